@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from experiments.copy.key_plan import KeyPlan, KeyPlanError
 from experiments.copy.usage import KMS_CALLS_WITH_BUCKET_KEY
+from experiments.copy.values import CopyValues
 from experiments.copy.work import throttled, wanted_per_s
 from stampede.experiment import go_program
 from stampede.experiment.parameters import known_parameters
@@ -28,7 +28,7 @@ ARM64 = re.compile(r"(a1|[a-z]+[0-9]+[a-z]*g[a-z]*)(-[a-z]+)?\.")
 # A smaller share of the objects than this is no reason to warn.
 HARDLY_ANY = 0.0001
 
-Cells = Sequence[Mapping[str, Any]]
+Cells = Sequence[CopyValues]
 
 
 def checks(cells: Cells) -> list[Finding]:

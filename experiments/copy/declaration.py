@@ -7,6 +7,7 @@ from typing import Any
 from experiments.copy.checks import advice, checks
 from experiments.copy.key_plan import KeyPlan, manifest_of, slices_of
 from experiments.copy.usage import usage
+from experiments.copy.values import CopyValues
 from experiments.copy.work import published, work
 from stampede.experiment.axes import Axis, concurrency_axis, memory_axis
 from stampede.experiment.capabilities import SharedList
@@ -167,17 +168,17 @@ class Copy(Experiment):
         )
         return [DataObject(first, plan.object_bytes), *copies]
 
-    def order(self, values: Mapping[str, Any], objects: Sequence[DataObject]) -> dict[str, Any]:
+    def order(self, values: CopyValues, objects: Sequence[DataObject]) -> dict[str, Any]:
         """The axes, and what is copied: slices of a manifest, or everything below the source prefix into an emptied
         destination."""
         plan = self.shared_list.manifest(values)
         return super().order(values, objects) | ({"manifest": plan.manifest} if plan else {"empty_first": 1})
 
-    def messages(self, values: Mapping[str, Any]) -> int | None:
+    def messages(self, values: CopyValues) -> int | None:
         """One for each slice of a manifest."""
         return slices_of(values) if values["from_manifest"] else None
 
-    def of_message(self, values: Mapping[str, Any], index: int) -> dict[str, Any]:
+    def of_message(self, values: CopyValues, index: int) -> dict[str, Any]:
         return {"first_slice": index, "slices": 1} if values["from_manifest"] else {}
 
 

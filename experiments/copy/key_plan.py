@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from experiments.copy.values import CopyValues
 from stampede.errors import UsageError
 from stampede.variable_rules import RULES
 
@@ -183,7 +184,7 @@ def manifest_of(outputs: Mapping[str, Any]) -> KeyPlan:
     return KeyPlan.of(outputs["key_plan"], outputs["destination_prefix"])
 
 
-def slices_of(values: Mapping[str, Any]) -> int:
+def slices_of(values: CopyValues) -> int:
     """How many slices a manifest has; a number out of range is for the checks to refuse, which come after this."""
     plan = values.get("key_plan") or {"objects": values["object_count"], "slice_rows": values["slice_rows"]}
     return max(1, -(-plan["objects"] // max(1, plan["slice_rows"])))

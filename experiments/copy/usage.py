@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from experiments.copy.key_plan import slices_of
+from experiments.copy.values import CopyValues
 from experiments.copy.work import call_s, emptying_s
 from stampede.experiment.objects import BYTES_IN_A_GB, mebibytes, pages, put_requests
 from stampede.experiment.parameters import known_parameters
@@ -35,7 +36,7 @@ INTERFACE_ENDPOINTS, DISK_GB = 4, 8
 HOST_STACK_S, HOST_START_S = 420, 90
 
 
-def usage(values: Mapping[str, Any]) -> Usage:
+def usage(values: CopyValues) -> Usage:
     """The needs of a cell of functions: N = 1 copies a listing, or N of them a manifest slice by slice."""
     count = values["object_count"]
     # The destination is listed while it is emptied, and once more when it is empty.
@@ -62,7 +63,7 @@ def usage(values: Mapping[str, Any]) -> Usage:
     )
 
 
-def host_usage(values: Mapping[str, Any]) -> Usage:
+def host_usage(values: CopyValues) -> Usage:
     """The needs of a cell of N hosts, each of which copies its share of all slices."""
     count, slices, hosts = values["object_count"], slices_of(values), max(1, values["concurrency_value"])
     kms = KMS_CALLS_WITH_BUCKET_KEY if values["bucket_key"] else KMS_CALLS_PER_COPY
@@ -89,7 +90,7 @@ def host_usage(values: Mapping[str, Any]) -> Usage:
 
 
 def _usage(
-    values: Mapping[str, Any],
+    values: CopyValues,
     *,
     largest: int,
     messages: int,

@@ -7,12 +7,12 @@ connection.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from statistics import NormalDist
-from typing import Any
 
 from experiments.copy.key_plan import slices_of
+from experiments.copy.values import CopyValues
 from stampede.experiment.objects import pages
 from stampede.model.parameters import Parameters
 from stampede.model.processor import vcpus
@@ -28,7 +28,7 @@ THREADS = 1
 DELETIONS_AT_ONCE = 4
 
 
-def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
+def work(values: CopyValues, parameters: Parameters) -> Work:
     """One message by our Go program: the whole listing, or a slice of the manifest. Later messages of a function find
     its connections open."""
     objects = values["object_count"] / (slices_of(values) if values["from_manifest"] else 1)
@@ -49,14 +49,14 @@ def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
     return replace(later, steps=[connecting, copying], repeat=later)
 
 
-def published(values: Mapping[str, Any], parameters: Parameters) -> Work:
+def published(values: CopyValues, parameters: Parameters) -> Work:
     """One run of the published program: a function of its own, all of whose connections are new."""
     copying = copies(values, parameters, values["object_count"], call_cpu_s=0.0)
     steps = [connections(copying.at_once, parameters[f"{PUBLISHED}_connection_cpu_s"]), copying]
     return Work(steps, spread=run_spread(values, parameters, steps))
 
 
-def throttled(values: Mapping[str, Any], parameters: Parameters) -> Refusals:
+def throttled(values: CopyValues, parameters: Parameters) -> Refusals:
     """What S3 throttles of all workers' calls, and what fails in the end; the adaptive pace lets nothing fail."""
     per_s, wanted = limit(rate(values), parameters).per_s[0], wanted_per_s(values, parameters)
     if values["pace"] == "adaptive":
@@ -66,12 +66,12 @@ def throttled(values: Mapping[str, Any], parameters: Parameters) -> Refusals:
     return refusals(calls, per_s, parameters)
 
 
-def rate(values: Mapping[str, Any]) -> str:
+def rate(values: CopyValues) -> str:
     """The limit that a copy counts against."""
     return "s3_put_adaptive" if values["pace"] == "adaptive" else "s3_put"
 
 
-def wanted_per_s(values: Mapping[str, Any], parameters: Parameters) -> float:
+def wanted_per_s(values: CopyValues, parameters: Parameters) -> float:
     """The calls that all workers would make in a second if S3 took them all. What is out of range the checks refuse,
     and they come after this."""
     at_once_per_s = max(1, values["parallel_limit"]) / call_s(values, parameters)
@@ -85,7 +85,7 @@ def emptying_s(count: int, parameters: Parameters) -> float:
     return max(pages(count) * parameters["list_page_s"], deleting_s) + parameters["list_page_s"]
 
 
-def copies(values: Mapping[str, Any], parameters: Parameters, objects: float, *, call_cpu_s: float) -> Step:
+def copies(values: CopyValues, parameters: Parameters, objects: float, *, call_cpu_s: float) -> Step:
     """So many CopyObjects, up to `parallel_limit` at a time, each of `call_cpu_s` beside the wait for S3."""
     at_once, one_s = max(1.0, min(values["parallel_limit"], objects)), call_s(values, parameters)
     return Step(
@@ -105,7 +105,7 @@ def connections(at_once: float, cpu_s: float) -> Step:
     return Step("opening connections", cpu_s=at_once * cpu_s, threads=THREADS)
 
 
-def call_s(values: Mapping[str, Any], parameters: Parameters) -> float:
+def call_s(values: CopyValues, parameters: Parameters) -> float:
     """Mean seconds of one CopyObject, without what the client takes."""
     return parameters["s3_copy_s"] + parameters["s3_copy_s_per_mb"] * values["object_bytes"] / MEGABYTE
 
@@ -117,7 +117,7 @@ def scattered_s(at_once: float, mean_s: float, parameters: Parameters) -> float:
     return max(0.0, mean_s * (math.exp(sigma * NormalDist().inv_cdf(slowest) - sigma**2 / 2) - 1))
 
 
-def stalled_s(values: Mapping[str, Any], parameters: Parameters, objects: float) -> float:
+def stalled_s(values: CopyValues, parameters: Parameters, objects: float) -> float:
     """By how much the end waits on average for calls that stall: seldom, long, and the more often the more bytes are
     copied. One that begins less than `copy_stall_s` before the end makes it later by what is then left of it.
 
@@ -132,7 +132,7 @@ def stalled_s(values: Mapping[str, Any], parameters: Parameters, objects: float)
     return (parameters["copy_stall_s"] - within_s) * any_of_them + max(0.0, within_s - any_of_them / a_second)
 
 
-def run_spread(values: Mapping[str, Any], parameters: Parameters, steps: Sequence[Step]) -> float:
+def run_spread(values: CopyValues, parameters: Parameters, steps: Sequence[Step]) -> float:
     """The relative standard deviation of a run in a function of `memory_size`: how much all calls of one differ from
     another's, and the stalls, of which a run meets one or doesn't."""
     objects, processors = steps[-1].requests, vcpus(values["memory_size"], parameters)
@@ -145,11 +145,11 @@ def run_spread(values: Mapping[str, Any], parameters: Parameters, steps: Sequenc
     return math.hypot(call_spread(values, parameters), stalled / run_s)
 
 
-def call_spread(values: Mapping[str, Any], parameters: Parameters) -> float:
+def call_spread(values: CopyValues, parameters: Parameters) -> float:
     """How much the calls of one run differ from another's, as far as it is they that decide how long it takes: where
     S3's limit does, all wait for that."""
     return parameters["copy_spread"] * min(1.0, parameters["s3_put_per_s"] / wanted_per_s(values, parameters))
 
 
-def _stalls(values: Mapping[str, Any], parameters: Parameters, objects: float) -> float:
+def _stalls(values: CopyValues, parameters: Parameters, objects: float) -> float:
     return parameters["copy_stalls_per_mb"] * objects * values["object_bytes"] / MEGABYTE

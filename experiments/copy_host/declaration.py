@@ -1,7 +1,6 @@
 """The copy from a host: one EC2 instance copies a long list of objects inside one bucket until S3 answers SlowDown, as
 published in October 2019; or N of them share it."""
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -9,6 +8,7 @@ from experiments.copy.checks import host_advice, host_checks
 from experiments.copy.declaration import CAP, EMPTYING, LIMIT, PACE, Copy, objects_axis, retry_axes
 from experiments.copy.key_plan import STRAIGHT, manifest_of
 from experiments.copy.usage import host_usage
+from experiments.copy.values import CopyValues
 from experiments.copy_host.work import AWS_CLI, BOTO3, published, work
 from stampede.experiment.axes import Axis, concurrency_axis
 from stampede.experiment.capabilities import KEYS, SharedList
@@ -108,11 +108,11 @@ class CopyHost(Copy):
     advice = staticmethod(host_advice)
     work = staticmethod(work)
 
-    def messages(self, values: Mapping[str, Any]) -> int:
+    def messages(self, values: CopyValues) -> int:
         """One for each host."""
         return values["concurrency_value"]
 
-    def of_message(self, values: Mapping[str, Any], index: int) -> dict[str, Any]:
+    def of_message(self, values: CopyValues, index: int) -> dict[str, Any]:
         """The share of all slices that host `index` gets."""
         first, count = manifest_of(values).share(values["concurrency_value"], index)
         return {"first_slice": first, "slices": count}

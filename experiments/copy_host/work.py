@@ -4,10 +4,9 @@ tables, which took a process for each call at once."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
+from experiments.copy.values import CopyValues
 from experiments.copy.work import OURS, call_spread, connections, copies, rate
 from stampede.model.parameters import Parameters
 from stampede.model.request_rate import KMS_CALLS_PER_COPY
@@ -18,7 +17,7 @@ VCPUS = {"nano": 2, "micro": 2, "small": 2, "medium": 2, "large": 2, "xlarge": 4
 BOTO3, AWS_CLI = "boto3", "aws_cli"
 
 
-def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
+def work(values: CopyValues, parameters: Parameters) -> Work:
     """A host's share of all slices by our Go program."""
     objects = values["object_count"] / max(1, values["concurrency_value"])
     copying = replace(
@@ -33,7 +32,7 @@ def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
     )
 
 
-def published(values: Mapping[str, Any], parameters: Parameters, program: str = BOTO3) -> Work:
+def published(values: CopyValues, parameters: Parameters, program: str = BOTO3) -> Work:
     """One published run on one host: `parallel_limit` processes of boto3, or one of the AWS CLI for each object.
 
     A process waits for a processor's turn as well as for S3, so a call takes both. Of the processes no more have a call
@@ -57,7 +56,7 @@ def vcpus(instance_type: str) -> int:
     return VCPUS.get(size, 4)
 
 
-def _rate(values: Mapping[str, Any], parameters: Parameters) -> str:
+def _rate(values: CopyValues, parameters: Parameters) -> str:
     """What a copy counts against: without bucket keys every copy asks KMS, where that takes less than S3."""
     if not values["bucket_key"] and parameters["kms_per_s"] / KMS_CALLS_PER_COPY < parameters["s3_put_per_s"]:
         return "kms_copy"

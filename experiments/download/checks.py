@@ -5,9 +5,9 @@ Terraform refuses most of this too, but only when it comes to the cell; that may
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from experiments.download.values import DownloadValues
 from stampede.checkout import ROOT
 from stampede.experiment import go_program
 from stampede.experiment.usage import TMP_MARGIN_MB
@@ -31,7 +31,7 @@ OTHER_MEMORY_MB = RULES["memory_size"].shared["beside_object_mb"]
 LEAST_CRT_MEMORY_MB = 512
 TMP_MB = RULES["ephemeral_storage_mb"]
 
-Cells = Sequence[Mapping[str, Any]]
+Cells = Sequence[DownloadValues]
 
 
 def checks(cells: Cells) -> list[Finding]:
@@ -96,5 +96,5 @@ def temporary_storage(cells: Cells) -> Finding:
     return Finding("object and /tmp", PROBLEM, found, way_out)
 
 
-def _fits_into_tmp(cell: Mapping[str, Any]) -> bool:
+def _fits_into_tmp(cell: DownloadValues) -> bool:
     return cell["sink"] != "tmp" or cell["object_size_mb"] + TMP_MARGIN_MB <= cell["ephemeral_storage_mb"]

@@ -6,6 +6,7 @@ from typing import Any
 
 from experiments.download.checks import checks
 from experiments.download.usage import usage
+from experiments.download.values import DownloadValues
 from experiments.download.work import work
 from stampede.experiment.axes import Axis, concurrency_axis, memory_axis
 from stampede.experiment.declaration import LAST_SECTIONS, Compare, Experiment, Matrix, Published
@@ -91,7 +92,7 @@ class Download(Experiment):
     def objects(self, outputs: Mapping[str, Any]) -> Sequence[DataObject]:
         return [DataObject(outputs["object_key"], outputs["object_size_mb"] * MEBIBYTE)]
 
-    def order(self, values: Mapping[str, Any], objects: Sequence[DataObject]) -> dict[str, Any]:
+    def order(self, values: DownloadValues, objects: Sequence[DataObject]) -> dict[str, Any]:
         """The object's size in bytes, so that a download that got another one fails."""
         return {"object_bytes": objects[0].size_bytes}
 

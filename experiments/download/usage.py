@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from experiments.download.values import DownloadValues
 from stampede.experiment.objects import MEBIBYTE, put_requests
 from stampede.experiment.reading import GIB_IN_MIB, HEADS, parts
 from stampede.experiment.usage import HOURS_IN_A_MONTH, Usage, Use
@@ -15,7 +13,7 @@ from stampede.experiment.usage import HOURS_IN_A_MONTH, Usage, Use
 PROCESS_MB = {"download_file": 44, "crt": 29, "stream": 24, "ranges": 24, "go_stream": 5, "go_ranges": 5}
 
 
-def usage(values: Mapping[str, Any]) -> Usage:
+def usage(values: DownloadValues) -> Usage:
     """The needs of a cell of these variables."""
     object_mb = values["object_size_mb"]
     return Usage(
@@ -33,7 +31,7 @@ def usage(values: Mapping[str, Any]) -> Usage:
     )
 
 
-def requests(object_mb: int, values: Mapping[str, Any]) -> int:
+def requests(object_mb: int, values: DownloadValues) -> int:
     """What one download asks S3 for: `download_file` one HEAD and a GET a part, the others no HEAD."""
     if values["method"] == "download_file":
         return HEADS + parts(object_mb)

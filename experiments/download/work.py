@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 from experiments.download.usage import requests
+from experiments.download.values import DownloadValues
 from stampede.experiment.reading import AT_ONCE, HEADS, reading, with_first_use
 from stampede.model.parameters import Parameters
 from stampede.model.work import Work
@@ -15,7 +14,7 @@ from stampede.model.work import Work
 CRT_CONNECTIONS = 10
 
 
-def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
+def work(values: DownloadValues, parameters: Parameters) -> Work:
     """One download of the object by the method of `values`."""
     object_mb, method, sink = values["object_size_mb"], values["method"], values["sink"]
     connections = {"download_file": AT_ONCE, "crt": CRT_CONNECTIONS}.get(method, 1)

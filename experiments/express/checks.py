@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from experiments.express.orders import DOWNLOAD, QUERIES, STANDARD, UPLOAD, set_bytes, slice_objects
 from experiments.express.usage import tariffs
+from experiments.express.values import ExpressValues
 from experiments.express.work import alone
 from stampede.checkout import INFRA
 from stampede.experiment import go_program
@@ -18,7 +18,7 @@ from stampede.experiment.usage import TMP_MARGIN_MB
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.variable_rules import RULES
 
-Cells = Sequence[Mapping[str, Any]]
+Cells = Sequence[ExpressValues]
 
 # infra's list: a region's zones with S3 Express One Zone, of which the first is taken.
 ZONES = INFRA / "express_zones.json"
@@ -149,6 +149,6 @@ def _scans(cells: Cells) -> Finding:
     return Finding("Athena", WARNING, f"{found} s, but query_limit_s is {longest['query_limit_s']:,}", way_out)
 
 
-def _tmp_mb(values: Mapping[str, Any]) -> int:
+def _tmp_mb(values: ExpressValues) -> int:
     """What a download needs of /tmp: a file for each request at once, and room for the file system's own."""
     return mebibytes(min(values["parallel_limit"], slice_objects(values)[0]) * values["object_bytes"]) + TMP_MARGIN_MB

@@ -8,6 +8,7 @@ from typing import Any
 from experiments.express import orders
 from experiments.express.checks import advice, checks
 from experiments.express.usage import tariffs, usage
+from experiments.express.values import ExpressValues
 from experiments.express.work import published, usual_slices, work
 from stampede.experiment.axes import Axis, concurrency_axis, memory_axis
 from stampede.experiment.by_size import BySize
@@ -206,7 +207,7 @@ class Express(Experiment):
     messages = staticmethod(orders.messages)
     of_message = staticmethod(orders.its_slice)
 
-    def proof(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def proof(self, values: ExpressValues) -> dict[str, Any]:
         """The first object alone."""
         return {"first_object": 0, "objects": 1}
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from experiments.express.values import ExpressValues
 from stampede.experiment.capabilities import Execution
 
 UPLOAD, DOWNLOAD, COUNT, AGGREGATE = OPERATIONS = ("upload", "download", "count", "aggregate")
@@ -38,33 +39,33 @@ def usual_count(operation: str, _: str, object_bytes: int, *__: object) -> int:
     return min(TRANSFER_OBJECTS, max(LEAST_OBJECTS, TRANSFER_BYTES // object_bytes))
 
 
-def local_count(values: Mapping[str, Any]) -> int:
+def local_count(values: ExpressValues) -> int:
     """The same on the embedded AWS."""
     return max(LEAST_LOCAL_OBJECTS, min(LOCAL_OBJECTS, LOCAL_BYTES // values["object_bytes"]))
 
 
-def set_bytes(values: Mapping[str, Any]) -> int:
+def set_bytes(values: ExpressValues) -> int:
     """Bytes of all objects of a set."""
     return values["object_count"] * values["object_bytes"]
 
 
-def slice_objects(values: Mapping[str, Any]) -> tuple[int, float]:
+def slice_objects(values: ExpressValues) -> tuple[int, float]:
     """Objects of the largest slice, and of one on average."""
     slices = max(1, values["slices"])
     return -(-values["object_count"] // slices), values["object_count"] / slices
 
 
-def messages(values: Mapping[str, Any]) -> int:
+def messages(values: ExpressValues) -> int:
     """Each slice as often as a cell is repeated, whatever N."""
     return _slices(values) * values["messages_per_concurrency"]
 
 
-def _slices(values: Mapping[str, Any]) -> int:
+def _slices(values: ExpressValues) -> int:
     """Into how many messages the set is divided; a query is over all of it, whatever a plan says of all its cells."""
     return 1 if values["operation"] in QUERIES else values["slices"]
 
 
-def its_slice(values: Mapping[str, Any], index: int) -> dict[str, Any]:
+def its_slice(values: ExpressValues, index: int) -> dict[str, Any]:
     """The objects of message `index`: those of one slice, in turn."""
     count, slices = values["object_count"], _slices(values)
     at = index % slices
@@ -72,7 +73,7 @@ def its_slice(values: Mapping[str, Any], index: int) -> dict[str, Any]:
     return {"first_object": first, "objects": end - first}
 
 
-def seeding(values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+def seeding(values: ExpressValues) -> Sequence[Mapping[str, Any]]:
     """What the seeding function gets before a cell that reads: the whole set, in parts; nothing before an upload."""
     if values["operation"] == UPLOAD:
         return ()
@@ -96,7 +97,7 @@ def seeding_step(object_bytes: int) -> int:
     return max(1, min(SEEDED_OBJECTS, SEEDED_BYTES // object_bytes))
 
 
-def execution(values: Mapping[str, Any]) -> Execution:
+def execution(values: ExpressValues) -> Execution:
     """What Athena is asked in a cell of queries."""
     operation, size, count = values["operation"], values["object_bytes"], values["object_count"]
     sql = (

@@ -21,6 +21,7 @@ from experiments.express.orders import (
     set_bytes,
     slice_objects,
 )
+from experiments.express.values import ExpressValues
 from experiments.express.work import alone
 from stampede.experiment.by_size import Tariff
 from stampede.experiment.objects import BYTES_IN_A_GB, MEBIBYTE, mebibytes, pages
@@ -64,7 +65,7 @@ BILLED = {
 }
 
 
-def usage(values: Mapping[str, Any]) -> Usage:
+def usage(values: ExpressValues) -> Usage:
     """The needs of a cell: of one message, a slice of a set of objects, or a query over all of it."""
     if values["operation"] in QUERIES:
         return _query(values)
@@ -88,7 +89,7 @@ def tariffs(prices: Mapping[str, float]) -> dict[str, Tariff] | None:
     return {name: Tariff(*(prices[price] for price in billing.prices)) for name, billing in BILLED.items()}
 
 
-def _query(values: Mapping[str, Any]) -> Usage:
+def _query(values: ExpressValues) -> Usage:
     count, billing = values["object_count"], BILLED[values["storage_class"]]
     gets = count * math.ceil(values["object_bytes"] / SPLIT_BYTES)
     scanned_bytes = max(LEAST_SCANNED_BYTES, set_bytes(values))
@@ -110,14 +111,14 @@ def _query(values: Mapping[str, Any]) -> Usage:
     )
 
 
-def _network(values: Mapping[str, Any]) -> tuple[Use, ...]:
+def _network(values: ExpressValues) -> tuple[Use, ...]:
     """What is billed of the network of a function in the directory bucket's zone."""
     if values["placement"] != "same_zone":
         return ()
     return (Use("VPC", "interface endpoint to SQS", "interface_endpoint_hour", per_cell_hour=1),)
 
 
-def _common(values: Mapping[str, Any]) -> dict[str, Any]:
+def _common(values: ExpressValues) -> dict[str, Any]:
     count, seeded = values["object_count"], values["operation"] != UPLOAD
     listed_s = _listed(values) * known_parameters("express")["list_page_s"]
     put_s = {"aws": _seeding_s(values), "local": count / LOCAL_CALLS_PER_S} if seeded else {"aws": 0, "local": 0}
@@ -132,12 +133,12 @@ def _common(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _seeding_s(values: Mapping[str, Any]) -> float:
+def _seeding_s(values: ExpressValues) -> float:
     """Seconds in which the seeding function puts a set on AWS."""
     return alone(values | {"operation": UPLOAD, "parallel_limit": SEEDING_AT_ONCE, "slices": 1}).mean_s
 
 
-def _kept(values: Mapping[str, Any], *, seeded: bool) -> tuple[Use, ...]:
+def _kept(values: ExpressValues, *, seeded: bool) -> tuple[Use, ...]:
     """A set of objects is stored by the seeding function where no cell does, and kept while a stack is up, by the hour;
     its keys are listed before each cell that needs it, and again when it is removed. Deletions are free."""
     name, count, gb = _set(values), values["object_count"], set_bytes(values) / BYTES_IN_A_GB
@@ -153,7 +154,7 @@ def _kept(values: Mapping[str, Any], *, seeded: bool) -> tuple[Use, ...]:
 
 
 def _transfers(
-    values: Mapping[str, Any], requests: float, gb: float, when: str, words: str = "", of: str = ""
+    values: ExpressValues, requests: float, gb: float, when: str, words: str = "", of: str = ""
 ) -> tuple[Use, ...]:
     """The lines of `requests` uploads or downloads of `gb` in all, for each operation or `once` for the set `of`."""
     billing, uploads = BILLED[values["storage_class"]], values["operation"] == UPLOAD
@@ -166,11 +167,11 @@ def _transfers(
     )
 
 
-def _set(values: Mapping[str, Any]) -> str:
+def _set(values: ExpressValues) -> str:
     return f"{values['storage_class']}, {values['object_count']:,} x {values['object_bytes']:,} bytes"
 
 
-def _listed(values: Mapping[str, Any]) -> int:
+def _listed(values: ExpressValues) -> int:
     """Pages that are listed to find what of a set is missing before a cell reads it: all of them for each part."""
     if values["operation"] == UPLOAD:
         return 0

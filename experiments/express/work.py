@@ -4,10 +4,10 @@ published loop, or a query of Athena's."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from experiments.express.orders import AGGREGATE, QUERIES, STANDARD, UPLOAD, set_bytes, slice_objects
+from experiments.express.values import ExpressValues
 from stampede.experiment.parameters import known_parameters
 from stampede.model.parameters import Parameters
 from stampede.model.work import Step, Work
@@ -22,7 +22,7 @@ SLICE_S, MOST_SLICES = 600, 1000
 LARGE_BYTES = 100 * 100e6
 
 
-def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
+def work(values: ExpressValues, parameters: Parameters) -> Work:
     """One message: its slice of the set by our Go program, `parallel_limit` objects at a time, or a query."""
     if values["operation"] in QUERIES:
         return _query(values, parameters)
@@ -34,7 +34,7 @@ def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
     )
 
 
-def alone(values: Mapping[str, Any]) -> Operation:
+def alone(values: ExpressValues) -> Operation:
     """One message of a cell on AWS, where nothing else hinders it. A memory size out of range the checks refuse,
     and they come after this."""
     from stampede.model import operations  # here: it imports numpy, and `stampede --help` needs the declarations only
@@ -60,7 +60,7 @@ def usual_slices(kind: str, storage_class: str, object_bytes: int, parallel_limi
     return max(1, min(-(-int(seconds) // SLICE_S), count, MOST_SLICES))
 
 
-def published(values: Mapping[str, Any], parameters: Parameters) -> Work:
+def published(values: ExpressValues, parameters: Parameters) -> Work:
     """What was published: all objects in one loop of boto3's on a host, or the query."""
     if values["operation"] in QUERIES:
         return _query(values, parameters)
@@ -70,7 +70,7 @@ def published(values: Mapping[str, Any], parameters: Parameters) -> Work:
     return Work([looping], network="host", spread=parameters["spread"])
 
 
-def _transferring(values: Mapping[str, Any], parameters: Parameters, objects: float) -> Step:
+def _transferring(values: ExpressValues, parameters: Parameters, objects: float) -> Step:
     """So many objects, each of them a request of a connection, which waits for the answer and then for the bytes."""
     size, transferred = values["object_bytes"], objects * values["object_bytes"]
     service = "s3" if values["storage_class"] == STANDARD else "express"
@@ -87,7 +87,7 @@ def _transferring(values: Mapping[str, Any], parameters: Parameters, objects: fl
     )
 
 
-def _query(values: Mapping[str, Any], parameters: Parameters) -> Work:
+def _query(values: ExpressValues, parameters: Parameters) -> Work:
     """A query: what it takes for bytes (up to 10 GB as long as for those), and for each object; an
     aggregate its share of a count's seconds."""
     kind = values["storage_class"]

@@ -15,6 +15,7 @@ from experiments.filesystem.usage import (
     usage,
     what_arrives,
 )
+from experiments.filesystem.values import FilesystemValues
 from experiments.filesystem.work import work
 from stampede.experiment.axes import Axis, concurrency_axis, memory_axis
 from stampede.experiment.capabilities import FILE_SYSTEM, PassingRefusal, Seeding
@@ -40,7 +41,7 @@ def usual_method(storage: str, *_: object) -> str:
     return "download_file" if storage.startswith("s3") and storage != "s3files" else "copy"
 
 
-def later_read(values: Mapping[str, Any]) -> str:
+def later_read(values: FilesystemValues) -> str:
     """What records say of reads after a sandbox's first (functions/filesystem/timed_copy.py)."""
     return "dropped" if values["cache"] == "drop" and is_mounted(values) else "repeat"
 
@@ -179,11 +180,11 @@ class Filesystem(Experiment):
     objects = staticmethod(objects)
     a_month = staticmethod(a_month)
 
-    def order(self, values: Mapping[str, Any], objects: Sequence[DataObject]) -> dict[str, Any]:
+    def order(self, values: FilesystemValues, objects: Sequence[DataObject]) -> dict[str, Any]:
         """The axes, and what has to arrive."""
         return super().order(values, objects) | what_arrives(values)
 
-    def proof(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def proof(self, values: FilesystemValues) -> dict[str, Any]:
         return {"proof": 1}
 
 

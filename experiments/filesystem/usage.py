@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from experiments.filesystem.values import FilesystemValues
 from stampede.experiment.objects import BYTES_IN_A_GB, MEBIBYTE, DataObject, mebibytes, pages, put_requests
 from stampede.experiment.reading import HEADS, parts
 from stampede.experiment.usage import HOURS_IN_A_MONTH, TMP_MARGIN_MB, Usage, Use
@@ -30,7 +31,7 @@ def objects(outputs: Mapping[str, Any]) -> Sequence[DataObject]:
     return [DataObject("large/file.bin", outputs["large_file_mb"] * MEBIBYTE), *small_files(outputs["small_files"])]
 
 
-def what_arrives(values: Mapping[str, Any]) -> dict[str, int]:
+def what_arrives(values: FilesystemValues) -> dict[str, int]:
     """The files and bytes of the data set of `values`."""
     if values["dataset"] != "small":
         return {"files": 1, "bytes": values["large_file_mb"] * MEBIBYTE}
@@ -38,7 +39,7 @@ def what_arrives(values: Mapping[str, Any]) -> dict[str, int]:
     return {"files": len(files), "bytes": sum(file.size_bytes for file in files)}
 
 
-def usage(values: Mapping[str, Any]) -> Usage:
+def usage(values: FilesystemValues) -> Usage:
     """The needs of a cell of these variables."""
     small, mounted = values["dataset"] == "small", is_mounted(values)
     files, large_mb = values["small_files"], values["large_file_mb"]
@@ -73,7 +74,7 @@ def usage(values: Mapping[str, Any]) -> Usage:
     )
 
 
-def checks(cells: Sequence[Mapping[str, Any]]) -> list[Finding]:
+def checks(cells: Sequence[FilesystemValues]) -> list[Finding]:
     """The data sets are ones that there are, the storage is deployed, and what is copied fits into /tmp."""
     for cell in cells:
         if cell["dataset"] not in DATASETS:
@@ -100,7 +101,7 @@ def small_files(files: int) -> Sequence[DataObject]:
     return tuple(DataObject(f"small/{index:05}.bin", SMALL_BYTES[index % len(SMALL_BYTES)]) for index in range(files))
 
 
-def is_mounted(values: Mapping[str, Any]) -> bool:
+def is_mounted(values: FilesystemValues) -> bool:
     """Whether the storage is mounted, and not asked by requests."""
     return values["storage"] in ("efs", "s3files")
 

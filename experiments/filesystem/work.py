@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from experiments.filesystem.usage import PROCESS_MB, is_mounted, what_arrives
+from experiments.filesystem.values import FilesystemValues
 from stampede.experiment.objects import pages
 from stampede.experiment.reading import AT_ONCE, HEADS, parts, reading, with_first_use
 from stampede.model.file_system import fits_in_page_cache
@@ -18,7 +17,7 @@ GIB = 2**30
 DIRECT_READ_FROM_MB = 512
 
 
-def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
+def work(values: FilesystemValues, parameters: Parameters) -> Work:
     """One copy of the data set of `values` to /tmp."""
     storage, mounted = values["storage"], is_mounted(values)
     has_boto3 = not mounted and values["read_method"] != "pool"
@@ -39,7 +38,7 @@ def work(values: Mapping[str, Any], parameters: Parameters) -> Work:
     return once
 
 
-def _mounted(values: Mapping[str, Any], parameters: Parameters, cached: bool) -> list[Step]:
+def _mounted(values: FilesystemValues, parameters: Parameters, cached: bool) -> list[Step]:
     """Reading and writing in turn, by one thread. A cached file is opened at the server all the same (NFS asks whether
     it is still the same), but not read there."""
     files = values["small_files"] if values["dataset"] == "small" else 1
@@ -56,7 +55,7 @@ def _mounted(values: Mapping[str, Any], parameters: Parameters, cached: bool) ->
     return [opening, *([] if cached else [reading]), Step("copying", cpu_s=cpu_s, threads=1.0)]
 
 
-def _mount_bytes_per_s(values: Mapping[str, Any], parameters: Parameters) -> float:
+def _mount_bytes_per_s(values: FilesystemValues, parameters: Parameters) -> float:
     """What one thread reads of the mount. Nobody has published S3 Files: direct reads are taken for a connection to
     S3, and those through the file system for EFS's."""
     if values["storage"] == "efs":
@@ -66,7 +65,7 @@ def _mount_bytes_per_s(values: Mapping[str, Any], parameters: Parameters) -> flo
     return min(alone, parameters["s3files_client_bytes_per_s"])
 
 
-def _from_s3(values: Mapping[str, Any], parameters: Parameters) -> list[Step]:
+def _from_s3(values: FilesystemValues, parameters: Parameters) -> list[Step]:
     """The small files by many threads, after a listing; or the large one, in parts by the SDK and whole by our HTTP."""
     pool, large_mb = values["read_method"] == "pool", values["large_file_mb"]
     if values["dataset"] != "small":

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from stampede.experiment.values import Values
+
 # Parts of AWS that only some stacks have, and few endpoints in AWS's stead offer.
 FILE_SYSTEM, KEYS, DIRECTORY_BUCKETS = "file system", "keys", "directory buckets"
 
@@ -17,7 +19,7 @@ class Seeding:
     again."""
 
     function: str
-    events: Callable[[Mapping[str, Any]], Sequence[Mapping[str, Any]]]
+    events: Callable[[Values], Sequence[Mapping[str, Any]]]
 
 
 class Manifest(Protocol):
@@ -46,7 +48,7 @@ class SharedList:
     """
 
     manifest: Callable[[Mapping[str, Any]], Manifest | None]
-    preparation: Callable[[Mapping[str, Any]], dict[str, Any] | None] = lambda values: None
+    preparation: Callable[[Values], dict[str, Any] | None] = lambda values: None
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class AthenaQueries:
 
     axis: str
     values: Sequence[str]
-    execution: Callable[[Mapping[str, Any]], Execution]
+    execution: Callable[[Values], Execution]
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from stampede.experiment.capabilities import (
 from stampede.experiment.metrics import MBIT_PER_S, Metric
 from stampede.experiment.objects import DataObject
 from stampede.experiment.usage import Usage
+from stampede.experiment.values import Values
 from stampede.finding import Finding
 from stampede.model.parameters import Parameters
 from stampede.model.work import Work
@@ -121,9 +122,8 @@ class Compare:
 class Experiment:
     """One experiment: a subclass in experiments/<name>/declaration.py names what differs from these defaults.
 
-    A cell is its axes' values, as its records have them. What the methods are handed as `values` are a cell's: the
-    Terraform variables (numbers as int, an axis without a value at its default) and the axes of the work order; the
-    loader adds the stack's outputs.
+    A cell is its axes' values, as its records have them. What the methods are handed as `values` are a cell's, typed in
+    experiments/<name>/values.py.
     """
 
     name: str
@@ -175,17 +175,17 @@ class Experiment:
     athena: AthenaQueries | None = None
 
     # A method (values, parameters): what one message does, for the model. Without it nothing is predicted.
-    work: Callable[[Mapping[str, Any], Parameters], Work] | None = None
+    work: Callable[[Values, Parameters], Work] | None = None
 
-    def usage(self, values: Mapping[str, Any]) -> Usage:
+    def usage(self, values: Values) -> Usage:
         """What the cell takes."""
         raise NotImplementedError(f"{self.name}: usage")
 
-    def checks(self, cells: Sequence[Mapping[str, Any]]) -> Sequence[Finding]:
+    def checks(self, cells: Sequence[Values]) -> Sequence[Finding]:
         """What only this experiment has to look at, for the values of all cells."""
         return ()
 
-    def advice(self, cells: Sequence[Mapping[str, Any]], prices: Mapping[str, float]) -> Sequence[str]:
+    def advice(self, cells: Sequence[Values], prices: Mapping[str, float]) -> Sequence[str]:
         """Sentences to be read before money is spent; `prices` are US dollars by their name in prices.json."""
         return ()
 
@@ -193,21 +193,21 @@ class Experiment:
         """What is uploaded before the first flood, as the stack's outputs say."""
         return ()
 
-    def order(self, values: Mapping[str, Any], objects: Sequence[DataObject]) -> dict[str, Any]:
+    def order(self, values: Values, objects: Sequence[DataObject]) -> dict[str, Any]:
         """What a message says besides run_id, cell, seq, warm_up and start_at_ms, as JSON; `objects` have the sizes in
         S3. An axis at 0 isn't said: 0 is none."""
         return {name: values[name] for name in self.order_axes if values[name] != 0}
 
-    def messages(self, values: Mapping[str, Any]) -> int | None:
+    def messages(self, values: Values) -> int | None:
         """How many messages a cell has; None where that is `messages_per_concurrency` times N. It is asked with a
         plan's values and with a stack's, both with a `messages_per_concurrency`, the plan's own."""
         return None
 
-    def of_message(self, values: Mapping[str, Any], index: int) -> dict[str, Any]:
+    def of_message(self, values: Values, index: int) -> dict[str, Any]:
         """What the index-th message of a flood (from 0) says beside `order`: its share of something."""
         return {}
 
-    def proof(self, values: Mapping[str, Any]) -> dict[str, Any] | None:
+    def proof(self, values: Values) -> dict[str, Any] | None:
         """What a message says, beside `order`, that only shows whether the function has its permissions: one small
         operation, which changes no later measurement. None where there is no such operation."""
         return None
@@ -223,13 +223,13 @@ class Experiment:
         """US dollars for keeping the data a month, and for one operation; None where that isn't known."""
         return None
 
-    def execution(self, values: Mapping[str, Any]) -> Execution | None:
+    def execution(self, values: Values) -> Execution | None:
         """The query that Athena carries out for each message of this cell; None for a cell of functions."""
         if self.athena is None or values[self.athena.axis] not in self.athena.values:
             return None
         return self.athena.execution(values)
 
-    def preparation(self, values: Mapping[str, Any]) -> dict[str, Any] | None:
+    def preparation(self, values: Values) -> dict[str, Any] | None:
         """What the message says that prepares a cell; None where nothing does."""
         return None if self.shared_list is None else self.shared_list.preparation(values)
 

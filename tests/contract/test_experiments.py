@@ -1,7 +1,9 @@
 """What every experiment keeps to, whatever it measures. A declaration that is wrong is found here, not in a run."""
 
 import json
+import re
 from dataclasses import fields, replace
+from typing import get_type_hints
 
 import pytest
 
@@ -28,6 +30,9 @@ from tests.unit.loader.predicted_cells import AT_HALF
 TARGETS = ("aws", "local")
 # What the loader says in every work order.
 RESERVED = {"run_id", "cell", "seq", "start_at_ms", "round", "warm_up"}
+
+# What only a row of a report, or of a stack's outputs, has.
+OF_A_ROW = {"memory_size_mb", "key_plan", "messages_per_concurrency"}
 
 
 @pytest.fixture(params=EXPERIMENTS)
@@ -166,6 +171,15 @@ def test_what_a_cell_takes_is_known(experiment, cells):
         assert {use.price for use in usage.uses} <= read_prices().by_name.keys()
         assert usage.sized_by in known
         assert usage.moved_mb >= 0 and usage.data_mb >= 0 and usage.process_mb > 0 and usage.tmp_mb >= 512
+
+
+def test_its_cells_have_the_values_that_it_types_and_it_reads_no_others(experiment, cells):
+    typed = get_type_hints(get_type_hints(experiment.usage)["values"])
+    own = [(name, kind, cell.values[name]) for cell in cells for name, kind in typed.items()]
+    wrong = [(name, value) for name, kind, value in own if type(value) is not kind]
+    sources = (ROOT / "experiments" / experiment.name).glob("*.py")
+    read = {name for path in sources for name in re.findall(r'\b(?:values|cell)\["(\w+)"\]', path.read_text("utf-8"))}
+    assert (wrong, read - typed.keys() - OF_A_ROW) == ([], set())
 
 
 def test_its_objects_have_keys_of_their_own_and_fit_what_the_plan_counts(experiment, cells):
