@@ -2,9 +2,6 @@
 # one function lists the source (as published), or N share the slices of a manifest.
 
 locals {
-  # What null means.
-  copy_defaults = { architecture = "x86_64", ephemeral_storage_mb = 512, memory_size = 512, timeout_s = 900 }
-
   is_copy  = var.experiment == "copy"
   any_copy = local.is_copy || local.is_copy_host
 
@@ -29,19 +26,21 @@ locals {
 
   from_manifest = local.is_copy_host || (local.is_copy && var.from_manifest)
 
-  first_hour           = "${var.date_from}T00:00:00Z"
-  last_day             = "${var.date_to}T00:00:00Z"
-  object_count_of_null = local.is_copy_host ? 219120 : 1000
+  first_hour = "${var.date_from}T00:00:00Z"
+  last_day   = "${var.date_to}T00:00:00Z"
+
+  # Whatever is deployed, the rule of object_count needs it.
+  copy_defaults = local.all_defaults[local.is_copy_host ? "copy_host" : "copy"]
 
   key_plan = {
-    objects            = coalesce(var.object_count, local.object_count_of_null)
-    object_bytes       = coalesce(var.object_bytes, local.is_copy_host ? 1000000 : 20000000)
+    objects            = coalesce(var.object_count, local.copy_defaults.object_count)
+    object_bytes       = coalesce(var.object_bytes, local.copy_defaults.object_bytes)
     date_from          = var.date_from
     date_to            = var.date_to
     objects_per_folder = var.objects_per_folder
     key_order          = var.key_order
     masters            = var.masters
-    slice_rows         = coalesce(var.slice_rows, local.is_copy_host ? 10000 : 1000)
+    slice_rows         = coalesce(var.slice_rows, local.copy_defaults.slice_rows)
     seed               = var.data_seed
   }
 

@@ -4,14 +4,8 @@
 locals {
   is_copy_host = var.experiment == "copy_host"
 
-  # What null means; of memory and time limit only the queue's timeouts are made. The processor is told by the type's name: AWS's own
-  # has a g after the generation, as in m7g or c6gn; a1 was the first.
-  copy_host_defaults = {
-    architecture         = can(regex("^(a1|[a-z]+[0-9]+[a-z]*g[a-z]*)(-[a-z]+)?\\.", var.instance_type)) ? "arm64" : "x86_64"
-    ephemeral_storage_mb = 512
-    memory_size          = 512
-    timeout_s            = 900
-  }
+  # The processor is told by the type's name: AWS's own has a g after the generation, as in m7g or c6gn; a1 was the first.
+  host_architecture = can(regex("^(a1|[a-z]+[0-9]+[a-z]*g[a-z]*)(-[a-z]+)?\\.", var.instance_type)) ? "arm64" : "x86_64"
 
   # Below it everything may be deleted.
   copies_prefix = "copies/"

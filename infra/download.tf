@@ -1,9 +1,6 @@
 # The download experiment: a queue floods N functions, and each of them downloads the same object.
 
 locals {
-  # What null means.
-  download_defaults = { architecture = "x86_64", ephemeral_storage_mb = 1200, memory_size = 2048, timeout_s = 60 }
-
   is_download = var.experiment == "download"
 
   is_go = startswith(var.method, "go_")

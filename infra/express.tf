@@ -2,9 +2,6 @@
 # function, and asked by Athena. Both buckets, their tables and what fills them are up whatever is measured.
 
 locals {
-  # What null means.
-  express_defaults = { architecture = "arm64", ephemeral_storage_mb = 8192, memory_size = 2048, timeout_s = 900 }
-
   is_express = var.experiment == "express"
 
   express_in_tmp = { mb = 0, what = "nothing" } # a work order says it: parallel_limit x object_bytes

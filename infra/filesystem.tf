@@ -3,9 +3,6 @@
 # with it, and a sweep over storages doesn't make the file system again.
 
 locals {
-  # What null means.
-  filesystem_defaults = { architecture = "arm64", ephemeral_storage_mb = 1228, memory_size = 2048, timeout_s = 60 }
-
   is_filesystem = var.experiment == "filesystem"
 
   # The files are 55 KB on average. One data set at a time is in /tmp.

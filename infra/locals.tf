@@ -12,14 +12,11 @@ locals {
   # Roles belong to the account, not to a region.
   role_name = "${local.name}-${var.region}"
 
-  # What the experiment that is up says of itself: what null means, the most it puts into /tmp, and its function.
-  defaults = {
-    download   = local.download_defaults
-    filesystem = local.filesystem_defaults
-    copy       = local.copy_defaults
-    copy_host  = local.copy_host_defaults
-    express    = local.express_defaults
-  }[var.experiment]
+  # What null means, by experiment: Python reads the same file. Of a host's memory and time limit only the queue's timeouts are made.
+  all_defaults = jsondecode(file("${path.module}/defaults.json"))
+  defaults     = local.all_defaults[var.experiment]
+
+  # What the experiment that is up says of itself: the most it puts into /tmp, and its function.
   in_tmp = {
     download   = local.download_in_tmp
     filesystem = local.filesystem_in_tmp
@@ -40,7 +37,7 @@ locals {
 
   memory_size          = coalesce(var.memory_size, local.defaults.memory_size)
   timeout_s            = coalesce(var.timeout_s, local.defaults.timeout_s)
-  architecture         = coalesce(var.architecture, local.defaults.architecture)
+  architecture         = local.is_copy_host ? local.host_architecture : coalesce(var.architecture, local.defaults.architecture)
   ephemeral_storage_mb = coalesce(var.ephemeral_storage_mb, local.defaults.ephemeral_storage_mb)
   source_folders       = [for name in ["common", var.experiment] : "${path.root}/../functions/${name}"]
 

@@ -247,8 +247,8 @@ variable "architecture" {
   }
 
   validation {
-    condition     = var.architecture == null || var.experiment != "copy_host" ? true : var.architecture == local.defaults.architecture
-    error_message = "architecture = ${jsonencode(var.architecture)}: must be ${local.defaults.architecture}, the processor of instance_type = ${var.instance_type}; leave it out, or choose another instance_type."
+    condition     = var.architecture == null || var.experiment != "copy_host" ? true : var.architecture == local.host_architecture
+    error_message = "architecture = ${jsonencode(var.architecture)}: must be ${local.host_architecture}, the processor of instance_type = ${var.instance_type}; leave it out, or choose another instance_type."
   }
 }
 

@@ -16,10 +16,10 @@ variable "object_count" {
   # One folder an hour. Invalid dates fail in their own variables; more hours than timeadd can count don't fit.
   validation {
     condition = !local.from_manifest || !can(timecmp(local.first_hour, local.last_day)) ? true : try(timecmp(
-      timeadd(local.first_hour, "${ceil(coalesce(var.object_count, local.object_count_of_null) / var.objects_per_folder)}h"),
+      timeadd(local.first_hour, "${ceil(coalesce(var.object_count, local.copy_defaults.object_count) / var.objects_per_folder)}h"),
       timeadd(local.last_day, "24h")
     ) <= 0, false)
-    error_message = "object_count = ${jsonencode(var.object_count)}: must fit into one folder for each hour from date_from = ${var.date_from} to date_to = ${var.date_to}, and needs ${ceil(coalesce(var.object_count, local.object_count_of_null) / var.objects_per_folder)} hours with objects_per_folder = ${var.objects_per_folder}; choose a later date_to or a larger objects_per_folder; null means ${local.object_count_of_null}."
+    error_message = "object_count = ${jsonencode(var.object_count)}: must fit into one folder for each hour from date_from = ${var.date_from} to date_to = ${var.date_to}, and needs ${ceil(coalesce(var.object_count, local.copy_defaults.object_count) / var.objects_per_folder)} hours with objects_per_folder = ${var.objects_per_folder}; choose a later date_to or a larger objects_per_folder; null means ${local.copy_defaults.object_count}."
   }
 }
 

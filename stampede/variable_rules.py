@@ -1,4 +1,5 @@
-"""What infra/ says a variable must be: rules.json, and rules_<experiment>.json for the variables of one experiment.
+"""What infra/ says a variable must be: rules.json, and rules_<experiment>.json for the variables of one experiment; and
+what null means: defaults.json.
 
 Terraform's validations read the same files, so a bound, a choice or a pattern stands there alone. Conditions that need
 Terraform's functions or other variables are in the validations; the numbers that they need are in the files, too.
@@ -72,3 +73,6 @@ def _read() -> dict[str, Rule]:
 
 
 RULES: Mapping[str, Rule] = _read()
+
+# What null means for a variable, by experiment.
+DEFAULTS: Mapping[str, Mapping[str, Any]] = json.loads((INFRA / "defaults.json").read_text(encoding="utf-8"))

@@ -14,6 +14,7 @@ from stampede.experiment.capabilities import SharedList
 from stampede.experiment.declaration import IGNORED_LOCALLY, LAST_SECTIONS, Compare, Experiment, Matrix, Published
 from stampede.experiment.metrics import CPU_S, PEAK_MEMORY_MB, RETRIES, Metric
 from stampede.experiment.objects import DataObject
+from stampede.variable_rules import DEFAULTS
 
 # What a work order may say of them is the Go program's rule (functions/transfer).
 LIMIT = Axis("parallel_limit", words="a limit of {}", in_order=True, allowed=range(1, 10_000 + 1))
@@ -70,7 +71,7 @@ class Copy(Experiment):
         PACE,
         *retry_axes("standard", 4),
         CAP,
-        objects_axis(1000),
+        objects_axis(DEFAULTS["copy"]["object_count"]),
         concurrency_axis(default=1),
     )
     metrics = (
@@ -116,16 +117,8 @@ class Copy(Experiment):
             fixed={"object_bytes": 10_000, **PUBLISHED_CALLS},
         ),
     }
+    defaults = DEFAULTS["copy"]
     messages_per_concurrency = 5
-    defaults = {
-        "architecture": "x86_64",
-        "ephemeral_storage_mb": 512,
-        "memory_size": 512,
-        "timeout_s": 900,
-        "object_count": 1000,
-        "object_bytes": 20_000_000,
-        "slice_rows": 1000,
-    }
     ignored_locally = IGNORED_LOCALLY | {"key_order": "key order"}
     published = (
         Published(

@@ -13,8 +13,9 @@ from experiments.copy_host.work import AWS_CLI, BOTO3, published, work
 from stampede.experiment.axes import Axis, concurrency_axis
 from stampede.experiment.capabilities import KEYS, SharedList
 from stampede.experiment.declaration import IGNORED_LOCALLY, Compare, Matrix, Published
+from stampede.variable_rules import DEFAULTS
 
-USUAL_TYPE, USUAL_OBJECTS = "m5a.8xlarge", 219_120
+USUAL_TYPE = "m5a.8xlarge"
 PUBLISHED_CALLS = {"retry_mode": "legacy", "retry_attempts": 5, "pace": "fixed", "calls_per_s": 0}
 # The programs that the write-up compares, by their words in the table.
 PROGRAMS = {
@@ -34,7 +35,7 @@ class CopyHost(Copy):
         Axis("key_order", words="{} keys", kind=str, default=STRAIGHT),
         PACE,
         CAP,
-        objects_axis(USUAL_OBJECTS),
+        objects_axis(DEFAULTS["copy_host"]["object_count"]),
         concurrency_axis(default=1),
     )
     matrices = {
@@ -47,10 +48,10 @@ class CopyHost(Copy):
             fixed={"object_count": 3000, "object_bytes": 10_000, "slice_rows": 500, **PUBLISHED_CALLS},
         ),
     }
+    defaults = DEFAULTS["copy_host"]
     messages_per_concurrency = 1
     # A host has what its instance_type has, and works as long as its slice takes.
     unused = ("architecture", "memory_size", "timeout_s", "maximum_concurrency", "provisioned_pollers")
-    defaults = Copy.defaults | {"object_count": USUAL_OBJECTS, "object_bytes": 1_000_000, "slice_rows": 10_000}
     ignored_locally = IGNORED_LOCALLY | {
         "instance_type": "instance type",
         "key_order": "key order",

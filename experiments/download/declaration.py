@@ -12,6 +12,7 @@ from stampede.experiment.axes import Axis, concurrency_axis, memory_axis
 from stampede.experiment.declaration import LAST_SECTIONS, Compare, Experiment, Matrix, Published
 from stampede.experiment.metrics import CPU_S_PER_GIB, MBIT_PER_S, REQUESTS, RETRIES, Metric
 from stampede.experiment.objects import MEBIBYTE, DataObject
+from stampede.variable_rules import DEFAULTS
 
 
 def default_sink(*before: object) -> str:
@@ -69,7 +70,7 @@ class Download(Experiment):
             fixed={"object_size_mb": 64, "ephemeral_storage_mb": 512},
         ),
     }
-    defaults = {"architecture": "x86_64", "ephemeral_storage_mb": 1200, "memory_size": 2048, "timeout_s": 60}
+    defaults = DEFAULTS["download"]
     published = (
         Published(
             "download",

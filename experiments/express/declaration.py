@@ -24,6 +24,7 @@ from stampede.experiment.declaration import (
 )
 from stampede.experiment.go_program import of_this_machine
 from stampede.experiment.metrics import CPU_S, PEAK_MEMORY_MB, REQUESTS, RETRIES, Metric
+from stampede.variable_rules import DEFAULTS, RULES
 
 KILOBYTE, MEGABYTE = 1000, 1_000_000
 PUBLISHED_BYTES = (10 * KILOBYTE, 100 * MEGABYTE)
@@ -75,7 +76,7 @@ class Express(Experiment):
     question = "Is S3 Express One Zone worth it for your object size?"
     operation = ("operation", "operations")
     axes = (
-        Axis("operation", kind=str, allowed=orders.OPERATIONS),
+        Axis("operation", kind=str, allowed=RULES["operation"].choices),
         Axis("storage_class", label="class", kind=str, in_order=True, allowed=orders.CLASSES),
         Axis(
             "object_bytes",
@@ -95,7 +96,7 @@ class Express(Experiment):
             allowed=range(1, 10_000_000 + 1),
         ),
         Axis("slices", words="in {} slices", default=usual_slices, in_order=True, allowed=range(1, 1000 + 1)),
-        Axis("placement", words="in {}", kind=str, default="any_zone", allowed=("any_zone", "same_zone")),
+        Axis("placement", words="in {}", kind=str, default="any_zone", allowed=RULES["placement"].choices),
         memory_axis(default=2048),
         concurrency_axis(default=1),
     )
@@ -178,7 +179,7 @@ class Express(Experiment):
             rest={"object_count": orders.local_count},
         ),
     }
-    defaults = {"architecture": "arm64", "ephemeral_storage_mb": 8192, "memory_size": 2048, "timeout_s": 900}
+    defaults = DEFAULTS["express"]
     published = (_published(orders.STANDARD), _published(orders.ONE_ZONE))
     compare = (
         Compare("between_classes", "choice", ("storage_class",), base=(orders.STANDARD,), section="by_size"),

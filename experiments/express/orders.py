@@ -13,7 +13,7 @@ from typing import Any
 from experiments.express.values import ExpressValues
 from stampede.experiment.capabilities import Execution
 
-UPLOAD, DOWNLOAD, COUNT, AGGREGATE = OPERATIONS = ("upload", "download", "count", "aggregate")
+UPLOAD, DOWNLOAD, COUNT, AGGREGATE = ("upload", "download", "count", "aggregate")
 QUERIES = (COUNT, AGGREGATE)
 STANDARD, ONE_ZONE = CLASSES = ("standard", "express")
 ROW_BYTES, VALUES = 100, 1000

@@ -30,6 +30,7 @@ from stampede.experiment.declaration import (
 )
 from stampede.experiment.metrics import CPU_S_PER_GIB, MBIT_PER_S, REQUESTS, RETRIES, Metric
 from stampede.experiment.objects import DataObject
+from stampede.variable_rules import DEFAULTS
 
 LARGE, SMALL = DATASETS
 LABEL = "AWS, published"
@@ -134,8 +135,8 @@ class Filesystem(Experiment):
             },
         ),
     }
+    defaults = DEFAULTS["filesystem"]
     messages_per_concurrency = 11  # a first read, and as many repeats as a comparison needs
-    defaults = {"architecture": "arm64", "ephemeral_storage_mb": 1228, "memory_size": 2048, "timeout_s": 60}
     recorded_variables = ("cache",)
     ignored_locally = IGNORED_LOCALLY | {
         "subnet_count": "the number of subnets",

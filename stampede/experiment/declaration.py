@@ -140,7 +140,7 @@ class Experiment:
     # By target, `aws` and `local`; so many messages times N are sent to each cell.
     matrices: Mapping[str, Matrix]
     messages_per_concurrency: int = 10
-    # The value of a variable that is null, as in infra/ (`<name>_defaults`).
+    # The value of a variable that is null: its row of DEFAULTS.
     defaults: Mapping[str, Any] = MappingProxyType({})
     # Variables of every experiment that have no effect on this one.
     unused: Sequence[str] = ()
