@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from tests.terraform.deployed import Resources, deployed, deployed_anew, statements
+from tests.terraform.deployed import Resources, deployed, first_run_anew, statements
 
 BUCKET = "arn:aws:s3:::stampede-copy-host-123456789012-us-east-1"
 KEY = "arn:aws:kms:us-east-1:123456789012:key/made-up"  # made up in infra/tests/mocks, like other ARNs
@@ -272,7 +272,7 @@ def test_a_host_is_another_one_with_another_program(infra, terraform, deployment
     before, kept = _hosts(deployments["defaults"])[0]["user_data"], program.read_bytes()
     program.write_text("another build")
     try:
-        after = _hosts(deployed_anew(infra, terraform, "copy_host")["defaults"])[0]["user_data"]
+        after = _hosts(first_run_anew(infra, terraform, "copy_host"))[0]["user_data"]
     finally:
         program.write_bytes(kept)
 
