@@ -9,8 +9,8 @@ PLANNED = {"object_count": "objects", "object_bytes": "object_bytes", "slice_row
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_what_the_loader_takes_null_for_is_what_terraform_does(infra, terraform, name):
-    applied = outputs(infra, terraform, name, "defaults")["defaults"]
+def test_what_the_loader_takes_null_for_is_what_terraform_does(infra, mocking, name):
+    applied = outputs(infra, mocking, name, "defaults")["defaults"]
     applied |= {variable: applied["key_plan"][part] for variable, part in PLANNED.items() if "key_plan" in applied}
     declared = EXPERIMENTS[name].defaults
 
