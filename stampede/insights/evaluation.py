@@ -13,7 +13,7 @@ import duckdb
 from stampede.insights.commands.compilation import compile_query
 from stampede.insights.commands.pipeline import DEFAULT_LIMIT, Pipeline
 from stampede.insights.commands.row_errors import refusal_in
-from stampede.insights.errors import EventsError, InsightsError
+from stampede.insights.errors import EventsError, InsightsError, QueryError
 from stampede.insights.events import bad_line
 from stampede.insights.events.discovery import (
     REREAD,
@@ -88,7 +88,8 @@ def connect() -> duckdb.DuckDBPyConnection:
 def _database() -> Iterator[duckdb.DuckDBPyConnection]:
     """A database for one query: an earlier one's where one is free, for to make one takes longer than most queries.
 
-    None is kept that a query has failed in, or that was at it for long and may hold much memory.
+    One that a refusal came from is as good as before. None is kept in which something else failed, or that was at it
+    for long and may hold much memory.
     """
     free = _free.setdefault(os.getpid(), [])
     with ExitStack() as closing:
@@ -97,12 +98,17 @@ def _database() -> Iterator[duckdb.DuckDBPyConnection]:
             connection.execute(f"{_OPTIMIZERS}; {percentiles.BY_HASHES}")
         except IndexError:
             connection = closing.enter_context(connect())
-        began_s = time.monotonic()
-        yield connection
+        began_s, refusal = time.monotonic(), None
+        try:
+            yield connection
+        except (QueryError, EventsError) as error:
+            refusal = error
         if time.monotonic() - began_s < _KEPT_BELOW_S:
             connection.execute("DROP TABLE IF EXISTS events")
             closing.pop_all()
             free.append(connection)
+        if refusal:
+            raise refusal
 
 
 @atexit.register

@@ -10,11 +10,9 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,9 +23,7 @@ from matplotlib.text import Text
 from experiments import EXPERIMENTS
 from stampede import report
 from stampede.checkout import ROOT
-from stampede.planning import cost
 from stampede.planning.demand import Demand
-from stampede.planning.plan import make_plan
 from stampede.report.figures import drawing
 from tests.contract import synthetic
 from tests.unit.report.page_parser import VOID
@@ -82,8 +78,8 @@ def _runs() -> Iterator[tuple[str, Sequence[str], dict[str, Any]]]:
     # Each experiment: all, one cell, the last cell missing.
     for name in EXPERIMENTS:
         yield name, FEWER.get(name, []), {"predicted": 3, "unmeasured": 1}
-        yield name, _first(name), {}
-    yield "download", _first("download"), {"takes": lambda one: 1.0, "per_n": 2, **ON_AWS}
+        yield name, synthetic.first(EXPERIMENTS[name]), {}
+    yield "download", synthetic.first(EXPERIMENTS["download"]), {"takes": lambda one: 1.0, "per_n": 2, **ON_AWS}
     yield "download", ["memory_size=512,1024,2048", "concurrency_value=1,2"], {"takes": _mixed, "repeats": 2}
     yield "download", ["memory_size=1024,2048", "concurrency_value=2"], {"takes": lambda one: 1.0}
     yield "download", of_n, {"takes": lambda one: one.concurrency**0.05, "per_n": 10}
@@ -137,10 +133,6 @@ def _runs() -> Iterator[tuple[str, Sequence[str], dict[str, Any]]]:
     yield "filesystem", ["storage=s3,s3files", "dataset=small"], {}
     yield "filesystem", ["storage=s3,s3_in_vpc,efs", "dataset=small", "concurrency_value=1,3"], {**ON_AWS}
     yield "filesystem", ["storage=s3,efs"], {"takes": _efs_reads_small_files_faster, **ON_AWS}
-
-
-def _first(name: str) -> list[str]:
-    return [f"{variable}={values[0]}" for variable, values in EXPERIMENTS[name].matrices["local"].swept.items()]
 
 
 def _crossing(one: Demand) -> float:
@@ -295,13 +287,6 @@ def _objects_missing(folder: Path) -> None:
     _rows(folder, "records", change)
 
 
-@cache
-def _estimate(name: str) -> Any:
-    """What one cell costs, for all of them: to foresee every cell takes longer than all else."""
-    plan = make_plan(EXPERIMENTS[name], "local", _first(name), messages_per_concurrency=synthetic.PER_N)
-    return cost.estimate(plan)
-
-
 # What they show.
 
 
@@ -411,7 +396,6 @@ def every_text() -> str:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(drawing, "svg", texts_of)
         patch.setattr(drawing, "png", lambda figure: b"")
-        patch.setattr(synthetic, "cost", SimpleNamespace(estimate=lambda plan: _estimate(plan.experiment)))
         for path in runs(Path(folder)):
             for place, text in Texts(path.read_text()).found:
                 add(place, text.replace(folder, "…"))

@@ -356,7 +356,7 @@ def test_nothing_is_wrong_with_its_declaration_but_that_it_has_no_places():
 @pytest.fixture
 def sketched():
     """Nobody looks at the pictures."""
-    with pictures(svg=False, png=False):
+    with pictures(svg=False, png=False, composed=False):
         yield
 
 

@@ -1,10 +1,12 @@
 """A copy of infra/, functions/ and queries/ with Terraform ready in it; the repository's own infra/ stays untouched."""
 
+import contextlib
+import functools
 import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,27 @@ ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = shutil.ignore_patterns("__pycache__", ".terraform", "*.tfstate*", ".build", ".terraform.lock.hcl")
 
 Terraform = Callable[..., subprocess.CompletedProcess]
+
+
+@contextlib.contextmanager
+def running_provider(infra: Path) -> Iterator[dict[str, str]]:
+    """The AWS provider of an initialised `infra` as a process that Terraform finds running, by these settings."""
+    [program] = (infra / ".terraform/providers").glob("*/hashicorp/aws/*/*/terraform-provider-aws*")
+    command = [program.resolve(), "-debug"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            printed = next(line for line in process.stdout if "TF_REATTACH_PROVIDERS=" in line)
+            yield {"TF_REATTACH_PROVIDERS": printed.partition("=")[2].strip().strip("'")}
+        finally:
+            process.terminate()
+
+
+@pytest.fixture(scope="session")
+def mocking(infra, terraform) -> Iterator[Terraform]:
+    """`terraform` for `terraform test`, which would start the provider for each of several walks a run, to ask it for
+    its schemas and no more."""
+    with running_provider(infra) as settings:
+        yield functools.partial(terraform, **settings)
 
 
 @pytest.fixture(scope="session")
@@ -35,13 +58,19 @@ def terraform() -> Terraform:
 
 
 @pytest.fixture(scope="session")
-def copy_of_the_tree(tmp_path_factory) -> Callable[[str], Path]:
-    """Copy the folders that Terraform reads, together with what must stay out of the zip; returns infra/."""
+def copy_of_the_tree(tmp_path_factory) -> Callable[..., Path]:
+    """Copy the folders that Terraform reads, together with what must stay out of the zip; returns infra/.
 
-    def copy(name: str) -> Path:
+    Where no function runs, each file of theirs is a line: Terraform sorts the texts of a zip again and again.
+    """
+
+    def copy(name: str, *, runs: bool = False) -> Path:
         tree = tmp_path_factory.mktemp(name)
         for folder in ("infra", "functions", "queries"):
             shutil.copytree(ROOT / folder, tree / folder, ignore=LEFT_OUT)
+        if not runs:
+            for path in (tree / "functions").glob("*/*.py"):
+                path.write_text(f"# {path.relative_to(tree)}\n")
         for functions in (tree / "functions/common", tree / "functions/download"):
             (functions / "__pycache__").mkdir()
             (functions / "__pycache__/handler.cpython-312.pyc").write_bytes(b"\xff\x00")
@@ -78,7 +107,7 @@ def infra(copy_of_the_tree, terraform) -> Path:
 
 
 @pytest.fixture
-def planned_wrong(infra, terraform) -> Callable[..., list[str]]:
+def planned_wrong(infra, mocking) -> Callable[..., list[str]]:
     """Plan an experiment's test file with one line of variables more, for its errors: planned_wrong(name, line).
 
     `overrides` are blocks of the run.
@@ -91,7 +120,7 @@ def planned_wrong(infra, terraform) -> Callable[..., list[str]]:
         run = f'run "wrong" {{\n  command = plan\n  variables {{\n    {variables}\n  }}\n{overrides}}}\n'
         (folder / "wrong.tftest.hcl").write_text(f"{text}\n{run}")
         try:
-            lines = map(json.loads, terraform(infra, "test", "-json", "-test-directory=wrong").stdout.splitlines())
+            lines = map(json.loads, mocking(infra, "test", "-json", "-test-directory=wrong").stdout.splitlines())
             return [line["diagnostic"]["detail"] for line in lines if line["type"] == "diagnostic"]
         finally:
             shutil.rmtree(folder)

@@ -5,6 +5,7 @@ Resources by run and address, outputs by run and name. Each file is run once in 
 
 import functools
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,16 @@ def deployed(infra: Path, terraform: Any, name: str) -> dict[str, Resources]:
     return _resources(_states(infra, terraform, name))
 
 
-def deployed_anew(infra: Path, terraform: Any, name: str) -> dict[str, Resources]:
-    """As `deployed`, after a change of what Terraform reads."""
-    return _resources(_states.__wrapped__(infra, terraform, name))
+def first_run_anew(infra: Path, terraform: Any, name: str) -> dict[str, dict[str, Any]]:
+    """What the first run of infra/tests/<name>.tftest.hcl puts up after a change of what Terraform reads."""
+    start, first, *_ = re.split(r'(?m)^(?=run ")', (infra / f"tests/{name}.tftest.hcl").read_text())
+    file = infra / f"tests/{name}_anew.tftest.hcl"
+    file.write_text(start + first)
+    try:
+        [resources] = _resources(_states.__wrapped__(infra, terraform, file.name.partition(".")[0])).values()
+        return resources
+    finally:
+        file.unlink()
 
 
 def outputs(infra: Path, terraform: Any, name: str, *runs: str) -> dict[str, dict[str, Any]]:

@@ -252,7 +252,7 @@ def test_every_rule_of_every_variable_is_broken_by_some_run(refusals):
     assert broken == rules
 
 
-def _failed_plans(folder: Path, terraform, *methods: str) -> dict[str, str]:
+def _failed_plans(folder: Path, mocking, *methods: str) -> dict[str, str]:
     """Plan with each method in a copy of infra/; return what was wrong, by method."""
     # OpenTofu makes values up already when it plans, so a plan needs what is made up there to look like AWS's.
     mocks = (folder / "tests/download.tftest.hcl").read_text().partition("\nrun ")[0]
@@ -262,35 +262,35 @@ def _failed_plans(folder: Path, terraform, *methods: str) -> dict[str, str]:
         (folder / f"tests/{method}.tftest.hcl").write_text(
             f'{mocks}\n\nrun "{method}" {{\n  command = plan\n  variables {{ method = "{method}" }}\n}}\n'
         )
-    assert terraform(folder, "init", "-backend=false", "-input=false").returncode == 0
-    lines = map(json.loads, terraform(folder, "test", "-json").stdout.splitlines())
+    assert mocking(folder, "init", "-backend=false", "-input=false").returncode == 0
+    lines = map(json.loads, mocking(folder, "test", "-json").stdout.splitlines())
     return {line["@testrun"]: line["diagnostic"]["detail"] for line in lines if line["type"] == "diagnostic"}
 
 
-def test_what_has_to_be_built_before_is_asked_for_in_one_line(copy_of_the_tree, terraform):
+def test_what_has_to_be_built_before_is_asked_for_in_one_line(copy_of_the_tree, mocking):
     folder = copy_of_the_tree("unbuilt")
     shutil.rmtree(folder.parent / "functions/transfer/build")
     shutil.rmtree(folder.parent / "functions/download/build")
-    found = _failed_plans(folder, terraform, "go_stream", "crt")
+    found = _failed_plans(folder, mocking, "go_stream", "crt")
     assert set(found) == {"go_stream", "crt"}
     for detail in found.values():
         assert re.fullmatch(r"\w+ = .*functions/.+: must be built before; run `make functions`\.", detail), detail
 
 
-def test_a_name_that_stands_in_both_packages_of_a_function_is_twice_in_its_zip(copy_of_the_tree, terraform):
+def test_a_name_that_stands_in_both_packages_of_a_function_is_twice_in_its_zip(copy_of_the_tree, mocking):
     folder = copy_of_the_tree("twice")
     common, own = (folder.parent / "functions" / name / "record.py" for name in ("common", "download"))
     own.write_text("# the download's own\n")
-    assert _failed_plans(folder, terraform, "stream") == {}
+    assert _failed_plans(folder, mocking, "stream") == {}
     with zipfile.ZipFile(folder / ".build/download.zip") as opened:
         assert opened.read("download/record.py") == own.read_bytes()
         assert opened.read("common/record.py") == common.read_bytes()
 
 
-def test_a_function_without_its_handler_is_refused_by_the_files_name(copy_of_the_tree, terraform):
+def test_a_function_without_its_handler_is_refused_by_the_files_name(copy_of_the_tree, mocking):
     folder = copy_of_the_tree("headless")
     (folder.parent / "functions/download/handler.py").unlink()
-    found = _failed_plans(folder, terraform, "stream", "go_stream")
+    found = _failed_plans(folder, mocking, "stream", "go_stream")
     assert set(found) == {"stream"}, found  # the Go program has no such file
     said = r"source_folders = .*/common, .*/download: must hold download/handler\.py, the handler's file\."
     assert re.fullmatch(said, found["stream"]), found["stream"]

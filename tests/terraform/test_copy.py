@@ -11,9 +11,9 @@ COPIES = "arn:aws:s3:::stampede-copy-copies-123456789012-us-east-1"
 
 
 @pytest.fixture(scope="session")
-def deployments(infra, terraform) -> dict[str, Resources]:
+def deployments(infra, mocking) -> dict[str, Resources]:
     """The deployment of every run of copy.tftest.hcl."""
-    return deployed(infra, terraform, "copy")
+    return deployed(infra, mocking, "copy")
 
 
 def _function(resources: Resources) -> dict[str, Any]:

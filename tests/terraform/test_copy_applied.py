@@ -47,7 +47,7 @@ def stacks(clone, copy_of_the_tree, terraform, tmp_path_factory) -> Iterator[dic
     with contextlib.ExitStack() as opened:
         stacks = {}
         for name, own in VARIABLES.items():
-            folder = copy_of_the_tree(name)
+            folder = copy_of_the_tree(name, runs=True)
             shutil.copytree(clone / BUILD, folder.parent / BUILD, dirs_exist_ok=True)
             place = (folder, terraform, tmp_path_factory.mktemp("emulator"))
             stacks[name] = opened.enter_context(stack_to_apply(*place, {"experiment": name, **own, **KEY_PLAN}))

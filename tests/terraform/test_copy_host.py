@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from tests.terraform.deployed import Resources, deployed, deployed_anew, statements
+from tests.terraform.deployed import Resources, deployed, first_run_anew, statements
 
 BUCKET = "arn:aws:s3:::stampede-copy-host-123456789012-us-east-1"
 KEY = "arn:aws:kms:us-east-1:123456789012:key/made-up"  # made up in infra/tests/mocks, like other ARNs
@@ -14,9 +14,9 @@ PROGRAM_SHA256 = hashlib.sha256(b"built for x86_64").hexdigest()  # the stand-in
 
 
 @pytest.fixture(scope="session")
-def deployments(infra, terraform) -> dict[str, Resources]:
+def deployments(infra, mocking) -> dict[str, Resources]:
     """The deployment of every run of copy_host.tftest.hcl."""
-    return deployed(infra, terraform, "copy_host")
+    return deployed(infra, mocking, "copy_host")
 
 
 def _hosts(resources: Resources) -> list[dict]:
@@ -267,12 +267,12 @@ def test_there_is_no_function_and_saved_queries_also_those_of_copy_are_bound_to_
     assert {tuple(one["log_group_names"]) for one in saved} == {("/stampede/stampede-copy-host",)}
 
 
-def test_a_host_is_another_one_with_another_program(infra, terraform, deployments):
+def test_a_host_is_another_one_with_another_program(infra, mocking, deployments):
     program = infra.parent / "functions/transfer/build/x86_64/bootstrap"
     before, kept = _hosts(deployments["defaults"])[0]["user_data"], program.read_bytes()
     program.write_text("another build")
     try:
-        after = _hosts(deployed_anew(infra, terraform, "copy_host")["defaults"])[0]["user_data"]
+        after = _hosts(first_run_anew(infra, mocking, "copy_host"))[0]["user_data"]
     finally:
         program.write_bytes(kept)
 

@@ -18,9 +18,9 @@ QUEUE_ARN = "arn:aws:sqs:us-east-1:123456789012:work"  # made up in download.tft
 
 
 @pytest.fixture(scope="session")
-def deployments(infra, terraform) -> dict[str, Resources]:
+def deployments(infra, mocking) -> dict[str, Resources]:
     """The deployment of every run of download.tftest.hcl."""
-    return deployed(infra, terraform, "download")
+    return deployed(infra, mocking, "download")
 
 
 def _function(resources: Resources) -> dict[str, Any]:
@@ -254,8 +254,8 @@ def test_no_access_log_is_written_and_none_of_its_queries_is_in_the_console_unle
         ("filesystem", "efs", "stampede-filesystem", {"data": ""}),
     ],
 )
-def test_requests_for_the_data_are_logged_by_s3_into_a_group_of_their_own(infra, terraform, name, run, stack, buckets):
-    resources = deployed(infra, terraform, name)[run]
+def test_requests_for_the_data_are_logged_by_s3_into_a_group_of_their_own(infra, mocking, name, run, stack, buckets):
+    resources = deployed(infra, mocking, name)[run]
     own = {address.removeprefix("module.access_log[0]."): values for address, values in resources.items()}
     arns = {what: f"arn:aws:s3:::{end if '.' in end else f'{stack}{end}-123456789012-us-east-1'}"
             for what, end in buckets.items()}  # fmt: skip

@@ -12,9 +12,9 @@ OWN = "arn:aws:s3express:us-east-1:123456789012:bucket/my-own--use1-az6--x-s3"
 
 
 @pytest.fixture(scope="session")
-def deployments(infra, terraform) -> dict[str, Resources]:
+def deployments(infra, mocking) -> dict[str, Resources]:
     """The deployment of every run of express.tftest.hcl."""
-    return deployed(infra, terraform, "express")
+    return deployed(infra, mocking, "express")
 
 
 def _function(resources: Resources, module: str = "module.worker[0]") -> dict[str, Any]:

@@ -68,15 +68,15 @@ IN_THE_NETWORK = ["JoinTheNetwork", "OnlyLambdaItself"]
 
 
 @pytest.fixture(scope="session")
-def deployments(infra, terraform) -> dict[str, Resources]:
+def deployments(infra, mocking) -> dict[str, Resources]:
     """The deployment of every run of filesystem.tftest.hcl."""
-    return deployed(infra, terraform, "filesystem")
+    return deployed(infra, mocking, "filesystem")
 
 
 @pytest.fixture(scope="session")
-def download(infra, terraform) -> Resources:
+def download(infra, mocking) -> Resources:
     """The download experiment with its defaults."""
-    return deployed(infra, terraform, "download")["defaults"]
+    return deployed(infra, mocking, "download")["defaults"]
 
 
 def _function(resources: Resources, module: str = "module.worker[0]") -> dict[str, Any]:

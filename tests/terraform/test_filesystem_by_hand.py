@@ -46,7 +46,7 @@ def handler(event, context):
 @pytest.fixture(scope="module")
 def applied(copy_of_the_tree, terraform, tmp_path_factory) -> Stack:
     """The stack with its defaults, its seeding function a probe, and the folder that stands in for the mount."""
-    folder = copy_of_the_tree("filesystem")
+    folder = copy_of_the_tree("filesystem", runs=True)
     (folder.parent / "functions/filesystem/seeding.py").write_text(PROBE)
     (folder.parent / "mount").mkdir()
     with applied_stack(folder, terraform, tmp_path_factory.mktemp("emulator"), VARIABLES) as stack:

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from stampede.insights import evaluate, evaluation
-from stampede.insights.errors import EventsError
+from stampede.insights.errors import EventsError, InsightsError, QueryError
 from tests.unit.insights.download_log import event
 
 # Of a query that registers a Python function; then of a process that is forked off, which can't use the same.
@@ -51,9 +51,22 @@ def test_a_long_statement_leaves_the_next_one_planned_as_ever(made):
     assert set(planned.split(",")) == {"filter_pushdown", "common_subexpressions"}
 
 
-def test_a_database_in_which_something_failed_is_not_used_again(made):
+def test_a_query_uses_the_database_of_a_refused_one_and_finds_nothing_of_it(made):
     with pytest.raises(EventsError):
         evaluate("fields a", [event({"a": 1}), {}])
+    with pytest.raises(QueryError):
+        evaluate("limit 1 | filter a > 1", [event({"a": 1}), event({"a": 2})])  # of equal times
+    assert evaluate("fields a", [event({"a": 2})]).rows == [{"a": 2}]
+    assert len(made) == 1
+
+
+def test_a_database_in_which_something_else_failed_is_not_used_again(made, monkeypatch):
+    def fail(*query):
+        raise InsightsError("the evaluator failed on this query")
+
+    with monkeypatch.context() as patch, pytest.raises(InsightsError):
+        patch.setattr(evaluation, "_run", fail)
+        evaluate("fields a", [event({"a": 1})])
     assert evaluate("fields a", [event({"a": 2})]).rows == [{"a": 2}]
     assert len(made) == 2
 

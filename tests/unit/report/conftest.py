@@ -14,7 +14,7 @@ from tests.unit.report.sketches import DRAWN, pictures
 @pytest.fixture(scope="package", autouse=True)
 def sketched():
     """Most tests look at words and numbers."""
-    with pictures(svg=False, png=False):
+    with pictures(svg=False, png=False, composed=False):
         yield
 
 

@@ -183,7 +183,7 @@ def test_the_page_answers_first_for_which_size_and_marks_what_was_published(aws)
     assert page.faults == []
 
 
-def test_the_picture_has_room_for_what_was_published(aws):
+def test_the_picture_has_room_for_what_was_published(aws, drawn):
     published = [("read", 10_000, 40.0), ("write", 10_000, 0.01)]
     picture = BySize(Subject.of(sized_run.SIZED, aws[0]), "express", sized_run.BASE, published)
     [speedups, _] = picture.figure.axes
