@@ -19,6 +19,7 @@ locals {
     copy       = local.copy_defaults
     copy_host  = local.copy_host_defaults
     express    = local.express_defaults
+    function   = local.function_defaults
   }[var.experiment]
   in_tmp = {
     download   = local.download_in_tmp
@@ -26,6 +27,7 @@ locals {
     copy       = local.copy_in_tmp
     copy_host  = local.copy_in_tmp
     express    = local.express_in_tmp
+    function   = local.function_in_tmp
   }[var.experiment]
   function = {
     download   = local.download
@@ -33,6 +35,7 @@ locals {
     copy       = local.copy
     copy_host  = null # hosts take the messages
     express    = local.express
+    function   = local.user_function
   }[var.experiment]
 
   # What a variable must be: variables_<experiment>.tf has its rules in rules_<experiment>.json. Python's checks read them too.

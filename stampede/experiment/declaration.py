@@ -173,6 +173,8 @@ class Experiment:
     seeding: Seeding | None = None
     shared_list: SharedList | None = None
     athena: AthenaQueries | None = None
+    # Whether a message's body is the user's own (--payload), and what Stampede says is a message attribute.
+    takes_payload: bool = False
 
     # A method (values, parameters): what one message does, for the model. Without it nothing is predicted.
     work: Callable[[Mapping[str, Any], Parameters], Work] | None = None

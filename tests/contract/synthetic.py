@@ -52,7 +52,10 @@ def record(experiment: Experiment, demand: Demand, seq: int = 0, attempt: int = 
     before: list[Any] = []
     for axis in experiment.axes:
         before.append(demand.values[axis.variable] if axis.variable else axis.default_of(before))
-    values |= {axis.record_field: value or None for axis, value in zip(experiment.axes, before, strict=True)}
+    values |= {
+        axis.record_field: None if axis.variable and not value else value
+        for axis, value in zip(experiment.axes, before, strict=True)
+    }
     values |= {"concurrency_limit": demand.concurrency, "memory_size": demand.memory_mb, "experiment_tag": TAG}
     values |= {"cell": demand.name, "seq": seq, "attempt": attempt, "round": 0, "warm_up": 0, "cold_start": 0}
     values |= {"status": "ok", "sdk": SDK}

@@ -1,0 +1,1 @@
+"""The entry of the user's function: times its handler and writes a record of each message."""
