@@ -65,11 +65,11 @@ class Function(Experiment):
     compare = (
         Compare("between_packages", "choice", ("package",), base=(EXAMPLE.name,)),
         Compare("between_architectures", "choice", ("architecture",), base=("x86_64",)),
-        Compare("between_starts", "choice", ("start",), base=("cold",)),
         Compare("against_smallest_n", "scale", ("concurrency",)),
         Compare("between_memories", "scale", ("memory_size_mb",)),
+        Compare("between_starts", "choice", ("start",), base=("cold",)),
     )
-    sections = ("choice", "table", "spread", "overlap", *LAST_SECTIONS)
+    sections = ("memory", "choice", "table", "spread", "overlap", *LAST_SECTIONS)
     usage = staticmethod(usage)
     checks = staticmethod(checks)
 
