@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from experiments.function.checks import checks
+from experiments.function.checks import checks, local_checks
 from experiments.function.usage import usage
+from experiments.function.work import work
 from stampede.checkout import ROOT
 from stampede.experiment.axes import Axis, concurrency_axis, memory_axis
 from stampede.experiment.declaration import LAST_SECTIONS, Compare, Experiment, Matrix
@@ -72,6 +73,8 @@ class Function(Experiment):
     sections = ("memory", "choice", "table", "spread", "overlap", *LAST_SECTIONS)
     usage = staticmethod(usage)
     checks = staticmethod(checks)
+    local_checks = staticmethod(local_checks)
+    work = staticmethod(work)
 
 
 FUNCTION = Function()
