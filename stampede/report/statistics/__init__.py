@@ -20,7 +20,7 @@ from stampede.report.statistics.by_size import by_size
 from stampede.report.statistics.cell_figures import failed, measured
 from stampede.report.statistics.cold import is_comparable
 from stampede.report.statistics.comparisons import comparisons
-from stampede.report.statistics.memory import memory
+from stampede.report.statistics.memory import memories
 from stampede.report.statistics.prediction import prediction
 from stampede.report.statistics.selection import cells, first_of_each
 from stampede.report.statistics.verdict import verdict
@@ -39,14 +39,14 @@ def statistics(run: Run) -> dict[str, Any]:
     compared, foreseen = comparisons(samples, experiment), prediction(run, own_cells, samples)
     sizes = by_size(samples, run) if experiment.by_size else []
     knees = knee.series_of(own_cells, experiment) if experiment.knee else []
-    memories = memory(run, own_cells, samples) if "memory" in experiment.sections else []
+    by_memory = memories(run, own_cells, samples) if "memory" in experiment.sections else []
     content = {
         "format": FORMAT,
         "run_id": run.run_id,
         "experiment": experiment.name,
         "target": run.target,
         "rules": rules.as_dict(experiment),
-        "verdict": verdict(run, figures, compared, foreseen, sizes, knees, memories),
+        "verdict": verdict(run, figures, compared, foreseen, sizes, knees, by_memory),
         "totals": _totals(run, figures),
         "cells": figures,
         "comparisons": compared,
@@ -58,7 +58,7 @@ def statistics(run: Run) -> dict[str, Any]:
     if experiment.by_size:
         content["by_size"] = sizes
     if "memory" in experiment.sections:
-        content["memory"] = memories
+        content["memory"] = by_memory
     return content
 
 

@@ -51,7 +51,7 @@ class Size:
         return len(times) >= rules.MINIMUM_FOR_COMPARISON and times.values[0] >= rules.SHORTEST_S
 
 
-def memory(run: Run, cells: Sequence[Cell], measured: Sequence[Measured]) -> list[dict[str, Any]]:
+def memories(run: Run, cells: Sequence[Cell], measured: Sequence[Measured]) -> list[dict[str, Any]]:
     """A series for each combination of whatever else was swept: a point a memory size, and which are the cheapest, the
     fastest and the balanced one. All intervals hold together: "together" is how many they are."""
     deliveries, known = billed(run), prices.known(run)
