@@ -58,15 +58,19 @@ def titles(made: list[memory.Size]) -> dict[str, list[int]]:
 
 @pytest.mark.parametrize("count", [12, 110])
 @pytest.mark.parametrize("stalls", [False, True])
-def test_of_equal_memories_none_is_named_or_left_behind_in_95_of_100_runs(seed, count, stalls):
-    rng, wrong = np.random.default_rng(seed), 0
+def test_of_equal_memories_none_is_named_and_few_are_excluded_in_100_runs(seed, count, stalls):
+    rng, named, excluded = np.random.default_rng(seed), 0, 0
     for _ in range(100):
         # As fast and, with the memory out of the price, as expensive.
         made = sizes(rng, dict.fromkeys(MEMORIES, 0.2), count, stalls)
         usd = [Resampled(size.billed.values.mean(), size.billed.means) for size in made]
         alike = [memory.Size(size.cell, size.billed, 0, each, 0) for size, each in zip(made, usd, strict=True)]
-        wrong += any(len(named) < len(MEMORIES) for named in titles(alike).values())
-    assert wrong <= 5
+        candidates = list(titles(alike).values())
+        named += any(len(sizes) == 1 for sizes in candidates)
+        excluded += any(len(sizes) < len(MEMORIES) for sizes in candidates)
+    assert named <= 5
+    # 5 in the mean; more than 11 come once in 200 times.
+    assert excluded <= 11
 
 
 def test_where_one_is_the_cheapest_and_another_the_fastest_they_are_named_and_never_the_wrong_ones(seed):
