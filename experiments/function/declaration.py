@@ -35,6 +35,7 @@ class Function(Experiment):
     )
     metrics = (
         Metric("seconds", "elapsed_seconds", "seconds for one invocation", "s", "spread", queried=True),
+        Metric("per_s", "elapsed_seconds", "per function", "invocations/s", "per_second", "higher", digits=2),
         Metric(
             "init_s",
             "init_seconds",
