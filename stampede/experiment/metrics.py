@@ -11,9 +11,9 @@ class Metric:
     """One figure of a cell, made of the record's `field`, `name` where they are the same; `better` is its direction.
 
     `how`: "spread" (count, extremes, quartiles, mean), "rate" (`bytes` over the first metric, Mbit/s), "per_second"
-    (operations over the first metric), "per_gib" (its sum over the GiB that were transferred), "mean", or "sum". One that is `queried` is a column of the saved query and
-    of cells.csv; the others are counted from the records alone. `label` and `unit` head its column, `short` a narrow
-    one; `reading` is a sentence under the table that has one.
+    (operations over the first metric), "per_gib" (its sum over the GiB that were transferred), "mean", or "sum". One
+    that is `queried` is a column of the saved query and of cells.csv; the others are counted from the records alone.
+    `label` and `unit` head its column, `short` a narrow one; `reading` is a sentence under the table that has one.
     """
 
     name: str
