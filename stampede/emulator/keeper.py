@@ -12,6 +12,7 @@ import re
 import signal
 import sys
 import threading
+import time
 import types
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -31,6 +32,8 @@ from stampede.emulator.repeated_calls import AnsweredOnce
 # busy machine: a line that comes later is lost with the function's process, and with it the record of a message. All
 # our functions log a line for every message, so nothing ever waits this long for nothing.
 LOG_LINE_WAIT_S = 5.0
+# What only the line of a record has.
+RECORD = '"sandbox_id": '
 
 # What MiniStack says of a function whose process is gone before it has answered.
 EXITED = ("Worker process died", "Worker returned no response", "Runtime exited before returning a response")
@@ -51,11 +54,18 @@ def _end_with_parent() -> None:
 
 
 def wait_for_log_lines() -> None:
-    """Let MiniStack in this process wait LOG_LINE_WAIT_S seconds for the first log line of an invocation."""
+    """Let MiniStack in this process wait LOG_LINE_WAIT_S seconds for the first log line of an invocation, and of a
+    user's handler, which may print lines of its own before it, for the record."""
     drain = Worker._drain_stderr_bounded
 
     def patient_drain(self: Worker, first_line_wait: float = LOG_LINE_WAIT_S) -> str:
-        return drain(self, first_line_wait=first_line_wait, hard_cap=LOG_LINE_WAIT_S)
+        deadline_s = time.monotonic() + LOG_LINE_WAIT_S
+        lines = drain(self, first_line_wait=first_line_wait, hard_cap=LOG_LINE_WAIT_S)
+        variables = getattr(self, "config", {}).get("Environment", {}).get("Variables", {})
+        while "STAMPEDE_HANDLER" in variables and RECORD not in lines and time.monotonic() < deadline_s:
+            remaining_s = deadline_s - time.monotonic()
+            lines = "\n".join(filter(None, [lines, drain(self, first_line_wait=remaining_s, hard_cap=remaining_s)]))
+        return lines
 
     Worker._drain_stderr_bounded = patient_drain
 

@@ -43,6 +43,15 @@ def test_a_log_line_that_comes_late_is_still_one_of_its_invocation(worker):
     timer.join()
 
 
+def test_a_record_that_comes_after_what_a_user_s_handler_printed_is_one_of_its_invocation(worker):
+    worker.config = {"Environment": {"Variables": {"STAMPEDE_HANDLER": "app.handler"}}}
+    keeper.wait_for_log_lines()
+    worker._stderr_queue.put("printed")
+    timer = log_later(worker, '{"sandbox_id": "s"}', 0.2)
+    assert worker._drain_stderr_bounded() == 'printed\n{"sandbox_id": "s"}'
+    timer.join()
+
+
 def test_ministack_by_itself_loses_it(worker):
     timer = log_later(worker, "the record", 30)
     assert worker._drain_stderr_bounded() == "", "MiniStack waits by itself now: the keeper needn't do it any more"
