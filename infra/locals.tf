@@ -23,6 +23,7 @@ locals {
     copy       = local.copy_in_tmp
     copy_host  = local.copy_in_tmp
     express    = local.express_in_tmp
+    function   = local.function_in_tmp
   }[var.experiment]
   function = {
     download   = local.download
@@ -30,6 +31,7 @@ locals {
     copy       = local.copy
     copy_host  = null # hosts take the messages
     express    = local.express
+    function   = local.user_function
   }[var.experiment]
 
   # What a variable must be: variables_<experiment>.tf has its rules in rules_<experiment>.json. Python's checks read them too.

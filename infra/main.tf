@@ -44,6 +44,8 @@ module "worker" {
   source_folders       = local.source_folders
   program_file         = local.function.program_file
   layer_folder         = local.function.layer_folder
+  package              = local.is_function ? local.user_package : null
+  layers               = local.is_function ? var.layers : []
   zip_file             = "${path.root}/.build/${local.function.zip_name}.zip"
   handler              = local.function.handler
   runtime              = local.function.runtime

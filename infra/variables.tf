@@ -17,7 +17,7 @@ variable "s3_bucket_name" {
 
 variable "memory_size" {
   type        = number
-  description = "Memory of the function in MB, 128 to 10240; null means 512 for copy and 2048 for the other experiments. A host has that of its instance_type."
+  description = "Memory of the function in MB, 128 to 10240; null means 512 for copy, 1024 for function and 2048 for the other experiments. A host has that of its instance_type."
   default     = null
 
   validation {
@@ -87,7 +87,7 @@ variable "concurrency_value" {
 
 variable "experiment" {
   type        = string
-  description = "Which experiment to deploy: download, filesystem, copy, copy_host or express."
+  description = "Which experiment to deploy: download, filesystem, copy, copy_host, express or function."
   default     = "download"
   nullable    = false
 
@@ -124,7 +124,7 @@ variable "prefix" {
 
 variable "timeout_s" {
   type        = number
-  description = "Longest duration of one invocation in seconds, 1 to 900; null means 60 for download and filesystem, 900 for copy, copy_host and express. A host's work has no such limit: while it runs, the host hides its message for another 60 s at a time, for at most 12 hours."
+  description = "Longest duration of one invocation in seconds, 1 to 900; null means 30 for function, 60 for download and filesystem, 900 for copy, copy_host and express. A host's work has no such limit: while it runs, the host hides its message for another 60 s at a time, for at most 12 hours."
   default     = null
 
   validation {
@@ -238,7 +238,7 @@ variable "server_side_proof" {
 
 variable "architecture" {
   type        = string
-  description = "Processor of the function, x86_64 or arm64; null means x86_64 for download and copy, arm64 for filesystem and express. A host has that of its instance_type."
+  description = "Processor of the function, x86_64 or arm64; null means x86_64 for download, copy and function, arm64 for filesystem and express. A host has that of its instance_type."
   default     = null
 
   validation {
@@ -254,7 +254,7 @@ variable "architecture" {
 
 variable "ephemeral_storage_mb" {
   type        = number
-  description = "Size of the function's /tmp in MB (Lambda's MB are MiB here), 512 to 10240; null means 1200 for download, 1228 for filesystem, 512 for copy and 8192 for express."
+  description = "Size of the function's /tmp in MB (Lambda's MB are MiB here), 512 to 10240; null means 1200 for download, 1228 for filesystem, 512 for copy and function, and 8192 for express."
   default     = null
 
   validation {

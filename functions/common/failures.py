@@ -42,6 +42,12 @@ ERROR_TYPES = {
     "QueryCancelled": "the query was cancelled, by the caller or in Athena",
     "QueryTimedOut": "the query exceeded its time limit and was stopped",
     "WrongResult": "the query's result doesn't match the content of the objects",
+    "HandlerError": "the handler threw an error; its type and text are in the message",
+    "HandlerExited": "the handler ended its process, as sys.exit does",
+    "InvalidResponse": "the handler's reply can't be written as JSON",
+    "PartialFailure": "the handler's batchItemFailures name the message, or aren't valid, so that SQS redelivers it",
+    "HandlerTimedOut": "the handler still ran shortly before the function's timeout",
+    "HandlerMissing": "the handler's module can't be imported, or doesn't have that function",
     "UnexpectedError": "none of the above: a defect to report; the message names the exception",
 }
 

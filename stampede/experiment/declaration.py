@@ -173,6 +173,8 @@ class Experiment:
     seeding: Seeding | None = None
     shared_list: SharedList | None = None
     athena: AthenaQueries | None = None
+    # Whether a message's body is the user's own (--payload), and what Stampede says is a message attribute.
+    takes_payload: bool = False
 
     # A method (values, parameters): what one message does, for the model. Without it nothing is predicted.
     work: Callable[[Values, Parameters], Work] | None = None
@@ -183,6 +185,10 @@ class Experiment:
 
     def checks(self, cells: Sequence[Values]) -> Sequence[Finding]:
         """What only this experiment has to look at, for the values of all cells."""
+        return ()
+
+    def local_checks(self, cells: Sequence[Values]) -> Sequence[Finding]:
+        """The same of what the embedded AWS can't do; asked where nothing else is wrong with the matrix."""
         return ()
 
     def advice(self, cells: Sequence[Values], prices: Mapping[str, float]) -> Sequence[str]:

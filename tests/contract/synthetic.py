@@ -52,8 +52,13 @@ def record(experiment: Experiment, demand: Demand, seq: int = 0, attempt: int = 
     values |= {metric.field: 0 if metric.how == "sum" else 0.25 for metric in experiment.metrics}
     before: list[Any] = []
     for axis in experiment.axes:
-        before.append(demand.values[axis.variable] if axis.variable else axis.default_of(before))
-    values |= {axis.record_field: value or None for axis, value in zip(experiment.axes, before, strict=True)}
+        value = demand.values[axis.variable] if axis.variable else axis.default_of(before)
+        # A record has a file or folder by its name.
+        before.append(Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value)
+    values |= {
+        axis.record_field: None if axis.variable and not value else value
+        for axis, value in zip(experiment.axes, before, strict=True)
+    }
     values |= {"concurrency_limit": demand.concurrency, "memory_size": demand.memory_mb, "experiment_tag": TAG}
     values |= {"cell": demand.name, "seq": seq, "attempt": attempt, "round": 0, "warm_up": 0, "cold_start": 0}
     values |= {"status": "ok", "sdk": SDK}

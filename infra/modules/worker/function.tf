@@ -7,15 +7,23 @@ locals {
     }
   ]...)
   handler_file = replace(var.handler, "/^(\\w+)\\.(\\w+)\\.\\w+$/", "$1/$2.py")
+  is_own_code  = var.program_file == null && var.package == null
+
+  # A package that is a zip already is deployed byte for byte.
+  package_zip  = var.package == null ? null : endswith(lower(var.package.path), ".zip") ? var.package.path : null
+  package_path = var.package == null || local.package_zip != null ? null : var.package.path
 }
 
 data "archive_file" "code" {
+  count = local.package_zip == null ? 1 : 0
+
   type        = "zip"
   output_path = var.zip_file
   source_file = var.program_file
+  source_dir  = local.package_path
 
   dynamic "source" {
-    for_each = local.source_files
+    for_each = local.is_own_code ? local.source_files : {}
 
     content {
       filename = source.key
@@ -30,10 +38,42 @@ data "archive_file" "code" {
     }
 
     precondition {
-      condition     = var.program_file != null || contains(keys(local.source_files), local.handler_file)
+      condition     = !local.is_own_code || contains(keys(local.source_files), local.handler_file)
       error_message = "source_folders = ${join(", ", var.source_folders)}: must hold ${local.handler_file}, the handler's file."
     }
   }
+}
+
+# What runs the handler of a package: a layer, so that the package stays as it is. Its modules are out of the way of the
+# package's own, in a folder that the wrapper alone imports from.
+data "archive_file" "wrapper" {
+  count = var.package == null ? 0 : 1
+
+  type        = "zip"
+  output_path = "${trimsuffix(var.zip_file, ".zip")}-wrapper.zip"
+
+  dynamic "source" {
+    for_each = merge(
+      { "python/${basename(var.package.wrapper_file)}" = var.package.wrapper_file },
+      { for name, path in local.source_files : "stampede/${name}" => path if path != var.package.wrapper_file },
+    )
+
+    content {
+      filename = source.key
+      content  = file(source.value)
+    }
+  }
+}
+
+resource "aws_lambda_layer_version" "wrapper" {
+  count = var.package == null ? 0 : 1
+
+  layer_name               = "${var.name}-wrapper"
+  description              = "Times the handler of the function ${var.name}, and writes a record of each message."
+  filename                 = data.archive_file.wrapper[0].output_path
+  source_code_hash         = data.archive_file.wrapper[0].output_base64sha256
+  compatible_runtimes      = [var.runtime]
+  compatible_architectures = [var.architecture]
 }
 
 # Packages that the runtime lacks. A layer, because they hold compiled files, and `source` blocks above hold text.
@@ -73,12 +113,12 @@ resource "aws_lambda_function" "worker" {
   description   = var.description
   role          = aws_iam_role.worker.arn
 
-  filename         = data.archive_file.code.output_path
-  source_code_hash = data.archive_file.code.output_base64sha256
+  filename         = local.package_zip == null ? data.archive_file.code[0].output_path : local.package_zip
+  source_code_hash = local.package_zip == null ? data.archive_file.code[0].output_base64sha256 : filebase64sha256(local.package_zip)
   handler          = var.handler
   runtime          = var.runtime
   architectures    = [var.architecture]
-  layers           = aws_lambda_layer_version.packages[*].arn
+  layers           = concat(aws_lambda_layer_version.packages[*].arn, var.layers, aws_lambda_layer_version.wrapper[*].arn)
 
   memory_size                    = var.memory_size_mb
   timeout                        = var.timeout_s

@@ -35,6 +35,21 @@ variable "layer_folder" {
   default     = null
 }
 
+variable "package" {
+  type = object({
+    path         = string
+    wrapper_file = string
+  })
+  description = "Somebody's code that is the function, a folder or a .zip file, deployed as it is, and the module that runs its handler; source_folders are what that module needs, then. null for code of this repository."
+  default     = null
+}
+
+variable "layers" {
+  type        = list(string)
+  description = "ARNs of further layers."
+  default     = []
+}
+
 variable "zip_file" {
   type        = string
   description = "Where to write the function's zip."

@@ -1,0 +1,1 @@
+"""N Lambdas run the user's own handler at once."""

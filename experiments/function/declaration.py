@@ -1,0 +1,80 @@
+"""The function experiment: the user's own Lambda function, at the memory sizes and the N that they choose."""
+
+from experiments.function.checks import checks, local_checks
+from experiments.function.usage import usage
+from experiments.function.values import FunctionValues
+from experiments.function.work import work
+from stampede.checkout import ROOT
+from stampede.experiment.axes import Axis, concurrency_axis, memory_axis
+from stampede.experiment.declaration import LAST_SECTIONS, Compare, Experiment, Matrix
+from stampede.experiment.metrics import CPU_S, PEAK_MEMORY_MB, Metric
+from stampede.variable_rules import DEFAULTS
+
+EXAMPLE = ROOT / "examples" / "thumbnail"
+
+
+def later_start(values: FunctionValues) -> str:
+    """What records say of invocations after a sandbox's first."""
+    return "warm"
+
+
+class Function(Experiment):
+    name = "function"
+    question = "Which memory does my own function need, and does it hold at N?"
+    operation = ("invocation", "invocations")
+    axes = (
+        memory_axis(),
+        concurrency_axis(),
+        Axis("package", kind=str),
+        Axis("architecture", kind=str, words="on {}", default="x86_64"),
+        # Of the record alone: which payload of the file it was, from 0.
+        Axis("payload", variable="", words="payload {}", default=0),
+        # Of the record alone: whether the invocation was the first of its sandbox.
+        Axis("start", variable="", words="{} start", kind=str, default="cold", later=later_start),
+    )
+    metrics = (
+        Metric("seconds", "elapsed_seconds", "seconds for one invocation", "s", "spread", queried=True),
+        Metric("per_s", "elapsed_seconds", "per function", "invocations/s", "per_second", "higher", digits=2),
+        Metric(
+            "init_s",
+            "init_seconds",
+            "init",
+            "s",
+            queried=True,
+            digits=3,
+            reading="“init” is the time to import the handler’s module, once in each sandbox; it isn’t part of the "
+            "invocation.",
+        ),
+        CPU_S,
+        PEAK_MEMORY_MB,
+    )
+    query = "summary"
+    matrices = {
+        "aws": Matrix(
+            swept={"memory_size": (512, 1024, 1769, 3008), "concurrency_value": (1, 10, 100)},
+            fixed={"package": str(EXAMPLE)},
+        ),
+        # Memory changes nothing on one machine; the run shows the whole path.
+        "local": Matrix(
+            swept={"memory_size": (512, 1024, 1769, 3008), "concurrency_value": (1, 5, 10)},
+            fixed={"package": str(EXAMPLE)},
+        ),
+    }
+    messages_per_concurrency = 11  # a cold start, and as many warm ones as a comparison needs
+    defaults = DEFAULTS["function"]
+    takes_payload = True
+    compare = (
+        Compare("between_packages", "choice", ("package",), base=(EXAMPLE.name,)),
+        Compare("between_architectures", "choice", ("architecture",), base=("x86_64",)),
+        Compare("against_smallest_n", "scale", ("concurrency",)),
+        Compare("between_memories", "scale", ("memory_size_mb",)),
+        Compare("between_starts", "choice", ("start",), base=("cold",)),
+    )
+    sections = ("memory", "choice", "table", "spread", "overlap", *LAST_SECTIONS)
+    usage = staticmethod(usage)
+    checks = staticmethod(checks)
+    local_checks = staticmethod(local_checks)
+    work = staticmethod(work)
+
+
+FUNCTION = Function()

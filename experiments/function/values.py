@@ -1,0 +1,14 @@
+"""What the function experiment knows a cell by."""
+
+from stampede.experiment.values import Values
+
+
+class FunctionValues(Values):
+    """The variables that it reads."""
+
+    package: str
+    handler: str
+    runtime: str
+    policy_file: str | None
+    environment: dict[str, str]
+    layers: list[str]

@@ -1,0 +1,16 @@
+# What the function experiment alone has.
+
+output "package" {
+  description = "Name of the folder or file with the function's code."
+  value       = local.is_function ? basename(var.package) : null
+}
+
+output "handler" {
+  description = "The function's entry point."
+  value       = local.is_function ? var.handler : null
+}
+
+output "runtime" {
+  description = "Runtime of the function."
+  value       = local.is_function ? var.runtime : null
+}

@@ -1,0 +1,86 @@
+# What the function experiment alone has.
+
+variable "package" {
+  type        = string
+  description = "Path of your function's code, a folder or a .zip file, deployed as it is. A relative path begins at infra/; `stampede` begins at the current folder. Needed for experiment = function."
+  default     = null
+
+  validation {
+    condition     = var.experiment != "function" || var.package != null
+    error_message = "package = null: ${local.rules.package.rule}; experiment = function needs it."
+  }
+
+  validation {
+    condition = var.package == null ? true : (
+      endswith(lower(var.package), ".zip") ? try(fileexists(var.package), false) : length(try(fileset(var.package, "**"), [])) > 0
+    )
+    error_message = "package = ${jsonencode(var.package)}: ${local.rules.package.rule}; nothing is there."
+  }
+}
+
+variable "handler" {
+  type        = string
+  description = "Your function's entry point, module.function, or package.module.function. Without effect on provided.al2023."
+  default     = "app.handler"
+  nullable    = false
+
+  validation {
+    condition     = can(regex(local.rules.handler.matches, var.handler)) && length(var.handler) <= local.rules.handler.longest
+    error_message = "handler = ${jsonencode(var.handler)}: ${local.rules.handler.rule}."
+  }
+}
+
+variable "runtime" {
+  type        = string
+  description = "Your function's runtime: python3.9 to python3.14, or provided.al2023 for a package with an executable named bootstrap."
+  default     = "python3.12"
+  nullable    = false
+
+  validation {
+    condition     = contains(local.rules.runtime.choices, var.runtime)
+    error_message = "runtime = ${jsonencode(var.runtime)}: ${local.rules.runtime.rule}."
+  }
+
+  validation {
+    condition     = var.experiment != "function" || var.runtime != "provided.al2023"
+    error_message = "runtime = ${jsonencode(var.runtime)}: must be a Python runtime; provided.al2023 can't be measured yet."
+  }
+}
+
+variable "policy_file" {
+  type        = string
+  description = "Path of a JSON policy document whose statements the function's role gets. A relative path begins at infra/; `stampede` begins at the current folder. null means that the function may only take messages and write logs."
+  default     = null
+
+  validation {
+    condition = var.policy_file == null ? true : alltrue(try([
+      for statement in flatten([jsondecode(file(var.policy_file)).Statement]) :
+      statement.Effect == "Deny" || !anytrue([for action in flatten([statement.Action]) : contains(["*", "*:*"], action)])
+    ], [false]))
+    error_message = "policy_file = ${jsonencode(var.policy_file)}: ${local.rules.policy_file.rule}, and never allow all (*)."
+  }
+}
+
+variable "environment" {
+  type        = map(string)
+  description = "Your function's environment variables."
+  default     = {}
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for name in keys(var.environment) : can(regex(local.rules.environment.names, name)) && !can(regex(local.rules.environment.reserved, name))])
+    error_message = "environment = ${jsonencode(keys(var.environment))}: ${local.rules.environment.rule}."
+  }
+}
+
+variable "layers" {
+  type        = list(string)
+  description = "ARNs of the layers that your function needs, at most 4."
+  default     = []
+  nullable    = false
+
+  validation {
+    condition     = length(var.layers) <= local.rules.layers.most_layers && alltrue([for layer in var.layers : can(regex(local.rules.layers.arn, layer))])
+    error_message = "layers = ${jsonencode(var.layers)}: ${local.rules.layers.rule}."
+  }
+}
