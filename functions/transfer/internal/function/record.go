@@ -1,0 +1,121 @@
+package function
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/process"
+	"stampede/transfer/internal/record"
+	"stampede/transfer/internal/sqsevent"
+	"stampede/transfer/internal/workorder"
+)
+
+// invocation is a message on its way through the program.
+type invocation struct {
+	id         string
+	message    sqsevent.Message
+	order      *workorder.Order // nil when it couldn't be read
+	payload    *int64           // the number of the body among those of the run
+	warmUp     int64            // 1 marks a message that no figure counts
+	deadline   time.Time
+	started    time.Time
+	startedCPU float64
+	timer      *time.Timer
+}
+
+// read takes the work order out of the message's attribute: the body is the program's.
+func (i *invocation) read() error {
+	if i.message.Order == "" {
+		return failure.New(failure.WorkOrder, "the message lacks the attribute stampede: send it with stampede flood")
+	}
+	r, order := workorder.Open(i.message.Order, "payload", "warm_up")
+	payload := r.Between("payload", new(int64), 0, workorder.LargestInteger)
+	warmUp := r.Flag("warm_up")
+	if r.Err == nil {
+		i.order, i.payload, i.warmUp = &order, &payload, warmUp
+	}
+	return r.Err
+}
+
+// record writes what became of a message until then, and lets one that failed come back soon.
+func (p *proxy) record(i *invocation, then time.Time, err error) {
+	start, init := "warm", time.Duration(0)
+	if p.IsCold() {
+		start, init = "cold", p.init
+	}
+	cpuSeconds, peakMB := p.used()
+	_, _ = p.Record(i.message, i.id, p.labels, i.order, record.Outcome{
+		TimeKey: "elapsed_seconds", StartedAtMs: i.started.UnixMilli(), ElapsedSeconds: then.Sub(i.started).Seconds(),
+		Bytes: int64(len(i.message.Body)), Err: err,
+		Own: []record.Pair{
+			{Key: "warm_up", Value: i.warmUp}, {Key: "package", Value: p.lookup("STAMPEDE_PACKAGE")},
+			{Key: "payload", Value: i.payload}, {Key: "start", Value: start}, {Key: "runtime", Value: p.lookup("STAMPEDE_RUNTIME")},
+			{Key: "architecture", Value: p.lookup("STAMPEDE_ARCHITECTURE")}, {Key: "init_seconds", Value: known(init.Seconds())},
+			{Key: "peak_memory_mb", Value: known(peakMB)}, {Key: "client_cpu_seconds", Value: known(cpuSeconds - i.startedCPU)},
+			{Key: "experiment", Value: "function"},
+		},
+	})
+	if err != nil { // even after a timeout, when little is left
+		ctx, cancel := context.WithDeadline(context.Background(), i.deadline)
+		defer cancel()
+		p.Hasten(ctx, i.message, time.Now().Add(time.Minute))
+	}
+}
+
+// known is nil for what couldn't be measured, such as the memory of a program that has ended.
+func known(measured float64) *float64 {
+	if measured <= 0 {
+		return nil
+	}
+	return &measured
+}
+
+// used is the CPU time that the program has used so far, in seconds, and the most memory that it had resident, in MiB.
+func (p *proxy) used() (cpuSeconds, peakMB float64) {
+	if p.process == nil {
+		return 0, 0
+	}
+	return process.CPUSecondsOf(p.process.Pid), process.PeakMemoryMBOf(p.process.Pid)
+}
+
+// judge returns why a reply is a failure for Lambda or SQS; nil for one that lets SQS delete the message. Documented in the
+// Lambda guide, "Handling errors for an SQS event source", success and failure conditions.
+func judge(r *http.Request, body []byte, messageID string) error {
+	if r.PathValue("kind") == "error" || r.Trailer.Get(errorType) != "" {
+		return failure.New(failure.HandlerError, "%s", thrown(r, body))
+	}
+	if body = bytes.TrimSpace(body); len(body) == 0 {
+		return nil
+	}
+	if !json.Valid(body) {
+		return failure.New(failure.InvalidResponse, "the reply isn't JSON: %.100q", body)
+	}
+	var reply map[string]json.RawMessage // stays empty for text, a number or a list
+	_ = json.Unmarshal(body, &reply)
+	named, answers := reply["batchItemFailures"]
+	var failures []json.RawMessage
+	if !answers || json.Unmarshal(named, &failures) == nil && len(failures) == 0 {
+		return nil
+	}
+	if strings.Contains(string(named), messageID) {
+		return failure.New(failure.PartialFailure, "the reply's batchItemFailures name the message")
+	}
+	return failure.New(failure.PartialFailure, "the reply's batchItemFailures don't name the message, so SQS takes it as failed: %.100s", named)
+}
+
+const errorType = "Lambda-Runtime-Function-Error-Type"
+
+// thrown is the error that a program reports, as its type and text.
+func thrown(r *http.Request, body []byte) string {
+	var reported struct{ ErrorType, ErrorMessage string }
+	if json.Unmarshal(body, &reported) != nil {
+		reported.ErrorMessage = string(body)
+	}
+	return cmp.Or(reported.ErrorType, r.Header.Get(errorType), r.Trailer.Get(errorType), "Unknown") + ": " + reported.ErrorMessage
+}
