@@ -5,6 +5,7 @@ from typing import Any
 
 from experiments.function.checks import checks
 from experiments.function.usage import usage
+from experiments.function.work import work
 from stampede.checkout import ROOT
 from stampede.experiment.axes import Axis, concurrency_axis, memory_axis
 from stampede.experiment.declaration import LAST_SECTIONS, Compare, Experiment, Matrix
@@ -72,6 +73,7 @@ class Function(Experiment):
     sections = ("choice", "table", "spread", "overlap", *LAST_SECTIONS)
     usage = staticmethod(usage)
     checks = staticmethod(checks)
+    work = staticmethod(work)
 
 
 FUNCTION = Function()

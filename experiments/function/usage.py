@@ -18,6 +18,6 @@ def usage(values: Mapping[str, Any]) -> Usage:
         data_mb=0,
         process_mb=PROCESS_MB,
         tmp_mb=values["ephemeral_storage_mb"],
-        sized_by="payload",
+        sized_by="package",
         uses=(),
     )

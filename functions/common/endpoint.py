@@ -39,9 +39,7 @@ def locate(bucket: str, key: str, region: str, environ: Mapping[str, str]) -> Ob
     encoded_key = encoded(key)
     custom = environ.get("AWS_ENDPOINT_URL_S3") or environ.get("AWS_ENDPOINT_URL")
     if custom:
-        is_tls, host, port, base = _take_apart(custom)
-        shown = f"[{host}]" if ":" in host else host
-        host_header = shown if port == _default_port(is_tls) else f"{shown}:{port}"
+        is_tls, host, port, host_header, base = take_apart(custom)
         return ObjectAddress(is_tls, host, port, host_header, f"{base}/{bucket}/{encoded_key}")
     domain = f"s3.{region}.{dns_suffix(region)}"
     if "." in bucket:
@@ -61,7 +59,9 @@ def dns_suffix(region: str) -> str:
     return next(found, "amazonaws.com")
 
 
-def _take_apart(url: str) -> tuple[bool, str, int, str]:
+def take_apart(url: str) -> tuple[bool, str, int, str, str]:
+    """Whether an endpoint is TLS, its host and port, both as the header has them, and its path; raises SettingsError
+    for what isn't a usable URL."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -71,9 +71,8 @@ def _take_apart(url: str) -> tuple[bool, str, int, str]:
         raise SettingsError(
             f"the environment variable AWS_ENDPOINT_URL must be a URL like http://127.0.0.1:4566, not {url[:60]!a}"
         )
-    is_tls = parts.scheme == "https"
-    return is_tls, parts.hostname, port or _default_port(is_tls), parts.path.rstrip("/")
-
-
-def _default_port(is_tls: bool) -> int:
-    return 443 if is_tls else 80
+    is_tls, host = parts.scheme == "https", parts.hostname
+    usual_port = 443 if is_tls else 80
+    shown = f"[{host}]" if ":" in host else host
+    host_header = shown if port in (None, usual_port) else f"{shown}:{port}"
+    return is_tls, host, port or usual_port, host_header, parts.path.rstrip("/")

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from common.deadline import MARGIN_S
-from common.environment import SMALLEST_MEMORY_MB, Labels, SettingsError
+from common.environment import Labels, SettingsError
 from common.outcome import Outcome
 from common.record import build_record, write_record
-from common.redelivery import Redelivery
+from common.redelivery import hasten
 from common.sqs_event import Message, read_messages
 from common.work_order import WorkOrder
 
@@ -50,7 +50,6 @@ class Sandbox:
             operation.prepare(os.environ)
         except SettingsError as error:
             self._settings_error = str(error)
-        self._redelivery = Redelivery(operation.settings.memory_size if operation.settings else SMALLEST_MEMORY_MB)
 
     def handle(self, event: Any, context: Any) -> dict[str, list[dict[str, str]]]:
         """Process the messages of one SQS event and return the failed ones, which SQS then delivers again.
@@ -64,7 +63,7 @@ class Sandbox:
             if record["status"] == "error":
                 failed.append(message)
         for message in failed:  # after every record: what is told to SQS must not delay or lose one
-            self._redelivery.hasten(message, context.get_remaining_time_in_millis() / 1000)
+            hasten(message, context.get_remaining_time_in_millis() / 1000)
         return {"batchItemFailures": [{"itemIdentifier": message.message_id} for message in failed]}
 
     def _process(self, message: Message, context: Any) -> dict[str, Any]:

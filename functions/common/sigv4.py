@@ -1,4 +1,4 @@
-"""Signs a GET without a body for S3 with AWS Signature Version 4 (AWS: "Create a signed AWS API request")."""
+"""Signs a request with AWS Signature Version 4 (AWS: "Create a signed AWS API request")."""
 
 import hashlib
 import hmac
@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from common.failures import NoCredentials
-
-_EMPTY_BODY = hashlib.sha256(b"").hexdigest()
 
 
 @dataclass(frozen=True)
@@ -31,21 +29,33 @@ def read_credentials(environ: Mapping[str, str]) -> Credentials:
 
 
 def signed_headers(
-    host: str, path: str, region: str, credentials: Credentials, now_s: float, query: str = ""
+    host: str,
+    path: str,
+    region: str,
+    credentials: Credentials,
+    now_s: float,
+    query: str = "",
+    *,
+    service: str = "s3",
+    body: bytes = b"",
+    target: str = "",
 ) -> dict[str, str]:
-    """Return the headers that authorize a GET of `path` at `now_s`, an epoch time.
+    """Return the headers that authorize a GET of `path` at `now_s`, an epoch time, or with a `target`, the operation of
+    a `service` whose API is JSON, a POST of `body`.
 
     `path` is percent-encoded, and so is `query`, whose parameters are in alphabetical order, each `name=value`.
     Headers that the request has besides these, like Range, needn't be signed.
     """
-    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now_s))
-    headers = {"host": host, "x-amz-content-sha256": _EMPTY_BODY, "x-amz-date": moment}
+    moment, digest = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now_s)), hashlib.sha256(body).hexdigest()
+    headers = {"host": host, "x-amz-content-sha256": digest, "x-amz-date": moment}
     if credentials.token:
         headers["x-amz-security-token"] = credentials.token
+    if target:
+        headers["x-amz-target"] = target
     names = ";".join(headers)  # these names are in alphabetical order, as the signature wants them
     lines = "".join(f"{name}:{value}\n" for name, value in headers.items())
-    canonical = f"GET\n{path}\n{query}\n{lines}\n{names}\n{_EMPTY_BODY}"
-    scope = f"{moment[:8]}/{region}/s3/aws4_request"
+    canonical = f"{'POST' if target else 'GET'}\n{path}\n{query}\n{lines}\n{names}\n{digest}"
+    scope = f"{moment[:8]}/{region}/{service}/aws4_request"
     to_sign = f"AWS4-HMAC-SHA256\n{moment}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
     key = f"AWS4{credentials.secret_key}".encode()
     for part in scope.split("/"):

@@ -81,7 +81,10 @@ def _axes(experiment: Experiment) -> Iterator[str]:
             yield f"axis {axis.name}: {axis.variable} must be a variable of infra/, or else be in_order"
         if not axis.in_order and axis.variable not in variables:
             yield f"axis {axis.name}: infra/ has no output {axis.variable}, against which records are set"
-    for names in ([axis.name for axis in experiment.axes], [axis.variable for axis in experiment.axes]):
+    for names in (
+        [axis.name for axis in experiment.axes],
+        [axis.variable for axis in experiment.axes if axis.variable],
+    ):
         if len(set(names)) < len(names):
             yield f"axes: a name stands there twice in {names}"
 

@@ -27,7 +27,7 @@ NOW_S = 1_735_689_600
 KEYS = ["sample_large_file.dat", "folder/a b+c&d=e?f#g%h", "ä/日本.dat", "~tilde-_.dat", "a//b", "'(quoted)*!"]
 
 
-def authorization_of_botocore(host, path, token, monkeypatch):
+def authorization_of_botocore(host, path, token, monkeypatch, body=b"", headers=None):
     class Clock(datetime.datetime):
         @classmethod
         def now(cls, tz=None):
@@ -41,9 +41,10 @@ def authorization_of_botocore(host, path, token, monkeypatch):
         monkeypatch.setattr(auth, "get_current_datetime", lambda *_: Clock.utcnow())
     else:
         monkeypatch.setattr(auth.datetime, "datetime", Clock)
-    request = AWSRequest("GET", f"https://{host}{path}", headers={})
+    request = AWSRequest("POST" if body else "GET", f"https://{host}{path}", headers=headers or {}, data=body)
     request.context["payload_signing_enabled"] = True
-    auth.S3SigV4Auth(BotoCredentials("AKID", "secret", token), "s3", "eu-west-1").add_auth(request)
+    signing, service = (auth.SigV4Auth, "sqs") if body else (auth.S3SigV4Auth, "s3")
+    signing(BotoCredentials("AKID", "secret", token), service, "eu-west-1").add_auth(request)
     return dict(request.headers)
 
 
@@ -64,6 +65,14 @@ def test_the_signature_of_a_request_with_a_query_is_the_one_that_botocore_makes(
     credentials = Credentials("AKID", "secret", None)
     ours = signed_headers(address.host_header, address.path, "eu-west-1", credentials, NOW_S, query)
     theirs = authorization_of_botocore(address.host_header, f"{address.path}?{query}", None, monkeypatch)
+    assert ours["authorization"] == theirs["Authorization"]
+
+
+def test_the_signature_of_a_call_with_a_body_is_the_one_that_botocore_makes(monkeypatch):
+    said = {"service": "sqs", "body": b'{"VisibilityTimeout": 2}', "target": "AmazonSQS.ChangeMessageVisibility"}
+    ours = signed_headers("sqs.test", "/", "eu-west-1", Credentials("AKID", "secret", "token=="), NOW_S, **said)
+    headers = {"x-amz-target": said["target"], "x-amz-content-sha256": ours["x-amz-content-sha256"]}
+    theirs = authorization_of_botocore("sqs.test", "/", "token==", monkeypatch, body=said["body"], headers=headers)
     assert ours["authorization"] == theirs["Authorization"]
 
 
