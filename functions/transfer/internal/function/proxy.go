@@ -136,13 +136,16 @@ func (p *proxy) begin(answer *http.Response) error {
 		return nil
 	}
 	ms, _ := strconv.ParseInt(answer.Header.Get("Lambda-Runtime-Deadline-Ms"), 10, 64)
-	i := &invocation{id: answer.Header.Get("Lambda-Runtime-Aws-Request-Id"), message: messages[0], deadline: time.UnixMilli(ms)}
+	i := &invocation{deadline: time.UnixMilli(ms), Delivery: sandbox.Delivery{
+		Message: messages[0], RequestID: answer.Header.Get("Lambda-Runtime-Aws-Request-Id"), Function: p.labels,
+	}}
 	err = cmp.Or(i.read(), p.wrong)
-	if err == nil {
-		err = deadline.WaitUntil(answer.Request.Context(), i.order.StartAtMs, i.deadline.Add(-lead))
+	if err == nil && i.Order != nil {
+		err = deadline.WaitUntil(answer.Request.Context(), i.Order.StartAtMs, i.deadline.Add(-lead))
 	}
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
+	i.IsFirst = p.IsFirst()
 	i.startedCPU, _ = p.used()
 	i.started = time.Now()
 	if err != nil {
@@ -158,7 +161,7 @@ func (p *proxy) refuse(i *invocation, next *http.Request, err error) error {
 	p.record(i, time.Now(), err)
 	kind, message := failure.Describe(err)
 	body := fmt.Sprintf(`{"errorType": %q, "errorMessage": %q}`, kind, message)
-	url := strings.Replace(next.URL.String(), "/next", "/"+i.id+"/error", 1)
+	url := strings.Replace(next.URL.String(), "/next", "/"+i.RequestID+"/error", 1)
 	answer, err := http.Post(url, "application/json", strings.NewReader(body))
 	if err != nil {
 		return err
@@ -184,10 +187,10 @@ func (p *proxy) reply(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.mutex.Lock()
-	if i := p.current; i != nil && i.id == r.PathValue("id") { // another one is for Lambda to refuse
+	if i := p.current; i != nil && i.RequestID == r.PathValue("id") { // another one is for Lambda to refuse
 		p.current = nil
 		i.timer.Stop()
-		p.record(i, arrived, judge(r, body, i.message.ID))
+		p.record(i, arrived, judge(r, body, i.Message.ID))
 	}
 	p.mutex.Unlock()
 	r.Body = io.NopCloser(bytes.NewReader(body))

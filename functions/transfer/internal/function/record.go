@@ -12,33 +12,30 @@ import (
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/process"
 	"stampede/transfer/internal/record"
-	"stampede/transfer/internal/sqsevent"
+	"stampede/transfer/internal/sandbox"
 	"stampede/transfer/internal/workorder"
 )
 
 // invocation is a message on its way through the program.
 type invocation struct {
-	id         string
-	message    sqsevent.Message
-	order      *workorder.Order // nil when it couldn't be read
-	payload    *int64           // the number of the body among those of the run
-	warmUp     int64            // 1 marks a message that no figure counts
+	sandbox.Delivery
+	payload    *int64 // the number of the body among those of the run
+	warmUp     *int64 // 1 marks a message that no figure counts
 	deadline   time.Time
 	started    time.Time
 	startedCPU float64
 	timer      *time.Timer
 }
 
-// read takes the work order out of the message's attribute: the body is the program's.
+// read takes the work order out of the message's attribute: the body is the program's. A message that somebody else sent has none.
 func (i *invocation) read() error {
-	if i.message.Order == "" {
-		return failure.New(failure.WorkOrder, "the message lacks the attribute stampede: send it with stampede flood")
+	if i.Message.Order == "" {
+		return nil
 	}
-	r, order := workorder.Open(i.message.Order, "payload", "warm_up")
-	payload := r.Between("payload", new(int64), 0, workorder.LargestInteger)
-	warmUp := r.Flag("warm_up")
+	r, order := workorder.Open(i.Message.Order, "warm_up", "payload")
+	warmUp, payload := r.Flag("warm_up"), r.Between("payload", new(int64), 0, workorder.LargestInteger)
 	if r.Err == nil {
-		i.order, i.payload, i.warmUp = &order, &payload, warmUp
+		i.Order, i.warmUp, i.payload = &order, &warmUp, &payload
 	}
 	return r.Err
 }
@@ -46,13 +43,13 @@ func (i *invocation) read() error {
 // record writes what became of a message until then, and lets one that failed come back soon.
 func (p *proxy) record(i *invocation, then time.Time, err error) {
 	start, init := "warm", time.Duration(0)
-	if p.IsCold() {
+	if i.IsFirst {
 		start, init = "cold", p.init
 	}
 	cpuSeconds, peakMB := p.used()
-	_, _ = p.Record(i.message, i.id, p.labels, i.order, record.Outcome{
+	_, _ = p.Record(i.Delivery, record.Outcome{
 		TimeKey: "elapsed_seconds", StartedAtMs: i.started.UnixMilli(), ElapsedSeconds: then.Sub(i.started).Seconds(),
-		Bytes: int64(len(i.message.Body)), Err: err,
+		Bytes: int64(len(i.Message.Body)), Err: err,
 		Own: []record.Pair{
 			{Key: "warm_up", Value: i.warmUp}, {Key: "package", Value: p.lookup("STAMPEDE_PACKAGE")},
 			{Key: "payload", Value: i.payload}, {Key: "start", Value: start}, {Key: "runtime", Value: p.lookup("STAMPEDE_RUNTIME")},
@@ -64,7 +61,7 @@ func (p *proxy) record(i *invocation, then time.Time, err error) {
 	if err != nil { // even after a timeout, when little is left
 		ctx, cancel := context.WithDeadline(context.Background(), i.deadline)
 		defer cancel()
-		p.Hasten(ctx, i.message, time.Now().Add(time.Minute))
+		p.Hasten(ctx, i.Message, time.Now().Add(time.Minute))
 	}
 }
 
@@ -104,9 +101,9 @@ func judge(r *http.Request, body []byte, messageID string) error {
 		return nil
 	}
 	if strings.Contains(string(named), messageID) {
-		return failure.New(failure.PartialFailure, "the reply's batchItemFailures name the message")
+		return failure.New(failure.PartialFailure, "batchItemFailures names the message")
 	}
-	return failure.New(failure.PartialFailure, "the reply's batchItemFailures don't name the message, so SQS takes it as failed: %.100s", named)
+	return failure.New(failure.PartialFailure, "batchItemFailures must name messages of the batch only, not %.200s", named)
 }
 
 const errorType = "Lambda-Runtime-Function-Error-Type"

@@ -29,28 +29,43 @@ type Recorder struct {
 // NewRecorder makes the recorder of an environment that begins. Records go to log.
 func NewRecorder(log io.Writer) *Recorder { return &Recorder{id: ident.New(), log: log} }
 
-// Record logs the record of a message and returns its line. The request id is empty on a host; function and order are nil
-// where they couldn't be read. An error says that the log couldn't be written.
-func (r *Recorder) Record(message sqsevent.Message, requestID string, function *environment.Labels, order *workorder.Order,
-	outcome record.Outcome) (line string, err error) {
-	labels := record.Labels{SandboxID: r.id, Attempt: message.Attempt}
-	if message.ID != "" { // a direct invocation has none
-		labels.MessageID = &message.ID
+// Delivery is a message as one invocation gets it. RequestID is empty on a host; Function and Order are nil where they
+// couldn't be read.
+type Delivery struct {
+	Message   sqsevent.Message
+	RequestID string
+	IsFirst   bool // of the environment
+	Function  *environment.Labels
+	Order     *workorder.Order
+}
+
+// IsFirst says whether no message has been asked about before.
+func (r *Recorder) IsFirst() bool {
+	first := !r.warm
+	r.warm = true
+	return first
+}
+
+// Record logs the record of a delivery and returns its line. An error says that the log couldn't be written.
+func (r *Recorder) Record(of Delivery, outcome record.Outcome) (line string, err error) {
+	labels := record.Labels{SandboxID: r.id, Attempt: of.Message.Attempt}
+	if of.Message.ID != "" { // a direct invocation has none
+		labels.MessageID = &of.Message.ID
 	}
-	if requestID != "" {
-		labels.RequestID = &requestID
+	if of.RequestID != "" {
+		labels.RequestID = &of.RequestID
 	}
-	if !r.warm {
-		r.warm, labels.ColdStart = true, 1
+	if of.IsFirst {
+		labels.ColdStart = 1
 	}
-	if function != nil {
+	if function := of.Function; function != nil {
 		labels.ConcurrencyLimit, labels.MemorySizeMB = &function.ConcurrencyLimit, &function.MemorySizeMB
 		labels.ExperimentTag = &function.ExperimentTag
 		if function.Method != "" { // a program of somebody else has none
 			labels.Method = &function.Method
 		}
 	}
-	if order != nil {
+	if order := of.Order; order != nil {
 		labels.RunID, labels.Cell, labels.Seq, labels.Round = &order.RunID, &order.Cell, &order.Seq, &order.Round
 	}
 	line = record.Format(labels, outcome)
@@ -58,9 +73,6 @@ func (r *Recorder) Record(message sqsevent.Message, requestID string, function *
 	_, err = io.WriteString(r.log, line+"\n")
 	return line, err
 }
-
-// IsCold says that no record has been written yet.
-func (r *Recorder) IsCold() bool { return !r.warm }
 
 // Hasten lets a failed message come back soon; deadline is the invocation's end. What goes wrong is a plain line on stderr,
 // which no query takes for a record.
