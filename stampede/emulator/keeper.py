@@ -14,6 +14,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable
+from pathlib import Path
 
 import h11
 from hypercorn.config import Config
@@ -151,6 +152,25 @@ def fail_a_batch_whose_answer_names_no_message() -> None:
     lambda_svc._execute_function = execute_for_the_trigger
 
 
+def unpack_layers_with_a_program() -> None:
+    """Let MiniStack in this process unpack the layers of a custom runtime, as Lambda does into /opt, and tell the function
+    by STAMPEDE_BOOTSTRAP where the program in them is. By itself it leaves these layers out.
+    """
+    make = lambda_svc._provided_worker_env
+
+    def with_the_program(config: dict, code_dir: str, port: int) -> dict:
+        environment = make(config, code_dir, port)
+        for layer in config.get("Layers", ()):
+            # No process may begin meanwhile: it would inherit the open file, and a file that is open can't be run.
+            with lambda_svc._provided_code_lock:
+                folder = lambda_svc._docker_extracted_dir(lambda_svc._resolve_layer_zip(layer), "layer")
+            if (program := Path(folder, "bootstrap")).is_file():
+                environment["STAMPEDE_BOOTSTRAP"] = str(program)
+        return environment
+
+    lambda_svc._provided_worker_env = with_the_program
+
+
 def served_as_by_a_proxy(app: Callable) -> Callable:
     """MiniStack's `app` (ASGI), which then takes a request as a proxy gets it too: with the host in its target.
 
@@ -179,6 +199,7 @@ def main() -> None:
     write_answers_in_one_piece()
     copy_on_condition()
     fail_a_batch_whose_answer_names_no_message()
+    unpack_layers_with_a_program()
     athena.behave()
     if seed := os.environ.get(ministack.MANNERS):
         from stampede.emulator import (

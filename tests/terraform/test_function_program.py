@@ -1,4 +1,4 @@
-"""What the function experiment would really deploy for provided.al2023, after infra/tests/function_program.tftest.hcl has run."""
+"""What the function experiment would deploy for provided.al2023, after infra/tests/function_program.tftest.hcl ran."""
 
 import zipfile
 
@@ -20,10 +20,13 @@ def test_the_go_program_is_the_function_and_the_package_a_layer_that_it_runs(inf
         "app.handler",
         [layer["arn"]],
     )
-    assert function["environment"][0]["variables"].items() >= {
-        "EXPERIMENT": "function",
-        "STAMPEDE_PACKAGE": "arm64",
-        "STAMPEDE_RUNTIME": "provided.al2023",
-        "STAMPEDE_ARCHITECTURE": "arm64",
-    }.items()
+    assert (
+        function["environment"][0]["variables"].items()
+        >= {
+            "EXPERIMENT": "function",
+            "STAMPEDE_PACKAGE": "arm64",
+            "STAMPEDE_RUNTIME": "provided.al2023",
+            "STAMPEDE_ARCHITECTURE": "arm64",
+        }.items()
+    )
     assert not any("wrapper" in name for name in resources)
