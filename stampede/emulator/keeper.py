@@ -153,8 +153,8 @@ def fail_a_batch_whose_answer_names_no_message() -> None:
 
 
 def unpack_layers_with_a_program() -> None:
-    """Let MiniStack in this process unpack the layers of a custom runtime, as Lambda does into /opt, and name the program
-    in them to the function by STAMPEDE_BOOTSTRAP. By itself it leaves these layers out.
+    """Let MiniStack in this process unpack the layers of a custom runtime, as Lambda does into /opt, and name the
+    program in them to the function by STAMPEDE_BOOTSTRAP. By itself it leaves these layers out.
     """
     make = lambda_svc._provided_worker_env
 

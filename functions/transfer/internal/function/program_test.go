@@ -12,6 +12,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
 )
 
 // The test's own binary is the proxy, and the program that is measured, too: under these names.
@@ -43,6 +46,8 @@ type task struct {
 func program() {
 	api := "http://" + os.Getenv("AWS_LAMBDA_RUNTIME_API") + apiPath
 	switch start := os.Getenv("PROGRAM_START"); {
+	case start == "official":
+		lambda.Start(func(json.RawMessage) (events.SQSEventResponse, error) { return events.SQSEventResponse{}, nil })
 	case strings.HasPrefix(start, "{"):
 		post(api+"/init/error", &task{Reply: start})
 		os.Exit(4)

@@ -47,7 +47,7 @@ type proxy struct {
 	lookup  func(string) string
 	labels  *environment.Labels // nil when the environment is wrong
 	lambda  *httputil.ReverseProxy
-	process *os.Process // the program's; nil if it can't be started
+	pid     int // the program's
 	started time.Time
 
 	mutex   sync.Mutex
@@ -71,7 +71,7 @@ func Run(lookup func(string) string, log io.Writer) {
 	program.Env = append(os.Environ(), "AWS_LAMBDA_RUNTIME_API="+listener.Addr().String(), "LAMBDA_TASK_ROOT="+folder)
 	p := newProxy(lookup, log)
 	if err = program.Start(); err == nil {
-		p.process = program.Process
+		p.pid = program.Process.Pid
 		server := &http.Server{Handler: p.handler()}
 		go func() { _ = server.Serve(listener) }()
 		err = program.Wait()
@@ -146,8 +146,7 @@ func (p *proxy) begin(answer *http.Response) error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	i.IsFirst = p.IsFirst()
-	i.startedCPU, _ = p.used()
-	i.started = time.Now()
+	i.startedCPU, i.started = process.CPUSecondsOf(p.pid), time.Now()
 	if err != nil {
 		return p.refuse(i, answer.Request, err)
 	}

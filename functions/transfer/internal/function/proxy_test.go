@@ -35,9 +35,9 @@ type posted struct {
 	Length          int64
 }
 
-// lambda is a sandbox: a runtime API with events to hand out, and the proxy's process.
-type lambda struct {
-	t       *testing.T
+// sandboxed is a sandbox: a runtime API with events to hand out, and the proxy's process.
+type sandboxed struct {
+	t       testing.TB
 	process *exec.Cmd
 	log     bytes.Buffer
 	events  chan string
@@ -50,14 +50,14 @@ type lambda struct {
 }
 
 // sqs is the queue's service.
-func (l *lambda) sqs(w http.ResponseWriter, r *http.Request) {
+func (l *sandboxed) sqs(w http.ResponseWriter, r *http.Request) {
 	var call map[string]any
 	_ = json.NewDecoder(r.Body).Decode(&call)
 	l.asked <- call
 	_, _ = io.WriteString(w, "{}")
 }
 
-func (l *lambda) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (l *sandboxed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet {
 		select {
 		case event := <-l.events:
@@ -85,9 +85,14 @@ func (l *lambda) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // start makes a sandbox whose environment has changes ("NAME=value").
-func start(t *testing.T, timeout time.Duration, changes ...string) *lambda {
+func start(t testing.TB, timeout time.Duration, changes ...string) *sandboxed {
+	return startAs(t, "proxy", timeout, changes...)
+}
+
+// startAs makes one whose function is the proxy, or the program alone.
+func startAs(t testing.TB, role string, timeout time.Duration, changes ...string) *sandboxed {
 	t.Helper()
-	l := &lambda{t: t, timeout: timeout, events: make(chan string), ended: make(chan struct{}), told: make(chan struct{}, 10),
+	l := &sandboxed{t: t, timeout: timeout, events: make(chan string), ended: make(chan struct{}), told: make(chan struct{}, 10),
 		asked: make(chan map[string]any, 10)}
 	api, queue := httptest.NewServer(l), httptest.NewServer(http.HandlerFunc(l.sqs))
 	t.Cleanup(api.Close)
@@ -102,7 +107,7 @@ func start(t *testing.T, timeout time.Duration, changes ...string) *lambda {
 			t.Fatal(err)
 		}
 	}
-	l.process = exec.Command(filepath.Join(folder, "proxy"))
+	l.process = exec.Command(filepath.Join(folder, role))
 	l.process.Stdout, l.process.Stderr = &l.log, os.Stderr
 	l.process.Env = append(append(os.Environ(), "AWS_LAMBDA_RUNTIME_API="+strings.TrimPrefix(api.URL, "http://"),
 		"STAMPEDE_BOOTSTRAP="+filepath.Join(folder, "bootstrap"), "CONCURRENCY_LIMIT=10", "MEMORY_SIZE=1024", "EXPERIMENT_TAG=tag",
@@ -116,7 +121,7 @@ func start(t *testing.T, timeout time.Duration, changes ...string) *lambda {
 }
 
 // send hands out an event and returns what Lambda was told of it; nothing when the process ended instead.
-func (l *lambda) send(event string) posted {
+func (l *sandboxed) send(event string) posted {
 	l.t.Helper()
 	l.events <- event
 	select {
@@ -131,7 +136,7 @@ func (l *lambda) send(event string) posted {
 }
 
 // end lets the sandbox end, and returns its records and the other lines of its log.
-func (l *lambda) end() (records []map[string]any, lines []string, state *os.ProcessState) {
+func (l *sandboxed) end() (records []map[string]any, lines []string, state *os.ProcessState) {
 	l.t.Helper()
 	close(l.ended)
 	_ = l.process.Wait()
@@ -372,7 +377,7 @@ func TestARecordIsALineOfItsOwnWhateverTheProgramPrints(t *testing.T) {
 }
 
 func TestAFailedMessageComesBackAfterSeconds(t *testing.T) {
-	for name, l := range map[string]*lambda{"thrown": start(t, timeout), "no time left": start(t, 500*time.Millisecond)} {
+	for name, l := range map[string]*sandboxed{"thrown": start(t, timeout), "no time left": start(t, 500*time.Millisecond)} {
 		l.events <- message(workOrder, task{Kind: "error", SleepMs: 400})
 		select {
 		case call := <-l.asked:
@@ -399,5 +404,34 @@ func TestTheProgramEndsWithTheProxy(t *testing.T) {
 		if seen.Pid == 0 || time.Now().After(end) {
 			t.Fatal("the program still runs")
 		}
+	}
+}
+
+// What an invocation takes whose handler does nothing, by the official runtime for Go: without the proxy, and with it. The
+// record of such a one is what no handler's time can be below. `make bench` runs this (bench/function.py).
+func BenchmarkInvocation(b *testing.B) {
+	for name, role := range map[string]string{"bare": "bootstrap", "proxied": "proxy"} {
+		b.Run(name, func(b *testing.B) {
+			l := startAs(b, role, timeout, "PROGRAM_START=official")
+			event := message(workOrder, task{})
+			for range 200 {
+				l.send(event)
+			}
+			b.ResetTimer()
+			for range b.N {
+				l.send(event)
+			}
+			b.StopTimer()
+			records, _, state := l.end()
+			b.ReportMetric(float64((state.UserTime()+state.SystemTime()).Microseconds())/float64(b.N+200), "cpu-us")
+			if role == "proxy" {
+				var seconds []float64
+				for _, record := range records[200:] {
+					seconds = append(seconds, record["elapsed_seconds"].(float64))
+				}
+				slices.Sort(seconds)
+				b.ReportMetric(seconds[b.N/2]*1e6, "recorded-us")
+			}
+		})
 	}
 }

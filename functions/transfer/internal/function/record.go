@@ -46,7 +46,6 @@ func (p *proxy) record(i *invocation, then time.Time, err error) {
 	if i.IsFirst {
 		start, init = "cold", p.init
 	}
-	cpuSeconds, peakMB := p.used()
 	_, _ = p.Record(i.Delivery, record.Outcome{
 		TimeKey: "elapsed_seconds", StartedAtMs: i.started.UnixMilli(), ElapsedSeconds: then.Sub(i.started).Seconds(),
 		Bytes: int64(len(i.Message.Body)), Err: err,
@@ -54,7 +53,8 @@ func (p *proxy) record(i *invocation, then time.Time, err error) {
 			{Key: "warm_up", Value: i.warmUp}, {Key: "package", Value: p.lookup("STAMPEDE_PACKAGE")},
 			{Key: "payload", Value: i.payload}, {Key: "start", Value: start}, {Key: "runtime", Value: p.lookup("STAMPEDE_RUNTIME")},
 			{Key: "architecture", Value: p.lookup("STAMPEDE_ARCHITECTURE")}, {Key: "init_seconds", Value: known(init.Seconds())},
-			{Key: "peak_memory_mb", Value: known(peakMB)}, {Key: "client_cpu_seconds", Value: known(cpuSeconds - i.startedCPU)},
+			{Key: "peak_memory_mb", Value: known(process.PeakMemoryMBOf(p.pid))},
+			{Key: "client_cpu_seconds", Value: known(process.CPUSecondsOf(p.pid) - i.startedCPU)},
 			{Key: "experiment", Value: "function"},
 		},
 	})
@@ -71,14 +71,6 @@ func known(measured float64) *float64 {
 		return nil
 	}
 	return &measured
-}
-
-// used is the CPU time that the program has used so far, in seconds, and the most memory that it had resident, in MiB.
-func (p *proxy) used() (cpuSeconds, peakMB float64) {
-	if p.process == nil {
-		return 0, 0
-	}
-	return process.CPUSecondsOf(p.process.Pid), process.PeakMemoryMBOf(p.process.Pid)
 }
 
 // judge returns why a reply is a failure for Lambda or SQS; nil for one that lets SQS delete the message. Documented in the
