@@ -10,10 +10,8 @@ locals {
 
   function_in_tmp = { mb = 0, what = "nothing" } # what the handler puts there isn't known
 
-  # One statement may stand without the list, and so may one action.
-  user_policy     = try(jsondecode(file(var.policy_file)), null)
-  user_statements = [for statement in try(flatten([local.user_policy.Statement]), []) : statement if can(statement.Effect)]
-  user_actions    = flatten([for statement in local.user_statements : try(statement.Action, "*") if statement.Effect == "Allow"])
+  # One statement may stand without the list.
+  user_statements = var.policy_file == null ? [] : flatten([jsondecode(file(var.policy_file)).Statement])
 
   user_package = {
     path         = coalesce(var.package, "none")

@@ -7,7 +7,7 @@ variable "package" {
 
   validation {
     condition     = var.experiment != "function" || var.package != null
-    error_message = "package = null: ${local.rules.package.rule} with experiment = function."
+    error_message = "package = null: ${local.rules.package.rule}; experiment = function needs it."
   }
 
   validation {
@@ -55,13 +55,11 @@ variable "policy_file" {
   default     = null
 
   validation {
-    condition     = var.policy_file == null ? true : length(local.user_statements) > 0
-    error_message = "policy_file = ${jsonencode(var.policy_file)}: ${local.rules.policy_file.rule}."
-  }
-
-  validation {
-    condition     = var.policy_file == null ? true : alltrue([for action in local.user_actions : !contains(["*", "*:*"], action)])
-    error_message = "policy_file = ${jsonencode(var.policy_file)}: must not allow every action (\"*\"); name those that the function needs."
+    condition = var.policy_file == null ? true : alltrue(try([
+      for statement in flatten([jsondecode(file(var.policy_file)).Statement]) :
+      statement.Effect == "Deny" || !anytrue([for action in flatten([statement.Action]) : contains(["*", "*:*"], action)])
+    ], [false]))
+    error_message = "policy_file = ${jsonencode(var.policy_file)}: ${local.rules.policy_file.rule}, and never allow all (*)."
   }
 }
 

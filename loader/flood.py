@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from loader.payloads import Payloads, carrying
 from loader.sqs.sending import IN_FLIGHT, MAX_ENTRIES, Accepted, Order, Outcome, send
 from loader.sqs.signing import quoted
 from loader.unfinished_cell import ABANDONED
@@ -50,6 +51,10 @@ def flood(
     if start_at_ms is not None:
         extras["start_at_ms"] = start_at_ms
     seq = first_seq(folder, cell, knows_all_sent=knows_all_sent)
+    messages = orders(folder.run_id, cell, count, extras, seq, share and (lambda index: share(first + index)))
+    if target.experiment.takes_payload:
+        payloads = Payloads.of_run(folder)
+        messages = payload_messages(payloads, folder.run_id, cell, count, extras, seq, first)
     if not quiet:
         say(f"flooding {target['queue_name']} with {count:,} {'message' if count == 1 else 'messages'}")
     with bar() as progress:
@@ -61,12 +66,7 @@ def flood(
                 log(batch)
                 progress.advance(task, len(batch))
 
-            outcome = send(
-                target,
-                queue_url or target["queue_url"],
-                orders(folder.run_id, cell, count, extras, seq, share and (lambda index: share(first + index))),
-                accepted,
-            )
+            outcome = send(target, queue_url or target["queue_url"], messages, accepted)
     if outcome.failed or not quiet:
         say(outcome.sentence(), style="red" if outcome.failed else None)
     return outcome
@@ -115,6 +115,22 @@ def orders(
     for index, seq in enumerate(range(first_seq, first_seq + count)):
         own = "" if share is None else _members(share(index))
         yield Order(seq, f"{before}{seq}{after}{own}}}")
+
+
+def payload_messages(
+    payloads: Payloads,
+    run_id: str,
+    cell: str,
+    count: int,
+    extras: Mapping[str, Any],
+    first_seq: int = 0,
+    first: int = 0,
+) -> Iterator[Order]:
+    """The messages of a flood whose bodies are the user's: each work order is an attribute, with its payload's
+    number."""
+    numbers = payloads.draw(first, count)
+    made = orders(run_id, cell, count, extras, first_seq, lambda index: {"payload": numbers[index]})
+    return carrying(payloads, numbers, made)
 
 
 def _members(values: Mapping[str, Any]) -> str:

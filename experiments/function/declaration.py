@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from experiments.function.checks import checks
+from experiments.function.checks import checks, local_checks
 from experiments.function.usage import usage
 from experiments.function.work import work
 from stampede.checkout import ROOT
@@ -73,6 +73,7 @@ class Function(Experiment):
     sections = ("choice", "table", "spread", "overlap", *LAST_SECTIONS)
     usage = staticmethod(usage)
     checks = staticmethod(checks)
+    local_checks = staticmethod(local_checks)
     work = staticmethod(work)
 
 

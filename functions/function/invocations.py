@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from threading import Timer
 from typing import Any
@@ -22,7 +23,7 @@ from function.failures import HandlerMissing, HandlerTimedOut, in_response, rais
 
 # The message attribute with what Stampede says; the body is the user's own.
 ATTRIBUTE = "stampede"
-# How long before the function's timeout a handler that still runs is recorded as timed out: room for one line of the log.
+# How long before the function's timeout a handler that still runs is recorded as timed out.
 MARGIN_S = 0.2
 
 
@@ -160,6 +161,6 @@ def _cpu_s() -> float:
 
 
 def _peak_memory_mb() -> float | None:
-    """The most memory that this process had resident, in MiB; getrusage would count the process that started it, too."""
-    with open("/proc/self/status", encoding="ascii") as status:
+    """The most memory that this process had resident, in MiB. getrusage would count that of its parent, too."""
+    with Path("/proc/self/status").open(encoding="ascii") as status:
         return next((int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM:")), None)

@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from loader.sqs.signing import ATTRIBUTE
+
 # A letter that has been read stays hidden from the next look for so long, and is shown again at the end. Not longer:
 # what a reader that is killed has hidden comes back by itself.
 HIDE_S = 600
@@ -34,12 +36,13 @@ class DeadLetters:
     def look(self, count: int) -> Iterator[list[Letter]]:
         """Letters not read before, as {"run_id", "cell", "seq", "message_id", "body"}, when the queue holds `count`.
 
-        Coordinates are None where the body is no work order. Nothing is asked while no more letters are there than were
-        read. Raises what boto3 raises.
+        Coordinates are None where neither the attribute nor the body is a work order. Nothing is asked while no more
+        letters are there than were read. Raises what boto3 raises.
         """
         while len(self._known) < min(count, MOST_LETTERS):
             answer = self._sqs.receive_message(
                 QueueUrl=self._url,
+                MessageAttributeNames=[ATTRIBUTE],
                 MaxNumberOfMessages=10,
                 VisibilityTimeout=HIDE_S,
                 WaitTimeSeconds=1,  # long polling asks every server of the queue, so empty means empty
@@ -65,10 +68,11 @@ class DeadLetters:
 
 
 def _letter(message: dict[str, Any]) -> Letter:
+    attribute = message.get("MessageAttributes", {}).get(ATTRIBUTE, {})
     try:
-        body = json.loads(message["Body"])
+        said = json.loads(attribute.get("StringValue", message["Body"]))
     except ValueError:
-        body = None
-    order = body if isinstance(body, dict) else {}
+        said = None
+    order = said if isinstance(said, dict) else {}
     coordinates = {name: order.get(name) for name in ("run_id", "cell", "seq")}
     return coordinates | {"message_id": message["MessageId"], "body": message["Body"]}

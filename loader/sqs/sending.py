@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import botocore.session
 
-from loader.sqs.signing import Endpoint, Signer, request_body
+from loader.sqs.signing import Endpoint, Signer, attribute_bytes, attributed_body, request_body
 from loader.sqs.wire import Answer, Connection, NotSent, UnknownOutcome
 from stampede.stacks.aws_errors import Kind, kind_of_answer
 from stampede.stacks.endpoints import shown
@@ -38,10 +38,12 @@ _IDS = tuple(map(str, range(MAX_ENTRIES)))
 
 
 class Order(NamedTuple):
-    """One message to send: its number within the cell and its body."""
+    """One message to send: its number within the cell and its body; where that is the user's own, what Stampede says is
+    in an `attribute`."""
 
     seq: int
     body: str
+    attribute: str = ""
 
 
 class Accepted(NamedTuple):
@@ -161,6 +163,8 @@ def batches(orders: Iterable[Order]) -> Iterator[list[Order]]:
     size = 0
     for order in orders:
         length = len(order.body) if order.body.isascii() else len(order.body.encode())
+        if order.attribute:
+            length += attribute_bytes(order.attribute)
         if group and (len(group) == MAX_ENTRIES or size + length > MAX_BATCH_BYTES):
             yield group
             group, size = [], 0
@@ -235,7 +239,12 @@ class _Flood:
 
     async def _try(self, connection: Connection, batch: _Batch) -> str:
         """One request; takes the accepted orders out of the batch and returns why others remain."""
-        request = self._signer.request(request_body(self._queue_url, [order.body for order in batch.orders]))
+        orders = batch.orders
+        if orders[0].attribute:
+            body = attributed_body(self._queue_url, [(order.body, order.attribute) for order in orders])
+        else:
+            body = request_body(self._queue_url, [order.body for order in orders])
+        request = self._signer.request(body)
         self.outcome.requests += 1
         try:
             answer = await connection.post(request)

@@ -187,6 +187,10 @@ class Experiment:
         """What only this experiment has to look at, for the values of all cells."""
         return ()
 
+    def local_checks(self, cells: Sequence[Mapping[str, Any]]) -> Sequence[Finding]:
+        """The same of what the embedded AWS can't do; asked where nothing else is wrong with the matrix."""
+        return ()
+
     def advice(self, cells: Sequence[Mapping[str, Any]], prices: Mapping[str, float]) -> Sequence[str]:
         """Sentences to be read before money is spent; `prices` are US dollars by their name in prices.json."""
         return ()

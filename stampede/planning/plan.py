@@ -7,6 +7,7 @@ import json
 import random
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from experiments import EXPERIMENTS, Axis, Experiment
@@ -35,7 +36,8 @@ class Plan:
 
     The cells are the combinations of `swept`, and of each of `also`, which names the same variables. `rest` is what
     nobody set, `counts` the measured messages where they were chosen for each cell, and `rounds` in how many the cells
-    that are interleaved send theirs, all by the cell's name without its repeat.
+    that are interleaved send theirs, all by the cell's name without its repeat. A file or folder stands there by its
+    name, and where it is in `paths`, by variable and name.
     """
 
     experiment: str
@@ -52,6 +54,7 @@ class Plan:
     rest: dict[str, dict[str, Any]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     rounds: dict[str, int] = field(default_factory=dict)
+    paths: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def cells(self) -> list[Cell]:
         """All cells in the order in which they run: shuffled by `seed`, so that drift doesn't look like N."""
@@ -97,7 +100,8 @@ class Plan:
     def values(self, cell: Cell) -> dict[str, Any]:
         """Everything that the plan sets in a cell: Terraform variables, and axes of the work order."""
         rest = self.rest.get(cell_name(cell.coordinates), {})
-        return {"experiment": self.experiment, **self.fixed, **rest, **cell.coordinates}
+        values = {"experiment": self.experiment, **self.fixed, **rest, **cell.coordinates}
+        return values | {name: path[values[name]] for name, path in self.paths.items() if values.get(name) is not None}
 
     def in_order(self, cell: Cell) -> dict[str, Any]:
         """What the plan sets by a cell's work orders."""
@@ -127,8 +131,10 @@ class Plan:
 
     def as_dict(self) -> dict[str, Any]:
         """The plan as it stands in run.json, with the order spelled out."""
-        cells = self.cells()
-        return asdict(self) | {
+        cells, values = self.cells(), asdict(self)
+        if not self.paths:
+            del values["paths"]
+        return values | {
             "order": [cell.name for cell in cells],
             "cells": [
                 {"cell": cell.name, "repeat": cell.repeat, **self.rest.get(cell_name(cell.coordinates), {})}
@@ -142,7 +148,7 @@ class Plan:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Plan:
         """The plan of a stored run. Raises KeyError where a part is missing."""
-        newer = {"also", "rest", "counts", "rounds"}
+        newer = {"also", "rest", "counts", "rounds", "paths"}
         old = {name: stored[name] for name in cls.__dataclass_fields__ if name not in newer | {"order"}}
         return cls(**old, **{name: stored[name] for name in newer if name in stored})
 
@@ -168,6 +174,7 @@ def make_plan(experiment: Experiment, target: str, settings: Sequence[str], **op
             parts = replaced(parts, name, values)
     _refuse_what_is_pinned(given_values, parts)
     plan = Plan(experiment.name, target, parts[0].values, fixed, also=[part.values for part in parts[1:]], **options)
+    plan = _with_short_names(plan)
     if (count := len(plan.combinations()) * plan.repeats) > MAX_CELLS:
         raise UsageError(f"--set: the matrix has {count} cells, and at most {MAX_CELLS} can run", "sweep fewer values")
     for cell in plan.cells():
@@ -176,6 +183,38 @@ def make_plan(experiment: Experiment, target: str, settings: Sequence[str], **op
             raise UsageError(f"--set concurrency_value: must be a whole number of 1 or more, got {n!r}")
     unset = {cell_name(cell): rest(experiment, target, {**fixed, **cell}) for cell in plan.combinations()}
     return replace(plan, rest={name: values for name, values in unset.items() if values})
+
+
+def _with_short_names(plan: Plan) -> Plan:
+    """The plan with files and folders by their names; relative paths begin at the current folder. Raises UsageError
+    where two have the same name: nothing else tells their cells and records apart."""
+    paths: dict[str, dict[str, str]] = {}
+    for name in (name for name, rule in RULES.items() if rule.shared.get("is_path")):
+        swept = [value for product in (plan.swept, *plan.also) for value in product.get(name, ())]
+        values = [value for value in dict.fromkeys([*swept, plan.fixed.get(name)]) if value is not None]
+        named = {path.name: str(path) for path in map(_absolute, values)}
+        if len(named) < len(values):
+            found = f"--set {name}: two of {', '.join(map(str, values))} have the same name"
+            raise UsageError(found, "rename one; tables and records have the name alone")
+        if named:
+            paths[name] = named
+
+    def short(values: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(values) | {
+            name: [_name(value) for value in values[name]] if isinstance(values[name], list) else _name(values[name])
+            for name in paths.keys() & values.keys()
+        }
+
+    also = [short(product) for product in plan.also]
+    return replace(plan, swept=short(plan.swept), also=also, fixed=short(plan.fixed), paths=paths)
+
+
+def _absolute(path: Any) -> Path:
+    return Path(str(path)).expanduser().resolve()
+
+
+def _name(path: Any) -> str | None:
+    return None if path is None else _absolute(path).name
 
 
 def _refuse_what_is_pinned(given_values: Mapping[str, Sequence[Any]], left: Sequence[Product]) -> None:

@@ -41,7 +41,10 @@ def check(cells: list[Demand], experiment: Experiment, target: str) -> list[Find
     plan = matrix(cells, operations)
     if problems := out_of_bounds(cells):
         return [plan, *problems]
-    findings = [plan, *experiment.checks([cell.values for cell in cells])]
+    values = [cell.values for cell in cells]
+    findings = [plan, *experiment.checks(values)]
+    if target == "local" and not any(finding.status == PROBLEM for finding in findings):
+        findings += experiment.local_checks(values)
     if cells[0].usage.on_hosts:
         return [*findings, hold(cells, operation)]
     working = [cell for cell in cells if cell.usage.in_lambda]
@@ -79,7 +82,8 @@ def matrix(cells: list[Demand], operations: str) -> Finding:
     most = max(cell.concurrency for cell in cells)
     messages = sum(cell.operations for cell in cells)
     sizes = " or ".join(f"{size:,}" for size in sorted({cell.usage.moved_mb for cell in cells}))
-    load = f"N up to {most:,}, {messages:,} {operations} of {sizes} MiB each"
+    each = f" of {sizes} MiB each" if sizes != "0" else ""
+    load = f"N up to {most:,}, {messages:,} {operations}{each}"
     return Finding("matrix", OK, f"{cells_words(len(cells))}, {load}")
 
 

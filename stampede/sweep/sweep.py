@@ -22,6 +22,7 @@ from loader.executions import carry_out, stop_left_running
 from loader.flood import check as check_flood
 from loader.flood import flood
 from loader.manifest import put_manifest
+from loader.payloads import Payloads
 from loader.permission import wait_for_permission
 from loader.seeding import seed
 from loader.sqs.sending import Outcome
@@ -61,10 +62,16 @@ class SweepRun:
     """One sweep in progress: its plan, its folder, and the stack that it holds."""
 
     def __init__(
-        self, plan: Plan, folder: RunFolder, estimate: Estimate, stack: SweptStack, deadline_s: float | None
+        self,
+        plan: Plan,
+        folder: RunFolder,
+        estimate: Estimate,
+        stack: SweptStack,
+        deadline_s: float | None,
+        payloads: Payloads | None = None,
     ) -> None:
         self._plan, self._folder, self._estimate, self._stack = plan, folder, estimate, stack
-        self._deadline_s = deadline_s
+        self._deadline_s, self._payloads = deadline_s, payloads
         self._description = RunDescription(folder, plan, estimate)
         self._target: Target | None = None  # as it was applied last, with these variables and objects
         self._variables: dict[str, Any] | None = None
@@ -91,6 +98,8 @@ class SweepRun:
         try:
             if left:
                 self._stack.open()
+                if self._payloads is not None:
+                    self._payloads.store(self._folder)
                 self._description.write()
                 self._on_the_open_stack(left)
         finally:

@@ -54,7 +54,14 @@ def _too_much(entries: list[dict]) -> str:
     """The recorded answer to a batch beyond the limits; "" for one within them."""
     if len(entries) > 10:
         return "sqs-06"
-    return "sqs-03" if sum(len(entry["MessageBody"].encode()) for entry in entries) > 2**20 else ""
+    return "sqs-03" if sum(map(_size, entries)) > 2**20 else ""
+
+
+def _size(entry: dict) -> int:
+    """Bytes of a message: its body, and the name, type and value of each attribute."""
+    attributes = entry.get("MessageAttributes", {})
+    said = [part for name, one in attributes.items() for part in (name, one["DataType"], one["StringValue"])]
+    return sum(len(text.encode()) for text in (entry["MessageBody"], *said))
 
 
 class FakeSqs(Loopback):

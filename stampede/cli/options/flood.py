@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from stampede.cli.arguments import positive_int
-from stampede.cli.options.message import add_order_option
+from stampede.cli.options.message import add_order_option, add_payload_option
 from stampede.cli.options.output import add_format_option, add_results_dir_option
 from stampede.cli.options.stack import add_stack_options
 
@@ -30,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how many messages to send (default: the experiment's number x the stack's concurrency_value)",
     )
     add_order_option(parser)
+    add_payload_option(parser)
     parser.add_argument(
         "--run", metavar="RUN_ID", help="add to this run, or give a new run this id (default: a new run)"
     )

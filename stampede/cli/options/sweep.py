@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from stampede.cli.options.drain import add_deadline_option
+from stampede.cli.options.message import add_payload_option
 from stampede.cli.options.output import add_format_option, add_results_dir_option
 from stampede.cli.options.plan import add_budget_option, add_experiment, add_plan_options, add_target_option
 
@@ -26,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_experiment(parser, otherwise="with --resume, the run's")
     add_target_option(parser)
     add_plan_options(parser)
+    add_payload_option(parser)
     parser.add_argument(
         "--resume",
         metavar="RUN_ID",

@@ -17,11 +17,14 @@ from loader.cell_load import CellLoad, prepare
 from loader.collecting import message_counts
 from loader.dataset import stored_objects
 from loader.executions import carry_out
-from loader.flood import check, flood, orders
+from loader.flood import check, flood, orders, payload_messages
 from loader.manifest import check_manifest
+from loader.payloads import DEFAULT, Payloads
 from loader.seeding import events_of
 from loader.sqs.sending import Outcome
+from loader.sqs.signing import ATTRIBUTE
 from stampede.cli.verbs.order_option import order_of
+from stampede.cli.verbs.payload_option import payloads_of, refuse_others
 from stampede.errors import UsageError
 from stampede.planning.plan import cell_name
 from stampede.progress import say
@@ -42,12 +45,13 @@ def run(arguments: argparse.Namespace) -> int:
     cell = arguments.cell or cell_name({name: target[name] for name in applied} | in_order)
     load = CellLoad.of(target, in_order, stored_objects(target))
     count = _count(arguments, target, load)
+    payloads = payloads_of(target.experiment, arguments.payload)
     check_manifest(target)
     if events_of(target, in_order):
         options = "".join(f" --order {setting}" for setting in arguments.order)
         say(f"this needs the objects that `stampede dataset{options}` uploads; run it once for each stack")
     if arguments.dry_run:
-        _print_dry_run(target, cell, load, count)
+        _print_dry_run(target, cell, load, count, payloads)
         return 0
     queue_url = _queue_url(target, arguments.queue_name)
     with holding(target.option, "flood", arguments.run or "") as note_run:
@@ -56,6 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
         folder = RunFolder.create(arguments.results_dir, arguments.run)
         refuse_another("--run", folder.run_id, folder.read_json("run.json", {}), target.place)
         note_run(folder.run_id)
+        if payloads is not None:
+            refuse_others(folder, payloads)
+            payloads.store(folder)
         _describe(folder, target, cell, in_order)
         try:
             outcome = _send(target, folder, cell, load, count, queue_url)
@@ -130,7 +137,7 @@ def _refuse_beside_others(target: Target) -> None:
         )
 
 
-def _print_dry_run(target: Target, cell: str, load: CellLoad, count: int) -> None:
+def _print_dry_run(target: Target, cell: str, load: CellLoad, count: int, payloads: Payloads | None) -> None:
     if load.execution is not None:
         say(f"would run {count} queries in Athena's workgroup {load.execution.workgroup}, each of them:")
         print(load.execution.sql)
@@ -139,6 +146,12 @@ def _print_dry_run(target: Target, cell: str, load: CellLoad, count: int) -> Non
         [preparing] = orders("RUN_ID", cell, 1, {**load.order, **load.preparation, "warm_up": 1})
         say(f"would send one message that prepares the cell, and wait until it is done: {preparing.body}")
     say(f"would send {count} messages to {target['queue_name']}; the first one:")
+    if target.experiment.takes_payload:
+        extras = {**load.order, "warm_up": 0}
+        first = next(payload_messages(payloads or Payloads.of_text(DEFAULT), "RUN_ID", cell, count, extras))
+        say(f"its message attribute {ATTRIBUTE}: {first.attribute}")
+        print(first.body)
+        return
     print(next(orders("RUN_ID", cell, 1, load.order, share=load.share)).body)
 
 

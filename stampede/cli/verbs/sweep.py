@@ -16,6 +16,7 @@ from experiments import EXPERIMENTS
 from stampede.cli.options.plan import plan_options
 from stampede.cli.planned_table import print_plan
 from stampede.cli.verbs import doctor
+from stampede.cli.verbs.payload_option import payloads_of
 from stampede.cli.verbs.plan_options import plan_of
 from stampede.cli.verbs.report import build_and_print
 from stampede.errors import UsageError
@@ -40,6 +41,9 @@ from stampede.sweep.swept_stack import SweptStack
 def run(arguments: argparse.Namespace) -> int:
     """Run the sweep; prints the table and `results: <folder>` on stdout, status 1 if a message is unaccounted for."""
     plan, folder = _plan_and_folder(arguments)
+    payloads = payloads_of(EXPERIMENTS[plan.experiment], arguments.payload)
+    if payloads and (sentence := payloads.sentence()):
+        say(sentence)
     estimate = doctor.estimate(plan)
     check_budget(estimate, arguments.budget_usd)
     if arguments.dry_run:
@@ -61,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         folder = folder or RunFolder.create(arguments.results_dir)
         note_run(folder.run_id)
         stack = SweptStack(plan.target, folder.run_id, keep=arguments.keep, take_over=arguments.take_over)
-        sweep = SweepRun(plan, folder, estimate, stack, arguments.deadline_s)
+        sweep = SweepRun(plan, folder, estimate, stack, arguments.deadline_s, payloads)
         # For this machine it is predicted once it is calibrated.
         if plan.target == "aws" and (predicted := _predicted(plan, ranged=True)):
             sweep.predicted(predicted, parameters_of(EXPERIMENTS[plan.experiment], plan.target))
@@ -83,7 +87,7 @@ def _plan_and_folder(arguments: argparse.Namespace) -> tuple[Plan, RunFolder | N
         raise UsageError(f"EXPERIMENT: none given; choose {', '.join(EXPERIMENTS)}")
     if arguments.resume is None:
         return plan_of(arguments), None
-    if given := plan_options(arguments):
+    if given := [*plan_options(arguments), *(["--payload"] if arguments.payload else [])]:
         raise UsageError(f"--resume: runs the stored plan; leave {' and '.join(given)} out, or start a new sweep")
     folder = RunFolder.find(arguments.results_dir, arguments.resume, "--resume")
     stored = folder.read_json("run.json", {})

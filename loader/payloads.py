@@ -1,0 +1,103 @@
+"""The user's own message bodies (--payload): one JSON value, or several with weights as Lambda Power Tuning takes them.
+
+They are stored with the run, so that whatever goes on with it sends the same.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loader.sqs.sending import Order
+from stampede.errors import UsageError, one_line
+from stampede.runs import atomic
+from stampede.runs.folder import RunFolder
+
+FILE = "payload.json"
+DEFAULT = "{}"
+# A message has 1 MiB (SQS quotas), of which the attribute with what Stampede says takes less than this.
+ATTRIBUTE_BYTES = 2048
+MOST_BYTES = 2**20 - ATTRIBUTE_BYTES
+
+
+@dataclass(frozen=True)
+class Payloads:
+    """Bodies, as text, and how often each is sent; `text` is the file."""
+
+    text: str
+    bodies: Sequence[str]
+    weights: Sequence[float]
+
+    @classmethod
+    def of_file(cls, path: Path) -> Payloads:
+        """Those of --payload. Raises UsageError for what can't be read or isn't allowed."""
+        try:
+            return cls.of_text(path.read_bytes().decode())
+        except (OSError, ValueError) as error:
+            raise UsageError(f"--payload {path}: {one_line(error)}") from None
+
+    @classmethod
+    def of_text(cls, text: str) -> Payloads:
+        """A JSON value is sent as it is written; of a list of {"payload", "weight"} each payload. Raises ValueError."""
+        try:
+            value = json.loads(text)
+        except ValueError as error:
+            raise ValueError(f"must be JSON: {error}") from None
+        bodies, weights = [text], [1.0]
+        if isinstance(value, list) and value and all(map(_is_weighted, value)):
+            bodies = [json.dumps(row["payload"], ensure_ascii=False) for row in value]
+            weights = [row["weight"] for row in value]
+        for weight in weights:
+            if type(weight) not in (int, float) or not 0 < weight < float("inf"):
+                raise ValueError(f"a weight must be a number above 0, got {weight!r}")
+        longest = max(len(body.encode()) for body in bodies)
+        if longest > MOST_BYTES:
+            raise ValueError(f"a payload must have at most {MOST_BYTES:,} bytes, as SQS takes 1 MiB, got {longest:,}")
+        return cls(text, bodies, weights)
+
+    @classmethod
+    def of_run(cls, folder: RunFolder) -> Payloads:
+        """Those that are stored with a run; an empty JSON object where none are."""
+        path = folder.path / FILE
+        return cls.of_text(path.read_text(encoding="utf-8") if path.is_file() else DEFAULT)
+
+    def store(self, folder: RunFolder) -> None:
+        """Keep them with the run."""
+        atomic.write_text(folder.path / FILE, self.text)
+
+    def draw(self, first: int, count: int) -> list[int]:
+        """Which body each of `count` messages gets, the first of them the `first` of its cell (from 0). The weights are
+        kept as well as whole numbers allow, in the cell too; the order is shuffled, always in the same way."""
+        if len(self.bodies) == 1:
+            return [0] * count
+        share, drawn = [weight / sum(self.weights) for weight in self.weights], [0] * len(self.weights)
+        numbers = []
+        for place in range(1, first + count + 1):
+            number = max(range(len(drawn)), key=lambda n: share[n] * place - drawn[n])
+            drawn[number] += 1
+            numbers.append(number)
+        chosen = numbers[first:]
+        random.Random(first).shuffle(chosen)
+        return chosen
+
+    def sentence(self) -> str:
+        """How many there are, in words."""
+        sizes = ", ".join(
+            f"{len(body.encode()):,} bytes with weight {weight:g}"
+            for body, weight in zip(self.bodies, self.weights, strict=True)
+        )
+        return f"each message carries one of {len(self.bodies)} payloads: {sizes}" if len(self.bodies) > 1 else ""
+
+
+def carrying(payloads: Payloads, numbers: Sequence[int], orders: Iterable[Order]) -> Iterator[Order]:
+    """The work orders as attributes of messages whose bodies are the payloads."""
+    for order, number in zip(orders, numbers, strict=True):
+        yield Order(order.seq, payloads.bodies[number], order.body)
+
+
+def _is_weighted(row: Any) -> bool:
+    return isinstance(row, dict) and row.keys() == {"payload", "weight"}
