@@ -54,7 +54,15 @@ def test_ministack_by_itself_loses_it(worker):
 
 @pytest.mark.parametrize(
     ("failures", "fails"),
-    [([], False), ([{"itemIdentifier": "m"}], False), ([{"itemIdentifier": "other"}], True), ([{"foo": "m"}], True)],
+    [
+        ([], False),
+        (None, False),
+        ([{"itemIdentifier": "m"}], False),
+        ([{"itemIdentifier": "other"}], True),
+        ([{"foo": "m"}], True),
+        (["m"], True),
+        ("m", True),
+    ],
 )
 def test_an_answer_that_names_no_message_of_its_batch_fails_it_and_no_other_invocation(monkeypatch, failures, fails):
     answer = {"body": {"batchItemFailures": failures}, "log": "lines"}
@@ -63,6 +71,7 @@ def test_an_answer_that_names_no_message_of_its_batch_fails_it_and_no_other_invo
     batch = {"Records": [{"messageId": "m", "eventSource": "aws:sqs"}]}
     given = lambda_svc._execute_function({}, batch)
     assert (given.get("error", False), given["log"]) == (fails, "lines")
+    assert fails or given["body"] == {"batchItemFailures": failures or []}, "MiniStack reads a list, and nothing else"
     assert lambda_svc._execute_function({}, {"what": 1}) == answer
 
 

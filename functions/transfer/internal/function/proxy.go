@@ -47,6 +47,7 @@ type proxy struct {
 	lookup  func(string) string
 	labels  *environment.Labels // nil when the environment is wrong
 	lambda  *httputil.ReverseProxy
+	lines   *wholeLines
 	pid     int // the program's
 	started time.Time
 
@@ -70,6 +71,7 @@ func Run(lookup func(string) string, log io.Writer) {
 	program.SysProcAttr = process.EndsWithParent()
 	program.Env = append(os.Environ(), "AWS_LAMBDA_RUNTIME_API="+listener.Addr().String(), "LAMBDA_TASK_ROOT="+folder)
 	p := newProxy(lookup, log)
+	p.lines = lines
 	if err = program.Start(); err == nil {
 		p.pid = program.Process.Pid
 		server := &http.Server{Handler: p.handler()}
@@ -79,7 +81,6 @@ func Run(lookup func(string) string, log io.Writer) {
 		defer cancel()
 		_ = server.Shutdown(replying) // what the program sent last may still be on its way
 	}
-	lines.end()
 	p.ended(err)
 	endLike(program.ProcessState)
 }
@@ -247,11 +248,14 @@ func endLike(program *os.ProcessState) {
 
 // wholeLines is the log as the program writes it: line by line, so that no record is appended to one that isn't complete.
 type wholeLines struct {
-	log  io.Writer
-	rest []byte
+	mutex sync.Mutex
+	log   io.Writer
+	rest  []byte
 }
 
 func (w *wholeLines) Write(text []byte) (int, error) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
 	w.rest = append(w.rest, text...)
 	whole := bytes.LastIndexByte(w.rest, '\n') + 1
 	_, err := w.log.Write(w.rest[:whole])
@@ -259,8 +263,12 @@ func (w *wholeLines) Write(text []byte) (int, error) {
 	return len(text), err
 }
 
+// end completes the last line, when a message ends.
 func (w *wholeLines) end() {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
 	if len(w.rest) > 0 {
-		_, _ = w.Write([]byte{'\n'})
+		_, _ = w.log.Write(append(w.rest, '\n'))
+		w.rest = w.rest[:0]
 	}
 }

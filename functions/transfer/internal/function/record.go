@@ -42,6 +42,7 @@ func (i *invocation) read() error {
 
 // record writes what became of a message until then, and lets one that failed come back soon.
 func (p *proxy) record(i *invocation, then time.Time, err error) {
+	p.lines.end()
 	start, init := "warm", time.Duration(0)
 	if i.IsFirst {
 		start, init = "cold", p.init
