@@ -19,7 +19,7 @@ variable "package" {
 
   validation {
     condition = var.package == null || var.runtime != "provided.al2023" ? true : (
-      endswith(lower(var.package), ".zip") || fileexists("${var.package}/bootstrap")
+      endswith(lower(var.package), ".zip") ? true : fileexists("${var.package}/bootstrap")
     )
     error_message = "package = ${jsonencode(var.package)}: must hold an executable file named bootstrap, which runtime = provided.al2023 starts."
   }

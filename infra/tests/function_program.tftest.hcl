@@ -19,6 +19,17 @@ run "a_folder" {
   }
 }
 
+run "a_zip" {
+  variables {
+    package = "tests/program.zip"
+  }
+
+  assert {
+    condition     = output.package == "program.zip"
+    error_message = "the program's name"
+  }
+}
+
 run "no_bootstrap" {
   command = plan
 

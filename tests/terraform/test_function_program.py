@@ -6,7 +6,8 @@ from tests.terraform.deployed import deployed
 
 
 def test_the_go_program_is_the_function_and_the_package_a_layer_that_it_runs(infra, terraform):
-    resources = deployed(infra, terraform, "function_program")["a_folder"]
+    runs = deployed(infra, terraform, "function_program")
+    resources = runs["a_folder"]
     function = resources["module.worker[0].aws_lambda_function.worker"]
     layer = resources["module.worker[0].aws_lambda_layer_version.package[0]"]
 
@@ -30,3 +31,5 @@ def test_the_go_program_is_the_function_and_the_package_a_layer_that_it_runs(inf
         }.items()
     )
     assert not any("wrapper" in name for name in resources)
+    zipped = runs["a_zip"]["module.worker[0].aws_lambda_layer_version.package[0]"]
+    assert zipped["filename"] == "tests/program.zip"

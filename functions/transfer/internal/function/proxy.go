@@ -59,6 +59,7 @@ type proxy struct {
 
 // Run starts the program that STAMPEDE_BOOTSTRAP names, measures it for as long as it runs, and ends this process as it ended.
 func Run(lookup func(string) string, log io.Writer) {
+	process.UseOneProcessor()
 	runtime.LockOSThread() // the program is killed when the thread that started it ends
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -218,6 +219,7 @@ func (p *proxy) timedOut(i *invocation) {
 
 // ended records the message that the program had when it ended; the next one, if it never asked for any.
 func (p *proxy) ended(err error) {
+	p.lines.end()
 	p.mutex.Lock()
 	i, how := p.current, "exit status 0"
 	p.current = nil
