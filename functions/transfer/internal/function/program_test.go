@@ -15,6 +15,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
+
+	"stampede/transfer/internal/process"
 )
 
 // The test's own binary is the proxy, and the program that is measured, too: under these names.
@@ -32,7 +34,7 @@ func TestMain(m *testing.M) {
 type task struct {
 	Print   string            `json:",omitempty"` // as it is, without a line break
 	SleepMs int               `json:",omitempty"`
-	SpinMs  int               `json:",omitempty"`
+	SpinMs  int               `json:",omitempty"` // of CPU
 	Exit    *int              `json:",omitempty"`
 	Killed  bool              `json:",omitempty"`
 	Kind    string            `json:",omitempty"` // of the reply: response unless it is error
@@ -67,7 +69,7 @@ func program() {
 		}
 		fmt.Print(todo.Print)
 		time.Sleep(time.Duration(todo.SleepMs) * time.Millisecond)
-		for end := time.Now().Add(time.Duration(todo.SpinMs) * time.Millisecond); time.Now().Before(end); {
+		for begun := process.CPUSeconds(); process.CPUSeconds()-begun < float64(todo.SpinMs)/1000; {
 		}
 		if todo.Exit != nil {
 			os.Exit(*todo.Exit)

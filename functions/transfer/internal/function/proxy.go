@@ -28,6 +28,7 @@ import (
 	"stampede/transfer/internal/environment"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/process"
+	"stampede/transfer/internal/record"
 	"stampede/transfer/internal/sandbox"
 	"stampede/transfer/internal/sqsevent"
 )
@@ -46,6 +47,7 @@ type proxy struct {
 	*sandbox.Recorder
 	lookup  func(string) string
 	labels  *environment.Labels // nil when the environment is wrong
+	api     *url.URL            // Lambda's own
 	lambda  *httputil.ReverseProxy
 	lines   *wholeLines
 	pid     int // the program's
@@ -66,13 +68,12 @@ func Run(lookup func(string) string, log io.Writer) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	file, lines := cmp.Or(lookup("STAMPEDE_BOOTSTRAP"), "/opt/bootstrap"), &wholeLines{log: log}
+	p := newProxy(lookup, log)
+	file := cmp.Or(lookup("STAMPEDE_BOOTSTRAP"), "/opt/bootstrap")
 	program, folder := exec.Command(file), filepath.Dir(file)
-	program.Dir, program.Stdout, program.Stderr, program.WaitDelay = folder, lines, lines, time.Second
+	program.Dir, program.Stdout, program.Stderr, program.WaitDelay = folder, p.lines, p.lines, time.Second
 	program.SysProcAttr = process.EndsWithParent()
 	program.Env = append(os.Environ(), "AWS_LAMBDA_RUNTIME_API="+listener.Addr().String(), "LAMBDA_TASK_ROOT="+folder)
-	p := newProxy(lookup, log)
-	p.lines = lines
 	if err = program.Start(); err == nil {
 		p.pid = program.Process.Pid
 		server := &http.Server{Handler: p.handler()}
@@ -83,18 +84,24 @@ func Run(lookup func(string) string, log io.Writer) {
 		_ = server.Shutdown(replying) // what the program sent last may still be on its way
 	}
 	p.ended(err)
-	endLike(program.ProcessState)
+	if program.ProcessState == nil {
+		os.Exit(1)
+	}
+	if program.ProcessState.Sys().(syscall.WaitStatus).Signaled() {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // so that Lambda reports the same of this process
+	}
+	os.Exit(program.ProcessState.ExitCode())
 }
 
 func newProxy(lookup func(string) string, log io.Writer) *proxy {
-	p := &proxy{Recorder: sandbox.NewRecorder(log), lookup: lookup, started: time.Now()}
+	p := &proxy{Recorder: sandbox.NewRecorder(log), lookup: lookup, lines: &wholeLines{log: log}, started: time.Now()}
 	reader := environment.Reader{Lookup: lookup}
 	if labels := reader.Labels(); reader.Err == nil {
 		p.labels = &labels
 	}
-	p.wrong = reader.Err
+	p.wrong, p.api = reader.Err, &url.URL{Scheme: "http", Host: lookup("AWS_LAMBDA_RUNTIME_API")}
 	p.lambda = &httputil.ReverseProxy{
-		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(p.api()) },
+		Rewrite:        p.forward,
 		Transport:      &http.Transport{DisableCompression: true},
 		ModifyResponse: p.begin,
 		ErrorHandler:   p.again,
@@ -102,23 +109,20 @@ func newProxy(lookup func(string) string, log io.Writer) *proxy {
 	return p
 }
 
-// api is Lambda's own.
-func (p *proxy) api() *url.URL {
-	return &url.URL{Scheme: "http", Host: p.lookup("AWS_LAMBDA_RUNTIME_API")}
-}
-
 func (p *proxy) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+apiPath+"/invocation/next", func(w http.ResponseWriter, r *http.Request) {
-		p.mutex.Lock()
-		p.init = cmp.Or(p.init, time.Since(p.started))
-		p.mutex.Unlock()
-		p.lambda.ServeHTTP(w, r)
-	})
 	mux.HandleFunc("POST "+apiPath+"/invocation/{id}/{kind}", p.reply)
 	mux.HandleFunc("POST "+apiPath+"/init/error", p.initError)
 	mux.Handle("/", p.lambda)
 	return mux
+}
+
+// forward hands a request on to Lambda. The first one says that the program has started.
+func (p *proxy) forward(r *httputil.ProxyRequest) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.init = cmp.Or(p.init, time.Since(p.started))
+	r.SetURL(p.api)
 }
 
 // begin starts the clock of an event that goes to the program. One that can't be measured is answered here; one that isn't a
@@ -161,7 +165,7 @@ func (p *proxy) begin(answer *http.Response) error {
 func (p *proxy) refuse(i *invocation, next *http.Request, err error) error {
 	p.record(i, time.Now(), err)
 	kind, message := failure.Describe(err)
-	body := fmt.Sprintf(`{"errorType": %q, "errorMessage": %q}`, kind, message)
+	body := record.Object([]record.Pair{{Key: "errorType", Value: kind}, {Key: "errorMessage", Value: message}})
 	url := strings.Replace(next.URL.String(), "/next", "/"+i.RequestID+"/error", 1)
 	answer, err := http.Post(url, "application/json", strings.NewReader(body))
 	if err != nil {
@@ -231,21 +235,10 @@ func (p *proxy) ended(err error) {
 		p.record(i, time.Now(), failure.New(failure.HandlerExited, "the program ended before it replied: %s", how))
 	} else if p.init == 0 {
 		p.wrong = cmp.Or(p.wrong, error(failure.New(failure.HandlerMissing, "the program ended before it asked for a message: %s", how)))
-		if answer, err := http.Get(p.api().JoinPath(apiPath, "invocation/next").String()); err == nil {
+		if answer, err := http.Get(p.api.JoinPath(apiPath, "invocation/next").String()); err == nil {
 			_ = p.begin(answer)
 		}
 	}
-}
-
-// endLike ends this process as the program ended, so that Lambda reports the same.
-func endLike(program *os.ProcessState) {
-	if program == nil {
-		os.Exit(1)
-	}
-	if program.Sys().(syscall.WaitStatus).Signaled() {
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-	}
-	os.Exit(program.ExitCode())
 }
 
 // wholeLines is the log as the program writes it: line by line, so that no record is appended to one that isn't complete.
