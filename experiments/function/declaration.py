@@ -35,6 +35,7 @@ class Function(Experiment):
     )
     metrics = (
         Metric("seconds", "elapsed_seconds", "seconds for one invocation", "s", "spread", queried=True),
+        Metric("per_s", "elapsed_seconds", "per function", "invocations/s", "per_second", "higher", digits=2),
         Metric(
             "init_s",
             "init_seconds",
@@ -66,11 +67,11 @@ class Function(Experiment):
     compare = (
         Compare("between_packages", "choice", ("package",), base=(EXAMPLE.name,)),
         Compare("between_architectures", "choice", ("architecture",), base=("x86_64",)),
-        Compare("between_starts", "choice", ("start",), base=("cold",)),
         Compare("against_smallest_n", "scale", ("concurrency",)),
         Compare("between_memories", "scale", ("memory_size_mb",)),
+        Compare("between_starts", "choice", ("start",), base=("cold",)),
     )
-    sections = ("choice", "table", "spread", "overlap", *LAST_SECTIONS)
+    sections = ("memory", "choice", "table", "spread", "overlap", *LAST_SECTIONS)
     usage = staticmethod(usage)
     checks = staticmethod(checks)
     local_checks = staticmethod(local_checks)

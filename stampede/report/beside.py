@@ -88,6 +88,8 @@ def beside_published(run: Run, rows: Iterable[Mapping[str, Any]], numbers: Mappi
         figures["share_at_full_n"] = overlap and overlap["share_of_span_at_full"]
         if speed.how == "rate":
             figures[speed.name] = rate(sizes.get(key), row.get("avg_s"))
+        elif speed.how == "per_second":
+            figures[speed.name] = 1 / row["avg_s"] if row.get("avg_s") else None
         source = ", ".join([run.source, *(stand_in.short for stand_in in run.stand_ins([key]))])
         lines.append(Row(key, source, measured=True, figures=figures))
         for at, their in enumerate(theirs):

@@ -59,7 +59,7 @@ def metrics_of(records: Records, experiment: Experiment) -> dict[str, Any]:
 
 
 def _figure(records: Records, metric: Metric) -> float | int | None:
-    values = records.known(metric.field)
+    values = records.known("seconds" if metric.how == "per_second" else metric.field)
     if values is None:
         return None
     if metric.how == "rate":
@@ -67,6 +67,8 @@ def _figure(records: Records, metric: Metric) -> float | int | None:
     if metric.how == "sum":
         return int(values.sum())
     total = math.fsum(values.tolist())
+    if metric.how == "per_second":
+        return len(values) / total if total else None
     if metric.how == "mean":
         return total / len(values)
     sizes = records.known("bytes")

@@ -137,6 +137,14 @@ def _runs() -> Iterator[tuple[str, Sequence[str], dict[str, Any]]]:
     yield "filesystem", ["storage=s3,s3files", "dataset=small"], {}
     yield "filesystem", ["storage=s3,s3_in_vpc,efs", "dataset=small", "concurrency_value=1,3"], {**ON_AWS}
     yield "filesystem", ["storage=s3,efs"], {"takes": _efs_reads_small_files_faster, **ON_AWS}
+    yield "function", ["concurrency_value=1,10"], {"takes": _level_from_1769, "change": _killed, **ON_AWS}
+    yield (
+        "function",
+        ["memory_size=512,1024", "concurrency_value=1"],
+        {"takes": lambda one: 512 / one.memory_mb, **ON_AWS},
+    )
+    yield "function", ["memory_size=512,1024", "concurrency_value=1"], {"per_n": 4, "change": _no_prices, **ON_AWS}
+    yield "function", ["memory_size=512,1024"], {"change": _without("log_events.jsonl"), **ENDPOINT}
 
 
 def _first(name: str) -> list[str]:
@@ -163,6 +171,29 @@ def _depends(one: Demand) -> float:
 
 def _efs_reads_small_files_faster(one: Demand) -> float:
     return 1.0 + ((one.values["storage"] == "efs") != (one.values["dataset"] == "small"))
+
+
+def _level_from_1769(one: Demand) -> float:
+    return {512: 2.0, 1024: 1.0, 1769: 0.5}.get(one.memory_mb, 0.45)
+
+
+def _killed(folder: Path) -> None:
+    """A message of each cell with one memory size left no record, and half of the REPORT lines are missing."""
+    _rows(folder, "records", lambda row: not (row["memory_size"] == 512 and row["seq"] == 5))
+    sent = [json.loads(line) for line in (folder / "sent.jsonl").read_text().splitlines()]
+    unanswered = [row for row in sent if "memory_size=512" in row["cell"] and row["seq"] == 5]
+    (folder / "unanswered.jsonl").write_text("".join(json.dumps(row) + "\n" for row in unanswered))
+    ids = tuple(row["message_id"] for row in unanswered)
+    for text in ("Memory Size: 1024", *(f'"message_id": "{message}"' for message in ids)):
+        _rows(folder, "log_events", lambda row, text=text: text not in row["message"])
+    accounts = json.loads((folder / "accounting.json").read_text())
+    for row in accounts:
+        if "memory_size=512" in row["cell"]:
+            row |= {"succeeded": row["succeeded"] - 1, "unanswered": 1}
+    (folder / "accounting.json").write_text(json.dumps(accounts))
+    line = "RequestId: 276ff3b9-1609-4ee7-a288-db3752630761 Error: Runtime exited with error: signal: killed\n"
+    with (folder / "log_events.jsonl").open("a") as events:
+        events.write(json.dumps({"timestamp": synthetic.STARTED_MS, "message": line, "logStream": "s"}) + "\n")
 
 
 def _rows(folder: Path, name: str, change: Callable[[dict[str, Any]], Any]) -> None:

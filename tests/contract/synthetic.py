@@ -51,7 +51,9 @@ def record(experiment: Experiment, demand: Demand, seq: int = 0, attempt: int = 
     values |= {metric.field: 0 if metric.how == "sum" else 0.25 for metric in experiment.metrics}
     before: list[Any] = []
     for axis in experiment.axes:
-        before.append(demand.values[axis.variable] if axis.variable else axis.default_of(before))
+        value = demand.values[axis.variable] if axis.variable else axis.default_of(before)
+        # A record has a file or folder by its name.
+        before.append(Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value)
     values |= {
         axis.record_field: None if axis.variable and not value else value
         for axis, value in zip(experiment.axes, before, strict=True)

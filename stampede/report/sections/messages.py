@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from stampede.report import platform_lines
 from stampede.report.grid import BLANK, Column, Grid, Row, number, words
 from stampede.report.sections.page import Block, Page
 from stampede.runs.records import NO_MESSAGE, UNKNOWN, distinct
@@ -48,7 +49,9 @@ def accounting(page: Page) -> Block:
 
 
 def errors(page: Page) -> Block:
-    """What went wrong."""
+    """What went wrong; where messages left no record, also what Lambda itself logged of failures."""
+    totals = page.book.totals
+    without_record = totals["dead_lettered"] + totals["unanswered"] + totals["unaccounted"]
     return page.block(
         "errors",
         "Errors",
@@ -56,6 +59,7 @@ def errors(page: Page) -> Block:
         failures=failures(page.run),
         attempts=_attempts(page),
         dead_letters=dead_letters(page.run),
+        logged=platform_lines.failures(page.run) if without_record else [],
         cell_words=page.run.cell_words,
     )
 

@@ -1,10 +1,12 @@
-"""Every number of the report, counted from the records alone: the content of statistics.json.
+"""Every number of the report, counted from the records: the content of statistics.json.
 
 `selection` sorts the records into cells, `cell_figures` counts each of them (`distribution`, `parallelism`, `cold`),
 `comparisons` sets them against each other (`effect`, `bootstrap`), as many at once as are read together (`families`,
 `together`), `knee` finds up to where more gives a gain, `by_size` from which size on another choice pays (`crossing`),
-`prediction` sets what the model said beside it all, `verdict` and `headline` (`ranking`) find the words, and `rules`
-holds what counts as enough. Nothing here reads the saved query; tests/unit/report/recompute.py counts all of it again.
+`memory` which memory is the cheapest and which the fastest, `prediction` sets what the model said beside it all,
+`verdict` and `headline` (`ranking`) find the words, and `rules` holds what counts as enough. Nothing here reads the
+experiment's saved query; tests/unit/report/recompute.py counts all of it again. Only `memory` reads log events too, for
+what Lambda billed.
 """
 
 import json
@@ -18,6 +20,7 @@ from stampede.report.statistics.by_size import by_size
 from stampede.report.statistics.cell_figures import failed, measured
 from stampede.report.statistics.cold import is_comparable
 from stampede.report.statistics.comparisons import comparisons
+from stampede.report.statistics.memory import memories
 from stampede.report.statistics.prediction import prediction
 from stampede.report.statistics.selection import cells, first_of_each
 from stampede.report.statistics.verdict import verdict
@@ -36,13 +39,14 @@ def statistics(run: Run) -> dict[str, Any]:
     compared, foreseen = comparisons(samples, experiment), prediction(run, own_cells, samples)
     sizes = by_size(samples, run) if experiment.by_size else []
     knees = knee.series_of(own_cells, experiment) if experiment.knee else []
+    by_memory = memories(run, own_cells, samples) if "memory" in experiment.sections else []
     content = {
         "format": FORMAT,
         "run_id": run.run_id,
         "experiment": experiment.name,
         "target": run.target,
         "rules": rules.as_dict(experiment),
-        "verdict": verdict(run, figures, compared, foreseen, sizes, knees),
+        "verdict": verdict(run, figures, compared, foreseen, sizes, knees, by_memory),
         "totals": _totals(run, figures),
         "cells": figures,
         "comparisons": compared,
@@ -53,6 +57,8 @@ def statistics(run: Run) -> dict[str, Any]:
         content["knees"] = {"rule": knee.rule(experiment), "series": [series.figures() for series in knees]}
     if experiment.by_size:
         content["by_size"] = sizes
+    if "memory" in experiment.sections:
+        content["memory"] = by_memory
     return content
 
 

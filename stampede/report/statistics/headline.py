@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stampede.experiment.declaration import FAILED_RUN, Compare, Experiment, StandIn, is_of_n
+from stampede.experiment.declaration import FAILED_RUN, Compare, Experiment, StandIn, is_of_n, n_axis
 from stampede.phrases import between, capitalised, listed, quantity, speed
 from stampede.report.measured import speed_of
 from stampede.report.statistics.by_size import VERBS
 from stampede.report.statistics.comparisons import conclusion, share_words, took_words
 from stampede.report.statistics.knee import Claim
+from stampede.report.statistics.memory import titles_at_most
 from stampede.report.statistics.ranking import ranking
 from stampede.runs.cell_key import Key, distinguishing, ignored_axes
 from stampede.runs.run import Run
@@ -27,10 +28,11 @@ def headline(
     comparisons: Mapping[str, Sequence[Figures]],
     by_size: Sequence[Figures] = (),
     knees: Sequence[Claim] = (),
+    memories: Sequence[Figures] = (),
 ) -> str:
-    """At most LONGEST letters. `cells`, `comparisons` and `by_size` are those of statistics.json, and `knees` what is
-    said of each knee there."""
-    versions = _versions(run, cells, comparisons, by_size, knees)
+    """At most LONGEST letters. `cells`, `comparisons`, `by_size` and `memories` are those of statistics.json, and
+    `knees` what is said of each knee there."""
+    versions = _versions(run, cells, comparisons, by_size, knees, memories)
     return next((version for version in versions if len(version) <= LONGEST), versions[-1][: LONGEST - 1] + "…")
 
 
@@ -40,6 +42,7 @@ def _versions(
     comparisons: Mapping[str, Sequence[Figures]],
     by_size: Sequence[Figures],
     knees: Sequence[Claim],
+    memories: Sequence[Figures],
 ) -> list[str]:
     """The sentence that fits what was swept, the fullest version first."""
     experiment, (one, _) = run.experiment, run.experiment.operation
@@ -58,6 +61,8 @@ def _versions(
         return _of_sizes(where, by_size)
     if ignored := only_ignored(run, comparisons):
         return _of_ignored(ignored)
+    if titles_at_most(memories):
+        return _of_memories(where, memories, comparisons, experiment)
     for compare in answerable(experiment):
         rows = comparisons.get(compare.name, ())
         measured = _measured(rows)
@@ -139,6 +144,27 @@ def _of_sizes(where: str, series: Sequence[Figures]) -> list[str]:
     if any(one["cost"] for one in fullest.values()):
         both = f"{claim}, and {_at_sizes('cheaper', 'cost', fullest)}"
         versions = [f"{where}, {both}.", f"{both}.", f"{claim}."]
+    return versions
+
+
+def _of_memories(
+    where: str, memories: Sequence[Figures], comparisons: Mapping[str, Sequence[Figures]], experiment: Experiment
+) -> list[str]:
+    """Which memory at the largest N at which one can be named, and whether throughput holds up to there with it."""
+    series, titles = titles_at_most(memories)
+    named = ", and ".join(f"{size:,} MB is {listed(words)}" for size, words in titles.items())
+    claim = f"at {series['where']}, {named}"
+    versions = [f"{where}, {claim}.", f"{capitalised(claim)}."]
+    point = next(point for point in series["points"] if point["memory_size_mb"] in titles)
+    key = Key.of_figures(experiment.axes, point)
+    of_n = next(
+        (comparisons.get(compare.name, ()) for compare in experiment.compare if is_of_n(experiment, compare)), ()
+    )
+    for row in of_n:
+        if Key.of_figures(experiment.axes, row) == key and row["all"]["level"] != "cant_tell":
+            ends = f"from N = {row['base'][n_axis(experiment.axes)]:,}"
+            holds = f"with {key.value_words('memory_size_mb')}, {conclusion(row['all'], experiment.worker[0], ends)}"
+            versions = [f"{where}, {claim}; {holds}.", f"{capitalised(claim)}; {holds}.", *versions]
     return versions
 
 

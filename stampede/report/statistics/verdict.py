@@ -30,11 +30,12 @@ def verdict(
     predicted: Figures | None,
     by_size: Sequence[Figures] = (),
     knees: Sequence[Series] = (),
+    memories: Sequence[Figures] = (),
 ) -> dict[str, Any]:
     """Level, headline, whether throughput per worker holds as N grows, for all else that was swept one by one,
     whether N was reached, and what must be said with it.
 
-    `cells`, `comparisons`, `predicted` and `by_size` are those of statistics.json.
+    `cells`, `comparisons`, `predicted`, `by_size` and `memories` are those of statistics.json.
     """
     # Each N against the smallest.
     of_n = next((comparisons[one.name] for one in run.experiment.compare if is_of_n(run.experiment, one)), [])
@@ -46,9 +47,10 @@ def verdict(
     compared = [row for rows in comparisons.values() for row in rows if row["all"]["level"] != "cant_tell"]
     compared += [point for one in by_size for point in one["points"] if point["speedup"]["low"] is not None]
     compared += [series.figures() for series in knees]
+    compared += [point for one in memories for point in one["points"] if point["against_fastest"]]
     return {
         "level": level,
-        "headline": headline(run, cells, comparisons, by_size, [series.claim() for series in knees]),
+        "headline": headline(run, cells, comparisons, by_size, [series.claim() for series in knees], memories),
         "per_memory": places,
         "reached": words.reached(),
         "caveats": words.caveats(of_n, predicted, compared),

@@ -1,0 +1,50 @@
+"""What Lambda itself logged of a run: the durations that it bills, and failures that leave no record."""
+
+from typing import Any
+
+import numpy as np
+
+from stampede import insights
+from stampede.checkout import QUERIES
+from stampede.runs.records import Records
+from stampede.runs.run import Run
+
+# So many rows of `billed` are some of them only.
+MOST_ROWS = 100_000
+# A delivery: the number of its message, and the attempt.
+Billed = dict[tuple[int, int], float]
+
+
+def billed(run: Run) -> Billed:
+    """The billed seconds of each delivery; empty without REPORT lines, or where there are too many."""
+    rows = _rows(run, "billed")
+    if len(rows) >= MOST_ROWS:
+        return {}
+    seconds = {}
+    for row in rows:
+        if row.get("run") == run.run_id:
+            message = run.names.message(run.names.cell(row["of_cell"]), {"seq": row.get("number")})
+            seconds[message, row.get("delivery")] = row["billed_ms"] / 1000
+    return seconds
+
+
+def billed_seconds(records: Records, billed: Billed) -> tuple[np.ndarray, int]:
+    """What each of `records` was billed for, and of how many Lambda says so; of the others it is the operation's time,
+    rounded up to a millisecond, as Lambda rounds it."""
+    deliveries = zip(records["message"].tolist(), records["attempt"].tolist(), strict=True)
+    logged = np.array([billed.get(delivery, np.nan) for delivery in deliveries])
+    known = ~np.isnan(logged)
+    return np.where(known, logged, np.ceil(records["seconds"] * 1000) / 1000), int(known.sum())
+
+
+def failures(run: Run) -> list[dict[str, Any]]:
+    """The rows of the saved query `failures`, by kind and memory."""
+    return _rows(run, "failures")
+
+
+def _rows(run: Run, name: str) -> list[dict[str, Any]]:
+    text = (QUERIES / "common" / f"{name}.cwli").read_text(encoding="utf-8")
+    try:
+        return insights.evaluate(text, run.directory / "log_events.jsonl").rows
+    except (insights.InsightsError, OSError):
+        return []  # the page says already that the log events are missing, or can't be read
