@@ -1,5 +1,6 @@
 # The function experiment: the user's package is deployed as it is, and Stampede's wrapper, a layer, runs its handler, times it and
-# writes a record of each message.
+# writes a record of each message. For provided.al2023, which has no handlers, the package is the layer, and the function is the Go
+# program, which runs its bootstrap and stands between it and Lambda's runtime API.
 
 locals {
   is_function = var.experiment == "function"
@@ -14,19 +15,21 @@ locals {
     wrapper_file = "${path.root}/../functions/function/stampede_wrapper.py"
   }
 
+  is_user_program = var.runtime == "provided.al2023"
+
   user_function = {
-    description  = "The user's handler in Stampede's wrapper, one record a message."
-    program_file = null
+    description  = "The user's code, measured from outside, one record a message."
+    program_file = local.is_user_program ? local.copy_program_file : null
     layer_folder = null
-    zip_name     = "function"
-    handler      = "stampede_wrapper.handler"
+    zip_name     = local.is_user_program ? "function-${local.architecture}" : "function"
+    handler      = local.is_user_program ? var.handler : "stampede_wrapper.handler" # a runtime of the user's own may read it
     runtime      = var.runtime
     network      = null
     in_network   = false
     file_system  = null
     statements   = local.user_statements
 
-    environment = merge(var.environment, {
+    environment = merge(var.environment, local.is_user_program ? { EXPERIMENT = var.experiment } : {}, {
       STAMPEDE_HANDLER      = var.handler
       STAMPEDE_PACKAGE      = basename(local.user_package.path)
       STAMPEDE_RUNTIME      = var.runtime

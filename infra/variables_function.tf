@@ -16,6 +16,13 @@ variable "package" {
     )
     error_message = "package = ${jsonencode(var.package)}: ${local.rules.package.rule}; nothing is there."
   }
+
+  validation {
+    condition = var.package == null || var.runtime != "provided.al2023" ? true : (
+      endswith(lower(var.package), ".zip") ? true : fileexists("${var.package}/bootstrap")
+    )
+    error_message = "package = ${jsonencode(var.package)}: must hold an executable file named bootstrap, which runtime = provided.al2023 starts."
+  }
 }
 
 variable "handler" {
@@ -39,11 +46,6 @@ variable "runtime" {
   validation {
     condition     = contains(local.rules.runtime.choices, var.runtime)
     error_message = "runtime = ${jsonencode(var.runtime)}: ${local.rules.runtime.rule}."
-  }
-
-  validation {
-    condition     = var.experiment != "function" || var.runtime != "provided.al2023"
-    error_message = "runtime = ${jsonencode(var.runtime)}: must be a Python runtime; provided.al2023 can't be measured yet."
   }
 }
 

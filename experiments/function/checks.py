@@ -15,6 +15,7 @@ from typing import Any
 from experiments.function.package import Package
 from experiments.function.values import FunctionValues
 from stampede.checkout import INFRA
+from stampede.experiment import go_program
 from stampede.experiment.go_program import of_this_machine
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.variable_rules import RULES
@@ -27,11 +28,11 @@ Cells = Sequence[FunctionValues]
 
 def checks(cells: Cells) -> list[Finding]:
     """All of them, for the variables of a plan's cells."""
-    if any(cell["runtime"] == PROVIDED for cell in cells):
-        return [Finding("runtime", PROBLEM, f"{PROVIDED} can't be measured yet", "use a Python runtime")]
     findings = [finding for cell in _different(cells) for finding in _package(cell)]
     findings += [_policy(path) for path in dict.fromkeys(cell["policy_file"] for cell in cells) if path is not None]
     findings += [finding for cell in cells[:1] for finding in _environment(cell["environment"])]
+    if programs := {cell["architecture"] for cell in cells if cell["runtime"] == PROVIDED}:
+        findings.append(go_program.check(programs))
     return findings or [Finding("package", OK, ", ".join(sorted({_path(cell).name for cell in cells})))]
 
 
@@ -49,7 +50,7 @@ def local_checks(cells: Cells) -> list[Finding]:
                 found = f"{path.name}: {name} is built for {built[1]}, and functions run on Python {here} here"
                 return [Finding("package", PROBLEM, found, f"use a package for {tag}, or --target aws")]
     for runtime in dict.fromkeys(cell["runtime"] for cell in cells):
-        if runtime != f"python{here}":
+        if runtime not in (PROVIDED, f"python{here}"):
             findings.append(Finding("runtime", WARNING, f"functions run on Python {here} here, and not on {runtime}"))
     if any(cell["layers"] for cell in cells):
         findings.append(Finding("layers", WARNING, "the embedded AWS has no layers of AWS accounts: they are left out"))
@@ -57,10 +58,9 @@ def local_checks(cells: Cells) -> list[Finding]:
 
 
 def _different(cells: Cells) -> list[FunctionValues]:
-    """A cell for each package, handler and architecture."""
-    return list(
-        {tuple(str(cell[name]) for name in ("package", "handler", "architecture")): cell for cell in cells}.values()
-    )
+    """A cell for each package with what it has to fit."""
+    names = ("package", "handler", "runtime", "architecture")
+    return list({tuple(str(cell[name]) for name in names): cell for cell in cells}.values())
 
 
 def _path(cell: FunctionValues) -> Path:
@@ -87,7 +87,11 @@ def _package(cell: FunctionValues) -> Iterator[Finding]:
                 "package", PROBLEM, found, f"use --set architecture={machine}, or build it for {architecture}"
             )
             break
-    if missing := _missing_handler(package, str(cell["handler"])):
+    if cell["runtime"] == PROVIDED:
+        if not package.is_executable("bootstrap"):
+            found = f"{path.name} has no executable file bootstrap, which {PROVIDED} starts"
+            yield Finding("package", PROBLEM, found, "add it, or correct --set runtime")
+    elif missing := _missing_handler(package, str(cell["handler"])):
         yield Finding("handler", PROBLEM, f"{path.name} {missing}", "correct --set handler=module.function")
 
 

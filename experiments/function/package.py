@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import zipfile
 from collections.abc import Mapping
@@ -35,6 +36,15 @@ class Package:
                 return file.read(most)
         with zipfile.ZipFile(self.path) as archive, archive.open(name) as file:
             return file.read(most)
+
+    def is_executable(self, name: str) -> bool:
+        """Whether it has this file, and with the permission to run it."""
+        if name not in self.sizes:
+            return False
+        if self.path.is_dir():
+            return os.access(self.path / name, os.X_OK)
+        with zipfile.ZipFile(self.path) as archive:
+            return bool(archive.getinfo(name).external_attr >> 16 & 0o100)
 
     def machine(self, name: str) -> str:
         """The architecture that an ELF file is built for; "" for another file, or an architecture that Lambda lacks."""

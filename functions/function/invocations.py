@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
-from threading import Timer
 from typing import Any
 
 from common.environment import Labels, read_labels, text
@@ -20,6 +19,7 @@ from common.sqs_event import Message, read_messages
 from common.start_barrier import wait_until
 from common.work_order import WorkOrder, flag, parse_work_order, whole_number
 from function.failures import HandlerMissing, HandlerTimedOut, in_response, raised
+from function.watch import Watch
 
 # The message attribute with what Stampede says; the body is the user's own.
 ATTRIBUTE = "stampede"
@@ -64,6 +64,7 @@ class Invocations:
         self._package, self._runtime, self._architecture = (
             text(environ, f"STAMPEDE_{name}") for name in ("PACKAGE", "RUNTIME", "ARCHITECTURE")
         )
+        self._watch = Watch(self._late)
         began_s = time.perf_counter()
         self._handler = _imported(text(environ, "STAMPEDE_HANDLER"))
         self._init_s = time.perf_counter() - began_s
@@ -90,15 +91,17 @@ class Invocations:
 
     def _timed(self, invocation: Invocation, event: Any, context: Any, deadline_s: float) -> Any:
         """The handler's response. One that still runs at the deadline leaves a record then: it may be its last."""
-        late = HandlerTimedOut(f"still running {MARGIN_S:g} s before the function's timeout: raise timeout_s")
-        watch = Timer(max(0.0, deadline_s - time.monotonic()), self._end, (invocation, late))
-        watch.daemon = True
-        watch.start()
+        self._running = invocation
+        self._watch.begin(deadline_s)
         try:
             invocation.begin()
             return self._handler(event, context)
         finally:
-            watch.cancel()
+            self._watch.end()
+
+    def _late(self) -> None:
+        late = HandlerTimedOut(f"still running {MARGIN_S:g} s before the function's timeout: raise timeout_s")
+        self._end(self._running, late)
 
     def _end(self, invocation: Invocation, failure: Failure | None) -> None:
         """Write the record; a message that failed comes back after seconds."""

@@ -18,6 +18,7 @@ import (
 	"stampede/transfer/internal/copy"
 	"stampede/transfer/internal/download"
 	"stampede/transfer/internal/express"
+	"stampede/transfer/internal/function"
 	"stampede/transfer/internal/host"
 	"stampede/transfer/internal/sandbox"
 	"stampede/transfer/internal/worker"
@@ -44,6 +45,9 @@ func operationOf(ctx context.Context, lookup func(string) string) (sandbox.Opera
 
 func main() {
 	if os.Getenv("AWS_LAMBDA_RUNTIME_API") != "" {
+		if os.Getenv("EXPERIMENT") == "function" { // the operation is another program's
+			function.Run(os.Getenv, os.Stdout)
+		}
 		operation, err := operationOf(context.Background(), os.Getenv)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

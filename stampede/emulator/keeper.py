@@ -16,6 +16,7 @@ import time
 import types
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 
 import h11
 from hypercorn.config import Config
@@ -146,7 +147,9 @@ def copy_on_condition() -> None:
 def fail_a_batch_whose_answer_names_no_message() -> None:
     """Let the trigger of MiniStack in this process take an answer that names a failure by another key, or by an id that
     isn't in the batch, for a failure of the whole batch, which then comes back: as AWS does (recorded: aws_answers
-    x-53). By itself it deletes the messages, so that a function with such a defect would seem to work.
+    x-53). By itself it deletes the messages, so that a function with such a defect would seem to work; and it never
+    deletes those whose answer has null for the list, which is a success too (Lambda guide, "Implementing partial batch
+    responses") and what the official type for Go becomes.
     """
     execute = lambda_svc._execute_function
 
@@ -155,10 +158,13 @@ def fail_a_batch_whose_answer_names_no_message() -> None:
         records = event.get("Records") or () if isinstance(event, dict) else ()
         messages = [row for row in records if isinstance(row, dict) and row.get("eventSource") == "aws:sqs"]
         body = result.get("body")
-        failures = body.get("batchItemFailures") if isinstance(body, dict) else None
-        named = [failure.get("itemIdentifier") for failure in failures or ()]
-        if not messages or {message.get("messageId") for message in messages}.issuperset(named):
+        if not messages or result.get("error") or not isinstance(body, dict) or "batchItemFailures" not in body:
             return result
+        failures = body["batchItemFailures"] or []
+        rows = failures if isinstance(failures, list) else [failures]
+        named = [row.get("itemIdentifier") if isinstance(row, dict) else None for row in rows]
+        if {message.get("messageId") for message in messages}.issuperset(named):
+            return {**result, "body": {**body, "batchItemFailures": failures}}
         why = {"errorType": "InvalidBatchItemFailures", "errorMessage": f"no messages of the batch: {named}"}
         return {**result, "error": True, "body": why}
 
@@ -190,6 +196,25 @@ def log_what_ended_an_invocation() -> None:
     lambda_svc._execute_function_provided_warm = logged(lambda_svc._execute_function_provided_warm)
 
 
+def unpack_layers_with_a_program() -> None:
+    """Let MiniStack in this process unpack the layers of a custom runtime, as Lambda does into /opt, and name the
+    program in them to the function by STAMPEDE_BOOTSTRAP. By itself it leaves these layers out.
+    """
+    make = lambda_svc._provided_worker_env
+
+    def with_the_program(config: dict, code_dir: str, port: int) -> dict:
+        environment = make(config, code_dir, port)
+        for layer in config.get("Layers", ()):
+            # No process may begin meanwhile: it would inherit the open file, and a file that is open can't be run.
+            with lambda_svc._provided_code_lock:
+                folder = lambda_svc._docker_extracted_dir(lambda_svc._resolve_layer_zip(layer), "layer")
+            if (program := Path(folder, "bootstrap")).is_file():
+                environment["STAMPEDE_BOOTSTRAP"] = str(program)
+        return environment
+
+    lambda_svc._provided_worker_env = with_the_program
+
+
 def served_as_by_a_proxy(app: Callable) -> Callable:
     """MiniStack's `app` (ASGI), which then takes a request as a proxy gets it too: with the host in its target.
 
@@ -219,6 +244,7 @@ def main() -> None:
     copy_on_condition()
     fail_a_batch_whose_answer_names_no_message()
     log_what_ended_an_invocation()
+    unpack_layers_with_a_program()
     athena.behave()
     if seed := os.environ.get(ministack.MANNERS):
         from stampede.emulator import (

@@ -9,18 +9,24 @@ locals {
   handler_file = replace(var.handler, "/^(\\w+)\\.(\\w+)\\.\\w+$/", "$1/$2.py")
   is_own_code  = var.program_file == null && var.package == null
 
+  # Somebody's package is the function, in a wrapper that is a layer. Beside a program it is itself a layer, which the program runs:
+  # Lambda looks for the bootstrap in the function's code first.
+  is_wrapped = var.package != null && var.program_file == null
+  is_layer   = var.package != null && var.program_file != null
+
   # A package that is a zip already is deployed byte for byte.
-  package_zip  = var.package == null ? null : endswith(lower(var.package.path), ".zip") ? var.package.path : null
-  package_path = var.package == null || local.package_zip != null ? null : var.package.path
+  package_zip    = var.package == null ? null : endswith(lower(var.package.path), ".zip") ? var.package.path : null
+  package_folder = var.package == null || local.package_zip != null ? null : var.package.path
+  code_zip       = local.is_wrapped ? local.package_zip : null
 }
 
 data "archive_file" "code" {
-  count = local.package_zip == null ? 1 : 0
+  count = local.code_zip == null ? 1 : 0
 
   type        = "zip"
   output_path = var.zip_file
   source_file = var.program_file
-  source_dir  = local.package_path
+  source_dir  = local.is_wrapped ? local.package_folder : null
 
   dynamic "source" {
     for_each = local.is_own_code ? local.source_files : {}
@@ -47,7 +53,7 @@ data "archive_file" "code" {
 # What runs the handler of a package: a layer, so that the package stays as it is. Its modules are out of the way of the
 # package's own, in a folder that the wrapper alone imports from.
 data "archive_file" "wrapper" {
-  count = var.package == null ? 0 : 1
+  count = local.is_wrapped ? 1 : 0
 
   type        = "zip"
   output_path = "${trimsuffix(var.zip_file, ".zip")}-wrapper.zip"
@@ -66,12 +72,31 @@ data "archive_file" "wrapper" {
 }
 
 resource "aws_lambda_layer_version" "wrapper" {
-  count = var.package == null ? 0 : 1
+  count = local.is_wrapped ? 1 : 0
 
   layer_name               = "${var.name}-wrapper"
   description              = "Times the handler of the function ${var.name}, and writes a record of each message."
   filename                 = data.archive_file.wrapper[0].output_path
   source_code_hash         = data.archive_file.wrapper[0].output_base64sha256
+  compatible_runtimes      = [var.runtime]
+  compatible_architectures = [var.architecture]
+}
+
+data "archive_file" "package" {
+  count = local.is_layer && local.package_folder != null ? 1 : 0
+
+  type        = "zip"
+  source_dir  = local.package_folder
+  output_path = "${trimsuffix(var.zip_file, ".zip")}-package.zip"
+}
+
+resource "aws_lambda_layer_version" "package" {
+  count = local.is_layer ? 1 : 0
+
+  layer_name               = "${var.name}-package"
+  description              = "What the function ${var.name} runs and measures."
+  filename                 = local.package_zip == null ? data.archive_file.package[0].output_path : local.package_zip
+  source_code_hash         = local.package_zip == null ? data.archive_file.package[0].output_base64sha256 : filebase64sha256(local.package_zip)
   compatible_runtimes      = [var.runtime]
   compatible_architectures = [var.architecture]
 }
@@ -113,12 +138,12 @@ resource "aws_lambda_function" "worker" {
   description   = var.description
   role          = aws_iam_role.worker.arn
 
-  filename         = local.package_zip == null ? data.archive_file.code[0].output_path : local.package_zip
-  source_code_hash = local.package_zip == null ? data.archive_file.code[0].output_base64sha256 : filebase64sha256(local.package_zip)
+  filename         = local.code_zip == null ? data.archive_file.code[0].output_path : local.code_zip
+  source_code_hash = local.code_zip == null ? data.archive_file.code[0].output_base64sha256 : filebase64sha256(local.code_zip)
   handler          = var.handler
   runtime          = var.runtime
   architectures    = [var.architecture]
-  layers           = concat(aws_lambda_layer_version.packages[*].arn, var.layers, aws_lambda_layer_version.wrapper[*].arn)
+  layers           = concat(aws_lambda_layer_version.packages[*].arn, var.layers, aws_lambda_layer_version.wrapper[*].arn, aws_lambda_layer_version.package[*].arn)
 
   memory_size                    = var.memory_size_mb
   timeout                        = var.timeout_s

@@ -40,7 +40,7 @@ variable "package" {
     path         = string
     wrapper_file = string
   })
-  description = "Somebody's code that is the function, a folder or a .zip file, deployed as it is, and the module that runs its handler; source_folders are what that module needs, then. null for code of this repository."
+  description = "Somebody's code, a folder or a .zip file, deployed as it is, and the module that runs its handler; source_folders are what that module needs, then. Beside a program_file, which runs its bootstrap, it is a layer. null for code of this repository."
   default     = null
 }
 

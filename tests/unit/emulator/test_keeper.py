@@ -1,8 +1,13 @@
 """The embedded AWS as the keeper runs it loses no record, however busy the machine is."""
 
 import asyncio
+import io
+import os
 import queue
+import shutil
 import threading
+import zipfile
+from pathlib import Path
 
 import pytest
 from hypercorn.app_wrappers import ASGIWrapper
@@ -60,7 +65,15 @@ def test_ministack_by_itself_loses_it(worker):
 
 @pytest.mark.parametrize(
     ("failures", "fails"),
-    [([], False), ([{"itemIdentifier": "m"}], False), ([{"itemIdentifier": "other"}], True), ([{"foo": "m"}], True)],
+    [
+        ([], False),
+        (None, False),
+        ([{"itemIdentifier": "m"}], False),
+        ([{"itemIdentifier": "other"}], True),
+        ([{"foo": "m"}], True),
+        (["m"], True),
+        ("m", True),
+    ],
 )
 def test_an_answer_that_names_no_message_of_its_batch_fails_it_and_no_other_invocation(monkeypatch, failures, fails):
     answer = {"body": {"batchItemFailures": failures}, "log": "lines"}
@@ -69,6 +82,7 @@ def test_an_answer_that_names_no_message_of_its_batch_fails_it_and_no_other_invo
     batch = {"Records": [{"messageId": "m", "eventSource": "aws:sqs"}]}
     given = lambda_svc._execute_function({}, batch)
     assert (given.get("error", False), given["log"]) == (fails, "lines")
+    assert fails or given["body"] == {"batchItemFailures": failures or []}, "MiniStack reads a list, and nothing else"
     assert lambda_svc._execute_function({}, {"what": 1}) == answer
 
 
@@ -87,6 +101,22 @@ def test_a_timeout_and_an_exit_are_logged_as_lambda_logs_them_and_counted_by_kin
     events = [{"timestamp": 1_736_700_000_000, "message": line, "logStream": "s"} for line in log.splitlines()]
     rows = evaluate((QUERIES / "common" / "failures.cwli").read_text(), events).rows
     assert [row["kind"] for row in rows] == kinds
+
+
+def test_a_custom_runtime_is_told_where_the_program_of_its_layer_is(monkeypatch, tmp_path):
+    layer = io.BytesIO()
+    with zipfile.ZipFile(layer, "w") as package:
+        package.write(shutil.which("true"), "bootstrap")
+        package.writestr("lib/data", "beside it")
+    monkeypatch.setattr(lambda_svc, "_DOCKER_EXTRACT_CACHE", str(tmp_path))
+    monkeypatch.setattr(lambda_svc, "_docker_extract_dirs", {})
+    monkeypatch.setattr(lambda_svc, "_resolve_layer_zip", {"arn": layer.getvalue()}.get)
+    monkeypatch.setattr(lambda_svc, "_provided_worker_env", lambda config, code_dir, port: {"PORT": port})
+    keeper.unpack_layers_with_a_program()
+    assert lambda_svc._provided_worker_env({}, "code", 1) == {"PORT": 1}
+    program = Path(lambda_svc._provided_worker_env({"Layers": ["arn"]}, "code", 1)["STAMPEDE_BOOTSTRAP"])
+    assert os.access(program, os.X_OK)
+    assert (program.parent / "lib/data").read_text() == "beside it"
 
 
 def test_an_idle_function_waits_without_waking_the_emulator_and_gets_its_event_at_once(monkeypatch):

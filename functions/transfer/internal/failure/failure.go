@@ -39,6 +39,12 @@ const (
 	NoSpace                 = "NoSpace"
 	NoMemory                = "NoMemory"
 	File                    = "FileError"
+	HandlerError            = "HandlerError"
+	HandlerExited           = "HandlerExited"
+	HandlerTimedOut         = "HandlerTimedOut"
+	HandlerMissing          = "HandlerMissing"
+	InvalidResponse         = "InvalidResponse"
+	PartialFailure          = "PartialFailure"
 	Unexpected              = "UnexpectedError"
 )
 

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -12,8 +13,11 @@ import (
 func ResetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
 
 // PeakMemoryMB is the most memory that this process had resident, in MiB.
-func PeakMemoryMB() float64 {
-	status, _ := os.ReadFile("/proc/self/status")
+func PeakMemoryMB() float64 { return PeakMemoryMBOf(os.Getpid()) }
+
+// PeakMemoryMBOf is the same of another process; 0 once it has ended.
+func PeakMemoryMBOf(pid int) float64 {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	for line := range strings.Lines(string(status)) {
 		if kilobytes, found := strings.CutPrefix(line, "VmHWM:"); found {
 			number, _ := strconv.ParseFloat(strings.Fields(kilobytes)[0], 64)

@@ -14,5 +14,8 @@ func PeakMemoryMB() float64 {
 	return float64(usage.Maxrss) / (1 << 20)
 }
 
+// PeakMemoryMBOf isn't known.
+func PeakMemoryMBOf(int) float64 { return 0 }
+
 // MachineMemoryMB isn't known.
 func MachineMemoryMB() int64 { return 0 }

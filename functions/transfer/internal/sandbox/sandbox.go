@@ -5,23 +5,17 @@ package sandbox
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda/messages"
 	"github.com/aws/aws-lambda-go/lambdacontext"
-	"github.com/aws/smithy-go"
 
 	"stampede/transfer/internal/deadline"
 	"stampede/transfer/internal/environment"
 	"stampede/transfer/internal/failure"
-	"stampede/transfer/internal/ident"
 	"stampede/transfer/internal/record"
-	"stampede/transfer/internal/redelivery"
 	"stampede/transfer/internal/sqsevent"
 	"stampede/transfer/internal/workorder"
 )
@@ -43,16 +37,13 @@ type Direct interface {
 
 // Sandbox is one execution environment, from its start until Lambda discards it; on a host it is the process.
 type Sandbox struct {
-	id         string
-	operation  Operation
-	log        io.Writer
-	warm       bool
-	redelivery redelivery.Redelivery
+	*Recorder
+	operation Operation
 }
 
 // New makes the sandbox of an operation. Records go to log.
 func New(operation Operation, log io.Writer) *Sandbox {
-	return &Sandbox{id: ident.New(), operation: operation, log: log}
+	return &Sandbox{NewRecorder(log), operation}
 }
 
 // Handle processes the messages of one SQS event and returns the failed ones, which SQS then delivers again. Every message
@@ -81,7 +72,7 @@ func (s *Sandbox) Handle(ctx context.Context, event json.RawMessage) (any, error
 		}
 	}
 	for _, message := range failures { // after every record: what is told to SQS must not delay or lose one
-		s.hasten(ctx, message)
+		s.Hasten(ctx, message, end)
 	}
 	return answer, nil
 }
@@ -105,44 +96,10 @@ func (s *Sandbox) invoked(ctx context.Context, body string) (any, error) {
 // has to come again, nil when it is done; err says that the log couldn't be written.
 func (s *Sandbox) Process(ctx context.Context, message sqsevent.Message, until time.Time) (line string, failed, err error) {
 	order, outcome := s.operation.Do(record.WithDelivery(ctx, message.Attempt, s.log), message.Body, until)
-	line = record.Format(s.labels(ctx, message, order), outcome)
-	// One write, so that lines of several writers can't mix.
-	_, err = io.WriteString(s.log, line+"\n")
-	return line, outcome.Err, err
-}
-
-// hasten lets a failed message come back soon. What goes wrong is a plain line on stderr, which no query takes for a record.
-func (s *Sandbox) hasten(ctx context.Context, message sqsevent.Message) {
-	end, _ := ctx.Deadline()
-	err := s.redelivery.Hasten(ctx, message, end)
-	if err == nil {
-		return
-	}
-	said := err.Error()
-	var refused smithy.APIError
-	if errors.As(err, &refused) {
-		said = refused.ErrorCode() // without what SQS said, which could be JSON and pass for a record
-	}
-	fmt.Fprintf(os.Stderr, "message %s comes back only after the queue's visibility timeout: %+.200q\n", message.ID, said)
-}
-
-func (s *Sandbox) labels(ctx context.Context, message sqsevent.Message, order *workorder.Order) record.Labels {
-	labels := record.Labels{SandboxID: s.id, Attempt: message.Attempt}
-	if message.ID != "" { // a direct invocation has none
-		labels.MessageID = &message.ID
-	}
-	if !s.warm {
-		s.warm, labels.ColdStart = true, 1
-	}
+	delivery := Delivery{Message: message, IsFirst: s.IsFirst(), Function: s.operation.Labels(), Order: order}
 	if invocation, ok := lambdacontext.FromContext(ctx); ok {
-		labels.RequestID = &invocation.AwsRequestID
+		delivery.RequestID = invocation.AwsRequestID
 	}
-	if function := s.operation.Labels(); function != nil {
-		labels.ConcurrencyLimit, labels.MemorySizeMB = &function.ConcurrencyLimit, &function.MemorySizeMB
-		labels.ExperimentTag, labels.Method = &function.ExperimentTag, &function.Method
-	}
-	if order != nil {
-		labels.RunID, labels.Cell, labels.Seq, labels.Round = &order.RunID, &order.Cell, &order.Seq, &order.Round
-	}
-	return labels
+	line, err = s.Record(delivery, outcome)
+	return line, outcome.Err, err
 }

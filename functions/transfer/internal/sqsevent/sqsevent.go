@@ -10,10 +10,12 @@ import (
 )
 
 // Message is one message: its id, its body as sent, and how many times it has been received (1 = first attempt).
-// ReceiptHandle and QueueARN say what to tell SQS about it; empty where the event leaves them out.
+// Order is its attribute `stampede`, which a message carries whose body is somebody else's. ReceiptHandle and QueueARN say
+// what to tell SQS about it. All three are empty where the event leaves them out.
 type Message struct {
 	ID            string
 	Body          string
+	Order         string
 	Attempt       int64
 	ReceiptHandle string
 	QueueARN      string
@@ -26,6 +28,7 @@ type record struct {
 	MessageID     any `json:"messageId"`
 	Body          any `json:"body"`
 	Attributes    any `json:"attributes"`
+	OfSender      any `json:"messageAttributes"`
 	ReceiptHandle any `json:"receiptHandle"`
 	QueueARN      any `json:"eventSourceARN"`
 }
@@ -69,7 +72,10 @@ func read(raw json.RawMessage, number int) (Message, error) {
 		return Message{}, fmt.Errorf("Records[%d].attributes.ApproximateReceiveCount isn't a number", number)
 	}
 	attempt, _ := strconv.ParseInt(text, 10, 64)
+	ofSender, _ := given.OfSender.(map[string]any)
+	stampede, _ := ofSender["stampede"].(map[string]any)
+	order, _ := stampede["stringValue"].(string)
 	handle, _ := given.ReceiptHandle.(string)
 	queue, _ := given.QueueARN.(string)
-	return Message{ID: id, Body: body, Attempt: attempt, ReceiptHandle: handle, QueueARN: queue}, nil
+	return Message{ID: id, Body: body, Order: order, Attempt: attempt, ReceiptHandle: handle, QueueARN: queue}, nil
 }

@@ -1,0 +1,107 @@
+package function
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"stampede/transfer/internal/process"
+)
+
+// The test's own binary is the proxy, and the program that is measured, too: under these names.
+func TestMain(m *testing.M) {
+	switch filepath.Base(os.Args[0]) {
+	case "proxy":
+		Run(os.Getenv, os.Stdout)
+	case "bootstrap":
+		program()
+	}
+	os.Exit(m.Run())
+}
+
+// task is the body of a message: what the program is to do with it, in this order.
+type task struct {
+	Print   string            `json:",omitempty"` // as it is, without a line break
+	SleepMs int               `json:",omitempty"`
+	SpinMs  int               `json:",omitempty"` // of CPU
+	Exit    *int              `json:",omitempty"`
+	Killed  bool              `json:",omitempty"`
+	Kind    string            `json:",omitempty"` // of the reply: response unless it is error
+	Reply   string            `json:",omitempty"`
+	Headers map[string]string `json:",omitempty"`
+	Chunked bool              `json:",omitempty"`
+	Trailer string            `json:",omitempty"`
+}
+
+// program is somebody's bootstrap, with a runtime of its own.
+func program() {
+	api := "http://" + os.Getenv("AWS_LAMBDA_RUNTIME_API") + apiPath
+	switch start := os.Getenv("PROGRAM_START"); {
+	case start == "official":
+		lambda.Start(func(json.RawMessage) (events.SQSEventResponse, error) { return events.SQSEventResponse{}, nil })
+	case strings.HasPrefix(start, "{"):
+		post(api+"/init/error", &task{Reply: start})
+		os.Exit(4)
+	case start != "":
+		os.Exit(5)
+	}
+	for {
+		answer, err := http.Get(api + "/invocation/next")
+		if err != nil || answer.StatusCode != http.StatusOK {
+			os.Exit(6)
+		}
+		event, _ := io.ReadAll(answer.Body)
+		var received struct{ Records []struct{ Body string } }
+		todo := task{}
+		if json.Unmarshal(event, &received); len(received.Records) == 1 {
+			_ = json.Unmarshal([]byte(received.Records[0].Body), &todo)
+		}
+		fmt.Print(todo.Print)
+		time.Sleep(time.Duration(todo.SleepMs) * time.Millisecond)
+		for begun := process.CPUSeconds(); process.CPUSeconds()-begun < float64(todo.SpinMs)/1000; {
+		}
+		if todo.Exit != nil {
+			os.Exit(*todo.Exit)
+		}
+		if todo.Killed {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		}
+		if todo.Kind == "" {
+			todo.Kind = "response"
+		}
+		if todo.Reply == "headers" {
+			said, _ := json.Marshal(map[string]any{"headers": answer.Header, "event": string(event), "pid": os.Getpid(), "root": os.Getenv("LAMBDA_TASK_ROOT")})
+			todo.Reply = string(said)
+		}
+		post(api+"/invocation/"+answer.Header.Get("Lambda-Runtime-Aws-Request-Id")+"/"+todo.Kind, &todo)
+	}
+}
+
+func post(url string, todo *task) {
+	var body io.Reader = bytes.NewReader([]byte(todo.Reply))
+	if todo.Chunked {
+		body = io.MultiReader(body) // of unknown length
+	}
+	request, _ := http.NewRequest(http.MethodPost, url, body)
+	for name, value := range todo.Headers {
+		request.Header.Set(name, value)
+	}
+	if todo.Trailer != "" {
+		request.Trailer = http.Header{errorType: {todo.Trailer}}
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil || answer.StatusCode != http.StatusAccepted {
+		os.Exit(7)
+	}
+}

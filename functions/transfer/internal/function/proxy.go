@@ -1,0 +1,269 @@
+// Package function measures somebody else's program without touching it. It stands between the program and Lambda's runtime
+// API, hands requests and answers on as they are, and writes a record of each message: from handing out its event to the
+// arrival of the reply.
+package function
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"stampede/transfer/internal/deadline"
+	"stampede/transfer/internal/environment"
+	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/process"
+	"stampede/transfer/internal/record"
+	"stampede/transfer/internal/sandbox"
+	"stampede/transfer/internal/sqsevent"
+)
+
+const (
+	apiPath = "/2018-06-01/runtime"
+	// lead is how long before the function's timeout a message that is still with the program gets its record.
+	lead = 200 * time.Millisecond
+)
+
+// errRefused says that a message has been answered without the program.
+var errRefused = errors.New("the message can't be measured")
+
+// proxy is the runtime API as the program sees it. A sandbox of Lambda has one invocation at a time.
+type proxy struct {
+	*sandbox.Recorder
+	lookup  func(string) string
+	labels  *environment.Labels // nil when the environment is wrong
+	api     *url.URL            // Lambda's own
+	lambda  *httputil.ReverseProxy
+	lines   *wholeLines
+	pid     int // the program's
+	started time.Time
+
+	mutex   sync.Mutex
+	wrong   error         // why no message can be measured
+	init    time.Duration // from the program's start until it asked for its first event; 0: not yet
+	current *invocation
+}
+
+// Run starts the program that STAMPEDE_BOOTSTRAP names, measures it for as long as it runs, and ends this process as it ended.
+func Run(lookup func(string) string, log io.Writer) {
+	process.UseOneProcessor()
+	runtime.LockOSThread() // the program is killed when the thread that started it ends
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	p := newProxy(lookup, log)
+	file := cmp.Or(lookup("STAMPEDE_BOOTSTRAP"), "/opt/bootstrap")
+	program, folder := exec.Command(file), filepath.Dir(file)
+	program.Dir, program.Stdout, program.Stderr, program.WaitDelay = folder, p.lines, p.lines, time.Second
+	program.SysProcAttr = process.EndsWithParent()
+	program.Env = append(os.Environ(), "AWS_LAMBDA_RUNTIME_API="+listener.Addr().String(), "LAMBDA_TASK_ROOT="+folder)
+	if err = program.Start(); err == nil {
+		p.pid = program.Process.Pid
+		server := &http.Server{Handler: p.handler()}
+		go func() { _ = server.Serve(listener) }()
+		err = program.Wait()
+		replying, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = server.Shutdown(replying) // what the program sent last may still be on its way
+	}
+	p.ended(err)
+	if program.ProcessState == nil {
+		os.Exit(1)
+	}
+	if program.ProcessState.Sys().(syscall.WaitStatus).Signaled() {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // so that Lambda reports the same of this process
+	}
+	os.Exit(program.ProcessState.ExitCode())
+}
+
+func newProxy(lookup func(string) string, log io.Writer) *proxy {
+	p := &proxy{Recorder: sandbox.NewRecorder(log), lookup: lookup, lines: &wholeLines{log: log}, started: time.Now()}
+	reader := environment.Reader{Lookup: lookup}
+	if labels := reader.Labels(); reader.Err == nil {
+		p.labels = &labels
+	}
+	p.wrong, p.api = reader.Err, &url.URL{Scheme: "http", Host: lookup("AWS_LAMBDA_RUNTIME_API")}
+	p.lambda = &httputil.ReverseProxy{
+		Rewrite:        p.forward,
+		Transport:      &http.Transport{DisableCompression: true},
+		ModifyResponse: p.begin,
+		ErrorHandler:   p.again,
+	}
+	return p
+}
+
+func (p *proxy) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+apiPath+"/invocation/{id}/{kind}", p.reply)
+	mux.HandleFunc("POST "+apiPath+"/init/error", p.initError)
+	mux.Handle("/", p.lambda)
+	return mux
+}
+
+// forward hands a request on to Lambda. The first one says that the program has started.
+func (p *proxy) forward(r *httputil.ProxyRequest) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.init = cmp.Or(p.init, time.Since(p.started))
+	r.SetURL(p.api)
+}
+
+// begin starts the clock of an event that goes to the program. One that can't be measured is answered here; one that isn't a
+// message of SQS goes to the program without a record.
+func (p *proxy) begin(answer *http.Response) error {
+	if !strings.HasSuffix(answer.Request.URL.Path, "/next") || answer.StatusCode != http.StatusOK {
+		return nil
+	}
+	event, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return err
+	}
+	answer.Body = io.NopCloser(bytes.NewReader(event))
+	messages, err := sqsevent.Read(event)
+	if err != nil || len(messages) > 1 {
+		fmt.Fprintln(os.Stderr, "not measured: the event isn't one message of SQS")
+		return nil
+	}
+	ms, _ := strconv.ParseInt(answer.Header.Get("Lambda-Runtime-Deadline-Ms"), 10, 64)
+	i := &invocation{deadline: time.UnixMilli(ms), Delivery: sandbox.Delivery{
+		Message: messages[0], RequestID: answer.Header.Get("Lambda-Runtime-Aws-Request-Id"), Function: p.labels,
+	}}
+	err = cmp.Or(i.read(), p.wrong)
+	if err == nil && i.Order != nil {
+		err = deadline.WaitUntil(answer.Request.Context(), i.Order.StartAtMs, i.deadline.Add(-lead))
+	}
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	i.IsFirst = p.IsFirst()
+	i.startedCPU, i.started = process.CPUSecondsOf(p.pid), time.Now()
+	if err != nil {
+		return p.refuse(i, answer.Request, err)
+	}
+	p.current = i
+	i.timer = time.AfterFunc(time.Until(i.deadline)-lead, func() { p.timedOut(i) })
+	return nil
+}
+
+// refuse records a message that the program doesn't get, and tells Lambda that its invocation failed.
+func (p *proxy) refuse(i *invocation, next *http.Request, err error) error {
+	p.record(i, time.Now(), err)
+	kind, message := failure.Describe(err)
+	body := record.Object([]record.Pair{{Key: "errorType", Value: kind}, {Key: "errorMessage", Value: message}})
+	url := strings.Replace(next.URL.String(), "/next", "/"+i.RequestID+"/error", 1)
+	answer, err := http.Post(url, "application/json", strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	return cmp.Or(answer.Body.Close(), errRefused)
+}
+
+// again asks for the next event after one that was refused.
+func (p *proxy) again(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, errRefused) {
+		p.lambda.ServeHTTP(w, r)
+		return
+	}
+	http.Error(w, err.Error(), http.StatusBadGateway)
+}
+
+// reply takes what the program says of an event, and records it before handing it on: then Lambda may freeze the sandbox.
+func (p *proxy) reply(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body) // all of a streamed one too: nobody reads that of a queue's trigger as a stream
+	arrived := time.Now()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	p.mutex.Lock()
+	if i := p.current; i != nil && i.RequestID == r.PathValue("id") { // another one is for Lambda to refuse
+		p.current = nil
+		i.timer.Stop()
+		p.record(i, arrived, judge(r, body, i.Message.ID))
+	}
+	p.mutex.Unlock()
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	p.lambda.ServeHTTP(w, r)
+}
+
+// initError keeps why the program can't start. Lambda hears it as the error of the first message, which so has a record, and
+// comes back after seconds.
+func (p *proxy) initError(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	p.mutex.Lock()
+	p.wrong = failure.New(failure.HandlerMissing, "the program reported an error at its start: %s", thrown(r, body))
+	p.mutex.Unlock()
+	w.WriteHeader(http.StatusAccepted)
+}
+
+// timedOut records a message that the program still has when Lambda is about to end it. A reply may come after all.
+func (p *proxy) timedOut(i *invocation) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.current == i {
+		p.record(i, time.Now(), failure.New(failure.HandlerTimedOut, "still running %g s before the function's timeout: raise timeout_s", lead.Seconds()))
+	}
+}
+
+// ended records the message that the program had when it ended; the next one, if it never asked for any.
+func (p *proxy) ended(err error) {
+	p.lines.end()
+	p.mutex.Lock()
+	i, how := p.current, "exit status 0"
+	p.current = nil
+	p.mutex.Unlock()
+	if err != nil {
+		how = err.Error()
+	}
+	if i != nil {
+		p.record(i, time.Now(), failure.New(failure.HandlerExited, "the program ended before it replied: %s", how))
+	} else if p.init == 0 {
+		p.wrong = cmp.Or(p.wrong, error(failure.New(failure.HandlerMissing, "the program ended before it asked for a message: %s", how)))
+		if answer, err := http.Get(p.api.JoinPath(apiPath, "invocation/next").String()); err == nil {
+			_ = p.begin(answer)
+		}
+	}
+}
+
+// wholeLines is the log as the program writes it: line by line, so that no record is appended to one that isn't complete.
+type wholeLines struct {
+	mutex sync.Mutex
+	log   io.Writer
+	rest  []byte
+}
+
+func (w *wholeLines) Write(text []byte) (int, error) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.rest = append(w.rest, text...)
+	whole := bytes.LastIndexByte(w.rest, '\n') + 1
+	_, err := w.log.Write(w.rest[:whole])
+	w.rest = append(w.rest[:0], w.rest[whole:]...)
+	return len(text), err
+}
+
+// end completes the last line, when a message ends.
+func (w *wholeLines) end() {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if len(w.rest) > 0 {
+		_, _ = w.log.Write(append(w.rest, '\n'))
+		w.rest = w.rest[:0]
+	}
+}
