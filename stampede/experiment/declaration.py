@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, Self
@@ -21,7 +21,7 @@ from stampede.experiment.metrics import MBIT_PER_S, Metric
 from stampede.experiment.objects import DataObject
 from stampede.experiment.usage import Usage
 from stampede.finding import Finding
-from stampede.model.parameters import Parameters
+from stampede.model.parameters import Parameter, Parameters
 from stampede.model.work import Work
 
 # What every report ends with.
@@ -178,6 +178,8 @@ class Experiment:
 
     # A method (values, parameters): what one message does, for the model. Without it nothing is predicted.
     work: Callable[[Mapping[str, Any], Parameters], Work] | None = None
+    # A method (records, parameters, run_id): the experiment's own parameters as a run has measured them.
+    measured: Callable[[Iterable[Mapping[str, Any]], Parameters, str], Sequence[Parameter]] | None = None
 
     def usage(self, values: Mapping[str, Any]) -> Usage:
         """What the cell takes."""
