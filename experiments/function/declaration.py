@@ -3,7 +3,7 @@
 from experiments.function.checks import checks, local_checks
 from experiments.function.usage import usage
 from experiments.function.values import FunctionValues
-from experiments.function.work import work
+from experiments.function.work import measured, work
 from stampede.checkout import ROOT
 from stampede.experiment.axes import Axis, concurrency_axis, memory_axis
 from stampede.experiment.declaration import LAST_SECTIONS, Compare, Experiment, Matrix
@@ -75,6 +75,7 @@ class Function(Experiment):
     checks = staticmethod(checks)
     local_checks = staticmethod(local_checks)
     work = staticmethod(work)
+    measured = staticmethod(measured)
 
 
 FUNCTION = Function()

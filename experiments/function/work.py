@@ -1,14 +1,60 @@
-"""What one invocation does, in quantities: the handler's CPU seconds, a parameter that a first cell tells."""
+"""What one invocation does, in quantities: the handler's CPU seconds and waiting, which a first cell tells."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from statistics import mean, median, quantiles, stdev
+from typing import Any
+
 from experiments.function.values import FunctionValues
-from stampede.model.parameters import Parameters
+from stampede.model.parameters import Parameter, Parameters
+from stampede.model.processor import seconds, vcpus
 from stampede.model.work import Step, Work
+
+# Nothing in the model may be 0.
+LEAST = 1e-6
 
 
 def work(values: FunctionValues, parameters: Parameters) -> Work:
-    """One invocation of the handler, after a start of Python with the handler's module."""
-    handler = Step("the handler", cpu_s=parameters["handler_cpu_s"])
-    cold_s = parameters["python_start_s"] + parameters["handler_init_s"]
+    """One invocation of the handler, after a start of its runtime with the handler's module."""
+    handler = Step("the handler", fixed_s=parameters["handler_wait_s"], cpu_s=parameters["handler_cpu_s"])
+    runtime = "go" if values["runtime"].startswith("provided") else "python"
+    cold_s = parameters[f"{runtime}_start_s"] + parameters["handler_init_s"]
     return Work([handler], spread=parameters["spread"], cold_s=cold_s)
+
+
+def measured(records: Iterable[Mapping[str, Any]], parameters: Parameters, run_id: str) -> list[Parameter]:
+    """The handler's parameters, medians with their quartiles, of the cell of a run with the smallest N and the most
+    memory; `parameters` are those of the run's place. Raises LookupError where fewer than two succeeded there."""
+    succeeded = [record for record in records if record["status"] == "ok" and record["warm_up"] != 1]
+    cell = max(((-row["concurrency_limit"], row["memory_size"]) for row in succeeded), default=(0, 0))
+    rows = [row for row in succeeded if (-row["concurrency_limit"], row["memory_size"]) == cell]
+    if len(rows) < 2:
+        raise LookupError(f"run {run_id} has fewer than two successful invocations in a cell")
+    # The embedded AWS gives a function all of a processor.
+    processors = vcpus(cell[1], parameters) if parameters.place == "aws" else 1.0
+    cpu_s = [row["client_cpu_seconds"] for row in rows]
+    took_s = [row["elapsed_seconds"] for row in rows]
+    wait_s = [took - seconds(used, processors, 1) for took, used in zip(took_s, cpu_s, strict=True)]
+    init_s = [row["init_seconds"] for row in rows if row["init_seconds"] is not None]
+    source = f"{len(rows)} invocations of run {run_id}, N = {-cell[0]:,}, {cell[1]:,} MB"
+    date = datetime.fromtimestamp(rows[0]["started_at_ms"] / 1000, UTC).date().isoformat()
+
+    def row(name: str, unit: str, value: float, low: float, high: float) -> Parameter:
+        low, value, high = (max(LEAST, number) for number in (low, value, high))
+        return Parameter(name, value, low, high, unit, "measured", source, date)
+
+    spread = stdev(took_s) / mean(took_s)
+    return [
+        row("handler_cpu_s", "CPU-s/invocation", *_middle(cpu_s)),
+        row("handler_wait_s", "s", *_middle(wait_s)),
+        row("spread", "of the seconds", spread, spread / 2, spread * 2),
+        *([row("handler_init_s", "s", *_middle(init_s))] if init_s else []),
+    ]
+
+
+def _middle(numbers: Sequence[float]) -> tuple[float, float, float]:
+    """Median, first and third quartile."""
+    low, _, high = quantiles(numbers, method="inclusive") if len(numbers) > 1 else numbers * 3
+    return median(numbers), low, high

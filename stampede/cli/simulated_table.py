@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from experiments import Experiment
@@ -90,8 +91,9 @@ def simulated_rows(
     settings = CellSettings({"experiment": experiment.name, "plan": plan.as_dict()})
     repeats_by_key: dict[Key, list[PredictedCell]] = {}
     for predicted in cells:
-        values = (predicted.demand.values.get(axis.variable) for axis in experiment.axes)
-        key = Key.of(experiment.axes, values, settings.others(predicted.cell.name))
+        values = predicted.demand.values | {name: Path(predicted.demand.values[name]).name for name in plan.paths}
+        coordinates = (values.get(axis.variable) for axis in experiment.axes)
+        key = Key.of(experiment.axes, coordinates, settings.others(predicted.cell.name))
         repeats_by_key.setdefault(key, []).append(predicted)
     found: list[SimulatedRow] = []
     for key, repeats in repeats_by_key.items():

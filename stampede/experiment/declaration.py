@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, Self
@@ -22,7 +22,7 @@ from stampede.experiment.objects import DataObject
 from stampede.experiment.usage import Usage
 from stampede.experiment.values import Values
 from stampede.finding import Finding
-from stampede.model.parameters import Parameters
+from stampede.model.parameters import Parameter, Parameters
 from stampede.model.work import Work
 
 # What every report ends with.
@@ -178,6 +178,8 @@ class Experiment:
 
     # A method (values, parameters): what one message does, for the model. Without it nothing is predicted.
     work: Callable[[Values, Parameters], Work] | None = None
+    # A method (records, parameters, run_id): the experiment's own parameters as a run has measured them.
+    measured: Callable[[Iterable[Mapping[str, Any]], Parameters, str], Sequence[Parameter]] | None = None
 
     def usage(self, values: Values) -> Usage:
         """What the cell takes."""

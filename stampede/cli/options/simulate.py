@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from stampede.cli.arguments import crash_percent, positive_int, writable_file
-from stampede.cli.options.output import add_format_option
+from stampede.cli.options.output import add_format_option, add_results_dir_option
 from stampede.cli.options.plan import add_experiment, add_plan_options, add_target_option
 
 DESCRIPTION = """Predict a sweep on AWS, cell by cell, before anything is created.
@@ -37,6 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="JSON list of parameters that replace the model's own: objects with name, value, low, high, unit, known, "
         "source and date (default: the model's own)",
     )
+    parser.add_argument(
+        "--run",
+        metavar="RUN_ID",
+        help="a run of `function`, whose cell with the smallest N says what an invocation of your handler takes "
+        "(default: a guess)",
+    )
+    add_results_dir_option(parser)
     parser.add_argument(
         "--account-concurrency",
         metavar="N",

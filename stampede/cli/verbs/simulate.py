@@ -16,9 +16,11 @@ from experiments import EXPERIMENTS, Experiment
 from stampede.cli.simulated_table import SimulatedRow, print_simulated, simulated_rows
 from stampede.cli.verbs.plan_options import plan_of
 from stampede.errors import RunError, UsageError
+from stampede.model.parameters import Parameter
 from stampede.planning import predicting
 from stampede.planning.predicting import Given
 from stampede.progress import bar, say
+from stampede.runs.folder import RunFolder
 from stampede.stacks.infra_variables import infra_defaults
 
 
@@ -48,9 +50,32 @@ def _given(arguments: argparse.Namespace) -> Given:
             if getattr(arguments, name):
                 option = f"--{name.replace('_', '-')}"
                 raise UsageError(f"{option}: has no effect on this machine; leave it out, or use --target aws")
-    parameters = predicting.parameters_of(EXPERIMENTS[arguments.experiment], arguments.target, arguments.parameters)
+    experiment = EXPERIMENTS[arguments.experiment]
+    parameters = predicting.parameters_of(experiment, arguments.target, arguments.parameters)
+    if arguments.run is not None:
+        parameters = parameters.with_rows(_measured(experiment, arguments))
     crashing = (arguments.crash_percent or 0) / 100
     return Given(parameters, arguments.account_concurrency, arguments.bandwidth_quota, crashing)
+
+
+def _measured(experiment: Experiment, arguments: argparse.Namespace) -> Sequence[Parameter]:
+    """What the run measured of the operation. Raises UsageError."""
+    if experiment.measured is None:
+        raise UsageError(f"--run: the model knows what an operation of {experiment.name} takes; leave it out")
+    folder = RunFolder.find(arguments.results_dir, arguments.run)
+    run = folder.read_json("run.json", {})
+    if (other := run.get("experiment")) != experiment.name:
+        raise UsageError(f"--run: {folder.name} is a run of {other}; name one of {experiment.name}")
+    place = "aws" if run.get("target") == "aws" else "local"
+    try:
+        rows = experiment.measured(
+            folder.rows("records.jsonl"), predicting.parameters_of(experiment, place), folder.name
+        )
+    except LookupError as error:
+        raise UsageError(f"--run: {error.args[0]}; name another run") from None
+    if place != arguments.target:
+        say(f"--run: {folder.name} ran on another place than it predicts: a processor there may be faster or slower")
+    return rows
 
 
 def _draw(experiment: Experiment, rows: Sequence[SimulatedRow], path: Path) -> None:
