@@ -3,7 +3,7 @@
 import json
 import re
 from dataclasses import fields, replace
-from typing import get_type_hints
+from typing import get_args, get_origin, get_type_hints
 
 import pytest
 
@@ -175,8 +175,14 @@ def test_what_a_cell_takes_is_known(experiment, cells):
 
 def test_its_cells_have_the_values_that_it_types_and_it_reads_no_others(experiment, cells):
     typed = get_type_hints(get_type_hints(experiment.usage)["values"])
-    own = [(name, kind, cell.values[name]) for cell in cells for name, kind in typed.items()]
-    wrong = [(name, value) for name, kind, value in own if type(value) is not kind]
+    own = [
+        (name, get_args(kind), get_origin(kind) or kind, cell.values[name])
+        for cell in cells
+        for name, kind in typed.items()
+    ]
+    wrong = [
+        (name, value) for name, choices, kind, value in own if type(value) is not kind and type(value) not in choices
+    ]
     sources = (ROOT / "experiments" / experiment.name).glob("*.py")
     read = {name for path in sources for name in re.findall(r'\b(?:values|cell)\["(\w+)"\]', path.read_text("utf-8"))}
     assert (wrong, read - typed.keys() - OF_A_ROW) == ([], set())

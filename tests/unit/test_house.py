@@ -28,6 +28,10 @@ def documentation(tree):
     return {id(body[0].value) for body in bodies if isinstance(body[0], ast.Expr)}
 
 
+# Words of Lambda's own, by which nothing names an experiment.
+WORDS = {"function", "environment"}
+
+
 def own_variables(name):
     """The Terraform variables that this experiment alone has."""
     return re.findall(r'^variable "(\w+)"', (ROOT / f"infra/variables_{name}.tf").read_text(), re.MULTILINE)
@@ -58,9 +62,9 @@ def namings(text, name, variables=()):
     name, or has it as a part of a path or of a compound (`functions/<name>`, `<name>/summary`, `stampede-<name>`, `one
     of: <name>`); and a string in which one of its own Terraform variables stands (one of a single word: that is it).
     """
-    compound = re.compile(rf"(?<![\w.]){name}[/.:]\w|(?:[/-]|: ){name}\b(?!-)|^{name}$")
-    own = re.compile("|".join(rf"\b{one}\b" if "_" in one else rf"^{one}$" for one in variables) or "(?!)")
-    for line, kind, what in said(text):
+    compound = re.compile(rf"(?<![\w.]){name}[/.:]\w|(?:[/-]|: ){name}\b(?!-)|^{name}$" if name not in WORDS else "(?!)")
+    own = re.compile("|".join(rf"\b{one}\b" if "_" in one else rf"^{one}$" for one in variables if one not in WORDS) or "(?!)")
+        for line, kind, what in said(text):
         if kind == "import" and re.match(rf"experiments\.({name}|{name.upper()})", what):
             yield line, f"imports {what}"
         elif kind == "name" and what == name.upper():

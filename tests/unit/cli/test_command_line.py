@@ -374,7 +374,7 @@ def test_a_closed_stdout_is_no_traceback():
 
 def test_only_verbs_that_read_or_write_runs_take_a_results_dir():
     taking = {verb for verb, parser in verb_parsers().items() if "--results-dir" in parser._option_string_actions}
-    assert taking == {"doctor", "sweep", "flood", "drain", "query", "report", "evidence"}
+    assert taking == {"doctor", "sweep", "simulate", "flood", "drain", "query", "report", "evidence"}
 
 
 def test_a_full_disk_is_one_line_and_not_a_traceback(stampede, monkeypatch, tmp_path):
