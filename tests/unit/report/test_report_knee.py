@@ -103,8 +103,15 @@ def test_one_run_a_cell_has_no_interval_and_the_page_says_so(tmp_path):
     )
     page = Page(report.build(folder).read_text())
     assert "beyond the knee" not in page.text and "3,050.0" in page.text
+    assert "“throughput”: the mean of the rates of the copy runs" in page.text
     assert "But they share hosts, network" in page.text
     assert page.faults == []
+
+
+def test_a_table_without_a_published_row_does_not_promise_one(tmp_path):
+    folder = copied_run.write(tmp_path / "run", {10: [690], 50: [700]}, experiment="copy_host")
+    page = Page(report.build(folder).read_text())
+    assert "Seconds for one copy run" in page.text and "easured and published" not in page.text
 
 
 def test_each_series_has_its_own_knee_and_the_headline_counts_them(tmp_path):
