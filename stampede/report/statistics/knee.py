@@ -201,8 +201,8 @@ def rule(experiment: Experiment) -> str:
         f"{experiment.speed.unit}. It lies in a range: a value is below the range if a larger one beats it and the "
         "95 % interval of the ratio of medians lies above 1, and above the range if a smaller one leaves no larger one "
         f"room for a gain of more than {rules.WITHIN}. Where the range has no upper end, no such gain could be shown "
-        f"beyond its lower one, and none is ruled out. With fewer than {MINIMUM_FOR_INTERVAL} {many} per {label} there is no "
-        "knee. The interval of five is nearly their range, which contains the median in 94 of 100 cases. "
+        f"beyond its lower one, and none is ruled out. With fewer than {MINIMUM_FOR_INTERVAL} {many} per {label} there "
+        "is no knee. The interval of five is nearly their range, which contains the median in 94 of 100 cases. "
         f"A {one} is left out if half of its objects or more failed, or if an earlier delivery had copied some of them."
     )
 
