@@ -54,11 +54,12 @@ def warning(plan: Plan, by_cell: Mapping[str, Prediction], why_not: str) -> str:
 
 
 def _findings(plan: Plan, by_cell: Mapping[str, Prediction]) -> list[tuple[str, Prediction, Finding]]:
+    """Those of the cells with a prediction, in the order of the matrix."""
     experiment = EXPERIMENTS[plan.experiment]
     once = {cell_name(cell.coordinates): cell for cell in plan.cells() if cell.name in by_cell}
     findings = []
-    for name, cell in once.items():
-        prediction = by_cell[cell.name]
+    for name in filter(once.get, map(cell_name, plan.combinations())):
+        cell, prediction = once[name], by_cell[once[name].name]
         findings.append((name, prediction, finding(name, plan.concurrency(cell), prediction, experiment)))
     return findings
 

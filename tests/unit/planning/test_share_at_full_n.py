@@ -42,10 +42,11 @@ def test_an_n_that_is_never_reached_messages_that_are_lost_and_operations_that_a
     assert "; no download succeeds;" in finding(avg_s=None).found
 
 
-def test_there_is_a_finding_for_each_cell_and_repeats_are_one():
-    found = checks.run(plan("concurrency_value=1,2", "memory_size=2048", repeats=2), [checks.SHARE])
-    assert [one.check for one in found] == [share.CHECK] * 2
-    assert {one.found.partition(":")[0] for one in found} == {f"concurrency_value={n},memory_size=2048" for n in (1, 2)}
+def test_there_is_a_finding_for_each_cell_in_the_order_of_the_matrix_and_repeats_are_one():
+    found = checks.run(plan("concurrency_value=1,2,3,4", "memory_size=2048", repeats=2), [checks.SHARE])
+    assert {one.check for one in found} == {share.CHECK}
+    cells = [f"concurrency_value={n},memory_size=2048" for n in (1, 2, 3, 4)]
+    assert [one.found.partition(":")[0] for one in found] == cells
 
 
 def test_one_sentence_names_the_lowest_cell_and_how_many_more_there_are():
