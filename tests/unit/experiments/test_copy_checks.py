@@ -57,8 +57,8 @@ def test_calls_at_once_beyond_the_limit_of_s3_are_a_warning_where_objects_may_fa
     assert (below.status, above.status) == (OK, WARNING)
     assert "at most about 2,888 calls/s on AWS; S3 takes 3,500 calls/s per prefix" in below.found
     assert above.found.endswith(
-        "at most about 14,440 calls/s on AWS; S3 takes 3,500 calls/s per prefix and answers SlowDown beyond that: with 5 "
-        "attempts and legacy retries, about 2.1 % of the objects may fail"
+        "at most about 14,440 calls/s on AWS; S3 takes 3,500 calls/s per prefix and answers SlowDown beyond that: with "
+        "5 attempts and legacy retries, about 2.1 % of the objects may fail"
     )
     many = found(host_checks([host(parallel_limit=2000, retry_attempts=20)]))["rate"]
     assert many.status == OK
