@@ -104,6 +104,8 @@ def test_one_run_a_cell_has_no_interval_and_the_page_says_so(tmp_path):
     page = Page(report.build(folder).read_text())
     assert "beyond the knee" not in page.text and "3,050.0" in page.text
     assert "“throughput”: the mean of the rates of the copy runs" in page.text
+    # One N, and the messages that prepare the destination are no warm-ups of the plan.
+    assert "for every N" not in page.text and "warm up messages" not in page.text
     assert "There are too few copy runs for intervals: another run may give other figures" in page.text
     assert "in these intervals" not in page.text
     assert page.faults == []
