@@ -77,8 +77,8 @@ def rate(cells: Cells) -> Finding:
     limit_per_s, calls_per_s = parameters["s3_put_per_s"], partial(wanted_per_s, parameters=parameters)
     most = max(cells, key=calls_per_s)
     text = (
-        f"{most['concurrency_value']:,} x {most['parallel_limit']:,} parallel calls reach about "
-        f"{calls_per_s(most):,.0f} calls/s; S3 takes {limit_per_s:,.0f} calls/s per prefix"
+        f"{most['concurrency_value']:,} x {most['parallel_limit']:,} parallel calls reach at most about "
+        f"{calls_per_s(most):,.0f} calls/s on AWS; S3 takes {limit_per_s:,.0f} calls/s per prefix"
     )
     if calls_per_s(most) <= limit_per_s:
         return Finding("rate", OK, text)

@@ -91,7 +91,7 @@ class Filesystem(Experiment):
     operation = ("copy", "copies")
     axes = (
         Axis("storage", kind=str),
-        Axis("dataset", label="data set", kind=str, in_order=True),
+        Axis("dataset", label="data set", kind=str, in_order=True, allowed=DATASETS),
         memory_axis(),
         # Of the record alone: whether its sandbox had read these files before, and they may come from its page cache.
         Axis("read", variable="", words="{} read", kind=str, default="first", later=later_read),

@@ -75,11 +75,8 @@ def usage(values: FilesystemValues) -> Usage:
 
 
 def checks(cells: Sequence[FilesystemValues]) -> list[Finding]:
-    """The data sets are ones that there are, the storage is deployed, and what is copied fits into /tmp."""
+    """The storage is deployed, and what is copied fits into /tmp."""
     for cell in cells:
-        if cell["dataset"] not in DATASETS:
-            found = f"unknown dataset {cell['dataset']!r}"
-            return [Finding("dataset", PROBLEM, found, f"choose one of {', '.join(DATASETS)}")]
         if cell["storage"] == "s3files" and not cell["with_s3files"]:
             return [Finding("storage", PROBLEM, "s3files isn't deployed", "use --set with_s3files=true")]
         needed, has = usage(cell).moved_mb + TMP_MARGIN_MB, cell["ephemeral_storage_mb"]

@@ -69,6 +69,8 @@ class _Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         near = difflib.get_close_matches(str(value), [str(choice) for choice in action.choices or ()], n=1)
+        if action.dest == "verb" and value in EXPERIMENTS:
+            near = [f"sweep {value}"]
         if near and value not in action.choices:
             raise argparse.ArgumentError(action, f"invalid choice: {value!r} (did you mean {near[0]}?)")
         super()._check_value(action, value)
@@ -77,7 +79,9 @@ class _Parser(argparse.ArgumentParser):
         """What nothing takes is refused by the parser of its verb, whose help lists the options that there are."""
         parsed, unknown = super().parse_known_args(*given)
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+            near = difflib.get_close_matches(unknown[0], self._option_string_actions, n=1, cutoff=0.75)
+            hint = f" (did you mean {near[0]}?)" if near else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
         return parsed, unknown
 
     def error(self, message: str) -> NoReturn:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stampede.model.prediction import Prediction
+from stampede.phrases import listed
 from stampede.planning.demand import Demand
 from stampede.planning.plan import Cell, Plan, cell_name, cells_words
 from stampede.stacks import hcl
@@ -14,7 +15,7 @@ from stampede.tables import print_rows
 PREDICTED = ("share_at_n", "avg_s", "binds")
 HEADINGS = {
     "warm_up_messages": "warm-up\nmessages",
-    "share_at_n": "time at\nfull N %",
+    "share_at_n": "in full\noverlap %",
     "avg_s": "avg s",
     "binds": "bottleneck",
 }
@@ -73,6 +74,8 @@ def _print_table(plan: Plan, rows: Sequence[dict[str, Any]]) -> None:
         texts.append(text)
     headings = {name: name.replace("_", "\n_", 1) for name in varying if len(name) > LONG_NAME}
     print_rows(texts, "table", [*varying, *figures], headings | HEADINGS)
+    if predicted := [f"“{HEADINGS[name]}”".replace("\n", " ") for name in PREDICTED if name in figures]:
+        print(f"\n{listed(predicted)} are predictions of a model; nothing was measured.")
     print()
 
 

@@ -24,7 +24,7 @@ from stampede.tables import LEAST_TEXT, Column
 # What the model says of the flood, and how it is headed in a table.
 FLOOD = {
     "time_to_n_s": "time\nto N s",
-    "share_at_n": "time at\nfull N %",
+    "share_at_n": "in full\noverlap %",
     "most_at_once": "peak\nconc.",
     "drain_s": "drain\ns",
     "peak_requests_per_s": "requests/s,\npeak of limit",
@@ -217,9 +217,9 @@ def _caption(experiment: Experiment, parameters: Parameters, date: str) -> list[
     _, many = experiment.operation
     known = Counter(parameters.row(name).known for name in parameters)
     return [
-        f"“time to N” is from the first start until N run at once, “time at full N” a share of all {many}’ time, "
-        "“peak conc.” the peak concurrency, and “drain” from the first message to the last record"
-        + ("." if parameters.place == "aws" else "; USD is what the same would cost on AWS."),
+        f"“time to N” is from the first start until N run at once, “in full overlap” the share of all {many}’ time "
+        "from then until N last run at once, “peak conc.” the peak concurrency, and “drain” from the first message to "
+        "the last record" + ("." if parameters.place == "aws" else "; USD is what the same would cost on AWS."),
         f"These are predictions of a model; nothing was measured. It has {len(parameters)} parameters as of "
         f"{date} ({listed([f'{count} {how}' for how, count in known.most_common()])}). "
         "--format json has the ranges.",

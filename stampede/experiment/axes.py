@@ -58,7 +58,7 @@ class Axis:
         if self.kind is int:
             bounds = f"from {self.allowed[0]:,} to {self.allowed[-1]:,}" if self.allowed else "of 1 or more"
             return f"a whole number {bounds}"
-        return " or ".join(self.allowed) or "text"
+        return f"one of: {', '.join(self.allowed)}" if len(self.allowed) > 2 else " or ".join(self.allowed) or "text"
 
     @property
     def is_variant(self) -> bool:

@@ -13,7 +13,7 @@ from stampede.model.parameters import Parameters
 from stampede.model.scenario import PROVISIONED, Evaluation, Scenario, enough, evaluate, expect
 from stampede.variable_rules import RULES
 
-# What advice aims at: so much of the operations' time at full N.
+# What advice aims at: so much of the operations' time in full overlap.
 AIM = 0.9
 # Messages for each worker that are worth trying, and messages in all that anybody sends for that.
 PER_WORKER = (10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120, 150, 200, 250, 300, 400, 500, 600, 800, 1000)
@@ -40,7 +40,7 @@ class Change:
 
 @dataclass(frozen=True)
 class _Overlap:
-    """A change that reaches the aim, in words without its figure, and the share of the time at full N with it."""
+    """A change that reaches the aim, in words without its figure, and the share of the time in full overlap with it."""
 
     words: str
     share: float
@@ -133,7 +133,7 @@ class _Search:
             yield Change(f"with maximum_concurrency = {n:,}, {course.most_at_once:,} run at once", changed)
 
     def overlap(self, bottleneck: Bottleneck) -> Iterator[Change]:
-        """More of the time at full N: by more messages, by a faster ramp or by both, else by a smaller N."""
+        """More of the time in full overlap: by more messages, by a faster ramp or by both, else by a smaller N."""
         overlaps = [*self._more_messages(self._scenario)]
         if self._scenario.trigger and self._scenario.concurrency > READY_POLLERS.least:
             for overlap in self._faster_ramp():
@@ -146,7 +146,7 @@ class _Search:
             yield from self.smaller_n(bottleneck)
 
     def smaller_n(self, _: Bottleneck) -> Iterator[Change]:
-        """More of the time at full N: the largest round N below that reaches the aim, each with as many messages."""
+        """More time in full overlap: the largest round N below that reaches the aim, each with as many messages."""
         per_worker = self._scenario.messages / self._scenario.concurrency
         for n in self._smaller_round_n():
             messages = self._scenario.messages if self._scenario.shares_a_list else max(n, round(per_worker * n))
@@ -160,7 +160,7 @@ class _Search:
 
     def _change(self, overlap: _Overlap) -> Change:
         percent = math.floor(100 * overlap.share)
-        words = f"with {overlap.words}, {percent} % of the {overlap.scenario.operations}' time is at full N"
+        words = f"with {overlap.words}, {percent} % of the {overlap.scenario.operations}' time is in full overlap"
         return Change(words, overlap.scenario)
 
     def _faster_ramp(self) -> Iterator[_Overlap]:

@@ -1,4 +1,4 @@
-"""How many messages are enough: the fewest with which a share of the operations' time lies at full N."""
+"""How many messages are enough: the fewest with which a share of the operations' time lies in full overlap."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class NeverEnoughError(ValueError):
     """No number of messages does it. `messages` is the largest that was tried, and `figures` what it gives."""
 
     def __init__(self, messages: int, figures: Figures) -> None:
-        super().__init__(f"with {messages:,} messages, {figures.share_at_n:.0%} of the time is at full N")
+        super().__init__(f"with {messages:,} messages, {figures.share_at_n:.0%} of the time is in full overlap")
         self.messages, self.figures = messages, figures
 
 

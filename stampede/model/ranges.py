@@ -83,7 +83,7 @@ def intervals(
         if value is None or own is None:
             continue
         drawn = [of_draw[name] for of_draw in of_draws if of_draw[name] is not None]
-        # Of nothing there is no multiple: what is never at full N in these values may be in others.
+        # Of nothing there is no multiple: what is never in full overlap in these values may be in others.
         low, high = interval(value, [number / own for number in drawn]) if own else (value, max([value, *drawn]))
         ranges[name] = (low, max(float(value), min(high, most.get(name, math.inf))))
     return ranges

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments import EXPERIMENTS, Axis, Experiment
+from stampede import phrases
 from stampede.errors import UsageError
 from stampede.planning.products import Product, products, replaced, rest
 from stampede.stacks import hcl
@@ -229,6 +230,10 @@ def _refuse_what_is_pinned(given_values: Mapping[str, Sequence[Any]], left: Sequ
 def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
     """Split `variable=v1,v2` of --set: a Terraform variable, or an axis of the work order. Raises UsageError."""
     known = {**declared(), **experiment.order_axes}
+    name, _, _ = text.partition("=")
+    if name not in known and (others := [other.name for other in EXPERIMENTS.values() if name in other.order_axes]):
+        owners = f"is a key of the messages of {phrases.listed(others)}"
+        raise UsageError(f"--set {name}: {owners}; {experiment.name} doesn't use it")
     name, listed = split_setting("--set", text, known, "infra/ has no variable")
     if name == "experiment":
         raise UsageError("--set experiment: the experiment isn't a setting of its own plan", "give it as EXPERIMENT")

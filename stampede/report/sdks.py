@@ -5,18 +5,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from stampede.model.request_rate import STANDARD
 from stampede.model.retries import Rules, rules_of
 from stampede.phrases import listed, quantity
 from stampede.runs.run import Run
 
 OWN_HTTP = "none"
+# The axis of the experiments that choose how calls are retried; the others leave it at standard mode.
+RETRY_MODE = "retry_mode"
 
 
 def rows(run: Run) -> list[tuple[str, str]]:
-    """(label, text) of the SDKs and of their standard mode; [] for a run of before records named them."""
+    """(label, text) of the SDKs and, where a cell used it, of their standard mode; [] for a run of before records named
+    them."""
     if not run.sdks:
         return []
-    return [("SDK", listed([_words(sdk) for sdk in run.sdks])), *_retries(run.sdks)]
+    modes = {key.figures().get(RETRY_MODE, STANDARD) for key in run.cell_keys()}
+    return [("SDK", listed([_words(sdk) for sdk in run.sdks])), *(_retries(run.sdks) if STANDARD in modes else [])]
 
 
 def several_versions(run: Run) -> list[str]:

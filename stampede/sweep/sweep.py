@@ -327,7 +327,7 @@ class SweepRun:
         plan = self._plan
         command = f"stampede sweep {plan.experiment} --target {plan.target} --resume {self._folder.as_argument}"
         stored = "the finished cells are stored" if self._description.finished else "no cell has finished yet"
-        stored += ", and whole rounds of the others are kept" if plan.rounds else ""
+        stored += "; completed rounds are kept" if plan.rounds else ""
         say(f"{stored}; resume with `{command}`", style="yellow")
 
 

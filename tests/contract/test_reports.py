@@ -494,6 +494,15 @@ def test_a_cell_all_of_whose_records_are_repeats_has_no_empty_line_of_first_read
     assert [(key["storage"], key["read"]) for key in keys] == [("efs", "repeat"), ("s3", "repeat")]
 
 
+def test_the_rows_of_first_and_repeat_reads_say_that_they_are_one_cell(tmp_path, sketched):
+    folder = synthetic.write(tmp_path / "run", EXPERIMENTS["filesystem"], ["dataset=small"])
+    records = (folder / "records.jsonl").read_text()
+    (folder / "records.jsonl").write_text(records.replace('read": "first', 'read": "repeat', 1))
+    text = Page(report.build(folder).read_text()).text
+    assert "Rows that differ in read alone are one cell: “sent” is the same messages in all of them." in text
+    assert "Rows that differ in read alone are one cell, and all of them show its figures." in text
+
+
 def test_a_storage_that_was_never_run_on_aws_is_marked_so(tmp_path, sketched):
     folder = synthetic.write(tmp_path / "run", EXPERIMENTS["filesystem"], ["storage=s3,s3files", "dataset=small"])
     report.build(folder)

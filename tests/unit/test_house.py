@@ -62,9 +62,13 @@ def namings(text, name, variables=()):
     name, or has it as a part of a path or of a compound (`functions/<name>`, `<name>/summary`, `stampede-<name>`, `one
     of: <name>`); and a string in which one of its own Terraform variables stands (one of a single word: that is it).
     """
-    compound = re.compile(rf"(?<![\w.]){name}[/.:]\w|(?:[/-]|: ){name}\b(?!-)|^{name}$" if name not in WORDS else "(?!)")
-    own = re.compile("|".join(rf"\b{one}\b" if "_" in one else rf"^{one}$" for one in variables if one not in WORDS) or "(?!)")
-        for line, kind, what in said(text):
+    compound = re.compile(
+        rf"(?<![\w.]){name}[/.:]\w|(?:[/-]|: ){name}\b(?!-)|^{name}$" if name not in WORDS else "(?!)"
+    )
+    own = re.compile(
+        "|".join(rf"\b{one}\b" if "_" in one else rf"^{one}$" for one in variables if one not in WORDS) or "(?!)"
+    )
+    for line, kind, what in said(text):
         if kind == "import" and re.match(rf"experiments\.({name}|{name.upper()})", what):
             yield line, f"imports {what}"
         elif kind == "name" and what == name.upper():

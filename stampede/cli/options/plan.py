@@ -64,7 +64,7 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         "--messages",
         metavar="auto",
         choices=("auto",),
-        help="for each cell the fewest messages with which 80 %% of the operations' time is at full N, or what "
+        help="for each cell the fewest messages with which 80 %% of the operations' time is in full overlap, or what "
         "--budget-usd allows (default: the experiment's number)",
     )
     group.add_argument(

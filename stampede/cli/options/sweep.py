@@ -14,7 +14,7 @@ DESCRIPTION = """Measure the matrix of an experiment and print the table.
 For each cell: terraform apply, warm-up, flood, drain. Cells that share a stack
 run interleaved, in rounds. Every finished cell is stored at once, and --resume
 continues after an interruption. The stack is destroyed at the end, unless you
-say --keep."""
+pass --keep."""
 EXAMPLES = (
     ("stampede sweep download --set concurrency_value=1,2,4,8 --repeats 3", "another matrix, three times"),
     ("stampede sweep copy --target aws --dry-run", "plan, duration and cost on AWS; changes nothing"),

@@ -22,10 +22,12 @@ from stampede.stacks.stack_lock import disown, holding
 
 def run(arguments: argparse.Namespace) -> int:
     """Carry out the action; prints the endpoint URL on stdout while an emulator runs."""
-    if arguments.action == "status":
-        return _status()
+    if arguments.apply and arguments.action != "start":
+        raise UsageError("--apply: only works with start")
     if arguments.set and not arguments.apply:
         raise UsageError("--set: only works with --apply; add --apply")
+    if arguments.action == "status":
+        return _status()
     variables = _local(arguments.set) if arguments.apply else {}
     with holding("local", f"emulator {arguments.action}"):  # a run that is under way must not lose its stack
         if arguments.action == "stop":
@@ -41,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
                 ) from None
             disown("local")
     print(emulator.endpoint_url)
-    if not arguments.apply:
+    if not arguments.apply and not stack.applied_resources():
         say("nothing is deployed; `stampede emulator start --apply` deploys an experiment (infra/ itself is for AWS)")
     say(
         "for boto3 and the aws CLI: export AWS_ENDPOINT_URL="

@@ -135,8 +135,10 @@ def _path(name: str, experiment: str | None) -> Path:
         raise UsageError(f"NAME|FILE: more than one experiment has a query {name!r}; use {' or '.join(namesakes)}")
     if namesakes:
         return saved[namesakes[0]]
-    near = difflib.get_close_matches(name, [*saved, *(file.stem for file in saved.values())], n=1)
-    hint = f"did you mean {near[0]}?" if near else f"saved queries: {', '.join(saved)}"
+    # Of an experiment that is named: another's query of almost this name would give no rows.
+    own = [known for known in saved if known.startswith(f"{path.parent}/")]
+    near = difflib.get_close_matches(name, own or [*saved, *(file.stem for file in saved.values())], n=1)
+    hint = f"did you mean {near[0]}?" if near else f"saved queries: {', '.join(own or saved)}"
     if path.suffix:
         raise UsageError(f"NAME|FILE: there is no file {name!r}; {hint}")
     raise UsageError(f"NAME|FILE: there is no query {name!r}; {hint}")

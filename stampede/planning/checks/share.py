@@ -13,8 +13,8 @@ from stampede.model.prediction import Prediction
 from stampede.planning.plan import Plan, cell_name
 from stampede.planning.predicting import predictions
 
-CHECK = "time at full N"
-# With less of the operations' time at full N, a table of N tells more of how N was reached.
+CHECK = "time in full overlap"
+# With less of the operations' time in full overlap, a table of N tells more of how N was reached.
 LEAST_SHARE = 0.5
 
 
@@ -54,11 +54,12 @@ def warning(plan: Plan, by_cell: Mapping[str, Prediction], why_not: str) -> str:
 
 
 def _findings(plan: Plan, by_cell: Mapping[str, Prediction]) -> list[tuple[str, Prediction, Finding]]:
+    """Those of the cells with a prediction, in the order of the matrix."""
     experiment = EXPERIMENTS[plan.experiment]
     once = {cell_name(cell.coordinates): cell for cell in plan.cells() if cell.name in by_cell}
     findings = []
-    for name, cell in once.items():
-        prediction = by_cell[cell.name]
+    for name in filter(once.get, map(cell_name, plan.combinations())):
+        cell, prediction = once[name], by_cell[once[name].name]
         findings.append((name, prediction, finding(name, plan.concurrency(cell), prediction, experiment)))
     return findings
 
@@ -81,7 +82,7 @@ def _together(plan: Plan, findings: Sequence[tuple[str, Prediction, Finding]]) -
             averages_s = sorted(prediction.avg_s for _, prediction, _ in group)
             cells = f" ({'; '.join(name for name, _, _ in group)})" if finding.status == WARNING else ""
             words = (
-                f"{len(group)} cells{cells}: {_range(percents, '.0f')} % of the {operations}' time at full N; "
+                f"{len(group)} cells{cells}: {_range(percents, '.0f')} % of the {operations}' time in full overlap; "
                 f"one {operation} takes {_range(averages_s, '.3g')} s; bottleneck: {first.bottleneck}"
             )
             finding = replace(finding, found=words)
@@ -96,10 +97,10 @@ def _range(ascending: Sequence[float], form: str) -> str:
 
 
 def finding(cell: str, n: int, prediction: Prediction, experiment: Experiment) -> Finding:
-    """What is to be expected of one cell of concurrency `n`, with the advice where less than half of it is at full N,
-    or messages are lost."""
+    """What is to be expected of one cell of concurrency `n`, with the advice where less than half of it is in full
+    overlap, or messages are lost."""
     operation, operations = experiment.operation
-    words = f"{cell}: {100 * prediction.share_at_n:.0f} % of the {operations}' time at full N = {n:,}"
+    words = f"{cell}: {100 * prediction.share_at_n:.0f} % of the {operations}' time in full overlap of N = {n:,}"
     if prediction.time_to_n_s is None:
         words += f", which is never reached ({prediction.most_at_once:,} at most)"
     else:

@@ -1,4 +1,4 @@
-"""`--messages auto`: for each cell the fewest messages that put four fifths of its operations' time at full N."""
+"""`--messages auto`: for each cell the fewest messages that put four fifths of its operations' time in full overlap."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NEARLY_FULL = 0.9
 
 @dataclass(frozen=True)
 class Chosen:
-    """A cell, the least messages that it may have, those that were chosen, and what they put at full N."""
+    """A cell, the least messages that it may have, those that were chosen, and what they put in full overlap."""
 
     cell: Demand
     question: Question
@@ -34,15 +34,15 @@ class Chosen:
     messages: int
 
     def share_of(self, messages: int) -> float:
-        """The share of the operations' time at full N with so many."""
+        """The share of the operations' time in full overlap with so many."""
         return expected(self.question.varied(messages=messages).flood).course.share_at_n
 
 
 def with_enough_messages(
     plan: Plan, defaults: Mapping[str, Any], kind: str, budget_usd: float | None, given: Given = NOTHING
 ) -> Plan:
-    """`plan` with the fewest messages for each cell that put SHARE of the operations' time at full N, though never
-    fewer than N, or than an interval needs. Says on stderr what was chosen.
+    """`plan` with the fewest messages for each cell that put SHARE of the operations' time in full overlap, though
+    never fewer than N, or than an interval needs. Says on stderr what was chosen.
 
     `kind` is the plan's target, as `estimate` takes it. Raises UsageError where messages are shares of one list, where
     no number of them does it, or where it costs more than `budget_usd` (None: no limit; a local sweep costs nothing).
@@ -93,7 +93,7 @@ def _never(error: NeverEnoughError, cell: Demand, question: Question, experiment
                 "same moment"
             )
     return UsageError(
-        f"{OPTION}: {cell.alike}: no number of messages reaches {_put(SHARE, experiment)} = {n:,}; "
+        f"{OPTION}: {cell.alike}: no number of messages reaches {_put(SHARE, experiment)} of N = {n:,}; "
         f"with {error.messages:,} {reached}, and {why}",
         "sweep a smaller N, or use --messages-per-concurrency",
     )
@@ -111,7 +111,7 @@ def _refuse_beyond(budget_usd: float, plan: Plan, usd: Callable[[Plan], float], 
     experiment = EXPERIMENTS[plan.experiment]
     least_usd = usd(replace(plan, counts={choice.cell.alike: choice.least for choice in choices}))
     cost = (
-        f"{OPTION}: {_percent(SHARE)} of the {experiment.operation[1]}' time at full N would cost "
+        f"{OPTION}: {_percent(SHARE)} of the {experiment.operation[1]}' time in full overlap would cost "
         f"about {enough_usd:.2f} USD, but --budget-usd is {budget_usd:g}"
     )
     if least_usd > budget_usd:
@@ -132,7 +132,7 @@ def _refuse_beyond(budget_usd: float, plan: Plan, usd: Callable[[Plan], float], 
 
 
 def _put(share: float, experiment: Experiment) -> str:
-    return f"{_percent(share)} of the {experiment.operation[1]}' time at full N"
+    return f"{_percent(share)} of the {experiment.operation[1]}' time in full overlap"
 
 
 def _percent(share: float) -> str:

@@ -42,8 +42,8 @@ class Knee(Picture):
     caption = (
         "Each marker is the median of a cell, the bar its 95 % interval (hollow: too few {operations} for an "
         "interval). Both axes are logarithmic: the dotted line is in proportion, and where a line bends away from it, "
-        "the gain shrinks. A ring marks the knee, beyond which more gave no gain; a line without a ring has none, or "
-        "none that could be shown. Published figures are grey; their bars span the slowest to the fastest run."
+        "the gain shrinks. A ring marks the knee, beyond which more gained at most 10 %; a line without a ring has "
+        "none, or none that could be shown. Published figures are grey; their bars span the slowest to the fastest run."
     )
 
     def __init__(self, subject: Subject, published: Sequence[Theirs]) -> None:

@@ -22,12 +22,14 @@ class Seconds(Picture):
     caption = (
         "Each box is one cell. The box spans the middle half of its {operations} (p25 to p75), the line in it is the "
         "median, the marker the mean; the whiskers extend to the fastest and the slowest {operation}. Cells with fewer "
-        "than {few} {operations} also show each of them as a dot, because so few make a box unreliable. Boxes at the "
-        "same height for every N mean that the {workers} don’t slow each other down."
+        "than {few} {operations} also show each of them as a dot, because so few make a box unreliable."
     )
+    across_n = " Boxes at the same height for every N mean that the {workers} don’t slow each other down."
 
     def __init__(self, subject: Subject, times: Mapping[Key, Sequence[float]]) -> None:
         self.few = subject.numbers["rules"]["minimum_for_p5_p95"]
+        if len(subject.concurrencies) > 1:
+            self.caption += self.across_n
         super().__init__(subject)
         self.times = times
         self.label = f"seconds for one {self.operation}"

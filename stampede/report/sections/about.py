@@ -80,11 +80,14 @@ def groups(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
 
 def _short(part: object) -> object:
     """`part` without the lists of the cells and of their settings, which are as long as the run, and run.json has them,
-    without what --target was (the run's own says more), without an empty list of further products, and without the
-    paths of files on this machine."""
+    without what --target was (the run's own says more), without an empty list of further products, without the paths of
+    files on this machine, and without what the plan's own options say: of warm-ups, those that prepare a shared list
+    are none of the plan's."""
     if not isinstance(part, Mapping):
         return part
-    left_out = {"order", "cells", "rest", "target", "paths"} | ({"also"} if not part.get("also") else set())
+    left_out = {"order", "cells", "rest", "target", "paths", "warm_up_messages", "start_barrier"} | (
+        {"also"} if not part.get("also") else set()
+    )
     return {name: value for name, value in part.items() if name not in left_out}
 
 

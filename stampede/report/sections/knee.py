@@ -32,7 +32,8 @@ def _sentence(page: Page, name: str, series: Figures, *, alone: bool) -> str:
         return text
     values = (series["points"][0][name], series["knee"])
     first, here = (page.key({**series, name: value}).value_words(name) for value in values)
-    return f"{text} {here[0].upper()}{here[1:]} gives {gained['value']:.3g} × the throughput of {first}."
+    span = "" if gained["low"] is None else f" ({gained['low']:.2f} to {gained['high']:.2f})"
+    return f"{text} {here[0].upper()}{here[1:]} gives {gained['value']:.3g} ×{span} the throughput of {first}."
 
 
 def _grid(page: Page, name: str, series: list[Figures]) -> Grid:

@@ -10,6 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from experiments import Experiment
+from stampede.phrases import listed
 from stampede.report import templating
 from stampede.report.accounting import AccountBook, account_book
 from stampede.report.beside import Beside
@@ -17,6 +18,7 @@ from stampede.report.figures.picture import Picture
 from stampede.report.figures.subject import Subject
 from stampede.report.grid import Column, Entry, Grid, Row, coordinates, head_columns, single_lines
 from stampede.report.statistics import drift
+from stampede.report.statistics.prediction import axes_of
 from stampede.report.summary import Summary
 from stampede.runs.cell_key import Key, distinguishing, is_query
 from stampede.runs.run import Run
@@ -63,6 +65,14 @@ class Page:
         """The axes with a default that cells must name."""
         return distinguishing(map(self.key, self.numbers["cells"]))
 
+    @cached_property
+    def split_by(self) -> str:
+        """The axes that only records show and that split planned cells into rows, in words; "" where none does."""
+        keys = [self.key(cell) for cell in self.numbers["cells"]]
+        if len({key.on(axes_of(self.experiment)) for key in keys}) == len(keys):
+            return ""
+        return listed([axis.label for axis in self.experiment.axes if not axis.variable])
+
     def key(self, figures: Figures) -> Key:
         """The coordinates of a cell of statistics.json, on the axes that it has."""
         return Key.of_figures([axis for axis in self.experiment.axes if axis.name in figures], figures)
@@ -93,6 +103,7 @@ class Page:
             name,
             run=self.run,
             numbers=self.numbers,
+            split_by=self.split_by,
             pictures=shown,
             operation=operation,
             operations=operations,

@@ -9,7 +9,7 @@ from stampede.report.figures.predicted_seconds import PredictedSeconds
 from stampede.report.grid import Column, Entry, Grid, number, single_lines, words
 from stampede.report.sections.about import moment
 from stampede.report.sections.page import Block, Figures, Page
-from stampede.report.statistics.prediction import between, percent, text
+from stampede.report.statistics.prediction import axes_of, between, percent, text
 from stampede.runs.prediction import Prediction
 
 # Of these a prediction knows no more than the runs that they come from, or less.
@@ -32,7 +32,8 @@ def prediction(page: Page) -> Block:
     if predicted is None:
         return page.block("prediction", "Prediction", predicted=None, has_model=page.experiment.work is not None)
     picture = PredictedSeconds(page.subject)
-    measured = sum(1 for cell in page.numbers["cells"] if cell["count"] or cell["parallelism"])
+    axes, cells = axes_of(page.experiment), page.numbers["cells"]
+    measured = {page.key(cell).on(axes) for cell in cells if cell["count"] or cell["parallelism"]}
     times = f"Mean {page.experiment.operation[0]} and elapsed time"
     return page.block(
         "prediction",
@@ -42,7 +43,7 @@ def prediction(page: Page) -> Block:
         also=_also(numbers["cells"]),
         basis=_basis(predicted),
         left_out=picture.left_out,
-        without=measured > len(numbers["cells"]),
+        without=len(measured) > len(numbers["cells"]),
         times=_grid(page, "predicted-times", times, TIMES, {"binds": "bottleneck"}),
         overlap=_grid(page, "predicted-overlap", "Concurrency", OVERLAP, {}),
         known=_known(predicted.parameters),

@@ -14,29 +14,41 @@ def table(page: Page) -> Block:
     summary, experiment = page.summary, page.experiment
     # How the speeds of published rows were counted, where they were counted otherwise.
     shown = {line.source for line in page.beside.rows if not line.measured}
+    taken = _taken(page)
+    columns = [column.label for column in taken.columns] if taken else []
+    sums, means = (
+        [
+            f"“{metric.label}”"
+            for metric in experiment.metrics
+            if metric.how == how and metric != experiment.speed and metric.label in columns
+        ]
+        for how in ("sum", "mean")
+    )
     otherwise = [table.reading for table in experiment.published if table.reading and table.label in shown]
     return page.block(
         "table",
-        "Measured and published",
+        "Measured and published" if shown else "Measured",
         caption=page.beside.caption,
-        beside=_beside(page) if page.beside.rows else None,
+        beside=_beside(page, bool(shown)) if page.beside.rows else None,
         published_readings=list(dict.fromkeys(otherwise)),
-        taken=_taken(page),
+        taken=taken,
         readings=[metric.reading for metric in experiment.metrics if metric.reading],
         is_rate=experiment.speed.how == "rate",
-        sums=[f"“{metric.label}”" for metric in experiment.metrics if metric.how == "sum"],
+        speed=experiment.speed.label,
+        sums=sums,
+        means=means,
         origin=summary.origin,
         checked=summary.compared and bool(len(page.run.done)) and not summary.problems,
     )
 
 
-def _beside(page: Page) -> Grid:
+def _beside(page: Page, has_published: bool) -> Grid:
     """One group a cell: the measured line, and under it the published one where there is one."""
     groups: dict[Key, list[Row]] = {}
     for line in page.beside.rows:
         group = groups.setdefault(line.key, [])
         group.append(_row(page, line, again=bool(group)))
-    caption = f"Seconds for one {page.experiment.operation[0]}, measured and published"
+    caption = f"Seconds for one {page.experiment.operation[0]}" + (", measured and published" if has_published else "")
     heads, speed = head_columns(page.experiment.axes, page.beside.shown_axes), page.experiment.speed
     columns = [
         *heads,

@@ -5,6 +5,7 @@ from stampede.report.figures.cold_starts import ColdStarts
 from stampede.report.figures.seconds import Seconds
 from stampede.report.grid import Column, Grid, interval, number, ratio
 from stampede.report.sections.page import Block, Page
+from stampede.report.statistics import rules
 
 QUANTILES = ("p5_s", "median_s", "mean_s", "p95_s", "p99_s")
 
@@ -22,6 +23,7 @@ def spread(page: Page) -> Block:
         distribution=_distribution(page),
         inside=_distribution(page, inside=True) if inside else None,
         repeats=_repeats(page),
+        minimum_for_mean_interval=rules.MINIMUM_FOR_MEAN_INTERVAL,
     )
 
 

@@ -142,8 +142,7 @@ def _words(
 
 def took_words(ratio: Mapping[str, float]) -> str:
     """The interval of a ratio for reading, rounded outwards: `1.02 to 1.05 ×`."""
-    digits = 2 if ratio["high"] < 10 else 1
-    low, high = _down(ratio["low"], digits), _up(ratio["high"], digits)
+    low, high = (turned(ratio[end], 2 if ratio[end] < 10 else 1) for end, turned in (("low", _down), ("high", _up)))
     return f"{low} ×" if low == high else f"{low} to {high} ×"
 
 

@@ -26,7 +26,4 @@ def sentence(compared: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str,
             f"interleaved in {ends} rounds. The cells of the others {in_turn}."
         )
     few = f"{repeats} repeats are too few" if repeats > 1 else "there were no repeats"
-    return (
-        f"Drift between cells isn’t in these intervals: the compared ones {in_turn}; {few} (--repeats "
-        f"{MINIMUM_ROUNDS})."
-    )
+    return f"Drift between cells isn’t accounted for: the compared ones {in_turn}; {few} (--repeats {MINIMUM_ROUNDS})."

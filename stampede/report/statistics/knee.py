@@ -147,9 +147,9 @@ class Series:
             return Claim(limit, f"{speed} with the first", best_words, unfinished)
         smallest = ", the smallest tried" if self._low == 0 else ""
         if self._level == KNEE:
-            limit = f"beyond {low}{smallest}, more {self._calls} gave no gain"
+            limit = f"beyond {low}{smallest}, more {self._calls} gained at most {rules.WITHIN}"
         else:
-            limit = f"no gain from more {self._calls} could be shown beyond {low}{smallest}"
+            limit = f"no gain above {rules.WITHIN} from more {self._calls} could be shown beyond {low}{smallest}"
         return Claim(limit, f"{speed} there", best_words, unfinished)
 
     def _why_unknown(self, named: Sequence[str]) -> str:
@@ -200,9 +200,9 @@ def rule(experiment: Experiment) -> str:
         f"The knee is the smallest {label} that no larger value beats by more than {rules.WITHIN} in median "
         f"{experiment.speed.unit}. It lies in a range: a value is below the range if a larger one beats it and the "
         "95 % interval of the ratio of medians lies above 1, and above the range if a smaller one leaves no larger one "
-        f"room for a gain of more than {rules.WITHIN}. Where the range has no upper end, no gain could be shown beyond "
-        f"its lower one, and none is ruled out. With fewer than {MINIMUM_FOR_INTERVAL} {many} per {label} there is no "
-        "knee. The interval of five is nearly their range, which contains the median in 94 of 100 cases. "
+        f"room for a gain of more than {rules.WITHIN}. Where the range has no upper end, no such gain could be shown "
+        f"beyond its lower one, and none is ruled out. With fewer than {MINIMUM_FOR_INTERVAL} {many} per {label} there "
+        "is no knee. The interval of five is nearly their range, which contains the median in 94 of 100 cases. "
         f"A {one} is left out if half of its objects or more failed, or if an earlier delivery had copied some of them."
     )
 

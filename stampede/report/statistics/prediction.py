@@ -224,8 +224,10 @@ def _sentence(name: str, row: Figures, experiment: Experiment) -> str:
     if predicted == NEVER:
         what = "N reached after" if name == "time_to_n_s" else f"one {operation} succeeded in"
         return f"{what} {measured} s (predicted: never)"
-    off = "" if row["difference"] is None else f", {percent(row['difference'])}"
-    return SENTENCES[name].format(measured=measured, predicted=predicted, off=off, one=operation)
+    # The difference is that from what was predicted, and not from the end of its range.
+    expected, off = text(name, row["predicted"]), "" if row["difference"] is None else f"; {percent(row['difference'])}"
+    span = f", {predicted}" if predicted != expected else ""
+    return SENTENCES[name].format(measured=measured, predicted=expected, off=f"{span}{off}", one=operation)
 
 
 def _apart(name: str, row: Figures) -> float:

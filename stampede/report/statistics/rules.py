@@ -89,8 +89,8 @@ WORDS = {
         "only a few {many} lie within it, their figures favour short ones."
     ),
     "bandwidth": (
-        "All bytes that arrived, including those of failed and duplicate attempts, divided by the elapsed time. Within "
-        "full overlap, the bytes of each attempt are assumed to arrive evenly over its duration."
+        "“Aggregate”: all bytes that were transferred, also in failed and duplicate attempts, divided by the elapsed "
+        "time. Within full overlap, the bytes of each attempt are assumed to be spread evenly over its duration."
     ),
     "repeats": (
         "The {many} of all repeats and rounds are pooled. Overlap is counted for each of these separately and then "
@@ -100,16 +100,18 @@ WORDS = {
     ),
     "prediction": (
         "What the model expected before the run, with the range that its parameters allow. A miss is a figure whose "
-        "own interval doesn't overlap that range. For the mean of the {many} this is the interval above, widened to "
-        "the means of the repeats; for the other figures it is the range of the repeats. Time in full overlap is the "
-        "share of all attempts' time that lies within it, 0 where N never ran at once. A peak above N "
-        "counts as N. Clocks and hand-overs are allowed for: elapsed times may be off by 1 ms, the resolution of "
-        "the records, the time to N by a hundredth of the elapsed time, and the time in full overlap by one percentage "
-        "point. With repeats, the elapsed time is their mean."
+        "own interval doesn't overlap that range. For the mean of the {many} this is its interval, from "
+        f"{MINIMUM_FOR_INTERVAL} {{many}} on, widened to the means of the repeats; for the other figures it is the "
+        "range of the repeats. Where there is neither, the figure itself counts. Time in full overlap is the share of "
+        "all attempts' time that lies within it, 0 where N never ran at once. A peak above N counts as N. Clocks and "
+        "hand-overs are allowed for: elapsed times may be off by 1 ms, the resolution of the records, the time to N by "
+        "a hundredth of the elapsed time, and the time in full overlap by one percentage point. With repeats, the "
+        "elapsed time is their mean."
     ),
 }
 
 
+WITHOUT_INTERVALS = "There are too few {many} for intervals: another run may give other figures, in another order."
 IN_ROUNDS = (
     "The intervals take whole rounds as independent, or repeats, and not the {many}, so they contain what drifted "
     "between these. They describe this run; only repeats show how much another run would differ."
@@ -117,9 +119,12 @@ IN_ROUNDS = (
 
 
 def independence(experiment: Experiment, cells: Sequence[Mapping[str, Any]]) -> str:
-    """What the intervals of `cells` leave out."""
-    rounds = [cell.get("rounds") for cell in cells if cell["count"] >= MINIMUM_FOR_INTERVAL]
-    return _named(IN_ROUNDS if rounds and None not in rounds else WORDS["independence"], experiment)
+    """What the intervals of `cells` leave out, or that there are none."""
+    needed = MINIMUM_ROUNDS if experiment.knee else MINIMUM_FOR_INTERVAL
+    rounds = [cell.get("rounds") for cell in cells if cell["count"] >= needed]
+    if not rounds:
+        return _named(WITHOUT_INTERVALS, experiment)
+    return _named(IN_ROUNDS if None not in rounds else WORDS["independence"], experiment)
 
 
 def _named(words: str, experiment: Experiment) -> str:

@@ -290,3 +290,12 @@ def test_ctrl_c_in_an_apply_says_what_stays(monkeypatch, capsys, tmp_path):
         "stampede emulator: interrupted; the embedded AWS still runs at http://x, with a part of the stack; the same "
         "command resumes, and `stampede emulator stop` removes both\n"
     )
+
+
+@pytest.mark.parametrize("resources", [0, 17])
+def test_a_start_says_that_nothing_is_deployed_only_where_that_is_so(resources, monkeypatch, capsys):
+    monkeypatch.setattr(emulator.embedded, "start", lambda: SimpleNamespace(endpoint_url="http://x"))
+    monkeypatch.setattr(emulator.stack, "applied_resources", lambda: resources)
+    monkeypatch.setattr(emulator, "holding", lambda *_: nullcontext())
+    assert main(["emulator", "start"]) == 0
+    assert ("nothing is deployed" in capsys.readouterr().err) == (resources == 0)

@@ -55,10 +55,10 @@ def test_more_than_one_function_needs_a_manifest():
 def test_calls_at_once_beyond_the_limit_of_s3_are_a_warning_where_objects_may_fail():
     below, above = (found(host_checks([host(parallel_limit=limit)]))["rate"] for limit in (400, 2000))
     assert (below.status, above.status) == (OK, WARNING)
-    assert "reach about 2,888 calls/s; S3 takes 3,500 calls/s per prefix" in below.found
+    assert "at most about 2,888 calls/s on AWS; S3 takes 3,500 calls/s per prefix" in below.found
     assert above.found.endswith(
-        "reach about 14,440 calls/s; S3 takes 3,500 calls/s per prefix and answers SlowDown beyond that: with 5 "
-        "attempts and legacy retries, about 2.1 % of the objects may fail"
+        "at most about 14,440 calls/s on AWS; S3 takes 3,500 calls/s per prefix and answers SlowDown beyond that: with "
+        "5 attempts and legacy retries, about 2.1 % of the objects may fail"
     )
     many = found(host_checks([host(parallel_limit=2000, retry_attempts=20)]))["rate"]
     assert many.status == OK
@@ -66,7 +66,7 @@ def test_calls_at_once_beyond_the_limit_of_s3_are_a_warning_where_objects_may_fa
     adaptive = found(host_checks([host(parallel_limit=2000, pace="adaptive")]))["rate"]
     assert adaptive.found.endswith("the adaptive pace finds that limit")
     four = found(checks([slices(object_bytes=1_000_000, concurrency_value=4)]))["rate"]
-    assert four.found.startswith("4 x 100 parallel calls reach about 2,888 calls/s")
+    assert four.found.startswith("4 x 100 parallel calls reach at most about 2,888 calls/s on AWS")
 
 
 def test_more_connections_than_a_function_has_file_descriptors_are_a_warning():

@@ -60,7 +60,6 @@ def test_s3_is_billed_by_the_request_and_efs_by_the_gigabyte():
 @pytest.mark.parametrize(
     ("changes", "found"),
     [
-        ({"dataset": "huge"}, "unknown dataset 'huge'"),
         ({"storage": "s3files"}, "s3files isn't deployed"),
         ({"dataset": "large", "ephemeral_storage_mb": 512}, "a copy of 1024 MiB doesn't fit into"),
     ],

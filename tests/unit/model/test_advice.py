@@ -48,7 +48,7 @@ def test_of_a_ramp_the_messages_or_the_pollers_are_named_that_reach_the_share_th
     assert words == ["the trigger's ramp: +300 a minute from 5"]
     each, share = map(
         int,
-        re.match(r"with (\d+) x N messages, (\d+) % of the operations' time is at full N", changes[0].words).groups(),
+        re.match(r"with (\d+) x N messages, (\d+) % of the operations' time is in full ov", changes[0].words).groups(),
     )
     assert int(100 * course(cell, messages=each * 200).share_at_n) == share >= 90
     least, most, share = map(int, re.match(POLLERS + r", (\d+) %", changes[1].words).groups())
@@ -60,7 +60,7 @@ def test_pollers_that_need_as_many_messages_are_not_named():
     uneven = Step("waiting", requests=1, request_s=1.0)
     words, changes = asked(a_cell(uneven, concurrency=5, each=3, of_work={"spread": 1.0}))
     assert words[0].startswith("the number of messages: 3 for each of N")
-    assert re.fullmatch(r"with \d+ x N messages, 9\d % of the operations' time is at full N", sentence(changes))
+    assert re.fullmatch(r"with \d+ x N messages, 9\d % of the operations' time is in full overlap", sentence(changes))
 
 
 def test_of_the_messages_that_are_shares_of_a_list_a_smaller_n_is_named():

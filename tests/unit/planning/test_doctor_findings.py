@@ -440,8 +440,8 @@ def test_the_table_has_a_line_a_check_and_the_bill_with_the_date_of_its_prices(a
     lines = capsys.readouterr().out.splitlines()
     checked = [line for line in lines if line.startswith("[")]
     assert all(line.startswith("[ok]") for line in checked) and len(checked) == 18
-    [share] = [line for line in checked if "time at full N" in line]  # of twelve cells that are alike
-    assert "12 cells: 50 % of the downloads' time at full N; one download takes 12.8 s; bottleneck: " in share
+    [share] = [line for line in checked if "time in full overlap" in line]  # of twelve cells that are alike
+    assert "12 cells: 50 % of the downloads' time in full overlap; one download takes 12.8 s; bottleneck: " in share
     assert lines[-1] == "all 18 checks passed"
     assert any("GET and HEAD" in line and "1,718,280" in line for line in lines)
     assert any(line.startswith("cost: about 5.15 USD") and "prices of 2026-05" in line for line in lines)

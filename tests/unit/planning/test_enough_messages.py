@@ -1,4 +1,4 @@
-"""`--messages auto`: the fewest messages that put four fifths of the operations' time at full N, or why none do."""
+"""`--messages auto`: the fewest messages that put four fifths of the time in full overlap, or why none do."""
 
 import json
 
@@ -38,7 +38,7 @@ def test_each_cell_gets_the_fewest_messages_that_put_four_fifths_at_full_n(capsy
     assert by_n[1] == LEAST == rules.MINIMUM_FOR_INTERVAL and NEARLY_FULL == rules.NEARLY_FULL
     assert 100 < by_n[100] < 1000
     assert all(share >= 0.8 for share in shares(chosen).values())
-    assert f"{by_n[100]:,} messages, with 80 % of the downloads' time at full N" in capsys.readouterr().err
+    assert f"{by_n[100]:,} messages, with 80 % of the downloads' time in full overlap" in capsys.readouterr().err
 
 
 def test_a_tenth_fewer_would_not_do():
@@ -70,7 +70,7 @@ def test_what_the_budget_cannot_pay_is_refused_with_the_price_and_the_share_that
         enough("concurrency_value=100", budget_usd=0.7 * afforded)
     words = str(refusal.value)
     assert words.startswith(
-        f"--messages auto: 80 % of the downloads' time at full N would cost about {afforded:.2f} USD, but --budget-usd"
+        f"--messages auto: 80 % of the downloads' time in full overlap would cost about {afforded:.2f} USD, but"
     )
     # What lies outside stays: a fifth of all is two sevenths of seven tenths.
     assert "; this budget reaches 71 %" in words or "; this budget reaches 72 %" in words
@@ -88,7 +88,7 @@ def test_where_n_is_out_of_reach_no_number_does_it_and_it_is_said_why():
     with pytest.raises(UsageError) as refusal:
         enough("concurrency_value=50", "maximum_concurrency=20")
     words = str(refusal.value)
-    assert "no number of messages reaches 80 % of the downloads' time at full N = 50" in words
+    assert "no number of messages reaches 80 % of the downloads' time in full overlap of N = 50" in words
     assert "at most 20 run at once, and the bottleneck is the trigger's maximum concurrency: 20 at once" in words
     assert "\n" not in words
 

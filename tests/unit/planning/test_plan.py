@@ -101,6 +101,7 @@ def test_a_stored_plan_comes_back_as_it_was():
         ("object_size_mb=1,000", "must be a number, got '000'; write it without separators, like 1000"),
         ("memory_size=true", "must be a number, got True"),
         ("object_count=3", "--set object_count: is a variable of copy; download doesn't use it"),
+        ("parallel_limit=10", "is a key of the messages of copy, copy_host and express; download doesn't use it"),
         ("experiment=copy", "the experiment isn't a setting of its own plan; give it as EXPERIMENT"),
         ("concurrency_value=" + ",".join(map(str, range(1, 600))), "has 1198 cells, and at most 1000"),
     ],
@@ -117,8 +118,12 @@ def test_an_experiment_takes_the_variables_of_the_one_that_its_name_begins_with(
 
 
 def test_a_terraform_variable_of_which_an_axis_knows_all_values_takes_no_other():
-    with pytest.raises(UsageError, match="--set operation: must be upload or download or count or aggregate, got 'up"):
+    with pytest.raises(
+        UsageError, match="--set operation: must be one of: upload, download, count, aggregate, got 'up"
+    ):
         make_plan(EXPERIMENTS["express"], "local", ["operation=uplaod"], messages_per_concurrency=1)
+    with pytest.raises(UsageError, match="--set dataset: must be large or small, got 'huge'"):
+        make_plan(EXPERIMENTS["filesystem"], "local", ["dataset=huge"], messages_per_concurrency=1)
 
 
 @pytest.mark.parametrize(("name", "values"), [("concurrency_value", "3"), ("parallel_limit", "1,8")])

@@ -214,6 +214,7 @@ def test_after_a_kill_the_rounds_that_were_done_stay_and_the_one_that_was_cut_of
 
     with pytest.raises(KeyboardInterrupt):
         sweep(die_in_round_4, messages=6)
+    assert "no cell has finished yet; completed rounds are kept; resume with `stampede" in capsys.readouterr().err
     assert folder.read_json("run.json")["cells"] == []
     aws.reset()  # its lines went with the stack
     before = len(list(folder.rows("records.jsonl")))

@@ -1,4 +1,4 @@
-"""What the doctor and a dry run say of the share of the operations' time at full N."""
+"""What the doctor and a dry run say of the share of the operations' time in full overlap."""
 
 import json
 from dataclasses import replace
@@ -28,8 +28,8 @@ def finding(**changes):
 def test_half_of_the_time_at_full_n_is_ok_and_less_is_a_warning_with_the_advice():
     assert (finding().status, finding().way_out) == (OK, "")
     assert finding().found == (
-        "memory_size=1024: 50 % of the downloads' time at full N = 500, reached after 99 s; one download takes 12.8 s; "
-        "bottleneck: the trigger's ramp"
+        "memory_size=1024: 50 % of the downloads' time in full overlap of N = 500, reached after 99 s; one download "
+        "takes 12.8 s; bottleneck: the trigger's ramp"
     )
     low = finding(share_at_n=0.49)
     assert (low.status, low.way_out) == (WARNING, "20 x N messages put 78 % there")
@@ -42,10 +42,11 @@ def test_an_n_that_is_never_reached_messages_that_are_lost_and_operations_that_a
     assert "; no download succeeds;" in finding(avg_s=None).found
 
 
-def test_there_is_a_finding_for_each_cell_and_repeats_are_one():
-    found = checks.run(plan("concurrency_value=1,2", "memory_size=2048", repeats=2), [checks.SHARE])
-    assert [one.check for one in found] == [share.CHECK] * 2
-    assert {one.found.partition(":")[0] for one in found} == {f"concurrency_value={n},memory_size=2048" for n in (1, 2)}
+def test_there_is_a_finding_for_each_cell_in_the_order_of_the_matrix_and_repeats_are_one():
+    found = checks.run(plan("concurrency_value=1,2,3,4", "memory_size=2048", repeats=2), [checks.SHARE])
+    assert {one.check for one in found} == {share.CHECK}
+    cells = [f"concurrency_value={n},memory_size=2048" for n in (1, 2, 3, 4)]
+    assert [one.found.partition(":")[0] for one in found] == cells
 
 
 def test_one_sentence_names_the_lowest_cell_and_how_many_more_there_are():
@@ -54,7 +55,7 @@ def test_one_sentence_names_the_lowest_cell_and_how_many_more_there_are():
     found = {name: replace(AT_HALF, share_at_n=value) for name, value in shares.items()}
     lowest = min(shares, key=shares.get)
     words = share.warning(two, found, "")
-    assert words.startswith(f"time at full N: {lowest}: 20 % of the downloads' time")
+    assert words.startswith(f"time in full overlap: {lowest}: 20 % of the downloads' time")
     assert words.endswith("20 x N messages put 78 % there (1 more: `stampede doctor` with the same options)")
     assert share.warning(two, dict.fromkeys(shares, AT_HALF), "") == ""
 
@@ -90,7 +91,7 @@ def test_an_experiment_without_a_model_is_said_in_one_line_and_is_no_failure(mon
     assert main(["sweep", "download", "--dry-run", "--target", "aws", "--format", "json"]) == 0
     printed = capsys.readouterr()
     assert {row["share_at_n"] for row in json.loads(printed.out)} == {None}
-    assert "time at full N: not predicted: there is no model of download" in printed.err.splitlines()
+    assert "time in full overlap: not predicted: there is no model of download" in printed.err.splitlines()
 
 
 def test_a_dry_run_has_the_share_the_seconds_and_what_binds_in_its_rows_and_warns_on_stderr(capsys):
@@ -100,8 +101,8 @@ def test_a_dry_run_has_the_share_the_seconds_and_what_binds_in_its_rows_and_warn
     many, one = sorted(json.loads(printed.out), key=lambda row: row["share_at_n"])
     assert (one["share_at_n"], one["binds"].startswith("the function's network")) == (1.0, True)
     assert 0 < many["share_at_n"] < 0.5 and many["avg_s"] > 5 and "ramp" in many["binds"]
-    [warning] = [line for line in printed.err.splitlines() if line.startswith("time at full N: ")]
-    assert f"{many['cell']}: " in warning and "% of the downloads' time at full N = 100, reached after" in warning
+    [warning] = [line for line in printed.err.splitlines() if line.startswith("time in full overlap: ")]
+    assert f"{many['cell']}: " in warning and "% of the downloads' time in full overlap of N = 100, re" in warning
 
 
 def test_a_local_doctor_says_that_this_machine_was_not_measured(monkeypatch, capsys):

@@ -5,7 +5,7 @@ import pytest
 from stampede.report import load, statistics
 from stampede.report.compare_runs import Pair, Side, differences
 from stampede.report.sections import about
-from tests.unit.report import handmade_run
+from tests.unit.report import copied_run, handmade_run
 from tests.unit.report.handmade_run import record
 
 OLD, NEW, NEWER = "botocore 1.43.106", "botocore 1.44.5", "botocore 1.45.0"
@@ -67,3 +67,10 @@ def test_runs_of_one_version_or_of_an_unknown_one_bring_no_reservation(ran):
 def test_a_version_that_changed_within_a_run_is_a_caveat(ran):
     caveats = statistics.statistics(ran("updated", OLD, NEW))["verdict"]["caveats"]
     assert "The functions used more than one version of an SDK: botocore 1.43.106 and 1.44.5." in caveats
+
+
+def test_the_rules_of_standard_mode_are_left_out_where_no_cell_used_it(tmp_path):
+    legacy = load(copied_run.write(tmp_path / "legacy", {10: [90]}, experiment="copy_host", sdk="none"))
+    assert of_sdks(legacy) == {"SDK": "own HTTP"}
+    both = ["retry_mode=standard,legacy"]
+    assert len(of_sdks(load(copied_run.write(tmp_path / "both", {10: [90]}, settings=both, sdk="none")))) == 2

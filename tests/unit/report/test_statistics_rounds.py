@@ -137,7 +137,7 @@ def test_the_page_says_whether_drift_is_in_an_interval():
     assert said("ten", "ten") == said("ten", "twelve") == "Drift is in these intervals"
     assert "interleaved in 10 to 12 rounds." in sentence([rows["ten"], rows["twelve"]], cells)
     assert said("ten", "repeats") == said("repeats") == "Drift between repeats is in these intervals"
-    assert said("none") == "Drift between cells isn’t in these intervals"
+    assert said("none") == "Drift between cells isn’t accounted for"
     assert "2 repeats are too few" in sentence([rows["none"]], cells)
     assert said("ten", "none").startswith("Drift is in the intervals of 1 of 2 comparisons")
     assert said() == ""
@@ -147,7 +147,7 @@ def test_without_rounds_nothing_is_said_of_them(numbers):
     found = numbers()
     assert "rounds" not in json.dumps(found["cells"]) + json.dumps(found["comparisons"])
     assert "treat the copies of a cell as independent" in found["verdict"]["caveats"][-1]
-    assert "Drift between cells isn’t in these intervals" in found["verdict"]["caveats"][-1]
+    assert "Drift between cells isn’t accounted for" in found["verdict"]["caveats"][-1]
 
 
 def test_the_time_between_the_rounds_of_a_cell_is_in_no_overlap(numbers):

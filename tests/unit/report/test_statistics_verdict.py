@@ -296,7 +296,7 @@ def test_the_level_is_read_off_the_interval(low, high, expected):
         (1.024, 1.046, "1.02 to 1.05 ×"),
         (1.1, 1.1, "1.10 ×"),
         (2.999, 3.001, "2.99 to 3.01 ×"),
-        (9.0, 12.34, "9.0 to 12.4 ×"),
+        (9.0, 12.34, "9.00 to 12.4 ×"),
     ],
 )
 def test_intervals_of_ratios_are_rounded_outwards(low, high, words):
