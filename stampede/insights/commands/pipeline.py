@@ -94,6 +94,8 @@ class Pipeline:
         """The column that a name stands for: a defined one or its element, before any stats also a discovered one."""
         if name.text in self.columns:
             return self.columns[name.text]
+        if key := self._trees.get(tree(name)):  # after `stats ... by name as alias`
+            return key
         if tree(self._spellings.setdefault(name.text, name)) != tree(name):
             raise refusal(name.span, f"{name.text} has other backticks earlier in the query; write both the same way")
         if name.text not in self._elements and (value := self._element(name)):
