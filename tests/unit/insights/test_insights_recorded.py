@@ -146,6 +146,17 @@ def test_bins_come_newest_first_each_with_its_exact_percentile():
     assert [picked(row, columns) for row in got] == [picked(row, columns) for row in answer["rows"]]
 
 
+def test_a_time_that_is_moved_by_milliseconds_is_a_time_and_comes_newest_first():
+    answer = recorded.of("moved-hours")
+    title = next(iter(answer["rows"][0]))
+    events = [
+        {"timestamp": recorded.at_ms(row[title]) + number, "message": f'{{"referencia": {number}}}'}
+        for row in answer["rows"]
+        for number in range(int(row["total_events"]))
+    ]
+    assert evaluate(answer["query"], events).as_strings() == answer["rows"]
+
+
 def test_a_share_is_0_or_has_four_digits():
     answer = recorded.of("percentage-bins")
     events = []
