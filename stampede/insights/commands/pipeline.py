@@ -85,6 +85,11 @@ class Pipeline:
         self._titles.clear()
         self._trees.clear()
 
+    def note(self, text: str) -> None:
+        """Says it once beside the result."""
+        if text not in self.notes:
+            self.notes.append(text)
+
     def fresh(self) -> str:
         """An unused column name."""
         self._names += 1
@@ -204,7 +209,7 @@ class Pipeline:
         """After stats: nothing is left but the `columns` of `items`; `trees` holds them by their expressions."""
         self.stats_count += 1
         if self.binned:  # what came of it can't be seen from here on
-            self.notes.append(percentiles.NOTE)
+            self.note(percentiles.NOTE)
         self.binned = []
         self.columns, self._trees, self._elements, self._numbers, self._spellings = columns, trees, {}, {}, {}
         self._sorted = {}

@@ -115,7 +115,7 @@ SLIPS = [
     ("filter a = 1 | estimate", 16, "`stats sum(strlen(@message))`", "stats sum(strlen(@message))"),
     ("fields x as `a + b`, a + b", 22, "give this one an alias", "fields x as `a + b`, a + b as c"),
     ("filter a.`b.c` = 1 and a.b.c = 1", 24, "write both the same way", "filter a.`b.c` = 1 and a.`b.c` = 1"),
-    ("stats max(a) as m by b | sort @timestamp", 31, "add it there", "stats max(@timestamp) as t by b | sort t"),
+    ("stats max(a) as m by b | sort c", 31, "add it there", "stats max(c) as t by b | sort t"),
     ("fields lower(a)", 8, "did you mean tolower(x)?", "fields tolower(a)"),
     ("fields isnumerc(a)", 8, "did you mean isNumeric?", "fields isNumeric(a)"),
     ("fields frobnicate(a)", 8, "docs/insights.md lists", "fields abs(a)"),
