@@ -252,14 +252,16 @@ class Compiler:
     def _period_call(self, call: syntax.Call) -> Value:
         count = 1 if call.function == "bin" else 2
         if call.function == "bin" and len(call.arguments) == 2:
-            raise _error(
-                call, "bin takes only a period and always uses @timestamp; for another time write datefloor(time, 5m)"
-            )
+            # Not in the reference, but in queries that AWS (observability-best-practices) and others publish.
+            if not (isinstance(call.arguments[0], syntax.Name) and call.arguments[0].text == "@timestamp"):
+                message = "bin takes a period and always uses @timestamp; for another time write datefloor(time, 5m)"
+                raise _error(call, message)
+            count = 2
         check_arity(call, count, count)
         period = call.arguments[-1]
         if not isinstance(period, syntax.Period):
             raise _error(period, f"{call.function} takes a period, such as 5m, without quotes")
-        time = self._scope.event_time(call) if count == 1 else self.simple(call.arguments[0])
+        time = self._scope.event_time(call) if call.function == "bin" else self.simple(call.arguments[0])
         _check_time(call, time)
         period, note = periods.capped(period)
         if note and note not in self._scope.notes:
