@@ -382,6 +382,11 @@ def _(aws):
     return copying(aws, CopySourceIfMatch='"other"')
 
 
+@replays("s3-none-match")
+def _(aws):
+    return copying(aws, Key="k", MetadataDirective="REPLACE", IfNoneMatch="*")
+
+
 @replays("s3-111")
 def _(aws):
     s3, where, _ = stored(aws)
