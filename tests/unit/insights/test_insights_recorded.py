@@ -180,6 +180,22 @@ def test_a_median_is_a_value_and_not_the_mean_of_two():
     assert {row["functionName"]: row for row in evaluate(answer["query"], events).as_strings()} == expected
 
 
+def test_the_least_and_the_largest_of_parsed_text_are_printed_as_numbers():
+    answer = recorded.of("authorizers")
+    events = []
+    for row in answer["rows"]:
+        ends = [(float(row[f"min{name}"]), float(row[f"max{name}"])) for name in ("InitDuration", "Duration")]
+        megabytes = [round(float(row[f"{end}MemoryUsedMB"]) * 2**20 / 1_000_000) for end in ("min", "max")]
+        for place in [0, *[1] * (int(row["coldStarts"]) - 1)]:
+            init, duration = (end[place] for end in ends)
+            line = (
+                f"REPORT RequestId: 1\tDuration: {duration:.2f} ms\tBilled Duration: 1 ms\tMemory Size: 128 MB\t"
+                f"Max Memory Used: {megabytes[place]} MB\tInit Duration: {init:.2f} ms\t"
+            )
+            events.append({"timestamp": 0, "message": line, "log": f"1:/aws/lambda/{row['functionName']}"})
+    assert evaluate(answer["query"], events).as_strings() == answer["rows"]
+
+
 @pytest.mark.parametrize("answer", MEMORY, ids=lambda answer: answer["id"])
 def test_an_average_of_whole_megabytes_is_printed_as_recorded(answer):
     [row] = answer["rows"]
