@@ -22,6 +22,7 @@ STATEMENT = re.compile(
     r"[Oo]nly (?:AWS|the service) can|on AWS yet|[Nn]ever run on AWS|n't documented|[Nn]ot documented|[Uu]ndocumented"
     r"|documents none|[Nn]ot found on a page|is an assumption|are assumptions|model assumes|[Nn]obody has p"
     r"|(?:is|are|an) assumed|are taken to be|not been (?:seen|observed)|never seen this on AWS|no run of"
+    r"|[Nn]o run on AWS stands|are guesses|a guess\b|: guessed"
     r"|reference is silent|reference doesn't say|documentation doesn't say|AWS doesn't say|how much longer isn't known"
 )
 CITATION = re.compile(

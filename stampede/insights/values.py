@@ -81,7 +81,7 @@ EXACT_BELOW = 2**53  # doubles hold every integer up to there
 _LOOKS_NUMERIC = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 # As a program writes a long, and a double that `result` prints in digits too; `insights_plain` sees that it reads back.
 _LONG = "(?:0|-?[1-9][0-9]{0,17})"
-_FRACTION = "(?:0[.]0|-?[1-9][0-9]{0,6}[.][0-9]{1,17}|-?0[.]0{0,2}[1-9][0-9]{0,16})"
+_FRACTION = "(?:0[.]0+|-?[1-9][0-9]{0,6}[.][0-9]{1,17}|-?0[.]0{0,2}[1-9][0-9]{0,16})"
 
 # Timestamps (ms) that every calendar function here can handle, with a thousand years to spare: 1019 to 5138.
 EARLIEST_MS, LATEST_MS = -30_000_000_000_000, 100_000_000_000_000
@@ -89,7 +89,7 @@ EARLIEST_MS, LATEST_MS = -30_000_000_000_000, 100_000_000_000_000
 # Run once per connection. All but insights_number and the ..._text of numbers and times repeat their argument.
 # Where the argument is long and the rows are many, a stage of its own makes it a column first: DuckDB computes each
 # mention. insights_json_double is insights_json_number with the infinities that are missing there. insights_plain
-# turns JSON text of a string into that of a number, where a program writes a long or double that way: 7, 1.5, 14.0.
+# turns JSON text of a string into that of a number, where a program writes a long or double that way: 7, 1.5, 77.40.
 # insights_quoted is starts_with(v, '"') at a third of its cost.
 # insights_scalar: JSON text of strings and negative numbers sorts before "-A", that of others from "0" to ":"; what
 # else there is are lists, maps, null, and nan and inf, which DuckDB reads and JSON doesn't have.
@@ -113,8 +113,9 @@ CREATE TEMP MACRO insights_whole(s, d) AS
 CREATE TEMP MACRO insights_long(s, d) AS
   coalesce(TRY_CAST(regexp_extract(s, '^([+-]?[0-9]+)(?:[.][0-9]*)?$', 1) AS BIGINT), TRY_CAST(trunc(d) AS BIGINT));
 CREATE TEMP MACRO insights_plain(v) AS CASE WHEN regexp_full_match(v, '"{_LONG}"') THEN v[2:-2]
-  WHEN regexp_full_match(v, '"{_FRACTION}"') AND CAST(TRY_CAST(v[2:-2] AS DOUBLE) AS VARCHAR) = v[2:-2] THEN v[2:-2]
-  ELSE v END;
+  WHEN regexp_full_match(v, '"{_FRACTION}"')
+    AND regexp_replace(CAST(TRY_CAST(v[2:-2] AS DOUBLE) AS VARCHAR), '\.0$', '') = regexp_replace(v[2:-2], '\.?0+$', '')
+    THEN v[2:-2] ELSE v END;
 CREATE TEMP MACRO insights_number_text(d) AS regexp_replace(CAST(d AS VARCHAR), '\.0$', '');
 CREATE TEMP MACRO insights_time_text(ms) AS strftime(make_timestamp(ms * 1000), '%Y-%m-%d %H:%M:%S.%g');
 CREATE TEMP MACRO insights_time(ms) AS CASE WHEN ms BETWEEN {EARLIEST_MS} AND {LATEST_MS} THEN CAST(ms AS BIGINT) END;

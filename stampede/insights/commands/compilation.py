@@ -44,8 +44,8 @@ def compile_query(commands: list[Command], now_s: float) -> Pipeline:
 
 def _limit(command: syntax.Limit, later: list[Command], pipeline: Pipeline) -> None:
     on_rows = [follower for follower in later if _works_on_rows(follower)]
-    if on_rows and NOTE not in pipeline.notes:
-        pipeline.notes.append(NOTE)
+    if on_rows:
+        pipeline.note(NOTE)
     # Where the rows are only sorted again, which of equal ones it keeps matters as little as at the end.
     sorted_only = bool(pipeline.determined) and all(isinstance(follower, syntax.Sort) for follower in on_rows)
     (compile_cut if on_rows and not sorted_only else compile_limit)(command, pipeline)

@@ -13,6 +13,11 @@ def compile_sort(command: syntax.Sort, pipeline: Pipeline) -> None:
     """Orders the rows; equal rows keep the order they had. Without a direction it is ascending."""
     terms = []
     for key in command.keys:
+        if _is_dropped_time(key.expression, pipeline) and not pipeline.bins:
+            pipeline.note(
+                "stats dropped @timestamp, so sort @timestamp has nothing to sort by: the rows come in no order"
+            )
+            continue
         column = _event_time(key.expression, pipeline)
         if column is None:
             column = pipeline.store(Compiler(pipeline).no_map(key.expression, "sort"))
@@ -26,15 +31,17 @@ def _event_time(expression: Expression, pipeline: Pipeline) -> Value | None:
 
     None where it means nothing of that kind.
     """
-    if not isinstance(expression, syntax.Name) or expression.text != "@timestamp" or len(pipeline.bins) != 1:
-        return None
-    if "@timestamp" in pipeline.columns:
+    if not _is_dropped_time(expression, pipeline) or len(pipeline.bins) != 1:
         return None
     ((title, column),) = pipeline.bins.items()
-    note = f"stats dropped @timestamp; sort @timestamp uses {title}, the only column with a time of the events"
-    if note not in pipeline.notes:
-        pipeline.notes.append(note)
+    pipeline.note(f"stats dropped @timestamp; sort @timestamp uses {title}, the only column with a time of the events")
     return column
+
+
+def _is_dropped_time(expression: Expression, pipeline: Pipeline) -> bool:
+    """Whether it is @timestamp after a stats without it, as published queries have it after `stats ... by status`."""
+    is_time = isinstance(expression, syntax.Name) and expression.text == "@timestamp"
+    return is_time and pipeline.stats_count > 0 and "@timestamp" not in pipeline.columns
 
 
 def compile_limit(command: syntax.Limit, pipeline: Pipeline) -> None:

@@ -85,6 +85,11 @@ class Pipeline:
         self._titles.clear()
         self._trees.clear()
 
+    def note(self, text: str) -> None:
+        """Says it once beside the result."""
+        if text not in self.notes:
+            self.notes.append(text)
+
     def fresh(self) -> str:
         """An unused column name."""
         self._names += 1
@@ -94,6 +99,8 @@ class Pipeline:
         """The column that a name stands for: a defined one or its element, before any stats also a discovered one."""
         if name.text in self.columns:
             return self.columns[name.text]
+        if key := self._trees.get(tree(name)):  # after `stats ... by name as alias`
+            return key
         if tree(self._spellings.setdefault(name.text, name)) != tree(name):
             raise refusal(name.span, f"{name.text} has other backticks earlier in the query; write both the same way")
         if name.text not in self._elements and (value := self._element(name)):
@@ -202,7 +209,7 @@ class Pipeline:
         """After stats: nothing is left but the `columns` of `items`; `trees` holds them by their expressions."""
         self.stats_count += 1
         if self.binned:  # what came of it can't be seen from here on
-            self.notes.append(percentiles.NOTE)
+            self.note(percentiles.NOTE)
         self.binned = []
         self.columns, self._trees, self._elements, self._numbers, self._spellings = columns, trees, {}, {}, {}
         self._sorted = {}

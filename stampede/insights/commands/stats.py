@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from stampede.insights.commands.pipeline import Pipeline, refusal
 from stampede.insights.expressions import percentiles
 from stampede.insights.expressions.aggregates import AGGREGATES, QUANTILES, LoggedExtreme
-from stampede.insights.expressions.compiler import Compiler, check_arity
+from stampede.insights.expressions.compiler import Compiler, check_arity, moves_a_time
 from stampede.insights.expressions.exact import columns, selected
 from stampede.insights.language import syntax
 from stampede.insights.language.identity import functions, names, tree
@@ -65,11 +65,15 @@ def _grouped(keys: Iterable[Value]) -> dict[str, str]:
 
 def _is_bin(expression: Expression, pipeline: Pipeline) -> bool:
     """Whether a key cuts the time of the events into periods."""
+    if moves_a_time(expression):
+        return _is_bin(expression.left, pipeline)
     if isinstance(expression, syntax.Name):
         return expression.text in pipeline.bins
     if not isinstance(expression, syntax.Call) or expression.function not in ("bin", "datefloor", "dateceil"):
         return False
     time = expression.arguments[0]
+    while moves_a_time(time):
+        time = time.left
     return expression.function == "bin" or (
         isinstance(time, syntax.Name) and (time.text == "@timestamp" or time.text in pipeline.bins)
     )

@@ -8,7 +8,7 @@ numbers. Source: "Functions to use with stats" of the CloudWatch Logs user guide
   deviation of the values in the specified field", is its root: both are 0 for one value and missing for none.
 * count_distinct is exact, by text.
 * min and max compare numbers when a group has any (`5e1` is one, as everywhere that a number is read), else texts in
-  the order of sort. They give the value that was logged: "1.10" and "012345" keep their zeros.
+  the order of sort. They give the value that was logged: "012345" keeps its zero, but "1.10" is 1.1, as recorded.
 * earliest and latest go by @timestamp; among equal times the value that sorts first, or last, wins.
 """
 

@@ -105,11 +105,11 @@ def _open(literal: Regex, index: int) -> tuple[int, str, str | None]:
             _refuse(literal, index, f"{name} isn't supported by the engine; match the text and filter afterwards")
     if rest.startswith(("(?P<", "(?P=")):
         _refuse(literal, index, "write a named group as (?<name>...)")
-    named = re.match(r"\(\?<([A-Za-z][A-Za-z0-9_]*)>", rest)
+    named = re.match(r"\(\?<(@?[A-Za-z][A-Za-z0-9_]*)>", rest)
     if named:
-        return named.end(), f"(?P<{named.group(1)}>", named.group(1)
+        return named.end(), "(", named.group(1)
     if rest.startswith("(?<"):
-        _refuse(literal, index, "a group name must be letters and digits, and start with a letter")
+        _refuse(literal, index, "a group name has letters, digits and _, and starts with a letter or @")
     return (2, "(?", None) if rest.startswith("(?") else (1, "(", None)
 
 

@@ -125,7 +125,6 @@ _WORDS = {
     "ilike": "write `like /(?i)expression/`",
     "having": "write `| filter ...` after stats",
     "group": "write `by`, as in `stats count(*) by field`",
-    "order": "write `| sort field`",
     "descending": "write desc",
     "dsc": "write desc",
     "ascending": "write asc",

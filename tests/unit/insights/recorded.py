@@ -12,10 +12,15 @@ from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
-ANSWERS = json.loads((Path(__file__).parents[2] / "data" / "aws_answers" / "insights.json").read_text(encoding="utf-8"))
+FOLDER = Path(__file__).parents[2] / "data" / "aws_answers"
+ANSWERS = [
+    answer
+    for name in ("insights.json", "found.json")
+    for answer in json.loads((FOLDER / name).read_text(encoding="utf-8"))
+]
 MOST_VALUES = 1_200
 _PERCENTILE = re.compile(
-    r"(?:pct|percentile)\((?P<of>[^,()]+|@duration\+greatest\(@initDuration,0\)), (?P<percent>[\d.]+)\)"
+    r"(?:pct|percentile)\((?P<of>[^,()]+|@duration\+(?:greatest|coalesce)\(@initDuration,0\)), (?P<percent>[\d.]+)\)"
     r"(?: as (?P<alias>[\w.]+))?"
 )
 _COUNTS = ("count", "invocations", "totalRequests")

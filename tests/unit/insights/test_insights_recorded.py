@@ -1,5 +1,6 @@
 """Recorded answers of Logs Insights, of AWS itself, from log events that lead to them: tests/data/aws_answers."""
 
+import math
 import re
 
 import pytest
@@ -12,8 +13,16 @@ BY_START = [
     for answer in recorded.ANSWERS
     if any(name.lower() == "coldstart" and recorded.fixed(answer, row)[1] for row in answer["rows"] for name in row)
 ]
-IN_ALL = ["dotnet-100-net8-aot", "dotnet-100-net6-r2r", "dotnet-100-net8-aot-2", "oidc-partial"]
-OTEL = ["otel-1", "otel-3", "otel-5", "otel-6"]
+IN_ALL = [
+    "dotnet-100-net8-aot",
+    "dotnet-100-net6-r2r",
+    "dotnet-100-net8-aot-2",
+    "oidc-partial",
+    "oidc-final",
+    "oidc-billed",
+]
+OTEL = [f"otel-{number}" for number in range(8)]
+MEMORY = [answer for answer in recorded.ANSWERS if answer["id"].startswith("native-image-found")]
 
 
 def picked(row, columns):
@@ -42,11 +51,13 @@ def test_the_percentiles_of_cold_and_warm_starts_are_the_recorded_ones(answer):
 @pytest.mark.parametrize("name", IN_ALL)
 def test_the_percentiles_of_one_group_are_the_recorded_ones(name):
     answer = recorded.of(name)
+    expected, events = {}, []
     for row in answer["rows"]:
         values, columns = recorded.fixed(answer, row)
-        events = recorded.reports(values, log=row.get("@log", ""))
-        [got] = evaluate(answer["query"], events).as_strings()
-        assert picked(got, columns) == picked(row, columns)
+        expected[row.get("@log")] = picked(row, columns)
+        events += recorded.reports(values, log=row.get("@log", ""))
+    got = {row.get("@log"): row for row in evaluate(answer["query"], events).as_strings()}
+    assert {log: picked(got[log], columns) for log, columns in expected.items()} == expected
 
 
 @pytest.mark.parametrize("name", OTEL)
@@ -120,3 +131,76 @@ def test_raw_fields_are_equal_as_numbers():
     assert [{**row, **{title: float(row[title]) for title in columns.values()}} for row in got] == [
         {**row, **{title: float(row[title]) for title in columns.values()}} for row in answer["rows"]
     ]
+
+
+def test_bins_come_newest_first_each_with_its_exact_percentile():
+    answer = recorded.of("performance-bins")
+    events = []
+    for row in reversed(answer["rows"]):
+        asked = {"0": row["min(@duration)"], "90": row["pct(@duration, 90)"], "100": row["max(@duration)"]}
+        asked = {percent: float(printed) for percent, printed in asked.items()}
+        values = recorded.filled(asked, int(row["count(@duration)"]), True, row)
+        events += recorded.reports({"@duration": values}, ms=recorded.at_ms(row["bin(5m)"]))
+    columns = [title for title in answer["rows"][0] if not title.startswith("avg")]
+    got = evaluate(answer["query"], events).as_strings()
+    assert [picked(row, columns) for row in got] == [picked(row, columns) for row in answer["rows"]]
+
+
+def test_a_time_that_is_moved_by_milliseconds_is_a_time_and_comes_newest_first():
+    answer = recorded.of("moved-hours")
+    title = next(iter(answer["rows"][0]))
+    events = [
+        {"timestamp": recorded.at_ms(row[title]) + number, "message": f'{{"referencia": {number}}}'}
+        for row in answer["rows"]
+        for number in range(int(row["total_events"]))
+    ]
+    assert evaluate(answer["query"], events).as_strings() == answer["rows"]
+
+
+def test_a_share_is_0_or_has_four_digits():
+    answer = recorded.of("percentage-bins")
+    events = []
+    for row in answer["rows"]:
+        cold, count = answer["known"]["shares"].get(row["coldStartPercentage"], (0, 1))
+        values = {"@duration": [1] * count, "@initDuration": [1] * cold}
+        events += recorded.reports(values, ms=recorded.at_ms(row["bin(5m)"]))
+    got = evaluate(answer["query"], events).as_strings()
+    assert [picked(row, answer["rows"][0]) for row in got] == answer["rows"]
+
+
+def test_a_median_is_a_value_and_not_the_mean_of_two():
+    answer = recorded.of("median")
+    expected = {row["functionName"]: row for row in answer["rows"]}
+    events = []
+    for name, row in expected.items():
+        count, median, longest = (float(row[title]) for title in ("coldStarts", "avgInitDuration", "maxInitDuration"))
+        for value in [median] * math.ceil(count / 2) + [longest] * math.floor(count / 2):
+            line = f"REPORT RequestId: 1\tMemory Size: {row['memorySize']} MB\tInit Duration: {value:.2f} ms\t"
+            events.append({"timestamp": 0, "message": line, "log": f"111111111111:/aws/lambda/{name}"})
+    assert {row["functionName"]: row for row in evaluate(answer["query"], events).as_strings()} == expected
+
+
+def test_the_least_and_the_largest_of_parsed_text_are_printed_as_numbers():
+    answer = recorded.of("authorizers")
+    events = []
+    for row in answer["rows"]:
+        ends = [(float(row[f"min{name}"]), float(row[f"max{name}"])) for name in ("InitDuration", "Duration")]
+        megabytes = [round(float(row[f"{end}MemoryUsedMB"]) * 2**20 / 1_000_000) for end in ("min", "max")]
+        for place in [0, *[1] * (int(row["coldStarts"]) - 1)]:
+            init, duration = (end[place] for end in ends)
+            line = (
+                f"REPORT RequestId: 1\tDuration: {duration:.2f} ms\tBilled Duration: 1 ms\tMemory Size: 128 MB\t"
+                f"Max Memory Used: {megabytes[place]} MB\tInit Duration: {init:.2f} ms\t"
+            )
+            events.append({"timestamp": 0, "message": line, "log": f"1:/aws/lambda/{row['functionName']}"})
+    assert evaluate(answer["query"], events).as_strings() == answer["rows"]
+
+
+@pytest.mark.parametrize("answer", MEMORY, ids=lambda answer: answer["id"])
+def test_an_average_of_whole_megabytes_is_printed_as_recorded(answer):
+    [row] = answer["rows"]
+    count, average = int(row["coldStarts"]), float(row["avg(@maxMemoryUsed)"])
+    low, rest = divmod(round(count * average / 1_000_000), count)
+    values = {"@maxMemoryUsed": [low + (place < rest) for place in range(count)], "@initDuration": [1] * count}
+    [got] = evaluate(answer["query"], recorded.reports(values)).as_strings()
+    assert picked(got, ["coldStarts", "avg(@maxMemoryUsed)"]) == picked(row, ["coldStarts", "avg(@maxMemoryUsed)"])

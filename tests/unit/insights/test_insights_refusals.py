@@ -136,7 +136,7 @@ REFUSED = [
     ("stats count(*) by bin(5 )", 1, 23, "bin takes a period"),
     ("stats count(*) by bin(5parsecs)", 1, 23, "unknown period unit 'parsecs'"),
     ("stats count(*) by bin(5M)", 1, 23, "write units in lower case"),
-    ("stats count(*) by bin(@timestamp, 5m)", 1, 19, "datefloor(time, 5m)"),
+    ("stats count(*) by bin(a, 5m)", 1, 19, "datefloor(time, 5m)"),
     ("filter @timestamp > now() - 1h", 1, 29, "as a number of milliseconds 1h is 3600000"),
     ("fields 1a", 1, 8, "1a is neither a number nor a name"),
     ("filter @timestamp > 2025-01-12", 1, 26, "01 begins with a zero"),

@@ -38,6 +38,7 @@ REFUSED = {
     "ev-84": ("put_log_events", {"logGroupName": "g", "logStreamName": "s", "logEvents": EVENTS}, "is final"),
     "ev-85": ("put_log_events", {"logGroupName": "g", "logStreamName": "s", "logEvents": EVENTS}, "lasts"),
     "fe-90": ("filter_log_events", {"logGroupName": "g"}, "lasts"),
+    "fe-token": ("filter_log_events", {"logGroupName": "g"}, "lasts"),
     "gr-91": ("create_log_group", {"logGroupName": "g"}, "lasts"),
     "s3-100": ("copy_object", {"Bucket": "b", "Key": "k", "CopySource": "b/k"}, "lasts"),
     "s3-111": ("put_object", {"Bucket": "b", "Key": "k"}, "lasts"),
@@ -83,6 +84,17 @@ def test_a_flood_whose_batch_is_refused_ends_and_none_of_it_may_be_in_the_queue(
     assert (outcome.sent, outcome.failed, outcome.maybe_sent, outcome.requests) == (0, 2, 0, 1)
     _, _, message = recorded(name)
     assert f"answered 400 {ANSWERS[name]['answer']['QueryErrorCode']}: {message}" in outcome.reason
+
+
+def test_a_message_that_a_batch_lists_as_failed_is_not_sent_and_the_other_is():
+    orders = [Order(0, "a" * 1024), Order(1, "a" * 1025)]
+    taken = []
+    with FakeSqs("sqs-partial") as sqs:
+        outcome = send_to(endpoint(sqs.url), sqs.queue_url, orders, taken.extend)
+    assert (outcome.sent, outcome.failed, outcome.maybe_sent, outcome.requests) == (1, 1, 0, 1)
+    assert [message.seq for message in taken] == [0]
+    [failure] = ANSWERS["sqs-partial"]["answer"]["fields"]["Failed"]
+    assert f"SQS refused a message: {failure['Code']} {failure['Message']}" in outcome.reason
 
 
 def test_an_empty_queue_has_no_letters_and_its_counts_are_numbers():

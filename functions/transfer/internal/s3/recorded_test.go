@@ -62,7 +62,7 @@ func judged(err error) string {
 func TestWhatS3WasRecordedToAnswerIsWhatACopyTakesItFor(t *testing.T) {
 	for id, wanted := range map[string]string{
 		"s3-97": failure.S3, "s3-98": "done", "s3-100": failure.NoSuchKey, "s3-102": "done", "s3-103": failure.S3, "s3p-104": "exists",
-		"s3-107": "done", "s3-108": "done", "s3a-113": "exists",
+		"s3-107": "done", "s3-108": "done", "s3a-113": "exists", "s3-none-match": "exists", "s3-conflict": failure.S3 + ", tried again",
 	} {
 		row := recorded.Answer(t, id)
 		client := answering(t, &rotating{}, func(w http.ResponseWriter, _ *http.Request) { write(w, row) })

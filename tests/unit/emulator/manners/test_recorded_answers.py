@@ -93,6 +93,15 @@ def _(aws):
     return sqs.change_message_visibility_batch(**where, Entries=entries)
 
 
+@replays("sqs-visible")
+def _(aws):
+    aws, sqs, where = queue(aws, VisibilityTimeout="1")
+    sqs.send_message(**where, MessageBody="x")
+    [message] = sqs.receive_message(**where)["Messages"]
+    aws.now += 2
+    return sqs.change_message_visibility(**where, ReceiptHandle=message["ReceiptHandle"], VisibilityTimeout=2)
+
+
 @replays("sqs-14")
 def _(aws):
     _, sqs, where = queue(aws)
@@ -208,9 +217,9 @@ def _(aws):
     return aws.client("lambda").create_event_source_mapping(FunctionName="f", EventSourceArn=SOURCE)
 
 
-@replays("x-52", "x-53", "x-55")
+@replays("x-52", "x-53", "x-55", "esm-empty")
 def _(aws, name):
-    """What comes of a batch when the function raises, answers nonsense, or names three of four messages."""
+    """What comes of a batch when the function raises, answers nonsense, nothing, or names three of four messages."""
     _, sqs, where = queue(aws)
     for number in range(4 if name == "x-55" else 1):
         sqs.send_message(**where, MessageBody=str(number))
@@ -218,6 +227,7 @@ def _(aws, name):
     failed = {
         "x-52": {"error": True},
         "x-53": {"body": {"batchItemFailures": [{"foo": "notvalid"}]}},
+        "esm-empty": {"body": {}},
         "x-55": {"body": {"batchItemFailures": [{"itemIdentifier": one["id"]} for one in first[1:]]}},
     }
     records = [{"messageId": one["id"], "eventSource": "aws:sqs"} for one in first]
@@ -315,9 +325,10 @@ def _(aws, name):
     return logs.put_log_events(**where, logEvents=[{"timestamp": one, "message": "x"} for one in times])
 
 
-@replays("fe-90")
-def _(aws):
-    return stream(aws)[0].filter_log_events(logGroupName="g", limit=10_001)
+@replays("fe-90", "fe-token")
+def _(aws, name):
+    asked = {"fe-90": {"limit": 10_001}, "fe-token": {"nextToken": "of nobody"}}
+    return stream(aws)[0].filter_log_events(logGroupName="g", **asked[name])
 
 
 @replays("gr-91")
@@ -369,6 +380,11 @@ def _(aws):
 @replays("s3p-104")
 def _(aws):
     return copying(aws, CopySourceIfMatch='"other"')
+
+
+@replays("s3-none-match")
+def _(aws):
+    return copying(aws, Key="k", MetadataDirective="REPLACE", IfNoneMatch="*")
 
 
 @replays("s3-111")
