@@ -12,8 +12,10 @@ import re
 import signal
 import sys
 import threading
+import time
 import types
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import h11
@@ -31,6 +33,11 @@ from stampede.emulator.repeated_calls import AnsweredOnce
 # busy machine: a line that comes later is lost with the function's process, and with it the record of a message. All
 # our functions log a line for every message, so nothing ever waits this long for nothing.
 LOG_LINE_WAIT_S = 5.0
+# What only the line of a record has.
+RECORD = '"sandbox_id": '
+
+# What MiniStack says of a function whose process is gone before it has answered.
+EXITED = ("Worker process died", "Worker returned no response", "Runtime exited before returning a response")
 
 # Connections that wait to be accepted. With the 100 of MiniStack's server, 500 functions that begin at once are turned
 # away for as long as a connection may take, several times over (the system's own limit, net.core.somaxconn, stays).
@@ -48,11 +55,18 @@ def _end_with_parent() -> None:
 
 
 def wait_for_log_lines() -> None:
-    """Let MiniStack in this process wait LOG_LINE_WAIT_S seconds for the first log line of an invocation."""
+    """Let MiniStack in this process wait LOG_LINE_WAIT_S seconds for the first log line of an invocation, and of a
+    user's handler, which may print lines of its own before it, for the record."""
     drain = Worker._drain_stderr_bounded
 
     def patient_drain(self: Worker, first_line_wait: float = LOG_LINE_WAIT_S) -> str:
-        return drain(self, first_line_wait=first_line_wait, hard_cap=LOG_LINE_WAIT_S)
+        deadline_s = time.monotonic() + LOG_LINE_WAIT_S
+        lines = drain(self, first_line_wait=first_line_wait, hard_cap=LOG_LINE_WAIT_S)
+        variables = getattr(self, "config", {}).get("Environment", {}).get("Variables", {})
+        while "STAMPEDE_HANDLER" in variables and RECORD not in lines and time.monotonic() < deadline_s:
+            remaining_s = deadline_s - time.monotonic()
+            lines = "\n".join(filter(None, [lines, drain(self, first_line_wait=remaining_s, hard_cap=remaining_s)]))
+        return lines
 
     Worker._drain_stderr_bounded = patient_drain
 
@@ -157,6 +171,31 @@ def fail_a_batch_whose_answer_names_no_message() -> None:
     lambda_svc._execute_function = execute_for_the_trigger
 
 
+def log_what_ended_an_invocation() -> None:
+    """Let MiniStack in this process log a timeout, and a function whose process exited, as Lambda logs them: on a line
+    with the id of the request. By itself it logs the bare words, which nothing ties to an invocation.
+    """
+
+    def logged(execute: Callable[[dict, dict, str], dict]) -> Callable[[dict, dict, str], dict]:
+        def execute_and_log(func: dict, event: dict, request_id: str) -> dict:
+            result = execute(func, event, request_id)
+            body = result.get("body")
+            why = str(body.get("errorMessage")) if result.get("error") and isinstance(body, dict) else ""
+            if why.startswith("Task timed out after "):
+                line = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}.000Z {request_id} {why}"
+            elif why in EXITED:
+                line = f"RequestId: {request_id} Error: Runtime exited without providing a reason"
+            else:
+                return result
+            own = [text for text in result.get("log", "").splitlines() if text != why]
+            return {**result, "log": "\n".join([*own, line])}
+
+        return execute_and_log
+
+    lambda_svc._execute_function_warm = logged(lambda_svc._execute_function_warm)
+    lambda_svc._execute_function_provided_warm = logged(lambda_svc._execute_function_provided_warm)
+
+
 def unpack_layers_with_a_program() -> None:
     """Let MiniStack in this process unpack the layers of a custom runtime, as Lambda does into /opt, and name the
     program in them to the function by STAMPEDE_BOOTSTRAP. By itself it leaves these layers out.
@@ -204,6 +243,7 @@ def main() -> None:
     write_answers_in_one_piece()
     copy_on_condition()
     fail_a_batch_whose_answer_names_no_message()
+    log_what_ended_an_invocation()
     unpack_layers_with_a_program()
     athena.behave()
     if seed := os.environ.get(ministack.MANNERS):

@@ -21,7 +21,9 @@ from ministack.core import lambda_runtime
 from ministack.core.lambda_runtime import Worker
 from ministack.services import lambda_svc, s3, sqs
 
+from stampede.checkout import QUERIES
 from stampede.emulator import keeper
+from stampede.insights import evaluate
 
 
 @pytest.fixture
@@ -43,6 +45,15 @@ def test_a_log_line_that_comes_late_is_still_one_of_its_invocation(worker):
     keeper.wait_for_log_lines()
     timer = log_later(worker, "the record", 0.6)
     assert worker._drain_stderr_bounded() == "the record"
+    timer.join()
+
+
+def test_a_record_that_comes_after_what_a_user_s_handler_printed_is_one_of_its_invocation(worker):
+    worker.config = {"Environment": {"Variables": {"STAMPEDE_HANDLER": "app.handler"}}}
+    keeper.wait_for_log_lines()
+    worker._stderr_queue.put("printed")
+    timer = log_later(worker, '{"sandbox_id": "s"}', 0.2)
+    assert worker._drain_stderr_bounded() == 'printed\n{"sandbox_id": "s"}'
     timer.join()
 
 
@@ -73,6 +84,23 @@ def test_an_answer_that_names_no_message_of_its_batch_fails_it_and_no_other_invo
     assert (given.get("error", False), given["log"]) == (fails, "lines")
     assert fails or given["body"] == {"batchItemFailures": failures or []}, "MiniStack reads a list, and nothing else"
     assert lambda_svc._execute_function({}, {"what": 1}) == answer
+
+
+@pytest.mark.parametrize(
+    ("why", "kinds"),
+    [("Task timed out after 3.00 seconds", ["timed out"]), ("Worker process died", ["exited"]), ("no such key", [])],
+)
+def test_a_timeout_and_an_exit_are_logged_as_lambda_logs_them_and_counted_by_kind(monkeypatch, why, kinds):
+    answer = {"body": {"errorMessage": why}, "error": True, "log": f"printed\n{why}"}
+    for name in ("_execute_function_warm", "_execute_function_provided_warm"):
+        monkeypatch.setattr(lambda_svc, name, lambda func, event, request_id: answer)
+    keeper.log_what_ended_an_invocation()
+    request_id = "276ff3b9-1609-4ee7-a288-db3752630761"
+    log = lambda_svc._execute_function_warm({}, {}, request_id)["log"]
+    assert log.startswith("printed\n")
+    events = [{"timestamp": 1_736_700_000_000, "message": line, "logStream": "s"} for line in log.splitlines()]
+    rows = evaluate((QUERIES / "common" / "failures.cwli").read_text(), events).rows
+    assert [row["kind"] for row in rows] == kinds
 
 
 def test_a_custom_runtime_is_told_where_the_program_of_its_layer_is(monkeypatch, tmp_path):
