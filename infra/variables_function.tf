@@ -27,7 +27,7 @@ variable "package" {
 
 variable "handler" {
   type        = string
-  description = "Your function's entry point, module.function, or package.module.function. Without effect on provided.al2023."
+  description = "Your function's entry point, module.function, or package.module.function. On provided.al2023 only a runtime of your own reads it, as _HANDLER."
   default     = "app.handler"
   nullable    = false
 

@@ -76,6 +76,29 @@ def keep_connections_waiting() -> None:
     Config.backlog = BACKLOG
 
 
+def log_as_lambda_does() -> None:
+    """Let the logs of functions in this process have what AWS's have: how a function's process ended where it did, in
+    Lambda's words, and a record on a line of its own behind a text that a handler printed without a line's end."""
+    invoke = Worker.invoke
+
+    def logged_invoke(self: Worker, event: object, request_id: str, **options: object) -> dict:
+        result = invoke(self, event, request_id, **options)
+        if result.get("error") == "Worker process died":
+            code = self.started.wait()
+            reason = f"signal: {signal.strsignal(-code).lower()}" if code < 0 else f"exit status {code}"
+            result["error"] = f"RequestId: {request_id} Error: Runtime exited with error: {reason}\nRuntime.ExitError"
+        result["log"] = re.sub(r'(?<=[^\n])(?=\{"concurrency_limit")', "\n", result.get("log") or "")
+        return result
+
+    spawn = Worker._spawn
+
+    def noted_spawn(self: Worker) -> None:
+        spawn(self)
+        self.started = self._proc
+
+    Worker.invoke, Worker._spawn = logged_invoke, noted_spawn
+
+
 class _PatientQueue(queue.Queue):
     """A queue whose readers wait EVENT_WAIT_S at least where they name a time."""
 
@@ -237,6 +260,7 @@ def main() -> None:
     if "--follow-parent" in arguments:
         threading.Thread(target=_end_with_parent, daemon=True).start()
     wait_for_log_lines()
+    log_as_lambda_does()
     keep_connections_waiting()
     wait_for_events()
     take_queues_in_any_order()

@@ -16,6 +16,7 @@ from stampede.planning.demand import Demand, demands
 from stampede.planning.plan import make_plan, share_of_round
 from stampede.runs.cells import header
 from stampede.stacks.infra_variables import infra_defaults
+from stampede.variable_rules import RULES
 from tests.contract.declaration import RECORD, ROOT, kinds
 
 STARTED_MS = 1_760_000_000_000
@@ -53,8 +54,8 @@ def record(experiment: Experiment, demand: Demand, seq: int = 0, attempt: int = 
     before: list[Any] = []
     for axis in experiment.axes:
         value = demand.values[axis.variable] if axis.variable else axis.default_of(before)
-        # A record has a file or folder by its name.
-        before.append(Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value)
+        is_path = axis.variable in RULES and RULES[axis.variable].shared.get("is_path")
+        before.append(Path(value).name if is_path else value)
     values |= {
         axis.record_field: None if axis.variable and not value else value
         for axis, value in zip(experiment.axes, before, strict=True)

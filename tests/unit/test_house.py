@@ -13,6 +13,8 @@ from experiments import EXPERIMENTS
 
 ROOT = Path(__file__).resolve().parents[2]
 # `go mod download` is a command of Go's, and a request of ASGI has a `method`.
+# Of the `function` experiment's words these are everybody's: they name it only as a part of a path or of an import.
+EVERYDAY = {"function", "package", "environment", "runtime", "handler", "layers"}
 EXCUSED = {"stampede/emulator/go_build.py", "stampede/emulator/manners/calls.py", "stampede/emulator/repeated_calls.py"}
 
 
@@ -26,10 +28,6 @@ def documentation(tree):
     holders = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     bodies = (node.body for node in ast.walk(tree) if isinstance(node, holders) and node.body)
     return {id(body[0].value) for body in bodies if isinstance(body[0], ast.Expr)}
-
-
-# Words of Lambda's own, by which nothing names an experiment.
-WORDS = {"function", "environment"}
 
 
 def own_variables(name):
@@ -62,12 +60,10 @@ def namings(text, name, variables=()):
     name, or has it as a part of a path or of a compound (`functions/<name>`, `<name>/summary`, `stampede-<name>`, `one
     of: <name>`); and a string in which one of its own Terraform variables stands (one of a single word: that is it).
     """
-    compound = re.compile(
-        rf"(?<![\w.]){name}[/.:]\w|(?:[/-]|: ){name}\b(?!-)|^{name}$" if name not in WORDS else "(?!)"
-    )
-    own = re.compile(
-        "|".join(rf"\b{one}\b" if "_" in one else rf"^{one}$" for one in variables if one not in WORDS) or "(?!)"
-    )
+    alone = "" if name in EVERYDAY else rf"|(?:[/-]|: ){name}\b(?!-)|^{name}$"
+    compound = re.compile(rf"(?<![\w.]){name}[/.:]\w{alone}")
+    variables = [one for one in variables if one not in EVERYDAY]
+    own = re.compile("|".join(rf"\b{one}\b" if "_" in one else rf"^{one}$" for one in variables) or "(?!)")
     for line, kind, what in said(text):
         if kind == "import" and re.match(rf"experiments\.({name}|{name.upper()})", what):
             yield line, f"imports {what}"

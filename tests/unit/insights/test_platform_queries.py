@@ -6,6 +6,7 @@ import math
 import pytest
 
 from stampede.checkout import QUERIES, ROOT
+from stampede.cli.verbs.query import _PLATFORM_FIELD
 from stampede.insights import evaluate
 from tests.unit.insights.download_log import event
 
@@ -44,6 +45,11 @@ OF_THE_HANDLER = ("the upstream said Status: timeout", '{"message": "Task timed 
 def ask(name: str, *lines: str) -> list[dict]:
     events = [event(line, logStream="s") for line in lines]
     return evaluate((QUERIES / "common" / f"{name}.cwli").read_text(), events).rows
+
+
+@pytest.mark.parametrize("name", ["billed", "billing", "durations", "failures", "memory"])
+def test_of_a_run_they_see_the_lines_of_lambda_which_name_no_run(name):
+    assert _PLATFORM_FIELD.search((QUERIES / "common" / f"{name}.cwli").read_text())
 
 
 def test_durations_keep_cold_starts_apart_and_give_their_initialisation():

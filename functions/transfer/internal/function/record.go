@@ -74,8 +74,8 @@ func known(measured float64) *float64 {
 	return &measured
 }
 
-// judge returns why a reply is a failure for Lambda or SQS; nil for one that lets SQS delete the message. Documented in the
-// Lambda guide, "Handling errors for an SQS event source", success and failure conditions.
+// judge returns why a reply is a failure; nil for one that lets SQS delete the message (Lambda guide, "Implementing partial batch
+// responses"). Whether AWS redelivers a message whose reply isn't JSON has not been observed.
 func judge(r *http.Request, body []byte, messageID string) error {
 	if r.PathValue("kind") == "error" || r.Trailer.Get(errorType) != "" {
 		return failure.New(failure.HandlerError, "%s", thrown(r, body))
