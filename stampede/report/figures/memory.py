@@ -26,7 +26,7 @@ class Memory(Picture):
     title = "Time and cost of one {operation} by memory"
     caption = (
         "Upper part: the median time of one {operation}; lower part: the cost of a million {operations}. Each line is "
-        "one N, bars are 95 % intervals; where there are few {operations}, such as cold starts, there is no line. "
+        "one N, bars are 95 % intervals. Cold starts are in the table alone. "
         "Where the upper line falls as fast as memory grows, the lower one is level: more memory is faster at no "
         "cost. A large hollow marker is the fastest, or the cheapest, size of its line; without one it isn’t known "
         "which size that is."
@@ -36,8 +36,10 @@ class Memory(Picture):
         # A line's label has what the title of another picture would say.
         super().__init__(replace(subject, common=""))
         enough, every = subject.numbers["rules"]["minimum_for_comparison"], subject.numbers["memory"]
-        full = [series for series in every if all(point["count"] >= enough for point in series["points"])]
-        self.series = full or every
+        # First operations of an environment, which are few and cost many times as much, are in the table alone.
+        later = [series for series in every if not series["of_first_operations"]] or every
+        full = [series for series in later if all(point["count"] >= enough for point in series["points"])]
+        self.series = full or later
 
     def description(self) -> str:
         parts = []

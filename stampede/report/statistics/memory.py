@@ -71,10 +71,13 @@ def memories(run: Run, cells: Sequence[Cell], measured: Sequence[Measured]) -> l
     keys = [timed[0].key for timed, _ in series]
     common = [axis.name for axis in run.experiment.axes if len({key[axis.name] for key in keys}) == 1]
     left_out = (AXIS, *(name for name in common if name != n_axis(run.experiment.axes)))
+    first = {axis.name: axis.default for axis in run.experiment.axes if axis.later}
     figures, named_axes = [], distinguishing(keys)
-    for timed, candidates in series:
-        where = timed[0].key.words_without(left_out, named_axes)
-        figures.append(_figures(where, timed, candidates, ignored, max(1, claims)))
+    for (timed, candidates), key in zip(series, keys, strict=True):
+        where = key.words_without(left_out, named_axes)
+        is_first = any(key[name] == value for name, value in first.items())
+        named = _figures(where, timed, candidates, ignored, max(1, claims))
+        figures.append({"where": where, "n": key.n, "of_first_operations": is_first, **named})
     return figures
 
 
@@ -144,8 +147,6 @@ def _figures(
                 titles[title].append(size.key[AXIS])
     words = f"the embedded AWS ignores {ignored}, so no size is named" if ignored else _words(titles, timed, candidates)
     return {
-        "where": where,
-        "n": timed[0].key.n,
         "words": f"{where}: {words}.",
         "together": among,
         **{title: sizes and sorted(sizes) for title, sizes in titles.items()},
