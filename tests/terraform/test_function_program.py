@@ -5,7 +5,7 @@ import zipfile
 from tests.terraform.deployed import deployed
 
 
-def test_the_go_program_is_the_function_and_the_package_a_layer_that_it_runs(infra, terraform):
+def test_the_go_program_is_the_function_and_the_package_a_layer_that_it_runs(infra, mocking):
     runs = deployed(infra, mocking, "function_program")
     resources = runs["a_folder"]
     function = resources["module.worker[0].aws_lambda_function.worker"]
