@@ -112,7 +112,7 @@ check: $(READY) $(TFLINT) $(CHECKOV) $(CFN_LINT) ## Lint and static checks of Py
 TERRAFORM_DOCS := go -C docs/terraform-docs tool terraform-docs ../../infra
 .PHONY: docs
 docs: ## The tables of variables in docs/, from infra/variables*.tf (make check: are they current?)
-	@for page in variables download filesystem copy express; do \
+	@for page in variables download filesystem copy express function; do \
 	  $(TERRAFORM_DOCS) --output-file ../docs/$$page.md $(CURRENT) || { echo "docs/$$page.md: run \`make docs\`" >&2; exit 1; }; \
 	done
 
