@@ -40,7 +40,7 @@ def copy_of_the_tree(tmp_path_factory) -> Callable[[str], Path]:
 
     def copy(name: str) -> Path:
         tree = tmp_path_factory.mktemp(name)
-        for folder in ("infra", "functions", "queries"):
+        for folder in ("infra", "functions", "queries", "examples"):
             shutil.copytree(ROOT / folder, tree / folder, ignore=LEFT_OUT)
         for functions in (tree / "functions/common", tree / "functions/download"):
             (functions / "__pycache__").mkdir()
