@@ -29,13 +29,3 @@ run "a_zip" {
     error_message = "the program's name"
   }
 }
-
-run "no_bootstrap" {
-  command = plan
-
-  variables {
-    package = "../functions/common"
-  }
-
-  expect_failures = [var.package]
-}

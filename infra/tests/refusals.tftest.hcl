@@ -540,12 +540,24 @@ run "a_function_without_its_package" {
 
   variables {
     experiment = "function"
-    runtime    = "provided.al2023"
   }
 
   expect_failures = [
     var.package,
-    var.runtime,
+  ]
+}
+
+run "a_program_without_its_bootstrap" {
+  command = plan
+
+  variables {
+    experiment = "function"
+    runtime    = "provided.al2023"
+    package    = "../functions/common"
+  }
+
+  expect_failures = [
+    var.package,
   ]
 }
 

@@ -66,7 +66,7 @@ def copy_of_the_tree(tmp_path_factory) -> Callable[..., Path]:
 
     def copy(name: str, *, runs: bool = False) -> Path:
         tree = tmp_path_factory.mktemp(name)
-        for folder in ("infra", "functions", "queries"):
+        for folder in ("infra", "functions", "queries", "examples"):
             shutil.copytree(ROOT / folder, tree / folder, ignore=LEFT_OUT)
         if not runs:
             for path in (tree / "functions").glob("*/*.py"):

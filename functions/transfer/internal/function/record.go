@@ -75,7 +75,7 @@ func known(measured float64) *float64 {
 }
 
 // judge returns why a reply is a failure; nil for one that lets SQS delete the message (Lambda guide, "Implementing partial batch
-// responses"). Whether AWS redelivers a message whose reply isn't JSON has not been observed.
+// responses").
 func judge(r *http.Request, body []byte, messageID string) error {
 	if r.PathValue("kind") == "error" || r.Trailer.Get(errorType) != "" {
 		return failure.New(failure.HandlerError, "%s", thrown(r, body))
