@@ -534,3 +534,37 @@ run "a_directory_bucket_of_another_zone" {
     var.express_bucket_name,
   ]
 }
+
+run "a_function_without_its_package" {
+  command = plan
+
+  variables {
+    experiment = "function"
+    runtime    = "provided.al2023"
+  }
+
+  expect_failures = [
+    var.package,
+    var.runtime,
+  ]
+}
+
+run "a_function_of_nothing" {
+  command = plan
+
+  variables {
+    package     = "nowhere.zip"
+    handler     = "handler"
+    policy_file = "tests/refusals.tftest.hcl"
+    environment = { AWS_REGION = "us-east-1" }
+    layers      = ["numpy"]
+  }
+
+  expect_failures = [
+    var.package,
+    var.handler,
+    var.policy_file,
+    var.environment,
+    var.layers,
+  ]
+}

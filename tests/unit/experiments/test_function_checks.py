@@ -1,0 +1,140 @@
+"""A package, handler or policy that Lambda or this machine can't run is refused before anything is applied."""
+
+import json
+import platform
+import struct
+import sys
+import zipfile
+
+import pytest
+
+from experiments import EXPERIMENTS
+from experiments.function.checks import MOST_BYTES, checks, local_checks
+from stampede.errors import UsageError
+from stampede.finding import OK, PROBLEM
+from stampede.planning.plan import Plan, make_plan
+
+HERE, ELSEWHERE = ("arm64", "x86_64") if platform.machine() in ("arm64", "aarch64") else ("x86_64", "arm64")
+CPYTHON = f"cpython-{sys.version_info.major}{sys.version_info.minor}"
+
+
+def elf(architecture):
+    return b"\x7fELF" + bytes(14) + struct.pack("<H", {"x86_64": 0x3E, "arm64": 0xB7}[architecture]) + bytes(40)
+
+
+@pytest.fixture
+def package(tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "app.py").write_text("def handler(event, context): ...")
+    return folder
+
+
+def cell(package, **changes):
+    values = {"package": str(package), "handler": "app.handler", "architecture": HERE, "runtime": "python3.12"}
+    return values | {"policy_file": None, "environment": {}, "layers": []} | changes
+
+
+def problem(package, **changes):
+    """The sentence of the only problem; "" where there is none."""
+    findings = checks([cell(package, **changes)])
+    problems = [finding.sentence for finding in findings if finding.status == PROBLEM]
+    return problems[0] if len(problems) == 1 else problems or ""
+
+
+def test_a_folder_and_its_zip_are_taken(package, tmp_path):
+    (package / "tool.so").write_bytes(elf(HERE))
+    with zipfile.ZipFile(tmp_path / "mine.zip", "w") as archive:
+        for file in package.iterdir():
+            archive.write(file, file.name)
+    for path in (package, tmp_path / "mine.zip"):
+        assert problem(path) == ""
+        assert not [finding for finding in local_checks([cell(path)]) if finding.status == PROBLEM]
+
+
+@pytest.mark.parametrize("handler", ["app.main", "other.handler", "app.handler.main"])
+def test_a_package_without_the_handler_is_refused(package, handler):
+    assert "has no" in problem(package, handler=handler)
+
+
+@pytest.mark.parametrize("source", ["from other import *", "from other import handler", "handler = print"])
+def test_a_handler_may_come_from_anywhere(package, source):
+    (package / "app.py").write_text(source)
+    (package / "fast").mkdir()
+    (package / "fast" / f"deep.{CPYTHON}-x.so").write_bytes(elf(HERE))
+    assert problem(package) == "" and problem(package, handler="fast/deep.handler") == ""
+
+
+def test_what_is_no_package_is_refused(tmp_path):
+    (tmp_path / "mine.zip").write_text("no zip")
+    for path in (tmp_path / "mine.zip", tmp_path / "nowhere"):
+        assert "is neither a folder nor a zip file" in problem(path)
+
+
+def test_a_library_of_the_other_architecture_is_refused(package):
+    (package / "tool.so.1").write_bytes(elf(ELSEWHERE))
+    assert f"tool.so.1 is built for {ELSEWHERE}, and architecture is {HERE}" in problem(package)
+    assert problem(package, architecture=ELSEWHERE) == ""
+    [finding, *_] = local_checks([cell(package, architecture=ELSEWHERE)])
+    assert finding.status == PROBLEM and "this machine is" in finding.found
+
+
+def test_a_library_for_another_python_is_refused_on_this_machine_alone(package):
+    (package / "fast.cpython-39-x86_64-linux-gnu.so").write_bytes(elf(HERE))
+    assert problem(package) == ""
+    assert "is built for cpython-39" in local_checks([cell(package)])[0].found
+
+
+def test_a_package_of_more_than_250_mb_unpacked_is_refused(package):
+    with (package / "large").open("wb") as file:
+        file.truncate(MOST_BYTES)  # a sparse file; app.py is beyond it
+    assert "has 250 MB unpacked, and Lambda takes 250" in problem(package)
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ("{", "can't be read as JSON"),
+        ("[]", "it isn't a policy document"),
+        ({"Statement": []}, "it isn't a policy document"),
+        ({"Statement": [{"Effect": "Allow", "Action": "s3:GetObject"}]}, "has no Resource"),
+        ({"Statement": {"Effect": "Allow", "Action": ["s3:Get*", "*"], "Resource": "*"}}, "allows every action"),
+        ({"Statement": {"Effect": "Allow", "NotAction": "s3:*", "Resource": "*"}}, "has no Action"),
+    ],
+)
+def test_what_is_no_policy_or_allows_everything_is_refused(package, tmp_path, document, words):
+    (tmp_path / "policy.json").write_text(document if isinstance(document, str) else json.dumps(document))
+    assert words in problem(package, policy_file=str(tmp_path / "policy.json"))
+
+
+def test_a_policy_and_an_environment_that_lambda_takes_are_taken(package, tmp_path):
+    statement = {"Effect": "Allow", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::mine/*"}
+    (tmp_path / "policy.json").write_text(json.dumps({"Statement": statement}))
+    assert problem(package, policy_file=str(tmp_path / "policy.json"), environment={"GREETING": "hello"}) == ""
+
+
+@pytest.mark.parametrize("name", ["STAMPEDE_HANDLER", "AWS_REGION", "MEMORY_SIZE", "9LIVES"])
+def test_an_environment_variable_that_is_not_the_users_is_refused(package, name):
+    assert f"got {name}" in problem(package, environment={name: "x"})
+
+
+def test_a_plan_names_a_package_by_its_last_part_and_terraform_gets_its_path_from_the_current_folder(
+    package, monkeypatch
+):
+    monkeypatch.chdir(package.parent)
+    (package.parent / "other").mkdir()
+    function = EXPERIMENTS["function"]
+    settings = ["package=mine,./other", "memory_size=512", "concurrency_value=1"]
+    plan = make_plan(function, "local", settings, messages_per_concurrency=1)
+    assert sorted(cell.coordinates["package"] for cell in plan.cells()) == ["mine", "other"]
+    assert {plan.variables(cell)["package"] for cell in plan.cells()} == {str(package), str(package.parent / "other")}
+    assert all(str(package.parent) not in cell.name for cell in plan.cells())
+    monkeypatch.chdir("/")
+    assert Plan.from_dict(json.loads(json.dumps(plan.as_dict()))) == plan
+    with pytest.raises(UsageError, match="two of /a/mine, /b/mine have the same name"):
+        make_plan(function, "local", ["package=/a/mine,/b/mine"], messages_per_concurrency=1)
+
+
+def test_the_default_plan_has_no_problem():
+    findings = checks([cell(EXPERIMENTS["function"].matrices["local"].fixed["package"])])
+    assert [finding.status for finding in findings] == [OK]

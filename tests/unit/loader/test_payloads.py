@@ -1,0 +1,97 @@
+"""The user's own message bodies: what --payload takes, what each message gets, and where what Stampede says goes."""
+
+import json
+from collections import Counter
+from types import SimpleNamespace
+
+import pytest
+
+from loader.flood import orders, payload_messages
+from loader.payloads import MOST_BYTES, Payloads
+from loader.sqs.dead_letters import DeadLetters
+from loader.sqs.sending import Order, batches
+from loader.sqs.signing import attributed_body
+from stampede.errors import UsageError
+from stampede.runs.folder import RunFolder
+
+
+def weighted(*weights):
+    return Payloads.of_text(json.dumps([{"payload": {"n": at}, "weight": weight} for at, weight in enumerate(weights)]))
+
+
+def test_one_json_value_is_sent_byte_for_byte_and_a_list_is_one_unless_every_element_has_a_weight(tmp_path):
+    for text in ('{ "a" : 1.0 }\n', "[1, 2]", "null", "[]", '[{"payload": 1}]', '"é"'):
+        (tmp_path / "payload.json").write_text(text)
+        assert list(Payloads.of_file(tmp_path / "payload.json").bodies) == [text]
+    assert list(weighted(5, 0.5).bodies) == ['{"n": 0}', '{"n": 1}']
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{a: 1}", "must be JSON"),
+        ("", "must be JSON"),
+        ('[{"payload": 1, "weight": 0}]', "weight must be a number above 0, got 0"),
+        ('[{"payload": 1, "weight": "5"}]', "weight must be a number above 0, got '5'"),
+        ('[{"payload": 1, "weight": true}]', "weight must be a number above 0, got True"),
+        (json.dumps("x" * MOST_BYTES), "must have at most 1,046,528 bytes"),
+    ],
+)
+def test_another_file_is_refused_in_one_line_with_its_name(tmp_path, text, words):
+    (tmp_path / "payload.json").write_text(text)
+    with pytest.raises(UsageError, match="--payload .*payload.json: .*" + words) as refusal:
+        Payloads.of_file(tmp_path / "payload.json")
+    assert "\n" not in str(refusal.value)
+    with pytest.raises(UsageError, match=r"--payload .*nowhere.*: .*No such file"):
+        Payloads.of_file(tmp_path / "nowhere.json")
+
+
+@pytest.mark.parametrize(("weights", "count"), [((5, 15, 30), 100), ((1, 1), 7), ((0.1, 0.2, 0.7), 33), ((9, 1), 10)])
+def test_the_weights_are_kept_as_well_as_whole_numbers_allow_in_every_round(weights, count):
+    payloads, sent = weighted(*weights), Counter()
+    for first in range(0, 3 * count, count):
+        numbers = payloads.draw(first, count)
+        assert numbers == payloads.draw(first, count)
+        sent.update(numbers)
+        for number, weight in enumerate(weights):
+            assert abs(sent[number] - weight / sum(weights) * (first + count)) < 1
+    assert payloads.draw(0, 3 * count) != sorted(payloads.draw(0, 3 * count))
+
+
+def test_a_message_is_the_payload_and_its_attribute_says_what_a_body_says_elsewhere():
+    payloads = weighted(1, 1)
+    messages = list(payload_messages(payloads, "r", "a", 4, {"warm_up": 0}, 10))
+    said = [json.loads(message.attribute) for message in messages]
+    assert [row["seq"] for row in said] == [10, 11, 12, 13]
+    assert said[0].keys() == {"run_id", "cell", "seq", "warm_up", "payload"}
+    assert [message.body for message in messages] == [payloads.bodies[row["payload"]] for row in said]
+    assert {order.attribute for order in orders("r", "a", 2, {})} == {""}
+    entry = json.loads(attributed_body("https://queue", [("body", '{"seq": 1}')]))["Entries"][0]
+    assert entry["MessageAttributes"] == {"stampede": {"DataType": "String", "StringValue": '{"seq": 1}'}}
+    assert entry["MessageBody"] == "body"
+
+
+def test_a_batch_counts_what_its_attributes_take():
+    half = 1_000_000 // 2
+    assert [len(group) for group in batches([Order(0, "x" * half), Order(1, "x" * half)])] == [2]
+    with_attributes = [Order(number, "x" * (half - 100), "y" * 90) for number in range(2)]
+    assert [len(group) for group in batches(with_attributes)] == [1, 1]
+
+
+def test_a_run_keeps_its_payloads_and_without_any_sends_an_empty_object(tmp_path):
+    folder = RunFolder(tmp_path)
+    assert list(Payloads.of_run(folder).bodies) == ["{}"]
+    payloads = weighted(2, 1)
+    payloads.store(folder)
+    assert Payloads.of_run(folder) == payloads
+
+
+def test_a_dead_letter_belongs_to_the_message_that_its_attribute_names():
+    said = json.dumps({"run_id": "r", "cell": "a", "seq": 7})
+    letter = {"MessageId": "m", "ReceiptHandle": "h", "Body": '{"seq": 1}'}
+    letter["MessageAttributes"] = {"stampede": {"StringValue": said, "DataType": "String"}}
+    asked = []
+    sqs = SimpleNamespace(receive_message=lambda **options: asked.append(options) or {"Messages": [letter]})
+    [[row]] = DeadLetters(sqs, "url").look(1)
+    assert (row["run_id"], row["cell"], row["seq"], row["body"]) == ("r", "a", 7, '{"seq": 1}')
+    assert asked[0]["MessageAttributeNames"] == ["stampede"]
