@@ -36,9 +36,6 @@ LOG_LINE_WAIT_S = 5.0
 # What only the line of a record has.
 RECORD = '"sandbox_id": '
 
-# What MiniStack says of a function whose process is gone before it has answered.
-EXITED = ("Worker process died", "Worker returned no response", "Runtime exited before returning a response")
-
 # Connections that wait to be accepted. With the 100 of MiniStack's server, 500 functions that begin at once are turned
 # away for as long as a connection may take, several times over (the system's own limit, net.core.somaxconn, stays).
 BACKLOG = 2048
@@ -87,6 +84,8 @@ def log_as_lambda_does() -> None:
             code = self.started.wait()
             reason = f"signal: {signal.strsignal(-code).lower()}" if code < 0 else f"exit status {code}"
             result["error"] = f"RequestId: {request_id} Error: Runtime exited with error: {reason}\nRuntime.ExitError"
+        if (error := result.get("error") or "").startswith("Task timed out after "):
+            result["trace"] = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}.000Z {request_id} {error}"  # logged in its place
         result["log"] = re.sub(r'(?<=[^\n])(?=\{"concurrency_limit")', "\n", result.get("log") or "")
         return result
 
@@ -194,31 +193,6 @@ def fail_a_batch_whose_answer_names_no_message() -> None:
     lambda_svc._execute_function = execute_for_the_trigger
 
 
-def log_what_ended_an_invocation() -> None:
-    """Let MiniStack in this process log a timeout, and a function whose process exited, as Lambda logs them: on a line
-    with the id of the request. By itself it logs the bare words, which nothing ties to an invocation.
-    """
-
-    def logged(execute: Callable[[dict, dict, str], dict]) -> Callable[[dict, dict, str], dict]:
-        def execute_and_log(func: dict, event: dict, request_id: str) -> dict:
-            result = execute(func, event, request_id)
-            body = result.get("body")
-            why = str(body.get("errorMessage")) if result.get("error") and isinstance(body, dict) else ""
-            if why.startswith("Task timed out after "):
-                line = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}.000Z {request_id} {why}"
-            elif why in EXITED:
-                line = f"RequestId: {request_id} Error: Runtime exited without providing a reason"
-            else:
-                return result
-            own = [text for text in result.get("log", "").splitlines() if text != why]
-            return {**result, "log": "\n".join([*own, line])}
-
-        return execute_and_log
-
-    lambda_svc._execute_function_warm = logged(lambda_svc._execute_function_warm)
-    lambda_svc._execute_function_provided_warm = logged(lambda_svc._execute_function_provided_warm)
-
-
 def unpack_layers_with_a_program() -> None:
     """Let MiniStack in this process unpack the layers of a custom runtime, as Lambda does into /opt, and name the
     program in them to the function by STAMPEDE_BOOTSTRAP. By itself it leaves these layers out.
@@ -267,7 +241,6 @@ def main() -> None:
     write_answers_in_one_piece()
     copy_on_condition()
     fail_a_batch_whose_answer_names_no_message()
-    log_what_ended_an_invocation()
     unpack_layers_with_a_program()
     athena.behave()
     if seed := os.environ.get(ministack.MANNERS):

@@ -6,6 +6,7 @@ import os
 import queue
 import shutil
 import threading
+import types
 import zipfile
 from pathlib import Path
 
@@ -88,17 +89,20 @@ def test_an_answer_that_names_no_message_of_its_batch_fails_it_and_no_other_invo
 
 @pytest.mark.parametrize(
     ("why", "kinds"),
-    [("Task timed out after 3.00 seconds", ["timed out"]), ("Worker process died", ["exited"]), ("no such key", [])],
+    [
+        ("Task timed out after 3.00 seconds", ["timed out"]),
+        ("Worker process died", ["killed, usually for memory"]),
+        ("no such key", []),
+    ],
 )
-def test_a_timeout_and_an_exit_are_logged_as_lambda_logs_them_and_counted_by_kind(monkeypatch, why, kinds):
-    answer = {"body": {"errorMessage": why}, "error": True, "log": f"printed\n{why}"}
-    for name in ("_execute_function_warm", "_execute_function_provided_warm"):
-        monkeypatch.setattr(lambda_svc, name, lambda func, event, request_id: answer)
-    keeper.log_what_ended_an_invocation()
-    request_id = "276ff3b9-1609-4ee7-a288-db3752630761"
-    log = lambda_svc._execute_function_warm({}, {}, request_id)["log"]
-    assert log.startswith("printed\n")
-    events = [{"timestamp": 1_736_700_000_000, "message": line, "logStream": "s"} for line in log.splitlines()]
+def test_a_timeout_and_a_kill_are_logged_as_lambda_logs_them_and_counted_by_kind(monkeypatch, worker, why, kinds):
+    monkeypatch.setattr(Worker, "_spawn", Worker._spawn)  # put back afterwards
+    monkeypatch.setattr(Worker, "invoke", lambda self, event, request_id: {"status": "error", "error": why, "log": ""})
+    keeper.log_as_lambda_does()
+    worker.started = types.SimpleNamespace(wait=lambda: -9)
+    result = worker.invoke({}, "276ff3b9-1609-4ee7-a288-db3752630761")
+    lines = result.get("trace", result["error"]).splitlines()  # as MiniStack logs it
+    events = [{"timestamp": 1_736_700_000_000, "message": line, "logStream": "s"} for line in lines]
     rows = evaluate((QUERIES / "common" / "failures.cwli").read_text(), events).rows
     assert [row["kind"] for row in rows] == kinds
 
