@@ -48,7 +48,7 @@ class Function(Experiment):
         CPU_S,
         PEAK_MEMORY_MB,
     )
-    query = "summary"
+    query = "invocations"
     matrices = {
         "aws": Matrix(
             swept={"memory_size": (512, 1024, 1769, 3008), "concurrency_value": (1, 10, 100)},

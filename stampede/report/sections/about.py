@@ -80,10 +80,11 @@ def groups(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
 
 def _short(part: object) -> object:
     """`part` without the lists of the cells and of their settings, which are as long as the run, and run.json has them,
-    without what --target was (the run's own says more), and without an empty list of further products."""
+    without what --target was (the run's own says more), where files are on the user's machine, and without an empty
+    list of further products."""
     if not isinstance(part, Mapping):
         return part
-    left_out = {"order", "cells", "rest", "target"} | ({"also"} if not part.get("also") else set())
+    left_out = {"order", "cells", "rest", "target", "paths"} | ({"also"} if not part.get("also") else set())
     return {name: value for name, value in part.items() if name not in left_out}
 
 
