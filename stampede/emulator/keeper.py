@@ -12,6 +12,7 @@ import re
 import signal
 import sys
 import threading
+import time
 import types
 from collections.abc import Callable
 
@@ -31,6 +32,9 @@ from stampede.emulator.repeated_calls import AnsweredOnce
 # our functions log a line for every message, so nothing ever waits this long for nothing.
 LOG_LINE_WAIT_S = 5.0
 
+# How the line of a record begins.
+RECORD = '{"concurrency_limit"'
+
 # Connections that wait to be accepted. With the 100 of MiniStack's server, 500 functions that begin at once are turned
 # away for as long as a connection may take, several times over (the system's own limit, net.core.somaxconn, stays).
 BACKLOG = 2048
@@ -47,11 +51,17 @@ def _end_with_parent() -> None:
 
 
 def wait_for_log_lines() -> None:
-    """Let MiniStack in this process wait LOG_LINE_WAIT_S seconds for the first log line of an invocation."""
+    """Let MiniStack in this process wait LOG_LINE_WAIT_S seconds for the first log line of an invocation, and where the
+    handler is a user's, whose own lines come first, for that of the record."""
     drain = Worker._drain_stderr_bounded
 
     def patient_drain(self: Worker, first_line_wait: float = LOG_LINE_WAIT_S) -> str:
-        return drain(self, first_line_wait=first_line_wait, hard_cap=LOG_LINE_WAIT_S)
+        log = drain(self, first_line_wait=first_line_wait, hard_cap=LOG_LINE_WAIT_S)
+        is_the_users = "STAMPEDE_HANDLER" in self.config.get("Environment", {}).get("Variables", {})
+        end_s = time.monotonic() + LOG_LINE_WAIT_S
+        while is_the_users and RECORD not in log and self._stderr_thread.is_alive() and time.monotonic() < end_s:
+            log = "\n".join(filter(None, [log, drain(self, first_line_wait=0.05, hard_cap=LOG_LINE_WAIT_S)]))
+        return log
 
     Worker._drain_stderr_bounded = patient_drain
 
@@ -72,7 +82,7 @@ def log_as_lambda_does() -> None:
             code = self.started.wait()
             reason = f"signal: {signal.strsignal(-code).lower()}" if code < 0 else f"exit status {code}"
             result["error"] = f"RequestId: {request_id} Error: Runtime exited with error: {reason}\nRuntime.ExitError"
-        result["log"] = re.sub(r'(?<=[^\n])(?=\{"concurrency_limit")', "\n", result.get("log") or "")
+        result["log"] = re.sub(rf"(?<=[^\n])(?={re.escape(RECORD)})", "\n", result.get("log") or "")
         return result
 
     spawn = Worker._spawn
