@@ -33,8 +33,9 @@ from stampede.emulator.repeated_calls import AnsweredOnce
 # busy machine: a line that comes later is lost with the function's process, and with it the record of a message. All
 # our functions log a line for every message, so nothing ever waits this long for nothing.
 LOG_LINE_WAIT_S = 5.0
-# What only the line of a record has.
-RECORD = '"sandbox_id": '
+
+# How the line of a record begins.
+RECORD = '{"concurrency_limit"'
 
 # Connections that wait to be accepted. With the 100 of MiniStack's server, 500 functions that begin at once are turned
 # away for as long as a connection may take, several times over (the system's own limit, net.core.somaxconn, stays).
@@ -52,18 +53,17 @@ def _end_with_parent() -> None:
 
 
 def wait_for_log_lines() -> None:
-    """Let MiniStack in this process wait LOG_LINE_WAIT_S seconds for the first log line of an invocation, and of a
-    user's handler, which may print lines of its own before it, for the record."""
+    """Let MiniStack in this process wait LOG_LINE_WAIT_S seconds for the first log line of an invocation, and where the
+    handler is a user's, whose own lines come first, for that of the record."""
     drain = Worker._drain_stderr_bounded
 
     def patient_drain(self: Worker, first_line_wait: float = LOG_LINE_WAIT_S) -> str:
-        deadline_s = time.monotonic() + LOG_LINE_WAIT_S
-        lines = drain(self, first_line_wait=first_line_wait, hard_cap=LOG_LINE_WAIT_S)
-        variables = getattr(self, "config", {}).get("Environment", {}).get("Variables", {})
-        while "STAMPEDE_HANDLER" in variables and RECORD not in lines and time.monotonic() < deadline_s:
-            remaining_s = deadline_s - time.monotonic()
-            lines = "\n".join(filter(None, [lines, drain(self, first_line_wait=remaining_s, hard_cap=remaining_s)]))
-        return lines
+        log = drain(self, first_line_wait=first_line_wait, hard_cap=LOG_LINE_WAIT_S)
+        is_the_users = "STAMPEDE_HANDLER" in self.config.get("Environment", {}).get("Variables", {})
+        end_s = time.monotonic() + LOG_LINE_WAIT_S
+        while is_the_users and RECORD not in log and self._stderr_thread.is_alive() and time.monotonic() < end_s:
+            log = "\n".join(filter(None, [log, drain(self, first_line_wait=0.05, hard_cap=LOG_LINE_WAIT_S)]))
+        return log
 
     Worker._drain_stderr_bounded = patient_drain
 
@@ -86,7 +86,7 @@ def log_as_lambda_does() -> None:
             result["error"] = f"RequestId: {request_id} Error: Runtime exited with error: {reason}\nRuntime.ExitError"
         if (error := result.get("error") or "").startswith("Task timed out after "):
             result["trace"] = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}.000Z {request_id} {error}"  # logged in its place
-        result["log"] = re.sub(r'(?<=[^\n])(?=\{"concurrency_limit")', "\n", result.get("log") or "")
+        result["log"] = re.sub(rf"(?<=[^\n])(?={re.escape(RECORD)})", "\n", result.get("log") or "")
         return result
 
     spawn = Worker._spawn

@@ -32,7 +32,7 @@ def worker(monkeypatch):
     """A function's process as MiniStack sees it, reduced to the queue that its log lines come in by."""
     monkeypatch.setattr(Worker, "_drain_stderr_bounded", Worker._drain_stderr_bounded)  # put back afterwards
     made = Worker.__new__(Worker)
-    made._stderr_queue = queue.Queue()
+    made._stderr_queue, made.config = queue.Queue(), {}
     return made
 
 
@@ -49,12 +49,13 @@ def test_a_log_line_that_comes_late_is_still_one_of_its_invocation(worker):
     timer.join()
 
 
-def test_a_record_that_comes_after_what_a_user_s_handler_printed_is_one_of_its_invocation(worker):
-    worker.config = {"Environment": {"Variables": {"STAMPEDE_HANDLER": "app.handler"}}}
+def test_the_record_of_a_users_function_is_waited_for_behind_the_handlers_own_lines(worker):
     keeper.wait_for_log_lines()
-    worker._stderr_queue.put("printed")
-    timer = log_later(worker, '{"sandbox_id": "s"}', 0.2)
-    assert worker._drain_stderr_bounded() == 'printed\n{"sandbox_id": "s"}'
+    worker.config = {"Environment": {"Variables": {"STAMPEDE_HANDLER": "app.handler"}}}
+    worker._stderr_thread = threading.current_thread()  # the process lives
+    worker._stderr_queue.put("the handler's own line")
+    timer = log_later(worker, '{"concurrency_limit": 1}', 0.3)
+    assert worker._drain_stderr_bounded() == 'the handler\'s own line\n{"concurrency_limit": 1}'
     timer.join()
 
 
