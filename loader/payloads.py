@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loader.sqs.sending import Order
+from loader.sqs.sending import Attributed, Order
 from stampede.errors import UsageError, one_line
 from stampede.runs import atomic
 from stampede.runs.folder import RunFolder
@@ -93,10 +93,10 @@ class Payloads:
         return f"each message carries one of {len(self.bodies)} payloads: {sizes}" if len(self.bodies) > 1 else ""
 
 
-def carrying(payloads: Payloads, numbers: Sequence[int], orders: Iterable[Order]) -> Iterator[Order]:
+def carrying(payloads: Payloads, numbers: Sequence[int], orders: Iterable[Order]) -> Iterator[Attributed]:
     """The work orders as attributes of messages whose bodies are the payloads."""
     for order, number in zip(orders, numbers, strict=True):
-        yield Order(order.seq, payloads.bodies[number], order.body)
+        yield Attributed(order.seq, payloads.bodies[number], order.body)
 
 
 def _is_weighted(row: Any) -> bool:

@@ -38,12 +38,19 @@ _IDS = tuple(map(str, range(MAX_ENTRIES)))
 
 
 class Order(NamedTuple):
-    """One message to send: its number within the cell and its body; where that is the user's own, what Stampede says is
-    in an `attribute`."""
+    """One message to send: its number within the cell and its body."""
 
     seq: int
     body: str
-    attribute: str = ""
+    attribute = ""
+
+
+class Attributed(NamedTuple):
+    """One whose body is the user's own: what Stampede says is in its attribute."""
+
+    seq: int
+    body: str
+    attribute: str
 
 
 class Accepted(NamedTuple):

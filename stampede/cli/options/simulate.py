@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--run",
         metavar="RUN_ID",
         help="a run of `function`, whose cell with the smallest N says what an invocation of your handler takes "
-        "(default: a guess)",
+        "(default: as the example)",
     )
     add_results_dir_option(parser)
     parser.add_argument(

@@ -9,7 +9,7 @@ import pytest
 from loader.flood import orders, payload_messages
 from loader.payloads import MOST_BYTES, Payloads
 from loader.sqs.dead_letters import DeadLetters
-from loader.sqs.sending import Order, batches
+from loader.sqs.sending import Attributed, Order, batches
 from loader.sqs.signing import attributed_body
 from stampede.errors import UsageError
 from stampede.runs.folder import RunFolder
@@ -74,7 +74,7 @@ def test_a_message_is_the_payload_and_its_attribute_says_what_a_body_says_elsewh
 def test_a_batch_counts_what_its_attributes_take():
     half = 1_000_000 // 2
     assert [len(group) for group in batches([Order(0, "x" * half), Order(1, "x" * half)])] == [2]
-    with_attributes = [Order(number, "x" * (half - 100), "y" * 90) for number in range(2)]
+    with_attributes = [Attributed(number, "x" * (half - 100), "y" * 90) for number in range(2)]
     assert [len(group) for group in batches(with_attributes)] == [1, 1]
 
 
