@@ -133,7 +133,8 @@ def _runs() -> Iterator[tuple[str, Sequence[str], dict[str, Any]]]:
     yield "filesystem", ["storage=s3,s3files", "dataset=small"], {}
     yield "filesystem", ["storage=s3,s3_in_vpc,efs", "dataset=small", "concurrency_value=1,3"], {**ON_AWS}
     yield "filesystem", ["storage=s3,efs"], {"takes": _efs_reads_small_files_faster, **ON_AWS}
-    yield "function", ["concurrency_value=1,10"], {"takes": _level_from_1769, "change": _killed, **ON_AWS}
+    sizes = "memory_size=512,1024,1769,3008"
+    yield "function", [sizes, "concurrency_value=1,10"], {"takes": _level_from_1769, "change": _killed, **ON_AWS}
     yield (
         "function",
         ["memory_size=512,1024", "concurrency_value=1"],
