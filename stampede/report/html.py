@@ -60,7 +60,9 @@ def _how_sure(read: Page) -> str:
         runs = _runs_words(read.numbers["cells"])
         least, most = min(counts), max(counts)
         number = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-        needed = knee.MINIMUM_FOR_INTERVAL if read.experiment.knee else rules.MINIMUM_FOR_INTERVAL
+        needed = (
+            knee.MINIMUM_FOR_INTERVAL if read.numbers.get("knees", {}).get("series") else rules.MINIMUM_FOR_INTERVAL
+        )
         sure = f"{number} {operations if most > 1 else operation} per cell"
         few = "too few for intervals" if most < needed else "in some of them too few for intervals"
         sure = f"95 % intervals from {sure}; {runs}." if least >= needed else f"{sure}, {few}; {runs}."

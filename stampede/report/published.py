@@ -29,11 +29,12 @@ class Theirs:
         return self.key.without(without) == key.without(without)
 
     def row_beside(self, key: Key) -> Key:
-        """What its row beside the cell `key` says: that cell, but where rows differ in their objects as many as its own
-        seconds are of, with what follows from that."""
-        if not self.published.objects_axis:
-            return key
-        own = {axis.name: self.key[axis.name] for axis in key.axes if callable(axis.default)}
+        """What its row beside the cell `key` says: that cell, but with its own number of objects, which its seconds are
+        of, and with what follows from that."""
+        if self.published.objects_axis:
+            own = {axis.name: self.key[axis.name] for axis in key.axes if callable(axis.default)}
+        else:
+            own = {name: self.key[name] for name in self.published.beside_any}
         return Key.of_figures(key.axes, key.figures() | own)
 
     def speed(self, metric: Metric) -> float | None:

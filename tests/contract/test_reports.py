@@ -499,8 +499,11 @@ def test_the_rows_of_first_and_repeat_reads_say_that_they_are_one_cell(tmp_path,
     records = (folder / "records.jsonl").read_text()
     (folder / "records.jsonl").write_text(records.replace('read": "first', 'read": "repeat', 1))
     text = Page(report.build(folder).read_text()).text
-    assert "Rows that differ in read alone are one cell: “sent” is the same messages in all of them." in text
-    assert "Rows that differ in read alone are one cell, and all of them show its figures." in text
+    assert (
+        "Rows that differ in read alone are of the same planned cell: “sent” is all of its messages in each of them."
+        in text
+    )
+    assert "are of the same planned cell and show its figures; only “time at full N” is that of the row." in text
 
 
 def test_a_storage_that_was_never_run_on_aws_is_marked_so(tmp_path, sketched):

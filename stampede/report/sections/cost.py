@@ -34,9 +34,9 @@ def headline(run: Run, cost: Mapping[str, Any]) -> str:
     """What the run cost, or would have."""
     total = f"about ${dollars(cost['total_usd'])}"
     if run.target == "local":
-        return f"Nothing on this machine. On AWS this would have cost {total}."
+        return f"Nothing on this machine. On AWS this would have cost {total}, estimated from the plan."
     if run.target == "endpoint":
-        return f"What {run.source} charges isn’t known. On AWS this would have cost {total}."
+        return f"What {run.source} charges isn’t known. On AWS this would have cost {total}, estimated from the plan."
     return f"Estimated from the plan: {total}."
 
 

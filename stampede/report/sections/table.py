@@ -33,7 +33,7 @@ def table(page: Page) -> Block:
         published_readings=list(dict.fromkeys(otherwise)),
         taken=taken,
         readings=[metric.reading for metric in experiment.metrics if metric.reading],
-        is_rate=experiment.speed.how == "rate",
+        counted=experiment.speed.how,
         speed=experiment.speed.label,
         sums=sums,
         means=means,

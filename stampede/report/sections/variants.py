@@ -12,6 +12,7 @@ from stampede.report.sections.page import Block, Figures, Page
 from stampede.report.statistics import rules
 from stampede.report.statistics.comparisons import took_words
 from stampede.report.statistics.crossover import Place, places
+from stampede.report.statistics.drift import between_cells
 from stampede.report.statistics.headline import answerable
 
 
@@ -41,7 +42,7 @@ def choice(page: Page) -> Block | None:
         others=_ranking(page, "choice-others", others) if others else None,
         together=rows[0][1]["together"],
         spent=[metric.label for metric in _spent(page)],
-        drift=page.drift([row for _, row in rows]),
+        drift=page.drift([row for compare, row in rows if between_cells(compare, page.experiment)]),
     )
 
 

@@ -3,7 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from experiments import Experiment
+from stampede.experiment.declaration import Compare
 from stampede.report.statistics.rules import MINIMUM_ROUNDS
+
+
+def between_cells(compare: Compare, experiment: Experiment) -> bool:
+    """Whether it compares planned cells: what records alone tell apart, such as cold and warm, ran in the same cell."""
+    return any(axis.variable for axis in experiment.axes if axis.name in compare.axes)
 
 
 def sentence(compared: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str, Any]]) -> str:

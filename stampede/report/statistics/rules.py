@@ -118,9 +118,9 @@ IN_ROUNDS = (
 )
 
 
-def independence(experiment: Experiment, cells: Sequence[Mapping[str, Any]]) -> str:
+def independence(experiment: Experiment, cells: Sequence[Mapping[str, Any]], has_knees: bool) -> str:
     """What the intervals of `cells` leave out, or that there are none."""
-    needed = MINIMUM_ROUNDS if experiment.knee else MINIMUM_FOR_INTERVAL
+    needed = MINIMUM_ROUNDS if has_knees else MINIMUM_FOR_INTERVAL
     rounds = [cell.get("rounds") for cell in cells if cell["count"] >= needed]
     if not rounds:
         return _named(WITHOUT_INTERVALS, experiment)

@@ -45,8 +45,9 @@ def verdict(
     levels = {place["level"] for place in places}
     level = levels.pop() if len(levels) == 1 else "mixed" if levels else "cant_tell"
     words = _Words(run, cells)
-    # What compares cells, and isn't unknown.
-    compared = [row for rows in comparisons.values() for row in rows if row["all"]["level"] != "cant_tell"]
+    # What compares planned cells, and isn't unknown.
+    across = [compare.name for compare in run.experiment.compare if drift.between_cells(compare, run.experiment)]
+    compared = [row for name in across for row in comparisons.get(name, ()) if row["all"]["level"] != "cant_tell"]
     compared += [point for series in by_size for point in series["points"] if point["speedup"]["low"] is not None]
     compared += [series.figures() for series in knees]
     compared += [point for one in memories for point in one["points"] if point["against_fastest"]]
@@ -55,7 +56,7 @@ def verdict(
         "headline": headline(run, cells, comparisons, by_size, [series.claim() for series in knees], memories),
         "per_memory": places,
         "reached": words.reached(),
-        "caveats": words.caveats(of_n, predicted, compared),
+        "caveats": words.caveats(of_n, predicted, compared, bool(knees)),
     }
 
 
@@ -116,7 +117,9 @@ class _Words:
             sentences.append(f"{cells} reached its N.")
         return " ".join(sentences)
 
-    def caveats(self, of_n: Sequence[Figures], predicted: Figures | None, compared: Sequence[Figures]) -> list[str]:
+    def caveats(
+        self, of_n: Sequence[Figures], predicted: Figures | None, compared: Sequence[Figures], has_knees: bool
+    ) -> list[str]:
         """What must be said with the figures, the weightiest first; `compared` are rows of which something is said."""
         caveats = contradictions(self._run.directory)
         if self._run.target == "local":
@@ -137,7 +140,7 @@ class _Words:
             caveats.append(f"The prediction missed by more than its stated uncertainty: {some(missed, NAMED, '; ')}.")
         caveats += [*self._pooled(), *self._otherwise_inside(of_n)]
         if any(cell["count"] for cell in self._cells):
-            left_out = rules.independence(self._run.experiment, self._cells)
+            left_out = rules.independence(self._run.experiment, self._cells, has_knees)
             caveats.append(f"{left_out} {drift.sentence(compared, self._cells)}".rstrip())
         return caveats
 

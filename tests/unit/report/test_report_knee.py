@@ -92,6 +92,12 @@ def test_where_everything_scales_it_says_so(tmp_path):
     )
 
 
+def test_five_runs_of_one_limit_are_too_few_for_an_interval_because_there_is_no_knee(tmp_path):
+    text = Page(report.build(copied_run.write(tmp_path / "run", {10: [590, 600, 610, 620, 700]})).read_text()).text
+    assert "5 copy runs per cell, too few for intervals; no repeats." in text
+    assert "There are too few copy runs for intervals" in text
+
+
 def test_one_run_a_cell_has_no_interval_and_the_page_says_so(tmp_path):
     folder = copied_run.write(tmp_path / "run", {100: [690], 800: [3050], 2000: [2300]}, experiment="copy_host")
     found = numbers(folder)

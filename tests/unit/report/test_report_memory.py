@@ -90,6 +90,7 @@ def test_a_size_is_named_in_the_headline_in_its_section_and_on_its_line(numbers)
     assert "1,769 MB is the cheapest and the best balance of both, and 3,008 MB is the fastest" in page
     assert content["verdict"]["headline"].startswith("On AWS, us-east-1, at N = 10, 1,769 MB is the cheapest")
     assert 'id="figure-memory"' in page
+    assert "“per function”: 1 divided by the mean time. “peak" in page
 
 
 def test_equal_times_make_the_smallest_the_cheapest_and_the_fastest_too_close_to_call(numbers):

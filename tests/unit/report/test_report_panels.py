@@ -20,7 +20,8 @@ def changed_manifest(folder, **change):
 def test_locally_the_cost_is_what_it_would_have_been_on_aws(make_run):
     run = load(make_run())
     assert (
-        cost.headline(run, cost.estimate(run)) == "Nothing on this machine. On AWS this would have cost about $0.8786."
+        cost.headline(run, cost.estimate(run))
+        == "Nothing on this machine. On AWS this would have cost about $0.8786, estimated from the plan."
     )
     aws = load(make_run("two", target="aws"))
     assert cost.headline(aws, cost.estimate(aws)) == "Estimated from the plan: about $0.8786."

@@ -2,6 +2,7 @@
 
 from itertools import product
 
+from experiments.copy.declaration import COPY
 from experiments.download.declaration import DOWNLOAD
 from experiments.express.declaration import EXPRESS
 from experiments.filesystem.declaration import FILESYSTEM
@@ -33,6 +34,12 @@ def test_a_published_row_has_its_published_figures():
     table, row = published.table(DOWNLOAD)[key(2048, 500)]
     assert list(row.values()) == [11.00, 12.45, 13.21, 13.84, 14.25]
     assert table.label == "AWS, published 2025"
+
+
+def test_a_published_row_beside_a_run_of_fewer_objects_says_how_many_its_own_seconds_are_of():
+    their = published.every_cell(COPY)[0]
+    ours = Key.of_figures(COPY.axes, their.key.figures() | {"object_count": 50})
+    assert their.stands_beside(ours) and their.row_beside(ours)["object_count"] == 1000
 
 
 def test_published_figures_are_in_order_within_a_row():

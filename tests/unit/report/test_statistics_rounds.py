@@ -8,7 +8,7 @@ import pytest
 from experiments import EXPERIMENTS
 from stampede.report import load, statistics
 from stampede.report.statistics.bootstrap import Sample
-from stampede.report.statistics.drift import sentence
+from stampede.report.statistics.drift import between_cells, sentence
 from stampede.report.statistics.effect import cliffs_delta, effect
 from stampede.report.statistics.rounds import RoundSample
 from stampede.runs.records import Names
@@ -175,3 +175,9 @@ def test_a_message_that_comes_back_in_another_cells_round_is_noticed_there_and_c
     assert by_cell[late["cell"]]["count"] == by_cell[other["cell"]]["count"] == 12
     assert "intruders" not in by_cell[late["cell"]]
     assert any(text.startswith("Redelivered messages of other cells ran") for text in found["verdict"]["caveats"])
+
+
+def test_cold_and_warm_invocations_of_one_cell_did_not_run_one_after_the_other():
+    function = EXPERIMENTS["function"]
+    within = [compare.name for compare in function.compare if not between_cells(compare, function)]
+    assert within == ["between_starts"]
