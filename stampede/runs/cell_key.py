@@ -207,8 +207,10 @@ def has_phrase(axes: Sequence[Axis], named: Collection[str]) -> bool:
 
 
 def phrase_label(axes: Sequence[Axis]) -> str:
-    """What heads that column."""
-    return next((axis.label for axis in axes if _is_phrased(axis)), SETTINGS)
+    """What heads that column: the first of them, and those that records alone tell."""
+    labels = [axis.label for axis in axes if _is_phrased(axis)]
+    of_records = [axis.label for axis in axes if _is_phrased(axis) and not axis.variable]
+    return ", ".join(dict.fromkeys([*labels[:1], *of_records])) or SETTINGS
 
 
 def _is_phrased(axis: Axis) -> bool:
