@@ -11,7 +11,7 @@ import pytest
 from experiments import EXPERIMENTS
 from stampede.cli.options import doctor as options
 from stampede.cli.verbs import doctor
-from stampede.emulator import providers, stack
+from stampede.emulator import providers
 from stampede.errors import UsageError
 from stampede.finding import OK, PROBLEM, WARNING
 from stampede.planning import checks, predicting
@@ -496,8 +496,7 @@ def test_the_tools_look_at_the_cache_folder_with_what_has_to_be_built(tmp_path, 
     assert [one.status for one in checks_machine.tools() if one.check == "cache folder"] == [PROBLEM]
 
 
-def test_more_functions_than_the_emulator_will_allow_are_refused_before_it_is_started(monkeypatch, tmp_path):
-    monkeypatch.setattr(stack, "STATE_DIR", tmp_path)
+def test_more_functions_than_the_emulator_will_allow_are_refused_before_it_is_started(monkeypatch):
     assert checks_account.emulator([cell(concurrency=1000)])[1].status == OK
     assert checks_account.emulator([cell(concurrency=1001)])[1].status == PROBLEM
     monkeypatch.setenv("LAMBDA_ACCOUNT_CONCURRENCY", "10")
@@ -505,8 +504,7 @@ def test_more_functions_than_the_emulator_will_allow_are_refused_before_it_is_st
     assert (found.status, found.found) == (PROBLEM, "11 needed, the embedded AWS runs 10 at once")
 
 
-def test_a_local_sweep_is_looked_at_without_an_account(machine, monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(stack, "STATE_DIR", tmp_path)  # where no emulator runs, whatever other tests started
+def test_a_local_sweep_is_looked_at_without_an_account(machine, capsys):
     assert run_doctor("--set", "object_size_mb=1") == 0
     out = capsys.readouterr().out
     assert "a sweep starts and stops it" in out

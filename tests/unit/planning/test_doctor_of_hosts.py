@@ -3,7 +3,6 @@
 import pytest
 
 from experiments import EXPERIMENTS
-from stampede.emulator import stack
 from stampede.experiment import go_program
 from stampede.finding import OK, PROBLEM, WARNING
 from stampede.planning import checks
@@ -146,7 +145,6 @@ def test_one_host_is_one_and_the_least_memory_that_is_the_most_is_said_once():
     assert checks_machine.local_memory([a_cell_of("copy", target="local")], 5000).found.endswith("needs 527")
 
 
-def test_the_embedded_aws_has_no_limit_for_hosts(monkeypatch, tmp_path):
-    monkeypatch.setattr(stack, "STATE_DIR", tmp_path)
+def test_the_embedded_aws_has_no_limit_for_hosts():
     assert [one.check for one in checks_account.emulator(cells_of("copy_host"))] == ["emulator"]
     assert [one.check for one in checks_account.emulator(cells_of("copy"))] == ["emulator", "concurrency"]

@@ -51,8 +51,7 @@ def test_drain_names_the_cells_whose_lines_are_gone(folder, capsys, monkeypatch)
     assert "never drained: b; their log lines are gone" in " ".join(capsys.readouterr().err.split())
 
 
-def test_an_emulator_that_hangs_isn_t_taken_for_a_running_one(monkeypatch, capsys, tmp_path):
-    monkeypatch.setenv("STAMPEDE_STATE_DIR", str(tmp_path))
+def test_an_emulator_that_hangs_isn_t_taken_for_a_running_one(monkeypatch, capsys):
     hung = SimpleNamespace(pid=7, endpoint_url="http://e", log_file="e.log", answers=lambda: False)
     monkeypatch.setattr(ministack, "running", lambda _: hung)
     assert main(["emulator", "start"]) == 2
