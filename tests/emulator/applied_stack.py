@@ -5,8 +5,10 @@ import io
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from stampede.cli.command_line import main
 from stampede.stacks import embedded
@@ -56,3 +58,15 @@ class LocalStack:
 # Long enough for a start barrier of some seconds, and a busy machine.
 TIMEOUT_S = 20
 VARIABLES = {"object_size_mb": OBJECT_MB, "ephemeral_storage_mb": 512, "concurrency_value": 3, "timeout_s": TIMEOUT_S}
+
+
+def left_behind(client: Callable[[str], Any]) -> dict[str, list]:
+    """Everything that a stack could have left behind; `client` makes a client of a service that may list it."""
+    return {
+        "queues": client("sqs").list_queues().get("QueueUrls", []),
+        "buckets": client("s3").list_buckets()["Buckets"],
+        "functions": client("lambda").list_functions()["Functions"],
+        "triggers": client("lambda").list_event_source_mappings()["EventSourceMappings"],
+        "log groups": client("logs").describe_log_groups()["logGroups"],
+        "roles": client("iam").list_roles()["Roles"],
+    }

@@ -1,8 +1,10 @@
-"""docs/permissions.json is enough for whoever runs Stampede, and not too much: a whole sweep by a user who has it.
+"""docs/permissions.json is enough for whoever runs Stampede, and not too much: the whole life of a stack, by a user
+who has it.
 
 The embedded AWS enforces IAM for every key but `test`; docs/permissions.md says what it doesn't ask.
 """
 
+import functools
 import json
 import re
 from dataclasses import dataclass
@@ -19,7 +21,8 @@ from stampede.emulator import ministack, providers, stack
 from stampede.errors import RunError
 from stampede.runs.folder import RunFolder
 from stampede.stacks import endpoints
-from stampede.stacks.target import aws_terraform
+from stampede.stacks.target import LOCAL_CREDENTIALS, aws_terraform
+from tests.emulator.applied_stack import left_behind
 from tests.emulator.documented_policy import DOCS, NAMES, REGION, actions, make_user, policy
 
 VARIABLES = {"object_size_mb": 1, "ephemeral_storage_mb": 512, "memory_size": 1024, "timeout_s": 5}
@@ -34,8 +37,9 @@ class User:
     iam: Any
     work: Path
 
-    def may(self, document: dict[str, Any]) -> None:
-        """Give the user this policy in place of what he had."""
+    def may(self, *documents: dict[str, Any]) -> None:
+        """Give the user these policies in place of what he had."""
+        document = documents[0] | {"Statement": [one for document in documents for one in document["Statement"]]}
         self.iam.put_user_policy(UserName="runner", PolicyName="stampede", PolicyDocument=json.dumps(document))
 
     def may_all_but(self, action: str) -> None:
@@ -172,11 +176,25 @@ def test_other_names_are_out_of_reach(swept):
         swept.client("s3").create_bucket(Bucket="someone-elses")
 
 
-def test_the_stack_is_taken_down_under_the_policy(swept):
+def test_the_stack_is_changed_and_taken_down_under_the_policy_and_leaves_nothing(swept):
+    # S3's access logs are asked for here; the embedded AWS never delivers any.
+    changed = VARIABLES | {"concurrency_value": 5, "server_side_proof": True}
+    swept.may(policy(), policy("permissions_server_side_proof"))
+    terraform = aws_terraform()
+    assert terraform.apply(changed)
+    functions = swept.client("lambda")
+    reserved = functions.get_function_concurrency(FunctionName="stampede-download")
+    assert reserved["ReservedConcurrentExecutions"] == 5
+    assert terraform.apply(changed) == []
+
+    root = functools.partial(boto3.client, **LOCAL_CREDENTIALS)
+    bucket, sqs = "stampede-download-000000000000-us-east-1", swept.client("sqs")
+    root("s3").put_object(Bucket=bucket, Key="left/1.dat", Body=b"x")
+    root("s3").create_multipart_upload(Bucket=bucket, Key="cut-off.dat")
+    assert all(left_behind(root).values())
     # The provider waits 2 minutes for a deleted queue to vanish everywhere, but not for one that is gone already.
-    sqs = swept.client("sqs")
     for name in ("stampede-download", "stampede-download-dead-letters"):
         sqs.delete_queue(QueueUrl=sqs.get_queue_url(QueueName=name)["QueueUrl"])
-    terraform = aws_terraform()
-    terraform.destroy(VARIABLES | {"concurrency_value": 1}, refresh=False)
+    terraform.destroy(changed, refresh=False)
     assert terraform.outputs() == {}
+    assert not any(left_behind(root).values())

@@ -13,11 +13,11 @@ from typing import Any
 import boto3
 
 from stampede.emulator import hosts, ministack
-from tests.emulator.applied_stack import STAMPEDE
+from tests.emulator.applied_stack import STAMPEDE, left_behind
 from tests.emulator.documented_policy import NAMES, make_user
 
 ROOT = Path(__file__).resolve().parents[2]
-UNCHANGED, CHANGED = 0, 2  # exit statuses of `plan -detailed-exitcode`
+UNCHANGED = 0  # exit status of `plan -detailed-exitcode`
 
 
 @dataclass
@@ -67,14 +67,7 @@ class Stack:
 
     def left(self) -> dict[str, list]:
         """Everything that the stack could have left behind."""
-        return {
-            "queues": self.client("sqs").list_queues().get("QueueUrls", []),
-            "buckets": self.client("s3").list_buckets()["Buckets"],
-            "functions": self.client("lambda").list_functions()["Functions"],
-            "triggers": self.client("lambda").list_event_source_mappings()["EventSourceMappings"],
-            "log groups": self.client("logs").describe_log_groups()["logGroups"],
-            "roles": self.client("iam").list_roles()["Roles"],
-        }
+        return left_behind(self.client)
 
     def destroy(self, **variables: object) -> subprocess.CompletedProcess:
         """Destroy it in seconds: the provider waits minutes for a deleted queue, but not for one that is gone."""
@@ -106,11 +99,3 @@ def stack_to_apply(folder: Path, terraform: Any, state_dir: Path, variables: Map
     finally:
         hosts.stop(state_dir)
         ministack.stop(state_dir)
-
-
-@contextlib.contextmanager
-def applied_stack(folder: Path, terraform: Any, state_dir: Path, variables: Mapping[str, Any]) -> Iterator[Stack]:
-    """As stack_to_apply, and applied."""
-    with stack_to_apply(folder, terraform, state_dir, variables) as stack:
-        stack.apply()
-        yield stack

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tests.emulator.documented_policy import policy
-from tests.terraform.applied import UNCHANGED, Stack, applied_stack
+from tests.terraform.applied import UNCHANGED, Stack, stack_to_apply
 
 pytestmark = [pytest.mark.slow]
 
@@ -49,7 +49,8 @@ def applied(copy_of_the_tree, terraform, tmp_path_factory) -> Stack:
     folder = copy_of_the_tree("filesystem", runs=True)
     (folder.parent / "functions/filesystem/seeding.py").write_text(PROBE)
     (folder.parent / "mount").mkdir()
-    with applied_stack(folder, terraform, tmp_path_factory.mktemp("emulator"), VARIABLES) as stack:
+    with stack_to_apply(folder, terraform, tmp_path_factory.mktemp("emulator"), VARIABLES) as stack:
+        stack.apply()
         yield stack
 
 
