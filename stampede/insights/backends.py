@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any, Protocol
 from botocore.exceptions import BotoCoreError, ClientError
 
 from stampede.errors import RunError, UsageError
-from stampede.insights import EventsError, InsightsError, Result, evaluate, log_columns, row_limit
+from stampede.insights import EventsError, Result, evaluate, log_columns, row_limit
 from stampede.insights.cloudwatch import run_on_service, too_many_rows
 from stampede.progress import say
 from stampede.runs.folder import RunFolder
@@ -51,17 +50,15 @@ class Backend(Protocol):
 
 @dataclass(frozen=True)
 class Local:
-    """Files of log events, evaluated here; of a stored `run` there may be `columns`, its lines in a form that is read
-    faster."""
+    """Files of log events, evaluated here, or the lines of a stored `run`."""
 
     logs: tuple[Path, ...]
-    columns: Path | None = None
     run: RunFolder | None = None
 
     @classmethod
     def of_run(cls, lines: Path) -> Local:
-        """The stored lines of a run, or its columns as long as they are the same."""
-        return cls((lines,), log_columns.stored(lines), RunFolder(lines.parent))
+        """The stored lines of a run."""
+        return cls((lines,), RunFolder(lines.parent))
 
     def ask(self, text: str) -> Answer:
         """All rows of the query over the files."""
@@ -73,14 +70,11 @@ class Local:
         return Answer(result.columns, result.rows, result.as_strings())
 
     def _evaluated(self, text: str) -> Result:
-        if self.columns is not None:
-            with contextlib.suppress(InsightsError):  # damaged or taken away: the lines are still there
-                return evaluate(text, self.columns)
-        try:
+        if self.run is None:
             return evaluate(text, self.logs)
+        try:
+            return log_columns.answer(text, *self.logs)
         except EventsError as error:
-            if self.run is None:
-                raise
             try:  # a last line that is being written, or was when its writer was killed, isn't one yet
                 return evaluate(text, self.run.rows(log_columns.LINES))
             except (EventsError, UsageError):

@@ -7,12 +7,13 @@ doesn't keep times leave them unused until the next drain, and queries read the 
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
 import duckdb
 
-from stampede.insights import InsightsError, export, read_notes
+from stampede.insights import InsightsError, Result, evaluate, export, read_notes
 from stampede.progress import say
 from stampede.runs.folder import RunFolder
 
@@ -48,6 +49,16 @@ def store(folder: RunFolder, *, at_end: bool) -> None:
             f"{COLUMNS} wasn't written, so queries over the run read the lines, which is slower: {reason}",
             style="yellow",
         )
+
+
+def answer(text: str, lines: Path) -> Result:
+    """The query over a run's `lines`, from the columns beside them where they hold exactly those.
+
+    Raises what `evaluate` raises of the lines."""
+    if columns := stored(lines):
+        with contextlib.suppress(InsightsError):  # damaged or taken away: the lines are still there
+            return evaluate(text, columns)
+    return evaluate(text, lines)
 
 
 def stored(lines: Path) -> Path | None:

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from stampede import insights
 from stampede.checkout import QUERIES
+from stampede.insights import InsightsError, log_columns
 from stampede.runs.records import Records
 from stampede.runs.run import Run
 
@@ -45,6 +45,6 @@ def failures(run: Run) -> list[dict[str, Any]]:
 def _rows(run: Run, name: str) -> list[dict[str, Any]]:
     text = (QUERIES / "common" / f"{name}.cwli").read_text(encoding="utf-8")
     try:
-        return insights.evaluate(text, run.directory / "log_events.jsonl").rows
-    except (insights.InsightsError, OSError):
+        return log_columns.answer(text, run.directory / log_columns.LINES).rows
+    except (InsightsError, OSError):
         return []  # the page says already that the log events are missing, or can't be read

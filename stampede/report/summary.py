@@ -7,6 +7,7 @@ from typing import Any
 
 from stampede import insights
 from stampede.checkout import QUERIES
+from stampede.insights import log_columns
 from stampede.report import consistency
 from stampede.report.measured import metrics, spreads
 from stampede.runs import cells, stored_json
@@ -83,7 +84,7 @@ def _rows(text: str, events: Path, warnings: list[str]) -> list[dict[str, Any]]:
     """The rows over `events`, and a warning for every line that had to be left out; the evaluator itself leaves none
     out."""
     try:
-        return insights.evaluate(text, events).rows
+        return log_columns.answer(text, events).rows
     except insights.EventsError:
         left_out: list[str] = []
         rows = insights.evaluate(text, [row for _, row in stored_json.rows(events, left_out)]).rows

@@ -96,15 +96,20 @@ class Records:
         return self.columns[name]
 
     def where(self, chosen: np.ndarray) -> Records:
-        """Those that a mask or an array of positions picks out."""
+        """Those that a mask or an array of positions picks out; a mask of all picks these, without a copy."""
+        if chosen.dtype == bool and chosen.all():
+            return self
         columns = {name: column[chosen] for name, column in self.columns.items()}
         return Records(columns, self.names, self.keys, self.kinds, self.examples)
 
     def plus(self, *others: Records) -> Records:
         """These and others of the same run."""
+        added = [records for records in others if len(records)]
+        if not added:
+            return self
         columns = {}
         for name, column in self.columns.items():
-            columns[name] = np.concatenate([column, *(records[name] for records in others)])
+            columns[name] = np.concatenate([column, *(records[name] for records in added)])
         return Records(columns, self.names, self.keys, self.kinds, self.examples)
 
     def known(self, name: str) -> np.ndarray | None:
@@ -192,7 +197,7 @@ class Reader:
         columns["unit"] = self._units(columns["cell"], columns["round"])
         everything = Records(columns, self._names, keys, list(self._kinds), self._examples)
         groups = columns["group"]
-        return {group: everything.where(np.flatnonzero(groups == group)) for group in Group.ALL}
+        return {group: everything.where(groups == group) for group in Group.ALL}
 
     def _units(self, cells: np.ndarray, rounds: np.ndarray) -> np.ndarray:
         names = self._names

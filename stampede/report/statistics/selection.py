@@ -100,12 +100,9 @@ def _planned(run: Run) -> dict[Key, set[int]]:
     """The numbers of the ids of the planned cells of each cell: those that its records name, else the plan."""
     planned: dict[Key, set[int]] = {}
     for records in (run.done, run.errors, run.warm_ups):
-        for at, part in records.by_cell_id().items():
-            if at == UNKNOWN:
-                continue
-            for number in distinct(part["key"]).tolist():
-                if number != UNKNOWN:
-                    planned.setdefault(records.keys[number], set()).add(at)
+        known = (records["cell"] != UNKNOWN) & (records["key"] != UNKNOWN)
+        for pair in distinct(records["key"][known] << 32 | records["cell"][known]).tolist():
+            planned.setdefault(records.keys[pair >> 32], set()).add(pair & 0xFFFFFFFF)
     for at, name in enumerate(run.names.cells):
         if (key := run.key_of(name)) is not None:
             planned.setdefault(key, set()).add(at)

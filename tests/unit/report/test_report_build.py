@@ -126,10 +126,10 @@ def test_a_query_that_gives_no_table_is_named_and_the_records_are_shown(make_run
     folder = make_run(**SMALL)
     from stampede import insights
 
-    def refuse(text, events):
+    def refuse(text, lines):
         raise insights.QueryError("no such command `frobnicate`", 2, 5)
 
-    monkeypatch.setattr("stampede.report.summary.insights.evaluate", refuse)
+    monkeypatch.setattr("stampede.report.summary.log_columns.answer", refuse)
     report.build(folder)
     text = Page((folder / "report.html").read_text()).text
     assert "The saved query queries/download/methods.cwli failed: line 2, column 5" in text
