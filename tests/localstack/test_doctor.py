@@ -41,7 +41,7 @@ def test_the_doctor_finds_what_an_endpoint_has_and_what_of_an_experiment_does_no
     expected = EVERYWHERE | FOUND[endpoint.name]
     assert {name: found[name]["status"] for name in expected} == expected
     said = found["runs there"]["found"]
-    assert said.startswith("nothing of express, for want of: ")
+    assert said.startswith("express can't run here; missing: ")
     assert all(name in said for name, status in expected.items() if status == PROBLEM)
     assert status == 1
 
