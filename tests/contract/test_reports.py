@@ -79,7 +79,7 @@ def built(experiment, saved, tmp_path_factory):
 
     def build(*settings, svg=False, png=False, **options):
         folder = synthetic.write(tmp_path_factory.mktemp("runs") / "made", experiment, settings, **options)
-        with warnings.catch_warnings(), pictures(svg, png):
+        with warnings.catch_warnings(), pictures(svg, png, composed=svg or png):
             warnings.simplefilter("error", UserWarning)  # a picture without room for what it shows
             report.build(folder)
         return Report(experiment, folder)
