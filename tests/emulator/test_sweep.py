@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from stampede.runs.folder import RunFolder
+from stampede.sweep import calibration
 from tests.emulator.applied_stack import OBJECT_MB, STAMPEDE, TIMEOUT_S
 
 STACK = (
@@ -31,6 +32,7 @@ def swept(local_stack):
     """One whole sweep with warm-ups and two repeats, on a machine that it calibrated."""
     with pytest.MonkeyPatch.context() as changed:
         changed.delenv("STAMPEDE_NO_CALIBRATION")
+        changed.setattr(calibration, "ROUNDS", 1)  # each takes both processors for two seconds
         done = local_stack.stampede(
             "sweep", *FLAGS, "--repeats", "2", "--warm-up-per-concurrency", "1", "--format", "json"
         )
