@@ -22,11 +22,12 @@ def headline(tmp_path):
         folder = synthetic.write(tmp_path / "run", FUNCTION, settings, takes=takes, per_n=per_n, **keys)
         rows, dice = [json.loads(line) for line in (folder / "records.jsonl").open()], random.Random(1)
         for row in rows:
-            row |= {"start": "cold" if row["cold_start"] else "warm", "payload": payload(row)}
+            row |= {"start": "cold" if row["cold_start"] else "warm", "payload": payload(row), "round": 1}
             if row["cold_start"] and row["status"] == "ok":
                 row["elapsed_seconds"] *= cold(row) if cold else dice.uniform(2, 8)
         (folder / "records.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        return statistics(load(folder))["verdict"]["headline"]
+        made.verdict = statistics(load(folder))["verdict"]
+        return made.verdict["headline"]
 
     return made
 
@@ -68,3 +69,19 @@ def test_series_that_cannot_be_compared_are_counted(headline):
     rare = {"payload": lambda row: int(row["seq"] % 11 > 8)}
     held = headline("memory_size=1024", "concurrency_value=2,20", **rare)
     assert held.endswith("with 1,024 MB, thumbnail, on x86_64 warm start (1 of 2 series can’t be compared).")
+
+
+@pytest.mark.parametrize(
+    ("repeats", "named", "drift"),
+    [(1, True, "a difference may be drift; there were no repeats"), (5, False, "contain")],
+)
+def test_equal_packages_on_a_machine_that_drifts_are_told_apart_only_without_repeats(headline, repeats, named, drift):
+    dice, seconds = random.Random(3), [1.0]
+
+    def drifting(cell):
+        seconds.append(seconds[-1] * dice.lognormvariate(0, 0.25))
+        return seconds[-1]
+
+    only = headline("memory_size=1024", "package=a,b", "concurrency_value=2", takes=drifting, repeats=repeats)
+    assert (" is the fastest " in only) == named, only
+    assert drift in headline.verdict["caveats"][-1]
