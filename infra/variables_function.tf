@@ -52,7 +52,7 @@ variable "policy_file" {
   validation {
     condition = var.policy_file == null ? true : alltrue(try([
       for statement in flatten([jsondecode(file(var.policy_file)).Statement]) :
-      statement.Effect == "Deny" || !anytrue([for action in flatten([statement.Action]) : contains(["*", "*:*"], action)])
+      statement.Effect == "Deny" || !anytrue([for action in flatten([statement.Action]) : contains(local.rules.policy_file.all_actions, action)])
     ], [false]))
     error_message = "policy_file = ${jsonencode(var.policy_file)}: ${local.rules.policy_file.rule}, and never allow all (*)."
   }

@@ -17,10 +17,12 @@ from stampede.experiment import go_program
 from stampede.experiment.go_program import of_this_machine
 from stampede.experiment.package import Package
 from stampede.finding import OK, PROBLEM, WARNING, Finding
+from stampede.variable_rules import RULES
 
 # Of a package with its layers unpacked, and of one that is uploaded as a zip, and not taken from S3 (Lambda quotas).
 MOST_BYTES, MOST_ZIPPED_BYTES = 250 * 2**20, 50 * 2**20
 PROVIDED = "provided.al2023"
+ALL_ACTIONS = RULES["policy_file"].shared["all_actions"]
 Cells = Sequence[FunctionValues]
 
 
@@ -113,7 +115,7 @@ def _policy(name: str) -> Finding:
     if not parts:
         found = f"{path.name} isn't a policy document: each statement needs Effect, Action and Resource"
         return Finding("policy_file", PROBLEM, found, fix)
-    if any(effect == "Allow" and actions & {"*", "*:*"} for effect, actions, _ in parts):
+    if any(effect == "Allow" and actions.intersection(ALL_ACTIONS) for effect, actions, _ in parts):
         fix = "name the actions that the function needs"
         return Finding("policy_file", PROBLEM, f"{path.name} allows every action", fix)
     return Finding("policy_file", OK, f"{path.name} has {len(parts)} statements")

@@ -1,7 +1,5 @@
 """The function experiment: the user's own Lambda function, at the memory sizes and the N that they choose."""
 
-from types import MappingProxyType
-
 from experiments.function.checks import checks, local_checks
 from experiments.function.values import FunctionValues
 from experiments.function.work import measured, work
@@ -69,7 +67,7 @@ class Function(Experiment):
         Compare("between_memories", "scale", ("memory_size_mb",)),
         Compare("between_starts", "choice", ("start",), base=("cold",)),
     )
-    headline_of = MappingProxyType({"start": "warm"})
+    headline_of = {"start": "warm"}
     sections = ("memory", "choice", "table", "spread", "overlap", *LAST_SECTIONS)
     checks = staticmethod(checks)
     local_checks = staticmethod(local_checks)
