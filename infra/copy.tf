@@ -59,13 +59,9 @@ locals {
   copy = {
     description  = "Copies objects from bucket to bucket, one record a message."
     program_file = local.copy_program_file
-    layer_folder = null
     zip_name     = "transfer-${local.architecture}"
     handler      = "bootstrap"
     runtime      = "provided.al2023"
-    network      = null
-    in_network   = false
-    file_system  = null
     environment  = local.copy_environment
     statements   = local.copy_statements
   }

@@ -17,9 +17,6 @@ locals {
     zip_name     = local.is_go ? "transfer-${local.architecture}" : "download"
     handler      = local.is_go ? "bootstrap" : "download.handler.handler"
     runtime      = local.is_go ? "provided.al2023" : "python3.12"
-    network      = null
-    in_network   = false
-    file_system  = null
 
     statements = [{
       Sid      = "ReadTheObject"

@@ -53,13 +53,11 @@ locals {
   express = {
     description  = "Puts or reads objects of a storage class, one record a message."
     program_file = local.copy_program_file
-    layer_folder = null
     zip_name     = "transfer-${local.architecture}"
     handler      = "bootstrap"
     runtime      = "provided.al2023"
     network      = local.in_the_zone
     in_network   = var.placement == "same_zone"
-    file_system  = null
     environment  = local.express_environment
 
     # Athena's queries are asked with the permissions of whoever runs them, and not by the function.

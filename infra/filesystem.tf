@@ -86,7 +86,6 @@ locals {
   filesystem = {
     description  = "One timed copy a message, one record a log line."
     program_file = null
-    layer_folder = null
     zip_name     = "filesystem"
     handler      = "filesystem.handler.handler"
     runtime      = "python3.12"

@@ -25,14 +25,15 @@ locals {
     express    = local.express_in_tmp
     function   = local.function_in_tmp
   }[var.experiment]
-  function = {
+  # Few functions have packages in a layer, a network, or a file system.
+  function = merge({ layer_folder = null, network = null, in_network = false, file_system = null }, {
     download   = local.download
     filesystem = local.filesystem
     copy       = local.copy
     copy_host  = null # hosts take the messages
     express    = local.express
     function   = local.user_function
-  }[var.experiment]
+  }[var.experiment])
 
   # What a variable must be: variables_<experiment>.tf has its rules in rules_<experiment>.json. Python's checks read them too.
   rules = merge([for name in fileset(path.module, "rules*.json") : jsondecode(file("${path.module}/${name}"))]...)

@@ -6,15 +6,10 @@ variable "package" {
   default     = null
 
   validation {
-    condition     = var.experiment != "function" || var.package != null
-    error_message = "package = null: ${local.rules.package.rule}; experiment = function needs it."
-  }
-
-  validation {
-    condition = var.package == null ? true : (
+    condition = var.package == null ? var.experiment != "function" : (
       endswith(lower(var.package), ".zip") ? try(fileexists(var.package), false) : length(try(fileset(var.package, "**"), [])) > 0
     )
-    error_message = "package = ${jsonencode(var.package)}: ${local.rules.package.rule}; nothing is there."
+    error_message = "package = ${jsonencode(var.package)}: ${local.rules.package.rule}; experiment = function needs it."
   }
 
   validation {
@@ -57,7 +52,7 @@ variable "policy_file" {
   validation {
     condition = var.policy_file == null ? true : alltrue(try([
       for statement in flatten([jsondecode(file(var.policy_file)).Statement]) :
-      statement.Effect == "Deny" || !anytrue([for action in flatten([statement.Action]) : contains(["*", "*:*"], action)])
+      statement.Effect == "Deny" || !anytrue([for action in flatten([statement.Action]) : contains(local.rules.policy_file.all_actions, action)])
     ], [false]))
     error_message = "policy_file = ${jsonencode(var.policy_file)}: ${local.rules.policy_file.rule}, and never allow all (*)."
   }
@@ -70,7 +65,7 @@ variable "environment" {
   nullable    = false
 
   validation {
-    condition     = alltrue([for name in keys(var.environment) : can(regex(local.rules.environment.names, name)) && !can(regex(local.rules.environment.reserved, name))])
+    condition     = alltrue([for name in keys(var.environment) : can(regex(local.rules.environment.matches, name)) && !can(regex(local.rules.environment.never, name))])
     error_message = "environment = ${jsonencode(keys(var.environment))}: ${local.rules.environment.rule}."
   }
 }
@@ -82,7 +77,7 @@ variable "layers" {
   nullable    = false
 
   validation {
-    condition     = length(var.layers) <= local.rules.layers.most_layers && alltrue([for layer in var.layers : can(regex(local.rules.layers.arn, layer))])
+    condition     = length(var.layers) <= local.rules.layers.most_layers && alltrue([for layer in var.layers : can(regex(local.rules.layers.matches, layer))])
     error_message = "layers = ${jsonencode(var.layers)}: ${local.rules.layers.rule}."
   }
 }

@@ -15,6 +15,7 @@ from loader.patience import State
 from loader.sqs.dead_letters import MOST_LETTERS, DeadLetters
 from loader.unfinished_cell import abandoned_keys
 from stampede.errors import UsageError
+from stampede.insights.unrecorded import with_unrecorded
 from stampede.progress import say
 from stampede.runs.accounting import CellAccount, Ledger
 from stampede.runs.cell_settings import CellSettings
@@ -123,7 +124,7 @@ class Collecting:
 
     def close(self) -> list[CellAccount]:
         """Write the account, show the dead letters again, and return it. Raises what boto3 raises, afterwards."""
-        accounts = self._ledger.accounts()
+        accounts = with_unrecorded(self._ledger.accounts(), self._folder.path)
         self._folder.write_json("accounting.json", [account.as_dict() for account in accounts])
         if self._unattributed:
             say(

@@ -19,8 +19,9 @@ from stampede.runs.folder import RunFolder
 
 FILE = "payload.json"
 DEFAULT = "{}"
-# A message has 1 MiB (SQS quotas), of which the attribute with what Stampede says takes less than this.
-ATTRIBUTE_BYTES = 2048
+# A message has 1 MiB (SQS quotas), of which the attribute with what Stampede says takes less than this; as a rule it
+# takes the second.
+ATTRIBUTE_BYTES, USUAL_ATTRIBUTE_BYTES = 2048, 256
 MOST_BYTES = 2**20 - ATTRIBUTE_BYTES
 
 
@@ -83,6 +84,11 @@ class Payloads:
         chosen = numbers[first:]
         random.Random(first).shuffle(chosen)
         return chosen
+
+    def message_bytes(self) -> list[tuple[int, float]]:
+        """The bytes of a message with each payload and its attribute, and the share of the messages that have it."""
+        bodies = zip(self.bodies, self.weights, strict=True)
+        return [(len(body.encode()) + USUAL_ATTRIBUTE_BYTES, weight / sum(self.weights)) for body, weight in bodies]
 
     def sentence(self) -> str:
         """How many there are, in words."""

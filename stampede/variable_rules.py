@@ -64,6 +64,12 @@ class Rule:
             return self.least <= value <= self.most and value % 1 == 0
         return True
 
+    def breaks(self, value: Any) -> list[Any]:
+        """What of `value` breaks the rule, which is that of a map's names and of a list's elements: [] where nothing
+        does."""
+        parts = list(value) if isinstance(value, dict | list) else [value]
+        return [part for part in parts if not self.allows(part)]
+
 
 def _read() -> dict[str, Rule]:
     rules: dict[str, Rule] = {}

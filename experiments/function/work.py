@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from statistics import mean, median, quantiles, stdev
+from statistics import mean, quantiles, stdev
 from typing import Any
 
 from experiments.function.values import FunctionValues
@@ -41,20 +41,15 @@ def measured(records: Iterable[Mapping[str, Any]], parameters: Parameters, run_i
     source = f"{len(rows)} invocations of run {run_id}, N = {-cell[0]:,}, {cell[1]:,} MB"
     date = datetime.fromtimestamp(rows[0]["started_at_ms"] / 1000, UTC).date().isoformat()
 
-    def row(name: str, unit: str, value: float, low: float, high: float) -> Parameter:
-        low, value, high = (max(LEAST, number) for number in (low, value, high))
+    def row(name: str, unit: str, numbers: list[float]) -> Parameter:
+        quartiles = quantiles(numbers if len(numbers) > 1 else numbers * 2, method="inclusive")
+        low, value, high = (max(LEAST, quartile) for quartile in quartiles)
         return Parameter(name, value, low, high, unit, "measured", source, date)
 
-    spread = stdev(took_s) / mean(took_s)
+    spread = max(LEAST, stdev(took_s) / mean(took_s))
     return [
-        row("handler_cpu_s", "CPU-s/invocation", *_middle(cpu_s)),
-        row("handler_wait_s", "s", *_middle(wait_s)),
-        row("spread", "of the seconds", spread, spread / 2, spread * 2),
-        *([row("handler_init_s", "s", *_middle(init_s))] if init_s else []),
+        row("handler_cpu_s", "CPU-s/invocation", cpu_s),
+        row("handler_wait_s", "s", wait_s),
+        Parameter("spread", spread, spread / 2, spread * 2, "of the seconds", "measured", source, date),
+        *([row("handler_init_s", "s", init_s)] if init_s else []),
     ]
-
-
-def _middle(numbers: Sequence[float]) -> tuple[float, float, float]:
-    """Median, first and third quartile."""
-    low, _, high = quantiles(numbers, method="inclusive") if len(numbers) > 1 else numbers * 3
-    return median(numbers), low, high

@@ -108,15 +108,5 @@ def _outcome(run: _Run, measurement: Measurement, stopped: DeadlineExceeded | No
     if run.received_bytes is None and stopped is not None:
         # Whatever the stopped operation ended with, if it did, the deadline is the reason.
         error = stopped
-    if measurement.started_at_ms is None:
-        return Outcome.not_started(error or RuntimeError("the method measured no time"))
-    return Outcome(
-        started_at_ms=measurement.started_at_ms,
-        elapsed_s=measurement.elapsed_so_far_s(),
-        received_bytes=measurement.received_bytes if run.received_bytes is None else run.received_bytes,
-        error=error,
-        first_byte_s=measurement.first_byte_s,
-        cpu_s=measurement.cpu_so_far_s(),
-        retries=measurement.retries,
-        requests=measurement.requests,
-    )
+    received_bytes = measurement.received_bytes if run.received_bytes is None else run.received_bytes
+    return Outcome.of(measurement, received_bytes, error)

@@ -9,7 +9,7 @@ from common.failures import AnswerError, Failure
 def describe(error: Exception) -> tuple[str, str]:
     """Return `(error_type, message)` of whatever a message failed with; error_type is in ERROR_TYPES."""
     if isinstance(error, Failure):
-        return type(error).__name__, str(error)
+        return error.error_type, str(error)
     if isinstance(error, AnswerError):
         return _describe_answer(error)
     # Only where botocore is in use: importing it just for its exceptions takes longer than a small download.

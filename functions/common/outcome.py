@@ -3,6 +3,8 @@
 import time
 from dataclasses import dataclass
 
+from common.measurement import Measurement
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -20,6 +22,22 @@ class Outcome:
     cpu_s: float = 0.0
     retries: int | None = 0
     requests: int | None = 0
+
+    @classmethod
+    def of(cls, measurement: Measurement, received_bytes: int, error: Exception | None) -> "Outcome":
+        """Return what was measured, until now where it still runs."""
+        if measurement.started_at_ms is None:
+            return cls.not_started(error or RuntimeError("no time was measured"))
+        return cls(
+            started_at_ms=measurement.started_at_ms,
+            elapsed_s=measurement.elapsed_so_far_s(),
+            received_bytes=received_bytes,
+            error=error,
+            first_byte_s=measurement.first_byte_s,
+            cpu_s=measurement.cpu_so_far_s(),
+            retries=measurement.retries,
+            requests=measurement.requests,
+        )
 
     @property
     def finished_at_ms(self) -> int:

@@ -1,4 +1,4 @@
-"""What can go wrong with the user's handler, in the words of the records; what each means is in ERROR_TYPES."""
+"""What can go wrong with the user's handler, in words of ERROR_TYPES."""
 
 import json
 from decimal import Decimal
@@ -7,36 +7,12 @@ from typing import Any
 from common.failures import Failure
 
 
-class HandlerError(Failure):
-    """It threw an error."""
-
-
-class HandlerExited(Failure):
-    """It ended its process."""
-
-
-class InvalidResponse(Failure):
-    """Its reply isn't JSON."""
-
-
-class PartialFailure(Failure):
-    """Its reply makes SQS deliver the message again."""
-
-
-class HandlerTimedOut(Failure):
-    """It still ran shortly before the function's timeout."""
-
-
-class HandlerMissing(Failure):
-    """There is no such module or function."""
-
-
 def raised(error: BaseException) -> Failure:
     """What the handler raised, with its type and text."""
     if isinstance(error, Failure):  # of ours, found before the handler began
         return error
-    kind = HandlerExited if isinstance(error, SystemExit) else HandlerError
-    return kind(f"{type(error).__name__}: {error}")
+    kind = "HandlerExited" if isinstance(error, SystemExit) else "HandlerError"
+    return Failure(f"{type(error).__name__}: {error}", kind)
 
 
 def in_response(response: Any, message_id: str) -> Failure | None:
@@ -45,13 +21,14 @@ def in_response(response: Any, message_id: str) -> Failure | None:
     try:
         json.dumps(response, default=_as_lambda_does)
     except (TypeError, ValueError, RecursionError) as error:
-        return InvalidResponse(f"{type(error).__name__}: {error}")
+        return Failure(f"{type(error).__name__}: {error}", "InvalidResponse")
     failures = response.get("batchItemFailures") if isinstance(response, dict) else None
-    if failures is None or failures == []:
+    if failures in (None, []):
         return None
     if failures == [{"itemIdentifier": message_id}]:
-        return PartialFailure("batchItemFailures names the message")
-    return PartialFailure(f"batchItemFailures must name messages of the batch only, not {json.dumps(failures)[:200]}")
+        return Failure("batchItemFailures names the message", "PartialFailure")
+    named = json.dumps(failures, default=_as_lambda_does)[:200]
+    return Failure(f"batchItemFailures must name messages of the batch only, not {named}", "PartialFailure")
 
 
 def _as_lambda_does(value: Any) -> Any:

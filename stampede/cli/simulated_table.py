@@ -112,7 +112,7 @@ def simulated_rows(
 def _by_kind(row: SimulatedRow, experiment: Experiment, values: Mapping[str, Any]) -> list[SimulatedRow]:
     """The rows of the first operation of each environment, and of the later ones, of a cell with these values; none
     where records don't distinguish them, or no operation succeeds."""
-    later = {axis.name: axis.later(values) for axis in experiment.axes if axis.later}
+    later = {axis.name: axis.later_of(values) for axis in experiment.axes if axis.later}
     if not later:
         return []
     key, predicted = row.key, row.prediction

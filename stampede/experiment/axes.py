@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +21,8 @@ class Axis:
     work order), and `label` heads its column, with `unit`. `words` is a value of it in a sentence. `kind` is `int` (1
     or more) or `str`, and `allowed` are the values that there are (a range, or a few texts) where only those of `kind`
     and more don't work. Where `variable` is empty, only records tell it; where it is how an environment's first
-    operation differs from later ones, those have the value that `later` gives from a cell's values, and the first ones
-    the default.
+    operation differs from later ones, those have the value `later` (or what it gives from a cell's values), and the
+    first ones the default.
 
     An axis with a `default` (a value, or what gives it from the values of the axes before) is one that records of
     before it, and most runs, don't tell: together such axes are the cell's variant, named only where a run departs from
@@ -39,7 +39,7 @@ class Axis:
     default: Any = NEEDED
     in_order: bool = False
     allowed: Sequence[Any] = ()
-    later: Callable[[Mapping[str, Any]], Any] | None = None
+    later: Any = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "record_field", self.record_field or self.name)
@@ -64,6 +64,10 @@ class Axis:
     def is_variant(self) -> bool:
         """Whether it belongs to the cell's variant."""
         return self.default is not NEEDED
+
+    def later_of(self, values: Mapping[str, Any]) -> Any:
+        """Its value in later operations of a cell with these values."""
+        return self.later(values) if callable(self.later) else self.later
 
     def default_of(self, before: Sequence[Any]) -> Any:
         """Its value in a cell that doesn't say, `before` being those of the axes before it; None where it must."""

@@ -152,6 +152,8 @@ class Experiment:
     # For the report. `compare` is in the order in which the headline looks for the axis that was swept.
     published: Sequence[Published] = ()
     compare: Sequence[Compare] = ()
+    # By axis: the value of the cells that the headline is about, where any of them was measured.
+    headline_of: Mapping[str, Any] = MappingProxyType({})
     sections: Sequence[str] = ("choice", "table", "spread", "overlap", *LAST_SECTIONS)
     # By axis: the values in whose place something else stands on the embedded AWS, those that
     # nobody has run on AWS yet, and those whose requests S3's server access logs don't have.

@@ -6,6 +6,7 @@ import platform
 from collections.abc import Collection
 
 from stampede.checkout import ROOT
+from stampede.experiment.package import Package
 from stampede.finding import BUILD, OK, PROBLEM, Finding
 
 BUILT = "functions/transfer/build/{architecture}/bootstrap"
@@ -17,9 +18,11 @@ def of_this_machine() -> str:
 
 
 def missing(architecture: str) -> str:
-    """The file that `make functions` would make for x86_64 or arm64, from the repository's root; "" if it is there."""
+    """The file that `make functions` would make for x86_64 or arm64, from the repository's root; "" if it is there, and
+    not built for the other one."""
     path = BUILT.format(architecture=architecture)
-    return "" if (ROOT / path).is_file() else path
+    program = ROOT / path
+    return "" if program.is_file() and Package.at(program.parent).other_machine(architecture) is None else path
 
 
 def check(architectures: Collection[str]) -> Finding:

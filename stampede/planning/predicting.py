@@ -65,13 +65,15 @@ def parameters_of(experiment: Experiment, place: str, file: Path | None = None) 
 @dataclass(frozen=True)
 class Given:
     """What is known beside a plan: the `parameters` of a place where they aren't the model's own, how many functions
-    the account may run at once (None: enough), whether it has the quota of the network for each environment, and which
-    share of the invocations crashes or throws."""
+    the account may run at once (None: enough), whether it has the quota of the network for each environment, which
+    share of the invocations crashes or throws, and the bytes of the messages with their attributes, each size with its
+    share of the messages (none: small ones)."""
 
     parameters: Parameters | None = None
     account_concurrency: int | None = None
     bandwidth_quota: bool = False
     crashing: float = 0.0
+    message_bytes: Sequence[tuple[int, float]] = ()
 
 
 NOTHING = Given()

@@ -59,7 +59,7 @@ def out_of_bounds(cells: Sequence[Demand]) -> list[Finding]:
     for name, variable in declared().items():
         rule = TRUE_OR_FALSE if variable.type == "bool" else RULES.get(name, Rule())
         values = [cell.values.get(name) for cell in cells]
-        wrong = [value for value in values if value is not None and not rule.allows(value)]
+        wrong = [part for value in values if value is not None for part in rule.breaks(value)]
         if wrong:
             fix = f"correct --set {name}=..." + (f"; {rule.fix}" if rule.fix else "")
             problems.append(Finding(name, PROBLEM, f"{rule.rule}, got {wrong[0]}", fix))

@@ -1,10 +1,12 @@
 """Where every message went: sent = succeeded + failed + dead-lettered + unanswered, duplicates counted apart."""
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from stampede.insights.unrecorded import unrecorded
 from stampede.runs.message_marks import COMBINATIONS, DEAD, ERRED, OK, SENT, UNANSWERED, counts
 from stampede.runs.records import Group, Records, cells_of, distinct
 from stampede.runs.run import Run
@@ -14,26 +16,31 @@ COUNTS = ("sent", "succeeded", "failed", "dead_lettered", "duplicates", "unaccou
 
 @dataclass(frozen=True)
 class AccountBook:
-    """Rows {cell, and COUNTS}, whether they come from accounting.json, and what doesn't add up, in sentences."""
+    """Rows {cell, and COUNTS}, whether they come from accounting.json, and what doesn't add up, in sentences. Where a
+    message has no success and may have no record, `unrecorded` are the invocations that left none."""
 
     rows: list[dict[str, Any]]
     stored: bool
     problems: list[str]
+    unrecorded: list[dict[str, Any]]
 
     @property
     def totals(self) -> dict[str, int]:
         return {name: sum(row[name] for row in self.rows) for name in COUNTS}
 
+    def kinds(self, cell: str) -> Counter[str]:
+        """The invocations of a cell that left no record, by kind."""
+        return Counter(row["kind"] for row in self.unrecorded if row["cell"] == cell)
+
 
 def account_book(run: Run) -> AccountBook:
     """The accounting of `run`: accounting.json, or the same counted from the other files when it's missing."""
     counted = recounted(run)
-    if run.accounting is None:
-        return AccountBook(rows=counted, stored=False, problems=_problems(run, counted))
-    rows = sorted(map(_whole, run.accounting), key=lambda row: run.order(row["cell"]))
-    return AccountBook(
-        rows=rows, stored=True, problems=_problems(run, rows) + _differences(run, run.accounting, counted)
-    )
+    is_stored = run.accounting is not None
+    rows = sorted(map(_whole, run.accounting), key=lambda row: run.order(row["cell"])) if is_stored else counted
+    problems = _problems(run, rows) + (_differences(run, run.accounting, counted) if is_stored else [])
+    without_record = any(row["dead_lettered"] or row["unanswered"] or row["unaccounted"] for row in rows)
+    return AccountBook(rows, is_stored, problems, unrecorded(run.directory) if without_record else [])
 
 
 def recounted(run: Run) -> list[dict[str, Any]]:

@@ -1,6 +1,4 @@
-"""What Lambda itself logged of a run: the durations that it bills, and failures that leave no record."""
-
-from typing import Any
+"""What Lambda itself logged of a run: the durations that it bills."""
 
 import numpy as np
 
@@ -17,7 +15,11 @@ Billed = dict[tuple[int, int], float]
 
 def billed(run: Run) -> Billed:
     """The billed seconds of each delivery; empty without REPORT lines, or where there are too many."""
-    rows = _rows(run, "billed")
+    text = (QUERIES / "common" / "billed.cwli").read_text(encoding="utf-8")
+    try:
+        rows = log_columns.answer(text, run.directory / log_columns.LINES).rows
+    except (InsightsError, OSError):
+        return {}  # the page says already that the log events are missing, or can't be read
     if len(rows) >= MOST_ROWS:
         return {}
     seconds = {}
@@ -35,16 +37,3 @@ def billed_seconds(records: Records, billed: Billed) -> tuple[np.ndarray, int]:
     logged = np.array([billed.get(delivery, np.nan) for delivery in deliveries])
     known = ~np.isnan(logged)
     return np.where(known, logged, np.ceil(records["seconds"] * 1000) / 1000), int(known.sum())
-
-
-def failures(run: Run) -> list[dict[str, Any]]:
-    """The rows of the saved query `failures`, by kind and memory."""
-    return _rows(run, "failures")
-
-
-def _rows(run: Run, name: str) -> list[dict[str, Any]]:
-    text = (QUERIES / "common" / f"{name}.cwli").read_text(encoding="utf-8")
-    try:
-        return log_columns.answer(text, run.directory / log_columns.LINES).rows
-    except (InsightsError, OSError):
-        return []  # the page says already that the log events are missing, or can't be read

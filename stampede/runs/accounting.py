@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from experiments import of_run
@@ -29,7 +29,8 @@ class CellAccount:
     records beyond the first of a message (not messages). `unexpected`: messages that left a record but whose
     sending was never confirmed. `foreign`: records whose own settings aren't the cell's (not messages); they are in no
     figure, though their messages have come to their end. `unanswered`: no trace, and still in flight when a drain ended
-    early. `objects`: where records account for objects too.
+    early. `objects`: where records account for objects too. `without_record`: invocations, not messages, of which only
+    Lambda logged how they failed, by kind.
     """
 
     cell: str
@@ -43,6 +44,7 @@ class CellAccount:
     foreign: int = 0
     unanswered: int = 0
     objects: ObjectsAccount | None = None
+    without_record: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_open(self) -> bool:
@@ -56,13 +58,15 @@ class CellAccount:
 
     def as_dict(self) -> dict[str, Any]:
         """The account as it stands in accounting.json."""
-        values = asdict(self)
-        return values if self.objects else {name: value for name, value in values.items() if name != "objects"}
+        optional = ("objects", "without_record")
+        return {name: value for name, value in asdict(self).items() if value or name not in optional}
 
     def as_row(self, *, objects: bool) -> dict[str, Any]:
         """The account as a row without nesting, with that of `objects` or without."""
         row = self.as_dict()
         of_objects = row.pop("objects", {})
+        if self.without_record:
+            row["without_record"] = self._kinds()
         return row | {f"objects_{name}": value for name, value in of_objects.items() if objects}
 
     def sentence(self) -> str:
@@ -79,7 +83,11 @@ class CellAccount:
             (self.foreign, "records with other settings than their cell's, LEFT OUT of the figures"),
         ):
             line += f"; {count} {word}" if count else ""
+        line += f"; invocations without a record, as Lambda logged them: {self._kinds()}" if self.without_record else ""
         return line + (f"; {self.objects.sentence()}" if self.objects else "")
+
+    def _kinds(self) -> str:
+        return ", ".join(f"{count} {kind}" for kind, count in self.without_record.items())
 
 
 class Ledger:

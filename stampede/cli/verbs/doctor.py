@@ -23,7 +23,7 @@ from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.planning import checks, cost
 from stampede.planning.cost import Estimate
 from stampede.planning.plan import Plan
-from stampede.planning.predicting import UNCALIBRATED
+from stampede.planning.predicting import NOTHING, UNCALIBRATED, Given
 from stampede.program import as_typed
 from stampede.progress import doing, say
 from stampede.runs.folder import RESULTS_DIR
@@ -62,9 +62,9 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if any(finding.status == PROBLEM for finding in findings) else 0
 
 
-def estimate(plan: Plan) -> Estimate:
+def estimate(plan: Plan, given: Given = NOTHING) -> Estimate:
     """Cost and duration of `plan` with TF_VAR_* and infra's *.tfvars; raises UsageError for what can't be read."""
-    return cost.estimate(plan, defaults=infra_defaults(os.environ), kind=targets.place(plan.target)["target"])
+    return cost.estimate(plan, infra_defaults(os.environ), targets.place(plan.target)["target"], given)
 
 
 def refuse_if_impossible(plan: Plan, estimated: Estimate | None = None, results_dir: Path = RESULTS_DIR) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from loader.drain import drain
 from stampede.errors import UsageError
+from stampede.insights.unrecorded import with_unrecorded
 from stampede.progress import say
 from stampede.runs.accounting import CellAccount, check, stored_accounts
 from stampede.runs.folder import RunFolder
@@ -88,7 +89,7 @@ def _print_stored(folder: RunFolder, form: str, why: str) -> int:
     gone = f"the stack of run {folder.name} is gone ({why.partition(';')[0]})"
     if not (folder.path / "accounting.json").exists():
         raise UsageError(f"--run: {gone}, and no account is stored: the run was never drained")
-    accounts = stored_accounts(folder)
+    accounts = with_unrecorded(stored_accounts(folder), folder.path)
     say(f"{gone}; this is the account stored with the run")
     # The cells that were sent since the run was last drained aren't in the file of its accounts.
     stored = {row.get("cell") for row in folder.read_json("accounting.json", [])}

@@ -13,6 +13,7 @@ import shlex
 import sys
 
 from experiments import EXPERIMENTS
+from loader.payloads import Payloads
 from stampede.cli.options.plan import plan_options
 from stampede.cli.planned_table import print_plan
 from stampede.cli.verbs import doctor
@@ -26,7 +27,7 @@ from stampede.planning import checks
 from stampede.planning.checks import measurements, share
 from stampede.planning.cost import check_budget
 from stampede.planning.plan import Plan, cells_words
-from stampede.planning.predicting import UNCALIBRATED, parameters_of
+from stampede.planning.predicting import NOTHING, UNCALIBRATED, Given, parameters_of
 from stampede.progress import say
 from stampede.runs.accounting import check
 from stampede.runs.folder import FORMAT, RunFolder
@@ -44,7 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
     payloads = payloads_of(EXPERIMENTS[plan.experiment], arguments.payload)
     if payloads and (sentence := payloads.sentence()):
         say(sentence)
-    estimate = doctor.estimate(plan)
+    sent = Payloads.of_run(folder) if folder and EXPERIMENTS[plan.experiment].takes_payload else payloads
+    estimate = doctor.estimate(plan, Given(message_bytes=sent.message_bytes()) if sent else NOTHING)
     check_budget(estimate, arguments.budget_usd)
     if arguments.dry_run:
         # A program that isn't built yet changes nothing in plan, duration and cost.

@@ -15,7 +15,10 @@ from stampede.planning.cost import access_log, durations
 from stampede.planning.cost.prices import USUAL_REGION, Prices
 from stampede.planning.demand import Demand
 
-BATCH = 10  # messages in one SendMessageBatch
+BATCH = 10  # messages in one SendMessageBatch, and the bytes of all (MAX_BATCH_BYTES of loader/sqs)
+BATCH_BYTES = 1_000_000
+# What is sent or received at once is one request for each 64 KB of it (SQS pricing, "Size of Payloads").
+CHUNK_BYTES = 64 * 2**10
 FREE_TMP_MB = 512
 # START, the record, END and REPORT are 800 bytes together [tried], and CloudWatch adds 26 for each event.
 LOG_BYTES_PER_MESSAGE = 1024
@@ -63,15 +66,18 @@ class Item:
         }
 
 
-def bill_items(cells: list[Demand], around_s: float, prices: Prices) -> list[Item]:
-    """The lines of the bill of `cells`, as foreseen on AWS, of which `around_s` seconds more are spent beside them."""
+def bill_items(
+    cells: list[Demand], around_s: float, prices: Prices, message_bytes: Sequence[tuple[int, float]] = ()
+) -> list[Item]:
+    """The lines of the bill of `cells`, as foreseen on AWS, of which `around_s` seconds more are spent beside them;
+    `message_bytes` as `Given` has them."""
 
     def item(service: str, what: str, price: str, quantity: float) -> Item:
         known = prices[price]
         return Item(service, what, quantity, known.unit, known.usd, price, known.region)
 
     messages = sum(cell.all_messages for cell in cells)
-    requests = sum(_queue_requests(cell) for cell in cells if not cell.usage.in_athena)
+    requests = sum(_queue_requests(cell, message_bytes) for cell in cells if not cell.usage.in_athena)
     logs_gb = messages * LOG_BYTES_PER_MESSAGE / BYTES_IN_A_GB
     hours = (sum(durations.cell_s(cell, "aws") for cell in cells) + around_s) / 3600
     polls = _pollers_s(cells, around_s) * POLLS_PER_POLLER_S
@@ -107,10 +113,17 @@ def _lambda_items(cells: list[Demand], around_s: float, item: Callable[..., Item
     return items
 
 
-def _queue_requests(cell: Demand) -> int:
+def _queue_requests(cell: Demand, message_bytes: Sequence[tuple[int, float]]) -> float:
     """What a cell asks SQS for: batches sent, one for what prepares it, and each message received and deleted."""
-    batches = cell.rounds * ceil(cell.messages / cell.rounds / BATCH) + ceil(cell.warm_up_messages / BATCH)
-    return batches + cell.preparations + 2 * cell.all_messages
+    mean_bytes = sum(size * share for size, share in message_bytes)
+    batch = max(1, min(BATCH, int(BATCH_BYTES / max(1, mean_bytes))))
+
+    def sent(messages: float) -> int:
+        return ceil(messages / batch) * max(1, ceil(min(messages, batch) * mean_bytes / CHUNK_BYTES))
+
+    received = sum(ceil(size / CHUNK_BYTES) * share for size, share in message_bytes) or 1
+    batches = cell.rounds * sent(cell.messages / cell.rounds) + sent(cell.warm_up_messages)
+    return batches + cell.preparations + (received + 1) * cell.all_messages
 
 
 def _pollers_s(cells: list[Demand], around_s: float) -> float:

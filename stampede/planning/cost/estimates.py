@@ -150,6 +150,7 @@ def estimate(
     """
     if defaults is None:
         defaults = {name: variable.default for name, variable in declared().items()}
+    given = given or predicting.NOTHING
     prices = read_prices(str(setting(plan, "region", defaults)))
     experiment, cells = EXPERIMENTS[plan.experiment], foreseen(plan, defaults, "aws", given)
     here = cells if plan.target == "aws" else foreseen(plan, defaults, plan.target, given)
@@ -157,7 +158,7 @@ def estimate(
     return Estimate(
         target=kind or plan.target,
         prices=prices,
-        items=tuple(bill_items(cells, durations.around_s(cells, "aws"), prices)),
+        items=tuple(bill_items(cells, durations.around_s(cells, "aws"), prices, given.message_bytes)),
         cells=tuple(here),
         cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in here},
         applies_s={cell.name: durations.apply_s(cell, plan.target) for cell in here},

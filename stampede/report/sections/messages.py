@@ -1,12 +1,12 @@
 """Where every message went, and what went wrong: error records and dead letters, grouped so that the same failure is
 one line."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from stampede.report import platform_lines
 from stampede.report.grid import BLANK, Column, Grid, Row, number, words
 from stampede.report.sections.page import Block, Page
 from stampede.runs.records import NO_MESSAGE, UNKNOWN, distinct
@@ -50,8 +50,6 @@ def accounting(page: Page) -> Block:
 
 def errors(page: Page) -> Block:
     """What went wrong; where messages left no record, also what Lambda itself logged of failures."""
-    totals = page.book.totals
-    without_record = totals["dead_lettered"] + totals["unanswered"] + totals["unaccounted"]
     return page.block(
         "errors",
         "Errors",
@@ -59,7 +57,7 @@ def errors(page: Page) -> Block:
         failures=failures(page.run),
         attempts=_attempts(page),
         dead_letters=dead_letters(page.run),
-        logged=platform_lines.failures(page.run) if without_record else [],
+        logged=_logged(page.book.unrecorded),
         cell_words=page.run.cell_words,
     )
 
@@ -77,6 +75,18 @@ def failures(run: Run) -> list[Failure]:
             example = run.errors.examples[cell, kind]
             groups.append(Failure(name, run.errors.kinds[kind], len(records), len(messages), recovered, example))
     return sorted(groups, key=lambda failure: (run.order(failure.cell), -failure.records, failure.error_type))
+
+
+def _logged(unrecorded: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The invocations without a record by kind and memory size, the most frequent first, with a line of each."""
+    groups: dict[tuple[str, int], list[str]] = {}
+    for row in unrecorded:
+        groups.setdefault((row["kind"], row.get("memory_size_mb", 0)), []).append(row["line"])
+    rows = [
+        {"kind": kind, "memory_size_mb": size, "invocations": len(lines), "example": max(lines)}
+        for (kind, size), lines in groups.items()
+    ]
+    return sorted(rows, key=lambda row: (-row["invocations"], row["kind"], row["memory_size_mb"]))
 
 
 def dead_letters(run: Run) -> list[DeadLetters]:

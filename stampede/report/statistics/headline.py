@@ -7,6 +7,7 @@ from typing import Any
 from stampede.experiment.declaration import FAILED_RUN, Compare, Experiment, StandIn, is_of_n, n_axis
 from stampede.phrases import between, capitalised, listed, quantity, speed
 from stampede.report.measured import speed_of
+from stampede.report.statistics import rules
 from stampede.report.statistics.by_size import VERBS
 from stampede.report.statistics.comparisons import conclusion, share_words, took_words
 from stampede.report.statistics.knee import Claim
@@ -47,12 +48,18 @@ def _versions(
     """The sentence that fits what was swept, the fullest version first."""
     experiment, (one, _) = run.experiment, run.experiment.operation
     where = {"local": "On this machine", "unknown": "On an unknown target"}.get(run.target, f"On {run.source}")
-    by_key = {Key.of_figures(experiment.axes, cell): cell for cell in cells}
     if not any(cell["count"] for cell in cells):
         return [f"This run has no {one} on record, so what one {experiment.worker[0]} gets is unknown."]
     planned, failed = failed_objects(cells)
     if 0 < failed >= FAILED_RUN * planned:
         return [f"{failed:,} of {planned:,} objects failed, so this run says nothing about speed."]
+    cells = _of_headline(cells, experiment)
+    comparisons = {
+        compare.name: _of_headline(comparisons.get(compare.name, ()), experiment)
+        for compare in experiment.compare
+        if not experiment.headline_of.keys() & set(compare.axes)
+    }
+    by_key = {Key.of_figures(experiment.axes, cell): cell for cell in cells}
     if stand_ins := run.stand_ins(by_key):
         return _of_stand_ins(stand_ins)
     if knees:
@@ -72,6 +79,12 @@ def _versions(
             # The largest counts even where nothing was measured: another would answer another question.
             return _of_scale(where, by_key, rows, compare, experiment)
     return _of_one_cell(where, by_key, experiment)
+
+
+def _of_headline(rows: Sequence[Figures], experiment: Experiment) -> Sequence[Figures]:
+    """Those of these cells that the headline is about; all, where there are none."""
+    chosen = [row for row in rows if all(row[name] == value for name, value in experiment.headline_of.items())]
+    return chosen or rows
 
 
 def failed_objects(cells: Sequence[Figures]) -> tuple[int, int]:
@@ -199,10 +212,13 @@ def _of_scale(
         return [f"How {many} at {top} compare with {base} is unknown: {row['all']['why']}."]
     ratios = [effect["ratio_of_medians"] for effect in measured.values()]
     took = {"low": min(ratio["low"] for ratio in ratios), "high": max(ratio["high"] for ratio in ratios)}
-    places = f"in all {len(measured)} series"
+    places = f"in all {len(measured)} series" if len(measured) == len(largest) else f"in {len(measured)} series"
     if len(measured) <= MOST_PLACES:
         named_axes = distinguishing(measured)
         places = f"with {listed([key.words_without(compare.axes, named_axes) for key in measured])}"
+    not_compared = len(largest) - len(measured)
+    rest = f" ({not_compared} of {len(largest)} series can’t be compared)" if not_compared else ""
+    places += rest
     if not is_of_n(experiment, compare):
         claim = f"{where}, with {top} the median {one} takes {took_words(took)} as long as with {base}"
         return [f"{claim}, {places}." if len(measured) > 1 else f"{claim}.", f"{claim}."]
@@ -212,7 +228,7 @@ def _of_scale(
         share = share_words(1 / took["high"], 1 / took["low"])
         return [
             f"{where}, throughput per {worker} holds in {levels.count('holds')} of {len(levels)} series {ends}; "
-            f"it is {share} of that at {base}."
+            f"it is {share} of that at {base}{rest}."
         ]
     claim = conclusion({"level": levels[0], "ratio_of_medians": took}, worker, ends)
     apart = f", {places}" if len(largest) > 1 else ""
@@ -241,6 +257,8 @@ def _of_one_cell(where: str, cells: Mapping[Key, Figures], experiment: Experimen
     gets = f"takes {cell['seconds']['median_s']:.3g} s for one {one}"
     if value := speed_of(cell, experiment):
         gets = f"gets {speed(value) if is_rate else quantity(value)} {experiment.speed.unit}"
+    if cell["count"] < rules.MINIMUM_FOR_COMPARISON:
+        gets += f" ({cell['count']} measurement{'s' if cell['count'] > 1 else ''})"
     sure, median_interval = "", cell["seconds"]["median_interval"]
     if is_rate and (interval := cell["mbit_per_s"]["per_function_interval"]):
         sure = f" ({between(interval, '{:,.0f}')}, 95 %)"

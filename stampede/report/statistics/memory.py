@@ -197,8 +197,10 @@ def _words(titles: Mapping[str, Sequence[int] | None], timed: Sequence[Size], ca
 
 
 def titles_at_most(series: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], dict[int, list[str]]] | None:
-    """The series at the largest N in which a size is named, and the titles of each size there; None without one."""
-    for one in sorted(series, key=lambda one: (-one["n"], -sum(point["count"] for point in one["points"]))):
+    """The series at the largest N in which a size is named, and the titles of each size there; None without one. First
+    operations, which are few, count only where there are no others."""
+    later = [one for one in series if not one["of_first_operations"]] or series
+    for one in sorted(later, key=lambda one: (-one["n"], -sum(point["count"] for point in one["points"]))):
         titles: dict[int, list[str]] = {}
         for title, words in TITLES.items():
             if len(one[title] or ()) == 1:

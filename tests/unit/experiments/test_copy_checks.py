@@ -89,9 +89,12 @@ def test_a_program_that_is_not_built_is_a_problem_with_the_command(monkeypatch, 
     problem = found(host_checks([host(instance_type=instance_type)]))["program"]
     assert problem.found == f"functions/transfer/build/{architecture}/bootstrap isn't built"
     assert (problem.status, problem.way_out) == (PROBLEM, "run `make functions`")
-    (tmp_path / problem.found.split()[0]).parent.mkdir(parents=True)
-    (tmp_path / problem.found.split()[0]).touch()
-    assert found(host_checks([host(instance_type=instance_type)]))["program"].status == OK
+    program = tmp_path / problem.found.split()[0]
+    program.parent.mkdir(parents=True)
+    for built_for, machine in (("x86_64", 0x3E), ("arm64", 0xB7)):
+        program.write_bytes(b"\x7fELF" + bytes(14) + bytes([machine, 0]))
+        expected = OK if built_for == architecture else PROBLEM
+        assert found(host_checks([host(instance_type=instance_type)]))["program"].status == expected
 
 
 def test_the_advice_says_what_s3_batch_operations_would_cost_for_the_largest_list():

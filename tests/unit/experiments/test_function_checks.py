@@ -9,10 +9,14 @@ import zipfile
 import pytest
 
 from experiments import EXPERIMENTS
-from experiments.function.checks import MOST_BYTES, checks, local_checks
+from experiments.function.checks import MOST_BYTES, MOST_ZIPPED_BYTES, checks, local_checks
 from stampede.errors import UsageError
 from stampede.finding import OK, PROBLEM
+from stampede.planning.demand import demands
 from stampede.planning.plan import Plan, make_plan
+from stampede.planning.rules import out_of_bounds
+from stampede.stacks.infra_variables import infra_defaults
+from stampede.variable_rules import RULES
 
 HERE, ELSEWHERE = ("arm64", "x86_64") if platform.machine() in ("arm64", "aarch64") else ("x86_64", "arm64")
 CPYTHON = f"cpython-{sys.version_info.major}{sys.version_info.minor}"
@@ -91,15 +95,25 @@ def test_a_package_of_more_than_250_mb_unpacked_is_refused(package):
     assert "has 250 MB unpacked, and Lambda takes 250" in problem(package)
 
 
+def test_a_package_of_more_than_50_mb_as_a_zip_is_refused_and_a_folder_that_shrinks_below_it_is_not(package, tmp_path):
+    (package / "zeros").write_bytes(bytes(MOST_ZIPPED_BYTES))
+    assert problem(package) == ""
+    with zipfile.ZipFile(tmp_path / "mine.zip", "w") as archive:
+        for file in package.iterdir():
+            archive.write(file, file.name)
+    assert "mine.zip has 50.0 MB as a zip, and an upload to Lambda takes 50; leave" in problem(tmp_path / "mine.zip")
+
+
 @pytest.mark.parametrize(
     ("document", "words"),
     [
         ("{", "can't be read as JSON"),
-        ("[]", "it isn't a policy document"),
-        ({"Statement": []}, "it isn't a policy document"),
-        ({"Statement": [{"Effect": "Allow", "Action": "s3:GetObject"}]}, "has no Resource"),
+        ("[]", "isn't a policy document"),
+        ({"Statement": []}, "isn't a policy document"),
+        ({"Statement": "Allow"}, "isn't a policy document"),
+        ({"Statement": [{"Effect": "Allow", "Action": "s3:GetObject"}]}, "each statement needs Effect, Action and Res"),
         ({"Statement": {"Effect": "Allow", "Action": ["s3:Get*", "*"], "Resource": "*"}}, "allows every action"),
-        ({"Statement": {"Effect": "Allow", "NotAction": "s3:*", "Resource": "*"}}, "has no Action"),
+        ({"Statement": {"Effect": "Allow", "NotAction": "s3:*", "Resource": "*"}}, "each statement needs"),
     ],
 )
 def test_what_is_no_policy_or_allows_everything_is_refused(package, tmp_path, document, words):
@@ -113,9 +127,19 @@ def test_a_policy_and_an_environment_that_lambda_takes_are_taken(package, tmp_pa
     assert problem(package, policy_file=str(tmp_path / "policy.json"), environment={"GREETING": "hello"}) == ""
 
 
-@pytest.mark.parametrize("name", ["STAMPEDE_HANDLER", "AWS_REGION", "MEMORY_SIZE", "9LIVES"])
-def test_an_environment_variable_that_is_not_the_users_is_refused(package, name):
-    assert f"got {name}" in problem(package, environment={name: "x"})
+@pytest.mark.parametrize(
+    ("setting", "refused"),
+    [
+        ('environment={GREETING="hello", STAMPEDE_HANDLER="secret"}', "STAMPEDE_HANDLER"),
+        ('environment={AWS_REGION="secret"}', "AWS_REGION"),
+        ('environment={_LIVES="secret"}', "_LIVES"),
+        ('layers=["arn:aws:lambda:us-east-1:123456789012:layer:numpy:3", "numpy"]', "numpy"),
+    ],
+)
+def test_an_environment_variable_or_layer_that_lambda_would_not_take_is_refused(setting, refused):
+    plan = make_plan(EXPERIMENTS["function"], "local", [setting], messages_per_concurrency=1)
+    [problem] = out_of_bounds(demands(plan, infra_defaults({}))[:1])
+    assert problem.sentence == f"{RULES[problem.check].rule}, got {refused}; correct --set {problem.check}=..."
 
 
 def test_a_plan_names_a_package_by_its_last_part_and_terraform_gets_its_path_from_the_current_folder(

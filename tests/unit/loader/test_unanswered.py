@@ -4,6 +4,7 @@ import pytest
 
 from loader import collecting
 from loader.drain import drain
+from stampede.insights.unrecorded import with_unrecorded
 from stampede.runs.accounting import check, stored_accounts
 from stampede.runs.folder import RunFolder
 from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
@@ -46,6 +47,8 @@ def counts(drained):
 
 def test_a_crash_without_a_record_ends_the_cell_once_none_can_come_before_the_redelivery(aws, folder, wait, capsys):
     aws.hide(0, 5 * HIDDEN_S)
+    request = "276ff3b9-1609-4ee7-a288-db3752630761"
+    aws.log(f"RequestId: {request} Error: Runtime exited with error: signal: killed\n", at_s=3)
     drained = wait()
     assert ENDS_S < aws.now_s < ENDS_S + 30
     assert counts(drained) == (1, 0, 0, 1, 0)
@@ -53,8 +56,12 @@ def test_a_crash_without_a_record_ends_the_cell_once_none_can_come_before_the_re
     assert "SQS redelivers a message only 5,400 s after its last delivery" in drained.ended_early
     drained.check()
     assert [(row["cell"], row["seq"]) for row in folder.rows("unanswered.jsonl")] == [("a", 1)]
-    assert stored_accounts(folder) == drained.accounts
-    assert "2 sent = 1 succeeded + 0 failed + 0 dead-lettered + 1 unanswered" in capsys.readouterr().err
+    [stored] = folder.read_json("accounting.json")
+    assert stored["without_record"] == {"killed, usually for memory": 1}
+    assert with_unrecorded(stored_accounts(folder), folder.path) == drained.accounts
+    said = capsys.readouterr().err
+    assert "2 sent = 1 succeeded + 0 failed + 0 dead-lettered + 1 unanswered" in said
+    assert "invocations without a record, as Lambda logged them: 1 killed, usually for memory" in said
 
 
 def test_whoever_wants_to_waits_for_the_redelivery(aws, wait):

@@ -6,6 +6,7 @@ from decimal import Decimal
 import pytest
 
 from experiments import EXPERIMENTS
+from loader.payloads import Payloads
 from stampede.errors import UsageError
 from stampede.planning import cost
 from stampede.planning.cost import check_budget
@@ -13,6 +14,7 @@ from stampede.planning.cost.estimates import _amount
 from stampede.planning.cost.prices import read_prices
 from stampede.planning.demand import Pollers, complete, demands
 from stampede.planning.plan import make_plan
+from stampede.planning.predicting import Given
 from stampede.stacks.infra_variables import infra_defaults
 from tests.unit.loader.foreseen_floods import each_takes
 
@@ -104,6 +106,24 @@ def test_warm_ups_cost_as_much_as_any_other_message():
     plain, warmed = estimate(), estimate(warm_up_per_concurrency=10)
     assert usd(warmed, "Lambda", "requests") == pytest.approx(2 * usd(plain, "Lambda", "requests"))
     assert usd(warmed, "S3", "GET and HEAD") == pytest.approx(2 * usd(plain, "S3", "GET and HEAD"))
+
+
+def test_sqs_bills_each_64_kb_of_what_is_sent_and_received(monkeypatch):
+    settings = ("concurrency_value=10", "memory_size=1024")
+
+    def requests(*bodies):
+        text = json.dumps([{"payload": "x" * size, "weight": 1} for size in bodies])
+        given = Given(message_bytes=Payloads.of_text(text).message_bytes() if bodies else ())
+        estimated = cost.estimate(
+            make_plan(EXPERIMENTS["function"], "aws", settings, messages_per_concurrency=10), given=given
+        )
+        return quantity(estimated, "send, receive, delete")
+
+    assert requests() == requests(10) == 10 + 100 + 100
+    assert requests(65_000) == 10 * 10 + 100 + 100  # ten of 65,258 bytes in a batch are ten chunks, one of them is one
+    assert requests(65_536) == 10 * 11 + 200 + 100
+    assert requests(300_000) == 34 * 14 + 500 + 100  # three a batch: 901 KB
+    assert requests(10, 65_536) == 10 * 6 + 150 + 100
 
 
 def test_repeats_multiply_the_downloads_and_upload_the_object_once():

@@ -141,6 +141,9 @@ def test_a_size_that_lost_messages_isn_t_ranked_and_lambda_s_own_lines_say_why(n
         rows = [json.loads(line) for line in (folder / "records.jsonl").open()]
         kept = [row for row in rows if row["memory_size"] != 1769 or row["seq"] not in (5, 6)]
         (folder / "records.jsonl").write_text("".join(json.dumps(row) + "\n" for row in kept))
+        sent = [json.loads(line) for line in (folder / "sent.jsonl").open()]
+        sent = [row | {"sent_at_ms": synthetic.STARTED_MS - 1 + ("1769" not in row["cell"])} for row in sent]
+        (folder / "sent.jsonl").write_text("".join(json.dumps(row) + "\n" for row in sent))
         accounts = json.loads((folder / "accounting.json").read_text())
         account = next(row for row in accounts if "1769" in row["cell"])
         account |= {"succeeded": account["succeeded"] - 2, "unanswered": 2}
@@ -155,3 +158,4 @@ def test_a_size_that_lost_messages_isn_t_ranked_and_lambda_s_own_lines_say_why(n
     assert 1769 not in series["cheapest"] + series["balanced"]
     assert "1,769 MB isn’t ranked (2 of its messages never succeeded)" in series["words"]
     assert '<th scope="row" class="words">out of memory</th><td>1,769</td><td>1</td>' in page
+    assert '<td class="words">1 out of memory</td>' in page

@@ -103,7 +103,7 @@ def test_a_memory_with_too_few_downloads_does_not_hide_the_other(tmp_path):
     verdict = verdict_of(tmp_path, around(1.0) + at_once(1.0, n=5) + few)
     assert verdict["level"] == "mixed"
     assert "throughput per function holds within 10 % from N = 1 to N = 5" in verdict["headline"]
-    assert verdict["headline"].endswith("× as long, with 1,024 MB.")
+    assert verdict["headline"].endswith("× as long, with 1,024 MB (1 of 2 series can’t be compared).")
 
 
 def test_a_planned_largest_n_without_downloads_is_not_passed_over(tmp_path):
