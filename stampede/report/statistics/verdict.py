@@ -10,7 +10,7 @@ from stampede.report.statistics import drift, rules
 from stampede.report.statistics.comparisons import conclusion, took_words
 from stampede.report.statistics.headline import failed_objects, headline
 from stampede.report.statistics.knee import Series
-from stampede.report.statistics.prediction import misses
+from stampede.report.statistics.prediction import axes_of, misses
 from stampede.runs.cell_key import Key, distinguishing
 from stampede.runs.evidence import contradictions
 from stampede.runs.run import Run
@@ -134,7 +134,7 @@ class _Words:
             caveats.append(f"These figures describe {self._run.source}, not AWS.")
         elif self._run.target != "aws":
             caveats.append("Where this ran is not on record.")
-        caveats += [*self._failed(), *self._disturbed(), *sdks.several_versions(self._run)]
+        caveats += [*self._failed(), *self._without_success(), *self._disturbed(), *sdks.several_versions(self._run)]
         caveats += [*self._repeats_differ(), *self._seldom_full()]
         if missed := misses(predicted, self._run.experiment):
             caveats.append(f"The prediction missed by more than its stated uncertainty: {some(missed, NAMED, '; ')}.")
@@ -153,6 +153,25 @@ class _Words:
         worst.sort(key=lambda counted: -counted[0])
         where = [f"{count:,} with {self._named(cell)}" for count, cell in worst]
         return [f"{failed:,} of {planned:,} objects failed: {some(where, NAMED, '; ')}."]
+
+    def _without_success(self) -> list[str]:
+        """Where messages failed, were dead-lettered or never answered: the times are those of the others."""
+        axes, planned = axes_of(self._run.experiment), dict[Key, list[Figures]]()
+        for cell in self._cells:
+            planned.setdefault(self._key(cell).on(axes), []).append(cell)
+        named_axes, sent, missing = distinguishing(planned), 0, []
+        for key, rows in planned.items():
+            # Rows that only records tell apart share the messages of their planned cell.
+            own = rows[0]["sent"] or 0
+            sent += own
+            if (lacking := own - sum(row["count"] for row in rows)) > 0:
+                missing.append((lacking, key.words_without((), named_axes)))
+        if not missing:
+            return []
+        missing.sort(key=lambda counted: -counted[0])
+        where = some([f"{count:,} with {named}" for count, named in missing], NAMED, "; ")
+        total = sum(count for count, _ in missing)
+        return [f"{total:,} of {sent:,} messages didn’t succeed, and the times leave them out: {where}."]
 
     def _disturbed(self) -> list[str]:
         """Where messages of other cells came back while a cell had its round."""

@@ -9,8 +9,10 @@ from stampede.report import load, statistics
 from stampede.report.statistics.comparisons import conclusion, share_words, took_words
 from stampede.report.statistics.effect import cliffs_delta, level
 from stampede.report.statistics.headline import LONGEST
+from experiments import EXPERIMENTS
+from tests.contract import synthetic
 from tests.unit.report import handmade_run
-from tests.unit.report.handmade_run import lasting, record
+from tests.unit.report.handmade_run import error, lasting, record
 
 
 def around(seconds, count=40, n=1, **changes):
@@ -346,3 +348,17 @@ def test_the_interval_of_cliffs_delta_holds_the_true_one_about_as_often_as_it_sa
         found = cliffs_delta(np.sort(rng.normal(1, 1, 20)), np.sort(rng.normal(0, 1, 40)))
         hits += found["low"] <= truth <= found["high"]
     assert 0.92 <= hits / 1000 <= 0.98
+
+
+def test_messages_without_a_success_are_a_caveat(tmp_path):
+    lost = [error(0, 500, n=5, seq=at) for at in range(90, 93)] + [error(0, 500, seq=99)]
+    recovered = error(0, 500, seq=0)
+    caveats = verdict_of(tmp_path, [recovered, *around(1.0), *at_once(1.0, n=5), *lost])["caveats"]
+    words = "4 of 94 messages didn’t succeed, and the times leave them out: 3 with 1,024 MB, N = 5; 1 with 1,024 MB, N = 1."
+    assert words in caveats
+
+
+def test_a_message_that_succeeded_as_a_warm_start_is_not_missing_among_the_cold_ones(tmp_path):
+    run = synthetic.write(tmp_path / "run", EXPERIMENTS["function"], ["memory_size=1024", "concurrency_value=1"])
+    verdict = statistics.statistics(load(run))["verdict"]
+    assert not [sentence for sentence in verdict["caveats"] if "messages didn’t succeed" in sentence]
