@@ -1,5 +1,6 @@
 """Numbers for reading: seconds, speeds, shares, intervals, dollars. A dash stands where there is nothing to tell."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 
@@ -40,6 +41,23 @@ def seconds(value_s: float | None) -> str:
 def between(interval: Interval | None, pattern: str = "{:.3f}") -> str:
     """An interval: `12.51 to 12.74`."""
     return NOTHING if interval is None else f"{pattern.format(interval['low'])} to {pattern.format(interval['high'])}"
+
+
+def ratios(interval: Interval) -> str:
+    """The interval of a ratio, rounded outwards, so that what lies beyond a limit never reads as on it: `1.02 to
+    1.05`."""
+    return f"{rounded_down(interval['low'], 2)} to {rounded_up(interval['high'], 2)}"
+
+
+def rounded_down(value: float, digits: int) -> str:
+    """`value` with so many decimals, and no more than it is."""
+    # A hair of tolerance: 1.1 must not become 1.09 because it is 1.0999999999999999.
+    return f"{math.floor(value * 10**digits + 1e-9) / 10**digits:.{digits}f}"
+
+
+def rounded_up(value: float, digits: int) -> str:
+    """`value` with so many decimals, and no less than it is."""
+    return f"{math.ceil(value * 10**digits - 1e-9) / 10**digits:.{digits}f}"
 
 
 def speed(mbit_per_s: float | None) -> str:

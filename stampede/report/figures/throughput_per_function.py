@@ -29,7 +29,7 @@ class ThroughputPerFunction(Picture):
     caption = (
         "Each marker is the bytes of one {operation} over the mean time, the bar the 95 % interval (hollow marker: too "
         "few {operations} for an interval). The dashed line is the ideal: the throughput at the smallest N. Markers on "
-        "it mean that throughput per function holds; markers below it mean that the functions share a limit."
+        "it mean that throughput per function holds; markers below it, that it falls."
     )
 
     def __init__(self, subject: Subject, published: Theirs) -> None:

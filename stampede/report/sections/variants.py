@@ -7,7 +7,7 @@ from stampede.phrases import listed, size_words
 from stampede.report.figures.choices import Choices
 from stampede.report.figures.crossings import Crossings
 from stampede.report.figures.pairs import Pairs
-from stampede.report.grid import Column, Entry, Grid, as_fast, level, number, ratio, words
+from stampede.report.grid import Column, Entry, Grid, as_fast, difference, level, number, words
 from stampede.report.sections.page import Block, Figures, Page
 from stampede.report.statistics import rules
 from stampede.report.statistics.comparisons import took_words
@@ -42,6 +42,7 @@ def choice(page: Page) -> Block | None:
         others=_ranking(page, "choice-others", others) if others else None,
         together=rows[0][1]["together"],
         spent=[metric.label for metric in _spent(page)],
+        of_records=not all(between_cells(compare, page.experiment) for compare in compares),
         drift=page.drift([row for compare, row in rows if between_cells(compare, page.experiment)]),
     )
 
@@ -57,7 +58,7 @@ def _ranking(page: Page, name: str, rows: Sequence[tuple[Compare, Figures]]) -> 
     for compare, row in rows:
         base, effect = page.key(row["base"]), row["all"]
         entries = [words(base.words_of(compare.axes))] if len(bases) > 1 else []
-        entries += [*as_fast(effect["ratio_of_medians"]), *ratio(effect["cliffs_delta"], "{:+.2f}")]
+        entries += [*as_fast(effect["ratio_of_medians"]), *difference(effect["cliffs_delta"])]
         for metric in _spent(page):
             ours, theirs = (cells[key]["client"][metric.name] for key in (page.key(row), base))
             factor = ours / theirs if ours and theirs else None
@@ -74,7 +75,10 @@ def _ranking(page: Page, name: str, rows: Sequence[tuple[Compare, Figures]]) -> 
         Column("against the fastest", words=True),
     ]
     baseline = "its baseline" if len(bases) > 1 else bases.pop()
-    return page.grid(name, f"Each against {baseline}, everything else being equal", columns, lines)
+    # What records alone tell apart differs in when it ran, too.
+    is_alike = all(between_cells(compare, page.experiment) for compare, _ in rows)
+    alike = ", everything else being equal" if is_alike else ""
+    return page.grid(name, f"Each against {baseline}{alike}", columns, lines)
 
 
 def _against_fastest(row: Figures) -> Entry:

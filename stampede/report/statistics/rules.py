@@ -111,7 +111,7 @@ WORDS = {
 }
 
 
-WITHOUT_INTERVALS = "There are too few {many} for intervals: another run may give other figures, in another order."
+WITHOUT_INTERVALS = "There are too few {many} for intervals: another run may give other figures{order}."
 IN_ROUNDS = (
     "The intervals take whole rounds as independent, or repeats, and not the {many}, so they contain what drifted "
     "between these. They describe this run; only repeats show how much another run would differ."
@@ -123,7 +123,8 @@ def independence(experiment: Experiment, cells: Sequence[Mapping[str, Any]], has
     needed = MINIMUM_ROUNDS if has_knees else MINIMUM_FOR_INTERVAL
     rounds = [cell.get("rounds") for cell in cells if cell["count"] >= needed]
     if not rounds:
-        return _named(WITHOUT_INTERVALS, experiment)
+        several = sum(cell["count"] > 0 for cell in cells) > 1
+        return _named(WITHOUT_INTERVALS.replace("{order}", ", in another order" if several else ""), experiment)
     return _named(IN_ROUNDS if None not in rounds else WORDS["independence"], experiment)
 
 
