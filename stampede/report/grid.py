@@ -119,7 +119,7 @@ def coordinates(key: Key, shown_axes: Collection[str], looks: str = "") -> list[
             entries.append(number(value, decimal_size(value, digits=9) if axis.unit == BYTES else None, looks))
         else:
             entries.append(words(key.value_words(axis.name), looks))
-    return [*entries, words(key.variant_words, looks)] if has_phrase(key.axes, shown_axes) else entries
+    return [*entries, words(key.variant_words(shown_axes), looks)] if has_phrase(key.axes, shown_axes) else entries
 
 
 def head_columns(axes: Sequence[Axis], shown_axes: Collection[str]) -> list[Column]:

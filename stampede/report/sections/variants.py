@@ -42,7 +42,7 @@ def choice(page: Page) -> Block | None:
         others=_ranking(page, "choice-others", others) if others else None,
         together=rows[0][1]["together"],
         spent=[metric.label for metric in _spent(page)],
-        of_records=not all(between_cells(compare, page.experiment) for compare in compares),
+        is_crowded=most > 1 and not all(between_cells(compare, page.experiment) for compare in compares),
         drift=page.drift([row for compare, row in rows if between_cells(compare, page.experiment)]),
     )
 
@@ -103,6 +103,7 @@ def reads(page: Page) -> Block | None:
         template="variants",
         sentences=[row["all"]["words"] for row in rows if row["all"]["level"] != "cant_tell"],
         together=rows[0]["together"] if rows else 1,
+        is_crowded=any(page.key(row).n > 1 for row in rows),
     )
 
 
@@ -136,7 +137,7 @@ def crossover_sentences(place: Place) -> list[str]:
     if not sentences and place.compared:
         sentences.append(f"{start} no variant is clearly the fastest at both sizes.")
     if not sentences and place.originals < 2:
-        sentences.append(f"{start} stand-ins ran, so this says nothing about which is faster.")
+        sentences.append(f"{start} a stand-in ran, so this says nothing about which is faster.")
     needed = rules.MINIMUM_FOR_INTERVAL
     unknown = f"{start} it is unknown which is faster: each median needs {needed} measurements for an interval."
     return sentences or [unknown]

@@ -1,6 +1,7 @@
 """Which memory is the cheapest, the fastest, the balanced one: by simulation, and as the page says it."""
 
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -33,6 +34,26 @@ def numbers(tmp_path):
         return json.loads((folder / "statistics.json").read_text()), page
 
     return made
+
+
+def _every_other_is_warm(folder):
+    for name in ("records.jsonl", "log_events.jsonl"):
+        lines = (folder / name).read_text().splitlines(keepends=True)
+        warm = [
+            re.sub(r'cold(?=\\?")', "warm", line) if re.search(r"seq\W+\d*[13579]\b", line) else line for line in lines
+        ]
+        (folder / name).write_text("".join(warm))
+
+
+def test_cold_starts_are_named_beside_warm_ones_and_not_everything_else_is_equal(numbers):
+    content, page = numbers({1024: 1.0}, change=_every_other_is_warm)
+    assert [cell["start"] for cell in content["cells"]] == ["cold", "warm"]
+    assert ">on x86_64 cold start<" in page
+    assert "<span>Each against cold start</span>" in page
+    assert "Cold invocations are the first of a flood" in page
+    # A planned cell is both.
+    accounting = page.partition('id="accounting"')[2].partition("</table>")[0]
+    assert "1,024 MB, N = 10, thumbnail" in accounting and "start" not in accounting
 
 
 def sizes(rng: np.random.Generator, seconds, count: int, stalls: bool) -> list[memory.Size]:
@@ -121,7 +142,7 @@ def test_the_cost_is_that_of_the_billed_time_and_the_request(numbers):
     for point in points:
         usd = point["billed_mean_s"] * point["memory_size_mb"] / 1024 * 16.6667 + 0.2
         assert point["usd_per_million"]["value"] == pytest.approx(usd)
-    assert "The billed times are those of Lambda’s REPORT lines;" in page
+    assert "The billed times are those of the REPORT lines;" in page
 
 
 def test_without_log_events_the_billed_time_is_the_measured_one_rounded_up(numbers):
