@@ -30,6 +30,7 @@ from stampede.report.statistics.cell_figures import Measured, measured
 from stampede.report.statistics.comparisons import SIZES_DIFFER, same_size, took_words
 from stampede.report.statistics.effect import effect, incomparable, refusal
 from stampede.report.statistics.selection import cells
+from stampede.report.statistics.verdict import reservations
 from stampede.runs import atomic, unfinished
 from stampede.runs.cell_key import Key, distinguishing
 from stampede.runs.run import NoReport, Run, load
@@ -39,11 +40,12 @@ PAGE = "comparison.html"
 
 @dataclass(frozen=True)
 class Side:
-    """One run of the comparison: its letter, the run, its cells."""
+    """One run of the comparison: its letter, the run, its cells, and what must be said with its figures."""
 
     letter: str
     run: Run
     cells: Mapping[Key, Measured]
+    reservations: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,8 @@ def compare(run_dirs: Sequence[Path], output: Path) -> Path:
     for at, path in enumerate(run_dirs):
         run = load(path)
         own = [measured(cell, run.experiment) for cell in cells(run)]
-        sides.append(Side(chr(ord("A") + at), run, {cell.key: cell for cell in own if cell.figures["count"]}))
+        timed = {cell.key: cell for cell in own if cell.figures["count"]}
+        sides.append(Side(chr(ord("A") + at), run, timed, reservations(run, [cell.figures for cell in own])))
     if len(names := list(dict.fromkeys(side.run.experiment.name for side in sides))) > 1:
         raise NoReport(f"runs of {listed(names)} can’t be compared; name runs of one experiment.")
     pairs = [_pair(sides[0], side) for side in sides[1:]]
@@ -138,6 +141,22 @@ def differences(pair: Pair) -> list[str]:
     return sentences
 
 
+def _caveats(sides: Sequence[Side], pairs: Sequence[Pair]) -> list[str]:
+    """What must be said with the figures; what is so of every run once."""
+    letters: dict[str, list[str]] = {}
+    for side in sides:
+        for sentence in side.reservations:
+            letters.setdefault(sentence, []).append(side.letter)
+    caveats = []
+    if any(result["why"] is None for pair in pairs for result in pair.effects.values()):
+        caveats.append(
+            "The runs weren’t interleaved, so a difference may be drift, which is in none of these intervals."
+        )
+    for sentence, own in letters.items():
+        caveats.append(sentence if len(own) == len(sides) else f"{listed(own)}: {sentence}")
+    return caveats
+
+
 def headline(pair: Pair) -> str:
     """Whether the second run is faster or slower, over the cells that both have."""
     base, other, (one, many) = pair.base.letter, pair.side.letter, pair.operation
@@ -170,14 +189,10 @@ def _claim(other: str, base: str, where: str, levels: Sequence[str], is_wide: bo
         return f"{other} is not measurably {difference}"
     if len(counts) == 1:
         return f"{other} is {levels[0]} (by more than {rules.WITHIN}) than {base} in {where}"
-    words = {
-        "holds": f"as fast as {base}",
-        "slower": f"slower than {base}",
-        "faster": f"faster than {base}",
-        "unclear": "too close to call",
-    }
-    cases = [f"{words[level]} in {counts[level]}" for level in words if level in counts]
-    return f"In {where}, {other} is {listed(cases)}"
+    words = {"holds": f"as fast as {base}", "slower": f"slower than {base}", "faster": f"faster than {base}"}
+    cases = listed([f"{words[level]} in {counts[level]}" for level in words if level in counts])
+    unclear = f" (inconclusive in {counts['unclear']})" if counts["unclear"] else ""
+    return f"In {where}, {other} is {cases}{unclear}"
 
 
 def _context(sides: Sequence[Side], pairs: Sequence[Pair]) -> dict[str, Any]:
@@ -191,6 +206,7 @@ def _context(sides: Sequence[Side], pairs: Sequence[Pair]) -> dict[str, Any]:
             warnings.append(f"{letters} are the same run, {pair.side.run.run_id}, from two folders.")
     return {
         "sides": sides,
+        "caveats": _caveats(sides, pairs),
         "pairs": [
             {
                 "name": pair.name,
@@ -268,10 +284,11 @@ def _picture(pair: Pair) -> RunRatios:
 
 def _alone(pair: Pair) -> list[str]:
     """Cells with times in one of the two runs only."""
-    sentences = []
+    sentences, named_axes = [], distinguishing(pair.base.cells.keys() | pair.side.cells.keys())
     for side, other in ((pair.base, pair.side), (pair.side, pair.base)):
         if missing := sorted(side.cells.keys() - other.cells.keys()):
-            sentences.append(f"Only in {side.letter}: {listed([key.words for key in missing])}.")
+            names = [key.words_without((), named_axes) for key in missing]
+            sentences.append(f"Only in {side.letter}: {'; '.join(names)}.")
     return sentences
 
 

@@ -83,6 +83,11 @@ def _places(run: Run, cells: Sequence[Figures], of_n: Sequence[Figures]) -> list
     return list(places.values())
 
 
+def reservations(run: Run, cells: Sequence[Figures]) -> list[str]:
+    """What must be said with any figure of `run`: where it ran, what was replaced, and what its times leave out."""
+    return _Words(run, cells).reservations()
+
+
 class _Words:
     """Sentences about the cells of a run."""
 
@@ -121,7 +126,19 @@ class _Words:
         self, of_n: Sequence[Figures], predicted: Figures | None, compared: Sequence[Figures], has_knees: bool
     ) -> list[str]:
         """What must be said with the figures, the weightiest first; `compared` are rows of which something is said."""
-        caveats = contradictions(self._run.directory)
+        caveats = [*contradictions(self._run.directory), *self.reservations()]
+        caveats += [*self._repeats_differ(), *self._seldom_full()]
+        if missed := misses(predicted, self._run.experiment):
+            caveats.append(f"The prediction missed by more than its stated uncertainty: {some(missed, NAMED, '; ')}.")
+        caveats += [*self._pooled(), *self._otherwise_inside(of_n)]
+        if any(cell["count"] for cell in self._cells):
+            left_out = rules.independence(self._run.experiment, self._cells, has_knees)
+            caveats.append(f"{left_out} {drift.sentence(compared, self._cells)}".rstrip())
+        return caveats
+
+    def reservations(self) -> list[str]:
+        """See `reservations`."""
+        caveats = []
         if self._run.target == "local":
             ignored = f"; {self._run.without_effect}" if self._run.without_effect else ""
             caveats.append(f"These figures describe this machine and its emulator, not AWS{ignored}.")
@@ -134,15 +151,13 @@ class _Words:
             caveats.append(f"These figures describe {self._run.source}, not AWS.")
         elif self._run.target != "aws":
             caveats.append("Where this ran is not on record.")
-        caveats += [*self._failed(), *self._without_success(), *self._disturbed(), *sdks.several_versions(self._run)]
-        caveats += [*self._repeats_differ(), *self._seldom_full()]
-        if missed := misses(predicted, self._run.experiment):
-            caveats.append(f"The prediction missed by more than its stated uncertainty: {some(missed, NAMED, '; ')}.")
-        caveats += [*self._pooled(), *self._otherwise_inside(of_n)]
-        if any(cell["count"] for cell in self._cells):
-            left_out = rules.independence(self._run.experiment, self._cells, has_knees)
-            caveats.append(f"{left_out} {drift.sentence(compared, self._cells)}".rstrip())
-        return caveats
+        return [
+            *caveats,
+            *self._failed(),
+            *self._without_success(),
+            *self._disturbed(),
+            *sdks.several_versions(self._run),
+        ]
 
     def _failed(self) -> list[str]:
         """Where objects failed: what was copied says little about what would have been."""
