@@ -173,7 +173,7 @@ def headline(pair: Pair) -> str:
     # An interval wider than the band of "as fast" shows no absence of a difference.
     is_wide = any(ratio["high"] - ratio["low"] > 2 * rules.HOLDS_WITHIN for ratio in ratios)
     claim = _claim(other, base, where, [result["level"] for result in comparable], is_wide)
-    unknown = f" The other {rest} can’t be compared." if rest else ""
+    unknown = f" The other {rest if rest > 1 else 'one'} can’t be compared." if rest else ""
     return f"{claim}: the median {one} of {other} took {took} as long.{unknown}"
 
 
@@ -217,7 +217,10 @@ def _context(sides: Sequence[Side], pairs: Sequence[Pair]) -> dict[str, Any]:
                 "picture": _picture(pair),
                 "alone": _alone(pair),
                 "together": pair.together,
-                "whys": sorted({result["why"] for result in pair.effects.values() if result["why"]}),
+                # Which side has how many measurements stands in the table.
+                "whys": sorted(
+                    {result["why"].partition(", but")[0] for result in pair.effects.values() if result["why"]}
+                ),
             }
             for pair in pairs
         ],
@@ -260,11 +263,13 @@ def _grid(pair: Pair) -> Grid:
     rows = []
     for key, result in pair.effects.items():
         both = [side.cells[key].figures for side in (pair.base, pair.side)]
-        medians = [cell["seconds"]["median_s"] for cell in both]
+        # Of what the ratio is made of: operations that an earlier delivery had begun aren't in it.
+        samples = [side.cells[key].everything for side in (pair.base, pair.side)]
+        medians = [sample.median if len(sample) else None for sample in samples]
         speeds = [speed_of(cell, experiment) for cell in both]
         row = [
             *coordinates(key, named_axes),
-            *(number(cell["count"]) for cell in both),
+            *(number(len(sample)) for sample in samples),
             *(number(median_s, seconds(median_s)) for median_s in medians),
             *ratio(result["ratio_of_medians"]),
             *difference(result["cliffs_delta"]),

@@ -13,7 +13,7 @@ from experiments import EXPERIMENTS
 from stampede import report
 from stampede.report import compare_runs
 from stampede.runs.run import load
-from tests.unit.report import sized_run
+from tests.unit.report import copied_run, sized_run
 from tests.unit.report.handmade_run import key
 from tests.unit.report.page_parser import Page
 
@@ -116,6 +116,17 @@ def test_queries_of_two_runs_are_compared_though_nothing_is_transferred(tmp_path
     assert "Different sizes" not in text and "not comparable" not in text
 
 
+def test_counts_and_medians_are_those_of_what_is_compared(tmp_path):
+    runs = [copied_run.write(tmp_path / name, {10: [40.0] * 9 + [50.0] * 3}) for name in ("one", "two")]
+    lines = [json.loads(line) for line in (runs[1] / "records.jsonl").read_text().splitlines()]
+    (runs[1] / "records.jsonl").write_text(
+        "".join(f"{json.dumps(row | {'already_there': 9 * (row['seq'] < 8)})}\n" for row in lines)
+    )
+    [row] = [row for row in Page(report.compare(runs, tmp_path / "out").read_text()).rows if row[0] == "10"]
+    # Of eight copy runs in B a part had been done before.
+    assert row[1:6] == ["12", "4", "25.000", "20.000", "–"]
+
+
 def test_cells_of_one_run_only_are_named(pages):
     found = pages(concurrencies=(5, 50), memories=(1024,))
     assert [row[:2] for row in rows_of(found)] == [["1,024", "5"]]
@@ -132,7 +143,7 @@ def test_runs_with_nothing_in_common_say_so(pages):
 def test_too_few_downloads_can_not_be_told(pages):
     found = pages(memories=(1024,), concurrencies=(1,), per_n=9)
     assert rows_of(found)[0][-1] == "? not comparable"
-    assert "each side needs 10 measurements, but they have 9 and 10" in found.text
+    assert "Rows without a number: each side needs 10 measurements." in found.text
 
 
 def test_what_else_differs_is_listed(pages):

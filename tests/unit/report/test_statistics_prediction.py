@@ -170,7 +170,7 @@ def test_without_ranges_nothing_is_a_miss(tmp_path):
     numbers, _ = predicted(tmp_path, waves(), {CELL.format(2): LIKE_WAVES | {"avg_s": 3.0}})
     assert {numbers["prediction"]["cells"][0][name]["inside"] for name in LIKE_WAVES} == {None}
     assert misses(numbers) == []
-    assert numbers["prediction"]["words"].startswith("No cell has both")
+    assert numbers["prediction"]["words"].startswith("No finished cell has both")
 
 
 def test_cells_without_a_record_and_those_that_nobody_knows_are_in_no_prediction(tmp_path):
