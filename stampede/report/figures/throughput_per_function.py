@@ -27,8 +27,8 @@ class ThroughputPerFunction(Picture):
     name = "throughput_per_function"
     title = "Throughput per function against N"
     caption = (
-        "Each marker is the bytes of one {operation} over the mean time, the bar the 95 % interval (hollow marker: too "
-        "few {operations} for an interval). The dashed line is the ideal: the throughput at the smallest N. Markers on "
+        "Each marker is the bytes of one {operation} over the mean time, the bar the 95 % interval (hollow marker: "
+        "it has none). The dashed line is the ideal: the throughput at the smallest N. Markers on "
         "it mean that throughput per function holds; markers below it, that it falls."
     )
 

@@ -10,6 +10,7 @@ import pytest
 from experiments import EXPERIMENTS
 from stampede import report
 from stampede.experiment.axes import concurrency_axis, memory_axis
+from stampede.report.measured import speed_interval
 from stampede.report.statistics import memory
 from stampede.report.statistics.bootstrap import Resampled, Sample
 from stampede.runs.cell_key import Key
@@ -176,3 +177,8 @@ def test_a_size_that_lost_messages_isn_t_ranked_and_lambda_s_own_lines_say_why(n
     assert 1769 not in series["cheapest"] + series["balanced"]
     assert "1,769 MB isn’t ranked (2 of its messages never succeeded)" in series["words"]
     assert '<th scope="row" class="words">out of memory</th><td>1,769</td><td>1</td>' in page
+
+
+def test_the_ranked_speed_of_many_invocations_has_the_interval_of_their_mean_time():
+    cell = {"seconds": {"mean_interval": {"low": 0.2, "high": 0.25}}, "mbit_per_s": {"per_function_interval": None}}
+    assert speed_interval(cell, FUNCTION) == {"low": 4.0, "high": 5.0}
