@@ -94,15 +94,21 @@ class _Words:
     def __init__(self, run: Run, cells: Sequence[Figures]) -> None:
         self._run, self._cells = run, cells
         self._named_axes = distinguishing(map(self._key, cells))
+        # Rows that only records tell apart are of one planned cell, and have its overlap and its messages.
+        self._planned: dict[Key, list[Figures]] = {}
+        for cell in cells:
+            self._planned.setdefault(self._key(cell).on(axes_of(run.experiment)), []).append(cell)
 
     def reached(self) -> str:
         """Whether N really ran at once, cell by cell where it didn't."""
-        timed = [cell for cell in self._cells if cell["parallelism"]]
+        timed = []
+        for key, rows in self._planned.items():
+            timed += [(key, row["parallelism"]) for row in rows if row["parallelism"]][:1]
         if not timed:
             return "The peak concurrency is unknown: no record has its start and end times."
         short, partly, over = [], [], []
-        for cell in timed:
-            parallelism, named, n = cell["parallelism"], self._named(cell), self._key(cell).n
+        for key, parallelism in timed:
+            named, n = self._named_planned(key), key.n
             if parallelism["most_at_once"] < n:
                 short.append(f"{parallelism['most_at_once']:,} of {n:,} with {named}")
             elif parallelism["most_at_once"] > n:
@@ -118,7 +124,7 @@ class _Words:
         if over:
             sentences.append(f"More than N ran at once: {some(over, NAMED)}.")
         if not sentences:
-            cells = "Every cell" if len(timed) == len(self._cells) else "Every cell with records"
+            cells = "Every cell" if len(timed) == len(self._planned) else "Every cell with records"
             sentences.append(f"{cells} reached its N.")
         return " ".join(sentences)
 
@@ -171,16 +177,12 @@ class _Words:
 
     def _without_success(self) -> list[str]:
         """Where messages failed, were dead-lettered or never answered: the times are those of the others."""
-        axes, planned = axes_of(self._run.experiment), dict[Key, list[Figures]]()
-        for cell in self._cells:
-            planned.setdefault(self._key(cell).on(axes), []).append(cell)
-        named_axes, sent, missing = distinguishing(planned), 0, []
-        for key, rows in planned.items():
-            # Rows that only records tell apart share the messages of their planned cell.
+        sent, missing = 0, []
+        for key, rows in self._planned.items():
             own = rows[0]["sent"] or 0
             sent += own
             if (lacking := own - sum(row["count"] for row in rows)) > 0:
-                missing.append((lacking, key.words_without((), named_axes)))
+                missing.append((lacking, self._named_planned(key)))
         if not missing:
             return []
         missing.sort(key=lambda counted: -counted[0])
@@ -190,7 +192,10 @@ class _Words:
 
     def _disturbed(self) -> list[str]:
         """Where messages of other cells came back while a cell had its round."""
-        where = [f"{cell['intruders']:,} with {self._named(cell)}" for cell in self._cells if cell.get("intruders")]
+        where = []
+        for key, rows in self._planned.items():
+            if count := max(row.get("intruders", 0) for row in rows):
+                where.append(f"{count:,} with {self._named_planned(key)}")
         return [f"Redelivered messages of other cells ran during its rounds: {some(where, NAMED)}."] if where else []
 
     def _repeats_differ(self) -> list[str]:
@@ -243,6 +248,9 @@ class _Words:
 
     def _named(self, cell: Figures) -> str:
         return self._key(cell).words_without((), self._named_axes)
+
+    def _named_planned(self, key: Key) -> str:
+        return key.words_without((), distinguishing(self._planned))
 
     def _key(self, cell: Figures) -> Key:
         return Key.of_figures(self._run.experiment.axes, cell)

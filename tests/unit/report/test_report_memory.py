@@ -57,6 +57,20 @@ def test_cold_starts_are_named_beside_warm_ones_and_not_everything_else_is_equal
     assert "1,024 MB, N = 10, thumbnail" in accounting and "start" not in accounting
 
 
+def test_a_planned_cell_that_fell_short_is_named_once(numbers):
+    def one_by_one(folder):
+        _every_other_is_warm(folder)
+        records = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+        for at, row in enumerate(records):
+            row |= {"started_at_ms": 1_760_000_000_000 + 10_000 * at, "finished_at_ms": 1_760_000_001_000 + 10_000 * at}
+        (folder / "records.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in records))
+
+    content, _ = numbers({1024: 1.0}, change=one_by_one)
+    assert content["verdict"]["reached"] == (
+        "Not every cell reached its N; peak concurrency: 1 of 10 with 1,024 MB, N = 10, thumbnail."
+    )
+
+
 def sizes(rng: np.random.Generator, seconds, count: int, stalls: bool) -> list[memory.Size]:
     """Memory sizes that take these seconds in the mean, and what they cost; with `stalls` one in twenty takes ten
     times as long."""
