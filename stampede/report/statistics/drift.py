@@ -35,4 +35,7 @@ def sentence(compared: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str,
             f"interleaved in {ends} rounds. The cells of the others {in_turn}."
         )
     few = f"{repeats} repeats are too few" if repeats > 1 else "there were no repeats"
-    return f"Drift between cells isn’t accounted for: the compared ones {in_turn}; {few} (--repeats {MINIMUM_ROUNDS})."
+    why = f"{few} (--repeats {MINIMUM_ROUNDS})"
+    if repeats >= MINIMUM_ROUNDS:
+        why = f"not all of them have {MINIMUM_ROUNDS} repeats with records of their rounds"
+    return f"Drift between cells isn’t accounted for: the compared ones {in_turn}; {why}."

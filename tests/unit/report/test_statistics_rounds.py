@@ -139,6 +139,7 @@ def test_the_page_says_whether_drift_is_in_an_interval():
     assert said("ten", "repeats") == said("repeats") == "Drift between repeats is in these intervals"
     assert said("none") == "Drift between cells isn’t accounted for"
     assert "2 repeats are too few" in sentence([rows["none"]], cells)
+    assert "; not all of them have 5 repeats" in sentence([rows["none"]], [cells[0] | {"repeats": [{}] * 5}])
     assert said("ten", "none").startswith("Drift is in the intervals of 1 of 2 comparisons")
     assert said() == ""
     few = sentence([rows["none"]], [cells[0] | {"parallelism": {"rounds": 4}}])
