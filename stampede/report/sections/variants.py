@@ -124,13 +124,16 @@ def crossover(page: Page) -> Block | None:
 
 
 def crossover_sentences(place: Place) -> list[str]:
-    """What is known of one place: which is faster up to which size, which is the fastest at all, or why neither is."""
+    """What is known of one place: which is faster at which size, which is the fastest at all, or why neither is."""
     start = f"With {place.words},"
-    sentences = [
-        f"{start} {below} is faster than {above} up to about {size_words(round(size_bytes))} per file, and {above} is "
-        "faster beyond that."
-        for size_bytes, below, above in place.crossings
-    ]
+    sentences = []
+    for size_bytes, below, above in place.crossings:
+        small, large = (size_words(round(size)) for size, _ in (place.lines[below][0], place.lines[below][-1]))
+        # A straight line between two sizes: more digits would be nobody's.
+        crossing = f"the lines between these sizes cross at about {size_words(round(size_bytes), digits=2)}"
+        sentences.append(
+            f"{start} {below} is faster than {above} at {small} per file, and {above} at {large}; {crossing}."
+        )
     if place.fastest:
         sizes = listed([size_words(round(size)) for size, _ in place.lines[place.fastest]])
         sentences.append(f"{start} {place.fastest} is the fastest at both sizes, {sizes} per file.")

@@ -11,9 +11,10 @@ from experiments import EXPERIMENTS
 from stampede import report
 from stampede.experiment.axes import concurrency_axis, memory_axis
 from stampede.report.measured import speed_interval
-from stampede.report.statistics import memory
+from stampede.report.statistics import memory, statistics
 from stampede.report.statistics.bootstrap import Resampled, Sample
 from stampede.runs.cell_key import Key
+from stampede.runs.run import load
 from tests.contract import synthetic
 
 FUNCTION = EXPERIMENTS["function"]
@@ -57,18 +58,30 @@ def test_cold_starts_are_named_beside_warm_ones_and_not_everything_else_is_equal
     assert "1,024 MB, N = 10, thumbnail" in accounting and "start" not in accounting
 
 
-def test_a_planned_cell_that_fell_short_is_named_once(numbers):
-    def one_by_one(folder):
-        _every_other_is_warm(folder)
-        records = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
-        for at, row in enumerate(records):
-            row |= {"started_at_ms": 1_760_000_000_000 + 10_000 * at, "finished_at_ms": 1_760_000_001_000 + 10_000 * at}
-        (folder / "records.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in records))
+def one_by_one(folder):
+    records = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+    for at, row in enumerate(records):
+        row |= {"started_at_ms": 1_760_000_000_000 + 10_000 * at, "finished_at_ms": 1_760_000_001_000 + 10_000 * at}
+    (folder / "records.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in records))
 
-    content, _ = numbers({1024: 1.0}, change=one_by_one)
+
+def test_a_planned_cell_that_fell_short_is_named_once(numbers):
+    def change(folder):
+        _every_other_is_warm(folder)
+        one_by_one(folder)
+
+    content, _ = numbers({1024: 1.0}, change=change)
     assert content["verdict"]["reached"] == (
         "Not every cell reached its N; peak concurrency: 1 of 10 with 1,024 MB, N = 10, thumbnail."
     )
+
+
+def test_an_n_that_was_not_reached_is_said_with_the_memory_that_is_the_fastest_there(tmp_path):
+    settings = ["memory_size=512,1024", "concurrency_value=1,10"]
+    folder = synthetic.write(tmp_path / "run", FUNCTION, settings, takes=lambda one: 1024 / one.memory_mb, **ON_AWS)
+    one_by_one(folder)
+    headline = statistics(load(folder))["verdict"]["headline"]
+    assert "at N = 10 (but no more than 1 of 10 ran at once), 1,024 MB is the fastest" in headline
 
 
 def sizes(rng: np.random.Generator, seconds, count: int, stalls: bool) -> list[memory.Size]:
