@@ -123,9 +123,7 @@ def differences(pair: Pair) -> list[str]:
     base, other = pair.base.run, pair.side.run
     sentences = []
     if base.source != other.source:
-        sentences.append(
-            f"Different targets: {base.source} and {other.source}. Differences are mostly due to the target."
-        )
+        sentences.append(f"Different targets: {base.source} and {other.source}.")
     if not all(same_size(pair.side.cells[key], pair.base.cells[key], base.experiment) for key in pair.effects):
         sentences.append(f"Different sizes: {moved_words(base)} and {moved_words(other)}. Don’t compare seconds.")
     sentences += sdks.between(base, other)
