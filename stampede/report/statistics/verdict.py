@@ -199,14 +199,18 @@ class _Words:
         return [f"Redelivered messages of other cells ran during its rounds: {some(where, NAMED)}."] if where else []
 
     def _repeats_differ(self) -> list[str]:
-        where = []
+        where, resampled = [], True
         for cell in self._cells:
             ratio = cell["between_repeats"] and cell["between_repeats"]["ratio"]
             if ratio and ratio > 1 + rules.HOLDS_WITHIN:
                 where.append(f"{ratio:.2f} × with {self._named(cell)}")
+                resampled &= "rounds" in cell and len(cell["repeats"]) >= rules.MINIMUM_ROUNDS
         if not where:
             return []
-        return [f"The repeats differ more than the intervals show; highest over lowest mean: {some(where, NAMED)}."]
+        # Where repeats are resampled, how far they lie apart is in the intervals.
+        beyond = "" if resampled else ", which the intervals may not contain"
+        differ = f"The repeats differ by more than {rules.WITHIN}{beyond}"
+        return [f"{differ}; highest over lowest mean: {some(where, NAMED)}."]
 
     def _seldom_full(self) -> list[str]:
         where, one = [], self._run.experiment.operation[0]

@@ -246,10 +246,11 @@ def test_a_local_run_says_that_it_describes_this_machine(tmp_path):
 
 
 def test_repeats_that_disagree_are_a_caveat(tmp_path):
-    verdict = verdict_of(tmp_path, around(1.0, repeat=1) + around(1.3, repeat=2))
-    assert any(
-        caveat.endswith("highest over lowest mean: 1.30 × with 1,024 MB, N = 1.") for caveat in verdict["caveats"]
-    )
+    highest = "highest over lowest mean: 1.30 × with 1,024 MB, N = 1."
+    verdict = verdict_of(tmp_path / "two", around(1.0, repeat=1) + around(1.3, repeat=2))
+    assert f"The repeats differ by more than 10 %, which the intervals may not contain; {highest}" in verdict["caveats"]
+    five = [one for repeat in range(1, 6) for one in around(1 + 0.3 * (repeat > 4), repeat=repeat, round=1)]
+    assert f"The repeats differ by more than 10 %; {highest}" in verdict_of(tmp_path / "five", five)["caveats"]
 
 
 def test_cells_that_spent_little_time_near_full_n_are_one_caveat(tmp_path):
