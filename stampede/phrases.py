@@ -1,5 +1,6 @@
 """Numbers for reading: seconds, speeds, shares, intervals, dollars. A dash stands where there is nothing to tell."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 
@@ -42,6 +43,23 @@ def between(interval: Interval | None, pattern: str = "{:.3f}") -> str:
     return NOTHING if interval is None else f"{pattern.format(interval['low'])} to {pattern.format(interval['high'])}"
 
 
+def ratios(interval: Interval) -> str:
+    """The interval of a ratio, rounded outwards, so that what lies beyond a limit never reads as on it: `1.02 to
+    1.05`."""
+    return f"{rounded_down(interval['low'], 2)} to {rounded_up(interval['high'], 2)}"
+
+
+def rounded_down(value: float, digits: int) -> str:
+    """`value` with so many decimals, and no more than it is."""
+    # A hair of tolerance: 1.1 must not become 1.09 because it is 1.0999999999999999.
+    return f"{math.floor(value * 10**digits + 1e-9) / 10**digits:.{digits}f}"
+
+
+def rounded_up(value: float, digits: int) -> str:
+    """`value` with so many decimals, and no less than it is."""
+    return f"{math.ceil(value * 10**digits - 1e-9) / 10**digits:.{digits}f}"
+
+
 def speed(mbit_per_s: float | None) -> str:
     """Mbit/s without decimals: `1,234`."""
     return NOTHING if mbit_per_s is None else f"{mbit_per_s:,.0f}"
@@ -78,11 +96,11 @@ def quantity(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 or float(value).is_integer() else f"{value:,.4g}"
 
 
-def size_words(size_bytes: int) -> str:
-    """A size for reading, in binary units: `64 MiB`, `1 GiB`."""
+def size_words(size_bytes: int, digits: int = 4) -> str:
+    """A size for reading, in binary units, rounded to so many digits: `64 MiB`, `1 GiB`."""
     for unit, factor in (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024)):
         if size_bytes >= factor:
-            return f"{size_bytes / factor:.4g} {unit}"
+            return f"{float(f'{size_bytes / factor:.{digits}g}'):g} {unit}"
     return f"{size_bytes} bytes"
 
 

@@ -16,6 +16,7 @@ from stampede.report.grid import (
     Column,
     Grid,
     coordinates,
+    difference,
     head_columns,
     number,
     ratio,
@@ -29,6 +30,7 @@ from stampede.report.statistics.cell_figures import Measured, measured
 from stampede.report.statistics.comparisons import SIZES_DIFFER, same_size, took_words
 from stampede.report.statistics.effect import effect, incomparable, refusal
 from stampede.report.statistics.selection import cells
+from stampede.report.statistics.verdict import reservations
 from stampede.runs import atomic, unfinished
 from stampede.runs.cell_key import Key, distinguishing
 from stampede.runs.run import NoReport, Run, load
@@ -38,11 +40,12 @@ PAGE = "comparison.html"
 
 @dataclass(frozen=True)
 class Side:
-    """One run of the comparison: its letter, the run, its cells."""
+    """One run of the comparison: its letter, the run, its cells, and what must be said with its figures."""
 
     letter: str
     run: Run
     cells: Mapping[Key, Measured]
+    reservations: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,8 @@ def compare(run_dirs: Sequence[Path], output: Path) -> Path:
     for at, path in enumerate(run_dirs):
         run = load(path)
         own = [measured(cell, run.experiment) for cell in cells(run)]
-        sides.append(Side(chr(ord("A") + at), run, {cell.key: cell for cell in own if cell.figures["count"]}))
+        timed = {cell.key: cell for cell in own if cell.figures["count"]}
+        sides.append(Side(chr(ord("A") + at), run, timed, reservations(run, [cell.figures for cell in own])))
     if len(names := list(dict.fromkeys(side.run.experiment.name for side in sides))) > 1:
         raise NoReport(f"runs of {listed(names)} can’t be compared; name runs of one experiment.")
     pairs = [_pair(sides[0], side) for side in sides[1:]]
@@ -119,9 +123,7 @@ def differences(pair: Pair) -> list[str]:
     base, other = pair.base.run, pair.side.run
     sentences = []
     if base.source != other.source:
-        sentences.append(
-            f"Different targets: {base.source} and {other.source}. Differences are mostly due to the target."
-        )
+        sentences.append(f"Different targets: {base.source} and {other.source}.")
     if not all(same_size(pair.side.cells[key], pair.base.cells[key], base.experiment) for key in pair.effects):
         sentences.append(f"Different sizes: {moved_words(base)} and {moved_words(other)}. Don’t compare seconds.")
     sentences += sdks.between(base, other)
@@ -135,6 +137,22 @@ def differences(pair: Pair) -> list[str]:
                     f"{replaced}."
                 )
     return sentences
+
+
+def _caveats(sides: Sequence[Side], pairs: Sequence[Pair]) -> list[str]:
+    """What must be said with the figures; what is so of every run once."""
+    letters: dict[str, list[str]] = {}
+    for side in sides:
+        for sentence in side.reservations:
+            letters.setdefault(sentence, []).append(side.letter)
+    caveats = []
+    if any(result["why"] is None for pair in pairs for result in pair.effects.values()):
+        caveats.append(
+            "The runs weren’t interleaved, so a difference may be drift, which is in none of these intervals."
+        )
+    for sentence, own in letters.items():
+        caveats.append(sentence if len(own) == len(sides) else f"{listed(own)}: {sentence}")
+    return caveats
 
 
 def headline(pair: Pair) -> str:
@@ -153,7 +171,7 @@ def headline(pair: Pair) -> str:
     # An interval wider than the band of "as fast" shows no absence of a difference.
     is_wide = any(ratio["high"] - ratio["low"] > 2 * rules.HOLDS_WITHIN for ratio in ratios)
     claim = _claim(other, base, where, [result["level"] for result in comparable], is_wide)
-    unknown = f" The other {rest} can’t be compared." if rest else ""
+    unknown = f" The other {rest if rest > 1 else 'one'} can’t be compared." if rest else ""
     return f"{claim}: the median {one} of {other} took {took} as long.{unknown}"
 
 
@@ -169,14 +187,10 @@ def _claim(other: str, base: str, where: str, levels: Sequence[str], is_wide: bo
         return f"{other} is not measurably {difference}"
     if len(counts) == 1:
         return f"{other} is {levels[0]} (by more than {rules.WITHIN}) than {base} in {where}"
-    words = {
-        "holds": f"as fast as {base}",
-        "slower": f"slower than {base}",
-        "faster": f"faster than {base}",
-        "unclear": "too close to call",
-    }
-    cases = [f"{words[level]} in {counts[level]}" for level in words if level in counts]
-    return f"In {where}, {other} is {listed(cases)}"
+    words = {"holds": f"as fast as {base}", "slower": f"slower than {base}", "faster": f"faster than {base}"}
+    cases = listed([f"{words[level]} in {counts[level]}" for level in words if level in counts])
+    unclear = f" (inconclusive in {counts['unclear']})" if counts["unclear"] else ""
+    return f"In {where}, {other} is {cases}{unclear}"
 
 
 def _context(sides: Sequence[Side], pairs: Sequence[Pair]) -> dict[str, Any]:
@@ -190,6 +204,7 @@ def _context(sides: Sequence[Side], pairs: Sequence[Pair]) -> dict[str, Any]:
             warnings.append(f"{letters} are the same run, {pair.side.run.run_id}, from two folders.")
     return {
         "sides": sides,
+        "caveats": _caveats(sides, pairs),
         "pairs": [
             {
                 "name": pair.name,
@@ -200,7 +215,10 @@ def _context(sides: Sequence[Side], pairs: Sequence[Pair]) -> dict[str, Any]:
                 "picture": _picture(pair),
                 "alone": _alone(pair),
                 "together": pair.together,
-                "whys": sorted({result["why"] for result in pair.effects.values() if result["why"]}),
+                # Which side has how many measurements stands in the table.
+                "whys": sorted(
+                    {result["why"].partition(", but")[0] for result in pair.effects.values() if result["why"]}
+                ),
             }
             for pair in pairs
         ],
@@ -243,14 +261,16 @@ def _grid(pair: Pair) -> Grid:
     rows = []
     for key, result in pair.effects.items():
         both = [side.cells[key].figures for side in (pair.base, pair.side)]
-        medians = [cell["seconds"]["median_s"] for cell in both]
+        # Of what the ratio is made of: operations that an earlier delivery had begun aren't in it.
+        samples = [side.cells[key].everything for side in (pair.base, pair.side)]
+        medians = [sample.median if len(sample) else None for sample in samples]
         speeds = [speed_of(cell, experiment) for cell in both]
         row = [
             *coordinates(key, named_axes),
-            *(number(cell["count"]) for cell in both),
+            *(number(len(sample)) for sample in samples),
             *(number(median_s, seconds(median_s)) for median_s in medians),
             *ratio(result["ratio_of_medians"]),
-            *ratio(result["cliffs_delta"], "{:+.2f}"),
+            *difference(result["cliffs_delta"]),
             *(number(speed, speed and f"{speed:,.{experiment.speed.digits}f}") for speed in speeds),
             *(number(cell["parallelism"] and cell["parallelism"]["most_at_once"]) for cell in both),
             words("= as fast" if result["level"] == "holds" else LEVELS[result["level"]], result["level"]),
@@ -267,10 +287,11 @@ def _picture(pair: Pair) -> RunRatios:
 
 def _alone(pair: Pair) -> list[str]:
     """Cells with times in one of the two runs only."""
-    sentences = []
+    sentences, named_axes = [], distinguishing(pair.base.cells.keys() | pair.side.cells.keys())
     for side, other in ((pair.base, pair.side), (pair.side, pair.base)):
         if missing := sorted(side.cells.keys() - other.cells.keys()):
-            sentences.append(f"Only in {side.letter}: {listed([key.words for key in missing])}.")
+            names = [key.words_without((), named_axes) for key in missing]
+            sentences.append(f"Only in {side.letter}: {'; '.join(names)}.")
     return sentences
 
 

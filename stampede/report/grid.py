@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from experiments import Axis
-from stampede.phrases import NOTHING, Interval, between, decimal_size
+from stampede.phrases import NOTHING, Interval, between, decimal_size, ratios
 from stampede.runs.cell_key import Key, has_phrase, own_columns, phrase_label
 
 # The unit of an axis whose values are shown in the unit that fits.
@@ -119,7 +119,7 @@ def coordinates(key: Key, shown_axes: Collection[str], looks: str = "") -> list[
             entries.append(number(value, decimal_size(value, digits=9) if axis.unit == BYTES else None, looks))
         else:
             entries.append(words(key.value_words(axis.name), looks))
-    return [*entries, words(key.variant_words, looks)] if has_phrase(key.axes, shown_axes) else entries
+    return [*entries, words(key.variant_words(shown_axes), looks)] if has_phrase(key.axes, shown_axes) else entries
 
 
 def head_columns(axes: Sequence[Axis], shown_axes: Collection[str]) -> list[Column]:
@@ -137,9 +137,16 @@ def interval(ends: Interval | None, pattern: str = "{:.3f}") -> Entry:
     return number(ends and ends["low"], between(ends, pattern), "interval")
 
 
-def ratio(figures: Mapping[str, float] | None, pattern: str = "{:.2f}") -> list[Entry]:
+def ratio(figures: Mapping[str, float] | None) -> list[Entry]:
     """The entries of {"value", "low", "high"}: the value, and its interval."""
-    value = figures and figures["value"]
+    ends = figures if figures and figures["low"] is not None else None
+    value, low = figures and figures["value"], ends and ends["low"]
+    return [number(value, figures and f"{value:.2f}"), number(low, ends and ratios(ends), "interval")]
+
+
+def difference(figures: Mapping[str, float] | None, digits: int = 2) -> list[Entry]:
+    """The same of a difference, which has a sign."""
+    pattern, value = f"{{:+.{digits}f}}", figures and figures["value"]
     return [number(value, figures and pattern.format(value)), interval(figures, pattern)]
 
 

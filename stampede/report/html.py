@@ -22,7 +22,7 @@ def page(read: Page, blocks: Sequence[Block]) -> str:
         "run": run,
         "experiment": read.experiment,
         "verdict": numbers["verdict"],
-        "level": LEVELS[numbers["verdict"]["level"]],
+        "chip": _chip(numbers["verdict"]),
         "basis": [("How sure", _how_sure(read)), ("Measured on", run.source + (", not AWS" if run.not_aws else ""))],
         "facts": _facts(read),
         "problems": problems(read),
@@ -30,6 +30,16 @@ def page(read: Page, blocks: Sequence[Block]) -> str:
         "blocks": blocks,
     }
     return templating.page("templates/report.html.j2", context)
+
+
+def _chip(verdict: Figures) -> tuple[str, str] | None:
+    """Whether throughput holds as N grows, as a level and in words; None where it isn't known. What is unknown differs
+    from nothing, so beside it one level isn't a mixture."""
+    known = {place["level"] for place in verdict["per_memory"]} - {"cant_tell"}
+    if len(known) == 1 and verdict["level"] == "mixed":
+        [level] = known
+        return level, f"{LEVELS[level]} where known"
+    return None if verdict["level"] == "cant_tell" else (verdict["level"], LEVELS[verdict["level"]])
 
 
 def problems(read: Page) -> list[str]:

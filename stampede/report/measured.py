@@ -82,6 +82,14 @@ def speed_of(cell: Mapping[str, Any], experiment: Experiment) -> float | None:
     return cell["mbit_per_s"]["per_function"] if speed.how == "rate" else cell["client"][speed.name]
 
 
+def speed_interval(cell: Mapping[str, Any], experiment: Experiment) -> Mapping[str, float] | None:
+    """The 95 % interval of that speed, from the one of the mean seconds; None where it has none."""
+    mean_s = cell["seconds"]["mean_interval"]
+    if experiment.speed.how == "per_second" and mean_s and mean_s["low"] > 0:
+        return {"low": 1 / mean_s["high"], "high": 1 / mean_s["low"]}
+    return cell["mbit_per_s"]["per_function_interval"] if experiment.speed.how == "rate" else None
+
+
 def mean_size(records: Records) -> float | None:
     """The mean size in bytes; None when one of them lacks it."""
     sizes = records.known("bytes")

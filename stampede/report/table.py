@@ -73,7 +73,8 @@ def _columns(table: Beside) -> list[Column]:
         texts = ["" if again else texts[at] for again, texts in zip(named_before, names, strict=True)]
         columns.append(Column(label, texts, number=axis.kind is int))
     sources = [
-        f"{row.key.variant_words}, {row.source}" if phrased and row.measured else row.source for row in table.rows
+        f"{row.key.variant_words(table.shown_axes)}, {row.source}" if phrased and row.measured else row.source
+        for row in table.rows
     ]
     columns.append(
         Column(f"{phrase_label(table.experiment.axes)}, where" if phrased else "where", sources, least=LEAST_WHERE)
@@ -137,7 +138,7 @@ def to_markdown(table: Beside) -> str:
         "| " + " | ".join(":---" if name in texts else "---:" for name in names) + " |",
     ]
     for row in table.rows:
-        cell = [*(row.key.text(axis) for axis in axes), *([row.key.variant_words] if phrased else [])]
+        cell = [*(row.key.text(axis) for axis in axes), *([row.key.variant_words(table.shown_axes)] if phrased else [])]
         figures = [text.rstrip(FIGURE_SPACE) for text in figures_text(table, row)]
         lines.append("| " + " | ".join([*cell, row.source, *figures, *taken_text(table, row)]) + " |")
     return "\n".join([*lines, "", *table.caption]) + "\n"

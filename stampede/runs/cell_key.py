@@ -66,11 +66,10 @@ class Key:
                 departing.add(axis.name)
         return departing
 
-    @property
-    def variant_words(self) -> str:
+    def variant_words(self, named: Collection[str] = ()) -> str:
         """The texts of its variant as one phrase, the first of them and whatever else departs from its default, and the
-        settings."""
-        return self._phrase(set())
+        settings; of `named` axes that records alone tell the default too."""
+        return self._phrase(set(), named)
 
     @property
     def words(self) -> str:
@@ -90,7 +89,7 @@ class Key:
         for at, axis in enumerate(self.axes):
             if axis in columns and axis.name not in left_out:
                 parts.append(self._words(at))
-        if has_phrase(self.axes, named) and (phrase := self._phrase(left_out)):
+        if has_phrase(self.axes, named) and (phrase := self._phrase(left_out, named)):
             parts.append(phrase)
         return ", ".join(parts)
 
@@ -133,11 +132,16 @@ class Key:
         coordinates = {axis.name: value for axis, value in zip(self.axes, self.values, strict=True)}
         return coordinates | ({SETTINGS: self.settings} if self.settings else {})
 
-    def _phrase(self, left_out: set[str]) -> str:
+    def _phrase(self, left_out: set[str], named: Collection[str]) -> str:
         phrased = [at for at, axis in enumerate(self.axes) if _is_phrased(axis) and axis.name not in left_out]
-        named = [at for at in phrased if at == phrased[0] or self.values[at] != self._default(at)]
+        parts = []
+        for at in phrased:
+            # Rows of one planned cell: none of them goes without saying.
+            is_told_apart = not self.axes[at].variable and self.axes[at].name in named
+            if at == phrased[0] or is_told_apart or self.values[at] != self._default(at):
+                parts.append(self._words(at))
         settings = "" if SETTINGS in left_out else self.settings
-        return ", ".join(filter(None, (" ".join(self._words(at) for at in named), settings)))
+        return ", ".join(filter(None, (" ".join(parts), settings)))
 
     def _words(self, at: int) -> str:
         axis, value = self.axes[at], self.values[at]
@@ -189,10 +193,11 @@ def _is_usable(axis: Axis, value: object) -> bool:
 
 def distinguishing(keys: Iterable[Key]) -> frozenset[str]:
     """The axes with a default that must be named to tell these cells apart: each on which one of them departs from it;
-    texts all together, with SETTINGS, because they make one phrase."""
+    texts all together, with SETTINGS, as they make one phrase; but of what records alone tell only what departs."""
     keys = list(keys)
     departures = frozenset().union(*(key.departures for key in keys))
-    phrased = {SETTINGS, *(axis.name for key in keys[:1] for axis in key.axes if _is_phrased(axis))}
+    texts = [axis for key in keys[:1] for axis in key.axes if _is_phrased(axis)]
+    phrased = {SETTINGS, *(axis.name for axis in texts if axis.variable or axis.name in departures)}
     return departures | phrased if departures & phrased else departures
 
 

@@ -135,7 +135,9 @@ class Run:
         if key is None:
             return str(cell)
         repeat = self.cells.repeat(cell)
-        return key.words + ("" if repeat is None else f", repeat {repeat}")
+        # A planned cell has no coordinate on an axis that only its records tell.
+        planned = key.on([axis for axis in key.axes if axis.variable])
+        return planned.words + ("" if repeat is None else f", repeat {repeat}")
 
     def stand_ins(self, keys: Iterable[Key]) -> dict[StandIn, list[str]]:
         """What ran as a stand-in on the embedded AWS, and which values that these cells name it replaced."""

@@ -101,7 +101,7 @@ def _runs() -> Iterator[tuple[str, Sequence[str], dict[str, Any]]]:
         ["memory_size=1024", "concurrency_value=1,2,12"],
         {"takes": lambda one: 2 if one.concurrency > 2 else 1},
     )
-    yield "filesystem", ["dataset=small"], {"per_n": 24, "change": _later_reads}
+    yield "filesystem", ["dataset=small"], {"per_n": 24, "change": lambda folder: _later(folder, "first", "repeat")}
     yield "download", of_n, {"change": _no_figures}
     yield "download", of_n, {"change": _damaged, "predicted": 3}
     yield "download", of_n, {"change": _without("run.json")}
@@ -142,6 +142,8 @@ def _runs() -> Iterator[tuple[str, Sequence[str], dict[str, Any]]]:
     )
     yield "function", ["memory_size=512,1024", "concurrency_value=1"], {"per_n": 4, "change": _no_prices, **ON_AWS}
     yield "function", ["memory_size=512,1024"], {"change": _without("log_events.jsonl"), **ENDPOINT}
+    starts = {"per_n": 24, "change": lambda folder: _later(folder, "cold", "warm")}
+    yield "function", ["memory_size=1024", "concurrency_value=2"], starts
 
 
 def _crossing(one: Demand) -> float:
@@ -233,16 +235,15 @@ def _damaged(folder: Path) -> None:
     (folder / "run.json").write_text(json.dumps(manifest))
 
 
-def _later_reads(folder: Path) -> None:
+def _later(folder: Path, first: str, later: str) -> None:
+    """Of the messages from 12 on, and of message 2, records say the later kind of operation."""
     for name in ("records", "log_events"):
         text = (folder / f"{name}.jsonl").read_text().splitlines()
-        later = [
-            line.replace('read": "first', 'read": "repeat').replace('read\\": \\"first', 'read\\": \\"repeat')
-            if re.search(r"seq\W+(1[2-9]|2)\b", line)
-            else line
+        changed = [
+            re.sub(rf'{first}(?=\\?")', later, line) if re.search(r"seq\W+(1[2-9]|2)\b", line) else line
             for line in text
         ]
-        (folder / f"{name}.jsonl").write_text("\n".join(later) + "\n")
+        (folder / f"{name}.jsonl").write_text("\n".join(changed) + "\n")
 
 
 def _rows_from(folder: Path, change: Callable[[dict[str, Any]], Any]) -> None:

@@ -281,7 +281,7 @@ def test_what_was_predicted_stands_beside_what_was_measured(default, everything)
     found = default.numbers["prediction"]
     planned = json.loads((default.folder / "run.json").read_text())["plan"]["order"]
     assert len(found["cells"]) == min(MOST_PREDICTED, len(planned))
-    assert ("Cells without a prediction are left out." in default.page.text) == (len(planned) > MOST_PREDICTED)
+    assert ("or without a prediction, are left out." in default.page.text) == (len(planned) > MOST_PREDICTED)
     assert found["words"] in default.page.text
     assert {"figure-predicted_seconds", "predicted-times-caption"} <= set(default.page.ids)
     said = "Predicted with the parameters of this machine on 2026-05-01 10:00:00 UTC, seed 1; 2 of them"

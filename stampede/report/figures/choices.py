@@ -7,7 +7,7 @@ from stampede.experiment.declaration import Compare
 from stampede.report.figures import ranked
 from stampede.report.figures.picture import Picture
 from stampede.report.figures.subject import Cell, Subject
-from stampede.report.measured import speed_of
+from stampede.report.measured import speed_interval, speed_of
 from stampede.runs.cell_key import distinguishing, is_query
 
 
@@ -26,7 +26,8 @@ class Choices(Picture):
         return speed_of(cell, self.subject.experiment)
 
     def description(self) -> str:
-        speeds = self.subject.listing(lambda cell: f"{speed:,.0f}" if (speed := self._speed(cell)) else None)
+        digits = self.subject.experiment.speed.digits
+        speeds = self.subject.listing(lambda cell: f"{speed:,.{digits}f}" if (speed := self._speed(cell)) else None)
         return f"{self.subject.experiment.speed.unit} of one {self.worker}, ranked: {speeds}."
 
     def draw(self) -> Figure | None:
@@ -42,8 +43,7 @@ class Choices(Picture):
         lines = []
         for key, cell, series in cells:
             if key.without(axes) == place.without(axes):
-                interval = cell["mbit_per_s"]["per_function_interval"] if experiment.speed.how == "rate" else None
-                lines.append((key.words_of(axes), self._speed(cell), interval, series))
+                lines.append((key.words_of(axes), self._speed(cell), speed_interval(cell, experiment), series))
         if len(lines) < 2:
             return None
         where = place.words_without(axes, distinguishing(key for key, *_ in cells))

@@ -4,7 +4,7 @@ from matplotlib.figure import Figure
 
 from stampede.report.figures import drawing
 from stampede.report.figures.picture import Picture
-from stampede.report.figures.subject import Cell
+from stampede.report.figures.subject import Cell, Subject
 
 
 class ColdStarts(Picture):
@@ -16,9 +16,17 @@ class ColdStarts(Picture):
         "Each line is one cell: the median of the first {operations} of each function instance (cold) minus the median "
         "of its later ones (warm), with the 95 % interval. Right of the vertical line cold {operations} are slower; "
         "where the interval crosses it, the two are too close to call. The function’s initialization ends before the "
-        "{operation} starts and isn’t included. Cold {operations} are the first of a flood, when fewer functions run "
-        "beside them: the difference includes that, and can be below zero for it."
+        "{operation} starts and isn’t included."
     )
+    of_several = (
+        " Cold {operations} are the first of a flood, when another number of {workers} runs beside them: the "
+        "difference includes that, and can be below zero for it."
+    )
+
+    def __init__(self, subject: Subject) -> None:
+        if subject.concurrencies[-1:] > [1]:
+            self.caption += self.of_several
+        super().__init__(subject)
 
     def description(self) -> str:
         def added(cell: Cell) -> str | None:

@@ -21,7 +21,8 @@ class Crossings(Picture):
     title = "Throughput per function against file size"
     caption = (
         "Each line is one variant. Its ends were measured; the straight line between them is an interpolation on "
-        "logarithmic axes. Left of a crossing the upper line is faster, right of it the other line."
+        "logarithmic axes. A dashed line marks a crossing: left of it the upper line is faster, right of it the other "
+        "one. Elsewhere, lines that cross show no more than their means."
     )
 
     def __init__(self, subject: Subject, places: Sequence[Place]) -> None:

@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 from stampede.phrases import share
 from stampede.report.figures import drawing
 from stampede.report.figures.picture import Picture
-from stampede.report.figures.subject import Cell, Series
+from stampede.report.figures.subject import Cell, Series, Subject
 
 # Beyond this the picture is longer than anyone scrolls; the table beside it has every cell.
 MOST_PANELS = 48
@@ -34,7 +34,13 @@ class OverlapTimeline(Picture):
         "full N: the share of all {operation} time that was spent with at least N running. Further repeats are thin "
         "lines."
     )
+    of_rounds = " Rounds stand end to end, without the time between them."
     across = "seconds since the first start of the cell"
+
+    def __init__(self, subject: Subject) -> None:
+        if any("rounds" in (cell["parallelism"] or ()) for cell in subject.numbers["cells"]):
+            self.caption += self.of_rounds
+        super().__init__(subject)
 
     def description(self) -> str:
         peaks = self.subject.listing(

@@ -11,8 +11,7 @@ from stampede.report.figures.subject import Series
 
 TITLE = "Throughput per {worker}, ranked"
 CAPTION = (
-    "Each line is one cell: the mean throughput of one {worker}, with its 95 % interval (hollow marker: too few "
-    "{operations} for an interval)."
+    "Each line is one cell: the mean throughput of one {worker}, with its 95 % interval (hollow marker: it has none)."
 )
 LABEL_LETTERS = 64
 # Name, value, interval or None, and whose colour and marker it has.

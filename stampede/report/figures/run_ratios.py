@@ -10,7 +10,7 @@ from stampede.phrases import listed
 from stampede.report.figures import drawing
 from stampede.report.figures.picture import Picture
 from stampede.report.statistics.rules import HOLDS_WITHIN
-from stampede.runs.cell_key import Key
+from stampede.runs.cell_key import Key, distinguishing
 
 
 class RunRatios(Picture):
@@ -19,7 +19,8 @@ class RunRatios(Picture):
 
     def __init__(self, operation: str, letter: str, base: str, ratios: Mapping[Key, Mapping[str, Any]]) -> None:
         self.operation, self.letter, self.base = operation, letter, base
-        self.ratios = ratios
+        self.ratios, named_axes = ratios, distinguishing(ratios)
+        self.labels = [key.words_without((), named_axes) for key in ratios]
         self.name = f"ratios-{letter}"
         self.title = f"Median {operation} of {letter} over that of {base}"
         self.caption = (
@@ -29,13 +30,18 @@ class RunRatios(Picture):
         )
 
     def description(self) -> str:
-        ratios = listed([f"{ratio['value']:.2f} with {key.words}" for key, ratio in self.ratios.items()])
+        ratios = listed(
+            [
+                f"{ratio['value']:.2f} with {label}"
+                for label, ratio in zip(self.labels, self.ratios.values(), strict=True)
+            ]
+        )
         return f"Median {self.operation} of {self.letter} over that of {self.base}, by cell: {ratios}."
 
     def draw(self) -> Figure | None:
         if not self.ratios:
             return None
-        figure, axes = drawing.lines([key.words for key in self.ratios], 0.27)
+        figure, axes = drawing.lines(self.labels, 0.27)
         axes.axvspan(1 - HOLDS_WITHIN, 1 + HOLDS_WITHIN, color=drawing.MUTED, alpha=0.18, linewidth=0)
         of_n = (n_axis(next(iter(self.ratios)).axes),)
         places = sorted({key.without(of_n) for key in self.ratios})

@@ -24,7 +24,7 @@ class Seconds(Picture):
         "median, the marker the mean; the whiskers extend to the fastest and the slowest {operation}. Cells with fewer "
         "than {few} {operations} also show each of them as a dot, because so few make a box unreliable."
     )
-    across_n = " Boxes at the same height for every N mean that the {workers} don’t slow each other down."
+    across_n = " Boxes at the same height for every N mean that times don’t grow with N."
 
     def __init__(self, subject: Subject, times: Mapping[Key, Sequence[float]]) -> None:
         self.few = subject.numbers["rules"]["minimum_for_p5_p95"]

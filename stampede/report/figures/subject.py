@@ -52,7 +52,7 @@ class Subject:
 
         names = [axis.name for axis in own_columns(axes, shown_axes) if axis.name != of_n]
         shared = [name for name in names if len({key[name] for key in firsts}) == 1]
-        if len(firsts) < 2 or (len(shared) == len(names) and len({key.variant_words for key in firsts}) == 1):
+        if len(firsts) < 2 or (len(shared) == len(names) and len({key.variant_words() for key in firsts}) == 1):
             shared = []  # it would leave nothing to name the series by
         series = [
             Series(first.words_without((of_n, *shared), shown_axes), cells, *look(at))

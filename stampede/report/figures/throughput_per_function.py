@@ -27,9 +27,9 @@ class ThroughputPerFunction(Picture):
     name = "throughput_per_function"
     title = "Throughput per function against N"
     caption = (
-        "Each marker is the bytes of one {operation} over the mean time, the bar the 95 % interval (hollow marker: too "
-        "few {operations} for an interval). The dashed line is the ideal: the throughput at the smallest N. Markers on "
-        "it mean that throughput per function holds; markers below it mean that the functions share a limit."
+        "Each marker is the bytes of one {operation} over the mean time, the bar the 95 % interval (hollow marker: "
+        "it has none). The dashed line is the ideal: the throughput at the smallest N. Markers on "
+        "it mean that throughput per function holds; markers below it, that it falls."
     )
 
     def __init__(self, subject: Subject, published: Theirs) -> None:

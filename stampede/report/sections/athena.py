@@ -57,5 +57,6 @@ def _grid(page: Page, cells: list[Figures], base: str) -> Grid:
         Column("scanned", "MB"),
         Column("per query", "USD"),
     ]
-    caption = "Athena’s own times of its queries: the median total, and means of the others"
+    whose = "Athena’s own times of its" if page.run.target == "aws" else "Reported times of the"
+    caption = f"{whose} queries: the median total, and means of the others"
     return page.grid("queries", caption, columns, lines)

@@ -1,5 +1,6 @@
 """Up to where does more give a gain? The knee of each series, beside the published one."""
 
+from stampede.phrases import ratios
 from stampede.report import published
 from stampede.report.figures.knee import MOST_SERIES, Knee
 from stampede.report.grid import Column, Grid, interval, number, ratio, words
@@ -32,8 +33,8 @@ def _sentence(page: Page, name: str, series: Figures, *, alone: bool) -> str:
         return text
     values = (series["points"][0][name], series["knee"])
     first, here = (page.key({**series, name: value}).value_words(name) for value in values)
-    span = "" if gained["low"] is None else f" ({gained['low']:.2f} to {gained['high']:.2f})"
-    return f"{text} {here[0].upper()}{here[1:]} gives {gained['value']:.3g} ×{span} the throughput of {first}."
+    span = "" if gained["low"] is None else f" ({ratios(gained)})"
+    return f"{text} {here[0].upper()}{here[1:]} gives {gained['value']:.2f} ×{span} the throughput of {first}."
 
 
 def _grid(page: Page, name: str, series: list[Figures]) -> Grid:

@@ -73,6 +73,14 @@ class Page:
             return ""
         return listed([axis.label for axis in self.experiment.axes if not axis.variable])
 
+    @cached_property
+    def floods(self) -> str:
+        """What cells were sent in, in words: `rounds`, `repeats` or both; "" where each was sent at once."""
+        overlaps = [cell["parallelism"] for cell in self.numbers["cells"] if cell["parallelism"]]
+        rounds = any("rounds" in overlap for overlap in overlaps)
+        repeats = any(overlap["repeats"] > 1 for overlap in overlaps)
+        return listed(["rounds"] * rounds + ["repeats"] * repeats)
+
     def key(self, figures: Figures) -> Key:
         """The coordinates of a cell of statistics.json, on the axes that it has."""
         return Key.of_figures([axis for axis in self.experiment.axes if axis.name in figures], figures)
@@ -104,6 +112,7 @@ class Page:
             run=self.run,
             numbers=self.numbers,
             split_by=self.split_by,
+            floods=self.floods,
             pictures=shown,
             operation=operation,
             operations=operations,

@@ -58,7 +58,8 @@ def _basis(predicted: Prediction) -> str:
     if calibrated:
         owner = "the parameters of this machine"
         more = (
-            f"; {calibrated} of them come from a calibration at the start of the run, the others from another machine"
+            f"; {calibrated} of them come from a calibration at the start of the run, the others are defaults: "
+            "documented, guessed or measured on another machine"
         )
     date = moment(predicted.date)
     seed = "" if predicted.seed is None else f", seed {predicted.seed}"

@@ -3,7 +3,7 @@
 from stampede.phrases import percent, seconds, speed
 from stampede.report.figures.cold_starts import ColdStarts
 from stampede.report.figures.seconds import Seconds
-from stampede.report.grid import Column, Grid, interval, number, ratio
+from stampede.report.grid import Column, Grid, difference, interval, number
 from stampede.report.sections.page import Block, Page
 from stampede.report.statistics import rules
 
@@ -85,7 +85,7 @@ def cold(page: Page) -> Block:
         medians = [figures[kind]["median_s"] for kind in ("cold", "warm")]
         entries = [number(figures[kind]["count"]) for kind in ("cold", "warm")]
         entries += [number(median, seconds(median)) for median in medians]
-        lines.append((cell, [*entries, *ratio(figures["difference_of_medians_s"], "{:+.3f}")]))
+        lines.append((cell, [*entries, *difference(figures["difference_of_medians_s"], 3)]))
     columns = [
         Column("cold"),
         Column("warm"),

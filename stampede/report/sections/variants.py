@@ -7,7 +7,7 @@ from stampede.phrases import listed, size_words
 from stampede.report.figures.choices import Choices
 from stampede.report.figures.crossings import Crossings
 from stampede.report.figures.pairs import Pairs
-from stampede.report.grid import Column, Entry, Grid, as_fast, level, number, ratio, words
+from stampede.report.grid import Column, Entry, Grid, as_fast, difference, level, number, words
 from stampede.report.sections.page import Block, Figures, Page
 from stampede.report.statistics import rules
 from stampede.report.statistics.comparisons import took_words
@@ -42,6 +42,7 @@ def choice(page: Page) -> Block | None:
         others=_ranking(page, "choice-others", others) if others else None,
         together=rows[0][1]["together"],
         spent=[metric.label for metric in _spent(page)],
+        is_crowded=most > 1 and not all(between_cells(compare, page.experiment) for compare in compares),
         drift=page.drift([row for compare, row in rows if between_cells(compare, page.experiment)]),
     )
 
@@ -57,7 +58,7 @@ def _ranking(page: Page, name: str, rows: Sequence[tuple[Compare, Figures]]) -> 
     for compare, row in rows:
         base, effect = page.key(row["base"]), row["all"]
         entries = [words(base.words_of(compare.axes))] if len(bases) > 1 else []
-        entries += [*as_fast(effect["ratio_of_medians"]), *ratio(effect["cliffs_delta"], "{:+.2f}")]
+        entries += [*as_fast(effect["ratio_of_medians"]), *difference(effect["cliffs_delta"])]
         for metric in _spent(page):
             ours, theirs = (cells[key]["client"][metric.name] for key in (page.key(row), base))
             factor = ours / theirs if ours and theirs else None
@@ -74,7 +75,10 @@ def _ranking(page: Page, name: str, rows: Sequence[tuple[Compare, Figures]]) -> 
         Column("against the fastest", words=True),
     ]
     baseline = "its baseline" if len(bases) > 1 else bases.pop()
-    return page.grid(name, f"Each against {baseline}, everything else being equal", columns, lines)
+    # What records alone tell apart differs in when it ran, too.
+    is_alike = all(between_cells(compare, page.experiment) for compare, _ in rows)
+    alike = ", everything else being equal" if is_alike else ""
+    return page.grid(name, f"Each against {baseline}{alike}", columns, lines)
 
 
 def _against_fastest(row: Figures) -> Entry:
@@ -99,6 +103,7 @@ def reads(page: Page) -> Block | None:
         template="variants",
         sentences=[row["all"]["words"] for row in rows if row["all"]["level"] != "cant_tell"],
         together=rows[0]["together"] if rows else 1,
+        is_crowded=any(page.key(row).n > 1 for row in rows),
     )
 
 
@@ -119,20 +124,23 @@ def crossover(page: Page) -> Block | None:
 
 
 def crossover_sentences(place: Place) -> list[str]:
-    """What is known of one place: which is faster up to which size, which is the fastest at all, or why neither is."""
+    """What is known of one place: which is faster at which size, which is the fastest at all, or why neither is."""
     start = f"With {place.words},"
-    sentences = [
-        f"{start} {below} is faster than {above} up to about {size_words(round(size_bytes))} per file, and {above} is "
-        "faster beyond that."
-        for size_bytes, below, above in place.crossings
-    ]
+    sentences = []
+    for size_bytes, below, above in place.crossings:
+        small, large = (size_words(round(size)) for size, _ in (place.lines[below][0], place.lines[below][-1]))
+        # A straight line between two sizes: more digits would be nobody's.
+        crossing = f"the lines between these sizes cross at about {size_words(round(size_bytes), digits=2)}"
+        sentences.append(
+            f"{start} {below} is faster than {above} at {small} per file, and {above} at {large}; {crossing}."
+        )
     if place.fastest:
         sizes = listed([size_words(round(size)) for size, _ in place.lines[place.fastest]])
         sentences.append(f"{start} {place.fastest} is the fastest at both sizes, {sizes} per file.")
     if not sentences and place.compared:
         sentences.append(f"{start} no variant is clearly the fastest at both sizes.")
     if not sentences and place.originals < 2:
-        sentences.append(f"{start} stand-ins ran, so this says nothing about which is faster.")
+        sentences.append(f"{start} a stand-in ran, so this says nothing about which is faster.")
     needed = rules.MINIMUM_FOR_INTERVAL
     unknown = f"{start} it is unknown which is faster: each median needs {needed} measurements for an interval."
     return sentences or [unknown]

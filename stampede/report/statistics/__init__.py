@@ -45,7 +45,7 @@ def statistics(run: Run) -> dict[str, Any]:
         "run_id": run.run_id,
         "experiment": experiment.name,
         "target": run.target,
-        "rules": rules.as_dict(experiment),
+        "rules": rules.as_dict(experiment, figures, bool(knees)),
         "verdict": verdict(run, figures, compared, foreseen, sizes, knees, by_memory),
         "totals": _totals(run, figures),
         "cells": figures,

@@ -70,7 +70,7 @@ def by_size(cells: Sequence[Measured], run: Run) -> list[dict[str, Any]]:
     for words, pairs in _series(_pairs(cells, experiment), experiment).items():
         costs = [bill.of(pair, moves[pair.ours.key[axis]]) for pair in pairs]
         series.append((words, pairs, costs))
-        claims += _intervals(pairs, costs)
+        claims += _intervals(pairs, costs, _replaced(pairs, run))
     return [_figures(*parts, run, max(1, claims)) for parts in series]
 
 
@@ -80,14 +80,14 @@ def _figures(
     """One series as it stands in statistics.json."""
     choice, _, _ = choice_of(run.experiment)
     axis, moves = run.experiment.by_size.moves
-    key, base = pairs[0].ours.key, pairs[0].base.key
+    key = pairs[0].ours.key
     what, ours, named = moves[key[axis]], key[choice], key.value_words(choice)
     claim = f"{VERBS[what]} is {{}} on {'the ' if named != ours else ''}{named}"
     times = [(_median(pair.ours, pair), _median(pair.base, pair)) for pair in pairs]
     points = [_point(pair, time, cost, among) for pair, time, cost in zip(pairs, times, costs, strict=True)]
     time = _even(pairs, times, ("faster", "slower"), claim, among)
     cost = None if None in costs else _even(pairs, costs, ("cheaper", "more expensive"), claim, among)
-    if replaced := [name for names in run.stand_ins([key, base]).values() for name in names]:
+    if replaced := _replaced(pairs, run):
         why = f"a stand-in ran, so this says nothing about {listed(replaced)}"
         time, cost = {"level": UNCLEAR, "at_bytes": None, "interval": None, "words": why, "short": ""}, None
     return {
@@ -102,12 +102,19 @@ def _figures(
     }
 
 
-def _intervals(pairs: Sequence[Pair], costs: Sequence[Both | None]) -> int:
-    """Those of a series: a ratio of times and one of costs a size, and of each where both come out even."""
+def _replaced(pairs: Sequence[Pair], run: Run) -> list[str]:
+    """What stand-ins replaced in a series; [] where none ran."""
+    stand_ins = run.stand_ins([pairs[0].ours.key, pairs[0].base.key])
+    return [name for names in stand_ins.values() for name in names]
+
+
+def _intervals(pairs: Sequence[Pair], costs: Sequence[Both | None], replaced: Sequence[str]) -> int:
+    """Those of a series: a ratio of times and one of costs a size, and of each where both come out even, which isn't
+    said where stand-ins ran."""
     has_enough = [pair.count >= rules.MINIMUM_FOR_COMPARISON for pair in pairs]
     of_times = sum(has_enough)
     of_costs = sum(1 for enough, cost in zip(has_enough, costs, strict=True) if enough and cost)
-    return sum(count + 1 for count in (of_times, of_costs) if count)
+    return sum(count + (not replaced) for count in (of_times, of_costs) if count)
 
 
 def _pairs(cells: Sequence[Measured], experiment: Experiment) -> list[Pair]:

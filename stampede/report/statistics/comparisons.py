@@ -1,11 +1,11 @@
 """Cells against each other, as the experiment declares it: those that differ in one axis, or in one choice, alone."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments import Experiment
 from stampede.experiment.declaration import Compare, is_of_n
+from stampede.phrases import ratios, rounded_down, rounded_up
 from stampede.report.statistics import families, rules
 from stampede.report.statistics.cell_figures import Measured
 from stampede.report.statistics.effect import effect
@@ -141,8 +141,8 @@ def _words(
 
 
 def took_words(ratio: Mapping[str, float]) -> str:
-    """The interval of a ratio for reading, rounded outwards: `1.02 to 1.05 ×`."""
-    low, high = (turned(ratio[end], 2 if ratio[end] < 10 else 1) for end, turned in (("low", _down), ("high", _up)))
+    """The interval of a ratio for reading, as the tables have it: `1.02 to 1.05 ×`."""
+    low, _, high = ratios(ratio).partition(" to ")
     return f"{low} ×" if low == high else f"{low} to {high} ×"
 
 
@@ -165,7 +165,7 @@ def conclusion(difference: Mapping[str, Any], worker: str, ends: str = "") -> st
 def share_words(low: float, high: float, pattern: str = "{} to {} %") -> str:
     """Shares (1 = all) for reading, rounded outwards: `32 to 35 %`."""
     digits = 0 if low >= 0.1 else 1
-    least, most = _down(100 * low, digits), _up(100 * high, digits)
+    least, most = rounded_down(100 * low, digits), rounded_up(100 * high, digits)
     return f"{least} %" if least == most else pattern.format(least, most)
 
 
@@ -176,12 +176,3 @@ def _about(low: float, high: float) -> str:
         if low <= share * 1.02 and high >= share * 0.98 and high <= 1.15 * low:
             return f"about {words} ({share_words(low, high)})"
     return share_words(low, high, BETWEEN)
-
-
-def _down(value: float, digits: int) -> str:
-    # A hair of tolerance: 1.1 must not become 1.09 because it is 1.0999999999999999.
-    return f"{math.floor(value * 10**digits + 1e-9) / 10**digits:.{digits}f}"
-
-
-def _up(value: float, digits: int) -> str:
-    return f"{math.ceil(value * 10**digits - 1e-9) / 10**digits:.{digits}f}"

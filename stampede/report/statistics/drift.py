@@ -26,11 +26,16 @@ def sentence(compared: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str,
         return f"Drift is in these intervals: the compared cells ran interleaved in {ends} rounds."
     if None not in rounds:
         return f"Drift between repeats is in these intervals: every cell ran {repeats} times."
-    in_turn = "ran one after the other, so a difference may be drift"
+    in_rounds = any((cell["parallelism"] or {}).get("rounds") for cell in cells)
+    few_rounds = f" or have fewer than {MINIMUM_ROUNDS} rounds in common" if in_rounds else ""
+    in_turn = f"ran one after the other{few_rounds}, so a difference may be drift"
     if interleaved:
         return (
             f"Drift is in the intervals of {len(interleaved)} of {len(rounds)} comparisons, whose cells ran "
             f"interleaved in {ends} rounds. The cells of the others {in_turn}."
         )
     few = f"{repeats} repeats are too few" if repeats > 1 else "there were no repeats"
-    return f"Drift between cells isn’t accounted for: the compared ones {in_turn}; {few} (--repeats {MINIMUM_ROUNDS})."
+    why = f"{few} (--repeats {MINIMUM_ROUNDS})"
+    if repeats >= MINIMUM_ROUNDS:
+        why = f"not all of them have {MINIMUM_ROUNDS} repeats with records of their rounds"
+    return f"Drift between cells isn’t accounted for: the compared ones {in_turn}; {why}."

@@ -69,7 +69,7 @@ def _versions(
     if ignored := only_ignored(run, comparisons):
         return _of_ignored(ignored)
     if titles_at_most(memories):
-        return _of_memories(where, memories, comparisons, experiment)
+        return _of_memories(where, by_key, memories, comparisons, experiment)
     for compare in answerable(experiment):
         rows = comparisons.get(compare.name, ())
         measured = _measured(rows)
@@ -161,12 +161,17 @@ def _of_sizes(where: str, series: Sequence[Figures]) -> list[str]:
 
 
 def _of_memories(
-    where: str, memories: Sequence[Figures], comparisons: Mapping[str, Sequence[Figures]], experiment: Experiment
+    where: str,
+    cells: Mapping[Key, Figures],
+    memories: Sequence[Figures],
+    comparisons: Mapping[str, Sequence[Figures]],
+    experiment: Experiment,
 ) -> list[str]:
     """Which memory at the largest N at which one can be named, and whether throughput holds up to there with it."""
     series, titles = titles_at_most(memories)
     named = ", and ".join(f"{size:,} MB is {listed(words)}" for size, words in titles.items())
-    claim = f"at {series['where']}, {named}"
+    short = _unreached(cells, {Key.of_figures(experiment.axes, point): point for point in series["points"]})
+    claim = f"at {series['where']}{short}, {named}"
     versions = [f"{where}, {claim}.", f"{capitalised(claim)}."]
     point = next(point for point in series["points"] if point["memory_size_mb"] in titles)
     key = Key.of_figures(experiment.axes, point)

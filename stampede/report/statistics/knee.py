@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import Any
 
 from experiments import Experiment
-from stampede.phrases import listed, quantity
+from stampede.phrases import listed, quantity, ratios
 from stampede.report.statistics import rules
 from stampede.report.statistics.bootstrap import Sample, interval
 from stampede.report.statistics.rounds import sample, shared
@@ -140,7 +140,7 @@ class Series:
             limit = f"more {self._calls} gave a gain up to {low}, the largest tried"
             return Claim(limit, speed, unfinished=unfinished)
         best, ratio = self._best_beyond
-        span = "" if ratio["low"] is None else f" ({ratio['low']:.2f} to {ratio['high']:.2f})"
+        span = "" if ratio["low"] is None else f" ({ratios(ratio)})"
         best_words = f"at best {ratio['value']:.2f} ×{span} as much, with {named[best]}"
         if self._level == KNEE and self._low < self._high:
             limit = f"more {self._calls} stopped giving a gain between {low} and {named[self._high]}"

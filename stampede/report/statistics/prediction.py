@@ -15,6 +15,7 @@ from stampede.report.statistics.selection import Cell
 from stampede.runs.cell_key import Key, distinguishing
 from stampede.runs.prediction import FIGURES, Forecast
 from stampede.runs.run import Run
+from stampede.runs.unfinished import unfinished
 
 Figures = Mapping[str, Any]
 
@@ -42,9 +43,9 @@ def axes_of(experiment: Experiment) -> list[Axis]:
 def prediction(run: Run, cells: Sequence[Cell], figures: Sequence[Measured]) -> dict[str, Any] | None:
     """What statistics.json says of it; None where nothing was predicted.
 
-    Of each planned cell with a prediction and a record, each of FIGURES is null or {"predicted", "low", "high",
-    "measured", "interval" {"low", "high"}, "difference" (of the predicted, 0.1 for 10 % more), "inside" (null where the
-    model gave no range)}. `words` is the answer in a sentence.
+    Of each planned cell that was finished, with a prediction and a record, each of FIGURES is null or {"predicted",
+    "low", "high", "measured", "interval" {"low", "high"}, "difference" (of the predicted, 0.1 for 10 % more), "inside"
+    (null where the model gave no range)}. `words` is the answer in a sentence.
     """
     if run.prediction is None:
         return None
@@ -56,9 +57,9 @@ def prediction(run: Run, cells: Sequence[Cell], figures: Sequence[Measured]) -> 
     planned: dict[Key, list[tuple[Cell, Measured]]] = {}
     for cell, own in zip(cells, figures, strict=True):
         planned.setdefault(cell.key.on(axes), []).append((cell, own))
-    rows = []
+    rows, partial = [], {key.on(axes) for name in unfinished(run) if (key := run.key_of(name)) is not None}
     for key, parts in planned.items():
-        whole = _whole(parts, run.experiment) if key in forecasts else None
+        whole = _whole(parts, run.experiment) if key in forecasts and key not in partial else None
         if whole and (whole.figures["count"] or whole.figures["parallelism"]):
             beside = _beside(forecasts[key], _own(whole, key.n), key.n)
             rows.append({**key.figures(), **beside, "binds": forecasts[key].binds})
@@ -158,7 +159,7 @@ def answer(rows: Sequence[Figures], experiment: Experiment) -> str:
     """In how many cells the seconds lay within their range, and where they were furthest off."""
     timed = [row for row in rows if row["avg_s"] and row["avg_s"]["low"] is not None]
     if not timed:
-        return "No cell has both a prediction with a range and a time, so there is nothing to compare."
+        return "No finished cell has both a prediction with a range and a time, so there is nothing to compare."
     outside = [row for row in timed if not row["avg_s"]["inside"]]
     worst = max(outside or timed, key=lambda row: _apart("avg_s", row))
     figures, held = worst["avg_s"], len(timed) - len(outside)

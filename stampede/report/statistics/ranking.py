@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stampede.experiment.declaration import Compare, Experiment
-from stampede.phrases import capitalised, listed
+from stampede.phrases import capitalised, listed, ratios
 from stampede.report.statistics.comparisons import took_words
 from stampede.runs.cell_key import Key, distinguishing, ignored_axes
 
@@ -122,21 +122,22 @@ def _of_fastest(
     """A variant is faster than the base, alone or with those too close to it to call."""
     name, base = place.fastest.words_of(compare.axes), place.base.words_of(compare.axes)
     ratio = place.rows[place.fastest]["all"]["ratio_of_medians"]
-    speedup = f"{1 / ratio['value']:.3g} × ({1 / ratio['high']:.3g} to {1 / ratio['low']:.3g}) as fast as {base}"
+    span = ratios({"low": 1 / ratio["high"], "high": 1 / ratio["low"]})
+    speedup = f"{1 / ratio['value']:.2f} × ({span}) as fast as {base}"
     cost = _cost(cells[place.fastest], cells[place.base], experiment)
-    alone = f"{name} is the fastest with {here}"
-    start = alone
+    names = [name, *(key.words_of(compare.axes) for key in place.close)]
+    shortest, are_fastest = name, " is the fastest"
     if place.close:
-        names = [name, *(key.words_of(compare.axes) for key in place.close)]
-        if len(names) > MOST_NAMED:
-            names = [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more"]
-        start = f"{listed(names)}, too close to call between them, are the fastest with {here}"
+        shortest = f"{name} and {len(place.close)} more"
+        are_fastest = ", too close to call between them, are the fastest"
+    if len(names) > MOST_NAMED:
+        names = [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more"]
+    start = f"{listed(names)}{are_fastest} with {here}"
     return [
         f"{where}, {start}: {speedup}{cost}.",
         f"{start}: {speedup}{cost}.",
         f"{start}: {speedup}.",
-        f"{alone}: {speedup}{cost}.",
-        f"{name} is the fastest: {speedup}.",
+        f"{shortest}{are_fastest}: {speedup}.",
     ]
 
 

@@ -34,8 +34,8 @@ SHORTEST_S = 1e-9
 NO_TIME = "an operation took no measurable time"
 
 
-def as_dict(experiment: Experiment) -> dict[str, Any]:
-    """The rules as they stand in statistics.json, in the words of `experiment`."""
+def as_dict(experiment: Experiment, cells: Sequence[Mapping[str, Any]], has_knees: bool) -> dict[str, Any]:
+    """The rules as they stand in statistics.json, in the words of `experiment` and as they are for these `cells`."""
     return {
         "confidence": CONFIDENCE,
         "resamples": RESAMPLES,
@@ -46,7 +46,9 @@ def as_dict(experiment: Experiment) -> dict[str, Any]:
         "minimum_for_p99_interval": MINIMUM_FOR_P99_INTERVAL,
         "holds_within": HOLDS_WITHIN,
         "nearly_full": NEARLY_FULL,
-    } | {name: _named(words, experiment) for name, words in WORDS.items()}
+        **{name: _named(words, experiment) for name, words in WORDS.items()},
+        "independence": independence(experiment, cells, has_knees),
+    }
 
 
 WORDS = {
@@ -54,11 +56,12 @@ WORDS = {
     "in the table and in cells.csv are the saved query's: the nearest rank, from 100 different values on its bin.",
     "interval": (
         f"95 % percentile bootstrap with {RESAMPLES:,} resamples of the {{many}}, its levels widened for small samples "
-        "(Hesterberg 2015), which makes it as wide as a t interval. A cell that ran in "
+        "(Hesterberg 2015), which makes that of a mean as wide as a t interval. A cell that ran in "
         f"{MINIMUM_ROUNDS} repeats or more is resampled by these, and one that ran in as many rounds by those: the "
         "same ones for cells that were interleaved, so that their comparison is paired. A mean has one from "
         f"{MINIMUM_FOR_MEAN_INTERVAL} {{many}} on, because fewer may hide a stall. The interval of p99 extends to the "
-        "adjacent ranks. That of Cliff's delta comes from its own variance (Feng and Cliff 2004)."
+        "adjacent ranks. That of Cliff's delta comes from its own variance (Feng and Cliff 2004) "
+        "where single {many} are resampled."
     ),
     "together": (
         "95 % is the confidence that all comparisons of a section hold at once: the more it makes, the wider are their "
@@ -67,8 +70,8 @@ WORDS = {
         "cell, such as that of its median, holds on its own."
     ),
     "seed": (
-        "Derived from the figures themselves, so the same records give the same intervals in any order; another "
-        "version of NumPy may draw different resamples."
+        "Derived from the figures, or from the names of the rounds, so the same records give the same intervals "
+        "in any order; another version of NumPy may draw different resamples."
     ),
     "independence": (
         "The intervals treat the {many} of a cell as independent. But they share {workers}, network and time, so the "
@@ -111,7 +114,7 @@ WORDS = {
 }
 
 
-WITHOUT_INTERVALS = "There are too few {many} for intervals: another run may give other figures, in another order."
+WITHOUT_INTERVALS = "There are too few {many} for intervals: another run may give other figures{order}."
 IN_ROUNDS = (
     "The intervals take whole rounds as independent, or repeats, and not the {many}, so they contain what drifted "
     "between these. They describe this run; only repeats show how much another run would differ."
@@ -123,7 +126,8 @@ def independence(experiment: Experiment, cells: Sequence[Mapping[str, Any]], has
     needed = MINIMUM_ROUNDS if has_knees else MINIMUM_FOR_INTERVAL
     rounds = [cell.get("rounds") for cell in cells if cell["count"] >= needed]
     if not rounds:
-        return _named(WITHOUT_INTERVALS, experiment)
+        several = sum(cell["count"] > 0 for cell in cells) > 1
+        return _named(WITHOUT_INTERVALS.replace("{order}", ", in another order" if several else ""), experiment)
     return _named(IN_ROUNDS if None not in rounds else WORDS["independence"], experiment)
 
 

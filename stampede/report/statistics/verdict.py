@@ -10,7 +10,7 @@ from stampede.report.statistics import drift, rules
 from stampede.report.statistics.comparisons import conclusion, took_words
 from stampede.report.statistics.headline import failed_objects, headline
 from stampede.report.statistics.knee import Series
-from stampede.report.statistics.prediction import misses
+from stampede.report.statistics.prediction import axes_of, misses
 from stampede.runs.cell_key import Key, distinguishing
 from stampede.runs.evidence import contradictions
 from stampede.runs.run import Run
@@ -83,21 +83,32 @@ def _places(run: Run, cells: Sequence[Figures], of_n: Sequence[Figures]) -> list
     return list(places.values())
 
 
+def reservations(run: Run, cells: Sequence[Figures]) -> list[str]:
+    """What must be said with any figure of `run`: where it ran, what was replaced, and what its times leave out."""
+    return _Words(run, cells).reservations()
+
+
 class _Words:
     """Sentences about the cells of a run."""
 
     def __init__(self, run: Run, cells: Sequence[Figures]) -> None:
         self._run, self._cells = run, cells
         self._named_axes = distinguishing(map(self._key, cells))
+        # Rows that only records tell apart are of one planned cell, and have its overlap and its messages.
+        self._planned: dict[Key, list[Figures]] = {}
+        for cell in cells:
+            self._planned.setdefault(self._key(cell).on(axes_of(run.experiment)), []).append(cell)
 
     def reached(self) -> str:
         """Whether N really ran at once, cell by cell where it didn't."""
-        timed = [cell for cell in self._cells if cell["parallelism"]]
+        timed = []
+        for key, rows in self._planned.items():
+            timed += [(key, row["parallelism"]) for row in rows if row["parallelism"]][:1]
         if not timed:
             return "The peak concurrency is unknown: no record has its start and end times."
         short, partly, over = [], [], []
-        for cell in timed:
-            parallelism, named, n = cell["parallelism"], self._named(cell), self._key(cell).n
+        for key, parallelism in timed:
+            named, n = self._named_planned(key), key.n
             if parallelism["most_at_once"] < n:
                 short.append(f"{parallelism['most_at_once']:,} of {n:,} with {named}")
             elif parallelism["most_at_once"] > n:
@@ -113,7 +124,7 @@ class _Words:
         if over:
             sentences.append(f"More than N ran at once: {some(over, NAMED)}.")
         if not sentences:
-            cells = "Every cell" if len(timed) == len(self._cells) else "Every cell with records"
+            cells = "Every cell" if len(timed) == len(self._planned) else "Every cell with records"
             sentences.append(f"{cells} reached its N.")
         return " ".join(sentences)
 
@@ -121,7 +132,19 @@ class _Words:
         self, of_n: Sequence[Figures], predicted: Figures | None, compared: Sequence[Figures], has_knees: bool
     ) -> list[str]:
         """What must be said with the figures, the weightiest first; `compared` are rows of which something is said."""
-        caveats = contradictions(self._run.directory)
+        caveats = [*contradictions(self._run.directory), *self.reservations()]
+        caveats += [*self._repeats_differ(), *self._seldom_full()]
+        if missed := misses(predicted, self._run.experiment):
+            caveats.append(f"The prediction missed by more than its stated uncertainty: {some(missed, NAMED, '; ')}.")
+        caveats += [*self._pooled(), *self._otherwise_inside(of_n)]
+        if any(cell["count"] for cell in self._cells):
+            left_out = rules.independence(self._run.experiment, self._cells, has_knees)
+            caveats.append(f"{left_out} {drift.sentence(compared, self._cells)}".rstrip())
+        return caveats
+
+    def reservations(self) -> list[str]:
+        """See `reservations`."""
+        caveats = []
         if self._run.target == "local":
             ignored = f"; {self._run.without_effect}" if self._run.without_effect else ""
             caveats.append(f"These figures describe this machine and its emulator, not AWS{ignored}.")
@@ -134,15 +157,13 @@ class _Words:
             caveats.append(f"These figures describe {self._run.source}, not AWS.")
         elif self._run.target != "aws":
             caveats.append("Where this ran is not on record.")
-        caveats += [*self._failed(), *self._disturbed(), *sdks.several_versions(self._run)]
-        caveats += [*self._repeats_differ(), *self._seldom_full()]
-        if missed := misses(predicted, self._run.experiment):
-            caveats.append(f"The prediction missed by more than its stated uncertainty: {some(missed, NAMED, '; ')}.")
-        caveats += [*self._pooled(), *self._otherwise_inside(of_n)]
-        if any(cell["count"] for cell in self._cells):
-            left_out = rules.independence(self._run.experiment, self._cells, has_knees)
-            caveats.append(f"{left_out} {drift.sentence(compared, self._cells)}".rstrip())
-        return caveats
+        return [
+            *caveats,
+            *self._failed(),
+            *self._without_success(),
+            *self._disturbed(),
+            *sdks.several_versions(self._run),
+        ]
 
     def _failed(self) -> list[str]:
         """Where objects failed: what was copied says little about what would have been."""
@@ -154,20 +175,42 @@ class _Words:
         where = [f"{count:,} with {self._named(cell)}" for count, cell in worst]
         return [f"{failed:,} of {planned:,} objects failed: {some(where, NAMED, '; ')}."]
 
+    def _without_success(self) -> list[str]:
+        """Where messages failed, were dead-lettered or never answered: the times are those of the others."""
+        sent, missing = 0, []
+        for key, rows in self._planned.items():
+            own = rows[0]["sent"] or 0
+            sent += own
+            if (lacking := own - sum(row["count"] for row in rows)) > 0:
+                missing.append((lacking, self._named_planned(key)))
+        if not missing:
+            return []
+        missing.sort(key=lambda counted: -counted[0])
+        where = some([f"{count:,} with {named}" for count, named in missing], NAMED, "; ")
+        total = sum(count for count, _ in missing)
+        return [f"{total:,} of {sent:,} messages didn’t succeed, and the times leave them out: {where}."]
+
     def _disturbed(self) -> list[str]:
         """Where messages of other cells came back while a cell had its round."""
-        where = [f"{cell['intruders']:,} with {self._named(cell)}" for cell in self._cells if cell.get("intruders")]
+        where = []
+        for key, rows in self._planned.items():
+            if count := max(row.get("intruders", 0) for row in rows):
+                where.append(f"{count:,} with {self._named_planned(key)}")
         return [f"Redelivered messages of other cells ran during its rounds: {some(where, NAMED)}."] if where else []
 
     def _repeats_differ(self) -> list[str]:
-        where = []
+        where, resampled = [], True
         for cell in self._cells:
             ratio = cell["between_repeats"] and cell["between_repeats"]["ratio"]
             if ratio and ratio > 1 + rules.HOLDS_WITHIN:
                 where.append(f"{ratio:.2f} × with {self._named(cell)}")
+                resampled &= "rounds" in cell and len(cell["repeats"]) >= rules.MINIMUM_ROUNDS
         if not where:
             return []
-        return [f"The repeats differ more than the intervals show; highest over lowest mean: {some(where, NAMED)}."]
+        # Where repeats are resampled, how far they lie apart is in the intervals.
+        beyond = "" if resampled else ", which the intervals may not contain"
+        differ = f"The repeats differ by more than {rules.WITHIN}{beyond}"
+        return [f"{differ}; highest over lowest mean: {some(where, NAMED)}."]
 
     def _seldom_full(self) -> list[str]:
         where, one = [], self._run.experiment.operation[0]
@@ -209,6 +252,9 @@ class _Words:
 
     def _named(self, cell: Figures) -> str:
         return self._key(cell).words_without((), self._named_axes)
+
+    def _named_planned(self, key: Key) -> str:
+        return key.words_without((), distinguishing(self._planned))
 
     def _key(self, cell: Figures) -> Key:
         return Key.of_figures(self._run.experiment.axes, cell)

@@ -13,7 +13,7 @@ from experiments import EXPERIMENTS
 from stampede import report
 from stampede.report import compare_runs
 from stampede.runs.run import load
-from tests.unit.report import sized_run
+from tests.unit.report import copied_run, sized_run
 from tests.unit.report.handmade_run import key
 from tests.unit.report.page_parser import Page
 
@@ -65,6 +65,20 @@ def test_runs_that_are_alike_bring_no_reservation(pages):
     assert set(found.labelled_by) <= set(found.ids)
 
 
+def test_what_must_be_said_with_either_run_is_said_before_its_comparison(make_run, tmp_path):
+    one, two = make_run("one"), make_run("two", seed=2)
+    lines = [json.loads(line) for line in (two / "records.jsonl").read_text().splitlines()]
+    kept = [row for row in lines if not (row["concurrency_limit"] == 5 and row["seq"] < 3)]
+    (two / "records.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in kept))
+    found = Page(report.compare([one, two], tmp_path / "out").read_text())
+    _, _, caveats = found.text.partition("Before you rely on this")
+    assert caveats.lstrip().startswith("The runs weren’t interleaved, so a difference may be drift")
+    assert " These figures describe this machine and its emulator, not AWS" in caveats
+    assert (
+        "B: 6 of 320 messages didn’t succeed, and the times leave them out: 3 with 1,024 MB, N = 5; 3 with" in caveats
+    )
+
+
 def test_another_target_is_said_loudly(pages):
     text = pages(target="aws").text
     assert "B against A: not like for like" in text
@@ -102,11 +116,22 @@ def test_queries_of_two_runs_are_compared_though_nothing_is_transferred(tmp_path
     assert "Different sizes" not in text and "not comparable" not in text
 
 
+def test_counts_and_medians_are_those_of_what_is_compared(tmp_path):
+    runs = [copied_run.write(tmp_path / name, {10: [40.0] * 9 + [50.0] * 3}) for name in ("one", "two")]
+    lines = [json.loads(line) for line in (runs[1] / "records.jsonl").read_text().splitlines()]
+    (runs[1] / "records.jsonl").write_text(
+        "".join(f"{json.dumps(row | {'already_there': 9 * (row['seq'] < 8)})}\n" for row in lines)
+    )
+    [row] = [row for row in Page(report.compare(runs, tmp_path / "out").read_text()).rows if row[0] == "10"]
+    # Of eight copy runs in B a part had been done before.
+    assert row[1:6] == ["12", "4", "25.000", "20.000", "–"]
+
+
 def test_cells_of_one_run_only_are_named(pages):
     found = pages(concurrencies=(5, 50), memories=(1024,))
     assert [row[:2] for row in rows_of(found)] == [["1,024", "5"]]
     assert "Only in B: 1,024 MB, N = 50." in found.text
-    assert "Only in A: 1,024 MB, N = 1, 1,024 MB, N = 10, 2,048 MB, N = 1," in found.text
+    assert "Only in A: 1,024 MB, N = 1; 1,024 MB, N = 10; 2,048 MB, N = 1;" in found.text
 
 
 def test_runs_with_nothing_in_common_say_so(pages):
@@ -118,7 +143,7 @@ def test_runs_with_nothing_in_common_say_so(pages):
 def test_too_few_downloads_can_not_be_told(pages):
     found = pages(memories=(1024,), concurrencies=(1,), per_n=9)
     assert rows_of(found)[0][-1] == "? not comparable"
-    assert "each side needs 10 measurements, but they have 9 and 10" in found.text
+    assert "Rows without a number: each side needs 10 measurements." in found.text
 
 
 def test_what_else_differs_is_listed(pages):
@@ -198,6 +223,7 @@ def test_a_run_of_another_format_is_refused_and_nothing_is_written(make_run, tmp
             ["holds", "holds", "slower"],
             "In the 3 common cells, B is as fast as A in 2 and slower than A in 1",
         ),
+        (["slower", "unclear"], "In the 2 common cells, B is slower than A in 1 (inconclusive in 1): the median"),
         (["holds", "cant_tell"], "B is as fast (within 10 %) as A in 1 of the 2 common cells"),
         (["cant_tell"], "Whether B is faster or slower than A is unknown in the only common cell."),
     ],

@@ -32,6 +32,10 @@ def test_where_two_lines_cross_neither_is_the_faster():
     # A tenth at 55 KB, ten times at 1 GB: half the way, as logarithms go.
     assert size == pytest.approx((55e3 * 1e9) ** 0.5)
     assert place.words == "1,024 MB"
+    assert crossover_sentences(place) == [
+        "With 1,024 MB, efs is faster than s3 at 53.71 KiB per file, and s3 at 953.7 MiB; "
+        "the lines between these sizes cross at about 7.1 MiB."
+    ]
 
 
 def test_one_that_is_faster_all_along_crosses_nothing():
@@ -55,7 +59,7 @@ def test_sentences_about_three_name_the_two_that_they_are_about():
         cell(name, *one) for name, (small, large) in speeds.items() for one in (("small", small), ("large", large))
     ]
     [place] = places(FILESYSTEM, COMPARE, cells)
-    told = [sentence.partition(" up to")[0] for sentence in crossover_sentences(place)]
+    told = [sentence.partition(" at")[0] for sentence in crossover_sentences(place)]
     assert told == ["With 1,024 MB, efs is faster than s3", "With 1,024 MB, s3files is faster than s3"]
 
 

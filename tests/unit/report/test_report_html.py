@@ -183,8 +183,7 @@ def test_a_run_without_a_download_gives_words_and_no_picture(read):
 def test_planned_cells_that_were_not_finished_are_named_at_the_top_and_the_rest_is_shown(read):
     found = read(unfinished=2)
     sentence = (
-        "2 of 6 planned cells were not finished, so figures are missing or partial: 2,048 MB, N = 5 and "
-        "2,048 MB, N = 10."
+        "2 of 6 planned cells were not finished, so figures are missing or partial: 2,048 MB, N = 5; 2,048 MB, N = 10."
     )
     assert found.text.index(sentence) < found.text.index("Throughput per function against N")
     assert "stampede sweep download --resume synthetic-1" in found.text

@@ -40,7 +40,7 @@ def test_the_knee_is_the_smallest_limit_that_no_larger_one_beats_beyond_chance(t
     assert found["best_beyond"]["parallel_limit"] == 100
     assert found["against_smallest"]["value"] == 18
     assert found["words"] == (
-        "beyond a limit of 50, more parallel calls gained at most 10 %: 180 calls/s there, and at best 1.01 × (0.97 to "
+        "beyond a limit of 50, more parallel calls gained at most 10 %: 180 calls/s there, and at best 1.01 × (0.96 to "
         "1.03) as much, with a limit of 100"
     )
 
@@ -74,7 +74,7 @@ def test_a_gain_below_a_tenth_moves_no_knee_even_when_it_is_certain(tmp_path):
 def test_the_gain_up_to_the_knee_has_its_interval(tmp_path):
     folder = copied_run.write(tmp_path / "run", {1: [10] * 5, 10: [44, 45, 46, 45, 44], 100: [45] * 5})
     page = Page(report.build(folder).read_text())
-    assert "A limit of 10 gives 4.5 × (4.40 to 4.60) the throughput of a limit of 1." in page.text
+    assert "A limit of 10 gives 4.50 × (4.40 to 4.60) the throughput of a limit of 1." in page.text
 
 
 def test_a_loss_before_a_gain_is_no_knee(tmp_path):

@@ -1,6 +1,7 @@
 """Which memory is the cheapest, the fastest, the balanced one: by simulation, and as the page says it."""
 
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,9 +10,11 @@ import pytest
 from experiments import EXPERIMENTS
 from stampede import report
 from stampede.experiment.axes import concurrency_axis, memory_axis
-from stampede.report.statistics import memory
+from stampede.report.measured import speed_interval
+from stampede.report.statistics import memory, statistics
 from stampede.report.statistics.bootstrap import Resampled, Sample
 from stampede.runs.cell_key import Key
+from stampede.runs.run import load
 from tests.contract import synthetic
 
 FUNCTION = EXPERIMENTS["function"]
@@ -33,6 +36,52 @@ def numbers(tmp_path):
         return json.loads((folder / "statistics.json").read_text()), page
 
     return made
+
+
+def _every_other_is_warm(folder):
+    for name in ("records.jsonl", "log_events.jsonl"):
+        lines = (folder / name).read_text().splitlines(keepends=True)
+        warm = [
+            re.sub(r'cold(?=\\?")', "warm", line) if re.search(r"seq\W+\d*[13579]\b", line) else line for line in lines
+        ]
+        (folder / name).write_text("".join(warm))
+
+
+def test_cold_starts_are_named_beside_warm_ones_and_not_everything_else_is_equal(numbers):
+    content, page = numbers({1024: 1.0}, change=_every_other_is_warm)
+    assert [cell["start"] for cell in content["cells"]] == ["cold", "warm"]
+    assert ">on x86_64 cold start<" in page
+    assert "<span>Each against cold start</span>" in page
+    assert "Cold invocations are the first of a flood" in page
+    # A planned cell is both.
+    accounting = page.partition('id="accounting"')[2].partition("</table>")[0]
+    assert "1,024 MB, N = 10, thumbnail" in accounting and "start" not in accounting
+
+
+def one_by_one(folder):
+    records = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+    for at, row in enumerate(records):
+        row |= {"started_at_ms": 1_760_000_000_000 + 10_000 * at, "finished_at_ms": 1_760_000_001_000 + 10_000 * at}
+    (folder / "records.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in records))
+
+
+def test_a_planned_cell_that_fell_short_is_named_once(numbers):
+    def change(folder):
+        _every_other_is_warm(folder)
+        one_by_one(folder)
+
+    content, _ = numbers({1024: 1.0}, change=change)
+    assert content["verdict"]["reached"] == (
+        "Not every cell reached its N; peak concurrency: 1 of 10 with 1,024 MB, N = 10, thumbnail."
+    )
+
+
+def test_an_n_that_was_not_reached_is_said_with_the_memory_that_is_the_fastest_there(tmp_path):
+    settings = ["memory_size=512,1024", "concurrency_value=1,10"]
+    folder = synthetic.write(tmp_path / "run", FUNCTION, settings, takes=lambda one: 1024 / one.memory_mb, **ON_AWS)
+    one_by_one(folder)
+    headline = statistics(load(folder))["verdict"]["headline"]
+    assert "at N = 10 (but no more than 1 of 10 ran at once), 1,024 MB is the fastest" in headline
 
 
 def sizes(rng: np.random.Generator, seconds, count: int, stalls: bool) -> list[memory.Size]:
@@ -121,7 +170,7 @@ def test_the_cost_is_that_of_the_billed_time_and_the_request(numbers):
     for point in points:
         usd = point["billed_mean_s"] * point["memory_size_mb"] / 1024 * 16.6667 + 0.2
         assert point["usd_per_million"]["value"] == pytest.approx(usd)
-    assert "The billed times are those of Lambda’s REPORT lines;" in page
+    assert "The billed times are those of the REPORT lines;" in page
 
 
 def test_without_log_events_the_billed_time_is_the_measured_one_rounded_up(numbers):
@@ -159,3 +208,8 @@ def test_a_size_that_lost_messages_isn_t_ranked_and_lambda_s_own_lines_say_why(n
     assert "1,769 MB isn’t ranked (2 of its messages never succeeded)" in series["words"]
     assert '<th scope="row" class="words">out of memory</th><td>1,769</td><td>1</td>' in page
     assert '<td class="words">1 out of memory</td>' in page
+
+
+def test_the_ranked_speed_of_many_invocations_has_the_interval_of_their_mean_time():
+    cell = {"seconds": {"mean_interval": {"low": 0.2, "high": 0.25}}, "mbit_per_s": {"per_function_interval": None}}
+    assert speed_interval(cell, FUNCTION) == {"low": 4.0, "high": 5.0}

@@ -102,7 +102,7 @@ def test_a_repeat_that_is_missing_is_named(make_run):
 def test_many_missing_cells_are_counted(make_run):
     sentence = unfinished.sentences(load(make_run(repeats=2, unfinished=11)))[0]
     assert sentence.startswith("11 of 12 planned cells were not finished, so figures are missing or partial: ")
-    assert " and 5 more." in sentence
+    assert "; 5 more." in sentence
 
 
 @pytest.mark.parametrize("plan", [None, [], {}, {"swept": 3}, {"swept": {"memory_size": 3}}])

@@ -58,6 +58,13 @@ def even(values, spread=0.01, count=12):
     return crossing.break_even(SIZES, told, apart, count, NAMES, SAYS)
 
 
+def test_where_a_stand_in_ran_only_the_intervals_that_are_shown_hold_together(local):
+    numbers, _ = local
+    points = [point for series in numbers["by_size"] for point in series["points"]]
+    shown = sum(bool(point[kind] and point[kind]["low"]) for point in points for kind in ("speedup", "cheapness"))
+    assert {series["together"] for series in numbers["by_size"]} == {shown}
+
+
 def test_straight_lines_pass_0_between_a_height_above_and_one_below():
     assert crossing.crossings(SIZES, (3, -1)) == [(pytest.approx(1000 + 999_000 * 3 / 4), False)]
     assert crossing.crossings((1, 2, 4), (-1, 1, -1)) == [(1.5, True), (3, False)]

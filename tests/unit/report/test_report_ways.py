@@ -213,4 +213,7 @@ def test_records_of_before_there_was_a_choice_are_of_the_published_way():
 def test_a_cell_in_words_names_any_other_way_than_the_published_one():
     assert key(1024, 5).words == "1,024 MB, N = 5"
     assert key(1024, 5, "crt", "tmp", "object_size_mb=4").words == "1,024 MB, N = 5, crt, object_size_mb=4"
-    assert [key(method="stream", sink=sink).variant_words for sink in ("discard", "tmp")] == ["stream", "stream to tmp"]
+    assert [key(method="stream", sink=sink).variant_words() for sink in ("discard", "tmp")] == [
+        "stream",
+        "stream to tmp",
+    ]

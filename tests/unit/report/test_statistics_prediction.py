@@ -1,5 +1,7 @@
 """What was predicted beside what was measured: what counts as a miss, and what is said of it."""
 
+import json
+
 import pytest
 
 from experiments import EXPERIMENTS
@@ -58,6 +60,16 @@ def test_a_run_as_predicted_is_inside_every_range_and_no_caveat(tmp_path):
     assert numbers["prediction"]["words"] == (
         "The mean of the only cell matches the predicted range: 1.00 s predicted (0.900 to 1.10), 1.00 s measured, 0 %."
     )
+
+
+def test_a_cell_that_was_not_finished_misses_nothing(tmp_path):
+    stored = {"place": "aws", "seed": 1, "date": "2026-05-01", "parameters": [], "cells": {CELL.format(2): forecast()}}
+    folder = handmade_run.write(tmp_path / "run", waves(count=4), prediction=stored)
+    manifest = json.loads((folder / "run.json").read_text())
+    manifest["plan"]["order"] = [CELL.format(2)]
+    (folder / "run.json").write_text(json.dumps(manifest))
+    numbers = statistics.statistics(load(folder))
+    assert (numbers["prediction"]["cells"], misses(numbers)) == ([], [])
 
 
 def test_half_of_the_time_outside_the_window_is_half_of_the_share(tmp_path):
@@ -158,7 +170,7 @@ def test_without_ranges_nothing_is_a_miss(tmp_path):
     numbers, _ = predicted(tmp_path, waves(), {CELL.format(2): LIKE_WAVES | {"avg_s": 3.0}})
     assert {numbers["prediction"]["cells"][0][name]["inside"] for name in LIKE_WAVES} == {None}
     assert misses(numbers) == []
-    assert numbers["prediction"]["words"].startswith("No cell has both")
+    assert numbers["prediction"]["words"].startswith("No finished cell has both")
 
 
 def test_cells_without_a_record_and_those_that_nobody_knows_are_in_no_prediction(tmp_path):

@@ -128,7 +128,7 @@ def test_with_five_repeats_they_are_the_unit_for_cells_of_different_stacks_too(n
 
 
 def test_the_page_says_whether_drift_is_in_an_interval():
-    cells = [{"repeats": [{}] * 2}]
+    cells = [{"repeats": [{}] * 2, "parallelism": {}}]
     rows = {name: {"rounds": count} for name, count in {"ten": 10, "twelve": 12, "repeats": 0}.items()} | {"none": {}}
 
     def said(*names):
@@ -139,8 +139,11 @@ def test_the_page_says_whether_drift_is_in_an_interval():
     assert said("ten", "repeats") == said("repeats") == "Drift between repeats is in these intervals"
     assert said("none") == "Drift between cells isn’t accounted for"
     assert "2 repeats are too few" in sentence([rows["none"]], cells)
+    assert "; not all of them have 5 repeats" in sentence([rows["none"]], [cells[0] | {"repeats": [{}] * 5}])
     assert said("ten", "none").startswith("Drift is in the intervals of 1 of 2 comparisons")
     assert said() == ""
+    few = sentence([rows["none"]], [cells[0] | {"parallelism": {"rounds": 4}}])
+    assert "ran one after the other or have fewer than 5 rounds in common, so a difference may be drift" in few
 
 
 def test_without_rounds_nothing_is_said_of_them(numbers):

@@ -5,12 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments import EXPERIMENTS
 from stampede.report import load, statistics
 from stampede.report.statistics.comparisons import conclusion, share_words, took_words
 from stampede.report.statistics.effect import cliffs_delta, level
 from stampede.report.statistics.headline import LONGEST
+from tests.contract import synthetic
 from tests.unit.report import handmade_run
-from tests.unit.report.handmade_run import lasting, record
+from tests.unit.report.handmade_run import error, lasting, record
 
 
 def around(seconds, count=40, n=1, **changes):
@@ -156,7 +158,7 @@ def ways(n=4, **speeds):
 
 def test_of_several_ways_the_fastest_is_named_with_its_interval_and_its_cpu(tmp_path):
     headline = headline_of(tmp_path, ways(download_file=1.0, stream=0.8, go_stream=0.5))
-    assert headline.startswith("On AWS, us-east-1, go_stream is the fastest with 1,024 MB, N = 4: 2 × (1.9")
+    assert headline.startswith("On AWS, us-east-1, go_stream is the fastest with 1,024 MB, N = 4: 2.00 × (1.9")
     assert headline.endswith(") as fast as download_file, with 0.5 × its CPU.")
 
 
@@ -225,7 +227,10 @@ def test_of_two_that_are_equal_none_is_the_fastest(tmp_path):
 
 def test_the_headline_of_twelve_long_names_is_still_one_breath(tmp_path):
     names = {f"a_method_with_a_rather_long_name_{at}": 0.5 for at in range(12)}
-    assert "and 10 more" in headline_of(tmp_path, ways(download_file=1.0, **names))
+    headline = headline_of(tmp_path, ways(download_file=1.0, **names))
+    assert headline.startswith(
+        "a_method_with_a_rather_long_name_0 and 11 more, too close to call between them, are the"
+    )
 
 
 def test_objects_of_different_size_are_not_compared(tmp_path):
@@ -241,10 +246,11 @@ def test_a_local_run_says_that_it_describes_this_machine(tmp_path):
 
 
 def test_repeats_that_disagree_are_a_caveat(tmp_path):
-    verdict = verdict_of(tmp_path, around(1.0, repeat=1) + around(1.3, repeat=2))
-    assert any(
-        caveat.endswith("highest over lowest mean: 1.30 × with 1,024 MB, N = 1.") for caveat in verdict["caveats"]
-    )
+    highest = "highest over lowest mean: 1.30 × with 1,024 MB, N = 1."
+    verdict = verdict_of(tmp_path / "two", around(1.0, repeat=1) + around(1.3, repeat=2))
+    assert f"The repeats differ by more than 10 %, which the intervals may not contain; {highest}" in verdict["caveats"]
+    five = [one for repeat in range(1, 6) for one in around(1 + 0.3 * (repeat > 4), repeat=repeat, round=1)]
+    assert f"The repeats differ by more than 10 %; {highest}" in verdict_of(tmp_path / "five", five)["caveats"]
 
 
 def test_cells_that_spent_little_time_near_full_n_are_one_caveat(tmp_path):
@@ -296,7 +302,7 @@ def test_the_level_is_read_off_the_interval(low, high, expected):
         (1.024, 1.046, "1.02 to 1.05 ×"),
         (1.1, 1.1, "1.10 ×"),
         (2.999, 3.001, "2.99 to 3.01 ×"),
-        (9.0, 12.34, "9.00 to 12.4 ×"),
+        (9.0, 12.341, "9.00 to 12.35 ×"),
     ],
 )
 def test_intervals_of_ratios_are_rounded_outwards(low, high, words):
@@ -346,3 +352,24 @@ def test_the_interval_of_cliffs_delta_holds_the_true_one_about_as_often_as_it_sa
         found = cliffs_delta(np.sort(rng.normal(1, 1, 20)), np.sort(rng.normal(0, 1, 40)))
         hits += found["low"] <= truth <= found["high"]
     assert 0.92 <= hits / 1000 <= 0.98
+
+
+def test_messages_without_a_success_are_a_caveat(tmp_path):
+    lost = [error(0, 500, n=5, seq=at) for at in range(90, 93)] + [error(0, 500, seq=99)]
+    recovered = error(0, 500, seq=0)
+    caveats = verdict_of(tmp_path, [recovered, *around(1.0), *at_once(1.0, n=5), *lost])["caveats"]
+    where = "3 with 1,024 MB, N = 5; 1 with 1,024 MB, N = 1"
+    assert f"4 of 94 messages didn’t succeed, and the times leave them out: {where}." in caveats
+
+
+def test_a_message_that_succeeded_as_a_warm_start_is_not_missing_among_the_cold_ones(tmp_path):
+    run = synthetic.write(tmp_path / "run", EXPERIMENTS["function"], ["memory_size=1024", "concurrency_value=1"])
+    verdict = statistics.statistics(load(run))["verdict"]
+    assert not [sentence for sentence in verdict["caveats"] if "messages didn’t succeed" in sentence]
+
+
+def test_one_cell_without_an_interval_has_no_order_to_change(tmp_path):
+    few = "There are too few downloads for intervals: another run may give other figures"
+    assert f"{few}." in verdict_of(tmp_path / "one", around(1.0, count=3))["caveats"]
+    two = verdict_of(tmp_path / "two", around(1.0, count=3) + around(1.0, count=3, memory=512))["caveats"]
+    assert any(caveat.startswith(f"{few}, in another order.") for caveat in two)
