@@ -68,11 +68,11 @@ def cost(name: str, goal_us: float, prepare: Callable[[Path], None], run: Run, r
     with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder:
         prepare(Path(folder))
         took = [run(Path(folder)) for _ in range(runs)]
-    added = [one["measured"] - one["bare"] for one in took]
-    for number, (one, us) in enumerate(zip(took, added, strict=True), 1):
-        say(f"  run {number}: {one['bare']:.1f} us bare, {us:.1f} us added", style="dim")
+    added = [times["measured"] - times["bare"] for times in took]
+    for number, (times, us) in enumerate(zip(took, added, strict=True), 1):
+        say(f"  run {number}: {times['bare']:.1f} us bare, {us:.1f} us added", style="dim")
     bare, measured, recorded = (
-        statistics.median(one[side] for one in took) for side in ("bare", "measured", "recorded")
+        statistics.median(times[side] for times in took) for side in ("bare", "measured", "recorded")
     )
     entry = Samples(tuple(added), (goal_us,) * runs).entry(name, "us", higher_is_better=False)
     setting = (
