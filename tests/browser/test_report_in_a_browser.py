@@ -267,8 +267,8 @@ def test_two_runs_are_compared_on_a_page_that_keeps_the_same_promises(runs, open
     ratios = "[...document.querySelectorAll('table.sortable tbody')].map(b => b.rows[0].cells[6].textContent)"
     before = tab.run(ratios)
     tab.click("table.sortable th:nth-child(7) button")
-    told = [float(text) for text in tab.run(ratios) if text != "–"]
-    assert told == sorted(float(text) for text in before if text != "–")
+    shown_ratios = [float(text) for text in tab.run(ratios) if text != "–"]
+    assert shown_ratios == sorted(float(text) for text in before if text != "–")
     assert json.dumps(before) != "[]"
 
 
