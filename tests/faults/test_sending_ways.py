@@ -125,7 +125,7 @@ def test_a_tls_connection_cut_after_acceptance_is_reported_like_a_plain_one(cert
     with FakeSqs(fake_sqs.CUT_AFTER, tls=certificate.context) as sqs:
         outcome, accepted = flood(sqs, ca_bundle=certificate.path)
     twice = {seq for seq, copies in sqs.copies().items() if copies == 2}
-    assert {one.seq for one in accepted if one.possible_duplicate} == twice
+    assert {message.seq for message in accepted if message.possible_duplicate} == twice
     assert (len(twice), outcome.sent) == (10, 95)
 
 
@@ -211,5 +211,5 @@ def test_a_host_that_the_environment_excepts_is_reached_directly(certificate, mo
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         accepted = []
         send_to(endpoint(sqs.url, ca_bundle=certificate.path), sqs.queue_url, [Order(0, "0")], accepted.extend)
-    assert [one.seq for one in accepted] == [0]
+    assert [message.seq for message in accepted] == [0]
     assert proxy.asked == []
