@@ -76,9 +76,9 @@ def test_each_host_runs_with_the_stacks_environment_the_instances_role_and_nothi
 
 def test_hosts_that_run_as_they_should_stay_and_others_begin_anew(ensure, program):
     def killed():
-        one = ensure(outputs(count=1))[0]
-        os.kill(one.pid, signal.SIGKILL)
-        os.waitpid(one.pid, 0)
+        host = ensure(outputs(count=1))[0]
+        os.kill(host.pid, signal.SIGKILL)
+        os.waitpid(host.pid, 0)
         return ensure(outputs(count=1))
 
     def rebuilt():
