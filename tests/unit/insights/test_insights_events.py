@@ -14,7 +14,7 @@ from tests.unit.insights.download_log import FIRST_MS, event, record
 
 
 def write(path: Path, *events: dict) -> Path:
-    path.write_text("".join(json.dumps(one) + "\n" for one in events))
+    path.write_text("".join(json.dumps(event) + "\n" for event in events))
     return path
 
 

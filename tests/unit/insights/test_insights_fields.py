@@ -40,6 +40,6 @@ def test_a_text_is_cut_after_its_200th_field_and_stays_json():
         record = {"a": [[1, {"k,": '"x'}], {}, []] * 100, "b": {"c": {"last": None}} if extra else {}}
         text = json.dumps(record)
         assert (first_fields(text) == text) is kept
-        found = json.loads(first_fields(text))
-        assert found["a"][:298] == record["a"][:298] and ("b" in found) is kept
+        fields = json.loads(first_fields(text))
+        assert fields["a"][:298] == record["a"][:298] and ("b" in fields) is kept
     assert first_fields(text[:-1]) == text[:-1]

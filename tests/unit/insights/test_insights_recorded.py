@@ -137,9 +137,9 @@ def test_bins_come_newest_first_each_with_its_exact_percentile():
     answer = recorded.of("performance-bins")
     events = []
     for row in reversed(answer["rows"]):
-        asked = {"0": row["min(@duration)"], "90": row["pct(@duration, 90)"], "100": row["max(@duration)"]}
-        asked = {percent: float(printed) for percent, printed in asked.items()}
-        values = recorded.filled(asked, int(row["count(@duration)"]), True, row)
+        durations = {"0": row["min(@duration)"], "90": row["pct(@duration, 90)"], "100": row["max(@duration)"]}
+        durations = {percent: float(printed) for percent, printed in durations.items()}
+        values = recorded.filled(durations, int(row["count(@duration)"]), True, row)
         events += recorded.reports({"@duration": values}, ms=recorded.at_ms(row["bin(5m)"]))
     columns = [title for title in answer["rows"][0] if not title.startswith("avg")]
     got = evaluate(answer["query"], events).as_strings()
