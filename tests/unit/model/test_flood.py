@@ -26,13 +26,13 @@ def operation(seconds=10.0, spread_s=0.0, cold_s=None, requests_per_s=1.0, **dem
     return Operation(draw, seconds, demands, requests_per_s, "hand-made")
 
 
-def flood(messages, concurrency, trigger=STANDARD, **other):
+def flood(messages, concurrency, trigger=STANDARD, **changes):
     known = {"messages_per_s": math.inf, "timeout_s": 60.0, "visibility_timeout_s": 360.0}
-    return Flood(messages, concurrency, trigger=trigger, **(known | other))
+    return Flood(messages, concurrency, trigger=trigger, **(known | changes))
 
 
-def course(messages, concurrency, trigger=STANDARD, doing=None, limits=(), seed=1, **other):
-    return run(flood(messages, concurrency, trigger, **other), doing or operation(), limits, seed)
+def course(messages, concurrency, trigger=STANDARD, doing=None, limits=(), seed=1, **changes):
+    return run(flood(messages, concurrency, trigger, **changes), doing or operation(), limits, seed)
 
 
 def test_500_at_once_are_reached_after_99_seconds_and_half_of_the_work_is_done_by_then():
@@ -47,7 +47,7 @@ def test_500_at_once_are_reached_after_99_seconds_and_half_of_the_work_is_done_b
 def tail(got, n):
     """The share of the work after the window: what still runs when the first of N finds no next message."""
     points = [(at, running) for at, running in got.ramp if at >= got.window_end_s]
-    return np.trapezoid([one[1] for one in points], [one[0] for one in points]) / (got.succeeded * 10)
+    return np.trapezoid([point[1] for point in points], [point[0] for point in points]) / (got.succeeded * 10)
 
 
 def test_the_trigger_goes_up_to_its_most_and_no_further():
@@ -179,8 +179,8 @@ def test_a_share_of_failures_is_made_good_by_further_receives():
 
 def test_the_same_seed_gives_the_same_course_and_another_seed_another():
     settled = {"doing": operation(10, 5, s3=1.0), "limits": [Limit("s3", [30, 60], [0, 50])], "failing": 0.1}
-    one, again, other = (course(500, 50, seed=seed, **settled) for seed in (1, 1, 2))
-    assert one == again and one != other
+    first, again, other_seed = (course(500, 50, seed=seed, **settled) for seed in (1, 1, 2))
+    assert first == again and first != other_seed
 
 
 @given(

@@ -16,9 +16,11 @@ NOTHING_SHARED = Shared([], {})
 
 
 def attempts(*times, failed=()):
-    ordered = sorted(times, key=lambda one: one[1])
+    ordered = sorted(times, key=lambda attempt: attempt[1])
     return Attempts(
-        array("d", [one[0] for one in ordered]), array("d", [one[1] for one in ordered]), array("q", failed)
+        array("d", [attempt[0] for attempt in ordered]),
+        array("d", [attempt[1] for attempt in ordered]),
+        array("q", failed),
     )
 
 
@@ -53,9 +55,9 @@ def test_memory_grows_by_arrays_alone():
 
     def peak_bytes(messages):
         doing = Operation(lambda random, count, cold: random.uniform(9, 11, count), 10.0, {}, 1.0, "")
-        asked = Flood(messages, 10, 1e4, Trigger(10, 0, 10), 60, 360)
+        flood = Flood(messages, 10, 1e4, Trigger(10, 0, 10), 60, 360)
         tracemalloc.start()
-        run(asked, doing, [], seed=1)
+        run(flood, doing, [], seed=1)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return peak

@@ -13,10 +13,10 @@ from stampede.model.simulation import run
 BYTES, REQUESTS = "the VPC", "S3's rate"
 
 
-def course(messages, workers, limits, demands, seconds=10.0, messages_per_s=float("inf"), timeout_s=1e6, **other):
+def course(messages, workers, limits, demands, seconds=10.0, messages_per_s=float("inf"), timeout_s=1e6, **changes):
     doing = Operation(lambda random, count, cold: np.full(count, seconds), seconds, demands, 1.0, "hand-made")
-    asked = Flood(messages, workers, messages_per_s, None, timeout_s, 6 * timeout_s, **other)
-    return run(asked, doing, limits, seed=1)
+    flood = Flood(messages, workers, messages_per_s, None, timeout_s, 6 * timeout_s, **changes)
+    return run(flood, doing, limits, seed=1)
 
 
 def test_a_shared_limit_gives_its_capacity_over_the_demand_whoever_wants_more():
@@ -70,15 +70,15 @@ def counted_down(own_s, workers, rooms):
     waiting, left, now, ends = list(range(len(own_s))), {}, 0.0, []
     while waiting or left:
         while waiting and len(left) < workers:
-            one = waiting.pop(0)
-            left[one] = own_s[one]
-        room, until = next(one for one in rooms if one[1] > now)
+            index = waiting.pop(0)
+            left[index] = own_s[index]
+        room, until = next(pair for pair in rooms if pair[1] > now)
         rate = min(1.0, room / len(left))
         step = min(min(left.values()) / rate, until - now)
         now += step
-        left = {one: seconds - step * rate for one, seconds in left.items()}
+        left = {index: seconds - step * rate for index, seconds in left.items()}
         ends += [now for seconds in left.values() if seconds <= 1e-9]
-        left = {one: seconds for one, seconds in left.items() if seconds > 1e-9}
+        left = {index: seconds for index, seconds in left.items() if seconds > 1e-9}
     return ends
 
 
