@@ -77,7 +77,9 @@ def aws(monkeypatch):
 def put(monkeypatch):
     """The sizes of the objects that were put, in bytes."""
     sizes = []
-    monkeypatch.setattr(sweep_run, "put_objects", lambda _, objects: sizes.extend(one.size_bytes for one in objects))
+    monkeypatch.setattr(
+        sweep_run, "put_objects", lambda _, objects: sizes.extend(entry.size_bytes for entry in objects)
+    )
     return sizes
 
 
@@ -266,18 +268,18 @@ def test_the_permissions_are_proven_once_after_each_apply_that_wrote_the_role(sw
 
 
 def test_the_manifest_is_put_once_a_stack_and_each_cell_is_prepared_before_its_flood(sweep, monkeypatch):
-    told = []
+    calls = []
     monkeypatch.setitem(EXPERIMENTS, "shares", SHARES)
-    monkeypatch.setattr(sweep_run, "put_manifest", lambda target: told.append("manifest"))
-    monkeypatch.setattr(sweep_run, "prepare", lambda *arguments, **options: told.append("prepare"))
+    monkeypatch.setattr(sweep_run, "put_manifest", lambda target: calls.append("manifest"))
+    monkeypatch.setattr(sweep_run, "prepare", lambda *arguments, **options: calls.append("prepare"))
 
     def happen(cell, aws):
-        told.append("flood")
+        calls.append("flood")
         succeed(cell, aws, parallel_limit=int(cell.rpartition("=")[2]))
 
     _, run = sweep(happen, "parallel_limit=10,20", experiment=SHARES)
     run.run()
-    assert told == ["manifest", "prepare", "flood", "prepare", "flood"] * 2
+    assert calls == ["manifest", "prepare", "flood", "prepare", "flood"] * 2
 
 
 def test_a_record_with_other_work_orders_than_its_cells_is_kept_out(sweep, monkeypatch):
