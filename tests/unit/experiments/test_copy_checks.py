@@ -15,15 +15,16 @@ def built(monkeypatch):
     monkeypatch.setattr(go_program, "missing", lambda architecture: "")
 
 
-def found(findings):
-    return {one.check: one for one in findings}
+def by_check(findings):
+    return {finding.check: finding for finding in findings}
 
 
 def test_the_published_plans_keep_all_rules():
     limits = [function(parallel_limit=limit) for limit in (1, 10, 20, 50, 100, 200, 500, 1000)]
-    assert {one.status for one in checks(limits)} == {OK}
-    found = host_checks([host(parallel_limit=limit) for limit in (100, 2000)])
-    assert [one.check for one in found if one.status != OK] == ["rate"]  # to find S3's limit is the experiment
+    assert {finding.status for finding in checks(limits)} == {OK}
+    findings = host_checks([host(parallel_limit=limit) for limit in (100, 2000)])
+    # To find S3's limit is the experiment.
+    assert [finding.check for finding in findings if finding.status != OK] == ["rate"]
 
 
 @pytest.mark.parametrize(
@@ -35,49 +36,49 @@ def test_the_published_plans_keep_all_rules():
 )
 def test_what_can_not_work_is_told_of_functions_and_of_hosts(changes, check, words):
     for findings in (checks([slices(), slices(**changes)]), host_checks([host(), host(**changes)])):
-        [problem] = [one for one in findings if one.status == PROBLEM]
+        [problem] = [finding for finding in findings if finding.status == PROBLEM]
         assert (problem.check, words in problem.found, bool(problem.way_out)) == (check, True, True)
 
 
 def test_a_manifest_has_to_fit_into_its_dates_and_a_listing_has_none():
-    assert found(host_checks([host(object_count=219_120)]))["key plan"].status == OK
-    problem = found(host_checks([host(object_count=219_121)]))["key plan"]
+    assert by_check(host_checks([host(object_count=219_120)]))["key plan"].status == OK
+    problem = by_check(host_checks([host(object_count=219_121)]))["key plan"]
     assert (problem.status, "objects_per_folder = 6" in problem.way_out) == (PROBLEM, True)
-    assert found(checks([function(object_count=219_121)]))["key plan"].status == OK
+    assert by_check(checks([function(object_count=219_121)]))["key plan"].status == OK
 
 
 def test_more_than_one_function_needs_a_manifest():
-    problem = found(checks([function(concurrency_value=2)]))["mode"]
+    problem = by_check(checks([function(concurrency_value=2)]))["mode"]
     assert (problem.status, problem.way_out.split(",")[0]) == (PROBLEM, "use --set from_manifest=true")
-    assert found(checks([slices(concurrency_value=2)]))["mode"].status == OK
+    assert by_check(checks([slices(concurrency_value=2)]))["mode"].status == OK
 
 
 def test_calls_at_once_beyond_the_limit_of_s3_are_a_warning_where_objects_may_fail():
-    below, above = (found(host_checks([host(parallel_limit=limit)]))["rate"] for limit in (400, 2000))
+    below, above = (by_check(host_checks([host(parallel_limit=limit)]))["rate"] for limit in (400, 2000))
     assert (below.status, above.status) == (OK, WARNING)
     assert "at most about 2,888 calls/s on AWS; S3 takes 3,500 calls/s per prefix" in below.found
     assert above.found.endswith(
         "at most about 14,440 calls/s on AWS; S3 takes 3,500 calls/s per prefix and answers SlowDown beyond that: with "
         "5 attempts and legacy retries, about 2.1 % of the objects may fail"
     )
-    many = found(host_checks([host(parallel_limit=2000, retry_attempts=20)]))["rate"]
+    many = by_check(host_checks([host(parallel_limit=2000, retry_attempts=20)]))["rate"]
     assert many.status == OK
     assert many.found.endswith("with 20 attempts and legacy retries, hardly any objects may fail")
-    adaptive = found(host_checks([host(parallel_limit=2000, pace="adaptive")]))["rate"]
+    adaptive = by_check(host_checks([host(parallel_limit=2000, pace="adaptive")]))["rate"]
     assert adaptive.found.endswith("the adaptive pace finds that limit")
-    four = found(checks([slices(object_bytes=1_000_000, concurrency_value=4)]))["rate"]
+    four = by_check(checks([slices(object_bytes=1_000_000, concurrency_value=4)]))["rate"]
     assert four.found.startswith("4 x 100 parallel calls reach at most about 2,888 calls/s on AWS")
 
 
 def test_more_connections_than_a_function_has_file_descriptors_are_a_warning():
-    assert found(checks([function(parallel_limit=1001)]))["connections"].status == WARNING
-    assert "connections" not in found(host_checks([host(parallel_limit=2000)]))
+    assert by_check(checks([function(parallel_limit=1001)]))["connections"].status == WARNING
+    assert "connections" not in by_check(host_checks([host(parallel_limit=2000)]))
 
 
 def test_without_bucket_keys_kms_is_asked_twice_a_copy_and_that_is_a_warning():
-    warning = found(host_checks([host(parallel_limit=2000, bucket_key=False)]))["KMS"]
+    warning = by_check(host_checks([host(parallel_limit=2000, bucket_key=False)]))["KMS"]
     assert (warning.status, "up to 7,000 KMS requests/s" in warning.found) == (WARNING, True)
-    assert "KMS" not in found(checks([function(bucket_key=False)]))
+    assert "KMS" not in by_check(checks([function(bucket_key=False)]))
 
 
 @pytest.mark.parametrize(
@@ -86,12 +87,12 @@ def test_without_bucket_keys_kms_is_asked_twice_a_copy_and_that_is_a_warning():
 def test_a_program_that_is_not_built_is_a_problem_with_the_command(monkeypatch, tmp_path, instance_type, architecture):
     monkeypatch.undo()
     monkeypatch.setattr(go_program, "ROOT", tmp_path)
-    problem = found(host_checks([host(instance_type=instance_type)]))["program"]
+    problem = by_check(host_checks([host(instance_type=instance_type)]))["program"]
     assert problem.found == f"functions/transfer/build/{architecture}/bootstrap isn't built"
     assert (problem.status, problem.way_out) == (PROBLEM, "run `make functions`")
     (tmp_path / problem.found.split()[0]).parent.mkdir(parents=True)
     (tmp_path / problem.found.split()[0]).touch()
-    assert found(host_checks([host(instance_type=instance_type)]))["program"].status == OK
+    assert by_check(host_checks([host(instance_type=instance_type)]))["program"].status == OK
 
 
 def test_the_advice_says_what_s3_batch_operations_would_cost_for_the_largest_list():
@@ -104,6 +105,6 @@ def test_the_advice_says_what_s3_batch_operations_would_cost_for_the_largest_lis
 
 def test_the_advice_on_hosts_sets_the_calls_of_kms_with_bucket_keys_against_those_without():
     # Two calls an object, at 3 USD a million; 2.7 % of them with bucket keys.
-    *others, keys = host_advice([host(object_count=1_000_000)], PRICES)
-    assert others == advice([host(object_count=1_000_000)], PRICES)
+    *general, keys = host_advice([host(object_count=1_000_000)], PRICES)
+    assert general == advice([host(object_count=1_000_000)], PRICES)
     assert "about 54,000 KMS requests with bucket keys (0.16 USD) and 2,000,000 without (6.00 USD)" in keys
