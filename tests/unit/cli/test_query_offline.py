@@ -109,8 +109,8 @@ def test_a_saved_query_of_another_experiment_than_the_runs_is_named(logs, capsys
     err = capsys.readouterr().err
     assert "run run-a: the newest\n" in err and err.endswith("no rows: no line fits the query and its filters\n")
     assert main(["query", "speed"]) == 0
-    said = "no rows: speed is a query of download, and the run is of copy_host; name another run with --run\n"
-    assert capsys.readouterr().err.endswith(said)
+    message = "no rows: speed is a query of download, and the run is of copy_host; name another run with --run\n"
+    assert capsys.readouterr().err.endswith(message)
 
 
 def test_csv_has_a_header_and_leaves_missing_values_empty(logs, capsys):
