@@ -138,10 +138,10 @@ def test_a_certificate_that_nobody_vouches_for_gets_no_request(certificate, monk
 
 
 class ConnectProxy:
-    """A CONNECT proxy on loopback; `asked` are the heads of the requests. It answers with `status`."""
+    """A CONNECT proxy on loopback; `heads` are those of the requests. It answers with `status`."""
 
     def __init__(self, status: str = "200 OK") -> None:
-        self._status, self.asked = status, []
+        self._status, self.heads = status, []
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
 
@@ -165,7 +165,7 @@ class ConnectProxy:
             head = b""
             while not head.endswith(b"\r\n\r\n"):
                 head += client.recv(1)
-            self.asked.append(head.decode())
+            self.heads.append(head.decode())
             client.sendall(f"HTTP/1.1 {self._status}\r\n\r\n".encode())
             if not self._status.startswith("200"):
                 return
@@ -189,8 +189,8 @@ def test_a_proxy_of_the_environment_is_used_with_its_user_and_password(certifica
         outcome, _ = flood(sqs, ca_bundle=certificate.path)
     assert sqs.copies() == dict.fromkeys(range(95), 1)
     assert outcome.sent == 95
-    assert proxy.asked
-    for head in proxy.asked:
+    assert proxy.heads
+    for head in proxy.heads:
         assert head.startswith(f"CONNECT {sqs.url.removeprefix('https://')} HTTP/1.")
         assert "Basic " + base64.b64encode(b"ann:p@ss").decode() in head
 
@@ -212,4 +212,4 @@ def test_a_host_that_the_environment_excepts_is_reached_directly(certificate, mo
         accepted = []
         send_to(endpoint(sqs.url, ca_bundle=certificate.path), sqs.queue_url, [Order(0, "0")], accepted.extend)
     assert [message.seq for message in accepted] == [0]
-    assert proxy.asked == []
+    assert proxy.heads == []

@@ -9,7 +9,7 @@ from stampede.finding import OK, PROBLEM, WARNING
 from tests.localstack import starting
 
 # Of `express`, which needs most. Whether LocalStack's functions run depends on the machine's Docker.
-FOUND = {
+STATUSES = {
     "ministack": {"Athena": OK, "Glue": OK, "functions": WARNING, "concurrency": OK},
     "localstack": {"Athena": PROBLEM, "Glue": PROBLEM, "concurrency": OK},
     "moto": {"Athena": OK, "Glue": OK, "functions": WARNING, "concurrency": WARNING},
@@ -38,7 +38,7 @@ def doctor(endpoint, monkeypatch, capsys):
 def test_the_doctor_finds_what_an_endpoint_has_and_what_of_an_experiment_does_not_run_there(endpoint, doctor):
     status, findings = doctor("express")
     assert findings["endpoint"]["found"].startswith(f"an endpoint at {endpoint.url}, which isn't AWS")
-    expected = EVERYWHERE | FOUND[endpoint.name]
+    expected = EVERYWHERE | STATUSES[endpoint.name]
     assert {name: findings[name]["status"] for name in expected} == expected
     missing = findings["runs there"]["found"]
     assert missing.startswith("express can't run here; missing: ")

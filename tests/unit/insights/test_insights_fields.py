@@ -13,7 +13,7 @@ OBJECTS = [
     for n in range(40)
 ]
 WHICH = {"run_id": "r", "attempt": 1}
-FOUND = (
+COUNTS = (
     "filter run_id = 'r' | stats count(*) as n, count(failed_objects.32.line) as at_32, count(failed_objects.33.line)"
 )
 
@@ -28,11 +28,11 @@ def test_what_stands_behind_the_first_200_fields_of_a_line_is_not_found_and_that
         (small, [{"n": 1, "at_32": 1, "count(failed_objects.33.line)": 0}], 0),
     ):
         events = [event({"run_id": "other"}), event(before + json.dumps(record))]
-        result = evaluate(FOUND, events)
+        result = evaluate(COUNTS, events)
         assert (result.rows, len(result.notes)) == (rows, notes), list(record)
         assert all("more than 200 fields" in note for note in result.notes)
         export(events, tmp_path / "log.parquet")
-        assert evaluate(FOUND, tmp_path / "log.parquet").rows == rows
+        assert evaluate(COUNTS, tmp_path / "log.parquet").rows == rows
 
 
 def test_a_text_is_cut_after_its_200th_field_and_stays_json():

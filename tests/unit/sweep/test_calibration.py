@@ -18,14 +18,14 @@ DOWNLOADED_GIB = 4 * calibration.LARGE_MB / 1024
 EACH_CLIENT_S = 2 * KNOWN["download_file_tmp_cpu_s_per_gib"] * DOWNLOADED_GIB / 4
 ALONE_S = EACH_CLIENT_S / KNOWN["python_processors"] + KNOWN["last_part_s"]
 ALONE = Took(4, 1 / ALONE_S, 36 * 0.001 + 2 * DOWNLOADED_GIB)
-ASKED = Took(150, 300, 150 * 0.001)
+REQUESTS = Took(150, 300, 150 * 0.001)
 EACH_SERVER_S = ALONE.server_s / 4
 EACH_S = EACH_CLIENT_S + EACH_SERVER_S
 
 
 def values(per_s, processors=4):
     together = Took(20, per_s, 20 * EACH_SERVER_S)
-    rows = parameters(Measured(ALONE, ASKED, together, 3), KNOWN, processors)
+    rows = parameters(Measured(ALONE, REQUESTS, together, 3), KNOWN, processors)
     assert all(row.low <= row.value <= row.high and row.known == "measured" for row in rows)
     return {row.name: pytest.approx(row.value) for row in rows}
 
@@ -116,7 +116,7 @@ def test_a_calibration_takes_so_long_at_most_and_leaves_nothing_behind(monkeypat
 def test_what_was_calibrated_is_reported_with_units(monkeypatch, capsys):
     together = Took(20, 1.5 / EACH_S, 20 * EACH_SERVER_S)
     monkeypatch.delenv(calibration.LEFT_OUT, raising=False)
-    monkeypatch.setattr(calibration, "measure", lambda target: Measured(ALONE, ASKED, together, 3))
+    monkeypatch.setattr(calibration, "measure", lambda target: Measured(ALONE, REQUESTS, together, 3))
     calibrated(Target("local", {}), KNOWN)
     assert capsys.readouterr().err.endswith(
         "s: a client takes 2 times the seconds of the model's machine; the embedded S3 takes 1 ms of CPU for a request "
