@@ -15,7 +15,7 @@ def built(monkeypatch):
     monkeypatch.setattr(go_program, "missing", lambda architecture: "")
 
 
-def by_check(findings):
+def found(findings):
     return {finding.check: finding for finding in findings}
 
 
@@ -41,44 +41,44 @@ def test_what_can_not_work_is_told_of_functions_and_of_hosts(changes, check, wor
 
 
 def test_a_manifest_has_to_fit_into_its_dates_and_a_listing_has_none():
-    assert by_check(host_checks([host(object_count=219_120)]))["key plan"].status == OK
-    problem = by_check(host_checks([host(object_count=219_121)]))["key plan"]
+    assert found(host_checks([host(object_count=219_120)]))["key plan"].status == OK
+    problem = found(host_checks([host(object_count=219_121)]))["key plan"]
     assert (problem.status, "objects_per_folder = 6" in problem.way_out) == (PROBLEM, True)
-    assert by_check(checks([function(object_count=219_121)]))["key plan"].status == OK
+    assert found(checks([function(object_count=219_121)]))["key plan"].status == OK
 
 
 def test_more_than_one_function_needs_a_manifest():
-    problem = by_check(checks([function(concurrency_value=2)]))["mode"]
+    problem = found(checks([function(concurrency_value=2)]))["mode"]
     assert (problem.status, problem.way_out.split(",")[0]) == (PROBLEM, "use --set from_manifest=true")
-    assert by_check(checks([slices(concurrency_value=2)]))["mode"].status == OK
+    assert found(checks([slices(concurrency_value=2)]))["mode"].status == OK
 
 
 def test_calls_at_once_beyond_the_limit_of_s3_are_a_warning_where_objects_may_fail():
-    below, above = (by_check(host_checks([host(parallel_limit=limit)]))["rate"] for limit in (400, 2000))
+    below, above = (found(host_checks([host(parallel_limit=limit)]))["rate"] for limit in (400, 2000))
     assert (below.status, above.status) == (OK, WARNING)
     assert "at most about 2,888 calls/s on AWS; S3 takes 3,500 calls/s per prefix" in below.found
     assert above.found.endswith(
         "at most about 14,440 calls/s on AWS; S3 takes 3,500 calls/s per prefix and answers SlowDown beyond that: with "
         "5 attempts and legacy retries, about 2.1 % of the objects may fail"
     )
-    many = by_check(host_checks([host(parallel_limit=2000, retry_attempts=20)]))["rate"]
+    many = found(host_checks([host(parallel_limit=2000, retry_attempts=20)]))["rate"]
     assert many.status == OK
     assert many.found.endswith("with 20 attempts and legacy retries, hardly any objects may fail")
-    adaptive = by_check(host_checks([host(parallel_limit=2000, pace="adaptive")]))["rate"]
+    adaptive = found(host_checks([host(parallel_limit=2000, pace="adaptive")]))["rate"]
     assert adaptive.found.endswith("the adaptive pace finds that limit")
-    four = by_check(checks([slices(object_bytes=1_000_000, concurrency_value=4)]))["rate"]
+    four = found(checks([slices(object_bytes=1_000_000, concurrency_value=4)]))["rate"]
     assert four.found.startswith("4 x 100 parallel calls reach at most about 2,888 calls/s on AWS")
 
 
 def test_more_connections_than_a_function_has_file_descriptors_are_a_warning():
-    assert by_check(checks([function(parallel_limit=1001)]))["connections"].status == WARNING
-    assert "connections" not in by_check(host_checks([host(parallel_limit=2000)]))
+    assert found(checks([function(parallel_limit=1001)]))["connections"].status == WARNING
+    assert "connections" not in found(host_checks([host(parallel_limit=2000)]))
 
 
 def test_without_bucket_keys_kms_is_asked_twice_a_copy_and_that_is_a_warning():
-    warning = by_check(host_checks([host(parallel_limit=2000, bucket_key=False)]))["KMS"]
+    warning = found(host_checks([host(parallel_limit=2000, bucket_key=False)]))["KMS"]
     assert (warning.status, "up to 7,000 KMS requests/s" in warning.found) == (WARNING, True)
-    assert "KMS" not in by_check(checks([function(bucket_key=False)]))
+    assert "KMS" not in found(checks([function(bucket_key=False)]))
 
 
 @pytest.mark.parametrize(
@@ -87,12 +87,12 @@ def test_without_bucket_keys_kms_is_asked_twice_a_copy_and_that_is_a_warning():
 def test_a_program_that_is_not_built_is_a_problem_with_the_command(monkeypatch, tmp_path, instance_type, architecture):
     monkeypatch.undo()
     monkeypatch.setattr(go_program, "ROOT", tmp_path)
-    problem = by_check(host_checks([host(instance_type=instance_type)]))["program"]
+    problem = found(host_checks([host(instance_type=instance_type)]))["program"]
     assert problem.found == f"functions/transfer/build/{architecture}/bootstrap isn't built"
     assert (problem.status, problem.way_out) == (PROBLEM, "run `make functions`")
     (tmp_path / problem.found.split()[0]).parent.mkdir(parents=True)
     (tmp_path / problem.found.split()[0]).touch()
-    assert by_check(host_checks([host(instance_type=instance_type)]))["program"].status == OK
+    assert found(host_checks([host(instance_type=instance_type)]))["program"].status == OK
 
 
 def test_the_advice_says_what_s3_batch_operations_would_cost_for_the_largest_list():

@@ -105,10 +105,10 @@ def test_queries_of_two_runs_are_compared_though_nothing_is_transferred(tmp_path
 
 
 def test_cells_of_one_run_only_are_named(pages):
-    page = pages(concurrencies=(5, 50), memories=(1024,))
-    assert [row[:2] for row in rows_of(page)] == [["1,024", "5"]]
-    assert "Only in B: 1,024 MB, N = 50." in page.text
-    assert "Only in A: 1,024 MB, N = 1, 1,024 MB, N = 10, 2,048 MB, N = 1," in page.text
+    found = pages(concurrencies=(5, 50), memories=(1024,))
+    assert [row[:2] for row in rows_of(found)] == [["1,024", "5"]]
+    assert "Only in B: 1,024 MB, N = 50." in found.text
+    assert "Only in A: 1,024 MB, N = 1, 1,024 MB, N = 10, 2,048 MB, N = 1," in found.text
 
 
 def test_runs_with_nothing_in_common_say_so(pages):
@@ -118,9 +118,9 @@ def test_runs_with_nothing_in_common_say_so(pages):
 
 
 def test_too_few_downloads_can_not_be_told(pages):
-    page = pages(memories=(1024,), concurrencies=(1,), per_n=9)
-    assert rows_of(page)[0][-1] == "? not comparable"
-    assert "each side needs 10 measurements, but they have 9 and 10" in page.text
+    found = pages(memories=(1024,), concurrencies=(1,), per_n=9)
+    assert rows_of(found)[0][-1] == "? not comparable"
+    assert "each side needs 10 measurements, but they have 9 and 10" in found.text
 
 
 def test_what_else_differs_is_listed(pages):

@@ -52,13 +52,11 @@ def test_of_one_copy_each_and_of_intervals_that_overlap_none_is_called_the_faste
 def test_sentences_about_three_name_the_two_that_they_are_about():
     speeds = {"s3": (10, 1000), "efs": (100, 100), "s3files": (50, 50)}
     cells = [
-        cell(name, *figures)
-        for name, (small, large) in speeds.items()
-        for figures in (("small", small), ("large", large))
+        cell(name, *one) for name, (small, large) in speeds.items() for one in (("small", small), ("large", large))
     ]
     [place] = places(FILESYSTEM, COMPARE, cells)
-    sentences = [sentence.partition(" up to")[0] for sentence in crossover_sentences(place)]
-    assert sentences == ["With 1,024 MB, efs is faster than s3", "With 1,024 MB, s3files is faster than s3"]
+    told = [sentence.partition(" up to")[0] for sentence in crossover_sentences(place)]
+    assert told == ["With 1,024 MB, efs is faster than s3", "With 1,024 MB, s3files is faster than s3"]
 
 
 def test_each_memory_and_each_kind_of_read_is_a_place_of_its_own():

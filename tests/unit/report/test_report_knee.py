@@ -35,11 +35,11 @@ def test_the_knee_is_the_smallest_limit_that_no_larger_one_beats_beyond_chance(t
         50: [180, 178, 181, 185, 179],
         100: [183, 181, 179, 180, 182],
     }
-    series = knee(copied_run.write(tmp_path / "run", speeds))
-    assert (series["level"], series["knee"], series["speed"]) == ("knee", 50, 180)
-    assert series["best_beyond"]["parallel_limit"] == 100
-    assert series["against_smallest"]["value"] == 18
-    assert series["words"] == (
+    found = knee(copied_run.write(tmp_path / "run", speeds))
+    assert (found["level"], found["knee"], found["speed"]) == ("knee", 50, 180)
+    assert found["best_beyond"]["parallel_limit"] == 100
+    assert found["against_smallest"]["value"] == 18
+    assert found["words"] == (
         "beyond a limit of 50, more parallel calls gained at most 10 %: 180 calls/s there, and at best 1.01 × (0.97 to "
         "1.03) as much, with a limit of 100"
     )
@@ -272,11 +272,9 @@ def test_another_program_stands_once_beside_a_cell_of_as_many_calls_at_once(tmp_
 def test_what_a_host_gets_is_said_of_hosts(tmp_path):
     hosts = {"experiment": "copy_host", "settings": ["concurrency_value=1,3"]}
     made = [copied_run.write(tmp_path / name, {100: [per_s] * 12}, **hosts) for name, per_s in (("a", 600), ("b", 500))]
-    figures = numbers(made[0])
-    text = Page(report.build(made[0]).read_text()).text
-    assert figures["verdict"]["headline"].startswith(
-        "On this machine, throughput per host holds within 10 % from N = 1"
-    )
+    found = numbers(made[0])
+    told = Page(report.build(made[0]).read_text()).text
+    assert found["verdict"]["headline"].startswith("On this machine, throughput per host holds within 10 % from N = 1")
     page = Page(compare_runs.compare(made, tmp_path).read_text()).text
     assert "calls/s per host" in page and "600.0" in page
-    assert "function" not in page + text and "Mbit/s per" not in page
+    assert "function" not in page + told and "Mbit/s per" not in page

@@ -131,16 +131,16 @@ def test_the_page_says_whether_drift_is_in_an_interval():
     cells = [{"repeats": [{}] * 2}]
     rows = {name: {"rounds": count} for name, count in {"ten": 10, "twelve": 12, "repeats": 0}.items()} | {"none": {}}
 
-    def opening(*names):
+    def said(*names):
         return sentence([rows[name] for name in names], cells).partition(":")[0]
 
-    assert opening("ten", "ten") == opening("ten", "twelve") == "Drift is in these intervals"
+    assert said("ten", "ten") == said("ten", "twelve") == "Drift is in these intervals"
     assert "interleaved in 10 to 12 rounds." in sentence([rows["ten"], rows["twelve"]], cells)
-    assert opening("ten", "repeats") == opening("repeats") == "Drift between repeats is in these intervals"
-    assert opening("none") == "Drift between cells isn’t accounted for"
+    assert said("ten", "repeats") == said("repeats") == "Drift between repeats is in these intervals"
+    assert said("none") == "Drift between cells isn’t accounted for"
     assert "2 repeats are too few" in sentence([rows["none"]], cells)
-    assert opening("ten", "none").startswith("Drift is in the intervals of 1 of 2 comparisons")
-    assert opening() == ""
+    assert said("ten", "none").startswith("Drift is in the intervals of 1 of 2 comparisons")
+    assert said() == ""
 
 
 def test_without_rounds_nothing_is_said_of_them(numbers):

@@ -146,7 +146,7 @@ def test_series_that_differ_are_counted_and_those_alike_together(tmp_path):
     assert "throughput per function holds in 2 of 3 series from N = 1 to N = 5; it is 49 to 10" in verdict["headline"]
 
 
-def by_method(n=4, **speeds):
+def ways(n=4, **speeds):
     """Downloads by each method, with these seconds, and a tenth of a CPU second a second."""
     made = []
     for method, seconds in speeds.items():
@@ -156,36 +156,36 @@ def by_method(n=4, **speeds):
 
 
 def test_of_several_ways_the_fastest_is_named_with_its_interval_and_its_cpu(tmp_path):
-    headline = headline_of(tmp_path, by_method(download_file=1.0, stream=0.8, go_stream=0.5))
+    headline = headline_of(tmp_path, ways(download_file=1.0, stream=0.8, go_stream=0.5))
     assert headline.startswith("On AWS, us-east-1, go_stream is the fastest with 1,024 MB, N = 4: 2 × (1.9")
     assert headline.endswith(") as fast as download_file, with 0.5 × its CPU.")
 
 
 def test_beside_other_methods_a_cell_of_the_default_one_is_named_with_it(tmp_path):
-    few = [record | {"concurrency_limit": 9} for record in by_method(download_file=1.0, stream=1.0)]
+    few = [record | {"concurrency_limit": 9} for record in ways(download_file=1.0, stream=1.0)]
     reached = verdict_of(tmp_path, few)["reached"]
     assert reached.endswith("4 of 9 with 1,024 MB, N = 9, download_file and 4 of 9 with 1,024 MB, N = 9, stream.")
 
 
 def test_ways_too_close_to_tell_apart_share_the_headline(tmp_path):
-    headline = headline_of(tmp_path, by_method(download_file=1.0, go_stream=0.5, go_ranges=0.5))
+    headline = headline_of(tmp_path, ways(download_file=1.0, go_stream=0.5, go_ranges=0.5))
     assert "go_ranges and go_stream, too close to call between them, are the fastest with 1,024 MB, N = 4: " in headline
 
 
 def test_where_the_usual_way_is_the_fastest_the_next_is_named(tmp_path):
-    headline = headline_of(tmp_path, by_method(download_file=1.0, stream=2.0, crt=1.5))
+    headline = headline_of(tmp_path, ways(download_file=1.0, stream=2.0, crt=1.5))
     assert (
         "download_file is the fastest with 1,024 MB, N = 4; crt comes next: its median download takes 1.4" in headline
     )
 
 
 def test_ways_at_several_n_are_told_at_the_largest(tmp_path):
-    made = by_method(n=1, download_file=1.0, stream=0.5) + by_method(n=5, download_file=1.0, stream=2.0)
+    made = ways(n=1, download_file=1.0, stream=0.5) + ways(n=5, download_file=1.0, stream=2.0)
     assert "download_file is the fastest with 1,024 MB, N = 5" in headline_of(tmp_path, made)
 
 
 def test_ways_with_too_few_downloads_are_not_ranked(tmp_path):
-    made = by_method(n=1, download_file=1.0, stream=0.5)[:-1]
+    made = ways(n=1, download_file=1.0, stream=0.5)[:-1]
     assert headline_of(tmp_path, made) == (
         "Which method is the fastest with 1,024 MB, N = 1 is unknown: each side needs 10 measurements, but they have "
         "9 and 10."
@@ -196,7 +196,7 @@ def test_what_the_fastest_depends_on_is_told_without_places_that_have_too_few(tm
     def at_memory(memory, **speeds):
         return [
             record | {"memory_size": memory, "cell": record["cell"].replace("1024", str(memory))}
-            for record in by_method(**speeds)
+            for record in ways(**speeds)
         ]
 
     made = at_memory(512, download_file=1.0, stream=0.5) + at_memory(2048, download_file=1.0, stream=2.0)
@@ -209,7 +209,7 @@ def test_what_the_fastest_depends_on_is_told_without_places_that_have_too_few(tm
 
 
 def test_what_moved_another_amount_is_not_set_against_the_fastest_either(tmp_path):
-    made = by_method(download_file=1.0, stream=0.8, go_stream=0.5)
+    made = ways(download_file=1.0, stream=0.8, go_stream=0.5)
     made = [record | {"bytes": 500_000} if record["method"] == "go_stream" else record for record in made]
     numbers = statistics.statistics(load(handmade_run.write(tmp_path / "run", made)))
     [stream] = [row for row in numbers["comparisons"]["between_ways"] if row["method"] == "stream"]
@@ -218,16 +218,16 @@ def test_what_moved_another_amount_is_not_set_against_the_fastest_either(tmp_pat
 
 
 def test_of_two_that_are_equal_none_is_the_fastest(tmp_path):
-    made = by_method(download_file=2.0, stream=1.0, go_stream=1.0)
+    made = ways(download_file=2.0, stream=1.0, go_stream=1.0)
     numbers = statistics.statistics(load(handmade_run.write(tmp_path / "run", made)))
     assert [row["against_fastest"] for row in numbers["comparisons"]["between_ways"]] == [None, None]
-    headline = headline_of(tmp_path / "equal", by_method(download_file=1.0, stream=1.0))
+    headline = headline_of(tmp_path / "equal", ways(download_file=1.0, stream=1.0))
     assert "no method is clearly faster than download_file" in headline
 
 
 def test_the_headline_of_twelve_long_names_is_still_one_breath(tmp_path):
     names = {f"a_method_with_a_rather_long_name_{at}": 0.5 for at in range(12)}
-    assert "and 10 more" in headline_of(tmp_path, by_method(download_file=1.0, **names))
+    assert "and 10 more" in headline_of(tmp_path, ways(download_file=1.0, **names))
 
 
 def test_objects_of_different_size_are_not_compared(tmp_path):

@@ -106,5 +106,5 @@ def test_a_half_applied_stack_goes_with_the_emulator_that_the_sweep_started(call
     with pytest.raises(KeyboardInterrupt) if again else contextlib.nullcontext():
         made.take_down({"experiment": "download"})
     assert calls == ["stop", "destroy", "emulator gone"]
-    output = capsys.readouterr().err
-    assert ("nothing stays" in output, "emulator stop" in output) == (again is not None, False)
+    said = capsys.readouterr().err
+    assert ("nothing stays" in said, "emulator stop" in said) == (again is not None, False)
