@@ -117,7 +117,7 @@ AXIS, METRIC = DOWNLOAD.axes[0], DOWNLOAD.metrics[1]
         ({"name": "uploads"}, "infra/uploads.tf isn't there"),
     ],
 )
-def test_a_declaration_that_is_wrong_is_told_what(changed, words):
+def test_a_wrong_declaration_is_refused_with_what_is_wrong(changed, words):
     assert words in " | ".join(wrong(DOWNLOAD.with_(**changed)))
 
 

@@ -304,7 +304,7 @@ def test_a_planned_cell_without_a_record_keeps_its_line_and_is_named(built, expe
     assert built_report.page.faults == []
 
 
-def test_axes_that_were_never_swept_are_told_and_nothing_is_compared(built, experiment):
+def test_axes_that_were_never_swept_are_named_and_nothing_is_compared(built, experiment):
     matrix = experiment.matrices["local"]
     built_report = built(*(f"{name}={values[0]}" for name, values in matrix.swept.items()))
     assert len(built_report.rows()) == 1

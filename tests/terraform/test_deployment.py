@@ -349,7 +349,7 @@ def test_a_go_method_is_the_program_built_for_its_processor(deployments, infra, 
     assert function["layers"] in ([], None)
 
 
-def test_the_way_to_download_reaches_the_function(deployments):
+def test_the_download_method_reaches_the_function(deployments):
     variables = _function(deployments["provisioned_pollers_and_go_into_memory"])["environment"][0]["variables"]
     settings = {name: variables[name] for name in ("METHOD", "SINK", "RANGE_PARALLEL", "RANGE_PART_MB")}
 

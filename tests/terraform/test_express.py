@@ -51,7 +51,7 @@ def test_the_directory_bucket_is_in_one_zone_and_has_no_policy_that_could_open_i
         ]
 
 
-def test_the_function_is_the_go_program_and_told_what_to_do_where(deployments):
+def test_the_function_is_the_go_program_and_gets_what_to_do_and_where(deployments):
     resources = deployments["downloads_in_the_buckets_zone"]
     function = _function(resources)
 

@@ -116,7 +116,7 @@ def test_the_measured_function_is_the_published_one(deployments):
 
 
 @pytest.mark.parametrize("run", ENVIRONMENTS)
-def test_the_function_is_told_where_to_read_and_how(deployments, run):
+def test_the_function_gets_where_to_read_and_how(deployments, run):
     storage, read_method, mount_path, cache = ENVIRONMENTS[run]
     function = _function(deployments[run])
 
@@ -197,7 +197,7 @@ def test_what_fills_a_file_system_may_write_there_is_triggered_by_nothing_and_re
     ]
 
 
-def test_the_network_has_private_subnets_one_a_zone_and_no_way_out_but_to_s3_and_sqs(deployments):
+def test_the_network_has_private_subnets_one_a_zone_and_no_route_out_but_to_s3_and_sqs(deployments):
     resources = deployments["efs"]
     subnets = list(_of_type(resources, "aws_subnet").values())
 

@@ -52,7 +52,7 @@ def test_a_client_that_asks_again_or_not_at_all_is_no_measurement(place):
         express._counted(place[1], "put", 3, dict)
 
 
-def test_missing_objects_and_other_bytes_are_found_on_both_ways(place, tmp_path):
+def test_missing_objects_and_other_bytes_are_found_in_both_directions(place, tmp_path):
     client = place[0].client()
     for number in range(3):
         client.put_object(Bucket=download.BUCKET, Key=f"x/{object_set.name(number)}", Body=object_set.body(number))

@@ -140,7 +140,7 @@ def test_the_version_is_the_projects_own_on_one_line_of_stdout(stampede):
     assert (done.returncode, done.stdout, done.stderr) == (0, f"stampede {project['version']}\n", "")
 
 
-def test_the_version_of_a_copy_that_is_not_installed_is_one_line_with_the_way_out(stampede, monkeypatch):
+def test_the_version_of_a_copy_that_is_not_installed_is_one_line_with_the_fix(stampede, monkeypatch):
     def not_installed(name):
         raise importlib.metadata.PackageNotFoundError(name)
 

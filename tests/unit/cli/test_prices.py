@@ -250,7 +250,7 @@ def test_a_refusal_is_one_line_and_nothing_is_written(error, words, stampede, fi
     assert file.read_bytes() == before
 
 
-def test_without_credentials_it_is_one_line_with_the_way_out(file, capsys):
+def test_without_credentials_it_is_one_line_with_the_fix(file, capsys):
     before = file.read_bytes()
     assert main(["prices", "--update"]) == 2
     printed = capsys.readouterr()

@@ -260,7 +260,7 @@ def test_a_run_on_aws_is_asked_of_cloudwatch_within_its_own_time(aws_run, capsys
     assert (request["startTime"], request["endTime"]) == (1_736_699_940, 1_736_700_070)
 
 
-def test_records_that_have_not_arrived_are_told(aws_run, capsys):
+def test_records_that_have_not_arrived_are_reported(aws_run, capsys):
     assert aws_run(FakeLogs(["Complete"], [{"count": "1"}], arrived=1)) == 0
     assert "1 of the 2 messages of run run-a have no record yet" in " ".join(capsys.readouterr().err.split())
 
@@ -298,7 +298,7 @@ def test_ctrl_c_stops_the_query_on_the_service_and_says_so_in_one_line(aws_run, 
         ("AccessDeniedException", "logs:StartQuery"),
     ],
 )
-def test_a_refusal_of_the_service_is_one_line_with_the_way_out(aws_run, capsys, naps, code, words):
+def test_a_refusal_of_the_service_is_one_line_with_the_fix(aws_run, capsys, naps, code, words):
     assert aws_run(FakeLogs([], [], errors={"StartQuery": [code] * 9})) == 1
     printed = capsys.readouterr()
     assert printed.out == ""

@@ -134,7 +134,7 @@ def test_what_costs_less_than_a_cent_has_digits(simulate):
     assert 0 < row["usd"] < 0.01 and f"{row['usd']:.4f}" in table.split()
 
 
-def test_what_is_swept_beside_the_axes_and_ways_that_depart_from_the_usual_have_columns(simulate):
+def test_what_is_swept_beside_the_axes_and_variants_that_depart_from_the_usual_have_columns(simulate):
     cell = ("download", "--set", "concurrency_value=2", "--set", "memory_size=2048", "--set", "method=stream")
     done = simulate(*cell, "--set", "object_size_mb=4,8", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(done.out)))
@@ -304,7 +304,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_wrong_input_is_one_line_with_the_way_out_and_exit_status_2(simulate, tmp_path, case):
+def test_wrong_input_is_one_line_with_the_fix_and_exit_status_2(simulate, tmp_path, case):
     arguments, words = REFUSED[case]
     (tmp_path / "there.svg").mkdir()
     done = simulate(*arguments)

@@ -154,7 +154,7 @@ def test_hosts_end_with_the_command_that_started_them_however_it_ends(program, t
         assert hosts.stop(tmp_path) == 2
 
 
-def test_a_program_that_isnt_built_and_one_that_ends_at_once_are_said_with_the_way_out(ensure, program, tmp_path):
+def test_a_program_that_isnt_built_and_one_that_ends_at_once_are_reported_with_the_fix(ensure, program, tmp_path):
     program.write_text("#!/bin/sh\necho transfer work: SettingsError: QUEUE_URL is missing\nexit 1\n")
     with pytest.raises(
         EmulatorError, match="exited immediately; its last output: transfer work: SettingsError: QUEUE_URL is missing"

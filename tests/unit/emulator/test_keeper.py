@@ -108,7 +108,7 @@ def test_a_timeout_and_a_kill_are_logged_as_lambda_logs_them_and_counted_by_kind
     assert [row["kind"] for row in rows] == kinds
 
 
-def test_a_custom_runtime_is_told_where_the_program_of_its_layer_is(monkeypatch, tmp_path):
+def test_a_custom_runtime_gets_the_path_of_its_layers_program(monkeypatch, tmp_path):
     layer = io.BytesIO()
     with zipfile.ZipFile(layer, "w") as package:
         package.write(shutil.which("true"), "bootstrap")

@@ -267,7 +267,7 @@ def test_a_cli_config_with_a_provider_mirror_of_the_user_is_left_in_charge(machi
     assert _builds(machine) == 0
 
 
-def test_a_cache_folder_that_cannot_be_written_is_named_with_the_way_out(machine, monkeypatch):
+def test_a_cache_folder_that_cannot_be_written_is_named_with_the_fix(machine, monkeypatch):
     (machine / "file").write_text("")
     monkeypatch.setenv("STAMPEDE_CACHE_DIR", str(machine / "file/cache"))
 

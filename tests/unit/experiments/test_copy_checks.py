@@ -34,7 +34,7 @@ def test_the_published_plans_keep_all_rules():
         ({"key_order": "shuffled"}, "key plan", "key_order must be straight or reversed_hash"),
     ],
 )
-def test_what_can_not_work_is_told_of_functions_and_of_hosts(changes, check, words):
+def test_what_can_not_work_is_a_problem_of_functions_and_of_hosts(changes, check, words):
     for findings in (checks([slices(), slices(**changes)]), host_checks([host(), host(**changes)])):
         [problem] = [finding for finding in findings if finding.status == PROBLEM]
         assert (problem.check, words in problem.found, bool(problem.way_out)) == (check, True, True)

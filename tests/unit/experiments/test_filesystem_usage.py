@@ -64,7 +64,7 @@ def test_s3_is_billed_by_the_request_and_efs_by_the_gigabyte():
         ({"dataset": "large", "ephemeral_storage_mb": 512}, "a copy of 1024 MiB doesn't fit into"),
     ],
 )
-def test_what_can_not_work_is_told_with_the_way_out(changes, words):
+def test_what_can_not_work_is_a_problem_with_a_fix(changes, words):
     [finding] = checks([CELL | changes])
     assert finding.status == PROBLEM
     assert words in finding.found
@@ -99,7 +99,7 @@ def test_a_month_of_s3_is_requests_and_of_efs_gigabytes():
     assert a_month(cell | {"architecture": None}, 2**30, 10, 2001, PRICES) is None
 
 
-def test_every_storage_is_read_in_its_usual_way():
+def test_every_storage_is_read_with_its_usual_method():
     method = next(axis for axis in FILESYSTEM.axes if axis.name == "method")
     assert [method.default_of([storage]) for storage in ("s3", "s3_in_vpc", "efs", "s3files")] == [
         "download_file",

@@ -109,7 +109,7 @@ def test_ten_million_rows_take_the_memory_of_one_slice():
         ({"destination_prefix": "x" * 1003}, "more than S3's 1,024; use a shorter prefix"),
     ],
 )
-def test_what_does_not_fit_is_refused_in_one_line_with_the_way_out(changed, words):
+def test_what_does_not_fit_is_refused_in_one_line_with_the_fix(changed, words):
     with pytest.raises(KeyPlanError) as refusal:
         replace(SMALL, **changed)
     assert words in str(refusal.value) and "\n" not in str(refusal.value)

@@ -19,7 +19,7 @@ COUNTS = (
 
 
 @pytest.mark.parametrize("before", ["", "INFO "])
-def test_what_stands_behind_the_first_200_fields_of_a_line_is_not_found_and_that_is_told(tmp_path, before):
+def test_what_stands_behind_the_first_200_fields_of_a_line_is_not_found_and_that_is_noted(tmp_path, before):
     in_front, behind = WHICH | {"failed_objects": OBJECTS}, {"failed_objects": OBJECTS} | WHICH
     small = {"failed_objects": OBJECTS[:33]} | WHICH
     for record, rows, notes in (

@@ -95,7 +95,7 @@ def test_an_upload_that_someone_else_aborted_is_an_error():
         put(refusing(CompleteMultipartUpload=[(404, "NoSuchUpload")]))
 
 
-def test_an_abort_that_fails_does_not_hide_the_first_error_and_what_stays_is_told(capsys):
+def test_an_abort_that_fails_does_not_hide_the_first_error_and_what_stays_is_named(capsys):
     s3 = refusing(UploadPart=[(403, "AccessDenied")] * 3, AbortMultipartUpload=[(403, "SlowDownAbort")])
     with pytest.raises(RunError, match="AccessDenied"):
         put(s3)

@@ -217,7 +217,7 @@ def test_ctrl_c_cancels_the_query_under_way_and_records_it(aws, carried_out, dra
     assert aws.state_of("q0") == "CANCELLED"
 
 
-def test_ctrl_c_before_athena_has_told_the_id_cancels_the_query_too(aws, carried_out, drained, monkeypatch):
+def test_ctrl_c_before_athena_has_returned_the_id_cancels_the_query_too(aws, carried_out, drained, monkeypatch):
     start = aws.start_query_execution
 
     def interrupted(**arguments):

@@ -136,7 +136,7 @@ def test_a_part_of_a_flood_reaches_its_n_as_the_whole_does(n):
         assert int(part.trigger.most) == int(part.account_concurrency) == part.concurrency
 
 
-def test_what_a_part_counts_is_told_as_of_the_whole():
+def test_what_a_part_counts_is_stated_for_the_whole():
     cell = a_cell(concurrency=200, each=4, trigger="provisioned", pollers=(20, 20), timeout_s=9.0)
     whole, part = (evaluate(cell, AWS, part=share).course for share in (1, 0.25))
     assert part.dead_lettered == whole.dead_lettered == 800

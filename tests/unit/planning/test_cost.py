@@ -202,7 +202,7 @@ def test_each_cell_of_a_plan_has_its_own_seconds():
     assert seconds == {1: pytest.approx(132.4 + 45), 500: pytest.approx(132.4 + 45)}
 
 
-def test_a_budget_below_the_estimate_is_refused_by_name_with_the_way_out():
+def test_a_budget_below_the_estimate_is_refused_by_name_with_the_fix():
     with pytest.raises(
         UsageError, match=r"^--budget-usd 5: the sweep's estimated cost is 5\.15 USD .*raise --budget-usd"
     ):

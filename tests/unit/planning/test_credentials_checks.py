@@ -61,7 +61,7 @@ def test_keys_without_a_token_have_no_end(shell):
 
 
 @pytest.mark.parametrize("name", credentials.EXPIRATIONS)
-def test_a_token_in_the_environment_that_ends_before_the_run_is_a_warning_with_time_and_way_out(shell, name):
+def test_a_token_in_the_environment_that_ends_before_the_run_is_a_warning_with_time_and_fix(shell, name):
     shell(**HELD, **{name: in_minutes(24)})
     finding = credentials.lifetime(43 * 60)
     assert finding.status == WARNING

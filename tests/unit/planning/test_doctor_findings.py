@@ -132,7 +132,7 @@ def test_more_than_a_thousand_at_once_needs_provisioned_pollers():
         (60, 50, 500, PROBLEM, "that isn't below the minimum"),
     ],
 )
-def test_pollers_that_miss_n_or_go_far_beyond_it_are_told_with_those_that_would_do(
+def test_pollers_that_miss_n_or_go_far_beyond_it_are_named_with_those_that_would_do(
     minimum, maximum, concurrency, status, words
 ):
     finding = checks_plan.trigger([cell(), cell(concurrency=concurrency, pollers=Pollers(minimum, maximum))])
@@ -186,7 +186,7 @@ def bare_machine(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_without_terraform_and_go_the_way_out_is_to_install_one_of_them(bare_machine):
+def test_without_terraform_and_go_the_fix_is_to_install_either(bare_machine):
     finding = checks_machine.terraform()
     assert (finding.status, finding.way_out) == (PROBLEM, "install Terraform >= 1.9, or Go >= 1.25")
     assert "`tofu` is on the PATH, nor `go`, which could build OpenTofu 1.10.7" in finding.found
@@ -322,7 +322,7 @@ def test_what_our_own_function_reserves_counts_as_free_for_it_and_is_named_as_a_
     assert "elsewhere" not in findings["leftovers"].found
 
 
-def test_the_raised_network_quota_is_told_with_its_value(aws):
+def test_the_raised_network_quota_is_named_with_its_value(aws):
     quota = {"QuotaName": "Network bandwidth per execution environment", "Value": 3000.0, "Unit": "Megabits/Second"}
     with FakeAccount(quotas=[{"QuotaName": "Concurrent executions", "Value": 1000.0}, quota]) as stub:
         assert aws(stub)["network quota"].found.startswith("3000 Megabits/Second; doctor and sweep predict without it")
@@ -366,7 +366,7 @@ def test_credentials_that_aws_rejects_end_the_questions(aws):
     assert "InvalidClientTokenId" in findings["credentials"].found
 
 
-def test_no_credentials_and_a_profile_that_is_not_there_are_problems_with_the_way_out(monkeypatch, tmp_path):
+def test_no_credentials_and_a_profile_that_is_not_there_are_problems_with_the_fix(monkeypatch, tmp_path):
     [finding] = checks.run(plan(), [checks.ACCOUNT])
     assert (finding.check, finding.status, "make run" in finding.way_out) == ("credentials", PROBLEM, True)
     monkeypatch.setenv("AWS_PROFILE", "nosuch")

@@ -94,7 +94,7 @@ def test_what_we_may_not_ask_is_unknown_and_no_problem(account_findings):
     assert (finding.status, finding.found) == (WARNING, "unknown: ListWorkGroups answered AccessDeniedException")
 
 
-def test_saved_queries_that_it_lacks_are_a_warning_with_the_override_as_way_out(account_findings):
+def test_saved_queries_that_it_lacks_are_a_warning_with_the_override_as_the_fix(account_findings):
     finding = account_findings(FakeAccount(lacks=["DescribeQueryDefinitions"]))["saved queries"]
     assert (finding.status, "override file" in finding.way_out) == (WARNING, True)
     assert finding.found.startswith(

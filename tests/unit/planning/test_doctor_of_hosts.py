@@ -69,7 +69,7 @@ def test_an_instance_type_that_the_region_does_not_have_is_a_problem(aws):
     assert (finding.status, finding.found) == (PROBLEM, "m9z.large isn't available in us-east-1")
 
 
-def test_instances_of_an_earlier_run_are_told_because_they_are_billed(aws):
+def test_instances_of_an_earlier_run_are_named_because_they_are_billed(aws):
     with FakeAccount(instances=["i-0abc"]) as stub:
         finding = aws(stub)["leftovers"]
     assert (finding.status, "i-0abc (m5a.8xlarge, running)" in finding.found) == (WARNING, True)
@@ -98,7 +98,7 @@ def test_the_plan_of_hosts_says_hosts_and_has_no_rules_of_lambda(monkeypatch):
     assert {name for name, finding in findings.items() if finding.status != OK} == {"rate"}
 
 
-def test_one_call_after_another_for_two_million_objects_does_not_fit_into_a_function_and_the_way_out_is_more_at_once():
+def test_one_call_after_another_for_two_million_objects_does_not_fit_into_a_function_and_the_fix_is_more_at_once():
     slow = a_cell_of("copy", "parallel_limit=1", longest_s=297_000)
     finding = checks_plan.time_limit([slow], "copy run", "aws")
     assert finding.status == PROBLEM

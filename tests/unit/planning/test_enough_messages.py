@@ -78,7 +78,7 @@ def test_what_the_budget_cannot_pay_is_refused_with_the_price_and_the_share_that
     assert "\n" not in words
 
 
-def test_a_budget_below_the_least_there_can_be_is_told_so_and_a_local_sweep_has_none():
+def test_a_budget_below_the_least_there_can_be_is_refused_as_such_and_a_local_sweep_has_none():
     with pytest.raises(UsageError, match=r"is below the least possible cost, \d\.\d\d USD; raise --budget"):
         enough("concurrency_value=100", budget_usd=0.001)
     assert enough("concurrency_value=2", "object_size_mb=8", budget_usd=0.0, target="local", kind="local").counts

@@ -106,7 +106,7 @@ def test_a_stored_plan_comes_back_as_it_was():
         ("concurrency_value=" + ",".join(map(str, range(1, 600))), "has 1198 cells, and at most 1000"),
     ],
 )
-def test_a_wrong_setting_is_refused_with_the_way_out(setting, words):
+def test_a_wrong_setting_is_refused_with_the_fix(setting, words):
     with pytest.raises(UsageError, match=r".*") as refusal:
         plan(setting)
     assert words in str(refusal.value)

@@ -37,7 +37,7 @@ def test_every_digit_is_kept_and_no_exponent_is_written():
     assert line == "1024,5,50,0.1,12.380369424819946,0.30000000000000004,14,0.00001,ranges,tmp,682.25,0.28,3"
 
 
-def test_a_row_that_only_has_the_published_columns_is_of_the_published_way():
+def test_a_row_that_only_has_the_published_columns_is_of_the_published_method():
     line = cells.to_csv([PUBLISHED], DOWNLOAD).splitlines()[1]
     assert line.endswith(",0.00001,download_file,tmp,,,")
 

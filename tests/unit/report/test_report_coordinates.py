@@ -37,7 +37,7 @@ def test_what_is_compared_is_left_out_of_the_words_for_the_place():
     assert (copy(n=4).words_of(("concurrency",)), copy().words_of(("storage", "data_set"))) == ("N = 4", "s3, large")
 
 
-def test_a_way_of_texts_stays_one_phrase_from_which_compared_parts_can_be_left_out():
+def test_a_variant_of_texts_stays_one_phrase_from_which_compared_parts_can_be_left_out():
     axes = distinguishing([key(), key(method="stream", sink="tmp")])
     assert axes == {"method", "sink", SETTINGS}
     assert key(method="stream", sink="tmp").words_without(("concurrency",), axes) == "1,024 MB, stream to tmp"

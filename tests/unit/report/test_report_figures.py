@@ -157,7 +157,7 @@ def test_timelines_beyond_the_room_are_counted(numbers):
     assert OverlapTimeline(changed(numbers, cells=cells)).left_out() == 60 - MOST_PANELS
 
 
-def test_cold_starts_are_drawn_where_they_can_be_told(built_run):
+def test_cold_starts_are_drawn_where_they_are_measurable(built_run):
     folder = built_run(concurrencies=(1, 20))
     svg = (folder / "figures" / "cold_starts.svg").read_text()
     assert [label for label in re.findall(r">([^<]*)</text>", svg) if "MB, N" in label] == [

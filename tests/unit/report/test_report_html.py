@@ -142,7 +142,7 @@ def test_errors_and_dead_letters_are_shown_escaped(built_run):
     assert any(row[:2] == ["2,048 MB, N = 10", "2"] for row in page.rows)
 
 
-def test_duplicates_are_told_where_the_two_ways_of_counting_differ(read):
+def test_duplicates_are_reported_where_the_two_counts_differ(read):
     text = read(**MESSY).text
     assert "The saved query counts a redelivered message twice" in text
     assert "(6 duplicates)" in text
@@ -255,7 +255,7 @@ def test_table_statistics_and_markdown_inside_the_page_are_those_on_disk(built_r
         assert base64.b64decode(link["href"].split(",", 1)[1]) == (built_run() / name).read_bytes()
 
 
-def test_three_caveats_are_told_at_once_and_the_others_on_request(built_run):
+def test_three_caveats_are_shown_at_once_and_the_others_on_request(built_run):
     folder = built_run(concurrencies=(2, 40), per_n=3, repeats=3, jitter=0.9, ramp_per_s=10, slope=0, base_s=1.0)
     page = (folder / "report.html").read_text()
     caveats = json.loads((folder / "statistics.json").read_text())["verdict"]["caveats"]

@@ -45,7 +45,7 @@ def test_the_knee_is_the_smallest_limit_that_no_larger_one_beats_beyond_chance(t
     )
 
 
-def test_a_gain_of_the_median_that_chance_explains_moves_no_knee_and_is_told_as_such(tmp_path):
+def test_a_gain_of_the_median_that_chance_explains_moves_no_knee_and_is_reported_as_such(tmp_path):
     speeds = {10: [90, 95, 60, 150, 140], 100: [120, 200, 70, 125, 130]}
     series = knee(copied_run.write(tmp_path / "run", speeds))
     assert series["best_beyond"]["value"] > 1.1 and series["best_beyond"]["low"] < 1

@@ -66,14 +66,14 @@ def test_the_page_says_that_objects_are_accounted_for_why_some_failed_and_where_
     assert built_page.faults == []
 
 
-def test_objects_of_which_nothing_is_known_are_missing_and_told(tmp_path):
+def test_objects_of_which_nothing_is_known_are_missing_and_reported(tmp_path):
     folder = copied_run.write(tmp_path / "run", SPEEDS, copied=990)
     text = page(folder).text
     assert "The records don’t say what became of 40 objects in 2 cells." in text
     assert "Every planned object is accounted for" not in text
 
 
-def test_failed_objects_that_no_file_names_are_told(tmp_path):
+def test_failed_objects_that_no_file_names_are_reported(tmp_path):
     folder = copied_run.write(tmp_path / "run", SPEEDS, copied=999, failed=1)
     assert "The records count 4 failed objects, but failed_objects.jsonl is missing." in page(folder).text
 
@@ -94,7 +94,7 @@ def account(folder, **counts):
     (folder / "accounting.json").write_text(json.dumps(rows))
 
 
-def test_an_account_of_other_objects_than_the_records_tell_is_told(tmp_path):
+def test_an_account_of_other_objects_than_the_records_have_is_reported(tmp_path):
     folder = copied_run.write(tmp_path / "run", SPEEDS)
     account(folder, planned=2000, copied=1999, already_there=1, failed=0)
     text = page(folder).text

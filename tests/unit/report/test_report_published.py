@@ -26,7 +26,7 @@ def test_every_table_has_rows():
     }
 
 
-def test_the_published_matrix_is_six_concurrencies_by_two_memory_sizes_of_the_published_way():
+def test_the_published_matrix_is_six_concurrencies_by_two_memory_sizes_of_the_published_method():
     assert set(published.table(DOWNLOAD)) == {key(m, n) for m in (1024, 2048) for n in (1, 5, 10, 50, 100, 500)}
 
 

@@ -70,7 +70,7 @@ def test_the_page_shows_both_and_says_what_the_logs_are_worth(downloads):
     assert "server_side.json" in page.references and "Some lines arrived more than once" not in page.text
 
 
-def test_lines_that_came_twice_and_a_run_without_own_lines_are_told(downloads):
+def test_lines_that_came_twice_and_a_run_without_own_lines_are_reported(downloads):
     beside(downloads, row("REST.GET.OBJECT", 40, role="someone", request_ids=30))
     report.build(downloads)
     text = Page((downloads / "report.html").read_text()).text
@@ -80,7 +80,7 @@ def test_lines_that_came_twice_and_a_run_without_own_lines_are_told(downloads):
 @pytest.mark.parametrize(
     "content", ['{"role": "r", "rows": []}', '{"rows": 5}', '{"rows": [7, {"request": 1, "requests": "x"}]}', "[]", "{"]
 )
-def test_what_s3_has_not_told_or_can_not_be_read_leaves_no_section(downloads, content):
+def test_what_s3_has_not_logged_or_can_not_be_read_leaves_no_section(downloads, content):
     (downloads / server_side.FILE).write_text(content)
     run = report.load(downloads)
     assert server_side.server_side(SimpleNamespace(run=run)) is None

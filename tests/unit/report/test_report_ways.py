@@ -67,14 +67,14 @@ def keys(n):
     return {key(1024, n, *variant) for variant in VARIANTS}
 
 
-def test_every_way_is_a_cell_of_its_own(folder):
+def test_every_variant_is_a_cell_of_its_own(folder):
     run = load(folder)
     assert set(spreads(run)) == keys(1) | keys(5)
     assert spreads(run)[key(1024, 1, "crt")].avg_s == pytest.approx(0.8)
     assert spreads(run)[key(1024, 1, "ranges", "memory")].avg_s == pytest.approx(0.25)
 
 
-def test_the_saved_query_has_one_row_a_way_and_agrees_with_the_records(folder):
+def test_the_saved_query_has_one_row_a_variant_and_agrees_with_the_records(folder):
     summary = summarised(load(folder))
     assert (summary.problems, summary.compared, "log_events.jsonl" in summary.origin) == ([], True, True)
     [crt] = [row for row in summary.rows if (row["method"], row["concurrency"]) == ("crt", 1)]
@@ -85,7 +85,7 @@ def test_the_saved_query_has_one_row_a_way_and_agrees_with_the_records(folder):
     assert len(summary.rows) == 2 * len(VARIANTS)
 
 
-def test_cells_csv_has_one_line_a_way_after_the_published_columns(built):
+def test_cells_csv_has_one_line_a_variant_after_the_published_columns(built):
     header, *lines = (built / "cells.csv").read_text().splitlines()
     assert header.startswith("memory_size_mb,concurrency,count,min_s,p25_s,avg_s,p75_s,max_s,method,sink,")
     assert len(lines) == 2 * len(VARIANTS)
@@ -102,13 +102,13 @@ def test_a_figure_of_the_client_that_differs_is_named(folder):
     ]
 
 
-def test_every_number_of_a_run_with_several_ways_can_be_recomputed(folder):
+def test_every_number_of_a_run_with_several_variants_can_be_recomputed(folder):
     numbers = statistics.statistics(load(folder))
     (folder / "statistics.json").write_text(statistics.to_text(numbers))
     assert recompute.mismatches(folder) == []
 
 
-def test_each_n_is_compared_with_the_smallest_of_its_own_way_only(folder):
+def test_each_n_is_compared_with_the_smallest_of_its_own_variant_only(folder):
     compared = statistics.statistics(load(folder))["comparisons"]
     rows = compared["against_smallest_n"]
     pairs = [(row["method"], row["sink"], row["base"]["method"], row["base"]["sink"]) for row in rows]
@@ -124,7 +124,7 @@ def test_a_ratio_to_the_fastest_is_rounded_outwards_as_in_the_headline():
     assert entry.text == "1.36 to 2.72 × as long"
 
 
-def test_each_way_is_compared_with_the_usual_one_at_the_same_n_and_with_the_fastest(folder):
+def test_each_variant_is_compared_with_the_usual_one_at_the_same_n_and_with_the_fastest(folder):
     compared = statistics.statistics(load(folder))["comparisons"]["between_ways"]
     measured_rows = [row for row in compared if row["all"]["count"]]
     assert {(row["method"], row["sink"], row["concurrency"]) for row in measured_rows} == {
@@ -137,12 +137,12 @@ def test_each_way_is_compared_with_the_usual_one_at_the_same_n_and_with_the_fast
     assert [row["sink"] for row in measured_rows if row["against_fastest"] is None] == ["memory", "memory"]
 
 
-def test_a_run_of_one_way_compares_no_ways(tmp_path):
+def test_a_run_of_one_variant_compares_no_variants(tmp_path):
     directory = handmade_run.write(tmp_path / "run", lasting([0.5] * 12))
     assert list(statistics.statistics(load(directory))["comparisons"]) == ["against_smallest_n", "between_memories"]
 
 
-def test_the_verdict_names_each_way(folder):
+def test_the_verdict_names_each_variant(folder):
     verdict = statistics.statistics(load(folder))["verdict"]
     named = {(entry["method"], entry["sink"]) for entry in verdict["per_memory"]}
     assert named >= set(VARIANTS)
@@ -150,7 +150,7 @@ def test_the_verdict_names_each_way(folder):
     assert not any("pools cells" in caveat for caveat in verdict["caveats"])
 
 
-def test_the_table_has_one_line_a_way_with_speed_cpu_and_retries(built, capsys):
+def test_the_table_has_one_line_a_variant_with_speed_cpu_and_retries(built, capsys):
     table.print_table(table_of(load(built)), "table")
     printed = capsys.readouterr().out
     assert max(map(len, printed.splitlines())) <= 100
@@ -171,25 +171,25 @@ def test_on_a_narrow_terminal_nothing_is_cut_off(folder):
     assert max(map(len, printed.splitlines())) <= 80
 
 
-def test_the_published_line_stands_under_the_published_way_only(folder):
+def test_the_published_line_stands_under_the_published_method_only(folder):
     rows = table_of(load(folder)).rows
     assert {row.key.variant for row in rows if not row.measured} == {("download_file", "tmp")}
 
 
-def test_markdown_names_the_way(folder, capsys):
+def test_markdown_names_the_variant(folder, capsys):
     table.print_table(table_of(load(folder)), "markdown")
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("| MB | N | method | where |")
     assert any("| ranges to tmp |" in line for line in lines)
 
 
-def test_a_run_of_the_published_way_alone_has_no_column_for_it(tmp_path, capsys):
+def test_a_run_of_the_published_method_alone_has_no_column_for_it(tmp_path, capsys):
     directory = handmade_run.write(tmp_path / "run", lasting([0.5] * 12))
     table.print_table(table_of(load(directory)), "markdown")
     assert capsys.readouterr().out.startswith("| MB | N | where |")
 
 
-def test_the_page_tells_the_ways_apart_and_what_they_took(built):
+def test_the_page_compares_the_variants_and_what_they_took(built):
     page = (built / "report.html").read_text()
     assert "Resources used by a download" in page
     assert page.count("ranges to tmp") > 5
@@ -204,13 +204,13 @@ def test_what_a_record_does_not_say_is_unknown_and_not_nothing():
     assert (metrics["retries"], metrics["requests"]) == (None, 2)
 
 
-def test_records_of_before_there_was_a_choice_are_of_the_published_way():
+def test_records_of_before_there_were_variants_are_of_the_published_method():
     [old] = lasting([0.5])
     assert list(columns([old])[0].by_cell()) == [key(1024, 1, "download_file", "tmp")]
     assert list(columns([old | {"method": "ranges"}])[0].by_cell()) == [key(1024, 1, "ranges", "memory")]
 
 
-def test_a_cell_in_words_names_any_other_way_than_the_published_one():
+def test_a_cell_in_words_names_any_method_but_the_published_one():
     assert key(1024, 5).words == "1,024 MB, N = 5"
     assert key(1024, 5, "crt", "tmp", "object_size_mb=4").words == "1,024 MB, N = 5, crt, object_size_mb=4"
     assert [key(method="stream", sink=sink).variant_words for sink in ("discard", "tmp")] == ["stream", "stream to tmp"]

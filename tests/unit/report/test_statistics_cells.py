@@ -88,7 +88,7 @@ def test_a_memory_that_is_fixed_and_not_swept_is_known_from_the_plan(tmp_path):
         ("p99_interval", 1000),
     ],
 )
-def test_a_figure_is_told_from_its_minimum_on_and_not_before(figure, needed):
+def test_a_figure_is_stated_from_its_minimum_on_and_not_before(figure, needed):
     short, enough = (seconds(Sample([1 + at / 100 for at in range(size)], "cell")) for size in (needed - 1, needed))
     assert short[figure] is None
     assert f"needs {needed} measurements; there are {needed - 1}" in short["why"][figure]

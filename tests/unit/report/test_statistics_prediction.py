@@ -188,7 +188,7 @@ def test_a_prediction_without_cells_is_named_and_left_out(tmp_path, stored):
     ],
     ids=str,
 )
-def test_a_damaged_cell_is_named_and_the_others_are_told(tmp_path, damage):
+def test_a_damaged_cell_is_named_and_the_others_are_compared(tmp_path, damage):
     cells = {CELL.format(1): forecast() | damage, CELL.format(2): forecast()}
     numbers, warnings = predicted(tmp_path, [*waves(1), *waves()], cells)
     assert f"run.json: the prediction of {CELL.format(1)} can’t be read; left out." in warnings
@@ -203,7 +203,7 @@ def test_a_damaged_cell_is_named_and_the_others_are_told(tmp_path, damage):
         ("aws", "docs", "the parameters for AWS, seed 1."),
     ],
 )
-def test_it_is_told_whose_parameters_they_are(place, source, words):
+def test_the_page_names_whose_parameters_they_are(place, source, words):
     row = Parameter("hand_over_s", 1.0, 1.0, 2.0, "s", "measured", source, "2026-05")
     assert words in _basis(Prediction(place, 1, "", [row], {}))
 

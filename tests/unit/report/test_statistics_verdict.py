@@ -155,7 +155,7 @@ def ways(n=4, **speeds):
     return made
 
 
-def test_of_several_ways_the_fastest_is_named_with_its_interval_and_its_cpu(tmp_path):
+def test_of_several_methods_the_fastest_is_named_with_its_interval_and_its_cpu(tmp_path):
     headline = headline_of(tmp_path, ways(download_file=1.0, stream=0.8, go_stream=0.5))
     assert headline.startswith("On AWS, us-east-1, go_stream is the fastest with 1,024 MB, N = 4: 2 × (1.9")
     assert headline.endswith(") as fast as download_file, with 0.5 × its CPU.")
@@ -172,14 +172,14 @@ def test_ways_too_close_to_tell_apart_share_the_headline(tmp_path):
     assert "go_ranges and go_stream, too close to call between them, are the fastest with 1,024 MB, N = 4: " in headline
 
 
-def test_where_the_usual_way_is_the_fastest_the_next_is_named(tmp_path):
+def test_where_the_usual_method_is_the_fastest_the_next_is_named(tmp_path):
     headline = headline_of(tmp_path, ways(download_file=1.0, stream=2.0, crt=1.5))
     assert (
         "download_file is the fastest with 1,024 MB, N = 4; crt comes next: its median download takes 1.4" in headline
     )
 
 
-def test_ways_at_several_n_are_told_at_the_largest(tmp_path):
+def test_methods_at_several_n_are_compared_at_the_largest(tmp_path):
     made = ways(n=1, download_file=1.0, stream=0.5) + ways(n=5, download_file=1.0, stream=2.0)
     assert "download_file is the fastest with 1,024 MB, N = 5" in headline_of(tmp_path, made)
 
@@ -192,7 +192,7 @@ def test_ways_with_too_few_downloads_are_not_ranked(tmp_path):
     )
 
 
-def test_what_the_fastest_depends_on_is_told_without_places_that_have_too_few(tmp_path):
+def test_what_the_fastest_depends_on_is_named_without_places_that_have_too_few(tmp_path):
     def at_memory(memory, **speeds):
         return [
             record | {"memory_size": memory, "cell": record["cell"].replace("1024", str(memory))}

@@ -46,7 +46,7 @@ def test_aws_endpoint_url_is_an_endpoint_for_all_services(configured):
     assert (endpoint.url, endpoint.services, endpoint.words) == (URL, {}, f"an endpoint at {URL}")
 
 
-def test_user_and_password_of_the_url_are_in_nothing_that_is_told(configured):
+def test_user_and_password_of_the_url_are_in_nothing_that_is_printed(configured):
     endpoint = configured({"AWS_ENDPOINT_URL": "https://me:secret@gateway.example:8443/aws?key=1"})
     assert endpoint.url == "https://gateway.example:8443/aws"
 
@@ -57,7 +57,7 @@ def test_an_endpoint_for_one_service_says_which(configured):
     assert endpoint.words == f"an endpoint at {URL} (for logs only; everything else is AWS)"
 
 
-def test_a_service_of_aws_beside_an_endpoint_is_told_by_the_others(configured):
+def test_a_service_of_aws_beside_an_endpoint_is_recognised_by_the_others(configured):
     endpoint = configured({"AWS_ENDPOINT_URL": URL, "AWS_ENDPOINT_URL_S3": "https://s3.eu-west-1.amazonaws.com"})
     assert "s3" not in endpoint.services and endpoint.services["sqs"] == URL
 
@@ -200,7 +200,7 @@ def test_a_run_at_an_endpoint_is_resumed_there(verb, monkeypatch):
     assert "1 cell of r finished already; plan, duration and cost are of all" in err
 
 
-def test_a_run_json_of_before_endpoints_were_told_reads_as_it_did():
+def test_a_run_json_of_before_endpoints_were_stored_reads_as_it_did():
     refuse_another("--run", "r", {"target": "aws"}, {"target": "aws"})
     refuse_another("--run", "r", {}, HERE)  # killed before it had one
     assert words({"target": "endpoint"}) == "an endpoint at an unknown URL, which isn't AWS"
@@ -267,7 +267,7 @@ def test_what_an_endpoint_bills_is_unknown_and_a_budget_is_kept_as_on_aws(monkey
     check_budget(there, 6)
 
 
-def test_an_endpoint_that_does_not_answer_is_told_so_with_its_address():
+def test_an_endpoint_that_does_not_answer_is_named_with_its_address():
     error = targets.explain(EndpointConnectionError(endpoint_url=URL), "asking", Target("endpoint", OUTPUTS, URL))
     assert str(error) == f"asking: no answer in us-east-1 at {URL}; is it running, and is AWS_ENDPOINT_URL right?"
 

@@ -116,7 +116,7 @@ def test_a_part_of_the_rows_is_not_kept(query, folder):
     ],
     ids=["another stack", "destroyed", "made anew"],
 )
-def test_once_the_lines_are_gone_the_kept_rows_are_told(query, folder, capsys, outputs, stub, words):
+def test_once_the_lines_are_gone_the_kept_rows_are_printed(query, folder, capsys, outputs, stub, words):
     server_side.store(Target("aws", OUTPUTS), folder, server_side.Answer(["request"], [row(258)], []))
     assert query(stub, **outputs) == 0
     printed = capsys.readouterr()
@@ -132,7 +132,7 @@ def test_once_the_lines_are_gone_the_kept_rows_are_told(query, folder, capsys, o
         ({"target": "aws"}, ("--export", "o.parquet"), 2, "--export: S3's access logs are queried in CloudWatch"),
     ],
 )
-def test_what_can_not_be_asked_is_one_line_with_the_way_out(query, folder, capsys, run, arguments, status, words):
+def test_what_can_not_be_asked_is_one_line_with_the_fix(query, folder, capsys, run, arguments, status, words):
     folder.write_json("run.json", run)
     assert query(FakeLogs([], []), *arguments, access_log_group_name=None) == status
     printed = capsys.readouterr()
@@ -170,7 +170,7 @@ def collect(folder, rows_from_s, *, error=None, kept=False, **outputs):
     return logs
 
 
-def test_before_a_stack_goes_its_access_logs_are_waited_for_until_all_requests_are_told(folder, capsys):
+def test_before_a_stack_goes_its_access_logs_are_waited_for_until_all_requests_are_logged(folder, capsys):
     logs = collect(folder, {0: [], 200: [row(100)], 350: [row(258), row(7, role="someone")]})
     assert logs.asked_at_s == [0, 120, 240, 360]
     assert server_side.requests(server_side.stored(folder)["rows"], ROLE) == 258
