@@ -40,10 +40,10 @@ message = {"messageId": "m", "body": "{}", "eventSource": "aws:sqs", "attributes
 event = {"Records": [message]}
 context = types.SimpleNamespace(aws_request_id="r", get_remaining_time_in_millis=lambda: 30_000)
 def took_us(handler, calls):
-    begun = time.perf_counter()
+    started = time.perf_counter()
     for _ in range(calls):
         handler(event, context)
-    return (time.perf_counter() - begun) / calls * 1e6
+    return (time.perf_counter() - started) / calls * 1e6
 sides = {"bare": app.handler, "measured": stampede_wrapper.handler}
 parts = [{side: took_us(handler, int(sys.argv[3]) // 10) for side, handler in sides.items()} for _ in range(11)][1:]
 print(json.dumps({side: sum(part[side] for part in parts) / 10 for side in sides}), file=sys.stderr)

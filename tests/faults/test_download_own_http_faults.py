@@ -61,7 +61,7 @@ def requests_of(method, object_bytes):
 
 
 def checksum_of(s3, method, sink):
-    """Return the strongest checksum that this way can compute."""
+    """Return the strongest checksum that this method and sink can compute."""
     if (method, sink) == ("ranges", "discard"):
         return f"crc32:{zlib.crc32(s3.body):08x}"
     return f"sha256:{hashlib.sha256(s3.body).hexdigest()}"

@@ -1,4 +1,4 @@
-"""The command line: every option explains itself; every error is one line with the way out."""
+"""The command line: every option explains itself; every error is one line with the fix."""
 
 import argparse
 import contextlib

@@ -1,4 +1,4 @@
-"""What users get wrong, where the message points, and that the way out which it names is one."""
+"""What users get wrong, where the message points, and that the fix which it names works."""
 
 import pytest
 

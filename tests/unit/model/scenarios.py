@@ -1,4 +1,4 @@
-"""Cells for the model, of operations that take seconds told beforehand."""
+"""Cells for the model, of operations that take seconds known beforehand."""
 
 from stampede.model import parameters as known
 from stampede.model.parameters import Parameters

@@ -114,6 +114,6 @@ def test_cold_starts_at_once_share_the_processors_and_come_one_after_the_other()
     cold_s, spread = cold_start(0.4, 10, parameters())
     flood = Flood(10, 10, 1e6, Trigger(10, 0, 10), 900, 900, cold_start_s=cold_s, cold_spread=spread)
     op, limits = operation(Work([Step("it", cpu_s=10.0)]), parameters())
-    got = run(flood, op, limits, 1)
-    assert 0.2 < got.time_to_n_s < 1.2
+    result = run(flood, op, limits, 1)
+    assert 0.2 < result.time_to_n_s < 1.2
     assert run(replace(flood, cold_spread=0.0), op, limits, 1).time_to_n_s < 0.001

@@ -1,4 +1,4 @@
-"""Credentials that end before the run does: what can be known of each kind is told, and what can't be isn't made up."""
+"""Credentials that end before the run does: what is known of each kind is reported, and what can't be isn't made up."""
 
 import hashlib
 import json

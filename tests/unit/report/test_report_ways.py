@@ -30,7 +30,7 @@ PLAN = {"method": ["download_file", "stream", "go_stream"], "concurrency_value":
 
 
 def records(n=1):
-    """Records of every way with the same memory and N, as many as make comparisons possible."""
+    """Records of every variant with the same memory and N, as many as make comparisons possible."""
     made = []
     for number, ((method, sink), seconds) in enumerate(VARIANTS.items(), start=1):
         took = {"client_cpu_seconds": number / 1000, "first_byte_seconds": number / 100, "requests": 2, "retries": 0}
@@ -41,7 +41,7 @@ def records(n=1):
 
 
 def write(directory):
-    """A results folder with every way at N = 1 and N = 5, one planned that never ran, and its log events."""
+    """A results folder with every variant at N = 1 and N = 5, one planned that never ran, and its log events."""
     made = [*records(1), *records(5)]
     handmade_run.write(directory, made, PLAN)
     events = [{"timestamp": record["finished_at_ms"], "message": json.dumps(record) + "\n"} for record in made]
@@ -114,7 +114,7 @@ def test_each_n_is_compared_with_the_smallest_of_its_own_variant_only(folder):
     pairs = [(row["method"], row["sink"], row["base"]["method"], row["base"]["sink"]) for row in rows]
     assert pairs == [(*variant, *variant) for variant in sorted(VARIANTS)]
     assert compared["between_memories"] == []
-    # Downloads at N = 5 took five times as long in every way.
+    # Downloads at N = 5 took five times as long with every variant.
     ratios = [row["all"]["ratio_of_medians"]["value"] for row in compared["against_smallest_n"]]
     assert ratios == pytest.approx([5] * len(VARIANTS))
 

@@ -1,4 +1,4 @@
-"""What is counted in a cell, what isn't, and when a figure isn't told."""
+"""What is counted in a cell, what isn't, and when a figure isn't stated."""
 
 import json
 
