@@ -278,14 +278,14 @@ def test_its_table_is_printed_in_every_form_with_every_cell_told_apart(experimen
 
 
 def test_what_was_predicted_stands_beside_what_was_measured(default, everything):
-    stored = default.numbers["prediction"]
+    found = default.numbers["prediction"]
     planned = json.loads((default.folder / "run.json").read_text())["plan"]["order"]
-    assert len(stored["cells"]) == min(MOST_PREDICTED, len(planned))
+    assert len(found["cells"]) == min(MOST_PREDICTED, len(planned))
     assert ("Cells without a prediction are left out." in default.page.text) == (len(planned) > MOST_PREDICTED)
-    assert stored["words"] in default.page.text
+    assert found["words"] in default.page.text
     assert {"figure-predicted_seconds", "predicted-times-caption"} <= set(default.page.ids)
-    sentence = "Predicted with the parameters of this machine on 2026-05-01 10:00:00 UTC, seed 1; 2 of them"
-    assert sentence in default.page.text
+    said = "Predicted with the parameters of this machine on 2026-05-01 10:00:00 UTC, seed 1; 2 of them"
+    assert said in default.page.text
     assert "The model has 2 parameters: 1 measured and 1 guessed." in default.page.text
     assert any(row[0] == "guessed_s" for row in default.page.rows)
     assert everything.numbers["prediction"] is None
