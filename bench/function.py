@@ -40,10 +40,10 @@ message = {"messageId": "m", "body": "{}", "eventSource": "aws:sqs", "attributes
 event = {"Records": [message]}
 context = types.SimpleNamespace(aws_request_id="r", get_remaining_time_in_millis=lambda: 30_000)
 def took_us(handler, calls):
-    begun = time.perf_counter()
+    started = time.perf_counter()
     for _ in range(calls):
         handler(event, context)
-    return (time.perf_counter() - begun) / calls * 1e6
+    return (time.perf_counter() - started) / calls * 1e6
 sides = {"bare": app.handler, "measured": stampede_wrapper.handler}
 parts = [{side: took_us(handler, int(sys.argv[3]) // 10) for side, handler in sides.items()} for _ in range(11)][1:]
 print(json.dumps({side: sum(part[side] for part in parts) / 10 for side in sides}), file=sys.stderr)
@@ -68,11 +68,11 @@ def cost(name: str, goal_us: float, prepare: Callable[[Path], None], run: Run, r
     with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder:
         prepare(Path(folder))
         took = [run(Path(folder)) for _ in range(runs)]
-    added = [one["measured"] - one["bare"] for one in took]
-    for number, (one, us) in enumerate(zip(took, added, strict=True), 1):
-        say(f"  run {number}: {one['bare']:.1f} us bare, {us:.1f} us added", style="dim")
+    added = [times["measured"] - times["bare"] for times in took]
+    for number, (times, us) in enumerate(zip(took, added, strict=True), 1):
+        say(f"  run {number}: {times['bare']:.1f} us bare, {us:.1f} us added", style="dim")
     bare, measured, recorded = (
-        statistics.median(one[side] for one in took) for side in ("bare", "measured", "recorded")
+        statistics.median(times[side] for times in took) for side in ("bare", "measured", "recorded")
     )
     entry = Samples(tuple(added), (goal_us,) * runs).entry(name, "us", higher_is_better=False)
     setting = (

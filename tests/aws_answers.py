@@ -89,13 +89,15 @@ def _of_s3(operation, answer):
 def _xml(name, value):
     """An element with members, one for each item of a list."""
     if isinstance(value, list):
-        return b"".join(_xml(name, one) for one in value)
-    inside = b"".join(_xml(*one) for one in value.items()) if isinstance(value, dict) else escape(str(value)).encode()
+        return b"".join(_xml(name, item) for item in value)
+    inside = (
+        b"".join(_xml(*member) for member in value.items()) if isinstance(value, dict) else escape(str(value)).encode()
+    )
     inside = b"2026-02-21T00:00:00.000Z" if inside == b"datetime" else inside
     return b"<%s>%s</%s>" % (name.encode(), inside, name.encode())
 
 
-def same_but_names(recorded_text, given):
+def same_but_names(recorded_text, text):
     """Whether a text is the recorded one, whatever stands for <its placeholders>."""
     pattern = re.sub(r"<[\w:-]+>|111111111111", "\0", recorded_text)
-    return re.fullmatch(re.escape(pattern).replace("\0", ".+").replace("\\.+", ".+"), given) is not None
+    return re.fullmatch(re.escape(pattern).replace("\0", ".+").replace("\\.+", ".+"), text) is not None

@@ -31,9 +31,9 @@ def pytest_sessionfinish(session):
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node):
     """Take what one worker deselected for what all did: each collects everything."""
-    told = getattr(node, "workeroutput", {}).get("deselected")
-    if told is not None:
-        node.config.stash[DESELECTED] = Counter(told)
+    deselected = getattr(node, "workeroutput", {}).get("deselected")
+    if deselected is not None:
+        node.config.stash[DESELECTED] = Counter(deselected)
 
 
 # Outermost, so that it stands below the runner's own list of failures, and above its last line, which tools read.
@@ -51,9 +51,9 @@ def pytest_terminal_summary(terminalreporter, config):
     left_out = Counter(config.stash[DESELECTED])
     for report in reports.get("skipped", []):
         left_out[_reason(report)] += 1
-    told = "; ".join(f"{count:,} {reason}" for reason, count in left_out.most_common()) or "nothing"
+    summary = "; ".join(f"{count:,} {reason}" for reason, count in left_out.most_common()) or "nothing"
     minutes, seconds = divmod(round(time.monotonic() - config.stash[BEGAN_S]), 60)
-    terminalreporter.write_line(f"Took {minutes} min {seconds} s. Left out: {told}.")
+    terminalreporter.write_line(f"Took {minutes} min {seconds} s. Left out: {summary}.")
 
 
 def _reason(report):

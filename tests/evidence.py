@@ -98,12 +98,12 @@ def _answers() -> str:
         )
         lines.append(f"| {' | '.join(cells)} |")
     lines += ["", "Fakes of the tests differ in this:", ""]
-    lines += [f"- {one['of']} give {one['gives']}. {one['reason']}" for one in BOOK["fake"]]
+    lines += [f"- {fake['of']} give {fake['gives']}. {fake['reason']}" for fake in BOOK["fake"]]
     return "\n".join(lines)
 
 
 def _changed() -> str:
-    return "\n".join(f"- {one}" for one in BOOK["findings"])
+    return "\n".join(f"- {finding}" for finding in BOOK["findings"])
 
 
 def _answer(answer: Mapping[str, Any]) -> str:
@@ -111,16 +111,16 @@ def _answer(answer: Mapping[str, Any]) -> str:
 
 
 def _embedded(name: str) -> str:
-    for one in BOOK["difference"]:
-        if name in one["answers"]:
-            return f"{_cell(one['answers'][name])} ({one['reason']})"
+    for difference in BOOK["difference"]:
+        if name in difference["answers"]:
+            return f"{_cell(difference['answers'][name])} ({difference['reason']})"
     return "the same" if name in BOOK["replayed"]["embedded"] else "not asked"
 
 
 def _use(name: str) -> str:
     """Where an answer matters: its assumptions, else why it doesn't."""
     rows = [row["id"] for row in BOOK["assumption"] if name in row.get("recorded", ())]
-    reasons = [one["reason"] for one in BOOK["unused"] if name in one["answers"]]
+    reasons = [unused["reason"] for unused in BOOK["unused"] if name in unused["answers"]]
     return ", ".join(rows) if rows else f"not used. {reasons[0]}"
 
 
@@ -138,7 +138,7 @@ def _assumption(row: Mapping[str, Any]) -> str:
 
 
 def _places(row: Mapping[str, Any]) -> str:
-    places = [one.split("::") for one in row["code"]]
+    places = [reference.split("::") for reference in row["code"]]
     return ", ".join(f"[{file if name == 'MODULE' else name}](../{file})" for file, name in places)
 
 

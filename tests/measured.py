@@ -38,13 +38,13 @@ def excerpt(table: list[str], pattern: str) -> str:
 
 def _entry(folder: Path) -> dict[str, object]:
     run = json.loads((folder / "run.json").read_text())
-    begun, ended = (datetime.fromisoformat(run[key]) for key in ("started_at", "finished_at"))
+    started, ended = (datetime.fromisoformat(run[key]) for key in ("started_at", "finished_at"))
     table = _output(str(Path(sys.executable).parent / "stampede"), "report", str(folder)).split("\n\nRows ")[0]
     return {
         "run_id": run["run_id"],
         "machine": run["machine"],
         "commit": _output("git", "rev-parse", "--short", "HEAD").strip(),
-        "took_s": round((ended - begun).total_seconds()),
+        "took_s": round((ended - started).total_seconds()),
         "table": [line.rstrip() for line in table.splitlines()],
     }
 

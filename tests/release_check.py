@@ -61,9 +61,9 @@ class Check:
 
     def _terraform(self, words: list[str]) -> str:
         if "apply" in words:
-            given = " ".join(f"--set {word}" for before, word in itertools.pairwise(words) if before == "-var")
+            settings = " ".join(f"--set {word}" for before, word in itertools.pairwise(words) if before == "-var")
             self.applied = True
-            return self._run(f".venv/bin/stampede emulator start --apply {given}".replace(*FEWER_FUNCTIONS))
+            return self._run(f".venv/bin/stampede emulator start --apply {settings}".replace(*FEWER_FUNCTIONS))
         if "destroy" in words:
             return self.take_down()
         return "by hand: tests/terraform/test_init_by_hand.py runs it"
@@ -121,7 +121,7 @@ class Check:
         return f"parsed; unknown options: {missing or 'none'}"
 
     def _run(self, text: str, environment: dict[str, str] | None = None) -> str:
-        begun = time.monotonic()
+        started = time.monotonic()
         done = self._shell(text, environment or {})
         where = " at the embedded AWS" if environment else ""
         found_a_problem = done.returncode == 1 and "doctor" in text and environment  # an emulator may lack a service
@@ -129,7 +129,7 @@ class Check:
             self.failed.append(text)
             return f"FAILED with {done.returncode}{where}: {text}\n{done.stdout[-1000:]}{done.stderr[-3000:]}"
         status = ", exit status 1" if found_a_problem else ""
-        return f"ran{where} in {time.monotonic() - begun:.0f} s{status}: {text}"
+        return f"ran{where} in {time.monotonic() - started:.0f} s{status}: {text}"
 
     def _shell(self, text: str, environment: dict[str, str]) -> subprocess.CompletedProcess:
         return subprocess.run(

@@ -109,9 +109,12 @@ class Chromium:
         seen = 0
         while True:
             for event in self.events[seen:]:
-                found = event.get("params", {})
-                if (event["method"], event.get("sessionId")) == (method, session) and expected.items() <= found.items():
-                    return found
+                parameters = event.get("params", {})
+                if (event["method"], event.get("sessionId")) == (
+                    method,
+                    session,
+                ) and expected.items() <= parameters.items():
+                    return parameters
             seen = len(self.events)
             self.events.append(self._receive(until, method))
 
@@ -164,10 +167,10 @@ class Tab:
 
     def run(self, script: str) -> Any:
         """The JSON-ready value of a JavaScript expression in the page. Raises ChromiumError when it throws."""
-        found = self.send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
-        if "exceptionDetails" in found:
-            raise ChromiumError(found["exceptionDetails"].get("exception", {}).get("description", "the script threw"))
-        return found["result"].get("value")
+        answer = self.send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in answer:
+            raise ChromiumError(answer["exceptionDetails"].get("exception", {}).get("description", "the script threw"))
+        return answer["result"].get("value")
 
     def click(self, selector: str) -> None:
         """Click, with the mouse, the middle of the first element that `selector` finds."""
@@ -194,10 +197,10 @@ class Tab:
 
     def downloaded(self) -> str:
         """Wait for the next finished download; the name it was given."""
-        begun = self._browser.wait_for("Browser.downloadWillBegin")
-        self._browser.wait_for("Browser.downloadProgress", guid=begun["guid"], state="completed")
+        download = self._browser.wait_for("Browser.downloadWillBegin")
+        self._browser.wait_for("Browser.downloadProgress", guid=download["guid"], state="completed")
         self._browser.events.clear()
-        return begun["suggestedFilename"]
+        return download["suggestedFilename"]
 
     def pdf(self) -> bytes:
         """The page printed on A4, as `Ctrl-P` prints it."""
@@ -209,16 +212,16 @@ class Tab:
 
     def complaints(self) -> list[str]:
         """Errors and warnings of the page's console, exceptions, and what the browser itself logged."""
-        found = []
+        complaints = []
         for event in self._browser.events:
             detail = event.get("params", {})
             if event["method"] == "Runtime.exceptionThrown":
-                found.append(json.dumps(detail["exceptionDetails"]))
+                complaints.append(json.dumps(detail["exceptionDetails"]))
             elif event["method"] == "Log.entryAdded" and detail["entry"]["level"] in ("error", "warning"):
-                found.append(detail["entry"]["text"])
+                complaints.append(detail["entry"]["text"])
             elif event["method"] == "Runtime.consoleAPICalled" and detail["type"] in ("error", "warning", "assert"):
-                found.append(json.dumps(detail["args"]))
-        return found
+                complaints.append(json.dumps(detail["args"]))
+        return complaints
 
     def requests(self) -> list[str]:
         """Every address that the page asked for, itself first."""

@@ -41,7 +41,7 @@ def text(tab, selector):
 
 def expected(numbers):
     bills = {name: bill(tariff, numbers) for name, tariff in sized_run.TARIFFS.items()}
-    amounts = {name: [dollars(usd) for usd in (*astuple(one), one.total_usd)] for name, one in bills.items()}
+    amounts = {name: [dollars(usd) for usd in (*astuple(bill), bill.total_usd)] for name, bill in bills.items()}
     return amounts, answer(sized_run.TARIFFS, numbers)
 
 
@@ -62,9 +62,21 @@ def test_numbers_that_are_typed_in_give_the_bill_that_python_reckons(page, open_
     assert tab.complaints() == []
 
 
-@pytest.mark.parametrize(("name", "nonsense"), [("objects", "1.5"), ("objects", "0"), ("size", "ten"), ("size", "-1"),
-                                                ("reads", ""), ("reads", "1e400"), ("objects", "1e30"), ("months", "0"),
-                                                ("months", "1,5"), ("months", "12,34")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "nonsense"),
+    [
+        ("objects", "1.5"),
+        ("objects", "0"),
+        ("size", "ten"),
+        ("size", "-1"),
+        ("reads", ""),
+        ("reads", "1e400"),
+        ("objects", "1e30"),
+        ("months", "0"),
+        ("months", "1,5"),
+        ("months", "12,34"),
+    ],
+)
 def test_nonsense_gets_a_hint_that_says_the_rule_and_no_figure(page, open_tab, name, nonsense):
     tab = open_tab(page)
     before = shown(tab)
@@ -74,7 +86,7 @@ def test_nonsense_gets_a_hint_that_says_the_rule_and_no_figure(page, open_tab, n
         "i.dispatchEvent(new Event('input', {bubbles: true})) })()"
     )
     amounts, says = shown(tab)
-    assert {one for row in amounts.values() for one in row} == {"–"}
+    assert {amount for row in amounts.values() for amount in row} == {"–"}
     assert says == ""
     assert re.match(r"Must be a (whole )?number (of|above) \d|Must be at most \d", text(tab, f"#hint-{name}"))
     assert tab.run(f"document.querySelector('[name={name}]').getAttribute('aria-invalid')") == "true"

@@ -129,7 +129,7 @@ def test_published_lines_stay_under_their_cell_when_sorted(page, open_tab):
         assert (ours[2], theirs[2]) == ("this machine", "AWS, published 2025")
 
 
-def test_what_can_not_be_told_is_sorted_last_either_way(page, open_tab):
+def test_missing_values_are_sorted_last_in_both_directions(page, open_tab):
     tab = open_tab(page("messy"))
     for order in (1, 2):
         for _ in range(order):
@@ -267,8 +267,8 @@ def test_two_runs_are_compared_on_a_page_that_keeps_the_same_promises(runs, open
     ratios = "[...document.querySelectorAll('table.sortable tbody')].map(b => b.rows[0].cells[6].textContent)"
     before = tab.run(ratios)
     tab.click("table.sortable th:nth-child(7) button")
-    told = [float(text) for text in tab.run(ratios) if text != "–"]
-    assert told == sorted(float(text) for text in before if text != "–")
+    shown_ratios = [float(text) for text in tab.run(ratios) if text != "–"]
+    assert shown_ratios == sorted(float(text) for text in before if text != "–")
     assert json.dumps(before) != "[]"
 
 

@@ -117,7 +117,7 @@ AXIS, METRIC = DOWNLOAD.axes[0], DOWNLOAD.metrics[1]
         ({"name": "uploads"}, "infra/uploads.tf isn't there"),
     ],
 )
-def test_a_declaration_that_is_wrong_is_told_what(changed, words):
+def test_a_wrong_declaration_is_refused_with_what_is_wrong(changed, words):
     assert words in " | ".join(wrong(DOWNLOAD.with_(**changed)))
 
 
@@ -161,8 +161,8 @@ def test_its_model_foresees_every_cell_of_its_default_matrix(plan, target):
         assert 0 < cell.longest_s <= cell.floods_s
         assert cell.longest_s / 10 < cell.working_s / cell.operations <= cell.longest_s
     _, question = next(questions(plan, infra_defaults({}), target))
-    said = prediction(question)
-    assert said.bottleneck and said.min_s <= said.avg_s <= said.max_s and "avg_s" in said.ranges
+    answer = prediction(question)
+    assert answer.bottleneck and answer.min_s <= answer.avg_s <= answer.max_s and "avg_s" in answer.ranges
 
 
 def test_what_a_cell_takes_is_known(experiment, cells):
@@ -234,8 +234,8 @@ def test_where_nothing_names_slices_a_function_empties_the_destination_itself():
         "pace": "fixed",
     }
     copying = EXPERIMENTS["copy"]
-    said = {name: value for name, value in values.items() if name != "from_manifest"}
-    assert copying.order({**values, "calls_per_s": 0}, ()) == {**said, "empty_first": 1}
+    order_values = {name: value for name, value in values.items() if name != "from_manifest"}
+    assert copying.order({**values, "calls_per_s": 0}, ()) == {**order_values, "empty_first": 1}
     assert copying.order({**values, "calls_per_s": 80}, ())["calls_per_s"] == 80
     assert copying.of_message(values, 3) == {}
     assert copying.preparation(values) is copying.shared_list.manifest(values) is copying.messages(values) is None

@@ -35,7 +35,7 @@ SETTINGS = {
 }
 
 
-class Asked(Parameters):
+class RecordedReads(Parameters):
     """Parameters that remember which of them were asked for."""
 
     def __init__(self, known):
@@ -75,7 +75,7 @@ def ask(experiment, place, parameters, settings=()):
 def test_every_row_is_asked_for_by_a_work_or_a_part(place):
     unasked = {}
     for name, experiment in EXPERIMENTS.items():
-        parameters = Asked(known_parameters(name, place))
+        parameters = RecordedReads(known_parameters(name, place))
         for settings in ([], *SETTINGS.get(name, ())):
             ask(experiment, place, parameters, settings)
         for path in files(name, place):
@@ -92,13 +92,13 @@ def test_every_row_is_asked_for_by_a_work_or_a_part(place):
             "retry_mode": "standard",
             "retry_attempts": 5,
         }
-        parameters = Asked(known_parameters("copy"))
+        parameters = RecordedReads(known_parameters("copy"))
         copy_work.throttled(busy, parameters)
         copy_work.throttled(busy | {"pace": "adaptive"}, parameters)
         unasked[AWS] -= parameters.names
     else:
         took = calibration.Took(1, 1.0, 1.0)
-        parameters = Asked(known_parameters("download", "local"))
+        parameters = RecordedReads(known_parameters("download", "local"))
         calibration.parameters(calibration.Measured(took, took, took, 2), parameters, 2)
         unasked[AWS.with_name("parameters_local.json")] -= parameters.names
     assert {name: rows for name, rows in unasked.items() if rows} == {}

@@ -103,10 +103,10 @@ def values(experiment, axis):
         least = max(1, axis.allowed[0]) if axis.allowed else 1
         return least, least + 2
     swept = experiment.matrices["local"].swept.get(axis.variable, ())
-    before = [values(experiment, one)[0] for one in experiment.axes[: experiment.axes.index(axis)]]
+    before = [values(experiment, earlier)[0] for earlier in experiment.axes[: experiment.axes.index(axis)]]
     usual = swept[0] if swept else axis.default_of(before)
     choices = swept or axis.allowed or (RULES[axis.variable].choices if axis.variable in RULES else ())
-    return usual, next((one for one in choices if one != usual), "another")
+    return usual, next((choice for choice in choices if choice != usual), "another")
 
 
 # Every further axis would double the cells.
@@ -116,10 +116,10 @@ MOST_SWEPT = 3
 @pytest.fixture(scope="module")
 def everything(experiment, built):
     """A report in which every axis was swept, or the first ones and N, and all others stand at an unusual value."""
-    axes = [one for one in experiment.axes if one.variable]
-    swept = {*(one.name for one in axes[: MOST_SWEPT - 1]), n_axis(axes)}
+    axes = [axis for axis in experiment.axes if axis.variable]
+    swept = {*(axis.name for axis in axes[: MOST_SWEPT - 1]), n_axis(axes)}
     settings = (
-        f"{one.variable}={','.join(map(str, values(experiment, one)[one.name not in swept :]))}" for one in axes
+        f"{axis.variable}={','.join(map(str, values(experiment, axis)[axis.name not in swept :]))}" for axis in axes
     )
     return built(*settings, svg=True)
 
@@ -133,9 +133,9 @@ def first_cell(experiment):
     return all_cells(experiment)[0]
 
 
-def said(found):
+def own_text(built_report):
     """All that a page says itself: without what the run gave, which may bear any name."""
-    return found.page.text.replace(found.folder.name, "").replace("Download the data", "")
+    return built_report.page.text.replace(built_report.folder.name, "").replace("Download the data", "")
 
 
 # Records.
@@ -149,9 +149,9 @@ def test_its_records_are_records_to_the_report(experiment):
         reader = Reader(experiment, CellSettings({"experiment": experiment.name}), Names())
         assert reader.add(synthetic.record(experiment, cell))
         assert reader.add(synthetic.record(experiment, cell, status="error", error_type="E"))
-        found = reader.sorted_out()
-        assert [len(found[group]) for group in (Group.OK, Group.ERROR)] == [1, 1]
-        known |= {one.field for one in experiment.metrics[1:] if found[Group.OK].known(one.field) is not None}
+        groups = reader.sorted_out()
+        assert [len(groups[group]) for group in (Group.OK, Group.ERROR)] == [1, 1]
+        known |= {metric.field for metric in experiment.metrics[1:] if groups[Group.OK].known(metric.field) is not None}
     assert known == {metric.field for metric in experiment.metrics[1:]} - {experiment.time_field}
 
 
@@ -166,9 +166,9 @@ def test_a_record_without_its_time_or_a_needed_axis_is_none(experiment):
 def test_the_published_regular_expression_reads_its_records(experiment):
     cell = first_cell(experiment)
     line = json.dumps(synthetic.record(experiment, cell, **{experiment.time_field: 12.5}))
-    found = re.match("{" + PUBLISHED.format(time=experiment.time_field), line)
-    assert found
-    assert found.groups() == (str(cell.concurrency), "12.5", str(cell.memory_mb), synthetic.TAG)
+    match = re.match("{" + PUBLISHED.format(time=experiment.time_field), line)
+    assert match
+    assert match.groups() == (str(cell.concurrency), "12.5", str(cell.memory_mb), synthetic.TAG)
 
 
 # Saved queries.
@@ -216,64 +216,64 @@ def test_its_page_is_well_formed_and_has_every_section_that_it_names(experiment,
 
 @pytest.mark.parametrize("run", ["default", "everything"])
 def test_every_picture_is_a_file_and_on_the_page(experiment, request, run):
-    found = request.getfixturevalue(run)
-    drawn = {path.stem for path in (found.folder / "figures").glob("*.svg")}
-    assert {name.removeprefix("figure-") for name in found.page.ids if name.startswith("figure-")} == drawn
+    built_report = request.getfixturevalue(run)
+    drawn = {path.stem for path in (built_report.folder / "figures").glob("*.svg")}
+    assert {name.removeprefix("figure-") for name in built_report.page.ids if name.startswith("figure-")} == drawn
     assert {"seconds", "overlap_timeline"} <= drawn
     if "throughput" in experiment.sections:
-        several = len({cell["concurrency"] for cell in found.numbers["cells"]}) > 1
+        several = len({cell["concurrency"] for cell in built_report.numbers["cells"]}) > 1
         assert "throughput_per_function" in drawn or not several
     assert ("choices" in drawn) == any(
-        found.numbers["comparisons"].get(one.name)
-        for one in experiment.compare
-        if one.kind == "choice" and one.section != "by_size"
+        built_report.numbers["comparisons"].get(comparison.name)
+        for comparison in experiment.compare
+        if comparison.kind == "choice" and comparison.section != "by_size"
     )
     if experiment is COPIES and run == "default":
-        assert all((found.folder / f"figures/{name}.png").read_bytes().startswith(b"\x89PNG") for name in drawn)
+        assert all((built_report.folder / f"figures/{name}.png").read_bytes().startswith(b"\x89PNG") for name in drawn)
 
 
 @pytest.mark.parametrize("run", ["default", "everything"])
 def test_its_headline_is_one_short_sentence_about_its_own_operation(experiment, request, run):
-    found = request.getfixturevalue(run)
-    headline = found.numbers["verdict"]["headline"]
+    built_report = request.getfixturevalue(run)
+    headline = built_report.numbers["verdict"]["headline"]
     assert len(headline) <= LONGEST and headline.endswith(".")
-    assert headline in found.page.text
+    assert headline in built_report.page.text
     own = {word for text in experiment.operation for word in (text, *text.split())}
     own |= {"copies"} if experiment.shared_list else set()  # that is what its objects become
     own |= {value for axis in experiment.axes if axis.kind is str for value in axis.allowed}
-    others = {word for one in DECLARED.values() for word in one.operation} - own
-    text = said(found)
-    assert not {word for word in others if re.search(rf"\b{word}\b", text, re.IGNORECASE)}
+    other_words = {word for declared in DECLARED.values() for word in declared.operation} - own
+    text = own_text(built_report)
+    assert not {word for word in other_words if re.search(rf"\b{word}\b", text, re.IGNORECASE)}
 
 
 @pytest.mark.parametrize("run", ["default", "everything"])
 def test_its_cells_csv_has_its_axes_first_and_a_line_a_cell(experiment, request, run):
-    found = request.getfixturevalue(run)
+    built_report = request.getfixturevalue(run)
     plain = [axis.name for axis in experiment.axes if not axis.is_variant]
-    assert list(found.rows()[0])[: len(plain) + 6] == [*plain, "count", *cells.SECONDS]
-    assert set(found.rows()[0]) >= {axis.name for axis in experiment.axes}
-    planned = json.loads((found.folder / "run.json").read_text())["plan"]["order"]
-    assert len(found.rows()) == len(planned) == len(found.numbers["cells"])
+    assert list(built_report.rows()[0])[: len(plain) + 6] == [*plain, "count", *cells.SECONDS]
+    assert set(built_report.rows()[0]) >= {axis.name for axis in experiment.axes}
+    planned = json.loads((built_report.folder / "run.json").read_text())["plan"]["order"]
+    assert len(built_report.rows()) == len(planned) == len(built_report.numbers["cells"])
 
 
 @pytest.mark.parametrize("run", ["default", "everything"])
 def test_its_table_is_printed_in_every_form_with_every_cell_told_apart(experiment, request, run, capsys):
-    found = request.getfixturevalue(run)
+    built_report = request.getfixturevalue(run)
     printed = {}
     for form in FORMS:
-        table.print_table(table_of(report.load(found.folder)), form)
+        table.print_table(table_of(report.load(built_report.folder)), form)
         printed[form] = capsys.readouterr().out
     names = [axis.name for axis in experiment.axes]
     rows = json.loads(printed["json"])
     ours = [tuple(row[name] for name in names) for row in rows if row["count"]]
-    assert len(set(ours)) == len(ours) == len(found.rows())
+    assert len(set(ours)) == len(ours) == len(built_report.rows())
     assert [row["source"] for row in csv.DictReader(printed["csv"].splitlines())] == [row["source"] for row in rows]
     lines = [line for line in printed["markdown"].splitlines() if line.startswith("|")]
     assert len(lines) == 2 + len(rows)
     # Each measured line of the table for reading says which cell it is.
     where = lines[0].split("|").index(" where ")
-    told = [tuple(line.split("|")[:where]) for line in lines[2:] if "this machine" in line]
-    assert len(set(told)) == len(told)
+    places = [tuple(line.split("|")[:where]) for line in lines[2:] if "this machine" in line]
+    assert len(set(places)) == len(places)
     assert "…" not in printed["table"]
 
 
@@ -293,54 +293,57 @@ def test_what_was_predicted_stands_beside_what_was_measured(default, everything)
 
 
 def test_a_planned_cell_without_a_record_keeps_its_line_and_is_named(built, experiment):
-    found = built(unmeasured=1)
-    [missing] = [cell for cell in found.numbers["cells"] if not cell["count"]]
-    assert "1 of" in found.page.text and "planned cells was not finished" in found.page.text
-    assert len(found.rows()) == len(found.numbers["cells"]) - 1
-    rows = table_of(report.load(found.folder)).rows
+    built_report = built(unmeasured=1)
+    [missing] = [cell for cell in built_report.numbers["cells"] if not cell["count"]]
+    assert "1 of" in built_report.page.text and "planned cells was not finished" in built_report.page.text
+    assert len(built_report.rows()) == len(built_report.numbers["cells"]) - 1
+    rows = table_of(report.load(built_report.folder)).rows
     assert [row.key.figures() for row in rows if row.measured and not row["count"]] == [
         {axis.name: missing[axis.name] for axis in experiment.axes}
     ]
-    assert found.page.faults == []
+    assert built_report.page.faults == []
 
 
-def test_axes_that_were_never_swept_are_told_and_nothing_is_compared(built, experiment):
+def test_axes_that_were_never_swept_are_named_and_nothing_is_compared(built, experiment):
     matrix = experiment.matrices["local"]
-    found = built(*(f"{name}={values[0]}" for name, values in matrix.swept.items()))
-    assert len(found.rows()) == 1
-    assert "only one cell ran, so there is nothing to compare" in found.numbers["verdict"]["headline"]
-    assert not any(found.numbers["comparisons"].values())
-    assert found.page.faults == []
+    built_report = built(*(f"{name}={values[0]}" for name, values in matrix.swept.items()))
+    assert len(built_report.rows()) == 1
+    assert "only one cell ran, so there is nothing to compare" in built_report.numbers["verdict"]["headline"]
+    assert not any(built_report.numbers["comparisons"].values())
+    assert built_report.page.faults == []
 
 
 def test_two_values_of_a_choice_are_set_against_each_other_with_an_interval(built, experiment):
-    for compare in (one for one in experiment.compare if one.kind == "choice"):
-        axis = next(one for one in experiment.axes if one.name == compare.axes[0])
+    for compare in (comparison for comparison in experiment.compare if comparison.kind == "choice"):
+        axis = next(candidate for candidate in experiment.axes if candidate.name == compare.axes[0])
         if not axis.variable:
             continue
-        base, other = (
+        base, alternative = (
             compare.base[0],
-            next(one for one in (*values(experiment, axis), "other") if one != compare.base[0]),
+            next(value for value in (*values(experiment, axis), "other") if value != compare.base[0]),
         )
         swept = experiment.matrices["local"].swept
         first = [f"{name}={of[0]}" for name, of in swept.items() if name != axis.variable]
-        found = built(f"{axis.variable}={base},{other}", *first)
-        rows = found.numbers["comparisons"][compare.name]
-        assert rows and {one["base"][axis.name] for one in rows} == {base}
-        if min(cell["count"] for cell in found.numbers["cells"]) < found.numbers["rules"]["minimum_for_comparison"]:
-            assert {one["all"]["level"] for one in rows} == {"cant_tell"}
+        built_report = built(f"{axis.variable}={base},{alternative}", *first)
+        rows = built_report.numbers["comparisons"][compare.name]
+        assert rows and {row["base"][axis.name] for row in rows} == {base}
+        if (
+            min(cell["count"] for cell in built_report.numbers["cells"])
+            < built_report.numbers["rules"]["minimum_for_comparison"]
+        ):
+            assert {row["all"]["level"] for row in rows} == {"cant_tell"}
             continue
-        assert all(one["all"]["ratio_of_medians"]["low"] > 0 for one in rows)
+        assert all(row["all"]["ratio_of_medians"]["low"] > 0 for row in rows)
         if axis.variable in experiment.ignored_locally:
-            assert all("ignores" in one["all"]["words"] for one in rows)
-            assert f"{compare.section}-most-caption" not in found.page.ids
+            assert all("ignores" in row["all"]["words"] for row in rows)
+            assert f"{compare.section}-most-caption" not in built_report.page.ids
             continue
-        assert {compare.section, f"{compare.section}-most-caption"} & set(found.page.ids)
-        headline = found.numbers["verdict"]["headline"]
+        assert {compare.section, f"{compare.section}-most-caption"} & set(built_report.page.ids)
+        headline = built_report.numbers["verdict"]["headline"]
         if compare is experiment.compare[0] and experiment.by_size:
-            assert other in headline  # how it is worded is the business of that section
-        elif other in experiment.stand_ins.get(axis.name, ()):
-            assert headline.startswith("This ran on ") and f"says nothing about {other}" in headline
+            assert alternative in headline  # how it is worded is the business of that section
+        elif alternative in experiment.stand_ins.get(axis.name, ()):
+            assert headline.startswith("This ran on ") and f"says nothing about {alternative}" in headline
         elif compare is experiment.compare[0]:
             assert base in headline and ("fastest" in headline or "faster than" in headline)
 
@@ -376,67 +379,67 @@ def copies(tmp_path, monkeypatch, sketched):
     return build
 
 
-def on_aws(found):
+def on_aws(built_report):
     """The report of the same run, had it been one on AWS."""
-    path = found.folder / "run.json"
+    path = built_report.folder / "run.json"
     manifest = json.loads(path.read_text()) | {"target": "aws", "account": {"region": "us-east-1"}}
     path.write_text(json.dumps(manifest))
-    report.build(found.folder)
-    return Report(found.experiment, found.folder)
+    report.build(built_report.folder)
+    return Report(built_report.experiment, built_report.folder)
 
 
 def test_an_n_that_is_usually_one_is_a_column_only_where_it_was_swept(copies, capsys):
-    found = copies("store=s3", "dataset=large", "memory_size=1024", "concurrency_value=1,4")
-    table.print_table(table_of(report.load(found.folder)), "markdown")
+    built_report = copies("store=s3", "dataset=large", "memory_size=1024", "concurrency_value=1,4")
+    table.print_table(table_of(report.load(built_report.folder)), "markdown")
     assert capsys.readouterr().out.startswith("| storage | data set | MB | N | where |")
-    [row] = found.numbers["comparisons"]["against_smallest_n"]
+    [row] = built_report.numbers["comparisons"]["against_smallest_n"]
     assert row["all"]["words"].startswith("N = 4 against N = 1 (s3, large, 1,024 MB): ")
-    assert "from N = 1 to N = 4" in found.numbers["verdict"]["headline"]
-    assert [one["words"].partition(": ")[0] for one in found.numbers["verdict"]["per_memory"]] == [
+    assert "from N = 1 to N = 4" in built_report.numbers["verdict"]["headline"]
+    assert [entry["words"].partition(": ")[0] for entry in built_report.numbers["verdict"]["per_memory"]] == [
         "N = 4 against N = 1 (s3, large, 1,024 MB)"
     ]
 
 
 def test_an_n_that_was_not_swept_is_not_named(copies, capsys):
-    found = copies("memory_size=1024", "dataset=large")
-    table.print_table(table_of(report.load(found.folder)), "markdown")
+    built_report = copies("memory_size=1024", "dataset=large")
+    table.print_table(table_of(report.load(built_report.folder)), "markdown")
     assert capsys.readouterr().out.startswith("| storage | data set | MB | where |")
-    assert "fastest with large, 1,024 MB" in found.numbers["verdict"]["headline"]
+    assert "fastest with large, 1,024 MB" in built_report.numbers["verdict"]["headline"]
 
 
 def test_where_another_one_is_the_fastest_elsewhere_the_headline_says_on_what_it_depends(copies):
-    found, told = copies("threads=1,10,30", "dataset=small"), "s3 in 4 of 6 cases and efs in 2."
+    built_report, cases = copies("threads=1,10,30", "dataset=small"), "s3 in 4 of 6 cases and efs in 2."
     # On this machine two cells that differ in memory alone ran alike, whatever came out.
-    assert found.numbers["verdict"]["headline"] == (
-        f"On this machine, which storage is the fastest varies between cells that ran alike: {told}"
+    assert built_report.numbers["verdict"]["headline"] == (
+        f"On this machine, which storage is the fastest varies between cells that ran alike: {cases}"
     )
-    assert on_aws(found).numbers["verdict"]["headline"] == (
-        f"On AWS, us-east-1, which storage is the fastest depends on memory and threads: {told}"
+    assert on_aws(built_report).numbers["verdict"]["headline"] == (
+        f"On AWS, us-east-1, which storage is the fastest depends on memory and threads: {cases}"
     )
 
 
 def test_what_the_embedded_aws_ignores_is_the_cause_of_nothing_there_and_may_be_on_aws(copies):
-    found = copies("memory_size=512,1024", "store=s3", "dataset=small", "threads=1")
-    [row] = found.numbers["comparisons"]["between_memories"]
+    built_report = copies("memory_size=512,1024", "store=s3", "dataset=small", "threads=1")
+    [row] = built_report.numbers["comparisons"]["between_memories"]
     assert row["all"]["ratio_of_medians"] and row["all"]["words"] == (
         "1,024 MB against 512 MB (s3, small, threads = 1): the embedded AWS ignores memory, so this says nothing about "
         "it."
     )
-    assert found.numbers["verdict"]["headline"] == (
+    assert built_report.numbers["verdict"]["headline"] == (
         "This ran on the embedded AWS, which ignores memory, so it says nothing about memory; it shows that the whole "
         "path works."
     )
-    assert "between_memories-caption" not in found.page.ids
-    assert "Nothing is claimed: the embedded AWS ignores what was swept." in found.page.text
-    there = on_aws(found)
+    assert "between_memories-caption" not in built_report.page.ids
+    assert "Nothing is claimed: the embedded AWS ignores what was swept." in built_report.page.text
+    there = on_aws(built_report)
     assert there.numbers["verdict"]["headline"].startswith("On AWS, us-east-1, with 1,024 MB the median copy takes ")
     assert "between_memories-caption" in there.page.ids
 
 
 @pytest.mark.parametrize(("store", "published"), [("efs", ["small"]), ("s3", [])])
 def test_a_published_table_without_a_row_on_the_page_has_no_note_there(copies, store, published):
-    found = copies(f"store={store}", "memory_size=1024", "threads=1", "dataset=small")
-    beside = table_of(report.load(found.folder))
+    built_report = copies(f"store={store}", "memory_size=1024", "threads=1", "dataset=small")
+    beside = table_of(report.load(built_report.folder))
     assert [row.key["data_set"] for row in beside.rows if not row.measured] == published
     notes = [note for note in beside.caption if "published" in note]
     assert len(notes) == 2 * len(published), notes
@@ -444,23 +447,23 @@ def test_a_published_table_without_a_row_on_the_page_has_no_note_there(copies, s
 
 def test_each_of_several_choices_has_a_picture(copies):
     of_data_sets = Compare("between_data_sets", "choice", ("data_set",), base=("large",))
-    found = copies(compare=(COPIES.compare[0], of_data_sets))
-    assert {"figure-choices", "figure-choices-between_data_sets"} <= set(found.page.ids)
-    assert found.page.faults == []
+    built_report = copies(compare=(COPIES.compare[0], of_data_sets))
+    assert {"figure-choices", "figure-choices-between_data_sets"} <= set(built_report.page.ids)
+    assert built_report.page.faults == []
 
 
 def test_published_tables_of_a_mean_alone_stand_beside_the_cells_of_their_own_data_set(copies):
-    found = copies("memory_size=1024")
-    theirs = [row for row in table_of(report.load(found.folder)).rows if not row.measured]
+    built_report = copies("memory_size=1024")
+    theirs = [row for row in table_of(report.load(built_report.folder)).rows if not row.measured]
     assert [(*row.key.values[:2], row["avg_s"], row["min_s"]) for row in theirs] == [
         ("efs", "large", 18.46, None),
         ("efs", "small", 4.19, None),
         ("s3", "large", 12.76, None),
     ]
-    caption = " ".join(table_of(report.load(found.folder)).caption)
+    caption = " ".join(table_of(report.load(built_report.folder)).caption)
     assert "The data set is 1 GiB, as published (arm64, the large one)." in caption
     assert "The data set of this run is 53 MiB, the published one is 52.45 MiB (arm64, the small one)" in caption
-    assert "per copy 1 GiB and 53 MiB" in found.page.text
+    assert "per copy 1 GiB and 53 MiB" in built_report.page.text
 
 
 def test_two_runs_of_the_same_two_data_sets_are_alike(copies, tmp_path):

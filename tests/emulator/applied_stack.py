@@ -48,10 +48,10 @@ class LocalStack:
         counts = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
         sqs, deadline = self.target.client("sqs"), time.monotonic() + 60
         while True:
-            asked = sqs.get_queue_attributes(QueueUrl=self.target["queue_url"], AttributeNames=counts)
-            if not any(int(asked["Attributes"][name]) for name in counts):
+            answer = sqs.get_queue_attributes(QueueUrl=self.target["queue_url"], AttributeNames=counts)
+            if not any(int(answer["Attributes"][name]) for name in counts):
                 return
-            assert time.monotonic() < deadline, asked["Attributes"]
+            assert time.monotonic() < deadline, answer["Attributes"]
             time.sleep(0.1)
 
 

@@ -72,8 +72,8 @@ def policy(name: str = "permissions") -> dict[str, Any]:
 
 def actions(document: Mapping[str, Any]) -> list[str]:
     """Every action of a policy."""
-    found = [statement["Action"] for statement in document["Statement"]]
-    return [action for one in found for action in ([one] if isinstance(one, str) else one)]
+    statement_actions = [statement["Action"] for statement in document["Statement"]]
+    return [action for entry in statement_actions for action in ([entry] if isinstance(entry, str) else entry)]
 
 
 def make_user(endpoint_url: str, *names: str) -> tuple[Any, dict[str, str]]:

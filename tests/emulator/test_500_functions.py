@@ -36,8 +36,8 @@ def swept(tmp_path_factory):
     command += [part for setting in settings for part in ("--set", setting)]
     environment = os.environ | {"STAMPEDE_STATE_DIR": str(work / "state")}
     started, most_mb = time.monotonic(), 0.0
-    with (work / "said").open("w") as said:
-        process = subprocess.Popen(command, cwd=work, env=environment, stdout=said, stderr=said)
+    with (work / "output").open("w") as output:
+        process = subprocess.Popen(command, cwd=work, env=environment, stdout=output, stderr=output)
         try:
             while process.poll() is None and time.monotonic() < started + 2 * MOST_S:
                 most_mb = max(most_mb, emulator_mb(work / "state"))
@@ -46,7 +46,7 @@ def swept(tmp_path_factory):
         finally:
             process.terminate()  # only where it goes on for far too long; the emulator ends with it
             process.wait(60)
-    assert process.returncode == 0, (work / "said").read_text()[-3000:]
+    assert process.returncode == 0, (work / "output").read_text()[-3000:]
     cell = Demand("", 2048, N, N * MESSAGES_PER_CONCURRENCY, 0, 60, {}, download_usage.usage(USAGE))
     # At worst: each still holds the object that it moved, in a buffer that is used again.
     counted_mb = machine.local_mb(cell, function_memory.known(work / "state"), copies=N)

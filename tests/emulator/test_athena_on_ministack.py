@@ -25,10 +25,17 @@ TABLE = {
     },
 }
 OUTPUTS = {
-    "experiment": "queries", "operation": "count", "memory_size": 512, "concurrency_value": 1, "experiment_tag": "",
-    "region": "us-east-1", "log_group_name": "g", "function_name": "f", "visibility_timeout_s": 60,
+    "experiment": "queries",
+    "operation": "count",
+    "memory_size": 512,
+    "concurrency_value": 1,
+    "experiment_tag": "",
+    "region": "us-east-1",
+    "log_group_name": "g",
+    "function_name": "f",
+    "visibility_timeout_s": 60,
     "max_receive_count": 5,
-}  # fmt: skip
+}
 AGGREGATE = 'SELECT count(*) AS row_count, sum(value) AS value_sum, max(value) AS value_max FROM "t" '
 SECOND_SET = "WHERE object_bytes = '200'"
 
@@ -74,8 +81,8 @@ def records(aws, tmp_path, monkeypatch):
         drained = drain(aws, folder)
         drained.check()
         assert not drained.left
-        found = {record["cell"]: record for record in folder.rows("records.jsonl")}
-        return [found[cell] for cell in cells]
+        records = {record["cell"]: record for record in folder.rows("records.jsonl")}
+        return [records[cell] for cell in cells]
 
     return of
 
@@ -84,9 +91,9 @@ def test_counts_and_aggregates_of_one_partition_are_what_was_put_there(records):
     count = replace(QUERY, expected=(str(OBJECTS * ROWS),))
     aggregate = replace(QUERY, sql=AGGREGATE + SECOND_SET, expected=("3", "3", "2"))
     done = records(count, aggregate)
-    assert [one["status"] for one in done] == ["ok", "ok"], done
-    assert all(one["elapsed_seconds"] == one["engine_seconds"] > 0 for one in done)
-    assert {one["scanned_bytes"] for one in done} == {None}
+    assert [record["status"] for record in done] == ["ok", "ok"], done
+    assert all(record["elapsed_seconds"] == record["engine_seconds"] > 0 for record in done)
+    assert {record["scanned_bytes"] for record in done} == {None}
 
 
 def test_what_the_embedded_athena_can_not_answer_as_aws_does_is_a_record_that_names_it(records):

@@ -244,7 +244,9 @@ def test_an_emulator_killed_during_a_flood_ends_it_with_one_line_and_the_true_co
 
 def has_a_part(s3, bucket):
     uploads = s3.list_multipart_uploads(Bucket=bucket).get("Uploads", [])
-    return any(s3.list_parts(Bucket=bucket, Key=one["Key"], UploadId=one["UploadId"]).get("Parts") for one in uploads)
+    return any(
+        s3.list_parts(Bucket=bucket, Key=upload["Key"], UploadId=upload["UploadId"]).get("Parts") for upload in uploads
+    )
 
 
 def test_an_interrupted_upload_leaves_no_parts_behind(local_stack, kept_object):

@@ -30,11 +30,11 @@ def test_600_connections_at_once_wait_until_a_busy_emulator_comes_to_them(busy):
     with contextlib.ExitStack() as opened:
         waiting = set()
         for _ in range(CONNECTIONS):
-            one = opened.enter_context(socket.socket())
-            one.setblocking(False)
+            connection = opened.enter_context(socket.socket())
+            connection.setblocking(False)
             with contextlib.suppress(BlockingIOError):
-                one.connect((ministack.HOST, busy))
-            waiting.add(one)
+                connection.connect((ministack.HOST, busy))
+            waiting.add(connection)
         deadline = time.monotonic() + 5
         while waiting and (left_s := deadline - time.monotonic()) > 0:
             waiting -= set(select.select([], waiting, [], left_s)[1])

@@ -22,7 +22,7 @@ def plan(*settings, target="aws"):
 
 
 def account_findings(*settings, target="aws"):
-    return {one.check: one for one in checks.run(plan(*settings, target=target), [checks.ACCOUNT])}
+    return {finding.check: finding for finding in checks.run(plan(*settings, target=target), [checks.ACCOUNT])}
 
 
 @pytest.fixture(scope="module")
@@ -68,23 +68,23 @@ def use(monkeypatch):
 
 def test_an_account_of_1000_holds_the_published_matrix(ordinary, use):
     use(ordinary[1])
-    found = account_findings()
-    assert found["credentials"].found == "account 000000000000 as arn:aws:iam::000000000000:root"
-    assert [found[name].status for name in ("credentials", "region", "concurrency", "leftovers")] == [OK] * 4
+    findings = account_findings()
+    assert findings["credentials"].found == "account 000000000000 as arn:aws:iam::000000000000:root"
+    assert [findings[name].status for name in ("credentials", "region", "concurrency", "leftovers")] == [OK] * 4
 
 
 def test_the_network_quota_is_unknown_where_service_quotas_is_missing(ordinary, use):
     use(ordinary[1])
-    found = account_findings()["network quota"]
-    assert (found.status, "note it with the run" in found.way_out) == (WARNING, True)
+    finding = account_findings()["network quota"]
+    assert (finding.status, "note it with the run" in finding.way_out) == (WARNING, True)
 
 
 def test_a_new_account_of_10_can_reserve_nothing_and_the_quota_to_raise_is_named(new, use):
     use(new[1])
-    found = account_findings("concurrency_value=1")["concurrency"]
-    assert found.status == PROBLEM
-    assert found.found.startswith("1 needed, 0 can be reserved: the account's concurrency limit is 10,")
-    assert "--service-code lambda --quota-code L-B99A9384 --desired-value 1000" in found.way_out
+    finding = account_findings("concurrency_value=1")["concurrency"]
+    assert finding.status == PROBLEM
+    assert finding.found.startswith("1 needed, 0 can be reserved: the account's concurrency limit is 10,")
+    assert "--service-code lambda --quota-code L-B99A9384 --desired-value 1000" in finding.way_out
 
 
 def test_a_sweep_refuses_a_matrix_that_a_new_account_cannot_hold(new, use):
@@ -108,11 +108,11 @@ def test_a_function_that_an_earlier_run_left_is_named_with_what_it_reserves(ordi
     )
     client.put_function_concurrency(FunctionName="stampede-download", ReservedConcurrentExecutions=900)
     try:
-        found = account_findings()
+        findings = account_findings()
     finally:
         client.delete_function(FunctionName="stampede-download")
-    assert "stampede-download (reserves 900)" in found["leftovers"].found
-    assert found["concurrency"].status == OK  # its 900 go back when it gets another N
+    assert "stampede-download (reserves 900)" in findings["leftovers"].found
+    assert findings["concurrency"].status == OK  # its 900 go back when it gets another N
 
 
 def test_a_user_without_permissions_gets_a_warning_and_no_traceback(ordinary, use):
@@ -121,20 +121,20 @@ def test_a_user_without_permissions_gets_a_warning_and_no_traceback(ordinary, us
     iam.create_user(UserName="poor")
     key = iam.create_access_key(UserName="poor")["AccessKey"]
     use(ordinary[1], key["AccessKeyId"], key["SecretAccessKey"])
-    found = account_findings()
-    assert found["credentials"].found.endswith(":user/poor")
+    findings = account_findings()
+    assert findings["credentials"].found.endswith(":user/poor")
     # The emulator lets everybody read the account's limits, but not the list of functions.
-    assert found["leftovers"].status == WARNING
-    assert found["leftovers"].found == "unknown: ListFunctions answered AccessDeniedException"
-    assert PROBLEM not in {one.status for one in found.values()}
-    assert all("\n" not in one.sentence for one in found.values())
+    assert findings["leftovers"].status == WARNING
+    assert findings["leftovers"].found == "unknown: ListFunctions answered AccessDeniedException"
+    assert PROBLEM not in {finding.status for finding in findings.values()}
+    assert all("\n" not in finding.sentence for finding in findings.values())
 
 
 def test_the_doctor_of_a_local_sweep_looks_at_the_emulator_that_runs(new, monkeypatch, capsys):
     monkeypatch.setattr(stack, "STATE_DIR", new[0])
-    found = account_findings("concurrency_value=10", target="local")
-    assert found["emulator"].found.startswith(f"answers at {new[1]}")
-    assert found["concurrency"].status == OK
+    findings = account_findings("concurrency_value=10", target="local")
+    assert findings["emulator"].found.startswith(f"answers at {new[1]}")
+    assert findings["concurrency"].status == OK
     parser = argparse.ArgumentParser()
     options.add_arguments(parser)
     assert doctor.run(parser.parse_args(["--target", "local", "--set", "concurrency_value=11"])) == 1

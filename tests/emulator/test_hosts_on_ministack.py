@@ -108,10 +108,10 @@ def lines(stack, seq):
 
 def wait_for(happened):
     deadline = time.monotonic() + PATIENCE_S
-    while not (found := happened()):
+    while not (result := happened()):
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    return found
+    return result
 
 
 def messages(stack):
@@ -119,8 +119,8 @@ def messages(stack):
     _, outputs, endpoint_url = stack
     names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
     url = outputs["host_environment"]["QUEUE_URL"]
-    told = client("sqs", endpoint_url).get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
-    return [int(told[name]) for name in names]
+    attributes = client("sqs", endpoint_url).get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
+    return [int(attributes[name]) for name in names]
 
 
 def test_a_host_that_is_stopped_in_mid_slice_hands_the_message_back_and_the_next_one_does_what_is_left(stack, started):
@@ -150,6 +150,11 @@ def test_a_host_has_the_permissions_of_the_instances_role_and_no_more(stack, sta
     send(stack, seq=2, first_slice=1, slices=1)
     failed, record = wait_for(lambda: lines(stack, 2)[:2] if len(lines(stack, 2)) > 1 else None)
     assert (record["status"], record["planned"], record["failed"]) == ("ok", 1, 1)
-    (one,) = failed["failed_objects"]
-    assert (one["destination"], one["error_type"], one["slice"], one["line"]) == (FORBIDDEN, "AccessDenied", 1, 1)
+    (failed_object,) = failed["failed_objects"]
+    assert (
+        failed_object["destination"],
+        failed_object["error_type"],
+        failed_object["slice"],
+        failed_object["line"],
+    ) == (FORBIDDEN, "AccessDenied", 1, 1)
     wait_for(lambda: messages(stack) == [0, 0])

@@ -43,9 +43,9 @@ def sweeps(tmp_path_factory):
         command = [*STAMPEDE, "sweep", experiment, *(part for setting in settings for part in ("--set", setting))]
         command += [] if experiment.startswith("copy") else ["--messages-per-concurrency", "3"]
         environment = os.environ | {"STAMPEDE_STATE_DIR": str(work / "state"), "STAMPEDE_MANNERS": "1"}
-        with (work / "said").open("w") as said:
+        with (work / "output").open("w") as output:
             process = subprocess.Popen(
-                command, cwd=work, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=said
+                command, cwd=work, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
             )
         started[experiment] = process, work
     yield started
@@ -58,9 +58,9 @@ def sweeps(tmp_path_factory):
 @pytest.mark.parametrize("experiment", SWEEPS)
 def test_a_sweep_passes_and_accounts_for_every_message(sweeps, experiment):
     process, work = sweeps[experiment]
-    status, said = process.wait(timeout=MOST_S), (work / "said").read_text()
-    assert status == 0, said[-3000:]
-    assert "0 dead-lettered" in said
+    status, output = process.wait(timeout=MOST_S), (work / "output").read_text()
+    assert status == 0, output[-3000:]
+    assert "0 dead-lettered" in output
     answered = (work / "state" / "emulator.log").read_text()
     assert "stampede.emulator.manners" in answered, "nothing was refused: it ran without manners"
 
@@ -70,5 +70,5 @@ def test_a_function_leaves_its_network_in_one_apply(sweeps):
     terraform-provider-aws)."""
     process, work = sweeps["express"]
     assert process.wait(timeout=MOST_S) == 0
-    placements = re.findall(r"apply .*-var=placement=(\w+)", (work / "said").read_text())
+    placements = re.findall(r"apply .*-var=placement=(\w+)", (work / "output").read_text())
     assert ("same_zone", "any_zone") in itertools.pairwise(placements)

@@ -39,14 +39,16 @@ class User:
 
     def may(self, *documents: dict[str, Any]) -> None:
         """Give the user these policies in place of what he had."""
-        document = documents[0] | {"Statement": [one for document in documents for one in document["Statement"]]}
+        document = documents[0] | {
+            "Statement": [statement for document in documents for statement in document["Statement"]]
+        }
         self.iam.put_user_policy(UserName="runner", PolicyName="stampede", PolicyDocument=json.dumps(document))
 
     def may_all_but(self, action: str) -> None:
         document = policy()
         for statement in document["Statement"]:
             if action in statement["Action"]:
-                statement["Action"] = [one for one in statement["Action"] if one != action]
+                statement["Action"] = [allowed for allowed in statement["Action"] if allowed != action]
         self.may(document)
 
     def client(self, service: str) -> Any:
@@ -108,7 +110,9 @@ def test_the_page_says_of_every_action_why_it_is_needed_and_of_no_other():
 
 def test_a_whole_sweep_runs_under_the_policy(swept):
     folder = RunFolder.find(swept.work / "results", None)
-    accounts = {one["cell"]: (one["sent"], one["succeeded"]) for one in folder.read_json("accounting.json")}
+    accounts = {
+        account["cell"]: (account["sent"], account["succeeded"]) for account in folder.read_json("accounting.json")
+    }
     assert accounts == {
         "memory_size=1024,concurrency_value=1": (2, 2),
         "memory_size=1024,concurrency_value=3": (6, 6),
@@ -118,9 +122,9 @@ def test_a_whole_sweep_runs_under_the_policy(swept):
 def test_a_sweep_on_what_stands_for_aws_checks_the_assumptions_about_aws_and_names_nobody(swept, capsys):
     folder = RunFolder.find(swept.work / "results", None)
     assert swept.stampede("evidence", folder.run_id, "--format", "json") == 0
-    found = {row["check"]: row for row in json.loads(capsys.readouterr().out)}
-    assert (found["record-keys"]["held"], found["receive-counts"]["held"], found["concurrency"]["held"]) == (8, 8, 2)
-    assert {name for name, row in found.items() if row["outcome"] == "contradicted"} == set()
+    checks = {row["check"]: row for row in json.loads(capsys.readouterr().out)}
+    assert (checks["record-keys"]["held"], checks["receive-counts"]["held"], checks["concurrency"]["held"]) == (8, 8, 2)
+    assert {name for name, row in checks.items() if row["outcome"] == "contradicted"} == set()
     written = (folder.path / "evidence.json").read_text()
     target = folder.read_json("run.json")
     assert not any(word in written for word in (target["account"]["account_id"], "stampede-download", folder.run_id))
@@ -129,10 +133,10 @@ def test_a_sweep_on_what_stands_for_aws_checks_the_assumptions_about_aws_and_nam
 
 def test_the_doctor_and_a_query_are_answered_under_the_policy(swept, capsys):
     assert swept.stampede("doctor", *SWEEP, "--set", "concurrency_value=1,3", "--format", "json") == 0
-    found = {one["check"]: one for one in json.loads(capsys.readouterr().out)["checks"]}
-    assert found["credentials"]["found"].endswith(":user/runner")
-    assert found["concurrency"]["status"] == "ok"
-    assert found["leftovers"]["found"] == "from an earlier deployment: stampede-download (reserves 1)"
+    findings = {finding["check"]: finding for finding in json.loads(capsys.readouterr().out)["checks"]}
+    assert findings["credentials"]["found"].endswith(":user/runner")
+    assert findings["concurrency"]["status"] == "ok"
+    assert findings["leftovers"]["found"] == "from an earlier deployment: stampede-download (reserves 1)"
     # The embedded AWS doesn't evaluate stats; that a query may be started, read and stopped is what counts here.
     logs, group = swept.client("logs"), "/aws/lambda/stampede-download"
     query = logs.start_query(logGroupName=group, startTime=0, endTime=1, queryString="fields @message")["queryId"]

@@ -14,11 +14,12 @@ from stampede.runs.folder import RunFolder
 from stampede.sweep import calibration
 from tests.emulator.applied_stack import OBJECT_MB, STAMPEDE, TIMEOUT_S
 
-STACK = (
-    "--set", "memory_size=1024",
-    "--set", f"object_size_mb={OBJECT_MB}",
-    "--set", f"timeout_s={TIMEOUT_S}",  # another one would change the queue, for which the provider waits 25 s
-)  # fmt: skip
+STACK = ["--set", "memory_size=1024"]
+STACK += ["--set", f"object_size_mb={OBJECT_MB}"]
+STACK += [
+    "--set",
+    f"timeout_s={TIMEOUT_S}",
+]  # another one changes the queue, for which the provider waits 25 s
 # The stack is the session's own: it stays, for the other tests.
 FLAGS = ("download", "--keep", "--messages-per-concurrency", "4", *STACK, "--set", "concurrency_value=1,3")
 
@@ -114,10 +115,10 @@ def test_a_sweep_killed_in_a_cell_goes_on_without_losing_or_repeating_one(local_
     run = folder.read_json("run.json")
     assert sorted(cell["cell"] for cell in run["cells"]) == sorted(run["plan"]["order"])
     accounts = folder.read_json("accounting.json")
-    assert {one["cell"]: one["succeeded"] for one in accounts} == {
+    assert {account["cell"]: account["succeeded"] for account in accounts} == {
         f"memory_size=1024,concurrency_value={n}": 4 * n for n in (1, 3)
     }
-    assert all(one["unaccounted"] == one["unexpected"] == one["duplicates"] == 0 for one in accounts)
+    assert all(account["unaccounted"] == account["unexpected"] == account["duplicates"] == 0 for account in accounts)
     first_cell = run["cells"][0]["cell"]
     kept = {record["message_id"] for record in records(folder) if record["cell"] == first_cell}
     assert kept <= before, "the finished cell was run again"
@@ -151,16 +152,16 @@ def test_ctrl_c_leaves_a_consistent_run_and_says_how_to_go_on(local_stack):
         stdout=subprocess.DEVNULL,
         text=True,
     )
-    said = []
+    lines = []
     for line in process.stderr:
-        said.append(line)
+        lines.append(line)
         if line.startswith("sent "):
             process.send_signal(signal.SIGINT)
             break
-    said += process.stderr.readlines()
+    lines += process.stderr.readlines()
     assert process.wait(timeout=60) == 130
     process.stderr.close()
-    text = "".join(said)
+    text = "".join(lines)
     assert "--resume" in text
     assert "Traceback" not in text
     assert "kept: the stack" in text

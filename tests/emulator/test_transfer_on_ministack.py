@@ -56,7 +56,7 @@ def test_the_emulators_lambda_runs_the_program_with_the_right_to_get_the_object_
     endpoint_url, role, transfer_program, method, sink
 ):
     lambda_client = client("lambda", endpoint_url)
-    way = {"METHOD": method, "SINK": sink, "RANGE_PARALLEL": "2", "RANGE_PART_MB": "16"}
+    variant = {"METHOD": method, "SINK": sink, "RANGE_PARALLEL": "2", "RANGE_PART_MB": "16"}
     lambda_client.create_function(
         FunctionName=f"stampede-{method}",
         Runtime="provided.al2023",
@@ -66,7 +66,7 @@ def test_the_emulators_lambda_runs_the_program_with_the_right_to_get_the_object_
         Code={"ZipFile": zipped(transfer_program)},
         Timeout=30,
         MemorySize=1024,
-        Environment={"Variables": {k: v for k, v in ENVIRONMENT.items() if not k.startswith("AWS_")} | way},
+        Environment={"Variables": {k: v for k, v in ENVIRONMENT.items() if not k.startswith("AWS_")} | variant},
     )
     checksum = f"crc32:{zlib.crc32(BODY):08x}"
     good, bad = sqs_record(order(object_bytes=len(BODY), checksum=checksum), attempt=2), sqs_record("hello")

@@ -81,16 +81,16 @@ class FakeAccount(Loopback):
             return 404, {"x-amzn-ErrorType": "ResourceNotFoundException"}, b'{"Type": "User", "Message": "none"}'
         return 200, {}, json.dumps({"ReservedConcurrentExecutions": self.functions[name]}).encode()
 
-    def _body(self, operation, asked):
+    def _body(self, operation, body):
         if operation == "ListServiceQuotas":
-            return self._quotas(json.loads(asked))
+            return self._quotas(json.loads(body))
         if operation == "GetRegionOptStatus":
             return {"RegionName": "us-east-1", "RegionOptStatus": self.region}
         if operation == "GetAccountSettings":
             return {"AccountLimit": self.limits, "AccountUsage": {}}
         if operation == "ListFunctions":
             return {"Functions": [{"FunctionName": name} for name in self.functions]}
-        filters = [values[0] for name, values in parse_qs(asked).items() if name.startswith("Filter.1.Value.")]
+        filters = [values[0] for name, values in parse_qs(body).items() if name.startswith("Filter.1.Value.")]
         if operation == "DescribeInstanceTypes":
             types = "".join(
                 f"<item><instanceType>{name}</instanceType><vCpuInfo><defaultVCpus>{VCPUS[name]}</defaultVCpus>"
@@ -109,9 +109,9 @@ class FakeAccount(Loopback):
             return f"<R><reservationSet>{reservation}</reservationSet></R>"
         return None
 
-    def _quotas(self, asked):
-        if asked["ServiceCode"] == "lambda":
+    def _quotas(self, request):
+        if request["ServiceCode"] == "lambda":
             return {"Quotas": self.quotas}
-        if asked.get("NextToken") != "more":
+        if request.get("NextToken") != "more":
             return {"Quotas": [{"QuotaCode": "L-1", "Value": 1.0}], "NextToken": "more"}
         return {"Quotas": [] if self.vcpus is None else [{"QuotaCode": "L-1216C47A", "Value": float(self.vcpus)}]}

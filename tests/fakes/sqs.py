@@ -60,8 +60,12 @@ def _too_much(entries: list[dict]) -> str:
 def _size(entry: dict) -> int:
     """Bytes of a message: its body, and the name, type and value of each attribute."""
     attributes = entry.get("MessageAttributes", {})
-    said = [part for name, one in attributes.items() for part in (name, one["DataType"], one["StringValue"])]
-    return sum(len(text.encode()) for text in (entry["MessageBody"], *said))
+    attribute_parts = [
+        part
+        for name, attribute in attributes.items()
+        for part in (name, attribute["DataType"], attribute["StringValue"])
+    ]
+    return sum(len(text.encode()) for text in (entry["MessageBody"], *attribute_parts))
 
 
 class FakeSqs(Loopback):

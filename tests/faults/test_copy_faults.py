@@ -1,6 +1,7 @@
 """The copy by the real program, before a front that misbehaves: what it says it copied is what is there, row by row."""
 
 import contextlib
+import itertools
 import json
 import os
 import subprocess
@@ -35,7 +36,7 @@ class Copied:
         """The rows planned, once the account of them adds up, and every failed one is in the file once."""
         counts = {name: self.summary[name] for name in ("planned", "copied", "already_there", "failed")}
         assert counts["planned"] == counts["copied"] + counts["already_there"] + counts["failed"]
-        assert len({one["line"] for one in self.failed}) == len(self.failed) == counts["failed"]
+        assert len({failure["line"] for failure in self.failed}) == len(self.failed) == counts["failed"]
         assert self.status == (1 if self.failed else 0), self.stderr
         return counts["planned"]
 
@@ -61,16 +62,21 @@ class Place:
     def copies(self) -> set[str]:
         """The keys below copies/ in the front's store."""
         pages = self.s3.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix="copies/")
-        return {one["Key"] for page in pages for one in page.get("Contents", [])}
+        return {entry["Key"] for page in pages for entry in page.get("Contents", [])}
 
     def start(self, rows: list[str], *options: str, **environment: str) -> subprocess.Popen:
         manifest = self.folder / "manifest.csv"
         manifest.write_text("".join(f"{row}\n" for row in rows))
-        command = [
-            programs.transfer(), "copy", "--endpoint-url", self.front.url, "--region", "us-east-1",
-            "--source-bucket", BUCKET, "--destination-bucket", BUCKET, "--destination-prefix", "copies/",
-            "--manifest", str(manifest), "--failed", str(self.folder / "failed.jsonl"), *options,
-        ]  # fmt: skip
+        usual = {
+            "--endpoint-url": self.front.url,
+            "--region": "us-east-1",
+            "--source-bucket": BUCKET,
+            "--destination-bucket": BUCKET,
+            "--destination-prefix": "copies/",
+            "--manifest": str(manifest),
+            "--failed": str(self.folder / "failed.jsonl"),
+        }
+        command = [programs.transfer(), "copy", *itertools.chain.from_iterable(usual.items()), *options]
         keys = {"AWS_ACCESS_KEY_ID": "program", "AWS_SECRET_ACCESS_KEY": "secret"}
         return subprocess.Popen(
             command, env=os.environ | (environment or keys), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -84,7 +90,10 @@ class Place:
                 process.kill()
         lines = [json.loads(line) for line in (self.folder / "failed.jsonl").read_text().splitlines()]
         return Copied(
-            process.returncode, json.loads(stdout), stderr, [one for line in lines for one in line["failed_objects"]]
+            process.returncode,
+            json.loads(stdout),
+            stderr,
+            [failure for line in lines for failure in line["failed_objects"]],
         )
 
 
@@ -129,7 +138,7 @@ def test_of_rows_of_every_kind_each_is_copied_or_named_once_whatever_answers_get
 
     assert ended.planned_as_accounted() == len(rows)
     assert (ended.summary["copied"], ended.summary["already_there"]) == (len(good), 1)
-    assert {rows[one["line"] - 1]: one["error_type"] for one in ended.failed} == bad
+    assert {rows[failure["line"] - 1]: failure["error_type"] for failure in ended.failed} == bad
     assert ended.summary["malformed"] == 3
     assert made.copies() == {*good, "copies/same", "copies/taken"}
     met = made.front.status()["requests"]
@@ -145,8 +154,8 @@ def test_far_above_the_limit_a_fixed_pace_fails_objects_with_the_reason_and_an_a
 
     assert ended.planned_as_accounted() == len(rows)
     assert ended.summary["slowdowns"] > 0
-    assert {one["error_type"] for one in ended.failed} == ({"SlowDown"} if pace == "fixed" else set())
-    assert made.copies() == wanted.keys() - {one["destination"] for one in ended.failed}
+    assert {failure["error_type"] for failure in ended.failed} == ({"SlowDown"} if pace == "fixed" else set())
+    assert made.copies() == wanted.keys() - {failure["destination"] for failure in ended.failed}
     assert ended.summary["copied"] == len(made.copies())
 
 
@@ -158,8 +167,8 @@ def test_credentials_that_expire_for_good_end_the_run_and_the_next_one_copies_wh
     assert (first.status, first.summary["planned"], first.summary["failed"]) == (1, None, 0)
     assert "transfer copy: NoCredentials: " in first.stderr
     assert first.summary["copied"] == len(made.copies()) == 30
-    assert {one["error_type"] for one in first.failed} == {"NotBegun"}
-    assert {one["destination"] for one in first.failed} == wanted.keys() - made.copies()
+    assert {failure["error_type"] for failure in first.failed} == {"NotBegun"}
+    assert {failure["destination"] for failure in first.failed} == wanted.keys() - made.copies()
 
     # 30 rows that are there are three requests each: such credentials expire several times, for two calls at most.
     second = made.copy(rows, "--parallel-limit", "2", AWS_CONFIG_FILE=str(renewing(made.folder)))
@@ -207,7 +216,7 @@ def test_a_source_bucket_that_is_missing_ends_the_run_in_one_line_with_nothing_c
     ended = made.copy(list(numbered(20).values()), "--source-bucket", "nowhere")
 
     assert (ended.status, ended.summary["planned"], ended.summary["copied"]) == (1, None, 0)
-    assert {one["error_type"] for one in ended.failed} == {"NotBegun"}
+    assert {failure["error_type"] for failure in ended.failed} == {"NotBegun"}
     assert len(ended.failed) == 20
     assert "transfer copy: NoSuchBucket: " in ended.stderr
     assert made.copies() == set()

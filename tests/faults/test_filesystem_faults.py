@@ -45,7 +45,7 @@ pytestmark = pytest.mark.usefixtures("mount", "start_s3", "outside")
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "reason"),
     [
         ({"threads": 0}, "threads must be a whole number from 1 to 256, not 0"),
         ({"threads": 257}, "threads must be a whole number from 1 to 256, not 257"),
@@ -58,16 +58,16 @@ pytestmark = pytest.mark.usefixtures("mount", "start_s3", "outside")
         ({"object_bytes": 5}, "unknown key 'object_bytes'"),
     ],
 )
-def test_a_wrong_order_is_refused_before_anything_is_read(start, start_s3, sandbox_environment, changes, said):
+def test_a_wrong_order_is_refused_before_anything_is_read(start, start_s3, sandbox_environment, changes, reason):
     s3 = start_s3(objects=OBJECTS)
     record = failure(start("s3"), sandbox_environment, **changes)
     assert record["error_type"] == "WorkOrderError"
-    assert said in record["error_message"]
+    assert reason in record["error_message"]
     assert (record["dataset"], record["read"], record["files"], s3.requests) == (None, None, 0, [])
 
 
 @pytest.mark.parametrize(
-    ("storage", "changes", "said"),
+    ("storage", "changes", "reason"),
     [
         ("", {}, "STORAGE is missing or empty"),
         ("nfs", {}, "STORAGE must be s3 or s3_in_vpc or efs or s3files, not 'nfs'"),
@@ -78,18 +78,18 @@ def test_a_wrong_order_is_refused_before_anything_is_read(start, start_s3, sandb
     ],
 )
 def test_a_wrong_environment_is_an_error_record_that_names_the_variable(
-    start, sandbox_environment, storage, changes, said
+    start, sandbox_environment, storage, changes, reason
 ):
     record = failure(start(storage, **changes), sandbox_environment)
     assert record["error_type"] == "SettingsError"
-    assert said in record["error_message"]
+    assert reason in record["error_message"]
     assert (record["storage"], record["dataset"], record["retry_mode"]) == (None, "small", None)
 
 
 # The mount.
 
 
-def test_a_mount_that_is_missing_is_said(start, sandbox_environment, mount):
+def test_a_mount_that_is_missing_is_reported(start, sandbox_environment, mount):
     function = start("efs")
     mount.rmdir()
     record = failure(function, sandbox_environment)
@@ -100,7 +100,7 @@ def test_a_mount_that_is_missing_is_said(start, sandbox_environment, mount):
 
 @pytest.mark.parametrize("dataset", ["small", "large"])
 @pytest.mark.parametrize("is_folder", [False, True])
-def test_a_data_set_that_is_missing_or_empty_is_said(start, sandbox_environment, mount, dataset, is_folder):
+def test_a_data_set_that_is_missing_or_empty_is_reported(start, sandbox_environment, mount, dataset, is_folder):
     if is_folder:
         (mount / dataset).mkdir()
     record = failure(start("efs"), sandbox_environment, dataset=dataset)
@@ -168,7 +168,7 @@ def during(monkeypatch, mount, change, name="00007.bin"):
     monkeypatch.setattr(os, "scandir", read)
 
 
-def test_a_file_that_vanishes_is_said(start, sandbox_environment, mount, monkeypatch):
+def test_a_file_that_vanishes_is_reported(start, sandbox_environment, mount, monkeypatch):
     put_on_mount(mount)
     function = start("efs")
     during(monkeypatch, mount, lambda path: path.unlink())
@@ -180,7 +180,7 @@ def test_a_file_that_vanishes_is_said(start, sandbox_environment, mount, monkeyp
 @pytest.mark.parametrize(
     ("size", "error_type"), [(8_000_000, "SizeMismatch"), (25_000_000, "ObjectChanged"), (LARGE, "ObjectChanged")]
 )
-def test_a_file_that_is_shorter_or_longer_or_other_than_when_it_was_opened_is_said(
+def test_a_file_that_is_shorter_or_longer_or_other_than_when_it_was_opened_is_reported(
     start, sandbox_environment, mount, monkeypatch, size, error_type
 ):
     put_on_mount(mount, "large", {"file.bin": LARGE})
@@ -202,7 +202,7 @@ def test_a_file_that_is_shorter_or_longer_or_other_than_when_it_was_opened_is_sa
     assert "'file.bin'" in record["error_message"]
 
 
-def test_a_copy_that_is_shorter_on_the_disk_than_what_was_written_is_said(
+def test_a_copy_that_is_shorter_on_the_disk_than_what_was_written_is_reported(
     start, sandbox_environment, mount, monkeypatch
 ):
     sendfile = os.sendfile
@@ -257,22 +257,24 @@ def test_a_read_that_failed_is_one_in_the_order_of_reads_and_one_that_did_not_be
 
 @pytest.mark.parametrize("storage", ["efs", "s3"])
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "reason"),
     [
         ({"files": 24}, "copied 23 files, but the message expects 24"),
         ({"bytes": SMALL_BYTES - 1}, f"copied {SMALL_BYTES} bytes, but the message expects {SMALL_BYTES - 1}"),
     ],
 )
-def test_a_data_set_that_is_not_the_orders_is_said(start, start_s3, sandbox_environment, mount, storage, changes, said):
+def test_a_data_set_that_is_not_the_orders_is_reported(
+    start, start_s3, sandbox_environment, mount, storage, changes, reason
+):
     put_on_mount(mount)
     start_s3(objects=OBJECTS)
     record = failure(start(storage), sandbox_environment, **changes)
     assert record["error_type"] == "SizeMismatch"
-    assert record["error_message"].startswith(said)
+    assert record["error_message"].startswith(reason)
 
 
 @pytest.mark.parametrize("storage", ["efs", "s3", "pool"])
-def test_a_temporary_folder_that_is_full_is_said(start, start_s3, sandbox_environment, mount, monkeypatch, storage):
+def test_a_temporary_folder_that_is_full_is_reported(start, start_s3, sandbox_environment, mount, monkeypatch, storage):
     def no_room(*_, **__):
         raise OSError(28, "No space left on device")
 
@@ -303,18 +305,18 @@ def test_a_key_that_leads_out_or_names_a_folder_is_refused_before_anything_is_fe
 
 @each_read_method
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first_key", "second_key"),
     [("a//b", "a/b"), ("a/./b", "a/b"), ("a", "a/b"), ("a/b/c/d", "a/b")],
 )
 def test_two_keys_that_fall_on_one_file_are_refused_before_anything_is_fetched(
-    start, start_s3, sandbox_environment, method, one, other
+    start, start_s3, sandbox_environment, method, first_key, second_key
 ):
-    s3 = start_s3(objects={f"small/{one}": b"1", f"small/{other}": b"2", "small/c": b"3"})
+    s3 = start_s3(objects={f"small/{first_key}": b"1", f"small/{second_key}": b"2", "small/c": b"3"})
     record = failure(start("s3", READ_METHOD=method), sandbox_environment)
     assert record["error_type"] == "UnsafePath"
     assert "two keys map to one file" in record["error_message"]
-    assert f"'small/{one}'" in record["error_message"]
-    assert f"'small/{other}'" in record["error_message"]
+    assert f"'small/{first_key}'" in record["error_message"]
+    assert f"'small/{second_key}'" in record["error_message"]
     assert len(s3.requests) == 1
 
 
@@ -331,7 +333,7 @@ def test_names_that_only_look_alike_are_different_files():
 
 
 @each_read_method
-def test_a_prefix_without_objects_is_said(start, start_s3, sandbox_environment, method):
+def test_a_prefix_without_objects_is_reported(start, start_s3, sandbox_environment, method):
     start_s3(objects={"large/file.bin": b"1"})
     record = failure(start("s3", READ_METHOD=method), sandbox_environment)
     assert record["error_type"] == "NoData"
@@ -342,13 +344,13 @@ def test_a_prefix_without_objects_is_said(start, start_s3, sandbox_environment, 
 
 
 @each_read_method
-def test_an_object_that_vanishes_after_the_listing_is_said(start, start_s3, sandbox_environment, method):
+def test_an_object_that_vanishes_after_the_listing_is_reported(start, start_s3, sandbox_environment, method):
     start_s3(objects=OBJECTS, lost_after_listing="small/00003.bin")
     assert failure(start("s3", READ_METHOD=method), sandbox_environment)["error_type"] == "NoSuchKey"
 
 
 @each_read_method
-def test_an_object_that_is_replaced_after_the_listing_is_said(start, start_s3, sandbox_environment, method):
+def test_an_object_that_is_replaced_after_the_listing_is_reported(start, start_s3, sandbox_environment, method):
     start_s3(objects=OBJECTS, replace_after_gets=5)
     record = failure(start("s3", READ_METHOD=method), sandbox_environment)
     assert record["error_type"] == "ObjectChanged"
@@ -421,17 +423,17 @@ def test_after_the_first_error_the_other_files_are_left_alone(start, start_s3, s
     assert (record["error_type"], record["files"], len(s3.requests)) == ("NoSuchKey", 0, 2)
 
 
-def test_nothing_is_begun_after_the_first_error():
-    begun, measurement = [], Measurement()
+def test_nothing_is_started_after_the_first_error():
+    started, measurement = [], Measurement()
 
     def work(item):
-        begun.append(item)
+        started.append(item)
         if item == 3:
             raise FileNotFoundError(item)
 
     with pytest.raises(FileNotFoundError):
         each(measurement, 1, work, range(9))
-    assert begun == [0, 1, 2, 3]
+    assert started == [0, 1, 2, 3]
 
 
 def test_one_message_that_fails_does_not_disturb_the_next(start, start_s3, sandbox_environment):

@@ -47,8 +47,8 @@ def test_every_message_arrives_once_when_nothing_goes_wrong():
         outcome, accepted = flood(sqs)
     assert (outcome.sent, outcome.failed, outcome.requests) == (95, 0, 10)
     assert sqs.copies() == dict.fromkeys(range(95), 1)
-    assert sorted(one.seq for one in accepted) == list(range(95))
-    assert all(one.message_id == f"id-{one.seq}" for one in accepted)
+    assert sorted(message.seq for message in accepted) == list(range(95))
+    assert all(message.message_id == f"id-{message.seq}" for message in accepted)
 
 
 @pytest.mark.parametrize("fault", KNOWN)
@@ -67,7 +67,7 @@ def test_a_batch_accepted_without_an_answer_is_there_twice_and_said_to_be(fault)
     twice = {seq for seq, copies in sqs.copies().items() if copies == 2}
     assert len(twice) == 10
     assert sum(sqs.copies().values()) == 105
-    assert {one.seq for one in accepted if one.possible_duplicate} == twice
+    assert {message.seq for message in accepted if message.possible_duplicate} == twice
     assert (outcome.sent, outcome.failed, outcome.possible_duplicates) == (95, 0, 10)
 
 
@@ -106,7 +106,7 @@ def test_an_answer_that_never_comes_ends_with_the_time_limit_and_is_reported():
     with FakeSqs(fake_sqs.NO_ANSWER) as sqs:
         outcome, accepted = flood(sqs, timeout_s=1)
     twice = {seq for seq, copies in sqs.copies().items() if copies == 2}
-    assert {one.seq for one in accepted if one.possible_duplicate} == twice
+    assert {message.seq for message in accepted if message.possible_duplicate} == twice
     assert (len(twice), outcome.sent, outcome.failed) == (10, 95, 0)
 
 
@@ -115,7 +115,7 @@ def test_entries_that_an_answer_says_nothing_of_are_unknown():
         outcome, accepted = flood(sqs)
     twice = {seq for seq, copies in sqs.copies().items() if copies == 2}
     assert len(twice) == 5
-    assert {one.seq for one in accepted if one.possible_duplicate} == twice
+    assert {message.seq for message in accepted if message.possible_duplicate} == twice
     assert outcome.sent == 95
 
 
@@ -126,11 +126,11 @@ ANY = [*KNOWN, *UNKNOWN_AND_ACCEPTED, *UNKNOWN_AND_NOT_ACCEPTED, *CLOSED_BEHIND_
 def test_whatever_happens_no_second_copy_goes_unreported(script, refused_connections, then):
     with FakeSqs(*script, then=then, refused_connections=refused_connections) as sqs:
         outcome, accepted = flood(sqs, count=60)
-    copies, confirmed = sqs.copies(), {one.seq: one for one in accepted}
+    copies, confirmed = sqs.copies(), {message.seq: message for message in accepted}
     assert len(confirmed) == len(accepted) == outcome.sent == 60 - outcome.failed
     assert all(copies[seq] >= 1 for seq in confirmed)
-    assert all(one.possible_duplicate for seq, one in confirmed.items() if copies[seq] > 1)
-    assert outcome.possible_duplicates == sum(one.possible_duplicate for one in accepted)
+    assert all(message.possible_duplicate for seq, message in confirmed.items() if copies[seq] > 1)
+    assert outcome.possible_duplicates == sum(message.possible_duplicate for message in accepted)
     assert len(copies.keys() - confirmed.keys()) <= outcome.maybe_sent <= outcome.failed
 
 
@@ -188,7 +188,7 @@ def interrupting(accepted):
     def note(batch):
         if not accepted:
             os.kill(os.getpid(), signal.SIGINT)
-        accepted.extend(one.seq for one in batch)
+        accepted.extend(message.seq for message in batch)
 
     return note
 

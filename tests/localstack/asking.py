@@ -28,7 +28,7 @@ class Question:
     unlike: Mapping[str, Any]
 
 
-def asked(aws: Any, source: str, **unlike: Any) -> Callable[[Callable[[Endpoint], Any]], Question]:
+def question(aws: Any, source: str, **unlike: Any) -> Callable[[Callable[[Endpoint], Any]], Question]:
     """Make a function that asks an endpoint a Question of its name; `unlike` are other answers, by emulator."""
     return lambda ask: Question(ask.__name__.replace("_", " "), ask, aws, source, unlike)
 

@@ -6,7 +6,7 @@ import secrets
 import time
 from typing import Any
 
-from tests.localstack.asking import DONE, LOGS_API, asked, outcome
+from tests.localstack.asking import DONE, LOGS_API, outcome, question
 from tests.localstack.starting import Endpoint
 
 IN_ORDER, STREAM_AFTER_STREAM = ["a0", "b1", "a2", "b3"], ["a0", "a2", "b1", "b3"]
@@ -27,22 +27,22 @@ def _found(endpoint: Endpoint, **wanted: Any) -> list[str]:
     for index, stream in enumerate("abab"):
         event = {"timestamp": now_ms + index, "message": f"{stream}{index}"}
         logs.put_log_events(logGroupName=name, logStreamName=stream, logEvents=[event])
-    found, answer = [], {"nextToken": None}
+    messages, answer = [], {"nextToken": None}
     while "nextToken" in answer:
         token = {"nextToken": answer["nextToken"]} if answer["nextToken"] else {}
         answer = logs.filter_log_events(logGroupName=name, **wanted, **token)
-        found += [event["message"] for event in answer["events"]]
-    return found
+        messages += [event["message"] for event in answer["events"]]
+    return messages
 
 
-@asked("InvalidParameterException", f"{LOGS_API}, PutLogEvents", ministack=DONE)
+@question("InvalidParameterException", f"{LOGS_API}, PutLogEvents", ministack=DONE)
 def events_of_one_request_are_not_in_the_order_of_time(endpoint: Endpoint) -> str:
     logs, name, now_ms = _group(endpoint)
     events = [{"timestamp": now_ms - before, "message": "x"} for before in (0, 1000)]
     return outcome(logs.put_log_events, logGroupName=name, logStreamName="a", logEvents=events)
 
 
-@asked(
+@question(
     IN_ORDER,
     f"{LOGS_API}, FilterLogEvents, interleaved",
     localstack=STREAM_AFTER_STREAM,
@@ -52,28 +52,28 @@ def the_order_of_the_events_of_two_streams(endpoint: Endpoint) -> list[str]:
     return _found(endpoint)
 
 
-@asked(IN_ORDER, f"{LOGS_API}, FilterLogEvents, interleaved")
+@question(IN_ORDER, f"{LOGS_API}, FilterLogEvents, interleaved")
 def their_order_where_it_is_asked_for(endpoint: Endpoint) -> list[str]:
     return _found(endpoint, interleaved=True)
 
 
-@asked(IN_ORDER, f"{LOGS_API}, FilterLogEvents, nextToken", ministack=IN_ORDER[:2])
+@question(IN_ORDER, f"{LOGS_API}, FilterLogEvents, nextToken", ministack=IN_ORDER[:2])
 def four_events_in_pages_of_two(endpoint: Endpoint) -> list[str]:
     return _found(endpoint, interleaved=True, limit=2)
 
 
-@asked("InvalidParameterException", f"{LOGS_API}, FilterLogEvents, limit", ministack=DONE)
+@question("InvalidParameterException", f"{LOGS_API}, FilterLogEvents, limit", ministack=DONE)
 def a_page_of_more_than_10000_events(endpoint: Endpoint) -> str:
     logs, name, _ = _group(endpoint)
     return outcome(logs.filter_log_events, logGroupName=name, limit=10_001)
 
 
-@asked("ResourceNotFoundException", f"{LOGS_API}, FilterLogEvents, errors")
+@question("ResourceNotFoundException", f"{LOGS_API}, FilterLogEvents, errors")
 def a_log_group_is_not_there(endpoint: Endpoint) -> str:
     return outcome(endpoint.client("logs").filter_log_events, logGroupName="/stampede/missing")
 
 
-@asked(
+@question(
     DONE,
     f"{LOGS_API}, PutQueryDefinition",
     ministack="InvalidOperationException",
@@ -84,6 +84,6 @@ def a_query_is_saved(endpoint: Endpoint) -> str:
     return outcome(endpoint.client("logs").put_query_definition, name="q", queryString="fields @message")
 
 
-@asked(DONE, "Amazon Athena API Reference, ListWorkGroups", localstack="InternalFailure")
+@question(DONE, "Amazon Athena API Reference, ListWorkGroups", localstack="InternalFailure")
 def the_workgroups_of_athena_are_listed(endpoint: Endpoint) -> str:
     return outcome(endpoint.client("athena").list_work_groups)

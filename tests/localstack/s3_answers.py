@@ -10,7 +10,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from loader.dataset import crc32
-from tests.localstack.asking import DONE, S3_API, asked, outcome
+from tests.localstack.asking import DONE, S3_API, outcome, question
 from tests.localstack.starting import Endpoint
 
 INTEGRITY = "Amazon S3 User Guide, Checking object integrity for data uploads"
@@ -45,17 +45,17 @@ def _checksum(endpoint: Endpoint, checksum_type: str) -> tuple[str | None, str |
     """What an object of PARTS is said to have, and of which type."""
     s3, bucket = _bucket(endpoint)
     s3.complete_multipart_upload(**_upload(s3, bucket, checksum_type, *PARTS))
-    found = s3.head_object(Bucket=bucket, Key="m", ChecksumMode="ENABLED")
-    return found.get("ChecksumCRC32"), found.get("ChecksumType")
+    head = s3.head_object(Bucket=bucket, Key="m", ChecksumMode="ENABLED")
+    return head.get("ChecksumCRC32"), head.get("ChecksumType")
 
 
-@asked(DONE, f"{S3_API}, CreateBucket, BucketAlreadyOwnedByYou")
+@question(DONE, f"{S3_API}, CreateBucket, BucketAlreadyOwnedByYou")
 def a_bucket_of_ones_own_is_made_again_in_us_east_1(endpoint: Endpoint) -> str:
     s3, bucket = _bucket(endpoint)
     return outcome(s3.create_bucket, Bucket=bucket)
 
 
-@asked(
+@question(
     "AES256",
     "Amazon S3 User Guide, Setting default server-side encryption behavior for Amazon S3 buckets",
     ministack=None,
@@ -66,25 +66,25 @@ def the_encryption_of_an_object_that_was_put_without_a_word_of_it(endpoint: Endp
     return s3.head_object(Bucket=bucket, Key="k").get("ServerSideEncryption")
 
 
-@asked("BadDigest", INTEGRITY, moto=DONE)
+@question("BadDigest", INTEGRITY, moto=DONE)
 def an_object_is_not_what_its_checksum_says(endpoint: Endpoint) -> str:
     s3, bucket = _bucket(endpoint)
     return outcome(s3.put_object, Bucket=bucket, Key="k", Body=b"damaged", ChecksumCRC32=crc32(b"as it was"))
 
 
-@asked((f"{OF_CHECKSUMS}-2", "COMPOSITE"), INTEGRITY, moto=(OF_CHECKSUMS, None))
+@question((f"{OF_CHECKSUMS}-2", "COMPOSITE"), INTEGRITY, moto=(OF_CHECKSUMS, None))
 def the_checksum_of_the_parts_checksums(endpoint: Endpoint) -> tuple[str | None, str | None]:
     return _checksum(endpoint, "COMPOSITE")
 
 
-@asked(
+@question(
     (OF_ALL_BYTES, "FULL_OBJECT"), INTEGRITY, ministack=(f"{OF_CHECKSUMS}-2", "COMPOSITE"), moto=(OF_CHECKSUMS, None)
 )
 def the_checksum_of_a_whole_object_that_was_put_in_parts(endpoint: Endpoint) -> tuple[str | None, str | None]:
     return _checksum(endpoint, "FULL_OBJECT")
 
 
-@asked(crc32(b"12345"), f"{S3_API}, CopyObject, x-amz-checksum-algorithm", moto=None)
+@question(crc32(b"12345"), f"{S3_API}, CopyObject, x-amz-checksum-algorithm", moto=None)
 def the_checksum_of_a_copy(endpoint: Endpoint) -> str | None:
     s3, bucket = _bucket(endpoint)
     s3.put_object(Bucket=bucket, Key="k", Body=b"12345", ChecksumCRC32=crc32(b"12345"))
@@ -92,7 +92,7 @@ def the_checksum_of_a_copy(endpoint: Endpoint) -> str | None:
     return s3.head_object(Bucket=bucket, Key="copy", ChecksumMode="ENABLED").get("ChecksumCRC32")
 
 
-@asked("NoSuchUpload", COMPLETION, ministack=DONE, moto=DONE)
+@question("NoSuchUpload", COMPLETION, ministack=DONE, moto=DONE)
 def an_upload_in_parts_is_completed_again(endpoint: Endpoint) -> str:
     s3, bucket = _bucket(endpoint)
     upload = _upload(s3, bucket, "COMPOSITE", b"x")
@@ -100,13 +100,13 @@ def an_upload_in_parts_is_completed_again(endpoint: Endpoint) -> str:
     return outcome(s3.complete_multipart_upload, **upload)
 
 
-@asked("EntityTooSmall", COMPLETION, ministack=DONE)
+@question("EntityTooSmall", COMPLETION, ministack=DONE)
 def a_part_below_5_mib_is_not_the_last(endpoint: Endpoint) -> str:
     s3, bucket = _bucket(endpoint)
     return outcome(s3.complete_multipart_upload, **_upload(s3, bucket, "COMPOSITE", b"small", b"last"))
 
 
-@asked(
+@question(
     ("InvalidRange", "5"),
     f"{S3_API}, Error responses, InvalidRange; the size as the AWS CRT reads it (awslabs/aws-c-s3)",
     ministack=("InvalidRange", None),
@@ -120,7 +120,7 @@ def a_range_behind_the_end_and_the_size_that_the_error_names(endpoint: Endpoint)
     return DONE, None
 
 
-@asked(
+@question(
     "AccessDenied",
     "Amazon S3 User Guide, Security best practices for Amazon S3, Enforce encryption of data in transit",
     ministack=DONE,
@@ -135,7 +135,7 @@ def a_bucket_that_denies_requests_without_tls_is_asked_without(endpoint: Endpoin
     return outcome(s3.get_object, Bucket=bucket, Key="k")
 
 
-@asked("AccessDenied", "IAM User Guide, Policy evaluation logic, implicit deny", localstack=DONE, moto=DONE)
+@question("AccessDenied", "IAM User Guide, Policy evaluation logic, implicit deny", localstack=DONE, moto=DONE)
 def a_user_without_a_permission_lists_the_buckets(endpoint: Endpoint) -> str:
     iam, name = endpoint.client("iam"), f"stampede-{secrets.token_hex(4)}"
     iam.create_user(UserName=name)
@@ -144,7 +144,7 @@ def a_user_without_a_permission_lists_the_buckets(endpoint: Endpoint) -> str:
     return outcome(endpoint.client("s3", **own).list_buckets)
 
 
-@asked("InvalidAccessKeyId", f"{S3_API}, Error responses", localstack=DONE, moto=DONE)
+@question("InvalidAccessKeyId", f"{S3_API}, Error responses", localstack=DONE, moto=DONE)
 def a_key_that_nobody_has_lists_the_buckets(endpoint: Endpoint) -> str:
     unknown = {"aws_access_key_id": "AKIAIOSFODNN7EXAMPLE", "aws_secret_access_key": "unknown"}
     return outcome(endpoint.client("s3", **unknown).list_buckets)

@@ -6,7 +6,7 @@ import json
 import secrets
 from typing import Any
 
-from tests.localstack.asking import DONE, SQS_API, asked, outcome
+from tests.localstack.asking import DONE, SQS_API, outcome, question
 from tests.localstack.starting import Endpoint
 
 MEBIBYTE = 2**20
@@ -40,38 +40,38 @@ def _received(sqs: Any, url: str) -> list[dict[str, Any]]:
     return sqs.receive_message(QueueUrl=url, **wanted).get("Messages", [])
 
 
-@asked(f"{ERROR}NonExistentQueue", f"{SQS_API}, GetQueueAttributes, errors")
+@question(f"{ERROR}NonExistentQueue", f"{SQS_API}, GetQueueAttributes, errors")
 def a_queue_is_not_there(endpoint: Endpoint) -> str:
     sqs, url = _queue(endpoint)
     return outcome(sqs.get_queue_attributes, QueueUrl=url + "-missing", AttributeNames=["All"])
 
 
-@asked(DONE, f"{SQS_API}, SendMessage")
+@question(DONE, f"{SQS_API}, SendMessage")
 def a_message_has_1_mib(endpoint: Endpoint) -> str:
     return _send(endpoint, "x" * MEBIBYTE)
 
 
-@asked("InvalidParameterValue", f"{SQS_API}, SendMessage")
+@question("InvalidParameterValue", f"{SQS_API}, SendMessage")
 def a_message_has_a_byte_more_than_1_mib(endpoint: Endpoint) -> str:
     return _send(endpoint, "x" * (MEBIBYTE + 1))
 
 
-@asked("InvalidMessageContents", f"{SQS_API}, SendMessage", moto=DONE)
+@question("InvalidMessageContents", f"{SQS_API}, SendMessage", moto=DONE)
 def a_message_has_a_character_that_sqs_does_not_take(endpoint: Endpoint) -> str:
     return _send(endpoint, "a\x01b")
 
 
-@asked(f"{ERROR}BatchRequestTooLong", f"{SQS_API}, SendMessageBatch, errors")
+@question(f"{ERROR}BatchRequestTooLong", f"{SQS_API}, SendMessageBatch, errors")
 def a_batch_has_more_than_1_mib(endpoint: Endpoint) -> str:
     return _send_batch(endpoint, 6, "x" * 200_000)
 
 
-@asked(f"{ERROR}TooManyEntriesInBatchRequest", f"{SQS_API}, SendMessageBatch, errors")
+@question(f"{ERROR}TooManyEntriesInBatchRequest", f"{SQS_API}, SendMessageBatch, errors")
 def a_batch_has_eleven_messages(endpoint: Endpoint) -> str:
     return _send_batch(endpoint, 11, "x")
 
 
-@asked((["1", "2"], 0, True), "Amazon SQS Developer Guide, Using dead-letter queues in Amazon SQS")
+@question((["1", "2"], 0, True), "Amazon SQS Developer Guide, Using dead-letter queues in Amazon SQS")
 def the_third_receive_of_a_message_that_may_be_received_twice(endpoint: Endpoint) -> tuple[list[str], int, bool]:
     """The counts of two receives, what a third brings, and whether the dead letter is the same message."""
     sqs, letters_url = _queue(endpoint)
@@ -80,10 +80,10 @@ def the_third_receive_of_a_message_that_may_be_received_twice(endpoint: Endpoint
     sent = sqs.send_message(QueueUrl=url, MessageBody="{}")["MessageId"]
     counts = [_received(sqs, url)[0]["Attributes"]["ApproximateReceiveCount"] for _ in range(2)]
     third = len(_received(sqs, url))
-    return counts, third, [one["MessageId"] for one in _received(sqs, letters_url)] == [sent]
+    return counts, third, [letter["MessageId"] for letter in _received(sqs, letters_url)] == [sent]
 
 
-@asked(DONE, f"{SQS_API}, DeleteMessage", ministack="ReceiptHandleIsInvalid")
+@question(DONE, f"{SQS_API}, DeleteMessage", ministack="ReceiptHandleIsInvalid")
 def a_message_is_deleted_with_the_handle_of_an_earlier_receive(endpoint: Endpoint) -> str:
     sqs, url = _queue(endpoint)
     sqs.send_message(QueueUrl=url, MessageBody="x")
@@ -91,18 +91,18 @@ def a_message_is_deleted_with_the_handle_of_an_earlier_receive(endpoint: Endpoin
     return outcome(sqs.delete_message, QueueUrl=url, ReceiptHandle=earlier["ReceiptHandle"])
 
 
-@asked("true", "Amazon SQS Developer Guide, Encryption at rest in Amazon SQS", ministack=None)
+@question("true", "Amazon SQS Developer Guide, Encryption at rest in Amazon SQS", ministack=None)
 def whether_a_new_queue_is_encrypted(endpoint: Endpoint) -> str | None:
     return _attributes(*_queue(endpoint)).get("SqsManagedSseEnabled")
 
 
-@asked("InvalidAttributeValue", f"{SQS_API}, CreateQueue", localstack=DONE, moto=DONE)
+@question("InvalidAttributeValue", f"{SQS_API}, CreateQueue", localstack=DONE, moto=DONE)
 def a_queue_hides_messages_for_more_than_12_hours(endpoint: Endpoint) -> str:
     sqs, name = endpoint.client("sqs"), f"stampede-{secrets.token_hex(4)}"
     return outcome(sqs.create_queue, QueueName=name, Attributes={"VisibilityTimeout": "43201"})
 
 
-@asked(f"{ERROR}QueueDeletedRecently", f"{SQS_API}, CreateQueue, errors", ministack=DONE, localstack=DONE, moto=DONE)
+@question(f"{ERROR}QueueDeletedRecently", f"{SQS_API}, CreateQueue, errors", ministack=DONE, localstack=DONE, moto=DONE)
 def a_queue_is_made_again_as_soon_as_it_is_deleted(endpoint: Endpoint) -> str:
     sqs, url = _queue(endpoint)
     sqs.delete_queue(QueueUrl=url)

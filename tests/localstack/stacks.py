@@ -42,8 +42,8 @@ class Stack:
     def waiting(self, queue: str = "queue_url") -> tuple[int, int]:
         """How many messages of a queue are to be had, and how many are hidden."""
         names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-        found = self.client("sqs").get_queue_attributes(QueueUrl=self[queue], AttributeNames=names)["Attributes"]
-        return int(found[names[0]]), int(found[names[1]])
+        attributes = self.client("sqs").get_queue_attributes(QueueUrl=self[queue], AttributeNames=names)["Attributes"]
+        return int(attributes[names[0]]), int(attributes[names[1]])
 
 
 def stack_at(endpoint: Endpoint, name: str, *, object_size_mb: int = 1) -> Stack:
@@ -103,8 +103,8 @@ class Worker:
         return deliveries
 
     def _receive(self, sqs: Any) -> list[dict[str, Any]]:
-        found = sqs.receive_message(QueueUrl=self.stack["queue_url"], MaxNumberOfMessages=10)
-        return found.get("Messages", [])
+        answer = sqs.receive_message(QueueUrl=self.stack["queue_url"], MaxNumberOfMessages=10)
+        return answer.get("Messages", [])
 
     def _settle(self, sqs: Any, handle: str, *, is_ok: bool) -> None:
         where = {"QueueUrl": self.stack["queue_url"], "ReceiptHandle": handle}

@@ -134,9 +134,9 @@ def _wait(endpoint: Endpoint, page: str, process: subprocess.Popen, log: Path) -
             if answer.status == 200:
                 return
         time.sleep(0.1)
-    said = "\n".join(log.read_text(errors="replace").splitlines()[-TAIL_LINES:])
+    last_lines = "\n".join(log.read_text(errors="replace").splitlines()[-TAIL_LINES:])
     how = f"didn't answer within {START_TIMEOUT_S} s" if process.poll() is None else f"ended with {process.poll()}"
-    raise AssertionError(f"{endpoint.name} {how}; it said last:\n{said}")
+    raise AssertionError(f"{endpoint.name} {how}; it said last:\n{last_lines}")
 
 
 def _free_port() -> int:

@@ -9,7 +9,7 @@ from stampede.finding import OK, PROBLEM, WARNING
 from tests.localstack import starting
 
 # Of `express`, which needs most. Whether LocalStack's functions run depends on the machine's Docker.
-FOUND = {
+STATUSES = {
     "ministack": {"Athena": OK, "Glue": OK, "functions": WARNING, "concurrency": OK},
     "localstack": {"Athena": PROBLEM, "Glue": PROBLEM, "concurrency": OK},
     "moto": {"Athena": OK, "Glue": OK, "functions": WARNING, "concurrency": WARNING},
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture
-def told(endpoint, monkeypatch, capsys):
+def doctor(endpoint, monkeypatch, capsys):
     """The doctor's exit status, and what it says by check, of an experiment at the endpoint."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint.url)
     for name, value in starting.KEY.items():
@@ -30,23 +30,23 @@ def told(endpoint, monkeypatch, capsys):
 
     def ask(experiment: str) -> tuple[int, dict[str, dict[str, str]]]:
         status = main(["doctor", experiment, "--target", "aws", "--format", "json"])
-        return status, {one["check"]: one for one in json.loads(capsys.readouterr().out)["checks"]}
+        return status, {finding["check"]: finding for finding in json.loads(capsys.readouterr().out)["checks"]}
 
     return ask
 
 
-def test_the_doctor_finds_what_an_endpoint_has_and_what_of_an_experiment_does_not_run_there(endpoint, told):
-    status, found = told("express")
-    assert found["endpoint"]["found"].startswith(f"an endpoint at {endpoint.url}, which isn't AWS")
-    expected = EVERYWHERE | FOUND[endpoint.name]
-    assert {name: found[name]["status"] for name in expected} == expected
-    said = found["runs there"]["found"]
-    assert said.startswith("express can't run here; missing: ")
-    assert all(name in said for name, status in expected.items() if status == PROBLEM)
+def test_the_doctor_finds_what_an_endpoint_has_and_what_of_an_experiment_does_not_run_there(endpoint, doctor):
+    status, findings = doctor("express")
+    assert findings["endpoint"]["found"].startswith(f"an endpoint at {endpoint.url}, which isn't AWS")
+    expected = EVERYWHERE | STATUSES[endpoint.name]
+    assert {name: findings[name]["status"] for name in expected} == expected
+    missing = findings["runs there"]["found"]
+    assert missing.startswith("express can't run here; missing: ")
+    assert all(name in missing for name, status in expected.items() if status == PROBLEM)
     assert status == 1
 
 
-def test_an_endpoint_is_asked_for_the_account_that_the_figures_are_of(endpoint, told):
-    _, found = told("download")
-    assert endpoint.account_id in found["credentials"]["found"]
-    assert ("Docker" in found["functions"]["found"]) == (endpoint.name == "localstack")
+def test_an_endpoint_is_asked_for_the_account_that_the_figures_are_of(endpoint, doctor):
+    _, findings = doctor("download")
+    assert endpoint.account_id in findings["credentials"]["found"]
+    assert ("Docker" in findings["functions"]["found"]) == (endpoint.name == "localstack")

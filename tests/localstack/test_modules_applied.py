@@ -106,10 +106,10 @@ def test_the_bucket_denies_what_comes_without_tls_and_drops_what_was_cut_off_or_
 
 def test_both_queues_are_encrypted_and_deny_what_comes_without_tls(attributes):
     for output in ("url", "dead_letter_url"):
-        found = attributes(output)
-        [statement] = json.loads(found["Policy"])["Statement"]
-        assert (found["SqsManagedSseEnabled"], statement["Effect"]) == ("true", "Deny")
-        assert statement["Resource"] == found["QueueArn"]
+        queue_attributes = attributes(output)
+        [statement] = json.loads(queue_attributes["Policy"])["Statement"]
+        assert (queue_attributes["SqsManagedSseEnabled"], statement["Effect"]) == ("true", "Deny")
+        assert statement["Resource"] == queue_attributes["QueueArn"]
 
 
 def test_what_fails_five_times_goes_to_the_queue_that_takes_it_from_this_one_alone(attributes):

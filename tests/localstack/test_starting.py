@@ -18,9 +18,9 @@ def test_it_listens_on_loopback_alone(endpoint):
     tables = [table.read_text() for table in Path("/proc/net").glob("tcp*")]
     lines = [line.split() for line in "".join(tables).splitlines()]
     addresses = [line[1].split(":") for line in lines if line[3] == LISTENING]
-    found = [address for address, at in addresses if at == port]
-    assert found
-    assert set(found) <= set(LOOPBACK)
+    listening = [address for address, at in addresses if at == port]
+    assert listening
+    assert set(listening) <= set(LOOPBACK)
 
 
 def test_one_that_does_not_start_fails_with_what_it_said_last(tmp_path, monkeypatch):

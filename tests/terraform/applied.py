@@ -45,7 +45,7 @@ class Stack:
         return self.terraform("plan", "-detailed-exitcode", **variables).returncode
 
     def outputs(self) -> dict[str, Any]:
-        return {name: one["value"] for name, one in json.loads(self.run("output", "-json").stdout).items()}
+        return {name: output["value"] for name, output in json.loads(self.run("output", "-json").stdout).items()}
 
     def stampede(self, folder: Path, *arguments: str) -> subprocess.CompletedProcess:
         """The command line on this stack, run in `folder` (whose packages it takes, where it has some)."""

@@ -32,7 +32,7 @@ def first_run_anew(infra: Path, terraform: Any, name: str) -> dict[str, dict[str
 def outputs(infra: Path, terraform: Any, name: str, *runs: str) -> dict[str, dict[str, Any]]:
     """The outputs of `runs` of infra/tests/<name>.tftest.hcl: {run: {name: value}}."""
     states = _states(infra, terraform, name)
-    return {run: {one: found["value"] for one, found in states[run]["outputs"].items()} for run in runs}
+    return {run: {output: attributes["value"] for output, attributes in states[run]["outputs"].items()} for run in runs}
 
 
 def statements(policy: str) -> list[dict]:
@@ -59,7 +59,7 @@ def _resources(states: dict[str, dict]) -> dict[str, Resources]:
 
 
 def _by_address(module: dict) -> Resources:
-    found = {resource["address"]: resource["values"] for resource in module.get("resources", [])}
+    resources = {resource["address"]: resource["values"] for resource in module.get("resources", [])}
     for child in module.get("child_modules", []):
-        found |= _by_address(child)
-    return found
+        resources |= _by_address(child)
+    return resources

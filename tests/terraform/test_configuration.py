@@ -147,10 +147,10 @@ def _refusal_runs() -> dict[str, str]:
     """The runs of refusals.tftest.hcl, and those that break the rules that are numbers and choices."""
     runs = _written_runs()
     for run, values in BROKEN_RULES.items():
-        given = "".join(f"    {name} = {json.dumps(value)}\n" for name, value in values.items())
+        assignments = "".join(f"    {name} = {json.dumps(value)}\n" for name, value in values.items())
         failures = "".join(f"    var.{name},\n" for name in values)
         runs[run] = (
-            f'run "{run}" {{\n  command = plan\n\n  variables {{\n{given}  }}\n\n'
+            f'run "{run}" {{\n  command = plan\n\n  variables {{\n{assignments}  }}\n\n'
             f"  expect_failures = [\n{failures}  ]\n}}"
         )
     return runs
@@ -159,21 +159,22 @@ def _refusal_runs() -> dict[str, str]:
 def _pure_locals() -> str:
     """The locals of infra/ that are made of variables alone, as one block."""
     blocks = [
-        found
+        block
         for path in sorted((ROOT / "infra").glob("*.tf"))
-        for found in re.findall(r"(?ms)^locals \{$(.*?)^\}$", path.read_text())
+        for block in re.findall(r"(?ms)^locals \{$(.*?)^\}$", path.read_text())
     ]
     entries = {
         re.match(r"  (\w+)", entry)[1]: entry
         for block in blocks
         for entry in re.split(r"(?m)^(?=  \w+ += )", block)[1:]
     }
-    others = {name for name, entry in entries.items() if re.search(r"\b(module|data)\.", entry)}
+    excluded = {name for name, entry in entries.items() if re.search(r"\b(module|data)\.", entry)}
     while (
-        more := {name for name, entry in entries.items() if others & set(re.findall(r"\blocal\.(\w+)", entry))} - others
+        more := {name for name, entry in entries.items() if excluded & set(re.findall(r"\blocal\.(\w+)", entry))}
+        - excluded
     ):
-        others |= more
-    return "".join(["locals {\n", *(entry for name, entry in entries.items() if name not in others), "}\n"])
+        excluded |= more
+    return "".join(["locals {\n", *(entry for name, entry in entries.items() if name not in excluded), "}\n"])
 
 
 @pytest.fixture(scope="session")
@@ -217,13 +218,13 @@ def test_a_refusal_gives_name_value_and_rule_in_one_line(refusals, run):
         name, value, rule = re.fullmatch(r'(\w+) = (".*"|\{.*?\}|[^ ]+): (.+\.)', message).groups()
         assert re.search(r"\bmust\b|\bneeds\b|\bexcludes\b", rule), message
         assert re.match(r"This was checked by the validation rule at variables\w*\.tf:", rest)
-        given = {entry["traversal"]: entry["statement"] for entry in error["snippet"]["values"]}
-        if given[f"var.{name}"].startswith("is object"):
+        statements = {entry["traversal"]: entry["statement"] for entry in error["snippet"]["values"]}
+        if statements[f"var.{name}"].startswith("is object"):
             assert set(json.loads(value)) == {"minimum", "maximum"}
-        elif given[f"var.{name}"].startswith(("is map", "is list")):
+        elif statements[f"var.{name}"].startswith(("is map", "is list")):
             assert json.loads(value)  # the names alone
         else:
-            assert given[f"var.{name}"] == f"is {value}"
+            assert statements[f"var.{name}"] == f"is {value}"
 
 
 def _rules_and_values(rule: Rule, value: Any) -> list[tuple[Rule, Any]]:
@@ -237,8 +238,8 @@ def test_terraform_refuses_what_python_refuses_in_the_same_words(refusals, run):
     messages = {error["detail"].partition("\n\n")[0].replace(" = 360 ", " ") for error in refusals[run]}
     for name, value in BROKEN_RULES[run].items():
         [rule] = [rule for rule, part in _rules_and_values(RULES[name], value) if not rule.allows(part)]
-        given = json.dumps(value, separators=(",", ":"), sort_keys=True)
-        assert f"{name} = {given}: {rule.rule}{'; ' if rule.fix else ''}{rule.fix}." in messages
+        written = json.dumps(value, separators=(",", ":"), sort_keys=True)
+        assert f"{name} = {written}: {rule.rule}{'; ' if rule.fix else ''}{rule.fix}." in messages
 
 
 def test_every_rule_of_every_variable_is_broken_by_some_run(refusals):
@@ -276,9 +277,9 @@ def test_what_has_to_be_built_before_is_asked_for_in_one_line(copy_of_the_tree, 
     folder = copy_of_the_tree("unbuilt")
     shutil.rmtree(folder.parent / "functions/transfer/build")
     shutil.rmtree(folder.parent / "functions/download/build")
-    found = _failed_plans(folder, mocking, "go_stream", "crt")
-    assert set(found) == {"go_stream", "crt"}
-    for detail in found.values():
+    failures = _failed_plans(folder, mocking, "go_stream", "crt")
+    assert set(failures) == {"go_stream", "crt"}
+    for detail in failures.values():
         assert re.fullmatch(r"\w+ = .*functions/.+: must be built before; run `make functions`\.", detail), detail
 
 
@@ -295,7 +296,7 @@ def test_a_name_that_stands_in_both_packages_of_a_function_is_twice_in_its_zip(c
 def test_a_function_without_its_handler_is_refused_by_the_files_name(copy_of_the_tree, mocking):
     folder = copy_of_the_tree("headless")
     (folder.parent / "functions/download/handler.py").unlink()
-    found = _failed_plans(folder, mocking, "stream", "go_stream")
-    assert set(found) == {"stream"}, found  # the Go program has no such file
-    said = r"source_folders = .*/common, .*/download: must hold download/handler\.py, the handler's file\."
-    assert re.fullmatch(said, found["stream"]), found["stream"]
+    failures = _failed_plans(folder, mocking, "stream", "go_stream")
+    assert set(failures) == {"stream"}, failures  # the Go program has no such file
+    message = r"source_folders = .*/common, .*/download: must hold download/handler\.py, the handler's file\."
+    assert re.fullmatch(message, failures["stream"]), failures["stream"]

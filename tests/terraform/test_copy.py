@@ -61,7 +61,7 @@ COMMON = {
         ),
     ],
 )
-def test_the_program_is_told_what_to_copy_and_where(deployments, run, own):
+def test_the_program_gets_what_to_copy_and_where_to(deployments, run, own):
     source = {"SOURCE_PREFIX": f"source/{own['OBJECT_COUNT']}/"}  # of another number of objects nothing is left there
     assert _function(deployments[run])["environment"][0]["variables"] == {**COMMON, **source, **own}
 

@@ -79,7 +79,7 @@ def test_a_sweep_of_a_manifest_accounts_for_every_object_and_names_those_that_fa
     swept = applied.stampede(clone, "sweep", experiment, "--keep", "--set=parallel_limit=10", *settings, *into)
 
     assert swept.returncode == 0, swept.stderr[-3000:]
-    [row] = [one for one in json.loads(swept.stdout) if one["count"]]
+    [row] = [cell for cell in json.loads(swept.stdout) if cell["count"]]
     assert (row["count"], row["copied"], row["failed"]) == (MESSAGES[experiment], OBJECTS - 2, 2)
     [folder] = (clone / experiment).iterdir()
     [account] = json.loads((folder / "accounting.json").read_text())
@@ -87,7 +87,9 @@ def test_a_sweep_of_a_manifest_accounts_for_every_object_and_names_those_that_fa
     assert account["objects"] == counts | {"unaccounted": 0, "unknown": 0, "owing": 0}
     assert account["sent"] == account["succeeded"] == MESSAGES[experiment] + 1  # which empties the destination first
     failed = [json.loads(line) for line in (folder / "failed_objects.jsonl").read_text().splitlines()]
-    assert sorted((one["slice"], one["line"], one["source"], one["error_type"]) for one in failed) == [
+    assert sorted(
+        (failure["slice"], failure["line"], failure["source"], failure["error_type"]) for failure in failed
+    ) == [
         (1, 2, "nonsense", "MalformedRow"),
         (1, 3, "masters/missing", "NoSuchKey"),
     ]
@@ -100,9 +102,9 @@ def test_a_sweep_of_a_manifest_accounts_for_every_object_and_names_those_that_fa
 def _spoil_two_rows(s3, bucket: str) -> None:
     """Make a row of the manifest's second slice malformed, and let the next one name a source that isn't there."""
     [key] = [
-        one["Key"]
-        for one in s3.list_objects_v2(Bucket=bucket, Prefix="manifest/")["Contents"]
-        if one["Key"].endswith("/000001.csv")
+        entry["Key"]
+        for entry in s3.list_objects_v2(Bucket=bucket, Prefix="manifest/")["Contents"]
+        if entry["Key"].endswith("/000001.csv")
     ]
     rows = s3.get_object(Bucket=bucket, Key=key)["Body"].read().decode().splitlines()
     rows[1:3] = ["nonsense", "masters/missing," + rows[2].split(",")[1]]
@@ -152,21 +154,26 @@ def test_destroy_leaves_nothing_although_the_buckets_are_full(applied):
     def left():
         ec2, kms = applied.client("ec2"), applied.client("kms")
         states = [
-            one["State"]["Name"] for group in ec2.describe_instances()["Reservations"] for one in group["Instances"]
+            host["State"]["Name"] for group in ec2.describe_instances()["Reservations"] for host in group["Instances"]
         ]
-        keys = [kms.describe_key(KeyId=one["KeyId"])["KeyMetadata"] for one in kms.list_keys()["Keys"]]
+        keys = [kms.describe_key(KeyId=key["KeyId"])["KeyMetadata"] for key in kms.list_keys()["Keys"]]
         return applied.left() | {
             "hosts": [state for state in states if state != "terminated"],
             "profiles": applied.client("iam").list_instance_profiles()["InstanceProfiles"],
-            "networks": [one for one in ec2.describe_vpcs()["Vpcs"] if not one["IsDefault"]],
+            "networks": [network for network in ec2.describe_vpcs()["Vpcs"] if not network["IsDefault"]],
             "endpoints": ec2.describe_vpc_endpoints()["VpcEndpoints"],
-            "keys": [one for one in keys if one["KeyState"] != "PendingDeletion"],
+            "keys": [key for key in keys if key["KeyState"] != "PendingDeletion"],
         }
 
     functions = {"functions", "triggers"}
     hosts = {"hosts", "profiles", "networks", "endpoints", "keys"}
     expected = hosts if applied.variables["experiment"] == "copy_host" else functions
-    assert {name for name, found in left().items() if found} == expected | {"queues", "buckets", "log groups", "roles"}
+    assert {name for name, remains in left().items() if remains} == expected | {
+        "queues",
+        "buckets",
+        "log groups",
+        "roles",
+    }
     for bucket in applied.client("s3").list_buckets()["Buckets"]:
         applied.client("s3").put_object(Bucket=bucket["Name"], Key="copies/left", Body=b"x")
 

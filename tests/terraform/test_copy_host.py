@@ -24,8 +24,8 @@ def _hosts(resources: Resources) -> list[dict]:
 
 
 def _only(resources: Resources, kind: str) -> dict:
-    (found,) = [values for address, values in resources.items() if f".{kind}." in address]
-    return found
+    (matching,) = [values for address, values in resources.items() if f".{kind}." in address]
+    return matching
 
 
 def test_the_host_is_the_published_one_closed_and_encrypted(deployments):
@@ -52,7 +52,7 @@ def test_hosts_run_the_newest_amazon_linux_2023_for_their_processor(deployments,
     image = deployments[run]["module.host[0].data.aws_ami.linux"]
 
     assert (image["owners"], image["most_recent"]) == (["amazon"], True)
-    assert {one["name"]: one["values"] for one in image["filter"]} == {
+    assert {rule["name"]: rule["values"] for rule in image["filter"]} == {
         "name": [f"al2023-ami-2023.*-{processor}"],
         "architecture": [processor],
     }
@@ -61,7 +61,7 @@ def test_hosts_run_the_newest_amazon_linux_2023_for_their_processor(deployments,
 def test_n_is_the_number_of_hosts_and_given_names_reach_every_resource(deployments):
     resources = deployments["three_small_hosts_on_arm"]
 
-    assert [(one["instance_type"], one["tags"]["Name"]) for one in _hosts(resources)] == [
+    assert [(host["instance_type"], host["tags"]["Name"]) for host in _hosts(resources)] == [
         ("m7g.4xlarge", f"herd-copy-host-{number}") for number in range(3)
     ]
     assert _only(resources, "aws_iam_instance_profile")["name"] == "herd-copy-host-eu-west-1"
@@ -198,10 +198,12 @@ def test_the_hosts_reach_s3_and_four_services_and_nobody_reaches_the_hosts(deplo
         "from_inside": (closed, hosts, https),
     }
     interfaces = [values for address, values in resources.items() if ".aws_vpc_endpoint.service[" in address]
-    assert {one["service_name"] for one in interfaces} == {
+    assert {interface["service_name"] for interface in interfaces} == {
         f"com.amazonaws.us-east-1.{service}" for service in ("sqs", "logs", "ssm", "ssmmessages")
     }
-    assert all(one["private_dns_enabled"] and one["security_group_ids"] == [closed] for one in interfaces)
+    assert all(
+        interface["private_dns_enabled"] and interface["security_group_ids"] == [closed] for interface in interfaces
+    )
     assert resources["module.host_network[0].aws_vpc.this"]["enable_dns_hostnames"] is True
     default = resources["module.host_network[0].aws_default_security_group.closed"]
     assert not default.get("ingress") and not default.get("egress")
@@ -224,7 +226,9 @@ def test_the_hosts_are_in_a_zone_that_has_the_instance_type_and_the_endpoints_in
     assert [endpoint["subnet_ids"] for endpoint in endpoints] == [[subnets["a"]]] * 4
     offered = resources["data.aws_ec2_instance_type_offerings.of_hosts[0]"]
     assert offered["location_type"] == "availability-zone"
-    assert [(one["name"], one["values"]) for one in offered["filter"]] == [("instance-type", ["m5a.8xlarge"])]
+    assert [(filter_rule["name"], filter_rule["values"]) for filter_rule in offered["filter"]] == [
+        ("instance-type", ["m5a.8xlarge"])
+    ]
 
 
 @pytest.mark.parametrize(("run", "bucket_key"), [("defaults", True), ("three_small_hosts_on_arm", False)])
@@ -261,10 +265,10 @@ def test_there_is_no_function_and_saved_queries_also_those_of_copy_are_bound_to_
     saved = [values for address, values in resources.items() if address.startswith("aws_cloudwatch_query_definition.")]
     folders = [infra.parent / "queries" / name for name in ("common", "copy", "copy_host")]
     texts = {path.stem: path.read_text() for folder in folders for path in folder.glob("*.cwli")}
-    assert {one["name"]: one["query_string"] for one in saved} == {
+    assert {query["name"]: query["query_string"] for query in saved} == {
         f"stampede/copy_host/{name}": text for name, text in texts.items()
     }
-    assert {tuple(one["log_group_names"]) for one in saved} == {("/stampede/stampede-copy-host",)}
+    assert {tuple(query["log_group_names"]) for query in saved} == {("/stampede/stampede-copy-host",)}
 
 
 def test_a_host_is_another_one_with_another_program(infra, mocking, deployments):

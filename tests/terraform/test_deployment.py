@@ -241,7 +241,7 @@ def test_log_lines_are_kept_for_a_week(deployments):
 
 
 def test_no_access_log_is_written_and_none_of_its_queries_is_in_the_console_unless_asked_for(deployments):
-    assert not [one for one in deployments["defaults"] if "access_log" in one]
+    assert not [resource for resource in deployments["defaults"] if "access_log" in resource]
 
 
 @pytest.mark.parametrize(
@@ -257,16 +257,18 @@ def test_no_access_log_is_written_and_none_of_its_queries_is_in_the_console_unle
 def test_requests_for_the_data_are_logged_by_s3_into_a_group_of_their_own(infra, mocking, name, run, stack, buckets):
     resources = deployed(infra, mocking, name)[run]
     own = {address.removeprefix("module.access_log[0]."): values for address, values in resources.items()}
-    arns = {what: f"arn:aws:s3:::{end if '.' in end else f'{stack}{end}-123456789012-us-east-1'}"
-            for what, end in buckets.items()}  # fmt: skip
+    arns = {}
+    for what, end in buckets.items():
+        bucket = end if "." in end else f"{stack}{end}-123456789012-us-east-1"
+        arns[what] = f"arn:aws:s3:::{bucket}"
 
     sources = [values for address, values in own.items() if address.startswith("aws_cloudwatch_log_delivery_source.")]
-    assert {(one["name"], one["log_type"], one["resource_arn"]) for one in sources} == {
+    assert {(source["name"], source["log_type"], source["resource_arn"]) for source in sources} == {
         (f"{stack}-{what}", "S3_SERVER_ACCESS_LOGS", arn) for what, arn in arns.items()
     }
     deliveries = [values for address, values in own.items() if address.startswith("aws_cloudwatch_log_delivery.")]
-    assert {one["delivery_source_name"] for one in deliveries} == {one["name"] for one in sources}
-    assert {one["delivery_destination_arn"] for one in deliveries} == {
+    assert {delivery["delivery_source_name"] for delivery in deliveries} == {source["name"] for source in sources}
+    assert {delivery["delivery_destination_arn"] for delivery in deliveries} == {
         own["aws_cloudwatch_log_delivery_destination.group"]["arn"]
     }
     group = own["aws_cloudwatch_log_group.access"]
@@ -347,11 +349,11 @@ def test_a_go_method_is_the_program_built_for_its_processor(deployments, infra, 
     assert function["layers"] in ([], None)
 
 
-def test_the_way_to_download_reaches_the_function(deployments):
+def test_the_download_method_reaches_the_function(deployments):
     variables = _function(deployments["provisioned_pollers_and_go_into_memory"])["environment"][0]["variables"]
-    way = {name: variables[name] for name in ("METHOD", "SINK", "RANGE_PARALLEL", "RANGE_PART_MB")}
+    settings = {name: variables[name] for name in ("METHOD", "SINK", "RANGE_PARALLEL", "RANGE_PART_MB")}
 
-    assert way == {"METHOD": "go_ranges", "SINK": "memory", "RANGE_PARALLEL": "64", "RANGE_PART_MB": "64"}
+    assert settings == {"METHOD": "go_ranges", "SINK": "memory", "RANGE_PARALLEL": "64", "RANGE_PART_MB": "64"}
 
 
 def test_the_crt_comes_as_a_layer_of_the_python_function(deployments):

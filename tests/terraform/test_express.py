@@ -51,7 +51,7 @@ def test_the_directory_bucket_is_in_one_zone_and_has_no_policy_that_could_open_i
         ]
 
 
-def test_the_function_is_the_go_program_and_told_what_to_do_where(deployments):
+def test_the_function_is_the_go_program_and_gets_what_to_do_and_where(deployments):
     resources = deployments["downloads_in_the_buckets_zone"]
     function = _function(resources)
 
@@ -83,8 +83,8 @@ def test_the_function_may_do_what_is_measured_and_nothing_else(deployments, run,
     may = _may(deployments[run])
 
     assert may[: len(own)] == own
-    others = ["TakeMessages", "JoinTheNetwork", "OnlyLambdaItself", "WriteLogs"]
-    assert [one["Sid"] for one in may[len(own) :]] == others
+    common = ["TakeMessages", "JoinTheNetwork", "OnlyLambdaItself", "WriteLogs"]
+    assert [statement["Sid"] for statement in may[len(own) :]] == common
 
 
 def test_what_places_objects_may_write_both_classes_whatever_is_measured_and_is_triggered_by_nothing(deployments):
@@ -93,8 +93,8 @@ def test_what_places_objects_may_write_both_classes_whatever_is_measured_and_is_
 
     assert (function["timeout"], function["memory_size"], function["vpc_config"]) == (900, 1769, [])
     assert function["reserved_concurrent_executions"] in (None, -1)
-    told = function["environment"][0]["variables"]
-    assert told == _function(resources)["environment"][0]["variables"] | {
+    environment = function["environment"][0]["variables"]
+    assert environment == _function(resources)["environment"][0]["variables"] | {
         "OPERATION": "upload",
         "PLACEMENT": "any_zone",
         "MEMORY_SIZE": "1769",
@@ -124,7 +124,7 @@ def test_the_workgroup_holds_every_query_to_its_limit_and_its_results_expire(dep
         assert results["output_location"] == "s3://stampede-express-athena-123456789012-us-east-1/"
         assert results["encryption_configuration"][0]["encryption_option"] == "SSE_S3"
     lifecycle = deployments["defaults"][f"{module}.module.results.aws_s3_bucket_lifecycle_configuration.data"]
-    assert [one["days"] for rule in lifecycle["rule"] for one in rule["expiration"]] == [1]
+    assert [expiration["days"] for rule in lifecycle["rule"] for expiration in rule["expiration"]] == [1]
 
 
 def test_each_class_has_a_table_whose_partitions_a_query_names(deployments):
@@ -141,9 +141,9 @@ def test_each_class_has_a_table_whose_partitions_a_query_names(deployments):
         assert (table["database_name"], described["location"]) == ("stampede_express", f"s3://{buckets[name]}/data/")
         (serde,) = described["ser_de_info"]
         assert serde["serialization_library"] == "org.openx.data.jsonserde.JsonSerDe"
-        columns = [(one["name"], one["type"]) for one in described["columns"]]
+        columns = [(column["name"], column["type"]) for column in described["columns"]]
         assert columns == [("object", "string"), ("value", "int"), ("pad", "string")]
-        keys = [(one["name"], one["type"]) for one in table["partition_keys"]]
+        keys = [(key["name"], key["type"]) for key in table["partition_keys"]]
         assert keys == [("object_bytes", "string"), ("object_count", "string")]
         assert {name: value for name, value in table["parameters"].items() if "projection" in name} == {
             "projection.enabled": "true",
@@ -163,8 +163,8 @@ def test_the_network_stays_whatever_the_placement_is(deployments):
 def test_in_the_buckets_zone_the_function_reaches_both_buckets_and_nothing_else(deployments):
     resources, module = deployments["downloads_in_the_buckets_zone"], "module.zone_network[0]"
 
-    (asked,) = resources["data.aws_availability_zones.of_express[0]"]["filter"]
-    assert (asked["name"], asked["values"]) == ("zone-id", ["use1-az6"])
+    (zone_filter,) = resources["data.aws_availability_zones.of_express[0]"]["filter"]
+    assert (zone_filter["name"], zone_filter["values"]) == ("zone-id", ["use1-az6"])
     subnet = resources[f'{module}.aws_subnet.private["us-east-1c"]']
     assert subnet["availability_zone"] == "us-east-1c"
     group = resources[f"{module}.aws_security_group.inside"]

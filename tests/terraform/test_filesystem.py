@@ -93,7 +93,7 @@ def _of_type(resources: Resources, kind: str) -> dict[str, dict]:
 
 def _first_subnets(resources: Resources, count: int) -> list[str]:
     subnets = _of_type(resources, "aws_subnet").values()
-    return [one["id"] for one in sorted(subnets, key=lambda one: one["availability_zone"])[:count]]
+    return [subnet["id"] for subnet in sorted(subnets, key=lambda subnet: subnet["availability_zone"])[:count]]
 
 
 def _types(resources: Resources) -> set[str]:
@@ -116,7 +116,7 @@ def test_the_measured_function_is_the_published_one(deployments):
 
 
 @pytest.mark.parametrize("run", ENVIRONMENTS)
-def test_the_function_is_told_where_to_read_and_how(deployments, run):
+def test_the_function_gets_where_to_read_and_how(deployments, run):
     storage, read_method, mount_path, cache = ENVIRONMENTS[run]
     function = _function(deployments[run])
 
@@ -139,9 +139,11 @@ def test_only_the_published_control_is_outside_the_network_and_only_file_systems
         function, storage = _function(resources), ENVIRONMENTS[run][0]
         subnets = _first_subnets(resources, 3 if run == "efs" else 2)
         group = resources["module.network[0].aws_security_group.inside"]["id"]
-        networks = [(sorted(one["subnet_ids"]), one["security_group_ids"]) for one in function["vpc_config"]]
+        networks = [
+            (sorted(network["subnet_ids"]), network["security_group_ids"]) for network in function["vpc_config"]
+        ]
         assert networks == ([] if storage == "s3" else [(sorted(subnets), [group])])
-        mounts = [(one["arn"], one["local_mount_path"]) for one in function["file_system_config"]]
+        mounts = [(mount["arn"], mount["local_mount_path"]) for mount in function["file_system_config"]]
         assert mounts == ([(mounted[storage], "/mnt/data")] if storage in mounted else [])
 
 
@@ -152,11 +154,11 @@ def test_the_function_may_read_what_it_measures_and_nothing_else(deployments, ru
 
     assert may[: len(own)] == own
     # Outside the network, too: Lambda removes with it what a function left there.
-    assert [one["Sid"] for one in may[len(own) :]] == ["TakeMessages", *IN_THE_NETWORK, "WriteLogs"]
+    assert [statement["Sid"] for statement in may[len(own) :]] == ["TakeMessages", *IN_THE_NETWORK, "WriteLogs"]
 
 
 def test_network_interfaces_are_made_by_lambda_and_never_by_the_functions_code(deployments):
-    allowed, denied = (one for one in _may(deployments["efs"]) if one["Sid"] in IN_THE_NETWORK)
+    allowed, denied = (statement for statement in _may(deployments["efs"]) if statement["Sid"] in IN_THE_NETWORK)
 
     assert (allowed["Effect"], denied["Effect"]) == ("Allow", "Deny")
     assert allowed["Action"] == denied["Action"]
@@ -179,7 +181,7 @@ def test_what_fills_a_file_system_may_write_there_is_triggered_by_nothing_and_re
     assert function["function_name"] == f"stampede-filesystem-placing-{name}"
     assert (function["timeout"], function["memory_size"]) == (900, 1769)
     assert function["reserved_concurrent_executions"] in (None, -1)
-    assert [one["arn"] for one in function["file_system_config"]] == [its_mount[2]]
+    assert [mount["arn"] for mount in function["file_system_config"]] == [its_mount[2]]
     assert len(function["vpc_config"]) == 1
     assert function["environment"][0]["variables"] == {
         "BUCKET_NAME": "stampede-filesystem-123456789012-us-east-1",
@@ -189,29 +191,31 @@ def test_what_fills_a_file_system_may_write_there_is_triggered_by_nothing_and_re
     own = [*READ_THE_DATA, mount(*its_mount, "ClientMount", "ClientWrite")]
     may = _may(resources, module)
     assert may[:3] == own
-    assert [one["Sid"] for one in may[3:]] == [*IN_THE_NETWORK, "WriteLogs"]
+    assert [statement["Sid"] for statement in may[3:]] == [*IN_THE_NETWORK, "WriteLogs"]
     assert list(_of_type(resources, "aws_lambda_event_source_mapping")) == [
         "module.worker[0].aws_lambda_event_source_mapping.queue[0]"
     ]
 
 
-def test_the_network_has_private_subnets_one_a_zone_and_no_way_out_but_to_s3_and_sqs(deployments):
+def test_the_network_has_private_subnets_one_a_zone_and_no_route_out_but_to_s3_and_sqs(deployments):
     resources = deployments["efs"]
     subnets = list(_of_type(resources, "aws_subnet").values())
 
-    zones = [(one["availability_zone"], one["cidr_block"]) for one in subnets]
+    zones = [(subnet["availability_zone"], subnet["cidr_block"]) for subnet in subnets]
     assert zones == [("us-east-1a", "10.0.0.0/20"), ("us-east-1b", "10.0.16.0/20"), ("us-east-1c", "10.0.32.0/20")]
-    assert not any(one["map_public_ip_on_launch"] for one in subnets)
+    assert not any(subnet["map_public_ip_on_launch"] for subnet in subnets)
     assert not _types(resources) & {"aws_nat_gateway", "aws_internet_gateway", "aws_route", "aws_eip"}
-    endpoint, sqs = sorted(_of_type(resources, "aws_vpc_endpoint").values(), key=lambda one: one["service_name"])
+    endpoint, sqs = sorted(
+        _of_type(resources, "aws_vpc_endpoint").values(), key=lambda endpoint: endpoint["service_name"]
+    )
     assert (endpoint["vpc_endpoint_type"], endpoint["service_name"]) == ("Gateway", "com.amazonaws.us-east-1.s3")
     assert (sqs["vpc_endpoint_type"], sqs["service_name"]) == ("Interface", "com.amazonaws.us-east-1.sqs")
     assert (sqs["private_dns_enabled"], sqs["subnet_ids"]) == (True, _first_subnets(resources, 1))
     (table,) = _of_type(resources, "aws_route_table").values()
     assert endpoint["route_table_ids"] == [table["id"]]
     associations = _of_type(resources, "aws_route_table_association").values()
-    assert {one["subnet_id"] for one in associations} == {one["id"] for one in subnets}
-    assert {one["route_table_id"] for one in associations} == {table["id"]}
+    assert {association["subnet_id"] for association in associations} == {subnet["id"] for subnet in subnets}
+    assert {association["route_table_id"] for association in associations} == {table["id"]}
 
 
 def test_every_subnet_stays_whatever_storage_and_subnet_count_are(deployments):
@@ -269,18 +273,30 @@ def test_the_file_system_is_encrypted_and_reached_over_tls_from_every_subnet_tha
     point = resources[f"{module}.aws_efs_access_point.data"]
     assert (point["posix_user"][0]["uid"], point["root_directory"][0]["path"]) == (1000, "/data")
     targets = _of_type(resources, "aws_efs_mount_target").values()
-    assert sorted(one["subnet_id"] for one in targets) == sorted(_first_subnets(resources, 3 if run == "efs" else 2))
+    assert sorted(target["subnet_id"] for target in targets) == sorted(
+        _first_subnets(resources, 3 if run == "efs" else 2)
+    )
     group = resources["module.mount_targets[0].aws_security_group.this"]["id"]
-    assert all(one["security_groups"] == [group] for one in targets)
+    assert all(target["security_groups"] == [group] for target in targets)
 
 
 def test_an_experiment_that_is_not_up_has_no_resources(deployments, download):
     filesystems_own = {
-        "aws_availability_zones", "aws_vpc", "aws_default_security_group", "aws_subnet", "aws_route_table",
-        "aws_route_table_association", "aws_vpc_endpoint", "aws_security_group", "aws_vpc_security_group_egress_rule",
-        "aws_vpc_security_group_ingress_rule", "aws_efs_file_system", "aws_efs_file_system_policy",
-        "aws_efs_access_point", "aws_efs_mount_target",
-    }  # fmt: skip
+        "aws_availability_zones",
+        "aws_vpc",
+        "aws_default_security_group",
+        "aws_subnet",
+        "aws_route_table",
+        "aws_route_table_association",
+        "aws_vpc_endpoint",
+        "aws_security_group",
+        "aws_vpc_security_group_egress_rule",
+        "aws_vpc_security_group_ingress_rule",
+        "aws_efs_file_system",
+        "aws_efs_file_system_policy",
+        "aws_efs_access_point",
+        "aws_efs_mount_target",
+    }
 
     assert _types(deployments["defaults"]) - _types(download) == filesystems_own
     assert {address.partition(".aws_")[0].partition(".data")[0] for address in download if "module" in address} == {
@@ -311,10 +327,10 @@ def test_s3_files_stands_over_a_versioned_bucket_of_its_own_with_a_mount_target_
     targets = [
         values for address, values in _of_type(resources, "aws_cloudformation_stack").items() if "mount" in address
     ]
-    assert sorted(one["parameters"]["SubnetId"] for one in targets) == sorted(_first_subnets(resources, 2))
+    assert sorted(target["parameters"]["SubnetId"] for target in targets) == sorted(_first_subnets(resources, 2))
     group = resources["module.mount_targets[0].aws_security_group.this"]["id"]
-    assert {one["parameters"]["SecurityGroupId"] for one in targets} == {group}
-    assert {one["parameters"]["FileSystemId"] for one in targets} == {"fs-0123456789abcdef1"}
+    assert {target["parameters"]["SecurityGroupId"] for target in targets} == {group}
+    assert {target["parameters"]["FileSystemId"] for target in targets} == {"fs-0123456789abcdef1"}
 
 
 def test_the_role_of_s3_files_is_for_the_service_and_for_its_bucket(deployments):
@@ -326,7 +342,7 @@ def test_the_role_of_s3_files_is_for_the_service_and_for_its_bucket(deployments)
         "ArnLike": {"aws:SourceArn": "arn:aws:s3files:us-east-1:123456789012:file-system/*"},
     }
     may = statements(resources[f"{module}.aws_iam_role_policy.synchronisation"]["policy"])
-    on_s3 = {one["Resource"] for one in may if json.dumps(one["Action"]).startswith('["s3:')}
+    on_s3 = {statement["Resource"] for statement in may if json.dumps(statement["Action"]).startswith('["s3:')}
     assert on_s3 == {FILES_BUCKET, f"{FILES_BUCKET}/*"}
 
 

@@ -60,10 +60,10 @@ def test_what_places_the_data_may_read_the_data_set_and_writes_to_the_folder_tha
         s3.put_object(Bucket=BUCKET, Key=key, Body=b"x")
 
     name = json.loads(applied.run("output", "-json").stdout)["placing_function_name"]["value"]
-    found = json.load(applied.client("lambda").invoke(FunctionName=name)["Payload"])
+    answer = json.load(applied.client("lambda").invoke(FunctionName=name)["Payload"])
 
-    assert found.pop("path").endswith("/mount/written")
-    assert found == {
+    assert answer.pop("path").endswith("/mount/written")
+    assert answer == {
         "list": ["may", "may", "AccessDenied", "AccessDenied"],
         "get": ["may", "may", "AccessDenied"],
         "put": "AccessDenied",
@@ -85,7 +85,9 @@ def test_without_one_of_the_documented_actions_terraform_fails_and_names_it(appl
     documented = policy("permissions_filesystem")
     less = {
         **documented,
-        "Statement": [{**one, "Action": _without(one["Action"], action)} for one in documented["Statement"]],
+        "Statement": [
+            {**statement, "Action": _without(statement["Action"], action)} for statement in documented["Statement"]
+        ],
     }
     user = {"UserName": "runner", "PolicyName": "permissions_filesystem"}
     applied.iam.put_user_policy(**user, PolicyDocument=json.dumps(less))
@@ -97,13 +99,13 @@ def test_without_one_of_the_documented_actions_terraform_fails_and_names_it(appl
 
 
 def _without(actions, action):
-    return actions if isinstance(actions, str) else [one for one in actions if one != action]
+    return actions if isinstance(actions, str) else [allowed for allowed in actions if allowed != action]
 
 
 def test_destroy_leaves_nothing(applied):
     def left():
         ec2, efs = applied.client("ec2"), applied.client("efs")
-        networks = [one for one in ec2.describe_vpcs()["Vpcs"] if not one["IsDefault"]]
+        networks = [network for network in ec2.describe_vpcs()["Vpcs"] if not network["IsDefault"]]
         return applied.left() | {
             "networks": networks,
             "endpoints": ec2.describe_vpc_endpoints()["VpcEndpoints"],

@@ -4,6 +4,7 @@ Nothing is mounted there: a folder stands in.
 """
 
 import csv
+import itertools
 import json
 import os
 import subprocess
@@ -19,10 +20,9 @@ FILES = 20
 def swept(tmp_path_factory):
     """The table that a sweep over S3 and EFS printed, what it said, and its results folder."""
     work, state = tmp_path_factory.mktemp("filesystem"), tmp_path_factory.mktemp("state")
-    command = [
-        *STAMPEDE, "sweep", "filesystem", "--set", f"small_files={FILES}", "--set", "large_file_mb=1",
-        "--set", "timeout_s=20", "--messages-per-concurrency", "3", "--format", "json",
-    ]  # fmt: skip
+    command = [*STAMPEDE, "sweep", "filesystem", "--messages-per-concurrency", "3", "--format", "json"]
+    for setting in (f"small_files={FILES}", "large_file_mb=1", "timeout_s=20"):
+        command += ["--set", setting]
     environment = os.environ | {"STAMPEDE_STATE_DIR": str(state / "local"), "STAMPEDE_MANNERS": "1"}
     done = subprocess.run(
         command, cwd=work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=500
@@ -34,10 +34,10 @@ def swept(tmp_path_factory):
 
 def test_every_storage_and_data_set_has_its_first_read_and_its_repeats(swept):
     rows = {(row["storage"], row["dataset"], row["read"]): row for row in swept[0] if row["count"]}
-    assert {key: row["count"] for key, row in rows.items()} == {
-        (storage, dataset, read): count
-        for storage in ("s3", "efs") for dataset in ("large", "small") for read, count in (("first", 1), ("repeat", 2))
-    }  # fmt: skip
+    counts = {}
+    for storage, dataset in itertools.product(("s3", "efs"), ("large", "small")):
+        counts |= {(storage, dataset, "first"): 1, (storage, dataset, "repeat"): 2}
+    assert {key: row["count"] for key, row in rows.items()} == counts
     assert {row["source"] for (storage, *_), row in rows.items() if storage == "efs"} == {"this machine, a folder"}
     assert {(storage, row["method"]) for (storage, *_), row in rows.items()} == {
         ("s3", "download_file"),
@@ -47,11 +47,12 @@ def test_every_storage_and_data_set_has_its_first_read_and_its_repeats(swept):
 
 def test_the_records_say_what_was_copied_and_how(swept):
     records = [json.loads(line) for line in (swept[2] / "records.jsonl").read_text().splitlines()]
-    assert {(one["dataset"], one["files"], one["bytes"]) for one in records} == {
-        ("large", 1, 2**20), ("small", FILES, 2 * 550_000)
-    }  # fmt: skip
-    assert {one["storage"] for one in records if one["listing_seconds"] is not None} == {"s3"}
-    assert {one["read_order"] for one in records} == {1, 2, 3}
+    assert {(record["dataset"], record["files"], record["bytes"]) for record in records} == {
+        ("large", 1, 2**20),
+        ("small", FILES, 2 * 550_000),
+    }
+    assert {record["storage"] for record in records if record["listing_seconds"] is not None} == {"s3"}
+    assert {record["read_order"] for record in records} == {1, 2, 3}
 
 
 def test_cells_that_differ_in_their_work_orders_share_an_apply_and_take_turns(swept):

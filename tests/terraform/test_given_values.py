@@ -30,7 +30,7 @@ variable "pollers" {
   default = null
 }
 """
-GIVEN = {
+CASES = {
     "nothing": ({}, {}),
     "the environment": ({"size": "1e1", "tag": "null", "pollers": '{"minimum": 2, "maximum": 3}'}, {}),
     "a file over the environment": (
@@ -50,9 +50,9 @@ GIVEN = {
 }
 
 
-@pytest.mark.parametrize("case", GIVEN)
+@pytest.mark.parametrize("case", CASES)
 def test_the_loader_reads_what_terraform_takes(terraform, tmp_path, case):
-    environ, files = GIVEN[case]
+    environ, files = CASES[case]
     environ = {f"TF_VAR_{name}": text for name, text in environ.items()}
     (tmp_path / "main.tf").write_text(DECLARED + 'output "all" {\n  value = [var.size, var.tag, var.pollers]\n}\n')
     for name, text in files.items():

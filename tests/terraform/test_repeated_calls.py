@@ -81,5 +81,5 @@ def test_what_is_created_is_there_once_though_every_first_answer_is_lost(relay, 
         aws_access_key_id="test",
         aws_secret_access_key="test",
     )
-    found = ec2.describe_internet_gateways(Filters=[{"Name": "tag:Name", "Values": ["once"]}])
-    assert len(found["InternetGateways"]) == 1
+    gateways = ec2.describe_internet_gateways(Filters=[{"Name": "tag:Name", "Values": ["once"]}])
+    assert len(gateways["InternetGateways"]) == 1

@@ -39,7 +39,7 @@ def test_error(broken):
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory):
+def lines(tmp_path_factory):
     """What such a run prints, as lines."""
     folder = tmp_path_factory.mktemp("tiny")
     (folder / "test_tiny.py").write_text(TESTS)
@@ -51,16 +51,16 @@ def said(tmp_path_factory):
     return done.stdout.splitlines()
 
 
-def test_a_failing_run_names_the_command_that_runs_each_failed_test_alone(said):
-    commands = [line.strip() for line in said if ".venv/bin/python -m" in line]
+def test_a_failing_run_names_the_command_that_runs_each_failed_test_alone(lines):
+    commands = [line.strip() for line in lines if ".venv/bin/python -m" in line]
     assert sorted(commands) == [
         ".venv/bin/python -m pytest 'test_tiny.py::test_bad[a b]'",
         ".venv/bin/python -m pytest test_slow.py::test_error",
     ]
 
 
-def test_one_line_above_the_runners_own_says_how_long_it_took_what_was_left_out_and_why(said):
-    *_, ours, last = said
+def test_one_line_above_the_runners_own_says_how_long_it_took_what_was_left_out_and_why(lines):
+    *_, ours, last = lines
     left_out = r"1 slow, see `make test-slow`; 1 skipped \(NO_BROWSER=1\)"
     assert re.fullmatch(rf"Took 0 min \d+ s\. Left out: {left_out}\.", ours)
     assert re.fullmatch(r"1 failed, 1 passed, 1 skipped, 1 error in [\d.]+s", last)

@@ -23,8 +23,8 @@ HALVES = {0: "", 1: "½"}
 
 def table(text: str, heading: str) -> list[dict[str, str]]:
     """The rows of the first table of `text` that has the column `heading`, by column."""
-    for found in re.finditer(r"(?m)^\|.*\|\n\| ---.*\|\n(?:\|.*\|\n)+", text):
-        head, _, *rows = ([cell.strip() for cell in line.strip("|\n").split("|")] for line in found[0].splitlines())
+    for match in re.finditer(r"(?m)^\|.*\|\n\| ---.*\|\n(?:\|.*\|\n)+", text):
+        head, _, *rows = ([cell.strip() for cell in line.strip("|\n").split("|")] for line in match[0].splitlines())
         if heading in head:
             return [dict(zip(head, row, strict=True)) for row in rows]
     raise AssertionError(f"no table with the column {heading}")
@@ -75,12 +75,12 @@ def published_numbers(name: str) -> set[str]:
     return {f"{number:,.{digits}f}" for number in numbers for digits in (0, 1, 2)}
 
 
-@pytest.mark.parametrize("name", [name for name, one in EXPERIMENTS.items() if one.published])
+@pytest.mark.parametrize("name", [name for name, experiment in EXPERIMENTS.items() if experiment.published])
 def test_the_published_tables_have_no_figure_that_the_stored_ones_lack(name):
     section = re.search(r"(?ms)^## The published results?\n(.*?)^## ", PAGES[name].read_text())[1]
     shown = [cell.strip() for line in re.findall(r"(?m)^\|(.*)\|$", section) for cell in line.split("|")]
-    figures = {found[1] for cell in shown if (found := re.fullmatch(r"([\d,]+\.\d+)(?: s| USD)?", cell))}
-    known = set().union(*(published_numbers(other) for other, page in PAGES.items() if page == PAGES[name]))
+    figures = {match[1] for cell in shown if (match := re.fullmatch(r"([\d,]+\.\d+)(?: s| USD)?", cell))}
+    known = set().union(*(published_numbers(experiment) for experiment, page in PAGES.items() if page == PAGES[name]))
     assert figures, section
     assert figures <= known
 

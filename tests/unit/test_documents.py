@@ -73,9 +73,9 @@ def test_every_verb_and_option_that_is_named_within_a_text_is_one_of_stampede(do
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_variable_that_is_set_is_one_of_infra_or_of_a_message(document):
     text = document.read_text()
-    given = re.findall(r"(?:-var|--set|--order)[ =]'?(\w+)=", text)
+    setting_names = re.findall(r"(?:-var|--set|--order)[ =]'?(\w+)=", text)
     of_messages = {axis.variable for experiment in EXPERIMENTS.values() for axis in experiment.axes}
-    assert set(given) <= DECLARED | of_messages | {"NAME", "VARIABLE", "KEY"}
+    assert set(setting_names) <= DECLARED | of_messages | {"NAME", "VARIABLE", "KEY"}
 
 
 def test_every_folder_on_the_map_is_there():
@@ -115,7 +115,7 @@ def test_every_message_that_is_explained_is_one_that_a_program_prints():
             words = bare(message).split()
             threes = [" ".join(words[i : i + 3]) for i in range(len(words) - 2)]
             threes = [three for three in threes if not re.search(r"\.\.\.|\d|[A-Z]{4}", three)]
-            found = sum(three.strip(" ;:,.()") in source_words() for three in threes)
-            if len(threes) > 1 and found < 0.7 * len(threes):
+            in_source = sum(three.strip(" ;:,.()") in source_words() for three in threes)
+            if len(threes) > 1 and in_source < 0.7 * len(threes):
                 unknown.append(message)
     assert unknown == []

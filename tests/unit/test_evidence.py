@@ -10,7 +10,7 @@ from tests.evidence import BOOK, PAGE, ROOT, WEIGHTS, citing, is_open, kind, pag
 
 RESULTS = ("insights.json", "found.json")  # of queries
 ROWS = {row["id"]: row for row in BOOK["assumption"]}
-UNUSED = [name for one in BOOK["unused"] for name in one["answers"]]
+UNUSED = [name for unused in BOOK["unused"] for name in unused["answers"]]
 # The tests that replay, by the name of their list in the book.
 REPLAYS = {
     "embedded": ["tests/unit/emulator/manners/test_recorded_answers.py"],
@@ -81,23 +81,26 @@ def test_every_recorded_answer_that_is_used_is_replayed_by_a_test_that_names_it(
 
 
 def test_every_statement_that_only_aws_can_show_something_has_a_row():
-    said = [one for row in (*BOOK["assumption"], *BOOK["other"]) for one in row.get("said", ())]
-    unused = set(said)
+    sentences = [sentence for row in (*BOOK["assumption"], *BOOK["other"]) for sentence in row.get("said", ())]
+    unused = set(sentences)
 
-    def is_said(file, line):
-        found = {one for one in said if re.match(re.escape(one.partition(": ")[0]) + r"(/|$)", file)
-                 and one.partition(": ")[2] in line}  # fmt: skip
-        unused.difference_update(found)
-        return found
+    def has_a_row(file, line):
+        covering = set()
+        for sentence in sentences:
+            path, _, words = sentence.partition(": ")
+            if re.match(re.escape(path) + r"(/|$)", file) and words in line:
+                covering.add(sentence)
+        unused.difference_update(covering)
+        return covering
 
-    assert [f"{file}: {line.strip()}" for file, line in statements() if not is_said(file, line)] == []
+    assert [f"{file}: {line.strip()}" for file, line in statements() if not has_a_row(file, line)] == []
     assert unused == set()
 
 
 def test_every_source_that_cites_a_page_of_aws_is_named_by_a_row():
     named = {place.partition("::")[0] for row in ROWS.values() for place in row["code"]}
-    said = {one.partition(": ")[0] for row in ROWS.values() for one in row.get("said", ())}
-    assert sorted(set(citing()) - named - said) == []
+    files = {sentence.partition(": ")[0] for row in ROWS.values() for sentence in row.get("said", ())}
+    assert sorted(set(citing()) - named - files) == []
 
 
 def test_what_a_function_may_open_and_start_is_within_what_was_recorded():

@@ -36,21 +36,21 @@ def own_variables(name):
 
 
 @cache
-def said(text):
+def tokens(text):
     """What a module's code imports, in dotted names, its identifiers, and its strings, as (line, kind, what); read once
     for all the tests that look through it."""
-    tree, found = ast.parse(text), []
+    tree, items = ast.parse(text), []
     prose = documentation(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
-            found += [(node.lineno, "import", f"{node.module or ''}.{alias.name}") for alias in node.names]
+            items += [(node.lineno, "import", f"{node.module or ''}.{alias.name}") for alias in node.names]
         elif isinstance(node, ast.Import):
-            found += [(node.lineno, "import", alias.name) for alias in node.names]
+            items += [(node.lineno, "import", alias.name) for alias in node.names]
         elif isinstance(node, ast.Name | ast.Attribute):
-            found.append((node.lineno, "name", node.id if isinstance(node, ast.Name) else node.attr))
+            items.append((node.lineno, "name", node.id if isinstance(node, ast.Name) else node.attr))
         elif isinstance(string := getattr(node, "value", None), str) and id(node) not in prose:
-            found.append((node.lineno, "string", string))
-    return found
+            items.append((node.lineno, "string", string))
+    return items
 
 
 def namings(text, name, variables=()):
@@ -62,25 +62,27 @@ def namings(text, name, variables=()):
     """
     alone = "" if name in EVERYDAY else rf"|(?:[/-]|: ){name}\b(?!-)|^{name}$"
     compound = re.compile(rf"(?<![\w.]){name}[/.:]\w{alone}")
-    variables = [one for one in variables if one not in EVERYDAY]
-    own = re.compile("|".join(rf"\b{one}\b" if "_" in one else rf"^{one}$" for one in variables) or "(?!)")
-    for line, kind, what in said(text):
+    variables = [variable for variable in variables if variable not in EVERYDAY]
+    own = re.compile(
+        "|".join(rf"\b{variable}\b" if "_" in variable else rf"^{variable}$" for variable in variables) or "(?!)"
+    )
+    for line, kind, what in tokens(text):
         if kind == "import" and re.match(rf"experiments\.({name}|{name.upper()})", what):
             yield line, f"imports {what}"
         elif kind == "name" and what == name.upper():
             yield line, what
         elif kind == "string":
-            yield from ((line, repr(one[0])) for one in (compound.search(what), own.search(what)) if one)
+            yield from ((line, repr(match[0])) for match in (compound.search(what), own.search(what)) if match)
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_no_module_of_the_common_folders_names_an_experiment(name):
-    found = {
+    namings_by_path = {
         path: namings_of_it
         for path, file in modules("loader", "stampede").items()
         if (namings_of_it := list(namings(file.read_text(), name, own_variables(name))))
     }
-    assert {path: what for path, what in found.items() if path not in EXCUSED} == {}
+    assert {path: what for path, what in namings_by_path.items() if path not in EXCUSED} == {}
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_on_a_terminal_texts_are_folded_and_every_word_is_there(shown, columns):
     assert not lines[-1].startswith("not shown")
 
 
-def test_columns_for_which_there_is_no_room_are_named_with_the_way_to_them(shown, capsys):
+def test_columns_for_which_there_is_no_room_are_named_with_how_to_get_them(shown, capsys):
     lines = shown(40)
     assert lines[-1] == "not shown in 40 columns: source; --format csv has them"
     assert max(map(len, lines[:-1])) <= 40

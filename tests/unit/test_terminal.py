@@ -11,8 +11,11 @@ import pytest
 from stampede.cli.verbs import doctor
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 
-FINDINGS = [Finding("zone", PROBLEM, "there is no zone", "use another"), Finding("plan", OK, "12 cells"),
-            Finding("share", WARNING, "20 %")]  # fmt: skip
+FINDINGS = [
+    Finding("zone", PROBLEM, "there is no zone", "use another"),
+    Finding("plan", OK, "12 cells"),
+    Finding("share", WARNING, "20 %"),
+]
 # What a verb does: progress live or as lines, then data.
 PROGRAM = f"""
 from stampede.finding import Finding
@@ -33,9 +36,9 @@ def run(environment=()):
 
 def on_a_terminal(**environment):
     """What PROGRAM writes to a terminal, on both streams."""
-    main, other = pty.openpty()
-    with subprocess.Popen(**run(environment.items()), stdout=other, stderr=other, stdin=other):
-        os.close(other)
+    main, terminal = pty.openpty()
+    with subprocess.Popen(**run(environment.items()), stdout=terminal, stderr=terminal, stdin=terminal):
+        os.close(terminal)
         written = b""
         with contextlib.suppress(OSError):  # Linux' way to say that the other end is closed
             while part := os.read(main, 65536):

@@ -20,17 +20,17 @@ def test_repeats_of_one_cell_are_named_as_two_methods_of_which_nothing_is_claime
     manifest = json.loads((run / "run.json").read_text())
     lines = [json.loads(line) for line in (run / "records.jsonl").read_text().splitlines()]
     # Its records don't tell their repeat.
-    lines = [one | {"cell": manifest["cells"][at // 10]["cell"]} for at, one in enumerate(lines)]
-    (run / "records.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
-    found = aa.judged(aa.DOWNLOAD, run)
-    assert (found.intervals, found.out, found.claims) == (1, 0, False)
-    assert "no method is clearly faster than" in found.headline
+    lines = [line | {"cell": manifest["cells"][at // 10]["cell"]} for at, line in enumerate(lines)]
+    (run / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    verdict = aa.judged(aa.DOWNLOAD, run)
+    assert (verdict.intervals, verdict.out, verdict.claims) == (1, 0, False)
+    assert "no method is clearly faster than" in verdict.headline
 
 
 def test_a_difference_that_is_there_is_counted(tmp_path):
     run = synthetic_run.write(tmp_path / "run", CHOSEN)
-    found = aa.judged(replace(aa.DOWNLOAD, read_as=lambda manifest, lines: None), run)
-    assert (found.intervals, found.alone_out, found.out, found.claims) == (1, 1, 1, True)
+    verdict = aa.judged(replace(aa.DOWNLOAD, read_as=lambda manifest, lines: None), run)
+    assert (verdict.intervals, verdict.alone_out, verdict.out, verdict.claims) == (1, 1, 1, True)
 
 
 @pytest.mark.parametrize("there", [0, 3])

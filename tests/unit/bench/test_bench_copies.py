@@ -17,7 +17,7 @@ def place():
 @pytest.mark.parametrize(
     "client", [lambda made: copy_clients.ours(made, 23, 4), lambda made: copy_clients.boto3(made, 23)]
 )
-def test_a_client_copies_the_list_with_as_many_calls_and_its_cpu_is_told_a_call(place, client):
+def test_a_client_copies_the_list_with_as_many_calls_and_its_cpu_is_given_per_call(place, client):
     made, store = place
     before = store.status()["requests"].get("copy", 0)
     figures = client(made).run()
@@ -50,7 +50,7 @@ def test_slow_downs_count_from_ten_seconds_after_the_load_began():
     assert copy_rate.settled_slow_downs({"writes": {"stampede-bench/": {"by_second": seconds}}}) == 0.01
 
 
-def test_memory_is_told_only_for_a_copy_of_every_object(monkeypatch):
+def test_memory_is_stated_only_for_a_copy_of_every_object(monkeypatch):
     assert 1 < copy_memory.copied(50)["peak_mb"] < 200
     monkeypatch.setattr(copy_clients, "put_master", lambda made: None)
     with pytest.raises(BenchError):

@@ -52,7 +52,7 @@ def test_a_client_that_asks_again_or_not_at_all_is_no_measurement(place):
         express._counted(place[1], "put", 3, dict)
 
 
-def test_missing_objects_and_other_bytes_are_found_on_both_ways(place, tmp_path):
+def test_missing_objects_and_other_bytes_are_found_in_both_directions(place, tmp_path):
     client = place[0].client()
     for number in range(3):
         client.put_object(Bucket=download.BUCKET, Key=f"x/{object_set.name(number)}", Body=object_set.body(number))
@@ -76,8 +76,8 @@ def test_missing_objects_and_other_bytes_are_found_on_both_ways(place, tmp_path)
 
 def test_rates_and_cpu_are_those_of_the_side_that_the_entry_names(monkeypatch):
     def side(rate, cpu_ms):
-        one = {"objects_per_s": rate, "cpu_ms": cpu_ms, "server_cpu_ms": 0.1, "peak_mb": 40}
-        return download.Side("a client", dict, [one, one])
+        run_figures = {"objects_per_s": rate, "cpu_ms": cpu_ms, "server_cpu_ms": 0.1, "peak_mb": 40}
+        return download.Side("a client", dict, [run_figures, run_figures])
 
     up = express.Sides(side(6000.0, 0.25), side(150.0, 2.0), side(3000.0, 0.5))
     down = express.Sides(side(4000.0, 0.75), side(100.0, 4.0), side(5000.0, 0.5))

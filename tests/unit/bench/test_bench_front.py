@@ -36,11 +36,12 @@ def test_a_client_of_s3_is_slowed_down_above_the_limit_and_the_status_page_says_
                 answers.append("copied")
             except ClientError as error:
                 answers.append(error.response["Error"]["Code"])
-        there = [one["Key"] for one in client.list_objects_v2(Bucket="bench")["Contents"]]
-        told = made.status()
+        there = [entry["Key"] for entry in client.list_objects_v2(Bucket="bench")["Contents"]]
+        status = made.status()
     assert answers == ["copied"] * 4 + ["SlowDown"] * 2
     assert there == ["a b+ä%", "c/0", "c/1", "c/2", "c/3"]
-    assert (told["accepted"], told["slow_downs"], told["requests"]["copy"]) == (6, 2, 4)  # with the PUT and the LIST
+    # 6 with the PUT and the LIST
+    assert (status["accepted"], status["slow_downs"], status["requests"]["copy"]) == (6, 2, 4)
 
 
 def test_a_wrong_option_is_said_in_the_fronts_own_words():

@@ -45,7 +45,7 @@ def test_where_the_system_tells_nothing_the_share_is_unknown_and_the_figure_coun
     assert other_work.counts(None)
 
 
-def test_what_a_machine_can_do_is_measured_and_a_busy_one_is_told_with_what_keeps_it_busy(monkeypatch, capsys):
+def test_what_a_machine_can_do_is_measured_and_a_busy_machine_is_named_with_what_keeps_it_busy(monkeypatch, capsys):
     for name in ("_LOOPBACK_BYTES", "_TOUCHED_BYTES", "_TLS_BYTES"):
         monkeypatch.setattr(abilities, name, 4 * 2**20)
     monkeypatch.setattr(abilities, "_ROUNDS", 10_000)

@@ -49,22 +49,24 @@ def test_runs_that_are_no_measurement_are_refused_with_the_side_named(bad):
 
 
 def test_a_result_takes_the_place_of_the_one_before_and_leaves_the_others(tmp_path):
-    for one in (entry("first"), entry("second"), entry("first", 8.0)):
-        save(tmp_path / "bench.json", [one])
-    for one in (table("http"), table("small"), table("http")):
-        keep(tmp_path / "matrix.json", one)
+    for result in (entry("first"), entry("second"), entry("first", 8.0)):
+        save(tmp_path / "bench.json", [result])
+    for result in (table("http"), table("small"), table("http")):
+        keep(tmp_path / "matrix.json", result)
     kept = json.loads((tmp_path / "bench.json").read_text())
     assert kept == [vars(entry("first", 8.0)), vars(entry("second"))]
-    assert [one["table"] for one in json.loads((tmp_path / "matrix.json").read_text())] == ["http", "small"]
+    assert [stored["table"] for stored in json.loads((tmp_path / "matrix.json").read_text())] == ["http", "small"]
 
 
-@pytest.mark.parametrize(("put", "one"), [(save, [entry("first")]), (keep, table("http"))], ids=["entries", "tables"])
+@pytest.mark.parametrize(
+    ("put", "result"), [(save, [entry("first")]), (keep, table("http"))], ids=["entries", "tables"]
+)
 @pytest.mark.parametrize("content", ["{", "[1]", '[{"name": "a"}]'])
-def test_a_file_that_holds_something_else_is_left_alone(tmp_path, put, one, content):
+def test_a_file_that_holds_something_else_is_left_alone(tmp_path, put, result, content):
     path = tmp_path / "kept.json"
     path.write_text(content)
     with pytest.raises(BenchError, match="move it away"):
-        put(path, one)
+        put(path, result)
     assert path.read_text() == content
 
 
@@ -96,17 +98,17 @@ def test_only_what_is_named_is_measured_and_a_failure_keeps_what_came_before(
     monkeypatch.setattr(command, registry, {"one": measuring("one"), "two": measuring("two"), "bad": failing})
     assert command.main(["--only", "two", "--only", "two", "--runs", "7"]) == 0
     assert calls == [("two", 7)]
-    told = capsys.readouterr().out
-    assert printed in told
-    assert "it gives: loopback 3.2 GB/s" in told
-    assert "--only two --runs 7" in told
+    stdout = capsys.readouterr().out
+    assert printed in stdout
+    assert "it gives: loopback 3.2 GB/s" in stdout
+    assert "--only two --runs 7" in stdout
     assert command.main(["--only", "one", "--only", "bad"]) == 1
     assert capsys.readouterr().err.splitlines()[-1] == "bench: mvn is missing: install it"
     assert len(json.loads((tmp_path / "results" / output).read_text())) == 2
 
 
 @pytest.mark.parametrize(
-    ("registry", "command", "measured", "said"),
+    ("registry", "command", "measured", "mark"),
     [
         (
             "ENTRIES",
@@ -119,13 +121,13 @@ def test_only_what_is_named_is_measured_and_a_failure_keeps_what_came_before(
     ids=["entries", "tables"],
 )
 def test_a_figure_measured_beside_much_other_work_is_marked_where_it_is_printed_and_kept(
-    shell, monkeypatch, tmp_path, capsys, registry, command, measured, said
+    shell, monkeypatch, tmp_path, capsys, registry, command, measured, mark
 ):
     monkeypatch.setattr(command, registry, {"one": lambda runs: measured("one")})
     for share, marked in ((0.25, True), (0.02, False), (None, False)):
         monkeypatch.setattr(Watch, "share", lambda self, share=share: share)
         assert command.main([]) == 0
-        assert (said in capsys.readouterr().out) is marked
+        assert (mark in capsys.readouterr().out) is marked
     kept = json.loads((tmp_path / "results" / command.OUTPUT.name).read_text())
     assert kept[0].get("others_share", "a table's note") in (None, "a table's note")
 
@@ -134,13 +136,13 @@ def test_results_of_before_other_work_was_watched_are_still_added_to(tmp_path):
     old = {key: value for key, value in vars(entry("old")).items() if key != "others_share"}
     (tmp_path / "bench.json").write_text(json.dumps([old]))
     save(tmp_path / "bench.json", [entry("new")])
-    assert [one["name"] for one in json.loads((tmp_path / "bench.json").read_text())] == ["old", "new"]
+    assert [stored["name"] for stored in json.loads((tmp_path / "bench.json").read_text())] == ["old", "new"]
 
 
 def test_a_client_far_slower_than_the_baseline_keeps_its_ratio():
     rows = (Row("boto3", "bucket", 2.0, 2.0, 48), Row("AWS CLI", "bucket", 1000.0, 600.0, 60))
-    told = markdown(Matrix("copy", "1,000 calls", 1, "boto3", rows, ()))
-    assert "| AWS CLI | bucket | 1000.00 | 600.00 | 60 | 0.002 x | 0.003 x |" in told
+    text = markdown(Matrix("copy", "1,000 calls", 1, "boto3", rows, ()))
+    assert "| AWS CLI | bucket | 1000.00 | 600.00 | 60 | 0.002 x | 0.003 x |" in text
 
 
 def test_ctrl_c_ends_with_status_130_and_wrong_arguments_with_2(shell, monkeypatch, capsys):
@@ -149,8 +151,11 @@ def test_ctrl_c_ends_with_status_130_and_wrong_arguments_with_2(shell, monkeypat
 
     monkeypatch.setattr(entries, "ENTRIES", {"one": interrupted})
     assert entries.main([]) == 130
-    for arguments, said in ((["--only", "x"], "invalid choice: 'x'"), (["--runs", "0"], "'0' is not a number of runs")):
+    for arguments, message in (
+        (["--only", "x"], "invalid choice: 'x'"),
+        (["--runs", "0"], "'0' is not a number of runs"),
+    ):
         with pytest.raises(SystemExit) as left:
             entries.main(arguments)
         assert left.value.code == 2
-        assert said in capsys.readouterr().err
+        assert message in capsys.readouterr().err

@@ -78,15 +78,15 @@ def test_our_side_of_many_files_is_the_copying_function_and_refuses_a_data_set_o
     with fake_s3.FakeS3(0, objects={f"small/{name}": body for name, body in bodies.items()}) as s3:
         gateway = download.Gateway(s3.url, tmp_path, keys | {"AWS_ENDPOINT_URL": s3.url})
         figures = filesystem.function(gateway, small, method, BUCKET_NAME=fake_s3.BUCKET, **storage).run()
-        other = filesystem.function(gateway, small_set(6), method, BUCKET_NAME=fake_s3.BUCKET, **storage)
+        incomplete = filesystem.function(gateway, small_set(6), method, BUCKET_NAME=fake_s3.BUCKET, **storage)
         with pytest.raises(BenchError, match="SizeMismatch: copied 5 files, but the message expects 6"):
-            other.run()
+            incomplete.run()
     assert set(figures) == {"wall_s", "cpu_s", "peak_mb"}
     assert 0 < figures["wall_s"] < 60
 
 
 @pytest.mark.parametrize(
-    ("command", "timeout_s", "said"),
+    ("command", "timeout_s", "message"),
     [
         (["/nowhere/client"], 60, "status 127: can't be started: No such file or directory"),
         (python("raise SystemExit('no such bucket')"), 60, "exited with status 1: no such bucket"),
@@ -94,8 +94,8 @@ def test_our_side_of_many_files_is_the_copying_function_and_refuses_a_data_set_o
     ],
     ids=["missing", "failing", "hanging"],
 )
-def test_a_client_that_fails_or_hangs_is_no_measurement(command, timeout_s, said):
-    with pytest.raises(BenchError, match=said):
+def test_a_client_that_fails_or_hangs_is_no_measurement(command, timeout_s, message):
+    with pytest.raises(BenchError, match=message):
         run_child(command, timeout_s)
 
 
@@ -107,15 +107,15 @@ def test_a_server_runs_while_the_block_does_and_is_stopped_when_it_fails(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("command", "patience_s", "said"),
+    ("command", "patience_s", "message"),
     [
         (python("print('port taken'); raise SystemExit(4)"), 60, "^web exited immediately with status 4: port taken$"),
         (python("import time; time.sleep(60)"), 0.3, "^web didn't answer at .* within 0.3 s: its log is empty$"),
     ],
     ids=["ending", "silent"],
 )
-def test_a_server_that_does_not_serve_is_given_up_with_its_last_words(tmp_path, command, patience_s, said):
-    with pytest.raises(BenchError, match=said):
+def test_a_server_that_does_not_serve_is_given_up_with_its_last_words(tmp_path, command, patience_s, message):
+    with pytest.raises(BenchError, match=message):
         running(command, "web", tmp_path, f"http://127.0.0.1:{free_port()}/", start_timeout_s=patience_s).__enter__()
 
 
@@ -146,7 +146,7 @@ class CountingQueue:
         self.seqs, self.refused = [], list(refused)
 
     def send_message_batch(self, QueueUrl, Entries):
-        self.seqs += [json.loads(one["MessageBody"])["seq"] for one in Entries]
+        self.seqs += [json.loads(entry["MessageBody"])["seq"] for entry in Entries]
         return {"Failed": self.refused} if self.refused else {"Successful": []}
 
     def get_queue_attributes(self, QueueUrl, AttributeNames):
@@ -202,8 +202,8 @@ def test_a_tool_is_fetched_once_and_one_that_can_not_be_leaves_nothing_behind(tm
         tools.elasticmq_jars()
     assert list((tmp_path / "cache" / "bench").iterdir()) == []
     for _ in range(2):
-        asked = tools.go_binary(tools.VERSITYGW).read_text()
-        assert asked == f"install github.com/versity/versitygw/cmd/versitygw@{tools.VERSITYGW.version}\n"
+        invocation = tools.go_binary(tools.VERSITYGW).read_text()
+        assert invocation == f"install github.com/versity/versitygw/cmd/versitygw@{tools.VERSITYGW.version}\n"
 
 
 def test_the_shells_account_and_proxy_are_left_out(monkeypatch):

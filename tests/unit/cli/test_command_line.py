@@ -1,4 +1,4 @@
-"""The command line: every option explains itself; every error is one line with the way out."""
+"""The command line: every option explains itself; every error is one line with the fix."""
 
 import argparse
 import contextlib
@@ -88,7 +88,10 @@ def test_the_help_of_a_verb_fits_80_columns_and_ends_with_two_examples_of_it(ver
 def test_the_help_lists_experiments_with_their_questions_and_verbs_a_line_each(stampede, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     printed = stampede("--help").stdout
-    for name, text in [*VERBS.items(), *((one.name, one.question) for one in EXPERIMENTS.values())]:
+    for name, text in [
+        *VERBS.items(),
+        *((experiment.name, experiment.question) for experiment in EXPERIMENTS.values()),
+    ]:
         assert re.search(rf"(?m)^  {name} +{re.escape(text)}$", printed), name
     places = [printed.index(f"{title}:\n") for title in ("experiments", "verbs", "options", "examples")]
     assert places == sorted(places)
@@ -104,8 +107,10 @@ def test_every_example_of_the_help_is_a_command_that_there_is(command, tmp_path,
         assert list(QUERIES.glob(f"*/{parsed.query}.cwli"))
     if parsed.verb in ("sweep", "doctor", "simulate") and not getattr(parsed, "resume", None):
         plan = plan_of(parsed)
-        found = plan_checks.check(list(doctor.estimate(plan).cells), EXPERIMENTS[plan.experiment], plan.target)
-        assert [one.sentence for one in found if one.status == PROBLEM and one.check != "program"] == []
+        findings = plan_checks.check(list(doctor.estimate(plan).cells), EXPERIMENTS[plan.experiment], plan.target)
+        assert [
+            finding.sentence for finding in findings if finding.status == PROBLEM and finding.check != "program"
+        ] == []
 
 
 def test_help_version_and_a_wrong_option_import_nothing_that_takes_long():
@@ -135,7 +140,7 @@ def test_the_version_is_the_projects_own_on_one_line_of_stdout(stampede):
     assert (done.returncode, done.stdout, done.stderr) == (0, f"stampede {project['version']}\n", "")
 
 
-def test_the_version_of_a_copy_that_is_not_installed_is_one_line_with_the_way_out(stampede, monkeypatch):
+def test_the_version_of_a_copy_that_is_not_installed_is_one_line_with_the_fix(stampede, monkeypatch):
     def not_installed(name):
         raise importlib.metadata.PackageNotFoundError(name)
 

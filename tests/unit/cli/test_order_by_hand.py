@@ -66,18 +66,20 @@ def test_a_flood_by_hand_of_queries_shows_what_athena_would_be_asked_and_has_it_
     monkeypatch.setitem(EXPERIMENTS, "queries", QUERIES)
     for name, value in {"operation": "count", "account_id": "1", "queue_url": "u"}.items():
         monkeypatch.setitem(OUTPUTS, name, value)
-    asked = []
-    monkeypatch.setattr(flood, "carry_out", lambda *told, **more: asked.append((*told[2:], more)) or Outcome(sent=2))
+    calls = []
+    monkeypatch.setattr(
+        flood, "carry_out", lambda *arguments, **more: calls.append((*arguments[2:], more)) or Outcome(sent=2)
+    )
     monkeypatch.setattr(flood, "flood", None)
 
     status, out, err = by_hand("queries", "flood", "--dry-run")
     assert (status, out) == (0, f"{QUERY.sql}\n")
     assert "would run 2 queries in Athena's workgroup w" in err
-    assert asked == []
+    assert calls == []
 
     assert by_hand("queries", "flood", "--queue-name", "other")[0] == 2
     assert by_hand("queries", "flood", "--cell", "a")[0] == 0
-    [(cell, count, execution, more)] = asked
+    [(cell, count, execution, more)] = calls
     assert (cell, count, execution, more["share"](0)["objects"]) == ("a", 2, QUERY, 7)
     assert more["order"] == {"parallel_limit": 10, "object_count": 7}
 
@@ -255,10 +257,10 @@ def test_the_experiment_of_the_run_says_which_query_is_meant(saved, tmp_path, mo
     run.mkdir(parents=True)
     (run / "run.json").write_text('{"experiment": "reads"}')
     (run / "sent.jsonl").write_text("")
-    asked = []
-    monkeypatch.setattr(query, "read_query", lambda name, experiment: asked.append(experiment) or "limit 1")
+    experiments = []
+    monkeypatch.setattr(query, "read_query", lambda name, experiment: experiments.append(experiment) or "limit 1")
     main(["query", "summary", "--results-dir", str(tmp_path / "results"), *named])
-    assert asked == ["reads"]
+    assert experiments == ["reads"]
 
 
 def test_ctrl_c_in_a_flood_says_what_goes_on_and_how_to_resume(by_hand, monkeypatch):

@@ -54,7 +54,7 @@ GET = product("Requests-Tier2", "0.0000004000")
 PUT = product("USE1-Requests-XZ-Tier1", "0.0000011300")
 HOST = product("BoxUsage:m5a.8xlarge", "1.3760000000", service="AmazonEC2", unit="Hrs", operatingSystem="Linux")
 # What the words alone would match too.
-OTHERS = [
+OTHER_PRODUCTS = [
     product("Tables-Requests-Tier2", "0.0000005"),
     product("HostBoxUsage:m5a.8xlarge", "9.0", service="AmazonEC2", unit="Hrs", operatingSystem="Linux"),
     product("BoxUsage:m5a.8xlarge", "2.8", service="AmazonEC2", unit="Hrs", operatingSystem="Windows"),
@@ -69,7 +69,7 @@ def stampede(file, monkeypatch, capsys):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
     monkeypatch.setattr(endpoints, "is_aws", lambda url: True)  # the stub stands for it
 
-    def run(*options, products=(GET, PUT, HOST, *OTHERS), error=""):
+    def run(*options, products=(GET, PUT, HOST, *OTHER_PRODUCTS), error=""):
         stub = FakePriceList(products, error)
         with stub:
             monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
@@ -125,7 +125,7 @@ def test_what_is_stored_is_how_an_update_would_write_it(tmp_path):
 
 def test_an_update_shows_what_differs_and_keeps_what_was_before(stampede, file):
     cheaper = product("USE1-Requests-XZ-Tier1", "0.0000010000")
-    status, rows, said, stub = stampede("--update", products=(GET, cheaper, HOST, *OTHERS))
+    status, rows, output, stub = stampede("--update", products=(GET, cheaper, HOST, *OTHER_PRODUCTS))
     assert status == 0
     assert {name: row["found"] for name, row in rows.items()} == {
         "s3_get": "the same",
@@ -133,18 +133,21 @@ def test_an_update_shows_what_differs_and_keeps_what_was_before(stampede, file):
         "ec2_hour:m5a.8xlarge": "the same",
         "lambda_poller_hour": "not requested: there is no filter for it",
     }
-    assert "3 prices of us-east-1 found, 1 of them different from the stored ones; written to" in said
+    assert "3 prices of us-east-1 found, 1 of them different from the stored ones; written to" in output
     stored = json.loads(file.read_text())["regions"]["us-east-1"]
     put = stored["express_put"]
     assert (put["usd"], put["as_of"]) == (0.000001, MONTH)
     assert "GetProducts" not in put["source"] and "AmazonS3, Requests-XZ-Tier1" in put["source"]
-    assert [(one["usd"], one["as_of"]) for one in put["before"]] == [(0.0000025, "2023-11"), (0.00000113, "2026-05")]
+    assert [(entry["usd"], entry["as_of"]) for entry in put["before"]] == [
+        (0.0000025, "2023-11"),
+        (0.00000113, "2026-05"),
+    ]
     assert prices.read_prices(day="2026-06", file=file)["express_put"].usd == 0.00000113
     # One that is the same is known to be so from then on, and its first month isn't lost.
-    assert [(one["usd"], one["as_of"]) for one in stored["s3_get"]["before"]] == [(0.0000004, "2026-05")]
+    assert [(entry["usd"], entry["as_of"]) for entry in stored["s3_get"]["before"]] == [(0.0000004, "2026-05")]
     assert stored["lambda_poller_hour"]["usd"] is None
-    [asked] = [one for one in stub.requests if one["ServiceCode"] == "AmazonEC2" and "NextToken" not in one]
-    assert asked["Filters"] == [
+    [request] = [entry for entry in stub.requests if entry["ServiceCode"] == "AmazonEC2" and "NextToken" not in entry]
+    assert request["Filters"] == [
         {"Type": "TERM_MATCH", "Field": "regionCode", "Value": "us-east-1"},
         {"Type": "TERM_MATCH", "Field": "operatingSystem", "Value": "Linux"},
         {"Type": "CONTAINS", "Field": "usagetype", "Value": "BoxUsage:m5a.8xlarge"},
@@ -160,11 +163,11 @@ def test_a_second_update_in_which_nothing_differs_adds_nothing_to_what_was_befor
 
 def test_a_dry_run_shows_the_same_and_writes_nothing(stampede, file):
     before = file.read_bytes()
-    status, rows, said, _ = stampede(
+    status, rows, output, _ = stampede(
         "--update", "--dry-run", products=(product("Requests-Tier2", "0.0000008"), PUT, HOST)
     )
     assert (status, rows["s3_get"]["found"], rows["s3_get"]["usd"]) == (0, "+100.0 %", 0.0000008)
-    assert "nothing was written" in said
+    assert "nothing was written" in output
     assert file.read_bytes() == before
 
 
@@ -175,14 +178,14 @@ def test_a_region_of_which_nothing_is_known_gets_prices_of_its_own(stampede, fil
     assert (status, rows["express_put"]["found"]) == (1, "no price: no such product")
     own = json.loads(file.read_text())["regions"]["ap-northeast-1"]
     assert list(own) == ["s3_get"] and own["s3_get"]["usd"] == 0.00000037 and own["s3_get"]["unit"] == "request"
-    assert {one["Filters"][0]["Value"] for one in stub.requests} == {"ap-northeast-1"}
+    assert {request["Filters"][0]["Value"] for request in stub.requests} == {"ap-northeast-1"}
 
 
 def test_a_product_on_a_later_page_is_found(stampede):
     many = [product(f"Tables{at}-Requests-Tier2", "1.0") for at in range(5)]
     status, rows, _, stub = stampede("--update", "--dry-run", products=(*many, GET, PUT, HOST))
     assert (status, rows["s3_get"]["usd"]) == (0, 0.0000004)
-    assert [one["NextToken"] for one in stub.requests if "NextToken" in one] == ["2", "4"]
+    assert [request["NextToken"] for request in stub.requests if "NextToken" in request] == ["2", "4"]
 
 
 def test_of_prices_by_tiers_it_is_the_first_that_is_not_free(stampede):
@@ -217,11 +220,11 @@ def without_offers(terms):
 )
 def test_a_bad_answer_is_one_line_and_changes_nothing_for_that_price(answers, why, stampede, file):
     before = json.loads(file.read_text())["regions"]["us-east-1"]["s3_get"]
-    texts = any(isinstance(one, str) for one in answers)
-    status, rows, said, _ = stampede("--update", products=answers if texts else (*answers, PUT, HOST))
+    texts = any(isinstance(answer, str) for answer in answers)
+    status, rows, output, _ = stampede("--update", products=answers if texts else (*answers, PUT, HOST))
     assert status == 1
     assert rows["s3_get"]["usd"] is None and why in rows["s3_get"]["found"]
-    [line] = [line for line in said.splitlines() if line.startswith("s3_get: ")]
+    [line] = [line for line in output.splitlines() if line.startswith("s3_get: ")]
     assert why in line and "(AmazonS3, Requests-Tier2, us-east-1); not changed" in line
     stored = json.loads(file.read_text())["regions"]["us-east-1"]
     assert stored["s3_get"] == before
@@ -241,13 +244,13 @@ def test_a_bad_answer_is_one_line_and_changes_nothing_for_that_price(answers, wh
 )
 def test_a_refusal_is_one_line_and_nothing_is_written(error, words, stampede, file):
     before = file.read_bytes()
-    status, rows, said, stub = stampede("--update", error=error)
+    status, rows, output, stub = stampede("--update", error=error)
     assert (status, rows, len(stub.requests)) == (1, {}, 1)
-    assert words in said and said.count("\n") == 1
+    assert words in output and output.count("\n") == 1
     assert file.read_bytes() == before
 
 
-def test_without_credentials_it_is_one_line_with_the_way_out(file, capsys):
+def test_without_credentials_it_is_one_line_with_the_fix(file, capsys):
     before = file.read_bytes()
     assert main(["prices", "--update"]) == 2
     printed = capsys.readouterr()
@@ -260,6 +263,6 @@ def test_without_credentials_it_is_one_line_with_the_way_out(file, capsys):
 def test_a_file_that_cannot_be_written_is_one_line_and_stays(stampede, file, monkeypatch):
     before = file.read_bytes()
     monkeypatch.setattr(type(file), "write_text", lambda *_, **__: (_ for _ in ()).throw(PermissionError(13, "Denied")))
-    status, _, said, _ = stampede("--update")
-    assert status == 1 and f"{file}: can't be written (Denied); nothing was changed" in said
+    status, _, output, _ = stampede("--update")
+    assert status == 1 and f"{file}: can't be written (Denied); nothing was changed" in output
     assert file.read_bytes() == before

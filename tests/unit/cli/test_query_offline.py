@@ -109,8 +109,8 @@ def test_a_saved_query_of_another_experiment_than_the_runs_is_named(logs, capsys
     err = capsys.readouterr().err
     assert "run run-a: the newest\n" in err and err.endswith("no rows: no line fits the query and its filters\n")
     assert main(["query", "speed"]) == 0
-    said = "no rows: speed is a query of download, and the run is of copy_host; name another run with --run\n"
-    assert capsys.readouterr().err.endswith(said)
+    message = "no rows: speed is a query of download, and the run is of copy_host; name another run with --run\n"
+    assert capsys.readouterr().err.endswith(message)
 
 
 def test_csv_has_a_header_and_leaves_missing_values_empty(logs, capsys):
@@ -224,7 +224,7 @@ def test_a_result_that_was_cut_off_is_an_error_unless_the_query_has_a_limit(logs
     assert capsys.readouterr().out.count("\n") == 10_002
 
 
-def test_a_period_that_the_service_caps_is_told(logs, capsys):
+def test_a_period_that_the_service_caps_is_reported(logs, capsys):
     (logs.parent / "q.cwli").write_text("stats count(*) as n by bin(300s)")
     assert main(["query", "q.cwli", "--logs", str(logs)]) == 0
     assert "treats 300s as 60s" in capsys.readouterr().err
@@ -248,7 +248,7 @@ def test_a_run_and_exported_lines_are_not_queried_together(logs, capsys):
     assert "argument --logs: not allowed with argument --run" in capsys.readouterr().err
 
 
-def test_a_stored_local_run_is_evaluated_here_and_missing_records_are_told(logs, capsys):
+def test_a_stored_local_run_is_evaluated_here_and_missing_records_are_reported(logs, capsys):
     folder = logs.parent / "results" / "run-a"
     folder.mkdir(parents=True)
     (folder / "run.json").write_text('{"target": "local"}')

@@ -176,7 +176,7 @@ def stored_events(aws_run, tmp_path):
     """The log events of the run's two messages, as `stampede drain` stored them; 3 and 5 seconds."""
     record = {"concurrency_limit": 5, "memory_size": 1024, "run_id": "run-a", "status": "ok", "warm_up": 0}
     messages = [record | {"download_time_seconds": 3 + 2 * seq, "message_id": f"m{seq}"} for seq in range(2)]
-    events = [{"timestamp": SENT_MS, "message": json.dumps(one), "logStream": "s"} for one in messages]
+    events = [{"timestamp": SENT_MS, "message": json.dumps(message), "logStream": "s"} for message in messages]
     path = tmp_path / "results" / "run-a" / "log_events.jsonl"
     path.write_text("".join(json.dumps(event) + "\n" for event in events))
     return path
@@ -202,9 +202,9 @@ def test_a_run_whose_log_group_is_gone_is_answered_from_its_stored_events(aws_ru
     printed = capsys.readouterr()
     [row] = json.loads(printed.out)
     assert (row["count"], row["avg_s"]) == (2, 4)
-    told = " ".join(printed.err.split())
-    assert words in told and "using results/run-a/log_events.jsonl" in told
-    assert "no record yet" not in told
+    output = " ".join(printed.err.split())
+    assert words in output and "using results/run-a/log_events.jsonl" in output
+    assert "no record yet" not in output
 
 
 def test_a_run_whose_stack_is_destroyed_is_answered_from_its_stored_events(
@@ -260,7 +260,7 @@ def test_a_run_on_aws_is_asked_of_cloudwatch_within_its_own_time(aws_run, capsys
     assert (request["startTime"], request["endTime"]) == (1_736_699_940, 1_736_700_070)
 
 
-def test_records_that_have_not_arrived_are_told(aws_run, capsys):
+def test_records_that_have_not_arrived_are_reported(aws_run, capsys):
     assert aws_run(FakeLogs(["Complete"], [{"count": "1"}], arrived=1)) == 0
     assert "1 of the 2 messages of run run-a have no record yet" in " ".join(capsys.readouterr().err.split())
 
@@ -298,7 +298,7 @@ def test_ctrl_c_stops_the_query_on_the_service_and_says_so_in_one_line(aws_run, 
         ("AccessDeniedException", "logs:StartQuery"),
     ],
 )
-def test_a_refusal_of_the_service_is_one_line_with_the_way_out(aws_run, capsys, naps, code, words):
+def test_a_refusal_of_the_service_is_one_line_with_the_fix(aws_run, capsys, naps, code, words):
     assert aws_run(FakeLogs([], [], errors={"StartQuery": [code] * 9})) == 1
     printed = capsys.readouterr()
     assert printed.out == ""

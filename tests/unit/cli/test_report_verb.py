@@ -48,9 +48,9 @@ def test_a_comparison_has_no_other_format_than_its_page(run, capsys):
 
 
 def test_runs_of_different_experiments_are_refused_in_one_line(run, tmp_path, capsys):
-    other = synthetic.write(tmp_path / "other", EXPERIMENTS["copy"], ["parallel_limit=1"])
+    other_run = synthetic.write(tmp_path / "other", EXPERIMENTS["copy"], ["parallel_limit=1"])
     page = tmp_path / "x.html"
-    assert main(["report", str(run), str(other), "--output", str(page)]) == 2
+    assert main(["report", str(run), str(other_run), "--output", str(page)]) == 2
     printed = capsys.readouterr()
     assert printed.err == ("stampede: runs of download and copy can’t be compared; name runs of one experiment.\n")
     assert not page.exists()
@@ -70,15 +70,15 @@ def test_a_comparison_is_an_html_file_in_a_folder_that_exists(output, rule, run,
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("argument", "words"),
     [
         ("results", "results is the folder of the runs; name one: results/RUN_ID, see `ls results`"),
         ("nope", "results/RUN_ID: there is no run 'nope' in results; `ls results` lists the runs"),
     ],
 )
-def test_what_is_no_run_is_refused_with_the_folder_of_the_runs(given, words, run, tmp_path, monkeypatch, capsys):
+def test_what_is_no_run_is_refused_with_the_folder_of_the_runs(argument, words, run, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert main(["report", given]) == 2
+    assert main(["report", argument]) == 2
     assert capsys.readouterr().err == f"stampede: {words}\n"
 
 

@@ -106,9 +106,9 @@ def test_a_parameter_of_the_users_own_takes_the_place_of_the_models(simulate, tm
 
 
 def test_the_same_seed_has_the_same_answer_and_another_seed_another(simulate):
-    first, again, other = (simulate(*SMALL, "--format", "csv", "--seed", seed).out for seed in ("3", "3", "4"))
+    first, again, other_seed = (simulate(*SMALL, "--format", "csv", "--seed", seed).out for seed in ("3", "3", "4"))
     assert first == again
-    assert first != other
+    assert first != other_seed
 
 
 def test_the_table_in_a_pipe_has_a_line_for_each_cell_and_says_what_it_rests_on(simulate):
@@ -129,12 +129,12 @@ def test_in_a_narrow_terminal_there_are_as_many_tables_as_fit_with_every_figure(
 
 
 def test_what_costs_less_than_a_cent_has_digits(simulate):
-    one = ("download", "--set", "concurrency_value=1", "--set", "memory_size=1024", "--messages-per-concurrency", "1")
-    table, [row] = simulate(*one).out, json.loads(simulate(*one, "--format", "json").out)
+    cell = ("download", "--set", "concurrency_value=1", "--set", "memory_size=1024", "--messages-per-concurrency", "1")
+    table, [row] = simulate(*cell).out, json.loads(simulate(*cell, "--format", "json").out)
     assert 0 < row["usd"] < 0.01 and f"{row['usd']:.4f}" in table.split()
 
 
-def test_what_is_swept_beside_the_axes_and_ways_that_depart_from_the_usual_have_columns(simulate):
+def test_what_is_swept_beside_the_axes_and_variants_that_depart_from_the_usual_have_columns(simulate):
     cell = ("download", "--set", "concurrency_value=2", "--set", "memory_size=2048", "--set", "method=stream")
     done = simulate(*cell, "--set", "object_size_mb=4,8", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(done.out)))
@@ -144,8 +144,8 @@ def test_what_is_swept_beside_the_axes_and_ways_that_depart_from_the_usual_have_
 
 
 def test_repeats_of_a_cell_are_one_row_with_the_bill_of_all(simulate):
-    one = ("download", "--set", "concurrency_value=5", "--set", "memory_size=2048", "--format", "json")
-    [once], [twice] = (json.loads(simulate(*one, "--repeats", repeats).out) for repeats in ("1", "2"))
+    cell = ("download", "--set", "concurrency_value=5", "--set", "memory_size=2048", "--format", "json")
+    [once], [twice] = (json.loads(simulate(*cell, "--repeats", repeats).out) for repeats in ("1", "2"))
     assert (once["count"], twice["count"]) == (50, 100)
     plan = make_plan(
         EXPERIMENTS["download"], "aws", ["concurrency_value=5", "memory_size=2048"], messages_per_concurrency=10
@@ -166,8 +166,8 @@ def test_the_bill_is_of_the_flood_that_was_predicted_and_none_is_carried_out_for
 
 
 def test_first_and_later_operations_have_a_row_each_where_records_tell_them_apart_and_the_cell_one_bill(simulate):
-    one = ("filesystem", "--set", "storage=efs", "--set", "dataset=large", "--set", "memory_size=3008")
-    first, repeat = json.loads(simulate(*one, "--format", "json").out)
+    cell = ("filesystem", "--set", "storage=efs", "--set", "dataset=large", "--set", "memory_size=3008")
+    first, repeat = json.loads(simulate(*cell, "--format", "json").out)
     assert [(row["read"], row["count"]) for row in (first, repeat)] == [("first", 1), ("repeat", 10)]
     assert first["avg_s"] > 10 * repeat["avg_s"]
     for row in (first, repeat):
@@ -175,9 +175,9 @@ def test_first_and_later_operations_have_a_row_each_where_records_tell_them_apar
         assert row["ranges"]["avg_s"][0] <= row["avg_s"] <= row["ranges"]["avg_s"][1]
         assert row["drain_s"] == first["drain_s"]
     assert repeat["usd"] == pytest.approx(10 * first["usd"], rel=1e-3)
-    [warmed] = json.loads(simulate(*one, "--warm-up-per-concurrency", "1", "--format", "json").out)
+    [warmed] = json.loads(simulate(*cell, "--warm-up-per-concurrency", "1", "--format", "json").out)
     assert (warmed["read"], warmed["count"]) == ("repeat", 11)
-    dropped = json.loads(simulate(*one, "--set", "cache=drop", "--format", "json").out)
+    dropped = json.loads(simulate(*cell, "--set", "cache=drop", "--format", "json").out)
     assert [row["read"] for row in dropped] == ["dropped", "first"]
 
 
@@ -304,7 +304,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_wrong_input_is_one_line_with_the_way_out_and_exit_status_2(simulate, tmp_path, case):
+def test_wrong_input_is_one_line_with_the_fix_and_exit_status_2(simulate, tmp_path, case):
     arguments, words = REFUSED[case]
     (tmp_path / "there.svg").mkdir()
     done = simulate(*arguments)

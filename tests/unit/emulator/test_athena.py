@@ -136,7 +136,7 @@ def test_hundreds_of_objects_are_read_in_little_memory_by_the_tables_columns(run
         (folder / f"{number}.json").write_text('{"value": 1, "pad": "a"}\n{"value":   2, "pad": "b", "more": 1}\n')
     table = TABLE | {"PartitionKeys": TABLE["PartitionKeys"][:1]}
     table["StorageDescriptor"] = TABLE["StorageDescriptor"] | {"SerdeInfo": {"SerializationLibrary": "JsonSerDe"}}
-    relation = athena._table_relation(table, [str(one) for one in folder.iterdir()])
+    relation = athena._table_relation(table, [str(path) for path in folder.iterdir()])
     connection = duckdb.connect(config={"memory_limit": "1GB"})
     query = f"SELECT count(*), sum(value), max(pad) FROM {relation} WHERE bytes = '10'"
     assert connection.execute(query).fetchall() == [(400, 600, "b")]

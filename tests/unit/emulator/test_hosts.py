@@ -76,9 +76,9 @@ def test_each_host_runs_with_the_stacks_environment_the_instances_role_and_nothi
 
 def test_hosts_that_run_as_they_should_stay_and_others_begin_anew(ensure, program):
     def killed():
-        one = ensure(outputs(count=1))[0]
-        os.kill(one.pid, signal.SIGKILL)
-        os.waitpid(one.pid, 0)
+        host = ensure(outputs(count=1))[0]
+        os.kill(host.pid, signal.SIGKILL)
+        os.waitpid(host.pid, 0)
         return ensure(outputs(count=1))
 
     def rebuilt():
@@ -154,7 +154,7 @@ def test_hosts_end_with_the_command_that_started_them_however_it_ends(program, t
         assert hosts.stop(tmp_path) == 2
 
 
-def test_a_program_that_isnt_built_and_one_that_ends_at_once_are_said_with_the_way_out(ensure, program, tmp_path):
+def test_a_program_that_isnt_built_and_one_that_ends_at_once_are_reported_with_the_fix(ensure, program, tmp_path):
     program.write_text("#!/bin/sh\necho transfer work: SettingsError: QUEUE_URL is missing\nexit 1\n")
     with pytest.raises(
         EmulatorError, match="exited immediately; its last output: transfer work: SettingsError: QUEUE_URL is missing"

@@ -82,9 +82,9 @@ def test_an_answer_that_names_no_message_of_its_batch_fails_it_and_no_other_invo
     monkeypatch.setattr(lambda_svc, "_execute_function", lambda func, event: answer)
     keeper.fail_a_batch_whose_answer_names_no_message()
     batch = {"Records": [{"messageId": "m", "eventSource": "aws:sqs"}]}
-    given = lambda_svc._execute_function({}, batch)
-    assert (given.get("error", False), given["log"]) == (fails, "lines")
-    assert fails or given["body"] == {"batchItemFailures": failures or []}, "MiniStack reads a list, and nothing else"
+    result = lambda_svc._execute_function({}, batch)
+    assert (result.get("error", False), result["log"]) == (fails, "lines")
+    assert fails or result["body"] == {"batchItemFailures": failures or []}, "MiniStack reads a list, and nothing else"
     assert lambda_svc._execute_function({}, {"what": 1}) == answer
 
 
@@ -108,7 +108,7 @@ def test_a_timeout_and_a_kill_are_logged_as_lambda_logs_them_and_counted_by_kind
     assert [row["kind"] for row in rows] == kinds
 
 
-def test_a_custom_runtime_is_told_where_the_program_of_its_layer_is(monkeypatch, tmp_path):
+def test_a_custom_runtime_gets_the_path_of_its_layers_program(monkeypatch, tmp_path):
     layer = io.BytesIO()
     with zipfile.ZipFile(layer, "w") as package:
         package.write(shutil.which("true"), "bootstrap")
@@ -153,7 +153,7 @@ def test_a_copy_that_must_not_replace_anything_is_refused_where_something_is(mon
 
     def answers():
         wanted = [("b", "there", {"if-none-match": "*"}), ("b", "new", {"if-none-match": "*"}), ("b", "there", {})]
-        return [s3._copy_object(*one)[0] for one in [*wanted, ("gone", "there", {"if-none-match": "*"})]]
+        return [s3._copy_object(*arguments)[0] for arguments in [*wanted, ("gone", "there", {"if-none-match": "*"})]]
 
     assert answers() == [200, 200, 200, 200]
     keeper.copy_on_condition()

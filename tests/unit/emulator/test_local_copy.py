@@ -60,9 +60,9 @@ def test_providers_state_and_zips_of_the_copy_stay_and_the_lock_file_goes(tree):
     for name in kept | {".terraform.lock.hcl"}:
         _write(folder / "copy/infra" / name)
 
-    found = lay_out()
-    assert {f"infra/{name}" for name in kept} <= found
-    assert "infra/.terraform.lock.hcl" not in found
+    paths = lay_out()
+    assert {f"infra/{name}" for name in kept} <= paths
+    assert "infra/.terraform.lock.hcl" not in paths
 
 
 def test_a_file_that_became_a_folder_and_a_folder_that_became_a_file_are_replaced(tree):

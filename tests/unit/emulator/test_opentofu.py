@@ -98,7 +98,7 @@ def test_a_cut_off_opentofu_is_not_used_and_built_again(bare_machine):
     assert _builds_of_opentofu(bare_machine) == 2
 
 
-def test_opentofu_is_built_for_this_machine_whatever_go_is_told_to_build_for(bare_machine, monkeypatch):
+def test_opentofu_is_built_for_this_machine_whatever_go_is_set_to_build_for(bare_machine, monkeypatch):
     monkeypatch.setenv("GOOS", "plan9")
     monkeypatch.setenv("GOARCH", "mips")
     _prepare()

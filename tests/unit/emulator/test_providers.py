@@ -28,11 +28,11 @@ def _builds(machine: Path) -> int:
 
 
 def test_where_the_registry_answers_no_mirror_is_made(machine, monkeypatch):
-    asked = []
-    monkeypatch.setattr(providers, "registry_answers", lambda host: asked.append(host) or True)
+    hosts = []
+    monkeypatch.setattr(providers, "registry_answers", lambda host: hosts.append(host) or True)
 
     assert _prepare() is None
-    assert asked == ["registry.terraform.io"]
+    assert hosts == ["registry.terraform.io"]
     assert _builds(machine) == 0
 
 
@@ -41,11 +41,11 @@ def test_opentofu_is_asked_for_at_its_own_registry(machine, monkeypatch):
     tofu.write_text((machine / "bin/terraform").read_text().replace("Terraform", "OpenTofu"))
     tofu.chmod(0o755)
     monkeypatch.setenv("STAMPEDE_TERRAFORM", "tofu")
-    asked = []
-    monkeypatch.setattr(providers, "registry_answers", lambda host: asked.append(host) or True)
+    hosts = []
+    monkeypatch.setattr(providers, "registry_answers", lambda host: hosts.append(host) or True)
 
     assert _prepare() is None
-    assert asked == ["registry.opentofu.org"]
+    assert hosts == ["registry.opentofu.org"]
 
 
 def test_without_a_registry_the_providers_are_built_and_filed_for_both_registries(machine):
@@ -267,7 +267,7 @@ def test_a_cli_config_with_a_provider_mirror_of_the_user_is_left_in_charge(machi
     assert _builds(machine) == 0
 
 
-def test_a_cache_folder_that_cannot_be_written_is_named_with_the_way_out(machine, monkeypatch):
+def test_a_cache_folder_that_cannot_be_written_is_named_with_the_fix(machine, monkeypatch):
     (machine / "file").write_text("")
     monkeypatch.setenv("STAMPEDE_CACHE_DIR", str(machine / "file/cache"))
 
@@ -324,10 +324,10 @@ def test_a_cli_config_that_does_not_exist_is_left_out_and_one_that_does_is_kept(
     [(b'{"providers.v1": "/v1/providers/"}', True), (b"<html>please log in</html>", False), (b"{}", False)],
 )
 def test_only_a_service_list_with_providers_counts_as_an_answer(monkeypatch, body, answers):
-    asked = []
+    requests = []
 
     def reply(url: str, timeout: float) -> io.BytesIO:
-        asked.append((url, timeout))
+        requests.append((url, timeout))
         response = io.BytesIO(body)
         response.status = 200
         return response
@@ -335,7 +335,7 @@ def test_only_a_service_list_with_providers_counts_as_an_answer(monkeypatch, bod
     monkeypatch.setattr("urllib.request.urlopen", reply)
 
     assert providers.registry_answers("registry.example") is answers
-    assert asked == [("https://registry.example/.well-known/terraform.json", 5.0)]
+    assert requests == [("https://registry.example/.well-known/terraform.json", 5.0)]
 
 
 @pytest.mark.parametrize("error", [urllib.error.URLError("no route"), TimeoutError(), ConnectionResetError()], ids=repr)

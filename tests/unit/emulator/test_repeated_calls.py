@@ -60,7 +60,7 @@ def test_a_repeated_call_has_the_answer_of_the_first():
 
 
 @pytest.mark.parametrize(
-    "other",
+    "call_options",
     [
         {"agent": b"Boto3/1.43.106 md/Botocore#1.43.106"},
         {"agent": b"aws-sdk-go-v2/1.47.6 ua/2.1 os/linux lang/go#1.26"},
@@ -69,8 +69,8 @@ def test_a_repeated_call_has_the_answer_of_the_first():
     ],
     ids=["loader", "functions", "read", "other_sdk"],
 )
-def test_what_is_not_the_providers_or_only_reads_is_carried_out_as_often_as_it_comes(other):
-    assert answers(AnsweredOnce(Service()), {}, {}, **other) == [b"1", b"2"]
+def test_what_is_not_the_providers_or_only_reads_is_carried_out_as_often_as_it_comes(call_options):
+    assert answers(AnsweredOnce(Service()), {}, {}, **call_options) == [b"1", b"2"]
 
 
 def test_another_path_under_the_same_invocation_is_another_call():
@@ -117,9 +117,9 @@ def test_the_oldest_answers_are_forgotten(monkeypatch, limit, most):
     monkeypatch.setattr(repeated_calls, limit, most)
     calls = [{"invocation": name} for name in (b"a", b"b", b"c", b"c", b"b", b"a")]
     app = AnsweredOnce(Service(copies=10))
-    assert [one[:1] for one in answers(app, *calls)] == [b"1", b"2", b"3", b"3", b"2", b"4"]
+    assert [answer[:1] for answer in answers(app, *calls)] == [b"1", b"2", b"3", b"3", b"2", b"4"]
 
 
 def test_one_that_is_larger_than_all_may_be_is_answered_and_not_kept(monkeypatch):
     monkeypatch.setattr(repeated_calls, "MOST_BYTES", 5)
-    assert [one[:1] for one in answers(AnsweredOnce(Service(copies=6)), {}, {})] == [b"1", b"2"]
+    assert [answer[:1] for answer in answers(AnsweredOnce(Service(copies=6)), {}, {})] == [b"1", b"2"]

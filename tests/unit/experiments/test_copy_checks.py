@@ -16,14 +16,15 @@ def built(monkeypatch):
 
 
 def found(findings):
-    return {one.check: one for one in findings}
+    return {finding.check: finding for finding in findings}
 
 
 def test_the_published_plans_keep_all_rules():
     limits = [function(parallel_limit=limit) for limit in (1, 10, 20, 50, 100, 200, 500, 1000)]
-    assert {one.status for one in checks(limits)} == {OK}
-    found = host_checks([host(parallel_limit=limit) for limit in (100, 2000)])
-    assert [one.check for one in found if one.status != OK] == ["rate"]  # to find S3's limit is the experiment
+    assert {finding.status for finding in checks(limits)} == {OK}
+    findings = host_checks([host(parallel_limit=limit) for limit in (100, 2000)])
+    # To find S3's limit is the experiment.
+    assert [finding.check for finding in findings if finding.status != OK] == ["rate"]
 
 
 @pytest.mark.parametrize(
@@ -33,9 +34,9 @@ def test_the_published_plans_keep_all_rules():
         ({"key_order": "shuffled"}, "key plan", "key_order must be straight or reversed_hash"),
     ],
 )
-def test_what_can_not_work_is_told_of_functions_and_of_hosts(changes, check, words):
+def test_what_can_not_work_is_a_problem_of_functions_and_of_hosts(changes, check, words):
     for findings in (checks([slices(), slices(**changes)]), host_checks([host(), host(**changes)])):
-        [problem] = [one for one in findings if one.status == PROBLEM]
+        [problem] = [finding for finding in findings if finding.status == PROBLEM]
         assert (problem.check, words in problem.found, bool(problem.way_out)) == (check, True, True)
 
 
@@ -107,6 +108,6 @@ def test_the_advice_says_what_s3_batch_operations_would_cost_for_the_largest_lis
 
 def test_the_advice_on_hosts_sets_the_calls_of_kms_with_bucket_keys_against_those_without():
     # Two calls an object, at 3 USD a million; 2.7 % of them with bucket keys.
-    *others, keys = host_advice([host(object_count=1_000_000)], PRICES)
-    assert others == advice([host(object_count=1_000_000)], PRICES)
+    *general, keys = host_advice([host(object_count=1_000_000)], PRICES)
+    assert general == advice([host(object_count=1_000_000)], PRICES)
     assert "about 54,000 KMS requests with bucket keys (0.16 USD) and 2,000,000 without (6.00 USD)" in keys

@@ -76,7 +76,7 @@ def test_the_two_published_programs_are_met_within_15_percent(row):
 
 def test_our_program_on_a_host_is_held_by_s3_where_boto3_is_held_by_its_processors():
     cell = host(parallel_limit=800, instance_type="m5a.4xlarge")
-    ours, theirs = (one(cell, HOSTS) for one in (copy_host_work.work, copy_host_work.published))
+    ours, theirs = (work(cell, HOSTS) for work in (copy_host_work.work, copy_host_work.published))
     demand = operations.of(ours, 512, HOSTS)[0].demands["S3's PUT and COPY rate"]
     assert demand > HOSTS["s3_put_per_s"] > 219_120 / seconds(theirs, HOSTS)
 

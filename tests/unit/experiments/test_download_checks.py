@@ -37,13 +37,13 @@ def test_a_method_that_is_not_built_is_a_problem_that_make_functions_solves(
     monkeypatch, tmp_path, method, architecture, needed
 ):
     monkeypatch.setattr(download_checks, "ROOT", tmp_path)
-    one = cell(method=method, architecture=architecture)
-    found = download_checks.method([one])
-    assert (found.status, found.way_out) == (PROBLEM, "run `make functions`")
-    assert found.found == f"method {method} on {architecture} needs {needed}, which isn't built"
+    unbuilt = cell(method=method, architecture=architecture)
+    finding = download_checks.method([unbuilt])
+    assert (finding.status, finding.way_out) == (PROBLEM, "run `make functions`")
+    assert finding.found == f"method {method} on {architecture} needs {needed}, which isn't built"
     (tmp_path / needed).parent.mkdir(parents=True)
     (tmp_path / needed).write_text("built")
-    assert download_checks.method([one]).status == OK
+    assert download_checks.method([unbuilt]).status == OK
 
 
 @pytest.mark.parametrize("method", ["download_file", "stream", "ranges"])
@@ -63,20 +63,20 @@ def test_the_sweep_is_refused_in_one_line_before_anything_is_applied(monkeypatch
 
 @pytest.mark.parametrize("method", ["download_file", "crt"])
 def test_a_method_that_writes_a_file_cannot_discard(method):
-    found = download_checks.method([cell(method=method, sink="discard")])
-    assert (found.status, found.way_out) == (PROBLEM, "use --set sink=tmp, or leave it out")
+    finding = download_checks.method([cell(method=method, sink="discard")])
+    assert (finding.status, finding.way_out) == (PROBLEM, "use --set sink=tmp, or leave it out")
 
 
 def test_crt_in_a_small_function_is_a_warning(monkeypatch):
     monkeypatch.setattr(download_checks, "BUILT", {})
     assert download_checks.method([cell(method="crt", memory_size=512)]).status == OK
-    found = download_checks.method([cell(method="crt", memory_size=256)])
-    assert (found.status, found.way_out) == (WARNING, "use --set memory_size=512 or more")
+    finding = download_checks.method([cell(method="crt", memory_size=256)])
+    assert (finding.status, finding.way_out) == (WARNING, "use --set memory_size=512 or more")
 
 
 def test_an_object_kept_in_too_little_memory_is_a_problem_with_the_value_that_would_do():
-    found = download_checks.object_memory([cell(method="ranges", sink="memory", memory_size=1024)])
-    assert (found.status, found.way_out) == (
+    finding = download_checks.object_memory([cell(method="ranges", sink="memory", memory_size=1024)])
+    assert (finding.status, finding.way_out) == (
         PROBLEM,
         "use --set memory_size=1152 or more, or --set sink=discard or tmp",
     )
@@ -85,9 +85,9 @@ def test_an_object_kept_in_too_little_memory_is_a_problem_with_the_value_that_wo
 
 
 def test_the_plan_knows_where_each_method_puts_the_bytes():
-    found = checks.run(plan("method=download_file,stream,ranges"), [checks.PLAN])
-    [told] = [one for one in found if one.check == "method"]
-    assert told.found == "download_file to tmp, ranges to memory, stream to discard"
+    findings = checks.run(plan("method=download_file,stream,ranges"), [checks.PLAN])
+    [finding] = [entry for entry in findings if entry.check == "method"]
+    assert finding.found == "download_file to tmp, ranges to memory, stream to discard"
 
 
 def test_only_a_file_needs_room_in_tmp():
@@ -106,8 +106,8 @@ def test_only_a_file_needs_room_in_tmp():
     ],
 )
 def test_an_object_that_does_not_fit_into_tmp_is_a_problem_with_the_value_that_would_do(object_mb, tmp_mb, way_out):
-    found = download_checks.temporary_storage([cell(object_size_mb=object_mb, ephemeral_storage_mb=tmp_mb)])
-    assert (found.status, found.way_out) == (PROBLEM, way_out)
+    finding = download_checks.temporary_storage([cell(object_size_mb=object_mb, ephemeral_storage_mb=tmp_mb)])
+    assert (finding.status, finding.way_out) == (PROBLEM, way_out)
 
 
 def test_an_object_that_just_fits_into_tmp_is_ok():

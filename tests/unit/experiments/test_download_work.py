@@ -26,7 +26,7 @@ def of(method, sink, **values):
         ("go_ranges", "tmp", 64, 8, float("inf")),
     ],
 )
-def test_each_method_asks_in_its_own_way(method, sink, requests, at_once, threads):
+def test_each_method_has_requests_of_its_own(method, sink, requests, at_once, threads):
     step = of(method, sink).steps[-1]
     assert (step.requests, step.at_once, step.threads) == (requests, at_once, threads)
     assert (step.bytes, step.rate) == (2**30, "s3_get")

@@ -21,20 +21,20 @@ def built(monkeypatch, tmp_path):
     return path
 
 
-def found(*cells):
-    return {one.check: one for one in checks(cells)}
+def by_check(*cells):
+    return {finding.check: finding for finding in checks(cells)}
 
 
 def test_the_published_cells_pass():
     cells = [cell(operation, kind) for operation in ("upload", "download") for kind in ("standard", "express")]
-    assert {one.status for one in checks([*cells, cell("count", object_count=700_000)])} == {OK}
+    assert {finding.status for finding in checks([*cells, cell("count", object_count=700_000)])} == {OK}
 
 
 @pytest.mark.parametrize(
     ("name", "values"), [("zone_id", (None, "use1-az6")), ("express_bucket_name", (None, "own--use1-az4--x-s3"))]
 )
 def test_a_sweep_keeps_one_directory_bucket(name, values):
-    zone = found(*(cell(**{name: value}) for value in values))["zone"]
+    zone = by_check(*(cell(**{name: value}) for value in values))["zone"]
     assert (zone.status, zone.found) == (PROBLEM, f"2 values of {name}: a sweep keeps one directory bucket")
 
 
@@ -47,44 +47,47 @@ def test_a_sweep_keeps_one_directory_bucket(name, values):
     ],
 )
 def test_a_region_a_zone_or_a_bucket_without_express_is_refused_before_terraform_does(values, words):
-    problem = found(cell(), cell(**values))["zone"]
+    problem = by_check(cell(), cell(**values))["zone"]
     assert problem.status == PROBLEM and words in problem.sentence
 
 
 def test_a_bucket_of_the_zone_passes_and_no_zone_is_the_regions_first():
     named = {"express_bucket_name": f"{'a' * 47}--use1-az5--x-s3", "zone_id": "use1-az5"}
-    assert (found(cell(**named))["zone"].status, found(cell())["zone"].found) == (OK, "S3 Express One Zone in use1-az4")
+    assert (by_check(cell(**named))["zone"].status, by_check(cell())["zone"].found) == (
+        OK,
+        "S3 Express One Zone in use1-az4",
+    )
 
 
 def test_more_slices_than_objects_are_refused():
-    problem = found(cell(object_count=5, slices=6))["slices"]
+    problem = by_check(cell(object_count=5, slices=6))["slices"]
     assert (problem.status, problem.way_out) == (PROBLEM, "use --set slices=5 or less")
 
 
 def test_what_a_download_holds_at_once_has_to_fit_into_tmp():
     at_once = {"object_bytes": LARGE, "object_count": 1000}
     # 64 x 100,000,000 bytes are 6,104 MiB, and 64 more for the file system.
-    assert found(cell(**at_once, parallel_limit=64, ephemeral_storage_mb=6168))["/tmp"].status == OK
-    problem = found(cell(**at_once, parallel_limit=64, ephemeral_storage_mb=6167))["/tmp"]
+    assert by_check(cell(**at_once, parallel_limit=64, ephemeral_storage_mb=6168))["/tmp"].status == OK
+    problem = by_check(cell(**at_once, parallel_limit=64, ephemeral_storage_mb=6167))["/tmp"]
     assert problem.status == PROBLEM and "use --set ephemeral_storage_mb=6168, or a smaller" in problem.way_out
-    beyond = found(cell(**at_once, parallel_limit=128))["/tmp"]
+    beyond = by_check(cell(**at_once, parallel_limit=128))["/tmp"]
     assert beyond.way_out == "use a smaller parallel_limit or object_bytes"  # Lambda has no more than 10,240 MB
-    assert found(cell("upload", **at_once, parallel_limit=128))["/tmp"].status == OK
-    assert found(cell(**at_once | {"object_count": 10}, parallel_limit=128))["/tmp"].status == OK
+    assert by_check(cell("upload", **at_once, parallel_limit=128))["/tmp"].status == OK
+    assert by_check(cell(**at_once | {"object_count": 10}, parallel_limit=128))["/tmp"].status == OK
 
 
 def test_more_requests_than_a_prefix_of_standard_takes_are_a_warning_and_express_has_no_such_limit():
     busy = {"parallel_limit": 64, "concurrency_value": 3}
-    warning = found(cell("upload", **busy))["rate"]
+    warning = by_check(cell("upload", **busy))["rate"]
     assert warning.status == WARNING
     assert "uploads reach about 4,256 requests/s; S3 Standard takes 3,500 requests/s per prefix" in warning.found
-    assert found(cell("download", **busy | {"concurrency_value": 2}))["rate"].status == OK  # 5,500 for reads
-    assert found(cell("upload", "express", **busy))["rate"].status == OK
+    assert by_check(cell("download", **busy | {"concurrency_value": 2}))["rate"].status == OK  # 5,500 for reads
+    assert by_check(cell("upload", "express", **busy))["rate"].status == OK
 
 
 def test_a_query_that_scans_more_than_the_workgroup_allows_is_refused_before_it_is_cancelled():
-    assert found(cell("count", object_bytes=2**20, object_count=20_000))["Athena"].status == OK
-    problem = found(cell("count", object_bytes=2**20, object_count=20_001))["Athena"]
+    assert by_check(cell("count", object_bytes=2**20, object_count=20_000))["Athena"].status == OK
+    problem = by_check(cell("count", object_bytes=2**20, object_count=20_001))["Athena"]
     assert problem.status == PROBLEM
     assert problem.sentence.startswith(
         "a query scans 20,001 MiB, but scan_limit_mb is 20,000; use --set scan_limit_mb="
@@ -92,13 +95,13 @@ def test_a_query_that_scans_more_than_the_workgroup_allows_is_refused_before_it_
 
 
 def test_a_query_that_may_outlive_its_limit_is_a_warning():
-    warning = found(cell("count", object_count=700_000, query_limit_s=60))["Athena"]
+    warning = by_check(cell("count", object_count=700_000, query_limit_s=60))["Athena"]
     assert warning.status == WARNING and "use --set query_limit_s=152" in warning.way_out
 
 
 def test_a_program_that_is_not_built_is_a_problem_with_the_command(built):
     built.unlink()
-    assert found(cell())["program"].way_out == "run `make functions`"
+    assert by_check(cell())["program"].way_out == "run `make functions`"
 
 
 def test_the_sizes_up_to_which_express_asks_less_are_said_before_money_is_spent():
@@ -119,15 +122,19 @@ class Declared:
 def test_a_slice_that_outlives_its_function_is_a_problem_and_a_query_is_not_measured_by_its_timeout():
     query, slow = cell("count", object_bytes=1000, object_count=5_000_000), cell("upload", timeout_s=900)
     by_check = {
-        one.check: one for one in plan_checks.check([demand(query), demand(slow, longest_s=3190)], Declared, "aws")
+        finding.check: finding
+        for finding in plan_checks.check([demand(query), demand(slow, longest_s=3190)], Declared, "aws")
     }
     problem = by_check["time limit"]
     assert (problem.status, "upload standard 10000" in problem.found) == (PROBLEM, True)
     assert "a smaller object_count, or more slices or a larger parallel_limit" in problem.way_out
-    queries_alone = {one.check for one in plan_checks.check([demand(query)], Declared, "aws")}
+    queries_alone = {finding.check for finding in plan_checks.check([demand(query)], Declared, "aws")}
     assert "time limit" not in queries_alone and {"memory", "trigger"} <= queries_alone
 
 
 def test_a_plan_that_begins_with_a_query_is_looked_at_as_one_of_functions():
     query = cell("count", object_count=50)
-    assert [one.check for one in account.emulator([demand(query), demand(cell())])] == ["emulator", "concurrency"]
+    assert [finding.check for finding in account.emulator([demand(query), demand(cell())])] == [
+        "emulator",
+        "concurrency",
+    ]

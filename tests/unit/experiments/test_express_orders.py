@@ -17,9 +17,9 @@ EXPRESS = EXPERIMENTS["express"]
 COUNTS, SLICES = st.integers(1, 100_000), st.integers(1, 1000)
 
 
-def values(operation="download", **others):
+def values(operation="download", **changes):
     usual = {"storage_class": "standard", "object_bytes": 10_000, "object_count": 7, "slices": 1, "parallel_limit": 1}
-    return {"operation": operation, **usual, "query_limit_s": 600, **others}
+    return {"operation": operation, **usual, "query_limit_s": 600, **changes}
 
 
 def plan(*settings, target="aws"):
@@ -63,9 +63,9 @@ def test_each_slice_of_the_default_matrix_ends_well_within_lambdas_15_minutes():
 @given(COUNTS, SLICES)
 def test_the_slices_have_every_object_once_and_begin_anew_with_each_repeat(count, slices):
     slices = min(slices, count)
-    one = values(object_count=count, slices=slices)
-    messages = express_orders.messages(one | {"messages_per_concurrency": 2})
-    shares = [express_orders.its_slice(one, index) for index in range(messages)]
+    settings = values(object_count=count, slices=slices)
+    messages = express_orders.messages(settings | {"messages_per_concurrency": 2})
+    shares = [express_orders.its_slice(settings, index) for index in range(messages)]
     assert messages == 2 * slices
     assert shares[:slices] == shares[slices:]
     ends = [share["first_object"] + share["objects"] for share in shares[:slices]]
@@ -74,9 +74,9 @@ def test_the_slices_have_every_object_once_and_begin_anew_with_each_repeat(count
 
 
 def test_a_query_is_over_the_whole_set_into_however_many_slices_a_plan_divides_it():
-    one = values(operation="count", object_count=9, slices=3)
-    assert express_orders.messages(one | {"messages_per_concurrency": 2}) == 2
-    assert express_orders.its_slice(one, 1) == {"first_object": 0, "objects": 9}
+    settings = values(operation="count", object_count=9, slices=3)
+    assert express_orders.messages(settings | {"messages_per_concurrency": 2}) == 2
+    assert express_orders.its_slice(settings, 1) == {"first_object": 0, "objects": 9}
 
 
 @pytest.mark.parametrize(
@@ -102,14 +102,14 @@ def test_nothing_is_placed_before_an_upload_and_it_is_no_query():
 
 
 def test_athena_is_asked_for_the_partition_of_the_set_where_the_stack_has_it():
-    asked = express_orders.execution(
+    query = express_orders.execution(
         values("aggregate", storage_class="express", athena_workgroup_name="w", athena_database_name="d")
     )
-    assert asked.sql == (
+    assert query.sql == (
         'SELECT count(*) AS row_count, sum(value) AS value_sum, max(value) AS value_max FROM "express" '
         "WHERE object_bytes = '10000' AND object_count = '7'"
     )
-    assert (asked.workgroup, asked.database, asked.limit_s) == ("w", "d", 600.0)
+    assert (query.workgroup, query.database, query.limit_s) == ("w", "d", 600.0)
     assert express_orders.execution(values("count")).sql == (
         "SELECT count(*) AS row_count FROM \"standard\" WHERE object_bytes = '10000' AND object_count = '7'"
     )
@@ -139,9 +139,9 @@ def test_an_operation_or_a_size_that_is_set_is_run_as_the_products_of_the_matrix
 
 
 def test_downloads_alone_are_those_as_published_and_those_by_object_size():
-    one = plan("operation=download")
-    assert {cell[0] for cell in cell_values(one, "operation")} == {"download"}
-    assert len(one.cells()) == 2 * (2 + 6)
+    sweep_plan = plan("operation=download")
+    assert {cell[0] for cell in cell_values(sweep_plan, "operation")} == {"download"}
+    assert len(sweep_plan.cells()) == 2 * (2 + 6)
 
 
 def test_a_parallel_limit_that_is_set_leaves_athena_alone():
@@ -156,9 +156,9 @@ def test_a_count_that_is_set_holds_in_every_cell_and_else_each_has_its_own():
 
 
 def test_the_local_matrix_is_small_and_has_cells_beside_which_published_rows_stand():
-    one = plan(target="local")
-    assert len(one.cells()) <= 30
-    cells = set(cell_values(one, "operation", "storage_class", "object_bytes", "parallel_limit"))
+    sweep_plan = plan(target="local")
+    assert len(sweep_plan.cells()) <= 30
+    cells = set(cell_values(sweep_plan, "operation", "storage_class", "object_bytes", "parallel_limit"))
     published = {
         tuple(row.key[name] for name in ("operation", "storage_class", "object_bytes", "parallel_limit"))
         for row in every_cell(EXPRESS)

@@ -177,11 +177,11 @@ def test_the_published_cases_cost_what_a_sum_by_hand_says():
     moved_gb = 10 * (77_577 * SMALL + 100 * LARGE) / GIB
     assert lines["S3 Express", "bytes of PUT"].usd == pytest.approx(moved_gb * 0.0032)  # 0.32
     # Ten downloads of either set, and ten queries: a GET for each small object, two for a large one.
-    asked = moved + 10 * (700_000 + 2 * 100)
-    asked_gb = moved_gb + 10 * (7e9 + 1e10) / GIB
-    assert lines["S3", "GET"].usd == pytest.approx(asked * 0.0000004)  # 3.11
-    assert lines["S3 Express", "GET"].usd == pytest.approx(asked * 0.00000003)
-    assert lines["S3 Express", "bytes of GET"].usd == pytest.approx(asked_gb * 0.0006)
+    gets = moved + 10 * (700_000 + 2 * 100)
+    gets_gb = moved_gb + 10 * (7e9 + 1e10) / GIB
+    assert lines["S3", "GET"].usd == pytest.approx(gets * 0.0000004)  # 3.11
+    assert lines["S3 Express", "GET"].usd == pytest.approx(gets * 0.00000003)
+    assert lines["S3 Express", "bytes of GET"].usd == pytest.approx(gets_gb * 0.0006)
     assert lines["Athena", "scanned"].usd == pytest.approx(2 * 10 * (7e9 + 1e10) / TIB * 5)  # 1.55
     # Three sets in each class: those that are downloaded, and the 700,000.
     assert lines["S3", "PUT of the data sets"].usd == pytest.approx((77_577 + 100 + 700_000) * 0.000005)  # 3.89
@@ -223,12 +223,12 @@ def test_where_nothing_is_free_nothing_is_said_to_be():
 
 
 def test_a_set_that_several_cells_need_is_put_and_kept_once():
-    one, other = cell(), cell(parallel_limit=64)
-    assert bill([demand(one), demand(other)])["S3", "PUT of the data sets"].quantity == 77_577
+    serial, parallel = cell(), cell(parallel_limit=64)
+    assert bill([demand(serial), demand(parallel)])["S3", "PUT of the data sets"].quantity == 77_577
     larger = cell(object_bytes=LARGE, object_count=100)
-    lines = bill([demand(one), demand(other), demand(larger)])
+    lines = bill([demand(serial), demand(parallel), demand(larger)])
     assert lines["S3", "PUT of the data sets"].quantity == 77_677
-    cells = [demand(one), demand(other), demand(larger)]
+    cells = [demand(serial), demand(parallel), demand(larger)]
     hours = (sum(cell_s(each, "aws") for each in cells) + around_s(cells, "aws")) / 3600
     kept_gb = (77_577 * SMALL + 100 * LARGE) / GIB
     assert lines["S3", "storage of the data sets"].quantity == pytest.approx(kept_gb * hours / 730)

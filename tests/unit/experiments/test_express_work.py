@@ -24,8 +24,8 @@ def test_small_objects_one_at_a_time_take_the_latency_of_their_class(operation_n
 
 
 def test_sixty_four_at_a_time_take_a_sixty_fourth_until_the_processors_bind():
-    one, many = (of("download", "standard", parallel_limit=at_once)[0].mean_s for at_once in (1, 64))
-    assert many == pytest.approx(one / 64, rel=0.001)
+    single, many = (of("download", "standard", parallel_limit=at_once)[0].mean_s for at_once in (1, 64))
+    assert many == pytest.approx(single / 64, rel=0.001)
     quick, _ = of("download", "express", parallel_limit=64, memory_mb=512)
     assert quick.mean_s == pytest.approx(
         (77_577 * P["request_cpu_s"] + 0.7758e9 / 2**30 * P["go_stream_tmp_cpu_s_per_gib"]) / (512 / 1769), rel=0.01

@@ -33,8 +33,8 @@ PRICES = {
 def test_the_data_sets_are_the_published_ones():
     large, *small = objects(OUTPUTS)
     assert (large.key, large.size_bytes) == ("large/file.bin", 2**30)
-    assert [one.size_bytes for one in small[:11]] == [*range(10_000, 100_001, 10_000), 10_000]
-    assert (len(small), sum(one.size_bytes for one in small)) == (1000, 55_000_000)
+    assert [entry.size_bytes for entry in small[:11]] == [*range(10_000, 100_001, 10_000), 10_000]
+    assert (len(small), sum(entry.size_bytes for entry in small)) == (1000, 55_000_000)
     assert part_count(large.size_bytes) == 64
 
 
@@ -58,16 +58,16 @@ def test_s3_is_billed_by_the_request_and_efs_by_the_gigabyte():
 
 
 @pytest.mark.parametrize(
-    ("changes", "found"),
+    ("changes", "words"),
     [
         ({"storage": "s3files"}, "s3files isn't deployed"),
         ({"dataset": "large", "ephemeral_storage_mb": 512}, "a copy of 1024 MiB doesn't fit into"),
     ],
 )
-def test_what_can_not_work_is_told_with_the_way_out(changes, found):
+def test_what_can_not_work_is_a_problem_with_a_fix(changes, words):
     [finding] = checks([CELL | changes])
     assert finding.status == PROBLEM
-    assert found in finding.found
+    assert words in finding.found
     assert finding.way_out
 
 
@@ -92,14 +92,16 @@ def test_a_month_of_s3_is_requests_and_of_efs_gigabytes():
     assert a_month(cell | {"storage": "efs"}, 2**30, 10, None, PRICES) == pytest.approx((0.3, 0.03 + 10 * 0.0000133334))
     assert a_month(cell | {"storage": "s3files"}, 2**30, 10, None, PRICES) is None
     assert a_month(cell, 2**30, 10, 2001, {}) is None
-    other = PRICES | {"lambda_gb_s_x86_64": 0.0000166667}
-    assert a_month(cell | {"architecture": "x86_64"}, 2**30, 10, 0, other) == pytest.approx((0.023, 10 * 0.0000166667))
+    x86_prices = PRICES | {"lambda_gb_s_x86_64": 0.0000166667}
+    assert a_month(cell | {"architecture": "x86_64"}, 2**30, 10, 0, x86_prices) == pytest.approx(
+        (0.023, 10 * 0.0000166667)
+    )
     assert a_month(cell | {"architecture": None}, 2**30, 10, 2001, PRICES) is None
 
 
-def test_every_storage_is_read_in_its_usual_way():
+def test_every_storage_is_read_with_its_usual_method():
     method = next(axis for axis in FILESYSTEM.axes if axis.name == "method")
-    assert [method.default_of([one]) for one in ("s3", "s3_in_vpc", "efs", "s3files")] == [
+    assert [method.default_of([storage]) for storage in ("s3", "s3_in_vpc", "efs", "s3files")] == [
         "download_file",
         "download_file",
         "copy",

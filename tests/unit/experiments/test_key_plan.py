@@ -19,7 +19,7 @@ LARGE = KeyPlan(
 def test_objects_fill_an_hour_a_folder_from_the_first_day_on():
     destinations = [row.destination for row in SMALL.rows()]
     assert destinations[:2] == ["copies/2015/01/01/00/000000000", "copies/2015/01/01/00/000000001"]
-    assert [one.rpartition("/")[0] for one in destinations[4:12:5]] == ["copies/2015/01/01/00", "copies/2015/01/01/01"]
+    assert [key.rpartition("/")[0] for key in destinations[4:12:5]] == ["copies/2015/01/01/00", "copies/2015/01/01/01"]
     assert len(set(destinations)) == 12
 
 
@@ -39,7 +39,7 @@ def test_masters_lie_below_random_prefixes_and_are_taken_in_turn():
 
 
 def test_the_same_parameters_give_the_same_id_and_any_other_one_another():
-    others = [
+    variations = [
         replace(SMALL, **{name: value})
         for name, value in {
             "objects": 11,
@@ -55,7 +55,7 @@ def test_the_same_parameters_give_the_same_id_and_any_other_one_another():
         }.items()
     ]
     assert replace(SMALL).id == SMALL.id
-    assert len({SMALL.id, *(one.id for one in others)}) == 11
+    assert len({SMALL.id, *(plan.id for plan in variations)}) == 11
 
 
 def test_slices_are_the_rows_a_line_each_with_encoded_keys():
@@ -72,7 +72,7 @@ def test_slices_are_the_rows_a_line_each_with_encoded_keys():
 @pytest.mark.parametrize("messages", [1, 2, 3, 7])
 def test_the_shares_of_all_messages_are_all_slices_once(messages):
     shares = [SMALL.share(messages, index) for index in range(messages)]
-    taken = [one for first, count in shares for one in range(first, first + count)]
+    taken = [index for first, count in shares for index in range(first, first + count)]
     assert taken == [0, 1, 2]
     assert max(count for _, count in shares) - min(count for _, count in shares) <= 1
 
@@ -109,7 +109,7 @@ def test_ten_million_rows_take_the_memory_of_one_slice():
         ({"destination_prefix": "x" * 1003}, "more than S3's 1,024; use a shorter prefix"),
     ],
 )
-def test_what_does_not_fit_is_refused_in_one_line_with_the_way_out(changed, words):
+def test_what_does_not_fit_is_refused_in_one_line_with_the_fix(changed, words):
     with pytest.raises(KeyPlanError) as refusal:
         replace(SMALL, **changed)
     assert words in str(refusal.value) and "\n" not in str(refusal.value)

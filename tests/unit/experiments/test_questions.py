@@ -12,5 +12,5 @@ README = ROOT / "README.md"
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_the_readme_asks_what_the_experiment_asks(name):
-    asked = dict(re.findall(r"(?m)^\| \[(\w+)\]\(docs/\w+\.md\) \| (.+?) \|", README.read_text()))
-    assert without_links(asked[name]) == EXPERIMENTS[name].question
+    questions = dict(re.findall(r"(?m)^\| \[(\w+)\]\(docs/\w+\.md\) \| (.+?) \|", README.read_text()))
+    assert without_links(questions[name]) == EXPERIMENTS[name].question

@@ -13,7 +13,7 @@ WORKER = f"arn:aws:sts::123456789012:assumed-role/{ROLE}/stampede-download"
 
 def line(number: int, **changes: Any) -> dict[str, Any]:
     """A log event: one part of a download, by the function, `number` seconds after the first."""
-    told = {
+    fields = {
         "schema_version_id": "V_1_0",
         "bucket_arn": "arn:aws:s3:::stampede-download-123456789012-us-east-1",
         "bucket_name": "stampede-download-123456789012-us-east-1",
@@ -36,4 +36,4 @@ def line(number: int, **changes: Any) -> dict[str, Any]:
         "authentication_type": "AuthHeader",
         "tls_version": "TLSv1.3",
     }
-    return {"timestamp": 1_795_341_600_000 + 1000 * number, "message": json.dumps(told | changes), "logStream": "s3"}
+    return {"timestamp": 1_795_341_600_000 + 1000 * number, "message": json.dumps(fields | changes), "logStream": "s3"}

@@ -33,11 +33,11 @@ def of(name):
 
 def percentiles(query):
     """The columns with a percentile of a field of REPORT lines: title, field, percentage."""
-    for found in _PERCENTILE.finditer(query):
-        field = "@duration" if "duration" in found["of"].lower() and "@" not in found["of"] else found["of"]
-        field = "@duration" if found["of"].startswith("@duration+") else field
+    for match in _PERCENTILE.finditer(query):
+        field = "@duration" if "duration" in match["of"].lower() and "@" not in match["of"] else match["of"]
+        field = "@duration" if match["of"].startswith("@duration+") else field
         if field in ("@duration", "@initDuration", "@billedDuration"):
-            yield found["alias"] or found.group(0), field, found["percent"]
+            yield match["alias"] or match.group(0), field, match["percent"]
 
 
 def fixed(answer, row):
@@ -47,8 +47,8 @@ def fixed(answer, row):
         if row.get(title, "") != "":
             by_field.setdefault(field, {})[title] = percent
     values, columns = {}, []
-    for field, asked in by_field.items():
-        answers = [row[title] for title, percent in asked.items() if percent not in ("0", "100")]
+    for field, percents in by_field.items():
+        answers = [row[title] for title, percent in percents.items() if percent not in ("0", "100")]
         count = int(next((row[name] for name in _COUNTS if name in row), answer.get("known", {}).get("n", 0)))
         if field == "@initDuration":
             count = int(row.get("numColdStarts", 0)) or count
@@ -56,8 +56,8 @@ def fixed(answer, row):
         if not short and not all(map(on_grid, answers)):
             continue  # of wider bins
         count = min(count or (90 if short else 150), MOST_VALUES)
-        values[field] = filled({percent: float(row[title]) for title, percent in asked.items()}, count, short, row)
-        columns += asked
+        values[field] = filled({percent: float(row[title]) for title, percent in percents.items()}, count, short, row)
+        columns += percents
     return values, columns
 
 
@@ -66,13 +66,13 @@ def on_grid(answer, base=1.001):
     return abs(base ** round(math.log(float(answer)) / math.log(base)) - float(answer)) < 0.00006
 
 
-def filled(asked, count, few, row):
-    """`count` numbers, ascending, that have the answers `asked` by percentage: of `few` kinds, or all different."""
+def filled(answers, count, few, row):
+    """`count` numbers, ascending, that have these `answers` by percentage: of `few` kinds, or all different."""
     at = {}
-    for percent, answer in asked.items():
+    for percent, answer in answers.items():
         exact = few or percent in ("0", "100")
         at[max(1, math.ceil(Fraction(percent) / 100 * count))] = answer if exact else round(answer * 1.0004, 6)
-    if len(asked) > 1 and max(at) < count:
+    if len(answers) > 1 and max(at) < count:
         at[count] = max(float(row.get("max", 0)), at[max(at)] * 1.01)
     at.setdefault(1, at[min(at)] if few else at[min(at)] * 0.9)
     ranks = sorted(at)

@@ -39,13 +39,15 @@ def test_requests_bytes_and_errors_are_counted_by_request_role_and_answer():
     ]
 
 
-def test_what_others_asked_and_lines_that_came_twice_can_be_told():
+def test_what_others_asked_and_lines_that_came_twice_are_distinguishable():
     user = {"requester": "arn:aws:iam::123456789012:user/me", "operation": "REST.PUT.PART", "http_status": 200}
     inside = {"requester": None, "operation": "S3.EXPIRE.OBJECT", "http_status": None, "request_id": None}
     rows = evaluate(QUERY, [line(0), line(0), line(1, **user), line(2, **inside), *[unlike()]]).rows
 
-    told = [(one["request"], one.get("role"), one.get("status"), one["requests"], one["request_ids"]) for one in rows]
-    assert told == [
+    figures = [
+        (row["request"], row.get("role"), row.get("status"), row["requests"], row["request_ids"]) for row in rows
+    ]
+    assert figures == [
         ("REST.GET.OBJECT", ROLE, 206, 2, 1),
         ("REST.PUT.PART", None, 200, 1, 1),
         ("S3.EXPIRE.OBJECT", None, None, 1, 0),

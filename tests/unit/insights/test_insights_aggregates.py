@@ -124,9 +124,9 @@ def test_a_note_says_that_bins_may_be_wider_where_a_result_has_one():
 def test_grouped_aggregates_agree_with_numpy_over_random_rows(rows, percent):
     events = [event({"k": key, "x": x}) for key, x in rows]
     query = f"stats count(*) as n, sum(x) as s, avg(x) as a, min(x) as lo, max(x) as hi, pct(x, {percent}) as p by k"
-    got = {row["k"]: row for row in evaluate(query, events).rows}
-    assert set(got) == {key for key, _ in rows}
-    for key, row in got.items():
+    result = {row["k"]: row for row in evaluate(query, events).rows}
+    assert set(result) == {key for key, _ in rows}
+    for key, row in result.items():
         xs = numpy.array([x for k, x in rows if k == key])
         scale = max(1.0, float(numpy.abs(xs).max())) * len(xs)
         assert row["n"] == len(xs)

@@ -43,7 +43,7 @@ def test_sides_that_disagree_are_no_measurement(logs):
         insights._compare([(*row[:-1], row[-1] * 1.001) for row in theirs], theirs)
 
 
-def test_the_time_of_compiling_is_told_for_the_first_query_and_for_later_ones(logs):
+def test_the_time_of_compiling_is_measured_for_the_first_query_and_for_later_ones(logs):
     report = insights.in_child("compile", logs)
     first_ms, later_ms = report["rows"][0]
     assert 0 < later_ms < first_ms < report["seconds"] * 1000

@@ -22,8 +22,8 @@ CASES = [
 
 
 def as_event(written, place):
-    given = written if isinstance(written, dict) and "message" in written else {"message": written}
-    event = {"timestamp": FIRST_MS + 1000 * place} | given
+    fields = written if isinstance(written, dict) and "message" in written else {"message": written}
+    event = {"timestamp": FIRST_MS + 1000 * place} | fields
     if not isinstance(event["message"], str):
         event["message"] = json.dumps(event["message"])
     return event

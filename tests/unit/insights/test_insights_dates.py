@@ -48,8 +48,8 @@ def test_any_format_and_any_text_give_a_number_nothing_or_a_documented_error(jav
         with pytest.raises(QueryError):
             check(f'fields parseDate(a, "{java}")')
         return
-    found = parse_date(text, java)
-    assert found is None or isinstance(found, int)
+    moment_ms = parse_date(text, java)
+    assert moment_ms is None or isinstance(moment_ms, int)
 
 
 @given(st.text("%YmdHMSqQzZ {}\\\n'", max_size=16))

@@ -14,7 +14,7 @@ from tests.unit.insights.download_log import FIRST_MS, event, record
 
 
 def write(path: Path, *events: dict) -> Path:
-    path.write_text("".join(json.dumps(one) + "\n" for one in events))
+    path.write_text("".join(json.dumps(event) + "\n" for event in events))
     return path
 
 
@@ -256,7 +256,7 @@ def test_line_ends_of_windows_and_none_at_the_end_are_fine_but_a_cut_off_line_is
         (b'{"timestamp": 2, "message": {"a": 1}}\n{"timestamp": 2, "message": "\xff"}\n', ", line 2: not UTF-8"),
     ],
 )
-def test_what_is_not_plain_utf_8_is_told(tmp_path, content, words):
+def test_what_is_not_plain_utf_8_is_reported(tmp_path, content, words):
     for path, written in ((tmp_path / "log.jsonl", content), (tmp_path / "log.jsonl.gz", gzip.compress(content))):
         path.write_bytes(written)
         with pytest.raises(EventsError) as caught:

@@ -13,13 +13,13 @@ OBJECTS = [
     for n in range(40)
 ]
 WHICH = {"run_id": "r", "attempt": 1}
-FOUND = (
+COUNTS = (
     "filter run_id = 'r' | stats count(*) as n, count(failed_objects.32.line) as at_32, count(failed_objects.33.line)"
 )
 
 
 @pytest.mark.parametrize("before", ["", "INFO "])
-def test_what_stands_behind_the_first_200_fields_of_a_line_is_not_found_and_that_is_told(tmp_path, before):
+def test_what_stands_behind_the_first_200_fields_of_a_line_is_not_found_and_that_is_noted(tmp_path, before):
     in_front, behind = WHICH | {"failed_objects": OBJECTS}, {"failed_objects": OBJECTS} | WHICH
     small = {"failed_objects": OBJECTS[:33]} | WHICH
     for record, rows, notes in (
@@ -28,11 +28,11 @@ def test_what_stands_behind_the_first_200_fields_of_a_line_is_not_found_and_that
         (small, [{"n": 1, "at_32": 1, "count(failed_objects.33.line)": 0}], 0),
     ):
         events = [event({"run_id": "other"}), event(before + json.dumps(record))]
-        result = evaluate(FOUND, events)
+        result = evaluate(COUNTS, events)
         assert (result.rows, len(result.notes)) == (rows, notes), list(record)
         assert all("more than 200 fields" in note for note in result.notes)
         export(events, tmp_path / "log.parquet")
-        assert evaluate(FOUND, tmp_path / "log.parquet").rows == rows
+        assert evaluate(COUNTS, tmp_path / "log.parquet").rows == rows
 
 
 def test_a_text_is_cut_after_its_200th_field_and_stays_json():
@@ -40,6 +40,6 @@ def test_a_text_is_cut_after_its_200th_field_and_stays_json():
         record = {"a": [[1, {"k,": '"x'}], {}, []] * 100, "b": {"c": {"last": None}} if extra else {}}
         text = json.dumps(record)
         assert (first_fields(text) == text) is kept
-        found = json.loads(first_fields(text))
-        assert found["a"][:298] == record["a"][:298] and ("b" in found) is kept
+        fields = json.loads(first_fields(text))
+        assert fields["a"][:298] == record["a"][:298] and ("b" in fields) is kept
     assert first_fields(text[:-1]) == text[:-1]

@@ -57,13 +57,13 @@ def conditions():
         st.tuples(expressions(), st.sampled_from(["like /x/", "not like 'x'", "=~ /(?i)[0-9]+/", "in [1, 'x']"])).map(
             " ".join
         ),
-        expressions().map(lambda one: f"ispresent({one})"),
+        expressions().map(lambda expression: f"ispresent({expression})"),
     )
     return st.recursive(
         simple,
         lambda inner: (
             st.tuples(inner, st.sampled_from([" and ", " or "]), inner).map("".join)
-            | inner.map(lambda one: f"not ({one})")
+            | inner.map(lambda condition: f"not ({condition})")
         ),
         max_leaves=3,
     )
@@ -75,10 +75,10 @@ def commands():
     )
     aggregates = st.tuples(st.sampled_from(AGGREGATE_FORMS), expressions()).map(lambda parts: filled(*parts))
     aggregates |= st.tuples(expressions(), st.integers(0, 100)).map(lambda parts: f"pct({parts[0]}, {parts[1]})")
-    keys = st.lists(expressions(), max_size=2).map(lambda found: f" by {', '.join(found)}" if found else "")
+    keys = st.lists(expressions(), max_size=2).map(lambda names: f" by {', '.join(names)}" if names else "")
     return st.one_of(
-        items.map(lambda found: "fields " + ", ".join(found)),
-        items.map(lambda found: "display " + ", ".join(found)),
+        items.map(lambda names: "fields " + ", ".join(names)),
+        items.map(lambda names: "display " + ", ".join(names)),
         conditions().map("filter {}".format),
         conditions().map("where {}".format),
         st.tuples(st.lists(aggregates, min_size=1, max_size=3), keys).map(lambda p: f"stats {', '.join(p[0])}{p[1]}"),
@@ -168,7 +168,7 @@ def at_the_edge(draw):
     """A query in which one or two numbers, texts or fields have been replaced."""
     text = draw(st.sampled_from(SAVED) | st.sampled_from(CASES))
     for _ in range(draw(st.integers(1, 2))):
-        if places := [found.span() for found in LITERAL.finditer(text)]:
+        if places := [match.span() for match in LITERAL.finditer(text)]:
             start, end = draw(st.sampled_from(places))
             text = text[:start] + draw(st.sampled_from(EDGES)) + text[end:]
     return text

@@ -71,7 +71,7 @@ def test_integers_of_64_bits_are_computed_as_python_does(numbers):
     for row in evaluate(query, values(*numbers)).rows:
         x = row["x"]
         results = (x + 7, x - 2**53, x * 3, int(math.copysign(abs(x) % 10, x)), -x)
-        assert [row[name] for name in "abcde"] == [exact(one) for one in results]
+        assert [row[name] for name in "abcde"] == [exact(result) for result in results]
     assert [row["x"] for row in evaluate(query, values(*numbers)).rows] == sorted(numbers)
     (row,) = evaluate("stats sum(x) as s, min(x) as lo, max(x) as hi, count_distinct(x) as d", values(*numbers)).rows
     assert (row["lo"], row["hi"]) == (min(numbers), max(numbers))

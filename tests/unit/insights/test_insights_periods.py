@@ -54,7 +54,7 @@ def test_every_unit_ceils_to_the_next_start_and_leaves_a_start_alone(start):
 
 
 @pytest.mark.parametrize(("most", "beyond"), CAPS)
-def test_a_period_beyond_the_cap_of_its_unit_is_the_cap_and_is_told(most, beyond):
+def test_a_period_beyond_the_cap_of_its_unit_is_the_cap_and_is_noted(most, beyond):
     capped = evaluate(f"fields bin({beyond}) as t", [event("x", MS)])
     exact = evaluate(f"fields bin({most}) as t", [event("x", MS)])
     assert capped.rows == exact.rows

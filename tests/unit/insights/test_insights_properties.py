@@ -42,9 +42,9 @@ def test_all_aggregates_agree_with_numpy_over_random_rows(rows, percent):
         f" max(x * 1) as hi, stddev(x) as sd, variance(x) as v, median(x) as m, pct(x, {percent}) as p,"
         " pct(x, 50) as p50, earliest(x) as e, latest(x) as l by k"
     )
-    got = {row["k"]: row for row in evaluate(query, events).rows}
-    assert set(got) == {key for key, _ in rows}
-    for key, row in got.items():
+    result = {row["k"]: row for row in evaluate(query, events).rows}
+    assert set(result) == {key for key, _ in rows}
+    for key, row in result.items():
         values = [x for k, x in rows if k == key]
         present = [x for x in values if as_text(x) is not None]
         numbers = numpy.array([number for x in values if (number := as_number(x)) is not None])
@@ -82,8 +82,8 @@ def sort_key(value):
 def test_min_max_sorts_first_and_sorts_last_agree_with_plain_python(rows):
     events = [event({"k": key, "x": x}, FIRST_MS) for key, x in rows]
     query = "stats min(x) as lo, max(x) as hi, sortsFirst(x) as f, sortsLast(x) as l, count_distinct(x) as d by k"
-    got = {row["k"]: row for row in evaluate(query, events).rows}
-    for key, row in got.items():
+    result = {row["k"]: row for row in evaluate(query, events).rows}
+    for key, row in result.items():
         present = [x for k, x in rows if k == key and as_text(x) is not None]
         assert row["d"] == len({as_text(x) for x in present})
         if not present:
@@ -124,8 +124,8 @@ def test_a_filter_and_a_sum_over_if_count_the_same(rows, condition):
 )
 def test_arithmetic_over_aggregates_agrees_with_numpy(rows, expression):
     events = [event({"k": key, "x": x}) for key, x in rows]
-    got = {row["k"]: row.get("y") for row in evaluate(f"stats {expression} as y by k", events).rows}
-    for key, value in got.items():
+    result = {row["k"]: row.get("y") for row in evaluate(f"stats {expression} as y by k", events).rows}
+    for key, value in result.items():
         present = [x for k, x in rows if k == key and as_text(x) is not None]
         numbers = numpy.array([number for x in present if (number := as_number(x)) is not None])
         if not len(numbers):
@@ -152,13 +152,13 @@ def test_count_distinct_is_exact(values):
 def test_bins_floor_as_whole_numbers_do(rows):
     seconds = rows[0][1]
     events = [event("x", FIRST_MS + ms) for ms, _ in rows]
-    got = evaluate(f"stats count(*) as n by toMillis(bin({seconds}s)) as t", events).rows
+    result = evaluate(f"stats count(*) as n by toMillis(bin({seconds}s)) as t", events).rows
     expected: dict[int, int] = {}
     for ms, _ in rows:
         minute, within = divmod(FIRST_MS + ms, 60_000)
         start = minute * 60_000 + within // (seconds * 1000) * (seconds * 1000)
         expected[start] = expected.get(start, 0) + 1
-    assert got == [{"t": start, "n": expected[start]} for start in sorted(expected)]
+    assert result == [{"t": start, "n": expected[start]} for start in sorted(expected)]
 
 
 SCALARS = st.text(max_size=10) | st.integers(-(2**53), 2**53) | FINITE | st.booleans() | st.none()

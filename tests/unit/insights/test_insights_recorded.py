@@ -44,8 +44,8 @@ def test_the_percentiles_of_cold_and_warm_starts_are_the_recorded_ones(answer):
         if columns:
             events += recorded.reports(values, cold=row[start] == "1")
             expected[row[start]] = picked(row, columns)
-    got = {row[start]: row for row in evaluate(answer["query"], events).as_strings()}
-    assert {cold: picked(got[cold], columns) for cold, columns in expected.items()} == expected
+    result = {row[start]: row for row in evaluate(answer["query"], events).as_strings()}
+    assert {cold: picked(result[cold], columns) for cold, columns in expected.items()} == expected
 
 
 @pytest.mark.parametrize("name", IN_ALL)
@@ -56,8 +56,8 @@ def test_the_percentiles_of_one_group_are_the_recorded_ones(name):
         values, columns = recorded.fixed(answer, row)
         expected[row.get("@log")] = picked(row, columns)
         events += recorded.reports(values, log=row.get("@log", ""))
-    got = {row.get("@log"): row for row in evaluate(answer["query"], events).as_strings()}
-    assert {log: picked(got[log], columns) for log, columns in expected.items()} == expected
+    result = {row.get("@log"): row for row in evaluate(answer["query"], events).as_strings()}
+    assert {log: picked(result[log], columns) for log, columns in expected.items()} == expected
 
 
 @pytest.mark.parametrize("name", OTEL)
@@ -114,9 +114,9 @@ def test_a_bin_of_minutes_begins_where_it_was_recorded(name):
     [title] = [column for column in row if column.startswith("bin")]
     values = {"@duration": [float(row["min(@duration)"]), float(row["max(@duration)"])]}
     last_ms = recorded.at_ms(row[title]) + (int(title[4:-2]) * 60_000 - 1)
-    [got] = evaluate(answer["query"], recorded.reports(values, ms=last_ms)).as_strings()
+    [result] = evaluate(answer["query"], recorded.reports(values, ms=last_ms)).as_strings()
     columns = [title, "min(@duration)", "max(@duration)"]
-    assert picked(got, columns) == picked(row, columns)
+    assert picked(result, columns) == picked(row, columns)
 
 
 def test_raw_fields_are_equal_as_numbers():
@@ -127,8 +127,8 @@ def test_raw_fields_are_equal_as_numbers():
     for row in answer["rows"]:
         values = {field: [float(row[title])] for field, title in columns.items()}
         events += recorded.reports(values, ms=recorded.at_ms(row["Timestamp"]))
-    got = evaluate(answer["query"], list(reversed(events))).as_strings()
-    assert [{**row, **{title: float(row[title]) for title in columns.values()}} for row in got] == [
+    result = evaluate(answer["query"], list(reversed(events))).as_strings()
+    assert [{**row, **{title: float(row[title]) for title in columns.values()}} for row in result] == [
         {**row, **{title: float(row[title]) for title in columns.values()}} for row in answer["rows"]
     ]
 
@@ -137,13 +137,13 @@ def test_bins_come_newest_first_each_with_its_exact_percentile():
     answer = recorded.of("performance-bins")
     events = []
     for row in reversed(answer["rows"]):
-        asked = {"0": row["min(@duration)"], "90": row["pct(@duration, 90)"], "100": row["max(@duration)"]}
-        asked = {percent: float(printed) for percent, printed in asked.items()}
-        values = recorded.filled(asked, int(row["count(@duration)"]), True, row)
+        durations = {"0": row["min(@duration)"], "90": row["pct(@duration, 90)"], "100": row["max(@duration)"]}
+        durations = {percent: float(printed) for percent, printed in durations.items()}
+        values = recorded.filled(durations, int(row["count(@duration)"]), True, row)
         events += recorded.reports({"@duration": values}, ms=recorded.at_ms(row["bin(5m)"]))
     columns = [title for title in answer["rows"][0] if not title.startswith("avg")]
-    got = evaluate(answer["query"], events).as_strings()
-    assert [picked(row, columns) for row in got] == [picked(row, columns) for row in answer["rows"]]
+    result = evaluate(answer["query"], events).as_strings()
+    assert [picked(row, columns) for row in result] == [picked(row, columns) for row in answer["rows"]]
 
 
 def test_a_time_that_is_moved_by_milliseconds_is_a_time_and_comes_newest_first():
@@ -164,8 +164,8 @@ def test_a_share_is_0_or_has_four_digits():
         cold, count = answer["known"]["shares"].get(row["coldStartPercentage"], (0, 1))
         values = {"@duration": [1] * count, "@initDuration": [1] * cold}
         events += recorded.reports(values, ms=recorded.at_ms(row["bin(5m)"]))
-    got = evaluate(answer["query"], events).as_strings()
-    assert [picked(row, answer["rows"][0]) for row in got] == answer["rows"]
+    result = evaluate(answer["query"], events).as_strings()
+    assert [picked(row, answer["rows"][0]) for row in result] == answer["rows"]
 
 
 def test_a_median_is_a_value_and_not_the_mean_of_two():
@@ -202,5 +202,5 @@ def test_an_average_of_whole_megabytes_is_printed_as_recorded(answer):
     count, average = int(row["coldStarts"]), float(row["avg(@maxMemoryUsed)"])
     low, rest = divmod(round(count * average / 1_000_000), count)
     values = {"@maxMemoryUsed": [low + (place < rest) for place in range(count)], "@initDuration": [1] * count}
-    [got] = evaluate(answer["query"], recorded.reports(values)).as_strings()
-    assert picked(got, ["coldStarts", "avg(@maxMemoryUsed)"]) == picked(row, ["coldStarts", "avg(@maxMemoryUsed)"])
+    [result] = evaluate(answer["query"], recorded.reports(values)).as_strings()
+    assert picked(result, ["coldStarts", "avg(@maxMemoryUsed)"]) == picked(row, ["coldStarts", "avg(@maxMemoryUsed)"])

@@ -11,17 +11,17 @@ VALUES = {"<request-id>": "5e0b5d5c-97ac-4eb2-9b5a-000000000001", "<duration>": 
 
 def test_each_line_has_its_type_and_the_report_its_figures():
     lines = [
-        re.sub(r"<[\w-]+>", lambda found: VALUES[found[0]], line)
+        re.sub(r"<[\w-]+>", lambda match: VALUES[match[0]], line)
         for line in ANSWERS["lam-74"]["answer"]["fields"]["logs"]
     ]
     events = [{"timestamp": number, "message": line} for number, line in enumerate(lines)]
     fields = "fields @type, @requestId, @duration, @billedDuration, @memorySize, @maxMemoryUsed, @initDuration"
-    found = evaluate(f"{fields} | sort @timestamp asc", events).rows
+    rows = evaluate(f"{fields} | sort @timestamp asc", events).rows
     request = {"@requestId": VALUES["<request-id>"]}
-    assert [found[0], found[2]] == [{"@type": "START"} | request, {"@type": "END"} | request]
-    assert found[1] == {}
+    assert [rows[0], rows[2]] == [{"@type": "START"} | request, {"@type": "END"} | request]
+    assert rows[1] == {}
     assert (
-        found[3]
+        rows[3]
         == {
             "@type": "REPORT",
             "@duration": 12.34,

@@ -205,14 +205,14 @@ COMMANDS_REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("command", "way"), COMMANDS_REFUSED.items())
-def test_an_unsupported_command_is_named_with_the_nearest_way(command, way):
+@pytest.mark.parametrize(("command", "alternative"), COMMANDS_REFUSED.items())
+def test_an_unsupported_command_is_named_with_the_nearest_alternative(command, alternative):
     word = command.split()[0]
     with pytest.raises(QueryError) as caught:
         check(f"fields a\n| {command}")
     message = str(caught.value)
     assert message.startswith(f"line 2, column 3: the command {word} is not supported: ")
-    assert way in message
+    assert alternative in message
 
 
 def test_every_command_refused_by_name_is_tested():

@@ -85,7 +85,7 @@ def test_what_now_is_can_be_given_and_is_the_clock_otherwise():
     assert abs(row["n"] - time.time()) < 60
 
 
-def test_without_a_limit_ten_thousand_rows_come_back_and_the_cut_is_told():
+def test_without_a_limit_ten_thousand_rows_come_back_and_the_cut_is_noted():
     events = [event(f"line {n}", n) for n in range(10_001)]
     result = evaluate("fields @message", events)
     assert (len(result.rows), result.truncated) == (10_000, True)

@@ -1,4 +1,4 @@
-"""Limits: how many rows a query may return by its own, and what the user is told of one in the middle."""
+"""Limits: how many rows a query may return by its own, and what the user reads of one in the middle."""
 
 import pytest
 

@@ -105,13 +105,13 @@ def test_summary_gives_the_published_table():
     assert result.rows == [pytest.approx(row, rel=1e-12) for row in expected]
 
 
-def test_methods_tells_ways_to_download_apart_and_what_they_took():
-    ways = [("crt", 0.9, 0), ("ranges", 0.3, 2), ("ranges", 0.5, 1)]
+def test_methods_compares_methods_of_downloading_and_what_they_took():
+    methods = [("crt", 0.9, 0), ("ranges", 0.3, 2), ("ranges", 0.5, 1)]
     took = [
         record(method=method, sink="tmp", client_cpu_seconds=cpu_s, retries=retries, bytes=2**30)
-        for method, cpu_s, retries in ways
+        for method, cpu_s, retries in methods
     ]
-    rows = evaluate(saved("methods"), [event(one, FIRST_MS) for one in took]).rows
+    rows = evaluate(saved("methods"), [event(line, FIRST_MS) for line in took]).rows
     assert [(row["method"], row["count"], row["retries"]) for row in rows] == [("crt", 1, 0), ("ranges", 2, 3)]
     assert [row["cpu_s_per_gib"] for row in rows] == pytest.approx([0.9, 0.4])
 

@@ -1,4 +1,4 @@
-"""What users get wrong, where the message points, and that the way out which it names is one."""
+"""What users get wrong, where the message points, and that the fix which it names works."""
 
 import pytest
 
@@ -127,7 +127,7 @@ SLIPS = [
 
 
 @pytest.mark.parametrize(("wrong", "column", "words", "right"), SLIPS)
-def test_a_slip_is_pointed_at_and_the_way_out_is_one(wrong, column, words, right):
+def test_a_slip_is_pointed_at_and_its_fix_works(wrong, column, words, right):
     with pytest.raises(QueryError) as caught:
         check(wrong)
     message = str(caught.value)

@@ -114,12 +114,12 @@ def test_a_run_is_asked_through_its_columns_while_they_are_its_lines(folder, lin
 
 
 def test_columns_that_are_damaged_inside_leave_the_lines_to_answer(folder, lines):
-    found = Local.of_run(lines)
+    local = Local.of_run(lines)
     with columns_of(folder).open("r+b") as file:
         file.seek(4)
         file.write(b"\xff" * 200)
     assert log_columns.stored(lines) is not None
-    assert found.ask("stats max(seq) as m, count(*) as n").rows == [{"m": 8, "n": 9}]
+    assert local.ask("stats max(seq) as m, count(*) as n").rows == [{"m": 8, "n": 9}]
 
 
 def test_a_copy_that_keeps_times_keeps_its_columns(folder, lines, tmp_path):
@@ -167,9 +167,9 @@ def test_columns_that_cannot_be_written_are_one_line_and_no_failure(happen, reas
     add(folder, 9)
     happen(folder)
     log_columns.store(folder, at_end=True)
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1
-    assert "log_events.parquet wasn't written, so queries over the run read the lines" in told and reason in told
+    output = capsys.readouterr().err
+    assert output.count("\n") == 1
+    assert "log_events.parquet wasn't written, so queries over the run read the lines" in output and reason in output
     assert log_columns.stored(lines) is None
 
 

@@ -18,8 +18,8 @@ def a_cell(
     **variables,
 ):
     """One cell of a function of 2,048 MB; `variables` are others than infra's defaults."""
-    given = {"concurrency_value": concurrency, "memory_size": memory_mb} | variables
-    values = complete(DOWNLOAD, infra_defaults({}) | given)
+    settings = {"concurrency_value": concurrency, "memory_size": memory_mb} | variables
+    values = complete(DOWNLOAD, infra_defaults({}) | settings)
     return Demand(
         name="cell",
         memory_mb=memory_mb,

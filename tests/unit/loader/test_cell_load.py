@@ -71,7 +71,9 @@ def does(aws, status="ok", **more):
 
 
 def test_each_order_says_its_share_by_its_place_in_the_flood_whatever_its_number():
-    bodies = [json.loads(one.body) for one in orders("r", "a", 4, IN_ORDER, 960, lambda i: SHARES.of_message({}, i))]
+    bodies = [
+        json.loads(order.body) for order in orders("r", "a", 4, IN_ORDER, 960, lambda i: SHARES.of_message({}, i))
+    ]
     assert [body["seq"] for body in bodies] == [960, 961, 962, 963]
     assert [(body["first_slice"], body["slices"]) for body in bodies] == [PLAN.share(4, index) for index in range(4)]
     assert all(body["manifest"] == PLAN.manifest and body["parallel_limit"] == 10 for body in bodies)
@@ -132,7 +134,9 @@ def test_a_flood_of_a_cell_that_was_cut_off_begins_with_the_first_share_again(
     preparing, flood = send.floods
     assert len(preparing) == 1 and preparing[0]["empty_first"] == 1
     assert flood[0]["seq"] > preparing[0]["seq"] > 3 + 900
-    assert [(one["first_slice"], one["slices"]) for one in flood] == [PLAN.share(4, index) for index in range(4)]
+    assert [(message["first_slice"], message["slices"]) for message in flood] == [
+        PLAN.share(4, index) for index in range(4)
+    ]
     assert waits == [60 + ends_s], "who worked before may still copy into what is emptied"
 
 

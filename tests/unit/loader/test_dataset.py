@@ -53,7 +53,7 @@ def test_small_objects_go_with_one_request_each_and_those_that_are_there_are_lef
     s3.calls.clear()
     assert put(s3, *SMALL) == 15
     assert sorted(operations(s3)) == ["HeadObject"] * 20 + ["PutObject"] * 15
-    assert s3.objects == {one.key: objects.part(1, 0, 1000) for one in SMALL}
+    assert s3.objects == {small.key: objects.part(1, 0, 1000) for small in SMALL}
     printed = " ".join(capsys.readouterr().err.split())
     assert "5 objects in s3://b, 4.883 KiB, seed 1: already there" in printed
     assert "uploading 15 objects in s3://b" in printed
@@ -95,7 +95,7 @@ def test_an_upload_that_someone_else_aborted_is_an_error():
         put(refusing(CompleteMultipartUpload=[(404, "NoSuchUpload")]))
 
 
-def test_an_abort_that_fails_does_not_hide_the_first_error_and_what_stays_is_told(capsys):
+def test_an_abort_that_fails_does_not_hide_the_first_error_and_what_stays_is_named(capsys):
     s3 = refusing(UploadPart=[(403, "AccessDenied")] * 3, AbortMultipartUpload=[(403, "SlowDownAbort")])
     with pytest.raises(RunError, match="AccessDenied"):
         put(s3)

@@ -42,11 +42,11 @@ def test_it_waits_for_records_that_come_later_and_stores_each_once(aws, folder):
         aws.log(line, at_s=second)
     aws.__dict__["in_flight_until_s"] = 8
     drained = wait(aws, folder)
-    [one] = drained.accounts
-    assert (one.sent, one.succeeded, one.unaccounted, one.duplicates, drained.left) == (3, 3, 0, 0, "")
+    [account] = drained.accounts
+    assert (account.sent, account.succeeded, account.unaccounted, account.duplicates, drained.left) == (3, 3, 0, 0, "")
     assert seqs(folder) == [0, 1, 2]
     assert len(list(folder.rows("log_events.jsonl"))) == 6
-    assert folder.read_json("accounting.json") == [one.as_dict()]
+    assert folder.read_json("accounting.json") == [account.as_dict()]
 
 
 @pytest.mark.parametrize("again_s", [1, 5, 90])
@@ -55,8 +55,8 @@ def test_a_line_that_a_host_put_twice_is_one_record_and_no_duplicate(aws, folder
     aws.log(record(0), at_s=1)
     aws.log(record(0), at_s=1, seen_at_s=again_s)
     aws.log(record(1), at_s=100)
-    [one] = wait(aws, folder).accounts
-    assert (one.succeeded, one.duplicates) == (2, 0)
+    [account] = wait(aws, folder).accounts
+    assert (account.succeeded, account.duplicates) == (2, 0)
     assert len(list(folder.rows("log_events.jsonl"))) == 2, "what the saved queries count"
 
 
@@ -66,8 +66,8 @@ def test_a_second_drain_goes_on_where_the_first_ended(aws, folder):
     wait(aws, folder)
     send(folder, 1, at_s=20)
     aws.log(record(1), at_s=21)
-    [one] = wait(aws, folder).accounts
-    assert (one.sent, one.succeeded, one.duplicates) == (2, 2, 0)
+    [account] = wait(aws, folder).accounts
+    assert (account.sent, account.succeeded, account.duplicates) == (2, 2, 0)
     assert seqs(folder) == [0, 1]
 
 
@@ -92,8 +92,8 @@ def test_a_drain_killed_between_its_two_files_loses_no_record(aws, folder, torn)
     wait(aws, folder)
     rows = list(folder.rows("records.jsonl"))
     (folder.path / "records.jsonl").write_text(json.dumps(rows[0]) + "\n" + torn)
-    [one] = wait(aws, folder).accounts
-    assert (one.succeeded, one.unaccounted, one.duplicates) == (3, 0, 0)
+    [account] = wait(aws, folder).accounts
+    assert (account.succeeded, account.unaccounted, account.duplicates) == (3, 0, 0)
     assert list(folder.rows("records.jsonl")) == rows
 
 
@@ -102,7 +102,10 @@ def test_only_the_cell_that_is_asked_for_is_waited_for_and_all_are_accounted_for
     send(folder, 0)
     aws.log(record(0), at_s=1)
     accounts = wait(aws, folder, cells=["a"]).accounts
-    assert [(one.cell, one.succeeded, one.unaccounted) for one in accounts] == [("b", 0, 1), ("a", 1, 0)]
+    assert [(account.cell, account.succeeded, account.unaccounted) for account in accounts] == [
+        ("b", 0, 1),
+        ("a", 1, 0),
+    ]
 
 
 def test_a_message_without_a_trace_is_named(aws, folder, capsys):
@@ -129,8 +132,8 @@ def test_a_message_is_waited_for_until_sqs_has_made_it_a_dead_letter(folder, mon
     aws.bury(dead_at_s, run_id="r", cell="a", seq=1)
     aws.__dict__["in_flight_until_s"] = dead_at_s
     drained = wait(aws, folder)
-    [one] = drained.accounts
-    assert (one.succeeded, one.dead_lettered, drained.left) == (1, 1, "")
+    [account] = drained.accounts
+    assert (account.succeeded, account.dead_lettered, drained.left) == (1, 1, "")
     assert aws.now_s < dead_at_s + 30
 
 
@@ -198,11 +201,11 @@ def test_a_failure_on_the_second_page_of_the_lines_loses_none(aws, folder):
     answer = aws.filter_log_events
     calls = []
 
-    def failing_once(**asked):
-        calls.append(asked)
+    def failing_once(**arguments):
+        calls.append(arguments)
         if len(calls) == 2:
             aws.fail("FilterLogEvents", "InternalError", between_s=(aws.now_s, aws.now_s + 1))
-        return answer(**asked)
+        return answer(**arguments)
 
     aws.__dict__["filter_log_events"] = failing_once
     wait(aws, folder).check()
@@ -249,12 +252,12 @@ def test_letters_that_were_read_before_a_receive_failed_are_kept(aws, folder):
         aws.bury(0, run_id="r", cell="a", seq=seq)
     receive, calls = aws.receive_message, []
 
-    def failing_once(**asked):
-        calls.append(asked)
+    def failing_once(**arguments):
+        calls.append(arguments)
         if len(calls) == 3:
             raise_error = aws.failures
             raise_error.append(("ReceiveMessage", "InternalError", aws.now_s, aws.now_s + 1))
-        return receive(**asked)
+        return receive(**arguments)
 
     aws.__dict__["receive_message"] = failing_once
     wait(aws, folder).check()

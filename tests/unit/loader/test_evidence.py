@@ -55,7 +55,7 @@ def test_a_run_without_anything_meets_no_assumption(stack, folder):
 def test_every_check_is_a_row_of_the_book_and_every_row_that_says_so_has_a_check(stack, folder):
     assert {row["checked"] for row in BOOK["assumption"] if "checked" in row} == ASSUMPTIONS.keys()
     evidence.check_run(stack, folder)
-    assert {one["id"] for one in folder.read_json(FILE)["checks"]} == ASSUMPTIONS.keys()
+    assert {check["id"] for check in folder.read_json(FILE)["checks"]} == ASSUMPTIONS.keys()
 
 
 def ramp(peak, seconds=100):
@@ -93,7 +93,7 @@ def test_records_hold_or_contradict(check, outcome, which, stack, folder):
 
 def test_one_that_waited_long_for_its_turn_contradicts_nothing_where_others_came_back_soon(stack, folder):
     soon, late = RECORDS["redelivery"]
-    assert checked(stack, folder, soon + [one | {"seq": 1} for one in late])["redelivery"] == HELD
+    assert checked(stack, folder, soon + [record | {"seq": 1} for record in late])["redelivery"] == HELD
 
 
 def test_with_provisioned_pollers_no_ramp_is_judged(stack, folder):
@@ -134,10 +134,10 @@ def test_a_drain_on_aws_checks_what_it_meets_and_one_of_another_cell_adds_to_it(
     for cell in "ab":
         stack.log(record(int(cell == "b"), run_id=folder.run_id, cell=cell), at_s=stack.now_s + 5)
         drain(stack, folder, cells=[cell], clock=stack.clock, sleep=stack.sleep)
-    found = {row["check"]: row for row in rows(folder.read_json(FILE))}
-    counts = {name: (found[name]["held"], found[name]["contradicted"]) for name in ("lambda-lines", "record-keys")}
+    checks = {row["check"]: row for row in rows(folder.read_json(FILE))}
+    counts = {name: (checks[name]["held"], checks[name]["contradicted"]) for name in ("lambda-lines", "record-keys")}
     assert counts == {"lambda-lines": (3, 1), "record-keys": (3, 1)}
-    assert found["logs-order"]["outcome"] == HELD
+    assert checks["logs-order"]["outcome"] == HELD
     [caveat] = contradictions(folder.path)
     assert "a record is one log line, as the function wrote it" in caveat and "REPORT lines have the recorded" in caveat
 
@@ -150,7 +150,7 @@ def test_rounds_and_warm_ups_note_lines_and_leave_the_checks_to_the_drain_of_the
     noted = folder.read_json(FILE)
     assert noted.keys() == {"lines"} and noted["lines"]["records"] == 1
     drain(stack, folder, clock=stack.clock, sleep=stack.sleep)
-    assert {one["id"] for one in folder.read_json(FILE)["checks"]} == ASSUMPTIONS.keys()
+    assert {check["id"] for check in folder.read_json(FILE)["checks"]} == ASSUMPTIONS.keys()
 
 
 def test_a_local_drain_writes_no_evidence(stack, folder):
@@ -184,9 +184,9 @@ def test_the_verb_prints_the_checks_of_one_run_and_names_the_runs_of_several(sta
     checked(stack, folder, RECORDS["codes"][1])
     where = ["--results-dir", str(folder.path.parent), "--format", "json"]
     assert main(["evidence", folder.run_id, *where]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert {row["check"]: row["outcome"] for row in found}["codes"] == CONTRADICTED
-    assert [row["figures"] for row in found if row["check"] == "codes"] == ["S3Error 418 Teapot 1"]
+    checks = json.loads(capsys.readouterr().out)
+    assert {row["check"]: row["outcome"] for row in checks}["codes"] == CONTRADICTED
+    assert [row["figures"] for row in checks if row["check"] == "codes"] == ["S3Error 418 Teapot 1"]
     assert main(["evidence", folder.run_id, folder.run_id, *where]) == 0
     assert {row["run"] for row in json.loads(capsys.readouterr().out)} == {folder.run_id}
 

@@ -24,15 +24,42 @@ STACK = OUTPUTS | {"experiment": "queries", "operation": "count", "memory_size":
 STACK |= {"experiment_tag": "a tag", "queue_name": "q", "object_count": None}
 ORDER = {"parallel_limit": 1, "object_count": 7}
 RECORD = {
-    "concurrency_limit": 1, "elapsed_seconds": 3.0, "memory_size": 512, "experiment_tag": "a tag", "run_id": "r",
-    "cell": "a", "seq": 0, "message_id": "q0", "request_id": "r1", "sandbox_id": None, "cold_start": 0, "attempt": 1,
-    "started_at_ms": EPOCH_MS, "finished_at_ms": EPOCH_MS + 3000, "bytes": 700, "method": "athena", "status": "ok",
+    "concurrency_limit": 1,
+    "elapsed_seconds": 3.0,
+    "memory_size": 512,
+    "experiment_tag": "a tag",
+    "run_id": "r",
+    "cell": "a",
+    "seq": 0,
+    "message_id": "q0",
+    "request_id": "r1",
+    "sandbox_id": None,
+    "cold_start": 0,
+    "attempt": 1,
+    "started_at_ms": EPOCH_MS,
+    "finished_at_ms": EPOCH_MS + 3000,
+    "bytes": 700,
+    "method": "athena",
+    "status": "ok",
     "round": 0,
-    "warm_up": 0, "operation": "count", "parallel_limit": 1, "object_count": 7, "objects": 7, "objects_per_s": 2.333,
-    "set_seconds": 3.0, "queue_seconds": 0.12, "planning_seconds": 0.08, "engine_seconds": 2.7, "service_seconds": 0.1,
-    "scanned_bytes": 700, "execution_id": "q0", "retry_mode": "standard", "retry_attempts": 6,
-    "sdk": f"botocore {botocore.__version__}", "experiment": "queries",
-}  # fmt: skip
+    "warm_up": 0,
+    "operation": "count",
+    "parallel_limit": 1,
+    "object_count": 7,
+    "objects": 7,
+    "objects_per_s": 2.333,
+    "set_seconds": 3.0,
+    "queue_seconds": 0.12,
+    "planning_seconds": 0.08,
+    "engine_seconds": 2.7,
+    "service_seconds": 0.1,
+    "scanned_bytes": 700,
+    "execution_id": "q0",
+    "retry_mode": "standard",
+    "retry_attempts": 6,
+    "sdk": f"botocore {botocore.__version__}",
+    "experiment": "queries",
+}
 
 
 @pytest.fixture
@@ -86,7 +113,7 @@ def test_a_query_leaves_a_record_like_any_other_with_athenas_own_times(aws, carr
     assert first == RECORD | {"sandbox_id": first["sandbox_id"]}
     assert list(first) == list(RECORD)
     assert all(line.startswith('{"concurrency_limit": 1, "elapsed_seconds": 3.0, ') for _, _, line in aws.lines)
-    assert {one["sandbox_id"] for one in records} == {first["sandbox_id"]}
+    assert {record["sandbox_id"] for record in records} == {first["sandbox_id"]}
 
 
 def test_athena_is_asked_in_the_workgroup_and_for_no_result_of_before(aws, carried_out):
@@ -107,8 +134,8 @@ def test_what_athena_does_not_tell_is_null(aws, carried_out, drained):
 
 
 def test_a_record_that_cloudwatch_leaves_out_ends_the_run_with_the_reason(aws, carried_out, monkeypatch):
-    told = ANSWERS["ev-87"]["answer"]["fields"]  # recorded: a 200 that rejects the event
-    monkeypatch.setattr(SimulatedAthena, "put_log_events", lambda self, **_: told)
+    rejection = ANSWERS["ev-87"]["answer"]["fields"]  # recorded: a 200 that rejects the event
+    monkeypatch.setattr(SimulatedAthena, "put_log_events", lambda self, **_: rejection)
     with pytest.raises(RunError, match="rejected a record because of its timestamp; set this machine's clock"):
         carried_out()
 
@@ -146,7 +173,7 @@ def test_a_failed_query_is_a_failed_message_with_its_record_and_none_runs_on(end
     account, records = drained()
     assert counts(account) == (2, 0, 2, 0, 0)
     assert aws.now_s == ended_s, "nothing is delivered again, so there is nothing to wait for"
-    assert [one["error_type"] for one in records] == [error_type] * 2
+    assert [record["error_type"] for record in records] == [error_type] * 2
     assert words in records[0]["error_message"]
     keys = [name for name in RECORD if name != "elapsed_seconds"]
     assert list(records[0]) == [*keys, "error_type", "error_message"]
@@ -190,11 +217,11 @@ def test_ctrl_c_cancels_the_query_under_way_and_records_it(aws, carried_out, dra
     assert aws.state_of("q0") == "CANCELLED"
 
 
-def test_ctrl_c_before_athena_has_told_the_id_cancels_the_query_too(aws, carried_out, drained, monkeypatch):
+def test_ctrl_c_before_athena_has_returned_the_id_cancels_the_query_too(aws, carried_out, drained, monkeypatch):
     start = aws.start_query_execution
 
-    def interrupted(**asked):
-        answer = start(**asked)
+    def interrupted(**arguments):
+        answer = start(**arguments)
         if aws.count("StartQueryExecution") == 1:
             raise KeyboardInterrupt
         return answer
@@ -203,7 +230,7 @@ def test_ctrl_c_before_athena_has_told_the_id_cancels_the_query_too(aws, carried
     with pytest.raises(KeyboardInterrupt):
         carried_out()
     assert aws.state_of("q0") == "CANCELLED"
-    assert [one["execution_id"] for one in drained()[1]] == ["q0"]
+    assert [record["execution_id"] for record in drained()[1]] == ["q0"]
 
 
 def test_a_log_group_that_takes_no_record_ends_the_run(aws, carried_out):

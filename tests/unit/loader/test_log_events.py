@@ -24,12 +24,12 @@ class Logs:
             self.left -= 1
             return {"events": [], "nextToken": nextToken}
         self.left = self.repeats
-        found = sorted((event for event in self.events if event[0] >= startTime), key=lambda event: event[0])
+        matching = sorted((event for event in self.events if event[0] >= startTime), key=lambda event: event[0])
         page = [
             {"timestamp": at_ms, "message": text + "\n", "logStreamName": "s"}
-            for at_ms, text in found[first : first + 3]
+            for at_ms, text in matching[first : first + 3]
         ]
-        return {"events": page} | ({"nextToken": str(first + 3)} if first + 3 < len(found) else {})
+        return {"events": page} | ({"nextToken": str(first + 3)} if first + 3 < len(matching) else {})
 
 
 @pytest.fixture
@@ -51,15 +51,15 @@ def test_each_event_comes_once_also_one_that_shows_late(logs):
 
 
 def test_a_fetch_asks_only_for_the_time_in_which_events_come_late(logs, monkeypatch):
-    asked, answer = [], logs.filter_log_events
+    start_times, answer = [], logs.filter_log_events
     monkeypatch.setattr(
-        logs, "filter_log_events", lambda **wanted: asked.append(wanted["startTime"]) or answer(**wanted)
+        logs, "filter_log_events", lambda **wanted: start_times.append(wanted["startTime"]) or answer(**wanted)
     )
     events = LogEvents(logs, "group", 0, overlap_ms=10_000)
     logs.events = [(100_000, "a")]
     assert texts(events.fetch()) == ["a"]
     assert texts(events.fetch()) == []
-    assert asked == [0, 90_000]
+    assert start_times == [0, 90_000]
 
 
 def test_events_of_an_earlier_process_are_not_fetched_again(logs):
@@ -89,9 +89,9 @@ def test_what_showed_long_after_its_time_is_found_by_reading_again_and_nothing_e
     stored = [event for page in events.fetch() for event in page]
     logs.events += [(1_001, "late"), (1_002, "later")]
     assert texts(events.fetch()) == []
-    found = [event for page in events.fetch_again(0, stored) for event in page]
-    assert [event["message"] for event in found] == ["late", "later"]
-    assert texts(events.fetch_again(0, [*stored, *found])) == texts(events.fetch()) == []
+    late_events = [event for page in events.fetch_again(0, stored) for event in page]
+    assert [event["message"] for event in late_events] == ["late", "later"]
+    assert texts(events.fetch_again(0, [*stored, *late_events])) == texts(events.fetch()) == []
 
 
 def test_the_same_text_at_another_time_is_another_event(logs):
@@ -102,7 +102,7 @@ def test_the_same_text_at_another_time_is_another_event(logs):
 def test_a_service_that_ends_at_a_full_page_without_a_token_is_asked_for_the_rest(logs, monkeypatch):
     monkeypatch.setattr(log_events, "MOST_EVENTS_IN_A_PAGE", 3)
     answer = logs.filter_log_events
-    monkeypatch.setattr(logs, "filter_log_events", lambda **asked: {"events": answer(**asked)["events"]})
+    monkeypatch.setattr(logs, "filter_log_events", lambda **arguments: {"events": answer(**arguments)["events"]})
     logs.events = [(1_000 + i, f"a{i}") for i in range(8)]
     assert texts(LogEvents(logs, "group", 0).fetch()) == [f"a{i}" for i in range(8)]
     logs.events = [(1_000, f"b{i}") for i in range(4)]  # all in one millisecond: no way on, and no loop without end

@@ -61,10 +61,10 @@ def test_the_weights_are_kept_as_well_as_whole_numbers_allow_in_every_round(weig
 def test_a_message_is_the_payload_and_its_attribute_says_what_a_body_says_elsewhere():
     payloads = weighted(1, 1)
     messages = list(payload_messages(payloads, "r", "a", 4, {"warm_up": 0}, 10))
-    said = [json.loads(message.attribute) for message in messages]
-    assert [row["seq"] for row in said] == [10, 11, 12, 13]
-    assert said[0].keys() == {"run_id", "cell", "seq", "warm_up", "payload"}
-    assert [message.body for message in messages] == [payloads.bodies[row["payload"]] for row in said]
+    attributes = [json.loads(message.attribute) for message in messages]
+    assert [row["seq"] for row in attributes] == [10, 11, 12, 13]
+    assert attributes[0].keys() == {"run_id", "cell", "seq", "warm_up", "payload"}
+    assert [message.body for message in messages] == [payloads.bodies[row["payload"]] for row in attributes]
     assert {order.attribute for order in orders("r", "a", 2, {})} == {""}
     entry = json.loads(attributed_body("https://queue", [("body", '{"seq": 1}')]))["Entries"][0]
     assert entry["MessageAttributes"] == {"stampede": {"DataType": "String", "StringValue": '{"seq": 1}'}}
@@ -87,11 +87,11 @@ def test_a_run_keeps_its_payloads_and_without_any_sends_an_empty_object(tmp_path
 
 
 def test_a_dead_letter_belongs_to_the_message_that_its_attribute_names():
-    said = json.dumps({"run_id": "r", "cell": "a", "seq": 7})
+    attribute = json.dumps({"run_id": "r", "cell": "a", "seq": 7})
     letter = {"MessageId": "m", "ReceiptHandle": "h", "Body": '{"seq": 1}'}
-    letter["MessageAttributes"] = {"stampede": {"StringValue": said, "DataType": "String"}}
-    asked = []
-    sqs = SimpleNamespace(receive_message=lambda **options: asked.append(options) or {"Messages": [letter]})
+    letter["MessageAttributes"] = {"stampede": {"StringValue": attribute, "DataType": "String"}}
+    requests = []
+    sqs = SimpleNamespace(receive_message=lambda **options: requests.append(options) or {"Messages": [letter]})
     [[row]] = DeadLetters(sqs, "url").look(1)
     assert (row["run_id"], row["cell"], row["seq"], row["body"]) == ("r", "a", 7, '{"seq": 1}')
-    assert asked[0]["MessageAttributeNames"] == ["stampede"]
+    assert requests[0]["MessageAttributeNames"] == ["stampede"]

@@ -65,10 +65,10 @@ def aws(name):
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_refusal_is_taken_for_what_it_is_and_shown_in_awss_words(name):
-    method, given, kind = REFUSED[name]
+    method, arguments, kind = REFUSED[name]
     stack, (status, code, message) = aws(name), recorded(name)
     with pytest.raises(ClientError) as raised:
-        getattr(stack.client(stack.service), method)(**given)
+        getattr(stack.client(stack.service), method)(**arguments)
     error = raised.value
     assert (error.response["ResponseMetadata"]["HTTPStatusCode"], error.response["Error"]["Code"]) == (status, code)
     judged = kind_of(error)
@@ -107,7 +107,7 @@ def test_a_dead_letter_is_the_message_that_was_sent():
     letter = ANSWERS["sqs-30"]["answer"]["fields"] | {"Body": json.dumps({"run_id": "r", "cell": "a", "seq": 7})}
 
     class Queue:
-        def receive_message(self, **asked):
+        def receive_message(self, **arguments):
             return {"Messages": [letter]}
 
     [[read]] = DeadLetters(Queue(), "q").look(1)
@@ -115,23 +115,23 @@ def test_a_dead_letter_is_the_message_that_was_sent():
 
 
 def test_a_purge_that_is_refused_because_of_an_earlier_one_is_made_again_after_a_minute(monkeypatch, capsys):
-    asked, slept = [], []
+    purges, slept = [], []
 
     class Queue(Target):
         def client(self, service):
             return self
 
         def purge_queue(self, QueueUrl):
-            asked.append(QueueUrl)
-            if len(asked) == 1:
+            purges.append(QueueUrl)
+            if len(purges) == 1:
                 answering("sqs", "sqs-24").purge_queue(QueueUrl=QueueUrl)
 
-        def get_queue_attributes(self, **asked):
+        def get_queue_attributes(self, **arguments):
             return answering("sqs", "sqs-14").get_queue_attributes(QueueUrl="q")
 
     monkeypatch.setattr(sweep_run.time, "sleep", slept.append)
     sweep_run._drop_messages(Queue("aws", OUTPUTS), "of a test", 60)
-    assert (len(asked), slept) == (2, [60.0, 60])
+    assert (len(purges), slept) == (2, [60.0, 60])
     assert "waiting 60 s before purging it again" in capsys.readouterr().err
 
 
@@ -147,7 +147,7 @@ def test_a_function_that_fails_says_why_and_is_not_asked_again_as_if_it_passed(n
     fields = ANSWERS[name]["answer"]["fields"]
 
     class Lambda:
-        def invoke(self, **asked):
+        def invoke(self, **arguments):
             return fields | {"Payload": io.BytesIO(json.dumps(fields["Payload"]).encode())}
 
     client = answering("lambda", "lam-63")
@@ -174,16 +174,16 @@ def test_an_upload_that_s3_had_completed_is_gone_and_a_part_that_it_lacks_is_not
 
 
 def test_an_object_is_known_by_what_its_head_was_recorded_to_say():
-    found = dataset.head(answering("s3", "s3-96"), "b", "k")
-    assert (found["ContentLength"], found["Metadata"]) == (16, {"another-key": "value"})
+    head = dataset.head(answering("s3", "s3-96"), "b", "k")
+    assert (head["ContentLength"], head["Metadata"]) == (16, {"another-key": "value"})
 
 
 def test_a_query_spans_all_of_its_milliseconds_as_the_service_reads_its_seconds():
-    asked = {}
+    period = {}
 
     class Logs:
-        def start_query(self, **given):
-            asked.update(given)
+        def start_query(self, **arguments):
+            period.update(arguments)
             return {"queryId": "q"}
 
         def get_query_results(self, queryId):
@@ -192,7 +192,7 @@ def test_a_query_spans_all_of_its_milliseconds_as_the_service_reads_its_seconds(
     run_on_service(Logs(), "g", "fields @message", 1_500, 9_001)
     [query] = ANSWERS["q-82"]["answer"]["fields"]["queries"]
     assert "START=<start-time>000 END=<end-time>999" in query["queryString"]
-    assert asked["startTime"] * 1000 <= 1_500 and asked["endTime"] * 1000 + 999 >= 9_001
+    assert period["startTime"] * 1000 <= 1_500 and period["endTime"] * 1000 + 999 >= 9_001
 
 
 def test_the_loaders_fakes_of_s3_and_sqs_answer_as_recorded():

@@ -43,7 +43,7 @@ def refusal(code, message="not yet"):
     return ClientError({"Error": {"Code": code, "Message": message}}, "Invoke")
 
 
-def test_what_the_function_could_not_place_it_is_told_once_more(placed):
+def test_what_the_function_could_not_store_is_sent_to_it_again(placed):
     result, stack = placed(answers(b'{"status": "error", "error_type": "SlowDown"}', b'{"objects": 3}'))
     assert result == [{"objects": 3}]
     assert len(stack.invocations) == 2

@@ -41,8 +41,8 @@ def wait(aws, folder):
 
 
 def counts(drained):
-    [one] = drained.accounts
-    return one.succeeded, one.failed, one.dead_lettered, one.unanswered, one.unaccounted
+    [account] = drained.accounts
+    return account.succeeded, account.failed, account.dead_lettered, account.unanswered, account.unaccounted
 
 
 def test_a_crash_without_a_record_ends_the_cell_once_none_can_come_before_the_redelivery(aws, folder, wait, capsys):

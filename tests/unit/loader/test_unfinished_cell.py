@@ -32,7 +32,7 @@ def test_the_rows_of_the_cell_move_and_the_others_stay(tmp_path):
     assert abandoned_keys(folder) == {("b", 0), ("b", 1), ("b", 2)}
 
 
-def test_a_cell_that_was_never_begun_changes_nothing(tmp_path):
+def test_a_cell_that_was_never_started_changes_nothing(tmp_path):
     folder = folder_with_two_cells(tmp_path)
     assert set_aside(folder, "c") == 0
     assert len(list(folder.rows("sent.jsonl"))) == 6

@@ -1,4 +1,4 @@
-"""Cells for the model, of operations that take seconds told beforehand."""
+"""Cells for the model, of operations that take seconds known beforehand."""
 
 from stampede.model import parameters as known
 from stampede.model.parameters import Parameters
@@ -11,7 +11,7 @@ AWS = Parameters(known.read(known.AWS))
 def a_cell(step=None, *, each=10, concurrency=50, **changes):
     """A cell of functions that take ten seconds, or as long as `step` does, with `each` messages for each of N."""
     work = Work([step or Step("working", fixed_s=10.0)], **changes.pop("of_work", {}))
-    given = {"messages": each * concurrency, "memory_mb": 2048, "timeout_s": 60.0, "visibility_timeout_s": 360.0}
+    values = {"messages": each * concurrency, "memory_mb": 2048, "timeout_s": 60.0, "visibility_timeout_s": 360.0}
     if changes.get("trigger", "standard") == "standard":
-        given["maximum_concurrency"] = max(2, concurrency)
-    return Scenario(lambda _: work, concurrency=concurrency, operations="operations", **given | changes)
+        values["maximum_concurrency"] = max(2, concurrency)
+    return Scenario(lambda _: work, concurrency=concurrency, operations="operations", **values | changes)

@@ -26,124 +26,127 @@ def operation(seconds=10.0, spread_s=0.0, cold_s=None, requests_per_s=1.0, **dem
     return Operation(draw, seconds, demands, requests_per_s, "hand-made")
 
 
-def flood(messages, concurrency, trigger=STANDARD, **other):
+def flood(messages, concurrency, trigger=STANDARD, **changes):
     known = {"messages_per_s": math.inf, "timeout_s": 60.0, "visibility_timeout_s": 360.0}
-    return Flood(messages, concurrency, trigger=trigger, **(known | other))
+    return Flood(messages, concurrency, trigger=trigger, **(known | changes))
 
 
-def course(messages, concurrency, trigger=STANDARD, doing=None, limits=(), seed=1, **other):
-    return run(flood(messages, concurrency, trigger, **other), doing or operation(), limits, seed)
+def course(messages, concurrency, trigger=STANDARD, doing=None, limits=(), seed=1, **changes):
+    return run(flood(messages, concurrency, trigger, **changes), doing or operation(), limits, seed)
 
 
 def test_500_at_once_are_reached_after_99_seconds_and_half_of_the_work_is_done_by_then():
-    got = course(5000, 500)
-    assert got.time_to_n_s == pytest.approx((500 - 5) / 5)
+    result = course(5000, 500)
+    assert result.time_to_n_s == pytest.approx((500 - 5) / 5)
     # 5 messages a second more, every 10 s: the operations run 99 x (5 + 500) / 2 seconds up to then, of 50,000.
     before = (99 * (5 + 500) / 2) / 50_000
-    assert got.share_at_n == pytest.approx(1 - before - tail(got, 500), abs=0.01)
-    assert 0.4 < got.share_at_n < 0.5
+    assert result.share_at_n == pytest.approx(1 - before - tail(result, 500), abs=0.01)
+    assert 0.4 < result.share_at_n < 0.5
 
 
-def tail(got, n):
+def tail(result, n):
     """The share of the work after the window: what still runs when the first of N finds no next message."""
-    points = [(at, running) for at, running in got.ramp if at >= got.window_end_s]
-    return np.trapezoid([one[1] for one in points], [one[0] for one in points]) / (got.succeeded * 10)
+    points = [(at, running) for at, running in result.ramp if at >= result.window_end_s]
+    return np.trapezoid([point[1] for point in points], [point[0] for point in points]) / (result.succeeded * 10)
 
 
 def test_the_trigger_goes_up_to_its_most_and_no_further():
-    got = course(4000, 500, Trigger(5, 300, 100))
-    assert (got.most_at_once, got.time_to_n_s, got.share_at_n) == (100, None, 0)
+    result = course(4000, 500, Trigger(5, 300, 100))
+    assert (result.most_at_once, result.time_to_n_s, result.share_at_n) == (100, None, 0)
 
 
 def test_50_provisioned_pollers_have_500_at_once_from_the_first_moment_and_1000_more_a_minute():
-    got = course(8000, 1000, Trigger(start=50 * 10, per_minute=1000, most=100 * 10))
-    assert got.ramp[0] == (0, 500)
-    assert got.time_to_n_s == pytest.approx(30)
+    result = course(8000, 1000, Trigger(start=50 * 10, per_minute=1000, most=100 * 10))
+    assert result.ramp[0] == (0, 500)
+    assert result.time_to_n_s == pytest.approx(30)
 
 
 @pytest.mark.parametrize(("messages", "workers"), [(100, 10), (101, 10), (7, 10)])
 def test_messages_drain_in_rounds_of_as_many_as_there_are_workers(messages, workers):
-    got = course(messages, workers, None)
-    assert got.drain_s == pytest.approx(math.ceil(messages / workers) * 10)
-    assert (got.succeeded, got.min_s, got.p25_s, got.avg_s, got.p75_s, got.max_s) == (messages, *[10.0] * 5)
+    result = course(messages, workers, None)
+    assert result.drain_s == pytest.approx(math.ceil(messages / workers) * 10)
+    assert (result.succeeded, result.min_s, result.p25_s, result.avg_s, result.p75_s, result.max_s) == (
+        messages,
+        *[10.0] * 5,
+    )
 
 
 def test_cold_starts_and_hand_overs_lengthen_the_drain_and_not_the_seconds():
-    got = course(30, 10, None, operation(10, cold_s=12), cold_start_s=0.5, hand_over_s=0.1)
-    assert got.first_start_s == 0.5
-    assert got.drain_s == pytest.approx(0.5 + 12 + 2 * (0.1 + 10))
-    assert (got.min_s, got.max_s) == (pytest.approx(10), pytest.approx(12))
-    assert got.time_to_n_s == 0 and got.window_end_s == pytest.approx(got.drain_s - 0.5)
+    result = course(30, 10, None, operation(10, cold_s=12), cold_start_s=0.5, hand_over_s=0.1)
+    assert result.first_start_s == 0.5
+    assert result.drain_s == pytest.approx(0.5 + 12 + 2 * (0.1 + 10))
+    assert (result.min_s, result.max_s) == (pytest.approx(10), pytest.approx(12))
+    assert result.time_to_n_s == 0 and result.window_end_s == pytest.approx(result.drain_s - 0.5)
 
 
 def test_environments_that_are_warm_have_no_cold_start_and_each_kind_has_its_own_seconds():
-    got = course(30, 10, None, operation(10, cold_s=12), cold_start_s=0.5, warm=6)
-    assert (got.first_start_s, got.ramp[0], got.succeeded) == (0, (0, 6), 30)
-    assert (got.of_first["count"], got.of_first["avg_s"]) == (4, pytest.approx(12))
-    assert (got.of_later["count"], got.of_later["avg_s"]) == (26, pytest.approx(10))
+    result = course(30, 10, None, operation(10, cold_s=12), cold_start_s=0.5, warm=6)
+    assert (result.first_start_s, result.ramp[0], result.succeeded) == (0, (0, 6), 30)
+    assert (result.of_first["count"], result.of_first["avg_s"]) == (4, pytest.approx(12))
+    assert (result.of_later["count"], result.of_later["avg_s"]) == (26, pytest.approx(10))
     all_warm = course(30, 10, None, operation(10, cold_s=12), cold_start_s=0.5, warm=20)
     assert (all_warm.of_first["count"], all_warm.max_s, all_warm.most_at_once) == (0, pytest.approx(10), 10)
 
 
 def test_an_environment_that_was_cut_off_starts_cold_and_its_first_success_counts_as_such():
-    got = course(2, 1, None, operation(10, cold_s=20), timeout_s=15, warm=1, receives=1)
-    assert (got.of_later["count"], got.of_first["count"], got.failed_attempts) == (2, 0, 0)
+    result = course(2, 1, None, operation(10, cold_s=20), timeout_s=15, warm=1, receives=1)
+    assert (result.of_later["count"], result.of_first["count"], result.failed_attempts) == (2, 0, 0)
     slow = course(2, 1, None, operation(20, cold_s=10), timeout_s=15, warm=1, receives=1)
     assert (slow.of_later["count"], slow.of_first["count"], slow.dead_lettered) == (0, 1, 1)
 
 
 def test_messages_come_at_the_loaders_rate():
-    got = course(11, 100, None, operation(0.5), messages_per_s=1)
-    assert (got.most_at_once, got.drain_s) == (1, 10.5)
+    result = course(11, 100, None, operation(0.5), messages_per_s=1)
+    assert (result.most_at_once, result.drain_s) == (1, 10.5)
 
 
 def test_a_trigger_whose_places_wait_for_messages_does_not_grow():
-    got = course(200, 100, doing=operation(3), messages_per_s=1)
-    assert got.most_at_once == 3
+    result = course(200, 100, doing=operation(3), messages_per_s=1)
+    assert result.most_at_once == 3
     soon_enough = course(200, 100, doing=operation(30), messages_per_s=1)
     assert soon_enough.most_at_once == pytest.approx(30, abs=1)
 
 
 def test_a_batch_is_one_invocation_after_the_other_in_one_environment():
-    got = course(40, 10, Trigger(2, 0, 2), operation(1), batch_size=10)
-    assert (got.most_at_once, got.drain_s) == (2, pytest.approx(20))
+    result = course(40, 10, Trigger(2, 0, 2), operation(1), batch_size=10)
+    assert (result.most_at_once, result.drain_s) == (2, pytest.approx(20))
 
 
 def test_none_begins_before_the_barrier():
-    got = course(100, 50, Trigger(5, 300, 50), barrier_s=20)
-    assert (got.first_start_s, got.most_at_once) == (20, 50)
-    assert got.ramp[0] == (20, 50)
+    result = course(100, 50, Trigger(5, 300, 50), barrier_s=20)
+    assert (result.first_start_s, result.most_at_once) == (20, 50)
+    assert result.ramp[0] == (20, 50)
 
 
 def test_2000_environments_at_once_come_as_fast_as_lambda_scales_out():
-    got = course(4000, 2000, Trigger(2000, 1000, 2000), operation(60), timeout_s=900)
-    assert got.ramp[0] == (0, 1000)
-    assert got.throttled == 1000
-    assert 10 < got.time_to_n_s < 40  # 100 a second, as far as the retries of the trigger take them
+    result = course(4000, 2000, Trigger(2000, 1000, 2000), operation(60), timeout_s=900)
+    assert result.ramp[0] == (0, 1000)
+    assert result.throttled == 1000
+    assert 10 < result.time_to_n_s < 40  # 100 a second, as far as the retries of the trigger take them
 
 
 def test_what_the_trigger_holds_beyond_n_is_throttled_waits_and_is_done_in_the_end():
-    got = course(10, 1, Trigger(2, 300, 2))
-    assert (got.succeeded, got.dead_lettered, got.throttled) == (10, 0, 1)
-    assert 100 <= got.drain_s <= 100 + 10 * 1.5
+    result = course(10, 1, Trigger(2, 300, 2))
+    assert (result.succeeded, result.dead_lettered, result.throttled) == (10, 0, 1)
+    assert 100 <= result.drain_s <= 100 + 10 * 1.5
 
 
 def test_an_account_with_less_room_than_n_throttles_as_well():
-    got = course(100, 50, Trigger(50, 0, 50), account_concurrency=20)
-    assert (got.most_at_once, got.succeeded, got.time_to_n_s) == (20, 100, None)
-    assert got.throttled >= 30
+    result = course(100, 50, Trigger(50, 0, 50), account_concurrency=20)
+    assert (result.most_at_once, result.succeeded, result.time_to_n_s) == (20, 100, None)
+    assert result.throttled >= 30
 
 
 def test_a_message_that_never_finds_room_before_its_visibility_timeout_is_over_becomes_a_dead_letter():
-    got = course(2, 1, Trigger(2, 0, 2), operation(900), timeout_s=1000, visibility_timeout_s=100)
-    assert (got.succeeded, got.dead_lettered, got.throttled) == (1, 1, 5)
+    result = course(2, 1, Trigger(2, 0, 2), operation(900), timeout_s=1000, visibility_timeout_s=100)
+    assert (result.succeeded, result.dead_lettered, result.throttled) == (1, 1, 5)
 
 
 def test_a_function_that_is_cut_off_five_times_leaves_a_dead_letter_after_five_visibility_timeouts():
-    got = course(1, 1, timeout_s=4, visibility_timeout_s=24)
-    assert (got.succeeded, got.failed_attempts, got.dead_lettered) == (0, 5, 1)
-    assert got.drain_s == 4 * 24 + 4
-    assert math.isnan(got.avg_s)
+    result = course(1, 1, timeout_s=4, visibility_timeout_s=24)
+    assert (result.succeeded, result.failed_attempts, result.dead_lettered) == (0, 5, 1)
+    assert result.drain_s == 4 * 24 + 4
+    assert math.isnan(result.avg_s)
 
 
 def test_an_operation_that_a_shared_limit_slows_beyond_the_timeout_is_cut_off():
@@ -157,30 +160,30 @@ def test_an_operation_that_a_shared_limit_slows_beyond_the_timeout_is_cut_off():
 
 
 def test_what_crashes_comes_back_as_what_is_cut_off_does_and_leaves_a_cold_environment():
-    got = course(1, 1, crashing=1.0)
-    assert (got.succeeded, got.failed_attempts, got.dead_lettered, got.drain_s) == (0, 5, 1, 4 * 360 + 10)
+    result = course(1, 1, crashing=1.0)
+    assert (result.succeeded, result.failed_attempts, result.dead_lettered, result.drain_s) == (0, 5, 1, 4 * 360 + 10)
     some = course(1000, 10, None, operation(10, cold_s=12), crashing=0.05, failing=0.05)
     assert some.of_first["count"] == pytest.approx(10 + some.failed_attempts / 2, rel=0.5)
     assert some.failed_attempts == pytest.approx(1000 * 0.1, rel=0.4)
 
 
 def test_failures_come_back_after_the_pauses_of_the_function():
-    got = course(1, 1, failing=1.0)
-    assert (got.failed_attempts, got.dead_lettered) == (5, 1)
-    assert got.drain_s == pytest.approx(5 * 10 + 2 + 4 + 8 + 16)
+    result = course(1, 1, failing=1.0)
+    assert (result.failed_attempts, result.dead_lettered) == (5, 1)
+    assert result.drain_s == pytest.approx(5 * 10 + 2 + 4 + 8 + 16)
 
 
 def test_a_share_of_failures_is_made_good_by_further_receives():
-    got = course(2000, 100, None, failing=0.2)
-    assert got.succeeded + got.dead_lettered == 2000
-    assert got.failed_attempts == pytest.approx(2000 * 0.25, rel=0.15)  # 0.2 + 0.2^2 + ...
-    assert got.dead_lettered < 6  # 2000 x 0.2^5
+    result = course(2000, 100, None, failing=0.2)
+    assert result.succeeded + result.dead_lettered == 2000
+    assert result.failed_attempts == pytest.approx(2000 * 0.25, rel=0.15)  # 0.2 + 0.2^2 + ...
+    assert result.dead_lettered < 6  # 2000 x 0.2^5
 
 
 def test_the_same_seed_gives_the_same_course_and_another_seed_another():
     settled = {"doing": operation(10, 5, s3=1.0), "limits": [Limit("s3", [30, 60], [0, 50])], "failing": 0.1}
-    one, again, other = (course(500, 50, seed=seed, **settled) for seed in (1, 1, 2))
-    assert one == again and one != other
+    first, again, other_seed = (course(500, 50, seed=seed, **settled) for seed in (1, 1, 2))
+    assert first == again and first != other_seed
 
 
 @given(
@@ -201,14 +204,14 @@ def test_the_same_seed_gives_the_same_course_and_another_seed_another():
 def test_every_message_ends_as_success_or_dead_letter_whatever_happens(room, receives, ends, **settings_of_it):
     work, (failing, crashing) = operation(5, 3, s3=1.0), ends
     wanted = flood(**settings_of_it, failing=failing, crashing=crashing, receives=receives, visibility_timeout_s=60)
-    got = run(wanted, work, [Limit("s3", [room])], seed=7)
-    assert got.succeeded + got.dead_lettered == wanted.messages
-    assert got.failed_attempts * wanted.batch_size + got.throttled >= got.dead_lettered * receives
-    assert got.most_at_once <= min(wanted.concurrency, wanted.account_concurrency)
-    assert got.first_start_s >= wanted.barrier_s and got.drain_s >= got.first_start_s
-    assert 0 <= got.share_at_n <= 1 and sum(got.slowed_shares.values()) <= 1 + 1e-9
-    if got.succeeded:
-        assert got.max_s <= wanted.timeout_s + 1e-6
+    result = run(wanted, work, [Limit("s3", [room])], seed=7)
+    assert result.succeeded + result.dead_lettered == wanted.messages
+    assert result.failed_attempts * wanted.batch_size + result.throttled >= result.dead_lettered * receives
+    assert result.most_at_once <= min(wanted.concurrency, wanted.account_concurrency)
+    assert result.first_start_s >= wanted.barrier_s and result.drain_s >= result.first_start_s
+    assert 0 <= result.share_at_n <= 1 and sum(result.slowed_shares.values()) <= 1 + 1e-9
+    if result.succeeded:
+        assert result.max_s <= wanted.timeout_s + 1e-6
 
 
 @pytest.mark.parametrize(

@@ -16,36 +16,38 @@ NOTHING_SHARED = Shared([], {})
 
 
 def attempts(*times, failed=()):
-    ordered = sorted(times, key=lambda one: one[1])
+    ordered = sorted(times, key=lambda attempt: attempt[1])
     return Attempts(
-        array("d", [one[0] for one in ordered]), array("d", [one[1] for one in ordered]), array("q", failed)
+        array("d", [attempt[0] for attempt in ordered]),
+        array("d", [attempt[1] for attempt in ordered]),
+        array("q", failed),
     )
 
 
 def test_the_window_goes_from_the_first_to_the_last_moment_with_n_at_once():
-    got = course(attempts((1, 5), (2, 8), (6, 9)), 2, 1.0, NOTHING_SHARED)
-    assert (got.first_start_s, got.drain_s, got.most_at_once) == (1, 9, 2)
-    assert (got.time_to_n_s, got.window_end_s) == (1, 7)  # from 2 to 8, the first start being at 1
-    assert got.share_at_n == pytest.approx(((5 - 2) + (8 - 2) + (8 - 6)) / (4 + 6 + 3))
+    result = course(attempts((1, 5), (2, 8), (6, 9)), 2, 1.0, NOTHING_SHARED)
+    assert (result.first_start_s, result.drain_s, result.most_at_once) == (1, 9, 2)
+    assert (result.time_to_n_s, result.window_end_s) == (1, 7)  # from 2 to 8, the first start being at 1
+    assert result.share_at_n == pytest.approx(((5 - 2) + (8 - 2) + (8 - 6)) / (4 + 6 + 3))
 
 
 def test_a_next_one_at_the_same_moment_leaves_no_dip():
-    got = course(attempts((0, 5), (0, 5), (5, 9), (5, 9)), 2, 3.0, NOTHING_SHARED)
-    assert got.ramp == ((0, 2), (5, 2), (9, 0))
-    assert (got.share_at_n, got.peak_requests_per_s) == (1, 6)
+    result = course(attempts((0, 5), (0, 5), (5, 9), (5, 9)), 2, 3.0, NOTHING_SHARED)
+    assert result.ramp == ((0, 2), (5, 2), (9, 0))
+    assert (result.share_at_n, result.peak_requests_per_s) == (1, 6)
 
 
 def test_quartiles_are_linear_between_ranks_and_failed_attempts_only_fill_the_time():
-    got = course(attempts((0, 1), (0, 2), (0, 3), (0, 10), (0, 60), failed=[4]), 9, 1.0, NOTHING_SHARED)
-    assert (got.min_s, got.p25_s, got.avg_s, got.p75_s, got.max_s) == (1, 1.75, 4, 4.75, 10)
-    assert (got.succeeded, got.failed_attempts, got.drain_s, got.time_to_n_s) == (4, 1, 60, None)
+    result = course(attempts((0, 1), (0, 2), (0, 3), (0, 10), (0, 60), failed=[4]), 9, 1.0, NOTHING_SHARED)
+    assert (result.min_s, result.p25_s, result.avg_s, result.p75_s, result.max_s) == (1, 1.75, 4, 4.75, 10)
+    assert (result.succeeded, result.failed_attempts, result.drain_s, result.time_to_n_s) == (4, 1, 60, None)
 
 
 def test_the_curve_of_a_long_flood_has_no_more_points_than_a_screen_shows():
-    got = course(attempts(*((at, at + 10) for at in range(1000))), 10, 1.0, NOTHING_SHARED)
-    assert len(got.ramp) == RAMP_POINTS
-    assert (got.ramp[0], got.ramp[-1]) == ((0, 1), (1009, 0))
-    assert {running for at, running in got.ramp if 10 <= at < 1000} == {10}
+    result = course(attempts(*((at, at + 10) for at in range(1000))), 10, 1.0, NOTHING_SHARED)
+    assert len(result.ramp) == RAMP_POINTS
+    assert (result.ramp[0], result.ramp[-1]) == ((0, 1), (1009, 0))
+    assert {running for at, running in result.ramp if 10 <= at < 1000} == {10}
 
 
 def test_memory_grows_by_arrays_alone():
@@ -53,9 +55,9 @@ def test_memory_grows_by_arrays_alone():
 
     def peak_bytes(messages):
         doing = Operation(lambda random, count, cold: random.uniform(9, 11, count), 10.0, {}, 1.0, "")
-        asked = Flood(messages, 10, 1e4, Trigger(10, 0, 10), 60, 360)
+        flood = Flood(messages, 10, 1e4, Trigger(10, 0, 10), 60, 360)
         tracemalloc.start()
-        run(asked, doing, [], seed=1)
+        run(flood, doing, [], seed=1)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return peak

@@ -13,56 +13,58 @@ from stampede.model.simulation import run
 BYTES, REQUESTS = "the VPC", "S3's rate"
 
 
-def course(messages, workers, limits, demands, seconds=10.0, messages_per_s=float("inf"), timeout_s=1e6, **other):
+def course(messages, workers, limits, demands, seconds=10.0, messages_per_s=float("inf"), timeout_s=1e6, **changes):
     doing = Operation(lambda random, count, cold: np.full(count, seconds), seconds, demands, 1.0, "hand-made")
-    asked = Flood(messages, workers, messages_per_s, None, timeout_s, 6 * timeout_s, **other)
-    return run(asked, doing, limits, seed=1)
+    flood = Flood(messages, workers, messages_per_s, None, timeout_s, 6 * timeout_s, **changes)
+    return run(flood, doing, limits, seed=1)
 
 
 def test_a_shared_limit_gives_its_capacity_over_the_demand_whoever_wants_more():
-    got = course(200, 100, [Limit(BYTES, [50.0])], {BYTES: 2.0})
+    result = course(200, 100, [Limit(BYTES, [50.0])], {BYTES: 2.0})
     # 25 of 100 at full speed: each of the two rounds takes four times as long.
-    assert (got.avg_s, got.drain_s) == (pytest.approx(40), pytest.approx(80))
-    assert got.slowed_shares == {BYTES: pytest.approx(1)}
-    assert got.peak_requests_per_s == pytest.approx(25)
+    assert (result.avg_s, result.drain_s) == (pytest.approx(40), pytest.approx(80))
+    assert result.slowed_shares == {BYTES: pytest.approx(1)}
+    assert result.peak_requests_per_s == pytest.approx(25)
 
 
 def test_a_limit_that_nobody_reaches_slows_nobody():
-    got = course(200, 100, [Limit(BYTES, [100.0])], {BYTES: 1.0})
-    assert (got.avg_s, got.drain_s, got.slowed_shares, got.peak_requests_per_s) == (10, 20, {BYTES: 0}, 100)
+    result = course(200, 100, [Limit(BYTES, [100.0])], {BYTES: 1.0})
+    assert (result.avg_s, result.drain_s, result.slowed_shares, result.peak_requests_per_s) == (10, 20, {BYTES: 0}, 100)
 
 
 def test_a_limit_that_nothing_is_taken_of_counts_for_nothing():
-    got = course(20, 10, [Limit(BYTES, [0.1]), Limit(REQUESTS, [5.0])], {REQUESTS: 1.0})
-    assert got.slowed_shares == {REQUESTS: pytest.approx(1)}
-    assert got.avg_s == pytest.approx(20)
+    result = course(20, 10, [Limit(BYTES, [0.1]), Limit(REQUESTS, [5.0])], {REQUESTS: 1.0})
+    assert result.slowed_shares == {REQUESTS: pytest.approx(1)}
+    assert result.avg_s == pytest.approx(20)
 
 
 def test_a_capacity_that_doubles_is_twice_as_much_from_then_on():
-    got = course(10, 10, [Limit(REQUESTS, [5.0, 10.0], [0.0, 8.0])], {REQUESTS: 1.0})
+    result = course(10, 10, [Limit(REQUESTS, [5.0, 10.0], [0.0, 8.0])], {REQUESTS: 1.0})
     # Half speed for 8 s are 4 of the 10 s, and 6 more at full speed.
-    assert got.drain_s == pytest.approx(14)
-    assert got.slowed_shares == {REQUESTS: pytest.approx(8 / 14)}
-    assert got.peak_requests_per_s == 10
+    assert result.drain_s == pytest.approx(14)
+    assert result.slowed_shares == {REQUESTS: pytest.approx(8 / 14)}
+    assert result.peak_requests_per_s == 10
 
 
 def test_the_limit_that_binds_is_named_for_as_long_as_it_does():
-    got = course(10, 10, [Limit(BYTES, [2.5, 40.0], [0.0, 10.0]), Limit(REQUESTS, [5.0])], {BYTES: 1.0, REQUESTS: 1.0})
+    result = course(
+        10, 10, [Limit(BYTES, [2.5, 40.0], [0.0, 10.0]), Limit(REQUESTS, [5.0])], {BYTES: 1.0, REQUESTS: 1.0}
+    )
     # A quarter of the speed for 10 s, then half of it for the 7.5 s that are left.
-    assert got.drain_s == pytest.approx(10 + 7.5 / 0.5)
-    assert got.slowed_shares == {BYTES: pytest.approx(10 / 25), REQUESTS: pytest.approx(15 / 25)}
+    assert result.drain_s == pytest.approx(10 + 7.5 / 0.5)
+    assert result.slowed_shares == {BYTES: pytest.approx(10 / 25), REQUESTS: pytest.approx(15 / 25)}
 
 
 def test_what_begins_later_shares_with_what_runs_already():
-    got = course(2, 2, [Limit(REQUESTS, [1.0])], {REQUESTS: 1.0}, messages_per_s=0.25)
+    result = course(2, 2, [Limit(REQUESTS, [1.0])], {REQUESTS: 1.0}, messages_per_s=0.25)
     # The first has done 4 s when the second comes; at half speed its other 6 take 12, and the second then has 4 to do.
-    assert (got.min_s, got.max_s, got.drain_s) == (pytest.approx(16), pytest.approx(16), pytest.approx(20))
+    assert (result.min_s, result.max_s, result.drain_s) == (pytest.approx(16), pytest.approx(16), pytest.approx(20))
 
 
 def test_every_environment_idles_between_messages_without_taking_of_a_limit():
-    got = course(4, 2, [Limit(REQUESTS, [1.0])], {REQUESTS: 1.0}, seconds=1, hand_over_s=0.5)
-    assert got.drain_s == pytest.approx(2 + 0.5 + 2)
-    assert got.slowed_shares[REQUESTS] == pytest.approx(1)
+    result = course(4, 2, [Limit(REQUESTS, [1.0])], {REQUESTS: 1.0}, seconds=1, hand_over_s=0.5)
+    assert result.drain_s == pytest.approx(2 + 0.5 + 2)
+    assert result.slowed_shares[REQUESTS] == pytest.approx(1)
 
 
 def counted_down(own_s, workers, rooms):
@@ -70,15 +72,15 @@ def counted_down(own_s, workers, rooms):
     waiting, left, now, ends = list(range(len(own_s))), {}, 0.0, []
     while waiting or left:
         while waiting and len(left) < workers:
-            one = waiting.pop(0)
-            left[one] = own_s[one]
-        room, until = next(one for one in rooms if one[1] > now)
+            index = waiting.pop(0)
+            left[index] = own_s[index]
+        room, until = next(pair for pair in rooms if pair[1] > now)
         rate = min(1.0, room / len(left))
         step = min(min(left.values()) / rate, until - now)
         now += step
-        left = {one: seconds - step * rate for one, seconds in left.items()}
+        left = {index: seconds - step * rate for index, seconds in left.items()}
         ends += [now for seconds in left.values() if seconds <= 1e-9]
-        left = {one: seconds for one, seconds in left.items() if seconds > 1e-9}
+        left = {index: seconds for index, seconds in left.items() if seconds > 1e-9}
     return ends
 
 
@@ -97,8 +99,8 @@ def test_virtual_time_ends_everything_when_counting_down_would():
 
 
 def test_an_environment_that_is_idle_at_the_deadline_of_its_last_message_has_nothing_to_be_cut_off():
-    got = course(2, 1, [Limit(REQUESTS, [0.5])], {REQUESTS: 1.0}, seconds=2, messages_per_s=0.1, timeout_s=5)
-    assert (got.succeeded, got.failed_attempts, got.most_at_once, got.drain_s) == (2, 0, 1, 14)
+    result = course(2, 1, [Limit(REQUESTS, [0.5])], {REQUESTS: 1.0}, seconds=2, messages_per_s=0.1, timeout_s=5)
+    assert (result.succeeded, result.failed_attempts, result.most_at_once, result.drain_s) == (2, 0, 1, 14)
 
 
 @pytest.mark.parametrize(

@@ -41,9 +41,9 @@ def alone(*steps, changed=None, **work):
 
 
 def test_requests_one_at_a_time_take_client_and_embedded_s3_in_turn():
-    one = alone(Step("gets", requests=100, rate="s3_get", cpu_s=0.3, threads=1))
-    assert one.mean_s == pytest.approx(0.3 + 100 * 0.001)
-    assert one.requests_per_s == pytest.approx(100 / 0.4)
+    op = alone(Step("gets", requests=100, rate="s3_get", cpu_s=0.3, threads=1))
+    assert op.mean_s == pytest.approx(0.3 + 100 * 0.001)
+    assert op.requests_per_s == pytest.approx(100 / 0.4)
 
 
 def test_requests_many_at_a_time_take_as_long_as_the_busier_of_client_and_embedded_s3():
@@ -81,30 +81,30 @@ def test_a_body_for_which_memory_is_new_costs_the_embedded_s3_more():
 
 
 def test_handing_messages_out_is_work_beside_that_of_the_operations():
-    one = alone(Step("gets", requests=100, rate="s3_get", cpu_s=0.3))
-    assert one.demands[PROCESSORS] == pytest.approx(1.0 + 0.03 / (0.4 + 0.05))
-    assert one.demands[EMBEDDED] == pytest.approx(0.25 + 0.02 / (0.4 + 0.05))
+    op = alone(Step("gets", requests=100, rate="s3_get", cpu_s=0.3))
+    assert op.demands[PROCESSORS] == pytest.approx(1.0 + 0.03 / (0.4 + 0.05))
+    assert op.demands[EMBEDDED] == pytest.approx(0.25 + 0.02 / (0.4 + 0.05))
 
 
 def test_an_operation_that_the_embedded_aws_holds_up_alone_is_not_slowed_by_handing_out():
-    one, limits = operation(Work([Step("it", requests=1, rate="s3_get", bytes=GIB)]), parameters())
-    assert all(one.demands[limit.name] <= limit.per_s[0] + 1e-9 for limit in limits)
+    op, limits = operation(Work([Step("it", requests=1, rate="s3_get", bytes=GIB)]), parameters())
+    assert all(op.demands[limit.name] <= limit.per_s[0] + 1e-9 for limit in limits)
 
 
 def test_ten_at_once_share_the_processors():
     work = Work([Step("it", requests=1, rate="s3_get", at_once=9, bytes=GIB, cpu_s=2.0, threads=2)])
-    one, limits = operation(work, parameters(message_cpu_s=1e-9, message_elsewhere_cpu_s=1e-9))
+    op, limits = operation(work, parameters(message_cpu_s=1e-9, message_elsewhere_cpu_s=1e-9))
     assert [(limit.name, limit.per_s) for limit in limits] == [(PROCESSORS, (2.0,)), (EMBEDDED, (1.0,))]
     flood = Flood(100, 10, 1e6, Trigger(10, 0, 10), 900, 900)
-    assert run(flood, one, limits, 1).avg_s == pytest.approx(10 * (2.0 + 1.001) / 2, rel=0.02)
+    assert run(flood, op, limits, 1).avg_s == pytest.approx(10 * (2.0 + 1.001) / 2, rel=0.02)
 
 
 def test_the_first_operation_of_an_environment_may_be_another_and_all_scatter_around_their_mean():
     later = Work([Step("it", cpu_s=1.0)], spread=0.2)
-    one = alone(Step("prepare", cpu_s=0.5), Step("it", cpu_s=1.0), repeat=later)
+    op = alone(Step("prepare", cpu_s=0.5), Step("it", cpu_s=1.0), repeat=later)
     random = np.random.default_rng(1)
-    drawn = one.draw(random, 10_000, False)
-    assert one.draw(random, 2, True).tolist() == [1.5, 1.5]
+    drawn = op.draw(random, 10_000, False)
+    assert op.draw(random, 2, True).tolist() == [1.5, 1.5]
     assert (drawn.mean(), drawn.std()) == (pytest.approx(1.0, rel=0.01), pytest.approx(0.2, rel=0.05))
 
 
@@ -113,7 +113,7 @@ def test_cold_starts_at_once_share_the_processors_and_come_one_after_the_other()
     assert cold_start(0.4, 1, parameters()) == (0.4, 0.0)
     cold_s, spread = cold_start(0.4, 10, parameters())
     flood = Flood(10, 10, 1e6, Trigger(10, 0, 10), 900, 900, cold_start_s=cold_s, cold_spread=spread)
-    one, limits = operation(Work([Step("it", cpu_s=10.0)]), parameters())
-    got = run(flood, one, limits, 1)
-    assert 0.2 < got.time_to_n_s < 1.2
-    assert run(replace(flood, cold_spread=0.0), one, limits, 1).time_to_n_s < 0.001
+    op, limits = operation(Work([Step("it", cpu_s=10.0)]), parameters())
+    result = run(flood, op, limits, 1)
+    assert 0.2 < result.time_to_n_s < 1.2
+    assert run(replace(flood, cold_spread=0.0), op, limits, 1).time_to_n_s < 0.001

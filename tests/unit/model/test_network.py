@@ -26,8 +26,8 @@ SKYRISE = {
     ],
 )
 def test_a_gibibyte_flows_at_the_burst_s_rate_for_as_long_as_there_are_tokens(tokens_mib, seconds):
-    found = network.seconds(GIB, np.array([tokens_mib * MIB]), 1200 * MIB, 75 * MIB)
-    assert found == pytest.approx([seconds])
+    transfer_s = network.seconds(GIB, np.array([tokens_mib * MIB]), 1200 * MIB, 75 * MIB)
+    assert transfer_s == pytest.approx([seconds])
 
 
 def test_what_is_smaller_than_the_bucket_never_meets_the_rate_after_it():

@@ -42,8 +42,10 @@ def test_a_step_lasts_as_long_as_its_slowest_part_and_what_comes_on_top():
 
 def test_steps_come_one_after_the_other_on_one_bucket():
     whole, half = Step("whole", bytes=GIB), Step("half", bytes=GIB / 2)
-    one, two = (of(Work(steps), 1769, PARAMETERS)[0] for steps in ([whole], [half, half]))
-    assert two.draw(np.random.default_rng(1), 1, True) == pytest.approx(one.draw(np.random.default_rng(1), 1, True))
+    undivided, divided = (of(Work(steps), 1769, PARAMETERS)[0] for steps in ([whole], [half, half]))
+    assert divided.draw(np.random.default_rng(1), 1, True) == pytest.approx(
+        undivided.draw(np.random.default_rng(1), 1, True)
+    )
 
 
 def test_a_gibibyte_takes_less_cold_than_warm_and_most_when_nothing_is_refilled():
@@ -82,8 +84,8 @@ def test_the_spread_is_a_relative_standard_deviation_around_the_same_mean():
 
 def test_the_same_generator_draws_the_same():
     operation, _ = of(Work([Step("it", bytes=GIB)], spread=0.1), 1769, PARAMETERS)
-    one, other = (operation.draw(np.random.default_rng(7), 5, False).tolist() for _ in range(2))
-    assert one == other
+    first, second = (operation.draw(np.random.default_rng(7), 5, False).tolist() for _ in range(2))
+    assert first == second
 
 
 def test_a_cap_that_the_worker_keeps_is_a_part_like_the_others():

@@ -55,10 +55,13 @@ def test_every_figure_lies_within_its_range():
 @pytest.mark.parametrize("spread", [0.1, 0.6])
 def test_small_floods_that_go_as_the_model_says_lie_in_its_ranges(spread):
     cell, runs = a_cell(each=5, concurrency=1, of_work={"spread": spread}), 200
-    known = AWS.with_rows(replace(one, low=one.value, high=one.value) for one in (AWS.row(name) for name in AWS))
-    found = predict(cell, known).ranges
-    floods = [figures(one.course) for one in evaluations(cell, known, ([9, at] for at in range(runs)))]
-    out = sum(any(not found[name][0] <= one[name] <= found[name][1] for name in ("avg_s", "span_s")) for one in floods)
+    known = AWS.with_rows(replace(row, low=row.value, high=row.value) for row in (AWS.row(name) for name in AWS))
+    intervals = predict(cell, known).ranges
+    floods = [figures(evaluation.course) for evaluation in evaluations(cell, known, ([9, at] for at in range(runs)))]
+    out = sum(
+        any(not intervals[name][0] <= flood[name] <= intervals[name][1] for name in ("avg_s", "span_s"))
+        for flood in floods
+    )
     assert out <= 0.05 * runs
 
 
@@ -72,13 +75,13 @@ def test_what_is_less_well_known_has_the_wider_range():
 
 
 def test_what_is_nothing_may_be_as_much_as_in_any_draw():
-    others = [{"share_at_n": 0.0}, {"share_at_n": 0.4}, {"share_at_n": 0.1}]
-    assert ranges.intervals({"share_at_n": 0.0}, {"share_at_n": 0.0}, others, 5) == {"share_at_n": (0.0, 0.4)}
+    draws = [{"share_at_n": 0.0}, {"share_at_n": 0.4}, {"share_at_n": 0.1}]
+    assert ranges.intervals({"share_at_n": 0.0}, {"share_at_n": 0.0}, draws, 5) == {"share_at_n": (0.0, 0.4)}
 
 
 def test_draws_lie_between_low_and_high_and_meet_both_sides_of_the_value():
     row = AWS.row("cold_start_s")
-    drawn = [one["cold_start_s"] for one in ranges.draws(AWS, 12, seed=1)]
+    drawn = [draw["cold_start_s"] for draw in ranges.draws(AWS, 12, seed=1)]
     assert all(row.low <= value <= row.high for value in drawn)
     assert min(drawn) < row.value < max(drawn)
 
@@ -133,7 +136,7 @@ def test_a_part_of_a_flood_reaches_its_n_as_the_whole_does(n):
         assert int(part.trigger.most) == int(part.account_concurrency) == part.concurrency
 
 
-def test_what_a_part_counts_is_told_as_of_the_whole():
+def test_what_a_part_counts_is_stated_for_the_whole():
     cell = a_cell(concurrency=200, each=4, trigger="provisioned", pollers=(20, 20), timeout_s=9.0)
     whole, part = (evaluate(cell, AWS, part=share).course for share in (1, 0.25))
     assert part.dead_lettered == whole.dead_lettered == 800

@@ -69,10 +69,10 @@ def test_four_retries_leave_as_many_failed_as_published_and_ten_none():
 
 def test_time_is_accounted_for_where_calls_are_turned_down():
     """Of each worker's second: calls taken, calls turned down, and pauses of half a second."""
-    found = refusals(Calls(700, 0.1, "legacy", 2), 3500, P)
-    objects_per_s = 3500 / (1 - found.failed)
-    turned_down_per_s = found.slowdowns / (1 - found.slowdowns) * 3500
-    busy = 3500 * 0.1 + turned_down_per_s * P["slowdown_s"] + objects_per_s * found.refused * 0.5
+    outcome = refusals(Calls(700, 0.1, "legacy", 2), 3500, P)
+    objects_per_s = 3500 / (1 - outcome.failed)
+    turned_down_per_s = outcome.slowdowns / (1 - outcome.slowdowns) * 3500
+    busy = 3500 * 0.1 + turned_down_per_s * P["slowdown_s"] + objects_per_s * outcome.refused * 0.5
     assert busy == pytest.approx(700, rel=1e-6)
 
 
@@ -86,7 +86,7 @@ def test_standard_retries_turn_slowdowns_into_failures_when_more_tokens_are_lost
 def test_slowdowns_meet_the_same_rules_before_2026_and_since_and_dearer_retries_would_fail_more():
     calls = Calls(1200, 0.147, "standard", 5)
     both = (replace(calls, rules=rules_of(f"botocore {version}")) for version in ("1.43.106", "1.44.5"))
-    old, new = (refusals(one, 3500, P) for one in both)
+    old, new = (refusals(calls, 3500, P) for calls in both)
     dearer = refusals(replace(calls, rules=replace(calls.rules, throttle_cost=14)), 3500, P)
     assert old == new == refusals(calls, 3500, P) and 0.004 < old.failed < dearer.failed
 

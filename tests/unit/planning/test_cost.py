@@ -36,7 +36,7 @@ def estimate(*settings, defaults=None, **options):
 
 
 def usd(estimated, service, what):
-    [item] = [one for one in estimated.items if (one.service, one.what) == (service, what)]
+    [item] = [entry for entry in estimated.items if (entry.service, entry.what) == (service, what)]
     return item.usd
 
 
@@ -78,8 +78,8 @@ def test_the_published_matrix_costs_what_a_sum_by_hand_says():
     ],
 )
 def test_each_method_asks_s3_as_often_as_it_does(settings, requests):
-    one = estimate("concurrency_value=1", "memory_size=2048", *settings)
-    assert usd(one, "S3", "GET and HEAD") == pytest.approx(10 * requests * 0.4e-6)
+    cost_estimate = estimate("concurrency_value=1", "memory_size=2048", *settings)
+    assert usd(cost_estimate, "S3", "GET and HEAD") == pytest.approx(10 * requests * 0.4e-6)
 
 
 def test_the_published_matrix_takes_its_floods_and_what_stands_around_them():
@@ -216,13 +216,13 @@ def test_the_estimate_is_stored_as_json_whose_items_add_up():
 
 
 def test_each_cell_of_a_plan_has_its_own_seconds():
-    one = plan("concurrency_value=1,500")
-    estimated = cost.estimate(one)
-    seconds = {one.concurrency(cell): estimated.cell_seconds(cell) for cell in one.cells()}
+    sweep_plan = plan("concurrency_value=1,500")
+    estimated = cost.estimate(sweep_plan)
+    seconds = {sweep_plan.concurrency(cell): estimated.cell_seconds(cell) for cell in sweep_plan.cells()}
     assert seconds == {1: pytest.approx(132.4 + 45), 500: pytest.approx(132.4 + 45)}
 
 
-def test_a_budget_below_the_estimate_is_refused_by_name_with_the_way_out():
+def test_a_budget_below_the_estimate_is_refused_by_name_with_the_fix():
     with pytest.raises(
         UsageError, match=r"^--budget-usd 5: the sweep's estimated cost is 5\.15 USD .*raise --budget-usd"
     ):
@@ -249,8 +249,8 @@ def test_an_unknown_price_is_shown_and_no_budget_is_promised_with_it():
     "value", [{"minimum": 2, "maximum": 20}, "{minimum=2,maximum=20}", '{"minimum": 2, "maximum": 20}']
 )
 def test_pollers_are_read_as_an_object_or_as_its_text(value):
-    one = plan("concurrency_value=100")
-    [demand, _] = demands(one, infra_defaults({}) | {"provisioned_pollers": value})
+    sweep_plan = plan("concurrency_value=100")
+    [demand, _] = demands(sweep_plan, infra_defaults({}) | {"provisioned_pollers": value})
     assert demand.pollers == Pollers(2, 20)
 
 
@@ -263,13 +263,15 @@ def test_pollers_that_are_something_else_are_refused_by_name(value):
 
 
 def test_the_polls_of_provisioned_pollers_are_billed_as_the_most_there_can_be():
-    one = estimate("memory_size=1024", "concurrency_value=100", "provisioned_pollers=null,{minimum=2,maximum=10}")
-    [polled_s] = [seconds for name, seconds in one.cells_s.items() if "minimum" in name]
+    cost_estimate = estimate(
+        "memory_size=1024", "concurrency_value=100", "provisioned_pollers=null,{minimum=2,maximum=10}"
+    )
+    [polled_s] = [seconds for name, seconds in cost_estimate.cells_s.items() if "minimum" in name]
     # Ten pollers, ten polls a second each, while their own cell runs and around the sweep.
-    by_hand = 10 * 10 * (polled_s + one.around_s)
-    assert usd(one, "SQS", "provisioned pollers, at most") == pytest.approx(by_hand * 0.4e-6)
-    [hours] = [item.quantity for item in one.items if item.what == "provisioned pollers"]
-    assert hours == pytest.approx(10 * (polled_s + one.around_s) / 3600)
+    by_hand = 10 * 10 * (polled_s + cost_estimate.around_s)
+    assert usd(cost_estimate, "SQS", "provisioned pollers, at most") == pytest.approx(by_hand * 0.4e-6)
+    [hours] = [item.quantity for item in cost_estimate.items if item.what == "provisioned pollers"]
+    assert hours == pytest.approx(10 * (polled_s + cost_estimate.around_s) / 3600)
     assert "provisioned pollers, at most" not in {item.what for item in estimate().items}
 
 
@@ -302,7 +304,7 @@ def of(experiment, *settings, target="aws"):
 
 
 def quantity(estimated, what):
-    [item] = [one for one in estimated.items if one.what == what]
+    [item] = [entry for entry in estimated.items if entry.what == what]
     return item.quantity
 
 

@@ -1,4 +1,4 @@
-"""Credentials that end before the run does: what can be known of each kind is told, and what can't be isn't made up."""
+"""Credentials that end before the run does: what is known of each kind is reported, and what can't be isn't made up."""
 
 import hashlib
 import json
@@ -61,20 +61,20 @@ def test_keys_without_a_token_have_no_end(shell):
 
 
 @pytest.mark.parametrize("name", credentials.EXPIRATIONS)
-def test_a_token_in_the_environment_that_ends_before_the_run_is_a_warning_with_time_and_way_out(shell, name):
+def test_a_token_in_the_environment_that_ends_before_the_run_is_a_warning_with_time_and_fix(shell, name):
     shell(**HELD, **{name: in_minutes(24)})
-    found = credentials.lifetime(43 * 60)
-    assert found.status == WARNING
-    assert "UTC, in 24 min; the run takes about 43 min" in found.found
-    assert "`aws sso login`" in found.way_out
+    finding = credentials.lifetime(43 * 60)
+    assert finding.status == WARNING
+    assert "UTC, in 24 min; the run takes about 43 min" in finding.found
+    assert "`aws sso login`" in finding.way_out
     assert credentials.lifetime(23 * 60).status == OK
 
 
 def test_a_token_of_unknown_expiry_is_a_warning_for_a_run_of_more_than_an_hour(shell):
     shell(**HELD)
     assert credentials.lifetime(HOUR_S).status == OK
-    found = credentials.lifetime(HOUR_S + 1)
-    assert (found.status, "session token without a known expiry" in found.found) == (WARNING, True)
+    finding = credentials.lifetime(HOUR_S + 1)
+    assert (finding.status, "session token without a known expiry" in finding.found) == (WARNING, True)
 
 
 @pytest.mark.parametrize("name", credentials.PROFILE_EXPIRATIONS)
@@ -132,7 +132,7 @@ def test_a_role_taken_on_from_a_sign_in_ends_with_that(shell, sign_in):
 def test_an_expiry_that_botocore_cannot_use_is_a_problem_in_one_line(shell, text, words):
     shell(**HELD, AWS_CREDENTIAL_EXPIRATION=text)
     plan = make_plan(EXPERIMENTS["download"], "aws", [], messages_per_concurrency=10)
-    [found] = checks.run(plan, [checks.ACCOUNT])
-    assert (found.check, found.status) == ("credentials", PROBLEM)
-    assert found.found.startswith(words) or words in found.found
-    assert "\n" not in found.sentence
+    [finding] = checks.run(plan, [checks.ACCOUNT])
+    assert (finding.check, finding.status) == ("credentials", PROBLEM)
+    assert finding.found.startswith(words) or words in finding.found
+    assert "\n" not in finding.sentence

@@ -51,7 +51,7 @@ def aws(monkeypatch):
 
     def findings(stub, *settings):
         monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
-        return {one.check: one for one in checks.run(plan(*settings), [checks.ACCOUNT])}
+        return {finding.check: finding for finding in checks.run(plan(*settings), [checks.ACCOUNT])}
 
     return findings
 
@@ -60,7 +60,7 @@ def aws(monkeypatch):
 
 
 def test_the_published_matrix_keeps_all_rules():
-    assert {one.status for one in checks.run(plan(), [checks.PLAN])} == {OK}
+    assert {finding.status for finding in checks.run(plan(), [checks.PLAN])} == {OK}
 
 
 @pytest.mark.parametrize(
@@ -78,15 +78,15 @@ def test_the_published_matrix_keeps_all_rules():
 def test_what_infra_takes_from_nobody_is_a_problem_before_the_sweep_begins_and_nothing_else_is_looked_at(
     experiment, setting, words
 ):
-    one = make_plan(EXPERIMENTS[experiment], "local", [setting], messages_per_concurrency=5)
-    matrix, problem = checks_plan.check(demands(one, infra_defaults({})), EXPERIMENTS[experiment], "local")
+    sweep_plan = make_plan(EXPERIMENTS[experiment], "local", [setting], messages_per_concurrency=5)
+    matrix, problem = checks_plan.check(demands(sweep_plan, infra_defaults({})), EXPERIMENTS[experiment], "local")
     assert (matrix.check, problem.status) == ("matrix", PROBLEM)
     assert words in f"{problem.check}: {problem.sentence}"
 
 
 def test_every_variable_out_of_bounds_is_named():
-    one = make_plan(EXPERIMENTS["download"], "aws", ["memory_size=1", "timeout_s=0"], messages_per_concurrency=5)
-    problems = checks_plan.out_of_bounds(demands(one, infra_defaults({})))
+    sweep_plan = make_plan(EXPERIMENTS["download"], "aws", ["memory_size=1", "timeout_s=0"], messages_per_concurrency=5)
+    problems = checks_plan.out_of_bounds(demands(sweep_plan, infra_defaults({})))
     assert [problem.check for problem in problems] == ["memory_size", "timeout_s"]
 
 
@@ -95,27 +95,27 @@ def test_a_download_longer_than_the_timeout_is_a_problem_and_a_near_one_a_warnin
     unknown = checks_plan.time_limit([cell(timeout_s=60, longest_s=0.0)], "download", "aws")
     assert unknown.found == "not predicted; timeout_s is 60"
     assert checks_plan.time_limit([cell(timeout_s=17)], "download", "aws").status == WARNING
-    found = checks_plan.time_limit([cell(timeout_s=16)], "download", "aws")  # 13.24 s and 3 s to write the record
-    assert (found.status, found.way_out.split(",")[0]) == (PROBLEM, "use --set timeout_s=34")
+    finding = checks_plan.time_limit([cell(timeout_s=16)], "download", "aws")  # 13.24 s and 3 s to write the record
+    assert (finding.status, finding.way_out.split(",")[0]) == (PROBLEM, "use --set timeout_s=34")
 
 
 def test_the_wait_at_the_barrier_counts_against_the_timeout():
-    found = checks_plan.time_limit([cell(barrier_s=50.0)], "download", "aws")
-    assert found.status == PROBLEM
-    assert "after 50 s at the start barrier" in found.found
+    finding = checks_plan.time_limit([cell(barrier_s=50.0)], "download", "aws")
+    assert finding.status == PROBLEM
+    assert "after 50 s at the start barrier" in finding.found
 
 
 @pytest.mark.parametrize("target", ["local", "aws"])
 def test_a_barrier_that_no_timeout_leaves_room_for_is_a_problem_everywhere(target):
-    found = checks_plan.time_limit([cell(barrier_s=3.0, timeout_s=6, longest_s=0.25)], "download", target)
-    assert found.status == PROBLEM
-    assert found.found.startswith("a start barrier of 3 s and 3 s for the record don't fit into timeout_s 6")
-    assert found.way_out.startswith("use --set timeout_s=1")
+    finding = checks_plan.time_limit([cell(barrier_s=3.0, timeout_s=6, longest_s=0.25)], "download", target)
+    assert finding.status == PROBLEM
+    assert finding.found.startswith("a start barrier of 3 s and 3 s for the record don't fit into timeout_s 6")
+    assert finding.way_out.startswith("use --set timeout_s=1")
 
 
 def test_more_than_a_thousand_at_once_needs_provisioned_pollers():
-    found = checks_plan.trigger([cell(concurrency=1001)])
-    assert (found.status, "provisioned_pollers" in found.way_out) == (PROBLEM, True)
+    finding = checks_plan.trigger([cell(concurrency=1001)])
+    assert (finding.status, "provisioned_pollers" in finding.way_out) == (PROBLEM, True)
 
 
 @pytest.mark.parametrize(
@@ -132,22 +132,22 @@ def test_more_than_a_thousand_at_once_needs_provisioned_pollers():
         (60, 50, 500, PROBLEM, "that isn't below the minimum"),
     ],
 )
-def test_pollers_that_miss_n_or_go_far_beyond_it_are_told_with_those_that_would_do(
+def test_pollers_that_miss_n_or_go_far_beyond_it_are_named_with_those_that_would_do(
     minimum, maximum, concurrency, status, words
 ):
-    found = checks_plan.trigger([cell(), cell(concurrency=concurrency, pollers=Pollers(minimum, maximum))])
-    assert found.status == status
-    assert words in found.found
+    finding = checks_plan.trigger([cell(), cell(concurrency=concurrency, pollers=Pollers(minimum, maximum))])
+    assert finding.status == status
+    assert words in finding.found
     if status != OK:
         least = {1: 2}.get(concurrency, 50)
-        assert found.way_out.endswith(f",maximum={least}}}")
+        assert finding.way_out.endswith(f",maximum={least}}}")
         again = checks_plan.trigger([cell(concurrency=concurrency, pollers=Pollers(2, least))])
         assert again.status == OK
 
 
 def test_a_problem_with_pollers_comes_before_a_warning():
-    found = checks_plan.trigger([cell(pollers=Pollers(2, 9)), cell(concurrency=500, pollers=Pollers(2, 9))])
-    assert found.status == PROBLEM
+    finding = checks_plan.trigger([cell(pollers=Pollers(2, 9)), cell(concurrency=500, pollers=Pollers(2, 9))])
+    assert finding.status == PROBLEM
 
 
 # The machine
@@ -166,15 +166,15 @@ def fake_terraform(folder, version_line):
 def test_terraform_must_be_1_9_or_newer(tmp_path, monkeypatch, version, status):
     answer = json.dumps({"terraform_version": version, "platform": "linux_amd64"})
     monkeypatch.setenv("STAMPEDE_TERRAFORM", fake_terraform(tmp_path, answer))
-    found = checks_machine.terraform()
-    assert (found.status, version in found.found) == (status, True)
+    finding = checks_machine.terraform()
+    assert (finding.status, version in finding.found) == (status, True)
 
 
 def test_a_program_that_is_not_terraform_is_a_problem_in_one_line(tmp_path, monkeypatch):
     monkeypatch.setenv("STAMPEDE_TERRAFORM", fake_terraform(tmp_path, "hello"))
-    found = checks_machine.terraform()
-    assert (found.status, "\n" in found.sentence) == (PROBLEM, False)
-    assert "STAMPEDE_TERRAFORM" in found.way_out
+    finding = checks_machine.terraform()
+    assert (finding.status, "\n" in finding.sentence) == (PROBLEM, False)
+    assert "STAMPEDE_TERRAFORM" in finding.way_out
 
 
 @pytest.fixture
@@ -186,19 +186,19 @@ def bare_machine(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_without_terraform_and_go_the_way_out_is_to_install_one_of_them(bare_machine):
-    found = checks_machine.terraform()
-    assert (found.status, found.way_out) == (PROBLEM, "install Terraform >= 1.9, or Go >= 1.25")
-    assert "`tofu` is on the PATH, nor `go`, which could build OpenTofu 1.10.7" in found.found
-    assert [one.status for one in checks_machine.provider_and_go()] == [WARNING]
+def test_without_terraform_and_go_the_fix_is_to_install_either(bare_machine):
+    finding = checks_machine.terraform()
+    assert (finding.status, finding.way_out) == (PROBLEM, "install Terraform >= 1.9, or Go >= 1.25")
+    assert "`tofu` is on the PATH, nor `go`, which could build OpenTofu 1.10.7" in finding.found
+    assert [finding.status for finding in checks_machine.provider_and_go()] == [WARNING]
 
 
 def test_without_terraform_opentofu_will_be_built_and_nothing_is_built_now(bare_machine):
     (bare_machine / "go").write_text("")
     (bare_machine / "go").chmod(0o755)
-    found = checks_machine.terraform()
-    assert (found.status, found.way_out) == (WARNING, "`make setup` builds it now")
-    assert "the first run builds OpenTofu 1.10.7 from source, 4 to 7 minutes" in found.found
+    finding = checks_machine.terraform()
+    assert (finding.status, finding.way_out) == (WARNING, "`make setup` builds it now")
+    assert "the first run builds OpenTofu 1.10.7 from source, 4 to 7 minutes" in finding.found
     assert not (bare_machine / "cache").exists()
 
 
@@ -286,8 +286,8 @@ def test_a_sweep_far_too_large_for_this_machine_is_refused_before_it_starts():
 
 def test_an_ordinary_account_holds_the_published_matrix(aws):
     with FakeAccount() as stub:
-        found = aws(stub)
-    assert {name: one.status for name, one in found.items()} == {
+        findings = aws(stub)
+    assert {name: finding.status for name, finding in findings.items()} == {
         "credentials": OK,
         "session": OK,
         "region": OK,
@@ -296,33 +296,33 @@ def test_an_ordinary_account_holds_the_published_matrix(aws):
         "network quota": OK,
         "leftovers": OK,
     }
-    assert found["credentials"].found == "account 123456789012 as arn:aws:iam::123456789012:user/x"
-    assert found["network quota"].found == "not raised: about 0.6 Gbit/s for each function"
+    assert findings["credentials"].found == "account 123456789012 as arn:aws:iam::123456789012:user/x"
+    assert findings["network quota"].found == "not raised: about 0.6 Gbit/s for each function"
 
 
 def test_other_functions_reservations_leave_less_for_the_matrix(aws):
     with FakeAccount(unreserved=599) as stub:  # 401 reserved elsewhere: 499 are left besides the 100
-        found = aws(stub)["concurrency"]
-    assert found.status == PROBLEM
+        finding = aws(stub)["concurrency"]
+    assert finding.status == PROBLEM
     assert (
         "500 needed, 499 can be reserved: the account's concurrency limit is 1000, 401 reserved by other functions"
-        in found.found
+        in finding.found
     )
-    assert "--quota-code L-B99A9384 --desired-value 1001 --region us-east-1" in found.way_out
-    assert "--set concurrency_value=... up to 499" in found.way_out
+    assert "--quota-code L-B99A9384 --desired-value 1001 --region us-east-1" in finding.way_out
+    assert "--set concurrency_value=... up to 499" in finding.way_out
 
 
 def test_what_our_own_function_reserves_counts_as_free_for_it_and_is_named_as_a_leftover(aws):
     with FakeAccount(unreserved=500) as stub:
         stub.functions = {"stampede-download": 500, "elsewhere": 7}
-        found = aws(stub)
-    assert (found["concurrency"].status, "500 possible" not in found["concurrency"].found) == (OK, True)
-    assert found["leftovers"].status == WARNING
-    assert "stampede-download (reserves 500)" in found["leftovers"].found
-    assert "elsewhere" not in found["leftovers"].found
+        findings = aws(stub)
+    assert (findings["concurrency"].status, "500 possible" not in findings["concurrency"].found) == (OK, True)
+    assert findings["leftovers"].status == WARNING
+    assert "stampede-download (reserves 500)" in findings["leftovers"].found
+    assert "elsewhere" not in findings["leftovers"].found
 
 
-def test_the_raised_network_quota_is_told_with_its_value(aws):
+def test_the_raised_network_quota_is_named_with_its_value(aws):
     quota = {"QuotaName": "Network bandwidth per execution environment", "Value": 3000.0, "Unit": "Megabits/Second"}
     with FakeAccount(quotas=[{"QuotaName": "Concurrent executions", "Value": 1000.0}, quota]) as stub:
         assert aws(stub)["network quota"].found.startswith("3000 Megabits/Second; doctor and sweep predict without it")
@@ -346,56 +346,56 @@ def test_memory_above_3008_mb_is_a_warning_in_an_account_that_looks_new(aws):
 )
 def test_a_call_that_aws_denies_is_a_warning_in_one_line(aws, operation, check):
     with FakeAccount(refuse=[operation]) as stub:
-        found = aws(stub)
-    assert (found[check].status, "unknown" in found[check].found) == (WARNING, True)
-    assert [one.check for one in found.values() if one.status == PROBLEM] == []
-    assert "\n" not in found[check].sentence
+        findings = aws(stub)
+    assert (findings[check].status, "unknown" in findings[check].found) == (WARNING, True)
+    assert [finding.check for finding in findings.values() if finding.status == PROBLEM] == []
+    assert "\n" not in findings[check].sentence
 
 
 def test_a_region_that_is_switched_off_is_a_problem_with_the_command_that_switches_it_on(aws):
     with FakeAccount(region="DISABLED") as stub:
-        found = aws(stub)["region"]
-    assert found.status == PROBLEM
-    assert "aws account enable-region --region-name us-east-1" in found.way_out
+        finding = aws(stub)["region"]
+    assert finding.status == PROBLEM
+    assert "aws account enable-region --region-name us-east-1" in finding.way_out
 
 
 def test_credentials_that_aws_rejects_end_the_questions(aws):
     with FakeAccount(refuse=["sts"]) as stub:
-        found = aws(stub)
-    assert list(found) == ["credentials"]
-    assert "InvalidClientTokenId" in found["credentials"].found
+        findings = aws(stub)
+    assert list(findings) == ["credentials"]
+    assert "InvalidClientTokenId" in findings["credentials"].found
 
 
-def test_no_credentials_and_a_profile_that_is_not_there_are_problems_with_the_way_out(monkeypatch, tmp_path):
-    [found] = checks.run(plan(), [checks.ACCOUNT])
-    assert (found.check, found.status, "make run" in found.way_out) == ("credentials", PROBLEM, True)
+def test_no_credentials_and_a_profile_that_is_not_there_are_problems_with_the_fix(monkeypatch, tmp_path):
+    [finding] = checks.run(plan(), [checks.ACCOUNT])
+    assert (finding.check, finding.status, "make run" in finding.way_out) == ("credentials", PROBLEM, True)
     monkeypatch.setenv("AWS_PROFILE", "nosuch")
-    [found] = checks.run(plan(), [checks.ACCOUNT])
-    assert (found.check, found.status, found.found) == (
+    [finding] = checks.run(plan(), [checks.ACCOUNT])
+    assert (finding.check, finding.status, finding.found) == (
         "credentials",
         PROBLEM,
         "AWS_PROFILE: there is no profile 'nosuch' in ~/.aws/config or ~/.aws/credentials",
     )
-    assert found.way_out == "create it with `aws configure --profile nosuch`, or unset it"
+    assert finding.way_out == "create it with `aws configure --profile nosuch`, or unset it"
     (tmp_path / "config").write_text("[profile dev]\nregion = us-east-1\n[profile prod]\nregion = us-east-1\n")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
-    [found] = checks.run(plan(), [checks.ACCOUNT])
-    assert found.way_out == "set it to one of these: dev, prod, or unset it"
+    [finding] = checks.run(plan(), [checks.ACCOUNT])
+    assert finding.way_out == "set it to one of these: dev, prod, or unset it"
 
 
 def test_an_endpoint_that_does_not_answer_is_a_problem(aws):
     class Nowhere:
         url = "http://127.0.0.1:9"
 
-    found = aws(Nowhere)
-    assert (list(found), found["credentials"].status) == (["credentials"], PROBLEM)
-    assert "no answer in us-east-1" in found["credentials"].found
+    findings = aws(Nowhere)
+    assert (list(findings), findings["credentials"].status) == (["credentials"], PROBLEM)
+    assert "no answer in us-east-1" in findings["credentials"].found
 
 
 def test_a_mistyped_region_is_a_problem_that_suggests_the_right_one():
-    [found] = checks_account.check([cell()], "us-est-1", "stampede", "download", 60.0)
-    assert (found.check, found.status, "us-east-1" in found.way_out) == ("region", PROBLEM, True)
-    assert found.found == "AWS Lambda has no region 'us-est-1'"
+    [finding] = checks_account.check([cell()], "us-est-1", "stampede", "download", 60.0)
+    assert (finding.check, finding.status, "us-east-1" in finding.way_out) == ("region", PROBLEM, True)
+    assert finding.found == "AWS Lambda has no region 'us-est-1'"
 
 
 def test_a_matrix_that_the_account_cannot_hold_is_refused_in_one_line(aws, monkeypatch):
@@ -464,21 +464,23 @@ def test_csv_has_a_row_for_each_check(machine, capsys):
 def test_a_results_folder_that_cannot_be_written_is_a_problem_before_anything_starts(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
-        found = checks_machine.results_folder([cell()], folder)
-        assert (found.status, found.found) == (PROBLEM, f"{tmp_path / 'file'} is a file, not a folder")
-        assert "--results-dir" in found.way_out
-        [same] = [one for one in checks.run(plan(), [checks.ROOM], results_dir=folder) if one.status == PROBLEM]
-        assert same == found
+        finding = checks_machine.results_folder([cell()], folder)
+        assert (finding.status, finding.found) == (PROBLEM, f"{tmp_path / 'file'} is a file, not a folder")
+        assert "--results-dir" in finding.way_out
+        [same] = [
+            finding for finding in checks.run(plan(), [checks.ROOM], results_dir=folder) if finding.status == PROBLEM
+        ]
+        assert same == finding
     assert checks_machine.results_folder([cell()], tmp_path / "new" / "folder").status == OK
     monkeypatch.setattr(checks_machine.os, "access", lambda *_: False)
-    found = checks_machine.results_folder([cell()], tmp_path / "new")
-    assert (found.status, found.found) == (PROBLEM, f"no permission to write into {tmp_path}")
+    finding = checks_machine.results_folder([cell()], tmp_path / "new")
+    assert (finding.status, finding.found) == (PROBLEM, f"no permission to write into {tmp_path}")
 
 
 def test_a_results_folder_on_a_full_disk_is_a_problem(tmp_path, monkeypatch):
     monkeypatch.setattr(checks_machine, "_free_mb", lambda _: 49)
-    found = checks_machine.results_folder([cell()], tmp_path)
-    assert (found.status, found.found) == (PROBLEM, f"49 MB free in {tmp_path}; 50 needed for the results")
+    finding = checks_machine.results_folder([cell()], tmp_path)
+    assert (finding.status, finding.found) == (PROBLEM, f"49 MB free in {tmp_path}; 50 needed for the results")
 
 
 def test_a_cache_folder_that_cannot_be_written_is_a_problem_only_where_something_must_be_built(tmp_path):
@@ -493,15 +495,15 @@ def test_the_tools_look_at_the_cache_folder_with_what_has_to_be_built(tmp_path, 
     monkeypatch.setenv("STAMPEDE_CACHE_DIR", str(tmp_path / "file"))
     monkeypatch.setattr(providers, "registry_answers", lambda _: False)
     monkeypatch.setattr(providers, "_own_mirror_config", lambda: None)
-    assert [one.status for one in checks_machine.tools() if one.check == "cache folder"] == [PROBLEM]
+    assert [finding.status for finding in checks_machine.tools() if finding.check == "cache folder"] == [PROBLEM]
 
 
 def test_more_functions_than_the_emulator_will_allow_are_refused_before_it_is_started(monkeypatch):
     assert checks_account.emulator([cell(concurrency=1000)])[1].status == OK
     assert checks_account.emulator([cell(concurrency=1001)])[1].status == PROBLEM
     monkeypatch.setenv("LAMBDA_ACCOUNT_CONCURRENCY", "10")
-    found = checks_account.emulator([cell(concurrency=11)])[1]
-    assert (found.status, found.found) == (PROBLEM, "11 needed, the embedded AWS runs 10 at once")
+    finding = checks_account.emulator([cell(concurrency=11)])[1]
+    assert (finding.status, finding.found) == (PROBLEM, "11 needed, the embedded AWS runs 10 at once")
 
 
 def test_a_local_sweep_is_looked_at_without_an_account(machine, capsys):

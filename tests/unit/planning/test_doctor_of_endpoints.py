@@ -21,7 +21,7 @@ def plan(experiment):
 
 
 @pytest.fixture
-def asked(monkeypatch, tmp_path):
+def account_findings(monkeypatch, tmp_path):
     """What the doctor finds of an account, by check, where Docker answers, doesn't (1), or isn't there (None)."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
@@ -34,7 +34,7 @@ def asked(monkeypatch, tmp_path):
             (tmp_path / "docker").chmod(0o755)
         with stub:
             monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
-            return {one.check: one for one in checks.run(plan(experiment), [checks.ACCOUNT])}
+            return {finding.check: finding for finding in checks.run(plan(experiment), [checks.ACCOUNT])}
 
     return findings
 
@@ -52,49 +52,52 @@ LAST = ["saved queries", "concurrency", "leftovers", "runs there"]
         ("copy_host", ["hosts", "keys", "saved queries", "instance type", "leftovers", "runs there"]),
     ],
 )
-def test_an_endpoint_is_asked_for_what_the_experiment_needs_and_for_nothing_that_only_aws_has(asked, experiment, own):
+def test_an_endpoint_is_asked_for_what_the_experiment_needs_and_for_nothing_that_only_aws_has(
+    account_findings, experiment, own
+):
     stub = FakeAccount(bodies={"s3express": DIRECTORY_BUCKETS})
-    found = asked(stub, experiment)
-    assert list(found) == [*ALL, *own]
-    assert PROBLEM not in {one.status for one in found.values()}
-    assert found["endpoint"].found == f"an endpoint at {stub.url}, which isn't AWS; figures are labelled with it"
+    findings = account_findings(stub, experiment)
+    assert list(findings) == [*ALL, *own]
+    assert PROBLEM not in {finding.status for finding in findings.values()}
+    assert findings["endpoint"].found == f"an endpoint at {stub.url}, which isn't AWS; figures are labelled with it"
 
 
-def test_what_only_a_run_can_show_is_a_warning_and_named_with_what_will_run(asked):
-    found = asked(FakeAccount(), "filesystem")
-    unsure = {name for name, one in found.items() if one.status == WARNING}
+def test_what_only_a_run_can_show_is_a_warning_and_named_with_what_will_run(account_findings):
+    findings = account_findings(FakeAccount(), "filesystem")
+    unsure = {name for name, finding in findings.items() if finding.status == WARNING}
     assert unsure == {"file system", "functions", "runs there"}
-    assert found["runs there"].found == "all 18 cells of filesystem, if these work: file system, functions"
+    assert findings["runs there"].found == "all 18 cells of filesystem, if these work: file system, functions"
 
 
-def test_what_the_endpoint_lacks_is_a_problem_and_nothing_of_the_experiment_runs(asked):
-    found = asked(FakeAccount(lacks=["athena", "s3express"], info=LOCALSTACK), "express", docker=0)
-    lacking = {name: one.sentence for name, one in found.items() if one.status == PROBLEM}
+def test_what_the_endpoint_lacks_is_a_problem_and_nothing_of_the_experiment_runs(account_findings):
+    findings = account_findings(FakeAccount(lacks=["athena", "s3express"], info=LOCALSTACK), "express", docker=0)
+    lacking = {name: finding.sentence for name, finding in findings.items() if finding.status == PROBLEM}
     assert list(lacking) == ["Athena", "directory buckets"]
     assert lacking["Athena"] == (
         "not available: the endpoint doesn't implement ListWorkGroups; use an endpoint that has it, AWS itself, "
         "or --target local"
     )
-    assert found["runs there"].found == "express can't run here; missing: Athena, directory buckets"
+    assert findings["runs there"].found == "express can't run here; missing: Athena, directory buckets"
 
 
-def test_a_listing_of_all_buckets_is_none_of_directory_buckets(asked):
-    found = asked(FakeAccount(), "express")["directory buckets"]
-    assert (found.status, found.found) == (
+def test_a_listing_of_all_buckets_is_none_of_directory_buckets(account_findings):
+    finding = account_findings(FakeAccount(), "express")["directory buckets"]
+    assert (finding.status, finding.found) == (
         PROBLEM,
         "not available: ListDirectoryBuckets is answered like ListBuckets",
     )
 
 
-def test_what_we_may_not_ask_is_unknown_and_no_problem(asked):
-    found = asked(FakeAccount(refuse=["athena"], bodies={"s3express": DIRECTORY_BUCKETS}), "express")["Athena"]
-    assert (found.status, found.found) == (WARNING, "unknown: ListWorkGroups answered AccessDeniedException")
+def test_what_we_may_not_ask_is_unknown_and_no_problem(account_findings):
+    account = FakeAccount(refuse=["athena"], bodies={"s3express": DIRECTORY_BUCKETS})
+    finding = account_findings(account, "express")["Athena"]
+    assert (finding.status, finding.found) == (WARNING, "unknown: ListWorkGroups answered AccessDeniedException")
 
 
-def test_saved_queries_that_it_lacks_are_a_warning_with_the_override_as_way_out(asked):
-    found = asked(FakeAccount(lacks=["DescribeQueryDefinitions"]))["saved queries"]
-    assert (found.status, "override file" in found.way_out) == (WARNING, True)
-    assert found.found.startswith(
+def test_saved_queries_that_it_lacks_are_a_warning_with_the_override_as_the_fix(account_findings):
+    finding = account_findings(FakeAccount(lacks=["DescribeQueryDefinitions"]))["saved queries"]
+    assert (finding.status, "override file" in finding.way_out) == (WARNING, True)
+    assert finding.found.startswith(
         "the endpoint doesn't implement DescribeQueryDefinitions; a run's lines are evaluated on"
     )
 
@@ -102,29 +105,32 @@ def test_saved_queries_that_it_lacks_are_a_warning_with_the_override_as_way_out(
 # LocalStack runs functions in Docker containers, and in nothing else.
 
 
-def test_localstack_with_docker_runs_functions(asked):
-    found = asked(FakeAccount(info=LOCALSTACK), docker=0)
-    assert found["endpoint"].found.endswith("which isn't AWS: LocalStack 2026.3.0; figures are labelled with it")
-    assert (found["functions"].status, found["runs there"].found) == (OK, "all 12 cells of download")
+def test_localstack_with_docker_runs_functions(account_findings):
+    findings = account_findings(FakeAccount(info=LOCALSTACK), docker=0)
+    assert findings["endpoint"].found.endswith("which isn't AWS: LocalStack 2026.3.0; figures are labelled with it")
+    assert (findings["functions"].status, findings["runs there"].found) == (OK, "all 12 cells of download")
 
 
 @pytest.mark.parametrize(
     ("docker", "why_not"),
     [(None, "there is no Docker on this machine"), (1, "Docker's daemon doesn't answer on this machine")],
 )
-def test_without_docker_localstack_runs_none_and_the_doctor_says_why(asked, docker, why_not):
-    found = asked(FakeAccount(info=LOCALSTACK), docker=docker)["functions"]
-    assert (found.status, found.found) == (PROBLEM, f"LocalStack runs functions in Docker containers, and {why_not}")
-    assert "start Docker" in found.way_out and "--target local" in found.way_out
+def test_without_docker_localstack_runs_none_and_the_doctor_says_why(account_findings, docker, why_not):
+    finding = account_findings(FakeAccount(info=LOCALSTACK), docker=docker)["functions"]
+    assert (finding.status, finding.found) == (
+        PROBLEM,
+        f"LocalStack runs functions in Docker containers, and {why_not}",
+    )
+    assert "start Docker" in finding.way_out and "--target local" in finding.way_out
 
 
-def test_a_localstack_behind_a_tunnel_may_have_a_docker_that_cannot_be_seen(asked):
+def test_a_localstack_behind_a_tunnel_may_have_a_docker_that_cannot_be_seen(account_findings):
     elsewhere = LOCALSTACK | {"system": "Linux(Container),1.2.3-other,x86_64"}
-    assert asked(FakeAccount(info=elsewhere))["functions"].status == WARNING
+    assert account_findings(FakeAccount(info=elsewhere))["functions"].status == WARNING
 
 
-def test_a_sweep_is_refused_before_anything_is_created_where_the_endpoint_cannot_run_it(asked, monkeypatch):
-    asked(FakeAccount())  # for the environment
+def test_a_sweep_is_refused_before_anything_is_created_where_the_endpoint_cannot_run_it(account_findings, monkeypatch):
+    account_findings(FakeAccount())  # for the environment
     with FakeAccount(info=LOCALSTACK) as stub:
         monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
         with pytest.raises(UsageError, match=r"^functions: LocalStack runs functions in Docker containers, and there"):
@@ -135,10 +141,10 @@ def test_a_sweep_is_refused_before_anything_is_created_where_the_endpoint_cannot
 
 
 @pytest.mark.parametrize("body", ["<html><body><br></body></html>", "", '{"hello": 1}', "<R/>"])
-def test_something_else_that_answers_there_is_one_problem(asked, body):
-    found = asked(FakeAccount(bodies={"sts": body}))
-    assert (list(found), found["credentials"].status) == (["credentials"], PROBLEM)
-    assert found["credentials"].found.endswith("isn't from STS")
+def test_something_else_that_answers_there_is_one_problem(account_findings, body):
+    findings = account_findings(FakeAccount(bodies={"sts": body}))
+    assert (list(findings), findings["credentials"].status) == (["credentials"], PROBLEM)
+    assert findings["credentials"].found.endswith("isn't from STS")
 
 
 def test_with_one_service_elsewhere_the_account_is_still_asked_what_only_aws_has(monkeypatch):
@@ -148,23 +154,23 @@ def test_with_one_service_elsewhere_the_account_is_still_asked_what_only_aws_has
         monkeypatch.setattr("stampede.stacks.endpoints.is_aws", lambda url: url == aws.url)
         monkeypatch.setenv("AWS_ENDPOINT_URL", aws.url)
         monkeypatch.setenv("AWS_ENDPOINT_URL_S3", s3.url)
-        found = {one.check: one for one in checks.run(plan("download"), [checks.ACCOUNT])}
-    assert f"an endpoint at {s3.url} (for s3 only; everything else is AWS)" in found["endpoint"].found
-    assert {"memory cap", "network quota"} <= found.keys()
+        findings = {finding.check: finding for finding in checks.run(plan("download"), [checks.ACCOUNT])}
+    assert f"an endpoint at {s3.url} (for s3 only; everything else is AWS)" in findings["endpoint"].found
+    assert {"memory cap", "network quota"} <= findings.keys()
 
 
-def test_an_endpoint_that_isnt_localstack_may_answer_the_question_for_it_with_anything(asked):
+def test_an_endpoint_that_isnt_localstack_may_answer_the_question_for_it_with_anything(account_findings):
     class Odd(FakeAccount):
         def answer(self, request):  # with no status of HTTP
             return (99, {}, b"") if request.path == "/_localstack/info" else super().answer(request)
 
-    assert asked(Odd())["endpoint"].found.endswith("which isn't AWS; figures are labelled with it")
+    assert account_findings(Odd())["endpoint"].found.endswith("which isn't AWS; figures are labelled with it")
 
 
-def test_the_endpoint_that_isnt_there_is_named_and_not_called_aws(asked, monkeypatch):
+def test_the_endpoint_that_isnt_there_is_named_and_not_called_aws(account_findings, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:9")
-    (found,) = asked(FakeAccount()).values()
-    assert found.sentence == (
+    (finding,) = account_findings(FakeAccount()).values()
+    assert finding.sentence == (
         "checking the credentials: no answer in us-east-1 at http://127.0.0.1:9; is it running, and is "
         "AWS_ENDPOINT_URL right?"
     )

@@ -28,8 +28,8 @@ def enough(*settings, budget_usd=None, kind="aws", **options):
 
 
 def shares(of):
-    asked = questions(of, DEFAULTS, of.target)
-    return {demand.alike: expected(question).course.share_at_n for demand, question in asked}
+    pairs = questions(of, DEFAULTS, of.target)
+    return {demand.alike: expected(question).course.share_at_n for demand, question in pairs}
 
 
 def test_each_cell_gets_the_fewest_messages_that_put_four_fifths_at_full_n(capsys):
@@ -78,7 +78,7 @@ def test_what_the_budget_cannot_pay_is_refused_with_the_price_and_the_share_that
     assert "\n" not in words
 
 
-def test_a_budget_below_the_least_there_can_be_is_told_so_and_a_local_sweep_has_none():
+def test_a_budget_below_the_least_there_can_be_is_refused_as_such_and_a_local_sweep_has_none():
     with pytest.raises(UsageError, match=r"is below the least possible cost, \d\.\d\d USD; raise --budget"):
         enough("concurrency_value=100", budget_usd=0.001)
     assert enough("concurrency_value=2", "object_size_mb=8", budget_usd=0.0, target="local", kind="local").counts
@@ -98,7 +98,8 @@ def test_an_experiment_without_a_model_and_messages_that_are_shares_of_one_list_
     assert main(["sweep", "shares", "--dry-run", "--set", "from_manifest=false", "--messages", "auto"]) == 2
     assert "--messages auto: there is no model of shares; use --messages-per-concurrency" in capsys.readouterr().err
     assert main(["sweep", "shares", "--dry-run", "--set", "from_manifest=true", "--messages", "auto"]) == 2
-    assert "--messages auto: " in (said := capsys.readouterr().err) and "takes 4 messages, which share one list" in said
+    output = capsys.readouterr().err
+    assert "--messages auto: " in output and "takes 4 messages, which share one list" in output
 
 
 def test_settings_that_the_checks_refuse_are_refused_as_they_say_it():
@@ -110,5 +111,5 @@ def test_a_number_and_auto_exclude_each_other_in_one_line(capsys):
     with pytest.raises(SystemExit) as left:
         main(["doctor", "download", "--messages", "auto", "--messages-per-concurrency", "3"])
     assert left.value.code == 2
-    said = capsys.readouterr().err
-    assert "--messages-per-concurrency: not allowed with argument --messages" in said and said.count("\n") == 1
+    output = capsys.readouterr().err
+    assert "--messages-per-concurrency: not allowed with argument --messages" in output and output.count("\n") == 1

@@ -18,27 +18,30 @@ def plan(*settings, target="aws", each=2, **options):
     return make_plan(EXPERIMENTS["download"], target, settings, messages_per_concurrency=each, **options)
 
 
-def one(*settings, **options):
+def foreseen_cell(*settings, **options):
     [cell] = foreseen(plan(*settings, **options), DEFAULTS, "aws")
     return cell
 
 
 def test_more_functions_at_once_have_a_ramp_and_provisioned_pollers_shorten_it():
-    few, many = one("concurrency_value=5"), one("concurrency_value=100")
+    few, many = foreseen_cell("concurrency_value=5"), foreseen_cell("concurrency_value=100")
     assert many.floods_s > few.floods_s + 5
-    pollers = one("concurrency_value=100", "provisioned_pollers={minimum=10,maximum=10}")
+    pollers = foreseen_cell("concurrency_value=100", "provisioned_pollers={minimum=10,maximum=10}")
     assert pollers.floods_s < many.floods_s - 5
 
 
 def test_a_warm_up_is_a_flood_of_its_own():
-    plain, warmed = one("concurrency_value=5"), one("concurrency_value=5", warm_up_per_concurrency=2)
+    plain, warmed = (
+        foreseen_cell("concurrency_value=5"),
+        foreseen_cell("concurrency_value=5", warm_up_per_concurrency=2),
+    )
     # Ten messages more; and those that are measured start warm.
     assert 1.9 * plain.floods_s < warmed.floods_s < 2.1 * plain.floods_s
     assert 1.9 * plain.working_s < warmed.working_s < 2.1 * plain.working_s
 
 
 def test_what_is_cut_off_at_the_time_limit_is_billed_for_every_attempt_and_its_own_seconds_are_known():
-    cut, whole = one("concurrency_value=1", "timeout_s=5"), one("concurrency_value=1")
+    cut, whole = foreseen_cell("concurrency_value=1", "timeout_s=5"), foreseen_cell("concurrency_value=1")
     assert cut.longest_s == pytest.approx(whole.longest_s)
     assert cut.working_s == 2 * 5 * 5  # two messages, five attempts each
     assert whole.working_s < 2 * whole.longest_s < whole.floods_s + whole.longest_s

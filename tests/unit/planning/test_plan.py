@@ -30,8 +30,8 @@ def test_the_default_on_aws_is_the_published_matrix():
 
 
 def test_every_cell_gets_ten_messages_for_each_unit_of_concurrency():
-    one = plan()
-    assert sum(one.messages(cell, {}) for cell in one.cells()) == 2 * 10 * (1 + 5 + 10 + 50 + 100 + 500)
+    sweep_plan = plan()
+    assert sum(sweep_plan.messages(cell, {}) for cell in sweep_plan.cells()) == 2 * 10 * (1 + 5 + 10 + 50 + 100 + 500)
 
 
 def test_a_part_of_the_order_may_be_0_where_that_is_what_it_is_without():
@@ -43,10 +43,10 @@ def test_a_part_of_the_order_may_be_0_where_that_is_what_it_is_without():
 
 
 def test_a_setting_with_several_values_is_swept_and_one_value_is_fixed():
-    one = plan("memory_size=512,3008", "concurrency_value=2", "architecture=arm64")
-    assert one.swept == {"memory_size": [512, 3008], "concurrency_value": [2]}
-    assert one.fixed["architecture"] == "arm64"
-    assert len(one.cells()) == 2
+    sweep_plan = plan("memory_size=512,3008", "concurrency_value=2", "architecture=arm64")
+    assert sweep_plan.swept == {"memory_size": [512, 3008], "concurrency_value": [2]}
+    assert sweep_plan.fixed["architecture"] == "arm64"
+    assert len(sweep_plan.cells()) == 2
 
 
 @given(st.integers(0, 2**31), st.integers(1, 4))
@@ -79,9 +79,9 @@ def test_repeats_have_names_of_their_own_and_a_single_run_has_none():
 
 
 def test_a_stored_plan_comes_back_as_it_was():
-    one = plan("memory_size=512,1024", repeats=2, seed=7, start_barrier_s=5.0, warm_up_per_concurrency=1)
-    assert Plan.from_dict(one.as_dict()) == one
-    assert one.as_dict()["order"] == [cell.name for cell in one.cells()]
+    sweep_plan = plan("memory_size=512,1024", repeats=2, seed=7, start_barrier_s=5.0, warm_up_per_concurrency=1)
+    assert Plan.from_dict(sweep_plan.as_dict()) == sweep_plan
+    assert sweep_plan.as_dict()["order"] == [cell.name for cell in sweep_plan.cells()]
 
 
 @pytest.mark.parametrize(
@@ -106,15 +106,15 @@ def test_a_stored_plan_comes_back_as_it_was():
         ("concurrency_value=" + ",".join(map(str, range(1, 600))), "has 1198 cells, and at most 1000"),
     ],
 )
-def test_a_wrong_setting_is_refused_with_the_way_out(setting, words):
+def test_a_wrong_setting_is_refused_with_the_fix(setting, words):
     with pytest.raises(UsageError, match=r".*") as refusal:
         plan(setting)
     assert words in str(refusal.value)
 
 
 def test_an_experiment_takes_the_variables_of_the_one_that_its_name_begins_with():
-    one = make_plan(EXPERIMENTS["copy_host"], "aws", ["masters=2"], messages_per_concurrency=1)
-    assert one.fixed["masters"] == 2
+    sweep_plan = make_plan(EXPERIMENTS["copy_host"], "aws", ["masters=2"], messages_per_concurrency=1)
+    assert sweep_plan.fixed["masters"] == 2
 
 
 def test_a_terraform_variable_of_which_an_axis_knows_all_values_takes_no_other():
@@ -149,20 +149,20 @@ POLLERS = [{"minimum": 2, "maximum": 20}, {"minimum": 2, "maximum": 50}]
     ],
 )
 def test_objects_in_hcl_or_json_are_one_value_each_in_the_plan_its_names_and_a_stored_run(values):
-    one = plan("memory_size=1024", "concurrency_value=5", f"provisioned_pollers={values}")
-    assert one.swept["provisioned_pollers"] == POLLERS
-    assert sorted(cell.name for cell in one.cells()) == [
+    sweep_plan = plan("memory_size=1024", "concurrency_value=5", f"provisioned_pollers={values}")
+    assert sweep_plan.swept["provisioned_pollers"] == POLLERS
+    assert sorted(cell.name for cell in sweep_plan.cells()) == [
         f"memory_size=1024,concurrency_value=5,provisioned_pollers={{minimum=2,maximum={most}}}" for most in (20, 50)
     ]
-    stored = Plan.from_dict(json.loads(json.dumps(one.as_dict())))
-    assert (stored, stored.cells()) == (one, one.cells())
+    stored = Plan.from_dict(json.loads(json.dumps(sweep_plan.as_dict())))
+    assert (stored, stored.cells()) == (sweep_plan, sweep_plan.cells())
 
 
 def test_null_is_a_value_and_quotes_hold_a_text_together():
-    one = plan("provisioned_pollers=null,{minimum=2,maximum=20}", 'experiment_tag="a, b",c', "sink=null")
-    assert one.swept["provisioned_pollers"] == [None, POLLERS[0]]
-    assert (one.swept["experiment_tag"], one.fixed["sink"]) == (["a, b", "c"], None)
-    assert "provisioned_pollers=null" in " ".join(cell.name for cell in one.cells())
+    sweep_plan = plan("provisioned_pollers=null,{minimum=2,maximum=20}", 'experiment_tag="a, b",c', "sink=null")
+    assert sweep_plan.swept["provisioned_pollers"] == [None, POLLERS[0]]
+    assert (sweep_plan.swept["experiment_tag"], sweep_plan.fixed["sink"]) == (["a, b", "c"], None)
+    assert "provisioned_pollers=null" in " ".join(cell.name for cell in sweep_plan.cells())
 
 
 # Axes of the work order.
@@ -176,20 +176,22 @@ def reads(monkeypatch):
 
 
 def test_an_axis_of_the_work_order_names_its_cells_and_is_no_terraform_variable(reads):
-    one = reads("threads=7,8", "dataset=large")
-    assert all("dataset=large" in cell.name and "threads=" in cell.name for cell in one.cells())
-    for cell in one.cells():
-        assert one.variables(cell).keys() - {"experiment"} <= declared().keys()
-        assert one.in_order(cell) == {"dataset": "large", "threads": cell.coordinates["threads"]}
-    assert Plan.from_dict(json.loads(json.dumps(one.as_dict()))).cells() == one.cells()
+    sweep_plan = reads("threads=7,8", "dataset=large")
+    assert all("dataset=large" in cell.name and "threads=" in cell.name for cell in sweep_plan.cells())
+    for cell in sweep_plan.cells():
+        assert sweep_plan.variables(cell).keys() - {"experiment"} <= declared().keys()
+        assert sweep_plan.in_order(cell) == {"dataset": "large", "threads": cell.coordinates["threads"]}
+    assert Plan.from_dict(json.loads(json.dumps(sweep_plan.as_dict()))).cells() == sweep_plan.cells()
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_cells_that_differ_only_in_their_work_orders_stay_together_in_a_shuffled_order(reads, seed):
-    one = reads("memory_size=512,1024,2048", seed=seed, repeats=2)
-    stacks = [key for key, _ in itertools.groupby(one.cells(), lambda cell: (cell.repeat, one.variables(cell)))]
+    sweep_plan = reads("memory_size=512,1024,2048", seed=seed, repeats=2)
+    stacks = [
+        key for key, _ in itertools.groupby(sweep_plan.cells(), lambda cell: (cell.repeat, sweep_plan.variables(cell)))
+    ]
     assert len(stacks) == 6
-    assert len({cell.name for cell in one.cells()}) == 24
+    assert len({cell.name for cell in sweep_plan.cells()}) == 24
 
 
 def test_cells_of_one_stack_are_shuffled_among_themselves(reads):
@@ -239,8 +241,11 @@ def several(monkeypatch):
 
 def combinations(plan):
     """Data set, threads, memory and N of its cells."""
-    told = [plan.values(cell) for cell in plan.cells()]
-    return {(one["dataset"], one["threads"], one["memory_size"], one["concurrency_value"]) for one in told}
+    cell_values = [plan.values(cell) for cell in plan.cells()]
+    return {
+        (values["dataset"], values["threads"], values["memory_size"], values["concurrency_value"])
+        for values in cell_values
+    }
 
 
 FIRST = {(text, 1, memory, 10) for text in TEXTS for memory in (512, 1024)}
@@ -250,26 +255,26 @@ THIRD = {("listing", 1, memory, 1) for memory in (512, 1024)}
 
 def test_a_matrix_may_have_several_products_and_what_stands_in_two_is_one_cell(several):
     assert combinations(several()) == FIRST | SECOND | THIRD
-    one = several("threads=30")
-    assert len(one.cells()) == len(combinations(one)) == len(SECOND) + len(THIRD)
+    sweep_plan = several("threads=30")
+    assert len(sweep_plan.cells()) == len(combinations(sweep_plan)) == len(SECOND) + len(THIRD)
 
 
 @pytest.mark.parametrize(
     ("setting", "wanted"),
     [
         ("dataset=listing", THIRD),
-        ("dataset=small", {one for one in FIRST | SECOND if one[0] == "small"}),
-        ("dataset=small,listing", {one for one in FIRST | SECOND | THIRD if one[0] != "large"}),
+        ("dataset=small", {combination for combination in FIRST | SECOND if combination[0] == "small"}),
+        ("dataset=small,listing", {combination for combination in FIRST | SECOND | THIRD if combination[0] != "large"}),
         ("dataset=new", {("new", 1, memory, 10) for memory in (512, 1024)}),
-        ("memory_size=256", {(*one[:2], 256, one[3]) for one in FIRST | SECOND | THIRD}),
-        ("threads=7", {(one[0], 7, *one[2:]) for one in FIRST | SECOND} | THIRD),
-        ("concurrency_value=3", {(*one[:3], 3) for one in FIRST | SECOND} | THIRD),
+        ("memory_size=256", {(*combination[:2], 256, combination[3]) for combination in FIRST | SECOND | THIRD}),
+        ("threads=7", {(combination[0], 7, *combination[2:]) for combination in FIRST | SECOND} | THIRD),
+        ("concurrency_value=3", {(*combination[:3], 3) for combination in FIRST | SECOND} | THIRD),
     ],
 )
 def test_a_text_tells_products_apart_and_a_number_is_set_in_all_that_have_not_pinned_it(several, setting, wanted):
-    one = several(setting)
-    assert combinations(one) == wanted
-    assert len(one.cells()) == len(wanted)
+    sweep_plan = several(setting)
+    assert combinations(sweep_plan) == wanted
+    assert len(sweep_plan.cells()) == len(wanted)
 
 
 def test_the_order_of_settings_changes_nothing_of_what_is_run(several):
@@ -283,27 +288,27 @@ def test_a_product_without_a_whole_n_is_refused_wherever_it_stands(several):
 
 
 def test_what_nobody_set_is_filled_from_the_other_values_of_a_cell_and_names_no_cell(several):
-    one = several()
-    for cell in one.cells():
-        values = one.values(cell)
+    sweep_plan = several()
+    for cell in sweep_plan.cells():
+        values = sweep_plan.values(cell)
         assert (values["passes"], values["sink"]) == (values["memory_size"] // 512, values["dataset"])
-        assert one.in_order(cell)["passes"] == values["passes"]
-        assert one.variables(cell)["sink"] == values["dataset"]
+        assert sweep_plan.in_order(cell)["passes"] == values["passes"]
+        assert sweep_plan.variables(cell)["sink"] == values["dataset"]
         assert "passes" not in cell.name
-    assert {one["passes"] for one in several().as_dict()["cells"]} == {1, 2, 4}
+    assert {cell["passes"] for cell in several().as_dict()["cells"]} == {1, 2, 4}
     set_by_user = several("passes=7")
     assert {set_by_user.in_order(cell)["passes"] for cell in set_by_user.cells()} == {7}
 
 
 def test_an_axis_of_the_work_order_that_no_matrix_fills_stands_at_its_default(several):
-    one = several(target="local")
-    assert {one.in_order(cell)["passes"] for cell in one.cells()} == {1}
+    sweep_plan = several(target="local")
+    assert {sweep_plan.in_order(cell)["passes"] for cell in sweep_plan.cells()} == {1}
 
 
 def test_a_stored_plan_of_several_products_comes_back_and_one_of_before_there_were_any(several):
-    one = several("memory_size=512,256")
-    stored = json.loads(json.dumps(one.as_dict()))
-    assert (Plan.from_dict(stored), Plan.from_dict(stored).cells()) == (one, one.cells())
+    sweep_plan = several("memory_size=512,256")
+    stored = json.loads(json.dumps(sweep_plan.as_dict()))
+    assert (Plan.from_dict(stored), Plan.from_dict(stored).cells()) == (sweep_plan, sweep_plan.cells())
     older = {name: value for name, value in plan().as_dict().items() if name not in ("also", "rest")}
     assert Plan.from_dict(older) == plan()
 
@@ -311,12 +316,12 @@ def test_a_stored_plan_of_several_products_comes_back_and_one_of_before_there_we
 def test_an_experiment_that_counts_its_messages_itself_learns_how_many_the_plan_wants(monkeypatch):
     counting = DOWNLOAD.with_(messages=lambda values: 3 * values["messages_per_concurrency"])
     monkeypatch.setitem(EXPERIMENTS, "download", counting)
-    one = make_plan(counting, "aws", ["concurrency_value=50"], messages_per_concurrency=4)
-    assert {one.messages(cell, one.values(cell)) for cell in one.cells()} == {12}
+    sweep_plan = make_plan(counting, "aws", ["concurrency_value=50"], messages_per_concurrency=4)
+    assert {sweep_plan.messages(cell, sweep_plan.values(cell)) for cell in sweep_plan.cells()} == {12}
 
 
 def test_where_the_stack_stays_as_it_is_no_time_is_counted_for_an_apply(reads):
     shared = demands(reads(), infra_defaults({}))
-    assert sum(one.applies for one in shared) == 2
-    seconds = {one.applies: durations.cell_s(one, "aws") for one in shared if one.memory_mb == 1024}
+    assert sum(demand.applies for demand in shared) == 2
+    seconds = {demand.applies: durations.cell_s(demand, "aws") for demand in shared if demand.memory_mb == 1024}
     assert seconds[True] - seconds[False] == durations.SURROUNDINGS["aws"].apply_s

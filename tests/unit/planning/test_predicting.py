@@ -22,9 +22,9 @@ def plan(*settings, **options):
     return make_plan(DOWNLOAD, "aws", settings, **({"messages_per_concurrency": 1} | options))
 
 
-def question(*settings, place="aws", given=None, **options):
-    [(_, asked)] = questions(plan(*settings, **options), DEFAULTS, place, given or Given())
-    return asked
+def question(*settings, place="aws", facts=None, **options):
+    [(_, inquiry)] = questions(plan(*settings, **options), DEFAULTS, place, facts or Given())
+    return inquiry
 
 
 def slower():
@@ -33,21 +33,21 @@ def slower():
 
 
 def test_the_same_question_has_one_answer_and_what_decides_another_makes_another_question():
-    asked = question()
-    assert asked == question() and expected(asked) is expected(question())
-    others = [
+    base = question()
+    assert base == question() and expected(base) is expected(question())
+    variations = [
         question("object_size_mb=8"),
         question(messages_per_concurrency=2),
         question(seed=2),
         question(start_barrier_s=5.0),
         question(place="local"),
-        question(given=Given(bandwidth_quota=True)),
-        question(given=Given(account_concurrency=500)),
-        question(given=Given(crashing=0.01)),
-        question(given=Given(slower())),
+        question(facts=Given(bandwidth_quota=True)),
+        question(facts=Given(account_concurrency=500)),
+        question(facts=Given(crashing=0.01)),
+        question(facts=Given(slower())),
     ]
-    assert len({asked, *others}) == 1 + len(others)
-    assert expected(others[-1]).course.avg_s > 1.5 * expected(asked).course.avg_s
+    assert len({base, *variations}) == 1 + len(variations)
+    assert expected(variations[-1]).course.avg_s > 1.5 * expected(base).course.avg_s
 
 
 def test_a_question_varied_is_the_one_that_asks_so_from_the_beginning():
@@ -57,7 +57,7 @@ def test_a_question_varied_is_the_one_that_asks_so_from_the_beginning():
 
 
 def test_parameters_of_another_place_are_not_used():
-    assert question(place="local", given=Given(slower())) == question(place="local")
+    assert question(place="local", facts=Given(slower())) == question(place="local")
 
 
 def test_without_ranges_a_prediction_is_the_same_but_for_them():
@@ -73,5 +73,5 @@ def test_what_the_checks_of_the_experiment_refuse_is_not_asked():
 def test_what_would_happen_is_known_before_a_function_is_built(monkeypatch, tmp_path):
     go = plan("method=go_ranges")
     monkeypatch.setattr(download_checks, "ROOT", tmp_path)
-    assert PROBLEM in {one.status for one in DOWNLOAD.checks([cell.values for cell in demands(go, DEFAULTS)])}
+    assert PROBLEM in {finding.status for finding in DOWNLOAD.checks([cell.values for cell in demands(go, DEFAULTS)])}
     refuse(go, DEFAULTS)

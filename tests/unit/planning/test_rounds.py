@@ -38,10 +38,10 @@ def experiments(monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, "shares", SHARES)
 
 
-def plan_of(*settings, experiment=READS, asked=None, messages=10, **options):
+def plan_of(*settings, experiment=READS, round_count=None, messages=10, **options):
     EXPERIMENTS[experiment.name] = experiment
     plan = make_plan(experiment, "aws", [*settings], messages_per_concurrency=messages, **options)
-    return with_rounds(plan, infra_defaults({}), asked)
+    return with_rounds(plan, infra_defaults({}), round_count)
 
 
 def rounds(*settings, **options):
@@ -52,9 +52,9 @@ def test_there_are_as_many_rounds_as_messages_at_n_1_and_five_else_and_no_share_
     assert rounds("concurrency_value=1") == {10}
     assert rounds("concurrency_value=4") == {5}
     assert rounds("concurrency_value=4", messages=3) == {3}
-    assert rounds("concurrency_value=4", asked=7) == {7}
-    assert rounds("concurrency_value=4", asked=100) == {10}
-    assert rounds("concurrency_value=4", messages=1) == rounds("concurrency_value=1", asked=1) == set()
+    assert rounds("concurrency_value=4", round_count=7) == {7}
+    assert rounds("concurrency_value=4", round_count=100) == {10}
+    assert rounds("concurrency_value=4", messages=1) == rounds("concurrency_value=1", round_count=1) == set()
 
 
 def test_cells_that_need_an_apply_or_share_a_list_have_no_rounds():
@@ -62,7 +62,7 @@ def test_cells_that_need_an_apply_or_share_a_list_have_no_rounds():
     assert plan_of(experiment=SHARES.with_(preparation=lambda values: {"empty_first": 1})).rounds == {}
     assert plan_of("memory_size=512,1024", "dataset=large", "threads=1").rounds == {}
     with pytest.raises(UsageError, match="--rounds 3: no cells of this sweep can be interleaved"):
-        plan_of(experiment=EXPERIMENTS["download"], asked=3)
+        plan_of(experiment=EXPERIMENTS["download"], round_count=3)
 
 
 @given(st.integers(1, 300), st.integers(1, 300), st.integers(1, 1000))
@@ -185,7 +185,9 @@ def test_a_failed_message_is_delivered_again_in_another_cells_round_and_counted_
     sent = sweep(fail_once, messages=6)
     times = [at_s for *_, at_s in sent]
     assert max(later - earlier for earlier, later in pairwise(times)) <= 4
-    assert [(one["succeeded"], one["failed"]) for one in folder.read_json("accounting.json")] == [(6, 0)] * 2
+    assert [(account["succeeded"], account["failed"]) for account in folder.read_json("accounting.json")] == [
+        (6, 0)
+    ] * 2
 
 
 def test_a_crashed_message_holds_its_round_up_for_one_timeout_and_the_block_ends_with_it_unanswered(sweep, aws, folder):
@@ -200,7 +202,7 @@ def test_a_crashed_message_holds_its_round_up_for_one_timeout_and_the_block_ends
     sent = sweep(crash, messages=6)
     times = [at_s for *_, at_s in sent]
     assert 150 < max(later - earlier for earlier, later in pairwise(times)) < 300
-    assert sum(one["unanswered"] for one in folder.read_json("accounting.json")) == 1
+    assert sum(account["unanswered"] for account in folder.read_json("accounting.json")) == 1
     assert len(folder.read_json("run.json")["cells"]) == 2
 
 
@@ -224,7 +226,7 @@ def test_after_a_kill_the_rounds_that_were_done_stay_and_the_one_that_was_cut_of
     assert Counter(number for number, _ in again) == {4: 2, 5: 2, 6: 2}
     assert "resuming with round 4" in capsys.readouterr().err
     accounts = folder.read_json("accounting.json")
-    assert [(one["sent"], one["succeeded"]) for one in accounts] == [(6, 6)] * 2
+    assert [(account["sent"], account["succeeded"]) for account in accounts] == [(6, 6)] * 2
     assert len(list(folder.rows("abandoned.jsonl"))) == 1
     rounds_of = Counter((row["cell"], row["round"]) for row in folder.rows("records.jsonl"))
     assert set(rounds_of.values()) == {1} and len(rounds_of) == 12
@@ -252,18 +254,21 @@ def test_a_message_that_sqs_refuses_ends_the_sweep_after_its_round(sweep, monkey
 # Foreseen.
 
 
-def foreseen(*settings, asked=None):
+def foreseen(*settings, round_count=None):
     """What the model says of the first cell of a local sweep, and what the sweep is expected to take."""
     plan = make_plan(
         EXPERIMENTS["filesystem"], "local", ["dataset=small", "threads=1,30", *settings], messages_per_concurrency=10
     )
-    plan = with_rounds(plan, infra_defaults({}), asked)
-    one = next(iter(predictions(plan, infra_defaults({}), ranged=False).values()))
-    return one, estimate(plan).total_s
+    plan = with_rounds(plan, infra_defaults({}), round_count)
+    prediction = next(iter(predictions(plan, infra_defaults({}), ranged=False).values()))
+    return prediction, estimate(plan).total_s
 
 
 def test_one_message_after_the_other_is_foreseen_to_take_their_own_seconds_in_all_rounds():
-    (whole, whole_s), (in_rounds, rounds_s) = foreseen("concurrency_value=1", asked=1), foreseen("concurrency_value=1")
+    (whole, whole_s), (in_rounds, rounds_s) = (
+        foreseen("concurrency_value=1", round_count=1),
+        foreseen("concurrency_value=1"),
+    )
     assert in_rounds.avg_s == whole.avg_s
     assert in_rounds.span_s == pytest.approx(10 * whole.avg_s)
     assert in_rounds.span_s < whole.span_s
@@ -271,7 +276,7 @@ def test_one_message_after_the_other_is_foreseen_to_take_their_own_seconds_in_al
 
 
 def test_a_round_of_several_at_once_is_foreseen_as_a_flood_of_its_own():
-    (whole, _), (in_rounds, _) = foreseen("concurrency_value=4", asked=1), foreseen("concurrency_value=4")
+    (whole, _), (in_rounds, _) = foreseen("concurrency_value=4", round_count=1), foreseen("concurrency_value=4")
     assert in_rounds.count == whole.count == 40
     assert in_rounds.avg_s == whole.avg_s
     assert in_rounds.time_to_n_s < whole.time_to_n_s, "its environments are warm"

@@ -43,18 +43,18 @@ def test_an_n_that_is_never_reached_messages_that_are_lost_and_operations_that_a
 
 
 def test_there_is_a_finding_for_each_cell_in_the_order_of_the_matrix_and_repeats_are_one():
-    found = checks.run(plan("concurrency_value=1,2,3,4", "memory_size=2048", repeats=2), [checks.SHARE])
-    assert {one.check for one in found} == {share.CHECK}
+    findings = checks.run(plan("concurrency_value=1,2,3,4", "memory_size=2048", repeats=2), [checks.SHARE])
+    assert {finding.check for finding in findings} == {share.CHECK}
     cells = [f"concurrency_value={n},memory_size=2048" for n in (1, 2, 3, 4)]
-    assert [one.found.partition(":")[0] for one in found] == cells
+    assert [finding.found.partition(":")[0] for finding in findings] == cells
 
 
 def test_one_sentence_names_the_lowest_cell_and_how_many_more_there_are():
     two = plan("concurrency_value=1,2", "memory_size=2048")
     shares = dict(zip((cell.name for cell in two.cells()), (0.3, 0.2), strict=True))
-    found = {name: replace(AT_HALF, share_at_n=value) for name, value in shares.items()}
+    courses = {name: replace(AT_HALF, share_at_n=value) for name, value in shares.items()}
     lowest = min(shares, key=shares.get)
-    words = share.warning(two, found, "")
+    words = share.warning(two, courses, "")
     assert words.startswith(f"time in full overlap: {lowest}: 20 % of the downloads' time")
     assert words.endswith("20 x N messages put 78 % there (1 more: `stampede doctor` with the same options)")
     assert share.warning(two, dict.fromkeys(shares, AT_HALF), "") == ""
@@ -71,14 +71,14 @@ def test_one_sentence_names_the_lowest_cell_and_how_many_more_there_are():
     ],
 )
 def test_a_matrix_that_cannot_be_is_not_predicted_and_the_other_checks_say_what_is_wrong(settings, why):
-    [found] = checks.run(plan("memory_size=2048", "concurrency_value=1", *settings), [checks.SHARE])
-    assert found.status == WARNING and found.found.startswith("not predicted: ") and why in found.found
+    [finding] = checks.run(plan("memory_size=2048", "concurrency_value=1", *settings), [checks.SHARE])
+    assert finding.status == WARNING and finding.found.startswith("not predicted: ") and why in finding.found
 
 
 def test_values_that_a_models_work_cannot_take_are_left_to_the_checks(monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, "download", DOWNLOAD.with_(work=lambda values, parameters: 1 / 0))
-    [found] = checks.run(plan("memory_size=2048", "concurrency_value=1"), [checks.SHARE])
-    assert found.found == (
+    [finding] = checks.run(plan("memory_size=2048", "concurrency_value=1"), [checks.SHARE])
+    assert finding.found == (
         "not predicted: memory_size=2048,concurrency_value=1: the model has no answer for these settings "
         "(division by zero); `stampede doctor` checks them"
     )
@@ -86,8 +86,8 @@ def test_values_that_a_models_work_cannot_take_are_left_to_the_checks(monkeypatc
 
 def test_an_experiment_without_a_model_is_said_in_one_line_and_is_no_failure(monkeypatch, capsys):
     monkeypatch.setitem(EXPERIMENTS, "download", DOWNLOAD.with_(work=None))
-    [found] = checks.run(plan(), [checks.SHARE])
-    assert (found.status, found.found) == (OK, "not predicted: there is no model of download")
+    [finding] = checks.run(plan(), [checks.SHARE])
+    assert (finding.status, finding.found) == (OK, "not predicted: there is no model of download")
     assert main(["sweep", "download", "--dry-run", "--target", "aws", "--format", "json"]) == 0
     printed = capsys.readouterr()
     assert {row["share_at_n"] for row in json.loads(printed.out)} == {None}
@@ -95,11 +95,11 @@ def test_an_experiment_without_a_model_is_said_in_one_line_and_is_no_failure(mon
 
 
 def test_a_dry_run_has_the_share_the_seconds_and_what_binds_in_its_rows_and_warns_on_stderr(capsys):
-    asked = ["sweep", "download", "--dry-run", "--target", "aws", "--format", "json", "--set", "memory_size=2048"]
-    assert main([*asked, "--set", "concurrency_value=1,100", "--messages-per-concurrency", "2"]) == 0
+    command = ["sweep", "download", "--dry-run", "--target", "aws", "--format", "json", "--set", "memory_size=2048"]
+    assert main([*command, "--set", "concurrency_value=1,100", "--messages-per-concurrency", "2"]) == 0
     printed = capsys.readouterr()
-    many, one = sorted(json.loads(printed.out), key=lambda row: row["share_at_n"])
-    assert (one["share_at_n"], one["binds"].startswith("the function's network")) == (1.0, True)
+    many, single = sorted(json.loads(printed.out), key=lambda row: row["share_at_n"])
+    assert (single["share_at_n"], single["binds"].startswith("the function's network")) == (1.0, True)
     assert 0 < many["share_at_n"] < 0.5 and many["avg_s"] > 5 and "ramp" in many["binds"]
     [warning] = [line for line in printed.err.splitlines() if line.startswith("time in full overlap: ")]
     assert f"{many['cell']}: " in warning and "% of the downloads' time in full overlap of N = 100, re" in warning
@@ -107,6 +107,6 @@ def test_a_dry_run_has_the_share_the_seconds_and_what_binds_in_its_rows_and_warn
 
 def test_a_local_doctor_says_that_this_machine_was_not_measured(monkeypatch, capsys):
     monkeypatch.setattr(checks, "run", lambda *_, **__: [])
-    one = ["--set", "concurrency_value=1", "--set", "memory_size=1024", "--format", "json"]
-    assert main(["doctor", "download", "--target", "local", *one]) == 0
+    settings = ["--set", "concurrency_value=1", "--set", "memory_size=1024", "--format", "json"]
+    assert main(["doctor", "download", "--target", "local", *settings]) == 0
     assert UNCALIBRATED in capsys.readouterr().err

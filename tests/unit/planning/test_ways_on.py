@@ -29,9 +29,9 @@ def test_a_command_names_the_results_folder_where_it_isn_t_the_default(folder, t
 
 def test_a_run_that_sent_nothing_is_named_with_what_resumes_it(folder, capsys):
     assert main(["drain", "--results-dir", "my runs"]) == 2
-    said = capsys.readouterr().err
-    assert "run r in my runs sent no messages" in said
-    assert "`stampede sweep --resume r --results-dir 'my runs'`" in said
+    output = capsys.readouterr().err
+    assert "run r in my runs sent no messages" in output
+    assert "`stampede sweep --resume r --results-dir 'my runs'`" in output
 
 
 def test_a_query_over_an_interrupted_local_run_says_that_its_lines_are_gone(folder, capsys):

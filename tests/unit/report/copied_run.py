@@ -39,10 +39,10 @@ def write(
     messages = max(map(len, speeds.values()))
     plan = make_plan(declared, "local", [f"parallel_limit={limits}", *settings], messages_per_concurrency=messages)
     records = []
-    for demand in sorted(demands(plan, infra_defaults({})), key=lambda one: one.values["parallel_limit"]):
-        found = speeds[demand.values["parallel_limit"]]
+    for demand in sorted(demands(plan, infra_defaults({})), key=lambda candidate: candidate.values["parallel_limit"]):
+        rates = speeds[demand.values["parallel_limit"]]
         planned, free_ms = 1000, [START_MS] * demand.concurrency
-        for seq, per_s in enumerate(found):
+        for seq, per_s in enumerate(rates):
             worker = seq % demand.concurrency
             seconds = planned / per_s
             account = {"planned": planned, "copied": planned, "calls": planned, "bytes": planned * 10_000}

@@ -104,7 +104,7 @@ def columns(*groups: list[dict[str, Any]]) -> list[Records]:
     parts = reader.sorted_out()
     everything = parts[Group.OK].plus(parts[Group.ERROR])
     assert sum(lengths) == len(everything)
-    ok, failed, found = 0, len(parts[Group.OK]), []
+    ok, failed, selections = 0, len(parts[Group.OK]), []
     for rows in groups:
         places = []
         for row in rows:
@@ -114,8 +114,8 @@ def columns(*groups: list[dict[str, Any]]) -> list[Records]:
             else:
                 places.append(failed)
                 failed += 1
-        found.append(everything.where(np.array(places, dtype=np.int64)))
-    return found
+        selections.append(everything.where(np.array(places, dtype=np.int64)))
+    return selections
 
 
 def table_of(run: Run, rows: list[dict[str, Any]] | None = None) -> Beside:

@@ -49,10 +49,10 @@ def read_json(path, otherwise):
 
 def key_of(row):
     key = (row.get("memory_size"), row.get("concurrency_limit"))
-    return key + way_of(row) if all(type(part) is int and part > 0 for part in key) else None
+    return key + variant_of(row) if all(type(part) is int and part > 0 for part in key) else None
 
 
-def way_of(values):
+def variant_of(values):
     """(method, sink); records of before there was a choice downloaded as published."""
     method = values.get("method") or "download_file"
     usual = {"stream": "discard", "ranges": "memory"}.get(method.removeprefix("go_"), "tmp")
@@ -71,7 +71,7 @@ def parsed(cell, fixed):
     else:
         values |= dict(re.findall(r"(\w+)=(\w+)", str(cell)))
     try:
-        return int(values["memory_size"]), int(values["concurrency_value"]), *way_of(values)
+        return int(values["memory_size"]), int(values["concurrency_value"]), *variant_of(values)
     except (KeyError, ValueError, TypeError):
         return None
 
@@ -96,11 +96,11 @@ class Cell:
     def parts(self):
         """(cell id, repeat, downloads, all attempts) of each repeat."""
         names = {str(row.get("cell") or "no cell named") for row in self.downloads + self.duplicates + self.errors}
-        found = [(int(dict(re.findall(r"(\w+)=(\d+)", name)).get("repeat", 0)), name) for name in names]
-        for repeat, name in sorted(found):
+        numbered = [(int(dict(re.findall(r"(\w+)=(\d+)", name)).get("repeat", 0)), name) for name in names]
+        for repeat, name in sorted(numbered):
             mine = [row for row in self.downloads if str(row.get("cell") or "no cell named") == name]
-            others = self.duplicates + self.errors
-            attempts = mine + [row for row in others if str(row.get("cell") or "no cell named") == name]
+            rest = self.duplicates + self.errors
+            attempts = mine + [row for row in rest if str(row.get("cell") or "no cell named") == name]
             yield name, repeat or None, mine, attempts
 
 
@@ -143,16 +143,16 @@ class Recomputation:
 
     def planned(self):
         combinations = product(*self.swept.values())
-        every = [dict(zip(self.swept, values, strict=True)) for values in combinations]
-        every += self.manifest.get("cells") or []
-        every += [row.get("cell") for row in read_json(self.directory / "accounting.json", [])]
-        return {key for key in (parsed(cell, self.fixed) for cell in every) if key}
+        planned_cells = [dict(zip(self.swept, values, strict=True)) for values in combinations]
+        planned_cells += self.manifest.get("cells") or []
+        planned_cells += [row.get("cell") for row in read_json(self.directory / "accounting.json", [])]
+        return {key for key in (parsed(cell, self.fixed) for cell in planned_cells) if key}
 
     def expected(self):
         cells = {key: self.cell(key, cell) for key, cell in self.cells.items()}
         of_cells = list(self.cells.values())
         sent = None if self.sent is None else [row for row in self.sent if row.get("warm_up") != 1]
-        colds = sum(one["cold"]["why"] is None for one in cells.values())
+        colds = sum(cell["cold"]["why"] is None for cell in cells.values())
         return {
             "format": 1,
             "run_id": self.manifest.get("run_id") or self.directory.name,
@@ -171,7 +171,7 @@ class Recomputation:
                 "sent": None if sent is None else len({identity(row) for row in sent}),
                 "sent_warm_up": None if sent is None else len(self.sent) - len(sent),
             },
-            "cells": [one | {"cold": one["cold"] | {"together": max(1, colds)}} for one in cells.values()],
+            "cells": [cell | {"cold": cell["cold"] | {"together": max(1, colds)}} for cell in cells.values()],
             "comparisons": self.comparisons(cells),
             "errors": self.error_rows(),
             "prediction": prediction(self.manifest.get("prediction"), lambda name: parsed(name, self.fixed), cells),
@@ -202,8 +202,8 @@ class Recomputation:
         repeats, measured = [], []
         for name, repeat, downloads, tried in cell.parts():
             times = [row["download_time_seconds"] for row in downloads]
-            one = Repeat(key[1], downloads, tried) if any(map(has_times, tried)) else None
-            measured += [one] if one else []
+            measurement = Repeat(key[1], downloads, tried) if any(map(has_times, tried)) else None
+            measured += [measurement] if measurement else []
             repeats.append(
                 {
                     "cell": name,
@@ -211,10 +211,10 @@ class Recomputation:
                     "count": len(times),
                     "mean_s": sum(times) / len(times) if times else None,
                     "median_s": median(times) if times else None,
-                    "parallelism": one.figures() if one else None,
+                    "parallelism": measurement.figures() if measurement else None,
                 }
             )
-        cell.inside = [row for one in measured for row in one.inside]
+        cell.inside = [row for measurement in measured for row in measurement.inside]
         sent = [
             row for row in self.sent or [] if row.get("warm_up") != 1 and parsed(row.get("cell"), self.fixed) == key
         ]
@@ -231,56 +231,60 @@ class Recomputation:
             **distribution(cell.downloads),
             "client": client(cell.downloads),
             "repeats": repeats,
-            "between_repeats": between([one["mean_s"] for one in repeats if one["mean_s"] is not None]),
+            "between_repeats": between([entry["mean_s"] for entry in repeats if entry["mean_s"] is not None]),
             "parallelism": together(key[1], measured),
             "inside_window": {"count": len(cell.inside), **distribution(cell.inside)},
             "cold": cold(cell.downloads),
         }
 
     def comparisons(self, cells):
-        by_n, by_memory, by_way, pairs_of_ways = [], [], [], set()
+        by_n, by_memory, by_variant, pairs_of_variants = [], [], [], set()
         for key in cells:
-            alike = [other for other in cells if other[2:] == key[2:]]
+            alike = [candidate for candidate in cells if candidate[2:] == key[2:]]
             base = (key[0], min(n for memory, n, *_ in alike if memory == key[0]), *key[2:])
             if base != key:
                 by_n.append((key, base))
             base = (min(memory for memory, n, *_ in alike if n == key[1]), *key[1:])
             if base != key:
                 by_memory.append((key, base))
-            ways = [other for other in cells if other[:2] == key[:2]]
+            variants = [candidate for candidate in cells if candidate[:2] == key[:2]]
             base = (
                 *key[:2],
-                *(("download_file", "tmp") if (*key[:2], "download_file", "tmp") in ways else ways[0][2:]),
+                *(("download_file", "tmp") if (*key[:2], "download_file", "tmp") in variants else variants[0][2:]),
             )
-            pairs_of_ways |= {frozenset(pair) for pair in combinations(ways, 2)}
+            pairs_of_variants |= {frozenset(pair) for pair in combinations(variants, 2)}
             if base != key:
-                by_way.append((key, base, ways))
+                by_variant.append((key, base, variants))
         # All of a section hold at once; the embedded AWS ignores memory, and of that nothing is claimed.
         is_local = self.manifest.get("target") == "local"
         scales = self.enough(by_n, "downloads") + self.enough(by_n, "inside")
         scales += 0 if is_local else self.enough(by_memory, "downloads")
-        ways_at_once = self.enough(pairs_of_ways, "downloads")
-        found = {
+        variants_at_once = self.enough(pairs_of_variants, "downloads")
+        comparisons = {
             "against_smallest_n": [self.compared(*pair, scales) | scaling(cells, *pair) for pair in by_n],
             "between_memories": [self.compared(*pair, 1 if is_local else scales) for pair in by_memory],
         }
-        by_way = [
-            self.compared(key, base, ways_at_once) | {"against_fastest": self.against_fastest(key, ways)}
-            for key, base, ways in by_way
+        by_variant = [
+            self.compared(key, base, variants_at_once) | {"against_fastest": self.against_fastest(key, variants)}
+            for key, base, variants in by_variant
         ]
-        return found | ({"between_ways": by_way} if by_way else {})
+        return comparisons | ({"between_ways": by_variant} if by_variant else {})
 
     def enough(self, pairs, kind):
         """How many of the pairs have ten downloads of this kind on both sides."""
         return sum(min(len(getattr(self.cells[key], kind)) for key in pair) >= 10 for pair in pairs)
 
-    def against_fastest(self, key, ways):
-        times = {one: [row["download_time_seconds"] for row in self.cells[one].downloads] for one in ways}
-        fastest = min((one for one in ways if times[one]), key=lambda one: median(times[one]), default=key)
+    def against_fastest(self, key, variants):
+        times = {
+            variant: [row["download_time_seconds"] for row in self.cells[variant].downloads] for variant in variants
+        }
+        fastest = min(
+            (variant for variant in variants if times[variant]), key=lambda variant: median(times[variant]), default=key
+        )
         if fastest == key:
             return None
-        found = effect(self.cells[key].downloads, self.cells[fastest].downloads, True)
-        return {name: found[name] for name in ("ratio_of_medians", "level", "why")}
+        difference = effect(self.cells[key].downloads, self.cells[fastest].downloads, True)
+        return {name: difference[name] for name in ("ratio_of_medians", "level", "why")}
 
     def compared(self, key, base, at_once):
         ours, theirs = self.cells[key], self.cells[base]
@@ -304,9 +308,9 @@ def mismatches(directory):
 def main():
     if len(sys.argv) != 2:
         raise SystemExit("usage: python -m tests.unit.report.recompute results/<run_id>")
-    found = mismatches(Path(sys.argv[1]))
-    print("\n".join(found) or "every number agrees")
-    raise SystemExit(1 if found else 0)
+    differences = mismatches(Path(sys.argv[1]))
+    print("\n".join(differences) or "every number agrees")
+    raise SystemExit(1 if differences else 0)
 
 
 if __name__ == "__main__":

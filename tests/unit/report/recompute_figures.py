@@ -18,9 +18,9 @@ def effect(ours, base, same_size):
         return expected
     delta = np.sign(np.subtract.outer(x, y)).mean()
     return expected | {
-        "ratio_of_medians": Around(np.median(x) / np.median(y), told=True),
-        "ratio_of_means": Around(np.mean(x) / np.mean(y), told=True),
-        "cliffs_delta": Around(delta, told=True),
+        "ratio_of_medians": Around(np.median(x) / np.median(y), with_value=True),
+        "ratio_of_means": Around(np.mean(x) / np.mean(y), with_value=True),
+        "cliffs_delta": Around(delta, with_value=True),
         **({"level": Text, "why": None} if same_size else {}),
     }
 
@@ -28,7 +28,7 @@ def effect(ours, base, same_size):
 def scaling(cells, key, base):
     result = {}
     for name, window in (("throughput", False), ("throughput_in_window", True)):
-        parts = [cells[one]["parallelism"] or {} for one in (key, base)]
+        parts = [cells[cell_key]["parallelism"] or {} for cell_key in (key, base)]
         ours, theirs = (((part.get("window") or {}) if window else part).get("mbit_per_s") for part in parts)
         ideal = None if theirs is None else theirs * key[1] / base[1]
         share = ours / ideal if ours is not None and ideal else None
@@ -45,8 +45,8 @@ def distribution(downloads):
         seconds[figure] = np.percentile(times, percent) if len(times) >= NEEDED.get(figure, 1) else None
     seconds["mean_s"] = np.mean(times) if times else None
     for figure in ("mean", "median", "p99"):
-        is_told = len(times) >= NEEDED[f"{figure}_interval"]
-        seconds[f"{figure}_interval"] = Around(seconds[f"{figure}_s"]) if is_told else None
+        is_stated = len(times) >= NEEDED[f"{figure}_interval"]
+        seconds[f"{figure}_interval"] = Around(seconds[f"{figure}_s"]) if is_stated else None
     speed = dict.fromkeys(("per_function", "per_function_interval", "median", "p5", "p95")) | {"why": WhyNull}
     if times and all(map(has_size, downloads)) and min(times) >= 1e-9:
         bits = np.array([row["bytes"] * 8 / 1e6 for row in downloads])
@@ -66,11 +66,11 @@ def cold(downloads):
         groups[name] = times = [r["download_time_seconds"] for r in downloads if r.get("cold_start") == flag]
         middle, mean = (median(times), np.mean(times)) if times else (None, None)
         expected[name] = {"count": len(times), "median_s": middle, "mean_s": mean}
-    is_told = min(map(len, groups.values())) >= 10
+    is_stated = min(map(len, groups.values())) >= 10
     for figure, point in (("means", np.mean), ("medians", np.median)):
-        value = point(groups["cold"]) - point(groups["warm"]) if is_told else None
-        expected[f"difference_of_{figure}_s"] = Around(value, told=True) if is_told else None
-    return expected | ({} if is_told else {"why": Text})
+        value = point(groups["cold"]) - point(groups["warm"]) if is_stated else None
+        expected[f"difference_of_{figure}_s"] = Around(value, with_value=True) if is_stated else None
+    return expected | ({} if is_stated else {"why": Text})
 
 
 def client(downloads):

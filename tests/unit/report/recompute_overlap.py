@@ -82,14 +82,14 @@ def thinned(at, heights):
 def together(n, repeats):
     if not repeats:
         return None
-    reached = [one for one in repeats if one.window]
-    span = sum(one.span for one in repeats)
-    spent = sum(one.of_downloads for one in repeats)
-    shares = [share for one in repeats for share in one.shares]
-    window, length = None, sum(one.window[1] - one.window[0] for one in reached)
+    reached = [repeat for repeat in repeats if repeat.window]
+    span = sum(repeat.span for repeat in repeats)
+    spent = sum(repeat.of_downloads for repeat in repeats)
+    shares = [share for repeat in repeats for share in repeat.shares]
+    window, length = None, sum(repeat.window[1] - repeat.window[0] for repeat in reached)
     if reached:
-        busy = sum(int(one.running[slice(*one.window)].sum()) for one in reached)
-        speed = megabits([one.moved_inside for one in reached], length)
+        busy = sum(int(repeat.running[slice(*repeat.window)].sum()) for repeat in reached)
+        speed = megabits([repeat.moved_inside for repeat in reached], length)
         window = {"length_ms": length, "mean_at_once": busy / length, "mbit_per_s": speed}
     spread = None
     if shares:
@@ -99,20 +99,20 @@ def together(n, repeats):
     return {
         "repeats": len(repeats),
         "reached_full": len(reached),
-        "attempts": sum(one.attempts for one in repeats),
-        "left_out": sum(one.left_out for one in repeats),
+        "attempts": sum(repeat.attempts for repeat in repeats),
+        "left_out": sum(repeat.left_out for repeat in repeats),
         "span_ms": span,
-        "most_at_once": max(int(one.running.max()) for one in repeats),
-        "mean_at_once": sum(int(one.running.sum()) for one in repeats) / span,
-        "at_full_ms": sum(int(one.full.sum()) for one in repeats),
-        "share_of_span_at_full": sum(int(one.full.sum()) for one in repeats) / span,
-        "share_of_download_time_at_full": sum(one.at_full for one in repeats) / spent if spent else None,
-        "share_of_download_time_nearly_full": sum(one.nearly_full for one in repeats) / spent if spent else None,
+        "most_at_once": max(int(repeat.running.max()) for repeat in repeats),
+        "mean_at_once": sum(int(repeat.running.sum()) for repeat in repeats) / span,
+        "at_full_ms": sum(int(repeat.full.sum()) for repeat in repeats),
+        "share_of_span_at_full": sum(int(repeat.full.sum()) for repeat in repeats) / span,
+        "share_of_download_time_at_full": sum(repeat.at_full for repeat in repeats) / spent if spent else None,
+        "share_of_download_time_nearly_full": sum(repeat.nearly_full for repeat in repeats) / spent if spent else None,
         "share_of_each_download_at_full": spread,
-        "time_to_full_ms": median(one.window[0] for one in reached) if reached else None,
+        "time_to_full_ms": median(repeat.window[0] for repeat in reached) if reached else None,
         "ramp": Text,
         "window": window,
-        "mbit_per_s": megabits([one.moved for one in repeats], span),
+        "mbit_per_s": megabits([repeat.moved for repeat in repeats], span),
     }
 
 

@@ -9,8 +9,8 @@ def prediction(stored, key_of, cells):
     if stored is None:
         return None
     first, rows = {}, []
-    for name, one in stored["cells"].items():
-        first.setdefault(key_of(name), one)
+    for name, predicted in stored["cells"].items():
+        first.setdefault(key_of(name), predicted)
     for key, cell in cells.items():
         if key in first and (cell["count"] or cell["parallelism"]):
             place = {name: cell[name] for name in ("memory_size_mb", "concurrency", "method", "sink")}
@@ -18,37 +18,41 @@ def prediction(stored, key_of, cells):
     return {name: stored[name] for name in ("place", "seed", "date")} | {"words": Anything, "cells": rows}
 
 
-def figures(one, cell, n):
-    ways = {
-        "most_at_once": lambda found: min(n, found["most_at_once"]),
-        "time_to_n_s": lambda found: None if found["time_to_full_ms"] is None else found["time_to_full_ms"] / 1000,
+def figures(predicted, cell, n):
+    measures = {
+        "most_at_once": lambda parallelism: min(n, parallelism["most_at_once"]),
+        "time_to_n_s": lambda parallelism: (
+            None if parallelism["time_to_full_ms"] is None else parallelism["time_to_full_ms"] / 1000
+        ),
         "share_at_n": share,
-        "span_s": lambda found: found["span_ms"] / found.get("repeats", 1) / 1000,
+        "span_s": lambda parallelism: parallelism["span_ms"] / parallelism.get("repeats", 1) / 1000,
     }
     mean_s, whole = cell["seconds"]["mean_s"], cell["parallelism"]
-    rows = {"avg_s": beside("avg_s", one, mean_s, Anything, Anything) if cell["count"] else None}
-    for name, way in ways.items():
+    rows = {"avg_s": beside("avg_s", predicted, mean_s, Anything, Anything) if cell["count"] else None}
+    for name, measure in measures.items():
         if not whole:
             rows[name] = None
             continue
-        own = [way(repeat["parallelism"]) for repeat in cell["repeats"] if repeat["parallelism"]]
+        own = [measure(repeat["parallelism"]) for repeat in cell["repeats"] if repeat["parallelism"]]
         reached = [value for value in own if value is not None]
         several = {"low": min(reached), "high": max(reached)} if len(own) > 1 and reached else None
-        low, high = one["ranges"][name]
-        span_s = ways["span_s"](whole)
+        low, high = predicted["ranges"][name]
+        span_s = measures["span_s"](whole)
         slack = {"time_to_n_s": max(0.001, span_s / 100), "span_s": 0.001, "share_at_n": 0.01}.get(name, 0)
-        never = len(reached) < len(own) and one["ranges"]["most_at_once"][0] < n
+        never = len(reached) < len(own) and predicted["ranges"]["most_at_once"][0] < n
         touches = any(value >= low - slack for value in reached) and any(value <= high + slack for value in reached)
-        rows[name] = beside(name, one, way(whole), several, never or touches)
+        rows[name] = beside(name, predicted, measure(whole), several, never or touches)
     return rows
 
 
-def beside(name, one, measured, interval, inside):
-    low, high = one["ranges"][name]
+def beside(name, predicted, measured, interval, inside):
+    low, high = predicted["ranges"][name]
     least = 0.001 if name in ("time_to_n_s", "span_s") else 1e-9
-    difference = (measured - one[name]) / one[name] if measured is not None and one[name] >= least else None
+    difference = (
+        (measured - predicted[name]) / predicted[name] if measured is not None and predicted[name] >= least else None
+    )
     return {
-        "predicted": one[name],
+        "predicted": predicted[name],
         "low": low,
         "high": high,
         "measured": measured,
@@ -58,7 +62,7 @@ def beside(name, one, measured, interval, inside):
     }
 
 
-def share(found):
+def share(parallelism):
     """The part of all running time that lies inside the window."""
-    window = found["window"] or {"mean_at_once": 0, "length_ms": 0}
-    return window["mean_at_once"] * window["length_ms"] / (found["mean_at_once"] * found["span_ms"])
+    window = parallelism["window"] or {"mean_at_once": 0, "length_ms": 0}
+    return window["mean_at_once"] * window["length_ms"] / (parallelism["mean_at_once"] * parallelism["span_ms"])

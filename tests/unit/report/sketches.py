@@ -33,11 +33,11 @@ class _HasSomethingToShow(Exception):
 def _blank(picture: Picture) -> Figure | None:
     """A blank figure in the place of one; None where nothing is to be shown, which `draw` finds out before all else."""
 
-    def begun(*size: object, **layout: object) -> None:
+    def begin_figure(*size: object, **layout: object) -> None:
         raise _HasSomethingToShow
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Figure, "__init__", begun)
+        patch.setattr(Figure, "__init__", begin_figure)
         try:
             return picture.draw()
         except _HasSomethingToShow:

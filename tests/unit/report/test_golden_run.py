@@ -29,7 +29,7 @@ def test_its_statistics_are_the_same_bytes_apart_from_their_sentences(rebuilt):
     now, then = ((folder / "statistics.json").read_text() for folder in (rebuilt, GOLDEN / "expected"))
     sentences = {text for text in texts(json.loads(now)) | texts(json.loads(then)) if " " in text}
     for text in sorted(sentences, key=len, reverse=True):
-        now, then = (one.replace(json.dumps(text, ensure_ascii=False), '""') for one in (now, then))
+        now, then = (content.replace(json.dumps(text, ensure_ascii=False), '""') for content in (now, then))
     assert now == then
 
 

@@ -52,17 +52,17 @@ def test_building_again_gives_the_same_bytes(make_run, slides):
 
 def test_the_saved_query_and_the_records_agree(make_run):
     run = load(make_run(failing={3}, retried={2}, duplicated={4}, lost={9}))
-    found = summarised(run)
-    assert found.origin == "the saved query queries/download/methods.cwli, run on log_events.jsonl"
-    assert (found.problems, found.warnings) == ([], [])
-    assert [row["count"] for row in found.rows] == [cell.count for _, cell in sorted(spreads(run).items())]
+    summary = summarised(run)
+    assert summary.origin == "the saved query queries/download/methods.cwli, run on log_events.jsonl"
+    assert (summary.problems, summary.warnings) == ([], [])
+    assert [row["count"] for row in summary.rows] == [cell.count for _, cell in sorted(spreads(run).items())]
 
 
 def test_log_events_of_another_run_are_not_counted(make_run):
     folder = make_run()
-    other = make_run("other-run")
+    other_run = make_run("other-run")
     with (folder / "log_events.jsonl").open("a") as file:
-        file.write((other / "log_events.jsonl").read_text())
+        file.write((other_run / "log_events.jsonl").read_text())
     assert summarised(load(folder)).problems == []
 
 
@@ -94,9 +94,9 @@ def test_a_torn_log_event_in_the_middle_is_a_warning_too(make_run):
     lines = path.read_text().splitlines()
     lines[3] = lines[3][:30]  # a REPORT line
     path.write_text("\n".join(lines) + "\n")
-    found = summarised(load(folder))
-    assert found.warnings == ["log_events.jsonl, line 4: not JSON; left out."]
-    assert found.problems == []
+    summary = summarised(load(folder))
+    assert summary.warnings == ["log_events.jsonl, line 4: not JSON; left out."]
+    assert summary.problems == []
 
 
 def test_without_log_events_the_stored_cells_are_used_and_the_page_says_so(make_run):
@@ -153,10 +153,10 @@ def test_only_records_are_enough_for_a_page(tmp_path, make_run, drawn):
     folder.mkdir()
     (folder / "records.jsonl").write_bytes((whole / "records.jsonl").read_bytes())
     report.build(folder)
-    found = Page((folder / "report.html").read_text())
+    page = Page((folder / "report.html").read_text())
     for name in ("run.json", "sent.jsonl", "dead_letters.jsonl", "accounting.json"):
-        assert f"{name} is missing." in found.text
-    assert len([row for row in found.rows if len(row) == 12 and row[2] == "unknown target"]) == 6
+        assert f"{name} is missing." in page.text
+    assert len([row for row in page.rows if len(row) == 12 and row[2] == "unknown target"]) == 6
 
 
 def test_another_format_version_leaves_the_folder_alone(make_run):
@@ -185,11 +185,11 @@ def test_a_quartile_may_be_the_edge_of_its_bin_and_no_less():
         [row] = cells.from_counted({key(1024, 1): own})
         assert row["p25_s"] == rank_s
         row["p25_s"] = rank_s / 1.0009
-        found = consistency.disagreements(DOWNLOAD, [row], {key(1024, 1): own})
-        assert [("p25_s" in one) for one in found] == ([] if own is many else [True])
+        disagreements = consistency.disagreements(DOWNLOAD, [row], {key(1024, 1): own})
+        assert [("p25_s" in line) for line in disagreements] == ([] if own is many else [True])
         row["p25_s"] = rank_s / 1.0011
-        [found] = consistency.disagreements(DOWNLOAD, [row], {key(1024, 1): own})
-        assert "the records give 0.25" in found
+        [disagreement] = consistency.disagreements(DOWNLOAD, [row], {key(1024, 1): own})
+        assert "the records give 0.25" in disagreement
     row["p25_s"] = many.p25_s  # interpolated, as in a cells.csv of before there were bins
     assert consistency.disagreements(DOWNLOAD, [row], {key(1024, 1): many}) == []
 

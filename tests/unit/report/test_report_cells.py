@@ -37,7 +37,7 @@ def test_every_digit_is_kept_and_no_exponent_is_written():
     assert line == "1024,5,50,0.1,12.380369424819946,0.30000000000000004,14,0.00001,ranges,tmp,682.25,0.28,3"
 
 
-def test_a_row_that_only_has_the_published_columns_is_of_the_published_way():
+def test_a_row_that_only_has_the_published_columns_is_of_the_published_method():
     line = cells.to_csv([PUBLISHED], DOWNLOAD).splitlines()[1]
     assert line.endswith(",0.00001,download_file,tmp,,,")
 
@@ -57,8 +57,8 @@ def test_what_no_record_says_is_empty_and_reads_back_as_nothing(tmp_path, name):
 
 
 def test_rows_keep_the_order_of_the_query():
-    other = ROW | {"memory_size_mb": 512}
-    assert [line[:4] for line in cells.to_csv([ROW, other], DOWNLOAD).splitlines()[1:]] == ["1024", "512,"]
+    second_row = ROW | {"memory_size_mb": 512}
+    assert [line[:4] for line in cells.to_csv([ROW, second_row], DOWNLOAD).splitlines()[1:]] == ["1024", "512,"]
 
 
 @given(st.floats(min_value=0, max_value=1e9))
@@ -74,9 +74,9 @@ def test_what_is_written_reads_back(tmp_path):
 
 
 def test_text_values_as_the_service_returns_them_become_numbers():
-    found = cells.checked({name: str(value) for name, value in ROW.items()}, DOWNLOAD)
-    assert found == ROW
-    assert type(found["count"]) is int
+    row = cells.checked({name: str(value) for name, value in ROW.items()}, DOWNLOAD)
+    assert row == ROW
+    assert type(row["count"]) is int
 
 
 def test_a_row_without_a_column_is_refused_by_name():
@@ -113,7 +113,7 @@ def test_a_refused_row_leaves_the_old_file_alone(tmp_path):
 
 def test_rows_from_spreads_are_sorted_by_memory_and_concurrency():
     keys = [key(2048, 1), key(1024, 10), key(1024, 5, "stream", "discard"), key(1024, 5, "crt")]
-    rows = cells.from_counted({one: spread([1.0]) for one in keys}, {keys[3]: {"cpu_s_per_gib": 0.9}})
+    rows = cells.from_counted({cell_key: spread([1.0]) for cell_key in keys}, {keys[3]: {"cpu_s_per_gib": 0.9}})
     named = [(row["memory_size_mb"], row["concurrency"], row["method"], row["sink"]) for row in rows]
     assert named == [
         (1024, 5, "crt", "tmp"),

@@ -34,16 +34,16 @@ def rows_of(page: Page) -> list[list[str]]:
 
 
 def test_every_shared_cell_has_its_ratio_of_medians(make_run, tmp_path):
-    one, two = make_run("one"), make_run("two", seed=2, base_s=0.4)
-    found = Page(report.compare([one, two], tmp_path).read_text())
-    runs = [load(path) for path in (one, two)]
-    assert len(rows_of(found)) == 6
-    for row in rows_of(found):
+    first_run, second_run = make_run("one"), make_run("two", seed=2, base_s=0.4)
+    page = Page(report.compare([first_run, second_run], tmp_path).read_text())
+    runs = [load(path) for path in (first_run, second_run)]
+    assert len(rows_of(page)) == 6
+    for row in rows_of(page):
         cell = key(int(row[0].replace(",", "")), int(row[1]))
         medians = [statistics.median(run.done.by_cell()[cell]["seconds"]) for run in runs]
         assert row[4:7] == [f"{medians[0]:.3f}", f"{medians[1]:.3f}", f"{medians[1] / medians[0]:.2f}"]
         assert row[-1] == "▼ slower"
-    assert "B is slower (by more than 10 %) than A in the 6 common cells: the median download" in found.text
+    assert "B is slower (by more than 10 %) than A in the 6 common cells: the median download" in page.text
 
 
 def test_the_page_is_a_file_or_lies_in_a_folder(make_run, tmp_path):
@@ -53,16 +53,16 @@ def test_the_page_is_a_file_or_lies_in_a_folder(make_run, tmp_path):
 
 
 def test_the_figure_names_the_runs_by_their_letters_whichever_started_first(pages):
-    found = pages()
-    assert "the median download of B divided by that of A" in found.text and "later run" not in found.text
+    page = pages()
+    assert "the median download of B divided by that of A" in page.text and "later run" not in page.text
 
 
 def test_runs_that_are_alike_bring_no_reservation(pages):
-    found = pages()
-    assert "not like for like" not in found.text
-    assert found.faults == []
-    assert sorted(set(found.ids)) == sorted(found.ids)
-    assert set(found.labelled_by) <= set(found.ids)
+    page = pages()
+    assert "not like for like" not in page.text
+    assert page.faults == []
+    assert sorted(set(page.ids)) == sorted(page.ids)
+    assert set(page.labelled_by) <= set(page.ids)
 
 
 def test_what_must_be_said_with_either_run_is_said_before_its_comparison(make_run, tmp_path):
@@ -86,20 +86,22 @@ def test_another_target_is_said_loudly(pages):
 
 
 def test_another_object_is_said_loudly_and_gives_no_ratio(pages):
-    found = pages(object_bytes=1024**3)
-    assert "Different sizes: 64 MiB and 1 GiB. Don’t compare seconds." in found.text
-    assert {row[6] for row in rows_of(found)} == {"–"}
-    assert {row[-1] for row in rows_of(found)} == {"? not comparable"}
-    assert "the amounts transferred differ" in found.text
+    page = pages(object_bytes=1024**3)
+    assert "Different sizes: 64 MiB and 1 GiB. Don’t compare seconds." in page.text
+    assert {row[6] for row in rows_of(page)} == {"–"}
+    assert {row[-1] for row in rows_of(page)} == {"? not comparable"}
+    assert "the amounts transferred differ" in page.text
 
 
 def test_cells_of_different_sizes_are_not_among_the_comparisons_that_hold_together(make_run, tmp_path):
-    one, two, shorter = make_run("one"), make_run("two", seed=2), make_run("shorter", seed=2, unfinished=1)
-    rows = [json.loads(line) for line in (two / "records.jsonl").read_text().splitlines()]
+    first_run, second_run, shorter = make_run("one"), make_run("two", seed=2), make_run("shorter", seed=2, unfinished=1)
+    rows = [json.loads(line) for line in (second_run / "records.jsonl").read_text().splitlines()]
     last = next(row for row in rows if (row["memory_size"], row["concurrency_limit"]) == (2048, 10))
     last["bytes"] += 1
-    (two / "records.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    with_it, without = (Page(report.compare([one, run], tmp_path / run.name).read_text()) for run in (two, shorter))
+    (second_run / "records.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    with_it, without = (
+        Page(report.compare([first_run, run], tmp_path / run.name).read_text()) for run in (second_run, shorter)
+    )
     assert rows_of(with_it)[:-1] == rows_of(without)
     assert rows_of(with_it)[-1][-1] == "? not comparable"
     assert "all 5 comparisons of this section hold at once" in with_it.text
@@ -135,9 +137,9 @@ def test_cells_of_one_run_only_are_named(pages):
 
 
 def test_runs_with_nothing_in_common_say_so(pages):
-    found = pages(concurrencies=(7,))
-    assert "A and B have no cell with downloads in common, so there is nothing to compare." in found.text
-    assert "svg" not in found.tags
+    page = pages(concurrencies=(7,))
+    assert "A and B have no cell with downloads in common, so there is nothing to compare." in page.text
+    assert "svg" not in page.tags
 
 
 def test_too_few_downloads_can_not_be_told(pages):
@@ -153,12 +155,12 @@ def test_what_else_differs_is_listed(pages):
 
 
 def test_the_comparison_can_be_taken_along_as_csv(pages):
-    found = pages()
-    link = next(at for _, at in found.attributes if at.get("id") == "download-comparison.csv")
+    page = pages()
+    link = next(at for _, at in page.attributes if at.get("id") == "download-comparison.csv")
     rows = list(csv.DictReader(io.StringIO(base64.b64decode(link["href"].split(",", 1)[1]).decode())))
     assert len(rows) == 6
     assert {(row["run"], row["against"]) for row in rows} == {("two", "one")}
-    for row, shown in zip(rows, rows_of(found), strict=True):
+    for row, shown in zip(rows, rows_of(page), strict=True):
         low, value, high = (float(row[f"ratio_of_medians_{name}"]) for name in ("low", "value", "high"))
         assert low <= value <= high
         assert [row["memory_size_mb"], row["concurrency"], f"{value:.2f}"] == [
@@ -170,11 +172,11 @@ def test_the_comparison_can_be_taken_along_as_csv(pages):
 
 def test_three_runs_are_each_set_against_the_first(make_run, tmp_path):
     runs = [make_run(name, memories=(1024,), seed=at) for at, name in enumerate(("one", "two", "three"))]
-    found = Page(report.compare(runs, tmp_path).read_text())
-    assert "B against A" in found.text
-    assert "C against A" in found.text
-    assert found.faults == []
-    assert sorted(set(found.ids)) == sorted(found.ids)
+    page = Page(report.compare(runs, tmp_path).read_text())
+    assert "B against A" in page.text
+    assert "C against A" in page.text
+    assert page.faults == []
+    assert sorted(set(page.ids)) == sorted(page.ids)
 
 
 def test_missing_cells_of_a_run_are_named(pages):
@@ -199,17 +201,17 @@ def test_a_run_against_itself_is_refused(make_run, tmp_path):
 def test_a_run_beside_its_copy_is_said_and_its_intervals_are_as_wide_as_between_equal_runs(make_run, tmp_path):
     folder = make_run("one")
     copy = shutil.copytree(folder, tmp_path / "copy")
-    found = Page(report.compare([folder, copy], tmp_path / "out").read_text())
-    assert "A and B are the same run, " in found.text
-    assert {row[6] for row in rows_of(found)} == {"1.00"}
-    assert not [row for row in rows_of(found) if row[7:9] == ["1.00", "1.00"] or "1.00 to 1.00" in row[7]]
+    page = Page(report.compare([folder, copy], tmp_path / "out").read_text())
+    assert "A and B are the same run, " in page.text
+    assert {row[6] for row in rows_of(page)} == {"1.00"}
+    assert not [row for row in rows_of(page) if row[7:9] == ["1.00", "1.00"] or "1.00 to 1.00" in row[7]]
 
 
 def test_a_run_of_another_format_is_refused_and_nothing_is_written(make_run, tmp_path):
-    one, two = make_run("one"), make_run("two")
-    (two / "run.json").write_text(json.dumps({"format": 2}))
+    first_run, second_run = make_run("one"), make_run("two")
+    (second_run / "run.json").write_text(json.dumps({"format": 2}))
     with pytest.raises(report.NoReport, match="format 2, but this Stampede reads format 1"):
-        report.compare([one, two], tmp_path / "out")
+        report.compare([first_run, second_run], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 

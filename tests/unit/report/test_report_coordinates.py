@@ -29,34 +29,34 @@ def test_a_cell_says_in_words_what_departs_from_its_default(cell, words):
 
 
 def test_what_is_compared_is_left_out_of_the_words_for_the_place():
-    told = distinguishing([copy(), copy(n=4)])
-    assert told == {"concurrency"}
-    assert copy(n=4).words_without(("concurrency",), told) == "s3, large, 1,024 MB"
-    assert copy(n=4).words_without(("storage",), told) == "large, 1,024 MB, N = 4"
-    assert copy().words_without(("storage",), told) == "large, 1,024 MB, N = 1"
+    axes = distinguishing([copy(), copy(n=4)])
+    assert axes == {"concurrency"}
+    assert copy(n=4).words_without(("concurrency",), axes) == "s3, large, 1,024 MB"
+    assert copy(n=4).words_without(("storage",), axes) == "large, 1,024 MB, N = 4"
+    assert copy().words_without(("storage",), axes) == "large, 1,024 MB, N = 1"
     assert (copy(n=4).words_of(("concurrency",)), copy().words_of(("storage", "data_set"))) == ("N = 4", "s3, large")
 
 
-def test_a_way_of_texts_stays_one_phrase_from_which_compared_parts_can_be_left_out():
-    told = distinguishing([key(), key(method="stream", sink="tmp")])
-    assert told == {"method", "sink", SETTINGS}
-    assert key(method="stream", sink="tmp").words_without(("concurrency",), told) == "1,024 MB, stream to tmp"
+def test_a_variant_of_texts_stays_one_phrase_from_which_compared_parts_can_be_left_out():
+    axes = distinguishing([key(), key(method="stream", sink="tmp")])
+    assert axes == {"method", "sink", SETTINGS}
+    assert key(method="stream", sink="tmp").words_without(("concurrency",), axes) == "1,024 MB, stream to tmp"
     assert key(method="stream", sink="tmp").words_of(("method", "sink")) == "stream to tmp"
     assert (
-        key(method="stream", settings="prefix=a").words_without(("method", "sink"), told) == "1,024 MB, N = 1, prefix=a"
+        key(method="stream", settings="prefix=a").words_without(("method", "sink"), axes) == "1,024 MB, N = 1, prefix=a"
     )
 
 
 def test_a_number_has_a_column_of_its_own_and_texts_one_together():
-    told = distinguishing([copy(), copy(threads=2)])
-    assert [column.label for column in head_columns(COPIES.axes, told)] == ["storage", "data set", "memory", "threads"]
-    assert [entry.value for entry in coordinates(copy(threads=2), told)] == [None, None, 1024, 2]
-    told = distinguishing([key(), key(method="stream")])
-    assert [column.label for column in head_columns(DOWNLOAD.axes, told)] == ["memory", "N", "method"]
-    assert [entry.text for entry in coordinates(key(method="stream"), told)] == ["1,024", "1", "stream"]
+    axes = distinguishing([copy(), copy(threads=2)])
+    assert [column.label for column in head_columns(COPIES.axes, axes)] == ["storage", "data set", "memory", "threads"]
+    assert [entry.value for entry in coordinates(copy(threads=2), axes)] == [None, None, 1024, 2]
+    axes = distinguishing([key(), key(method="stream")])
+    assert [column.label for column in head_columns(DOWNLOAD.axes, axes)] == ["memory", "N", "method"]
+    assert [entry.text for entry in coordinates(key(method="stream"), axes)] == ["1,024", "1", "stream"]
 
 
 def test_other_settings_have_a_column_where_no_text_has_a_default():
-    told = distinguishing([copy(), copy(settings="prefix=a")])
-    assert head_columns(COPIES.axes, told)[-1].label == "settings"
-    assert [coordinates(one, told)[-1].text for one in (copy(), copy(settings="prefix=a"))] == ["–", "prefix=a"]
+    axes = distinguishing([copy(), copy(settings="prefix=a")])
+    assert head_columns(COPIES.axes, axes)[-1].label == "settings"
+    assert [coordinates(cell, axes)[-1].text for cell in (copy(), copy(settings="prefix=a"))] == ["–", "prefix=a"]

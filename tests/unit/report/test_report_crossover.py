@@ -56,7 +56,9 @@ def test_of_one_copy_each_and_of_intervals_that_overlap_none_is_called_the_faste
 def test_sentences_about_three_name_the_two_that_they_are_about():
     speeds = {"s3": (10, 1000), "efs": (100, 100), "s3files": (50, 50)}
     cells = [
-        cell(name, *one) for name, (small, large) in speeds.items() for one in (("small", small), ("large", large))
+        cell(name, *figures)
+        for name, (small, large) in speeds.items()
+        for figures in (("small", small), ("large", large))
     ]
     [place] = places(FILESYSTEM, COMPARE, cells)
     told = [sentence.partition(" at")[0] for sentence in crossover_sentences(place)]

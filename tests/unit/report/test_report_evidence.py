@@ -28,18 +28,18 @@ def page(tmp_path):
 
 
 def test_what_is_contradicted_stands_at_the_top_and_every_check_in_the_section(page):
-    found, caveats = page(json.dumps({"target": "aws", "checks": [WRONG, HELD, {"id": "of another version"}]}))
+    built_page, caveats = page(json.dumps({"target": "aws", "checks": [WRONG, HELD, {"id": "of another version"}]}))
     words = "This run contradicts what Stampede assumes of AWS: a log line is shown within 10 minutes."
-    assert [one for one in caveats if one.startswith(words)]
-    assert "evidence" in found.ids and found.faults == []
-    assert "latest 1,700.5 s, odd unknown" in found.text and "not met" in found.text
-    assert "of another version" not in found.text
+    assert [caveat for caveat in caveats if caveat.startswith(words)]
+    assert "evidence" in built_page.ids and built_page.faults == []
+    assert "latest 1,700.5 s, odd unknown" in built_page.text and "not met" in built_page.text
+    assert "of another version" not in built_page.text
 
 
 @pytest.mark.parametrize(
     "text", [None, "{half", "[]", '{"lines": {}}', '{"checks": 3}', json.dumps({"checks": [HELD]})]
 )
 def test_without_a_contradiction_nothing_is_said_at_the_top(page, text):
-    found, caveats = page(text)
-    assert not [one for one in caveats if "assumes of AWS" in one]
-    assert ("evidence" in found.ids) == (text is not None and "checks" in text)
+    built_page, caveats = page(text)
+    assert not [caveat for caveat in caveats if "assumes of AWS" in caveat]
+    assert ("evidence" in built_page.ids) == (text is not None and "checks" in text)

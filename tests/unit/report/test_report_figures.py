@@ -54,15 +54,15 @@ def test_every_picture_is_the_same_bytes_every_time(make_run, built_run):
 
 def test_every_box_is_drawn_and_named(plain):
     svg = Seconds(plain, {}).svg
-    found = re.findall(r"<text[^>]*>([^<]*)</text>", svg)
-    assert [label for label in found if label.startswith("N = ")] == ["N = 1", "N = 5", "N = 10"]
-    assert [label for label in found if label.endswith(" MB")] == ["1,024 MB", "2,048 MB"]
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+    assert [label for label in texts if label.startswith("N = ")] == ["N = 1", "N = 5", "N = 10"]
+    assert [label for label in texts if label.endswith(" MB")] == ["1,024 MB", "2,048 MB"]
     assert len(re.findall(r"fill: #[0-9a-f]{6}; fill-opacity: 0\.22", svg)) == 6
 
 
 def test_no_box_reaches_out_of_the_picture(plain, numbers):
-    for one in (plain, changed(numbers, cells=many(numbers, 6))):
-        for axes in Seconds(one, {}).figure.axes:
+    for content in (plain, changed(numbers, cells=many(numbers, 6))):
+        for axes in Seconds(content, {}).figure.axes:
             assert max(max(line.get_ydata(), default=0) for line in axes.lines) <= axes.get_ylim()[1]
 
 
@@ -73,24 +73,25 @@ def test_a_cell_with_few_downloads_shows_each_of_them(plain):
 
 
 def test_the_ideal_is_flat_for_one_function_and_in_proportion_to_n_for_all(plain):
-    one = ThroughputPerFunction(plain, {}).figure.axes[0]
-    dashed = [line.get_ydata() for line in one.lines if line.get_linestyle() == "--"]
+    per_function = ThroughputPerFunction(plain, {}).figure.axes[0]
+    dashed = [line.get_ydata() for line in per_function.lines if line.get_linestyle() == "--"]
     assert [len(set(line)) for line in dashed] == [1, 1]
-    every = AggregateThroughput(plain).figure.axes[0]
-    for line in (line for line in every.lines if line.get_linestyle() == "--"):
+    aggregate = AggregateThroughput(plain).figure.axes[0]
+    for line in (line for line in aggregate.lines if line.get_linestyle() == "--"):
         base = line.get_ydata()[0]
         assert list(line.get_ydata()) == pytest.approx([base, 5 * base, 10 * base])
 
 
 def test_a_speed_without_an_interval_has_a_hollow_marker_and_no_bar(numbers):
     cells = copy.deepcopy(numbers["cells"])
-    shown = next(one["mbit_per_s"] for one in cells if one["mbit_per_s"]["per_function_interval"])
+    shown = next(cell["mbit_per_s"] for cell in cells if cell["mbit_per_s"]["per_function_interval"])
     shown["per_function_interval"] = None
     before, after = (
-        ThroughputPerFunction(one, {}).figure.axes[0] for one in (changed(numbers), changed(numbers, cells=cells))
+        ThroughputPerFunction(content, {}).figure.axes[0]
+        for content in (changed(numbers), changed(numbers, cells=cells))
     )
     assert len(after.lines) == len(before.lines) - 3
-    hollow = [[line.get_markerfacecolor() for line in one.lines].count(drawing.PAPER) for one in (before, after)]
+    hollow = [[line.get_markerfacecolor() for line in axes.lines].count(drawing.PAPER) for axes in (before, after)]
     assert hollow[1] == hollow[0] + 1
 
 
@@ -122,9 +123,9 @@ def test_many_series_are_small_multiples_with_their_names_on_them(numbers, count
 
 def test_at_one_n_series_are_ranked_with_their_figures(numbers):
     of_one_n = changed(numbers, cells=[cell for cell in numbers["cells"] if cell["concurrency"] == 10])
-    found = labels(ThroughputPerFunction(of_one_n, {}).figure)
-    assert [label for label in found if label.endswith(" MB")] == ["2,048 MB", "1,024 MB"]  # as fast as they are
-    assert "815" in found and "807" in found
+    texts = labels(ThroughputPerFunction(of_one_n, {}).figure)
+    assert [label for label in texts if label.endswith(" MB")] == ["2,048 MB", "1,024 MB"]  # as fast as they are
+    assert "815" in texts and "807" in texts
     assert AggregateThroughput(of_one_n).figure is None
 
 
@@ -140,7 +141,7 @@ def test_the_full_overlap_window_is_shaded_where_n_was_reached_only(numbers):
     cells = copy.deepcopy(numbers["cells"])
     cells[0]["repeats"][0]["parallelism"]["window"] = None
     with_window, without = (
-        OverlapTimeline(one).figure.axes[0] for one in (changed(numbers), changed(numbers, cells=cells))
+        OverlapTimeline(content).figure.axes[0] for content in (changed(numbers), changed(numbers, cells=cells))
     )
     assert len(with_window.patches) == len(without.patches) + 1
 
@@ -156,7 +157,7 @@ def test_timelines_beyond_the_room_are_counted(numbers):
     assert OverlapTimeline(changed(numbers, cells=cells)).left_out() == 60 - MOST_PANELS
 
 
-def test_cold_starts_are_drawn_where_they_can_be_told(built_run):
+def test_cold_starts_are_drawn_where_they_are_measurable(built_run):
     folder = built_run(concurrencies=(1, 20))
     svg = (folder / "figures" / "cold_starts.svg").read_text()
     assert [label for label in re.findall(r">([^<]*)</text>", svg) if "MB, N" in label] == [
@@ -175,7 +176,7 @@ def test_nothing_is_drawn_without_records(built_run):
 
 
 def test_cells_to_which_no_byte_came_have_no_aggregate_to_draw(numbers):
-    empty = [one | {"parallelism": one["parallelism"] | {"mbit_per_s": 0.0}} for one in numbers["cells"]]
+    empty = [cell | {"parallelism": cell["parallelism"] | {"mbit_per_s": 0.0}} for cell in numbers["cells"]]
     assert AggregateThroughput(changed(numbers, cells=empty)).figure is None
 
 

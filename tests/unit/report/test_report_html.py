@@ -42,10 +42,10 @@ def clean(read) -> Page:
 @pytest.mark.parametrize("settings", [{}, MESSY, NOTHING, REPEATED, {"target": "aws"}])
 def test_the_page_asks_for_nothing_from_outside(built_run, settings, drawn):
     html = (built_run(**settings) / "report.html").read_text()
-    found = Page(html)
-    assert [ref for ref in found.references if not ref.startswith(("#", *EMBEDDED))] == []
-    assert not {"link", "iframe", "object", "embed", "img", "base", "form"} & set(found.tags)
-    assert not re.search(r"url\((?!#)|@import|@font-face", "".join(found.styles))
+    page = Page(html)
+    assert [ref for ref in page.references if not ref.startswith(("#", *EMBEDDED))] == []
+    assert not {"link", "iframe", "object", "embed", "img", "base", "form"} & set(page.tags)
+    assert not re.search(r"url\((?!#)|@import|@font-face", "".join(page.styles))
     assert "http://" not in html
     assert "https://" not in html
 
@@ -60,13 +60,13 @@ def test_no_script_but_the_pages_own_may_run(clean):
 
 @pytest.mark.parametrize("settings", [{}, MESSY, NOTHING, REPEATED])
 def test_the_page_is_well_formed(read, settings):
-    found = read(**settings)
-    assert found.faults == []
-    assert sorted(set(found.ids)) == sorted(found.ids)
-    assert set(found.labelled_by) <= set(found.ids)
-    assert {ref[1:] for ref in found.references if ref.startswith("#")} <= set(found.ids)
-    assert (found.tags.count("h1"), found.tags.count("main")) == (1, 1)
-    assert found.tags.count("title") == 1 + found.tags.count("svg")
+    page = read(**settings)
+    assert page.faults == []
+    assert sorted(set(page.ids)) == sorted(page.ids)
+    assert set(page.labelled_by) <= set(page.ids)
+    assert {ref[1:] for ref in page.references if ref.startswith("#")} <= set(page.ids)
+    assert (page.tags.count("h1"), page.tags.count("main")) == (1, 1)
+    assert page.tags.count("title") == 1 + page.tags.count("svg")
 
 
 @pytest.mark.parametrize("settings", [{}, MESSY, NOTHING, REPEATED])
@@ -120,11 +120,11 @@ def test_the_page_opens_with_the_verdict(built_run, clean):
 def test_the_page_shows_the_statistics_of_every_cell(built_run, clean):
     numbers = json.loads((built_run() / "statistics.json").read_text())
     for cell in numbers["cells"]:
-        found = cell["seconds"]
-        interval = f"{found['median_interval']['low']:.3f} to {found['median_interval']['high']:.3f}"
+        seconds = cell["seconds"]
+        interval = f"{seconds['median_interval']['low']:.3f} to {seconds['median_interval']['high']:.3f}"
         start = [f"{cell['memory_size_mb']:,}", str(cell["concurrency"]), str(cell["count"])]
-        rows = [row for row in clean.rows if row[:3] == start and f"{found['median_s']:.3f}" in row]
-        assert any(f"{found['mean_s']:.3f}" in row and interval in row for row in rows)
+        rows = [row for row in clean.rows if row[:3] == start and f"{seconds['median_s']:.3f}" in row]
+        assert any(f"{seconds['mean_s']:.3f}" in row and interval in row for row in rows)
 
 
 def test_the_accounting_shows_every_cell_and_the_sum(read):
@@ -136,13 +136,13 @@ def test_the_accounting_shows_every_cell_and_the_sum(read):
 def test_errors_and_dead_letters_are_shown_escaped(built_run):
     html = (built_run(**MESSY) / "report.html").read_text()
     assert "<Reduce" not in html
-    found = Page(html)
+    page = Page(html)
     example = "GetObject: 503 SlowDown <Reduce your rate & wait>"
-    assert ["1,024 MB, N = 1", "ClientError", "7", "3", "1", example] in found.rows
-    assert any(row[:2] == ["2,048 MB, N = 10", "2"] for row in found.rows)
+    assert ["1,024 MB, N = 1", "ClientError", "7", "3", "1", example] in page.rows
+    assert any(row[:2] == ["2,048 MB, N = 10", "2"] for row in page.rows)
 
 
-def test_duplicates_are_told_where_the_two_ways_of_counting_differ(read):
+def test_duplicates_are_reported_where_the_two_counts_differ(read):
     text = read(**MESSY).text
     assert "The saved query counts a redelivered message twice" in text
     assert "(6 duplicates)" in text
@@ -150,9 +150,9 @@ def test_duplicates_are_told_where_the_two_ways_of_counting_differ(read):
 
 
 def test_warm_ups_are_shown_as_a_number_and_counted_in_no_figure(read):
-    found = read(**REPEATED)
-    assert "warm-ups, left out 64" in found.text
-    lines = [row for row in found.rows if len(row) == 12 and row[2] == "this machine"]
+    page = read(**REPEATED)
+    assert "warm-ups, left out 64" in page.text
+    lines = [row for row in page.rows if len(row) == 12 and row[2] == "this machine"]
     assert [row[3] for row in lines] == ["20", "100", "200"] * 2
 
 
@@ -164,30 +164,30 @@ def test_text_from_the_run_can_not_become_markup(make_run):
     manifest["cost"]["items"][0]["service"] = "<b>Lambda</b>"
     (folder / "run.json").write_text(json.dumps(manifest))
     report.build(folder)
-    found = Page((folder / "report.html").read_text())
-    assert found.tags.count("script") == 1
-    assert found.faults == []
-    assert "<img src=x onerror=y>" in found.text
-    assert "<b>Lambda</b>" in found.text
+    page = Page((folder / "report.html").read_text())
+    assert page.tags.count("script") == 1
+    assert page.faults == []
+    assert "<img src=x onerror=y>" in page.text
+    assert "<b>Lambda</b>" in page.text
 
 
 def test_a_run_without_a_download_gives_words_and_no_picture(read):
-    found = read(**NOTHING)
-    assert "This run has no download on record, so what one function gets is unknown." in found.text
-    assert "This run has no records; the report shows everything else that it left." in found.text
-    assert "No download succeeded, so there is no picture." in found.text
-    assert "svg" not in found.tags
-    assert [row[3] for row in found.rows if len(row) == 12 and row[2] == "this machine"] == ["0"] * 6
+    page = read(**NOTHING)
+    assert "This run has no download on record, so what one function gets is unknown." in page.text
+    assert "This run has no records; the report shows everything else that it left." in page.text
+    assert "No download succeeded, so there is no picture." in page.text
+    assert "svg" not in page.tags
+    assert [row[3] for row in page.rows if len(row) == 12 and row[2] == "this machine"] == ["0"] * 6
 
 
 def test_planned_cells_that_were_not_finished_are_named_at_the_top_and_the_rest_is_shown(read):
-    found = read(unfinished=2)
+    page = read(unfinished=2)
     sentence = (
         "2 of 6 planned cells were not finished, so figures are missing or partial: 2,048 MB, N = 5; 2,048 MB, N = 10."
     )
-    assert found.text.index(sentence) < found.text.index("Throughput per function against N")
-    assert "stampede sweep download --resume synthetic-1" in found.text
-    counts = [row[3] for row in found.rows if len(row) == 12 and row[2] == "this machine"]
+    assert page.text.index(sentence) < page.text.index("Throughput per function against N")
+    assert "stampede sweep download --resume synthetic-1" in page.text
+    counts = [row[3] for row in page.rows if len(row) == 12 and row[2] == "this machine"]
     assert counts == ["10", "50", "100", "10", "0", "0"]
 
 
@@ -216,16 +216,16 @@ def test_a_disagreement_between_query_and_records_is_said_before_the_table(make_
 
 
 def test_a_providers_address_keeps_its_dots():
-    found = flattened({"providers": {"registry.terraform.io/hashicorp/aws": "6.34.0"}})
-    assert found == [("providers: registry.terraform.io/hashicorp/aws", "6.34.0")]
+    rows = flattened({"providers": {"registry.terraform.io/hashicorp/aws": "6.34.0"}})
+    assert rows == [("providers: registry.terraform.io/hashicorp/aws", "6.34.0")]
 
 
 def test_a_flood_by_hand_has_no_end_and_is_not_called_interrupted(built_run):
     run = load(built_run())
     ends = []
     for plan in ({"order": []}, {"fixed": {}}):
-        one = replace(run, manifest=run.manifest | {"finished_at": None, "plan": plan})
-        ends.append(dict(groups(one)[0][1])["finished"])
+        changed_run = replace(run, manifest=run.manifest | {"finished_at": None, "plan": plan})
+        ends.append(dict(groups(changed_run)[0][1])["finished"])
     assert ends == ["unknown: the run may have been interrupted", "not recorded for a flood by hand"]
 
 
@@ -243,9 +243,9 @@ def test_the_records_are_inside_the_page_while_they_are_small(built_run, clean):
 
 def test_large_records_stay_beside_the_page(built_run, monkeypatch):
     monkeypatch.setattr(downloads, "LARGEST_EMBEDDED_BYTES", 1000)
-    found = downloads.records(built_run(), "one")
-    assert (found.address, found.file_name, found.plain) == ("records.jsonl", "one.records.jsonl", "")
-    assert found.note.endswith("MB, a file in the same folder")
+    link = downloads.records(built_run(), "one")
+    assert (link.address, link.file_name, link.plain) == ("records.jsonl", "one.records.jsonl", "")
+    assert link.note.endswith("MB, a file in the same folder")
 
 
 def test_table_statistics_and_markdown_inside_the_page_are_those_on_disk(built_run, clean):
@@ -254,10 +254,10 @@ def test_table_statistics_and_markdown_inside_the_page_are_those_on_disk(built_r
         assert base64.b64decode(link["href"].split(",", 1)[1]) == (built_run() / name).read_bytes()
 
 
-def test_three_caveats_are_told_at_once_and_the_others_on_request(built_run):
+def test_three_caveats_are_shown_at_once_and_the_others_on_request(built_run):
     folder = built_run(concurrencies=(2, 40), per_n=3, repeats=3, jitter=0.9, ramp_per_s=10, slope=0, base_s=1.0)
     page = (folder / "report.html").read_text()
     caveats = json.loads((folder / "statistics.json").read_text())["verdict"]["caveats"]
     assert len(caveats) > 3
-    told, _, folded = page.partition('<div class="caveats">')[2].partition("</div>")[0].partition("<details>")
-    assert (told.count("<li>"), folded.count("<li>")) == (3, len(caveats) - 3)
+    shown, _, folded = page.partition('<div class="caveats">')[2].partition("</div>")[0].partition("<details>")
+    assert (shown.count("<li>"), folded.count("<li>")) == (3, len(caveats) - 3)

@@ -24,8 +24,8 @@ def numbers(folder):
 
 
 def knee(folder):
-    [found] = numbers(folder)["knees"]["series"]
-    return found
+    [series] = numbers(folder)["knees"]["series"]
+    return series
 
 
 def test_the_knee_is_the_smallest_limit_that_no_larger_one_beats_beyond_chance(tmp_path):
@@ -45,12 +45,12 @@ def test_the_knee_is_the_smallest_limit_that_no_larger_one_beats_beyond_chance(t
     )
 
 
-def test_a_gain_of_the_median_that_chance_explains_moves_no_knee_and_is_told_as_such(tmp_path):
+def test_a_gain_of_the_median_that_chance_explains_moves_no_knee_and_is_reported_as_such(tmp_path):
     speeds = {10: [90, 95, 60, 150, 140], 100: [120, 200, 70, 125, 130]}
-    found = knee(copied_run.write(tmp_path / "run", speeds))
-    assert found["best_beyond"]["value"] > 1.1 and found["best_beyond"]["low"] < 1
-    assert (found["level"], found["range"]) == ("cant_tell", {"low": 10, "high": None})
-    assert found["words"].startswith(
+    series = knee(copied_run.write(tmp_path / "run", speeds))
+    assert series["best_beyond"]["value"] > 1.1 and series["best_beyond"]["low"] < 1
+    assert (series["level"], series["range"]) == ("cant_tell", {"low": 10, "high": None})
+    assert series["words"].startswith(
         "no gain above 10 % from more parallel calls could be shown beyond a limit of 10, the smallest tried: 95 "
         "calls/s there, and at best 1.3"
     )
@@ -58,17 +58,17 @@ def test_a_gain_of_the_median_that_chance_explains_moves_no_knee_and_is_told_as_
 
 def test_a_gain_that_an_interval_leaves_room_for_is_not_called_nothing(tmp_path):
     speeds = {1: [20] * 5, 50: [100, 90, 110, 95, 105], 100: [101, 60, 150, 95, 104]}
-    found = knee(copied_run.write(tmp_path / "run", speeds))
-    assert found["best_beyond"]["value"] < 1.1 < found["best_beyond"]["high"]
-    assert found["words"].startswith(
+    series = knee(copied_run.write(tmp_path / "run", speeds))
+    assert series["best_beyond"]["value"] < 1.1 < series["best_beyond"]["high"]
+    assert series["words"].startswith(
         "no gain above 10 % from more parallel calls could be shown beyond a limit of 50: 100 calls/s"
     )
 
 
 def test_a_gain_below_a_tenth_moves_no_knee_even_when_it_is_certain(tmp_path):
-    found = knee(copied_run.write(tmp_path / "run", {10: [100] * 5, 100: [108] * 5}))
-    assert (found["knee"], found["best_beyond"]["low"]) == (10, 1.08)
-    assert "more parallel calls gained at most 10 %: 100 calls/s there, and at best 1.08 ×" in found["words"]
+    series = knee(copied_run.write(tmp_path / "run", {10: [100] * 5, 100: [108] * 5}))
+    assert (series["knee"], series["best_beyond"]["low"]) == (10, 1.08)
+    assert "more parallel calls gained at most 10 %: 100 calls/s there, and at best 1.08 ×" in series["words"]
 
 
 def test_the_gain_up_to_the_knee_has_its_interval(tmp_path):
@@ -78,16 +78,16 @@ def test_the_gain_up_to_the_knee_has_its_interval(tmp_path):
 
 
 def test_a_loss_before_a_gain_is_no_knee(tmp_path):
-    found = knee(copied_run.write(tmp_path / "run", {1: [50] * 5, 10: [40] * 5, 100: [90] * 5}))
-    assert found["knee"] == 100
+    series = knee(copied_run.write(tmp_path / "run", {1: [50] * 5, 10: [40] * 5, 100: [90] * 5}))
+    assert series["knee"] == 100
 
 
 def test_where_everything_scales_it_says_so(tmp_path):
     folder = copied_run.write(tmp_path / "run", {1: [10] * 5, 10: [80] * 5, 100: [700] * 5})
-    found = numbers(folder)
-    [series] = found["knees"]["series"]
+    figures = numbers(folder)
+    [series] = figures["knees"]["series"]
     assert (series["level"], series["knee"], series["best_beyond"]) == ("scales", 100, None)
-    assert found["verdict"]["headline"] == (
+    assert figures["verdict"]["headline"] == (
         "On this machine, more parallel calls gave a gain up to a limit of 100, the largest tried: 700 calls/s."
     )
 
@@ -100,10 +100,10 @@ def test_five_runs_of_one_limit_are_too_few_for_an_interval_because_there_is_no_
 
 def test_one_run_a_cell_has_no_interval_and_the_page_says_so(tmp_path):
     folder = copied_run.write(tmp_path / "run", {100: [690], 800: [3050], 2000: [2300]}, experiment="copy_host")
-    found = numbers(folder)
-    [series] = found["knees"]["series"]
+    figures = numbers(folder)
+    [series] = figures["knees"]["series"]
     assert (series["level"], series["knee"], series["range"]) == ("cant_tell", None, None)
-    assert found["verdict"]["headline"] == (
+    assert figures["verdict"]["headline"] == (
         "On this machine, how many parallel calls are worth making is unknown: 1 copy run per cell, of 5 needed; "
         "690 calls/s with a limit of 100 to 3,050 calls/s with a limit of 800."
     )
@@ -131,9 +131,12 @@ def test_each_series_has_its_own_knee_and_the_headline_counts_them(tmp_path):
         if (row["pace"], row["parallel_limit"]) == ("adaptive", 100):
             row["calls_per_s"] = 300
     copied_run.save(folder, rows)
-    found = numbers(folder)
-    assert [(one["pace"], one["knee"]) for one in found["knees"]["series"]] == [("adaptive", 100), ("fixed", 10)]
-    headline = found["verdict"]["headline"]
+    figures = numbers(folder)
+    assert [(entry["pace"], entry["knee"]) for entry in figures["knees"]["series"]] == [
+        ("adaptive", 100),
+        ("fixed", 10),
+    ]
+    headline = figures["verdict"]["headline"]
     assert "beyond a limit of 10, more parallel calls gained at most 10 %, in 1" in headline and len(headline) <= 200
 
 
@@ -146,18 +149,21 @@ def test_five_runs_have_an_interval_of_nearly_their_range_and_four_none(tmp_path
 
 def test_a_cell_in_which_nothing_got_through_divides_nothing(tmp_path):
     folder = copied_run.write(tmp_path / "run", {1: [10] * 5, 10: [80] * 5})
-    rows = [one | {"calls_per_s": 0} if one["parallel_limit"] == 1 else one for one in copied_run.records(folder)]
+    rows = [
+        record | {"calls_per_s": 0} if record["parallel_limit"] == 1 else record
+        for record in copied_run.records(folder)
+    ]
     copied_run.save(folder, rows)
-    found = knee(folder)
-    assert (found["level"], found["knee"], found["against_smallest"]) == ("cant_tell", None, None)
-    assert "nothing got through with a limit of 1" in found["words"]
+    series = knee(folder)
+    assert (series["level"], series["knee"], series["against_smallest"]) == ("cant_tell", None, None)
+    assert "nothing got through with a limit of 1" in series["words"]
 
 
 def test_where_the_intervals_leave_room_for_a_knee_between_two_limits_both_are_named(tmp_path):
     speeds = {1: [10] * 5, 10: [100, 90, 110, 80, 120], 50: [112, 110, 114, 111, 113], 100: [111] * 5}
-    found = knee(copied_run.write(tmp_path / "run", speeds))
-    assert (found["level"], found["knee"], found["range"]) == ("knee", 50, {"low": 10, "high": 50})
-    assert found["words"].startswith(
+    series = knee(copied_run.write(tmp_path / "run", speeds))
+    assert (series["level"], series["knee"], series["range"]) == ("knee", 50, {"low": 10, "high": 50})
+    assert series["words"].startswith(
         "more parallel calls stopped giving a gain between a limit of 10 and a limit of 50:"
     )
 
@@ -177,10 +183,12 @@ def test_the_range_holds_the_true_knee_of_curves_of_every_kind(curve, spread=0.2
     dice, held, named = np.random.default_rng(2), 0, 0
     keys = [Key((limit,), "", (AXIS,)) for limit in LIMITS]
     for _ in range(runs):
-        samples = [Sample(dice.lognormal(0, spread, 5) * one, key.words) for key, one in zip(keys, speeds, strict=True)]
-        found = Series(COPY, keys, samples).figures()
-        held += found["range"]["low"] <= true <= (found["range"]["high"] or LIMITS[-1])
-        named += found["knee"] == true
+        samples = [
+            Sample(dice.lognormal(0, spread, 5) * speed, key.words) for key, speed in zip(keys, speeds, strict=True)
+        ]
+        series = Series(COPY, keys, samples).figures()
+        held += series["range"]["low"] <= true <= (series["range"]["high"] or LIMITS[-1])
+        named += series["knee"] == true
     assert held >= 0.95 * runs
     assert named >= 0.3 * runs
 
@@ -197,10 +205,10 @@ def failing(folder, limits):
 def test_limits_at_which_every_object_failed_are_named_and_the_page_says_so_first(tmp_path):
     folder = copied_run.write(tmp_path / "run", {1: [10] * 5, 10: [80] * 5, 100: [80] * 5})
     failing(folder, (100,))
-    found = numbers(folder)
-    [series] = found["knees"]["series"]
+    figures = numbers(folder)
+    [series] = figures["knees"]["series"]
     assert series["words"].endswith(": 80 calls/s; no copy run finished with a limit of 100")
-    assert "5,000 of 15,000 objects failed: 5,000 with a limit of 100." in found["verdict"]["caveats"]
+    assert "5,000 of 15,000 objects failed: 5,000 with a limit of 100." in figures["verdict"]["caveats"]
 
 
 def test_of_a_run_whose_objects_all_failed_nothing_is_said_about_speed(tmp_path):
@@ -217,35 +225,35 @@ def test_of_a_run_whose_objects_all_failed_nothing_is_said_about_speed(tmp_path)
 
 
 def theirs(experiment, label=""):
-    return [one for one in published.every_cell(EXPERIMENTS[experiment]) if label in one.published.label]
+    return [cell for cell in published.every_cell(EXPERIMENTS[experiment]) if label in cell.published.label]
 
 
 def test_the_published_copies_of_one_function_have_their_mean_their_runs_and_their_speed():
     speed = EXPERIMENTS["copy"].speed
-    found = {one.key["parallel_limit"]: one for one in theirs("copy")}
-    assert sorted(found) == [1, 10, 20, 50, 100, 200, 500, 1000]
-    assert found[100].figures["avg_s"] == 5.98
-    assert (found[100].figures["min_s"], found[100].figures["max_s"]) == (4.354, 9.09)
-    assert found[100].runs_s == [5.975, 5.355, 4.354, 5.111, 9.09]
-    assert found[100].speed(speed) == pytest.approx(1000 / 5.98)
+    cells = {cell.key["parallel_limit"]: cell for cell in theirs("copy")}
+    assert sorted(cells) == [1, 10, 20, 50, 100, 200, 500, 1000]
+    assert cells[100].figures["avg_s"] == 5.98
+    assert (cells[100].figures["min_s"], cells[100].figures["max_s"]) == (4.354, 9.09)
+    assert cells[100].runs_s == [5.975, 5.355, 4.354, 5.111, 9.09]
+    assert cells[100].speed(speed) == pytest.approx(1000 / 5.98)
 
 
 def test_the_published_rates_of_a_host_are_those_of_its_instance_type():
     speed = EXPERIMENTS["copy_host"].speed
     cells = [cell for cell in theirs("copy_host") if cell.published.file == "copy_host_rate"]
-    found = {(cell.key["instance_type"], cell.key["parallel_limit"]): cell.speed(speed) for cell in cells}
-    assert len(found) == 18
-    assert found["m5a.8xlarge", 800] == 3043.3
-    assert found["m5a.12xlarge", 800] == 3844.2
-    assert found["m5a.4xlarge", 800] == 1660.0
+    speeds = {(cell.key["instance_type"], cell.key["parallel_limit"]): cell.speed(speed) for cell in cells}
+    assert len(speeds) == 18
+    assert speeds["m5a.8xlarge", 800] == 3043.3
+    assert speeds["m5a.12xlarge", 800] == 3844.2
+    assert speeds["m5a.4xlarge", 800] == 1660.0
 
 
 def test_published_retries_are_attempts_less_one_and_three_runs_are_their_mean():
-    found = {one.key["retry_attempts"]: one for one in theirs("copy_host", "2,191,200")}
-    assert sorted(found) == [5, 11]
-    assert found[11].figures["failed"] == 0
-    assert found[5].figures["failed"] == (2781 + 1039 + 1523) / 3
-    assert found[5].figures["calls_per_s"] == pytest.approx((3166.5 + 3139.3 + 3184.9) / 3)
+    cells = {cell.key["retry_attempts"]: cell for cell in theirs("copy_host", "2,191,200")}
+    assert sorted(cells) == [5, 11]
+    assert cells[11].figures["failed"] == 0
+    assert cells[5].figures["failed"] == (2781 + 1039 + 1523) / 3
+    assert cells[5].figures["calls_per_s"] == pytest.approx((3166.5 + 3139.3 + 3184.9) / 3)
 
 
 def test_another_program_stands_once_beside_a_cell_of_as_many_calls_at_once(tmp_path):

@@ -34,11 +34,11 @@ def page(folder):
 def lossy(tmp_path):
     """Two objects of the first message failed, at its second attempt; three at its first, after which it came back."""
     folder = copied_run.write(tmp_path / "run", SPEEDS)
-    first, *others = copied_run.records(folder)
+    first, *rest = copied_run.records(folder)
     first |= {"attempt": 2, "copied": 398, "already_there": 600, "failed": 2}
     before = first | {"attempt": 1, "status": "error", "error_type": "Deadline", "planned": None, "copied": 600}
     del before["elapsed_seconds"]
-    copied_run.save(folder, [before, first, *others])
+    copied_run.save(folder, [before, first, *rest])
     failed(folder, [*(row(before) for _ in range(3)), row(first), row(first, error_type="ObjectDiffers")])
     return folder
 
@@ -50,40 +50,43 @@ def test_an_object_copied_by_an_attempt_before_is_already_there_and_counts_once(
 
 
 def test_reasons_are_of_the_attempt_that_counts_and_earlier_ones_are_apart(lossy):
-    found = objects.failures(report.load(lossy))
-    assert [(one.error_type, one.count) for one in found.reasons] == [("AccessDenied", 1), ("ObjectDiffers", 1)]
-    assert (found.earlier, found.there, found.unreadable) == (3, True, 0)
+    failures = objects.failures(report.load(lossy))
+    assert [(reason.error_type, reason.count) for reason in failures.reasons] == [
+        ("AccessDenied", 1),
+        ("ObjectDiffers", 1),
+    ]
+    assert (failures.earlier, failures.there, failures.unreadable) == (3, True, 0)
 
 
 def test_the_page_says_that_objects_are_accounted_for_why_some_failed_and_where_all_are(lossy):
-    found = page(lossy)
-    assert "Every planned object is accounted for" in found.text
-    assert "ObjectDiffers" in found.text and "It has 3 more rows from attempts" in found.text
-    assert "failed_objects.jsonl" in found.references
-    assert found.faults == []
+    built_page = page(lossy)
+    assert "Every planned object is accounted for" in built_page.text
+    assert "ObjectDiffers" in built_page.text and "It has 3 more rows from attempts" in built_page.text
+    assert "failed_objects.jsonl" in built_page.references
+    assert built_page.faults == []
 
 
-def test_objects_of_which_nothing_is_known_are_missing_and_told(tmp_path):
+def test_objects_of_which_nothing_is_known_are_missing_and_reported(tmp_path):
     folder = copied_run.write(tmp_path / "run", SPEEDS, copied=990)
-    found = page(folder).text
-    assert "The records don’t say what became of 40 objects in 2 cells." in found
-    assert "Every planned object is accounted for" not in found
+    text = page(folder).text
+    assert "The records don’t say what became of 40 objects in 2 cells." in text
+    assert "Every planned object is accounted for" not in text
 
 
-def test_failed_objects_that_no_file_names_are_told(tmp_path):
+def test_failed_objects_that_no_file_names_are_reported(tmp_path):
     folder = copied_run.write(tmp_path / "run", SPEEDS, copied=999, failed=1)
     assert "The records count 4 failed objects, but failed_objects.jsonl is missing." in page(folder).text
 
 
 def test_a_message_that_never_came_to_its_end_is_open(tmp_path):
     folder = copied_run.write(tmp_path / "run", SPEEDS)
-    first, *others = copied_run.records(folder)
+    first, *rest = copied_run.records(folder)
     first |= {"status": "error", "error_type": "Deadline"}
-    copied_run.save(folder, [first, *others])
+    copied_run.save(folder, [first, *rest])
     [cell, _] = objects.of_cells(report.load(folder))
     assert (cell.open, cell.counts["planned"]) == (1, 1000)
-    found = page(folder).text
-    assert "Unfinished messages: 1." in found and "Every planned object is accounted for" not in found
+    text = page(folder).text
+    assert "Unfinished messages: 1." in text and "Every planned object is accounted for" not in text
 
 
 def account(folder, **counts):
@@ -91,18 +94,18 @@ def account(folder, **counts):
     (folder / "accounting.json").write_text(json.dumps(rows))
 
 
-def test_an_account_of_other_objects_than_the_records_tell_is_told(tmp_path):
+def test_an_account_of_other_objects_than_the_records_have_is_reported(tmp_path):
     folder = copied_run.write(tmp_path / "run", SPEEDS)
     account(folder, planned=2000, copied=1999, already_there=1, failed=0)
-    found = page(folder).text
-    assert "a limit of 10: accounting.json has copied = 1,999 objects, but the records have 2,000." in found
-    assert "accounting.json has planned" not in found and "Every planned object is accounted for" not in found
+    text = page(folder).text
+    assert "a limit of 10: accounting.json has copied = 1,999 objects, but the records have 2,000." in text
+    assert "accounting.json has planned" not in text and "Every planned object is accounted for" not in text
 
 
 def test_objects_of_a_message_that_succeeded_twice_may_be_accounted_for_otherwise(tmp_path):
     folder = copied_run.write(tmp_path / "run", SPEEDS)
     rows = copied_run.records(folder)
-    again = [one | {"attempt": 2, "copied": 0, "already_there": 1000} for one in rows]
+    again = [record | {"attempt": 2, "copied": 0, "already_there": 1000} for record in rows]
     copied_run.save(folder, [*rows, *again])
     account(folder, planned=2000, copied=0, already_there=2000, failed=0)
     assert "Every planned object is accounted for" in page(folder).text
@@ -110,10 +113,10 @@ def test_objects_of_a_message_that_succeeded_twice_may_be_accounted_for_otherwis
 
 def test_a_message_that_left_no_record_is_open(tmp_path):
     folder = copied_run.write(tmp_path / "run", SPEEDS)
-    sent = [{name: one[name] for name in ("cell", "seq", "message_id")} for one in copied_run.records(folder)]
+    sent = [{name: record[name] for name in ("cell", "seq", "message_id")} for record in copied_run.records(folder)]
     lost = sent[0] | {"seq": 9, "message_id": "lost"}
-    (folder / "sent.jsonl").write_text("".join(json.dumps(one) + "\n" for one in [*sent, lost]))
-    assert [one.open for one in objects.of_cells(report.load(folder))] == [1, 0]
+    (folder / "sent.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*sent, lost]))
+    assert [cell.open for cell in objects.of_cells(report.load(folder))] == [1, 0]
     assert "Unfinished messages: 1." in page(folder).text
 
 
@@ -135,13 +138,13 @@ def test_all_workers_together_are_counted_from_the_first_start_to_the_last_end(t
 def resumed(folder, *, records=True):
     """The first message was delivered again after 600 of its objects were copied; the first delivery left a record or
     none."""
-    first, *others = copied_run.records(folder)
+    first, *rest = copied_run.records(folder)
     began = first["started_at_ms"]
     second = first | {"attempt": 2, "copied": 400, "already_there": 600, "calls_per_s": 40, "elapsed_seconds": 10}
     second |= {"started_at_ms": began + 20_000, "finished_at_ms": began + 30_000}
     killed = first | {"status": "error", "error_type": "Deadline", "copied": 600, "finished_at_ms": began + 6_000}
     del killed["elapsed_seconds"]
-    copied_run.save(folder, [*([killed] if records else []), second, *others])
+    copied_run.save(folder, [*([killed] if records else []), second, *rest])
 
 
 def test_a_redelivered_copy_run_is_in_no_speed_and_moves_no_knee(tmp_path):
@@ -176,22 +179,22 @@ def course_of(tmp_path, text, **more):
 
 def test_a_course_is_read_with_its_rate_before_and_after_it_settled(tmp_path):
     text = " ".join(f"{at}:{100 if at <= 10 else 500}:8:{50 if at <= 10 else 0}" for at in range(1, 21))
-    [found] = course_of(tmp_path, text)
-    assert found.rate_from(0) == (300, 500 / 6500)
-    assert found.rate_from(10) == (500, 0)
-    assert found.rate_from(30) is None
-    assert found.slowdowns == 500
+    [trajectory] = course_of(tmp_path, text)
+    assert trajectory.rate_from(0) == (300, 500 / 6500)
+    assert trajectory.rate_from(10) == (500, 0)
+    assert trajectory.rate_from(30) is None
+    assert trajectory.slowdowns == 500
 
 
 def test_a_coarser_course_weighs_each_moment_by_its_length(tmp_path):
-    [found] = course_of(tmp_path, "1:100:8:0 11:200:8:0")
-    assert found.rate_from(0)[0] == pytest.approx(2100 / 11)
+    [trajectory] = course_of(tmp_path, "1:100:8:0 11:200:8:0")
+    assert trajectory.rate_from(0)[0] == pytest.approx(2100 / 11)
 
 
 def test_the_last_moment_is_the_end_and_weighs_as_long_as_it_took(tmp_path):
-    [found] = course_of(tmp_path, "1:100:8:0 2:100:8:0 2:400:8:0", elapsed_seconds=2.25)
-    assert found.at_s[-1] == 2.25
-    assert found.rate_from(0)[0] == pytest.approx(300 / 2.25)
+    [trajectory] = course_of(tmp_path, "1:100:8:0 2:100:8:0 2:400:8:0", elapsed_seconds=2.25)
+    assert trajectory.at_s[-1] == 2.25
+    assert trajectory.rate_from(0)[0] == pytest.approx(300 / 2.25)
 
 
 @pytest.mark.parametrize("text", ["", "1:100:8:0", "1:100:8 2:100:8", "a:b:c:d 1:2:3:4", "1:nan:8:0 2:1:1:1", None])
@@ -201,15 +204,15 @@ def test_what_is_no_course_is_left_out(tmp_path, text):
 
 def test_the_median_operation_stands_for_its_cell(tmp_path):
     folder = copied_run.write(tmp_path / "run", {10: [50, 100, 400, 90, 110]})
-    [found] = trajectories(report.load(folder))
-    assert found.seq == 1
-    assert isinstance(found.at_s, np.ndarray)
+    [trajectory] = trajectories(report.load(folder))
+    assert trajectory.seq == 1
+    assert isinstance(trajectory.at_s, np.ndarray)
 
 
 def test_a_message_that_is_no_work_order_has_a_course_without_a_number(tmp_path):
     folder = copied_run.write(tmp_path / "run", {10: [50]})
-    copied_run.save(folder, [one | {"seq": "first"} for one in copied_run.records(folder)])
-    assert [one.seq for one in trajectories(report.load(folder))] == [None]
+    copied_run.save(folder, [record | {"seq": "first"} for record in copied_run.records(folder)])
+    assert [trajectory.seq for trajectory in trajectories(report.load(folder))] == [None]
     assert "The median copy run of each cell" in page(folder).text
 
 

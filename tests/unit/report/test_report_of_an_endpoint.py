@@ -13,7 +13,7 @@ from stampede.runs import run
 from tests.unit.report.handmade_run import lasting, table_of, write
 
 URL = "http://127.0.0.1:4566"
-NAMED = f"an endpoint at {URL}"
+ENDPOINT = f"an endpoint at {URL}"
 
 
 @pytest.fixture
@@ -26,34 +26,34 @@ def written(tmp_path):
     return make
 
 
-def page_of(found):
-    return Page(found, statistics.statistics(found), summarised(found), table_of(found))
+def page_of(loaded):
+    return Page(loaded, statistics.statistics(loaded), summarised(loaded), table_of(loaded))
 
 
 def test_every_row_of_the_table_names_the_endpoint_and_the_caption_says_whose_figures_they_are(written):
-    found = table_of(run.load(written()))
-    assert {row.source for row in found.rows if row.measured} == {NAMED}
-    assert found.caption[0].startswith(f"Rows marked “{NAMED}” were measured there")
-    assert "they aren’t AWS’s figures" in found.caption[0]
-    assert f"| {NAMED} |" in table.to_markdown(found)
+    labelled_table = table_of(run.load(written()))
+    assert {row.source for row in labelled_table.rows if row.measured} == {ENDPOINT}
+    assert labelled_table.caption[0].startswith(f"Rows marked “{ENDPOINT}” were measured there")
+    assert "they aren’t AWS’s figures" in labelled_table.caption[0]
+    assert f"| {ENDPOINT} |" in table.to_markdown(labelled_table)
 
 
 def test_the_verdict_the_headline_and_the_file_of_numbers_say_it(written):
     numbers = statistics.statistics(run.load(written()))
     assert numbers["target"] == "endpoint"
-    assert numbers["verdict"]["headline"].startswith(f"On {NAMED}, ")
-    assert numbers["verdict"]["caveats"][0] == f"These figures describe {NAMED}, not AWS."
+    assert numbers["verdict"]["headline"].startswith(f"On {ENDPOINT}, ")
+    assert numbers["verdict"]["caveats"][0] == f"These figures describe {ENDPOINT}, not AWS."
 
 
 def test_the_page_says_where_it_was_measured_and_what_of_the_cost_is_known(written):
     plan = make_plan(EXPERIMENTS["download"], "aws", (), messages_per_concurrency=1)
-    found = run.load(written(cost=estimates.estimate(plan).as_dict(), plan=plan.as_dict()))
-    page = page_of(found)
+    loaded = run.load(written(cost=estimates.estimate(plan).as_dict(), plan=plan.as_dict()))
+    page = page_of(loaded)
     text = html.page(page, [cost.cost(page), about.environment(page)])
-    assert f"What {NAMED} charges isn’t known. On AWS this would have cost about $" in text
-    assert ("target", NAMED) in about.groups(found)[0][1]
-    targets = [text for _, lines in about.groups(found) for label, text in lines if label == "target"]
-    assert targets == [NAMED]  # and not what --target was
+    assert f"What {ENDPOINT} charges isn’t known. On AWS this would have cost about $" in text
+    assert ("target", ENDPOINT) in about.groups(loaded)[0][1]
+    targets = [text for _, lines in about.groups(loaded) for label, text in lines if label == "target"]
+    assert targets == [ENDPOINT]  # and not what --target was
 
 
 def test_no_published_speed_is_drawn_beside_it_as_its_like(written):
@@ -63,17 +63,17 @@ def test_no_published_speed_is_drawn_beside_it_as_its_like(written):
 
 
 def test_an_endpoint_for_some_services_names_them(written):
-    found = run.load(written(endpoint_services={"s3": URL}))
-    assert found.source == f"{NAMED} (for s3 only; everything else is AWS)"
+    loaded = run.load(written(endpoint_services={"s3": URL}))
+    assert loaded.source == f"{ENDPOINT} (for s3 only; everything else is AWS)"
     both = run.load(written("b", endpoint_services={"s3": "http://other", "sqs": URL}))
-    assert both.source == f"{NAMED}, s3 at http://other"
+    assert both.source == f"{ENDPOINT}, s3 at http://other"
 
 
 def test_a_comparison_with_aws_names_both_places_first(written, tmp_path):
     here, there = written(), written("b", target="aws", endpoint_url=None, account={"region": "us-east-1"})
     sides = [Side(letter, run.load(path), {}) for letter, path in (("A", there), ("B", here))]
-    assert differences(Pair(*sides, {}))[0].startswith(f"Different targets: AWS, us-east-1 and {NAMED}.")
-    assert NAMED in compare([there, here], tmp_path / "c.html").read_text()
+    assert differences(Pair(*sides, {}))[0].startswith(f"Different targets: AWS, us-east-1 and {ENDPOINT}.")
+    assert ENDPOINT in compare([there, here], tmp_path / "c.html").read_text()
 
 
 def test_a_run_json_without_the_url_still_reads(written):

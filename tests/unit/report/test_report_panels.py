@@ -69,9 +69,9 @@ def test_a_run_json_with_odd_parts_still_gives_a_whole_page(make_run, damage, dr
     folder = make_run(memories=(1024,), concurrencies=(1,))
     changed_manifest(folder, **damage)
     report.build(folder)
-    found = Page((folder / "report.html").read_text())
-    assert found.faults == []
-    assert [row[3] for row in found.rows if len(row) == 12 and row[2] == "this machine"] == ["10"]
+    page = Page((folder / "report.html").read_text())
+    assert page.faults == []
+    assert [row[3] for row in page.rows if len(row) == 12 and row[2] == "this machine"] == ["10"]
 
 
 def test_a_page_without_an_estimate_is_whole(make_run):

@@ -26,7 +26,7 @@ def test_every_table_has_rows():
     }
 
 
-def test_the_published_matrix_is_six_concurrencies_by_two_memory_sizes_of_the_published_way():
+def test_the_published_matrix_is_six_concurrencies_by_two_memory_sizes_of_the_published_method():
     assert set(published.table(DOWNLOAD)) == {key(m, n) for m in (1024, 2048) for n in (1, 5, 10, 50, 100, 500)}
 
 
@@ -48,14 +48,14 @@ def test_published_figures_are_in_order_within_a_row():
 
 
 def test_the_published_mean_of_efs_from_its_cache_stands_beside_repeats_and_the_other_beside_first_reads():
-    found = {
+    times = {
         (key["storage"], key["dataset"], key["memory_size_mb"], key["read"]): row["avg_s"]
         for key, (_, row) in published.table(FILESYSTEM).items()
     }
-    assert len(found) == 13
-    assert found["efs", "large", 3008, "repeat"] == 3.04
-    assert found["efs", "large", 3008, "first"] == 17.87
-    assert found["efs", "small", 3008, "first"] == 2.71
+    assert len(times) == 13
+    assert times["efs", "large", 3008, "repeat"] == 3.04
+    assert times["efs", "large", 3008, "first"] == 17.87
+    assert times["efs", "small", 3008, "first"] == 2.71
 
 
 def test_every_published_case_of_the_classes_stands_beside_a_cell_with_the_objects_that_its_seconds_are_of():

@@ -96,14 +96,14 @@ def test_a_run_json_cut_short_is_a_warning(make_run):
     assert len(run.done) == 320
 
 
-@pytest.mark.parametrize("other", [2, "1", None])
-def test_another_format_version_is_one_clear_error(make_run, other):
+@pytest.mark.parametrize("version", [2, "1", None])
+def test_another_format_version_is_one_clear_error(make_run, version):
     folder = make_run()
-    manifest = json.loads((folder / "run.json").read_text()) | {"format": other, "stampede_version": "9.9"}
+    manifest = json.loads((folder / "run.json").read_text()) | {"format": version, "stampede_version": "9.9"}
     (folder / "run.json").write_text(json.dumps(manifest))
     with pytest.raises(NoReport) as error:
         load(folder)
-    assert f"format {other!r}, but this Stampede reads format 1" in str(error.value)
+    assert f"format {version!r}, but this Stampede reads format 1" in str(error.value)
     assert "9.9" in str(error.value)
     assert "\n" not in str(error.value)
 

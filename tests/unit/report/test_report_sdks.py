@@ -28,8 +28,8 @@ def of_sdks(run):
     return {label: text for label, text in lines if label == "SDK" or label.startswith("standard mode")}
 
 
-def between(base, other):
-    return differences(Pair(Side("A", base, {}), Side("B", other, {}), {}))
+def between(base, second):
+    return differences(Pair(Side("A", base, {}), Side("B", second, {}), {}))
 
 
 def test_the_environment_shows_the_sdk_and_how_its_version_retries(ran):
@@ -61,7 +61,7 @@ def test_two_runs_of_two_versions_are_not_like_for_like(ran):
 
 def test_runs_of_one_version_or_of_an_unknown_one_bring_no_reservation(ran):
     old = ran("old", OLD)
-    assert [between(old, other) for other in (ran("same", OLD, "none"), ran("before", None))] == [[], []]
+    assert [between(old, second) for second in (ran("same", OLD, "none"), ran("before", None))] == [[], []]
 
 
 def test_a_version_that_changed_within_a_run_is_a_caveat(ran):

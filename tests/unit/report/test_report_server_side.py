@@ -25,7 +25,7 @@ def beside(folder, *rows, role=ROLE):
     )
     run = SimpleNamespace(directory=folder, experiment=EXPERIMENTS["copy"])
     grid = server_side._beside(
-        server_side.seen([one for one in rows if one.get("role") == role]), server_side._recorded(run)
+        server_side.seen([row for row in rows if row.get("role") == role]), server_side._recorded(run)
     )
     return [[entry.text for entry in group[0].entries] for group in grid.groups]
 
@@ -57,9 +57,9 @@ def test_requests_bytes_and_errors_stand_side_by_side_with_their_difference(down
 
 
 def test_the_page_shows_both_and_says_what_the_logs_are_worth(downloads):
-    asked = {"first_request": "2026-11-22T10:00:00.250Z", "last_request": "2026-11-22T10:00:07.250Z"}
+    times = {"first_request": "2026-11-22T10:00:00.250Z", "last_request": "2026-11-22T10:00:07.250Z"}
     beside(
-        downloads, row("REST.GET.OBJECT", 30, 206, bytes_sent=3_000_000.0, **asked), row("REST.PUT.PART", 64, role=None)
+        downloads, row("REST.GET.OBJECT", 30, 206, bytes_sent=3_000_000.0, **times), row("REST.PUT.PART", 64, role=None)
     )
     report.build(downloads)
     page = Page((downloads / "report.html").read_text())
@@ -70,7 +70,7 @@ def test_the_page_shows_both_and_says_what_the_logs_are_worth(downloads):
     assert "server_side.json" in page.references and "Some lines arrived more than once" not in page.text
 
 
-def test_lines_that_came_twice_and_a_run_without_own_lines_are_told(downloads):
+def test_lines_that_came_twice_and_a_run_without_own_lines_are_reported(downloads):
     beside(downloads, row("REST.GET.OBJECT", 40, role="someone", request_ids=30))
     report.build(downloads)
     text = Page((downloads / "report.html").read_text()).text
@@ -78,13 +78,13 @@ def test_lines_that_came_twice_and_a_run_without_own_lines_are_told(downloads):
 
 
 @pytest.mark.parametrize(
-    "told", ['{"role": "r", "rows": []}', '{"rows": 5}', '{"rows": [7, {"request": 1, "requests": "x"}]}', "[]", "{"]
+    "content", ['{"role": "r", "rows": []}', '{"rows": 5}', '{"rows": [7, {"request": 1, "requests": "x"}]}', "[]", "{"]
 )
-def test_what_s3_has_not_told_or_can_not_be_read_leaves_no_section(downloads, told):
-    (downloads / server_side.FILE).write_text(told)
+def test_what_s3_has_not_logged_or_can_not_be_read_leaves_no_section(downloads, content):
+    (downloads / server_side.FILE).write_text(content)
     run = report.load(downloads)
     assert server_side.server_side(SimpleNamespace(run=run)) is None
-    assert any(server_side.FILE in one for one in run.warnings) == (told in ("[]", "{"))
+    assert any(server_side.FILE in warning for warning in run.warnings) == (content in ("[]", "{"))
 
 
 def test_a_copy_is_one_request_and_its_bytes_are_what_was_written(tmp_path):
@@ -113,7 +113,7 @@ def test_a_copy_is_one_request_and_its_bytes_are_what_was_written(tmp_path):
     ],
 )
 def test_requests_that_s3_logs_nowhere_are_not_expected_of_it(tmp_path, experiment, logged, not_logged):
-    rows = [one | {"requests": 100} for one in (logged, *not_logged)]
-    (tmp_path / "records.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    rows = [record | {"requests": 100} for record in (logged, *not_logged)]
+    (tmp_path / "records.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     run = SimpleNamespace(directory=tmp_path, experiment=EXPERIMENTS[experiment])
     assert server_side._recorded(run).requests == 100

@@ -53,9 +53,9 @@ def even(values, spread=0.01, count=12):
     one takes 1 s."""
     dice = np.random.default_rng(1)
     ratios = [Resampled(value, value * np.exp(dice.normal(0, spread, 2000))) for value in values]
-    told = [{"value": one.value} | interval(one.values, count) for one in ratios]
-    apart = [Resampled(one.value - 1, one.values - 1) for one in ratios]
-    return crossing.break_even(SIZES, told, apart, count, NAMES, SAYS)
+    ratio_rows = [{"value": ratio.value} | interval(ratio.values, count) for ratio in ratios]
+    apart = [Resampled(ratio.value - 1, ratio.values - 1) for ratio in ratios]
+    return crossing.break_even(SIZES, ratio_rows, apart, count, NAMES, SAYS)
 
 
 def test_where_a_stand_in_ran_only_the_intervals_that_are_shown_hold_together(local):
@@ -72,11 +72,11 @@ def test_straight_lines_pass_0_between_a_height_above_and_one_below():
 
 
 def test_a_break_even_is_named_with_its_interval():
-    found = even((4, 0.25))
-    low, high = found["interval"]["low"], found["interval"]["high"]
-    assert found["at_bytes"] == pytest.approx(1000 + 999_000 * 3 / 3.75)
-    assert low < found["at_bytes"] < high < 1.05 * low
-    assert found["words"] == (
+    break_even = even((4, 0.25))
+    low, high = break_even["interval"]["low"], break_even["interval"]["high"]
+    assert break_even["at_bytes"] == pytest.approx(1000 + 999_000 * 3 / 3.75)
+    assert low < break_even["at_bytes"] < high < 1.05 * low
+    assert break_even["words"] == (
         "reading is faster on it for objects below about 800 KB (800 to 810 KB, 95 %), slower above"
     )
     assert even((0.25, 4))["words"].startswith("reading is faster on it for objects above about ")
@@ -99,11 +99,11 @@ def test_an_interval_that_reaches_beyond_the_sizes_has_no_end_there():
     # The fewest measurements of any size decide how wide it is, so it may be wider than the one that is clear.
     dice = np.random.default_rng(1)
     ratios = [Resampled(value, value * np.exp(dice.normal(0, 0.02, 2000))) for value in (4, 0.955)]
-    told = [{"low": 3.8, "high": 4.2}, {"low": 0.92, "high": 0.99}]
-    apart = [Resampled(one.value - 1, one.values - 1) for one in ratios]
-    found = crossing.break_even(SIZES, told, apart, 10, NAMES, SAYS)
-    assert found["interval"]["high"] is None
-    assert " KB or more, 95 %), slower above" in found["words"]
+    ratio_rows = [{"low": 3.8, "high": 4.2}, {"low": 0.92, "high": 0.99}]
+    apart = [Resampled(ratio.value - 1, ratio.values - 1) for ratio in ratios]
+    break_even = crossing.break_even(SIZES, ratio_rows, apart, 10, NAMES, SAYS)
+    assert break_even["interval"]["high"] is None
+    assert " KB or more, 95 %), slower above" in break_even["words"]
 
 
 def claimed(factors, runs=150, count=12, spread=0.1):
@@ -115,10 +115,10 @@ def claimed(factors, runs=150, count=12, spread=0.1):
         for at, own in enumerate(factors):
             drawn = ((name, factor * dice.lognormal(0, spread, count)) for name, factor in (("base", 1), ("ours", own)))
             pairs.append([Sample(values, f"{name} {at} {run}") for name, values in drawn])
-        both = [[Resampled(float(np.median(one.values)), one.medians) for one in pair] for pair in pairs]
-        told = [{"value": base.over(ours).value} | interval(base.over(ours).values, count) for base, ours in both]
+        both = [[Resampled(float(np.median(sample.values)), sample.medians) for sample in pair] for pair in pairs]
+        ratio_rows = [{"value": base.over(ours).value} | interval(base.over(ours).values, count) for base, ours in both]
         apart = [base.less(ours) for base, ours in both]
-        times += crossing.break_even(sizes, told, apart, count, NAMES, SAYS)["at_bytes"] is not None
+        times += crossing.break_even(sizes, ratio_rows, apart, count, NAMES, SAYS)["at_bytes"] is not None
     return times / runs
 
 
@@ -142,11 +142,11 @@ def test_where_nothing_passes_1_it_is_said_of_all_sizes_and_where_nothing_is_cle
 
 
 def test_too_few_measurements_name_no_break_even():
-    told = [{"value": value, "low": None, "high": None} for value in (4, 0.25)]
+    ratio_rows = [{"value": value, "low": None, "high": None} for value in (4, 0.25)]
     apart = [Resampled(value, np.ones(2000)) for value in (3, -1)]
-    found = crossing.break_even(SIZES, told, apart, 3, NAMES, SAYS)
-    assert (found["level"], found["short"]) == ("unclear", "")
-    assert found["words"].startswith(
+    break_even = crossing.break_even(SIZES, ratio_rows, apart, 3, NAMES, SAYS)
+    assert (break_even["level"], break_even["short"]) == ("unclear", "")
+    assert break_even["words"].startswith(
         "it is unknown whether reading is faster on it: each variant needs 10 measurements"
     )
 
@@ -164,10 +164,12 @@ def usd(operation, storage, size_bytes, parallel):
 def test_time_and_cost_are_counted_for_every_operation_limit_and_size(aws):
     numbers, _ = aws
     points = [point for series in numbers["by_size"] for point in series["points"]]
-    found = {(point["operation"], point["parallel"], point["size_bytes"]): point for point in points}
-    assert found.keys() == set(product(sized_run.OPERATIONS, (1, 64), sized_run.SIZES))
-    for (operation, parallel, size), point in found.items():
-        base, ours = (sized_run.seconds_of(operation, one, size, parallel, 1) for one in ("standard", "express"))
+    points_by_place = {(point["operation"], point["parallel"], point["size_bytes"]): point for point in points}
+    assert points_by_place.keys() == set(product(sized_run.OPERATIONS, (1, 64), sized_run.SIZES))
+    for (operation, parallel, size), point in points_by_place.items():
+        base, ours = (
+            sized_run.seconds_of(operation, storage, size, parallel, 1) for storage in ("standard", "express")
+        )
         assert point["speedup"]["value"] == pytest.approx(base / ours, rel=0.1)
         assert point["speedup"]["low"] < point["speedup"]["value"] < point["speedup"]["high"]
         dollars = {
@@ -180,7 +182,7 @@ def test_time_and_cost_are_counted_for_every_operation_limit_and_size(aws):
 
 def test_the_page_answers_first_for_which_size_and_marks_what_was_published(aws):
     numbers, page = aws
-    [reading] = [one for one in numbers["by_size"] if one["words"] == "download, 1 at a time"]
+    [reading] = [entry for entry in numbers["by_size"] if entry["words"] == "download, 1 at a time"]
     assert reading["time"]["words"] in page.text
     assert f"below about {decimal_size(reading['cost']['at_bytes'], 2)} (" in page.text
     assert "writing 10 KB was 4.29 × as fast, reading 10 KB was 3.69 × as fast" in page.text
@@ -218,9 +220,9 @@ def test_one_in_more_slices_is_set_against_the_other_by_what_each_moved(built, t
     manifest["plan"]["cells"] = manifest["cells"]
     (folder / "run.json").write_text(json.dumps(manifest))
     report.build(folder)
-    found = json.loads((folder / "statistics.json").read_text())["by_size"]
-    assert [one["words"] for one in found] == ["download, 1 at a time", "upload, 1 at a time"]
-    assert found[0]["points"][0]["speedup"]["value"] == pytest.approx(0.0182 / 0.005, rel=0.1)
+    series = json.loads((folder / "statistics.json").read_text())["by_size"]
+    assert [entry["words"] for entry in series] == ["download, 1 at a time", "upload, 1 at a time"]
+    assert series[0]["points"][0]["speedup"]["value"] == pytest.approx(0.0182 / 0.005, rel=0.1)
 
 
 def test_where_something_stood_in_the_headline_says_first_that_nothing_follows(local):
@@ -229,10 +231,10 @@ def test_where_something_stood_in_the_headline_says_first_that_nothing_follows(l
         "This ran on a general purpose bucket as a stand-in, so it says nothing about express; it shows that the whole "
         "path works."
     )
-    assert {one["time"]["words"] for one in numbers["by_size"]} == {
+    assert {entry["time"]["words"] for entry in numbers["by_size"]} == {
         "a stand-in ran, so this says nothing about express"
     }
-    assert {one["all"]["level"] for one in numbers["comparisons"]["between_classes"]} == {"cant_tell"}
+    assert {row["all"]["level"] for row in numbers["comparisons"]["between_classes"]} == {"cant_tell"}
     claims = ("is faster on", "is slower on", "cheaper on", "(faster)", "(slower)", "comes next")
     assert not [claim for claim in claims if claim in page.text]
     assert "“a general bucket”: no emulator has one." in page.text
@@ -247,7 +249,7 @@ def lacking(tmp_path, monkeypatch):
     def build(left_out):
         folder = sized_run.write(tmp_path / "run", sizes=(1_000, 100_000), parallels=(1,))
         records = map(json.loads, (folder / "records.jsonl").read_text().splitlines())
-        kept = [json.dumps(one) + "\n" for one in records if not left_out(one)]
+        kept = [json.dumps(record) + "\n" for record in records if not left_out(record)]
         (folder / "records.jsonl").write_text("".join(kept))
         report.build(folder)
         return json.loads((folder / "statistics.json").read_text()), Page((folder / "report.html").read_text())
@@ -256,7 +258,7 @@ def lacking(tmp_path, monkeypatch):
 
 
 def test_of_one_class_alone_it_is_said_that_the_other_lacks(lacking):
-    numbers, page = lacking(lambda one: one["storage"] == "express")
+    numbers, page = lacking(lambda record: record["storage"] == "express")
     assert numbers["by_size"] == []
     assert (
         "Without a counterpart, and so not compared: download, 1,000 bytes, 1 at a time, "
@@ -267,22 +269,22 @@ def test_of_one_class_alone_it_is_said_that_the_other_lacks(lacking):
 
 
 def test_a_size_with_too_few_measurements_is_named_and_the_others_still_tell(lacking):
-    numbers, _ = lacking(lambda one: one["size_bytes"] == 1_000 and one["seq"] > 5)
-    assert [one["time"]["words"] for one in numbers["by_size"]] == [
+    numbers, _ = lacking(lambda record: record["size_bytes"] == 1_000 and record["seq"] > 5)
+    assert [entry["time"]["words"] for entry in numbers["by_size"]] == [
         f"{verb} is faster on express at 100 KB; too few measurements at 1 KB" for verb in ("reading", "writing")
     ]
 
 
 def test_of_queries_alone_the_headline_says_which_class_is_the_faster_one(lacking):
-    numbers, page = lacking(lambda one: one["operation"] != "count")
+    numbers, page = lacking(lambda record: record["operation"] != "count")
     assert "express is the fastest with count, 10,000 bytes" in numbers["verdict"]["headline"]
-    [row] = [one for one in numbers["comparisons"]["between_classes"] if one["operation"] == "count"]
+    [row] = [row for row in numbers["comparisons"]["between_classes"] if row["operation"] == "count"]
     assert f" {1 / row['all']['ratio_of_medians']['value']:.2f} " in page.text.partition("Athena’s own times")[2]
 
 
 def test_without_prices_nothing_is_said_of_cost(local):
     numbers, page = local
-    assert [one["cost"] for one in numbers["by_size"]] == [None, None]
+    assert [entry["cost"] for entry in numbers["by_size"]] == [None, None]
     assert "No prices are stored with this run, so there are no costs." in page.text
     assert "Cost calculator" not in page.text
 
@@ -303,11 +305,11 @@ PLAIN, QUICK = Tariff(5e-6, 4e-7, 0, 0, 0.023), Tariff(1e-6, 3e-8, 0.0032, 0.000
 
 
 def test_the_bill_is_writing_once_reading_every_month_and_keeping():
-    found = bill(QUICK, Numbers(objects=1000, size_bytes=2**30, reads=500, months=3))
-    assert (found.write_usd, found.read_usd, found.keep_usd) == pytest.approx(
+    costs = bill(QUICK, Numbers(objects=1000, size_bytes=2**30, reads=500, months=3))
+    assert (costs.write_usd, costs.read_usd, costs.keep_usd) == pytest.approx(
         (1000 * (1e-6 + 0.0032), 3 * 500 * (3e-8 + 0.0006), 3 * 1000 * 0.11)
     )
-    assert found.total_usd == found.write_usd + found.read_usd + found.keep_usd
+    assert costs.total_usd == costs.write_usd + costs.read_usd + costs.keep_usd
 
 
 def test_at_the_reads_that_are_named_both_cost_the_same():

@@ -16,13 +16,13 @@ def test_quartiles_of_four_values_by_hand():
 
 
 def test_a_spread_takes_its_values_in_any_order():
-    found = spread([3.0, 1.0, 10.0, 2.0])
-    assert (found.count, found.min_s, found.avg_s, found.max_s) == (4, 1.0, 4.0, 10.0)
+    figures = spread([3.0, 1.0, 10.0, 2.0])
+    assert (figures.count, figures.min_s, figures.avg_s, figures.max_s) == (4, 1.0, 4.0, 10.0)
 
 
 def test_a_single_value_is_every_figure():
-    found = spread([0.25])
-    assert {found.min_s, found.p25_s, found.median_s, found.avg_s, found.p75_s, found.max_s} == {0.25}
+    figures = spread([0.25])
+    assert {figures.min_s, figures.p25_s, figures.median_s, figures.avg_s, figures.p75_s, figures.max_s} == {0.25}
 
 
 def test_the_mean_of_many_values_loses_no_digits():

@@ -17,10 +17,10 @@ from tests.unit.report.handmade_run import table_of
 
 
 def test_every_measured_row_is_followed_by_its_published_row(make_run):
-    found = table_of(load(make_run())).rows
-    assert len(found) == 12
+    rows = table_of(load(make_run())).rows
+    assert len(rows) == 12
     known = published.table(DOWNLOAD)
-    for ours, theirs in zip(found[::2], found[1::2], strict=True):
+    for ours, theirs in zip(rows[::2], rows[1::2], strict=True):
         assert ours.key == theirs.key
         assert (ours.source, theirs.source) == ("this machine", "AWS, published 2025")
         assert theirs["avg_s"] == known[ours.key][1]["avg_s"]
@@ -29,13 +29,13 @@ def test_every_measured_row_is_followed_by_its_published_row(make_run):
 
 
 def test_a_cell_that_was_never_published_stands_alone(make_run):
-    found = table_of(load(make_run(memories=(512,), concurrencies=(3,)))).rows
-    assert [row.source for row in found] == ["this machine"]
+    rows = table_of(load(make_run(memories=(512,), concurrencies=(3,)))).rows
+    assert [row.source for row in rows] == ["this machine"]
 
 
 def test_a_planned_cell_without_downloads_keeps_its_line(make_run):
-    found = table_of(load(make_run(memories=(1024,), concurrencies=(1, 5), lost=set(range(50))))).rows
-    assert [(row.key.n, row["count"], row["avg_s"]) for row in found if row.measured] == [(1, 0, None), (5, 0, None)]
+    rows = table_of(load(make_run(memories=(1024,), concurrencies=(1, 5), lost=set(range(50))))).rows
+    assert [(row.key.n, row["count"], row["avg_s"]) for row in rows if row.measured] == [(1, 0, None), (5, 0, None)]
 
 
 def test_speed_is_the_size_over_the_mean_time(make_run):

@@ -64,8 +64,8 @@ def covered(draws, statistic, truth):
     hits = 0
     for number, row in enumerate(draws):
         sample = Sample(row, f"simulated {number}")
-        found = interval(statistic(sample), len(row))
-        hits += found["low"] <= truth <= found["high"]
+        bounds = interval(statistic(sample), len(row))
+        hits += bounds["low"] <= truth <= bounds["high"]
     return hits / len(draws)
 
 
@@ -87,8 +87,8 @@ def test_the_interval_of_p99_holds_the_true_p99_nearly_as_often_as_it_says(size)
     truth, hits = math.exp(0.25 * 2.3263478740408408), 0
     rng = np.random.default_rng(4)
     for number in range(800):
-        found = p99_interval(Sample(rng.lognormal(sigma=0.25, size=size), f"simulated {number}"))
-        hits += found["low"] <= truth <= found["high"]
+        bounds = p99_interval(Sample(rng.lognormal(sigma=0.25, size=size), f"simulated {number}"))
+        hits += bounds["low"] <= truth <= bounds["high"]
     # 0.925 to 0.97 in 3,000 simulations of many sizes.
     assert 0.90 <= hits / 800 <= 0.985
 
@@ -99,8 +99,8 @@ def test_the_interval_of_a_ratio_of_medians_holds_the_true_ratio_at_least_as_oft
     for number in range(600):
         ours = Sample(1.2 * rng.lognormal(sigma=0.2, size=sizes[0]), f"ours {number}")
         base = Sample(rng.lognormal(sigma=0.2, size=sizes[1]), f"base {number}")
-        found = interval(ours.medians / base.medians, min(sizes))
-        hits += found["low"] <= 1.2 <= found["high"]
+        bounds = interval(ours.medians / base.medians, min(sizes))
+        hits += bounds["low"] <= 1.2 <= bounds["high"]
     assert hits / 600 >= 0.93
 
 

@@ -1,4 +1,4 @@
-"""What is counted in a cell, what isn't, and when a figure isn't told."""
+"""What is counted in a cell, what isn't, and when a figure isn't stated."""
 
 import json
 
@@ -52,7 +52,7 @@ def test_records_from_before_there_were_warm_ups_count(tmp_path):
 def test_repeats_are_pooled_and_their_means_shown_apart(tmp_path):
     cell = only_cell(tmp_path, lasting([1.5] * 10, repeat=2) + lasting([1.0] * 10, repeat=1))
     assert cell["count"] == 20
-    assert [(one["repeat"], one["mean_s"]) for one in cell["repeats"]] == [(1, 1.0), (2, 1.5)]
+    assert [(repeat["repeat"], repeat["mean_s"]) for repeat in cell["repeats"]] == [(1, 1.0), (2, 1.5)]
     assert cell["between_repeats"] == {"count": 2, "lowest_mean_s": 1.0, "highest_mean_s": 1.5, "ratio": 1.5}
     assert cell["parallelism"]["most_at_once"] == 1  # both began at the same time, but in different repeats
 
@@ -69,11 +69,11 @@ def test_planned_cells_without_records_are_there_and_say_why_there_is_nothing(tm
 
 def test_a_memory_that_is_fixed_and_not_swept_is_known_from_the_plan(tmp_path):
     plan = {"swept": {"concurrency_value": [1, 5]}, "fixed": {"memory_size": 512}}
-    made = [one | {"cell": "concurrency_value=1"} for one in lasting([0.5], memory=512)]
+    made = [record | {"cell": "concurrency_value=1"} for record in lasting([0.5], memory=512)]
     directory = handmade_run.write(tmp_path / "run", made)
     (directory / "run.json").write_text(json.dumps({"format": 1, "plan": plan}))
     numbers = statistics.statistics(load(directory))
-    assert [(one["memory_size_mb"], one["concurrency"]) for one in numbers["cells"]] == [(512, 1), (512, 5)]
+    assert [(cell["memory_size_mb"], cell["concurrency"]) for cell in numbers["cells"]] == [(512, 1), (512, 5)]
     assert numbers["cells"][0]["sent"] == 1
 
 
@@ -88,7 +88,7 @@ def test_a_memory_that_is_fixed_and_not_swept_is_known_from_the_plan(tmp_path):
         ("p99_interval", 1000),
     ],
 )
-def test_a_figure_is_told_from_its_minimum_on_and_not_before(figure, needed):
+def test_a_figure_is_stated_from_its_minimum_on_and_not_before(figure, needed):
     short, enough = (seconds(Sample([1 + at / 100 for at in range(size)], "cell")) for size in (needed - 1, needed))
     assert short[figure] is None
     assert f"needs {needed} measurements; there are {needed - 1}" in short["why"][figure]
@@ -142,7 +142,7 @@ def test_an_error_without_coordinates_is_in_no_cell_but_in_the_list(tmp_path):
 
 def test_cold_downloads_that_take_longer_are_found_and_few_of_them_are_not_judged(tmp_path):
     times = [0.9 + at % 5 / 50 for at in range(12)] + [0.5 + at % 5 / 50 for at in range(30)]
-    made = [one | {"cold_start": int(at < 12)} for at, one in enumerate(lasting(times))]
+    made = [record | {"cold_start": int(at < 12)} for at, record in enumerate(lasting(times))]
     cold = only_cell(tmp_path, made)["cold"]
     assert cold["difference_of_medians_s"]["low"] > 0.3
     assert "s longer than later ones" in cold["words"]
@@ -155,7 +155,8 @@ def test_cold_downloads_that_take_longer_are_found_and_few_of_them_are_not_judge
 
 def test_cold_and_warm_alike_are_said_to_show_no_difference(tmp_path):
     made = [
-        one | {"cold_start": at % 2} for at, one in enumerate(lasting([0.5 + at // 2 % 7 / 50 for at in range(60)]))
+        record | {"cold_start": at % 2}
+        for at, record in enumerate(lasting([0.5 + at // 2 % 7 / 50 for at in range(60)]))
     ]
     assert only_cell(tmp_path, made)["cold"]["words"].startswith(
         "The first download of a function instance and later ones are too close to call"
@@ -185,12 +186,12 @@ def test_of_operations_one_in_ten_of_which_stalls_intervals_hold_the_median_and_
 
     dice = np.random.default_rng(3)
     truth = {"mean": 1.9 * np.exp(0.005), "median": np.median(draw(400_000))}
-    for count, told in ((10, ["median"]), (100, ["median", "mean"])):
-        held, runs = dict.fromkeys(told, 0), 100
+    for count, names in ((10, ["median"]), (100, ["median", "mean"])):
+        held, runs = dict.fromkeys(names, 0), 100
         for run in range(runs):
-            found = {name: one for name, one in seconds(Sample(draw(count), str(run))).items() if one}
-            assert [name for name in ("median", "mean") if f"{name}_interval" in found] == told
-            for name in told:
-                interval = found[f"{name}_interval"]
+            figures = {name: value for name, value in seconds(Sample(draw(count), str(run))).items() if value}
+            assert [name for name in ("median", "mean") if f"{name}_interval" in figures] == names
+            for name in names:
+                interval = figures[f"{name}_interval"]
                 held[name] += interval["low"] <= truth[name] <= interval["high"]
         assert min(held.values()) >= 0.88 * runs

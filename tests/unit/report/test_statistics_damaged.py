@@ -32,11 +32,11 @@ DAMAGE = st.lists(st.tuples(st.integers(0, len(RECORDS) - 1), KEYS, ODD), min_si
 def test_damaged_records_and_plans_never_break_the_statistics(damage, damage_sent, plan, forecast):
     files = {}
     for name, changes in (("records.jsonl", damage), ("sent.jsonl", damage_sent)):
-        rows = [dict(one) for one in RECORDS]
+        rows = [dict(record) for record in RECORDS]
         for at, key, value in changes:
             rows[at][key] = value
         files[name] = "".join(json.dumps(row) + "\n" for row in rows)
-    predicted = {"cells": {one["cell"]: forecast for one in RECORDS}, "parameters": [forecast], "seed": forecast}
+    predicted = {"cells": {record["cell"]: forecast for record in RECORDS}, "parameters": [forecast], "seed": forecast}
     manifest = {"format": 1, "plan": plan, "cells": [plan, None, "memory_size=1"], "prediction": predicted}
     files["run.json"] = json.dumps(manifest)
     with tempfile.TemporaryDirectory() as folder:

@@ -28,34 +28,36 @@ def steps_of(times):
     return sweep_line(*np.array(times).T)
 
 
-def measured(n, downloads, **others):
-    found = parallelism.measure(cell(n, downloads, **others))
-    return found, parallelism.combined([[found]] if found else [])
+def measured(n, downloads, **options):
+    measurement = parallelism.measure(cell(n, downloads, **options))
+    return measurement, parallelism.combined([[measurement]] if measurement else [])
 
 
 def test_two_that_start_and_end_together_are_at_full_n_all_the_time():
-    found, figures = measured(2, [record(0, 1000, n=2), record(0, 1000, n=2, seq=1)])
+    measurement, figures = measured(2, [record(0, 1000, n=2), record(0, 1000, n=2, seq=1)])
     assert figures["share_of_span_at_full"] == figures["share_of_download_time_at_full"] == 1
     assert figures["share_of_each_download_at_full"]["entirely"] == 2
     assert figures["time_to_full_ms"] == 0
     assert figures["ramp"] == "all 2 started at once"
     assert figures["mean_at_once"] == 2
     assert figures["mbit_per_s"] == figures["window"]["mbit_per_s"] == pytest.approx(16)
-    assert len(found.inside) == 2
+    assert len(measurement.inside) == 2
 
 
 def test_a_ramp_takes_time_and_leaves_the_early_download_outside_the_window():
     #  0 ----------- 1000           full from 400 to 1000 and from 1100 to 1400
     #      400 -------------- 1400
     #                  1100 -- 1500
-    found, figures = measured(2, [record(0, 1000, n=2), record(400, 1400, n=2, seq=1), record(1100, 1500, n=2, seq=2)])
+    measurement, figures = measured(
+        2, [record(0, 1000, n=2), record(400, 1400, n=2, seq=1), record(1100, 1500, n=2, seq=2)]
+    )
     assert figures["time_to_full_ms"] == 400
     assert figures["ramp"] == "all 2 ran 0.4 s after the first start"
-    assert found.window_ms == (400, 1400)
-    assert (found.inside["started_at_ms"] - ORIGIN_MS).tolist() == [400]
+    assert measurement.window_ms == (400, 1400)
+    assert (measurement.inside["started_at_ms"] - ORIGIN_MS).tolist() == [400]
     assert figures["at_full_ms"] == 900
     assert figures["share_of_span_at_full"] == 0.6
-    assert found.shares == pytest.approx([0.6, 0.9, 0.75])
+    assert measurement.shares == pytest.approx([0.6, 0.9, 0.75])
     assert figures["share_of_download_time_at_full"] == pytest.approx((600 + 900 + 300) / 2400)
     assert figures["mean_at_once"] == pytest.approx(2400 / 1500)
     assert figures["window"]["mean_at_once"] == pytest.approx(1.9)
@@ -112,9 +114,9 @@ def test_records_without_usable_times_are_left_out_and_counted():
         record(0, 1, seq=4, finished_at_ms=True),
         record(0, 1, seq=5, finished_at_ms=10**400),
     ]
-    found, figures = measured(1, [record(0, 10), *odd])
+    measurement, figures = measured(1, [record(0, 10), *odd])
     assert (figures["attempts"], figures["left_out"]) == (1, 5)
-    assert found.span_ms == 10
+    assert measurement.span_ms == 10
     assert measured(1, odd) == (None, None)
 
 
@@ -125,8 +127,8 @@ def test_a_download_of_unknown_size_leaves_the_bandwidth_unknown():
 
 
 def test_a_repeat_says_when_it_began_and_times_are_relative_to_that():
-    found, _ = measured(1, [record(50, 60), record(70, 90, seq=1)])
-    figures = parallelism.repeat_figures([found])
+    measurement, _ = measured(1, [record(50, 60), record(70, 90, seq=1)])
+    figures = parallelism.repeat_figures([measurement])
     assert figures["started_at_ms"] == ORIGIN_MS + 50
     window = {"from_ms": 0, "to_ms": 40, "length_ms": 40, "mean_at_once": 0.75, "mbit_per_s": 0}
     assert figures["window"] | {"mbit_per_s": 0} == window
@@ -143,32 +145,32 @@ intervals = st.lists(
 
 @given(intervals, st.integers(1, 6))
 def test_whatever_ran_the_figures_stay_within_their_bounds(times, n):
-    found, figures = measured(n, [record(*pair, n=n, seq=seq) for seq, pair in enumerate(times)])
+    measurement, figures = measured(n, [record(*pair, n=n, seq=seq) for seq, pair in enumerate(times)])
     assert 1 <= figures["most_at_once"] <= len(times)
     assert 0 < figures["mean_at_once"] <= figures["most_at_once"]
-    assert all(0 <= share <= 1 for share in found.shares)
+    assert all(0 <= share <= 1 for share in measurement.shares)
     for name in ("share_of_span_at_full", "share_of_download_time_at_full", "share_of_download_time_nearly_full"):
         assert 0 <= figures[name] <= 1
     assert figures["share_of_download_time_at_full"] <= figures["share_of_download_time_nearly_full"]
     # Bandwidth times time gives back the bytes.
     assert figures["mbit_per_s"] * figures["span_ms"] / 1000 == pytest.approx(8 * len(times))
     if figures["most_at_once"] < n:
-        assert found.window_ms is None and figures["time_to_full_ms"] is None and not len(found.inside)
+        assert measurement.window_ms is None and figures["time_to_full_ms"] is None and not len(measurement.inside)
     else:
-        start, end = found.window_ms
-        assert 0 <= start < end <= found.span_ms
+        start, end = measurement.window_ms
+        assert 0 <= start < end <= measurement.span_ms
         assert figures["at_full_ms"] <= end - start
         inside = figures["window"]["mbit_per_s"] * (end - start) / 1000
         assert inside <= 8 * len(times) * (1 + 1e-9)
-        assert inside >= 8 * len(found.inside) * (1 - 1e-9)
+        assert inside >= 8 * len(measurement.inside) * (1 - 1e-9)
 
 
 @given(intervals)
 def test_with_n_1_the_window_is_the_whole_span_and_holds_every_byte(times):
-    found, figures = measured(1, [record(*pair, seq=seq) for seq, pair in enumerate(times)])
-    assert found.window_ms == (0, found.span_ms)
-    assert found.shares.tolist() == [1] * len(times)
-    assert len(found.inside) == len(times)
+    measurement, figures = measured(1, [record(*pair, seq=seq) for seq, pair in enumerate(times)])
+    assert measurement.window_ms == (0, measurement.span_ms)
+    assert measurement.shares.tolist() == [1] * len(times)
+    assert len(measurement.inside) == len(times)
     assert figures["window"]["mbit_per_s"] == pytest.approx(figures["mbit_per_s"])
 
 
@@ -204,6 +206,6 @@ def test_what_ran_in_one_planned_cell_overlaps_whatever_its_records_call_it(tmp_
     manifest = {"format": 1, "run_id": "reads", "experiment": "filesystem", "target": "local", "plan": plan.as_dict()}
     (tmp_path / "run.json").write_text(json.dumps(manifest))
     numbers = statistics.statistics(load(tmp_path))
-    assert [(one["read"], one["count"]) for one in numbers["cells"]] == [("first", 7), ("repeat", 3)]
-    assert [(one["parallelism"]["most_at_once"], one["sent"]) for one in numbers["cells"]] == [(10, 10), (10, 10)]
-    assert [one["inside_window"]["count"] for one in numbers["cells"]] == [7, 3]
+    assert [(cell["read"], cell["count"]) for cell in numbers["cells"]] == [("first", 7), ("repeat", 3)]
+    assert [(cell["parallelism"]["most_at_once"], cell["sent"]) for cell in numbers["cells"]] == [(10, 10), (10, 10)]
+    assert [cell["inside_window"]["count"] for cell in numbers["cells"]] == [7, 3]

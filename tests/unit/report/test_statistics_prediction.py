@@ -81,7 +81,7 @@ def test_half_of_the_time_outside_the_window_is_half_of_the_share(tmp_path):
 
 
 def test_misses_are_a_caveat_the_furthest_off_first_and_three_at_most(tmp_path):
-    records = [one for n in (1, 2, 3, 4, 5) for one in waves(n, 10 * n)]
+    records = [record for n in (1, 2, 3, 4, 5) for record in waves(n, 10 * n)]
     cells = {CELL.format(n): forecast(most_at_once=n, span_s=10.0, avg_s=1 / (1 + n / 10)) for n in (1, 2, 3, 4)}
     cells[CELL.format(5)] = forecast(most_at_once=9, span_s=10.0)
     numbers, _ = predicted(tmp_path, records, cells)
@@ -115,7 +115,7 @@ def test_a_range_narrower_than_a_millisecond_is_met_by_the_nearest_one(tmp_path)
 
 
 def test_a_start_off_by_a_hundredth_of_the_span_is_no_miss_and_one_off_by_more_is(tmp_path):
-    late = [one | {"started_at_ms": one["started_at_ms"] + one["seq"] % 2 * 60} for one in waves()]
+    late = [record | {"started_at_ms": record["started_at_ms"] + record["seq"] % 2 * 60} for record in waves()]
     for number, (predicted_s, inside) in enumerate([(0.011, True), (0.009, False)]):
         ranges = {"time_to_n_s": [predicted_s, predicted_s]}
         row = one_cell(tmp_path / str(number), late, ranges=ranges, time_to_n_s=predicted_s)
@@ -141,7 +141,7 @@ def test_a_share_at_full_n_off_by_a_point_is_no_miss_and_one_off_by_more_is(tmp_
 
 
 @pytest.mark.parametrize(
-    ("n", "said", "inside"),
+    ("n", "changes", "inside"),
     [
         (2, {"time_to_n_s": None, "most_at_once": 1, "ranges": {"most_at_once": [1, 1]}}, False),
         (2, {"time_to_n_s": None, "most_at_once": 1, "ranges": {"most_at_once": [1, 2]}}, True),
@@ -151,14 +151,14 @@ def test_a_share_at_full_n_off_by_a_point_is_no_miss_and_one_off_by_more_is(tmp_
     ],
     ids=["reached", "reached, which the range allows", "never, as predicted", "never", "never, which the range allows"],
 )
-def test_an_n_that_is_never_reached_is_a_miss_only_where_the_model_was_sure_of_it(tmp_path, n, said, inside):
-    records = [one | {"concurrency_limit": n, "cell": CELL.format(n)} for one in waves()]
-    assert one_cell(tmp_path, records, n, **said)["time_to_n_s"]["inside"] is inside
+def test_an_n_that_is_never_reached_is_a_miss_only_where_the_model_was_sure_of_it(tmp_path, n, changes, inside):
+    records = [record | {"concurrency_limit": n, "cell": CELL.format(n)} for record in waves()]
+    assert one_cell(tmp_path, records, n, **changes)["time_to_n_s"]["inside"] is inside
 
 
 def test_that_any_operation_succeeds_where_the_model_said_that_none_would_is_a_miss(tmp_path):
-    said = forecast(avg_s=None, ranges={"avg_s": None})
-    numbers, _ = predicted(tmp_path, waves(), {CELL.format(2): said})
+    prediction = forecast(avg_s=None, ranges={"avg_s": None})
+    numbers, _ = predicted(tmp_path, waves(), {CELL.format(2): prediction})
     assert misses(numbers) == [
         "The prediction missed by more than its stated uncertainty: one download succeeded in 1.00 s (predicted: "
         "never) with 1,024 MB, N = 2."
@@ -200,7 +200,7 @@ def test_a_prediction_without_cells_is_named_and_left_out(tmp_path, stored):
     ],
     ids=str,
 )
-def test_a_damaged_cell_is_named_and_the_others_are_told(tmp_path, damage):
+def test_a_damaged_cell_is_named_and_the_others_are_compared(tmp_path, damage):
     cells = {CELL.format(1): forecast() | damage, CELL.format(2): forecast()}
     numbers, warnings = predicted(tmp_path, [*waves(1), *waves()], cells)
     assert f"run.json: the prediction of {CELL.format(1)} can’t be read; left out." in warnings
@@ -215,7 +215,7 @@ def test_a_damaged_cell_is_named_and_the_others_are_told(tmp_path, damage):
         ("aws", "docs", "the parameters for AWS, seed 1."),
     ],
 )
-def test_it_is_told_whose_parameters_they_are(place, source, words):
+def test_the_page_names_whose_parameters_they_are(place, source, words):
     row = Parameter("hand_over_s", 1.0, 1.0, 2.0, "s", "measured", source, "2026-05")
     assert words in _basis(Prediction(place, 1, "", [row], {}))
 

@@ -57,7 +57,8 @@ HANDMADE = {
     "all alike": lasting([0.5] * 40) + lasting([0.5] * 40, n=2) + lasting([0.25] * 40, n=4),
     "strangers": [record(0, 90), error(2, 3, cell=None, seq=None), error(0, 1, memory_size=None, cell=None)],
     "cold and warm": [
-        one | {"cold_start": int(one["seq"] < 12)} for one in lasting([0.1 + (at * 37 % 11) / 100 for at in range(40)])
+        record | {"cold_start": int(record["seq"] < 12)}
+        for record in lasting([0.1 + (at * 37 % 11) / 100 for at in range(40)])
     ],
     "fast and slow": lasting([0.1 + at / 1000 for at in range(30)])
     + lasting([0.1 + at / 900 for at in range(30)], n=2)

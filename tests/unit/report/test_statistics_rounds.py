@@ -19,9 +19,9 @@ RUNS, NOISE, DRIFT = 120, 0.1, 0.25
 
 def names(rounds, run):
     """A stack of its own for each simulated run, whose draws would be the same ones otherwise."""
-    found = Names()
-    found.blocks, found.rounds = [f"run {run}"], {0: rounds}
-    return found
+    stack_names = Names()
+    stack_names.blocks, stack_names.rounds = [f"run {run}"], {0: rounds}
+    return stack_names
 
 
 def cells_of_a_run(dice, rounds, each, walks):
@@ -40,9 +40,9 @@ def test_the_interval_of_a_cell_holds_the_truth_where_its_rounds_differ():
     dice, held = np.random.default_rng(1), {"rounds": 0, "messages": 0}
     for run in range(RUNS):
         values, _ = cells_of_a_run(dice, 5, 10, walks=False)
-        for unit, one in (("rounds", in_rounds(values, run, 5, 10, "a")), ("messages", Sample(np.exp(values), "a"))):
-            found = statistics.distribution.seconds(one)["median_interval"]
-            held[unit] += found["low"] <= 1 <= found["high"]
+        for unit, sample in (("rounds", in_rounds(values, run, 5, 10, "a")), ("messages", Sample(np.exp(values), "a"))):
+            bounds = statistics.distribution.seconds(sample)["median_interval"]
+            held[unit] += bounds["low"] <= 1 <= bounds["high"]
     assert held["rounds"] >= 0.9 * RUNS
     assert held["messages"] < 0.7 * RUNS, "messages of a round aren't independent: what was told before"
 
@@ -78,9 +78,9 @@ def test_cliffs_delta_over_rounds_is_that_of_the_values_with_an_interval_around_
     dice = np.random.default_rng(4)
     first, second = cells_of_a_run(dice, 5, 10, walks=False)
     ours, base = in_rounds(first, 0, 5, 10, "a"), in_rounds(second, 0, 5, 10, "b")
-    found, plain = effect(ours, base)["cliffs_delta"], cliffs_delta(ours.values, base.values)
-    assert found["value"] == plain["value"]
-    assert found["low"] <= found["value"] <= found["high"]
+    by_rounds, plain = effect(ours, base)["cliffs_delta"], cliffs_delta(ours.values, base.values)
+    assert by_rounds["value"] == plain["value"]
+    assert by_rounds["low"] <= by_rounds["value"] <= by_rounds["high"]
     far = in_rounds(np.full(50, 9.0), 0, 5, 10, "c")
     assert effect(far, base)["cliffs_delta"] == {"value": 1, "low": pytest.approx(0.131, abs=1e-3), "high": 1}
 
@@ -88,9 +88,9 @@ def test_cliffs_delta_over_rounds_is_that_of_the_values_with_an_interval_around_
 def test_quantiles_of_whole_rounds_are_those_of_the_values_that_were_drawn():
     dice = np.random.default_rng(5)
     values, units = dice.lognormal(size=23), dice.integers(1, 7, 23)
-    one = RoundSample(values, "a", units, names(6, 0))
+    sample = RoundSample(values, "a", units, names(6, 0))
     own = np.unique(units)
-    for draw, median, mean in zip(one.draws[:200], one.medians, one.means, strict=False):
+    for draw, median, mean in zip(sample.draws[:200], sample.medians, sample.means, strict=False):
         drawn = np.concatenate([np.tile(values[units == unit], times) for unit, times in zip(own, draw, strict=True)])
         assert median == pytest.approx(np.median(drawn))
         assert mean == pytest.approx(drawn.mean())
@@ -111,20 +111,20 @@ def numbers(tmp_path):
 
 
 def test_a_run_says_of_each_comparison_in_how_many_rounds_its_cells_were_interleaved(numbers):
-    found = numbers(rounds=12)
-    by_name = found["comparisons"]
-    assert {one["rounds"] for one in by_name["between_threads"]} == {12}
-    assert all("rounds" not in one for one in by_name["between_storages"])
-    assert {cell["rounds"] for cell in found["cells"]} == {12}
-    assert "take whole rounds as independent" in found["verdict"]["caveats"][-1]
-    assert "Drift is in these intervals: the compared cells ran interleaved" in found["verdict"]["caveats"][-1]
+    results = numbers(rounds=12)
+    by_name = results["comparisons"]
+    assert {row["rounds"] for row in by_name["between_threads"]} == {12}
+    assert all("rounds" not in row for row in by_name["between_storages"])
+    assert {cell["rounds"] for cell in results["cells"]} == {12}
+    assert "take whole rounds as independent" in results["verdict"]["caveats"][-1]
+    assert "Drift is in these intervals: the compared cells ran interleaved" in results["verdict"]["caveats"][-1]
 
 
 def test_with_five_repeats_they_are_the_unit_for_cells_of_different_stacks_too(numbers):
-    found = numbers(rounds=2, repeats=5)
-    assert {one["rounds"] for one in found["comparisons"]["between_threads"]} == {10}
-    assert {one["rounds"] for one in found["comparisons"]["between_storages"]} == {0}
-    assert {cell["rounds"] for cell in found["cells"]} == {10}
+    results = numbers(rounds=2, repeats=5)
+    assert {row["rounds"] for row in results["comparisons"]["between_threads"]} == {10}
+    assert {row["rounds"] for row in results["comparisons"]["between_storages"]} == {0}
+    assert {cell["rounds"] for cell in results["cells"]} == {10}
 
 
 def test_the_page_says_whether_drift_is_in_an_interval():
@@ -147,10 +147,10 @@ def test_the_page_says_whether_drift_is_in_an_interval():
 
 
 def test_without_rounds_nothing_is_said_of_them(numbers):
-    found = numbers()
-    assert "rounds" not in json.dumps(found["cells"]) + json.dumps(found["comparisons"])
-    assert "treat the copies of a cell as independent" in found["verdict"]["caveats"][-1]
-    assert "Drift between cells isn’t accounted for" in found["verdict"]["caveats"][-1]
+    results = numbers()
+    assert "rounds" not in json.dumps(results["cells"]) + json.dumps(results["comparisons"])
+    assert "treat the copies of a cell as independent" in results["verdict"]["caveats"][-1]
+    assert "Drift between cells isn’t accounted for" in results["verdict"]["caveats"][-1]
 
 
 def test_the_time_between_the_rounds_of_a_cell_is_in_no_overlap(numbers):
@@ -168,16 +168,20 @@ def test_a_message_that_comes_back_in_another_cells_round_is_noticed_there_and_c
     folder = synthetic.write(tmp_path / "run", EXPERIMENTS["filesystem"], SWEPT, rounds=12)
     records = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
     third = [row for row in records if row["round"] == 3]
-    late, other = (next(row for row in third if row["cell"].endswith(f"threads={threads}")) for threads in (1, 30))
-    late |= {"attempt": 3, "started_at_ms": other["started_at_ms"] + 1, "finished_at_ms": other["finished_at_ms"] + 5}
-    (folder / "records.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
-    found = statistics.statistics(load(folder))
-    by_cell = {cell["repeats"][0]["cell"]: cell for cell in found["cells"]}
-    assert by_cell[other["cell"]]["intruders"] == 1
-    assert by_cell[other["cell"]]["parallelism"]["most_at_once"] == 2
-    assert by_cell[late["cell"]]["count"] == by_cell[other["cell"]]["count"] == 12
+    late, neighbour = (next(row for row in third if row["cell"].endswith(f"threads={threads}")) for threads in (1, 30))
+    late |= {
+        "attempt": 3,
+        "started_at_ms": neighbour["started_at_ms"] + 1,
+        "finished_at_ms": neighbour["finished_at_ms"] + 5,
+    }
+    (folder / "records.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    results = statistics.statistics(load(folder))
+    by_cell = {cell["repeats"][0]["cell"]: cell for cell in results["cells"]}
+    assert by_cell[neighbour["cell"]]["intruders"] == 1
+    assert by_cell[neighbour["cell"]]["parallelism"]["most_at_once"] == 2
+    assert by_cell[late["cell"]]["count"] == by_cell[neighbour["cell"]]["count"] == 12
     assert "intruders" not in by_cell[late["cell"]]
-    assert any(text.startswith("Redelivered messages of other cells ran") for text in found["verdict"]["caveats"])
+    assert any(text.startswith("Redelivered messages of other cells ran") for text in results["verdict"]["caveats"])
 
 
 def test_cold_and_warm_invocations_of_one_cell_did_not_run_one_after_the_other():

@@ -13,7 +13,7 @@ from tests.unit.report import handmade_run
 
 # Two methods in so many memory sizes.
 PLACES = 40
-RANKED = DOWNLOAD.with_(compare=[one for one in DOWNLOAD.compare if one.kind == "choice"])
+RANKED = DOWNLOAD.with_(compare=[comparison for comparison in DOWNLOAD.compare if comparison.kind == "choice"])
 
 
 def quiet(rng, count):

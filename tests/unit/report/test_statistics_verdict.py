@@ -123,7 +123,8 @@ def test_no_download_at_all_is_said(tmp_path):
 
 def test_an_n_that_was_not_reached_is_in_the_headline(tmp_path):
     seven = [
-        one | {"concurrency_limit": 10, "cell": "memory_size=1024,concurrency_value=10"} for one in at_once(1.0, 7)
+        record | {"concurrency_limit": 10, "cell": "memory_size=1024,concurrency_value=10"}
+        for record in at_once(1.0, 7)
     ]
     verdict = verdict_of(tmp_path, around(1.0) + seven)
     assert "from N = 1 to N = 10 (but no more than 7 of 10 ran at once)" in verdict["headline"]
@@ -156,14 +157,14 @@ def ways(n=4, **speeds):
     return made
 
 
-def test_of_several_ways_the_fastest_is_named_with_its_interval_and_its_cpu(tmp_path):
+def test_of_several_methods_the_fastest_is_named_with_its_interval_and_its_cpu(tmp_path):
     headline = headline_of(tmp_path, ways(download_file=1.0, stream=0.8, go_stream=0.5))
     assert headline.startswith("On AWS, us-east-1, go_stream is the fastest with 1,024 MB, N = 4: 2.00 × (1.9")
     assert headline.endswith(") as fast as download_file, with 0.5 × its CPU.")
 
 
 def test_beside_other_methods_a_cell_of_the_default_one_is_named_with_it(tmp_path):
-    few = [one | {"concurrency_limit": 9} for one in ways(download_file=1.0, stream=1.0)]
+    few = [record | {"concurrency_limit": 9} for record in ways(download_file=1.0, stream=1.0)]
     reached = verdict_of(tmp_path, few)["reached"]
     assert reached.endswith("4 of 9 with 1,024 MB, N = 9, download_file and 4 of 9 with 1,024 MB, N = 9, stream.")
 
@@ -173,14 +174,14 @@ def test_ways_too_close_to_tell_apart_share_the_headline(tmp_path):
     assert "go_ranges and go_stream, too close to call between them, are the fastest with 1,024 MB, N = 4: " in headline
 
 
-def test_where_the_usual_way_is_the_fastest_the_next_is_named(tmp_path):
+def test_where_the_usual_method_is_the_fastest_the_next_is_named(tmp_path):
     headline = headline_of(tmp_path, ways(download_file=1.0, stream=2.0, crt=1.5))
     assert (
         "download_file is the fastest with 1,024 MB, N = 4; crt comes next: its median download takes 1.4" in headline
     )
 
 
-def test_ways_at_several_n_are_told_at_the_largest(tmp_path):
+def test_methods_at_several_n_are_compared_at_the_largest(tmp_path):
     made = ways(n=1, download_file=1.0, stream=0.5) + ways(n=5, download_file=1.0, stream=2.0)
     assert "download_file is the fastest with 1,024 MB, N = 5" in headline_of(tmp_path, made)
 
@@ -193,15 +194,16 @@ def test_ways_with_too_few_downloads_are_not_ranked(tmp_path):
     )
 
 
-def test_what_the_fastest_depends_on_is_told_without_places_that_have_too_few(tmp_path):
+def test_what_the_fastest_depends_on_is_named_without_places_that_have_too_few(tmp_path):
     def at_memory(memory, **speeds):
         return [
-            one | {"memory_size": memory, "cell": one["cell"].replace("1024", str(memory))} for one in ways(**speeds)
+            record | {"memory_size": memory, "cell": record["cell"].replace("1024", str(memory))}
+            for record in ways(**speeds)
         ]
 
     made = at_memory(512, download_file=1.0, stream=0.5) + at_memory(2048, download_file=1.0, stream=2.0)
     made += at_memory(3008, download_file=1.0, stream=1.0)
-    few = [one for one in at_memory(4096, download_file=1.0, stream=0.5) if one["seq"] < 5]
+    few = [record for record in at_memory(4096, download_file=1.0, stream=0.5) if record["seq"] < 5]
     assert headline_of(tmp_path, [*made, *few]).endswith(
         "the fastest depends on memory: stream in 1 of 4 cases and download_file in 1; too close to call in 1; too few "
         "measurements in 1."
@@ -210,9 +212,9 @@ def test_what_the_fastest_depends_on_is_told_without_places_that_have_too_few(tm
 
 def test_what_moved_another_amount_is_not_set_against_the_fastest_either(tmp_path):
     made = ways(download_file=1.0, stream=0.8, go_stream=0.5)
-    made = [one | {"bytes": 500_000} if one["method"] == "go_stream" else one for one in made]
+    made = [record | {"bytes": 500_000} if record["method"] == "go_stream" else record for record in made]
     numbers = statistics.statistics(load(handmade_run.write(tmp_path / "run", made)))
-    [stream] = [one for one in numbers["comparisons"]["between_ways"] if one["method"] == "stream"]
+    [stream] = [row for row in numbers["comparisons"]["between_ways"] if row["method"] == "stream"]
     why = "the amounts transferred differ, or aren’t known"
     assert stream["against_fastest"] == {"ratio_of_medians": None, "level": "cant_tell", "why": why}
 
@@ -220,7 +222,7 @@ def test_what_moved_another_amount_is_not_set_against_the_fastest_either(tmp_pat
 def test_of_two_that_are_equal_none_is_the_fastest(tmp_path):
     made = ways(download_file=2.0, stream=1.0, go_stream=1.0)
     numbers = statistics.statistics(load(handmade_run.write(tmp_path / "run", made)))
-    assert [one["against_fastest"] for one in numbers["comparisons"]["between_ways"]] == [None, None]
+    assert [row["against_fastest"] for row in numbers["comparisons"]["between_ways"]] == [None, None]
     headline = headline_of(tmp_path / "equal", ways(download_file=1.0, stream=1.0))
     assert "no method is clearly faster than download_file" in headline
 
@@ -258,7 +260,7 @@ def test_cells_that_spent_little_time_near_full_n_are_one_caveat(tmp_path):
     for memory in (512, 1024, 2048, 3008):
         made += [record(1000 * at, 1000 * at + 900, n=2, seq=at, memory=memory) for at in range(20)]
         made += [record(0, 900, n=2, seq=99, memory=memory)]
-    [caveat] = [one for one in verdict_of(tmp_path, made)["caveats"] if "of the download time" in one]
+    [caveat] = [text for text in verdict_of(tmp_path, made)["caveats"] if "of the download time" in text]
     assert caveat.endswith(
         "the download time: 10 % with 512 MB, N = 2, 10 % with 1,024 MB, N = 2, 10 % with 2,048 MB, N = 2 and 1 more."
     )
@@ -275,9 +277,9 @@ def test_a_different_answer_inside_the_full_overlap_window_is_a_caveat(tmp_path)
 
 def test_throughput_is_set_against_the_ideal_line(tmp_path):
     directory = handmade_run.write(tmp_path / "run", lasting([1.0] * 10) + at_once(2.0, n=5, count=5))
-    (one,) = statistics.statistics(load(directory))["comparisons"]["against_smallest_n"]
-    assert one["throughput"]["ideal_mbit_per_s"] == pytest.approx(5 * 8)
-    assert one["throughput"]["share_of_ideal"] == pytest.approx(0.5, rel=0.03)
+    (row,) = statistics.statistics(load(directory))["comparisons"]["against_smallest_n"]
+    assert row["throughput"]["ideal_mbit_per_s"] == pytest.approx(5 * 8)
+    assert row["throughput"]["share_of_ideal"] == pytest.approx(0.5, rel=0.03)
 
 
 @pytest.mark.parametrize(
@@ -315,21 +317,21 @@ def test_intervals_of_shares_are_rounded_outwards():
 
 
 def test_slower_but_not_surely_by_ten_percent_is_said_like_that():
-    found = {"level": "unclear", "ratio_of_medians": {"low": 1.04, "high": 1.2}}
-    assert conclusion(found, "function") == "throughput per function falls, possibly by less than 10 %"
+    comparison = {"level": "unclear", "ratio_of_medians": {"low": 1.04, "high": 1.2}}
+    assert conclusion(comparison, "function") == "throughput per function falls, possibly by less than 10 %"
 
 
 def test_cliffs_delta_is_that_of_the_pairs():
     # 9 pairs: 1 is below 2, 3 and 4; 3 is above 2, equal to 3, below 4; 5 is above all: (-3 + 1 + 0 - 1 + 3) / 9.
-    found = cliffs_delta(np.array([1.0, 3.0, 5.0]), np.array([2.0, 3.0, 4.0]))
-    assert found["value"] == 0
-    assert found["low"] < 0 < found["high"]
+    delta = cliffs_delta(np.array([1.0, 3.0, 5.0]), np.array([2.0, 3.0, 4.0]))
+    assert delta["value"] == 0
+    assert delta["low"] < 0 < delta["high"]
 
 
 def test_cliffs_delta_of_sets_apart_is_one_with_room_below():
-    found = cliffs_delta(np.arange(20.0) + 100, np.arange(20.0))
-    assert (found["value"], found["high"]) == (1, 1)
-    assert 0.6 < found["low"] < 0.7  # (20 - 3.84) / (20 + 3.84)
+    delta = cliffs_delta(np.arange(20.0) + 100, np.arange(20.0))
+    assert (delta["value"], delta["high"]) == (1, 1)
+    assert 0.6 < delta["low"] < 0.7  # (20 - 3.84) / (20 + 3.84)
 
 
 numbers = st.lists(st.integers(0, 20), min_size=2, max_size=20).map(
@@ -339,18 +341,21 @@ numbers = st.lists(st.integers(0, 20), min_size=2, max_size=20).map(
 
 @given(numbers, numbers)
 def test_cliffs_delta_turns_its_sign_when_the_sides_are_swapped(ours, base):
-    one, other = cliffs_delta(ours, base), cliffs_delta(base, ours)
-    assert one["value"] == pytest.approx(-other["value"])
-    assert one["low"] == pytest.approx(-other["high"], abs=1e-9)
-    assert -1 - 1e-9 <= one["low"] <= one["value"] + 1e-9 and one["value"] <= one["high"] + 1e-9 <= 1 + 2e-9
+    forward, backward = cliffs_delta(ours, base), cliffs_delta(base, ours)
+    assert forward["value"] == pytest.approx(-backward["value"])
+    assert forward["low"] == pytest.approx(-backward["high"], abs=1e-9)
+    assert (
+        -1 - 1e-9 <= forward["low"] <= forward["value"] + 1e-9
+        and forward["value"] <= forward["high"] + 1e-9 <= 1 + 2e-9
+    )
 
 
 def test_the_interval_of_cliffs_delta_holds_the_true_one_about_as_often_as_it_says():
     rng, hits = np.random.default_rng(8), 0
     truth = 0.5204998778130465  # 2 Phi(1 / sqrt 2) - 1 for normal values one standard deviation apart
     for _ in range(1000):
-        found = cliffs_delta(np.sort(rng.normal(1, 1, 20)), np.sort(rng.normal(0, 1, 40)))
-        hits += found["low"] <= truth <= found["high"]
+        delta = cliffs_delta(np.sort(rng.normal(1, 1, 20)), np.sort(rng.normal(0, 1, 40)))
+        hits += delta["low"] <= truth <= delta["high"]
     assert 0.92 <= hits / 1000 <= 0.98
 
 

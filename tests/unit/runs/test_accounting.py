@@ -27,9 +27,9 @@ def letter(seq, cell=CELL):
 
 
 def test_every_outcome_is_counted_once():
-    [one] = account(sent(0, 1, 2, 3, 4), [ok(0), error(1), ok(1), error(2), error(2), error(3), ok(0)], [letter(2)])
-    assert (one.sent, one.succeeded, one.failed, one.dead_lettered, one.unaccounted) == (5, 2, 1, 1, 1)
-    assert one.duplicates == 1
+    [counts] = account(sent(0, 1, 2, 3, 4), [ok(0), error(1), ok(1), error(2), error(2), error(3), ok(0)], [letter(2)])
+    assert (counts.sent, counts.succeeded, counts.failed, counts.dead_lettered, counts.unaccounted) == (5, 2, 1, 1, 1)
+    assert counts.duplicates == 1
 
 
 def test_a_message_without_any_trace_fails_the_check_and_is_named():
@@ -45,18 +45,18 @@ def test_errors_alone_are_accounted_for_as_failed():
 
 
 def test_a_message_that_succeeded_and_was_redelivered_until_dead_counts_as_succeeded():
-    [one] = account(sent(0), [ok(0), error(0)], [letter(0)])
-    assert (one.succeeded, one.dead_lettered) == (1, 0)
+    [counts] = account(sent(0), [ok(0), error(0)], [letter(0)])
+    assert (counts.succeeded, counts.dead_lettered) == (1, 0)
 
 
 def test_records_of_a_message_never_confirmed_as_sent_are_shown_apart():
-    [one] = account(sent(0), [ok(0), ok(7)], [])
-    assert (one.sent, one.succeeded, one.unexpected) == (1, 1, 1)
+    [counts] = account(sent(0), [ok(0), ok(7)], [])
+    assert (counts.sent, counts.succeeded, counts.unexpected) == (1, 1, 1)
 
 
 def test_cells_are_accounted_for_separately_in_the_order_of_sending():
     accounts = account([*sent(0, cell="b"), *sent(0, cell="a")], [ok(0, cell="a")], [])
-    assert [(one.cell, one.succeeded, one.unaccounted) for one in accounts] == [("b", 0, 1), ("a", 1, 0)]
+    assert [(row.cell, row.succeeded, row.unaccounted) for row in accounts] == [("b", 0, 1), ("a", 1, 0)]
 
 
 SEQS = st.lists(st.integers(0, 20), max_size=60)
@@ -64,7 +64,7 @@ SEQS = st.lists(st.integers(0, 20), max_size=60)
 
 @given(st.sets(st.integers(0, 20), min_size=1), SEQS, SEQS, SEQS)
 def test_whatever_happens_the_parts_add_up_to_what_was_sent(sent_seqs, oks, errors, letters):
-    [one, *rest] = account(sent(*sent_seqs), [*map(ok, oks), *map(error, errors)], [letter(seq) for seq in letters])
+    [counts, *rest] = account(sent(*sent_seqs), [*map(ok, oks), *map(error, errors)], [letter(seq) for seq in letters])
     assert not rest
-    assert one.sent == len(sent_seqs) == one.succeeded + one.failed + one.dead_lettered + one.unaccounted
-    assert one.succeeded == len(sent_seqs & set(oks))
+    assert counts.sent == len(sent_seqs) == counts.succeeded + counts.failed + counts.dead_lettered + counts.unaccounted
+    assert counts.succeeded == len(sent_seqs & set(oks))

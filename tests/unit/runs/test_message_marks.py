@@ -36,9 +36,9 @@ def test_a_message_is_accounted_for_in_two_bytes():
             ledger.sent({"cell": "a", "seq": seq})
         for seq in range(count):
             ledger.record({"cell": "a", "seq": seq, "status": "ok" if seq % 10 else "error"})
-        [one] = ledger.accounts()
+        [account] = ledger.accounts()
         _, peak_bytes = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert (one.sent, one.succeeded, one.failed, one.unaccounted) == (count, 180_000, 20_000, 0)
+    assert (account.sent, account.succeeded, account.failed, account.unaccounted) == (count, 180_000, 20_000, 0)
     assert peak_bytes < 2 * count

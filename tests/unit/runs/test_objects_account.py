@@ -73,15 +73,15 @@ def test_every_object_of_a_cell_is_accounted_for_and_said_in_one_sentence(aws, f
     aws.log(failing(0, 7, 9), at_s=1)
     aws.log(copied(0, 10, failed=2), at_s=1)
     aws.log(copied(1, 10, already_there=4), at_s=1)
-    [one] = wait(aws, folder).accounts
-    told = "20 objects planned = 14 copied + 4 already there + 2 failed"
-    assert one.sentence() == f"a: 2 sent = 2 succeeded + 0 failed + 0 dead-lettered; {told}"
-    assert told in " ".join(capsys.readouterr().err.split())
+    [account] = wait(aws, folder).accounts
+    sentence = "20 objects planned = 14 copied + 4 already there + 2 failed"
+    assert account.sentence() == f"a: 2 sent = 2 succeeded + 0 failed + 0 dead-lettered; {sentence}"
+    assert sentence in " ".join(capsys.readouterr().err.split())
     [stored] = folder.read_json("accounting.json")
     assert stored["objects"]["planned"] == 20 and stored["objects"]["listed"] == 2
-    assert (one.as_row(objects=True)["objects_copied"], "objects" in one.as_row(objects=False)) == (14, False)
-    assert stored_accounts(folder) == [one]
-    check([one])
+    assert (account.as_row(objects=True)["objects_copied"], "objects" in account.as_row(objects=False)) == (14, False)
+    assert stored_accounts(folder) == [account]
+    check([account])
     assert next(folder.rows("failed_objects.jsonl")) == {
         "cell": "a",
         "seq": 0,
@@ -99,8 +99,8 @@ def test_without_an_account_of_objects_nothing_of_it_is_written(aws, folder):
     folder.write_json("run.json", {"experiment": "download"})
     send(folder, 0)
     aws.log(record(0), at_s=1)
-    [one] = wait(aws, folder).accounts
-    assert one.objects is None and "objects" not in one.as_dict()
+    [account] = wait(aws, folder).accounts
+    assert account.objects is None and "objects" not in account.as_dict()
     assert not (folder.path / "failed_objects.jsonl").exists()
 
 
@@ -108,8 +108,8 @@ def test_a_message_whose_sending_nobody_confirmed_does_not_stand_in_for_one_of_w
     send(folder, 0)
     aws.bury(1, run_id="r", cell="a", seq=0)
     aws.log(copied(1, 10), at_s=1)
-    [one] = wait(aws, folder).accounts
-    assert (one.dead_lettered, one.unexpected, one.objects.unknown, one.is_open) == (1, 1, 1, True)
+    [account] = wait(aws, folder).accounts
+    assert (account.dead_lettered, account.unexpected, account.objects.unknown, account.is_open) == (1, 1, 1, True)
 
 
 @pytest.mark.parametrize(

@@ -42,24 +42,24 @@ def test_without_an_endpoint_it_is_aws(configured):
 
 
 def test_aws_endpoint_url_is_an_endpoint_for_all_services(configured):
-    found = configured({"AWS_ENDPOINT_URL": URL + "/"})
-    assert (found.url, found.services, found.words) == (URL, {}, f"an endpoint at {URL}")
+    endpoint = configured({"AWS_ENDPOINT_URL": URL + "/"})
+    assert (endpoint.url, endpoint.services, endpoint.words) == (URL, {}, f"an endpoint at {URL}")
 
 
-def test_user_and_password_of_the_url_are_in_nothing_that_is_told(configured):
-    found = configured({"AWS_ENDPOINT_URL": "https://me:secret@gateway.example:8443/aws?key=1"})
-    assert found.url == "https://gateway.example:8443/aws"
+def test_user_and_password_of_the_url_are_in_nothing_that_is_printed(configured):
+    endpoint = configured({"AWS_ENDPOINT_URL": "https://me:secret@gateway.example:8443/aws?key=1"})
+    assert endpoint.url == "https://gateway.example:8443/aws"
 
 
 def test_an_endpoint_for_one_service_says_which(configured):
-    found = configured({"AWS_ENDPOINT_URL_CLOUDWATCH_LOGS": URL})
-    assert (found.url, found.services) == (URL, {"logs": URL})
-    assert found.words == f"an endpoint at {URL} (for logs only; everything else is AWS)"
+    endpoint = configured({"AWS_ENDPOINT_URL_CLOUDWATCH_LOGS": URL})
+    assert (endpoint.url, endpoint.services) == (URL, {"logs": URL})
+    assert endpoint.words == f"an endpoint at {URL} (for logs only; everything else is AWS)"
 
 
-def test_a_service_of_aws_beside_an_endpoint_is_told_by_the_others(configured):
-    found = configured({"AWS_ENDPOINT_URL": URL, "AWS_ENDPOINT_URL_S3": "https://s3.eu-west-1.amazonaws.com"})
-    assert "s3" not in found.services and found.services["sqs"] == URL
+def test_a_service_of_aws_beside_an_endpoint_is_recognised_by_the_others(configured):
+    endpoint = configured({"AWS_ENDPOINT_URL": URL, "AWS_ENDPOINT_URL_S3": "https://s3.eu-west-1.amazonaws.com"})
+    assert "s3" not in endpoint.services and endpoint.services["sqs"] == URL
 
 
 def test_the_profile_counts_as_botocore_reads_it(configured):
@@ -153,7 +153,7 @@ PLAN = make_plan(EXPERIMENTS["download"], "aws", ["concurrency_value=1"], messag
 
 
 @pytest.mark.parametrize(
-    ("stored", "at", "said", "way_out"),
+    ("stored", "at", "words", "way_out"),
     [
         (
             {"target": "aws"},
@@ -184,12 +184,12 @@ PLAN = make_plan(EXPERIMENTS["download"], "aws", ["concurrency_value=1"], messag
     ],
     ids=["resume", "drain"],
 )
-def test_a_run_goes_on_only_where_it_was_begun(verb, monkeypatch, arguments, stored, at, said, way_out):
+def test_a_run_is_resumed_only_where_it_was_started(verb, monkeypatch, arguments, stored, at, words, way_out):
     if at:
         monkeypatch.setenv("AWS_ENDPOINT_URL", at)
     status, err = verb(stored | {"plan": PLAN}, *arguments)
     assert status == 2
-    assert said in err and way_out in err
+    assert words in err and way_out in err
 
 
 def test_a_run_at_an_endpoint_is_resumed_there(verb, monkeypatch):
@@ -200,7 +200,7 @@ def test_a_run_at_an_endpoint_is_resumed_there(verb, monkeypatch):
     assert "1 cell of r finished already; plan, duration and cost are of all" in err
 
 
-def test_a_run_json_of_before_endpoints_were_told_reads_as_it_did():
+def test_a_run_json_of_before_endpoints_were_stored_reads_as_it_did():
     refuse_another("--run", "r", {"target": "aws"}, {"target": "aws"})
     refuse_another("--run", "r", {}, HERE)  # killed before it had one
     assert words({"target": "endpoint"}) == "an endpoint at an unknown URL, which isn't AWS"
@@ -267,7 +267,7 @@ def test_what_an_endpoint_bills_is_unknown_and_a_budget_is_kept_as_on_aws(monkey
     check_budget(there, 6)
 
 
-def test_an_endpoint_that_does_not_answer_is_told_so_with_its_address():
+def test_an_endpoint_that_does_not_answer_is_named_with_its_address():
     error = targets.explain(EndpointConnectionError(endpoint_url=URL), "asking", Target("endpoint", OUTPUTS, URL))
     assert str(error) == f"asking: no answer in us-east-1 at {URL}; is it running, and is AWS_ENDPOINT_URL right?"
 

@@ -32,7 +32,7 @@ def state_dir(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def other(state_dir):
+def other_process(state_dir):
     """A process that holds the local stack."""
     process = subprocess.Popen(
         [sys.executable, "-c", HOLD, state_dir], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -43,30 +43,30 @@ def other(state_dir):
     process.communicate()
 
 
-def test_a_second_run_is_refused_and_told_of_the_first(other):
+def test_a_second_run_is_refused_and_the_first_is_named(other_process):
     with (
-        pytest.raises(UsageError, match=rf"`stampede sweep` of run 20260101T000000Z \(process {other.pid}\)"),
+        pytest.raises(UsageError, match=rf"`stampede sweep` of run 20260101T000000Z \(process {other_process.pid}\)"),
         stack_lock.holding("local", "flood"),
     ):
         pass
 
 
-def test_the_doctor_names_who_holds_the_stack_and_leaves_it_to_whoever_comes_next(other):
-    found = checks.free_stack("local")
-    assert (found.status, found.found) == (
+def test_the_doctor_names_who_holds_the_stack_and_leaves_it_to_whoever_comes_next(other_process):
+    finding = checks.free_stack("local")
+    assert (finding.status, finding.found) == (
         PROBLEM,
-        f"`stampede sweep` of run 20260101T000000Z (process {other.pid}) is using the local stack",
+        f"`stampede sweep` of run 20260101T000000Z (process {other_process.pid}) is using the local stack",
     )
-    other.kill()
-    other.wait()
+    other_process.kill()
+    other_process.wait()
     assert checks.free_stack("local").status == OK
     with stack_lock.holding("local", "flood"):
         pass
 
 
-def test_the_lock_of_a_killed_process_is_gone(other):
-    other.kill()
-    other.wait()
+def test_the_lock_of_a_killed_process_is_gone(other_process):
+    other_process.kill()
+    other_process.wait()
     with stack_lock.holding("local", "flood"):
         pass
 
@@ -80,12 +80,12 @@ def test_the_doctor_finds_the_local_stack_that_a_sweep_would_refuse(state_dir, m
     monkeypatch.setattr(ministack, "running", lambda _: None)
     assert checks.free_stack("local").status == OK  # the sweep starts another emulator, with an empty state
     monkeypatch.setattr(ministack, "running", lambda _: "an emulator")
-    found = checks.free_stack("local")
-    assert found.status == PROBLEM
-    assert "a stack of 2 resources is already applied" in found.found and "emulator stop" in found.way_out
+    finding = checks.free_stack("local")
+    assert finding.status == PROBLEM
+    assert "a stack of 2 resources is already applied" in finding.found and "emulator stop" in finding.way_out
 
 
-def test_the_stacks_of_two_targets_have_a_lock_each(other, tmp_path, monkeypatch):
+def test_the_stacks_of_two_targets_have_a_lock_each(other_process, tmp_path, monkeypatch):
     monkeypatch.setattr(stack, "ROOT", tmp_path)
     with stack_lock.holding("aws", "flood"):
         pass

@@ -56,17 +56,17 @@ def test_an_apply_names_what_it_created_or_changed(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "message",
     [
         "Failed to query packages\n\nCould not retrieve the list of available versions for provider hashicorp/aws: 503",
         "Failed to resolve\n\nCould not resolve provider x: could not connect to registry.opentofu.org: timeout",
     ],
     ids=["Terraform", "OpenTofu"],
 )
-def test_an_initialised_folder_does_without_a_registry_that_does_not_answer(tmp_path, monkeypatch, capsys, said):
+def test_an_initialised_folder_does_without_a_registry_that_does_not_answer(tmp_path, monkeypatch, capsys, message):
     program = tmp_path / "terraform"
     program.write_text(
-        f"#!/bin/sh\necho $2 >> {tmp_path}/done\n[ $2 = get ] || {{ echo 'Error: {said}' >&2; exit 1; }}\n"
+        f"#!/bin/sh\necho $2 >> {tmp_path}/done\n[ $2 = get ] || {{ echo 'Error: {message}' >&2; exit 1; }}\n"
     )
     program.chmod(0o755)
     monkeypatch.setenv("STAMPEDE_TERRAFORM", str(program))

@@ -18,23 +18,23 @@ DOWNLOADED_GIB = 4 * calibration.LARGE_MB / 1024
 EACH_CLIENT_S = 2 * KNOWN["download_file_tmp_cpu_s_per_gib"] * DOWNLOADED_GIB / 4
 ALONE_S = EACH_CLIENT_S / KNOWN["python_processors"] + KNOWN["last_part_s"]
 ALONE = Took(4, 1 / ALONE_S, 36 * 0.001 + 2 * DOWNLOADED_GIB)
-ASKED = Took(150, 300, 150 * 0.001)
+REQUESTS = Took(150, 300, 150 * 0.001)
 EACH_SERVER_S = ALONE.server_s / 4
 EACH_S = EACH_CLIENT_S + EACH_SERVER_S
 
 
 def values(per_s, processors=4):
     together = Took(20, per_s, 20 * EACH_SERVER_S)
-    rows = parameters(Measured(ALONE, ASKED, together, 3), KNOWN, processors)
+    rows = parameters(Measured(ALONE, REQUESTS, together, 3), KNOWN, processors)
     assert all(row.low <= row.value <= row.high and row.known == "measured" for row in rows)
     return {row.name: pytest.approx(row.value) for row in rows}
 
 
-def test_clients_and_embedded_aws_are_told_by_what_they_took_alone():
-    found = values(3.0)
-    assert found["client_slowness"] == 2
-    assert found["embedded_request_cpu_s"] == 0.001
-    assert found["embedded_get_cpu_s_per_gib"] == 2
+def test_clients_and_embedded_aws_are_measured_by_what_they_took_alone():
+    parameter_values = values(3.0)
+    assert parameter_values["client_slowness"] == 2
+    assert parameter_values["embedded_request_cpu_s"] == 0.001
+    assert parameter_values["embedded_get_cpu_s_per_gib"] == 2
 
 
 def test_what_passed_together_is_what_the_processors_give_in_seconds_of_one_that_is_alone():
@@ -104,19 +104,19 @@ def test_a_client_that_ends_without_a_word_is_an_error(monkeypatch, tmp_path):
 def test_a_calibration_takes_so_long_at_most_and_leaves_nothing_behind(monkeypatch, tmp_path):
     program = 'touch "$6"; echo ready; exec sleep 60'
     with clients(monkeypatch, tmp_path, program) as both:
-        assert [one.line() for one in both] == ["ready\n"] * 2
+        assert [client.line() for client in both] == ["ready\n"] * 2
         assert len(list((tmp_path / "state" / "calibration").iterdir())) == 2
         both[0]._deadline_s = time.monotonic()
         with pytest.raises(CalibrationError, match="took longer than 30 s"):
             both[0].line()
     assert not (tmp_path / "state" / "calibration").exists()
-    assert all(one._process.poll() is not None for one in both)
+    assert all(client._process.poll() is not None for client in both)
 
 
 def test_what_was_calibrated_is_reported_with_units(monkeypatch, capsys):
     together = Took(20, 1.5 / EACH_S, 20 * EACH_SERVER_S)
     monkeypatch.delenv(calibration.LEFT_OUT, raising=False)
-    monkeypatch.setattr(calibration, "measure", lambda target: Measured(ALONE, ASKED, together, 3))
+    monkeypatch.setattr(calibration, "measure", lambda target: Measured(ALONE, REQUESTS, together, 3))
     calibrated(Target("local", {}), KNOWN)
     assert capsys.readouterr().err.endswith(
         "s: a client takes 2 times the seconds of the model's machine; the embedded S3 takes 1 ms of CPU for a request "

@@ -32,26 +32,26 @@ def describe(folder):
 
 
 def test_a_run_keeps_what_was_predicted_of_each_cell_and_with_which_parameters(folder):
-    known, found = parameters_of(DOWNLOAD, "aws"), predictions(PLAN, DEFAULTS)
+    known, forecasts = parameters_of(DOWNLOAD, "aws"), predictions(PLAN, DEFAULTS)
     description = describe(folder)
-    description.predicted(found, known)
+    description.predicted(forecasts, known)
     description.write()
     stored = folder.read_json("run.json")["prediction"]
     assert (stored["place"], stored["seed"], stored["date"][:2]) == ("aws", 1, "20")
-    assert stored["cells"] == json.loads(json.dumps({name: one.as_dict() for name, one in found.items()}))
+    assert stored["cells"] == json.loads(json.dumps({name: forecast.as_dict() for name, forecast in forecasts.items()}))
     assert {*stored["cells"]} == {cell.name for cell in PLAN.cells()}
     assert stored["parameters"] == [asdict(known.row(name)) for name in known]
 
 
 def test_a_run_that_goes_on_keeps_the_prediction_that_it_began_with(folder):
-    known, found = parameters_of(DOWNLOAD, "aws"), predictions(PLAN, DEFAULTS)
+    known, forecasts = parameters_of(DOWNLOAD, "aws"), predictions(PLAN, DEFAULTS)
     began = describe(folder)
-    began.predicted(found, known)
+    began.predicted(forecasts, known)
     began.write()
     going_on = describe(folder)
-    going_on.predicted({name: replace(one, avg_s=99.0) for name, one in found.items()}, known)
+    going_on.predicted({name: replace(forecast, avg_s=99.0) for name, forecast in forecasts.items()}, known)
     going_on.write()
-    assert all(one["avg_s"] < 99 for one in folder.read_json("run.json")["prediction"]["cells"].values())
+    assert all(cell["avg_s"] < 99 for cell in folder.read_json("run.json")["prediction"]["cells"].values())
 
 
 def test_without_a_prediction_run_json_has_none(folder):
@@ -66,8 +66,8 @@ def test_a_sweep_on_aws_is_predicted_before_anything_is_applied(monkeypatch, tmp
         def __init__(self, *_):
             pass
 
-        def predicted(self, found, known):
-            noted.append((found, known))
+        def predicted(self, forecasts, known):
+            noted.append((forecasts, known))
 
         def run(self):
             noted.append("applied")
@@ -79,6 +79,6 @@ def test_a_sweep_on_aws_is_predicted_before_anything_is_applied(monkeypatch, tmp
     monkeypatch.setattr(sweep.doctor, "refuse_if_impossible", lambda *_: None)
     settings = ["--set", "memory_size=2048", "--set", "concurrency_value=100", "--messages-per-concurrency", "1"]
     assert main(["sweep", "download", "--target", "aws", *settings, "--results-dir", str(tmp_path)]) == 1
-    [(found, known), applied] = noted
-    assert (known.place, applied, *found) == ("aws", "applied", "memory_size=2048,concurrency_value=100")
+    [(forecasts, known), applied] = noted
+    assert (known.place, applied, *forecasts) == ("aws", "applied", "memory_size=2048,concurrency_value=100")
     assert "time in full overlap: memory_size=2048,concurrency_value=100: 0 %" in capsys.readouterr().err

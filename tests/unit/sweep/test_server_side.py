@@ -40,7 +40,7 @@ def row(requests, role=ROLE, request="REST.GET.OBJECT", **more):
 
 def as_answered(*rows):
     """Rows as CloudWatch writes them."""
-    return [{name: str(value) for name, value in one.items()} for one in rows]
+    return [{name: str(value) for name, value in entry.items()} for entry in rows]
 
 
 @pytest.fixture
@@ -65,8 +65,10 @@ def query(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(endpoints, "is_aws", lambda url: True)  # the stub stands for it
 
     def ask(stub, *arguments, **outputs):
-        told = {name: {"value": value} for name, value in {**OUTPUTS, **outputs}.items() if value is not None}
-        (tmp_path / "outputs.json").write_text(json.dumps(told))
+        terraform_outputs = {
+            name: {"value": value} for name, value in {**OUTPUTS, **outputs}.items() if value is not None
+        }
+        (tmp_path / "outputs.json").write_text(json.dumps(terraform_outputs))
         with stub:
             monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
             return main(["query", "server_side", "--outputs", "outputs.json", "--format", "json", *arguments])
@@ -81,10 +83,10 @@ def test_the_access_logs_are_asked_about_the_runs_time_and_the_rows_kept_with_th
     assert request["logGroupName"] == "/aws/vendedlogs/s3/f"
     assert (request["startTime"], request["endTime"]) == (SENT_MS // 1000 - 60, SENT_MS // 1000 + 69)
     assert "run_id" not in request["queryString"].partition("filter")[2]  # no line has one
-    told = [row(258, bytes_sent=2_147_483_648)]
-    assert json.loads(capsys.readouterr().out) == told
+    rows = [row(258, bytes_sent=2_147_483_648)]
+    assert json.loads(capsys.readouterr().out) == rows
     kept = server_side.stored(folder)
-    assert (kept["rows"], kept["role"], kept["log_group"]) == (told, ROLE, "/aws/vendedlogs/s3/f")
+    assert (kept["rows"], kept["role"], kept["log_group"]) == (rows, ROLE, "/aws/vendedlogs/s3/f")
 
 
 def test_fewer_rows_than_are_kept_replace_nothing_for_lines_expire(query, folder):
@@ -114,7 +116,7 @@ def test_a_part_of_the_rows_is_not_kept(query, folder):
     ],
     ids=["another stack", "destroyed", "made anew"],
 )
-def test_once_the_lines_are_gone_the_kept_rows_are_told(query, folder, capsys, outputs, stub, words):
+def test_once_the_lines_are_gone_the_kept_rows_are_printed(query, folder, capsys, outputs, stub, words):
     server_side.store(Target("aws", OUTPUTS), folder, server_side.Answer(["request"], [row(258)], []))
     assert query(stub, **outputs) == 0
     printed = capsys.readouterr()
@@ -130,7 +132,7 @@ def test_once_the_lines_are_gone_the_kept_rows_are_told(query, folder, capsys, o
         ({"target": "aws"}, ("--export", "o.parquet"), 2, "--export: S3's access logs are queried in CloudWatch"),
     ],
 )
-def test_what_can_not_be_asked_is_one_line_with_the_way_out(query, folder, capsys, run, arguments, status, words):
+def test_what_can_not_be_asked_is_one_line_with_the_fix(query, folder, capsys, run, arguments, status, words):
     folder.write_json("run.json", run)
     assert query(FakeLogs([], []), *arguments, access_log_group_name=None) == status
     printed = capsys.readouterr()
@@ -168,7 +170,7 @@ def collect(folder, rows_from_s, *, error=None, kept=False, **outputs):
     return logs
 
 
-def test_before_a_stack_goes_its_access_logs_are_waited_for_until_all_requests_are_told(folder, capsys):
+def test_before_a_stack_goes_its_access_logs_are_waited_for_until_all_requests_are_logged(folder, capsys):
     logs = collect(folder, {0: [], 200: [row(100)], 350: [row(258), row(7, role="someone")]})
     assert logs.asked_at_s == [0, 120, 240, 360]
     assert server_side.requests(server_side.stored(folder)["rows"], ROLE) == 258
@@ -178,10 +180,10 @@ def test_before_a_stack_goes_its_access_logs_are_waited_for_until_all_requests_a
 def test_the_wait_ends_after_twenty_minutes_and_what_came_is_kept(folder, capsys):
     logs = collect(folder, {0: [], 500: [row(100), row(900, request="REST.COPY.OBJECT_GET")]})
     assert logs.now_s == server_side.WAIT_S == 1200
-    told = " ".join(capsys.readouterr().err.split())
+    output = " ".join(capsys.readouterr().err.split())
     assert (
-        "at most 20 min" in told
-        and "S3 has logged 100 of 258 requests so far; lines that arrive later are lost" in told
+        "at most 20 min" in output
+        and "S3 has logged 100 of 258 requests so far; lines that arrive later are lost" in output
     )
     assert server_side.requests(server_side.stored(folder)["rows"]) == 100
 
@@ -189,8 +191,8 @@ def test_the_wait_ends_after_twenty_minutes_and_what_came_is_kept(folder, capsys
 def test_a_kept_stack_is_asked_once_and_can_be_asked_again(folder, capsys):
     logs = collect(folder, {0: []}, kept=True)
     assert (logs.asked_at_s, logs.now_s) == ([0], 0)
-    told = " ".join(capsys.readouterr().err.split())
-    assert "`stampede query server_side --run run-a` reads lines that arrive later" in told
+    output = " ".join(capsys.readouterr().err.split())
+    assert "`stampede query server_side --run run-a` reads lines that arrive later" in output
 
 
 def test_a_stack_without_access_logs_is_not_asked(folder, capsys):
@@ -207,8 +209,8 @@ def test_records_that_asked_s3_nothing_are_not_waited_for(folder):
 def test_neither_a_refusal_nor_ctrl_c_fails_the_run(folder, capsys, error):
     refused = cloudwatch_query.ClientError({"Error": {"Code": "AccessDeniedException"}}, "StartQuery")
     collect(folder, {0: []}, error=error() if error is KeyboardInterrupt else refused)
-    told = capsys.readouterr().err
-    assert ("stopped waiting" if error is KeyboardInterrupt else "logs:StartQuery") in told
+    output = capsys.readouterr().err
+    assert ("stopped waiting" if error is KeyboardInterrupt else "logs:StartQuery") in output
 
 
 def test_a_sweep_asks_when_its_cells_are_done_and_before_the_stack_goes(monkeypatch):
@@ -227,9 +229,13 @@ def test_a_sweep_asks_when_its_cells_are_done_and_before_the_stack_goes(monkeypa
 # What is said before.
 
 
-def found(target="aws", *settings):
+def access_log_findings(target="aws", *settings):
     plan = make_plan(EXPERIMENTS["download"], target, settings, messages_per_concurrency=10)
-    return [(one.status, one.sentence) for one in checks.run(plan, [checks.PLAN]) if one.check == "access logs"]
+    return [
+        (finding.status, finding.sentence)
+        for finding in checks.run(plan, [checks.PLAN])
+        if finding.check == "access logs"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -242,17 +248,17 @@ def found(target="aws", *settings):
     ],
 )
 def test_the_doctor_says_whether_s3_will_tell(settings, status, words):
-    [(found_status, sentence)] = found(*settings)
-    assert found_status == status and words in sentence
+    [(finding_status, sentence)] = access_log_findings(*settings)
+    assert finding_status == status and words in sentence
 
 
 def test_the_doctor_says_nothing_of_access_logs_that_nobody_asked_for():
-    assert found("aws") == found("local", "server_side_proof=false") == []
+    assert access_log_findings("aws") == access_log_findings("local", "server_side_proof=false") == []
 
 
 def test_an_endpoint_in_the_stead_of_s3_is_not_taken_for_aws(monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    [(status, sentence)] = found("aws", "server_side_proof=true")
+    [(status, sentence)] = access_log_findings("aws", "server_side_proof=true")
     assert status == "problem" and "http://127.0.0.1:9 isn't AWS" in sentence
 
 
@@ -266,8 +272,8 @@ def test_the_proof_is_on_the_bill_only_where_it_is_on_and_so_is_the_wait_for_it(
     def estimate(*settings):
         swept = ["concurrency_value=1", "memory_size=1024", *settings]
         plan = make_plan(EXPERIMENTS["download"], "aws", swept, messages_per_concurrency=10)
-        found = cost.estimate(plan, defaults=infra_defaults({}))
-        return found.total_s, {one.what: one for one in found.items}
+        estimated = cost.estimate(plan, defaults=infra_defaults({}))
+        return estimated.total_s, {item.what: item for item in estimated.items}
 
     (without_s, off), (with_s, on) = estimate(), estimate("server_side_proof=true")
     assert with_s == pytest.approx(without_s + server_side.WAIT_S)
@@ -281,7 +287,7 @@ def test_the_proof_is_on_the_bill_only_where_it_is_on_and_so_is_the_wait_for_it(
 def test_a_copy_leaves_two_lines():
     plan = make_plan(EXPERIMENTS["copy"], "aws", ["server_side_proof=true"], messages_per_concurrency=1)
     estimated = cost.estimate(plan, defaults=infra_defaults({}))
-    quantity = {one.what: one.quantity for one in estimated.items}
+    quantity = {item.what: item.quantity for item in estimated.items}
     copies = quantity["COPY"] + quantity["PUT and COPY of the data set"]
-    others = sum(one.quantity for one in estimated.items if one.price in ("s3_get", "s3_put")) - copies
-    assert quantity["S3 access log lines"] == pytest.approx((2 * copies + others) * 1536 / 2**30)
+    other_requests = sum(item.quantity for item in estimated.items if item.price in ("s3_get", "s3_put")) - copies
+    assert quantity["S3 access log lines"] == pytest.approx((2 * copies + other_requests) * 1536 / 2**30)

@@ -43,20 +43,20 @@ class Stack:
     """Stands in for Terraform: applies nothing, remembers what it was asked, and plays `happen` for each cell."""
 
     def __init__(self, aws, happen):
-        self.aws, self.happen, self.keep, self.said, self.terraform = aws, happen, False, [], None
+        self.aws, self.happen, self.keep, self.steps, self.terraform = aws, happen, False, [], None
         self.orders = {}
         self.has_new_permissions = True
 
     def open(self):
-        self.said.append("open")
+        self.steps.append("open")
 
     def apply(self, variables):
-        self.said.append(variables["concurrency_value"])
+        self.steps.append(variables["concurrency_value"])
         self.aws.outputs.update(variables)
         return self.aws
 
     def take_down(self, variables):
-        self.said.append("take down")
+        self.steps.append("take down")
 
 
 @pytest.fixture
@@ -77,7 +77,9 @@ def aws(monkeypatch):
 def put(monkeypatch):
     """The sizes of the objects that were put, in bytes."""
     sizes = []
-    monkeypatch.setattr(sweep_run, "put_objects", lambda _, objects: sizes.extend(one.size_bytes for one in objects))
+    monkeypatch.setattr(
+        sweep_run, "put_objects", lambda _, objects: sizes.extend(entry.size_bytes for entry in objects)
+    )
     return sizes
 
 
@@ -136,9 +138,9 @@ def test_no_cell_begins_while_a_message_of_the_last_one_is_on_its_way(sweep, fol
     stack, run = sweep(get_stuck)
     with pytest.raises(RunError, match=r"still has messages in progress, so the sweep stops here.*1 in flight"):
         run.run()
-    assert stack.said[0] == "open"
-    assert stack.said[-1] == "take down"
-    assert len(stack.said) == 3
+    assert stack.steps[0] == "open"
+    assert stack.steps[-1] == "take down"
+    assert len(stack.steps) == 3
     assert folder.read_json("run.json")["cells"] == []
 
 
@@ -171,7 +173,7 @@ def test_a_resumed_run_that_lacks_a_message_fails_again_and_applies_nothing(swee
     stack, run = sweep(succeed)
     with pytest.raises(RunError, match="1 UNACCOUNTED"):
         check(run.run())
-    assert stack.said == []
+    assert stack.steps == []
 
 
 def test_a_resumed_run_whose_late_lines_were_fetched_since_is_whole(sweep, folder):
@@ -240,7 +242,7 @@ def test_cells_that_differ_only_in_their_work_orders_share_one_apply(sweep, put,
 
     stack, run = sweep(happen, "dataset=large", "threads=1,30", experiment=READS)
     check(run.run())
-    assert sorted(stack.said[1:-1]) == [1, 2]  # an apply for each N
+    assert sorted(stack.steps[1:-1]) == [1, 2]  # an apply for each N
     assert len(put) == 2 * (1 + len(SMALL))
     assert {cell: order["threads"] for cell, order in stack.orders.items()} == {
         f"memory_size=1024,concurrency_value={n},dataset=large,threads={threads}": threads
@@ -266,18 +268,18 @@ def test_the_permissions_are_proven_once_after_each_apply_that_wrote_the_role(sw
 
 
 def test_the_manifest_is_put_once_a_stack_and_each_cell_is_prepared_before_its_flood(sweep, monkeypatch):
-    told = []
+    calls = []
     monkeypatch.setitem(EXPERIMENTS, "shares", SHARES)
-    monkeypatch.setattr(sweep_run, "put_manifest", lambda target: told.append("manifest"))
-    monkeypatch.setattr(sweep_run, "prepare", lambda *arguments, **options: told.append("prepare"))
+    monkeypatch.setattr(sweep_run, "put_manifest", lambda target: calls.append("manifest"))
+    monkeypatch.setattr(sweep_run, "prepare", lambda *arguments, **options: calls.append("prepare"))
 
     def happen(cell, aws):
-        told.append("flood")
+        calls.append("flood")
         succeed(cell, aws, parallel_limit=int(cell.rpartition("=")[2]))
 
     _, run = sweep(happen, "parallel_limit=10,20", experiment=SHARES)
     run.run()
-    assert told == ["manifest", "prepare", "flood", "prepare", "flood"] * 2
+    assert calls == ["manifest", "prepare", "flood", "prepare", "flood"] * 2
 
 
 def test_a_record_with_other_work_orders_than_its_cells_is_kept_out(sweep, monkeypatch):

@@ -23,16 +23,16 @@ def taken_down(monkeypatch, tmp_path):
     done = []
     monkeypatch.setattr(swept_stack.time, "sleep", lambda seconds: done.append(f"wait {seconds} s"))
 
-    def run(outputs=OUTPUTS, error=None, found=(0,), refused=0, refusal="BucketNotEmpty", experiment="download"):
-        found, refusals = iter(found), iter(range(refused))
+    def run(outputs=OUTPUTS, error=None, counts=(0,), refused=0, refusal="BucketNotEmpty", experiment="download"):
+        counts, refusals = iter(counts), iter(range(refused))
 
         def empty(target, bucket):
             done.append(f"empty {bucket} in {target.region}")
             if error:
                 raise error
-            return next(found, 0)
+            return next(counts, 0)
 
-        def told():
+        def terraform_outputs():
             if isinstance(outputs, Exception):
                 raise outputs
             return outputs
@@ -47,7 +47,7 @@ def taken_down(monkeypatch, tmp_path):
         made._terraform = SimpleNamespace(
             directory="infra",
             environment={},
-            outputs=told,
+            outputs=terraform_outputs,
             destroy=destroy,
             resources=list,
             destroy_command=lambda variables: "terraform destroy",
@@ -67,15 +67,16 @@ def test_nothing_is_emptied_where_nothing_was_applied(taken_down):
 
 
 def test_what_functions_write_after_ctrl_c_is_deleted_once_they_are_gone(taken_down, capsys):
-    assert taken_down(found=(5, 2), refused=1) == ["empty k in us-east-1", "destroy"] * 2
+    assert taken_down(counts=(5, 2), refused=1) == ["empty k in us-east-1", "destroy"] * 2
     assert "couldn't be destroyed" not in capsys.readouterr().err
 
 
 def test_a_stack_that_stays_for_another_reason_is_said_with_what_removes_it(taken_down, capsys):
-    assert taken_down(found=(5,), refused=1) == ["empty k in us-east-1", "destroy", "empty k in us-east-1"]
-    said = " ".join(capsys.readouterr().err.split())
+    assert taken_down(counts=(5,), refused=1) == ["empty k in us-east-1", "destroy", "empty k in us-east-1"]
+    output = " ".join(capsys.readouterr().err.split())
     assert (
-        "the stack couldn't be destroyed; remove it with `stampede dataset --remove`, then `terraform destroy`" in said
+        "the stack couldn't be destroyed; remove it with `stampede dataset --remove`, then `terraform destroy`"
+        in output
     )
 
 
@@ -94,9 +95,9 @@ NOT_EXPORTED = (
 def test_a_file_system_whose_changes_arent_exported_yet_is_destroyed_again_after_some_minutes(taken_down, capsys):
     done = taken_down(experiment="filesystem", refused=1, refusal=NOT_EXPORTED)
     assert done == ["destroy", "wait 300 s", "destroy"]
-    said = " ".join(capsys.readouterr().err.split())
-    assert "S3 Files deletes a file system only once its changes are exported to the bucket: destroying again" in said
-    assert "couldn't be destroyed" not in said
+    output = " ".join(capsys.readouterr().err.split())
+    assert "S3 Files deletes a file system only once its changes are exported to the bucket: destroying again" in output
+    assert "couldn't be destroyed" not in output
 
 
 def test_a_second_refusal_says_what_stays(taken_down, capsys):

@@ -65,8 +65,8 @@ class MannerlyAws:
 
     def function(self, name, role="arn:aws:iam::000000000000:role/any", **more):
         """A function, which isn't called."""
-        given = {"Code": {"ZipFile": CODE.getvalue()}, "Runtime": "python3.12", "Handler": "index.handler"}
-        return self.client("lambda").create_function(FunctionName=name, Role=role, **given, **more)
+        settings = {"Code": {"ZipFile": CODE.getvalue()}, "Runtime": "python3.12", "Handler": "index.handler"}
+        return self.client("lambda").create_function(FunctionName=name, Role=role, **settings, **more)
 
 
 @pytest.fixture
@@ -77,10 +77,10 @@ def aws():
         importlib.import_module(f"ministack.services.{name}").reset()
 
 
-def code_of(call, **given):
+def code_of(call, **arguments):
     """Why a call was refused; "" where it was carried out."""
     try:
-        call(**given)
+        call(**arguments)
     except Exception as error:
         return error.response["Error"]["Code"]
     return ""

@@ -71,11 +71,11 @@ def test_a_mount_target_and_an_instance_hold_their_subnet(aws):
 def test_a_group_that_a_rule_of_another_names_stays(aws):
     aws = aws(Dependencies)
     ec2, (vpc, _, group) = aws.client("ec2"), aws.network()
-    other = ec2.create_security_group(VpcId=vpc, GroupName="other", Description="x")["GroupId"]
+    other_group = ec2.create_security_group(VpcId=vpc, GroupName="other", Description="x")["GroupId"]
     rule = {"IpProtocol": "tcp", "FromPort": 443, "ToPort": 443, "UserIdGroupPairs": [{"GroupId": group}]}
-    ec2.authorize_security_group_ingress(GroupId=other, IpPermissions=[rule])
+    ec2.authorize_security_group_ingress(GroupId=other_group, IpPermissions=[rule])
     assert code_of(ec2.delete_security_group, GroupId=group) == VIOLATION
-    ec2.revoke_security_group_ingress(GroupId=other, IpPermissions=[rule])
+    ec2.revoke_security_group_ingress(GroupId=other_group, IpPermissions=[rule])
     assert code_of(ec2.delete_security_group, GroupId=group) == ""
 
 

@@ -39,7 +39,7 @@ def test_some_answers_are_an_empty_page_and_a_token(logged):
     shown, logs = logged
     shown(LateLogs.LATE_S[1])
     answers = [logs.filter_log_events(**GROUP) for _ in range(40)]
-    empty = [one for one in answers if "nextToken" in one]
+    empty = [page for page in answers if "nextToken" in page]
     assert 0 < len(empty) < 20
-    assert not any(one["events"] for one in empty)
+    assert not any(page["events"] for page in empty)
     assert len(logs.filter_log_events(**GROUP, nextToken=empty[0]["nextToken"])["events"]) == LINES

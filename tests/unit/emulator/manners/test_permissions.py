@@ -45,7 +45,7 @@ def test_requests_are_judged_by_the_policies_that_have_spread(role):
     iam, [permissions] = aws.client("iam"), aws.manners
 
     def actions():
-        return [statement.actions for one in permissions.policies("r", "000000000000") for statement in one]
+        return [statement.actions for policy in permissions.policies("r", "000000000000") for statement in policy]
 
     for action, before in (("s3:GetObject", []), ("s3:PutObject", [["s3:GetObject"]])):
         iam.put_role_policy(RoleName="r", PolicyName="p", PolicyDocument=policy(action))

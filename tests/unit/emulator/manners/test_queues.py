@@ -53,8 +53,8 @@ def test_old_settings_are_answered_for_a_while(queue):
     sqs.set_queue_attributes(QueueUrl=url, Attributes={"VisibilityTimeout": "77"})
 
     def timeouts():
-        asked = {"QueueUrl": url, "AttributeNames": ["VisibilityTimeout"]}
-        return {sqs.get_queue_attributes(**asked)["Attributes"]["VisibilityTimeout"] for _ in range(20)}
+        request = {"QueueUrl": url, "AttributeNames": ["VisibilityTimeout"]}
+        return {sqs.get_queue_attributes(**request)["Attributes"]["VisibilityTimeout"] for _ in range(20)}
 
     assert timeouts() == {"30", "77"}
     aws.now += Queues.SPREADS_S

@@ -49,14 +49,14 @@ def queue(aws, *manners, **attributes):
 def sending(aws, sizes, **more):
     _, sqs, where = queue(aws)
     entries = [{"Id": str(number), "MessageBody": "x" * size} for number, size in enumerate(sizes)]
-    return sqs.send_message_batch(**where, Entries=[one | more for one in entries])
+    return sqs.send_message_batch(**where, Entries=[entry | more for entry in entries])
 
 
-def receiving(aws, **asked):
+def receiving(aws, **options):
     _, sqs, where = queue(aws)
-    if asked:  # a message there ends the wait
+    if options:  # a message there ends the wait
         sqs.send_message(**where, MessageBody="x")
-    return sqs.receive_message(**where, **asked)
+    return sqs.receive_message(**where, **options)
 
 
 @replays("sqs-01")
@@ -110,8 +110,8 @@ def _(aws):
 
 @replays("sqs-15")
 def _(aws):
-    asked = {"MessageRetentionPeriod": "604800", "ReceiveMessageWaitTimeSeconds": "10", "VisibilityTimeout": "20"}
-    _, sqs, where = queue(aws, **asked)
+    attributes = {"MessageRetentionPeriod": "604800", "ReceiveMessageWaitTimeSeconds": "10", "VisibilityTimeout": "20"}
+    _, sqs, where = queue(aws, **attributes)
     return sqs.get_queue_attributes(**where, AttributeNames=["All"])
 
 
@@ -166,12 +166,12 @@ def _(aws):
     return sqs.receive_message(**letters, **wanted)["Messages"][0]
 
 
-def mapped(aws, **asked):
+def mapped(aws, **options):
     """AWS, a client of Lambda, and a mapping that is being made."""
     aws, _, _ = queue(aws, Triggers)
     aws.function("f")
     functions = aws.client("lambda")
-    return aws, functions, functions.create_event_source_mapping(FunctionName="f", EventSourceArn=SOURCE, **asked)
+    return aws, functions, functions.create_event_source_mapping(FunctionName="f", EventSourceArn=SOURCE, **options)
 
 
 @replays("esm-39")
@@ -228,20 +228,20 @@ def _(aws, name):
         "x-52": {"error": True},
         "x-53": {"body": {"batchItemFailures": [{"foo": "notvalid"}]}},
         "esm-empty": {"body": {}},
-        "x-55": {"body": {"batchItemFailures": [{"itemIdentifier": one["id"]} for one in first[1:]]}},
+        "x-55": {"body": {"batchItemFailures": [{"itemIdentifier": message["id"]} for message in first[1:]]}},
     }
-    records = [{"messageId": one["id"], "eventSource": "aws:sqs"} for one in first]
+    records = [{"messageId": message["id"], "eventSource": "aws:sqs"} for message in first]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(lambda_svc, "_execute_function", lambda *_: failed[name])
         keeper.fail_a_batch_whose_answer_names_no_message()
         esm = {"UUID": "u", "FunctionName": "f", "FunctionResponseTypes": ["ReportBatchItemFailures"]}
         lambda_svc._run_sqs_batch(esm, {}, {"Records": records}, first, where["QueueUrl"], "q")
-    for one in first:
-        one["visible_at"] = 0  # the timeout is over
+    for message in first:
+        message["visible_at"] = 0  # the timeout is over
     again = sqs_svc._receive_messages_for_esm(where["QueueUrl"], 10)
     if name == "x-55":
         return {"records in the first invocation": len(first), "reported": 3, "records in the second": len(again)}
-    return {"ApproximateReceiveCount": ["1", *(str(one["receive_count"]) for one in again)]}
+    return {"ApproximateReceiveCount": ["1", *(str(message["receive_count"]) for message in again)]}
 
 
 def reserving(aws, count):
@@ -291,8 +291,8 @@ def _(aws, name):
     aws, code = aws(), io.BytesIO()
     with zipfile.ZipFile(code, "w") as archive:
         archive.writestr("index.py", RUNNING)
-    given = {"Runtime": "python3.12", "Handler": "index.handler", "Timeout": 1, "Role": "arn:aws:iam::1:role/any"}
-    aws.client("lambda").create_function(FunctionName="f", Code={"ZipFile": code.getvalue()}, **given)
+    settings = {"Runtime": "python3.12", "Handler": "index.handler", "Timeout": 1, "Role": "arn:aws:iam::1:role/any"}
+    aws.client("lambda").create_function(FunctionName="f", Code={"ZipFile": code.getvalue()}, **settings)
     answer = aws.client("lambda").invoke(FunctionName="f", Payload=json.dumps(name))
     if name == "lam-74":
         events = aws.client("logs").filter_log_events(logGroupName="/aws/lambda/f")["events"]
@@ -322,13 +322,13 @@ def _(aws):
 def _(aws, name):
     logs, where = stream(aws)
     times = {"ev-85": (2_000_000_000_000, 1_000_000_000_000), "ev-87": (4_000_000_000_000,)}[name]
-    return logs.put_log_events(**where, logEvents=[{"timestamp": one, "message": "x"} for one in times])
+    return logs.put_log_events(**where, logEvents=[{"timestamp": moment, "message": "x"} for moment in times])
 
 
 @replays("fe-90", "fe-token")
 def _(aws, name):
-    asked = {"fe-90": {"limit": 10_001}, "fe-token": {"nextToken": "of nobody"}}
-    return stream(aws)[0].filter_log_events(logGroupName="g", **asked[name])
+    requests = {"fe-90": {"limit": 10_001}, "fe-token": {"nextToken": "of nobody"}}
+    return stream(aws)[0].filter_log_events(logGroupName="g", **requests[name])
 
 
 @replays("gr-91")
@@ -344,9 +344,9 @@ def stored(aws, body=OBJECT):
     return s3, where, put
 
 
-def copying(aws, **asked):
+def copying(aws, **options):
     s3, where, _ = stored(aws)
-    return s3.copy_object(**{**where, "Key": "copy", "CopySource": "bucket/k", **asked})
+    return s3.copy_object(**{**where, "Key": "copy", "CopySource": "bucket/k", **options})
 
 
 @replays("s3-110")
@@ -408,13 +408,13 @@ def _(aws):
 @replays("s3-116", "s3-119", "s3-120", "s3-123")
 def _(aws, name):
     s3, where, put = stored(aws, b"12345678")
-    asked = {
+    requests = {
         "s3-116": {"Range": "bytes=1024-4096"},
         "s3-119": {"IfMatch": '"other"'},
         "s3-120": {"IfNoneMatch": put["ETag"]},
         "s3-123": {"Range": "bytes=0-1", "PartNumber": 1},
     }
-    return s3.get_object(**where, **asked[name])
+    return s3.get_object(**where, **requests[name])
 
 
 @replays("s3-127", "s3-128", "s3-129")
@@ -424,8 +424,8 @@ def _(aws, name):
     body = b"x" * 5 * 2**20
     etags = [s3.upload_part(**upload, PartNumber=number, Body=body)["ETag"] for number in (1, 3)]
     parts = {"s3-127": [(1, 0), (2, 1)], "s3-128": [(3, 1), (1, 0)], "s3-129": [(1, 0), (3, 1)]}[name]
-    given = [{"PartNumber": number, "ETag": etags[place]} for number, place in parts]
-    completed = s3.complete_multipart_upload(**upload, MultipartUpload={"Parts": given})
+    part_list = [{"PartNumber": number, "ETag": etags[place]} for number, place in parts]
+    completed = s3.complete_multipart_upload(**upload, MultipartUpload={"Parts": part_list})
     return s3.list_parts(**upload) if name == "s3-129" else completed
 
 
@@ -453,33 +453,33 @@ def outcome(name, aws):
     """What the embedded AWS answers otherwise than recorded, in words; "" where it answers the same."""
     ask, answer = REPLAYED[name], recorded_answer(name)
     try:
-        given = ask(aws, name) if ask.__code__.co_argcount == 2 else ask(aws)
+        actual = ask(aws, name) if ask.__code__.co_argcount == 2 else ask(aws)
     except ClientError as error:
-        said, status = error.response["Error"], error.response["ResponseMetadata"]["HTTPStatusCode"]
-        if (status, said["Code"]) != (answer["status"], answer.get("code")):
-            return f"{status} {said['Code']}"
+        refusal, status = error.response["Error"], error.response["ResponseMetadata"]["HTTPStatusCode"]
+        if (status, refusal["Code"]) != (answer["status"], answer.get("code")):
+            return f"{status} {refusal['Code']}"
         lacking = [
             key
             for key in answer
-            if key not in ("status", "code", "message") and not said.get(key) and not error.response.get(key)
+            if key not in ("status", "code", "message") and not refusal.get(key) and not error.response.get(key)
         ]
-        if not same_but_names(answer["message"], said["Message"]):
-            return said["Message"]
+        if not same_but_names(answer["message"], refusal["Message"]):
+            return refusal["Message"]
         return f"no {', '.join(lacking)}" if lacking else ""
-    return "done" if "code" in answer else differences(answer["fields"], given)
+    return "done" if "code" in answer else differences(answer["fields"], actual)
 
 
-def differences(recorded, given, path=""):
+def differences(recorded, actual, path=""):
     """Members that are missing or other ones, in words."""
-    found = []
+    deviations = []
     for key, value in recorded.items():
-        if key not in given:
-            found.append(f"no {path}{key}")
+        if key not in actual:
+            deviations.append(f"no {path}{key}")
         elif isinstance(value, dict):
-            found.append(differences(value, given[key], f"{path}{key}."))
-        elif not is_placeholder(value) and not same_but_names(str(value), str(given[key])):
-            found.append(f"{path}{key} {given[key] if isinstance(value, str) else json.dumps(given[key])}")
-    return "; ".join(filter(None, found))
+            deviations.append(differences(value, actual[key], f"{path}{key}."))
+        elif not is_placeholder(value) and not same_but_names(str(value), str(actual[key])):
+            deviations.append(f"{path}{key} {actual[key] if isinstance(value, str) else json.dumps(actual[key])}")
+    return "; ".join(filter(None, deviations))
 
 
 def is_placeholder(value):
@@ -490,5 +490,5 @@ def is_placeholder(value):
 
 @pytest.mark.parametrize("name", sorted(REPLAYED))
 def test_the_embedded_aws_answers_as_recorded_or_the_book_names_the_difference(name, aws):
-    named = {answer: gives for one in BOOK["difference"] for answer, gives in one["answers"].items()}
+    named = {answer: gives for difference in BOOK["difference"] for answer, gives in difference["answers"].items()}
     assert outcome(name, aws) == named.get(name, "")

@@ -15,7 +15,7 @@ from tests.fakes.s3 import BUCKET, KEY, FakeS3
 
 REFUSED = ("s3-116", "s3-119", "s3-123", "s3-120", "s3-100")
 # Of those, the requests that the fake answers.
-ASKED = {"s3-116": {"Range": "bytes=1024-4096"}, "s3-119": {"If-Match": '"other"'}}
+REQUEST_HEADERS = {"s3-116": {"Range": "bytes=1024-4096"}, "s3-119": {"If-Match": '"other"'}}
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -32,11 +32,11 @@ def test_our_http_and_boto3_read_the_same_refusal_in_it_and_do_not_try_again(nam
     assert not RETRIES.applies_to(status, code)
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", REQUEST_HEADERS)
 def test_the_faulty_s3_answers_as_recorded(name):
     status, code, _ = recorded(name)
     with FakeS3(8) as s3:
-        request = urllib.request.Request(f"{s3.url}/{BUCKET}/{KEY}", headers=ASKED[name])
+        request = urllib.request.Request(f"{s3.url}/{BUCKET}/{KEY}", headers=REQUEST_HEADERS[name])
         with pytest.raises(urllib.error.HTTPError) as raised:
             urllib.request.urlopen(request)
         answer = raised.value.read().decode()

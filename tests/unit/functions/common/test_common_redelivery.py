@@ -102,7 +102,7 @@ def test_the_request_goes_where_boto3_asks_in_every_partition(monkeypatch, sqs, 
     assert sqs.visibility_changes[0]["QueueUrl"] == f"https://{host}/123456789012/q"
     for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SQS"):
         monkeypatch.delenv(name)
-    asked = []
-    monkeypatch.setattr("common.redelivery._post", lambda url, *_: asked.append(url))
+    urls = []
+    monkeypatch.setattr("common.redelivery._post", lambda url, *_: urls.append(url))
     hasten(Message("m", "{}", 1, "handle", f"arn:{partition}:sqs:{region}:123456789012:q"), PLENTY_S)
-    assert asked == [f"https://{host}"] == [boto3.client("sqs", region_name=region).meta.endpoint_url]
+    assert urls == [f"https://{host}"] == [boto3.client("sqs", region_name=region).meta.endpoint_url]

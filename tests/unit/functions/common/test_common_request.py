@@ -69,10 +69,10 @@ def test_the_signature_of_a_request_with_a_query_is_the_one_that_botocore_makes(
 
 
 def test_the_signature_of_a_call_with_a_body_is_the_one_that_botocore_makes(monkeypatch):
-    said = {"service": "sqs", "body": b'{"VisibilityTimeout": 2}', "target": "AmazonSQS.ChangeMessageVisibility"}
-    ours = signed_headers("sqs.test", "/", "eu-west-1", Credentials("AKID", "secret", "token=="), NOW_S, **said)
-    headers = {"x-amz-target": said["target"], "x-amz-content-sha256": ours["x-amz-content-sha256"]}
-    theirs = authorization_of_botocore("sqs.test", "/", "token==", monkeypatch, body=said["body"], headers=headers)
+    request = {"service": "sqs", "body": b'{"VisibilityTimeout": 2}', "target": "AmazonSQS.ChangeMessageVisibility"}
+    ours = signed_headers("sqs.test", "/", "eu-west-1", Credentials("AKID", "secret", "token=="), NOW_S, **request)
+    headers = {"x-amz-target": request["target"], "x-amz-content-sha256": ours["x-amz-content-sha256"]}
+    theirs = authorization_of_botocore("sqs.test", "/", "token==", monkeypatch, body=request["body"], headers=headers)
     assert ours["authorization"] == theirs["Authorization"]
 
 

@@ -90,8 +90,8 @@ def test_a_key_of_the_experiments_own_without_a_default_must_be_there(deliver):
 
 def test_a_key_of_another_experiments_is_unknown(deliver):
     [record], _ = deliver(Sandbox(Copy()), order(dataset="small", object_bytes=5))
-    said = "unknown key 'object_bytes': known are run_id, cell, seq, start_at_ms, round, dataset, threads"
-    assert said in record["error_message"]
+    message = "unknown key 'object_bytes': known are run_id, cell, seq, start_at_ms, round, dataset, threads"
+    assert message in record["error_message"]
 
 
 def test_a_sandbox_that_cannot_be_prepared_answers_every_message_with_an_error_record(deliver, monkeypatch):

@@ -26,5 +26,5 @@ def test_what_a_killed_process_left_is_removed_at_the_next_start_and_what_is_in_
         assert len(list(tmp_path.iterdir())) == 2
         with process(tmp_path, "folder.close()") as third:
             assert third.wait() == 0
-        assert [(one / "object").read_bytes() for one in tmp_path.iterdir()] == [b"x"]
+        assert [(folder / "object").read_bytes() for folder in tmp_path.iterdir()] == [b"x"]
         working.communicate("\n")

@@ -44,10 +44,10 @@ def test_a_large_object_is_fetched_in_parts_and_the_published_expression_reads_t
         "bytes=16777216-",
         "bytes=8388608-16777215",
     ]
-    found = PUBLISHED.search(function.log)
-    assert found is not None
-    assert (found["concurrency"], found["memory"], found["tag"]) == ("5", "1024", "experiment 01")
-    assert float(found["time"]) == record["download_time_seconds"]
+    match = PUBLISHED.search(function.log)
+    assert match is not None
+    assert (match["concurrency"], match["memory"], match["tag"]) == ("5", "1024", "experiment 01")
+    assert float(match["time"]) == record["download_time_seconds"]
     assert function.log.count("\n") == 1
 
 

@@ -83,17 +83,17 @@ def test_the_end_is_the_start_plus_the_duration():
 
 @given(st.floats(min_value=0, max_value=1e6))
 def test_the_published_expression_reads_every_duration(seconds):
-    found = PUBLISHED.search(format_record(record_of(Outcome(0, seconds, 1, None))))
-    assert found is not None
-    assert abs(float(found["time"]) - seconds) <= 1e-9
-    assert (found["concurrency"], found["memory"], found["tag"]) == ("1", "1024", "experiment 01")
+    match = PUBLISHED.search(format_record(record_of(Outcome(0, seconds, 1, None))))
+    assert match is not None
+    assert abs(float(match["time"]) - seconds) <= 1e-9
+    assert (match["concurrency"], match["memory"], match["tag"]) == ("1", "1024", "experiment 01")
 
 
 def test_a_tag_with_accents_is_written_as_it_is():
     settings = Settings(1, 1024, "première, n°1", "download_file", "bucket", "key", "us-east-1")
-    found = PUBLISHED.search(format_record(record_of(Outcome(0, 1.0, 1, None), settings)))
-    assert found is not None
-    assert found["tag"] == "première, n°1"
+    match = PUBLISHED.search(format_record(record_of(Outcome(0, 1.0, 1, None), settings)))
+    assert match is not None
+    assert match["tag"] == "première, n°1"
 
 
 @given(st.text(min_size=1, max_size=1_000))

@@ -62,8 +62,8 @@ def test_a_method_takes_its_sinks_and_the_first_is_its_default(method, sinks):
 
 
 def test_download_file_writes_files_only():
-    said = refusal(METHOD="download_file", SINK="memory")
-    assert said == "the environment variable SINK must be tmp with METHOD=download_file, not 'memory'"
+    message = refusal(METHOD="download_file", SINK="memory")
+    assert message == "the environment variable SINK must be tmp with METHOD=download_file, not 'memory'"
 
 
 @pytest.mark.parametrize("changes", [{"METHOD": "Stream"}, {"METHOD": "go_stream"}, {"METHOD": "x" * 500}])
@@ -219,9 +219,9 @@ def test_the_agreed_rules_are_botocores_costs_and_pauses(monkeypatch, sdk):
     quota = RetryQuota()
     checker = theirs.RetryQuotaChecker(quota, throttles)
     costs = []
-    for one in (slow_down, error, silent):
+    for context in (slow_down, error, silent):
         before = quota.available_capacity
-        assert checker.acquire_retry_quota(one)
+        assert checker.acquire_retry_quota(context)
         costs.append(before - quota.available_capacity)
     assert costs == [rules.throttle_cost, rules.retry_cost, rules.timeout_cost]
     assert rules.tokens == RetryQuota.INITIAL_CAPACITY and rules.success_gain == checker._NO_RETRY_INCREMENT
@@ -240,10 +240,10 @@ def test_the_rules_of_an_sdk_are_those_of_its_version():
 
 
 @pytest.mark.parametrize(
-    ("method", "said"), [("download_file", ("standard", 4)), ("ranges", ("standard", 4)), ("crt", ("crt", 6))]
+    ("method", "expected"), [("download_file", ("standard", 4)), ("ranges", ("standard", 4)), ("crt", ("crt", 6))]
 )
-def test_a_method_says_the_retries_that_it_really_has(method, said):
-    assert mode_and_attempts(method) == said
+def test_a_method_says_the_retries_that_it_really_has(method, expected):
+    assert mode_and_attempts(method) == expected
 
 
 def test_the_waits_of_all_retries_fit_into_the_published_timeout():

@@ -110,13 +110,13 @@ def test_first_reads_and_repeats_are_told_apart_by_data_set_and_sandbox(start, m
     put_on_mount(mount, "large", {"file.bin": LARGE})
     function = start("efs")
     records = [success(function, dataset=dataset, warm_up=1) for dataset in ("small", "large", "small", "small")]
-    assert [(one["read"], one["read_order"]) for one in records] == [
+    assert [(record["read"], record["read_order"]) for record in records] == [
         ("first", 1),
         ("first", 1),
         ("repeat", 2),
         ("repeat", 3),
     ]
-    assert [one["warm_up"] for one in records] == [1] * 4
+    assert [record["warm_up"] for record in records] == [1] * 4
     assert success(start("efs"))["read"] == "first"
 
 

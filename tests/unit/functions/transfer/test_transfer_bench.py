@@ -31,7 +31,7 @@ def shell(gateway, script, check=None, placeholder="{file}", **environment):
 def test_a_run_is_measured_whole_and_leaves_nothing(gateway, tmp_path):
     side = shell(gateway, f'cp {tmp_path}/source "$1"')
     rounds.in_turn([side], 3, 1)
-    assert [set(one) for one in side.measured] == [{"wall_s", "cpu_s", "peak_mb"}] * 3
+    assert [set(run_figures) for run_figures in side.measured] == [{"wall_s", "cpu_s", "peak_mb"}] * 3
     assert "peer: 0." in rounds.sentence(side)
     assert list(gateway.folder.iterdir()) == []
 
@@ -70,8 +70,8 @@ def test_every_clients_command_names_the_loopback_endpoint_and_where_the_object_
     monkeypatch.setattr(clients, "program", lambda made, label, command, check, environment=None: seen.append(command))
     for name in ("transfer", "s5cmd", "aws", "rclone", "aws_version", "rclone_version"):
         monkeypatch.setattr(programs, name, lambda name=name: f"/bin/{name}")
-    for one in (clients.s5cmd, clients.aws, clients.rclone):
-        one(gateway)
+    for client in (clients.s5cmd, clients.aws, clients.rclone):
+        client(gateway)
     for many in (clients.go_many, clients.s5cmd_many, clients.aws_many, clients.rclone_many):
         many(gateway, small_set(5))
     clients.go(gateway, "ranges", "tmp")

@@ -119,7 +119,7 @@ def test_a_failure_has_the_same_word_and_record(
 
 
 @pytest.mark.parametrize("answer", [OK, DENY])
-def test_a_failed_message_is_told_to_sqs_the_same_and_what_sqs_answers_changes_nothing(
+def test_a_failed_message_is_reported_to_sqs_the_same_and_what_sqs_answers_changes_nothing(
     start_s3, sandbox, go_sandbox, monkeypatch, sqs, answer
 ):
     start_s3(1000)

@@ -125,7 +125,7 @@ def test_a_tls_connection_cut_after_acceptance_is_reported_like_a_plain_one(cert
     with FakeSqs(fake_sqs.CUT_AFTER, tls=certificate.context) as sqs:
         outcome, accepted = flood(sqs, ca_bundle=certificate.path)
     twice = {seq for seq, copies in sqs.copies().items() if copies == 2}
-    assert {one.seq for one in accepted if one.possible_duplicate} == twice
+    assert {message.seq for message in accepted if message.possible_duplicate} == twice
     assert (len(twice), outcome.sent) == (10, 95)
 
 
@@ -138,10 +138,10 @@ def test_a_certificate_that_nobody_vouches_for_gets_no_request(certificate, monk
 
 
 class ConnectProxy:
-    """A CONNECT proxy on loopback; `asked` are the heads of the requests. It answers with `status`."""
+    """A CONNECT proxy on loopback; `heads` are those of the requests. It answers with `status`."""
 
     def __init__(self, status: str = "200 OK") -> None:
-        self._status, self.asked = status, []
+        self._status, self.heads = status, []
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
 
@@ -165,7 +165,7 @@ class ConnectProxy:
             head = b""
             while not head.endswith(b"\r\n\r\n"):
                 head += client.recv(1)
-            self.asked.append(head.decode())
+            self.heads.append(head.decode())
             client.sendall(f"HTTP/1.1 {self._status}\r\n\r\n".encode())
             if not self._status.startswith("200"):
                 return
@@ -189,8 +189,8 @@ def test_a_proxy_of_the_environment_is_used_with_its_user_and_password(certifica
         outcome, _ = flood(sqs, ca_bundle=certificate.path)
     assert sqs.copies() == dict.fromkeys(range(95), 1)
     assert outcome.sent == 95
-    assert proxy.asked
-    for head in proxy.asked:
+    assert proxy.heads
+    for head in proxy.heads:
         assert head.startswith(f"CONNECT {sqs.url.removeprefix('https://')} HTTP/1.")
         assert "Basic " + base64.b64encode(b"ann:p@ss").decode() in head
 
@@ -211,5 +211,5 @@ def test_a_host_that_the_environment_excepts_is_reached_directly(certificate, mo
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         accepted = []
         send_to(endpoint(sqs.url, ca_bundle=certificate.path), sqs.queue_url, [Order(0, "0")], accepted.extend)
-    assert [one.seq for one in accepted] == [0]
-    assert proxy.asked == []
+    assert [message.seq for message in accepted] == [0]
+    assert proxy.heads == []
