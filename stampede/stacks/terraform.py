@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -171,14 +172,24 @@ def _wait(process: subprocess.Popen) -> None:
     """Wait; on Ctrl-C let Terraform finish what it holds, so that no resource is left out of the state."""
     try:
         process.wait(timeout=COMMAND_TIMEOUT_S)
-    except BaseException:
+    except BaseException as error:
         process.send_signal(signal.SIGINT)
+        if isinstance(error, KeyboardInterrupt):
+            say(f"stopping terraform (up to {INTERRUPT_PATIENCE_S / 60:.0f} min): it records what it has created")
+        _wait_until_stopped(process)
+        raise
+
+
+def _wait_until_stopped(process: subprocess.Popen) -> None:
+    """Wait through further Ctrl-C too: left behind, Terraform would hold the lock of its state against the destroy."""
+    end_s = time.monotonic() + INTERRUPT_PATIENCE_S
+    while process.poll() is None:
         try:
-            process.wait(timeout=INTERRUPT_PATIENCE_S)
+            process.wait(timeout=max(1.0, end_s - time.monotonic()))
+        except KeyboardInterrupt:
+            continue
         except subprocess.TimeoutExpired:
             process.kill()
-            process.wait()
-        raise
 
 
 def _text_file() -> TextIO:

@@ -116,6 +116,7 @@ class SweepRun:
             server_side.collect(self._target, self._folder, kept=self._stack.keep)
         except KeyboardInterrupt:
             self._say_how_to_go_on()
+            self._stack.is_interrupted = True
             # The embedded AWS ends with its sweep, and costs nothing: there is nothing to ask.
             if self._plan.target == "aws":
                 self._stack.keep = self._stack.keep or not _wants_destroy()

@@ -29,6 +29,7 @@ class SweptStack:
     def __init__(self, kind: str, run_id: str, *, keep: bool, take_over: bool) -> None:
         self._kind, self._run_id, self._take_over = kind, run_id, take_over
         self.keep = keep
+        self.is_interrupted = False  # by Ctrl-C: what goes with the emulator isn't destroyed piece by piece before
         self.has_new_permissions = False  # since the last apply
         self._started_emulator = False
         self._terraform: Terraform | None = None
@@ -83,8 +84,12 @@ class SweptStack:
             say(f"kept: the stack in {self.terraform.directory}; remove it with {self.how_to_remove()}")
             return
         is_local = self._kind == "local"
-        say(f"destroying the stack ({'seconds' if is_local else 'about 3 minutes: the provider waits for queues'})")
         try:
+            if self.is_interrupted and self._started_emulator:
+                say("stopping the embedded AWS, which removes the stack")
+                hosts.stop(stack.STATE_DIR)
+                return
+            say(f"destroying the stack ({'seconds' if is_local else 'about 3 minutes: the provider waits for queues'})")
             if is_local:
                 hosts.stop(stack.STATE_DIR)
                 self._delete_local_queues()
@@ -200,13 +205,8 @@ class SweptStack:
 
     def _delete_local_queues(self) -> None:
         """Delete the queues ahead of Terraform: the provider waits 130 s for a queue it deletes itself, to let the
-        deletion spread through AWS, and not for one that is gone. Nothing has to spread through an emulator. An apply
-        that was interrupted leaves some outputs without the others."""
-        outputs = self.terraform.outputs()
-        urls = [outputs[name] for name in ("queue_url", "dead_letter_queue_url") if name in outputs]
-        if not urls:
-            return
-        target = self._target(outputs)
-        with targets.explained("deleting the local queues", target):
-            for url in urls:
-                target.client("sqs").delete_queue(QueueUrl=url)
+        deletion spread through AWS, and not for one that is gone. Nothing has to spread through an emulator."""
+        for queue in stack.applied_queues():
+            target = self._target({"region": queue["region"]})
+            with targets.explained("deleting the local queues", target):
+                target.client("sqs").delete_queue(QueueUrl=queue["url"])

@@ -1,12 +1,16 @@
 """What Terraform is given as variables; its outputs and errors, as one dict and one line."""
 
 import json
+import signal
 import stat
+import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from stampede.errors import RunError
+from stampede.stacks import terraform
 from stampede.stacks.terraform import Terraform, first_error, plain_outputs
 from stampede.sweep.swept_stack import WORKERS_POLICY
 
@@ -121,3 +125,23 @@ def test_a_command_that_never_ends_is_stopped_says_what_stays_and_is_logged(tmp_
         Terraform(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path / "log").destroy({})
     command, *printed = (tmp_path / "log").read_text().splitlines()
     assert (command.startswith(f"$ {program} "), printed) == (True, ["creating"])
+
+
+@pytest.mark.parametrize("last", [None, subprocess.TimeoutExpired("terraform", 120)])
+def test_a_second_ctrl_c_leaves_no_terraform_behind(capsys, last):
+    waits, signals = [KeyboardInterrupt, KeyboardInterrupt, KeyboardInterrupt, last], []
+
+    def wait(timeout):
+        if end := waits.pop(0):
+            raise end
+
+    process = SimpleNamespace(
+        wait=wait,
+        poll=lambda: None if waits else 0,
+        send_signal=signals.append,
+        kill=lambda: signals.append(signal.SIGKILL),
+    )
+    with pytest.raises(KeyboardInterrupt):
+        terraform._wait(process)
+    assert signals == [signal.SIGINT, *([signal.SIGKILL] if last else [])]
+    assert capsys.readouterr().err == "stopping terraform (up to 2 min): it records what it has created\n"
