@@ -79,7 +79,8 @@ class Terraform:
         program = terraform_binary()
         if shutil.which(name := Path(program).name) == program:
             program = name
-        return shlex.join([program, f"-chdir={self.directory}", "destroy", *self._variable_flags(variables)])
+        built = ["env", f"TF_CLI_CONFIG_FILE={self.environment['TF_CLI_CONFIG_FILE']}"] if self.built_providers else []
+        return shlex.join([*built, program, f"-chdir={self.directory}", "destroy", *self._variable_flags(variables)])
 
     def resources(self) -> list[str]:
         """Addresses of the resources in the state, without data sources; none without a state. Raises RunError."""

@@ -41,6 +41,9 @@ def test_a_command_to_copy_names_a_program_that_is_not_on_the_path_by_its_folder
     monkeypatch.setenv("PATH", str(tmp_path) if on_the_path else "/usr/bin:/bin")
     command = Terraform(Path("infra"), {}, tmp_path / "log").destroy_command({})
     assert command == f"{called.format(folder=tmp_path)} -chdir=infra destroy"
+    environment = {"TF_CLI_CONFIG_FILE": "/a b/overrides.rc"}  # there, the registry has none
+    with_built = Terraform(Path("infra"), environment, tmp_path / "log", {"aws": "6.1"}).destroy_command({})
+    assert with_built == f"env 'TF_CLI_CONFIG_FILE=/a b/overrides.rc' {command}"
 
 
 def test_an_apply_names_what_it_created_or_changed(tmp_path, monkeypatch):
