@@ -106,7 +106,7 @@ def test_cells_of_one_run_only_are_named(pages):
     found = pages(concurrencies=(5, 50), memories=(1024,))
     assert [row[:2] for row in rows_of(found)] == [["1,024", "5"]]
     assert "Only in B: 1,024 MB, N = 50." in found.text
-    assert "Only in A: 1,024 MB, N = 1, 1,024 MB, N = 10, 2,048 MB, N = 1," in found.text
+    assert "Only in A: 1,024 MB, N = 1; 1,024 MB, N = 10; 2,048 MB, N = 1;" in found.text
 
 
 def test_runs_with_nothing_in_common_say_so(pages):
