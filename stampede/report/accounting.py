@@ -30,10 +30,15 @@ def account_book(run: Run) -> AccountBook:
     counted = recounted(run)
     if run.accounting is None:
         return AccountBook(rows=counted, stored=False, problems=_problems(run, counted))
-    rows = sorted(map(_whole, run.accounting), key=lambda row: run.order(row["cell"]))
+    rows = stored_rows(run)
     return AccountBook(
         rows=rows, stored=True, problems=_problems(run, rows) + _differences(run, run.accounting, counted)
     )
+
+
+def stored_rows(run: Run) -> list[dict[str, Any]]:
+    """The rows of accounting.json; [] without it."""
+    return sorted(map(_whole, run.accounting or ()), key=lambda row: run.order(row["cell"]))
 
 
 def recounted(run: Run) -> list[dict[str, Any]]:

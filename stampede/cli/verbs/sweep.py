@@ -18,6 +18,7 @@ from experiments import EXPERIMENTS
 from stampede.cli.options.plan import plan_options
 from stampede.cli.planned_table import print_plan
 from stampede.cli.verbs import doctor
+from stampede.cli.verbs.drain import say_why_failed
 from stampede.cli.verbs.payload_option import payloads_of
 from stampede.cli.verbs.plan_options import plan_of
 from stampede.cli.verbs.report import build_and_print
@@ -78,6 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
             folder.remove_if_empty()
     with _told_when_complete(plan, folder):
         build_and_print(folder.path, arguments.format)
+    say_why_failed(accounts, folder)
     say(f"rebuild it with `stampede report {shlex.quote(str(folder.path))}`", style="dim")
     if arguments.format == "table":
         print(f"results: {folder.path}")

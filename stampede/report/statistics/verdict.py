@@ -6,11 +6,12 @@ from typing import Any
 from stampede.experiment.declaration import is_of_n, n_axis
 from stampede.phrases import capitalised, listed, some
 from stampede.report import sdks
+from stampede.report.accounting import recounted, stored_rows
 from stampede.report.statistics import drift, rules
 from stampede.report.statistics.comparisons import conclusion, took_words
 from stampede.report.statistics.headline import failed_objects, headline
 from stampede.report.statistics.knee import Series
-from stampede.report.statistics.prediction import misses
+from stampede.report.statistics.prediction import axes_of, misses
 from stampede.runs.cell_key import Key, distinguishing
 from stampede.runs.evidence import contradictions
 from stampede.runs.run import Run
@@ -96,8 +97,10 @@ class _Words:
         if not timed:
             return "The peak concurrency is unknown: no record has its start and end times."
         short, partly, over = [], [], []
-        for cell in timed:
-            parallelism, named, n = cell["parallelism"], self._named(cell), self._key(cell).n
+        planned = {self._key(cell).on(axes_of(self._run.experiment)): cell["parallelism"] for cell in timed}
+        named_axes = distinguishing(planned)
+        for key, parallelism in planned.items():
+            named, n = key.words_without((), named_axes), key.n
             if parallelism["most_at_once"] < n:
                 short.append(f"{parallelism['most_at_once']:,} of {n:,} with {named}")
             elif parallelism["most_at_once"] > n:
@@ -134,7 +137,7 @@ class _Words:
             caveats.append(f"These figures describe {self._run.source}, not AWS.")
         elif self._run.target != "aws":
             caveats.append("Where this ran is not on record.")
-        caveats += [*self._failed(), *self._disturbed(), *sdks.several_versions(self._run)]
+        caveats += [*self._lost(), *self._failed(), *self._disturbed(), *sdks.several_versions(self._run)]
         caveats += [*self._repeats_differ(), *self._seldom_full()]
         if missed := misses(predicted, self._run.experiment):
             caveats.append(f"The prediction missed by more than its stated uncertainty: {some(missed, NAMED, '; ')}.")
@@ -143,6 +146,20 @@ class _Words:
             left_out = rules.independence(self._run.experiment, self._cells, has_knees)
             caveats.append(f"{left_out} {drift.sentence(compared, self._cells)}".rstrip())
         return caveats
+
+    def _lost(self) -> list[str]:
+        """Where messages were given up: they have no time, so the figures favour what works."""
+        rows = stored_rows(self._run) or recounted(self._run)
+        sent, where = sum(row["sent"] for row in rows), []
+        for row in rows:
+            if lost := row["failed"] + row["dead_lettered"] + row["unanswered"]:
+                where.append((lost, f"{lost:,} of {row['sent']:,} with {self._run.cell_words(row['cell'])}"))
+        if not where:
+            return []
+        where.sort(key=lambda counted: -counted[0])
+        lost = sum(count for count, _ in where)
+        cells = some([words for _, words in where], NAMED, "; ")
+        return [f"{lost:,} of {sent:,} messages never succeeded, and the figures are of the others: {cells}."]
 
     def _failed(self) -> list[str]:
         """Where objects failed: what was copied says little about what would have been."""

@@ -1,14 +1,18 @@
 """Effects between cells and the words for them: no more than the intervals allow."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments import EXPERIMENTS
 from stampede.report import load, statistics
 from stampede.report.statistics.comparisons import conclusion, share_words, took_words
 from stampede.report.statistics.effect import cliffs_delta, level
 from stampede.report.statistics.headline import LONGEST
+from tests.contract import synthetic
 from tests.unit.report import handmade_run
 from tests.unit.report.handmade_run import lasting, record
 
@@ -126,6 +130,18 @@ def test_an_n_that_was_not_reached_is_in_the_headline(tmp_path):
     verdict = verdict_of(tmp_path, around(1.0) + seven)
     assert "from N = 1 to N = 10 (but no more than 7 of 10 ran at once)" in verdict["headline"]
     assert verdict["reached"] == "Not every cell reached its N; peak concurrency: 7 of 10 with 1,024 MB, N = 10."
+
+
+def test_cold_and_warm_rows_of_a_cell_that_missed_its_n_are_named_once(tmp_path):
+    settings = ["memory_size=1024", "concurrency_value=10"]
+    folder = synthetic.write(tmp_path / "run", EXPERIMENTS["function"], settings)
+    rows = [json.loads(line) for line in (folder / "records.jsonl").open()]
+    idle = rows[0]["sandbox_id"]
+    rows = [row | {"start": ("cold", "warm")[row["seq"] % 2]} for row in rows if row["sandbox_id"] != idle]
+    (folder / "records.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    numbers = statistics.statistics(load(folder))
+    assert len(numbers["cells"]) == 2
+    assert numbers["verdict"]["reached"].endswith(" of 10 with 1,024 MB, N = 10, thumbnail.")
 
 
 def test_more_than_n_at_once_is_said(tmp_path):
