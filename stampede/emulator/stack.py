@@ -76,11 +76,12 @@ def applied_resources() -> int:
     return sum(len(resource["instances"]) for resource in _resources())
 
 
-def applied_queues() -> list[dict[str, Any]]:
+def applied_queues(*, half_made: bool = False) -> list[dict[str, Any]]:
     """The attributes of the queues that the local state holds, of an apply that was interrupted too: its outputs may
-    lack them."""
+    lack them. With `half_made` only those that this apply left, which the next one replaces."""
     queues = [resource for resource in _resources() if resource["type"] == "aws_sqs_queue"]
-    return [instance["attributes"] for queue in queues for instance in queue["instances"]]
+    instances = [instance for queue in queues for instance in queue["instances"]]
+    return [one["attributes"] for one in instances if not half_made or one.get("status") == "tainted"]
 
 
 def _resources() -> list[dict[str, Any]]:

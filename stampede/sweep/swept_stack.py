@@ -92,7 +92,7 @@ class SweptStack:
             say(f"destroying the stack ({'seconds' if is_local else 'about 3 minutes: the provider waits for queues'})")
             if is_local:
                 hosts.stop(stack.STATE_DIR)
-                self._delete_local_queues()
+                embedded.delete_queues(stack.applied_queues(), self.terraform.environment["AWS_ENDPOINT_URL"])
             self._destroy(refresh=not is_local)
             stack_lock.disown(self._kind)
         except BaseException as error:
@@ -146,14 +146,13 @@ class SweptStack:
         )
 
     def _say_what_stays(self, error: BaseException) -> None:
-        expected = isinstance(error, RunError | UsageError)
         if self._started_emulator:
             say("the stack wasn't destroyed, but nothing stays: the embedded AWS is stopped with it", style="yellow")
         else:
             say(f"the stack couldn't be destroyed; remove it with {self.how_to_remove()}", style="red")
-        if expected:
+        if isinstance(error, RunError | UsageError):
             say(str(error), style="red")
-        if self._started_emulator or not expected:
+        if self._started_emulator:
             return
         try:
             left = self.terraform.resources()
@@ -202,11 +201,3 @@ class SweptStack:
     def _emptied(self) -> Sequence[str]:
         """The outputs that name buckets which Terraform can't empty."""
         return EXPERIMENTS[self._applied["experiment"]].emptied_before_destroy if self._applied else ()
-
-    def _delete_local_queues(self) -> None:
-        """Delete the queues ahead of Terraform: the provider waits 130 s for a queue it deletes itself, to let the
-        deletion spread through AWS, and not for one that is gone. Nothing has to spread through an emulator."""
-        for queue in stack.applied_queues():
-            target = self._target({"region": queue["region"]})
-            with targets.explained("deleting the local queues", target):
-                target.client("sqs").delete_queue(QueueUrl=queue["url"])

@@ -42,7 +42,7 @@ def swept(calls, monkeypatch, kind="local", **options):
         destroy=lambda variables, refresh: calls.append("destroy"),
         destroy_command=lambda variables: "terraform destroy",
     )
-    monkeypatch.setattr(stack, "applied_queues", lambda: [{"url": "q", "region": "us-east-1"}])
+    monkeypatch.setattr(stack, "applied_queues", lambda half_made=False: [{"id": "q", "region": "us-east-1"}])
     sqs = SimpleNamespace(delete_queue=lambda QueueUrl: calls.append(f"delete {QueueUrl}"))
     monkeypatch.setattr(Target, "client", lambda self, service: sqs)
     return made
@@ -75,7 +75,7 @@ def test_a_stack_that_is_applied_by_hand_has_hosts_that_outlive_the_command(call
     monkeypatch.setattr(embedded, "local_terraform", lambda _: made._terraform)
     monkeypatch.setattr(stack, "lay_out", lambda: None)
     assert embedded.apply_copy("http://e", {}) == OUTPUTS
-    assert calls == ["apply", ("hosts", 2, "http://e", False)]
+    assert calls == ["delete q", "apply", ("hosts", 2, "http://e", False)]
 
 
 def test_emulator_stop_ends_the_hosts_while_there_is_a_queue_for_their_messages(calls, monkeypatch):
@@ -119,3 +119,17 @@ def test_after_ctrl_c_nothing_is_destroyed_that_goes_with_the_emulator_of_the_sw
     made._started_emulator, made.is_interrupted = started, True
     made.take_down({"experiment": "download"})
     assert calls == (["stop", "emulator gone"] if started else ["stop", "delete q", "destroy"])
+
+
+def test_after_ctrl_c_during_the_destroy_what_stays_is_listed(calls, monkeypatch, capsys):
+    def destroy(variables, refresh):
+        raise KeyboardInterrupt
+
+    made = swept(calls, monkeypatch, kind="aws")
+    made._terraform.destroy, made._terraform.resources = destroy, lambda: ["queue.work", "bucket.data"]
+    with pytest.raises(KeyboardInterrupt):
+        made.take_down({"experiment": "download"})
+    assert capsys.readouterr().err.splitlines()[1:] == [
+        "the stack couldn't be destroyed; remove it with `terraform destroy`",
+        "still there, according to Terraform's state: queue.work, bucket.data",
+    ]
