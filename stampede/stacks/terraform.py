@@ -27,10 +27,20 @@ from stampede.stacks import hcl
 # Buckets of many objects take none of it: they are emptied before, without a limit (loader/emptying.py).
 COMMAND_TIMEOUT_S = 3600
 INTERRUPT_PATIENCE_S = 120
+# Whoever kills a sweep leaves its Terraform at work, which lets go of the state's lock once it is done: an apply takes
+# a minute, a destroy three.
+LOCK_TIMEOUT = "-lock-timeout=3m"
 # What `init` says then, Terraform and OpenTofu.
 _REGISTRY_DOES_NOT_ANSWER = ("Could not retrieve the list of available versions", "could not connect to registry")
+_LOCKED = re.compile(
+    r"Error acquiring the state lock(?s:.*)Who: +(?P<who>\S+)(?s:.*)Created: +(?P<since>[\d-]+ [\d:]+)"
+)
 _WRITTEN = re.compile(r"^(\S+): (?:Creation|Modifications) complete", re.MULTILINE)
 _ERROR_LINE = re.compile(r"^[\s│╷╵]*Error: (?P<text>.+)$", re.MULTILINE)
+
+
+class StateLockedError(RunError):
+    """Another Terraform holds the lock of the state, so this one has done nothing."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +73,8 @@ class Terraform:
     def apply(self, variables: Mapping[str, Any]) -> list[str]:
         """`terraform apply -auto-approve -var name=value ...`; returns the addresses of what it created or changed.
         Raises RunError."""
-        output = self._run("apply", "-auto-approve", "-input=false", "-no-color", *self._variable_flags(variables))
+        flags = ("-auto-approve", "-input=false", "-no-color", LOCK_TIMEOUT)
+        output = self._run("apply", *flags, *self._variable_flags(variables))
         return _WRITTEN.findall(output)
 
     def destroy(self, variables: Mapping[str, Any], *, refresh: bool = True) -> None:
@@ -71,8 +82,8 @@ class Terraform:
 
         Without `refresh` Terraform deletes what its state holds and doesn't look first at what is still there.
         """
-        flags = () if refresh else ("-refresh=false",)
-        self._run("destroy", "-auto-approve", "-input=false", "-no-color", *flags, *self._variable_flags(variables))
+        flags = ("-auto-approve", "-input=false", "-no-color", LOCK_TIMEOUT, *(() if refresh else ("-refresh=false",)))
+        self._run("destroy", *flags, *self._variable_flags(variables))
 
     def destroy_command(self, variables: Mapping[str, Any]) -> str:
         """The command that destroys the stack, as a user can copy it into a shell."""
@@ -138,6 +149,12 @@ class Terraform:
                 output, errors = _whole(output_file), _whole(errors_file)
                 self._log(f"{output if not quiet else ''}{errors}")
         if process.returncode != 0:
+            if lock := _LOCKED.search(errors):
+                raise StateLockedError(
+                    f"terraform {arguments[0]}: another Terraform is using this state ({lock['who']}, since "
+                    f"{lock['since']})",
+                    "wait until it exits, then repeat the command",
+                )
             why = first_error(errors or output).rstrip(".")
             raise RunError(f"terraform {arguments[0]} failed: {why}; its whole output: {self.log_file}")
         return output

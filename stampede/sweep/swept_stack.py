@@ -17,7 +17,7 @@ from stampede.stacks import embedded, stack_lock
 from stampede.stacks import target as targets
 from stampede.stacks.place import refuse_elsewhere
 from stampede.stacks.target import Target
-from stampede.stacks.terraform import Terraform
+from stampede.stacks.terraform import StateLockedError, Terraform
 
 # What the function may do (infra/modules/worker).
 WORKERS_POLICY = "module.worker[0].aws_iam_role_policy."
@@ -34,6 +34,7 @@ class SweptStack:
         self._started_emulator = False
         self._terraform: Terraform | None = None
         self._applied: Mapping[str, Any] = {}
+        self._is_locked_out = False  # by another Terraform, before the first apply: what stays isn't this run's
 
     @property
     def terraform(self) -> Terraform:
@@ -66,8 +67,12 @@ class SweptStack:
 
     def apply(self, variables: Mapping[str, Any]) -> Target:
         """Apply the stack with these variables; returns where it is. Raises RunError."""
-        self._applied = variables
-        written = self.terraform.apply(variables)
+        is_first, self._applied = not self._applied, variables
+        try:
+            written = self.terraform.apply(variables)
+        except StateLockedError:
+            self._is_locked_out = is_first and self._kind == "aws"
+            raise
         self.has_new_permissions = any(address.startswith(WORKERS_POLICY) for address in written)
         target = self._target(self.terraform.outputs())
         if target.kind == "local":
@@ -80,16 +85,19 @@ class SweptStack:
         `variables` are valid ones, for a stack that nothing was applied to yet.
         """
         self._applied = self._applied or variables
+        if self._is_locked_out:
+            return
         if self.keep:
             say(f"kept: the stack in {self.terraform.directory}; remove it with {self.how_to_remove()}")
             return
         is_local = self._kind == "local"
+        if self.is_interrupted and self._started_emulator:
+            say("stopping the embedded AWS, which removes the stack")
+            hosts.stop(stack.STATE_DIR)
+            self._stop_emulator()
+            return
+        say(f"destroying the stack ({'seconds' if is_local else 'about 3 minutes: the provider waits for queues'})")
         try:
-            if self.is_interrupted and self._started_emulator:
-                say("stopping the embedded AWS, which removes the stack")
-                hosts.stop(stack.STATE_DIR)
-                return
-            say(f"destroying the stack ({'seconds' if is_local else 'about 3 minutes: the provider waits for queues'})")
             if is_local:
                 hosts.stop(stack.STATE_DIR)
                 embedded.delete_queues(stack.applied_queues(), self.terraform.environment["AWS_ENDPOINT_URL"])
@@ -101,10 +109,14 @@ class SweptStack:
             if not isinstance(error, RunError | UsageError):
                 raise
         finally:
-            if self._started_emulator:
-                ministack.stop(stack.STATE_DIR)
-                stack.forget_state()
-                stack_lock.disown(self._kind)
+            self._stop_emulator()
+
+    def _stop_emulator(self) -> None:
+        """Stop it where a sweep started it, and with it the stack."""
+        if self._started_emulator:
+            ministack.stop(stack.STATE_DIR)
+            stack.forget_state()
+            stack_lock.disown(self._kind)
 
     def how_to_remove(self) -> str:
         """The command that removes the stack, for a user to copy."""

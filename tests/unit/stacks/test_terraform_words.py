@@ -1,6 +1,7 @@
 """What Terraform is given as variables; its outputs and errors, as one dict and one line."""
 
 import json
+import re
 import signal
 import stat
 import subprocess
@@ -11,7 +12,7 @@ import pytest
 
 from stampede.errors import RunError
 from stampede.stacks import terraform
-from stampede.stacks.terraform import Terraform, first_error, plain_outputs
+from stampede.stacks.terraform import StateLockedError, Terraform, first_error, plain_outputs
 from stampede.sweep.swept_stack import WORKERS_POLICY
 
 REFUSED = """
@@ -148,3 +149,17 @@ def test_a_second_ctrl_c_leaves_no_terraform_behind(capsys, last):
         terraform._wait(process)
     assert signals == [signal.SIGINT, *([signal.SIGKILL] if last else [])]
     assert capsys.readouterr().err == "stopping terraform (up to 2 min): it records what it has created\n"
+
+
+def test_a_state_that_another_terraform_works_with_is_one_line_with_who_it_is(tmp_path, monkeypatch):
+    program = tmp_path / "tofu"
+    program.write_text(
+        "#!/bin/sh\necho 'Error: Error acquiring the state lock\n\nLock Info:\n  ID:        1f8c\n"
+        "  Operation: OperationTypeApply\n  Who:       me@laptop\n  Created:   2026-11-23 15:20:00.5 +0000 UTC' >&2\n"
+        "exit 1\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("STAMPEDE_TERRAFORM", str(program))
+    line = "terraform apply: another Terraform is using this state (me@laptop, since 2026-11-23 15:20:00); wait until "
+    with pytest.raises(StateLockedError, match=re.escape(line)):
+        Terraform(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path / "log").apply({})

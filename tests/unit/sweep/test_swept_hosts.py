@@ -10,6 +10,7 @@ from stampede.cli.verbs import emulator as verb
 from stampede.emulator import hosts, ministack, stack
 from stampede.stacks import embedded, stack_lock
 from stampede.stacks.target import Target
+from stampede.stacks.terraform import StateLockedError
 from stampede.sweep.swept_stack import SweptStack
 
 OUTPUTS = {"host_environment": {"QUEUE_URL": "q"}, "concurrency_value": 2}
@@ -133,3 +134,18 @@ def test_after_ctrl_c_during_the_destroy_what_stays_is_listed(calls, monkeypatch
         "the stack couldn't be destroyed; remove it with `terraform destroy`",
         "still there, according to Terraform's state: queue.work, bucket.data",
     ]
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_stack_that_another_terraform_is_changing_is_left_to_it(calls, monkeypatch, first):
+    def refuse(variables):
+        raise StateLockedError("another Terraform is using this state")
+
+    made = swept(calls, monkeypatch, kind="aws")
+    if not first:
+        made.apply({"experiment": "download"})
+    made._terraform.apply = refuse
+    with pytest.raises(StateLockedError):
+        made.apply({"experiment": "download"})
+    made.take_down({"experiment": "download"})
+    assert calls == ([] if first else ["apply", "destroy"])
