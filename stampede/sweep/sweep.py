@@ -327,6 +327,7 @@ class SweepRun:
     def _say_how_to_go_on(self) -> None:
         plan = self._plan
         command = f"stampede sweep {plan.experiment} --target {plan.target} --resume {self._folder.as_argument}"
+        command += " --keep" if self._stack.keep else ""
         stored = "the finished cells are stored" if self._description.finished else "no cell has finished yet"
         stored += "; completed rounds are kept" if plan.rounds else ""
         say(f"{stored}; resume with `{command}`", style="yellow")
