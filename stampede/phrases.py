@@ -9,7 +9,9 @@ Interval = Mapping[str, float]
 
 
 def listed(parts: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`; an empty text for nothing."""
+    """`a`, `a and b`, `a, b and c`, where parts have commas `a, x; b; and c`; an empty text for nothing."""
+    if len(parts) > 2 and any(", " in part for part in parts):
+        return "; and ".join(["; ".join(parts[:-1]), parts[-1]])
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
 
 

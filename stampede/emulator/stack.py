@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 from stampede.checkout import ROOT
 from stampede.emulator.ministack import REGION
@@ -71,13 +72,25 @@ def environment(endpoint_url: str) -> dict[str, str]:
 
 
 def applied_resources() -> int:
-    """How many resources the local state holds, without data sources; reads the file and runs no Terraform."""
+    """How many resources the local state holds, without data sources."""
+    return sum(len(resource["instances"]) for resource in _resources())
+
+
+def applied_queues(*, half_made: bool = False) -> list[dict[str, Any]]:
+    """The attributes of the queues that the local state holds, of an apply that was interrupted too: its outputs may
+    lack them. With `half_made` only those that this apply left, which the next one replaces."""
+    queues = [resource for resource in _resources() if resource["type"] == "aws_sqs_queue"]
+    instances = [instance for queue in queues for instance in queue["instances"]]
+    return [one["attributes"] for one in instances if not half_made or one.get("status") == "tainted"]
+
+
+def _resources() -> list[dict[str, Any]]:
+    """What the local state holds, without data sources; reads the file and runs no Terraform."""
     try:
         state = json.loads((FOLDER / "infra" / "terraform.tfstate").read_text())
     except (FileNotFoundError, ValueError):
-        return 0
-    managed = [resource for resource in state.get("resources", []) if resource["mode"] == "managed"]
-    return sum(len(resource["instances"]) for resource in managed)
+        return []
+    return [resource for resource in state.get("resources", []) if resource["mode"] == "managed"]
 
 
 def forget_state(copy: Path = FOLDER) -> None:

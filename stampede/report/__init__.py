@@ -16,9 +16,10 @@ from stampede.report.beside import Beside
 from stampede.runs.run import NoReport, Run, load
 
 if TYPE_CHECKING:
+    from stampede.report.compare_runs import Comparison
     from stampede.report.rebuild import Rebuilt
 
-__all__ = ["Beside", "NoReport", "Run", "build", "compare", "load", "rebuilt"]
+__all__ = ["Beside", "NoReport", "Run", "build", "compare", "compared", "load", "rebuilt"]
 
 
 def build(run_dir: Path) -> Path:
@@ -45,6 +46,11 @@ def compare(run_dirs: Sequence[Path], output: Path) -> Path:
 
     Raises NoReport (one line) for fewer than two runs or one that can't be reported, OSError when it can't be written.
     """
+    return compared(run_dirs, output).page
+
+
+def compared(run_dirs: Sequence[Path], output: Path) -> "Comparison":
+    """As `compare`, with what the page answers, and what it says before that."""
     from stampede.report import compare_runs
 
     return compare_runs.compare([Path(path) for path in run_dirs], Path(output))

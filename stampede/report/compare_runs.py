@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from stampede.phrases import listed, seconds
 from stampede.report import sdks, templating
@@ -33,6 +33,7 @@ from stampede.report.statistics.selection import cells
 from stampede.report.statistics.verdict import reservations
 from stampede.runs import atomic, unfinished
 from stampede.runs.cell_key import Key, distinguishing
+from stampede.runs.folder import RunFolder
 from stampede.runs.run import NoReport, Run, load
 
 PAGE = "comparison.html"
@@ -69,7 +70,16 @@ class Pair:
         return f"against-{self.side.letter}"
 
 
-def compare(run_dirs: Sequence[Path], output: Path) -> Path:
+class Comparison(NamedTuple):
+    """The path of the page, its answers, and what it says first: how the runs differ otherwise, and what is missing."""
+
+    page: Path
+    headlines: list[str]
+    differences: list[str]
+    warnings: list[str]
+
+
+def compare(run_dirs: Sequence[Path], output: Path) -> Comparison:
     """Write the page that sets the runs of `run_dirs` against the first; `output` is the file or a folder for it.
 
     Raises NoReport for fewer than two runs, one named twice, runs of different experiments, or one that can't be
@@ -91,8 +101,10 @@ def compare(run_dirs: Sequence[Path], output: Path) -> Path:
         raise NoReport(f"runs of {listed(names)} can’t be compared; name runs of one experiment.")
     pairs = [_pair(sides[0], side) for side in sides[1:]]
     path = output if output.suffix == ".html" else output / PAGE
-    atomic.write_text(path, templating.page("templates/comparison.html.j2", _context(sides, pairs)))
-    return path
+    context = _context(sides, pairs)
+    atomic.write_text(path, templating.page("templates/comparison.html.j2", context))
+    differing = [sentence for pair in pairs for sentence in differences(pair)]
+    return Comparison(path, [headline(pair) for pair in pairs], differing, _warnings(sides, pairs, on_page=False))
 
 
 def _pair(base: Side, side: Side) -> Pair:
@@ -195,13 +207,6 @@ def _claim(other: str, base: str, where: str, levels: Sequence[str], is_wide: bo
 
 def _context(sides: Sequence[Side], pairs: Sequence[Pair]) -> dict[str, Any]:
     """What the template shows."""
-    warnings = []
-    for side in sides:
-        warnings += [f"{side.letter}: {text}" for text in (*unfinished.sentences(side.run), *side.run.warnings)]
-    for pair in pairs:
-        if pair.side.run.run_id == pair.base.run.run_id:
-            letters = f"{pair.base.letter} and {pair.side.letter}"
-            warnings.append(f"{letters} are the same run, {pair.side.run.run_id}, from two folders.")
     return {
         "sides": sides,
         "caveats": _caveats(sides, pairs),
@@ -223,10 +228,23 @@ def _context(sides: Sequence[Side], pairs: Sequence[Pair]) -> dict[str, Any]:
             for pair in pairs
         ],
         "facts": [_facts(side) for side in sides],
-        "warnings": warnings,
+        "warnings": _warnings(sides, pairs, on_page=True),
         "settings": _settings(sides),
         "csv": downloads.embedded("comparison.csv", "comparison.csv", _csv(pairs), "text/csv"),
     }
+
+
+def _warnings(sides: Sequence[Side], pairs: Sequence[Pair], *, on_page: bool) -> list[str]:
+    """What is missing in the runs; a page may be read elsewhere, so its commands name no folder of this machine."""
+    warnings = []
+    for side in sides:
+        resume = None if on_page else RunFolder(side.run.directory).as_argument
+        warnings += [f"{side.letter}: {text}" for text in (*unfinished.sentences(side.run, resume), *side.run.warnings)]
+    for pair in pairs:
+        if pair.side.run.run_id == pair.base.run.run_id:
+            letters = f"{pair.base.letter} and {pair.side.letter}"
+            warnings.append(f"{letters} are the same run, {pair.side.run.run_id}, from two folders.")
+    return warnings
 
 
 def _facts(side: Side) -> list[tuple[str, str]]:

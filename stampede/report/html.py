@@ -59,8 +59,8 @@ def warnings(read: Page, resume: str | None = None) -> list[str]:
 def _how_sure(read: Page) -> str:
     """On how much the answer rests, and whether what was asked for ran at all."""
     operation, operations = read.experiment.operation
-    counts = [cell["count"] for cell in read.numbers["cells"] if cell["count"]]
-    if not counts:
+    counts = [cell["count"] for cell in read.numbers["cells"]]
+    if not any(counts):
         sure = f"Not at all: no {operation} succeeded."
     elif read.run.stand_ins(map(read.key, read.numbers["cells"])):
         sure = "Nothing is claimed: a stand-in ran."
@@ -73,7 +73,7 @@ def _how_sure(read: Page) -> str:
         needed = (
             knee.MINIMUM_FOR_INTERVAL if read.numbers.get("knees", {}).get("series") else rules.MINIMUM_FOR_INTERVAL
         )
-        sure = f"{number} {operations if most > 1 else operation} per cell"
+        sure = f"{number} {operation if number == '1' else operations} per cell"
         few = "too few for intervals" if most < needed else "in some of them too few for intervals"
         sure = f"95 % intervals from {sure}; {runs}." if least >= needed else f"{sure}, {few}; {runs}."
     doubts = " The figures are in doubt." if problems(read) else ""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from stampede.emulator import hosts, ministack, stack
 from stampede.errors import UsageError
 from stampede.progress import say
-from stampede.stacks.target import local_terraform
+from stampede.stacks.target import explained, local, local_terraform
 
 
 def start(*, follow_parent: bool = False) -> ministack.Emulator:
@@ -40,6 +40,7 @@ def start(*, follow_parent: bool = False) -> ministack.Emulator:
 def apply_copy(endpoint_url: str, variables: dict[str, Any]) -> dict[str, Any]:
     """Lay out the copy of infra/, init and apply it; returns Terraform's outputs."""
     stack.lay_out()
+    delete_queues(stack.applied_queues(half_made=True), endpoint_url)
     terraform = local_terraform(endpoint_url)
     say("terraform init and apply on the local copy (about 40 s the first time: the provider waits 25 s for a queue)")
     terraform.init()
@@ -47,6 +48,15 @@ def apply_copy(endpoint_url: str, variables: dict[str, Any]) -> dict[str, Any]:
     outputs = terraform.outputs()
     run_hosts(outputs, endpoint_url)
     return outputs
+
+
+def delete_queues(queues: Iterable[Mapping[str, Any]], endpoint_url: str) -> None:
+    """Delete queues of the local state ahead of Terraform: the provider waits 130 s for a queue it deletes itself, to
+    let the deletion spread through AWS, and not for one that is gone. Nothing has to spread through an emulator."""
+    for queue in queues:
+        target = local({"region": queue["region"]}, endpoint_url)
+        with explained("deleting the local queues", target):
+            target.client("sqs").delete_queue(QueueUrl=queue["id"])
 
 
 def run_hosts(outputs: Mapping[str, Any], endpoint_url: str, *, follow_parent: bool = False) -> None:

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,10 +27,20 @@ from stampede.stacks import hcl
 # Buckets of many objects take none of it: they are emptied before, without a limit (loader/emptying.py).
 COMMAND_TIMEOUT_S = 3600
 INTERRUPT_PATIENCE_S = 120
+# Whoever kills a sweep leaves its Terraform at work, which lets go of the state's lock once it is done: an apply takes
+# a minute, a destroy three.
+LOCK_TIMEOUT = "-lock-timeout=3m"
 # What `init` says then, Terraform and OpenTofu.
 _REGISTRY_DOES_NOT_ANSWER = ("Could not retrieve the list of available versions", "could not connect to registry")
+_LOCKED = re.compile(
+    r"Error acquiring the state lock(?s:.*)Who: +(?P<who>\S+)(?s:.*)Created: +(?P<since>[\d-]+ [\d:]+)"
+)
 _WRITTEN = re.compile(r"^(\S+): (?:Creation|Modifications) complete", re.MULTILINE)
 _ERROR_LINE = re.compile(r"^[\s│╷╵]*Error: (?P<text>.+)$", re.MULTILINE)
+
+
+class StateLockedError(RunError):
+    """Another Terraform holds the lock of the state, so this one has done nothing."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +73,8 @@ class Terraform:
     def apply(self, variables: Mapping[str, Any]) -> list[str]:
         """`terraform apply -auto-approve -var name=value ...`; returns the addresses of what it created or changed.
         Raises RunError."""
-        output = self._run("apply", "-auto-approve", "-input=false", "-no-color", *self._variable_flags(variables))
+        flags = ("-auto-approve", "-input=false", "-no-color", LOCK_TIMEOUT)
+        output = self._run("apply", *flags, *self._variable_flags(variables))
         return _WRITTEN.findall(output)
 
     def destroy(self, variables: Mapping[str, Any], *, refresh: bool = True) -> None:
@@ -70,15 +82,16 @@ class Terraform:
 
         Without `refresh` Terraform deletes what its state holds and doesn't look first at what is still there.
         """
-        flags = () if refresh else ("-refresh=false",)
-        self._run("destroy", "-auto-approve", "-input=false", "-no-color", *flags, *self._variable_flags(variables))
+        flags = ("-auto-approve", "-input=false", "-no-color", LOCK_TIMEOUT, *(() if refresh else ("-refresh=false",)))
+        self._run("destroy", *flags, *self._variable_flags(variables))
 
     def destroy_command(self, variables: Mapping[str, Any]) -> str:
         """The command that destroys the stack, as a user can copy it into a shell."""
         program = terraform_binary()
         if shutil.which(name := Path(program).name) == program:
             program = name
-        return shlex.join([program, f"-chdir={self.directory}", "destroy", *self._variable_flags(variables)])
+        built = ["env", f"TF_CLI_CONFIG_FILE={self.environment['TF_CLI_CONFIG_FILE']}"] if self.built_providers else []
+        return shlex.join([*built, program, f"-chdir={self.directory}", "destroy", *self._variable_flags(variables)])
 
     def resources(self) -> list[str]:
         """Addresses of the resources in the state, without data sources; none without a state. Raises RunError."""
@@ -136,6 +149,12 @@ class Terraform:
                 output, errors = _whole(output_file), _whole(errors_file)
                 self._log(f"{output if not quiet else ''}{errors}")
         if process.returncode != 0:
+            if lock := _LOCKED.search(errors):
+                raise StateLockedError(
+                    f"terraform {arguments[0]}: another Terraform is using this state ({lock['who']}, since "
+                    f"{lock['since']})",
+                    "wait until it exits, then repeat the command",
+                )
             why = first_error(errors or output).rstrip(".")
             raise RunError(f"terraform {arguments[0]} failed: {why}; its whole output: {self.log_file}")
         return output
@@ -171,14 +190,24 @@ def _wait(process: subprocess.Popen) -> None:
     """Wait; on Ctrl-C let Terraform finish what it holds, so that no resource is left out of the state."""
     try:
         process.wait(timeout=COMMAND_TIMEOUT_S)
-    except BaseException:
+    except BaseException as error:
         process.send_signal(signal.SIGINT)
+        if isinstance(error, KeyboardInterrupt):
+            say(f"stopping terraform (up to {INTERRUPT_PATIENCE_S / 60:.0f} min): it records what it has created")
+        _wait_until_stopped(process)
+        raise
+
+
+def _wait_until_stopped(process: subprocess.Popen) -> None:
+    """Wait through further Ctrl-C too: left behind, Terraform would hold the lock of its state against the destroy."""
+    end_s = time.monotonic() + INTERRUPT_PATIENCE_S
+    while process.poll() is None:
         try:
-            process.wait(timeout=INTERRUPT_PATIENCE_S)
+            process.wait(timeout=max(1.0, end_s - time.monotonic()))
+        except KeyboardInterrupt:
+            continue
         except subprocess.TimeoutExpired:
             process.kill()
-            process.wait()
-        raise
 
 
 def _text_file() -> TextIO:

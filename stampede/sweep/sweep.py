@@ -116,6 +116,7 @@ class SweepRun:
             server_side.collect(self._target, self._folder, kept=self._stack.keep)
         except KeyboardInterrupt:
             self._say_how_to_go_on()
+            self._stack.is_interrupted = True
             # The embedded AWS ends with its sweep, and costs nothing: there is nothing to ask.
             if self._plan.target == "aws":
                 self._stack.keep = self._stack.keep or not _wants_destroy()
@@ -326,6 +327,7 @@ class SweepRun:
     def _say_how_to_go_on(self) -> None:
         plan = self._plan
         command = f"stampede sweep {plan.experiment} --target {plan.target} --resume {self._folder.as_argument}"
+        command += " --keep" if self._stack.keep else ""
         stored = "the finished cells are stored" if self._description.finished else "no cell has finished yet"
         stored += "; completed rounds are kept" if plan.rounds else ""
         say(f"{stored}; resume with `{command}`", style="yellow")

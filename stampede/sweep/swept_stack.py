@@ -17,7 +17,7 @@ from stampede.stacks import embedded, stack_lock
 from stampede.stacks import target as targets
 from stampede.stacks.place import refuse_elsewhere
 from stampede.stacks.target import Target
-from stampede.stacks.terraform import Terraform
+from stampede.stacks.terraform import StateLockedError, Terraform
 
 # What the function may do (infra/modules/worker).
 WORKERS_POLICY = "module.worker[0].aws_iam_role_policy."
@@ -29,10 +29,12 @@ class SweptStack:
     def __init__(self, kind: str, run_id: str, *, keep: bool, take_over: bool) -> None:
         self._kind, self._run_id, self._take_over = kind, run_id, take_over
         self.keep = keep
+        self.is_interrupted = False  # by Ctrl-C: what goes with the emulator isn't destroyed piece by piece before
         self.has_new_permissions = False  # since the last apply
         self._started_emulator = False
         self._terraform: Terraform | None = None
         self._applied: Mapping[str, Any] = {}
+        self._is_locked_out = False  # by another Terraform, before the first apply: what stays isn't this run's
 
     @property
     def terraform(self) -> Terraform:
@@ -65,8 +67,12 @@ class SweptStack:
 
     def apply(self, variables: Mapping[str, Any]) -> Target:
         """Apply the stack with these variables; returns where it is. Raises RunError."""
-        self._applied = variables
-        written = self.terraform.apply(variables)
+        is_first, self._applied = not self._applied, variables
+        try:
+            written = self.terraform.apply(variables)
+        except StateLockedError:
+            self._is_locked_out = is_first and self._kind == "aws"
+            raise
         self.has_new_permissions = any(address.startswith(WORKERS_POLICY) for address in written)
         target = self._target(self.terraform.outputs())
         if target.kind == "local":
@@ -79,15 +85,22 @@ class SweptStack:
         `variables` are valid ones, for a stack that nothing was applied to yet.
         """
         self._applied = self._applied or variables
+        if self._is_locked_out:
+            return
         if self.keep:
             say(f"kept: the stack in {self.terraform.directory}; remove it with {self.how_to_remove()}")
             return
         is_local = self._kind == "local"
+        if self.is_interrupted and self._started_emulator:
+            say("stopping the embedded AWS, which removes the stack")
+            hosts.stop(stack.STATE_DIR)
+            self._stop_emulator()
+            return
         say(f"destroying the stack ({'seconds' if is_local else 'about 3 minutes: the provider waits for queues'})")
         try:
             if is_local:
                 hosts.stop(stack.STATE_DIR)
-                self._delete_local_queues()
+                embedded.delete_queues(stack.applied_queues(), self.terraform.environment["AWS_ENDPOINT_URL"])
             self._destroy(refresh=not is_local)
             stack_lock.disown(self._kind)
         except BaseException as error:
@@ -96,10 +109,14 @@ class SweptStack:
             if not isinstance(error, RunError | UsageError):
                 raise
         finally:
-            if self._started_emulator:
-                ministack.stop(stack.STATE_DIR)
-                stack.forget_state()
-                stack_lock.disown(self._kind)
+            self._stop_emulator()
+
+    def _stop_emulator(self) -> None:
+        """Stop it where a sweep started it, and with it the stack."""
+        if self._started_emulator:
+            ministack.stop(stack.STATE_DIR)
+            stack.forget_state()
+            stack_lock.disown(self._kind)
 
     def how_to_remove(self) -> str:
         """The command that removes the stack, for a user to copy."""
@@ -141,14 +158,13 @@ class SweptStack:
         )
 
     def _say_what_stays(self, error: BaseException) -> None:
-        expected = isinstance(error, RunError | UsageError)
         if self._started_emulator:
             say("the stack wasn't destroyed, but nothing stays: the embedded AWS is stopped with it", style="yellow")
         else:
             say(f"the stack couldn't be destroyed; remove it with {self.how_to_remove()}", style="red")
-        if expected:
+        if isinstance(error, RunError | UsageError):
             say(str(error), style="red")
-        if self._started_emulator or not expected:
+        if self._started_emulator:
             return
         try:
             left = self.terraform.resources()
@@ -197,16 +213,3 @@ class SweptStack:
     def _emptied(self) -> Sequence[str]:
         """The outputs that name buckets which Terraform can't empty."""
         return EXPERIMENTS[self._applied["experiment"]].emptied_before_destroy if self._applied else ()
-
-    def _delete_local_queues(self) -> None:
-        """Delete the queues ahead of Terraform: the provider waits 130 s for a queue it deletes itself, to let the
-        deletion spread through AWS, and not for one that is gone. Nothing has to spread through an emulator. An apply
-        that was interrupted leaves some outputs without the others."""
-        outputs = self.terraform.outputs()
-        urls = [outputs[name] for name in ("queue_url", "dead_letter_queue_url") if name in outputs]
-        if not urls:
-            return
-        target = self._target(outputs)
-        with targets.explained("deleting the local queues", target):
-            for url in urls:
-                target.client("sqs").delete_queue(QueueUrl=url)

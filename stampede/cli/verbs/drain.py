@@ -51,8 +51,16 @@ def run(arguments: argparse.Namespace) -> int:
             f"`stampede drain --run {folder.as_argument} --wait-for-redelivery` waits for them"
         )
     _print(drained.accounts, arguments.format)
+    say_why_failed(drained.accounts, folder)
     drained.check()
     return 0
+
+
+def say_why_failed(accounts: Sequence[CellAccount], folder: RunFolder) -> None:
+    """Name the query that shows why messages were given up, where any was."""
+    if lost := sum(account.failed + account.dead_lettered + account.unanswered for account in accounts):
+        messages = "message" if lost == 1 else "messages"
+        say(f"{lost:,} {messages} never succeeded: `stampede query errors --run {folder.as_argument}` shows why")
 
 
 def _newest_of(target: Target, newest: RunFolder, arguments: argparse.Namespace) -> RunFolder:
@@ -101,6 +109,7 @@ def _print_stored(folder: RunFolder, form: str, why: str) -> int:
             style="yellow",
         )
     _print(accounts, form)
+    say_why_failed(accounts, folder)
     check(accounts)
     return 0
 

@@ -135,6 +135,8 @@ def _path(name: str, experiment: str | None) -> Path:
         raise UsageError(f"NAME|FILE: more than one experiment has a query {name!r}; use {' or '.join(namesakes)}")
     if namesakes:
         return saved[namesakes[0]]
+    if any(map(str.isspace, name)) and not path.suffix:
+        raise UsageError(f"NAME|FILE: {name!r} isn't the name of a query; put a query of your own into a .cwli file")
     # Of an experiment that is named: another's query of almost this name would give no rows.
     own = [known for known in saved if known.startswith(f"{path.parent}/")]
     near = difflib.get_close_matches(name, own or [*saved, *(file.stem for file in saved.values())], n=1)

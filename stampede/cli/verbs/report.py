@@ -6,7 +6,7 @@ With two runs it writes a page that compares them.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,7 +22,7 @@ MOST_SENTENCES = 3
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Rebuild one run's folder and print its table, or compare two; the page's path goes to stderr.
+    """Rebuild one run's folder and print its table, or compare two; the answer and the page's path go to stderr.
 
     A run's id stands for its folder, as in the other verbs. Raises UsageError.
     """
@@ -34,8 +34,12 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError(f"--format {arguments.format}: is for one run; a comparison's page has comparison.csv")
         output = arguments.output or COMPARISON
         with _refusing(output):
-            page = report.compare(folders, output)
-        say(f"comparison: {page}")
+            compared = report.compared(folders, output)
+        for headline in compared.headlines:
+            say(headline, style="bold")
+        _say_some("not like for like", compared.differences)
+        _say_some("incomplete data", compared.warnings)
+        say(f"comparison: {compared.page}")
         return 0
     if arguments.output is not None:
         raise UsageError(f"--output: is for the comparison of two runs; one run's page is {folders[0]}/report.html")
@@ -63,13 +67,17 @@ def build_and_print(run_dir: Path, form: str) -> bool:
     with _refusing(run_dir):
         rebuilt = report.rebuilt(run_dir)
     print_table(rebuilt.table, form)
-    for heading, sentences in (("the figures are in doubt", rebuilt.problems), ("incomplete data", rebuilt.warnings)):
-        for sentence in sentences[:MOST_SENTENCES]:
-            say(f"{heading}: {sentence}", style="yellow")
-        if more := len(sentences[MOST_SENTENCES:]):
-            say(f"{heading}: {more} more in the report", style="yellow")
+    _say_some("the figures are in doubt", rebuilt.problems)
+    _say_some("incomplete data", rebuilt.warnings)
     say(f"report: {rebuilt.page}")
     return bool(rebuilt.problems)
+
+
+def _say_some(heading: str, sentences: Sequence[str]) -> None:
+    for sentence in sentences[:MOST_SENTENCES]:
+        say(f"{heading}: {sentence}", style="yellow")
+    if more := len(sentences[MOST_SENTENCES:]):
+        say(f"{heading}: {more} more in the report", style="yellow")
 
 
 @contextmanager

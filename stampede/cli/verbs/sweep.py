@@ -11,12 +11,15 @@ import argparse
 import os
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from experiments import EXPERIMENTS
 from loader.payloads import Payloads
 from stampede.cli.options.plan import plan_options
 from stampede.cli.planned_table import print_plan
 from stampede.cli.verbs import doctor
+from stampede.cli.verbs.drain import say_why_failed
 from stampede.cli.verbs.payload_option import payloads_of
 from stampede.cli.verbs.plan_options import plan_of
 from stampede.cli.verbs.report import build_and_print
@@ -72,15 +75,30 @@ def run(arguments: argparse.Namespace) -> int:
         if plan.target == "aws" and (predicted := _predicted(plan, ranged=True)):
             sweep.predicted(predicted, parameters_of(EXPERIMENTS[plan.experiment], plan.target))
         try:
-            accounts = sweep.run()
+            with _told_when_complete(plan, folder):
+                accounts = sweep.run()
         finally:
             folder.remove_if_empty()
-    build_and_print(folder.path, arguments.format)
+    with _told_when_complete(plan, folder):
+        build_and_print(folder.path, arguments.format)
+    say_why_failed(accounts, folder)
     say(f"rebuild it with `stampede report {shlex.quote(str(folder.path))}`", style="dim")
     if arguments.format == "table":
         print(f"results: {folder.path}")
     check(accounts)
     return 0
+
+
+@contextmanager
+def _told_when_complete(plan: Plan, folder: RunFolder) -> Iterator[None]:
+    """Say after Ctrl-C that everything is measured, where it is: only the report is missing then."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if len(folder.read_json("run.json", {}).get("cells", [])) < len(plan.cells()):
+            raise
+        report = f"`stampede report {shlex.quote(str(folder.path))}`"
+        raise KeyboardInterrupt(f"every cell is measured; {report} builds the report") from None
 
 
 def _plan_and_folder(arguments: argparse.Namespace) -> tuple[Plan, RunFolder | None]:

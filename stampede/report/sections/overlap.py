@@ -15,7 +15,13 @@ def overlap(page: Page) -> Block:
         [timeline],
         left_out=timeline.left_out(),
         grid=_grid(page),
+        has_bytes=_has_bytes(page),
     )
+
+
+def _has_bytes(page: Page) -> bool:
+    """Whether records say what was transferred: what a user's own function transfers isn't on record."""
+    return not page.experiment.takes_payload
 
 
 def _grid(page: Page) -> Grid:
@@ -27,11 +33,12 @@ def _grid(page: Page) -> Grid:
         Column("elapsed", "s"),
         Column("elapsed at full N", "%"),
         Column("time at full N", f"% of {page.experiment.operation[0]} time"),
-        Column("aggregate", "Mbit/s"),
-        Column("in full overlap", "Mbit/s"),
     ]
-    caption = f"Concurrency reached, and the aggregate throughput of all {page.experiment.worker[1]}"
-    lines = [(cell, _entries(cell["parallelism"], page.key(cell).n)) for cell in page.numbers["cells"]]
+    caption, cells = "Concurrency reached", page.numbers["cells"]
+    if _has_bytes(page):
+        columns += [Column("aggregate", "Mbit/s"), Column("in full overlap", "Mbit/s")]
+        caption += f", and the aggregate throughput of all {page.experiment.worker[1]}"
+    lines = [(cell, _entries(cell["parallelism"], page.key(cell).n)[: len(columns)]) for cell in cells]
     return page.grid("parallelism", caption, columns, lines)
 
 

@@ -182,11 +182,11 @@ class _Words:
             own = rows[0]["sent"] or 0
             sent += own
             if (lacking := own - sum(row["count"] for row in rows)) > 0:
-                missing.append((lacking, self._named_planned(key)))
+                missing.append((lacking, f"{lacking:,} of {own:,} with {self._named_planned(key)}"))
         if not missing:
             return []
         missing.sort(key=lambda counted: -counted[0])
-        where = some([f"{count:,} with {named}" for count, named in missing], NAMED, "; ")
+        where = some([words for _, words in missing], NAMED, "; ")
         total = sum(count for count, _ in missing)
         return [f"{total:,} of {sent:,} messages didn’t succeed, and the times leave them out: {where}."]
 

@@ -76,6 +76,16 @@ def test_a_run_whose_stack_is_gone_prints_its_stored_account(drained, applied, c
     assert printed.err == (f"the stack of run of_filesystem is gone ({why}); this is the account stored with the run\n")
 
 
+def test_messages_that_were_given_up_come_with_the_query_that_shows_why(drained, applied, capsys, tmp_path):
+    folder = RunFolder(tmp_path / "results" / "of_filesystem")
+    folder.append("dead_letters.jsonl", [{"cell": "a", "seq": 0}])
+    folder.write_json("accounting.json", [{"cell": "a"}])
+    applied(None)
+    assert main(["drain", "--run", "of_filesystem"]) == 0
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == "1 message never succeeded: `stampede query errors --run of_filesystem` shows why"
+
+
 def test_a_run_that_was_never_drained_and_whose_stack_is_gone_is_one_line(drained, applied, capsys):
     applied(None)
     assert main(["drain", "--run", "of_copy"]) == 2

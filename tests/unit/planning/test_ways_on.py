@@ -5,9 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from experiments import EXPERIMENTS
 from stampede.cli import command_line, start
 from stampede.cli.command_line import main
+from stampede.cli.verbs import sweep
 from stampede.emulator import ministack, stack
+from stampede.planning.plan import make_plan
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
 
@@ -72,3 +75,15 @@ def test_an_emulator_without_a_stack_is_no_applied_stack(verb, tmp_path, monkeyp
     monkeypatch.setattr(ministack, "running", lambda _: SimpleNamespace(endpoint_url="http://127.0.0.1:1"))
     assert main([verb, "--target", "local"]) == 2
     assert "no applied stack found" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("done", [1, 2])
+def test_ctrl_c_after_the_last_cell_names_what_builds_the_report(folder, done):
+    folder.write_json("run.json", {"cells": [{}] * done})
+    plan = make_plan(
+        EXPERIMENTS["download"], "local", ["memory_size=1024", "concurrency_value=1,2"], messages_per_concurrency=10
+    )
+    with pytest.raises(KeyboardInterrupt) as interrupted, sweep._told_when_complete(plan, folder):
+        raise KeyboardInterrupt
+    report = f"every cell is measured; `stampede report '{folder.path}'` builds the report"
+    assert str(interrupted.value) == (report if done == 2 else "")

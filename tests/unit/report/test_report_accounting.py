@@ -2,6 +2,7 @@
 
 import json
 
+from stampede.report import statistics
 from stampede.report.accounting import account_book, recounted
 from stampede.report.sections.messages import dead_letters, failures
 from stampede.runs.run import load
@@ -91,6 +92,9 @@ def test_an_error_record_alone_is_a_failed_message(make_run):
     (folder / "dead_letters.jsonl").write_text("")
     row = recounted(load(folder))[0]
     assert (row["succeeded"], row["failed"], row["dead_lettered"]) == (9, 1, 0)
+    (folder / "accounting.json").unlink()
+    caveats = statistics.statistics(load(folder))["verdict"]["caveats"]
+    assert caveats[1].startswith("1 of 10 messages didn’t succeed, and the times leave them out: 1 of 10 with ")
 
 
 def test_the_same_failure_is_one_line(make_run):

@@ -75,7 +75,8 @@ def test_what_must_be_said_with_either_run_is_said_before_its_comparison(make_ru
     assert caveats.lstrip().startswith("The runs weren’t interleaved, so a difference may be drift")
     assert " These figures describe this machine and its emulator, not AWS" in caveats
     assert (
-        "B: 6 of 320 messages didn’t succeed, and the times leave them out: 3 with 1,024 MB, N = 5; 3 with" in caveats
+        "B: 6 of 320 messages didn’t succeed, and the times leave them out: 3 of 50 with 1,024 MB, N = 5; 3 of"
+        in caveats
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from experiments import EXPERIMENTS
 from experiments.copy.declaration import COPY
 from stampede import report
-from stampede.report import compare_runs, published, statistics
+from stampede.report import published, statistics
 from stampede.report.statistics.bootstrap import Sample
 from stampede.report.statistics.knee import Series
 from stampede.runs.cell_key import Key
@@ -275,6 +275,6 @@ def test_what_a_host_gets_is_said_of_hosts(tmp_path):
     found = numbers(made[0])
     told = Page(report.build(made[0]).read_text()).text
     assert found["verdict"]["headline"].startswith("On this machine, throughput per host holds within 10 % from N = 1")
-    page = Page(compare_runs.compare(made, tmp_path).read_text()).text
+    page = Page(report.compare(made, tmp_path).read_text()).text
     assert "calls/s per host" in page and "600.0" in page
     assert "function" not in page + told and "Mbit/s per" not in page

@@ -206,6 +206,9 @@ def test_a_size_that_lost_messages_isn_t_ranked_and_lambda_s_own_lines_say_why(n
     [series] = content["memory"]
     assert 1769 not in series["cheapest"] + series["balanced"]
     assert "1,769 MB isn’t ranked (2 of its messages never succeeded)" in series["words"]
+    given_up = "2 of 480 messages didn’t succeed, and the times leave them out: 2 of 120 with 1,769 MB, N = 10, "
+    assert any(caveat.startswith(given_up) for caveat in content["verdict"]["caveats"])
+    assert "aggregate" not in page
     assert '<th scope="row" class="words">out of memory</th><td>1,769</td><td>1</td>' in page
     assert '<td class="words">1 out of memory</td>' in page
 

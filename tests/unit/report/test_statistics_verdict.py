@@ -1,5 +1,7 @@
 """Effects between cells and the words for them: no more than the intervals allow."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -129,6 +131,18 @@ def test_an_n_that_was_not_reached_is_in_the_headline(tmp_path):
     verdict = verdict_of(tmp_path, around(1.0) + seven)
     assert "from N = 1 to N = 10 (but no more than 7 of 10 ran at once)" in verdict["headline"]
     assert verdict["reached"] == "Not every cell reached its N; peak concurrency: 7 of 10 with 1,024 MB, N = 10."
+
+
+def test_cold_and_warm_rows_of_a_cell_that_missed_its_n_are_named_once(tmp_path):
+    settings = ["memory_size=1024", "concurrency_value=10"]
+    folder = synthetic.write(tmp_path / "run", EXPERIMENTS["function"], settings)
+    rows = [json.loads(line) for line in (folder / "records.jsonl").open()]
+    idle = rows[0]["sandbox_id"]
+    rows = [row | {"start": ("cold", "warm")[row["seq"] % 2]} for row in rows if row["sandbox_id"] != idle]
+    (folder / "records.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    numbers = statistics.statistics(load(folder))
+    assert len(numbers["cells"]) == 2
+    assert numbers["verdict"]["reached"].endswith(" of 10 with 1,024 MB, N = 10, thumbnail.")
 
 
 def test_more_than_n_at_once_is_said(tmp_path):
@@ -262,7 +276,7 @@ def test_cells_that_spent_little_time_near_full_n_are_one_caveat(tmp_path):
         made += [record(0, 900, n=2, seq=99, memory=memory)]
     [caveat] = [text for text in verdict_of(tmp_path, made)["caveats"] if "of the download time" in text]
     assert caveat.endswith(
-        "the download time: 10 % with 512 MB, N = 2, 10 % with 1,024 MB, N = 2, 10 % with 2,048 MB, N = 2 and 1 more."
+        "the download time: 10 % with 512 MB, N = 2; 10 % with 1,024 MB, N = 2; 10 % with 2,048 MB, N = 2; and 1 more."
     )
 
 
@@ -363,7 +377,7 @@ def test_messages_without_a_success_are_a_caveat(tmp_path):
     lost = [error(0, 500, n=5, seq=at) for at in range(90, 93)] + [error(0, 500, seq=99)]
     recovered = error(0, 500, seq=0)
     caveats = verdict_of(tmp_path, [recovered, *around(1.0), *at_once(1.0, n=5), *lost])["caveats"]
-    where = "3 with 1,024 MB, N = 5; 1 with 1,024 MB, N = 1"
+    where = "3 of 53 with 1,024 MB, N = 5; 1 of 41 with 1,024 MB, N = 1"
     assert f"4 of 94 messages didn’t succeed, and the times leave them out: {where}." in caveats
 
 

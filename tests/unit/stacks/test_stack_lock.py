@@ -73,10 +73,15 @@ def test_the_lock_of_a_killed_process_is_gone(other_process):
 
 def test_the_doctor_finds_the_local_stack_that_a_sweep_would_refuse(state_dir, monkeypatch):
     (state_dir / "infra").mkdir()
-    queue = {"mode": "managed", "instances": [{}, {}]}
-    state = {"resources": [queue, {"mode": "data", "instances": [{}]}]}
+    queues = {
+        "mode": "managed",
+        "type": "aws_sqs_queue",
+        "instances": [{"attributes": "a"}, {"attributes": "b", "status": "tainted"}],
+    }
+    state = {"resources": [queues, {"mode": "data", "type": "aws_region", "instances": [{}]}]}
     (state_dir / "infra" / "terraform.tfstate").write_text(json.dumps(state))
     monkeypatch.setattr(stack, "FOLDER", state_dir)
+    assert (stack.applied_queues(), stack.applied_queues(half_made=True)) == (["a", "b"], ["b"])
     monkeypatch.setattr(ministack, "running", lambda _: None)
     assert checks.free_stack("local").status == OK  # the sweep starts another emulator, with an empty state
     monkeypatch.setattr(ministack, "running", lambda _: "an emulator")

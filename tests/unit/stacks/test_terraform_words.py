@@ -1,13 +1,18 @@
 """What Terraform is given as variables; its outputs and errors, as one dict and one line."""
 
 import json
+import re
+import signal
 import stat
+import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from stampede.errors import RunError
-from stampede.stacks.terraform import Terraform, first_error, plain_outputs
+from stampede.stacks import terraform
+from stampede.stacks.terraform import StateLockedError, Terraform, first_error, plain_outputs
 from stampede.sweep.swept_stack import WORKERS_POLICY
 
 REFUSED = """
@@ -37,6 +42,9 @@ def test_a_command_to_copy_names_a_program_that_is_not_on_the_path_by_its_folder
     monkeypatch.setenv("PATH", str(tmp_path) if on_the_path else "/usr/bin:/bin")
     command = Terraform(Path("infra"), {}, tmp_path / "log").destroy_command({})
     assert command == f"{called.format(folder=tmp_path)} -chdir=infra destroy"
+    environment = {"TF_CLI_CONFIG_FILE": "/a b/overrides.rc"}  # there, the registry has none
+    with_built = Terraform(Path("infra"), environment, tmp_path / "log", {"aws": "6.1"}).destroy_command({})
+    assert with_built == f"env 'TF_CLI_CONFIG_FILE=/a b/overrides.rc' {command}"
 
 
 def test_an_apply_names_what_it_created_or_changed(tmp_path, monkeypatch):
@@ -121,3 +129,37 @@ def test_a_command_that_never_ends_is_stopped_says_what_stays_and_is_logged(tmp_
         Terraform(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path / "log").destroy({})
     command, *printed = (tmp_path / "log").read_text().splitlines()
     assert (command.startswith(f"$ {program} "), printed) == (True, ["creating"])
+
+
+@pytest.mark.parametrize("last", [None, subprocess.TimeoutExpired("terraform", 120)])
+def test_a_second_ctrl_c_leaves_no_terraform_behind(capsys, last):
+    waits, signals = [KeyboardInterrupt, KeyboardInterrupt, KeyboardInterrupt, last], []
+
+    def wait(timeout):
+        if end := waits.pop(0):
+            raise end
+
+    process = SimpleNamespace(
+        wait=wait,
+        poll=lambda: None if waits else 0,
+        send_signal=signals.append,
+        kill=lambda: signals.append(signal.SIGKILL),
+    )
+    with pytest.raises(KeyboardInterrupt):
+        terraform._wait(process)
+    assert signals == [signal.SIGINT, *([signal.SIGKILL] if last else [])]
+    assert capsys.readouterr().err == "stopping terraform (up to 2 min): it records what it has created\n"
+
+
+def test_a_state_that_another_terraform_works_with_is_one_line_with_who_it_is(tmp_path, monkeypatch):
+    program = tmp_path / "tofu"
+    program.write_text(
+        "#!/bin/sh\necho 'Error: Error acquiring the state lock\n\nLock Info:\n  ID:        1f8c\n"
+        "  Operation: OperationTypeApply\n  Who:       me@laptop\n  Created:   2026-11-23 15:20:00.5 +0000 UTC' >&2\n"
+        "exit 1\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("STAMPEDE_TERRAFORM", str(program))
+    line = "terraform apply: another Terraform is using this state (me@laptop, since 2026-11-23 15:20:00); wait until "
+    with pytest.raises(StateLockedError, match=re.escape(line)):
+        Terraform(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path / "log").apply({})

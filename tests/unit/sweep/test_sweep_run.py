@@ -134,10 +134,12 @@ def leave_no_trace(cell, aws):
     """The function ends without a line."""
 
 
-def test_no_cell_begins_while_a_message_of_the_last_one_is_on_its_way(sweep, folder):
+def test_no_cell_begins_while_a_message_of_the_last_one_is_on_its_way(sweep, folder, capsys):
     stack, run = sweep(get_stuck)
+    stack.keep = True
     with pytest.raises(RunError, match=r"still has messages in progress, so the sweep stops here.*1 in flight"):
         run.run()
+    assert capsys.readouterr().err.endswith(f"--resume {folder.as_argument} --keep`\n")
     assert stack.steps[0] == "open"
     assert stack.steps[-1] == "take down"
     assert len(stack.steps) == 3

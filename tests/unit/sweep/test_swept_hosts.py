@@ -9,6 +9,8 @@ import pytest
 from stampede.cli.verbs import emulator as verb
 from stampede.emulator import hosts, ministack, stack
 from stampede.stacks import embedded, stack_lock
+from stampede.stacks.target import Target
+from stampede.stacks.terraform import StateLockedError
 from stampede.sweep.swept_stack import SweptStack
 
 OUTPUTS = {"host_environment": {"QUEUE_URL": "q"}, "concurrency_value": 2}
@@ -41,7 +43,9 @@ def swept(calls, monkeypatch, kind="local", **options):
         destroy=lambda variables, refresh: calls.append("destroy"),
         destroy_command=lambda variables: "terraform destroy",
     )
-    monkeypatch.setattr(made, "_delete_local_queues", lambda: calls.append("queues"))
+    monkeypatch.setattr(stack, "applied_queues", lambda half_made=False: [{"id": "q", "region": "us-east-1"}])
+    sqs = SimpleNamespace(delete_queue=lambda QueueUrl: calls.append(f"delete {QueueUrl}"))
+    monkeypatch.setattr(Target, "client", lambda self, service: sqs)
     return made
 
 
@@ -49,7 +53,7 @@ def test_they_end_with_the_sweep_and_before_their_queue_goes(calls, monkeypatch)
     made = swept(calls, monkeypatch)
     made.apply({})
     made.take_down({})
-    assert calls == ["apply", ("hosts", 2, "http://e", True), "stop", "queues", "destroy"]
+    assert calls == ["apply", ("hosts", 2, "http://e", True), "stop", "delete q", "destroy"]
 
 
 def test_a_stack_that_is_kept_keeps_its_hosts(calls, monkeypatch):
@@ -72,7 +76,7 @@ def test_a_stack_that_is_applied_by_hand_has_hosts_that_outlive_the_command(call
     monkeypatch.setattr(embedded, "local_terraform", lambda _: made._terraform)
     monkeypatch.setattr(stack, "lay_out", lambda: None)
     assert embedded.apply_copy("http://e", {}) == OUTPUTS
-    assert calls == ["apply", ("hosts", 2, "http://e", False)]
+    assert calls == ["delete q", "apply", ("hosts", 2, "http://e", False)]
 
 
 def test_emulator_stop_ends_the_hosts_while_there_is_a_queue_for_their_messages(calls, monkeypatch):
@@ -99,12 +103,49 @@ def test_a_half_applied_stack_goes_with_the_emulator_that_the_sweep_started(call
             raise again
 
     made = swept(calls, monkeypatch)
-    monkeypatch.delattr(made, "_delete_local_queues")
     monkeypatch.setattr(stack, "forget_state", lambda: None)
-    made._terraform.outputs, made._terraform.destroy = lambda: {"region": "us-east-1"}, destroy
+    made._terraform.destroy = destroy
     made._started_emulator = True
     with pytest.raises(KeyboardInterrupt) if again else contextlib.nullcontext():
         made.take_down({"experiment": "download"})
-    assert calls == ["stop", "destroy", "emulator gone"]
+    assert calls == ["stop", "delete q", "destroy", "emulator gone"]
     said = capsys.readouterr().err
     assert ("nothing stays" in said, "emulator stop" in said) == (again is not None, False)
+
+
+@pytest.mark.parametrize("started", [True, False])
+def test_after_ctrl_c_nothing_is_destroyed_that_goes_with_the_emulator_of_the_sweep(calls, monkeypatch, started):
+    made = swept(calls, monkeypatch)
+    monkeypatch.setattr(stack, "forget_state", lambda: None)
+    made._started_emulator, made.is_interrupted = started, True
+    made.take_down({"experiment": "download"})
+    assert calls == (["stop", "emulator gone"] if started else ["stop", "delete q", "destroy"])
+
+
+def test_after_ctrl_c_during_the_destroy_what_stays_is_listed(calls, monkeypatch, capsys):
+    def destroy(variables, refresh):
+        raise KeyboardInterrupt
+
+    made = swept(calls, monkeypatch, kind="aws")
+    made._terraform.destroy, made._terraform.resources = destroy, lambda: ["queue.work", "bucket.data"]
+    with pytest.raises(KeyboardInterrupt):
+        made.take_down({"experiment": "download"})
+    assert capsys.readouterr().err.splitlines()[1:] == [
+        "the stack couldn't be destroyed; remove it with `terraform destroy`",
+        "still there, according to Terraform's state: queue.work, bucket.data",
+    ]
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_stack_that_another_terraform_is_changing_is_left_to_it(calls, monkeypatch, first):
+    def refuse(variables):
+        raise StateLockedError("another Terraform is using this state")
+
+    made = swept(calls, monkeypatch, kind="aws")
+    if not first:
+        made.apply({"experiment": "download"})
+    made._terraform.apply = refuse
+    with pytest.raises(StateLockedError):
+        made.apply({"experiment": "download"})
+    made.take_down({"experiment": "download"})
+    assert calls == ([] if first else ["apply", "destroy"])
