@@ -27,12 +27,12 @@ help: ## Show this list
 run: $(READY) ## Deploy, flood, measure and report on the embedded local AWS, then remove it all (about 3 minutes)
 	$(BIN)/stampede sweep download
 
-# Four at once, even on two cores: the tests that come first mostly wait for Terraform.
+# Six at once, even on two cores: those that come first mostly wait for Terraform, and two compute meanwhile.
 .PHONY: test
 test: $(READY) ## Every test (about 6½ minutes on 2 cores once the providers are built)
 	$(BIN)/python -m stampede.emulator.providers
 	@$(MAKE) --no-print-directory chromium
-	$(BIN)/pytest --numprocesses=4 --dist=loadfile --no-loadscope-reorder
+	$(BIN)/pytest --numprocesses=6 --dist=loadfile --no-loadscope-reorder
 
 RUNS ?= 12
 BUSY ?= 2
