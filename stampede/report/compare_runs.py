@@ -125,7 +125,7 @@ def differences(pair: Pair) -> list[str]:
     if base.source != other.source:
         sentences.append(f"Different targets: {base.source} and {other.source}.")
     if not all(same_size(pair.side.cells[key], pair.base.cells[key], base.experiment) for key in pair.effects):
-        sentences.append(f"Different sizes: {moved_words(base)} and {moved_words(other)}. Don’t compare seconds.")
+        sentences.append(f"Different sizes: {moved_words(base)} against {moved_words(other)}. Don’t compare seconds.")
     sentences += sdks.between(base, other)
     stand_ins = [side.run.stand_ins(side.run.cell_keys()) for side in (pair.base, pair.side)]
     for side, own, of_other in zip((pair.base, pair.side), stand_ins, reversed(stand_ins), strict=True):

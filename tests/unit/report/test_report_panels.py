@@ -131,6 +131,9 @@ def test_time_spans_and_lists_read_naturally():
     spans = {-5: "0 min", 2640: "44 min", 5400: "90 min", 5460: "1 h 31 min", 22_860: "6 h 21 min"}
     assert {value: phrases.minutes(value) for value in spans} == spans
     assert [phrases.listed(list(parts)) for parts in ("", "a", "ab", "abc")] == ["", "a", "a and b", "a, b and c"]
+    assert phrases.some(["4 with 512 MB", "5", "6"], most=2) == "4 with 512 MB, 5 and 1 more"
+    assert phrases.some(["4 with 512 MB, N = 5", "5", "6"], most=2) == "4 with 512 MB, N = 5; 5; 1 more"
+    assert [phrases.signed(value, 2) for value in (1.5, -0.061, -0.001, 0.001)] == ["+1.50", "−0.06", "0.00", "0.00"]
 
 
 def test_lines_do_not_end_between_a_number_and_its_unit():
