@@ -99,7 +99,7 @@ def test_a_copy_is_one_request_and_its_bytes_are_what_was_written(tmp_path):
     )
     assert [line[:4] for line in lines] == [
         ["requests", "1,008", "1,002", "+6"],
-        ["bytes transferred", "10,000,000", "10,000,000", "+0"],
+        ["bytes transferred", "10,000,000", "10,000,000", "0"],
         ["errors, and retried requests", "6", "5", "+1"],
         ["503 SlowDown", "6", "5", "+1"],
     ]

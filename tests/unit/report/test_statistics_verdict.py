@@ -314,6 +314,7 @@ def test_intervals_of_ratios_are_rounded_outwards(low, high, words):
 def test_intervals_of_shares_are_rounded_outwards():
     assert share_words(0.321, 0.339) == "32 to 34 %"
     assert share_words(0.0123, 0.0145) == "1.2 to 1.5 %"
+    assert share_words(0.0975, 0.166) == "9.7 to 17 %"
 
 
 def test_slower_but_not_surely_by_ten_percent_is_said_like_that():
