@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from stampede.experiment.declaration import n_axis
-from stampede.phrases import listed, significant
+from stampede.phrases import significant
 from stampede.report.figures import drawing
 from stampede.report.figures.picture import Picture
 from stampede.report.figures.subject import Subject
@@ -51,7 +51,7 @@ class PredictedSeconds(Picture):
         self.left_out = len(rows) - len(self.lines)
 
     def description(self) -> str:
-        seconds = listed([f"{_seconds(figures)} with {key.words}" for key, figures in self.lines])
+        seconds = "; ".join(f"{_seconds(figures)} with {key.words}" for key, figures in self.lines)
         return f"Mean seconds of one {self.operation} by cell, predicted → measured: {seconds}."
 
     def draw(self) -> Figure | None:
