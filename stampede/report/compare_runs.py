@@ -23,7 +23,7 @@ from stampede.report.grid import (
     single_lines,
     words,
 )
-from stampede.report.measured import moved_words, speed_of
+from stampede.report.measured import moved_label, moved_words, speed_of
 from stampede.report.sections import about, downloads
 from stampede.report.statistics import rules
 from stampede.report.statistics.cell_figures import Measured, measured
@@ -230,11 +230,11 @@ def _context(sides: Sequence[Side], pairs: Sequence[Pair]) -> dict[str, Any]:
 
 
 def _facts(side: Side) -> list[tuple[str, str]]:
-    run, (one, many) = side.run, side.run.experiment.operation
+    run, (_, many) = side.run, side.run.experiment.operation
     stand_ins = run.stand_ins(run.cell_keys())
     return [
         ("measured on", run.source),
-        (f"per {one}", moved_words(run)),
+        (moved_label(run), moved_words(run)),
         *(("stand-in", f"{stand_in.short} for {listed(names)}") for stand_in, names in stand_ins.items()),
         (many, f"{sum(cell.figures['count'] for cell in side.cells.values()):,}"),
         ("errors", f"{len(run.errors):,}"),

@@ -15,6 +15,7 @@ def overlap(page: Page) -> Block:
         [timeline],
         left_out=timeline.left_out(),
         grid=_grid(page),
+        moves=_moves(page),
     )
 
 
@@ -32,7 +33,15 @@ def _grid(page: Page) -> Grid:
     ]
     caption = f"Concurrency reached, and the aggregate throughput of all {page.experiment.worker[1]}"
     lines = [(cell, _entries(cell["parallelism"], page.key(cell).n)) for cell in page.numbers["cells"]]
+    if not _moves(page):
+        columns, caption = columns[:-2], "Concurrency reached"
+        lines = [(cell, entries[:-2]) for cell, entries in lines]
     return page.grid("parallelism", caption, columns, lines)
+
+
+def _moves(page: Page) -> bool:
+    """Whether its operations are known to transfer bytes: what a user's own function does isn't."""
+    return page.experiment.speed.how != "per_second"
 
 
 def _entries(reached: Figures | None, n: int) -> list[Entry]:

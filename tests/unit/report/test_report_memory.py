@@ -58,6 +58,18 @@ def test_cold_starts_are_named_beside_warm_ones_and_not_everything_else_is_equal
     assert "1,024 MB, N = 10, thumbnail" in accounting and "start" not in accounting
 
 
+def test_a_headline_about_n_has_its_ratios_on_the_page_and_no_bytes_that_nobody_counted(tmp_path):
+    settings = ["memory_size=1024,1769", "concurrency_value=1,10"]
+    folder = synthetic.write(tmp_path / "run", FUNCTION, settings, takes=lambda demand: 0.01 * demand.concurrency)
+    page = report.build(folder).read_text().replace("\N{NO-BREAK SPACE}", " ")
+    headline = json.loads((folder / "statistics.json").read_text())["verdict"]["headline"]
+    assert "from N = 1 to N = 10: the median invocation takes" in headline
+    assert headline.endswith("with 1,024 MB and 1,769 MB, thumbnail.")
+    throughput = page.partition('id="throughput"')[2].partition("</section>")[0]
+    assert "N = 10 against N = 1 (1,769 MB, thumbnail): the median invocation took" in throughput
+    assert "aggregate" not in throughput and "<small>Mbit/s" not in page
+
+
 def one_by_one(folder):
     records = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
     for at, row in enumerate(records):
