@@ -20,12 +20,13 @@ def capitalised(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def some(parts: Sequence[str], most: int, between: str = "") -> str:
-    """The first `most` parts listed, and how many more there are: `a, b and 7 more`; with `between` joined by it."""
+def some(parts: Sequence[str], most: int) -> str:
+    """The first `most` parts, and how many more there are: `a, b and 7 more`; `a, b; c, d; 7 more` where one has a
+    comma of its own."""
     named = list(parts[:most])
     if len(parts) > most:
         named.append(f"{len(parts) - most} more")
-    return between.join(named) if between else listed(named)
+    return "; ".join(named) if any(", " in part for part in named) else listed(named)
 
 
 def significant(value: float) -> str:
@@ -43,6 +44,12 @@ def seconds(value_s: float | None) -> str:
 def between(interval: Interval | None, pattern: str = "{:.3f}") -> str:
     """An interval: `12.51 to 12.74`."""
     return NOTHING if interval is None else f"{pattern.format(interval['low'])} to {pattern.format(interval['high'])}"
+
+
+def signed(value: float, digits: int) -> str:
+    """A difference with its sign, and none where it rounds to zero: `+1.52`, `−0.06`, `0.00`."""
+    text = f"{value:+z,.{digits}f}".replace("-", "−")
+    return text if text.strip("+0.") else text.removeprefix("+")
 
 
 def ratios(interval: Interval) -> str:

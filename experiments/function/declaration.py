@@ -68,7 +68,7 @@ class Function(Experiment):
         Compare("between_starts", "choice", ("start",), base=("cold",)),
     )
     headline_of = {"start": "warm"}
-    sections = ("memory", "choice", "table", "spread", "overlap", *LAST_SECTIONS)
+    sections = ("memory", "throughput", "choice", "table", "spread", "overlap", *LAST_SECTIONS)
     checks = staticmethod(checks)
     local_checks = staticmethod(local_checks)
     work = staticmethod(work)

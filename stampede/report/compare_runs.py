@@ -23,7 +23,7 @@ from stampede.report.grid import (
     single_lines,
     words,
 )
-from stampede.report.measured import moved_words, speed_of
+from stampede.report.measured import moved_label, moved_words, speed_of
 from stampede.report.sections import about, downloads
 from stampede.report.statistics import rules
 from stampede.report.statistics.cell_figures import Measured, measured
@@ -137,7 +137,7 @@ def differences(pair: Pair) -> list[str]:
     if base.source != other.source:
         sentences.append(f"Different targets: {base.source} and {other.source}.")
     if not all(same_size(pair.side.cells[key], pair.base.cells[key], base.experiment) for key in pair.effects):
-        sentences.append(f"Different sizes: {moved_words(base)} and {moved_words(other)}. Don’t compare seconds.")
+        sentences.append(f"Different sizes: {moved_words(base)} against {moved_words(other)}. Don’t compare seconds.")
     sentences += sdks.between(base, other)
     stand_ins = [side.run.stand_ins(side.run.cell_keys()) for side in (pair.base, pair.side)]
     for side, own, of_other in zip((pair.base, pair.side), stand_ins, reversed(stand_ins), strict=True):
@@ -248,11 +248,11 @@ def _warnings(sides: Sequence[Side], pairs: Sequence[Pair], *, on_page: bool) ->
 
 
 def _facts(side: Side) -> list[tuple[str, str]]:
-    run, (one, many) = side.run, side.run.experiment.operation
+    run, (_, many) = side.run, side.run.experiment.operation
     stand_ins = run.stand_ins(run.cell_keys())
     return [
         ("measured on", run.source),
-        (f"per {one}", moved_words(run)),
+        (moved_label(run), moved_words(run)),
         *(("stand-in", f"{stand_in.short} for {listed(names)}") for stand_in, names in stand_ins.items()),
         (many, f"{sum(cell.figures['count'] for cell in side.cells.values()):,}"),
         ("errors", f"{len(run.errors):,}"),

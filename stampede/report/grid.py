@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from experiments import Axis
-from stampede.phrases import NOTHING, Interval, between, decimal_size, ratios
+from stampede.phrases import NOTHING, Interval, between, decimal_size, ratios, signed
 from stampede.runs.cell_key import Key, has_phrase, own_columns, phrase_label
 
 # The unit of an axis whose values are shown in the unit that fits.
@@ -132,8 +132,7 @@ def head_columns(axes: Sequence[Axis], shown_axes: Collection[str]) -> list[Colu
 
 
 def interval(ends: Interval | None, pattern: str = "{:.3f}") -> Entry:
-    """An entry of an interval, sorted by its lower end; a dash for None, or where it has no ends."""
-    ends = ends if ends and ends["low"] is not None else None
+    """An entry of an interval, sorted by its lower end; a dash for None."""
     return number(ends and ends["low"], between(ends, pattern), "interval")
 
 
@@ -146,8 +145,10 @@ def ratio(figures: Mapping[str, float] | None) -> list[Entry]:
 
 def difference(figures: Mapping[str, float] | None, digits: int = 2) -> list[Entry]:
     """The same of a difference, which has a sign."""
-    pattern, value = f"{{:+.{digits}f}}", figures and figures["value"]
-    return [number(value, figures and pattern.format(value)), interval(figures, pattern)]
+    value = figures and figures["value"]
+    low, high = (figures["low"], figures["high"]) if figures else (None, None)
+    ends = None if low is None or high is None else f"{signed(low, digits)} to {signed(high, digits)}"
+    return [number(value, figures and signed(figures["value"], digits)), number(low, ends, "interval")]
 
 
 def as_fast(took: Mapping[str, float] | None) -> list[Entry]:

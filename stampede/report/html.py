@@ -6,7 +6,7 @@ from typing import Any
 from stampede.phrases import duration
 from stampede.report import templating
 from stampede.report.grid import LEVELS
-from stampede.report.measured import moved_words
+from stampede.report.measured import moved_label, moved_words
 from stampede.report.sections import Block, Page
 from stampede.report.sections.about import duration_s
 from stampede.report.sections.page import Figures
@@ -96,7 +96,7 @@ def _facts(read: Page) -> list[tuple[str, str]]:
     run, book, totals = read.run, read.book, read.numbers["totals"]
     took_s = duration_s(run)
     facts: list[tuple[str, Any]] = [
-        (f"per {read.experiment.operation[0]}", moved_words(run)),
+        (moved_label(run), moved_words(run)),
         ("messages sent", f"{book.totals['sent']:,}" if book.rows else "not recorded"),
         (read.experiment.operation[1], f"{totals['downloads']:,}"),
         ("errors", f"{totals['errors']:,}"),

@@ -39,6 +39,11 @@ def moved_bytes(run: Run, keys: Collection[Key]) -> int | None:
     return sizes.pop() if len(sizes) == 1 else None
 
 
+def moved_label(run: Run) -> str:
+    """What `moved_words` is called beside it; of a user's own function only the message's body is known."""
+    return "payload" if run.experiment.speed.how == "per_second" else f"per {run.experiment.operation[0]}"
+
+
 def moved_words(run: Run) -> str:
     """What one operation moved, for reading: `64 MiB`, `1 GiB and 52 MiB`, or `49 KiB to 1 GiB` of more sizes."""
     recorded = run.done["bytes"]

@@ -20,7 +20,7 @@ def sentences(run: Run, resume: str | None = None) -> list[str]:
     missing = unfinished(run)
     if not missing:
         return []
-    named = some([run.cell_words(cell) for cell in missing], NAMED, "; ")
+    named = some([run.cell_words(cell) for cell in missing], NAMED)
     were, them = ("was", "it") if len(missing) == 1 else ("were", "them")
     return [
         f"{len(missing)} of {len(run.cells.planned)} planned cells {were} not finished, so figures are missing or "

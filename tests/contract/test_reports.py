@@ -220,7 +220,7 @@ def test_every_picture_is_a_file_and_on_the_page(experiment, request, run):
     drawn = {path.stem for path in (built_report.folder / "figures").glob("*.svg")}
     assert {name.removeprefix("figure-") for name in built_report.page.ids if name.startswith("figure-")} == drawn
     assert {"seconds", "overlap_timeline"} <= drawn
-    if "throughput" in experiment.sections:
+    if "throughput" in experiment.sections and experiment.speed.how == "rate":
         several = len({cell["concurrency"] for cell in built_report.numbers["cells"]}) > 1
         assert "throughput_per_function" in drawn or not several
     assert ("choices" in drawn) == any(

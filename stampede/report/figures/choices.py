@@ -26,16 +26,22 @@ class Choices(Picture):
         return speed_of(cell, self.subject.experiment)
 
     def description(self) -> str:
+        label, lines = self._lines()
         digits = self.subject.experiment.speed.digits
-        speeds = self.subject.listing(lambda cell: f"{speed:,.{digits}f}" if (speed := self._speed(cell)) else None)
-        return f"{self.subject.experiment.speed.unit} of one {self.worker}, ranked: {speeds}."
+        speeds = [f"{value:,.{digits}f} with {name}" for name, value, *_ in ranked.ordered(lines)]
+        return f"{label}, ranked: {'; '.join(speeds)}."
 
     def draw(self) -> Figure | None:
+        label, lines = self._lines()
+        return ranked.ranked(lines, label, self.subject.experiment.speed.digits) if len(lines) > 1 else None
+
+    def _lines(self) -> tuple[str, list[ranked.Line]]:
+        """What the values are, and those of the variants."""
         experiment, axes = self.subject.experiment, self.compare.axes
         rows = self.subject.numbers["comparisons"].get(self.compare.name, ())
         places = [self.subject.key(row) for row in rows if row["all"]["count"]]
         if not places:
-            return None
+            return "", []
         # One of functions, where there is one.
         place = max(places, key=lambda key: (not is_query(key, experiment), key.n))
         cells = [(key, cell, series) for series in self.subject.series for key, cell in series.cells]
@@ -44,8 +50,5 @@ class Choices(Picture):
         for key, cell, series in cells:
             if key.without(axes) == place.without(axes):
                 lines.append((key.words_of(axes), self._speed(cell), speed_interval(cell, experiment), series))
-        if len(lines) < 2:
-            return None
         where = place.words_without(axes, distinguishing(key for key, *_ in cells))
-        label = f"{experiment.speed.unit} for one {self.worker} with {where}"
-        return ranked.ranked(lines, label, experiment.speed.digits)
+        return f"{experiment.speed.unit} for one {self.worker} with {where}", lines

@@ -2,6 +2,7 @@
 
 from matplotlib.figure import Figure
 
+from stampede.phrases import signed
 from stampede.report.figures import drawing
 from stampede.report.figures.picture import Picture
 from stampede.report.figures.subject import Cell, Subject
@@ -31,7 +32,7 @@ class ColdStarts(Picture):
     def description(self) -> str:
         def added(cell: Cell) -> str | None:
             difference = _difference(cell)
-            return difference and f"{difference['value']:+.3f}".replace("-", "−")
+            return difference and signed(difference["value"], 3)
 
         differences = self.subject.listing(added)
         return f"Median seconds of cold minus those of warm {self.operations}, by cell: {differences}."

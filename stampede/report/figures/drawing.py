@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from textwrap import fill
 from typing import Any
 
 import matplotlib
@@ -26,6 +27,8 @@ WIDTH_IN = 6.0
 PNG_DPI = 200
 LEGEND_LETTERS = 52
 TEXT_LINE_IN = 0.18
+# Of a name beside its line: letters in a row, and what a row takes.
+NAME_LETTERS, NAME_LINE_IN = 32, 0.21
 # Lines of a legend that the usual height has room for, and the height of one.
 LEGEND_LINES, LEGEND_LINE_IN = 4, 0.24
 
@@ -66,11 +69,14 @@ def plot(height_in: float = 3.7) -> tuple[Figure, Axes]:
 
 
 def lines(names: Sequence[str], line_in: float = 0.3, rest_in: float = 0.95) -> tuple[Figure, Axes]:
-    """A figure with a line for each of `names`, the first on top, `line_in` inches high each; faint lines upwards.
+    """A figure with a line for each of `names`, the first on top, at least `line_in` inches high each; faint lines
+    upwards.
 
     Of a name that takes several lines, each is a label of its own: matplotlib aligns them by the widths of its font,
     and a browser has another one.
     """
+    names = [fill(name, NAME_LETTERS) for name in names]
+    line_in = max(line_in, NAME_LINE_IN * (1 + max(name.count("\n") for name in names)))
     figure, axes = plot(rest_in + line_in * len(names))
     axes.grid(axis="y", visible=False)
     axes.grid(axis="x", color=GRID, linewidth=0.8)

@@ -57,8 +57,8 @@ class Knee(Picture):
         medians = []
         for knee in self.knees:
             points = [f"{point['median']:,.4g} at {point[self.axis.name]:,}" for point in knee["points"]]
-            medians.append(f"{knee['place'] or 'all'}: {', '.join(points)}")
-        return f"Median {self.subject.experiment.speed.unit} on logarithmic axes. {'; '.join(medians)}."
+            medians.append(f"{', '.join(points)}" + (f" with {knee['place']}" if knee["place"] else ""))
+        return f"Median {self.subject.experiment.speed.unit} on logarithmic axes: {'; '.join(medians)}."
 
     def draw(self) -> Figure:
         published = self._published_lines()

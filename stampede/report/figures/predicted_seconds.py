@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from textwrap import fill
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -10,7 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from stampede.experiment.declaration import n_axis
-from stampede.phrases import listed, significant
+from stampede.phrases import significant
 from stampede.report.figures import drawing
 from stampede.report.figures.picture import Picture
 from stampede.report.figures.subject import Subject
@@ -20,7 +19,7 @@ from stampede.runs.cell_key import Key, distinguishing
 
 # Beyond this the picture is longer than anyone scrolls: those furthest off are drawn, and the table has them all.
 MOST_LINES = 40
-LINE_IN, NAME_LINE_IN, NAME_LETTERS = 0.3, 0.21, 32
+LINE_IN = 0.3
 # How far a bar is drawn that begins at 0, which has no place on a logarithmic axis.
 LEAST = 0.1
 
@@ -51,7 +50,7 @@ class PredictedSeconds(Picture):
         self.left_out = len(rows) - len(self.lines)
 
     def description(self) -> str:
-        seconds = listed([f"{_seconds(figures)} with {key.words}" for key, figures in self.lines])
+        seconds = "; ".join(f"{_seconds(figures)} with {key.words}" for key, figures in self.lines)
         return f"Mean seconds of one {self.operation} by cell, predicted → measured: {seconds}."
 
     def draw(self) -> Figure | None:
@@ -60,9 +59,7 @@ class PredictedSeconds(Picture):
         keys = [key for key, _ in self.lines]
         of_n = (n_axis(self.subject.experiment.axes),)
         places = sorted({key.without(of_n) for key in keys})
-        names = [fill(name, NAME_LETTERS) for name in _names(keys)]
-        line_in = max(LINE_IN, NAME_LINE_IN * (1 + max(name.count("\n") for name in names)))
-        figure, axes = drawing.lines(names, line_in, rest_in=1.2)
+        figure, axes = drawing.lines(_names(keys), LINE_IN, rest_in=1.2)
         for at, (key, figures) in enumerate(self.lines):
             colour, marker = drawing.look(places.index(key.without(of_n)))
             predicted, interval = figures["predicted"], figures["interval"]

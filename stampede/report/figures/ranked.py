@@ -18,11 +18,15 @@ LABEL_LETTERS = 64
 Line = tuple[str, float, Mapping[str, float] | None, Series]
 
 
+def ordered(lines: Sequence[Line]) -> list[Line]:
+    """The best first."""
+    return sorted(lines, key=lambda line: line[1], reverse=True)
+
+
 def ranked(lines: Sequence[Line], label: str, digits: int = 0) -> Figure:
     """The plot of `lines`; `label` names what their values are, which are shown with so many decimals."""
-    ordered = sorted(lines, key=lambda line: line[1], reverse=True)
-    figure, axes = drawing.lines([name for name, *_ in ordered])
-    for at, (_, value, interval, series) in enumerate(ordered):
+    figure, axes = drawing.lines([name for name, *_ in ordered(lines)])
+    for at, (_, value, interval, series) in enumerate(ordered(lines)):
         axes.plot([0, value], [at, at], color=drawing.GRID, linewidth=1, zorder=1)
         if interval:
             axes.plot([interval["low"], interval["high"]], [at, at], color=series.colour, linewidth=2.4)
@@ -31,7 +35,7 @@ def ranked(lines: Sequence[Line], label: str, digits: int = 0) -> Figure:
         right = interval["high"] if interval else value
         beside = {"xytext": (9, 0), "textcoords": "offset points", "va": "center"}
         axes.annotate(f"{value:,.{digits}f}", (right, at), color=drawing.MUTED, fontsize=10, **beside)
-    axes.set_xlim(0, max(max(value, (interval or {}).get("high", 0)) for _, value, interval, _ in ordered) * 1.16)
+    axes.set_xlim(0, max(max(value, (interval or {}).get("high", 0)) for _, value, interval, _ in lines) * 1.16)
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axes.set_xlabel(fill(label, LABEL_LETTERS))

@@ -6,7 +6,6 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from stampede.experiment.declaration import n_axis
-from stampede.phrases import listed
 from stampede.report.figures import drawing
 from stampede.report.figures.picture import Picture
 from stampede.report.statistics.rules import HOLDS_WITHIN
@@ -30,11 +29,8 @@ class RunRatios(Picture):
         )
 
     def description(self) -> str:
-        ratios = listed(
-            [
-                f"{ratio['value']:.2f} with {label}"
-                for label, ratio in zip(self.labels, self.ratios.values(), strict=True)
-            ]
+        ratios = "; ".join(
+            f"{ratio['value']:.2f} with {label}" for label, ratio in zip(self.labels, self.ratios.values(), strict=True)
         )
         return f"Median {self.operation} of {self.letter} over that of {self.base}, by cell: {ratios}."
 

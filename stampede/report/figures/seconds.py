@@ -104,6 +104,7 @@ def _boxes(
         positions=at,
         widths=width,
         orientation=orientation,
+        manage_ticks=False,  # it would number the boxes in place of their names
         showmeans=True,
         patch_artist=True,
         boxprops={"facecolor": to_rgba(colour, 0.22), "edgecolor": colour, "linewidth": 1.2},

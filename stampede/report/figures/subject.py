@@ -74,10 +74,10 @@ class Subject:
         return [series for series in self.series if any(figure(cell) is not None for _, cell in series.cells)]
 
     def listing(self, figure: Callable[[Cell], str | None]) -> str:
-        """`with 1,024 MB 12.6 at N = 1 and 13.1 at N = 5; with 2,048 MB ...` for a text alternative; "" without one."""
+        """`12.6 at N = 1 and 13.1 at N = 5 with 1,024 MB; 12.4 at ...` for a text alternative; "" without one."""
         parts = []
         for series in self.series:
             texts = [f"{text} at N = {key.n:,}" for key, cell in series.cells if (text := figure(cell)) is not None]
             if texts:
-                parts.append(f"with {series.label} {listed(texts)}")
+                parts.append(f"{listed(texts)} with {series.label}")
         return "; ".join(parts)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from stampede.phrases import NOTHING, decimal_size, dollars, listed
+from stampede.phrases import NOTHING, decimal_size, dollars, listed, some
 from stampede.report import prices, published
 from stampede.report.figures.by_size import BySize
 from stampede.report.grid import Column, Entry, Grid, number, ratio
@@ -52,7 +52,7 @@ def _unpaired(page: Page) -> list[str]:
     paired = {page.key(cell) for point in points for cell in (point, point["base"])}
     keys = [key for key in map(page.key, page.numbers["cells"]) if key[axis] in moves and key not in paired]
     names = list(dict.fromkeys(key.words_without((choice,), page.shown_axes) for key in keys))
-    few = listed(names) if len(names) <= MOST_UNPAIRED else f"{names[0]}, and {len(names) - 1} more"
+    few = some(names, len(names) if len(names) <= MOST_UNPAIRED else 1)
     return [f"Without a counterpart, and so not compared: {few}."] if names else []
 
 

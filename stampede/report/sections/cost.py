@@ -60,6 +60,8 @@ def _bill(cost: Mapping[str, Any]) -> Grid:
     for item in _items(cost):
         names = ("quantity", "usd_per_unit", "usd")
         amount, usd_per_unit, usd = (item[name] if _is_number(item.get(name)) else None for name in names)
+        if not usd and amount and usd_per_unit:
+            usd = amount * usd_per_unit  # run.json has no millionths of a dollar
         price = None if usd_per_unit is None else f"{usd_per_unit:.10f}".rstrip("0").rstrip(".")
         rows.append(
             [

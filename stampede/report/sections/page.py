@@ -71,7 +71,8 @@ class Page:
         keys = [self.key(cell) for cell in self.numbers["cells"]]
         if len({key.on(axes_of(self.experiment)) for key in keys}) == len(keys):
             return ""
-        return listed([axis.label for axis in self.experiment.axes if not axis.variable])
+        of_records = [axis for axis in self.experiment.axes if not axis.variable]
+        return listed([axis.label for axis in of_records if len({key[axis.name] for key in keys}) > 1])
 
     @cached_property
     def floods(self) -> str:

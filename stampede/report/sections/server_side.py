@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stampede.phrases import NOTHING
+from stampede.phrases import NOTHING, signed
 from stampede.report.grid import Column, Entry, Grid, number, single_lines, words
 from stampede.report.sections.about import moment
 from stampede.report.sections.page import Block, Page
@@ -114,8 +114,8 @@ def _beside(s3: Count, records: Count) -> Grid:
             rows.append([*entries, Entry(NOTHING), Entry(NOTHING)])
             continue
         percent = (ours - theirs) / theirs * 100 if theirs else None
-        entries.append(number(ours - theirs, f"{ours - theirs:+,}"))
-        rows.append([*entries, number(percent, None if percent is None else f"{percent:+.1f}")])
+        entries.append(number(ours - theirs, signed(ours - theirs, 0)))
+        rows.append([*entries, number(percent, None if percent is None else signed(percent, 1))])
     columns = [Column("figure", words=True), *map(Column, ("S3’s logs", "records", "difference", "%"))]
     caption = "The run’s own requests, in S3’s logs and in the records"
     return Grid("server-side-beside", caption, columns, single_lines(rows), heads=1)

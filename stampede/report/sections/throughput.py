@@ -22,8 +22,10 @@ def throughput(page: Page) -> Block | None:
     swept = len(subject.concurrencies) > 1
     if not swept and not scales and any(compare.kind == "choice" for compare in compares):
         return None
-    pictures: list[Picture] = [AggregateThroughput(subject)]
-    if sum(len(series.cells) for series in subject.series) > 1:
+    # What a user's own function transfers isn't known.
+    has_bytes = page.experiment.speed.how == "rate"
+    pictures: list[Picture] = [AggregateThroughput(subject)] if has_bytes else []
+    if has_bytes and sum(len(series.cells) for series in subject.series) > 1:
         pictures.insert(0, ThroughputPerFunction(subject, _like_published(page)))
     compared = [row for compare in scales for row in comparisons[compare.name]]
     return page.block(
@@ -33,7 +35,8 @@ def throughput(page: Page) -> Block | None:
         points=_points(page) if swept else [],
         alone="" if swept else f"Only N = {subject.concurrencies[0]:,} ran, so there is no curve against N.",
         theirs=_published_words(page),
-        grids=[_of_scale(page, compare) for compare in scales],
+        grids=[_of_scale(page, compare, has_bytes) for compare in scales],
+        has_bytes=has_bytes,
         drift=page.drift(compared),
         together=max((row["together"] for row in compared), default=1),
     )
@@ -51,9 +54,10 @@ def _like_published(page: Page) -> Theirs:
 
 
 def _points(page: Page) -> list[str]:
-    """The largest N against the smallest, for everything else that was swept, and up to where it held."""
+    """The largest N against the smallest, for everything else that was swept, and up to where it held; what is unknown
+    comes last."""
     points = []
-    for scale in page.numbers["verdict"]["per_memory"]:
+    for scale in sorted(page.numbers["verdict"]["per_memory"], key=lambda scale: scale["level"] == "cant_tell"):
         far = scale["holds_up_to"]
         holds = f" It holds up to N = {far:,}." if far and scale["level"] != "holds" else ""
         points.append(scale["words"] + holds)
@@ -75,14 +79,14 @@ def _published_words(page: Page) -> str | None:
     return f"The published mean changes from N = {smallest:,} to N = {largest:,} by a factor of {listed(factors)}."
 
 
-def _of_scale(page: Page, compare: Compare) -> Grid:
+def _of_scale(page: Page, compare: Compare, has_bytes: bool) -> Grid:
     is_n = is_of_n(page.experiment, compare)
     label = next(axis.label for axis in page.experiment.axes if axis.name == compare.axes[0])
     columns = [Column("baseline", words=True), Column("median ×", "all"), Column("95 %")]
     if is_n:
         columns += [Column("median ×", "full overlap"), Column("95 %")]
     columns += [Column("Cliff’s delta"), Column("95 %")]
-    if is_n:
+    if is_n and has_bytes:
         columns += [Column("aggregate", "Mbit/s"), Column("of ideal", "%")]
     lines = []
     for row in page.numbers["comparisons"][compare.name]:
@@ -91,7 +95,7 @@ def _of_scale(page: Page, compare: Compare) -> Grid:
         if is_n:
             entries += ratio(row["inside_window"]["ratio_of_medians"])
         entries += difference(effect["cliffs_delta"])
-        if is_n:
+        if is_n and has_bytes:
             entries.append(number(ideal["mbit_per_s"], speed(ideal["mbit_per_s"])))
             entries.append(number(ideal["share_of_ideal"], percent(ideal["share_of_ideal"])))
         lines.append((row, [*entries, level(effect["level"])]))

@@ -164,8 +164,8 @@ def conclusion(difference: Mapping[str, Any], worker: str, ends: str = "") -> st
 
 def share_words(low: float, high: float, pattern: str = "{} to {} %") -> str:
     """Shares (1 = all) for reading, rounded outwards: `32 to 35 %`."""
-    digits = 0 if low >= 0.1 else 1
-    least, most = rounded_down(100 * low, digits), rounded_up(100 * high, digits)
+    # Each end by its own size: the same end reads alike in every sentence of a page.
+    least, most = rounded_down(100 * low, 0 if low >= 0.1 else 1), rounded_up(100 * high, 0 if high >= 0.1 else 1)
     return f"{least} %" if least == most else pattern.format(least, most)
 
 

@@ -13,7 +13,7 @@ from stampede.report.statistics.comparisons import conclusion, share_words, took
 from stampede.report.statistics.knee import Claim
 from stampede.report.statistics.memory import titles_at_most
 from stampede.report.statistics.ranking import ranking
-from stampede.runs.cell_key import Key, distinguishing, ignored_axes
+from stampede.runs.cell_key import SETTINGS, Key, distinguishing, ignored_axes
 from stampede.runs.run import Run
 
 Figures = Mapping[str, Any]
@@ -219,8 +219,7 @@ def _of_scale(
     took = {"low": min(ratio["low"] for ratio in ratios), "high": max(ratio["high"] for ratio in ratios)}
     places = f"in all {len(measured)} series" if len(measured) == len(largest) else f"in {len(measured)} series"
     if len(measured) <= MOST_PLACES:
-        named_axes = distinguishing(measured)
-        places = f"with {listed([key.words_without(compare.axes, named_axes) for key in measured])}"
+        places = f"with {_places(list(measured), compare)}"
     not_compared = len(largest) - len(measured)
     rest = f" ({not_compared} of {len(largest)} series can’t be compared)" if not_compared else ""
     places += rest
@@ -242,6 +241,18 @@ def _of_scale(
         f"{where}, {claim}{apart}.",
         f"{capitalised(claim)}.",
     ]
+
+
+def _places(keys: Sequence[Key], compare: Compare) -> str:
+    """The places of a comparison in words, what all have in common once: `1,024 MB and 1,769 MB, thumbnail`."""
+    named_axes, axes = distinguishing(keys), keys[0].axes
+    differing = [axis for axis in axes if len({key[axis.name] for key in keys}) > 1 and axis.name not in compare.axes]
+    if not differing or any(axis.is_variant for axis in differing) or len({key.settings for key in keys}) > 1:
+        return listed([key.words_without(compare.axes, named_axes) for key in keys])
+    names = {axis.name for axis in differing}
+    own = {axis.name for axis in axes} - names
+    common = keys[0].words_without((*compare.axes, *names), named_axes)
+    return ", ".join(filter(None, (listed([key.words_without((*own, SETTINGS)) for key in keys]), common)))
 
 
 def _unreached(cells: Mapping[Key, Figures], keys: Mapping[Key, Figures]) -> str:

@@ -157,7 +157,8 @@ def _figures(
 def _point(size: Size, base: Size) -> dict[str, Any]:
     seconds = size.cell.figures["seconds"]
     usd = size.usd and {"value": A_MILLION * size.usd.value, "low": None, "high": None}
-    if usd and size.can_be_compared:
+    # The cost is that of a mean.
+    if usd and size.can_be_compared and len(size.billed) >= rules.MINIMUM_FOR_MEAN_INTERVAL:
         usd |= interval(A_MILLION * size.usd.values, size.billed.size)
     point = {
         **size.key.figures(),

@@ -46,7 +46,7 @@ def as_dict(experiment: Experiment, cells: Sequence[Mapping[str, Any]], has_knee
         "minimum_for_p99_interval": MINIMUM_FOR_P99_INTERVAL,
         "holds_within": HOLDS_WITHIN,
         "nearly_full": NEARLY_FULL,
-        **{name: _named(words, experiment) for name, words in WORDS.items()},
+        **{name: _named(words, experiment, has_knees) for name, words in WORDS.items()},
         "independence": independence(experiment, cells, has_knees),
     }
 
@@ -65,9 +65,9 @@ WORDS = {
     ),
     "together": (
         "95 % is the confidence that all comparisons of a section hold at once: the more it makes, the wider are their "
-        "intervals (Šidák 1967, with Student's quantiles). Results and the headline are read off these. A ranking "
-        "counts every pair of variants, because the data decide which one is the fastest. An interval of a single "
-        "cell, such as that of its median, holds on its own."
+        "intervals (Šidák 1967, with Student's quantiles). {read_off} A ranking counts every pair of variants, because "
+        "the data decide which one is the fastest. An interval of a single cell, such as that of its median, holds on "
+        "its own."
     ),
     "seed": (
         "Derived from the figures, or from the names of the rounds, so the same records give the same intervals "
@@ -114,6 +114,8 @@ WORDS = {
 }
 
 
+READ_OFF = "Results and the headline are read off these."
+KNEE_READ_OFF = "The knee and the headline rest on other intervals, each of which holds on its own."
 WITHOUT_INTERVALS = "There are too few {many} for intervals: another run may give other figures{order}."
 IN_ROUNDS = (
     "The intervals take whole rounds as independent, or repeats, and not the {many}, so they contain what drifted "
@@ -131,6 +133,7 @@ def independence(experiment: Experiment, cells: Sequence[Mapping[str, Any]], has
     return _named(IN_ROUNDS if None not in rounds else WORDS["independence"], experiment)
 
 
-def _named(words: str, experiment: Experiment) -> str:
+def _named(words: str, experiment: Experiment, has_knees: bool = False) -> str:
     worker, workers = experiment.worker
-    return words.format(many=experiment.operation[1], worker=worker, workers=workers)
+    read_off = KNEE_READ_OFF if has_knees else READ_OFF
+    return words.format(many=experiment.operation[1], worker=worker, workers=workers, read_off=read_off)

@@ -135,7 +135,7 @@ class _Words:
         caveats = [*contradictions(self._run.directory), *self.reservations()]
         caveats += [*self._repeats_differ(), *self._seldom_full()]
         if missed := misses(predicted, self._run.experiment):
-            caveats.append(f"The prediction missed by more than its stated uncertainty: {some(missed, NAMED, '; ')}.")
+            caveats.append(f"The prediction missed by more than its stated uncertainty: {some(missed, NAMED)}.")
         caveats += [*self._pooled(), *self._otherwise_inside(of_n)]
         if any(cell["count"] for cell in self._cells):
             left_out = rules.independence(self._run.experiment, self._cells, has_knees)
@@ -173,7 +173,7 @@ class _Words:
         worst = [(cell["client"]["failed"], cell) for cell in self._cells if cell["client"]["failed"]]
         worst.sort(key=lambda counted: -counted[0])
         where = [f"{count:,} with {self._named(cell)}" for count, cell in worst]
-        return [f"{failed:,} of {planned:,} objects failed: {some(where, NAMED, '; ')}."]
+        return [f"{failed:,} of {planned:,} objects failed: {some(where, NAMED)}."]
 
     def _without_success(self) -> list[str]:
         """Where messages failed, were dead-lettered or never answered: the times are those of the others."""
@@ -186,7 +186,7 @@ class _Words:
         if not missing:
             return []
         missing.sort(key=lambda counted: -counted[0])
-        where = some([words for _, words in missing], NAMED, "; ")
+        where = some([words for _, words in missing], NAMED)
         total = sum(count for count, _ in missing)
         return [f"{total:,} of {sent:,} messages didn’t succeed, and the times leave them out: {where}."]
 
@@ -196,7 +196,7 @@ class _Words:
         for key, rows in self._planned.items():
             if count := max(row.get("intruders", 0) for row in rows):
                 where.append(f"{count:,} with {self._named_planned(key)}")
-        return [f"Redelivered messages of other cells ran during its rounds: {some(where, NAMED)}."] if where else []
+        return [f"Redelivered messages of other cells ran during these rounds: {some(where, NAMED)}."] if where else []
 
     def _repeats_differ(self) -> list[str]:
         where, resampled = [], True
@@ -246,9 +246,7 @@ class _Words:
                     f"{took_words(inside['ratio_of_medians'])} as long with {self._named(row)} as with "
                     f"{self._named(row['base'])}, so {conclusion(inside, worker)}"
                 )
-        return (
-            [f"Counting only {many} within full overlap, the median took {some(where, NAMED, '; ')}."] if where else []
-        )
+        return [f"Counting only {many} within full overlap, the median took {some(where, NAMED)}."] if where else []
 
     def _named(self, cell: Figures) -> str:
         return self._key(cell).words_without((), self._named_axes)

@@ -88,7 +88,7 @@ def test_another_target_is_said_loudly(pages):
 
 def test_another_object_is_said_loudly_and_gives_no_ratio(pages):
     page = pages(object_bytes=1024**3)
-    assert "Different sizes: 64 MiB and 1 GiB. Don’t compare seconds." in page.text
+    assert "Different sizes: 64 MiB against 1 GiB. Don’t compare seconds." in page.text
     assert {row[6] for row in rows_of(page)} == {"–"}
     assert {row[-1] for row in rows_of(page)} == {"? not comparable"}
     assert "the amounts transferred differ" in page.text

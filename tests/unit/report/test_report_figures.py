@@ -126,6 +126,8 @@ def test_at_one_n_series_are_ranked_with_their_figures(numbers):
     texts = labels(ThroughputPerFunction(of_one_n, {}).figure)
     assert [label for label in texts if label.endswith(" MB")] == ["2,048 MB", "1,024 MB"]  # as fast as they are
     assert "815" in texts and "807" in texts
+    boxes = labels(Seconds(of_one_n, {}).figure)
+    assert [label for label in boxes if label.endswith(" MB")] == ["2,048 MB", "1,024 MB"]
     assert AggregateThroughput(of_one_n).figure is None
 
 

@@ -58,6 +58,22 @@ def test_cold_starts_are_named_beside_warm_ones_and_not_everything_else_is_equal
     assert "1,024 MB, N = 10, thumbnail" in accounting and "start" not in accounting
 
 
+def test_a_headline_about_n_has_its_ratios_on_the_page_and_no_bytes_that_nobody_counted(tmp_path):
+    settings = ["memory_size=1024,1769", "concurrency_value=1,10"]
+    folder = synthetic.write(tmp_path / "run", FUNCTION, settings, takes=lambda demand: 0.01 * demand.concurrency)
+    page = report.build(folder).read_text().replace("\N{NO-BREAK SPACE}", " ")
+    content = json.loads((folder / "statistics.json").read_text())
+    headline = content["verdict"]["headline"]
+    assert "from N = 1 to N = 10: the median invocation takes" in headline
+    assert headline.endswith("with 1,024 MB and 1,769 MB, thumbnail.")
+    throughput = page.partition('id="throughput"')[2].partition("</section>")[0]
+    assert "N = 10 against N = 1 (1,769 MB, thumbnail): the median invocation took" in throughput
+    assert "aggregate" not in throughput and "<small>Mbit/s" not in page
+    # A cost is that of a mean, and 12 invocations are too few for the interval of one.
+    costs = {point["count"]: point["usd_per_million"] for series in content["memory"] for point in series["points"]}
+    assert {count: usd["low"] is None for count, usd in costs.items()} == {12: True, 120: False}
+
+
 def one_by_one(folder):
     records = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
     for at, row in enumerate(records):

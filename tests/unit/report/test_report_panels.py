@@ -48,6 +48,16 @@ def test_every_item_of_the_bill_is_a_line_and_the_sum_is_the_last(make_run):
     assert ["total", "", "", "", "", "0.8786"] in rows
 
 
+def test_what_costs_less_than_run_json_has_digits_is_not_free(make_run):
+    folder = make_run(memories=(1024,), concurrencies=(1,))
+    item = {"service": "S3", "what": "HEAD", "quantity": 1, "unit": "request", "usd_per_unit": 0.0000004, "usd": 0.0}
+    free = item | {"what": "transfer", "usd_per_unit": 0}
+    changed_manifest(folder, cost={"total_usd": 0.01, "items": [item, free]})
+    report.build(folder)
+    costs = {row[1]: row[-1] for row in Page((folder / "report.html").read_text()).rows if row[:1] == ["S3"]}
+    assert costs == {"HEAD": "under 0.0001", "transfer": "0.00"}
+
+
 @pytest.mark.parametrize("stored", [None, {}, [], {"total_usd": "much", "items": []}, {"total_usd": 1.0}])
 def test_a_run_without_a_usable_estimate_says_so(make_run, stored):
     run = changed_manifest(make_run(memories=(1024,), concurrencies=(1,)), cost=stored)
@@ -131,6 +141,9 @@ def test_time_spans_and_lists_read_naturally():
     spans = {-5: "0 min", 2640: "44 min", 5400: "90 min", 5460: "1 h 31 min", 22_860: "6 h 21 min"}
     assert {value: phrases.minutes(value) for value in spans} == spans
     assert [phrases.listed(list(parts)) for parts in ("", "a", "ab", "abc")] == ["", "a", "a and b", "a, b and c"]
+    assert phrases.some(["4 with 512 MB", "5", "6"], most=2) == "4 with 512 MB, 5 and 1 more"
+    assert phrases.some(["4 with 512 MB, N = 5", "5", "6"], most=2) == "4 with 512 MB, N = 5; 5; 1 more"
+    assert [phrases.signed(value, 2) for value in (1.5, -0.061, -0.001, 0.001)] == ["+1.50", "−0.06", "0.00", "0.00"]
 
 
 def test_lines_do_not_end_between_a_number_and_its_unit():

@@ -49,8 +49,8 @@ def test_requests_bytes_and_errors_stand_side_by_side_with_their_difference(down
     )
     lines = beside(downloads, *rows)
     assert lines == [
-        ["requests", "44", "44", "+0", "+0.0"],
-        ["bytes transferred", "4,000,000", "4,000,000", "+0", "+0.0"],
+        ["requests", "44", "44", "0", "0.0"],
+        ["bytes transferred", "4,000,000", "4,000,000", "0", "0.0"],
         ["errors, and retried requests", "4", "3", "+1", "+33.3"],
         ["503 SlowDown", "3", "–", "–", "–"],
     ]
@@ -64,7 +64,7 @@ def test_the_page_shows_both_and_says_what_the_logs_are_worth(downloads):
     report.build(downloads)
     page = Page((downloads / "report.html").read_text())
     assert "server_side" in page.ids and page.faults == []
-    assert "3,000,000" in page.text and "-14" in page.text  # 30 of the records' 44
+    assert "3,000,000" in page.text and "−14" in page.text  # 30 of the records' 44
     assert "are from 2026-11-22 10:00:00 UTC to 2026-11-22 10:00:07 UTC" in page.text
     assert "best-effort basis" in page.text and "No log line comes from the run’s own role" not in page.text
     assert "server_side.json" in page.references and "Some lines arrived more than once" not in page.text
@@ -99,7 +99,7 @@ def test_a_copy_is_one_request_and_its_bytes_are_what_was_written(tmp_path):
     )
     assert [line[:4] for line in lines] == [
         ["requests", "1,008", "1,002", "+6"],
-        ["bytes transferred", "10,000,000", "10,000,000", "+0"],
+        ["bytes transferred", "10,000,000", "10,000,000", "0"],
         ["errors, and retried requests", "6", "5", "+1"],
         ["503 SlowDown", "6", "5", "+1"],
     ]

@@ -262,7 +262,7 @@ def test_of_one_class_alone_it_is_said_that_the_other_lacks(lacking):
     assert numbers["by_size"] == []
     assert (
         "Without a counterpart, and so not compared: download, 1,000 bytes, 1 at a time, "
-        "1,000 objects, and 3 more." in page.text
+        "1,000 objects; 3 more." in page.text
     )
     assert "How many times as fast" not in page.text
     assert page.faults == []

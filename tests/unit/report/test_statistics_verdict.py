@@ -180,7 +180,7 @@ def test_of_several_methods_the_fastest_is_named_with_its_interval_and_its_cpu(t
 def test_beside_other_methods_a_cell_of_the_default_one_is_named_with_it(tmp_path):
     few = [record | {"concurrency_limit": 9} for record in ways(download_file=1.0, stream=1.0)]
     reached = verdict_of(tmp_path, few)["reached"]
-    assert reached.endswith("4 of 9 with 1,024 MB, N = 9, download_file and 4 of 9 with 1,024 MB, N = 9, stream.")
+    assert reached.endswith("4 of 9 with 1,024 MB, N = 9, download_file; 4 of 9 with 1,024 MB, N = 9, stream.")
 
 
 def test_ways_too_close_to_tell_apart_share_the_headline(tmp_path):
@@ -276,7 +276,7 @@ def test_cells_that_spent_little_time_near_full_n_are_one_caveat(tmp_path):
         made += [record(0, 900, n=2, seq=99, memory=memory)]
     [caveat] = [text for text in verdict_of(tmp_path, made)["caveats"] if "of the download time" in text]
     assert caveat.endswith(
-        "the download time: 10 % with 512 MB, N = 2; 10 % with 1,024 MB, N = 2; 10 % with 2,048 MB, N = 2; and 1 more."
+        "the download time: 10 % with 512 MB, N = 2; 10 % with 1,024 MB, N = 2; 10 % with 2,048 MB, N = 2; 1 more."
     )
 
 
@@ -328,6 +328,7 @@ def test_intervals_of_ratios_are_rounded_outwards(low, high, words):
 def test_intervals_of_shares_are_rounded_outwards():
     assert share_words(0.321, 0.339) == "32 to 34 %"
     assert share_words(0.0123, 0.0145) == "1.2 to 1.5 %"
+    assert share_words(0.0975, 0.166) == "9.7 to 17 %"
 
 
 def test_slower_but_not_surely_by_ten_percent_is_said_like_that():
