@@ -96,7 +96,7 @@ def _facts(read: Page) -> list[tuple[str, str]]:
     run, book, totals = read.run, read.book, read.numbers["totals"]
     took_s = duration_s(run)
     facts: list[tuple[str, Any]] = [
-        (f"per {read.experiment.operation[0]}", moved_words(run)),
+        ("payload" if read.experiment.takes_payload else f"per {read.experiment.operation[0]}", moved_words(run)),
         ("messages sent", f"{book.totals['sent']:,}" if book.rows else "not recorded"),
         (read.experiment.operation[1], f"{totals['downloads']:,}"),
         ("errors", f"{totals['errors']:,}"),

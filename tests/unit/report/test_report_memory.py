@@ -50,7 +50,9 @@ def _every_other_is_warm(folder):
 def test_cold_starts_are_named_beside_warm_ones_and_not_everything_else_is_equal(numbers):
     content, page = numbers({1024: 1.0}, change=_every_other_is_warm)
     assert [cell["start"] for cell in content["cells"]] == ["cold", "warm"]
-    assert ">on x86_64 cold start<" in page
+    assert ">x86_64 cold start<" in page
+    concurrency = page.partition('id="parallelism-caption"')[2].partition("</table>")[0]
+    assert "invocations/s" in concurrency and "Mbit/s" not in concurrency
     assert "<span>Each against cold start</span>" in page
     assert "Cold invocations are the first of a flood" in page
     # A planned cell is both.
