@@ -67,7 +67,7 @@ def _versions(
     if by_size:
         return _of_sizes(where, by_size)
     if ignored := only_ignored(run, comparisons):
-        return _of_ignored(ignored, {key.n for key in by_key})
+        return _of_ignored(ignored, {key.n for key in by_key} if memories else ())
     if titles_at_most(memories):
         return _of_memories(where, by_key, memories, comparisons, experiment)
     for compare in answerable(experiment):

@@ -133,7 +133,7 @@ def _of_fastest(
     name, base = place.fastest.words_of(compare.axes), place.base.words_of(compare.axes)
     ratio = place.rows[place.fastest]["all"]["ratio_of_medians"]
     span = ratios({"low": 1 / ratio["high"], "high": 1 / ratio["low"]})
-    speedup = f"{1 / ratio['value']:.2f} × ({span}) as fast as {base}"
+    speedup = f"{1 / ratio['value']:,.2f} × ({span}) as fast as {base}"
     cost = _cost(cells[place.fastest], cells[place.base], experiment)
     names = [name, *(key.words_of(compare.axes) for key in place.close)]
     shortest, are_fastest = name, " is the fastest"
