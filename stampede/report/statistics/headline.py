@@ -250,6 +250,7 @@ def _of_scale(
     return [
         f"{where}, {claim}: the median {one} takes {took_words(took)} as long{apart}.",
         f"{where}, {claim}{apart}.",
+        f"{where}, {claim}.",
         f"{capitalised(claim)}.",
     ]
 
