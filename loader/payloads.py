@@ -45,11 +45,15 @@ class Payloads:
     def of_text(cls, text: str) -> Payloads:
         """A JSON value is sent as it is written; of a list of {"payload", "weight"} each payload. Raises ValueError."""
         try:
-            value = json.loads(text)
+            value = json.loads(text, parse_constant=_refused)
         except ValueError as error:
             raise ValueError(f"must be JSON: {error}") from None
         bodies, weights = [text], [1.0]
-        if isinstance(value, list) and value and all(map(_is_weighted, value)):
+        weighted = [_is_weighted(row) for row in value] if isinstance(value, list) else []
+        if any(weighted):
+            if not all(weighted):
+                number = weighted.index(False) + 1
+                raise ValueError(f'each element must have "payload" and "weight" alone; element {number} doesn\'t')
             bodies = [json.dumps(row["payload"], ensure_ascii=False) for row in value]
             weights = [row["weight"] for row in value]
         for weight in weights:
@@ -103,6 +107,11 @@ def carrying(payloads: Payloads, numbers: Sequence[int], orders: Iterable[Order]
     """The work orders as attributes of messages whose bodies are the payloads."""
     for order, number in zip(orders, numbers, strict=True):
         yield Attributed(order.seq, payloads.bodies[number], order.body)
+
+
+def _refused(constant: str) -> Any:
+    """NaN and Infinity, which Python reads and few other readers of JSON do."""
+    raise ValueError(f"{constant} isn't a value of JSON")
 
 
 def _is_weighted(row: Any) -> bool:

@@ -61,12 +61,12 @@ def ratios(interval: Interval) -> str:
 def rounded_down(value: float, digits: int) -> str:
     """`value` with so many decimals, and no more than it is."""
     # A hair of tolerance: 1.1 must not become 1.09 because it is 1.0999999999999999.
-    return f"{math.floor(value * 10**digits + 1e-9) / 10**digits:.{digits}f}"
+    return f"{math.floor(value * 10**digits + 1e-9) / 10**digits:,.{digits}f}"
 
 
 def rounded_up(value: float, digits: int) -> str:
     """`value` with so many decimals, and no less than it is."""
-    return f"{math.ceil(value * 10**digits - 1e-9) / 10**digits:.{digits}f}"
+    return f"{math.ceil(value * 10**digits - 1e-9) / 10**digits:,.{digits}f}"
 
 
 def speed(mbit_per_s: float | None) -> str:

@@ -21,6 +21,7 @@ from stampede.variable_rules import RULES
 
 # Of a package with its layers unpacked, and of one that is uploaded as a zip, and not taken from S3 (Lambda quotas).
 MOST_BYTES, MOST_ZIPPED_BYTES = 250 * 2**20, 50 * 2**20
+ACTION = re.compile(r"\*|[\w*-]+:\S+")
 PROVIDED = "provided.al2023"
 ALL_ACTIONS = RULES["policy_file"].shared["all_actions"]
 Cells = Sequence[FunctionValues]
@@ -107,14 +108,15 @@ def _policy(name: str) -> Finding:
     path, fix = INFRA / name, "correct --set policy_file"
     try:
         statements = _listed(json.loads(path.read_text(encoding="utf-8"))["Statement"])
-        parts = [(part["Effect"], set(_listed(part["Action"])), part["Resource"]) for part in statements]
+        parts = [(part["Effect"], set(map(str, _listed(part["Action"]))), part["Resource"]) for part in statements]
     except (OSError, ValueError) as error:
         return Finding("policy_file", PROBLEM, f"{path} can't be read as JSON ({error})", fix)
     except (LookupError, TypeError):
         parts = []
-    if not parts:
-        found = f"{path.name} isn't a policy document: each statement needs Effect, Action and Resource"
-        return Finding("policy_file", PROBLEM, found, fix)
+    valid = (effect in ("Allow", "Deny") and all(map(ACTION.fullmatch, actions)) for effect, actions, _ in parts)
+    if not parts or not all(valid):
+        needed = "each statement needs Effect (Allow or Deny), Action (service:action) and Resource"
+        return Finding("policy_file", PROBLEM, f"{path.name} isn't a policy document: {needed}", fix)
     if any(effect == "Allow" and actions.intersection(ALL_ACTIONS) for effect, actions, _ in parts):
         fix = "name the actions that the function needs"
         return Finding("policy_file", PROBLEM, f"{path.name} allows every action", fix)

@@ -23,7 +23,7 @@ class Function(Experiment):
         memory_axis(),
         concurrency_axis(),
         Axis("package", kind=str),
-        Axis("architecture", kind=str, words="on {}", default="x86_64"),
+        Axis("architecture", kind=str, default="x86_64"),
         # Of the record alone: which payload of the file it was, from 0.
         Axis("payload", variable="", words="payload {}", default=0),
         # Of the record alone: whether the invocation was the first of its sandbox.

@@ -27,6 +27,8 @@ INVOCATIONS_PER_POLLER = RULES["concurrency_value"].shared["per_poller"]
 # Lambda's provisioned mode for SQS: 2 to 200 pollers at least, at most 10,000 since August 2026 (2,000 before).
 LEAST_POLLERS = RULES["provisioned_pollers"].attributes["minimum"]
 MOST_POLLERS = RULES["provisioned_pollers"].attributes["maximum"]
+# What Python has for Terraform's types of collections.
+COLLECTIONS = {"map": dict, "list": list}
 # What the function keeps back from its timeout to write its record (MARGIN_S of functions/common).
 RECORD_MARGIN_S = 3.0
 # SQS keeps a message that was received back for so long in all (SQS developer guide, visibility timeout).
@@ -58,8 +60,10 @@ def out_of_bounds(cells: Sequence[Demand]) -> list[Finding]:
     problems = []
     for name, variable in declared().items():
         rule = TRUE_OR_FALSE if variable.type == "bool" else RULES.get(name, Rule())
-        values = [cell.values.get(name) for cell in cells]
-        wrong = [part for value in values if value is not None for part in rule.breaks(value)]
+        values = [value for cell in cells if (value := cell.values.get(name)) is not None]
+        collection = COLLECTIONS.get(variable.type.partition("(")[0], object)
+        wrong = [value for value in values if not isinstance(value, collection)]
+        wrong = wrong or [part for value in values for part in rule.breaks(value)]
         if wrong:
             fix = f"correct --set {name}=..." + (f"; {rule.fix}" if rule.fix else "")
             problems.append(Finding(name, PROBLEM, f"{rule.rule}, got {wrong[0]}", fix))

@@ -1,7 +1,7 @@
 """The headline: one sentence that answers the experiment's question for this run. What was swept decides which."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from stampede.experiment.declaration import FAILED_RUN, Compare, Experiment, StandIn, is_of_n, n_axis
@@ -67,7 +67,7 @@ def _versions(
     if by_size:
         return _of_sizes(where, by_size)
     if ignored := only_ignored(run, comparisons):
-        return _of_ignored(ignored)
+        return _of_ignored(ignored, {key.n for key in by_key} if memories else ())
     if titles_at_most(memories):
         return _of_memories(where, by_key, memories, comparisons, experiment)
     for compare in answerable(experiment):
@@ -77,7 +77,8 @@ def _versions(
             return ranking(where, by_key, measured, compare, experiment)
         if measured:
             # The largest counts even where nothing was measured: another would answer another question.
-            return _of_scale(where, by_key, rows, compare, experiment)
+            versions = _of_scale(where, by_key, rows, compare, experiment)
+            return [*_without_memory(versions, experiment), *versions] if memories else versions
     return _of_one_cell(where, by_key, experiment)
 
 
@@ -119,10 +120,19 @@ def _of_stand_ins(stand_ins: Mapping[StandIn, Sequence[str]]) -> list[str]:
     return [f"{claim}; it shows that the whole path works.", f"{claim}."]
 
 
-def _of_ignored(ignored: Sequence[str]) -> list[str]:
-    """Nothing was swept but what the embedded AWS ignores: no claim either."""
+def _of_ignored(ignored: Sequence[str], concurrencies: Collection[int]) -> list[str]:
+    """Nothing was swept but what the embedded AWS ignores: no claim either, and none about N where only one ran."""
     claim = f"This ran on the embedded AWS, which ignores {listed(ignored)}, so it says nothing about {listed(ignored)}"
+    if len(concurrencies) == 1:
+        return [f"{claim}; only N = {max(concurrencies):,} ran, so whether throughput holds is unknown.", f"{claim}."]
     return [f"{claim}; it shows that the whole path works.", f"{claim}."]
+
+
+def _without_memory(versions: Sequence[str], experiment: Experiment) -> list[str]:
+    """The same with the reason why no memory size is named; [] where memory has an effect."""
+    ignored = [words for axis, words in ignored_axes(experiment.axes).items() if axis == "memory_size_mb"]
+    reason = [f"; the embedded AWS ignores {words}, so no size is named." for words in ignored]
+    return [version.removesuffix(".") + text for version in versions for text in reason]
 
 
 def _of_knees(where: str, knees: Sequence[Claim]) -> list[str]:
@@ -239,6 +249,7 @@ def _of_scale(
     return [
         f"{where}, {claim}: the median {one} takes {took_words(took)} as long{apart}.",
         f"{where}, {claim}{apart}.",
+        f"{where}, {claim}.",
         f"{capitalised(claim)}.",
     ]
 

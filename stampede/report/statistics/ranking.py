@@ -8,6 +8,8 @@ from typing import Any
 from stampede.experiment.declaration import Compare, Experiment
 from stampede.phrases import capitalised, listed, ratios
 from stampede.report.statistics.comparisons import took_words
+from stampede.report.statistics.drift import between_cells
+from stampede.report.statistics.rules import MINIMUM_ROUNDS
 from stampede.runs.cell_key import Key, distinguishing, ignored_axes
 
 Figures = Mapping[str, Any]
@@ -18,16 +20,24 @@ MOST_NAMED = 3
 @dataclass(frozen=True)
 class Place:
     """The cells that differ in the variant alone: `rows` compares those with enough measurements with `base`, and `why`
-    is why the others aren't. `by_median` has the base and these, the fastest first."""
+    is why the others aren't. `by_median` has the base and these, the fastest first; `of_cells` is whether planned cells
+    are compared, and not parts of one."""
 
     base: Key
     rows: Mapping[Key, Figures]
     by_median: Sequence[Key]
     why: str | None
+    of_cells: bool
 
     @property
     def fastest(self) -> Key:
         return self.by_median[0]
+
+    @property
+    def doubt(self) -> str:
+        """That drift isn't in the intervals of cells that ran one after the other, as a clause; else empty."""
+        in_turn = self.of_cells and any(row.get("rounds") is None for row in self.rows.values())
+        return f"; this may be drift (--repeats {MINIMUM_ROUNDS})" if in_turn else ""
 
     @property
     def close(self) -> list[Key]:
@@ -79,7 +89,7 @@ def _places(
         by_median = [base, *measured]
         if measured:
             by_median.sort(key=lambda key: cells[key]["seconds"]["median_s"])
-        places.append(Place(base, measured, by_median, first["all"]["why"]))
+        places.append(Place(base, measured, by_median, first["all"]["why"], between_cells(compare, experiment)))
     return places
 
 
@@ -109,9 +119,9 @@ def _at_one_place(
     if is_base:
         claim, took = f"{base} is the fastest with {here}; {name} comes next", took_words(ratio)
         return [
-            f"{where}, {claim}: its median {experiment.operation[0]} takes {took} as long.",
-            f"{claim}: {took} as long.",
-            f"{base} is the fastest; {name} comes next, {took}.",
+            f"{where}, {claim}: its median {experiment.operation[0]} takes {took} as long{place.doubt}.",
+            f"{claim}: {took} as long{place.doubt}.",
+            f"{base} is the fastest; {name} comes next, {took}{place.doubt}.",
         ]
     return _of_fastest(where, cells, place, here, compare, experiment)
 
@@ -123,7 +133,7 @@ def _of_fastest(
     name, base = place.fastest.words_of(compare.axes), place.base.words_of(compare.axes)
     ratio = place.rows[place.fastest]["all"]["ratio_of_medians"]
     span = ratios({"low": 1 / ratio["high"], "high": 1 / ratio["low"]})
-    speedup = f"{1 / ratio['value']:.2f} × ({span}) as fast as {base}"
+    speedup = f"{1 / ratio['value']:,.2f} × ({span}) as fast as {base}"
     cost = _cost(cells[place.fastest], cells[place.base], experiment)
     names = [name, *(key.words_of(compare.axes) for key in place.close)]
     shortest, are_fastest = name, " is the fastest"
@@ -134,10 +144,10 @@ def _of_fastest(
         names = [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more"]
     start = f"{listed(names)}{are_fastest} with {here}"
     return [
-        f"{where}, {start}: {speedup}{cost}.",
-        f"{start}: {speedup}{cost}.",
-        f"{start}: {speedup}.",
-        f"{shortest}{are_fastest}: {speedup}.",
+        f"{where}, {start}: {speedup}{cost}{place.doubt}.",
+        f"{start}: {speedup}{cost}{place.doubt}.",
+        f"{start}: {speedup}{place.doubt}.",
+        f"{shortest}{are_fastest}: {speedup}{place.doubt}.",
     ]
 
 

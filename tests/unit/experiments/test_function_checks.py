@@ -111,9 +111,11 @@ def test_a_package_of_more_than_50_mb_as_a_zip_is_refused_and_a_folder_that_shri
         ("[]", "isn't a policy document"),
         ({"Statement": []}, "isn't a policy document"),
         ({"Statement": "Allow"}, "isn't a policy document"),
-        ({"Statement": [{"Effect": "Allow", "Action": "s3:GetObject"}]}, "each statement needs Effect, Action and Res"),
+        ({"Statement": [{"Effect": "Allow", "Action": "s3:GetObject"}]}, "each statement needs Effect"),
         ({"Statement": {"Effect": "Allow", "Action": ["s3:Get*", "*"], "Resource": "*"}}, "allows every action"),
         ({"Statement": {"Effect": "Allow", "NotAction": "s3:*", "Resource": "*"}}, "each statement needs"),
+        ({"Statement": {"Effect": "Maybe", "Action": "s3:GetObject", "Resource": "*"}}, "Effect (Allow or Deny)"),
+        ({"Statement": {"Effect": "Allow", "Action": "GetObject", "Resource": "*"}}, "Action (service:action)"),
     ],
 )
 def test_what_is_no_policy_or_allows_everything_is_refused(package, tmp_path, document, words):
@@ -133,7 +135,9 @@ def test_a_policy_and_an_environment_that_lambda_takes_are_taken(package, tmp_pa
         ('environment={GREETING="hello", STAMPEDE_HANDLER="secret"}', "STAMPEDE_HANDLER"),
         ('environment={AWS_REGION="secret"}', "AWS_REGION"),
         ('environment={_LIVES="secret"}', "_LIVES"),
+        ("environment=5", "5"),
         ('layers=["arn:aws:lambda:us-east-1:123456789012:layer:numpy:3", "numpy"]', "numpy"),
+        ("layers=arn:aws:lambda:x:123456789012:layer:numpy:3", "arn:aws:lambda:x:123456789012:layer:numpy:3"),
     ],
 )
 def test_an_environment_variable_or_layer_that_lambda_would_not_take_is_refused(setting, refused):

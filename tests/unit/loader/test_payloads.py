@@ -19,7 +19,7 @@ def weighted(*weights):
     return Payloads.of_text(json.dumps([{"payload": {"n": at}, "weight": weight} for at, weight in enumerate(weights)]))
 
 
-def test_one_json_value_is_sent_byte_for_byte_and_a_list_is_one_unless_every_element_has_a_weight(tmp_path):
+def test_one_json_value_is_sent_byte_for_byte_and_a_list_is_one_unless_its_elements_have_weights(tmp_path):
     for text in ('{ "a" : 1.0 }\n', "[1, 2]", "null", "[]", '[{"payload": 1}]', '"é"'):
         (tmp_path / "payload.json").write_text(text)
         assert list(Payloads.of_file(tmp_path / "payload.json").bodies) == [text]
@@ -31,6 +31,8 @@ def test_one_json_value_is_sent_byte_for_byte_and_a_list_is_one_unless_every_ele
     [
         ("{a: 1}", "must be JSON"),
         ("", "must be JSON"),
+        ('{"a": NaN}', "must be JSON: NaN"),
+        ('[{"payload": 1, "weight": 3}, {"payload": 2, "wieght": 1}]', "element 2 doesn't"),
         ('[{"payload": 1, "weight": 0}]', "weight must be a number above 0, got 0"),
         ('[{"payload": 1, "weight": "5"}]', "weight must be a number above 0, got '5'"),
         ('[{"payload": 1, "weight": true}]', "weight must be a number above 0, got True"),

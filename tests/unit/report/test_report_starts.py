@@ -40,6 +40,21 @@ def test_throughput_at_n_is_that_of_warm_invocations(headline):
     assert "series" not in held and "cold" not in held
 
 
+@pytest.mark.parametrize(
+    ("concurrencies", "words"),
+    [
+        (
+            "15,30",
+            "On this machine, throughput per function holds within 10 % from N = 15 to N = 30, with 1,024 MB and "
+            "1,769 MB, thumbnail, x86_64 warm start; the embedded AWS ignores memory, so no size is named.",
+        ),
+        ("30", "so it says nothing about memory; only N = 30 ran, so whether throughput holds is unknown."),
+    ],
+)
+def test_a_local_sweep_of_memory_says_why_no_size_is_named_and_whether_throughput_holds(headline, concurrencies, words):
+    assert headline("memory_size=1024,1769", f"concurrency_value={concurrencies}").endswith(words)
+
+
 def test_where_warm_invocations_are_too_few_it_says_so_and_counts_those(headline):
     few = headline("memory_size=1024", "concurrency_value=1,20", per_n=5)
     assert few.startswith("How invocations at N = 20 compare with N = 1 is unknown: each side needs 10 measurements, ")
@@ -49,7 +64,7 @@ def test_where_warm_invocations_are_too_few_it_says_so_and_counts_those(headline
 def test_which_package_is_faster_is_read_off_warm_invocations(headline):
     settings = ("memory_size=1024", "package=a,b", "concurrency_value=10,20")
     faster = headline(*settings, takes=lambda cell: 0.7 if cell.values["package"].endswith("b") else 1.0)
-    assert faster.startswith("On this machine, b is the fastest with 1,024 MB, N = 20, on x86_64 warm start: 1.")
+    assert faster.startswith("On this machine, b is the fastest with 1,024 MB, N = 20, x86_64 warm start: 1.")
 
 
 @pytest.mark.parametrize(("per_n", "few"), [(20, ""), (5, " (5 measurements)")])
@@ -68,7 +83,7 @@ def test_cold_starts_name_no_memory(headline):
 def test_series_that_cannot_be_compared_are_counted(headline):
     rare = {"payload": lambda row: int(row["seq"] % 11 > 8)}
     held = headline("memory_size=1024", "concurrency_value=2,20", **rare)
-    assert held.endswith("with 1,024 MB, thumbnail, on x86_64 warm start (1 of 2 series can’t be compared).")
+    assert held.endswith("with 1,024 MB, thumbnail, x86_64 warm start (1 of 2 series can’t be compared).")
 
 
 @pytest.mark.parametrize(
@@ -83,5 +98,5 @@ def test_equal_packages_on_a_machine_that_drifts_are_told_apart_only_without_rep
         return seconds[-1]
 
     only = headline("memory_size=1024", "package=a,b", "concurrency_value=2", takes=drifting, repeats=repeats)
-    assert (" is the fastest " in only) == named, only
+    assert (" is the fastest " in only, only.endswith("; this may be drift (--repeats 5).")) == (named, named), only
     assert drift in headline.verdict["caveats"][-1]
