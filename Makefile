@@ -27,9 +27,9 @@ help: ## Show this list
 run: $(READY) ## Deploy, flood, measure and report on the embedded local AWS, then remove it all (about 3 minutes)
 	$(BIN)/stampede sweep download
 
-# Six at once, even on two cores: those that come first mostly wait for Terraform, and two compute meanwhile.
+# Six at once, even on two cores: those that come first mostly wait for Terraform.
 .PHONY: test
-test: $(READY) ## Every test (about 6½ minutes on 2 cores once the providers are built)
+test: $(READY) ## Every test (about 7 minutes on 2 cores once the providers are built)
 	$(BIN)/python -m stampede.emulator.providers
 	@$(MAKE) --no-print-directory chromium
 	$(BIN)/pytest --numprocesses=6 --dist=loadfile --no-loadscope-reorder

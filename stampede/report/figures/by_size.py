@@ -31,7 +31,8 @@ class BySize(Picture):
     title = "Speed and cost of {compared} relative to {base}"
     caption = (
         "Upper part: how many times as fast; lower part: how many times as cheap one object is. Above the line at 1 "
-        "the first variant in the title wins, below it the second. Bars are 95 % intervals, large hollow markers are "
+        "is the first variant in the title ahead, below it the second, where the bar, a 95 % interval, leaves 1 out. "
+        "Large hollow markers are "
         "published figures, small markers are measured sizes. Between them the time is interpolated, linearly in the "
         "bytes; prices are exact at any size. Both axes are logarithmic."
     )

@@ -102,7 +102,8 @@ WORDS = {
         "none of it."
     ),
     "prediction": (
-        "What the model expected before the run, with the range that its parameters allow. A miss is a figure whose "
+        "What the model expected before the first message, with the range that its parameters allow. A miss is a "
+        "figure whose "
         "own interval doesn't overlap that range. For the mean of the {many} this is its interval, from "
         f"{MINIMUM_FOR_INTERVAL} {{many}} on, widened to the means of the repeats; for the other figures it is the "
         "range of the repeats. Where there is neither, the figure itself counts. Time in full overlap is the share of "
