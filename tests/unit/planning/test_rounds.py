@@ -1,6 +1,8 @@
 """Cells that share a stack run in rounds: shuffled, each with its share, and whole again after a kill."""
 
 import json
+import threading
+import time
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -106,7 +108,9 @@ def aws(monkeypatch):
     outputs = {"memory_size": 1024, "method": "stream", "sink": "discard", "object_key": "k", "queue_name": "q"}
     stack = SimulatedAws("aws", OUTPUTS | outputs)
     monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + stack.now_s)
-    monkeypatch.setattr(sweep_run.time, "sleep", stack.sleep)
+    # A thread that another test left behind sleeps for real: it would move this clock by days.
+    own, sleep = threading.current_thread(), time.sleep
+    monkeypatch.setattr(time, "sleep", lambda s: (stack.sleep if threading.current_thread() is own else sleep)(s))
     return stack
 
 
