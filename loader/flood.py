@@ -13,12 +13,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from loader.payloads import Payloads, carrying
-from loader.sqs.sending import IN_FLIGHT, MAX_ENTRIES, Accepted, Order, Outcome, send
+from loader.sqs.sending import IN_FLIGHT, Accepted, Order, Outcome, send
 from loader.sqs.signing import quoted
 from loader.unfinished_cell import ABANDONED
 from stampede.errors import RunError
 from stampede.progress import bar, say
 from stampede.runs.folder import RunFolder
+from stampede.stacks.sqs_limits import MAX_ENTRIES
 from stampede.stacks.target import Target
 
 

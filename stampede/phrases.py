@@ -55,7 +55,12 @@ def signed(value: float, digits: int) -> str:
 def ratios(interval: Interval) -> str:
     """The interval of a ratio, rounded outwards, so that what lies beyond a limit never reads as on it: `1.02 to
     1.05`."""
-    return f"{rounded_down(interval['low'], 2)} to {rounded_up(interval['high'], 2)}"
+    return " to ".join(ratio_ends(interval))
+
+
+def ratio_ends(interval: Interval) -> tuple[str, str]:
+    """Both ends of `ratios`."""
+    return rounded_down(interval["low"], 2), rounded_up(interval["high"], 2)
 
 
 def rounded_down(value: float, digits: int) -> str:

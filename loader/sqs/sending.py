@@ -24,10 +24,8 @@ from loader.sqs.signing import Endpoint, Signer, attribute_bytes, attributed_bod
 from loader.sqs.wire import Answer, Connection, NotSent, UnknownOutcome
 from stampede.stacks.aws_errors import Kind, kind_of_answer
 from stampede.stacks.endpoints import shown
+from stampede.stacks.sqs_limits import MAX_BATCH_BYTES, MAX_ENTRIES
 
-# SendMessageBatch takes 10 entries and 1 MiB in all (SQS quotas); JSON escaping is counted with a margin.
-MAX_ENTRIES = 10
-MAX_BATCH_BYTES = 1_000_000
 # Requests at once, a connection each. At 15 ms of latency, 96 keep two cores busy (docs/benchmarks.md); 64 don't quite.
 IN_FLIGHT = 96
 MAX_ATTEMPTS = 8

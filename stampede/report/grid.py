@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from experiments import Axis
@@ -138,17 +138,28 @@ def interval(ends: Interval | None, pattern: str = "{:.3f}") -> Entry:
 
 def ratio(figures: Mapping[str, float] | None) -> list[Entry]:
     """The entries of {"value", "low", "high"}: the value, and its interval."""
-    ends = figures if figures and figures["low"] is not None else None
-    value, low = figures and figures["value"], ends and ends["low"]
-    return [number(value, figures and f"{value:.2f}"), number(low, ends and ratios(ends), "interval")]
+    return _with_interval(figures, "{:.2f}".format, ratios)
 
 
 def difference(figures: Mapping[str, float] | None, digits: int = 2) -> list[Entry]:
     """The same of a difference, which has a sign."""
-    value = figures and figures["value"]
-    low, high = (figures["low"], figures["high"]) if figures else (None, None)
-    ends = None if low is None or high is None else f"{signed(low, digits)} to {signed(high, digits)}"
-    return [number(value, figures and signed(figures["value"], digits)), number(low, ends, "interval")]
+    return _with_interval(
+        figures,
+        lambda value: signed(value, digits),
+        lambda ends: f"{signed(ends['low'], digits)} to {signed(ends['high'], digits)}",
+    )
+
+
+def _with_interval(
+    figures: Interval | None, shown: Callable[[float], str], between_ends: Callable[[Interval], str]
+) -> list[Entry]:
+    if figures is None:
+        return [number(None), number(None, looks="interval")]
+    low = figures["low"]
+    return [
+        number(figures["value"], shown(figures["value"])),
+        number(low, None if low is None else between_ends(figures), "interval"),
+    ]
 
 
 def as_fast(took: Mapping[str, float] | None) -> list[Entry]:

@@ -41,7 +41,7 @@ def moved_bytes(run: Run, keys: Collection[Key]) -> int | None:
 
 def moved_label(run: Run) -> str:
     """What `moved_words` is called beside it; of a user's own function only the message's body is known."""
-    return "payload" if run.experiment.speed.how == "per_second" else f"per {run.experiment.operation[0]}"
+    return "payload" if run.experiment.takes_payload else f"per {run.experiment.operation[0]}"
 
 
 def moved_words(run: Run) -> str:

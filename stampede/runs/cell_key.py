@@ -137,8 +137,8 @@ class Key:
         parts = []
         for at in phrased:
             # Rows of one planned cell: none of them goes without saying.
-            is_told_apart = not self.axes[at].variable and self.axes[at].name in named
-            if at == phrased[0] or is_told_apart or self.values[at] != self._default(at):
+            is_named = not self.axes[at].variable and self.axes[at].name in named
+            if at == phrased[0] or is_named or self.values[at] != self._default(at):
                 parts.append(self._words(at))
         settings = "" if SETTINGS in left_out else self.settings
         return ", ".join(filter(None, (" ".join(parts), settings)))

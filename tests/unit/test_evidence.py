@@ -51,7 +51,7 @@ def test_the_code_that_relies_on_an_assumption_is_there(place):
 
 
 def test_a_symbol_that_is_gone_is_missed():
-    assert names("MAX_ENTRIES", ROOT / "loader/sqs/sending.py")
+    assert names("MAX_ENTRIES", ROOT / "stampede/stacks/sqs_limits.py")
     assert not names("MAX_ENTRY", ROOT / "loader/sqs/sending.py")
     assert not names("goneCode", ROOT / "functions/transfer/internal/worker/queue.go")
 

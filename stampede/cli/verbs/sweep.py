@@ -75,11 +75,11 @@ def run(arguments: argparse.Namespace) -> int:
         if plan.target == "aws" and (predicted := _predicted(plan, ranged=True)):
             sweep.predicted(predicted, parameters_of(EXPERIMENTS[plan.experiment], plan.target))
         try:
-            with _told_when_complete(plan, folder):
+            with _saying_what_is_measured(plan, folder):
                 accounts = sweep.run()
         finally:
             folder.remove_if_empty()
-    with _told_when_complete(plan, folder):
+    with _saying_what_is_measured(plan, folder):
         build_and_print(folder.path, arguments.format)
     say_why_failed(accounts, folder)
     say(f"rebuild it with `stampede report {shlex.quote(str(folder.path))}`", style="dim")
@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _told_when_complete(plan: Plan, folder: RunFolder) -> Iterator[None]:
+def _saying_what_is_measured(plan: Plan, folder: RunFolder) -> Iterator[None]:
     """Say after Ctrl-C that everything is measured, where it is: only the report is missing then."""
     try:
         yield

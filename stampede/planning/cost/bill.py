@@ -14,9 +14,8 @@ from stampede.experiment.usage import Use
 from stampede.planning.cost import access_log, durations
 from stampede.planning.cost.prices import USUAL_REGION, Prices
 from stampede.planning.demand import Demand
+from stampede.stacks.sqs_limits import MAX_BATCH_BYTES, MAX_ENTRIES
 
-BATCH = 10  # messages in one SendMessageBatch, and the bytes of all (MAX_BATCH_BYTES of loader/sqs)
-BATCH_BYTES = 1_000_000
 # What is sent or received at once is one request for each 64 KB of it (SQS pricing, "Size of Payloads").
 CHUNK_BYTES = 64 * 2**10
 FREE_TMP_MB = 512
@@ -116,7 +115,7 @@ def _lambda_items(cells: list[Demand], around_s: float, item: Callable[..., Item
 def _queue_requests(cell: Demand, message_bytes: Sequence[tuple[int, float]]) -> float:
     """What a cell asks SQS for: batches sent, one for what prepares it, and each message received and deleted."""
     mean_bytes = sum(size * share for size, share in message_bytes)
-    batch = max(1, min(BATCH, int(BATCH_BYTES / max(1, mean_bytes))))
+    batch = max(1, min(MAX_ENTRIES, int(MAX_BATCH_BYTES / max(1, mean_bytes))))
 
     def sent(messages: float) -> int:
         return ceil(messages / batch) * max(1, ceil(min(messages, batch) * mean_bytes / CHUNK_BYTES))

@@ -25,8 +25,9 @@ def ordered(lines: Sequence[Line]) -> list[Line]:
 
 def ranked(lines: Sequence[Line], label: str, digits: int = 0) -> Figure:
     """The plot of `lines`; `label` names what their values are, which are shown with so many decimals."""
-    figure, axes = drawing.lines([name for name, *_ in ordered(lines)])
-    for at, (_, value, interval, series) in enumerate(ordered(lines)):
+    best_first = ordered(lines)
+    figure, axes = drawing.lines([name for name, *_ in best_first])
+    for at, (_, value, interval, series) in enumerate(best_first):
         axes.plot([0, value], [at, at], color=drawing.GRID, linewidth=1, zorder=1)
         if interval:
             axes.plot([interval["low"], interval["high"]], [at, at], color=series.colour, linewidth=2.4)

@@ -10,7 +10,7 @@ from stampede.runs.cell_key import ignored_axes
 def memory(page: Page) -> Block | None:
     """None where no series has two memory sizes."""
     series = page.numbers["memory"]
-    points = [point for one in series for point in one["points"]]
+    points = [point for of_n in series for point in of_n["points"]]
     if not points:
         return None
     lines = []
@@ -37,7 +37,7 @@ def memory(page: Page) -> Block | None:
         "memory",
         "Memory: time and cost",
         [Memory(page.subject)],
-        sentences=[one["words"] for one in series],
+        sentences=[of_n["words"] for of_n in series],
         ignored="memory_size_mb" in ignored_axes(page.experiment.axes),
         grid=page.grid("memory-sizes", f"Time and cost of {page.experiment.operation[1]} by memory", columns, lines),
         priced=any(point["usd_per_million"] for point in points),

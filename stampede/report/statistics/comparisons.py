@@ -5,7 +5,7 @@ from typing import Any
 
 from experiments import Experiment
 from stampede.experiment.declaration import Compare, is_of_n
-from stampede.phrases import ratios, rounded_down, rounded_up
+from stampede.phrases import ratio_ends, rounded_down, rounded_up
 from stampede.report.statistics import families, rules
 from stampede.report.statistics.cell_figures import Measured
 from stampede.report.statistics.effect import effect
@@ -142,7 +142,7 @@ def _words(
 
 def took_words(ratio: Mapping[str, float]) -> str:
     """The interval of a ratio for reading, as the tables have it: `1.02 to 1.05 ×`."""
-    low, _, high = ratios(ratio).partition(" to ")
+    low, high = ratio_ends(ratio)
     return f"{low} ×" if low == high else f"{low} to {high} ×"
 
 

@@ -200,12 +200,12 @@ def _words(titles: Mapping[str, Sequence[int] | None], timed: Sequence[Size], ca
 def titles_at_most(series: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], dict[int, list[str]]] | None:
     """The series at the largest N in which a size is named, and the titles of each size there; None without one. First
     operations, which are few, count only where there are no others."""
-    later = [one for one in series if not one["of_first_operations"]] or series
-    for one in sorted(later, key=lambda one: (-one["n"], -sum(point["count"] for point in one["points"]))):
+    later = [of_n for of_n in series if not of_n["of_first_operations"]] or series
+    for of_n in sorted(later, key=lambda of_n: (-of_n["n"], -sum(point["count"] for point in of_n["points"]))):
         titles: dict[int, list[str]] = {}
         for title, words in TITLES.items():
-            if len(one[title] or ()) == 1:
-                titles.setdefault(one[title][0], []).append(words)
+            if len(of_n[title] or ()) == 1:
+                titles.setdefault(of_n[title][0], []).append(words)
         if titles:
-            return one, titles
+            return of_n, titles
     return None

@@ -117,7 +117,7 @@ WORDS = {
 
 READ_OFF = "Results and the headline are read off these."
 KNEE_READ_OFF = "The knee and the headline rest on other intervals, each of which holds on its own."
-WITHOUT_INTERVALS = "There are too few {many} for intervals: another run may give other figures{order}."
+WITHOUT_INTERVALS = "There are too few {many} for intervals: another run may give other figures"
 IN_ROUNDS = (
     "The intervals take whole rounds as independent, or repeats, and not the {many}, so they contain what drifted "
     "between these. They describe this run; only repeats show how much another run would differ."
@@ -130,7 +130,7 @@ def independence(experiment: Experiment, cells: Sequence[Mapping[str, Any]], has
     rounds = [cell.get("rounds") for cell in cells if cell["count"] >= needed]
     if not rounds:
         several = sum(cell["count"] > 0 for cell in cells) > 1
-        return _named(WITHOUT_INTERVALS.replace("{order}", ", in another order" if several else ""), experiment)
+        return _named(WITHOUT_INTERVALS + (", in another order." if several else "."), experiment)
     return _named(IN_ROUNDS if None not in rounds else WORDS["independence"], experiment)
 
 

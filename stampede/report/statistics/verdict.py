@@ -50,7 +50,7 @@ def verdict(
     compared = [row for name in across for row in comparisons.get(name, ()) if row["all"]["level"] != "cant_tell"]
     compared += [point for series in by_size for point in series["points"] if point["speedup"]["low"] is not None]
     compared += [series.figures() for series in knees]
-    compared += [point for one in memories for point in one["points"] if point["against_fastest"]]
+    compared += [point for series in memories for point in series["points"] if point["against_fastest"]]
     return {
         "level": level,
         "headline": headline(run, cells, comparisons, by_size, [series.claim() for series in knees], memories),
@@ -98,6 +98,7 @@ class _Words:
         self._planned: dict[Key, list[Figures]] = {}
         for cell in cells:
             self._planned.setdefault(self._key(cell).on(axes_of(run.experiment)), []).append(cell)
+        self._axes_of_planned = distinguishing(self._planned)
 
     def reached(self) -> str:
         """Whether N really ran at once, cell by cell where it didn't."""
@@ -252,7 +253,7 @@ class _Words:
         return self._key(cell).words_without((), self._named_axes)
 
     def _named_planned(self, key: Key) -> str:
-        return key.words_without((), distinguishing(self._planned))
+        return key.words_without((), self._axes_of_planned)
 
     def _key(self, cell: Figures) -> Key:
         return Key.of_figures(self._run.experiment.axes, cell)

@@ -16,7 +16,9 @@ from stampede.errors import RunError
 from stampede.experiment.objects import DataObject
 from stampede.planning.plan import Plan, make_plan
 from stampede.runs.folder import RunFolder
+from stampede.sweep import sweep as sweep_run
 from stampede.sweep.sweep import SweepRun
+from tests.fakes.own_sleep import replace_sleep
 from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 from tests.unit.loader.shares_experiment import PLAN, SHARES
 
@@ -122,7 +124,7 @@ def test_a_flood_of_a_cell_that_was_cut_off_begins_with_the_first_share_again(
     folder.append("sent.jsonl", [{"cell": cell.name, "seq": seq, "sent_at_ms": 1, "warm_up": 0} for seq in range(3)])
     monkeypatch.setattr("stampede.sweep.sweep.drain", drained)
     waits = []
-    monkeypatch.setattr("stampede.sweep.sweep.time.sleep", waits.append)
+    replace_sleep(monkeypatch, sweep_run, waits.append)
     monkeypatch.setattr(SimulatedAws, "purge_queue", lambda self, QueueUrl: None, raising=False)
     send.answer = does(aws, parallel_limit=10)
     aws.outputs.update(

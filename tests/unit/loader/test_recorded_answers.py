@@ -19,6 +19,7 @@ from stampede.stacks.target import Target
 from stampede.sweep import sweep as sweep_run
 from tests.aws_answers import ANSWERS, answering, recorded, same_but_names
 from tests.fakes.loopback import Request
+from tests.fakes.own_sleep import replace_sleep
 from tests.fakes.s3 import FakeS3
 from tests.fakes.simulated_aws import OUTPUTS, SimulatedAws
 from tests.fakes.sqs import FakeSqs
@@ -129,7 +130,7 @@ def test_a_purge_that_is_refused_because_of_an_earlier_one_is_made_again_after_a
         def get_queue_attributes(self, **arguments):
             return answering("sqs", "sqs-14").get_queue_attributes(QueueUrl="q")
 
-    monkeypatch.setattr(sweep_run.time, "sleep", slept.append)
+    replace_sleep(monkeypatch, sweep_run, slept.append)
     sweep_run._drop_messages(Queue("aws", OUTPUTS), "of a test", 60)
     assert (len(purges), slept) == (2, [60.0, 60])
     assert "waiting 60 s before purging it again" in capsys.readouterr().err

@@ -1,8 +1,6 @@
 """Cells that share a stack run in rounds: shuffled, each with its share, and whole again after a kill."""
 
 import json
-import threading
-import time
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -26,6 +24,7 @@ from stampede.stacks.infra_variables import infra_defaults
 from stampede.sweep import sweep as sweep_run
 from stampede.sweep.description import RunDescription
 from stampede.sweep.sweep import SweepRun
+from tests.fakes.own_sleep import replace_sleep
 from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 from tests.unit.loader.reads_experiment import READS
 from tests.unit.loader.shares_experiment import SHARES
@@ -108,9 +107,7 @@ def aws(monkeypatch):
     outputs = {"memory_size": 1024, "method": "stream", "sink": "discard", "object_key": "k", "queue_name": "q"}
     stack = SimulatedAws("aws", OUTPUTS | outputs)
     monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + stack.now_s)
-    # A thread that another test left behind sleeps for real: it would move this clock by days.
-    own, sleep = threading.current_thread(), time.sleep
-    monkeypatch.setattr(time, "sleep", lambda s: (stack.sleep if threading.current_thread() is own else sleep)(s))
+    replace_sleep(monkeypatch, sweep_run, stack.sleep)
     return stack
 
 

@@ -83,7 +83,7 @@ def test_ctrl_c_after_the_last_cell_names_what_builds_the_report(folder, done):
     plan = make_plan(
         EXPERIMENTS["download"], "local", ["memory_size=1024", "concurrency_value=1,2"], messages_per_concurrency=10
     )
-    with pytest.raises(KeyboardInterrupt) as interrupted, sweep._told_when_complete(plan, folder):
+    with pytest.raises(KeyboardInterrupt) as interrupted, sweep._saying_what_is_measured(plan, folder):
         raise KeyboardInterrupt
     report = f"every cell is measured; `stampede report '{folder.path}'` builds the report"
     assert str(interrupted.value) == (report if done == 2 else "")

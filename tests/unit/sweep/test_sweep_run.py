@@ -19,6 +19,7 @@ from stampede.sweep import sweep as sweep_run
 from stampede.sweep.description import RunDescription
 from stampede.sweep.sweep import SweepRun
 from stampede.sweep.swept_stack import SweptStack
+from tests.fakes.own_sleep import replace_sleep
 from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 from tests.unit.loader.reads_experiment import READS, SMALL
 from tests.unit.loader.shares_experiment import SHARES
@@ -150,7 +151,7 @@ def test_a_message_without_an_answer_ends_its_cell_early_and_is_gone_before_the_
     sweep, aws, folder, monkeypatch, capsys
 ):
     aws.outputs.update(timeout_s=900, visibility_timeout_s=5400)
-    monkeypatch.setattr(sweep_run.time, "sleep", aws.sleep)
+    replace_sleep(monkeypatch, sweep_run, aws.sleep)
     purged = []
 
     def purge_queue(self, QueueUrl):

@@ -9,6 +9,7 @@ from stampede.errors import RunError
 from stampede.stacks import stack_lock
 from stampede.sweep import swept_stack
 from stampede.sweep.swept_stack import SweptStack
+from tests.fakes.own_sleep import replace_sleep
 
 OUTPUTS = {"region": "us-east-1", "experiment": "download", "kept_bucket": "k", "no_bucket": None}
 
@@ -21,7 +22,7 @@ def taken_down(monkeypatch, tmp_path):
     monkeypatch.setitem(EXPERIMENTS, "download", emptied)
 
     done = []
-    monkeypatch.setattr(swept_stack.time, "sleep", lambda seconds: done.append(f"wait {seconds} s"))
+    replace_sleep(monkeypatch, swept_stack, lambda seconds: done.append(f"wait {seconds} s"))
 
     def run(outputs=OUTPUTS, error=None, counts=(0,), refused=0, refusal="BucketNotEmpty", experiment="download"):
         counts, refusals = iter(counts), iter(range(refused))
