@@ -81,9 +81,7 @@ def applied_queues(*, half_made: bool = False) -> list[dict[str, Any]]:
     lack them. With `half_made` only those that this apply left, which the next one replaces."""
     queues = [resource for resource in _resources() if resource["type"] == "aws_sqs_queue"]
     instances = [instance for queue in queues for instance in queue["instances"]]
-    return [
-        instance["attributes"] for instance in instances if not half_made or instance.get("status") == "tainted"
-    ]
+    return [instance["attributes"] for instance in instances if not half_made or instance.get("status") == "tainted"]
 
 
 def _resources() -> list[dict[str, Any]]:

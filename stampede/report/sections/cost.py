@@ -106,7 +106,8 @@ def monthly(page: Page) -> Block | None:
         return None
     labels = ["per million", *(f"{reads:,}" for reads in READS)]
     columns = [Column("stored data", "USD a month"), *(Column(label, f"{operations}, USD") for label in labels)]
-    caption = f"Monthly cost on AWS by number of {operations}, storage included"
+    measured = f", with Lambda’s time as measured on {page.run.not_aws}" if page.run.not_aws else ""
+    caption = f"Monthly cost at AWS’s list prices by number of {operations}, storage included{measured}"
     grid = page.grid("monthly", caption, columns, lines)
     return page.block("monthly", "Monthly cost", template="cost", grid=grid)
 

@@ -42,6 +42,8 @@ def memory(page: Page) -> Block | None:
         grid=page.grid("memory-sizes", f"Time and cost of {page.experiment.operation[1]} by memory", columns, lines),
         priced=any(point["usd_per_million"] for point in points),
         logged=sum(point["billed_by_lambda"] for point in points),
+        cold_starts="those of cold starts include the initialization, "
+        + ("here the start of the function’s process" if page.run.target == "local" else "as AWS bills it"),
         counted=sum(point["count"] for point in points),
         together=series[0]["together"],
         drift=page.drift([point for point in points if point["against_fastest"]]),

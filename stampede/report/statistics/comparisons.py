@@ -149,7 +149,7 @@ def took_words(ratio: Mapping[str, float]) -> str:
 def conclusion(difference: Mapping[str, Any], worker: str, ends: str = "") -> str:
     """What the level of an effect means for the throughput of one `worker`, as a clause; `ends` are those that it
     compares, as `from N = 1 to N = 10`."""
-    ratio, throughput = difference["ratio_of_medians"], f"throughput per {worker}"
+    ratio, throughput = difference["ratio_of_medians"], f"median throughput per {worker}"
     low, high, ends = 1 / ratio["high"], 1 / ratio["low"], f" {ends}" if ends else ""
     if difference["level"] == "holds":
         return f"{throughput} holds within {rules.WITHIN}{ends}"

@@ -53,7 +53,7 @@ def _versions(
     planned, failed = failed_objects(cells)
     if 0 < failed >= FAILED_RUN * planned:
         return [f"{failed:,} of {planned:,} objects failed, so this run says nothing about speed."]
-    cells = _of_headline(cells, experiment)
+    all_cells, cells = cells, _of_headline(cells, experiment)
     comparisons = {
         compare.name: _of_headline(comparisons.get(compare.name, ()), experiment)
         for compare in experiment.compare
@@ -68,16 +68,17 @@ def _versions(
         return _of_sizes(where, by_size)
     if ignored := only_ignored(run, comparisons):
         return _of_ignored(ignored, {key.n for key in by_key} if memories else ())
+    only = _only(experiment) if len(cells) < len(all_cells) else ""
     if titles_at_most(memories):
-        return _of_memories(where, by_key, memories, comparisons, experiment)
+        return _saying(only, _of_memories(where, by_key, memories, comparisons, experiment))
     for compare in answerable(experiment):
         rows = comparisons.get(compare.name, ())
         measured = _measured(rows)
         if measured and compare.kind == "choice":
-            return ranking(where, by_key, measured, compare, experiment)
+            return _saying(only, ranking(where, by_key, measured, compare, experiment))
         if measured:
             # The largest counts even where nothing was measured: another would answer another question.
-            versions = _of_scale(where, by_key, rows, compare, experiment)
+            versions = _saying(only, _of_scale(where, by_key, rows, compare, experiment))
             return [*_without_memory(versions, experiment), *versions] if memories else versions
     return _of_one_cell(where, by_key, experiment)
 
@@ -86,6 +87,17 @@ def _of_headline(rows: Sequence[Figures], experiment: Experiment) -> Sequence[Fi
     """Those of these cells that the headline is about; all, where there are none."""
     chosen = [row for row in rows if all(row[name] == value for name, value in experiment.headline_of.items())]
     return chosen or rows
+
+
+def _only(experiment: Experiment) -> str:
+    """Which cells those of the headline are, in words: `warm start`."""
+    axes = {axis.name: axis for axis in experiment.axes}
+    return listed([axes[name].words.format(value) for name, value in experiment.headline_of.items()])
+
+
+def _saying(only: str, versions: Sequence[str]) -> list[str]:
+    """The same, each with the cells that it is about where it doesn't name them."""
+    return [version if only in version else f"{version.removesuffix('.')} ({only}s only)." for version in versions]
 
 
 def failed_objects(cells: Sequence[Figures]) -> tuple[int, int]:
@@ -241,7 +253,7 @@ def _of_scale(
     if len(set(levels)) > 1:
         share = share_words(1 / took["high"], 1 / took["low"])
         return [
-            f"{where}, throughput per {worker} holds in {levels.count('holds')} of {len(levels)} series {ends}; "
+            f"{where}, median throughput per {worker} holds in {levels.count('holds')} of {len(levels)} series {ends}; "
             f"it is {share} of that at {base}{rest}."
         ]
     claim = conclusion({"level": levels[0], "ratio_of_medians": took}, worker, ends)
@@ -283,7 +295,7 @@ def _of_one_cell(where: str, cells: Mapping[Key, Figures], experiment: Experimen
     (one, _), worker, is_rate = experiment.operation, experiment.worker[0], experiment.speed.how == "rate"
     gets = f"takes {cell['seconds']['median_s']:.3g} s for one {one}"
     if value := speed_of(cell, experiment):
-        gets = f"gets {speed(value) if is_rate else quantity(value)} {experiment.speed.unit}"
+        gets = f"gets {speed(value) if is_rate else quantity(value)} {experiment.speed.unit} on average"
     if cell["count"] < rules.MINIMUM_FOR_COMPARISON:
         gets += f" ({cell['count']} measurement{'s' if cell['count'] > 1 else ''})"
     sure, median_interval = "", cell["seconds"]["median_interval"]

@@ -135,7 +135,7 @@ class Series:
         if not self._has_enough:
             unknown = f"how many {self._calls} are worth making is unknown"
             return Claim(unknown, self._why_unknown(named), unfinished=unfinished)
-        low, speed = named[self._low], f"{quantity(self._medians[self._low])} {self._unit}"
+        low, speed = named[self._low], f"a median of {quantity(self._medians[self._low])} {self._unit}"
         if self._best_beyond is None:
             limit = f"more {self._calls} gave a gain up to {low}, the largest tried"
             return Claim(limit, speed, unfinished=unfinished)
@@ -159,6 +159,7 @@ class Series:
         lowest, highest = (pick(range(len(named)), key=self._medians.__getitem__) for pick in (min, max))
         speeds = " to ".join(f"{quantity(self._medians[at])} {self._unit} with {named[at]}" for at in (lowest, highest))
         least, most = (pick(map(len, self._samples)) for pick in (min, max))
+        speeds = f"medians of {speeds}" if most > 1 else speeds
         ran = str(least) if least == most else f"{least} to {most}"
         return f"{ran} {self._operation[most != 1]} per cell, of {MINIMUM_FOR_INTERVAL} needed; {speeds}"
 

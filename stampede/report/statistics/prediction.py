@@ -156,27 +156,31 @@ def _is_inside(name: str, forecast: Forecast, around: Sequence[float | None], n:
 
 
 def answer(rows: Sequence[Figures], experiment: Experiment) -> str:
-    """In how many cells the seconds lay within their range, and where they were furthest off."""
+    """In how many cells the mean seconds, or only their interval, lay within the range, and where they were furthest
+    off."""
     timed = [row for row in rows if row["avg_s"] and row["avg_s"]["low"] is not None]
     if not timed:
         return "No finished cell has both a prediction with a range and a time, so there is nothing to compare."
     outside = [row for row in timed if not row["avg_s"]["inside"]]
     worst = max(outside or timed, key=lambda row: _apart("avg_s", row))
-    figures, held = worst["avg_s"], len(timed) - len(outside)
+    figures = worst["avg_s"]
     clauses = [
         f"{text('avg_s', figures['predicted'])} s predicted ({between('avg_s', figures)})",
         f"{text('avg_s', figures['measured'])} s measured",
     ]
-    if figures["interval"] and figures["inside"] and not figures["low"] <= figures["measured"] <= figures["high"]:
+    within = [row for row in timed if row["avg_s"]["low"] <= row["avg_s"]["measured"] <= row["avg_s"]["high"]]
+    if figures["interval"] and figures["inside"] and worst not in within:
         clauses[-1] += f" (interval {between('avg_s', figures['interval'])})"
     if figures["difference"] is not None:
         clauses.append(percent(figures["difference"]))
     if len(timed) == 1:
-        result = "matches" if held else "misses"
+        result = "lies within" if within else "misses" if outside else "lies outside, but its interval reaches into,"
         return f"The mean of the only cell {result} the predicted range: {', '.join(clauses)}."
-    cells = f"{held or 'none'} of {len(timed)} cells" if outside else f"all {len(timed)} cells"
+    cells = f"all {len(timed)} cells" if len(within) == len(timed) else f"{len(within)} of {len(timed)} cells"
+    if reaching := len(timed) - len(within) - len(outside):
+        cells += f", and its interval reaches into that range in {reaching} more"
     most = f"the {'largest miss' if outside else 'largest difference'} is with {_named(worst, rows, experiment)}"
-    return f"The mean matches the predicted range in {cells}; {most}: {', '.join(clauses)}."
+    return f"The mean lies within the predicted range in {cells}; {most}: {', '.join(clauses)}."
 
 
 def misses(predicted: Figures | None, experiment: Experiment) -> list[str]:

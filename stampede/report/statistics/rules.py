@@ -103,10 +103,10 @@ WORDS = {
     ),
     "prediction": (
         "What the model expected before the first message, with the range that its parameters allow. A miss is a "
-        "figure whose "
-        "own interval doesn't overlap that range. For the mean of the {many} this is its interval, from "
-        f"{MINIMUM_FOR_INTERVAL} {{many}} on, widened to the means of the repeats; for the other figures it is the "
-        "range of the repeats. Where there is neither, the figure itself counts. Time in full overlap is the share of "
+        "figure whose own interval doesn't overlap that range. For the mean of the {many} this is its 95 % interval, "
+        f"used here from {MINIMUM_FOR_INTERVAL} {{many}} on although the other tables show none below "
+        f"{MINIMUM_FOR_MEAN_INTERVAL}, and widened to the means of the repeats; for the other figures it is the range "
+        "of the repeats. Where there is neither, the figure itself counts. Time in full overlap is the share of "
         "all attempts' time that lies within it, 0 where N never ran at once. A peak above N counts as N. Clocks and "
         "hand-overs are allowed for: elapsed times may be off by 1 ms, the resolution of the records, the time to N by "
         "a hundredth of the elapsed time, and the time in full overlap by one percentage point. With repeats, the "

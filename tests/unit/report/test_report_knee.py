@@ -40,8 +40,8 @@ def test_the_knee_is_the_smallest_limit_that_no_larger_one_beats_beyond_chance(t
     assert found["best_beyond"]["parallel_limit"] == 100
     assert found["against_smallest"]["value"] == 18
     assert found["words"] == (
-        "beyond a limit of 50, more parallel calls gained at most 10 %: 180 calls/s there, and at best 1.01 × (0.96 to "
-        "1.03) as much, with a limit of 100"
+        "beyond a limit of 50, more parallel calls gained at most 10 %: a median of 180 calls/s there, and at best "
+        "1.01 × (0.96 to 1.03) as much, with a limit of 100"
     )
 
 
@@ -51,8 +51,8 @@ def test_a_gain_of_the_median_that_chance_explains_moves_no_knee_and_is_reported
     assert series["best_beyond"]["value"] > 1.1 and series["best_beyond"]["low"] < 1
     assert (series["level"], series["range"]) == ("cant_tell", {"low": 10, "high": None})
     assert series["words"].startswith(
-        "no gain above 10 % from more parallel calls could be shown beyond a limit of 10, the smallest tried: 95 "
-        "calls/s there, and at best 1.3"
+        "no gain above 10 % from more parallel calls could be shown beyond a limit of 10, the smallest tried: a "
+        "median of 95 calls/s there, and at best 1.3"
     )
 
 
@@ -61,14 +61,16 @@ def test_a_gain_that_an_interval_leaves_room_for_is_not_called_nothing(tmp_path)
     series = knee(copied_run.write(tmp_path / "run", speeds))
     assert series["best_beyond"]["value"] < 1.1 < series["best_beyond"]["high"]
     assert series["words"].startswith(
-        "no gain above 10 % from more parallel calls could be shown beyond a limit of 50: 100 calls/s"
+        "no gain above 10 % from more parallel calls could be shown beyond a limit of 50: a median of 100 calls/s"
     )
 
 
 def test_a_gain_below_a_tenth_moves_no_knee_even_when_it_is_certain(tmp_path):
     series = knee(copied_run.write(tmp_path / "run", {10: [100] * 5, 100: [108] * 5}))
     assert (series["knee"], series["best_beyond"]["low"]) == (10, 1.08)
-    assert "more parallel calls gained at most 10 %: 100 calls/s there, and at best 1.08 ×" in series["words"]
+    assert (
+        "more parallel calls gained at most 10 %: a median of 100 calls/s there, and at best 1.08 ×" in series["words"]
+    )
 
 
 def test_the_gain_up_to_the_knee_has_its_interval(tmp_path):
@@ -88,7 +90,8 @@ def test_where_everything_scales_it_says_so(tmp_path):
     [series] = figures["knees"]["series"]
     assert (series["level"], series["knee"], series["best_beyond"]) == ("scales", 100, None)
     assert figures["verdict"]["headline"] == (
-        "On this machine, more parallel calls gave a gain up to a limit of 100, the largest tried: 700 calls/s."
+        "On this machine, more parallel calls gave a gain up to a limit of 100, the largest tried: a median of 700 "
+        "calls/s."
     )
 
 
@@ -207,7 +210,7 @@ def test_limits_at_which_every_object_failed_are_named_and_the_page_says_so_firs
     failing(folder, (100,))
     figures = numbers(folder)
     [series] = figures["knees"]["series"]
-    assert series["words"].endswith(": 80 calls/s; no copy run finished with a limit of 100")
+    assert series["words"].endswith(": a median of 80 calls/s; no copy run finished with a limit of 100")
     assert "5,000 of 15,000 objects failed: 5,000 with a limit of 100." in figures["verdict"]["caveats"]
 
 
@@ -274,7 +277,9 @@ def test_what_a_host_gets_is_said_of_hosts(tmp_path):
     made = [copied_run.write(tmp_path / name, {100: [per_s] * 12}, **hosts) for name, per_s in (("a", 600), ("b", 500))]
     found = numbers(made[0])
     told = Page(report.build(made[0]).read_text()).text
-    assert found["verdict"]["headline"].startswith("On this machine, throughput per host holds within 10 % from N = 1")
+    assert found["verdict"]["headline"].startswith(
+        "On this machine, median throughput per host holds within 10 % from N = 1"
+    )
     page = Page(report.compare(made, tmp_path).read_text()).text
     assert "calls/s per host" in page and "600.0" in page
     assert "function" not in page + told and "Mbit/s per" not in page

@@ -35,7 +35,7 @@ def headline(tmp_path):
 def test_throughput_at_n_is_that_of_warm_invocations(headline):
     held = headline("memory_size=1024", "concurrency_value=15,30")
     assert held.startswith(
-        "On this machine, throughput per function holds within 10 % from N = 15 to N = 30: the median"
+        "On this machine, median throughput per function holds within 10 % from N = 15 to N = 30: the median"
     )
     assert "series" not in held and "cold" not in held
 
@@ -45,8 +45,8 @@ def test_throughput_at_n_is_that_of_warm_invocations(headline):
     [
         (
             "15,30",
-            "On this machine, throughput per function holds within 10 % from N = 15 to N = 30, with 1,024 MB and "
-            "1,769 MB, thumbnail, x86_64 warm start; the embedded AWS ignores memory, so no size is named.",
+            "On this machine, median throughput per function holds within 10 % from N = 15 to N = 30, with 1,024 MB "
+            "and 1,769 MB, thumbnail, x86_64 warm start; the embedded AWS ignores memory, so no size is named.",
         ),
         ("30", "so it says nothing about memory; only N = 30 ran, so whether throughput holds is unknown."),
     ],
@@ -58,7 +58,7 @@ def test_a_local_sweep_of_memory_says_why_no_size_is_named_and_whether_throughpu
 def test_where_warm_invocations_are_too_few_it_says_so_and_counts_those(headline):
     few = headline("memory_size=1024", "concurrency_value=1,20", per_n=5)
     assert few.startswith("How invocations at N = 20 compare with N = 1 is unknown: each side needs 10 measurements, ")
-    assert few.endswith("but they have 81 and 5.")
+    assert few.endswith("but they have 81 and 5 (warm starts only).")
 
 
 def test_which_package_is_faster_is_read_off_warm_invocations(headline):
@@ -70,14 +70,17 @@ def test_which_package_is_faster_is_read_off_warm_invocations(headline):
 @pytest.mark.parametrize(("per_n", "few"), [(20, ""), (5, " (5 measurements)")])
 def test_a_cell_alone_isnt_compared_with_its_own_cold_starts(headline, per_n, few):
     only = headline("memory_size=1024", "concurrency_value=1", per_n=per_n)
-    assert f" invocations/s{few} " in only.replace("(the median", "x") and "warm start; only one cell ran" in only
+    assert (
+        f" invocations/s on average{few} " in only.replace("(the median", "x")
+        and "warm start; only one cell ran" in only
+    )
 
 
 def test_cold_starts_name_no_memory(headline):
     on_aws = {"target": "aws", "account": {"region": "us-east-1"}}
     few = headline("memory_size=512,1024", "concurrency_value=30", per_n=1, cold=lambda row: 1, **on_aws)
     assert few.startswith("How invocations at 1,024 MB compare with 512 MB is unknown: each side needs 10 measurements")
-    assert few.endswith("but they have 1 and 1.")
+    assert few.endswith("but they have 1 and 1 (warm starts only).")
 
 
 def test_series_that_cannot_be_compared_are_counted(headline):

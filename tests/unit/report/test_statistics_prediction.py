@@ -58,7 +58,8 @@ def test_a_run_as_predicted_is_inside_every_range_and_no_caveat(tmp_path):
     assert (row["binds"], misses(numbers)) == ("the client's CPU", [])
     assert not any("predicted" in words for words in warnings)
     assert numbers["prediction"]["words"] == (
-        "The mean of the only cell matches the predicted range: 1.00 s predicted (0.900 to 1.10), 1.00 s measured, 0 %."
+        "The mean of the only cell lies within the predicted range: 1.00 s predicted (0.900 to 1.10), 1.00 s measured, "
+        "0 %."
     )
 
 
@@ -91,7 +92,7 @@ def test_misses_are_a_caveat_the_furthest_off_first_and_three_at_most(tmp_path):
         "MB, N = 4; 1.00 s for one download (0.769 s predicted, 0.692 to 0.846; +30 %) with 1,024 MB, N = 3; 1 more."
     ]
     assert numbers["prediction"]["words"].startswith(
-        "The mean matches the predicted range in 2 of 5 cells; the largest miss is with 1,024 MB, N = 4: "
+        "The mean lies within the predicted range in 2 of 5 cells; the largest miss is with 1,024 MB, N = 4: "
     )
 
 

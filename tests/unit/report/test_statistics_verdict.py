@@ -46,7 +46,9 @@ def headline_of(tmp_path, records, **manifest):
 def test_a_median_within_ten_percent_holds(tmp_path):
     verdict = verdict_of(tmp_path, around(1.0) + at_once(1.03, n=5))
     assert verdict["level"] == "holds"
-    claim = "On AWS, us-east-1, throughput per function holds within 10 % from N = 1 to N = 5: the median download"
+    claim = (
+        "On AWS, us-east-1, median throughput per function holds within 10 % from N = 1 to N = 5: the median download"
+    )
     assert verdict["headline"].startswith(f"{claim} takes 1.0")
     assert verdict["per_memory"][0]["holds_up_to"] == 5
 
@@ -54,21 +56,21 @@ def test_a_median_within_ten_percent_holds(tmp_path):
 def test_three_times_as_long_is_about_a_third_of_the_throughput(tmp_path):
     verdict = verdict_of(tmp_path, around(1.0) + at_once(1.0, n=5) + at_once(3.0, n=10))
     assert verdict["level"] == "slower"
-    assert "throughput per function falls to about a third (3" in verdict["headline"]
+    assert "median throughput per function falls to about a third (3" in verdict["headline"]
     assert verdict["per_memory"][0]["holds_up_to"] == 5
 
 
 def test_faster_is_said_too(tmp_path):
     verdict = verdict_of(tmp_path, around(1.0) + at_once(0.5, n=5))
     assert verdict["level"] == "faster"
-    assert "throughput per function rises to" in verdict["headline"]
+    assert "median throughput per function rises to" in verdict["headline"]
 
 
 def test_an_interval_across_the_limit_decides_nothing(tmp_path):
     wide = lasting([0.5, 1.5, 0.7, 1.3, 1.0, 0.6, 1.4, 0.8, 1.2, 1.1])
     verdict = verdict_of(tmp_path, wide + at_once(1.0, n=5))
     assert verdict["level"] == "unclear"
-    assert "too close to call whether throughput per function holds within 10 %" in verdict["headline"]
+    assert "too close to call whether median throughput per function holds within 10 %" in verdict["headline"]
 
 
 def test_too_few_downloads_give_no_ratio(tmp_path):
@@ -82,8 +84,8 @@ def test_too_few_downloads_give_no_ratio(tmp_path):
 def test_a_single_cell_says_what_a_function_gets(tmp_path):
     headline = headline_of(tmp_path, around(1.0))
     assert headline.startswith(
-        "On AWS, us-east-1, one function gets 8 Mbit/s (the median download took 0.99 to 1 s, 95 %) with 1,024 MB, "
-        "N = 1;"
+        "On AWS, us-east-1, one function gets 8 Mbit/s on average (the median download took 0.99 to 1 s, 95 %) with "
+        "1,024 MB, N = 1;"
     )
     assert headline.endswith("only one cell ran, so there is nothing to compare.")
 
@@ -97,8 +99,8 @@ def test_memories_at_one_n_are_set_against_each_other(tmp_path):
 def test_memories_with_one_n_each_compare_with_nothing(tmp_path):
     headline = headline_of(tmp_path, around(1.0) + at_once(1.0, n=5, memory=2048))
     assert headline == (
-        "On AWS, us-east-1, one function gets 8 Mbit/s (the median download took 0.992 to 1 s, 95 %) with 2,048 MB, "
-        "N = 5."
+        "On AWS, us-east-1, one function gets 8 Mbit/s on average (the median download took 0.992 to 1 s, 95 %) with "
+        "2,048 MB, N = 5."
     )
 
 
@@ -106,7 +108,7 @@ def test_a_memory_with_too_few_downloads_does_not_hide_the_other(tmp_path):
     few = around(1.0, memory=2048) + at_once(1.0, n=5, count=3, memory=2048)
     verdict = verdict_of(tmp_path, around(1.0) + at_once(1.0, n=5) + few)
     assert verdict["level"] == "mixed"
-    assert "throughput per function holds within 10 % from N = 1 to N = 5" in verdict["headline"]
+    assert "median throughput per function holds within 10 % from N = 1 to N = 5" in verdict["headline"]
     assert verdict["headline"].endswith("× as long, with 1,024 MB (1 of 2 series can’t be compared).")
 
 
@@ -159,7 +161,10 @@ def test_series_that_differ_are_counted_and_those_alike_together(tmp_path):
     (tmp_path / "other").mkdir()
     verdict = verdict_of(tmp_path / "other", records + slow)
     assert verdict["level"] == "mixed"
-    assert "throughput per function holds in 2 of 3 series from N = 1 to N = 5; it is 49 to 10" in verdict["headline"]
+    assert (
+        "median throughput per function holds in 2 of 3 series from N = 1 to N = 5; it is 49 to 10"
+        in verdict["headline"]
+    )
 
 
 def ways(n=4, **speeds):
@@ -333,7 +338,7 @@ def test_intervals_of_shares_are_rounded_outwards():
 
 def test_slower_but_not_surely_by_ten_percent_is_said_like_that():
     comparison = {"level": "unclear", "ratio_of_medians": {"low": 1.04, "high": 1.2}}
-    assert conclusion(comparison, "function") == "throughput per function falls, possibly by less than 10 %"
+    assert conclusion(comparison, "function") == "median throughput per function falls, possibly by less than 10 %"
 
 
 def test_cliffs_delta_is_that_of_the_pairs():
