@@ -144,9 +144,9 @@ def caption(run: Run, measured: Collection[Key], lines: Collection[Key]) -> list
         sentences.append(
             f"Compare {unit} only for objects of similar size, and seconds only for the same number of them."
         )
-    tables = "tables give" if len(shown) > 1 else "table gives"
+    tables = "tables have" if len(shown) > 1 else "table has"
     sentences = list(dict.fromkeys(sentences))
-    return [*sentences, f"The published {tables} no counts and no concurrency."] if shown else sentences
+    return [*sentences, f"The published {tables} no column for counts or peak concurrency."] if shown else sentences
 
 
 def _whose(run: Run) -> list[str]:

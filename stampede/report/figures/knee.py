@@ -40,10 +40,11 @@ class Knee(Picture):
     name = "knee"
     title = "Throughput against {axis.label}"
     caption = (
-        "Each marker is the median of a cell, the bar its 95 % interval (hollow: too few {operations} for an "
+        "Each coloured marker is the median of a cell, the bar its 95 % interval (hollow: too few {operations} for an "
         "interval). Both axes are logarithmic: the dotted line is in proportion, and where a line bends away from it, "
-        "the gain shrinks. A ring marks the knee, beyond which more gained at most 10 %; a line without a ring has "
-        "none, or none that could be shown. Published figures are grey; their bars span the slowest to the fastest run."
+        "the gain shrinks. A ring marks the knee of the medians, beyond which none is more than 10 % "
+        "higher; a line without a ring has none, or none that could be shown. Published figures are grey: the objects "
+        "over the published mean time; where single runs were published, their bars span the slowest to the fastest."
     )
 
     def __init__(self, subject: Subject, published: Sequence[Theirs]) -> None:
@@ -142,7 +143,7 @@ class Knee(Picture):
         entries = [Line2D([], [], color=line.colour, marker=line.marker, label=line.label) for line in series]
         if any(knee["level"] == KNEE for knee in self.knees):
             ring = _RING | {"markersize": 9}
-            entries.append(Line2D([], [], markeredgecolor=drawing.INK, label="knee", **ring))
+            entries.append(Line2D([], [], markeredgecolor=drawing.INK, label="knee of the medians", **ring))
         for at, (label, _) in enumerate(published):
             entries.append(Line2D([], [], label=label, linestyle=_DASHES[at % len(_DASHES)], **_PUBLISHED))
         return [*entries, Line2D([], [], label="in proportion", **_PROPORTION)]

@@ -23,7 +23,16 @@ def athena(page: Page) -> Block | None:
         return None
     is_known = any(page.figure_of(cell, SCANNED) is not None for cell in cells)
     _, _, base = choice_of(page.experiment)
-    return page.block("athena", "Athena", grid=_grid(page, cells, base), is_known=is_known, base=base)
+    return page.block(
+        "athena", "Athena", grid=_grid(page, cells, base), is_known=is_known, base=base, together=_together(page, base)
+    )
+
+
+def _together(page: Page, base: str) -> int:
+    """How many comparisons with `base` the intervals hold for at once."""
+    compares = [compare.name for compare in page.experiment.compare if compare.base == (base,)]
+    rows = [row for name in compares for row in page.numbers["comparisons"].get(name, ())]
+    return rows[0]["together"] if rows else 1
 
 
 def _grid(page: Page, cells: list[Figures], base: str) -> Grid:

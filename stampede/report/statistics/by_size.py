@@ -14,7 +14,6 @@ from stampede.report.statistics import rules, together
 from stampede.report.statistics.bootstrap import Resampled
 from stampede.report.statistics.cell_figures import Measured
 from stampede.report.statistics.crossing import UNCLEAR, break_even
-from stampede.report.statistics.distribution import mean
 from stampede.report.statistics.rounds import shared
 from stampede.runs.cell_key import distinguishing
 from stampede.runs.run import Run
@@ -61,9 +60,9 @@ def along(experiment: Experiment) -> list[str]:
 def by_size(cells: Sequence[Measured], run: Run) -> list[dict[str, Any]]:
     """A series for each combination of whatever else was chosen, with a point a size: what the base took over what the
     other one took, of time ("speedup") and of money ("cheapness"), each with its 95 % interval. "seconds" is what one
-    object took of both (medians), "usd" what it cost (request, bytes, the function's mean seconds; no storage). "time"
-    and "cost" say where both come out even; without prices there is no cost. All intervals hold together: "together" is
-    how many they are."""
+    object took of both (medians), "usd" what it cost (request, bytes, the function's median seconds; no storage).
+    "time" and "cost" say where both come out even; without prices there is no cost. All intervals hold together:
+    "together" is how many they are."""
     experiment, bill = run.experiment, _Bill(run)
     axis, moves = experiment.by_size.moves
     series, claims = [], 0
@@ -182,8 +181,9 @@ class _Bill:
             return None
         fixed = prices.moved_usd(tariff, moves, size_bytes)
         second = mb_second_usd * cell.key[self._memory] * size_bytes / (cell.moved_bytes or math.nan)
+        # Of the median operation, like the time: a mean of ten has no interval that holds (rules.py).
         seconds = cell.everything
-        return Resampled(fixed + second * mean(seconds.values.tolist()), fixed + second * seconds.means)
+        return Resampled(fixed + second * seconds.median, fixed + second * seconds.medians)
 
 
 def _median(cell: Measured, pair: Pair) -> Resampled:

@@ -129,7 +129,7 @@ def _of_stand_ins(stand_ins: Mapping[StandIn, Sequence[str]]) -> list[str]:
     ran = listed([stand_in.short for stand_in in stand_ins])
     replaced = listed([name for names in stand_ins.values() for name in names])
     claim = f"This ran on {ran} as a stand-in, so it says nothing about {replaced}"
-    return [f"{claim}; it shows that the whole path works.", f"{claim}."]
+    return [f"{claim}; it shows that the rest of the path works.", f"{claim}."]
 
 
 def _of_ignored(ignored: Sequence[str], concurrencies: Collection[int]) -> list[str]:

@@ -143,7 +143,10 @@ class Series:
         span = "" if ratio["low"] is None else f" ({ratios(ratio)})"
         best_words = f"at best {ratio['value']:.2f} ×{span} as much, with {named[best]}"
         if self._level == KNEE and self._low < self._high:
-            limit = f"more {self._calls} stopped giving a gain between {low} and {named[self._high]}"
+            limit = (
+                f"no gain above {rules.WITHIN} from more {self._calls} could be shown beyond {low}, and beyond "
+                f"{named[self._high]} the intervals rule one out"
+            )
             return Claim(limit, f"{speed} with the first", best_words, unfinished)
         smallest = ", the smallest tried" if self._low == 0 else ""
         if self._level == KNEE:
