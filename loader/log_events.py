@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from stampede.runs import stored_json
 
 # CloudWatch Logs may show an event some seconds after its timestamp, out of order: look back this far each time. The
 # embedded AWS shows events at once, and to ask it for two minutes of them every half second took as much of the machine
@@ -213,7 +214,7 @@ def records(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         if not message.startswith('{"concurrency_limit"'):
             continue
         try:
-            record = json.loads(message)
+            record = stored_json.decoded(message)
         except ValueError:
             continue
         if isinstance(record, dict) and "status" in record and "run_id" in record:

@@ -7,12 +7,12 @@ late are known by their numbers and stay out of the figures.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stampede.progress import say
+from stampede.runs import stored_json
 from stampede.runs.failed_objects import FAILED_OBJECTS
 from stampede.runs.folder import UNANSWERED_FILE, RunFolder
 
@@ -70,7 +70,7 @@ def _is_of(row: dict[str, Any], cell: str, last_kept: int) -> bool:
     by its record)."""
     if "message" in row and "timestamp" in row:
         try:
-            row = json.loads(row["message"])
+            row = stored_json.decoded(row["message"])
         except ValueError:
             return False
     return isinstance(row, dict) and row.get("cell") == cell and (row.get("seq") or 0) > last_kept

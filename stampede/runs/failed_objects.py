@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+from stampede.runs import stored_json
 
 FAILED_OBJECTS = "failed_objects.jsonl"
 _BEGINNINGS = ('{"run_id"', '{"failed_objects"')  # the second in runs of before what identifies a line came first
@@ -18,7 +19,7 @@ def failed_lines(events: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]
         if not event["message"].startswith(_BEGINNINGS):
             continue
         try:
-            line = json.loads(event["message"])
+            line = stored_json.decoded(event["message"])
         except ValueError:
             continue
         if isinstance(line.get("failed_objects"), list) and all(name in line for name in ("run_id", *_OF_LINE)):

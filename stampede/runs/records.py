@@ -143,7 +143,7 @@ class Reader:
 
     def __init__(self, experiment: Experiment, settings: CellSettings, names: Names) -> None:
         self._experiment, self._settings, self._names = experiment, settings, names
-        self._fields = [axis.record_field for axis in experiment.axes]
+        self._fields = ["cell", *(axis.record_field for axis in experiment.axes)]
         self._time = experiment.time_field
         # The fields of metrics beside bytes and time, which have columns of their own.
         figures = [metric.field for metric in experiment.metrics if metric.field not in (self._time, *WHOLE)]
@@ -169,7 +169,7 @@ class Reader:
     def add(self, row: Mapping[str, Any]) -> bool:
         """Take a row; False, and it is left out, when it isn't a record."""
         get = row.get
-        place, difference = self._place(get("cell"), row)
+        place, difference = self._place(row)
         status, seconds, own = get("status"), get(self._time), get("warm_up") != 1
         timed = type(seconds) in (int, float) and 0 <= seconds <= LONGEST_S
         if difference is not None:
@@ -210,15 +210,16 @@ class Reader:
             names.rounds[at] = int(rounds[is_in_round & (block_of == at)].max())
         return np.where(is_in_round, block_of << ROUND_BITS | rounds, UNKNOWN)
 
-    def _place(self, cell: object, row: Mapping[str, Any]) -> tuple[int, Difference | None]:
+    def _place(self, row: Mapping[str, Any]) -> tuple[int, Difference | None]:
         """The number of the row's coordinates, and what it says otherwise than its cell."""
-        coordinates = (cell, *map(row.get, self._fields))
+        coordinates = tuple(map(row.get, self._fields))
         try:
             known = self._places.get(coordinates)
         except TypeError:  # a list or an object where a name or a number belongs
             return UNKNOWN, None
         if known is None:
-            key = Key.of(self._experiment.axes, coordinates[1:], self._settings.others(cell))
+            cell, *values = coordinates
+            key = Key.of(self._experiment.axes, values, self._settings.others(cell))
             at = UNKNOWN if key is None else self._keys.setdefault(key, len(self._keys))
             known = self._places[coordinates] = at, self._settings.difference(row)
         return known

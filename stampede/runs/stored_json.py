@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-_SCAN = json.JSONDecoder().scan_once
-_BLANKS = " \t\r\n"
+import msgspec
 
 
 class WrongKind(ValueError):
@@ -47,10 +46,10 @@ def rows(path: Path, warnings: list[str] | None = None) -> Iterator[tuple[int, d
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             is_torn = not line.endswith(b"\n")
-            if not line.strip() or (is_torn and warnings is None):
+            if line.isspace() or (is_torn and warnings is None):
                 continue
             try:
-                row = _decoded(line.decode())
+                row = decoded(line)
                 fault = "" if isinstance(row, dict) else "not a JSON object"
             except ValueError:  # covers JSONDecodeError and UnicodeDecodeError
                 fault = "the last line is incomplete (the writer was interrupted)" if is_torn else "not JSON"
@@ -62,13 +61,10 @@ def rows(path: Path, warnings: list[str] | None = None) -> Iterator[tuple[int, d
                 warnings.append(f"{path.name}, line {number}: {fault}; left out.")
 
 
-def _decoded(text: str) -> Any:
-    """The value of a line; json.loads takes twice as long. Raises ValueError."""
-    text = text.strip(_BLANKS)
+def decoded(line: str | bytes) -> Any:
+    """What json.loads makes of a line, in a third of its time: what msgspec refuses, such as NaN or half of a surrogate
+    pair, json reads. Raises ValueError."""
     try:
-        decoded, end = _SCAN(text, 0)
-    except StopIteration:
-        raise ValueError("no value") from None
-    if end != len(text):
-        raise ValueError("more than one value")
-    return decoded
+        return msgspec.json.decode(line)
+    except ValueError:
+        return json.loads(line if isinstance(line, str) else line.decode())
