@@ -51,7 +51,7 @@ def rows(path: Path, warnings: list[str] | None = None) -> Iterator[tuple[int, d
             try:
                 row = decoded(line)
                 fault = "" if isinstance(row, dict) else "not a JSON object"
-            except ValueError:  # covers JSONDecodeError and UnicodeDecodeError
+            except (ValueError, RecursionError):  # covers JSONDecodeError and UnicodeDecodeError
                 fault = "the last line is incomplete (the writer was interrupted)" if is_torn else "not JSON"
             if not fault:
                 yield number, row

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from stampede.runs.stored_json import decoded
+from stampede.runs.stored_json import decoded, rows
 
 SINGLE = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters())
 VALUES = st.recursive(SINGLE, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=10)
@@ -28,3 +28,10 @@ def test_a_line_has_the_value_that_json_gives_it(line):
 def test_a_line_that_json_refuses_is_refused(line):
     with pytest.raises(ValueError):
         decoded(line)
+
+
+def test_a_line_nested_too_deep_is_left_out_like_any_other_that_cannot_be_read(tmp_path):
+    (tmp_path / "records.jsonl").write_text("[" * 100_000 + "]" * 100_000 + '\n{"seq": 1}\n')
+    warnings = []
+    assert list(rows(tmp_path / "records.jsonl", warnings)) == [(2, {"seq": 1})]
+    assert warnings == ["records.jsonl, line 1: not JSON; left out."]
