@@ -14,7 +14,7 @@ import numpy as np
 
 from stampede.model.limits import Limit
 from stampede.model.operation import Operation, scattered
-from stampede.model.parameters import Parameters
+from stampede.model.parameters import CALIBRATION, Parameters
 from stampede.model.work import Step, Work
 
 PROCESSORS = "this machine's processors"
@@ -39,7 +39,9 @@ def operation(work: Work, parameters: Parameters) -> tuple[Operation, list[Limit
     capacity = {PROCESSORS: parameters["processors"], EMBEDDED: 1.0}
     # A message is handed out to one worker while the others work, so it slows none that is alone.
     demands = {name: min(taken[name] + handing_out[name], max(taken[name], per_s)) for name, per_s in capacity.items()}
-    limits = [Limit(name, (per_s,), unit=UNITS[name]) for name, per_s in capacity.items()]
+    is_calibrated = parameters.row("processors").source.startswith(CALIBRATION)
+    units = UNITS | ({PROCESSORS: "free at the calibration"} if is_calibrated else {})
+    limits = [Limit(name, (per_s,), unit=units[name]) for name, per_s in capacity.items()]
     requests = sum(step.requests for step in (work.repeat or work).steps)
     alone = Operation(
         lambda random, count, cold: (first if cold else later).draw(random, count),

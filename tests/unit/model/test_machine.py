@@ -8,7 +8,7 @@ import pytest
 from stampede.model.flood import Flood
 from stampede.model.machine import EMBEDDED, PROCESSORS, cold_start, operation
 from stampede.model.operations import of
-from stampede.model.parameters import Parameter, Parameters
+from stampede.model.parameters import CALIBRATION, Parameter, Parameters
 from stampede.model.simulation import run
 from stampede.model.trigger import Trigger
 from stampede.model.work import Step, Work
@@ -89,6 +89,13 @@ def test_handing_messages_out_is_work_beside_that_of_the_operations():
 def test_an_operation_that_the_embedded_aws_holds_up_alone_is_not_slowed_by_handing_out():
     op, limits = operation(Work([Step("it", requests=1, rate="s3_get", bytes=GIB)]), parameters())
     assert all(op.demands[limit.name] <= limit.per_s[0] + 1e-9 for limit in limits)
+
+
+def test_calibrated_processors_are_those_that_were_free():
+    row = parameters().row("processors")
+    calibrated = parameters().with_rows([replace(row, source=f"{CALIBRATION} at the start of the run")])
+    units = [operation(Work([Step("it", cpu_s=1.0)]), rows)[1][0].unit for rows in (parameters(), calibrated)]
+    assert units == ["for all", "free at the calibration"]
 
 
 def test_ten_at_once_share_the_processors():
