@@ -37,5 +37,11 @@ MBIT_PER_S = Metric("mbit_per_s", "bytes", "per function", "Mbit/s", "rate", "hi
 CPU_S_PER_GIB = Metric("cpu_s_per_gib", "client_cpu_seconds", "CPU", "s/GiB", "per_gib", queried=True, digits=2)
 RETRIES = Metric("retries", how="sum", queried=True, short="re-\ntry")
 REQUESTS = Metric("requests", how="sum")
-PEAK_MEMORY_MB = Metric("peak_memory_mb", label="peak memory", unit="MB", digits=1)
+PEAK_MEMORY_MB = Metric(
+    "peak_memory_mb",
+    label="peak memory",
+    unit="MiB",
+    digits=1,
+    reading="“peak memory” is the most that the process has used since it started, earlier cells included.",
+)
 CPU_S = Metric("cpu_s", "client_cpu_seconds", "CPU", "s", digits=2)

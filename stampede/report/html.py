@@ -95,9 +95,10 @@ def _facts(read: Page) -> list[tuple[str, str]]:
     """The figures at the top of the page."""
     run, book, totals = read.run, read.book, read.numbers["totals"]
     took_s = duration_s(run)
+    sent = "messages and queries" if read.has_queries else "messages"
     facts: list[tuple[str, Any]] = [
         (moved_label(run), moved_words(run)),
-        ("messages sent", f"{book.totals['sent']:,}" if book.rows else "not recorded"),
+        (f"{sent} sent", f"{book.totals['sent']:,}" if book.rows else "not recorded"),
         (read.experiment.operation[1], f"{totals['downloads']:,}"),
         ("errors", f"{totals['errors']:,}"),
     ]
@@ -105,7 +106,7 @@ def _facts(read: Page) -> list[tuple[str, str]]:
     if failed:
         facts.append(("failed objects", f"{failed:,} of {planned:,}"))
     if totals["warm_ups"]:
-        facts.append(("warm-ups, left out", f"{totals['warm_ups']:,}"))
+        facts.append((f"{read.warm_ups}, left out", f"{totals['warm_ups']:,}"))
     if took_s is not None:
         facts.append(("duration", duration(took_s)))
     return facts

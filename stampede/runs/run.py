@@ -152,13 +152,13 @@ class Run:
     @property
     def without_effect(self) -> str:
         """What the embedded AWS ignores of that in which the cells of this run differ or which each of them names: a
-        clause on “them”, its figures; empty where it ignores nothing."""
+        clause on its figures; empty where it ignores nothing."""
         if self.target != "local":
             return ""
         variables = {axis.variable for axis in self.experiment.axes if not axis.is_variant}
         variables |= {variable for variable, values in self.cells.swept.items() if len(values) > 1}
         words = [words for variable, words in self.experiment.ignored_locally.items() if variable in variables]
-        return f"{listed(words)} {'has' if len(words) == 1 else 'have'} no effect on them" if words else ""
+        return f"the embedded AWS ignores {listed(words)}, so no difference in time is due to that" if words else ""
 
     def order(self, cell: str) -> tuple[Any, ...]:
         """What rows are sorted by, from the id of their cell: its coordinates; an id that has none comes first."""

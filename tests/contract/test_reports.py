@@ -284,7 +284,7 @@ def test_what_was_predicted_stands_beside_what_was_measured(default, everything)
     assert ("or without a prediction, are left out." in default.page.text) == (len(planned) > MOST_PREDICTED)
     assert found["words"] in default.page.text
     assert {"figure-predicted_seconds", "predicted-times-caption"} <= set(default.page.ids)
-    said = "Predicted with the parameters of this machine on 2026-05-01 10:00:00 UTC, seed 1; 2 of them"
+    said = "Predicted with the parameters for the embedded AWS on 2026-05-01 10:00:00 UTC, seed 1; 2 of them"
     assert said in default.page.text
     assert "The model has 2 parameters: 1 measured and 1 guessed." in default.page.text
     assert any(row[0] == "guessed_s" for row in default.page.rows)

@@ -26,10 +26,10 @@ class Memory(Picture):
     title = "Time and cost of one {operation} by memory"
     caption = (
         "Upper part: the median time of one {operation}; lower part: the cost of a million {operations}. Each line is "
-        "one N, bars are 95 % intervals. Cold starts are in the table alone. "
+        "one N, bars are 95 % intervals (hollow marker: it has none). Cold starts are in the table alone. "
         "Where the upper line falls as fast as memory grows, the lower one is level: more memory is faster at no "
-        "cost. A large hollow marker is the fastest, or the cheapest, size of its line; without one it isn’t known "
-        "which size that is."
+        "cost. An outline around a marker marks the fastest, or the cheapest, size of its line; without one it isn’t "
+        "known which size that is."
     )
 
     def __init__(self, subject: Subject) -> None:
@@ -68,11 +68,14 @@ class Memory(Picture):
                 beside = drawing.dodge(number, len(self.series), sizes)
                 places = [point["memory_size_mb"] * beside for point in series["points"]]
                 values = [value_of(point)[0] for point in series["points"]]
-                axes.plot(places, values, color=colour, linewidth=1.6, marker=marker, markersize=5)
+                axes.plot(places, values, color=colour, linewidth=1.6)
                 for place, point in zip(places, series["points"], strict=True):
                     value, ends = value_of(point)
-                    if ends and ends["low"] is not None:
+                    has_interval = bool(ends) and ends["low"] is not None
+                    if has_interval:
                         axes.plot([place] * 2, [ends["low"], ends["high"]], color=colour, linewidth=1.2)
+                    face = colour if has_interval else drawing.PAPER
+                    axes.plot(place, value, marker, color=colour, markersize=5, markerfacecolor=face)
                     if [point["memory_size_mb"]] == list(named):
                         axes.plot(place, value, marker, color=colour, markersize=13, **HOLLOW)
             axes.set_ylim(bottom=0)

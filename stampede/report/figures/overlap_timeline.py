@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from stampede.phrases import share
+from stampede.phrases import share, unbroken
 from stampede.report.figures import drawing
 from stampede.report.figures.picture import Picture
 from stampede.report.figures.subject import Cell, Series, Subject
@@ -17,7 +17,7 @@ from stampede.report.figures.subject import Cell, Series, Subject
 MOST_PANELS = 48
 PANEL_IN, LINE_IN = 1.18, 0.17
 # By the number of columns; the share of time stands beside it.
-TITLE_LETTERS = {1: 80, 2: 32, 3: 20}
+TITLE_LETTERS = {1: 80, 2: 32, 3: 16}
 DASHES = (0, (4, 3))
 Panel = tuple[Series, int, Cell]
 
@@ -31,15 +31,22 @@ class OverlapTimeline(Picture):
         "One plot per cell: the number of {workers} running, over the seconds since the first start. The dashed line "
         "is N. Full overlap, from the first to the last moment at which N ran at once, is shaded; left of it is the "
         "ramp-up, right of it the tail. Only within it do figures describe N {workers}. The percentage is the time at "
-        "full N: the share of all {operation} time that was spent with at least N running. Further repeats are thin "
+        "full N: the share of the {operation} time that was spent with at least N running. Further repeats are thin "
         "lines."
     )
     of_rounds = " Rounds stand end to end, without the time between them."
+    of_rows = (
+        " Plots that differ in {split_by} alone are of the same planned cell: the curve is that of all its "
+        "{operations}, the percentage that of the plot’s own."
+    )
+    of_queries = " Plots of Athena’s queries count queries, not {workers}."
     across = "seconds since the first start of the cell"
 
-    def __init__(self, subject: Subject) -> None:
-        if any("rounds" in (cell["parallelism"] or ()) for cell in subject.numbers["cells"]):
-            self.caption += self.of_rounds
+    def __init__(self, subject: Subject, split_by: str = "", has_queries: bool = False) -> None:
+        """`split_by` are the axes that split planned cells into rows, in words."""
+        self.split_by = split_by
+        has_rounds = any("rounds" in (cell["parallelism"] or ()) for cell in subject.numbers["cells"])
+        self.caption += self.of_rounds * has_rounds + self.of_rows * bool(split_by) + self.of_queries * has_queries
         super().__init__(subject)
 
     def description(self) -> str:
@@ -54,7 +61,7 @@ class OverlapTimeline(Picture):
             return None
         columns = max(map(len, rows))
         letters = TITLE_LETTERS[columns]
-        titles = [[panel and fill(f"{panel[0].label}, N = {panel[1]:,}", letters) for panel in row] for row in rows]
+        titles = [[panel and _title(panel, letters) for panel in row] for row in rows]
         further_in = LINE_IN * max(title.count("\n") for row in titles for title in row if title)
         height = (PANEL_IN + further_in) * len(rows) + 0.75
         figure = Figure(figsize=(drawing.WIDTH_IN, height))
@@ -97,6 +104,11 @@ class OverlapTimeline(Picture):
             in_order = list(panels.values())
             rows = [list(in_order[at : at + 2]) for at in range(0, len(in_order), 2)]
         return rows[: MOST_PANELS // max(map(len, rows), default=1)]
+
+
+def _title(panel: Panel, letters: int) -> str:
+    """A line breaks neither within N = 10 nor between a number and its unit."""
+    return fill(unbroken(f"{panel[0].label}, N = {panel[1]:,}"), letters).replace("\u00a0", " ")
 
 
 def _panel(axes: Axes, series: Series, n: int, cell: Cell) -> None:

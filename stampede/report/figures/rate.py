@@ -31,7 +31,7 @@ class Rate(Picture):
     caption = (
         "Two plots per cell, of its median {operation}. Above: objects copied per second, and filled, calls per second "
         "that S3 answered with SlowDown. Below: calls in flight. An adaptive pace rises until S3 throttles it, backs "
-        "off and rises again; a fixed pace stays at its setting."
+        "off and rises again; with a fixed pace the calls in flight stay at or below the limit, however S3 answers."
     )
 
     def __init__(self, subject: Subject, trajectories: Sequence[Trajectory], limit_per_s: float | None) -> None:
@@ -45,7 +45,7 @@ class Rate(Picture):
     def description(self) -> str:
         return (
             "Objects copied per second, calls throttled per second, and calls in flight, over time; the "
-            "table has the figures."
+            "table has each cell’s means and maxima."
         )
 
     def draw(self) -> Figure:

@@ -19,7 +19,8 @@ TARGETS = {"local": "local: the embedded AWS on this machine", "aws": "AWS"}
 def counting(page: Page) -> Block:
     """The rules that are sentences, by name."""
     rules = [(name.replace("_", " "), text) for name, text in page.numbers["rules"].items() if isinstance(text, str)]
-    return page.block("counting", "Definitions", template="about", rules=rules)
+    compared = any(page.numbers["comparisons"].values())
+    return page.block("counting", "Definitions", template="about", rules=rules, compared=compared)
 
 
 def evidence(page: Page) -> Block | None:

@@ -109,8 +109,8 @@ def _attempts(page: Page) -> Grid:
         "retried": "retried",
         "errors": "error records",
         "duplicates": "duplicates",
-        "warm_ups": "warm-ups",
-        "warm_up_errors": "failed warm-ups",
+        "warm_ups": page.warm_ups,
+        "warm_up_errors": f"failed {page.warm_ups}",
     }
     lines = []
     for cell in page.numbers["cells"]:

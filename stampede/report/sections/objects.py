@@ -49,7 +49,7 @@ def _grid(page: Page, cells: list[CellObjects]) -> Grid:
         lines.append((figures[cell.key], entries))
     names = ("planned", "copied", "already there", "failed", "missing", "copied again", "unfinished messages")
     columns = [*map(Column, names), *([Column("aggregate", "per s")] if several else [])]
-    grid = page.grid("objects-cells", "Objects by cell, without warm-ups", columns, lines)
+    grid = page.grid("objects-cells", f"Objects by cell, without {page.warm_ups}", columns, lines)
     sums = [sum(cell.counts[name] or 0 for cell in cells) for name in COUNTS]
     sums += [sum(getattr(cell, name) or 0 for cell in cells) for name in ("missing", "again", "open")]
     foot = Row([words("all cells"), *[BLANK] * (grid.heads - 1), *map(number, sums), *[BLANK] * several])

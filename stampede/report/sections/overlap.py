@@ -8,7 +8,7 @@ from stampede.report.sections.page import Block, Figures, Page
 
 def overlap(page: Page) -> Block:
     """The number of functions over time, in a picture and as figures."""
-    timeline = OverlapTimeline(page.subject)
+    timeline = OverlapTimeline(page.subject, page.split_by, page.has_queries)
     return page.block(
         "overlap",
         "Concurrency reached",

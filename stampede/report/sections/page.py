@@ -82,6 +82,14 @@ class Page:
         repeats = any(overlap["repeats"] > 1 for overlap in overlaps)
         return listed(["rounds"] * rounds + ["repeats"] * repeats)
 
+    @property
+    def warm_ups(self) -> str:
+        """What the messages are that no figure counts: warm-ups, or where none were planned, those that prepare a
+        cell for its shared list."""
+        planned = (self.run.manifest.get("plan") or {}).get("warm_up_per_concurrency")
+        is_prepared = self.experiment.shared_list and len(self.run.warm_ups) and not planned
+        return "preparing messages" if is_prepared else "warm-ups"
+
     def key(self, figures: Figures) -> Key:
         """The coordinates of a cell of statistics.json, on the axes that it has."""
         return Key.of_figures([axis for axis in self.experiment.axes if axis.name in figures], figures)
@@ -94,6 +102,11 @@ class Page:
     def is_query(self, key: Key) -> bool:
         """Whether Athena carried the operations of this cell out, and no function."""
         return is_query(key, self.experiment)
+
+    @property
+    def has_queries(self) -> bool:
+        """Whether Athena carried any cell out."""
+        return any(self.is_query(self.key(cell)) for cell in self.numbers["cells"])
 
     def drift(self, rows: Sequence[Figures]) -> str:
         """Whether the intervals of these rows, which compare cells, contain what drifted."""
@@ -114,6 +127,7 @@ class Page:
             numbers=self.numbers,
             split_by=self.split_by,
             floods=self.floods,
+            warm_ups=self.warm_ups,
             pictures=shown,
             operation=operation,
             operations=operations,

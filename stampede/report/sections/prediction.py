@@ -40,7 +40,7 @@ def prediction(page: Page) -> Block:
         "Prediction",
         [picture],
         predicted=numbers,
-        also=_also(numbers["cells"]),
+        also=_also(page),
         basis=_basis(predicted),
         left_out=picture.left_out,
         without=len(measured) > len(numbers["cells"]),
@@ -56,24 +56,34 @@ def _basis(predicted: Prediction) -> str:
     owner = OWNERS.get(predicted.place) or f"the parameters of {predicted.place or 'an unknown place'}"
     calibrated, more = sum(row.source.startswith(CALIBRATION) for row in predicted.parameters), ""
     if calibrated:
-        owner = "the parameters of this machine"
+        owner = "the parameters for the embedded AWS"
         more = (
-            f"; {calibrated} of them come from a calibration at the start of the run, the others are defaults: "
-            "documented, guessed or measured on another machine"
+            f"; {calibrated} of them come from a calibration of this machine at the start of the run, the others are "
+            "defaults: documented, guessed or measured on another machine"
         )
     date = moment(predicted.date)
     seed = "" if predicted.seed is None else f", seed {predicted.seed}"
     return f"Predicted with {owner}{f' on {date}' if date else ''}{seed}{more}."
 
 
-def _also(rows: Sequence[Figures]) -> str:
-    """How the other figures did, as one sentence; "" where there is none of them."""
-    matches = []
+def _also(page: Page) -> str:
+    """How the other figures did where they could miss by themselves, as one sentence; "" where there is none of them.
+    One worker is in full overlap all the time, and a single message takes the elapsed time."""
+    axes, rows, matches = axes_of(page.experiment), page.numbers["prediction"]["cells"], []
+    overlaps = {page.key(cell).on(axes): cell["parallelism"] for cell in page.numbers["cells"]}
+    parallel = [row for row in rows if page.key(row).n > 1]
+    several = [row for row in rows if _has_several_messages(overlaps.get(page.key(row)))]
     for name, (label, _) in (OVERLAP | {"span_s": TIMES["span_s"]}).items():
-        known = [row[name]["inside"] for row in rows if row[name] and row[name]["inside"] is not None]
+        counted = [row[name] for row in (parallel if name in OVERLAP else several)]
+        known = [figure["inside"] for figure in counted if figure and figure["inside"] is not None]
         if known:
             matches.append(f"{label} in {sum(known)} of {len(known)}")
     return f"Other figures that match their ranges: {listed(matches)}." if matches else ""
+
+
+def _has_several_messages(overlap: Figures | None) -> bool:
+    """Whether the repeats of a cell had more than one message."""
+    return overlap is not None and overlap["attempts"] > overlap["repeats"]
 
 
 def _grid(

@@ -51,8 +51,8 @@ def _grid(page: Page, shown: list[Trajectory]) -> Grid:
         Column("SlowDown", "% of calls"),
         Column(f"after {SETTLED_S} s", "per s"),
         Column("SlowDown", "% of calls"),
-        Column("peak", "per s"),
-        Column("peak in flight"),
+        Column("most", "per s"),
+        Column("most in flight"),
     ]
     return page.grid("rates", f"The median {page.experiment.operation[0]} of each cell", columns, lines)
 

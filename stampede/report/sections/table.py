@@ -33,7 +33,7 @@ def table(page: Page) -> Block:
         published_readings=list(dict.fromkeys(otherwise)),
         taken=taken,
         readings=[metric.reading for metric in experiment.metrics if metric.reading and metric.label in columns],
-        has_queries=any(page.is_query(page.key(cell)) for cell in page.numbers["cells"]),
+        has_queries=page.has_queries,
         counted=experiment.speed.how,
         speed=experiment.speed.label,
         sums=sums,

@@ -179,7 +179,8 @@ def answer(rows: Sequence[Figures], experiment: Experiment) -> str:
     cells = f"all {len(timed)} cells" if len(within) == len(timed) else f"{len(within)} of {len(timed)} cells"
     if reaching := len(timed) - len(within) - len(outside):
         cells += f", and its interval reaches into that range in {reaching} more"
-    most = f"the {'largest miss' if outside else 'largest difference'} is with {_named(worst, rows, experiment)}"
+    kind = "only miss" if len(outside) == 1 else "largest miss" if outside else "largest difference"
+    most = f"its {kind} is with {_named(worst, rows, experiment)}"
     return f"The mean lies within the predicted range in {cells}; {most}: {', '.join(clauses)}."
 
 

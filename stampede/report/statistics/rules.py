@@ -46,7 +46,7 @@ def as_dict(experiment: Experiment, cells: Sequence[Mapping[str, Any]], has_knee
         "minimum_for_p99_interval": MINIMUM_FOR_P99_INTERVAL,
         "holds_within": HOLDS_WITHIN,
         "nearly_full": NEARLY_FULL,
-        **{name: _named(words, experiment, has_knees) for name, words in WORDS.items()},
+        **{name: _named(words, experiment, has_knees) for name, words in (WORDS | _own(experiment)).items()},
         "independence": independence(experiment, cells, has_knees),
     }
 
@@ -61,7 +61,8 @@ WORDS = {
         "same ones for cells that were interleaved, so that their comparison is paired. A mean has one from "
         f"{MINIMUM_FOR_MEAN_INTERVAL} {{many}} on, because fewer may hide a stall. The interval of p99 extends to the "
         "adjacent ranks. That of Cliff's delta comes from its own variance (Feng and Cliff 2004) "
-        "where single {many} are resampled."
+        "where single {many} are resampled; where the two cells don't overlap at all, from the smaller number of what "
+        "is resampled."
     ),
     "together": (
         "95 % is the confidence that all comparisons of a section hold at once: the more it makes, the wider are their "
@@ -115,6 +116,8 @@ WORDS = {
 }
 
 
+# Where the bytes of an attempt are those of its payload alone.
+OF_ATTEMPTS = "“Aggregate”: all attempts, failed and duplicate ones too, divided by the elapsed time."
 READ_OFF = "Results and the headline are read off these."
 KNEE_READ_OFF = "The knee and the headline rest on other intervals, each of which holds on its own."
 WITHOUT_INTERVALS = "There are too few {many} for intervals: another run may give other figures"
@@ -132,6 +135,11 @@ def independence(experiment: Experiment, cells: Sequence[Mapping[str, Any]], has
         several = sum(cell["count"] > 0 for cell in cells) > 1
         return _named(WITHOUT_INTERVALS + (", in another order." if several else "."), experiment)
     return _named(IN_ROUNDS if None not in rounds else WORDS["independence"], experiment)
+
+
+def _own(experiment: Experiment) -> dict[str, str]:
+    """The rules that are otherwise for `experiment`."""
+    return {"bandwidth": OF_ATTEMPTS} if experiment.takes_payload else {}
 
 
 def _named(words: str, experiment: Experiment, has_knees: bool = False) -> str:

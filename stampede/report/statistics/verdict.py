@@ -136,7 +136,8 @@ class _Words:
         caveats = [*contradictions(self._run.directory), *self.reservations()]
         caveats += [*self._repeats_differ(), *self._seldom_full()]
         if missed := misses(predicted, self._run.experiment):
-            caveats.append(f"The prediction missed by more than its stated uncertainty: {some(missed, NAMED)}.")
+            worst = f"the worst of each cell: {some(missed, NAMED)}"
+            caveats.append(f"The prediction missed by more than its stated uncertainty; {worst}.")
         caveats += [*self._pooled(), *self._otherwise_inside(of_n)]
         if any(cell["count"] for cell in self._cells):
             left_out = rules.independence(self._run.experiment, self._cells, has_knees)

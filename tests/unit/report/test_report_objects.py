@@ -49,6 +49,15 @@ def test_an_object_copied_by_an_attempt_before_is_already_there_and_counts_once(
     assert (cell.missing, cell.again, cell.open) == (0, 0, 0)
 
 
+def test_messages_that_only_prepare_a_cell_are_no_warm_ups_and_results_are_not_defined_without_any(tmp_path):
+    folder = copied_run.write(tmp_path / "run", SPEEDS, "copy_host")
+    first, *rest = copied_run.records(folder)
+    copied_run.save(folder, [first | {"seq": 99, "message_id": "empties", "warm_up": 1}, first, *rest])
+    text = page(folder).text
+    assert "preparing messages, left out 1" in text and "warm-ups" not in text
+    assert "“Not comparable”" not in text
+
+
 def test_reasons_are_of_the_attempt_that_counts_and_earlier_ones_are_apart(lossy):
     failures = objects.failures(report.load(lossy))
     assert [(reason.error_type, reason.count) for reason in failures.reasons] == [

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from experiments import EXPERIMENTS
+from stampede import report
 from stampede.model.parameters import CALIBRATION, Parameter
 from stampede.report import load, statistics
 from stampede.report.figures.predicted_seconds import PredictedSeconds
@@ -13,6 +14,7 @@ from stampede.report.sections.prediction import _basis
 from stampede.runs.prediction import Prediction
 from tests.unit.report import handmade_run
 from tests.unit.report.handmade_run import lasting, record
+from tests.unit.report.page_parser import Page
 
 CELL = "memory_size=1024,concurrency_value={}"
 # What waves() does: ten messages of 1 s for two workers.
@@ -87,13 +89,30 @@ def test_misses_are_a_caveat_the_furthest_off_first_and_three_at_most(tmp_path):
     cells[CELL.format(5)] = forecast(most_at_once=9, span_s=10.0)
     numbers, _ = predicted(tmp_path, records, cells)
     assert misses(numbers) == [
-        "The prediction missed by more than its stated uncertainty: a peak concurrency of 5 (9 predicted, 8 to 10; "
-        "−44 %) with 1,024 MB, N = 5; 1.00 s for one download (0.714 s predicted, 0.643 to 0.786; +40 %) with 1,024 "
-        "MB, N = 4; 1.00 s for one download (0.769 s predicted, 0.692 to 0.846; +30 %) with 1,024 MB, N = 3; 1 more."
+        "The prediction missed by more than its stated uncertainty; the worst of each cell: a peak concurrency of 5 "
+        "(9 predicted, 8 to 10; −44 %) with 1,024 MB, N = 5; 1.00 s for one download (0.714 s predicted, 0.643 to "
+        "0.786; +40 %) with 1,024 MB, N = 4; 1.00 s for one download (0.769 s predicted, 0.692 to 0.846; +30 %) "
+        "with 1,024 MB, N = 3; 1 more."
     ]
     assert numbers["prediction"]["words"].startswith(
-        "The mean lies within the predicted range in 2 of 5 cells; the largest miss is with 1,024 MB, N = 4: "
+        "The mean lies within the predicted range in 2 of 5 cells; its largest miss is with 1,024 MB, N = 4: "
     )
+
+
+def test_what_one_worker_or_a_single_message_can_not_miss_is_no_match(tmp_path):
+    forecasts = {1: forecast(most_at_once=1, span_s=1.0), 2: forecast(), 3: forecast(most_at_once=3, span_s=4.0)}
+    records = [*waves(1, 1), *waves(2), *waves(3, 12)]
+    cells = {CELL.format(n): predicted_cell for n, predicted_cell in forecasts.items()}
+    stored = {"place": "aws", "seed": 1, "date": "2026-05-01", "parameters": [], "cells": cells}
+    three, alone = (
+        Page(report.build(handmade_run.write(tmp_path / name, made, prediction=stored)).read_text()).text
+        for name, made in {"three": records, "alone": records[:1]}.items()
+    )
+    assert (
+        "Other figures that match their ranges: peak concurrency in 2 of 2, time to N in 2 of 2, time in full overlap "
+        "in 2 of 2 and elapsed time in 2 of 2."
+    ) in three
+    assert "The mean of the only cell lies within" in alone and "Other figures" not in alone
 
 
 def test_the_miss_that_a_caveat_names_is_the_one_with_the_largest_difference_that_it_shows(tmp_path):
@@ -161,8 +180,8 @@ def test_that_any_operation_succeeds_where_the_model_said_that_none_would_is_a_m
     prediction = forecast(avg_s=None, ranges={"avg_s": None})
     numbers, _ = predicted(tmp_path, waves(), {CELL.format(2): prediction})
     assert misses(numbers) == [
-        "The prediction missed by more than its stated uncertainty: one download succeeded in 1.00 s (predicted: "
-        "never) with 1,024 MB, N = 2."
+        "The prediction missed by more than its stated uncertainty; the worst of each cell: one download succeeded in "
+        "1.00 s (predicted: never) with 1,024 MB, N = 2."
     ]
     assert PredictedSeconds(Subject.of(EXPERIMENTS["download"], numbers)).figure is None
 
@@ -211,7 +230,7 @@ def test_a_damaged_cell_is_named_and_the_others_are_compared(tmp_path, damage):
 @pytest.mark.parametrize(
     ("place", "source", "words"),
     [
-        ("local", f"{CALIBRATION} at the start", "the parameters of this machine, seed 1; 1 of them"),
+        ("local", f"{CALIBRATION} at the start", "the parameters for the embedded AWS, seed 1; 1 of them"),
         ("local", "docs", "parameters of another machine, because this one wasn’t calibrated, seed 1."),
         ("aws", "docs", "the parameters for AWS, seed 1."),
     ],
