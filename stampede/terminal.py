@@ -19,12 +19,18 @@ def is_live(stream: TextIO) -> bool:
 
 
 class _Console(Console):
-    """A console that ends the program as SIGPIPE would where nobody reads it any more, and is silent from then on."""
+    """A console that ends the program as SIGPIPE would where nobody reads it any more, and is silent from then on.
+
+    What was interrupted goes on to end in its own order: whoever read it, as `tee`, has been interrupted, too."""
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
-        raise SystemExit(128 + signal.SIGPIPE)
+        error = sys.exc_info()[1]
+        while error is not None and not isinstance(error, KeyboardInterrupt):
+            error = error.__context__
+        if error is None:
+            raise SystemExit(128 + signal.SIGPIPE)
 
 
 def console(*, stderr: bool = False) -> Console:

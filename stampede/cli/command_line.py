@@ -20,6 +20,7 @@ from collections.abc import Collection, Iterable
 from typing import Any, NoReturn
 
 from experiments import EXPERIMENTS
+from stampede.interruption import signals
 from stampede.program import as_typed
 
 # What each verb does, as in README.
@@ -44,7 +45,7 @@ EXAMPLES = (
     ("stampede sweep download", "deploy, measure and report on this machine; no AWS account"),
     ("stampede sweep download --target aws --dry-run", "what the same would take and cost on AWS"),
 )
-EXIT_RUN, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
+EXIT_RUN, EXIT_USAGE = 1, 2
 # Nobody reads stdout any more: the status of a program that SIGPIPE ends, such as grep, which shells know. The signal
 # itself would end a sweep before its stack is taken down.
 EXIT_PIPE = 128 + signal.SIGPIPE
@@ -100,8 +101,8 @@ class _Version(argparse.Action):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one verb; returns the exit status: 0 done, 1 it failed, 2 it could not start, 130 interrupted, 141 where the
-    reader of stdout has left."""
+    """Run one verb; returns the exit status: 0 done, 1 it failed, 2 it could not start, 128 and the number of the
+    signal that interrupted it (130: Ctrl-C), 141 where the reader of stdout has left."""
     try:
         try:
             return _run(arguments)
@@ -189,7 +190,7 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
     # The RuntimeError is what DuckDB makes of Ctrl-C.
     if isinstance(error, KeyboardInterrupt) or (isinstance(error, RuntimeError) and str(error) == "Query interrupted"):
         what_stays = f"; {error}" if isinstance(error, KeyboardInterrupt) and str(error) else ""
-        text, status = f" {parsed.verb}: interrupted{what_stays}", EXIT_INTERRUPTED
+        text, status = f" {parsed.verb}: {signals.words}{what_stays}", signals.exit_status
     elif isinstance(error, UsageError | NotReadyError):
         status = EXIT_USAGE
     elif isinstance(error, shutil.Error):  # of copytree, which lists every file

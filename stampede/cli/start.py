@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from stampede.interruption import outlive_terminal, signals
 from stampede.program import NAME
 
 
@@ -19,12 +20,14 @@ def _reopen_closed_streams() -> None:
 
 
 def main() -> int:
-    """Run the command line; Ctrl-C while it is still being imported exits with 130, without a traceback."""
+    """Run the command line; what interrupts it while it is still being imported ends it without a traceback."""
     _reopen_closed_streams()
+    outlive_terminal()
+    signals.listen()
     try:
         from stampede.cli import command_line  # a second, in which Ctrl-C may come
 
         return command_line.main()
     except KeyboardInterrupt:
-        print(f"{NAME}: interrupted", file=sys.stderr)
-        return 130
+        print(f"{NAME}: {signals.words}", file=sys.stderr)
+        return signals.exit_status

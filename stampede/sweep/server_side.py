@@ -17,6 +17,7 @@ from typing import Any
 from stampede.checkout import QUERIES
 from stampede.errors import RunError, UsageError
 from stampede.insights.backends import Answer, LinesGoneError, Service, time_range_ms
+from stampede.interruption import signals
 from stampede.phrases import minutes
 from stampede.planning.cost.access_log import POLL_S, WAIT_S
 from stampede.polling import looks
@@ -105,6 +106,8 @@ def collect(
             if requests(answer.rows, target["worker_role_name"]) >= expected:
                 break
     except KeyboardInterrupt:
+        if signals.first:
+            raise
         say("stopped waiting", style="yellow")
     except (RunError, UsageError) as error:
         say(f"S3's access logs: {error}", style="yellow")

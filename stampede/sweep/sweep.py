@@ -32,6 +32,7 @@ from stampede.emulator import stack as local_stack
 from stampede.errors import RunError, UsageError
 from stampede.experiment.objects import DataObject
 from stampede.insights import log_columns
+from stampede.interruption import signals
 from stampede.model.parameters import ParameterError, Parameters
 from stampede.model.prediction import Prediction
 from stampede.phrases import duration
@@ -382,11 +383,12 @@ def _purge(target: Target) -> None:
 
 
 def _wants_destroy() -> bool:
-    """Ask at a terminal whether the stack goes; without one it goes. A second Ctrl-C keeps it."""
-    if not sys.stdin.isatty():
+    """Ask whoever pressed Ctrl-C at a terminal whether the stack goes; where nobody is asked, or the terminal is closed
+    meanwhile, it goes. A second Ctrl-C keeps it."""
+    if signals.first or not sys.stdin.isatty():
         return True
     say("Interrupted. Destroy the stack now? [Y/n] (Ctrl-C keeps it)", style="bold")
     try:
         return input().strip().lower() not in ("n", "no")
-    except (KeyboardInterrupt, EOFError):
-        return False
+    except (KeyboardInterrupt, EOFError, OSError):
+        return not sys.stdin.isatty()

@@ -12,6 +12,7 @@ from loader.emptying import empty
 from stampede.emulator import hosts, ministack, stack
 from stampede.emulator.providers import prepare
 from stampede.errors import RunError, UsageError
+from stampede.interruption import signals
 from stampede.progress import say
 from stampede.stacks import embedded, stack_lock
 from stampede.stacks import target as targets
@@ -84,6 +85,7 @@ class SweptStack:
 
         `variables` are valid ones, for a stack that nothing was applied to yet.
         """
+        signals.ignore_hangup()
         self._applied = self._applied or variables
         if self._is_locked_out:
             return

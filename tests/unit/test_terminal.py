@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from stampede import terminal
 from stampede.cli.verbs import doctor
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 
@@ -81,3 +82,15 @@ def test_with_no_color_a_terminal_gets_plain_text_too():
 )
 def test_the_summary_counts_problems_and_warnings(findings, words):
     assert doctor.summary(findings) == words
+
+
+def test_what_was_interrupted_ends_in_its_order_though_its_reader_was_too(monkeypatch):
+    """As after Ctrl-C in `stampede sweep 2>&1 | tee log`."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            terminal.console(stderr=True).print("stopping terraform")

@@ -1,6 +1,7 @@
 """S3's own count of a run's requests: asked of the log group of its access logs, late, and kept with the run."""
 
 import json
+import signal
 
 import pytest
 
@@ -211,6 +212,12 @@ def test_neither_a_refusal_nor_ctrl_c_fails_the_run(folder, capsys, error):
     collect(folder, {0: []}, error=error() if error is KeyboardInterrupt else refused)
     output = capsys.readouterr().err
     assert ("stopped waiting" if error is KeyboardInterrupt else "logs:StartQuery") in output
+
+
+def test_sigterm_ends_the_wait_and_the_sweep(folder, monkeypatch):
+    monkeypatch.setattr(server_side.signals, "first", signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt):
+        collect(folder, {0: []}, error=KeyboardInterrupt())
 
 
 def test_a_sweep_asks_when_its_cells_are_done_and_before_the_stack_goes(monkeypatch):

@@ -1,6 +1,9 @@
 """A sweep finishes a cell only when its messages have come to rest, and never forgets one that it can't account for."""
 
 import json
+import signal
+import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -362,3 +365,30 @@ def test_a_calibration_that_fails_leaves_a_local_sweep_whole_with_a_prediction_f
     assert "this machine couldn't be calibrated" in capsys.readouterr().err
     assert len(folder.read_json("run.json")["cells"]) == 2
     assert set(cells) == {f"memory_size=1024,concurrency_value={n}" for n in (1, 2)}
+
+
+@pytest.mark.parametrize(
+    ("by", "answer", "stays_open", "wants"),
+    [
+        (None, "n", True, False),
+        (None, "", True, True),
+        (None, KeyboardInterrupt(), True, False),
+        (None, EOFError(), True, False),
+        (None, EOFError(), False, True),  # closed at the question
+        (None, KeyboardInterrupt(), False, True),
+        (signal.SIGTERM, AssertionError("nobody may be there to be asked"), True, True),
+    ],
+)
+def test_the_stack_goes_unless_somebody_at_the_terminal_keeps_it(monkeypatch, by, answer, stays_open, wants):
+    open_terminal = [True]
+
+    def asked():
+        open_terminal[0] = stays_open
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: open_terminal[0]))
+    monkeypatch.setattr("builtins.input", asked)
+    monkeypatch.setattr(sweep_run.signals, "first", by)
+    assert sweep_run._wants_destroy() == wants

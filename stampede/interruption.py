@@ -1,0 +1,100 @@
+"""What interrupts a verb: Ctrl-C, SIGTERM, or a terminal that is closed (SIGHUP). All arrive as KeyboardInterrupt.
+
+Whoever ends in order after Ctrl-C so does after all three, and nobody else needs to know of signals.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import TextIO
+
+# timeout(1) sends its signal to the process, and then to the whole group.
+SAME_WITHIN_S = 1.0
+
+
+class Signals:
+    """The signals beside Ctrl-C's that this process has been ended by."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self.first: signal.Signals | None = None
+        self._last_s = -math.inf
+        self._takes_hangup = True
+
+    def listen(self) -> None:
+        """From now on SIGTERM and SIGHUP interrupt; one that is ignored, as `nohup` has it, stays ignored."""
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, self._interrupt)
+
+    def ignore_hangup(self) -> None:
+        """Let a terminal that is closed interrupt nothing more. It says so more than once: the kernel does, and so does
+        the shell that ends with it."""
+        self._takes_hangup = False
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        now_s = self._clock()
+        if now_s - self._last_s < SAME_WITHIN_S or (number == signal.SIGHUP and not self._takes_hangup):
+            return
+        self._last_s = now_s
+        self.ignore_hangup()
+        self.first = self.first or signal.Signals(number)
+        on_ctrl_c = signal.getsignal(signal.SIGINT)
+        if callable(on_ctrl_c):  # asyncio has its own while it runs
+            on_ctrl_c(signal.SIGINT, frame)
+        else:  # a shell without job control has what runs in the background ignore it
+            raise KeyboardInterrupt
+
+    @property
+    def exit_status(self) -> int:
+        """The status that shells know of a program that was interrupted so."""
+        return 128 + (self.first or signal.SIGINT)
+
+    @property
+    def words(self) -> str:
+        """How an interrupted program was interrupted."""
+        return f"interrupted by {self.first.name}" if self.first else "interrupted"
+
+
+signals = Signals()
+
+
+class _Terminal(io.TextIOWrapper):
+    """Text for a terminal. What is written once that is closed is lost, and ends nothing."""
+
+    def write(self, text: str) -> int:
+        try:
+            return super().write(text)
+        except OSError:
+            self._lead_nowhere()
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except OSError:
+            self._lead_nowhere()
+
+    def _lead_nowhere(self) -> None:
+        if os.isatty(self.fileno()):
+            raise  # the error that is being handled
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
+
+
+def outlive_terminal() -> None:
+    """Let stdout and stderr take what is written after their terminal was closed, which raises OSError else."""
+    sys.stdout, sys.stderr = _outliving(sys.stdout), _outliving(sys.stderr)
+
+
+def _outliving(stream: TextIO) -> TextIO:
+    if not stream.isatty():
+        return stream
+    buffer = os.fdopen(stream.fileno(), "wb", closefd=False)
+    return _Terminal(buffer, encoding=stream.encoding, errors=stream.errors, line_buffering=True)

@@ -1,0 +1,128 @@
+"""SIGTERM and a closed terminal end a verb as one Ctrl-C does."""
+
+import asyncio
+import contextlib
+import os
+import pty
+import signal
+import sys
+
+import pytest
+
+from stampede import interruption
+from stampede.interruption import SAME_WITHIN_S, Signals
+
+# `prices` says that it is at work, and waits; everything else is as it starts.
+WAITING = """
+import sys, time
+from stampede.cli import start
+from stampede.cli.verbs import prices
+
+def run(arguments):
+    print("at work", flush=True)
+    while True:
+        time.sleep(0.01)
+
+prices.run, sys.argv = run, ["stampede", "prices"]
+sys.exit(start.main())
+"""
+
+
+@pytest.fixture
+def signals():
+    """Those of this process, which listens; a clock that the test moves comes with them."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    heard = Signals(clock=lambda: heard.now_s)
+    heard.now_s = 0.0
+    heard.listen()
+    yield heard
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "words"),
+    [
+        (signal.SIGINT, 130, "interrupted"),
+        (signal.SIGTERM, 143, "interrupted by SIGTERM"),
+        (signal.SIGHUP, 129, "interrupted by SIGHUP"),
+    ],
+)
+def test_each_arrives_as_ctrl_c_and_has_the_status_that_shells_know(signals, number, status, words):
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(number)
+    assert (signals.exit_status, signals.words) == (status, words)
+
+
+def test_an_event_loop_ends_its_task_first_as_with_ctrl_c(signals):
+    done = []
+
+    async def work():
+        try:
+            signal.raise_signal(signal.SIGTERM)
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            done.append("in order")
+            raise
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(work())
+    assert done == ["in order"]
+
+
+def test_sigterm_interrupts_where_a_shell_has_ctrl_c_ignored(signals):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGTERM)
+
+
+def test_a_closed_terminal_that_nohup_has_ignored_stays_ignored(signals):
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signals.listen()
+    signal.raise_signal(signal.SIGHUP)
+    assert signals.first is None
+
+
+def test_what_comes_twice_at_once_is_one_and_what_comes_later_a_second(signals):
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGTERM)
+    signal.raise_signal(signal.SIGTERM)  # timeout(1) signals the group, too
+    signals.now_s += SAME_WITHIN_S
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGTERM)
+
+
+def test_a_closed_terminal_never_cuts_the_clean_up_short(signals):
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGTERM)
+    signals.now_s += SAME_WITHIN_S
+    signal.raise_signal(signal.SIGHUP)
+    assert signals.first == signal.SIGTERM
+
+
+def test_what_is_written_to_a_closed_terminal_is_lost_and_ends_nothing():
+    outer, inner = pty.openpty()
+    with os.fdopen(inner, "w") as terminal:
+        stream = interruption._outliving(terminal)
+        print("seen", file=stream)
+        assert os.read(outer, 100) == b"seen\r\n"
+        os.close(outer)
+        print("lost", file=stream)
+
+
+@pytest.mark.parametrize(("ends", "status"), [("close", 129), ("kill", 143)])
+def test_a_verb_whose_terminal_is_closed_or_that_is_ended_leaves_no_traceback(ends, status):
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(sys.executable, [sys.executable, "-c", WAITING])
+    seen = b""
+    while b"at work" not in seen:
+        seen += os.read(terminal, 1000)
+    if ends == "kill":
+        os.kill(pid, signal.SIGTERM)
+        with contextlib.suppress(OSError):  # Linux' way to say that the other end is closed
+            while part := os.read(terminal, 1000):
+                seen += part
+        assert seen == b"at work\r\nstampede prices: interrupted by SIGTERM\r\n"
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == status
