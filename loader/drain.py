@@ -155,6 +155,8 @@ class _Waiting:
         now = self._clock()
         if state != self._state:
             self._changed = now
+        elif state.without_record and now - self._changed > self.patience.settle_s:
+            targets.refuse_full_disk(self._target)
         if self.patience.is_moving(state, self._state):
             self._moved = now
         self._state = state

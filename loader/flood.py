@@ -22,6 +22,9 @@ from stampede.runs.folder import RunFolder
 from stampede.stacks.sqs_limits import MAX_ENTRIES
 from stampede.stacks.target import Target
 
+# Messages that SQS may have accepted from a flood that was killed, or could write no more, beside those written down.
+MOST_UNRECORDED = IN_FLIGHT * MAX_ENTRIES
+
 
 def flood(
     target: Target,
@@ -84,10 +87,9 @@ def first_seq(folder: RunFolder, cell: str, *, knows_all_sent: bool = True) -> i
         max((row["seq"] for row in folder.rows(name) if row["cell"] == cell), default=None)
         for name in ("sent.jsonl", ABANDONED)
     )
-    gap = IN_FLIGHT * MAX_ENTRIES
-    ends = [-1 if last_sent is None else last_sent + (0 if knows_all_sent else gap)]
+    ends = [-1 if last_sent is None else last_sent + (0 if knows_all_sent else MOST_UNRECORDED)]
     if last_cut_off is not None:
-        ends.append(last_cut_off + gap)
+        ends.append(last_cut_off + MOST_UNRECORDED)
     return max(ends) + 1
 
 

@@ -20,6 +20,7 @@ from collections.abc import Collection, Iterable
 from typing import Any, NoReturn
 
 from experiments import EXPERIMENTS
+from stampede.full_disk import is_full
 from stampede.interruption import signals
 from stampede.program import as_typed
 
@@ -60,6 +61,8 @@ DISK_ERRORS = (
     errno.ENOTDIR,
     errno.EEXIST,
 )
+# What Python says where the disks of all of them are full.
+NO_TEMPORARY_FOLDER = "No usable temporary directory"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -176,7 +179,8 @@ def _columns() -> int:
 
 
 def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
-    """Print what ended a verb as one line and return the exit status. Raises `error` where it is a fault of ours."""
+    """Print what ended a verb, and its notes, as one line; returns the exit status. Raises `error` where it is a fault
+    of ours."""
     # Imported only now: botocore takes a tenth of a second, and is there already where it raised the error.
     from botocore.exceptions import BotoCoreError, ClientError
     from botocore.parsers import ResponseParserError
@@ -189,20 +193,19 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
     text, status = f": {one_line(error)}", EXIT_RUN
     # The RuntimeError is what DuckDB makes of Ctrl-C.
     if isinstance(error, KeyboardInterrupt) or (isinstance(error, RuntimeError) and str(error) == "Query interrupted"):
-        what_stays = f"; {error}" if isinstance(error, KeyboardInterrupt) and str(error) else ""
-        text, status = f" {parsed.verb}: {signals.words}{what_stays}", signals.exit_status
+        text, status = f" {parsed.verb}: {signals.words}", signals.exit_status
     elif isinstance(error, UsageError | NotReadyError):
         status = EXIT_USAGE
     elif isinstance(error, shutil.Error):  # of copytree, which lists every file
         text = f": can't write to {STATE_DIR}; free or change that disk (STAMPEDE_STATE_DIR)"
-    elif isinstance(error, OSError) and error.errno in DISK_ERRORS:
-        folders = [vars(parsed).get("results_dir"), STATE_DIR]
-        where = str(error.filename or " or ".join(str(folder) for folder in folders if folder))
+    elif isinstance(error, OSError) and (error.errno in DISK_ERRORS or NO_TEMPORARY_FOLDER in str(error)):
+        folders = [folder for folder in (vars(parsed).get("results_dir"), STATE_DIR) if folder]
+        folders = [folder for folder in folders if is_full(folder)] or folders
+        where = str(error.filename or " or ".join(map(str, folders)))
         variable = " (STAMPEDE_STATE_DIR)" if where.startswith(str(STATE_DIR)) else ""
-        resume = "; `sweep --resume` resumes the run" if parsed.verb == "sweep" else ""
         is_file = error.errno in (errno.ENOTDIR, errno.EEXIST)
         fix = "use a folder, not a file" if is_file else "free or change that disk"
-        text = f": can't write to {where} ({error.strerror}); {fix}{variable}{resume}"
+        text = f": can't write to {where} ({error.strerror}); {fix}{variable}"
     elif isinstance(error, ResponseParserError):
         text = ": the answer isn't from AWS or a compatible service; check AWS_ENDPOINT_URL"
     # botocore's, for credentials from the environment that have expired since the start
@@ -210,7 +213,8 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
         text = ": the AWS credentials have expired; renew them, e.g. `aws sso login`"
     elif not isinstance(error, RunError | EmulatorError | ProviderError | ClientError | BotoCoreError):
         raise error
-    print(as_typed(f"stampede{text}"), file=sys.stderr)
+    what_stays = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
+    print(as_typed(f"stampede{text}{what_stays}"), file=sys.stderr)
     return status
 
 

@@ -109,11 +109,11 @@ def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
     if process.stdin is not None:
         _lifelines.append(process.stdin)
     emulator = Emulator(process.pid, start_ticks(process.pid), port, str(log_path))
-    (state_dir / "emulator.json").write_text(json.dumps(asdict(emulator)))
     try:
+        (state_dir / "emulator.json").write_text(json.dumps(asdict(emulator)))
         _wait_until_it_answers(emulator, process)
     except BaseException:
-        stop(state_dir)
+        _end(emulator, state_dir)
         raise
     return emulator
 
@@ -123,10 +123,14 @@ def stop(state_dir: Path) -> bool:
     emulator = running(state_dir)
     if emulator is None:
         return False
+    _end(emulator, state_dir)
+    return True
+
+
+def _end(emulator: Emulator, state_dir: Path) -> None:
     emulator.end(STOP_TIMEOUT_S)
     (state_dir / "emulator.json").unlink(missing_ok=True)
     shutil.rmtree(state_dir / "tmp", ignore_errors=True)
-    return True
 
 
 def account_concurrency(environ: Mapping[str, str]) -> int:

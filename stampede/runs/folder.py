@@ -134,8 +134,12 @@ class RunFolder:
         rows = iter(rows)
         if (first := next(rows, None)) is None:
             return
-        with self.appending(name) as file:
-            file.writelines(json.dumps(row) + "\n" for row in itertools.chain([first], rows))
+        try:
+            with self.appending(name) as file:
+                file.writelines(json.dumps(row) + "\n" for row in itertools.chain([first], rows))
+        except OSError:  # a full disk took a part of a line
+            _cut_torn_line(self.path / name)
+            raise
 
     def rewrite(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
         """Replace a JSON-lines file by these rows, atomically; they may come from the file itself."""

@@ -34,6 +34,7 @@ from botocore.exceptions import (
 )
 
 from experiments import EXPERIMENTS, Experiment
+from stampede import full_disk
 from stampede.emulator import ministack, stack
 from stampede.emulator.providers import built_versions, prepare_for, terraform_environment
 from stampede.errors import RunError, UsageError, one_line
@@ -203,6 +204,13 @@ def place(option: str) -> dict[str, Any]:
 def is_gone(target: Target) -> bool:
     """Whether the embedded AWS of `target` has ended, so that nothing there answers any more."""
     return target.kind == "local" and ministack.running(stack.STATE_DIR) is None
+
+
+def refuse_full_disk(target: Target) -> None:
+    """Raise OSError where the functions of the embedded AWS have no room to work: they leave no record then, and their
+    messages come back only after their visibility timeout, again and again."""
+    if target.kind == "local":
+        full_disk.refuse(stack.STATE_DIR)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ The command line automates the gestures a user can make by hand; it prints them 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shlex
@@ -18,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
+from stampede import full_disk
 from stampede.emulator.providers import terraform_binary
 from stampede.errors import RunError
 from stampede.progress import say
@@ -126,9 +128,10 @@ class Terraform:
         command = [terraform_binary(), f"-chdir={self.directory}", *arguments]
         if not quiet:
             say(f"$ {shlex.join(command)}", style="dim")
+        self.log_file.parent.mkdir(parents=True, exist_ok=True)
         self._log(f"$ {shlex.join(command)}")
         # Files, not pipes: what was printed until a Ctrl-C can be read after any number of them.
-        with _text_file() as output_file, _text_file() as errors_file:
+        with self._text_file() as output_file, self._text_file() as errors_file:
             process = subprocess.Popen(
                 command,
                 env=dict(self.environment),
@@ -148,6 +151,8 @@ class Terraform:
             finally:
                 output, errors = _whole(output_file), _whole(errors_file)
                 self._log(f"{output if not quiet else ''}{errors}")
+        if process.returncode != 0 or quiet:  # Terraform doesn't notice when what it prints is lost
+            full_disk.refuse(self.log_file.parent)
         if process.returncode != 0:
             if lock := _LOCKED.search(errors):
                 raise StateLockedError(
@@ -159,9 +164,13 @@ class Terraform:
             raise RunError(f"terraform {arguments[0]} failed: {why}; its whole output: {self.log_file}")
         return output
 
+    def _text_file(self) -> TextIO:
+        """A file for what a command prints; killed, it may stop in the middle of a letter."""
+        return tempfile.TemporaryFile("w+", errors="replace", dir=self.log_file.parent)
+
     def _log(self, text: str) -> None:
-        self.log_file.parent.mkdir(parents=True, exist_ok=True)
-        with self.log_file.open("a") as log:
+        """Keep what a command printed. A disk that is full may keep nothing, but not a stack from being destroyed."""
+        with contextlib.suppress(OSError), self.log_file.open("a") as log:
             log.write(f"{text.rstrip()}\n" if text.strip() else "")
 
 
@@ -208,11 +217,6 @@ def _wait_until_stopped(process: subprocess.Popen) -> None:
             continue
         except subprocess.TimeoutExpired:
             process.kill()
-
-
-def _text_file() -> TextIO:
-    """A file for what a command prints; killed, it may stop in the middle of a letter."""
-    return tempfile.TemporaryFile("w+", errors="replace")
 
 
 def _whole(file: TextIO) -> str:

@@ -170,7 +170,7 @@ class SweptStack:
             return
         try:
             left = self.terraform.resources()
-        except RunError:
+        except (RunError, OSError):
             return
         if left:
             say(f"still there, according to Terraform's state: {', '.join(left)}", style="red")

@@ -40,11 +40,10 @@ def run(arguments: argparse.Namespace) -> int:
                 deadline_s=arguments.deadline_s,
                 waits_for_redelivery=arguments.wait_for_redelivery,
             )
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(
-                "the messages in the queue are still being processed; "
-                f"`stampede drain --run {folder.as_argument}` resumes"
-            ) from None
+        except (KeyboardInterrupt, OSError) as error:
+            resumes = f"`stampede drain --run {folder.as_argument}` resumes"
+            error.add_note(f"the messages in the queue are still being processed; {resumes}")
+            raise
     if drained.ended_early:
         say(
             "they run again when SQS redelivers them, also during a later flood: "

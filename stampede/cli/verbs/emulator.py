@@ -36,11 +36,12 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.apply:
             try:
                 embedded.apply_copy(emulator.endpoint_url, variables)
-            except KeyboardInterrupt:
-                raise KeyboardInterrupt(
+            except (KeyboardInterrupt, OSError) as error:
+                error.add_note(
                     f"the embedded AWS still runs at {emulator.endpoint_url}, with a part of the stack; the same "
                     "command resumes, and `stampede emulator stop` removes both"
-                ) from None
+                )
+                raise
             disown("local")
     print(emulator.endpoint_url)
     if not arguments.apply and not stack.applied_resources():

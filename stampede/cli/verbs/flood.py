@@ -17,7 +17,7 @@ from loader.cell_load import CellLoad, prepare
 from loader.collecting import message_counts
 from loader.dataset import stored_objects
 from loader.executions import carry_out
-from loader.flood import check, flood, orders, payload_messages
+from loader.flood import MOST_UNRECORDED, check, flood, orders, payload_messages
 from loader.manifest import check_manifest
 from loader.payloads import DEFAULT, Payloads
 from loader.seeding import events_of
@@ -66,8 +66,9 @@ def run(arguments: argparse.Namespace) -> int:
         _describe(folder, target, cell, in_order)
         try:
             outcome = _send(target, folder, cell, load, count, queue_url)
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(_what_goes_on(folder, load)) from None
+        except (KeyboardInterrupt, OSError) as error:
+            error.add_note(_what_goes_on(folder, load, is_recorded=isinstance(error, KeyboardInterrupt)))
+            raise
     print_rows([{"run_id": folder.run_id, "cell": cell} | outcome.as_dict()], arguments.format)
     check(outcome)
     return 0
@@ -90,9 +91,16 @@ def _send(target: Target, folder: RunFolder, cell: str, load: CellLoad, count: i
     )
 
 
-def _what_goes_on(folder: RunFolder, load: CellLoad) -> str:
-    """What becomes of an interrupted flood, and how to resume."""
+def _what_goes_on(folder: RunFolder, load: CellLoad, *, is_recorded: bool) -> str:
+    """What becomes of a flood that was cut off, and how to resume. Of one that could write no more, not everything that
+    SQS accepted `is_recorded`."""
     sent = sum(1 for _ in folder.rows("sent.jsonl"))
+    if load.execution is None and not is_recorded:
+        drain = f"; `stampede drain --run {folder.as_argument}` waits for those recorded" if sent else ""
+        return (
+            f"run {folder.run_id} has recorded {sent:,} messages, and up to {MOST_UNRECORDED:,} more may be in the "
+            f"queue{drain}"
+        )
     if not sent:
         return f"run {folder.run_id} has sent nothing"
     if load.execution is not None:

@@ -90,6 +90,6 @@ def _refusing(place: Path) -> Iterator[None]:
     except OSError as error:
         why = error.strerror or error
         is_folder = isinstance(error, IsADirectoryError)
-        fix = "remove or rename that folder" if is_folder else "free that disk or use another place"
+        fix = "remove or rename that folder" if is_folder else "free or change that disk"
         where = error.filename2 or error.filename if is_folder else place
         raise RunError(f"the report {where} can't be written: {why}; {fix}") from None

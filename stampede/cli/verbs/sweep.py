@@ -23,7 +23,7 @@ from stampede.cli.verbs.drain import say_why_failed
 from stampede.cli.verbs.payload_option import payloads_of
 from stampede.cli.verbs.plan_options import plan_of
 from stampede.cli.verbs.report import build_and_print
-from stampede.errors import UsageError
+from stampede.errors import RunError, UsageError
 from stampede.finding import BUILD, OK
 from stampede.model.prediction import Prediction
 from stampede.planning import checks
@@ -75,11 +75,11 @@ def run(arguments: argparse.Namespace) -> int:
         if plan.target == "aws" and (predicted := _predicted(plan, ranged=True)):
             sweep.predicted(predicted, parameters_of(EXPERIMENTS[plan.experiment], plan.target))
         try:
-            with _saying_what_is_measured(plan, folder):
+            with _saying_how_to_go_on(plan, folder):
                 accounts = sweep.run()
         finally:
             folder.remove_if_empty()
-    with _saying_what_is_measured(plan, folder):
+    with _saying_how_to_go_on(plan, folder):
         build_and_print(folder.path, arguments.format)
     say_why_failed(accounts, folder)
     say(f"rebuild it with `stampede report {shlex.quote(str(folder.path))}`", style="dim")
@@ -90,15 +90,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _saying_what_is_measured(plan: Plan, folder: RunFolder) -> Iterator[None]:
-    """Say after Ctrl-C that everything is measured, where it is: only the report is missing then."""
+def _saying_how_to_go_on(plan: Plan, folder: RunFolder) -> Iterator[None]:
+    """Note with what ends a sweep how to go on; where everything is measured, only the report is missing."""
     try:
         yield
-    except KeyboardInterrupt:
-        if len(folder.read_json("run.json", {}).get("cells", [])) < len(plan.cells()):
-            raise
-        report = f"`stampede report {shlex.quote(str(folder.path))}`"
-        raise KeyboardInterrupt(f"every cell is measured; {report} builds the report") from None
+    except (KeyboardInterrupt, OSError, RunError) as error:
+        stored = folder.read_json("run.json", {})
+        if len(stored.get("cells", [])) == len(plan.cells()):
+            report = f"`stampede report {shlex.quote(str(folder.path))}`"
+            error.add_note(f"every cell is measured; {report} builds the report")
+        elif stored and isinstance(error, OSError):
+            error.add_note(f"`stampede sweep --resume {folder.as_argument}` resumes the run")
+        raise
 
 
 def _plan_and_folder(arguments: argparse.Namespace) -> tuple[Plan, RunFolder | None]:

@@ -390,17 +390,6 @@ def test_only_verbs_that_read_or_write_runs_take_a_results_dir():
     assert taking == {"doctor", "sweep", "simulate", "flood", "drain", "query", "report", "evidence"}
 
 
-def test_a_full_disk_is_one_line_and_not_a_traceback(stampede, monkeypatch, tmp_path):
-    def run(arguments):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr("stampede.cli.verbs.drain.run", run)
-    done = stampede("drain", "--results-dir", str(tmp_path))
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(f"stampede: can't write to {tmp_path} or ")
-    assert "(No space left on device)" in done.stderr and done.stderr.count("\n") == 1
-
-
 @pytest.mark.parametrize("streams", [("stdout",), ("stdout", "stderr")])
 def test_a_reader_that_leaves_ends_it_without_a_word_and_as_sigpipe_would(streams, tmp_path):
     reader, writer = os.pipe()

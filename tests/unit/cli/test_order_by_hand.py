@@ -1,5 +1,6 @@
 """The verbs by hand for an experiment with axes of the work order; and what names no experiment that there is."""
 
+import errno
 import json
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -263,21 +264,34 @@ def test_the_experiment_of_the_run_says_which_query_is_meant(saved, tmp_path, mo
     assert experiments == ["reads"]
 
 
-def test_ctrl_c_in_a_flood_says_what_goes_on_and_how_to_resume(by_hand, monkeypatch):
+@pytest.mark.parametrize(
+    ("end", "status", "words"),
+    [
+        (
+            KeyboardInterrupt(),
+            130,
+            "stampede flood: interrupted; the 1,200 messages sent by run r are still being processed; "
+            "`stampede drain --run r` waits for them\n",
+        ),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "results"),
+            1,
+            "; free or change that disk; run r has recorded 1,200 messages, and up to 960 more may be in the queue; "
+            "`stampede drain --run r` waits for those recorded\n",
+        ),
+    ],
+)
+def test_a_flood_that_is_cut_off_says_what_goes_on_and_how_to_resume(by_hand, monkeypatch, end, status, words):
     def interrupted(target, folder, cell, count, **options):
         folder.append("sent.jsonl", [{"cell": cell, "seq": seq} for seq in range(1200)])
-        raise KeyboardInterrupt
+        raise end
 
     monkeypatch.setattr(flood, "flood", interrupted)
     monkeypatch.setitem(OUTPUTS, "queue_url", "http://127.0.0.1:9/q")
     monkeypatch.setitem(OUTPUTS, "account_id", "1")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    status, _, err = by_hand("reads", "flood", "--run", "r")
-    assert status == 130
-    assert err.endswith(
-        "stampede flood: interrupted; the 1,200 messages sent by run r are still being processed; "
-        "`stampede drain --run r` waits for them\n"
-    )
+    exited, _, err = by_hand("reads", "flood", "--run", "r")
+    assert (exited, err.endswith(words)) == (status, True), err
 
 
 def test_ctrl_c_in_an_apply_says_what_stays(monkeypatch, capsys, tmp_path):

@@ -10,6 +10,7 @@ from stampede.cli import command_line, start
 from stampede.cli.command_line import main
 from stampede.cli.verbs import sweep
 from stampede.emulator import ministack, stack
+from stampede.errors import RunError
 from stampede.planning.plan import make_plan
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
@@ -78,13 +79,17 @@ def test_an_emulator_without_a_stack_is_no_applied_stack(verb, tmp_path, monkeyp
     assert "no applied stack found" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("end", [KeyboardInterrupt(), OSError(28, "No space left on device"), RunError("no report")])
 @pytest.mark.parametrize("done", [1, 2])
-def test_ctrl_c_after_the_last_cell_names_what_builds_the_report(folder, done):
+def test_a_sweep_that_ends_early_names_what_goes_on_with_it(folder, done, end):
     folder.write_json("run.json", {"cells": [{}] * done})
     plan = make_plan(
         EXPERIMENTS["download"], "local", ["memory_size=1024", "concurrency_value=1,2"], messages_per_concurrency=10
     )
-    with pytest.raises(KeyboardInterrupt) as interrupted, sweep._saying_what_is_measured(plan, folder):
-        raise KeyboardInterrupt
+    end.__notes__ = []
+    with pytest.raises(type(end)), sweep._saying_how_to_go_on(plan, folder):
+        raise end
     report = f"every cell is measured; `stampede report '{folder.path}'` builds the report"
-    assert str(interrupted.value) == (report if done == 2 else "")
+    # The sweep itself has said how to resume it where a cell was cut off, but not before its stack is open.
+    resume = [f"`stampede sweep --resume {folder.as_argument}` resumes the run"] if isinstance(end, OSError) else []
+    assert end.__notes__ == ([report] if done == 2 else resume)

@@ -1,0 +1,139 @@
+"""A full disk is named, also where what fails on it says something else."""
+
+import errno
+import resource
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from loader import collecting
+from loader.drain import drain
+from stampede import full_disk
+from stampede.cli.command_line import main
+from stampede.emulator import ministack, stack
+from stampede.runs.folder import RunFolder
+from stampede.stacks import terraform
+from stampede.stacks.terraform import Terraform
+from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
+
+
+def refused(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.fixture
+def fill(monkeypatch):
+    """Fills the disk of a folder, for what looks whether it is full."""
+    full = []
+    there = tempfile.TemporaryFile
+
+    def temporary_file(*arguments, dir=None, **options):
+        return Path("/dev/full").open("wb") if dir in full else there(*arguments, dir=dir, **options)
+
+    monkeypatch.setattr(full_disk.tempfile, "TemporaryFile", temporary_file)
+    return full.append
+
+
+@pytest.fixture
+def program(tmp_path, monkeypatch):
+    """Has Terraform be a shell script."""
+    path = tmp_path / "terraform"
+    monkeypatch.setenv("STAMPEDE_TERRAFORM", str(path))
+
+    def write(text):
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+
+    return write
+
+
+def test_a_full_disk_is_named_and_no_other_one(fill, tmp_path):
+    fill(tmp_path)
+    with pytest.raises(OSError, match="No space left on device") as refused:
+        full_disk.refuse(tmp_path)
+    assert refused.value.filename == str(tmp_path)
+    full_disk.refuse(tmp_path.parent)
+    full_disk.refuse(tmp_path / "which isn't there")
+
+
+@pytest.mark.parametrize("which", [["results"], ["state"], []])
+def test_the_error_names_the_folder_that_is_full_of_those_that_it_may_be(fill, tmp_path, monkeypatch, capsys, which):
+    folders = {name: tmp_path / name for name in ("results", "state")}
+    for folder in folders.values():
+        folder.mkdir()
+    for name in which:
+        fill(folders[name])
+    monkeypatch.setattr(stack, "STATE_DIR", folders["state"])
+    monkeypatch.setattr("stampede.cli.verbs.drain.run", refused)
+    assert main(["drain", "--results-dir", str(folders["results"])]) == 1
+    where = " or ".join(str(folders[name]) for name in which or folders)
+    variable = " (STAMPEDE_STATE_DIR)" if which == ["state"] else ""
+    assert capsys.readouterr().err == (
+        f"stampede: can't write to {where} (No space left on device); free or change that disk{variable}\n"
+    )
+
+
+def test_where_no_folder_for_temporary_files_is_left_there_is_no_traceback(monkeypatch, capsys, tmp_path):
+    def run(arguments):
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp', '/var/tmp']")
+
+    monkeypatch.setattr("stampede.cli.verbs.query.run", run)
+    assert main(["query", "summary", "--results-dir", str(tmp_path)]) == 1
+    assert "(No usable temporary directory found in ['/tmp', '/var/tmp']); free or change" in capsys.readouterr().err
+
+
+def test_a_line_that_a_full_disk_took_in_part_is_taken_back(tmp_path):
+    """A limit of the size of files, which is a full disk to the writer."""
+    folder = RunFolder.create(tmp_path, "r")
+    folder.append("records.jsonl", [{"seq": 0}])
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limit[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            folder.append("records.jsonl", ({"seq": seq} for seq in range(1, 20)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    text = (folder.path / "records.jsonl").read_text()
+    assert len(text) > 50 and text.endswith("}\n")
+
+
+def test_a_local_drain_whose_functions_have_no_room_ends_with_the_folder(fill, tmp_path, monkeypatch):
+    aws = SimulatedAws("local", dict(OUTPUTS))
+    monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + aws.now_s)
+    monkeypatch.setattr(stack, "STATE_DIR", tmp_path)
+    folder = RunFolder.create(tmp_path, "r")
+    folder.append("sent.jsonl", [{"cell": "a", "seq": seq, "sent_at_ms": EPOCH_MS} for seq in (0, 1)])
+    aws.log(record(0), at_s=1)
+    aws.__dict__["in_flight_until_s"] = 1e9
+    fill(tmp_path)
+    with pytest.raises(OSError, match="No space left on device"):
+        drain(aws, folder, clock=aws.clock, sleep=aws.sleep)
+    assert 5 < aws.now_s < 60
+    assert [row["seq"] for row in folder.rows("records.jsonl")] == [0]
+
+
+@pytest.mark.parametrize("asked", [Terraform.outputs, Terraform.resources, Terraform.version])
+def test_what_terraform_could_not_print_is_not_taken_for_nothing(program, tmp_path, monkeypatch, asked):
+    program("exit 0")
+    monkeypatch.setattr(terraform.full_disk, "refuse", refused)
+    with pytest.raises(OSError, match="No space left on device"):
+        asked(Terraform(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path / "state" / "log"))
+
+
+def test_a_stack_is_destroyed_also_where_the_log_can_t_be_written(program, tmp_path):
+    program(f"touch {tmp_path}/destroyed")
+    (tmp_path / "log").mkdir()
+    Terraform(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path / "log").destroy({})
+    assert (tmp_path / "destroyed").exists()
+
+
+def test_an_emulator_that_can_t_be_noted_down_is_not_left_running(tmp_path, monkeypatch):
+    ended = []
+    monkeypatch.setattr(ministack.Emulator, "end", lambda self, timeout_s: ended.append(self.pid))
+    monkeypatch.setattr(ministack.subprocess, "Popen", lambda *_, **options: SimpleNamespace(pid=7, stdin=None))
+    monkeypatch.setattr(ministack, "asdict", refused)
+    with pytest.raises(OSError, match="No space left on device"):
+        ministack.start(tmp_path)
+    assert ended == [7]
