@@ -22,6 +22,9 @@ os.environ["AWS_CONFIG_FILE"] = os.environ["AWS_SHARED_CREDENTIALS_FILE"] = os.d
 # Measuring the machine takes each local sweep some seconds; one of the tests' sweeps does it.
 os.environ["STAMPEDE_NO_CALIBRATION"] = "1"
 
+# What is imported and collected stays to the end; see pytest_collection_finish.
+gc.disable()
+
 # A third of the processor time of Terraform and its provider goes into garbage that would be gone in seconds anyway.
 os.environ.setdefault("GOGC", "400")
 
@@ -73,9 +76,9 @@ def _scope(path, file):
 def pytest_collection_finish():
     """What was imported and collected stays to the end: the collector needn't look through all of it again and again,
     which took a fifth of the processor time of the tests of reports and simulations."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+    gc.enable()
 
 
 def pytest_unconfigure():

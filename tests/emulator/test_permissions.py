@@ -27,7 +27,9 @@ from tests.emulator.documented_policy import DOCS, NAMES, REGION, actions, make_
 
 VARIABLES = {"object_size_mb": 1, "ephemeral_storage_mb": 512, "memory_size": 1024, "timeout_s": 5}
 SWEEP = ["download", "--target", "aws", "--messages-per-concurrency", "2"]
-SWEEP += [word for name, value in VARIABLES.items() for word in ("--set", f"{name}={value}")]
+SWEEP += [
+    word for name, value in (VARIABLES | {"concurrency_value": 3}).items() for word in ("--set", f"{name}={value}")
+]
 
 
 @dataclass
@@ -88,9 +90,9 @@ def user(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def swept(user):
-    """A sweep of two cells under the policy; the stack is kept."""
+    """A sweep under the policy; the stack is kept, and a later test changes it."""
     user.may(policy())
-    assert user.stampede("sweep", *SWEEP, "--set", "concurrency_value=1,3", "--keep") == 0
+    assert user.stampede("sweep", *SWEEP, "--keep") == 0
     return user
 
 
@@ -110,20 +112,15 @@ def test_the_page_says_of_every_action_why_it_is_needed_and_of_no_other():
 
 def test_a_whole_sweep_runs_under_the_policy(swept):
     folder = RunFolder.find(swept.work / "results", None)
-    accounts = {
-        account["cell"]: (account["sent"], account["succeeded"]) for account in folder.read_json("accounting.json")
-    }
-    assert accounts == {
-        "memory_size=1024,concurrency_value=1": (2, 2),
-        "memory_size=1024,concurrency_value=3": (6, 6),
-    }
+    [account] = folder.read_json("accounting.json")
+    assert (account["sent"], account["succeeded"]) == (6, 6)
 
 
 def test_a_sweep_on_what_stands_for_aws_checks_the_assumptions_about_aws_and_names_nobody(swept, capsys):
     folder = RunFolder.find(swept.work / "results", None)
     assert swept.stampede("evidence", folder.run_id, "--format", "json") == 0
     checks = {row["check"]: row for row in json.loads(capsys.readouterr().out)}
-    assert (checks["record-keys"]["held"], checks["receive-counts"]["held"], checks["concurrency"]["held"]) == (8, 8, 2)
+    assert (checks["record-keys"]["held"], checks["receive-counts"]["held"], checks["concurrency"]["held"]) == (6, 6, 1)
     assert {name for name, row in checks.items() if row["outcome"] == "contradicted"} == set()
     written = (folder.path / "evidence.json").read_text()
     target = folder.read_json("run.json")
@@ -132,11 +129,11 @@ def test_a_sweep_on_what_stands_for_aws_checks_the_assumptions_about_aws_and_nam
 
 
 def test_the_doctor_and_a_query_are_answered_under_the_policy(swept, capsys):
-    assert swept.stampede("doctor", *SWEEP, "--set", "concurrency_value=1,3", "--format", "json") == 0
+    assert swept.stampede("doctor", *SWEEP, "--format", "json") == 0
     findings = {finding["check"]: finding for finding in json.loads(capsys.readouterr().out)["checks"]}
     assert findings["credentials"]["found"].endswith(":user/runner")
     assert findings["concurrency"]["status"] == "ok"
-    assert findings["leftovers"]["found"] == "from an earlier deployment: stampede-download (reserves 1)"
+    assert findings["leftovers"]["found"] == "from an earlier deployment: stampede-download (reserves 3)"
     # The embedded AWS doesn't evaluate stats; that a query may be started, read and stopped is what counts here.
     logs, group = swept.client("logs"), "/aws/lambda/stampede-download"
     query = logs.start_query(logGroupName=group, startTime=0, endTime=1, queryString="fields @message")["queryId"]
@@ -161,7 +158,7 @@ def test_without_one_of_its_actions_a_verb_fails_and_names_it(swept, capsys, act
     assert re.search(r"AccessDenied|not authorized", capsys.readouterr().err)
 
 
-@pytest.mark.parametrize("action", ["iam:PutRolePolicy", "s3:GetBucketAcl"])
+@pytest.mark.parametrize("action", ["iam:PutRolePolicy", pytest.param("s3:GetBucketAcl", marks=pytest.mark.slow)])
 def test_without_one_of_its_actions_terraform_fails_and_names_it(swept, action):
     swept.may_all_but(action)
     try:

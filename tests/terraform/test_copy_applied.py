@@ -1,10 +1,11 @@
-"""The copy experiments on the embedded AWS, with real Terraform: up with the documented policies alone, swept, down."""
+"""The copy experiments on the embedded AWS, with real Terraform: up with the documented policies alone, swept, down.
 
-import contextlib
+`make test` has the hosts, `make test-slow` the functions.
+"""
+
 import json
 import shutil
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -41,25 +42,16 @@ def clone(tmp_path_factory, transfer_program) -> Path:
     return tree
 
 
-@pytest.fixture(scope="module")
-def stacks(clone, copy_of_the_tree, terraform, tmp_path_factory) -> Iterator[dict[str, Stack]]:
-    """Both stacks, of several workers that share a manifest, each on an embedded AWS of its own."""
-    with contextlib.ExitStack() as opened:
-        stacks = {}
-        for name, own in VARIABLES.items():
-            folder = copy_of_the_tree(name, runs=True)
-            shutil.copytree(clone / BUILD, folder.parent / BUILD, dirs_exist_ok=True)
-            place = (folder, terraform, tmp_path_factory.mktemp("emulator"))
-            stacks[name] = opened.enter_context(stack_to_apply(*place, {"experiment": name, **own, **KEY_PLAN}))
-        with ThreadPoolExecutor() as at_once:  # each waits nearly a minute for its queues
-            list(at_once.map(Stack.apply, stacks.values()))
-        yield stacks
-
-
-@pytest.fixture(scope="module", params=list(VARIABLES))
-def applied(request, stacks) -> Stack:
-    """One of them."""
-    return stacks[request.param]
+# `make test` has the one with more in its stack; functions it sweeps with the download.
+@pytest.fixture(scope="module", params=[pytest.param("copy", marks=pytest.mark.slow), "copy_host"])
+def applied(request, clone, copy_of_the_tree, terraform, tmp_path_factory) -> Iterator[Stack]:
+    """The stack of several workers that share a manifest, on an embedded AWS of its own."""
+    folder = copy_of_the_tree(request.param, runs=True)
+    shutil.copytree(clone / BUILD, folder.parent / BUILD, dirs_exist_ok=True)
+    variables = {"experiment": request.param, **VARIABLES[request.param], **KEY_PLAN}
+    with stack_to_apply(folder, terraform, tmp_path_factory.mktemp("emulator"), variables) as stack:
+        stack.apply()
+        yield stack
 
 
 def test_a_second_plan_is_empty(applied):

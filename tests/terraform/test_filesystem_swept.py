@@ -1,6 +1,6 @@
 """The file system experiment on the embedded AWS, with real Terraform, swept as a user sweeps it.
 
-Nothing is mounted there: a folder stands in.
+Nothing is mounted there: a folder stands in. `make test-slow` runs it.
 """
 
 import csv
@@ -12,6 +12,8 @@ import subprocess
 import pytest
 
 from tests.emulator.applied_stack import STAMPEDE
+
+pytestmark = [pytest.mark.slow]
 
 FILES = 20
 

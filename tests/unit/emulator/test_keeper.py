@@ -18,7 +18,7 @@ from hypercorn.config import Config
 from hypercorn.events import RawData
 from hypercorn.protocol.h11 import H11Protocol
 from hypercorn.typing import ConnectionState
-from ministack.core import lambda_runtime
+from ministack.core import lambda_runtime, router
 from ministack.core.lambda_runtime import Worker
 from ministack.services import lambda_svc, s3, sqs
 
@@ -158,6 +158,16 @@ def test_a_copy_that_must_not_replace_anything_is_refused_where_something_is(mon
     assert answers() == [200, 200, 200, 200]
     keeper.copy_on_condition()
     assert answers() == [412, 200, 200, 200]
+
+
+def test_service_quotas_is_known_without_a_look_at_every_service(monkeypatch):
+    asked = []
+    monkeypatch.setattr(router, "_is_aws_service_name", asked.append)
+    keeper.know_service_quotas()
+    assert router._is_aws_service_name("servicequotas") is True
+    assert asked == []
+    router._is_aws_service_name("s3express")
+    assert asked == ["s3express"]
 
 
 @pytest.mark.parametrize("host", ["", "http://000000000000.127.0.0.1:4566"])
