@@ -38,7 +38,11 @@ class Payloads:
         """Those of --payload. Raises UsageError for what can't be read or isn't allowed."""
         try:
             return cls.of_text(path.read_bytes().decode())
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            raise UsageError(f"--payload {path}: can't be read ({error.strerror}); give a file of JSON") from None
+        except UnicodeDecodeError:
+            raise UsageError(f"--payload {path}: isn't text in UTF-8; give a file of JSON") from None
+        except ValueError as error:
             raise UsageError(f"--payload {path}: {one_line(error)}") from None
 
     @classmethod

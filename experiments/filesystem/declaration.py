@@ -64,7 +64,7 @@ def _published(dataset: str, moved_bytes: int, moved: str) -> Published:
     return Published(
         f"filesystem_{dataset}",
         LABEL,
-        SETTING if dataset == LARGE else f"{SETTING}, not published which reads were first ones",
+        SETTING if dataset == LARGE else f"{SETTING}, beside the first reads although it isn’t published which reads were first ones",
         moved_bytes,
         columns={"avg_s": "seconds"},
         fixed={"dataset": dataset},

@@ -196,6 +196,8 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
         text, status = f" {parsed.verb}: {signals.words}", signals.exit_status
     elif isinstance(error, UsageError | NotReadyError):
         status = EXIT_USAGE
+    elif isinstance(error, IsADirectoryError):
+        text, status = f": {error.filename} is a folder where a file is needed; move it, or use another one", EXIT_USAGE
     elif isinstance(error, shutil.Error):  # of copytree, which lists every file
         text = f": can't write to {STATE_DIR}; free or change that disk (STAMPEDE_STATE_DIR)"
     elif isinstance(error, OSError) and (error.errno in DISK_ERRORS or NO_TEMPORARY_FOLDER in str(error)):

@@ -42,6 +42,7 @@ PEAK_MEMORY_MB = Metric(
     label="peak memory",
     unit="MiB",
     digits=1,
-    reading="“peak memory” is the most that the process has used since it started, earlier cells included.",
+    reading="“peak memory” is the most that the process has used since it started, earlier cells included, as Linux "
+    "counts it: to a MiB or two.",
 )
 CPU_S = Metric("cpu_s", "client_cpu_seconds", "CPU", "s", digits=2)

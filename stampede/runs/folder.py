@@ -86,9 +86,10 @@ class RunFolder:
         if run_id is not None:
             path = results_dir / checked_run_id(run_id, option)
             if not path.is_dir():
-                raise UsageError(
-                    f"{option}: there is no run {run_id!r} in {results_dir}; `ls {results_dir}` lists the runs"
-                )
+                hint = f"`ls {results_dir}` lists the runs"
+                if not results_dir.is_dir():
+                    hint = f"{results_dir.absolute()} isn't a folder; go to where you swept, or give --results-dir"
+                raise UsageError(f"{option}: there is no run {run_id!r} in {results_dir}; {hint}")
             return cls(path)
         if sent := cls.all_with(results_dir, "sent.jsonl"):
             return sent[0]

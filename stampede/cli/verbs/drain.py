@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.run is None:
         folder = _newest_of(target, folder, arguments)
     refuse_another("--run", folder.run_id, folder.read_json("run.json", {}), target.place)
-    if not _is_of(target, folder):
+    if not is_of(target, folder):
         applied = _stack_words(target["experiment"], target["region"])
         return _print_stored(folder, arguments.format, f"the applied stack is {applied}")
     with holding(target.option, "drain", folder.run_id):
@@ -65,7 +65,7 @@ def say_why_failed(accounts: Sequence[CellAccount], folder: RunFolder) -> None:
 def _newest_of(target: Target, newest: RunFolder, arguments: argparse.Namespace) -> RunFolder:
     """The newest run that was sent to the applied stack. Raises UsageError where there is none."""
     for folder in RunFolder.all_with(arguments.results_dir, "sent.jsonl"):
-        if is_at(folder.read_json("run.json", {}), target.place) and _is_of(target, folder):
+        if is_at(folder.read_json("run.json", {}), target.place) and is_of(target, folder):
             say(f"run {folder.name}: the newest{' of the applied stack' if folder.name != newest.name else ''}")
             return folder
     stored = newest.read_json("run.json", {})
@@ -78,7 +78,7 @@ def _newest_of(target: Target, newest: RunFolder, arguments: argparse.Namespace)
     )
 
 
-def _is_of(target: Target, folder: RunFolder) -> bool:
+def is_of(target: Target, folder: RunFolder) -> bool:
     """Whether nothing in the run's description contradicts that its messages went to the applied stack."""
     stored = folder.read_json("run.json", {})
     account = stored.get("account", {})

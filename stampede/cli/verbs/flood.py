@@ -23,6 +23,7 @@ from loader.payloads import DEFAULT, Payloads
 from loader.seeding import events_of
 from loader.sqs.sending import Outcome
 from loader.sqs.signing import ATTRIBUTE
+from stampede.cli.verbs.drain import is_of
 from stampede.cli.verbs.order_option import order_of
 from stampede.cli.verbs.payload_option import payloads_of, refuse_others
 from stampede.errors import UsageError
@@ -58,7 +59,13 @@ def run(arguments: argparse.Namespace) -> int:
         if load.preparation is not None:
             _refuse_beside_others(target)
         folder = RunFolder.create(arguments.results_dir, arguments.run)
-        refuse_another("--run", folder.run_id, folder.read_json("run.json", {}), target.place)
+        stored = folder.read_json("run.json", {})
+        refuse_another("--run", folder.run_id, stored, target.place)
+        if not is_of(target, folder):
+            raise UsageError(
+                f"--run: {folder.run_id} is a run of {stored.get('experiment')}, but the applied stack is of "
+                f"{target.experiment.name}; leave --run out, or give a run of {target.experiment.name}"
+            )
         note_run(folder.run_id)
         if payloads is not None:
             refuse_others(folder, payloads)

@@ -171,7 +171,9 @@ def _of_run(
 ) -> tuple[Answer, tuple[Path, ...]]:
     """The answer for a stored run, and the file of its log events."""
     logs = folder.path / LINES
-    target = folder.read_json("run.json", {}).get("target")
+    if not (stored := folder.read_json("run.json", {})):
+        raise UsageError(f"--run: {folder.path} has no run.json; restore it from a copy, or query a file with --logs")
+    target = stored.get("target")
     on_aws = target == "aws"
     if target == "local" and arguments.target == "aws":
         raise UsageError(

@@ -51,7 +51,8 @@ def _folder(given: Path, results_dir: Path) -> Path:
     if given.is_dir() and not (given / "run.json").exists() and any(given.glob("*/run.json")):
         raise UsageError(f"{given} is the folder of the runs; name one: {given}/RUN_ID, see `ls {given}`")
     if given.is_file():
-        raise UsageError(f"{given} is a file; name the folder of its run: {given.parent}")
+        folder = f"its run: {given.parent}" if (given.parent / "run.json").exists() else "a run"
+        raise UsageError(f"{given} is a file; name the folder of {folder}")
     if given.exists():
         return given
     if len(given.parts) == 1:

@@ -114,6 +114,8 @@ def _plan_and_folder(arguments: argparse.Namespace) -> tuple[Plan, RunFolder | N
         raise UsageError(f"--resume: runs the stored plan; leave {' and '.join(given)} out, or start a new sweep")
     folder = RunFolder.find(arguments.results_dir, arguments.resume, "--resume")
     stored = folder.read_json("run.json", {})
+    if not stored:
+        raise UsageError(f"--resume: {folder.path} has no run.json; restore it from a copy, or start a new run")
     if stored.get("format") != FORMAT:
         raise UsageError(f"--resume: {folder.path} has format {stored.get('format')!r}, not {FORMAT}; start a new run")
     try:

@@ -1,6 +1,7 @@
 """Ours beside the published figures, and what an operation took of the function."""
 
 from stampede.phrases import percent, seconds
+from stampede.report import published
 from stampede.report.beside import Row as Line
 from stampede.report.grid import Column, Entry, Grid, Row, coordinates, head_columns, number, words
 from stampede.report.sections.page import Block, Page
@@ -34,6 +35,7 @@ def table(page: Page) -> Block:
         taken=taken,
         readings=[metric.reading for metric in experiment.metrics if metric.reading and metric.label in columns],
         has_queries=page.has_queries,
+        has_runs=any(cell.runs_s for cell in published.every_cell(experiment)),
         counted=experiment.speed.how,
         speed=experiment.speed.label,
         sums=sums,
