@@ -2,13 +2,16 @@
 
 import contextlib
 import io
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from stampede.cli.command_line import main
 from stampede.stacks import embedded
@@ -26,20 +29,28 @@ class LocalStack:
     target: Target
     outputs_file: Path
     work: Path
+    provider: Mapping[str, str]  # the settings by which Terraform finds its provider running
 
     def stampede(self, *arguments: str) -> subprocess.CompletedProcess:
         """Run the command line in a folder of its own, in this process: Python and its imports take a second each."""
         out, err = io.StringIO(), io.StringIO()
-        with contextlib.chdir(self.work), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        with finding(self.provider), contextlib.chdir(self.work):
             try:
-                status = main(list(arguments))
+                with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                    status = main(list(arguments))
             except SystemExit as left:  # of argparse
                 status = left.code
         return subprocess.CompletedProcess(arguments, status, out.getvalue(), err.getvalue())
 
+    def started(self, *arguments: str, **streams: Any) -> subprocess.Popen:
+        """The command line as a process of its own, which can be interrupted and killed."""
+        environment = os.environ | self.provider
+        return subprocess.Popen([*STAMPEDE, *arguments], cwd=self.work, env=environment, text=True, **streams)
+
     def apply(self, **variables: object) -> Target:
         """Apply the stack again with other variables."""
-        outputs = embedded.apply_copy(self.target.endpoint_url, VARIABLES | variables)
+        with finding(self.provider):
+            outputs = embedded.apply_copy(self.target.endpoint_url, VARIABLES | variables)
         self.target = targets.local(outputs, self.target.endpoint_url)
         return self.target
 
@@ -53,6 +64,15 @@ class LocalStack:
                 return
             assert time.monotonic() < deadline, answer["Attributes"]
             time.sleep(0.1)
+
+
+@contextlib.contextmanager
+def finding(provider: Mapping[str, str]) -> Iterator[None]:
+    """Let Terraform find this provider running, and in no other test of the process."""
+    with pytest.MonkeyPatch.context() as environment:
+        for name, value in provider.items():
+            environment.setenv(name, value)
+        yield
 
 
 # Long enough for a start barrier of some seconds, and a busy machine.

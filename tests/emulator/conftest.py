@@ -9,7 +9,8 @@ from loader.dataset import put_objects
 from stampede.emulator import ministack, stack
 from stampede.stacks import embedded
 from stampede.stacks import target as targets
-from tests.emulator.applied_stack import VARIABLES, LocalStack
+from tests.emulator.applied_stack import VARIABLES, LocalStack, finding
+from tests.running_provider import running_provider
 
 
 @pytest.fixture(scope="session")
@@ -17,13 +18,20 @@ def local_stack(tmp_path_factory):
     """The embedded AWS with the download stack applied and the object in place; gone at the end."""
     emulator = embedded.start(follow_parent=True)
     try:
-        outputs = embedded.apply_copy(emulator.endpoint_url, VARIABLES)
-        target = targets.local(outputs, emulator.endpoint_url)
-        put_objects(target, target.experiment.objects(target))
-        work = tmp_path_factory.mktemp("work")
-        outputs_file = work / "outputs.json"
-        outputs_file.write_text(json.dumps({name: {"value": value} for name, value in outputs.items()}))
-        yield LocalStack(target, outputs_file, work)
+        infra = stack.lay_out()
+        targets.local_terraform(emulator.endpoint_url).init()
+        with running_provider(infra, stack.environment(emulator.endpoint_url)) as provider:
+            yield _applied(emulator.endpoint_url, tmp_path_factory.mktemp("work"), provider)
     finally:
         ministack.stop(stack.STATE_DIR)
         shutil.rmtree(stack.STATE_DIR, ignore_errors=True)
+
+
+def _applied(endpoint_url, work, provider):
+    with finding(provider):
+        outputs = embedded.apply_copy(endpoint_url, VARIABLES)
+    target = targets.local(outputs, endpoint_url)
+    put_objects(target, target.experiment.objects(target))
+    outputs_file = work / "outputs.json"
+    outputs_file.write_text(json.dumps({name: {"value": value} for name, value in outputs.items()}))
+    return LocalStack(target, outputs_file, work, provider)

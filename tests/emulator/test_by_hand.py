@@ -251,13 +251,7 @@ def has_a_part(s3, bucket):
 
 def test_an_interrupted_upload_leaves_no_parts_behind(local_stack, kept_object):
     flags = ("--target", "local", "--outputs", str(local_stack.outputs_file), "--size-mb", "1500")
-    process = subprocess.Popen(
-        [*STAMPEDE, "dataset", *flags],
-        cwd=local_stack.work,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-    )
+    process = local_stack.started("dataset", *flags, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
     s3, bucket = local_stack.target.client("s3"), local_stack.target["bucket_name"]
     deadline = time.monotonic() + 60
     while not has_a_part(s3, bucket):  # from then on the client knows of the upload, too

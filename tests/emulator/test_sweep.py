@@ -11,7 +11,7 @@ import pytest
 
 from stampede.runs.folder import RunFolder
 from stampede.sweep import calibration
-from tests.emulator.applied_stack import OBJECT_MB, STAMPEDE, TIMEOUT_S
+from tests.emulator.applied_stack import OBJECT_MB, TIMEOUT_S
 
 STACK = ["--set", "memory_size=1024"]
 STACK += ["--set", f"object_size_mb={OBJECT_MB}"]
@@ -103,9 +103,7 @@ def test_behind_a_start_barrier_no_function_begins_before_the_common_moment(swep
 
 
 def test_a_sweep_killed_in_a_cell_goes_on_without_losing_or_repeating_one(local_stack):
-    process = subprocess.Popen(
-        [*STAMPEDE, "sweep", *FLAGS], cwd=local_stack.work, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
-    )
+    process = local_stack.started("sweep", *FLAGS, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
     folder = None
     for line in process.stderr:
         if line.startswith("run "):
@@ -140,14 +138,8 @@ def test_a_run_that_is_no_sweep_is_not_resumed(local_stack):
 
 
 def test_ctrl_c_leaves_a_consistent_run_and_says_how_to_go_on(local_stack):
-    process = subprocess.Popen(
-        [*STAMPEDE, "sweep", *FLAGS],
-        cwd=local_stack.work,
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-    )
+    nothing = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
+    process = local_stack.started("sweep", *FLAGS, stderr=subprocess.PIPE, **nothing)
     lines = []
     for line in process.stderr:
         lines.append(line)

@@ -1,6 +1,5 @@
 """A copy of infra/, functions/ and queries/ with Terraform ready in it; the repository's own infra/ stays untouched."""
 
-import contextlib
 import functools
 import json
 import os
@@ -12,24 +11,12 @@ from pathlib import Path
 import pytest
 
 from stampede.emulator import providers
+from tests.running_provider import running_provider
 
 ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = shutil.ignore_patterns("__pycache__", ".terraform", "*.tfstate*", ".build", ".terraform.lock.hcl")
 
 Terraform = Callable[..., subprocess.CompletedProcess]
-
-
-@contextlib.contextmanager
-def running_provider(infra: Path) -> Iterator[dict[str, str]]:
-    """The AWS provider of an initialised `infra` as a process that Terraform finds running, by these settings."""
-    [program] = (infra / ".terraform/providers").glob("*/hashicorp/aws/*/*/terraform-provider-aws*")
-    command = [program.resolve(), "-debug"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        try:
-            printed = next(line for line in process.stdout if "TF_REATTACH_PROVIDERS=" in line)
-            yield {"TF_REATTACH_PROVIDERS": printed.partition("=")[2].strip().strip("'")}
-        finally:
-            process.terminate()
 
 
 @pytest.fixture(scope="session")
