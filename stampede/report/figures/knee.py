@@ -44,7 +44,8 @@ class Knee(Picture):
         "interval). Both axes are logarithmic: the dotted line is in proportion, and where a line bends away from it, "
         "the gain shrinks. A ring marks the knee of the medians, beyond which none is more than 10 % "
         "higher; a line without a ring has none, or none that could be shown. Published figures are grey: the "
-        "published rate, else the objects over the published mean time; where single runs were published, their bars span the slowest to the fastest."
+        "published rate, else the objects over the published mean time; where single runs were published, their bars "
+        "span the slowest to the fastest."
     )
 
     def __init__(self, subject: Subject, published: Sequence[Theirs]) -> None:
