@@ -13,11 +13,12 @@ from typing import Any
 from experiments import EXPERIMENTS
 from stampede.emulator import hosts, ministack, stack
 from stampede.errors import UsageError
-from stampede.planning.plan import split_setting
+from stampede.planning.plan import absolute_path, split_setting
 from stampede.progress import say
 from stampede.stacks import embedded
 from stampede.stacks.infra_variables import declared, infra_defaults, refuse_other_owner
 from stampede.stacks.stack_lock import disown, holding
+from stampede.variable_rules import RULES, Rule
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -60,8 +61,10 @@ def _local(settings: Sequence[str]) -> dict[str, Any]:
     name = values.get("experiment") or infra_defaults(os.environ)["experiment"]
     if name not in EXPERIMENTS:
         raise UsageError(f"--set experiment: there is no experiment {name!r}; use {', '.join(EXPERIMENTS)}")
-    for variable in values:
+    for variable, text in values.items():
         refuse_other_owner(variable, name)
+        if RULES.get(variable, Rule()).shared.get("is_path"):
+            values[variable] = str(absolute_path(text))
     experiment = EXPERIMENTS[name]
     fixed = experiment.matrices["local"].fixed
     return {variable: value for variable, value in fixed.items() if variable not in experiment.order_axes} | values

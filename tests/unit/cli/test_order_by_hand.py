@@ -218,6 +218,12 @@ def test_the_emulator_starts_nothing_for_a_setting_that_the_stack_does_not_have(
     assert words in capsys.readouterr().err
 
 
+def test_the_emulator_takes_a_package_relative_to_the_current_folder(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    values = emulator._local(["experiment=function", "package=app", "handler=app.handler"])
+    assert (values["package"], values["handler"]) == (str(tmp_path / "app"), "app.handler")
+
+
 @pytest.mark.parametrize("verb", ["sweep", "doctor"])
 def test_an_unknown_experiment_is_one_line_that_names_those_that_there_are(verb, capsys):
     with pytest.raises(SystemExit) as left:
