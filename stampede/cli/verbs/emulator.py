@@ -12,7 +12,9 @@ from typing import Any
 
 from experiments import EXPERIMENTS
 from stampede.emulator import hosts, ministack, stack
-from stampede.errors import UsageError
+from stampede.emulator.go_build import ProviderError
+from stampede.errors import RunError, UsageError, refuse_problems
+from stampede.planning.checks import machine
 from stampede.planning.plan import absolute_path, split_setting
 from stampede.progress import say
 from stampede.stacks import embedded
@@ -30,6 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.action == "status":
         return _status()
     variables = _local(arguments.set) if arguments.apply else {}
+    if arguments.apply:
+        refuse_problems([machine.terraform()])
     with holding("local", f"emulator {arguments.action}"):  # a run that is under way must not lose its stack
         if arguments.action == "stop":
             return _stop()
@@ -37,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.apply:
             try:
                 embedded.apply_copy(emulator.endpoint_url, variables)
-            except (KeyboardInterrupt, OSError) as error:
+            except (KeyboardInterrupt, OSError, RunError, ProviderError) as error:
                 error.add_note(
                     f"the embedded AWS still runs at {emulator.endpoint_url}, with a part of the stack; the same "
                     "command resumes, and `stampede emulator stop` removes both"

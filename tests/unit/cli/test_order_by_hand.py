@@ -11,8 +11,11 @@ from experiments import EXPERIMENTS
 from loader.sqs.sending import Outcome
 from stampede.cli.command_line import main
 from stampede.cli.verbs import dataset, emulator, flood, query
+from stampede.errors import RunError
 from stampede.experiment.capabilities import Seeding
 from stampede.experiment.objects import DataObject
+from stampede.finding import PROBLEM, Finding
+from stampede.planning.checks import machine
 from tests.unit.loader.queries_experiment import QUERIES, QUERY
 from tests.unit.loader.reads_experiment import READS
 from tests.unit.loader.shares_experiment import SHARES
@@ -300,16 +303,32 @@ def test_a_flood_that_is_cut_off_says_what_goes_on_and_how_to_resume(by_hand, mo
     assert (exited, err.endswith(words)) == (status, True), err
 
 
-def test_ctrl_c_in_an_apply_says_what_stays(monkeypatch, capsys, tmp_path):
+@pytest.mark.parametrize("command", [("emulator", "start", "--apply"), ("sweep", "download")])
+def test_an_old_terraform_is_refused_before_the_embedded_aws_is_started(command, monkeypatch, capsys):
+    old = Finding("terraform", PROBLEM, "terraform is version 1.5.7: 1.9 or newer is needed", "install a newer one")
+    monkeypatch.setattr(machine, "terraform", lambda: old)
+    monkeypatch.setattr(emulator.embedded, "start", lambda **_: pytest.fail("it was started"))
+    assert main([*command]) == 2
+    assert "terraform is version 1.5.7: 1.9 or newer is needed; install a newer one\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "words"),
+    [
+        (KeyboardInterrupt(), 130, " emulator: interrupted"),
+        (RunError("terraform apply failed"), 1, ": terraform apply failed"),
+    ],
+)
+def test_an_apply_that_ends_early_says_what_stays(end, status, words, monkeypatch, capsys):
     def interrupted(*_):
-        raise KeyboardInterrupt
+        raise end
 
     monkeypatch.setattr(emulator.embedded, "start", lambda: SimpleNamespace(endpoint_url="http://x"))
     monkeypatch.setattr(emulator.embedded, "apply_copy", interrupted)
     monkeypatch.setattr(emulator, "holding", lambda *_: nullcontext())
-    assert main(["emulator", "start", "--apply"]) == 130
+    assert main(["emulator", "start", "--apply"]) == status
     assert capsys.readouterr().err == (
-        "stampede emulator: interrupted; the embedded AWS still runs at http://x, with a part of the stack; the same "
+        f"stampede{words}; the embedded AWS still runs at http://x, with a part of the stack; the same "
         "command resumes, and `stampede emulator stop` removes both\n"
     )
 
