@@ -7,6 +7,7 @@ SHELL := /bin/bash
 unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON ?= python3
+override PYTHON := $(or $(PYTHON),python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready

@@ -193,7 +193,7 @@ def _with_short_names(plan: Plan) -> Plan:
     for name in (name for name, rule in RULES.items() if rule.shared.get("is_path")):
         swept = [value for product in (plan.swept, *plan.also) for value in product.get(name, ())]
         values = [value for value in dict.fromkeys([*swept, plan.fixed.get(name)]) if value is not None]
-        named = {path.name: str(path) for path in map(_absolute, values)}
+        named = {path.name: str(path) for path in map(absolute_path, values)}
         if len(named) < len(values):
             found = f"--set {name}: two of {', '.join(map(str, values))} have the same name"
             raise UsageError(found, "rename one; tables and records have the name alone")
@@ -210,12 +210,13 @@ def _with_short_names(plan: Plan) -> Plan:
     return replace(plan, swept=short(plan.swept), also=also, fixed=short(plan.fixed), paths=paths)
 
 
-def _absolute(path: Any) -> Path:
+def absolute_path(path: Any) -> Path:
+    """A path that a setting names; a relative one begins at the current folder."""
     return Path(str(path)).expanduser().resolve()
 
 
 def _name(path: Any) -> str | None:
-    return None if path is None else _absolute(path).name
+    return None if path is None else absolute_path(path).name
 
 
 def _refuse_what_is_pinned(given_values: Mapping[str, Sequence[Any]], left: Sequence[Product]) -> None:

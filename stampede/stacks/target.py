@@ -241,7 +241,8 @@ def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> R
         return RunError(f"{doing}: no answer {where}", gone)
     if isinstance(error, ProxyConnectionError):
         return RunError(
-            f"{doing}: the proxy {error.kwargs['proxy_url']} doesn't answer", "check HTTPS_PROXY and the network"
+            f"{doing}: the proxy {error.kwargs['proxy_url']} doesn't answer",
+            "check HTTP_PROXY, HTTPS_PROXY and the network",
         )
     if kind is Kind.MISSING and "Queue" in code:
         return RunError(

@@ -107,7 +107,11 @@ class Terraform:
 
     def outputs(self) -> dict[str, Any]:
         """`terraform output -json` as a plain dict, empty where nothing is applied. Raises RunError."""
-        return plain_outputs(self._run("output", "-json", quiet=True))
+        try:
+            return plain_outputs(self._run("output", "-json", quiet=True))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            problem = f"`{terraform_binary()} output -json` doesn't print what Terraform prints"
+            raise RunError(problem, "set STAMPEDE_TERRAFORM to Terraform or OpenTofu") from None
 
     def version(self) -> dict[str, Any]:
         """`terraform version -json`: Terraform's version and the providers selected in this folder."""

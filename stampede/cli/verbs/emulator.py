@@ -12,12 +12,15 @@ from typing import Any
 
 from experiments import EXPERIMENTS
 from stampede.emulator import hosts, ministack, stack
-from stampede.errors import UsageError
-from stampede.planning.plan import split_setting
+from stampede.emulator.go_build import ProviderError
+from stampede.errors import RunError, UsageError, refuse_problems
+from stampede.planning.checks import machine
+from stampede.planning.plan import absolute_path, split_setting
 from stampede.progress import say
 from stampede.stacks import embedded
 from stampede.stacks.infra_variables import declared, infra_defaults, refuse_other_owner
 from stampede.stacks.stack_lock import disown, holding
+from stampede.variable_rules import RULES, Rule
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -29,6 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.action == "status":
         return _status()
     variables = _local(arguments.set) if arguments.apply else {}
+    if arguments.apply:
+        refuse_problems([machine.terraform()])
     with holding("local", f"emulator {arguments.action}"):  # a run that is under way must not lose its stack
         if arguments.action == "stop":
             return _stop()
@@ -36,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.apply:
             try:
                 embedded.apply_copy(emulator.endpoint_url, variables)
-            except (KeyboardInterrupt, OSError) as error:
+            except (KeyboardInterrupt, OSError, RunError, ProviderError) as error:
                 error.add_note(
                     f"the embedded AWS still runs at {emulator.endpoint_url}, with a part of the stack; the same "
                     "command resumes, and `stampede emulator stop` removes both"
@@ -60,8 +65,10 @@ def _local(settings: Sequence[str]) -> dict[str, Any]:
     name = values.get("experiment") or infra_defaults(os.environ)["experiment"]
     if name not in EXPERIMENTS:
         raise UsageError(f"--set experiment: there is no experiment {name!r}; use {', '.join(EXPERIMENTS)}")
-    for variable in values:
+    for variable, text in values.items():
         refuse_other_owner(variable, name)
+        if RULES.get(variable, Rule()).shared.get("is_path"):
+            values[variable] = str(absolute_path(text))
     experiment = EXPERIMENTS[name]
     fixed = experiment.matrices["local"].fixed
     return {variable: value for variable, value in fixed.items() if variable not in experiment.order_axes} | values

@@ -23,11 +23,11 @@ from stampede.cli.verbs.drain import say_why_failed
 from stampede.cli.verbs.payload_option import payloads_of
 from stampede.cli.verbs.plan_options import plan_of
 from stampede.cli.verbs.report import build_and_print
-from stampede.errors import RunError, UsageError
+from stampede.errors import RunError, UsageError, refuse_problems
 from stampede.finding import BUILD, OK
 from stampede.model.prediction import Prediction
 from stampede.planning import checks
-from stampede.planning.checks import measurements, share
+from stampede.planning.checks import machine, measurements, share
 from stampede.planning.cost import check_budget
 from stampede.planning.plan import Plan, cells_words
 from stampede.planning.predicting import NOTHING, UNCALIBRATED, Given, parameters_of
@@ -67,6 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     with holding(plan.target, "sweep") as note_run:
         doctor.refuse_if_impossible(plan, estimate, arguments.results_dir)
+        refuse_problems([machine.terraform()])
         folder = folder or RunFolder.create(arguments.results_dir)
         note_run(folder.run_id)
         stack = SweptStack(plan.target, folder.run_id, keep=arguments.keep, take_over=arguments.take_over)

@@ -11,8 +11,11 @@ from experiments import EXPERIMENTS
 from loader.sqs.sending import Outcome
 from stampede.cli.command_line import main
 from stampede.cli.verbs import dataset, emulator, flood, query
+from stampede.errors import RunError
 from stampede.experiment.capabilities import Seeding
 from stampede.experiment.objects import DataObject
+from stampede.finding import PROBLEM, Finding
+from stampede.planning.checks import machine
 from stampede.runs.folder import RunFolder
 from tests.unit.loader.queries_experiment import QUERIES, QUERY
 from tests.unit.loader.reads_experiment import READS
@@ -219,6 +222,12 @@ def test_the_emulator_starts_nothing_for_a_setting_that_the_stack_does_not_have(
     assert words in capsys.readouterr().err
 
 
+def test_the_emulator_takes_a_package_relative_to_the_current_folder(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    values = emulator._local(["experiment=function", "package=app", "handler=app.handler"])
+    assert (values["package"], values["handler"]) == (str(tmp_path / "app"), "app.handler")
+
+
 @pytest.mark.parametrize("verb", ["sweep", "doctor"])
 def test_an_unknown_experiment_is_one_line_that_names_those_that_there_are(verb, capsys):
     with pytest.raises(SystemExit) as left:
@@ -312,16 +321,32 @@ def test_a_part_of_a_work_order_that_is_given_twice_is_refused(by_hand):
     assert (status, "--order threads: given more than once; a flood has one value" in err) == (2, True)
 
 
-def test_ctrl_c_in_an_apply_says_what_stays(monkeypatch, capsys, tmp_path):
+@pytest.mark.parametrize("command", [("emulator", "start", "--apply"), ("sweep", "download")])
+def test_an_old_terraform_is_refused_before_the_embedded_aws_is_started(command, monkeypatch, capsys):
+    old = Finding("terraform", PROBLEM, "terraform is version 1.5.7: 1.9 or newer is needed", "install a newer one")
+    monkeypatch.setattr(machine, "terraform", lambda: old)
+    monkeypatch.setattr(emulator.embedded, "start", lambda **_: pytest.fail("it was started"))
+    assert main([*command]) == 2
+    assert "terraform is version 1.5.7: 1.9 or newer is needed; install a newer one\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "words"),
+    [
+        (KeyboardInterrupt(), 130, " emulator: interrupted"),
+        (RunError("terraform apply failed"), 1, ": terraform apply failed"),
+    ],
+)
+def test_an_apply_that_ends_early_says_what_stays(end, status, words, monkeypatch, capsys):
     def interrupted(*_):
-        raise KeyboardInterrupt
+        raise end
 
     monkeypatch.setattr(emulator.embedded, "start", lambda: SimpleNamespace(endpoint_url="http://x"))
     monkeypatch.setattr(emulator.embedded, "apply_copy", interrupted)
     monkeypatch.setattr(emulator, "holding", lambda *_: nullcontext())
-    assert main(["emulator", "start", "--apply"]) == 130
+    assert main(["emulator", "start", "--apply"]) == status
     assert capsys.readouterr().err == (
-        "stampede emulator: interrupted; the embedded AWS still runs at http://x, with a part of the stack; the same "
+        f"stampede{words}; the embedded AWS still runs at http://x, with a part of the stack; the same "
         "command resumes, and `stampede emulator stop` removes both\n"
     )
 

@@ -274,7 +274,8 @@ def test_an_endpoint_that_does_not_answer_is_named_with_its_address():
 
 def test_a_proxy_that_does_not_answer_is_named_and_not_the_credentials():
     error = targets.explain(ProxyConnectionError(proxy_url="http://***:***@10.0.0.9"), "asking", Target("aws", OUTPUTS))
-    assert str(error) == ("asking: the proxy http://***:***@10.0.0.9 doesn't answer; check HTTPS_PROXY and the network")
+    assert error.found == "asking: the proxy http://***:***@10.0.0.9 doesn't answer"
+    assert error.way_out == "check HTTP_PROXY, HTTPS_PROXY and the network"
 
 
 def test_the_embedded_aws_needs_no_profile_of_the_shell(monkeypatch):

@@ -91,6 +91,14 @@ def test_outputs_lose_their_wrapping():
     assert plain_outputs('{"a": {"value": 1, "type": "number", "sensitive": false}}') == {"a": 1}
 
 
+@pytest.mark.parametrize("printed", ["hello", "[1]", '{"terraform_version": "1.9.0"}'])
+def test_outputs_that_terraform_never_printed_are_one_line(printed, tmp_path, monkeypatch):
+    monkeypatch.setattr(Terraform, "_run", lambda *_, **__: printed)
+    monkeypatch.setenv("STAMPEDE_TERRAFORM", "/bin/true")
+    with pytest.raises(RunError, match="/true output -json` doesn't print what Terraform prints; set STAMPEDE_TERR"):
+        Terraform(tmp_path, {}, tmp_path / "log").outputs()
+
+
 def test_an_error_is_one_line_with_its_explanation():
     assert first_error(REFUSED) == (
         "Invalid value for variable: memory_size = 64: must be a whole number of MB from 128 to 10240."
