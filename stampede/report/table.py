@@ -51,7 +51,7 @@ def to_rich(table: Beside, width: int = 80) -> Group:
     by_importance = [kept + at for at in (*IMPORTANT, *range(len(IMPORTANT), len(columns) - kept))]
     shown, left_out = fitting(columns, width, kept, by_importance, GAP)
     drawn = grid(shown, width, GAP)
-    for line, row, following in zip(drawn.rows, table.rows, [*table.rows[1:], None], strict=True):
+    for line, row, following in zip(drawn.rows, table.rows, [*table.rows[1:], *[None] * bool(table.rows)], strict=True):
         line.style = "bold" if row.measured else "dim"
         line.end_section = following is not None and following.key[first_axis] != row.key[first_axis]
     note = [named(left_out, width)] if left_out else []
