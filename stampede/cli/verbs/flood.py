@@ -30,7 +30,7 @@ from stampede.planning.plan import cell_name
 from stampede.progress import say
 from stampede.runs.folder import FORMAT, RunFolder
 from stampede.stacks import target as targets
-from stampede.stacks.place import refuse_another
+from stampede.stacks.place import is_of, refuse_another, stack_words
 from stampede.stacks.stack_lock import holding
 from stampede.stacks.target import Target
 from stampede.sweep.description import settings_of
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         if load.preparation is not None:
             _refuse_beside_others(target)
         folder = RunFolder.create(arguments.results_dir, arguments.run)
-        refuse_another("--run", folder.run_id, folder.read_json("run.json", {}), target.place)
+        _refuse_run_of_another(target, folder)
         note_run(folder.run_id)
         if payloads is not None:
             refuse_others(folder, payloads)
@@ -130,6 +130,19 @@ def _count(arguments: argparse.Namespace, target: Target, load: CellLoad) -> int
         raise UsageError("--queue-name: Athena runs the queries, and nothing is sent to a queue; leave it out")
     usual = target["concurrency_value"] * target.experiment.messages_per_concurrency
     return arguments.messages or load.count or usual
+
+
+def _refuse_run_of_another(target: Target, folder: RunFolder) -> None:
+    """Raise UsageError where the run that is added to was sent to another stack: drain could not account for both."""
+    stored = folder.read_json("run.json", {})
+    refuse_another("--run", folder.run_id, stored, target.place)
+    if not is_of(target.outputs, stored):
+        other = stack_words(stored.get("experiment"), stored.get("account", {}).get("region"))
+        applied = stack_words(target["experiment"], target["region"])
+        raise UsageError(
+            f"--run: {folder.name} is a run of {other}, but the applied stack is {applied}; leave --run out, or give "
+            f"a run of {target['experiment']}"
+        )
 
 
 def _refuse_beside_others(target: Target) -> None:
