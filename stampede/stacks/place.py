@@ -44,6 +44,18 @@ def refuse_another(option: str, run_id: str, stored: Mapping[str, Any], now: Map
     raise UsageError(f"{option}: {run_id} was started at {words(begun)}, but this command uses {words(now)}", way_out)
 
 
+def is_of(outputs: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
+    """Whether nothing in `stored`, a run's run.json, contradicts that its messages went to the stack of `outputs`."""
+    account = stored.get("account", {})
+    noted = {"experiment": stored.get("experiment"), **{name: account.get(name) for name in ("account_id", "region")}}
+    return all(value is None or outputs.get(name, value) == value for name, value in noted.items())
+
+
+def stack_words(experiment: str | None, region: str | None) -> str:
+    """A stack in words."""
+    return f"{experiment or 'an unknown experiment'} in {region or 'an unknown region'}"
+
+
 def refuse_elsewhere(place: Mapping[str, Any], outputs: Mapping[str, Any], *, changes: bool = False) -> None:
     """Raise UsageError where the stack of these outputs is an endpoint's and `place` is AWS; and the other way round
     where the stack is about to be changed: Terraform would take for gone what is on AWS. Its queue's URL tells."""

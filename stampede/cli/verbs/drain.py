@@ -12,7 +12,7 @@ from stampede.progress import say
 from stampede.runs.accounting import CellAccount, check, stored_accounts
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
-from stampede.stacks.place import is_at, refuse_another
+from stampede.stacks.place import is_at, is_of, refuse_another, stack_words
 from stampede.stacks.stack_lock import holding
 from stampede.stacks.target import Target
 from stampede.tables import print_rows
@@ -29,8 +29,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.run is None:
         folder = _newest_of(target, folder, arguments)
     refuse_another("--run", folder.run_id, folder.read_json("run.json", {}), target.place)
-    if not is_of(target, folder):
-        applied = _stack_words(target["experiment"], target["region"])
+    if not is_of(target.outputs, folder.read_json("run.json", {})):
+        applied = stack_words(target["experiment"], target["region"])
         return _print_stored(folder, arguments.format, f"the applied stack is {applied}")
     with holding(target.option, "drain", folder.run_id):
         try:
@@ -65,29 +65,18 @@ def say_why_failed(accounts: Sequence[CellAccount], folder: RunFolder) -> None:
 def _newest_of(target: Target, newest: RunFolder, arguments: argparse.Namespace) -> RunFolder:
     """The newest run that was sent to the applied stack. Raises UsageError where there is none."""
     for folder in RunFolder.all_with(arguments.results_dir, "sent.jsonl"):
-        if is_at(folder.read_json("run.json", {}), target.place) and is_of(target, folder):
+        described = folder.read_json("run.json", {})
+        if is_at(described, target.place) and is_of(target.outputs, described):
             say(f"run {folder.name}: the newest{' of the applied stack' if folder.name != newest.name else ''}")
             return folder
     stored = newest.read_json("run.json", {})
     refuse_another("--run", newest.run_id, stored, target.place)
-    where = _stack_words(stored.get("experiment"), stored.get("account", {}).get("region"))
+    where = stack_words(stored.get("experiment"), stored.get("account", {}).get("region"))
     raise UsageError(
         f"--run: the newest run {newest.name} is of {where}, but the applied stack is "
-        f"{_stack_words(target['experiment'], target['region'])} and has no run; use `stampede flood` first, or "
+        f"{stack_words(target['experiment'], target['region'])} and has no run; use `stampede flood` first, or "
         f"--run {newest.name} for the stored account"
     )
-
-
-def is_of(target: Target, folder: RunFolder) -> bool:
-    """Whether nothing in the run's description contradicts that its messages went to the applied stack."""
-    stored = folder.read_json("run.json", {})
-    account = stored.get("account", {})
-    noted = {"experiment": stored.get("experiment"), **{name: account.get(name) for name in ("account_id", "region")}}
-    return all(value is None or target.outputs.get(name, value) == value for name, value in noted.items())
-
-
-def _stack_words(experiment: str | None, region: str | None) -> str:
-    return f"{experiment or 'an unknown experiment'} in {region or 'an unknown region'}"
 
 
 def _print_stored(folder: RunFolder, form: str, why: str) -> int:

@@ -23,7 +23,6 @@ from loader.payloads import DEFAULT, Payloads
 from loader.seeding import events_of
 from loader.sqs.sending import Outcome
 from loader.sqs.signing import ATTRIBUTE
-from stampede.cli.verbs.drain import is_of
 from stampede.cli.verbs.order_option import order_of
 from stampede.cli.verbs.payload_option import payloads_of, refuse_others
 from stampede.errors import UsageError
@@ -31,7 +30,7 @@ from stampede.planning.plan import cell_name
 from stampede.progress import say
 from stampede.runs.folder import FORMAT, RunFolder
 from stampede.stacks import target as targets
-from stampede.stacks.place import refuse_another
+from stampede.stacks.place import is_of, refuse_another, stack_words
 from stampede.stacks.stack_lock import holding
 from stampede.stacks.target import Target
 from stampede.sweep.description import settings_of
@@ -59,13 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         if load.preparation is not None:
             _refuse_beside_others(target)
         folder = RunFolder.create(arguments.results_dir, arguments.run)
-        stored = folder.read_json("run.json", {})
-        refuse_another("--run", folder.run_id, stored, target.place)
-        if not is_of(target, folder):
-            raise UsageError(
-                f"--run: {folder.run_id} is a run of {stored.get('experiment')}, but the applied stack is of "
-                f"{target.experiment.name}; leave --run out, or give a run of {target.experiment.name}"
-            )
+        _refuse_run_of_another(target, folder)
         note_run(folder.run_id)
         if payloads is not None:
             refuse_others(folder, payloads)
@@ -137,6 +130,19 @@ def _count(arguments: argparse.Namespace, target: Target, load: CellLoad) -> int
         raise UsageError("--queue-name: Athena runs the queries, and nothing is sent to a queue; leave it out")
     usual = target["concurrency_value"] * target.experiment.messages_per_concurrency
     return arguments.messages or load.count or usual
+
+
+def _refuse_run_of_another(target: Target, folder: RunFolder) -> None:
+    """Raise UsageError where the run that is added to was sent to another stack: drain could not account for both."""
+    stored = folder.read_json("run.json", {})
+    refuse_another("--run", folder.run_id, stored, target.place)
+    if not is_of(target.outputs, stored):
+        other = stack_words(stored.get("experiment"), stored.get("account", {}).get("region"))
+        applied = stack_words(target["experiment"], target["region"])
+        raise UsageError(
+            f"--run: {folder.name} is a run of {other}, but the applied stack is {applied}; leave --run out, or give "
+            f"a run of {target['experiment']}"
+        )
 
 
 def _refuse_beside_others(target: Target) -> None:

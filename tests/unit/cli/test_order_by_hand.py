@@ -16,7 +16,6 @@ from stampede.experiment.capabilities import Seeding
 from stampede.experiment.objects import DataObject
 from stampede.finding import PROBLEM, Finding
 from stampede.planning.checks import machine
-from stampede.runs.folder import RunFolder
 from tests.unit.loader.queries_experiment import QUERIES, QUERY
 from tests.unit.loader.reads_experiment import READS
 from tests.unit.loader.shares_experiment import SHARES
@@ -302,18 +301,6 @@ def test_a_flood_that_is_cut_off_says_what_goes_on_and_how_to_resume(by_hand, mo
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     exited, _, err = by_hand("reads", "flood", "--run", "r")
     assert (exited, err.endswith(words)) == (status, True), err
-
-
-def test_a_flood_into_a_run_of_another_experiment_is_refused(by_hand, monkeypatch, tmp_path):
-    monkeypatch.setitem(OUTPUTS, "queue_url", "http://127.0.0.1:9/q")
-    monkeypatch.setitem(OUTPUTS, "account_id", "1")
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    RunFolder.create(tmp_path / "results", "r").write_json("run.json", {"run_id": "r", "experiment": "copy"})
-    status, out, err = by_hand("reads", "flood", "--run", "r")
-    assert (status, out) == (2, "")
-    assert err.endswith(
-        "--run: r is a run of copy, but the applied stack is of reads; leave --run out, or give a run of reads\n"
-    )
 
 
 def test_a_part_of_a_work_order_that_is_given_twice_is_refused(by_hand):

@@ -32,6 +32,13 @@ def test_what_the_page_says_of_doubtful_and_missing_data_stands_on_stderr_too(ru
     assert "incomplete data: records.jsonl, line " in err
 
 
+def test_a_run_that_has_only_sent_messages_has_a_report(tmp_path, capsys):
+    (tmp_path / "r1").mkdir()
+    (tmp_path / "r1" / "sent.jsonl").write_text('{"cell": "a", "seq": 0}\n')
+    assert main(["report", str(tmp_path / "r1")]) == 1
+    assert "incomplete data: This run has no records" in capsys.readouterr().err
+
+
 def test_an_output_for_one_run_is_refused(run, capsys):
     assert main(["report", str(run), "--output", "x.html"]) == 2
     assert capsys.readouterr().err.startswith("stampede: --output: is for the comparison of two runs")

@@ -192,6 +192,14 @@ def test_a_flood_by_hand_beside_messages_at_work_is_refused_and_sends_nothing(by
     assert err.endswith("wait for them with `stampede drain`")
 
 
+def test_a_flood_is_not_added_to_a_run_of_another_experiment(by_hand, send, folder):
+    folder.write_json("run.json", {"run_id": "r", "experiment": "copy"})
+    status, _, err = by_hand("--run", "r")
+    assert (status, send.floods) == (2, [])
+    assert "--run: r is a run of copy in an unknown region, but the applied stack is shares in" in err
+    assert err.endswith("leave --run out, or give a run of shares")
+
+
 def test_a_dry_run_by_hand_shows_the_preparation_and_the_first_share(by_hand):
     status, out, err = by_hand("--dry-run")
     assert status == 0

@@ -86,13 +86,6 @@ def test_the_terminal_table_fits_into_80_columns_and_hides_nothing(make_run):
     assert "not AWS" in " ".join(text.split())
 
 
-def test_a_table_without_a_row_is_printed_too(tmp_path):
-    (tmp_path / "records.jsonl").touch()
-    console = Console(file=io.StringIO(), width=80)
-    console.print(table.to_rich(table_of(load(tmp_path))))
-    assert "where" in console.file.getvalue()
-
-
 def test_a_terminal_too_narrow_for_all_figures_gets_the_important_ones_and_the_names_of_the_others(make_run):
     console = Console(file=io.StringIO(), width=49)
     console.print(table.to_rich(table_of(load(make_run())), 49))
