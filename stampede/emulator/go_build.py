@@ -104,9 +104,18 @@ def compile_program(
 
 def find_go(why: str, otherwise: str) -> str:
     """Return the path of `go`; raises ProviderError without one, with why it is needed and what else would do."""
-    if go := shutil.which("go"):
+    go = shutil.which("go")
+    if go and is_too_old(go):
+        why = f"{go} is {go_version(go) or 'no Go'}: Go >= 1.25 is needed"
+    elif go:
         return go
     raise NotReadyError(why, f"install Go >= 1.25 and put it on the PATH, or {otherwise}")
+
+
+def is_too_old(go: str) -> bool:
+    """Whether this Go can't get a newer toolchain by itself either, as it can from 1.21 on (go.dev/doc/toolchain)."""
+    version = re.search(r"go1\.(\d+)", go_version(go))
+    return version is None or int(version[1]) < 21
 
 
 def go_version(go: str) -> str:

@@ -139,9 +139,14 @@ def _whole(values: Mapping[str, Any], name: str) -> int:
     if not _is_whole(value):
         raise UsageError(
             f"{name}: must be a whole number, got {value!r}",
-            f"correct --set {name}=..., TF_VAR_{name} or the *.tfvars file of infra/",
+            correction(name),
         )
     return int(value)
+
+
+def correction(name: str) -> str:
+    """The way out of a wrong value of a variable: the places that it may come from."""
+    return f"correct --set {name}=..., TF_VAR_{name} or the *.tfvars file of infra/"
 
 
 def _is_whole(value: Any) -> bool:

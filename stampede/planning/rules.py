@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from experiments import Experiment
 from stampede.errors import refuse_problems
 from stampede.finding import OK, PROBLEM, WARNING, Finding
-from stampede.planning.demand import Demand, Pollers
+from stampede.planning.demand import Demand, Pollers, correction
 from stampede.planning.plan import cells_words
 from stampede.stacks.infra_variables import declared
 from stampede.variable_rules import RULES, Rule
@@ -65,8 +65,8 @@ def out_of_bounds(cells: Sequence[Demand]) -> list[Finding]:
         wrong = [value for value in values if not isinstance(value, collection)]
         wrong = wrong or [part for value in values for part in rule.breaks(value)]
         if wrong:
-            fix = f"correct --set {name}=..." + (f"; {rule.fix}" if rule.fix else "")
-            problems.append(Finding(name, PROBLEM, f"{rule.rule}, got {wrong[0]}", fix))
+            fix = correction(name) + (f"; {rule.fix}" if rule.fix else "")
+            problems.append(Finding(name, PROBLEM, f"{rule.rule}, got {wrong[0] if wrong[0] != '' else repr('')}", fix))
     for cell in cells:
         hidden_s, least_s = cell.values.get("visibility_timeout_s"), HOLDS * cell.timeout_s
         if hidden_s is not None and hidden_s < least_s:

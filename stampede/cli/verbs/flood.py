@@ -179,8 +179,12 @@ def _print_dry_run(target: Target, cell: str, load: CellLoad, count: int, payloa
 def _queue_url(target: Target, queue_name: str | None) -> str:
     if queue_name is None:
         return target["queue_url"]
+    sqs = target.client("sqs")
     with targets.explained(f"--queue-name {queue_name!r}", target):
-        return target.client("sqs").get_queue_url(QueueName=queue_name)["QueueUrl"]
+        try:
+            return sqs.get_queue_url(QueueName=queue_name)["QueueUrl"]
+        except sqs.exceptions.QueueDoesNotExist:
+            raise UsageError(f"--queue-name: there is no queue {queue_name!r} in {target.region}") from None
 
 
 def _describe(folder: RunFolder, target: Target, cell: str, in_order: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from stampede.emulator import build_cache, function_memory, opentofu, providers, stack
-from stampede.emulator.go_build import NotReadyError, ProviderError
+from stampede.emulator.go_build import NotReadyError, ProviderError, go_version, is_too_old
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.planning.demand import Demand
 
@@ -213,6 +213,9 @@ def _go(*, needed: bool) -> Finding:
     program = shutil.which("go")
     if not needed:
         return Finding("go", OK, f"not needed for the provider{f' (there is {program})' if program else ''}")
+    if program and is_too_old(program):
+        found = f"{program} is {go_version(program) or 'no Go'}: Go >= 1.25 is needed to build the provider"
+        return Finding("go", PROBLEM, found, "install a newer one")
     if program:
         return Finding("go", OK, f"{program} will build the provider")
     way_out = "install Go, or set TF_CLI_CONFIG_FILE to a configuration with a mirror of the provider"

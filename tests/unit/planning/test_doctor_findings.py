@@ -72,7 +72,7 @@ def test_the_published_matrix_keeps_all_rules():
         ("download", "range_part_mb=65", "range_part_mb: must be a whole number of MiB from 16 to 64, got 65; correct"),
         ("download", "visibility_timeout_s=60", "visibility_timeout_s: must be at least 6 x timeout_s = 360, got 60"),
         ("express", "scan_limit_mb=9", "scan_limit_mb: must be a whole number of MiB from 10 to 10485760, got 9; "),
-        ("express", "express_bucket_name=mine", "; correct --set express_bucket_name=...; the name of the S3 Standard"),
+        ("express", "express_bucket_name=mine", " or the *.tfvars file of infra/; the name of the S3 Standard"),
     ],
 )
 def test_what_infra_takes_from_nobody_is_a_problem_before_the_sweep_begins_and_nothing_else_is_looked_at(
@@ -217,6 +217,19 @@ def test_a_registry_that_answers_needs_no_go(no_mirror, monkeypatch):
     monkeypatch.setattr(providers, "registry_answers", lambda host: True)
     provider, go = checks_machine.provider_and_go()
     assert (provider.status, provider.found, go.status) == (OK, "registry.terraform.io answers", OK)
+
+
+@pytest.mark.parametrize(
+    ("printed", "status"), [("go1.19.13", PROBLEM), ("", PROBLEM), ("go1.22.0", OK), ("go1.26.0", OK)]
+)
+def test_a_go_that_can_neither_build_the_provider_nor_get_a_newer_one_is_a_problem(
+    no_mirror, monkeypatch, printed, status
+):
+    monkeypatch.setattr(providers, "registry_answers", lambda host: False)
+    monkeypatch.setattr(checks_machine, "go_version", lambda go: printed)
+    monkeypatch.setattr("stampede.emulator.go_build.go_version", lambda go: printed)
+    _, go = checks_machine.provider_and_go()
+    assert (go.status, "Go >= 1.25 is needed" in go.found) == (status, status == PROBLEM)
 
 
 def test_without_registry_and_mirror_the_provider_will_be_built_and_nothing_is_built_now(no_mirror, monkeypatch):
