@@ -10,6 +10,7 @@ never in file names.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import itertools
 import json
 import os
@@ -107,6 +108,23 @@ class RunFolder:
         """The folders of the runs that have a file `name`, the one whose file changed last first."""
         files = sorted(results_dir.glob(f"*/{name}"), key=lambda file: file.stat().st_mtime_ns, reverse=True)
         return [cls(file.parent) for file in files]
+
+    @contextlib.contextmanager
+    def held(self, option: str) -> Iterator[None]:
+        """In the block no other process that holds it, whatever its stack, writes into the folder. Raises UsageError,
+        which names `option`, while another one does."""
+        folder = os.open(self.path, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(folder)
+            raise UsageError(f"{option}: run {self.name} is in use by another process; wait until it exits") from None
+        except OSError:  # some network file systems lock no folders
+            pass
+        try:
+            yield
+        finally:
+            os.close(folder)
 
     def remove_if_empty(self) -> None:
         """Take away the folder of a run that was refused before it began."""

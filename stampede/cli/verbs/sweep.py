@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         if plan.target == "aws" and (predicted := _predicted(plan, ranged=True)):
             sweep.predicted(predicted, parameters_of(EXPERIMENTS[plan.experiment], plan.target))
         try:
-            with _saying_how_to_go_on(plan, folder):
+            with folder.held("--resume"), _saying_how_to_go_on(plan, folder):
                 accounts = sweep.run()
         finally:
             folder.remove_if_empty()

@@ -98,3 +98,12 @@ def test_a_runs_folder_in_place_of_its_id_is_refused_with_the_id(tmp_path, monke
     RunFolder.create(Path("runs"), "r1").write_json("run.json", {})
     with pytest.raises(UsageError, match="runs/r1 is a run's folder; give its id: --run r1 --results-dir runs"):
         RunFolder.find(Path("results"), "runs/r1")
+
+
+def test_a_folder_that_one_process_holds_is_refused_to_another_and_free_afterwards(tmp_path):
+    folder = RunFolder.create(tmp_path, "r")
+    refused = pytest.raises(UsageError, match="--resume: run r is in use by another process")
+    with folder.held("--resume"), refused, folder.held("--resume"):
+        pass
+    with folder.held("--resume"):
+        pass
