@@ -33,17 +33,24 @@ dollars = number(float, "an amount of US dollars of 0 or more", lambda value: 0 
 crash_percent = number(float, "a percentage of 0 to 50", lambda value: 0 <= value <= 50)
 
 
+def path(text: str) -> Path:
+    """The type of a path; that of an empty text, such as an unset variable, would be the current folder."""
+    if not text:
+        raise argparse.ArgumentTypeError("must be a path, got ''")
+    return Path(text)
+
+
 def writable_file(*endings: str) -> Callable[[str], Path]:
     """The type of a file to write, with one of these endings, in a folder that exists."""
 
     def checked(text: str) -> Path:
-        path = Path(text)
-        if path.suffix.lower() not in endings:
+        file = Path(text)
+        if file.suffix.lower() not in endings:
             raise argparse.ArgumentTypeError(f"must be a file that ends in {' or '.join(endings)}, got {text!r}")
-        if path.is_dir() or not path.parent.is_dir():
+        if file.is_dir() or not file.parent.is_dir():
             raise argparse.ArgumentTypeError(f"must be a file in a folder that exists, got {text!r}")
-        if not os.access(path if path.exists() else path.parent, os.W_OK):
+        if not os.access(file if file.exists() else file.parent, os.W_OK):
             raise argparse.ArgumentTypeError(f"must be a file that you may write, got {text!r}")
-        return path
+        return file
 
     return checked

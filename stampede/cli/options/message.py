@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+
+from stampede.cli.arguments import path
 
 
 def add_order_option(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +24,7 @@ def add_payload_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--payload",
         metavar="FILE",
-        type=Path,
+        type=path,
         help="JSON file that is the body of every message, for an experiment with a function of your own; or a list of "
         'objects with "payload" and "weight", of which each message gets one (default: {})',
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
+from stampede.cli.arguments import path
 from stampede.runs.folder import RESULTS_DIR
 
 FORMATS = ("table", "csv", "json")
@@ -23,7 +23,7 @@ def add_results_dir_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--results-dir",
         metavar="DIR",
-        type=Path,
+        type=path,
         default=RESULTS_DIR,
         help="where runs are stored (default: %(default)s)",
     )

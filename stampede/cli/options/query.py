@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
+from stampede.cli.arguments import path
 from stampede.cli.options.output import add_format_option, add_results_dir_option
 from stampede.cli.options.stack import add_stack_options
 
@@ -43,14 +43,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--logs",
         metavar="FILE",
         action="append",
-        type=Path,
+        type=path,
         help='query exported lines {"timestamp", "message", "logStream"?} in a .jsonl, .jsonl.gz or .parquet file, '
         "without AWS; may be repeated (default: the lines of --run)",
     )
     parser.add_argument(
         "--export",
         metavar="FILE.parquet",
-        type=Path,
+        type=path,
         help="also write the lines as Parquet, which later queries read many times faster (default: no export)",
     )
     add_format_option(parser)

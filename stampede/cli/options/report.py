@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from stampede.cli.arguments import writable_file
+from stampede.cli.arguments import path, writable_file
 from stampede.cli.options.output import FORMATS, add_format_option, add_results_dir_option
 
 COMPARISON = Path("comparison.html")
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "run_dirs",
         metavar="results/RUN_ID",
-        type=Path,
+        type=path,
         nargs="+",
         help="the results folder of a run, or of two runs to compare",
     )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from stampede.cli.arguments import crash_percent, positive_int, writable_file
+from stampede.cli.arguments import crash_percent, path, positive_int, writable_file
 from stampede.cli.options.output import add_format_option, add_results_dir_option
 from stampede.cli.options.plan import add_experiment, add_plan_options, add_target_option
 
@@ -33,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--parameters",
         metavar="FILE",
-        type=Path,
+        type=path,
         help="JSON list of parameters that replace the model's own: objects with name, value, low, high, unit, known, "
         "source and date (default: the model's own)",
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-from pathlib import Path
+
+from stampede.cli.arguments import path
 
 TARGETS = ("local", "aws")
 
@@ -23,7 +24,7 @@ def add_stack_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--outputs",
         metavar="FILE",
-        type=Path,
+        type=path,
         help="read a saved `terraform output -json` instead of running Terraform (default: run Terraform)",
     )
     group.add_argument("--region", metavar="NAME", help="AWS region (default: the stack's, from Terraform's outputs)")

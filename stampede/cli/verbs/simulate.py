@@ -17,6 +17,7 @@ from stampede.cli.simulated_table import SimulatedRow, print_simulated, simulate
 from stampede.cli.verbs.plan_options import plan_of
 from stampede.errors import RunError, UsageError
 from stampede.model.parameters import Parameter
+from stampede.phrases import listed
 from stampede.planning import predicting
 from stampede.planning.predicting import Given
 from stampede.progress import bar, say
@@ -66,6 +67,17 @@ def _measured(experiment: Experiment, arguments: argparse.Namespace) -> Sequence
     run = folder.read_json("run.json", {})
     if (other := run.get("experiment")) != experiment.name:
         raise UsageError(f"--run: {folder.name} is a run of {other}; name one of {experiment.name}")
+    for name, paths in run.get("plan", {}).get("paths", {}).items():
+        if any(setting.startswith(f"{name}=") for setting in arguments.set):
+            continue
+        if len(paths) > 1:
+            found = f"--run: {folder.name} has {len(paths)} values of {name} ({listed(list(paths))})"
+            raise UsageError(f"{found}; say with --set {name}=... which one it is to be")
+        for short, path in paths.items():
+            if Path(path).exists():
+                arguments.set.append(f"{name}={path}")
+            else:
+                say(f"--run: it measured the {name} {short}, which isn't at {path} any more; the rows name the default")
     place = "aws" if run.get("target") == "aws" else "local"
     try:
         rows = experiment.measured(

@@ -247,6 +247,7 @@ def test_what_could_not_start_is_2_and_what_failed_is_1(error, status, stampede,
     ("arguments", "words"),
     [
         (["flood", "--messages", "0"], "--messages: must be a whole number of 1 or more, got '0'"),
+        (["drain", "--results-dir", ""], "--results-dir: must be a path, got ''"),
         (["drain", "--deadline-s", "soon"], "--deadline-s: must be a number of seconds above 0, got 'soon'"),
         (["query", "summary", "--where", "tag"], "--where: 'tag' is not KEY=VALUE"),
         (["swep"], "stampede: argument VERB: invalid choice: 'swep' (did you mean sweep?); see `stampede --help`"),

@@ -63,3 +63,23 @@ def test_a_run_that_says_nothing_of_it_is_refused(simulate, tmp_path, experiment
     store(tmp_path, records, **run)
     status, _, err = simulate(experiment)
     assert (status, words in err) == (2, True)
+
+
+def test_the_rows_name_the_package_that_the_run_measured_and_of_several_one_must_be_given(simulate, tmp_path):
+    packages = {name: str(tmp_path / name) for name in ("mine", "other")}
+    for name in packages:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "app.py").write_text("def handler(event, context): pass\n")
+    several = {"plan": {"paths": {"package": packages}}}
+    store(tmp_path, [record(1, 0.3) for _ in range(5)], **several)
+    chosen = ("--set", "handler=app.handler", "--set", "concurrency_value=1", "--format", "json")
+    status, _, err = simulate("function", *chosen)
+    assert (status, "has 2 values of package (mine and other); say with --set package=..." in err) == (2, True)
+    _, out, _ = simulate("function", *chosen, "--set", f"package={packages['other']}")
+    assert {row["package"] for row in json.loads(out)} == {"other"}
+    one = {"plan": {"paths": {"package": {"mine": packages["mine"]}}}}
+    (tmp_path / RUN_ID / "run.json").write_text(
+        json.dumps({"run_id": RUN_ID, "experiment": "function", "target": "aws"} | one)
+    )
+    _, out, _ = simulate("function", *chosen)
+    assert {row["package"] for row in json.loads(out)} == {"mine"}
