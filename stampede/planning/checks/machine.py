@@ -36,10 +36,10 @@ REPORT_MB = 50
 
 
 def tools() -> list[Finding]:
-    """Python, Terraform, the providers, Go, and the folder for what has to be built."""
+    """Python, Terraform, the providers, Go, and the folders for what has to be built and for what stacks leave."""
     findings = [python(), terraform(), *provider_and_go()]
     builds = any(finding.way_out == BUILD_NOW for finding in findings)
-    return [*findings, cache(build_cache.cache_folder(), needed=builds)]
+    return [*findings, cache(build_cache.cache_folder(), needed=builds), state(stack.STATE_DIR)]
 
 
 def room(cells: list[Demand], target: str, results_dir: Path) -> list[Finding]:
@@ -169,6 +169,14 @@ def cache(folder: Path, *, needed: bool) -> Finding:
         return Finding("cache folder", OK, str(folder))
     way_out = "set STAMPEDE_CACHE_DIR to a folder in which you may write"
     return Finding("cache folder", PROBLEM if needed else WARNING, reason, way_out)
+
+
+def state(folder: Path) -> Finding:
+    """The folder for locks, Terraform's log and the embedded AWS can be written."""
+    reason = _unwritable(folder)
+    if reason is None:
+        return Finding("state folder", OK, str(folder))
+    return Finding("state folder", PROBLEM, reason, "set STAMPEDE_STATE_DIR to a folder in which you may write")
 
 
 def available_memory_mb() -> int | None:

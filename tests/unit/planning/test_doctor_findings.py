@@ -503,6 +503,12 @@ def test_a_cache_folder_that_cannot_be_written_is_a_problem_only_where_something
     assert checks_machine.cache(tmp_path / "cache", needed=True).status == OK
 
 
+def test_a_state_folder_that_cannot_be_written_is_a_problem(tmp_path):
+    (tmp_path / "file").touch()
+    assert checks_machine.state(tmp_path / "file").status == PROBLEM
+    assert checks_machine.state(tmp_path / "folder").status == OK
+
+
 def test_the_tools_look_at_the_cache_folder_with_what_has_to_be_built(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("STAMPEDE_CACHE_DIR", str(tmp_path / "file"))
