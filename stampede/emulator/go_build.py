@@ -119,8 +119,11 @@ def is_too_old(go: str) -> bool:
 
 
 def go_version(go: str) -> str:
-    """Return Go's version, such as `go1.26.0`."""
-    return subprocess.run([go, "env", "GOVERSION"], capture_output=True, text=True, check=False).stdout.strip()
+    """Return Go's version, such as `go1.26.0`; an empty text of something else."""
+    try:
+        return subprocess.run([go, "env", "GOVERSION"], capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:
+        return ""
 
 
 def _go_environment(platform: str | None = None) -> dict[str, str]:
