@@ -114,9 +114,9 @@ def test_a_dry_run_of_a_flood_sends_nothing(stack, stampede, with_data):
     assert stack.waiting() == (0, 0)
 
 
-def test_an_unknown_queue_is_one_line_and_status_1(stampede, with_data):
+def test_an_unknown_queue_is_one_line_and_status_2(stampede, with_data):
     done = stampede("flood", "--queue-name", "no-such-queue")
-    assert (done.status, done.out) == (1, "")
+    assert (done.status, done.out) == (2, "")
     assert "--queue-name 'no-such-queue': there is no such queue in us-east-1" in done.err
 
 

@@ -184,7 +184,7 @@ def _queue_url(target: Target, queue_name: str | None) -> str:
         try:
             return sqs.get_queue_url(QueueName=queue_name)["QueueUrl"]
         except sqs.exceptions.QueueDoesNotExist:
-            raise UsageError(f"--queue-name: there is no queue {queue_name!r} in {target.region}") from None
+            raise UsageError(f"--queue-name {queue_name!r}: there is no such queue in {target.region}") from None
 
 
 def _describe(folder: RunFolder, target: Target, cell: str, in_order: Mapping[str, Any]) -> None:
