@@ -121,7 +121,10 @@ def _run(arguments: list[str] | None) -> int:
     if not arguments:
         build_parser([]).print_help(sys.stderr)
         return EXIT_USAGE
-    parsed = build_parser([verb for verb in VERBS if verb in arguments]).parse_args(arguments)
+    parser = build_parser([verb for verb in VERBS if verb in arguments])
+    parsed = parser.parse_args(arguments)
+    if parsed.verb is None:  # argparse itself would ask for it before it refuses a mistyped option
+        parser.error("the argument VERB is missing")
     # Where HOME can't be written it uses a temporary folder by itself, and would print two lines about that.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
@@ -148,7 +151,7 @@ def build_parser(declared: Collection[str] = tuple(VERBS)) -> argparse.ArgumentP
     options.add_argument("-h", "--help", action="help", help="show this help message and exit")
     options.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     verbs = parser.add_subparsers(
-        prog="stampede", dest="verb", metavar="VERB", help=argparse.SUPPRESS, required=True, parser_class=_Parser
+        prog="stampede", dest="verb", metavar="VERB", help=argparse.SUPPRESS, parser_class=_Parser
     )
     for verb in VERBS:
         if verb in declared:
@@ -206,7 +209,7 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
         where = str(error.filename or " or ".join(map(str, folders)))
         variable = " (STAMPEDE_STATE_DIR)" if where.startswith(str(STATE_DIR)) else ""
         is_file = error.errno in (errno.ENOTDIR, errno.EEXIST)
-        fix = "use a folder, not a file" if is_file else "free or change that disk"
+        fix, status = ("use a folder, not a file", EXIT_USAGE) if is_file else ("free or change that disk", EXIT_RUN)
         text = f": can't write to {where} ({error.strerror}); {fix}{variable}"
     elif isinstance(error, ResponseParserError):
         text = ": the answer isn't from AWS or a compatible service; check AWS_ENDPOINT_URL"

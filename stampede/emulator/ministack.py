@@ -23,6 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from stampede.emulator.process import Process, start_ticks
+from stampede.errors import UsageError
 from stampede.polling import looks
 
 HOST = "127.0.0.1"
@@ -144,12 +145,12 @@ def account_concurrency(environ: Mapping[str, str]) -> int:
 
 
 def manners_scale(environ: Mapping[str, str]) -> float:
-    """What a second of AWS's takes the emulator's manners. Raises EmulatorError for what isn't a number above 0."""
+    """What a second of AWS's takes the emulator's manners. Raises UsageError for what isn't a number above 0."""
     text = environ.get(MANNERS_SCALE, "").strip() or str(USUAL_SCALE)
     with contextlib.suppress(ValueError):
         if 0 < (scale := float(text)) < math.inf:
             return scale
-    raise EmulatorError(f"{MANNERS_SCALE}={text!r}: must be a number above 0; unset it for {USUAL_SCALE}")
+    raise UsageError(f"{MANNERS_SCALE}={text!r}: must be a number above 0; unset it for {USUAL_SCALE}")
 
 
 def _environment(port: int, temporary: Path) -> dict[str, str]:

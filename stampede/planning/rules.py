@@ -6,7 +6,8 @@ Terraform refuses most of this too, but only when it comes to the cell; that may
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from experiments import Experiment
 from stampede.errors import refuse_problems
@@ -57,22 +58,28 @@ def check(cells: list[Demand], experiment: Experiment, target: str) -> list[Find
 def out_of_bounds(cells: Sequence[Demand]) -> list[Finding]:
     """A problem for each variable with a value that infra/ takes from nobody. Terraform refuses it too, but only once
     the sweep has begun."""
-    problems = []
-    for name, variable in declared().items():
-        rule = TRUE_OR_FALSE if variable.type == "bool" else RULES.get(name, Rule())
-        values = [value for cell in cells if (value := cell.values.get(name)) is not None]
-        collection = COLLECTIONS.get(variable.type.partition("(")[0], object)
-        wrong = [value for value in values if not isinstance(value, collection)]
-        wrong = wrong or [part for value in values for part in rule.breaks(value)]
-        if wrong:
-            fix = correction(name) + (f"; {rule.fix}" if rule.fix else "")
-            problems.append(Finding(name, PROBLEM, f"{rule.rule}, got {wrong[0] if wrong[0] != '' else repr('')}", fix))
+    problems = broken_rules([cell.values for cell in cells])
     for cell in cells:
         hidden_s, least_s = cell.values.get("visibility_timeout_s"), HOLDS * cell.timeout_s
         if hidden_s is not None and hidden_s < least_s:
             rule = f"must be at least {HOLDS} x timeout_s = {least_s}, got {hidden_s}"
             fix = "leave it out, or use a shorter timeout_s"
             return [*problems, Finding("visibility_timeout_s", PROBLEM, rule, fix)]
+    return problems
+
+
+def broken_rules(stacks: Sequence[Mapping[str, Any]]) -> list[Finding]:
+    """A problem for each variable of which a value, in one of the `stacks`, breaks its rule."""
+    problems = []
+    for name, variable in declared().items():
+        rule = TRUE_OR_FALSE if variable.type == "bool" else RULES.get(name, Rule())
+        values = [value for stack in stacks if (value := stack.get(name)) is not None]
+        collection = COLLECTIONS.get(variable.type.partition("(")[0], object)
+        wrong = [value for value in values if not isinstance(value, collection)]
+        wrong = wrong or [part for value in values for part in rule.breaks(value)]
+        if wrong:
+            fix = correction(name) + (f"; {rule.fix}" if rule.fix else "")
+            problems.append(Finding(name, PROBLEM, f"{rule.rule}, got {wrong[0] if wrong[0] != '' else repr('')}", fix))
     return problems
 
 

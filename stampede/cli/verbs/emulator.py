@@ -15,10 +15,11 @@ from stampede.emulator import hosts, ministack, stack
 from stampede.emulator.go_build import ProviderError
 from stampede.errors import RunError, UsageError, refuse_problems
 from stampede.planning.checks import machine
-from stampede.planning.plan import absolute_path, split_setting
+from stampede.planning.plan import absolute_path, parse_setting, split_setting
+from stampede.planning.rules import broken_rules
 from stampede.progress import say
 from stampede.stacks import embedded
-from stampede.stacks.infra_variables import declared, infra_defaults, refuse_other_owner
+from stampede.stacks.infra_variables import declared, infra_defaults
 from stampede.stacks.stack_lock import disown, holding
 from stampede.variable_rules import RULES, Rule
 
@@ -60,18 +61,23 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _local(settings: Sequence[str]) -> dict[str, Any]:
-    """What is applied: as the experiment fixes it for a small machine, but for what the user gave."""
-    values = dict(split_setting("--set", text, declared(), "infra/ has no variable") for text in settings)
-    name = values.get("experiment") or infra_defaults(os.environ)["experiment"]
+    """What is applied: as the experiment fixes it for a small machine, but for what the user gave. Raises UsageError
+    for what infra/ would refuse once the embedded AWS runs."""
+    texts = dict(split_setting("--set", text, declared(), "infra/ has no variable") for text in settings)
+    name = texts.pop("experiment", None) or infra_defaults(os.environ)["experiment"]
     if name not in EXPERIMENTS:
         raise UsageError(f"--set experiment: there is no experiment {name!r}; use {', '.join(EXPERIMENTS)}")
-    for variable, text in values.items():
-        refuse_other_owner(variable, name)
-        if RULES.get(variable, Rule()).shared.get("is_path"):
-            values[variable] = str(absolute_path(text))
     experiment = EXPERIMENTS[name]
     fixed = experiment.matrices["local"].fixed
-    return {variable: value for variable, value in fixed.items() if variable not in experiment.order_axes} | values
+    values = {variable: value for variable, value in fixed.items() if variable not in experiment.order_axes}
+    for text in (f"{variable}={text}" for variable, text in texts.items()):
+        variable, given = parse_setting(text, experiment)
+        if len(given) > 1:
+            raise UsageError(f"--set {variable}: a stack has one value of each variable, got {len(given)}; give one")
+        is_path = RULES.get(variable, Rule()).shared.get("is_path")
+        values[variable] = str(absolute_path(given[0])) if is_path else given[0]
+    refuse_problems(broken_rules([values]))
+    return {"experiment": name} | values
 
 
 def _stop() -> int:

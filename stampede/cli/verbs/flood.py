@@ -28,7 +28,7 @@ from stampede.cli.verbs.payload_option import payloads_of, refuse_others
 from stampede.errors import UsageError
 from stampede.planning.plan import cell_name
 from stampede.progress import say
-from stampede.runs.folder import FORMAT, RunFolder
+from stampede.runs.folder import FORMAT, RunFolder, checked_run_id
 from stampede.stacks import target as targets
 from stampede.stacks.place import is_of, refuse_another, stack_words
 from stampede.stacks.stack_lock import holding
@@ -50,6 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
     if events_of(target, in_order):
         options = "".join(f" --order {setting}" for setting in arguments.order)
         say(f"this needs the objects that `stampede dataset{options}` uploads; run it once for each stack")
+    if arguments.run:
+        _refuse_run_of_another(target, RunFolder(arguments.results_dir / checked_run_id(arguments.run)))
     if arguments.dry_run:
         _print_dry_run(target, cell, load, count, payloads)
         return 0
@@ -58,7 +60,6 @@ def run(arguments: argparse.Namespace) -> int:
         if load.preparation is not None:
             _refuse_beside_others(target)
         folder = RunFolder.create(arguments.results_dir, arguments.run)
-        _refuse_run_of_another(target, folder)
         note_run(folder.run_id)
         if payloads is not None:
             refuse_others(folder, payloads)

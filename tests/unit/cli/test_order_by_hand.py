@@ -197,11 +197,11 @@ def test_the_stack_of_an_experiment_that_there_is_not_is_refused_with_those_that
 
 def test_the_emulator_applies_what_its_experiment_fixes_locally(monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, "reads", READS)
-    assert emulator._local([]) == EXPERIMENTS["download"].matrices["local"].fixed
+    assert emulator._local([]) == {"experiment": "download"} | EXPERIMENTS["download"].matrices["local"].fixed
     assert emulator._local(["experiment=reads", "object_size_mb=2"]) == {
         "experiment": "reads",
         "concurrency_value": 2,
-        "object_size_mb": "2",
+        "object_size_mb": 2,
         "ephemeral_storage_mb": 512,
     }
     monkeypatch.setenv("TF_VAR_experiment", "reads")
@@ -214,6 +214,8 @@ def test_the_emulator_applies_what_its_experiment_fixes_locally(monkeypatch):
         ("experiment=uploads", "no experiment 'uploads'; use download"),
         ("memory_sise=1024", "infra/ has no variable 'memory_sise'; did you mean memory_size?"),
         ("object_count=3", "is a variable of copy; download doesn't use it"),
+        ("memory_size=64", "memory_size: must be a whole number of MB from 128 to 10240, got 64; correct --set"),
+        ("memory_size=1024,2048", "a stack has one value of each variable, got 2; give one"),
     ],
 )
 def test_the_emulator_starts_nothing_for_a_setting_that_the_stack_does_not_have(setting, words, capsys):

@@ -192,9 +192,10 @@ def test_a_flood_by_hand_beside_messages_at_work_is_refused_and_sends_nothing(by
     assert err.endswith("wait for them with `stampede drain`")
 
 
-def test_a_flood_is_not_added_to_a_run_of_another_experiment(by_hand, send, folder):
+@pytest.mark.parametrize("options", [[], ["--dry-run"]])
+def test_a_flood_is_not_added_to_a_run_of_another_experiment(by_hand, send, folder, options):
     folder.write_json("run.json", {"run_id": "r", "experiment": "copy"})
-    status, _, err = by_hand("--run", "r")
+    status, _, err = by_hand("--run", "r", *options)
     assert (status, send.floods) == (2, [])
     assert "--run: r is a run of copy in an unknown region, but the applied stack is shares in" in err
     assert err.endswith("leave --run out, or give a run of shares")

@@ -117,13 +117,17 @@ func TestAWrongCommandLineIsOneLineAndStatus2(t *testing.T) {
 		{append(valid, "--checksum", "md5:0"), "--checksum"},
 		{append(valid, "more"), "more"},
 		{[]string{"get-many", "--bucket", "b"}, "--output is missing"},
-		{[]string{"put"}, "get-many"},
-		{nil, "get-many"},
+		{append(valid, "--paralel", "1"), "not defined: -paralel; see --help"},
+		{append(valid, "--parallel", "1,5"), `"1,5" for flag -parallel: must be a whole number; see --help`},
+		{[]string{"put"}, `there is no command "put"; see transfer --help`},
 	} {
 		status, answer, stderr := command(t, c.arguments...)
-		if status != 2 || answer != nil || !strings.Contains(stderr, c.word) {
+		if status != 2 || answer != nil || !strings.Contains(stderr, c.word) || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%v: %d %s", c.arguments, status, stderr)
 		}
+	}
+	if status, _, stderr := command(t); status != 2 || !strings.Contains(stderr, "get-many") {
+		t.Errorf("without arguments: %d %s", status, stderr)
 	}
 }
 

@@ -66,6 +66,10 @@ func Main(ctx context.Context, verbs []Verb, arguments []string, stdout, stderr 
 		return 0
 	}
 	place := slices.IndexFunc(verbs, func(verb Verb) bool { return len(arguments) > 0 && verb.Name == arguments[0] })
+	if place < 0 && len(arguments) > 0 {
+		_, _ = fmt.Fprintf(stderr, "transfer: there is no command %q; see transfer --help\n", arguments[0])
+		return 2
+	}
 	if place < 0 {
 		_, _ = io.WriteString(stderr, usage(verbs))
 		return 2
@@ -91,17 +95,26 @@ func Main(ctx context.Context, verbs []Verb, arguments []string, stdout, stderr 
 
 // Parse reads the options of a verb; what is wrong, wrong() included ("" for nothing), is said in one line on stderr.
 func Parse(flags *flag.FlagSet, arguments []string, stderr io.Writer, wrong func() string) error {
-	var said bytes.Buffer
-	flags.SetOutput(&said)
-	if err := flags.Parse(arguments); errors.Is(err, flag.ErrHelp) {
-		return &help{said.String()}
-	} else if err != nil {
-		_, _ = said.WriteTo(stderr)
-		return errUsage
+	var options bytes.Buffer
+	flags.Usage = func() {} // after a wrong option it would push what is wrong out of sight
+	flags.SetOutput(io.Discard)
+	err := flags.Parse(arguments)
+	if errors.Is(err, flag.ErrHelp) {
+		_, _ = fmt.Fprintf(&options, "Usage of %s:\n", flags.Name())
+		flags.SetOutput(&options)
+		flags.PrintDefaults()
+		return &help{options.String()}
 	}
-	message := wrong()
-	if flags.NArg() > 0 {
+	message := ""
+	switch {
+	case err != nil && strings.HasPrefix(err.Error(), "invalid value"): // of a number, the only kind that can be wrong beside true or false
+		message = strings.Replace(err.Error(), "parse error", "must be a whole number", 1)
+	case err != nil:
+		message = err.Error()
+	case flags.NArg() > 0:
 		message = fmt.Sprintf("unexpected argument %q", flags.Arg(0))
+	default:
+		message = wrong()
 	}
 	if message != "" {
 		_, _ = fmt.Fprintf(stderr, "%s: %s; see --help\n", flags.Name(), message)
