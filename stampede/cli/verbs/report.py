@@ -90,7 +90,7 @@ def _refusing(place: Path) -> Iterator[None]:
         raise UsageError(str(error)) from None
     except OSError as error:
         why = error.strerror or error
-        is_folder = isinstance(error, IsADirectoryError)
-        fix = "remove or rename that folder" if is_folder else "free or change that disk"
-        where = error.filename2 or error.filename if is_folder else place
+        in_the_way = {IsADirectoryError: "folder", FileExistsError: "file", NotADirectoryError: "file"}.get(type(error))
+        fix = f"remove or rename that {in_the_way}" if in_the_way else "free or change that disk"
+        where = (error.filename2 or error.filename) if in_the_way else place
         raise RunError(f"the report {where} can't be written: {why}; {fix}") from None

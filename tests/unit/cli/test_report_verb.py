@@ -1,5 +1,7 @@
 """`stampede report` at the prompt: the table on stdout, and on stderr what stands against relying on it."""
 
+from pathlib import Path
+
 import pytest
 
 from experiments import EXPERIMENTS
@@ -47,6 +49,16 @@ def test_an_output_for_one_run_is_refused(run, capsys):
 def test_a_file_of_a_run_is_refused_with_its_folder(run, capsys):
     assert main(["report", str(run / "run.json")]) == 2
     assert capsys.readouterr().err.endswith(f"run.json is a file; name the folder of its run: {run}\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "kind"), [("figures", Path.touch, "file"), ("report.html", Path.mkdir, "folder")]
+)
+def test_what_stands_where_the_report_is_written_is_named(run, capsys, name, make, kind):
+    make(run / name)
+    assert main(["report", str(run)]) == 1
+    err = capsys.readouterr().err
+    assert f"{run / name} can't be written: " in err and err.endswith(f"; remove or rename that {kind}\n")
 
 
 def test_a_comparison_has_no_other_format_than_its_page(run, capsys):
