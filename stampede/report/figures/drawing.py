@@ -28,7 +28,7 @@ PNG_DPI = 200
 LEGEND_LETTERS = 52
 TEXT_LINE_IN = 0.18
 # Of a name beside its line: letters in a row, and what a row takes.
-NAME_LETTERS, NAME_LINE_IN = 32, 0.21
+NAME_LETTERS, NAME_LINE_IN = 30, 0.21
 # Lines of a legend that the usual height has room for, and the height of one.
 LEGEND_LINES, LEGEND_LINE_IN = 4, 0.24
 
@@ -96,7 +96,8 @@ def ratio_axis(axes: Axes, label: str) -> None:
     axes.axvline(1, color=INK, linewidth=1)
     lowest, highest = axes.get_xlim()
     axes.set_xlim(min(lowest, 0.7), max(highest, 1.45))
-    places = (1, 2, 5) if highest / lowest > 6 else (0.5, 0.7, 0.85, 1, 1.2, 1.4, 2)
+    spread = highest / lowest  # the longest names leave the plot a third of the width: room for five labels
+    places = (1, 2, 5) if spread > 6 else (0.5, 1, 2) if spread > 3 else (0.5, 0.7, 1, 1.4, 2)
     axes.xaxis.set_major_locator(LogLocator(subs=places))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g} ×"))
     axes.xaxis.set_minor_locator(NullLocator())

@@ -17,7 +17,7 @@ from stampede.report.figures.subject import Cell, Series, Subject
 MOST_PANELS = 48
 PANEL_IN, LINE_IN = 1.18, 0.17
 # By the number of columns; the share of time stands beside it.
-TITLE_LETTERS = {1: 80, 2: 32, 3: 16}
+TITLE_LETTERS = {1: 80, 2: 28, 3: 16}
 DASHES = (0, (4, 3))
 Panel = tuple[Series, int, Cell]
 

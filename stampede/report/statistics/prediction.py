@@ -81,7 +81,7 @@ def _whole(parts: Sequence[tuple[Cell, Measured]], experiment: Experiment) -> Me
 def _own(whole: Measured, n: int) -> dict[str, tuple[float | None, list[float | None]]]:
     """Each figure as it was measured, and what its own interval holds: that of the mean, and every repeat."""
     own: dict[str, tuple[float | None, list[float | None]]] = {}
-    figures, sample = whole.figures, whole.everything
+    figures, sample, mean_s = whole.figures, whole.everything, None
     if figures["count"]:
         mean_s, around = figures["seconds"]["mean_s"], []
         if repeats := figures["between_repeats"]:
@@ -94,6 +94,9 @@ def _own(whole: Measured, n: int) -> dict[str, tuple[float | None, list[float | 
         together = _overlap(figures["parallelism"], n)
         apart = [_overlap(repeat["parallelism"], n) for repeat in figures["repeats"] if repeat["parallelism"]]
         own |= {name: (value, [overlap[name] for overlap in apart]) for name, value in together.items()}
+        if n == 1 and mean_s:  # one operation after the other: as uncertain, in proportion, as their mean
+            span_s, spans = own["span_s"]
+            own["span_s"] = (span_s, [*spans, *(span_s * near_s / mean_s for near_s in own["avg_s"][1][1:])])
     return own
 
 

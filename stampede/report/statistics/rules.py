@@ -107,8 +107,9 @@ WORDS = {
         "figure whose own interval doesn't overlap that range. For the mean of the {many} this is its 95 % interval, "
         f"used here from {MINIMUM_FOR_INTERVAL} {{many}} on although the other tables show none below "
         f"{MINIMUM_FOR_MEAN_INTERVAL}, and widened to the means of the repeats; for the other figures it is the range "
-        "of the repeats. Where there is neither, the figure itself counts. Time in full overlap is the share of "
-        "all attempts' time that lies within it, 0 where N never ran at once. A peak above N counts as N. Clocks and "
+        "of the repeats, and for the elapsed time of N = 1 also that of the mean, in proportion. Where there is none "
+        "of these, the figure itself counts. Time in full overlap is the share of all attempts' time that lies within "
+        "it, 0 where N never ran at once. A peak above N counts as N. Clocks and "
         "hand-overs are allowed for: elapsed times may be off by 1 ms, the resolution of the records, the time to N by "
         "a hundredth of the elapsed time, and the time in full overlap by one percentage point. With repeats, the "
         "elapsed time is their mean."
@@ -122,8 +123,8 @@ READ_OFF = "Results and the headline are read off these."
 KNEE_READ_OFF = "The knee and the headline rest on other intervals, each of which holds on its own."
 WITHOUT_INTERVALS = "There are too few {many} for intervals: another run may give other figures"
 IN_ROUNDS = (
-    "The intervals take whole rounds as independent, or repeats, and not the {many}, so they contain what drifted "
-    "between these. They describe this run; only repeats show how much another run would differ."
+    "The intervals of a cell take its rounds, or repeats, as independent, and not the {many}, so they contain what "
+    "drifted between these. They describe this run; only repeats show how much another run would differ."
 )
 
 

@@ -41,7 +41,10 @@ def figures(predicted, cell, n):
         slack = {"time_to_n_s": max(0.001, span_s / 100), "span_s": 0.001, "share_at_n": 0.01}.get(name, 0)
         never = len(reached) < len(own) and predicted["ranges"]["most_at_once"][0] < n
         touches = any(value >= low - slack for value in reached) and any(value <= high + slack for value in reached)
-        rows[name] = beside(name, predicted, measure(whole), several, never or touches)
+        inside = never or touches
+        if name == "span_s" and n == 1 and mean_s:  # has the bootstrap interval, too
+            several = inside = Anything
+        rows[name] = beside(name, predicted, measure(whole), several, inside)
     return rows
 
 

@@ -142,6 +142,13 @@ def test_a_start_off_by_a_hundredth_of_the_span_is_no_miss_and_one_off_by_more_i
         assert (row["time_to_n_s"]["measured"], row["time_to_n_s"]["inside"]) == (0.06, inside)
 
 
+def test_operations_one_after_the_other_took_as_long_as_predicted_where_their_mean_did(tmp_path):
+    slow = [*waves(n=1, count=9), record(9000, 14000, seq=9)]
+    row = one_cell(tmp_path, slow, n=1, avg_s=1.2, span_s=12.0, most_at_once=1)
+    assert row["span_s"]["measured"] == 14.0 > row["span_s"]["high"] > row["span_s"]["interval"]["low"]
+    assert (row["avg_s"]["inside"], row["span_s"]["inside"]) == (True, True)
+
+
 def test_repeats_have_one_prediction_and_an_interval_from_the_lowest_to_the_highest(tmp_path):
     records = [*waves(length_ms=1000, repeat=1), *waves(length_ms=1600, repeat=2)]
     cells = {f"{CELL.format(2)},repeat={repeat}": forecast(span_s=7.2, avg_s=1.6) for repeat in (1, 2)}

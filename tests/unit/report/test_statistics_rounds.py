@@ -116,7 +116,7 @@ def test_a_run_says_of_each_comparison_in_how_many_rounds_its_cells_were_interle
     assert {row["rounds"] for row in by_name["between_threads"]} == {12}
     assert all("rounds" not in row for row in by_name["between_storages"])
     assert {cell["rounds"] for cell in results["cells"]} == {12}
-    assert "take whole rounds as independent" in results["verdict"]["caveats"][-1]
+    assert "take its rounds, or repeats, as independent" in results["verdict"]["caveats"][-1]
     assert "Drift is in these intervals: the compared cells ran interleaved" in results["verdict"]["caveats"][-1]
 
 
