@@ -5,15 +5,11 @@ Whoever ends in order after Ctrl-C so does after all three, and nobody else need
 
 from __future__ import annotations
 
-import io
 import math
-import os
 import signal
-import sys
 import time
 from collections.abc import Callable
 from types import FrameType
-from typing import TextIO
 
 # timeout(1) sends its signal to the process, and then to the whole group.
 SAME_WITHIN_S = 1.0
@@ -64,37 +60,3 @@ class Signals:
 
 
 signals = Signals()
-
-
-class _Terminal(io.TextIOWrapper):
-    """Text for a terminal. What is written once that is closed is lost, and ends nothing."""
-
-    def write(self, text: str) -> int:
-        try:
-            return super().write(text)
-        except OSError:
-            self._lead_nowhere()
-            return len(text)
-
-    def flush(self) -> None:
-        try:
-            super().flush()
-        except OSError:
-            self._lead_nowhere()
-
-    def _lead_nowhere(self) -> None:
-        if os.isatty(self.fileno()):
-            raise  # the error that is being handled
-        os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
-
-
-def outlive_terminal() -> None:
-    """Let stdout and stderr take what is written after their terminal was closed, which raises OSError else."""
-    sys.stdout, sys.stderr = _outliving(sys.stdout), _outliving(sys.stderr)
-
-
-def _outliving(stream: TextIO) -> TextIO:
-    if not stream.isatty():
-        return stream
-    buffer = os.fdopen(stream.fileno(), "wb", closefd=False)
-    return _Terminal(buffer, encoding=stream.encoding, errors=stream.errors, line_buffering=True)

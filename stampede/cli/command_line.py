@@ -23,6 +23,7 @@ from experiments import EXPERIMENTS
 from stampede.full_disk import is_full
 from stampede.interruption import signals
 from stampede.program import as_typed
+from stampede.standard_streams import STDOUT
 
 # What each verb does, as in README.
 VERBS = {
@@ -114,6 +115,11 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_PIPE
+    except OSError as error:
+        if error.filename != STDOUT:
+            raise
+        print(f"stampede: can't write to {STDOUT} ({error.strerror}); free or change that disk", file=sys.stderr)
+        return EXIT_RUN
 
 
 def _run(arguments: list[str] | None) -> int:
@@ -185,7 +191,7 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
     """Print what ended a verb, and its notes, as one line; returns the exit status. Raises `error` where it is a fault
     of ours."""
     # Imported only now: botocore takes a tenth of a second, and is there already where it raised the error.
-    from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.exceptions import BotoCoreError, ClientError, ConfigParseError
     from botocore.parsers import ResponseParserError
 
     from stampede.emulator.go_build import NotReadyError, ProviderError
@@ -203,6 +209,8 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
         text, status = f": {error.filename} is a folder where a file is needed; move it, or use another one", EXIT_USAGE
     elif isinstance(error, shutil.Error):  # of copytree, which lists every file
         text = f": can't write to {STATE_DIR}; free or change that disk (STAMPEDE_STATE_DIR)"
+    elif isinstance(error, ConfigParseError):
+        text, status = f": {one_line(error)}; correct that file, or unset AWS_CONFIG_FILE", EXIT_USAGE
     elif isinstance(error, OSError) and (error.errno in DISK_ERRORS or NO_TEMPORARY_FOLDER in str(error)):
         folders = [folder for folder in (vars(parsed).get("results_dir"), STATE_DIR) if folder]
         folders = [folder for folder in folders if is_full(folder)] or folders

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
-from stampede.interruption import outlive_terminal, signals
+from stampede import standard_streams
+from stampede.interruption import signals
 from stampede.program import NAME
 
 LOOPBACK = ("127.0.0.1", "localhost")
-
-
-def _reopen_closed_streams() -> None:
-    """Lead the standard streams that the shell has closed (`>&-`) nowhere. The next file to be opened would have their
-    number otherwise, and take what child processes print."""
-    while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
-        pass
-    os.close(opened)
-    sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
-    sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
 
 
 def ask_loopback_directly() -> None:
@@ -37,10 +29,14 @@ def ask_loopback_directly() -> None:
 
 def main() -> int:
     """Run the command line; what interrupts it while it is still being imported ends it without a traceback."""
-    _reopen_closed_streams()
+    standard_streams.prepare()
     ask_loopback_directly()
-    outlive_terminal()
     signals.listen()
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        print(f"{NAME}: the current folder was removed; change to one that exists", file=sys.stderr)
+        return 2
     try:
         from stampede.cli import command_line  # a second, in which Ctrl-C may come
 

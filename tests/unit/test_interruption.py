@@ -9,7 +9,6 @@ import sys
 
 import pytest
 
-from stampede import interruption
 from stampede.interruption import SAME_WITHIN_S, Signals
 
 # `prices` says that it is at work, and waits; everything else is as it starts.
@@ -98,16 +97,6 @@ def test_a_closed_terminal_never_cuts_the_clean_up_short(signals):
     signals.now_s += SAME_WITHIN_S
     signal.raise_signal(signal.SIGHUP)
     assert signals.first == signal.SIGTERM
-
-
-def test_what_is_written_to_a_closed_terminal_is_lost_and_ends_nothing():
-    outer, inner = pty.openpty()
-    with os.fdopen(inner, "w") as terminal:
-        stream = interruption._outliving(terminal)
-        print("seen", file=stream)
-        assert os.read(outer, 100) == b"seen\r\n"
-        os.close(outer)
-        print("lost", file=stream)
 
 
 @pytest.mark.parametrize(("ends", "status"), [("close", 129), ("kill", 143)])

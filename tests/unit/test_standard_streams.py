@@ -1,0 +1,59 @@
+"""What becomes of output that a terminal, a disk or an encoding doesn't take."""
+
+import errno
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stampede.standard_streams import STDOUT, _Stream
+
+FULL = Path("/dev/full")
+STAMPEDE = [sys.executable, "-c", "from stampede.cli.start import main; raise SystemExit(main())"]
+
+
+def test_what_is_written_to_a_closed_terminal_is_lost_and_ends_nothing():
+    outer, inner = pty.openpty()
+    with os.fdopen(inner, "w") as terminal:
+        stream = _Stream(STDOUT, terminal)
+        print("seen", file=stream)
+        assert os.read(outer, 100) == b"seen\r\n"
+        os.close(outer)
+        print("lost", file=stream)
+
+
+def test_a_full_disk_is_said_once_with_the_name_of_the_stream():
+    with FULL.open("w") as full:
+        stream = _Stream(STDOUT, full)
+        print("lost", file=stream)
+        with pytest.raises(OSError) as refused:
+            stream.flush()
+        assert (refused.value.errno, refused.value.filename) == (errno.ENOSPC, STDOUT)
+        print("lost", file=stream, flush=True)
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["simulate", "download"]])
+def test_output_on_a_full_disk_is_one_line_and_status_1(arguments):
+    with FULL.open("w") as full:
+        ended = subprocess.run([*STAMPEDE, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert ended.returncode == 1
+    line = ended.stderr.splitlines()[-1]
+    assert line == "stampede: can't write to standard output (No space left on device); free or change that disk"
+
+
+def test_an_encoding_without_a_letter_has_another_one_instead():
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    ended = subprocess.run([*STAMPEDE, "simulate", "copy"], env=ascii_only, capture_output=True)
+    assert (ended.returncode, b"Traceback" in ended.stderr) == (0, False)
+    assert ended.stdout.isascii()
+
+
+def test_a_folder_that_was_removed_is_one_line(tmp_path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    ended = subprocess.run([*STAMPEDE, "doctor"], cwd=gone, preexec_fn=gone.rmdir, capture_output=True, text=True)
+    assert ended.returncode == 2
+    assert ended.stderr == "stampede: the current folder was removed; change to one that exists\n"
