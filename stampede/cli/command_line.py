@@ -211,7 +211,11 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
         text = f": can't write to {STATE_DIR}; free or change that disk (STAMPEDE_STATE_DIR)"
     elif isinstance(error, ConfigParseError):
         text, status = f": {one_line(error)}; correct that file, or unset AWS_CONFIG_FILE", EXIT_USAGE
-    elif isinstance(error, OSError) and (error.errno in DISK_ERRORS or NO_TEMPORARY_FOLDER in str(error)):
+    elif isinstance(error, OSError) and (
+        error.errno in DISK_ERRORS
+        or NO_TEMPORARY_FOLDER in str(error)
+        or (error.errno == errno.ENOENT and str(error.filename).startswith(str(STATE_DIR)))  # can't be made
+    ):
         folders = [folder for folder in (vars(parsed).get("results_dir"), STATE_DIR) if folder]
         folders = [folder for folder in folders if is_full(folder)] or folders
         where = str(error.filename or " or ".join(map(str, folders)))

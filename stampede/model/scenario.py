@@ -30,6 +30,8 @@ COUNTS = ("succeeded", "failed_attempts", "dead_lettered", "throttled")
 ENOUGH_ATTEMPTS, ENOUGH_WORKERS = 5000, 100
 # A larger flood is judged by a part of it: nobody waits minutes for an answer.
 MOST_ATTEMPTS = 200_000
+# A longer warm-up starts no further environment.
+ENOUGH_WARM_UP_EACH = 100
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,8 @@ def evaluations(
     for seed in seeds:
         simulated = cold
         if scenario.warm_up:
-            before = replace(cold, messages=max(1, round(min(1.0, part) * scenario.warm_up)), barrier_s=0.0)
+            warm_up = min(scenario.warm_up, ENOUGH_WARM_UP_EACH * scenario.concurrency)
+            before = replace(cold, messages=max(1, round(min(1.0, part) * warm_up)), barrier_s=0.0)
             warm = int(simulation.carried_out(before, operation, shared, seed).of_first["count"])
             simulated = replace(cold, warm=warm)
         course = simulation.carried_out(simulated, operation, shared, seed)

@@ -160,6 +160,8 @@ HOW_TO_SIGN_IN = (
 def _no_profile(name: str) -> UsageError:
     """That the profile which the environment names isn't there, and which ones are."""
     variable = "AWS_PROFILE" if os.environ.get("AWS_PROFILE") == name else "AWS_DEFAULT_PROFILE"
+    if not name:
+        return UsageError(f"{variable}: is empty", "unset it, or set it to the name of a profile")
     profiles = ", ".join(botocore.session.Session().available_profiles)
     way_out = f"set it to one of these: {profiles}" if profiles else f"create it with `aws configure --profile {name}`"
     problem = f"{variable}: there is no profile {name!r} in ~/.aws/config or ~/.aws/credentials"

@@ -61,10 +61,14 @@ def run(arguments: argparse.Namespace) -> int:
             _refuse_beside_others(target)
         folder = RunFolder.create(arguments.results_dir, arguments.run)
         note_run(folder.run_id)
-        if payloads is not None:
-            refuse_others(folder, payloads)
-            payloads.store(folder)
-        _describe(folder, target, cell, in_order)
+        try:
+            if payloads is not None:
+                refuse_others(folder, payloads)
+                payloads.store(folder)
+            _describe(folder, target, cell, in_order)
+        except BaseException:
+            folder.remove_if_empty()
+            raise
         try:
             outcome = _send(target, folder, cell, load, count, queue_url)
         except (KeyboardInterrupt, OSError) as error:
