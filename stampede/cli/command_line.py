@@ -191,7 +191,7 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
     """Print what ended a verb, and its notes, as one line; returns the exit status. Raises `error` where it is a fault
     of ours."""
     # Imported only now: botocore takes a tenth of a second, and is there already where it raised the error.
-    from botocore.exceptions import BotoCoreError, ClientError, ConfigParseError
+    from botocore.exceptions import BotoCoreError, ClientError
     from botocore.parsers import ResponseParserError
 
     from stampede.emulator.go_build import NotReadyError, ProviderError
@@ -209,8 +209,6 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
         text, status = f": {error.filename} is a folder where a file is needed; move it, or use another one", EXIT_USAGE
     elif isinstance(error, shutil.Error):  # of copytree, which lists every file
         text = f": can't write to {STATE_DIR}; free or change that disk (STAMPEDE_STATE_DIR)"
-    elif isinstance(error, ConfigParseError):
-        text, status = f": {one_line(error)}; correct that file, or unset AWS_CONFIG_FILE", EXIT_USAGE
     elif isinstance(error, OSError) and (
         error.errno in DISK_ERRORS
         or NO_TEMPORARY_FOLDER in str(error)

@@ -166,6 +166,8 @@ def _environment(port: int, temporary: Path) -> dict[str, str]:
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",
         "AWS_ENDPOINT_URL": f"http://{HOST}:{port}",  # compiled functions get it only from here
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
         "LOG_LEVEL": "WARNING",
         "TMPDIR": str(temporary),
         # The functions are imported by the emulator's interpreter; the project's folder must not shadow them.

@@ -15,7 +15,7 @@ from typing import Any
 
 import botocore.session
 from botocore.configprovider import ConfiguredEndpointProvider
-from botocore.exceptions import InvalidConfigError, ProfileNotFound
+from botocore.exceptions import ConfigParseError, InvalidConfigError, ProfileNotFound
 from botocore.loaders import Loader
 
 from stampede.errors import UsageError, one_line
@@ -71,6 +71,8 @@ def configured() -> Endpoint | None:
             return None
     except ProfileNotFound:
         return None  # no client can be made then: told where credentials are looked for
+    except ConfigParseError as error:
+        raise damaged(error) from None
     try:
         # botocore's own, called private there: its public way is a client of each service, which takes seconds.
         urls_by_name = {name: ConfiguredEndpointProvider(stored, profile, name).provide() for name in SERVICES}
@@ -78,6 +80,11 @@ def configured() -> Endpoint | None:
         raise UsageError(f"~/.aws/config: {one_line(error)}") from None
     urls = {name: shown(url) for name, url in urls_by_name.items() if url and not is_aws(url)}
     return Endpoint(urls) if urls else None
+
+
+def damaged(error: ConfigParseError) -> UsageError:
+    """That a file of the AWS configuration can't be read."""
+    return UsageError(one_line(error), "correct or move that file")
 
 
 def is_aws(url: str) -> bool:

@@ -22,6 +22,7 @@ from botocore.config import Config
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
+    ConfigParseError,
     ConnectionClosedError,
     ConnectTimeoutError,
     CredentialRetrievalError,
@@ -109,13 +110,17 @@ class Target:
     @cached_property
     def _session(self) -> boto3.Session:
         if self.kind == "local":
-            # AWS_PROFILE may name a profile that exists elsewhere: only an account needs one.
-            without_profile = botocore.session.Session({"profile": (None, None, None, None)})
-            return boto3.Session(**LOCAL_CREDENTIALS, region_name=self.region, botocore_session=without_profile)
+            # AWS_PROFILE may name a profile that exists elsewhere, and ~/.aws/config may be damaged: only an account
+            # needs them.
+            nowhere = dict.fromkeys(("config_file", "credentials_file"), (None, None, os.devnull, None))
+            unconfigured = botocore.session.Session({"profile": (None, None, None, None), **nowhere})
+            return boto3.Session(**LOCAL_CREDENTIALS, region_name=self.region, botocore_session=unconfigured)
         try:
             return boto3.Session(region_name=self.region)
         except ProfileNotFound as error:
             raise _no_profile(error.kwargs["profile"]) from None
+        except ConfigParseError as error:
+            raise endpoints.damaged(error) from None
 
     @cached_property
     def _clients(self) -> dict[str, Any]:

@@ -203,6 +203,8 @@ class SweepRun:
                 say(f"round {number} of {rounds}", style="dim")
             for cell in self._plan.in_round(block, number):
                 outcomes.append(self._send_share(target, cell, loads[cell], number))
+                if not any(outcome.sent for outcome in outcomes):
+                    check_flood(outcomes[-1])  # there is nothing to wait for
                 if rounds > 1:
                     self._wait_for_round(target, cell, loads[cell], number)
                     check_flood(outcomes[-1])

@@ -66,6 +66,7 @@ def test_ctrl_c_outside_of_a_verb_has_no_traceback(monkeypatch, capsys):
     def interrupted():
         raise KeyboardInterrupt
 
+    monkeypatch.setattr(start.standard_streams, "prepare", lambda: None)
     monkeypatch.setattr(start.signals, "listen", lambda: None)
     monkeypatch.setattr(command_line, "main", interrupted)
     assert (start.main(), capsys.readouterr().err) == (130, "stampede: interrupted\n")

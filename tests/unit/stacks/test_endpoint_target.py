@@ -46,6 +46,13 @@ def test_aws_endpoint_url_is_an_endpoint_for_all_services(configured):
     assert (endpoint.url, endpoint.services, endpoint.words) == (URL, {}, f"an endpoint at {URL}")
 
 
+def test_a_damaged_configuration_is_named_and_refused(configured, tmp_path):
+    with pytest.raises(UsageError, match=rf"{tmp_path}/config; correct or move that file"):
+        configured(config="garbage")
+    with pytest.raises(UsageError, match=rf"{tmp_path}/config; correct or move that file"):
+        Target("aws", OUTPUTS).session()
+
+
 def test_user_and_password_of_the_url_are_in_nothing_that_is_printed(configured):
     endpoint = configured({"AWS_ENDPOINT_URL": "https://me:secret@gateway.example:8443/aws?key=1"})
     assert endpoint.url == "https://gateway.example:8443/aws"
@@ -278,7 +285,10 @@ def test_a_proxy_that_does_not_answer_is_named_and_not_the_credentials():
     assert error.way_out == "check HTTP_PROXY, HTTPS_PROXY and the network"
 
 
-def test_the_embedded_aws_needs_no_profile_of_the_shell(monkeypatch):
+def test_the_embedded_aws_needs_no_configuration_of_the_shell(monkeypatch, tmp_path):
+    (tmp_path / "config").write_text("garbage\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "config"))
     monkeypatch.setenv("AWS_PROFILE", "nosuch")
     client = targets.local({"region": "us-east-1"}, "http://127.0.0.1:9").client("s3")
     assert client.meta.endpoint_url == "http://127.0.0.1:9"
