@@ -26,7 +26,7 @@ ERROR_TYPES = {
     "ChecksumMismatch": "the bytes received don't have the checksum that the message expects or S3 sent",
     "NoMemory": "the object doesn't fit into the function's memory, which the sink `memory` needs",
     "NoData": "there is nothing to read: nothing is mounted, or the folder or the prefix is empty",
-    "NoSuchBucket": "404 of a copy: its source or its destination bucket doesn't exist",
+    "NoSuchBucket": "404 of a copy or a listing: the bucket doesn't exist",
     "ObjectTooLarge": "the object is above 5 GB, the most that one CopyObject takes",
     "ObjectArchived": "the source object is in an archive class and must be restored before it can be copied",
     "ObjectDiffers": "another object already has the destination's key, so nothing was copied over it",

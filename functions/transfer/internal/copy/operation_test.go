@@ -230,7 +230,7 @@ func TestWorkThatCantBeDoneIsAnErrorWithWhatHappenedSoFar(t *testing.T) {
 		word    string
 		says    string
 	}{
-		"no source bucket":      {[]string{"BUCKET_NAME=nowhere"}, listing, "NoSuchKey", "ListObjectsV2 404 NoSuchBucket"},
+		"no source bucket":      {[]string{"BUCKET_NAME=nowhere"}, listing, "NoSuchBucket", "ListObjectsV2 404 NoSuchBucket"},
 		"no destination bucket": {[]string{"DESTINATION_BUCKET_NAME=nowhere"}, listing, "NoSuchBucket", "the source or the destination bucket doesn't exist"},
 		"nothing to copy":       {[]string{"SOURCE_PREFIX=none/"}, listing, "NoData", "none/"},
 		"no such slice":         {nil, append(manifest, `"parallel_limit": 3`), "NoSuchKey", "manifest/m/000001.csv"},

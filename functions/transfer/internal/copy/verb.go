@@ -80,10 +80,16 @@ func readOptions(arguments []string, stderr io.Writer) (*options, error) {
 }
 
 func (o *options) wrong() string {
-	rows, empty, nested, same := "", "", "", ""
+	rows, empty, nested, files := "", "", "", ""
 	read, errRead := os.Stat(o.manifest)
-	if written, err := os.Stat(o.failed); err == nil && errRead == nil && os.SameFile(read, written) {
-		same = fmt.Sprintf("--failed %s would overwrite what --manifest reads: give it another name", o.failed)
+	if o.manifest != "" && o.manifest != "-" && errRead != nil {
+		files = fmt.Sprintf("--manifest %s can't be read: %v", o.manifest, errors.Unwrap(errRead))
+	}
+	switch written, err := os.Stat(o.failed); {
+	case err == nil && written.IsDir():
+		files = fmt.Sprintf("--failed %s must be a file, not a folder", o.failed)
+	case err == nil && errRead == nil && os.SameFile(read, written):
+		files = fmt.Sprintf("--failed %s would overwrite what --manifest reads: give it another name", o.failed)
 	}
 	if (o.manifest == "") == (o.sourcePrefix == "") {
 		rows = "give either --source-prefix or --manifest"
@@ -108,7 +114,8 @@ func (o *options) wrong() string {
 	if o.payer != "" {
 		unavailable = cmp.Or(unavailable, host.OneOf("request-payer", o.payer, "requester"))
 	}
-	return cmp.Or(unavailable, host.Missing("source-bucket", o.source), host.Missing("destination-bucket", o.destination), rows, empty, nested, same,
+	return cmp.Or(unavailable, host.Missing("source-bucket", o.source), host.Missing("destination-bucket", o.destination), rows, empty, nested, files,
+		host.URL("endpoint-url", o.EndpointURL),
 		host.Between("parallel-limit", o.parallel, 1, LargestParallel), host.OneOf("pace", o.Pace, Fixed, Adaptive),
 		host.Between("calls-per-s", o.CallsPerS, 0, largestCallsPerS), host.OneOf("retry-mode", o.RetryMode, Standard, Legacy),
 		host.Between("retry-attempts", o.Attempts, 1, largestAttempts), host.Between("seconds", o.seconds, 0, 1_000_000))
@@ -153,13 +160,23 @@ func copyVerb(ctx context.Context, arguments []string, stdout, stderr io.Writer)
 	if wrote := j.failures.flush(); wrote != nil {
 		err = errors.Join(failure.New(failure.File, "the failed rows aren't all in %s: %v", o.failed, wrote), err)
 	}
-	_, printed := io.WriteString(stdout, record.Object(append(seen.counts(err == nil),
+	_, errStdout := io.WriteString(stdout, record.Object(append(seen.counts(err == nil),
 		record.Pair{Key: "elapsed_seconds", Value: seen.elapsedSeconds()}, record.Pair{Key: "bytes", Value: seen.bytes.Load()},
 		record.Pair{Key: "trajectory", Value: seen.trajectory()}))+"\n")
 	if failed := seen.failed.Load(); err == nil && failed > 0 {
-		err = failure.New(failure.S3, "%d rows weren't copied: to retry them, run the command again without --empty-first", failed)
+		err = failure.New(failure.S3, "%s copied: mend what their reasons name, and run the command again without --empty-first", notCopied(failed))
 	}
-	return errors.Join(err, printed)
+	if errStdout != nil {
+		err = errors.Join(err, failure.New(failure.File, "the summary can't be written to stdout: %v", errStdout))
+	}
+	return err
+}
+
+func notCopied(rows int64) string {
+	if rows == 1 {
+		return "1 row wasn't"
+	}
+	return fmt.Sprintf("%d rows weren't", rows)
 }
 
 // connect makes the clients, and opens where the rows come from.
@@ -239,7 +256,7 @@ func (o *options) log(stderr io.Writer) (io.Writer, func(), error) {
 	}
 	file, err := os.Create(o.failed)
 	if err != nil {
-		return nil, nil, failure.OfFile(err)
+		return nil, nil, failure.New(failure.File, "--failed %s can't be written: %v", o.failed, errors.Unwrap(err))
 	}
 	return file, func() { _ = file.Close() }, nil
 }

@@ -316,6 +316,8 @@ func TestAWrongCommandLineIsOneLineAndStatus2(t *testing.T) {
 		{[]string{"--source-prefix", "a/", "--destination-bucket", from, "--destination-prefix", "a/b/", "--empty-first"}, "--empty-first"},
 		{[]string{"--source-prefix", "a/", "--destination-bucket", from, "--destination-prefix", "a/b/"}, "--destination-prefix \"a/b/\" is inside"},
 		{[]string{"--source-prefix", "a/", "more"}, "more"},
+		{[]string{"--manifest", "nowhere"}, "--manifest nowhere can't be read: no such file or directory"},
+		{[]string{"--source-prefix", "a/", "--failed", os.TempDir()}, "must be a file, not a folder"},
 		{[]string{"--source-prefix", "a/", "--tags", "a=b"}, "--tags isn't available: S3 copies the tags"},
 		{[]string{"--source-prefix", "a/", "--storage-class", "COLD"}, "--storage-class must be STANDARD or"},
 		{[]string{"--source-prefix", "a/", "--request-payer", "me"}, "--request-payer must be requester"},

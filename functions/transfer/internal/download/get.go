@@ -64,7 +64,7 @@ func readGetOptions(arguments []string, stderr io.Writer) (*getOptions, error) {
 		if o.checksum != "" && ParseChecksum(o.checksum) == nil {
 			checksum = fmt.Sprintf("--checksum %q must be sha256: with 64 or crc32: with 8 lower-case hexadecimal digits", o.checksum)
 		}
-		return cmp.Or(host.Missing("bucket", o.bucket), host.Missing("key", o.key),
+		return cmp.Or(host.URL("endpoint-url", o.EndpointURL), host.Missing("bucket", o.bucket), host.Missing("key", o.key),
 			host.OneOf("method", o.method, Stream, Ranges),
 			host.OneOf("sink", o.sink, Discard, Memory, Tmp),
 			output, checksum, host.Between("parallel", int64(o.parallel), 1, 256), host.Between("part-mb", o.partMB, 1, 5120),

@@ -37,7 +37,8 @@ func getMany(ctx context.Context, arguments []string, stdout, stderr io.Writer) 
 	flags.StringVar(&output, "output", "", "`folder` to write to, created if it doesn't exist")
 	flags.Int64Var(&parallel, "parallel", 16, "parallel `connections`")
 	err := host.Parse(flags, arguments, stderr, func() string {
-		return cmp.Or(host.Missing("bucket", from.bucket), host.Missing("output", output), host.Between("parallel", parallel, 1, 1024))
+		return cmp.Or(host.URL("endpoint-url", from.EndpointURL), host.Missing("bucket", from.bucket), host.Missing("output", output),
+			host.Between("parallel", parallel, 1, 1024))
 	})
 	if err != nil {
 		return err

@@ -115,6 +115,7 @@ func TestAWrongCommandLineIsOneLineAndStatus2(t *testing.T) {
 		{append(valid, "--parallel", "0"), "--parallel"},
 		{append(valid, "--part-mb", "0"), "--part-mb"},
 		{append(valid, "--checksum", "md5:0"), "--checksum"},
+		{append(valid, "--endpoint-url", "foo"), `--endpoint-url must be http://host:port or https://host:port, not "foo"`},
 		{append(valid, "more"), "more"},
 		{[]string{"get-many", "--bucket", "b"}, "--output is missing"},
 		{append(valid, "--paralel", "1"), "not defined: -paralel; see --help"},

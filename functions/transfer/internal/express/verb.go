@@ -40,7 +40,7 @@ func readOptions(name string, arguments []string, stderr io.Writer) (*options, e
 	flags.Int64Var(&o.objectCount, "object-count", 100, "number of `objects`")
 	flags.Int64Var(&o.parallel, "parallel", 64, "most parallel `requests`")
 	return o, host.Parse(flags, arguments, stderr, func() string {
-		return cmp.Or(host.Missing("bucket", o.bucket), host.Between("object-bytes", o.objectBytes, smallestObject, largestObject),
+		return cmp.Or(host.URL("endpoint-url", o.EndpointURL), host.Missing("bucket", o.bucket), host.Between("object-bytes", o.objectBytes, smallestObject, largestObject),
 			host.Between("object-count", o.objectCount, 1, mostObjects), host.Between("parallel", o.parallel, 1, largestParallel))
 	})
 }

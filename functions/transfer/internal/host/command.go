@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/url"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -145,4 +146,13 @@ func OneOf(name, value string, words ...string) string {
 		return ""
 	}
 	return fmt.Sprintf("--%s must be %s, not %q", name, strings.Join(words, " or "), value)
+}
+
+// URL returns a complaint about an address that isn't one of a server; "" is the usual one.
+func URL(name, value string) string {
+	parsed, err := url.Parse(value)
+	if value == "" || err == nil && (parsed.Scheme == "http" || parsed.Scheme == "https") && parsed.Host != "" {
+		return ""
+	}
+	return fmt.Sprintf("--%s must be http://host:port or https://host:port, not %q", name, value)
 }

@@ -45,6 +45,7 @@ var byOperation = map[string]map[int]known{
 	},
 	listObjects: {
 		403: {failure.AccessDenied, "the role may not list the bucket, or another account owns the bucket: it needs s3:ListBucket"},
+		404: {failure.NoSuchBucket, "the bucket doesn't exist: check its name and region"},
 	},
 }
 
