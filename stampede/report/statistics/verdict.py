@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stampede.experiment.declaration import is_of_n, n_axis
-from stampede.phrases import capitalised, listed, some
+from stampede.phrases import capitalised, listed, significant, some
 from stampede.report import sdks
 from stampede.report.statistics import drift, rules
 from stampede.report.statistics.comparisons import conclusion, took_words
 from stampede.report.statistics.headline import failed_objects, headline
 from stampede.report.statistics.knee import Series
 from stampede.report.statistics.prediction import axes_of, misses
-from stampede.runs.cell_key import Key, distinguishing
+from stampede.runs.cell_key import Key, distinguishing, ignored_axes
 from stampede.runs.evidence import contradictions
 from stampede.runs.run import Run
 
@@ -148,7 +148,7 @@ class _Words:
         """See `reservations`."""
         caveats = []
         if self._run.target == "local":
-            ignored = f"; {self._run.without_effect}" if self._run.without_effect else ""
+            ignored = f"; {self._run.without_effect}{self._apart()}" if self._run.without_effect else ""
             caveats.append(f"These figures describe this machine and its emulator, not AWS{ignored}.")
             for stand_in, names in self._run.stand_ins(map(self._key, self._cells)).items():
                 caveats.append(
@@ -166,6 +166,17 @@ class _Words:
             *self._disturbed(),
             *sdks.several_versions(self._run),
         ]
+
+    def _apart(self) -> str:
+        """How far the medians of cells are apart that are the same to the embedded AWS: all of that is drift."""
+        ignored, alike = tuple(ignored_axes(self._run.experiment.axes)), {}
+        for cell in self._cells:
+            if cell["count"] and (median_s := cell["seconds"]["median_s"]):
+                alike.setdefault(self._key(cell).without(ignored), []).append(median_s)
+        apart = [max(medians) / min(medians) for medians in alike.values() if len(medians) > 1]
+        if not apart:
+            return ""
+        return f": cells that differ in nothing else have medians up to {significant(max(apart))} × apart"
 
     def _failed(self) -> list[str]:
         """Where objects failed: what was copied says little about what would have been."""
