@@ -19,8 +19,8 @@ from pathlib import Path
 from experiments import EXPERIMENTS
 from stampede.checkout import QUERIES
 from stampede.emulator import ministack, stack
-from stampede.errors import UsageError
-from stampede.insights import EventsError, InsightsError, check, export, number_text, with_filters
+from stampede.errors import UsageError, no_file
+from stampede.insights import EventsError, InsightsError, always_a_row, check, export, number_text, with_filters
 from stampede.insights.backends import Answer, Backend, LinesGoneError, Local, Service, time_range_ms
 from stampede.insights.log_columns import COLUMNS, LINES
 from stampede.progress import say
@@ -45,6 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         check(text)  # on the text as it is, so that lines and columns are those of the file
         if arguments.logs is not None:
+            _refuse_stack_options(arguments, "--logs needs no stack")
             logs = tuple(arguments.logs)
             _check_export(logs, arguments.export)
             answer = Local(logs).ask(with_filters(text, where))
@@ -67,18 +68,19 @@ def run(arguments: argparse.Namespace) -> int:
     except InsightsError as error:
         raise UsageError(f"{arguments.query}: {error}") from None
     print_rows(answer.rows if arguments.format == "json" else answer.printed, arguments.format, answer.columns)
-    if _counts_nothing(answer):
-        why = _unknown_field(logs, where) or _of_another(arguments.query, experiment)
-        result = "nothing counted" if answer.rows else "no rows"
-        say(f"{result}: {why or 'no line fits the query and its filters'}")
+    result = why = ""
+    if not answer.rows:
+        result, why = "no rows", "no line fits the query and its filters"
+    elif always_a_row(text) and _counts_nothing(answer):
+        result, why = "nothing counted", "no line fits the query and its filters and has its fields"
+    if result:
+        say(f"{result}: {_unknown_field(logs, where) or _of_another(arguments.query, experiment) or why}")
     return 0
 
 
 def _counts_nothing(answer: Answer) -> bool:
-    """Whether no event was found: `stats` without `by` answers that with one row, in which counts are 0 and an average
-    or sum is left out. A row of zeros alone may be of events that are there, so it isn't taken for one."""
-    if len(answer.rows) != 1:
-        return not answer.rows
+    """Whether the row of `stats` without `by` is about no event, or none that has its fields: counts are 0 then, and an
+    average or sum is left out. A row of zeros alone may be of events that are there, so it isn't taken for one."""
     values = [answer.rows[0].get(column) for column in answer.columns]
     return None in values and set(values) <= {0, None}
 
@@ -137,6 +139,8 @@ def _path(name: str, experiment: str | None) -> Path:
         return saved[namesakes[0]]
     if any(map(str.isspace, name)) and not path.suffix:
         raise UsageError(f"NAME|FILE: {name!r} isn't the name of a query; put a query of your own into a .cwli file")
+    if path.exists():
+        raise UsageError(f"NAME|FILE: {no_file(path)}; give the name of a query, or a .cwli file")
     # Of an experiment that is named: another's query of almost this name would give no rows.
     own = [known for known in saved if known.startswith(f"{path.parent}/")]
     near = difflib.get_close_matches(name, own or [*saved, *(file.stem for file in saved.values())], n=1)
@@ -155,15 +159,19 @@ def _experiment(arguments: argparse.Namespace) -> str | None:
     return None
 
 
+def _refuse_stack_options(arguments: argparse.Namespace, why: str) -> None:
+    """Raises UsageError for an option that says which stack, where none is asked."""
+    for name in ("outputs", "region"):
+        if getattr(arguments, name) is not None:
+            raise UsageError(f"--{name}: {why}; leave it out")
+
+
 def _check_export(logs: tuple[Path, ...], export_to: Path | None) -> None:
-    """Raises UsageError when the lines would be written over themselves, or a run's columns by others, and for a name
-    that isn't Parquet's."""
+    """Raises UsageError when the lines would be written over themselves, or a run's columns by others."""
     if export_to is None:
         return
     if export_to.resolve() in [path.resolve() for path in logs]:
         raise UsageError(f"--export: {export_to} holds the lines that are read; use another name")
-    if export_to.suffix != ".parquet":
-        raise UsageError(f"--export: {export_to} must end in .parquet: exports are Parquet files")
 
 
 def _of_run(
@@ -179,6 +187,8 @@ def _of_run(
         raise UsageError(
             f"--target: run {folder.run_id} was on this machine; leave --target out and unset STAMPEDE_TARGET"
         )
+    if not on_aws:
+        _refuse_stack_options(arguments, f"run {folder.run_id} was on {words(stored)}: its stored lines are queried")
     if (not on_aws or arguments.export is not None) and not logs.exists():
         if target == "local" and ministack.running(stack.STATE_DIR) is None:
             raise UsageError(
