@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     if events_of(target, in_order):
         options = "".join(f" --order {setting}" for setting in arguments.order)
         say(f"this needs the objects that `stampede dataset{options}` uploads; run it once for each stack")
-    if arguments.run:
+    if arguments.run is not None:
         _refuse_run_of_another(target, RunFolder(arguments.results_dir / checked_run_id(arguments.run)))
     if arguments.dry_run:
         _print_dry_run(target, cell, load, count, payloads)
@@ -142,11 +142,10 @@ def _refuse_run_of_another(target: Target, folder: RunFolder) -> None:
     stored = folder.read_json("run.json", {})
     refuse_another("--run", folder.run_id, stored, target.place)
     if not is_of(target.outputs, stored):
-        other = stack_words(stored.get("experiment"), stored.get("account", {}).get("region"))
-        applied = stack_words(target["experiment"], target["region"])
+        applied, other = stack_words(target.outputs, stored)
         raise UsageError(
             f"--run: {folder.name} is a run of {other}, but the applied stack is {applied}; leave --run out, or give "
-            f"a run of {target['experiment']}"
+            f"a run of {applied}"
         )
 
 
