@@ -163,10 +163,10 @@ def aws_run(tmp_path, monkeypatch):
     monkeypatch.setattr(endpoints, "is_aws", lambda url: True)  # the stub stands for it
     monkeypatch.chdir(tmp_path)
 
-    def query(stub, *arguments):
+    def query(stub, *arguments, target="aws"):
         with stub:
             monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
-            return main(["query", "summary", "--outputs", "outputs.json", "--target", "aws", *arguments])
+            return main(["query", "summary", "--outputs", "outputs.json", "--target", target, *arguments])
 
     return query
 
@@ -243,7 +243,7 @@ def test_another_refusal_is_an_error_also_where_events_are_stored(aws_run, store
 
 def test_a_run_on_aws_is_not_asked_of_the_local_target(aws_run, stored_events, capsys):
     stub = FakeLogs([], [])
-    assert aws_run(stub, "--target", "local") == 2
+    assert aws_run(stub, target="local") == 2
     assert "--target: run run-a was on AWS" in capsys.readouterr().err
     assert stub.calls == []
 
