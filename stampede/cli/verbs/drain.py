@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from loader.drain import drain
 from stampede.errors import UsageError
 from stampede.insights.unrecorded import with_unrecorded
+from stampede.phrases import counted
 from stampede.progress import say
 from stampede.runs.accounting import CellAccount, check, stored_accounts
 from stampede.runs.folder import RunFolder
@@ -58,8 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 def say_why_failed(accounts: Sequence[CellAccount], folder: RunFolder) -> None:
     """Name the query that shows why messages were given up, where any was."""
     if lost := sum(account.failed + account.dead_lettered + account.unanswered for account in accounts):
-        messages = "message" if lost == 1 else "messages"
-        say(f"{lost:,} {messages} never succeeded: `stampede query errors --run {folder.as_argument}` shows why")
+        say(f"{counted(lost, 'message')} never succeeded: `stampede query errors --run {folder.as_argument}` shows why")
 
 
 def _newest_of(target: Target, newest: RunFolder, arguments: argparse.Namespace) -> RunFolder:

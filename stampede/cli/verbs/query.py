@@ -23,6 +23,7 @@ from stampede.errors import UsageError, no_file
 from stampede.insights import EventsError, InsightsError, always_a_row, check, export, number_text, with_filters
 from stampede.insights.backends import Answer, Backend, LinesGoneError, Local, Service, time_range_ms
 from stampede.insights.log_columns import COLUMNS, LINES
+from stampede.phrases import counted
 from stampede.progress import say
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
@@ -62,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
                 count = export(logs, arguments.export)
             except EventsError as error:
                 raise UsageError(f"--export: {error}; free that disk or use another file") from None
-            say(f"{count:,} log events: {arguments.export}")
+            say(f"{counted(count, 'log event')}: {arguments.export}")
     except EventsError as error:
         raise UsageError(f"{'--logs' if arguments.logs is not None else '--run'}: {error}") from None
     except InsightsError as error:
@@ -270,8 +271,8 @@ def _asked(backend: Backend, text: str, folder: RunFolder) -> Answer:
     Raises LinesGoneError when CloudWatch has no record of a run whose lines are stored.
     """
     answer = backend.ask(text)
-    counted = backend.ask(with_filters(_ARRIVED, {"run_id": folder.run_id})).rows
-    arrived = counted[0]["arrived"] if counted else 0
+    of_run = backend.ask(with_filters(_ARRIVED, {"run_id": folder.run_id})).rows
+    arrived = of_run[0]["arrived"] if of_run else 0
     if isinstance(backend, Service) and arrived == 0 and (folder.path / LINES).exists():
         raise LinesGoneError(
             f"the log group {backend.group} has no line of run {folder.run_id}: it was created later, or "
@@ -280,11 +281,9 @@ def _asked(backend: Backend, text: str, folder: RunFolder) -> Answer:
     sent = sum(1 for _ in folder.rows("sent.jsonl"))
     if arrived < sent:
         say(
-            (
-                f"{sent - arrived:,} of the {sent:,} messages of run {folder.run_id} have no record yet: "
-                "CloudWatch may still be ingesting lines, or functions exited without one; run the query "
-                "again before you publish its result"
-            ),
+            f"run {folder.run_id} has no record yet of {sent - arrived:,} of its {counted(sent, 'message')}: "
+            "CloudWatch may still be ingesting lines, or functions exited without one; run the query again before you "
+            "publish its result",
             style="yellow",
         )
     return answer

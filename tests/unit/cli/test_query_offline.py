@@ -294,7 +294,7 @@ def test_a_stored_local_run_is_evaluated_here_and_missing_records_are_reported(l
     assert main(["query", "summary", "--run", "run-a", "--format", "json"]) == 0
     printed = capsys.readouterr()
     assert [row["count"] for row in json.loads(printed.out)] == [1]
-    assert "1 of the 2 messages of run run-a have no record yet" in " ".join(printed.err.split())
+    assert "run run-a has no record yet of 1 of its 2 messages" in " ".join(printed.err.split())
 
 
 def test_figures_of_the_emulators_own_lines_are_said_to_be_its_own(logs, capsys):

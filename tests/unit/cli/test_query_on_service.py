@@ -262,7 +262,7 @@ def test_a_run_on_aws_is_asked_of_cloudwatch_within_its_own_time(aws_run, capsys
 
 def test_records_that_have_not_arrived_are_reported(aws_run, capsys):
     assert aws_run(FakeLogs(["Complete"], [{"count": "1"}], arrived=1)) == 0
-    assert "1 of the 2 messages of run run-a have no record yet" in " ".join(capsys.readouterr().err.split())
+    assert "run run-a has no record yet of 1 of its 2 messages" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_failed_query_exits_1_with_nothing_on_stdout(aws_run, capsys):

@@ -188,7 +188,7 @@ def test_a_flood_by_hand_beside_messages_at_work_is_refused_and_sends_nothing(by
     aws.__dict__["in_flight_until_s"] = 60.0
     status, _, err = by_hand("--run", "r")
     assert (status, send.floods, (tmp_path / "r").exists()) == (2, [], False)
-    assert "shares: 1 messages of an earlier flood are in the queue or in progress" in err
+    assert "shares: 1 message of an earlier flood is in the queue or in progress" in err
     assert err.endswith("wait for them with `stampede drain`")
 
 
