@@ -19,8 +19,8 @@ def _whole_number(digits: str) -> int:
     try:
         return int(digits)
     except ValueError:
-        most = sys.get_int_max_str_digits()
-        raise ValueError(f"a number has {len(digits.lstrip('-')):,} digits; use at most {most:,}, or text") from None
+        count, most = len(digits.lstrip("-")), sys.get_int_max_str_digits()
+        raise ValueError(f"a number has {count:,} digits; use at most {most:,}, or put it in quotes") from None
 
 
 def _refused(constant: str) -> Any:
