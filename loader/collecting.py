@@ -16,6 +16,7 @@ from loader.sqs.dead_letters import MOST_LETTERS, DeadLetters
 from loader.unfinished_cell import abandoned_keys
 from stampede.errors import UsageError
 from stampede.insights.unrecorded import with_unrecorded
+from stampede.phrases import counted
 from stampede.progress import say
 from stampede.runs.accounting import CellAccount, Ledger
 from stampede.runs.cell_settings import CellSettings
@@ -127,9 +128,10 @@ class Collecting:
         accounts = with_unrecorded(self._ledger.accounts(), self._folder.path)
         self._folder.write_json("accounting.json", [account.as_dict() for account in accounts])
         if self._unattributed:
+            belong = "error record of this time belongs", "error records of this time belong"
             say(
-                f"{self._unattributed} error records of this time belong to no message of a run: their message "
-                "bodies weren't valid"
+                f"{counted(self._unattributed, *belong)} to no message of a run: the bodies of some messages weren't "
+                "valid"
             )
         if self._target.option == "aws":
             evidence.note_lines(self._folder, self._events.seen)

@@ -16,6 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from loader.dataset import abort
 from loader.in_flight import in_flight
 from stampede.errors import RunError
+from stampede.phrases import counted
 from stampede.progress import say
 from stampede.stacks import target as targets
 from stampede.stacks.aws_errors import code_of
@@ -35,7 +36,7 @@ def empty(target: Target, bucket: str, *, dry_run: bool = False) -> int:
     try:
         if dry_run:
             count = sum(map(len, _pages(s3, bucket)))
-            say(f"would delete {count:,} objects in s3://{bucket}, and abort unfinished uploads")
+            say(f"would delete {counted(count, 'object')} in s3://{bucket}, and abort unfinished uploads")
             return count
         say(f"emptying s3://{bucket} (1,000 objects a request, {DELETES_AT_ONCE} requests at once)")
         count = 0
@@ -48,8 +49,8 @@ def empty(target: Target, bucket: str, *, dry_run: bool = False) -> int:
         if code_of(error) == "NoSuchBucket":
             return 0
         raise targets.explain(error, f"emptying s3://{bucket}", target) from None
-    uploads = f", and aborted {aborted} unfinished uploads" if aborted else ""
-    say(f"deleted {count:,} objects in s3://{bucket}{uploads}")
+    uploads = f", and aborted {counted(aborted, 'unfinished upload')}" if aborted else ""
+    say(f"deleted {counted(count, 'object')} in s3://{bucket}{uploads}")
     return count
 
 

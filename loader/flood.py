@@ -17,6 +17,7 @@ from loader.sqs.sending import IN_FLIGHT, Accepted, Order, Outcome, send
 from loader.sqs.signing import quoted
 from loader.unfinished_cell import ABANDONED
 from stampede.errors import RunError
+from stampede.phrases import counted
 from stampede.progress import bar, say
 from stampede.runs.folder import RunFolder
 from stampede.stacks.sqs_limits import MAX_ENTRIES
@@ -60,7 +61,7 @@ def flood(
         payloads = Payloads.of_run(folder)
         messages = payload_messages(payloads, folder.run_id, cell, count, extras, seq, first)
     if not quiet:
-        say(f"flooding {target['queue_name']} with {count:,} {'message' if count == 1 else 'messages'}")
+        say(f"flooding {target['queue_name']} with {counted(count, 'message')}")
     with bar() as progress:
         task = progress.add_task("flood", total=count, note="messages")
 
@@ -96,9 +97,9 @@ def first_seq(folder: RunFolder, cell: str, *, knows_all_sent: bool = True) -> i
 def check(outcome: Outcome) -> None:
     """Raise RunError when a message was not accepted."""
     if outcome.failed:
-        raise RunError(
-            f"{outcome.failed} of {outcome.sent + outcome.failed} messages were not accepted: {outcome.reason}"
-        )
+        messages = counted(outcome.sent + outcome.failed, "message")
+        were = "was" if outcome.failed == 1 else "were"
+        raise RunError(f"{outcome.failed} of {messages} {were} not accepted: {outcome.reason}")
 
 
 def orders(

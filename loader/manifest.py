@@ -15,6 +15,7 @@ from loader.dataset import crc32, head
 from loader.in_flight import in_flight
 from stampede.errors import UsageError
 from stampede.experiment.capabilities import Manifest
+from stampede.phrases import counted
 from stampede.progress import bar, say
 from stampede.stacks import target as targets
 from stampede.stacks.target import Target
@@ -30,7 +31,7 @@ def put_manifest(target: Target, *, dry_run: bool = False) -> int:
     """
     if (plan := _plan(target)) is None:
         return 0
-    where, words = _address(target, plan), f"{plan.objects:,} rows in {plan.slice_count:,} slices"
+    where, words = _address(target, plan), f"{counted(plan.objects, 'row')} in {counted(plan.slice_count, 'slice')}"
     with targets.explained(f"putting {where}", target):
         s3, bucket = target.client("s3", max_pool_connections=PUTS_AT_ONCE), target["bucket_name"]
         if _is_complete(s3, bucket, plan):
@@ -44,7 +45,8 @@ def put_manifest(target: Target, *, dry_run: bool = False) -> int:
         contents = {"slices": plan.slice_count, "manifest": plan.manifest, **plan.parameters()}
         _put(s3, bucket, _complete_key(plan), json.dumps(contents, indent=2) + "\n", "application/json")
     if count < plan.slice_count:
-        say(f"{plan.slice_count - count:,} slices of an earlier upload were kept")
+        kept = counted(plan.slice_count - count, "slice of an earlier upload was", "slices of an earlier upload were")
+        say(f"{kept} kept")
     return count
 
 

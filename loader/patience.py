@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from stampede.phrases import counted
 from stampede.stacks.target import Target
 
 # Between two looks.
@@ -137,9 +138,9 @@ class Patience:
 
     def stuck_words(self, state: State) -> str:
         """Why a drain ends with messages in flight."""
-        are = "message is" if state.in_flight == 1 else "messages are"
+        in_flight = counted(state.in_flight, "message is", "messages are")
         return (
-            f"{state.in_flight:,} {are} in flight, {state.without_record:,} of this run without a record; the drain "
+            f"{in_flight} in flight, {state.without_record:,} of this run without a record; the drain "
             f"ends now, because the function's timeout ({self.timeout_s:,} s) and the {self.late_s:.0f} s that log "
             f"lines may be late have passed, and SQS redelivers a message only {self.visibility_timeout_s:,} s after "
             "its last delivery (visibility_timeout_s)"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from loader.sqs.sending import Attributed, Order
+from stampede import user_json
 from stampede.errors import UsageError, one_line
 from stampede.runs import atomic
 from stampede.runs.folder import RunFolder
@@ -49,7 +50,7 @@ class Payloads:
     def of_text(cls, text: str) -> Payloads:
         """A JSON value is sent as it is written; of a list of {"payload", "weight"} each payload. Raises ValueError."""
         try:
-            value = json.loads(text, parse_constant=_refused)
+            value = user_json.value_of(text)
         except ValueError as error:
             raise ValueError(f"must be JSON: {error}") from None
         bodies, weights = [text], [1.0]
@@ -111,11 +112,6 @@ def carrying(payloads: Payloads, numbers: Sequence[int], orders: Iterable[Order]
     """The work orders as attributes of messages whose bodies are the payloads."""
     for order, number in zip(orders, numbers, strict=True):
         yield Attributed(order.seq, payloads.bodies[number], order.body)
-
-
-def _refused(constant: str) -> Any:
-    """NaN and Infinity, which Python reads and few other readers of JSON do."""
-    raise ValueError(f"{constant} isn't a value of JSON")
 
 
 def _is_weighted(row: Any) -> bool:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stampede.phrases import counted
 from stampede.progress import say
 from stampede.runs import stored_json
 from stampede.runs.failed_objects import FAILED_OBJECTS
@@ -56,7 +57,7 @@ def set_aside(folder: RunFolder, cell: str, whole: int = 0) -> int:
     for name in reversed(_FILES):
         folder.rewrite(name, (row for row in folder.rows(name) if not _is_of(row, cell, last_kept)))
     again = f"resuming with round {whole + 1}" if whole else "running the cell again"
-    say(f"{cell}: set aside {len(sent)} messages of an interrupted attempt; {again}")
+    say(f"{cell}: set aside {counted(len(sent), 'message')} of an interrupted attempt; {again}")
     return len(sent)
 
 

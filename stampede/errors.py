@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from stampede.finding import PROBLEM, Finding
 
@@ -32,6 +33,13 @@ def refuse_problems(findings: Iterable[Finding], see: str = "") -> None:
     more = f" ({len(problems) - 1} more: {see})" if see and len(problems) > 1 else ""
     found, way_out = f"{problems[0].check}: {problems[0].found}", problems[0].way_out
     raise UsageError(found, f"{way_out}{more}") if way_out else UsageError(f"{found}{more}")
+
+
+def no_file(path: Path) -> str:
+    """What is at a `path` where no file is that can be read from its beginning again, in words."""
+    if path.is_dir():
+        return f"{path} is a folder"
+    return f"{path} is a pipe or a device" if path.exists() else f"there is no file {path}"
 
 
 def one_line(error: BaseException) -> str:

@@ -15,6 +15,12 @@ def listed(parts: Sequence[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
 
 
+def counted(count: int, one: str, many: str = "") -> str:
+    """A number and what there are so many of: `1 message is`, `2,000 messages are`; `many` where that isn't `one` with
+    an s."""
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+
+
 def capitalised(text: str) -> str:
     """The beginning of a sentence: only its first letter changes."""
     return f"{text[:1].upper()}{text[1:]}"

@@ -13,6 +13,8 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
+from stampede.errors import UsageError
+from stampede.runs.folder import RunFolder
 from tests.commands import DOCUMENTS, ROOT
 
 PATH = ROOT / "docs" / "measured.json"
@@ -65,5 +67,21 @@ def main(folders: list[Path]) -> None:
         document.write_text(text)
 
 
+def run_folders(arguments: list[str]) -> list[Path]:
+    """The folders that FOLDERS= names. Ends the program with a line where there is none, or one isn't that of a
+    finished run."""
+    if not arguments:
+        sys.exit('FOLDERS: none given; name folders of runs: FOLDERS="results/A results/B"')
+    folders = [Path(argument).resolve() for argument in arguments]
+    for folder in folders:
+        try:
+            is_finished = folder.is_dir() and RunFolder(folder).read_json("run.json", {}).get("finished_at")
+        except UsageError as error:
+            sys.exit(f"FOLDERS: {error}")
+        if not is_finished:
+            sys.exit(f"FOLDERS: {folder} isn't the folder of a finished run; name one of those in results/")
+    return folders
+
+
 if __name__ == "__main__":
-    main([Path(argument).resolve() for argument in sys.argv[1:]])
+    main(run_folders(sys.argv[1:]))

@@ -22,6 +22,7 @@ import botocore.session
 
 from loader.sqs.signing import Endpoint, Signer, attribute_bytes, attributed_body, request_body
 from loader.sqs.wire import Answer, Connection, NotSent, UnknownOutcome
+from stampede.phrases import counted
 from stampede.stacks.aws_errors import Kind, kind_of_answer
 from stampede.stacks.endpoints import shown
 from stampede.stacks.sqs_limits import MAX_BATCH_BYTES, MAX_ENTRIES
@@ -92,8 +93,7 @@ class Outcome:
 
     def sentence(self) -> str:
         """The outcome in words."""
-        messages = f"{self.sent} message{'' if self.sent == 1 else 's'}"
-        text = f"sent {messages}, {self.failed} failed, in {round(self.seconds, 3):.2f} s"
+        text = f"sent {counted(self.sent, 'message')}, {self.failed} failed, in {round(self.seconds, 3):.2f} s"
         if self.possible_duplicates:
             text += f"; {self.possible_duplicates} may be in the queue twice (sent again after an unknown outcome)"
         if self.maybe_sent:

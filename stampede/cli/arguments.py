@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+LONGEST_CELL_CHARACTERS = 256
+
 
 def number(kind: type[int | float], rule: str, allowed: Callable[[float], bool]) -> Callable[[str], Any]:
     """The type of a number of this kind that is `allowed`; `rule` says which are."""
@@ -38,6 +40,14 @@ def path(text: str) -> Path:
     if not text:
         raise argparse.ArgumentTypeError("must be a path, got ''")
     return Path(text)
+
+
+def cell(text: str) -> str:
+    """The type of a cell's name: what functions take for one (`functions/common/work_order.py`)."""
+    if not (text.isprintable() and 1 <= len(text) <= LONGEST_CELL_CHARACTERS):
+        rule = f"must be text of 1 to {LONGEST_CELL_CHARACTERS} printable characters"
+        raise argparse.ArgumentTypeError(f"{rule}, got {text!r}")
+    return text
 
 
 def writable_file(*endings: str) -> Callable[[str], Path]:

@@ -71,6 +71,16 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, **settings: object) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
+        self._given: set[str] = set()
+
+    def _get_values(self, action: argparse.Action, texts: list[str]) -> Any:
+        """What was typed for an option, or argument. An option with one value is refused the second time: both may be
+        meant, and argparse would take the last."""
+        if action.option_strings and isinstance(action, argparse._StoreAction):
+            if action.dest in self._given:
+                raise argparse.ArgumentError(action, "given more than once; give it once")
+            self._given.add(action.dest)
+        return super()._get_values(action, texts)
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         near = difflib.get_close_matches(str(value), [str(choice) for choice in action.choices or ()], n=1)
@@ -82,6 +92,7 @@ class _Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, *given: Any) -> tuple[argparse.Namespace, list[str]]:
         """What nothing takes is refused by the parser of its verb, whose help lists the options that there are."""
+        self._given.clear()
         parsed, unknown = super().parse_known_args(*given)
         if unknown:
             near = difflib.get_close_matches(unknown[0], self._option_string_actions, n=1, cutoff=0.75)

@@ -6,7 +6,7 @@
 the writer noted in it.
 """
 
-from stampede.insights.commands.compilation import row_limit
+from stampede.insights.commands.compilation import always_a_row, row_limit
 from stampede.insights.errors import EventsError, InsightsError, QueryError
 from stampede.insights.evaluation import check, evaluate
 from stampede.insights.parquet import export, read_notes
@@ -18,6 +18,7 @@ __all__ = [
     "InsightsError",
     "QueryError",
     "Result",
+    "always_a_row",
     "check",
     "evaluate",
     "export",

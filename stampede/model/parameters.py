@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections import Counter
@@ -11,9 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stampede import user_json
+
 AWS = Path(__file__).with_name("parameters.json")
 # How a value came to be, the surest first.
 KNOWN = ("documented", "published", "measured", "fitted", "guessed")
+# What has to be said of a value beside its numbers.
+_TEXTS = {
+    "unit": "in which unit its value is",
+    "source": "where its value is from",
+    "date": "of which year, month or day its value is",
+}
 # How the source of a value begins that was measured on the machine that a prediction is of, just before.
 CALIBRATION = "a calibration of this machine"
 
@@ -42,9 +49,9 @@ class Parameter:
         if not isinstance(name, str) or not name:
             keys = "name, value, low, high, unit, known, source and date"
             raise ParameterError(f"{where}: a parameter has no name; give each a {keys}")
-        for part in ("unit", "source", "date"):
+        for part, meaning in _TEXTS.items():
             if not isinstance(row.get(part), str) or not row[part].strip():
-                raise ParameterError(f"{where}: {name} has no {part}; add where its value is from, and its date")
+                raise ParameterError(f"{where}: {name} has no {part}; add {meaning}")
         if not re.fullmatch(r"\d{4}(-\d\d){0,2}", row["date"]):
             raise ParameterError(
                 f"{where}: {name}: date must be a year, month or day (2026-11-22), got {row['date']!r}"
@@ -92,7 +99,9 @@ class Parameters(Mapping[str, float]):
 def read(path: Path) -> list[Parameter]:
     """The parameters of a JSON file, a list of objects. Raises ParameterError."""
     try:
-        rows = json.loads(path.read_text(encoding="utf-8"))
+        rows = user_json.value_of(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise ParameterError(f"{path}: isn't text in UTF-8; give a file of JSON") from None
     except (OSError, ValueError) as error:
         raise ParameterError(f"{path}: can't be read as JSON: {getattr(error, 'strerror', None) or error}") from None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):

@@ -246,10 +246,9 @@ def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
     values = setting_values("--set", name, listed, ruled.get(name))
     if (variable := declared().get(name)) and variable.type == "number":
         for value in values:
-            if isinstance(value, bool) or not isinstance(
-                value, int | float | None
-            ):  # `1,000`: Terraform reads 000 as 0
-                fix = "write it without separators, like 1000"
+            # Of `1,000` Terraform reads 000 as 0.
+            if isinstance(value, bool) or not isinstance(value, int | float | None):
+                fix = "write it like 1000: digits alone, and no zero first"
                 raise UsageError(f"--set {name}: must be a number, got {value!r}", fix)
         values = [int(value) if isinstance(value, float) and value.is_integer() else value for value in values]
     if variable and (rule := RULES.get(name)) and rule.choices:

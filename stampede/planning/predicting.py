@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments import EXPERIMENTS, Experiment
+from stampede.checkout import ROOT
 from stampede.errors import UsageError, one_line, refuse_problems
 from stampede.experiment.parameters import files, known_parameters
 from stampede.finding import BUILD
@@ -56,7 +57,7 @@ def parameters_of(experiment: Experiment, place: str, file: Path | None = None) 
     for row in rows:
         if row.name not in set(parameters):
             near = difflib.get_close_matches(row.name, parameters, n=1)
-            places = ", ".join(f"{path.parent.name}/{path.name}" for path in files(experiment.name, place))
+            places = " and ".join(str(path.relative_to(ROOT)) for path in files(experiment.name, place))
             hint = f"did you mean {near[0]}?" if near else f"its names are in {places}"
             raise UsageError(f"--parameters: {file.name}: the model has no parameter {row.name}", hint)
     return parameters.with_rows(rows)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stampede.insights.unrecorded import unrecorded
+from stampede.phrases import counted
 from stampede.runs.message_marks import COMBINATIONS, DEAD, ERRED, OK, SENT, UNANSWERED, counts
 from stampede.runs.records import Group, Records, cells_of, distinct
 from stampede.runs.run import Run
@@ -102,14 +103,14 @@ def _problems(run: Run, rows: list[dict[str, Any]]) -> list[str]:
     for at, records in run.foreign.by_cell_id().items():
         cell = run.names.cells[at]
         problems.append(
-            f"{run.cell_words(cell)}: {len(records)} records come from other settings ({run.differences[cell][0]}) "
-            "and are left out of all figures."
+            f"{run.cell_words(cell)}: {counted(len(records), 'record comes', 'records come')} from other settings "
+            f"({run.differences[cell][0]}), left out of all figures."
         )
     for row in rows:
         known = row["succeeded"] + row["failed"] + row["dead_lettered"] + row["unanswered"]
         cell = run.cell_words(row["cell"])
         if row["unaccounted"]:
-            problems.append(f"{cell}: {row['unaccounted']} of {row['sent']} messages are unaccounted for.")
+            problems.append(f"{cell}: {row['unaccounted']} of {counted(row['sent'], 'message')} unaccounted for.")
         elif row["sent"] != known:
             problems.append(
                 f"{cell}: {row['sent']} sent, but succeeded + failed + dead-lettered + unanswered is {known}, "

@@ -13,6 +13,7 @@ from typing import Any
 
 from experiments import of_run
 from stampede.errors import RunError
+from stampede.phrases import counted
 from stampede.runs.cell_settings import CellSettings
 from stampede.runs.failed_objects import FAILED_OBJECTS
 from stampede.runs.folder import UNANSWERED_FILE, RunFolder
@@ -76,13 +77,15 @@ class CellAccount:
             f"{self.dead_lettered} dead-lettered"
         )
         line += f" + {self.unanswered} unanswered" if self.unanswered else ""
-        for count, word in (
-            (self.unaccounted, "UNACCOUNTED"),
-            (self.duplicates, "duplicate records"),
-            (self.unexpected, "records of messages that were never confirmed as sent"),
-            (self.foreign, "records with other settings than their cell's, LEFT OUT of the figures"),
+        unconfirmed = "messages that were never confirmed as sent"
+        foreign = "with settings other than the cell's, LEFT OUT of the figures"
+        for count, one, many in (
+            (self.unaccounted, "UNACCOUNTED", "UNACCOUNTED"),
+            (self.duplicates, "duplicate record", "duplicate records"),
+            (self.unexpected, f"record of {unconfirmed}", f"records of {unconfirmed}"),
+            (self.foreign, f"record {foreign}", f"records {foreign}"),
         ):
-            line += f"; {count} {word}" if count else ""
+            line += f"; {counted(count, one, many)}" if count else ""
         line += f"; invocations without a record, as Lambda logged them: {self._kinds()}" if self.without_record else ""
         return line + (f"; {self.objects.sentence()}" if self.objects else "")
 

@@ -51,9 +51,16 @@ def is_of(outputs: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
     return all(value is None or outputs.get(name, value) == value for name, value in noted.items())
 
 
-def stack_words(experiment: str | None, region: str | None) -> str:
-    """A stack in words."""
-    return f"{experiment or 'an unknown experiment'} in {region or 'an unknown region'}"
+def stack_words(outputs: Mapping[str, Any], stored: Mapping[str, Any]) -> tuple[str, str]:
+    """The stack of `outputs`, and that of the run with `stored` as its run.json, in words that tell them apart."""
+    stacks = outputs, {"experiment": stored.get("experiment")} | stored.get("account", {})
+    names = [
+        f"{stack.get('experiment') or 'an unknown experiment'} in {stack.get('region') or 'an unknown region'}"
+        for stack in stacks
+    ]
+    if names[0] == names[1]:
+        names = [f"{name} of account {stack.get('account_id')}" for name, stack in zip(names, stacks, strict=True)]
+    return names[0], names[1]
 
 
 def refuse_elsewhere(place: Mapping[str, Any], outputs: Mapping[str, Any], *, changes: bool = False) -> None:

@@ -11,7 +11,7 @@ import argparse
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -89,7 +89,7 @@ class Target:
 
     @property
     def region(self) -> str:
-        """The stack's region, or --region."""
+        """The stack's region."""
         return self["region"]
 
     @property
@@ -153,7 +153,7 @@ class Target:
         try:
             return session.client(service, endpoint_url=own, config=Config(**(settings | config)))
         except (BotoCoreError, ValueError) as error:
-            raise UsageError(f"--region: {self.region!r}: {one_line(error)}") from None
+            raise UsageError(f"region {self.region!r}: {one_line(error)}") from None
 
 
 HOW_TO_SIGN_IN = (
@@ -180,8 +180,8 @@ def resolve(arguments: argparse.Namespace) -> Target:
         target = local(outputs, _local_endpoint()) if arguments.target == "local" else configured(outputs)
     else:
         target = _applied(arguments.target)
-    if arguments.region is not None:
-        target = replace(target, outputs=target.outputs | {"region": arguments.region})
+    if arguments.region not in (None, target.region):
+        raise UsageError(f"--region: the stack is in {target.region}, got {arguments.region!r}", "leave it out")
     refuse_elsewhere(target.place, target.outputs)
     worker = target.outputs.get("function_name") or target["queue_name"]  # there may be hosts and no function
     where = {"local": f"local at {target.endpoint_url}", "aws": "aws"}.get(target.kind) or words(target.place)
@@ -242,7 +242,7 @@ def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> R
     if isinstance(error, EndpointConnectionError | ConnectTimeoutError | ConnectionClosedError | ReadTimeoutError):
         gone = {
             "local": "is the embedded AWS running (`stampede emulator status`)?",
-            "aws": "check the network and the region (`--set region=...` or --region; AWS_REGION isn't read)",
+            "aws": "check the network and the region (`--set region=...`; AWS_REGION isn't read)",
             "endpoint": "is it running, and is AWS_ENDPOINT_URL right?",
         }[target.kind]
         return RunError(f"{doing}: no answer {where}", gone)
@@ -252,9 +252,7 @@ def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> R
             "check HTTP_PROXY, HTTPS_PROXY and the network",
         )
     if kind is Kind.MISSING and "Queue" in code:
-        return RunError(
-            f"{doing}: there is no such queue {where}", "check --queue-name and --region, or apply the stack first"
-        )
+        return RunError(f"{doing}: there is no such queue {where}", "check --queue-name, or apply the stack first")
     return RunError(f"{doing} {where}: {one_line(error)}")
 
 

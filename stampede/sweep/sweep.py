@@ -35,7 +35,7 @@ from stampede.insights import log_columns
 from stampede.interruption import signals
 from stampede.model.parameters import ParameterError, Parameters
 from stampede.model.prediction import Prediction
-from stampede.phrases import duration
+from stampede.phrases import counted, duration
 from stampede.planning.cost import Estimate
 from stampede.planning.plan import Cell, Plan, cells_words, share_of_round
 from stampede.planning.predicting import Given, parameters_of, predictions
@@ -238,7 +238,7 @@ class SweepRun:
             self._is_permission_proven = True
         self._description.begin_cell(cell.name, target, in_order)
         if warm_ups := self._plan.warm_up_messages(cell):
-            say(f"warming up with {warm_ups} messages")
+            say(f"warming up with {counted(warm_ups, 'message')}")
             check_flood(self._flood(target, cell, warm_ups, load, share=load.warm_up_share, warm_up=True))
             self._drain(target, [cell], quiet=True)
         prepare(target, self._folder, cell.name, load, drained=partial(drain, deadline_s=self._deadline_s))
@@ -305,8 +305,9 @@ class SweepRun:
             accounts = collecting.accounts()
         if (owed := _owed(accounts, finished)) and not self._stack.keep:
             say(
-                f"{owed} messages have no record yet, and the log group {target['log_group_name']} is destroyed with "
-                "the stack: a line that arrives later is lost (--keep leaves the group, for `stampede drain`)",
+                f"{counted(owed, 'message has', 'messages have')} no record yet, and the log group "
+                f"{target['log_group_name']} is destroyed with the stack: a line that arrives later is lost (--keep "
+                "leaves the group, for `stampede drain`)",
                 style="red",
             )
 
@@ -363,8 +364,8 @@ def _drop_messages(target: Target, why: str, wait_s: float) -> None:
         left = sum(message_counts(target.client("sqs"), target["queue_url"]))
     if left:
         say(
-            f"{left:,} messages are still in the queue; one that runs during another cell takes a function from it, "
-            "and is counted in its own cell",
+            f"{counted(left, 'message is', 'messages are')} still in the queue; one that runs during another cell "
+            "takes a function from it, and is counted in its own cell",
             style="yellow",
         )
 

@@ -12,6 +12,7 @@ from PIL import Image
 
 from stampede import report
 from tests.browser.chromium import Chromium, Tab, find
+from tests.measured import run_folders
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 WIDTH, HEIGHT = 1200, 800
@@ -45,4 +46,4 @@ def _store(shot: dict[str, str], path: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main([Path(argument) for argument in sys.argv[1:]]))
+    sys.exit(main(run_folders(sys.argv[1:])))

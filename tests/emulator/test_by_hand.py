@@ -195,13 +195,6 @@ def test_a_body_that_is_no_work_order_becomes_an_error_record_and_a_dead_letter(
     assert "error records of this time belong to no message of a run" in done.stderr
 
 
-def test_a_wrong_region_is_one_line_and_status_1(local_stack):
-    done = flood(local_stack, "--region", "eu-west-1")
-    assert done.returncode == 1, done.stdout
-    assert "eu-west-1" in done.stderr.strip().splitlines()[-1]
-    assert "Traceback" not in done.stderr
-
-
 def test_an_emulator_killed_during_a_flood_ends_it_with_one_line_and_the_true_count(tmp_path, monkeypatch):
     monkeypatch.setenv("STAMPEDE_STATE_DIR", str(tmp_path / "state"))
     emulator = ministack.start(tmp_path / "state", follow_parent=True)

@@ -36,6 +36,26 @@ def test_the_excerpts_of_measured_tables_are_those_of_the_stored_runs(document):
         assert shown == measured.excerpt(measured.read()[experiment]["table"], pattern)
 
 
+@pytest.mark.parametrize(
+    ("folders", "words"),
+    [
+        ([], 'FOLDERS: none given; name folders of runs: FOLDERS="results/A results/B"'),
+        (["nix"], "/nix isn't the folder of a finished run; name one of those in results/"),
+        (["begun"], "/begun isn't the folder of a finished run; name one of those in results/"),
+        (["torn"], "/torn/run.json isn't JSON "),
+    ],
+)
+def test_measured_tables_and_pictures_are_made_of_finished_runs_alone(folders, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"whole": '{"finished_at": "2026"}', "begun": '{"finished_at": null}', "torn": "{"}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run.json").write_text(text)
+    assert measured.run_folders(["whole"]) == [tmp_path / "whole"]
+    with pytest.raises(SystemExit) as ended:
+        measured.run_folders(folders)
+    assert str(ended.value.code).startswith("FOLDERS: ") and words in ended.value.code
+
+
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_times_and_costs_are_those_of_the_stored_run_and_of_the_estimate(name):
     [row] = [row for row in table(README, "on AWS") if row["experiment"].startswith(f"[{name}]")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from stampede.cli.arguments import positive_int
+from stampede.cli.arguments import cell, positive_int
 from stampede.cli.options.message import add_order_option, add_payload_option
 from stampede.cli.options.output import add_format_option, add_results_dir_option
 from stampede.cli.options.stack import add_stack_options
@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cell",
         metavar="NAME",
+        type=cell,
         help="name of the cell (default: the stack's settings, such as memory_size=2048,concurrency_value=10)",
     )
     parser.add_argument("--queue-name", metavar="NAME", help="send to this queue (default: the stack's queue)")

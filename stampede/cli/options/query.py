@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from stampede.cli.arguments import path
+from stampede.cli.arguments import path, writable_file
 from stampede.cli.options.output import add_format_option, add_results_dir_option
 from stampede.cli.options.stack import add_stack_options
 
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--export",
         metavar="FILE.parquet",
-        type=path,
+        type=writable_file(".parquet"),
         help="also write the lines as Parquet, which later queries read many times faster (default: no export)",
     )
     add_format_option(parser)

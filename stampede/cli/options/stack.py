@@ -27,7 +27,7 @@ def add_stack_options(parser: argparse.ArgumentParser) -> None:
         type=path,
         help="read a saved `terraform output -json` instead of running Terraform (default: run Terraform)",
     )
-    group.add_argument("--region", metavar="NAME", help="AWS region (default: the stack's, from Terraform's outputs)")
+    group.add_argument("--region", metavar="NAME", help="refuse a stack in another AWS region (default: any region)")
 
 
 def _target(text: str) -> str:

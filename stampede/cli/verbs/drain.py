@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from loader.drain import drain
 from stampede.errors import UsageError
 from stampede.insights.unrecorded import with_unrecorded
+from stampede.phrases import counted
 from stampede.progress import say
 from stampede.runs.accounting import CellAccount, check, stored_accounts
 from stampede.runs.folder import RunFolder
@@ -29,8 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.run is None:
         folder = _newest_of(target, folder, arguments)
     refuse_another("--run", folder.run_id, folder.read_json("run.json", {}), target.place)
-    if not is_of(target.outputs, folder.read_json("run.json", {})):
-        applied = stack_words(target["experiment"], target["region"])
+    if not is_of(target.outputs, stored := folder.read_json("run.json", {})):
+        applied, _ = stack_words(target.outputs, stored)
         return _print_stored(folder, arguments.format, f"the applied stack is {applied}")
     with holding(target.option, "drain", folder.run_id):
         try:
@@ -58,8 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 def say_why_failed(accounts: Sequence[CellAccount], folder: RunFolder) -> None:
     """Name the query that shows why messages were given up, where any was."""
     if lost := sum(account.failed + account.dead_lettered + account.unanswered for account in accounts):
-        messages = "message" if lost == 1 else "messages"
-        say(f"{lost:,} {messages} never succeeded: `stampede query errors --run {folder.as_argument}` shows why")
+        say(f"{counted(lost, 'message')} never succeeded: `stampede query errors --run {folder.as_argument}` shows why")
 
 
 def _newest_of(target: Target, newest: RunFolder, arguments: argparse.Namespace) -> RunFolder:
@@ -71,11 +71,10 @@ def _newest_of(target: Target, newest: RunFolder, arguments: argparse.Namespace)
             return folder
     stored = newest.read_json("run.json", {})
     refuse_another("--run", newest.run_id, stored, target.place)
-    where = stack_words(stored.get("experiment"), stored.get("account", {}).get("region"))
+    applied, other = stack_words(target.outputs, stored)
     raise UsageError(
-        f"--run: the newest run {newest.name} is of {where}, but the applied stack is "
-        f"{stack_words(target['experiment'], target['region'])} and has no run; use `stampede flood` first, or "
-        f"--run {newest.name} for the stored account"
+        f"--run: the newest run {newest.name} is of {other}, but the applied stack is {applied} and has no run; use "
+        f"`stampede flood` first, or --run {newest.name} for the stored account"
     )
 
 

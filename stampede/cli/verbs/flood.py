@@ -26,6 +26,7 @@ from loader.sqs.signing import ATTRIBUTE
 from stampede.cli.verbs.order_option import order_of
 from stampede.cli.verbs.payload_option import payloads_of, refuse_others
 from stampede.errors import UsageError
+from stampede.phrases import counted
 from stampede.planning.plan import cell_name
 from stampede.progress import say
 from stampede.runs.folder import FORMAT, RunFolder, checked_run_id
@@ -50,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     if events_of(target, in_order):
         options = "".join(f" --order {setting}" for setting in arguments.order)
         say(f"this needs the objects that `stampede dataset{options}` uploads; run it once for each stack")
-    if arguments.run:
+    if arguments.run is not None:
         _refuse_run_of_another(target, RunFolder(arguments.results_dir / checked_run_id(arguments.run)))
     if arguments.dry_run:
         _print_dry_run(target, cell, load, count, payloads)
@@ -103,18 +104,19 @@ def _what_goes_on(folder: RunFolder, load: CellLoad, *, is_recorded: bool) -> st
     if load.execution is None and not is_recorded:
         drain = f"; `stampede drain --run {folder.as_argument}` waits for those recorded" if sent else ""
         return (
-            f"run {folder.run_id} has recorded {sent:,} messages, and up to {MOST_UNRECORDED:,} more may be in the "
-            f"queue{drain}"
+            f"run {folder.run_id} has recorded {counted(sent, 'message')}, and up to {MOST_UNRECORDED:,} more may be "
+            f"in the queue{drain}"
         )
     if not sent:
         return f"run {folder.run_id} has sent nothing"
     if load.execution is not None:
         return (
-            f"run {folder.run_id} has run {sent:,} queries; "
+            f"run {folder.run_id} has run {counted(sent, 'query', 'queries')}; "
             f"`stampede drain --run {folder.as_argument}` accounts for them"
         )
     return (
-        f"the {sent:,} messages sent by run {folder.run_id} are still being processed; "
+        f"the {counted(sent, 'message')} sent by run {folder.run_id} {'is' if sent == 1 else 'are'} still being "
+        "processed; "
         f"`stampede drain --run {folder.as_argument}` waits for them"
     )
 
@@ -124,7 +126,7 @@ def _count(arguments: argparse.Namespace, target: Target, load: CellLoad) -> int
     shares = load.count if target.experiment.shared_list is not None else None
     if shares is not None and arguments.messages not in (None, shares):
         raise UsageError(
-            f"--messages: the applied {target['experiment']} takes {shares:,} messages, which share one "
+            f"--messages: the applied {target['experiment']} takes {counted(shares, 'message')}, which share one "
             f"list of keys, got {arguments.messages}; leave it out"
         )
     if load.preparation is not None and arguments.queue_name is not None:
@@ -142,11 +144,10 @@ def _refuse_run_of_another(target: Target, folder: RunFolder) -> None:
     stored = folder.read_json("run.json", {})
     refuse_another("--run", folder.run_id, stored, target.place)
     if not is_of(target.outputs, stored):
-        other = stack_words(stored.get("experiment"), stored.get("account", {}).get("region"))
-        applied = stack_words(target["experiment"], target["region"])
+        applied, other = stack_words(target.outputs, stored)
         raise UsageError(
             f"--run: {folder.name} is a run of {other}, but the applied stack is {applied}; leave --run out, or give "
-            f"a run of {target['experiment']}"
+            f"a run of {applied}"
         )
 
 
@@ -156,22 +157,23 @@ def _refuse_beside_others(target: Target) -> None:
     with targets.explained("reading the queue", target):
         there = sum(message_counts(target.client("sqs"), target["queue_url"]))
     if there:
+        messages = counted(there, "message of an earlier flood is", "messages of an earlier flood are")
         raise UsageError(
-            f"{target['experiment']}: {there} messages of an earlier flood are in the queue or in "
-            "progress, and this flood first empties the place that they copy to; wait for them with "
-            "`stampede drain`"
+            f"{target['experiment']}: {messages} in the queue or in progress, and this flood first empties the place "
+            "that they copy to; wait for them with `stampede drain`"
         )
 
 
 def _print_dry_run(target: Target, cell: str, load: CellLoad, count: int, payloads: Payloads | None) -> None:
     if load.execution is not None:
-        say(f"would run {count} queries in Athena's workgroup {load.execution.workgroup}, each of them:")
+        queries = counted(count, "query", "queries")
+        say(f"would run {queries} in Athena's workgroup {load.execution.workgroup}, each of them:")
         print(load.execution.sql)
         return
     if load.preparation is not None:
         [preparing] = orders("RUN_ID", cell, 1, {**load.order, **load.preparation, "warm_up": 1})
         say(f"would send one message that prepares the cell, and wait until it is done: {preparing.body}")
-    say(f"would send {count} messages to {target['queue_name']}; the first one:")
+    say(f"would send {counted(count, 'message')} to {target['queue_name']}; the first one:")
     if target.experiment.takes_payload:
         extras = {**load.order, "warm_up": 0}
         first = next(payload_messages(payloads or Payloads.of_text(DEFAULT), "RUN_ID", cell, count, extras))

@@ -12,6 +12,7 @@ from typing import Any
 from experiments import EXPERIMENTS
 from stampede.cli.options.plan import REPEATS, SEED, WARM_UP
 from stampede.errors import UsageError
+from stampede.phrases import counted
 from stampede.planning.cost.enough_messages import with_enough_messages
 from stampede.planning.cost.rounds import with_rounds
 from stampede.planning.demand import demands
@@ -63,6 +64,6 @@ def _refuse_another_count(arguments: argparse.Namespace, plan: Plan, defaults: M
     for cell in demands(plan, defaults):
         if (count := EXPERIMENTS[plan.experiment].messages(cell.values)) is not None:
             raise UsageError(
-                f"{option}: {cell.name} takes {count:,} messages, which share one list of keys; "
+                f"{option}: {cell.name} takes {counted(count, 'message')}, which share one list of keys; "
                 "leave it out, and use --repeats for more runs"
             )

@@ -19,10 +19,11 @@ from pathlib import Path
 from experiments import EXPERIMENTS
 from stampede.checkout import QUERIES
 from stampede.emulator import ministack, stack
-from stampede.errors import UsageError
-from stampede.insights import EventsError, InsightsError, check, export, number_text, with_filters
+from stampede.errors import UsageError, no_file
+from stampede.insights import EventsError, InsightsError, always_a_row, check, export, number_text, with_filters
 from stampede.insights.backends import Answer, Backend, LinesGoneError, Local, Service, time_range_ms
 from stampede.insights.log_columns import COLUMNS, LINES
+from stampede.phrases import counted
 from stampede.progress import say
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
@@ -45,6 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         check(text)  # on the text as it is, so that lines and columns are those of the file
         if arguments.logs is not None:
+            _refuse_stack_options(arguments, "--logs needs no stack")
             logs = tuple(arguments.logs)
             _check_export(logs, arguments.export)
             answer = Local(logs).ask(with_filters(text, where))
@@ -61,24 +63,25 @@ def run(arguments: argparse.Namespace) -> int:
                 count = export(logs, arguments.export)
             except EventsError as error:
                 raise UsageError(f"--export: {error}; free that disk or use another file") from None
-            say(f"{count:,} log events: {arguments.export}")
+            say(f"{counted(count, 'log event')}: {arguments.export}")
     except EventsError as error:
         raise UsageError(f"{'--logs' if arguments.logs is not None else '--run'}: {error}") from None
     except InsightsError as error:
         raise UsageError(f"{arguments.query}: {error}") from None
     print_rows(answer.rows if arguments.format == "json" else answer.printed, arguments.format, answer.columns)
-    if _counts_nothing(answer):
-        why = _unknown_field(logs, where) or _of_another(arguments.query, experiment)
-        result = "nothing counted" if answer.rows else "no rows"
-        say(f"{result}: {why or 'no line fits the query and its filters'}")
+    result = why = ""
+    if not answer.rows:
+        result, why = "no rows", "no line fits the query and its filters"
+    elif always_a_row(text) and _counts_nothing(answer):
+        result, why = "nothing counted", "no line fits the query and its filters and has its fields"
+    if result:
+        say(f"{result}: {_unknown_field(logs, where) or _of_another(arguments.query, experiment) or why}")
     return 0
 
 
 def _counts_nothing(answer: Answer) -> bool:
-    """Whether no event was found: `stats` without `by` answers that with one row, in which counts are 0 and an average
-    or sum is left out. A row of zeros alone may be of events that are there, so it isn't taken for one."""
-    if len(answer.rows) != 1:
-        return not answer.rows
+    """Whether the row of `stats` without `by` is about no event, or none that has its fields: counts are 0 then, and an
+    average or sum is left out. A row of zeros alone may be of events that are there, so it isn't taken for one."""
     values = [answer.rows[0].get(column) for column in answer.columns]
     return None in values and set(values) <= {0, None}
 
@@ -137,6 +140,8 @@ def _path(name: str, experiment: str | None) -> Path:
         return saved[namesakes[0]]
     if any(map(str.isspace, name)) and not path.suffix:
         raise UsageError(f"NAME|FILE: {name!r} isn't the name of a query; put a query of your own into a .cwli file")
+    if path.exists():
+        raise UsageError(f"NAME|FILE: {no_file(path)}; give the name of a query, or a .cwli file")
     # Of an experiment that is named: another's query of almost this name would give no rows.
     own = [known for known in saved if known.startswith(f"{path.parent}/")]
     near = difflib.get_close_matches(name, own or [*saved, *(file.stem for file in saved.values())], n=1)
@@ -155,15 +160,19 @@ def _experiment(arguments: argparse.Namespace) -> str | None:
     return None
 
 
+def _refuse_stack_options(arguments: argparse.Namespace, why: str) -> None:
+    """Raises UsageError for an option that says which stack, where none is asked."""
+    for name in ("outputs", "region"):
+        if getattr(arguments, name) is not None:
+            raise UsageError(f"--{name}: {why}; leave it out")
+
+
 def _check_export(logs: tuple[Path, ...], export_to: Path | None) -> None:
-    """Raises UsageError when the lines would be written over themselves, or a run's columns by others, and for a name
-    that isn't Parquet's."""
+    """Raises UsageError when the lines would be written over themselves, or a run's columns by others."""
     if export_to is None:
         return
     if export_to.resolve() in [path.resolve() for path in logs]:
         raise UsageError(f"--export: {export_to} holds the lines that are read; use another name")
-    if export_to.suffix != ".parquet":
-        raise UsageError(f"--export: {export_to} must end in .parquet: exports are Parquet files")
 
 
 def _of_run(
@@ -179,6 +188,8 @@ def _of_run(
         raise UsageError(
             f"--target: run {folder.run_id} was on this machine; leave --target out and unset STAMPEDE_TARGET"
         )
+    if not on_aws:
+        _refuse_stack_options(arguments, f"run {folder.run_id} was on {words(stored)}: its stored lines are queried")
     if (not on_aws or arguments.export is not None) and not logs.exists():
         if target == "local" and ministack.running(stack.STATE_DIR) is None:
             raise UsageError(
@@ -260,8 +271,8 @@ def _asked(backend: Backend, text: str, folder: RunFolder) -> Answer:
     Raises LinesGoneError when CloudWatch has no record of a run whose lines are stored.
     """
     answer = backend.ask(text)
-    counted = backend.ask(with_filters(_ARRIVED, {"run_id": folder.run_id})).rows
-    arrived = counted[0]["arrived"] if counted else 0
+    of_run = backend.ask(with_filters(_ARRIVED, {"run_id": folder.run_id})).rows
+    arrived = of_run[0]["arrived"] if of_run else 0
     if isinstance(backend, Service) and arrived == 0 and (folder.path / LINES).exists():
         raise LinesGoneError(
             f"the log group {backend.group} has no line of run {folder.run_id}: it was created later, or "
@@ -270,11 +281,9 @@ def _asked(backend: Backend, text: str, folder: RunFolder) -> Answer:
     sent = sum(1 for _ in folder.rows("sent.jsonl"))
     if arrived < sent:
         say(
-            (
-                f"{sent - arrived:,} of the {sent:,} messages of run {folder.run_id} have no record yet: "
-                "CloudWatch may still be ingesting lines, or functions exited without one; run the query "
-                "again before you publish its result"
-            ),
+            f"run {folder.run_id} has no record yet of {sent - arrived:,} of its {counted(sent, 'message')}: "
+            "CloudWatch may still be ingesting lines, or functions exited without one; run the query again before you "
+            "publish its result",
             style="yellow",
         )
     return answer

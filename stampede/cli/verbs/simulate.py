@@ -17,7 +17,7 @@ from stampede.cli.simulated_table import SimulatedRow, print_simulated, simulate
 from stampede.cli.verbs.plan_options import plan_of
 from stampede.errors import RunError, UsageError
 from stampede.model.parameters import Parameter
-from stampede.phrases import listed
+from stampede.phrases import counted, listed
 from stampede.planning import predicting
 from stampede.planning.predicting import Given
 from stampede.progress import bar, say
@@ -107,5 +107,5 @@ def _draw(experiment: Experiment, rows: Sequence[SimulatedRow], path: Path) -> N
     except OSError as error:
         raise RunError(f"--picture: {path} can't be written: {error.strerror}; use another file") from None
     left_out = picture.left_out()
-    more = f", without {left_out} cells for which there is no room" if left_out else ""
+    more = f", without {counted(left_out, 'cell')} for which there is no room" if left_out else ""
     say(f"picture: {path}{more}")

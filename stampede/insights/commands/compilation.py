@@ -88,6 +88,11 @@ def _check_list(earlier: list[Command], command: syntax.Unnest | syntax.Expand) 
                 raise refusal(command.field.span, message)
 
 
+def always_a_row(text: str) -> bool:
+    """Whether the query gives one row even where no line fits: `stats` without `by` does. Raises QueryError."""
+    return any(isinstance(command, syntax.Stats) and not command.keys for command in parse(text))
+
+
 def row_limit(text: str) -> int | None:
     """The most rows that the query itself asks for, by its last limit; None without one. Raises QueryError."""
     most = None

@@ -13,6 +13,7 @@ from typing import Any
 
 import duckdb
 
+from stampede.errors import no_file
 from stampede.insights.errors import EventsError
 from stampede.insights.events.zstd_frames import check_whole
 from stampede.insights.values import EARLIEST_MS, LATEST_MS, sql_string
@@ -78,7 +79,7 @@ def open_events(events: Events, connection: duckdb.DuckDBPyConnection) -> Source
 def form(path: Path) -> str:
     """How a file of events is stored, by its first bytes: parquet, gzip, zstd or none. Raises EventsError."""
     if not path.is_file():
-        raise EventsError(f"no file {path}; give a file of log events, one JSON object per line")
+        raise EventsError(f"{no_file(path)}; give a file of log events, one JSON object per line")
     try:
         with path.open("rb") as file:
             start = file.read(4)

@@ -10,6 +10,7 @@ from experiments import EXPERIMENTS, Experiment
 from stampede.errors import UsageError
 from stampede.model.bottleneck import GOOD_SHARE, bottlenecks, listed
 from stampede.model.enough import NeverEnoughError, fewest
+from stampede.phrases import counted
 from stampede.planning.cost.estimates import estimate
 from stampede.planning.demand import Demand
 from stampede.planning.plan import Plan
@@ -58,7 +59,7 @@ def with_enough_messages(
         _refuse_beyond(budget_usd, plan, lambda plan: estimate(plan, defaults, kind, given).total_usd, choices)
     for choice in choices:
         say(
-            f"{OPTION}: {choice.cell.alike}: {choice.messages:,} messages, with "
+            f"{OPTION}: {choice.cell.alike}: {counted(choice.messages, 'message')}, with "
             f"{_put(choice.share_of(choice.messages), experiment)}"
         )
     return enough

@@ -18,8 +18,10 @@ from types import SimpleNamespace
 import pytest
 from botocore.exceptions import ClientError
 
+from common import work_order
 from experiments import EXPERIMENTS
 from experiments.copy.key_plan import KeyPlanError
+from stampede.cli.arguments import cell
 from stampede.cli.command_line import EXAMPLES, VERBS, build_parser, main
 from stampede.cli.verbs import doctor
 from stampede.cli.verbs.plan_options import plan_of
@@ -247,6 +249,9 @@ def test_what_could_not_start_is_2_and_what_failed_is_1(error, status, stampede,
     ("arguments", "words"),
     [
         (["flood", "--messages", "0"], "--messages: must be a whole number of 1 or more, got '0'"),
+        (["sweep", "download", "--repeats", "2", "--repeats", "3"], "argument --repeats: given more than once; give"),
+        (["flood", "--cell", ""], "--cell: must be text of 1 to 256 printable characters, got ''"),
+        (["flood", "--cell", "x\ny"], r"--cell: must be text of 1 to 256 printable characters, got 'x\ny'"),
         (["drain", "--results-dir", ""], "--results-dir: must be a path, got ''"),
         (["drain", "--deadline-s", "soon"], "--deadline-s: must be a number of seconds above 0, got 'soon'"),
         (["query", "summary", "--where", "tag"], "--where: 'tag' is not KEY=VALUE"),
@@ -293,6 +298,17 @@ def test_wrong_input_gives_one_line_that_names_it_and_status_2(arguments, words,
     assert words in done.stderr
     assert done.stderr.count("\n") == 1
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("name", ["", "a", "a b", "é", "x\ny", "\x7f", "\u200b", "\ud800", "a" * 256, "a" * 257])
+def test_a_cell_may_have_the_names_that_functions_take(name):
+    def takes(checked, *arguments):
+        try:
+            return checked(*arguments) == name
+        except (argparse.ArgumentTypeError, work_order.WorkOrderError):
+            return False
+
+    assert takes(cell, name) == takes(work_order.name, "cell", name)
 
 
 def test_a_target_that_there_is_not_is_refused_where_a_variable_names_it_too(monkeypatch, capsys):

@@ -56,7 +56,8 @@ def test_a_flood_by_hand_takes_the_first_of_the_matrix_where_nothing_is_said(by_
     first = json.loads(out)
     assert (status, first["dataset"], first["threads"]) == (0, "large", 1)
     assert first["cell"] == "memory_size=512,concurrency_value=3,dataset=large,threads=1"
-    assert "would send 30 messages" in err
+    assert "would send 30 messages to" in err
+    assert "would send 1 message to" in by_hand("reads", "flood", "--dry-run", "--messages", "1")[2]
 
 
 def test_a_stack_without_a_function_is_named_by_its_queue(by_hand, monkeypatch):

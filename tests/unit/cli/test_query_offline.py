@@ -5,6 +5,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import threading
 
 import duckdb
@@ -89,14 +90,24 @@ def test_a_field_that_no_line_has_is_named(where, words, logs, capsys):
 
 def test_a_count_of_nothing_is_said_to_be_one(logs, capsys):
     assert main(["query", "download/published", "--logs", str(logs)]) == 0
-    assert capsys.readouterr().err.endswith("nothing counted: no line fits the query and its filters\n")
+    words = "nothing counted: no line fits the query and its filters and has its fields\n"
+    assert capsys.readouterr().err.endswith(words)
 
 
-def test_zeros_of_events_that_are_there_are_not_called_nothing(logs, capsys):
-    for text in ("stats sum(warm_up) as warm", "fields warm_up | limit 1"):
-        (logs.parent / "q.cwli").write_text(text)
-        assert main(["query", "q.cwli", "--logs", str(logs)]) == 0
-        assert "counted" not in capsys.readouterr().err
+@pytest.mark.parametrize(
+    "text",
+    [
+        "stats sum(warm_up) as warm",
+        "fields warm_up | limit 1",
+        "fields nofield | limit 1",
+        "fields 1/0 as x | limit 1",
+        "stats sum(nofield) by nofield",
+    ],
+)
+def test_a_row_of_events_that_are_there_is_not_called_nothing(text, logs, capsys):
+    (logs.parent / "q.cwli").write_text(text)
+    assert main(["query", "q.cwli", "--logs", str(logs)]) == 0
+    assert "counted" not in capsys.readouterr().err
 
 
 def test_a_saved_query_of_another_experiment_than_the_runs_is_named(logs, capsys):
@@ -176,17 +187,29 @@ def test_a_parquet_file_with_other_columns_is_one_line_and_status_2(logs, capsys
     assert printed.err.startswith("stampede: --logs: ") and words in printed.err
 
 
-@pytest.mark.parametrize("missing", ["none.jsonl", "."])
-def test_a_file_that_is_not_there_is_one_line_also_among_others(logs, capsys, missing):
-    assert main(["query", "summary", "--logs", str(logs), "--logs", missing]) == 2
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("none.cwli", "there is no file none.cwli"),
+        ("folder.cwli", "folder.cwli is a folder"),
+        ("pipe.cwli", "pipe.cwli is a pipe or a device"),
+    ],
+)
+def test_what_is_no_file_is_named_as_what_it_is_also_among_others(logs, capsys, name, words):
+    (logs.parent / "folder.cwli").mkdir()
+    os.mkfifo(logs.parent / "pipe.cwli")
+    assert main(["query", "summary", "--logs", str(logs), "--logs", name]) == 2
     printed = capsys.readouterr()
     assert (printed.out, printed.err.count("\n")) == ("", 1)
-    assert f"no file {missing}; give a file of log events" in printed.err
+    assert f"{words}; give a file of log events" in printed.err
+    assert main(["query", name, "--logs", str(logs)]) == 2
+    assert f"NAME|FILE: {words}; " in capsys.readouterr().err.replace("'", "")
 
 
 def test_lines_are_not_written_over_themselves(logs, capsys):
+    logs = logs.rename(logs.with_suffix(".parquet"))  # what is in it tells that it isn't Parquet
     before = logs.read_bytes()
-    assert main(["query", "summary", "--logs", "log.jsonl", "--export", str(logs)]) == 2
+    assert main(["query", "summary", "--logs", "log.parquet", "--export", str(logs)]) == 2
     assert "holds the lines that are read" in capsys.readouterr().err
     assert logs.read_bytes() == before
 
@@ -230,16 +253,30 @@ def test_a_period_that_the_service_caps_is_reported(logs, capsys):
     assert "treats 300s as 60s" in capsys.readouterr().err
 
 
-def test_a_place_that_cannot_be_written_is_one_line(logs, capsys):
-    assert main(["query", "summary", "--logs", str(logs), "--export", "no/such/folder/o.parquet"]) == 2
-    printed = capsys.readouterr()
-    assert (printed.out, printed.err.count("\n")) == ("", 1)
-    assert printed.err.startswith("stampede: --export: no/such/folder/o.parquet can't be written")
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("no/such/folder/o.parquet", "must be a file in a folder that exists, got 'no/such/folder/o.parquet'"),
+        ("x.txt", "must be a file that ends in .parquet, got 'x.txt'"),
+    ],
+)
+def test_an_export_that_cannot_be_written_is_refused_before_anything_is_read(file, words, logs, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["query", "summary", "--logs", str(logs), "--export", file])
+    assert capsys.readouterr().err == f"stampede query: argument --export: {words}; see `stampede query --help`\n"
 
 
-def test_an_export_of_another_format_is_refused_before_anything_is_read(logs, capsys):
-    assert main(["query", "summary", "--logs", str(logs), "--export", "x.txt"]) == 2
-    assert capsys.readouterr().err == ("stampede: --export: x.txt must end in .parquet: exports are Parquet files\n")
+@pytest.mark.parametrize("option", ["--outputs", "--region"])
+def test_what_says_which_stack_is_refused_where_none_is_asked(option, logs, capsys):
+    folder = logs.parent / "results" / "run-a"
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text('{"target": "local"}')
+    (folder / "log_events.jsonl").write_text(logs.read_text())
+    assert main(["query", "summary", "--run", "run-a", option, "nix"]) == 2
+    why = "run run-a was on the embedded AWS: its stored lines are queried; leave it out"
+    assert capsys.readouterr() == ("", f"stampede: {option}: {why}\n")
+    assert main(["query", "summary", "--logs", str(logs), option, "nix"]) == 2
+    assert capsys.readouterr() == ("", f"stampede: {option}: --logs needs no stack; leave it out\n")
 
 
 def test_a_run_and_exported_lines_are_not_queried_together(logs, capsys):
@@ -257,7 +294,7 @@ def test_a_stored_local_run_is_evaluated_here_and_missing_records_are_reported(l
     assert main(["query", "summary", "--run", "run-a", "--format", "json"]) == 0
     printed = capsys.readouterr()
     assert [row["count"] for row in json.loads(printed.out)] == [1]
-    assert "1 of the 2 messages of run run-a have no record yet" in " ".join(printed.err.split())
+    assert "run run-a has no record yet of 1 of its 2 messages" in " ".join(printed.err.split())
 
 
 def test_figures_of_the_emulators_own_lines_are_said_to_be_its_own(logs, capsys):

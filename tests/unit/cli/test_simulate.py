@@ -326,10 +326,17 @@ def test_an_experiment_without_a_model_is_refused_with_those_that_have_one(simul
     [
         ({"value": 0}, "own.json: s3_get_per_s: value must be a number above 0, got 0"),
         ({"low": -1}, "own.json: s3_get_per_s: low must be a number above 0, got -1"),
-        ({"source": ""}, "own.json: s3_get_per_s has no source; add where its value is from"),
+        ({"unit": ""}, "own.json: s3_get_per_s has no unit; add in which unit its value is\n"),
+        ({"source": ""}, "own.json: s3_get_per_s has no source; add where its value is from\n"),
+        ({"date": None}, "own.json: s3_get_per_s has no date; add of which year, month or day its value is\n"),
         ({"value": "20"}, "own.json: s3_get_per_s: value must be a number above 0, got '20'"),
         ({"date": "lately"}, "own.json: s3_get_per_s: date must be a year, month or day (2026-11-22), got 'lately'"),
         ({"name": "s3_gets_per_s"}, "own.json: the model has no parameter s3_gets_per_s; did you mean s3_get_per_s?"),
+        (
+            {"name": "nix"},
+            "own.json: the model has no parameter nix; its names are in stampede/model/parameters.json and "
+            "experiments/download/parameters.json\n",
+        ),
     ],
 )
 def test_a_parameter_that_cant_be_is_refused_with_its_name_and_the_rule(simulate, tmp_path, changes, words):
@@ -342,6 +349,10 @@ def test_a_parameter_that_cant_be_is_refused_with_its_name_and_the_rule(simulate
     ("text", "words"),
     [
         ("{", "--parameters: own.json: can't be read as JSON: "),
+        (
+            "\ufeff[]",
+            "own.json: can't be read as JSON: it begins with a byte order mark; save it as UTF-8 without one\n",
+        ),
         ("{}", "--parameters: own.json: must be a list of objects, one per parameter"),
         (json.dumps([PARAMETER, PARAMETER]), "--parameters: own.json: s3_get_per_s is given twice; keep one"),
     ],

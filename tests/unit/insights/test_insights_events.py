@@ -113,7 +113,7 @@ def test_no_events_give_no_rows_but_a_total(tmp_path):
 
 
 def test_a_missing_file_is_named():
-    with pytest.raises(EventsError, match=r"no file /nowhere/x\.jsonl"):
+    with pytest.raises(EventsError, match=r"there is no file /nowhere/x\.jsonl"):
         evaluate("fields a", "/nowhere/x.jsonl")
 
 

@@ -188,17 +188,29 @@ def test_a_flood_by_hand_beside_messages_at_work_is_refused_and_sends_nothing(by
     aws.__dict__["in_flight_until_s"] = 60.0
     status, _, err = by_hand("--run", "r")
     assert (status, send.floods, (tmp_path / "r").exists()) == (2, [], False)
-    assert "shares: 1 messages of an earlier flood are in the queue or in progress" in err
+    assert "shares: 1 message of an earlier flood is in the queue or in progress" in err
     assert err.endswith("wait for them with `stampede drain`")
 
 
 @pytest.mark.parametrize("options", [[], ["--dry-run"]])
-def test_a_flood_is_not_added_to_a_run_of_another_experiment(by_hand, send, folder, options):
-    folder.write_json("run.json", {"run_id": "r", "experiment": "copy"})
+@pytest.mark.parametrize(
+    ("stack", "other", "applied"),
+    [
+        ({"experiment": "copy"}, "copy in an unknown region", "shares in us-east-1"),
+        ({"account": {"region": "eu-west-1"}}, "shares in eu-west-1", "shares in us-east-1"),
+        (
+            {"account": {"region": "us-east-1", "account_id": "2"}},
+            "shares in us-east-1 of account 2",
+            "shares in us-east-1 of account 1",
+        ),
+    ],
+)
+def test_a_flood_is_not_added_to_a_run_of_another_stack(by_hand, send, folder, options, stack, other, applied):
+    folder.write_json("run.json", {"run_id": "r", "experiment": "shares"} | stack)
     status, _, err = by_hand("--run", "r", *options)
     assert (status, send.floods) == (2, [])
-    assert "--run: r is a run of copy in an unknown region, but the applied stack is shares in" in err
-    assert err.endswith("leave --run out, or give a run of shares")
+    assert f"--run: r is a run of {other}, but the applied stack is {applied}; " in err
+    assert err.endswith(f"leave --run out, or give a run of {applied}")
 
 
 def test_a_dry_run_by_hand_shows_the_preparation_and_the_first_share(by_hand):

@@ -274,7 +274,7 @@ def test_a_record_with_other_settings_than_its_cell_is_a_problem_of_the_account(
     aws.log(record(1, memory_size=2048), at_s=2)
     drained = wait(aws, folder)
     assert drained.accounts[0].foreign == 1
-    with pytest.raises(RunError, match="1 records with other settings than their cell's"):
+    with pytest.raises(RunError, match="1 record with settings other than the cell's"):
         drained.check()
 
 

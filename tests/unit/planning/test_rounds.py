@@ -248,7 +248,7 @@ def test_a_message_that_sqs_refuses_ends_the_sweep_after_its_round(sweep, monkey
 
     send = flood.send
     monkeypatch.setattr(flood, "send", lambda *a: replace(send(*a), failed=1, reason="no"))
-    with pytest.raises(RunError, match="1 of 2 messages were not accepted: no"):
+    with pytest.raises(RunError, match="1 of 2 messages was not accepted: no"):
         sweep(messages=5)
     monkeypatch.setattr(flood, "send", lambda *_: Outcome(failed=2, reason="no"))
     with pytest.raises(RunError, match="2 of 2 messages were not accepted: no"):

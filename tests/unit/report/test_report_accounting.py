@@ -59,8 +59,8 @@ def test_without_sent_and_accounting_nothing_is_claimed(make_run):
 def test_unaccounted_messages_are_a_problem_of_their_cell(make_run):
     book = account_book(load(make_run(memories=(1024,), concurrencies=(1, 5), lost={9})))
     assert book.problems == [
-        "1,024 MB, N = 1: 1 of 10 messages are unaccounted for.",
-        "1,024 MB, N = 5: 1 of 50 messages are unaccounted for.",
+        "1,024 MB, N = 1: 1 of 10 messages unaccounted for.",
+        "1,024 MB, N = 5: 1 of 50 messages unaccounted for.",
     ]
 
 

@@ -186,7 +186,7 @@ def test_a_record_of_other_settings_than_its_cell_is_a_problem_and_in_no_figure(
     run = load(folder)
     assert (len(run.done), len(run.foreign)) == (39, 1)
     [problem] = account_book(run).problems
-    assert "1 records come from other settings (memory_size 2048 where the cell has 1024)" in problem
+    assert "1 record comes from other settings (memory_size 2048 where the cell has 1024)" in problem
     assert "left out of all figures" in (folder / "report.html").read_text()
 
 

@@ -236,7 +236,7 @@ def test_a_record_of_an_older_cell_s_message_is_no_figure_of_the_newer_ones_sett
     def other_memory(cell, aws):
         succeed(cell, aws, memory_size=2048)
 
-    with pytest.raises(RunError, match="with other settings than their cell's"):
+    with pytest.raises(RunError, match="with settings other than the cell's"):
         check(sweep(other_memory)[1].run())
 
 
@@ -291,7 +291,7 @@ def test_the_manifest_is_put_once_a_stack_and_each_cell_is_prepared_before_its_f
 def test_a_record_with_other_work_orders_than_its_cells_is_kept_out(sweep, monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, "reads", READS)
     _, run = sweep(lambda cell, aws: succeed(cell, aws, threads=2), "dataset=large", "threads=1,30", experiment=READS)
-    with pytest.raises(RunError, match="with other settings than their cell's"):
+    with pytest.raises(RunError, match="with settings other than the cell's"):
         check(run.run())
 
 
