@@ -20,7 +20,7 @@ from stampede.runs.cell_key import Key, distinguishing
 # Beyond this the picture is longer than anyone scrolls: those furthest off are drawn, and the table has them all.
 MOST_LINES = 40
 LINE_IN = 0.3
-# How far a bar is drawn that begins at 0, which has no place on a logarithmic axis.
+# How far to the left anything is drawn: a logarithmic axis has no place for a bar that begins at 0.
 LEAST = 0.1
 
 
@@ -46,6 +46,8 @@ class PredictedSeconds(Picture):
         drawn = {id(row) for row in furthest[:MOST_LINES]}
         axes = axes_of(subject.experiment)
         self.lines = [(Key.of_figures(axes, row), row["avg_s"]) for row in rows if id(row) in drawn]
+        if any(_is_cut(figures) for _, figures in self.lines):
+            self.caption += f" A range or interval that goes below {LEAST:g} × is cut off there."
         # How many of them the picture has no room for.
         self.left_out = len(rows) - len(self.lines)
 
@@ -82,6 +84,12 @@ class PredictedSeconds(Picture):
         ]
         drawing.legend_above(axes, legend)
         return figure
+
+
+def _is_cut(figures: Mapping[str, Any]) -> bool:
+    """Whether its range or interval begins left of the picture."""
+    begins = [figures["low"], (figures["interval"] or {}).get("low")]
+    return any(low is not None and low / figures["predicted"] < LEAST for low in begins)
 
 
 def _names(keys: Sequence[Key]) -> list[str]:

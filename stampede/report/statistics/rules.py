@@ -93,7 +93,7 @@ WORDS = {
         "only a few {many} lie within it, their figures favour short ones."
     ),
     "bandwidth": (
-        "“Aggregate”: all bytes that were transferred, also in failed and duplicate attempts, divided by the elapsed "
+        "“Aggregate”: the bytes of all attempts, failed and duplicate ones too, divided by the elapsed "
         "time. Within full overlap, the bytes of each attempt are assumed to be spread evenly over its duration."
     ),
     "repeats": (

@@ -235,7 +235,7 @@ class _Words:
         if not where:
             return []
         full = _percent(rules.NEARLY_FULL)
-        return [f"At least {full} of N ran for only a small share of the {one} time: {some(where, NAMED)}."]
+        return [f"At least {full} of N ran for half of the {one} time or less: {some(where, NAMED)}."]
 
     def _pooled(self) -> list[str]:
         sentences = []

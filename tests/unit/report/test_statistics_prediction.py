@@ -142,6 +142,13 @@ def test_a_start_off_by_a_hundredth_of_the_span_is_no_miss_and_one_off_by_more_i
         assert (row["time_to_n_s"]["measured"], row["time_to_n_s"]["inside"]) == (0.06, inside)
 
 
+@pytest.mark.parametrize(("low", "is_said"), [(0.05, True), (0.5, False)])
+def test_a_range_that_the_picture_cuts_off_is_said_in_its_caption(tmp_path, low, is_said):
+    numbers, _ = predicted(tmp_path, waves(), {CELL.format(2): forecast(ranges={"avg_s": [low, 2.0]})})
+    picture = PredictedSeconds(Subject.of(EXPERIMENTS["download"], numbers))
+    assert ("below 0.1 × is cut off there" in picture.caption) == is_said
+
+
 def test_operations_one_after_the_other_took_as_long_as_predicted_where_their_mean_did(tmp_path):
     slow = [*waves(n=1, count=9), record(9000, 14000, seq=9)]
     row = one_cell(tmp_path, slow, n=1, avg_s=1.2, span_s=12.0, most_at_once=1)
