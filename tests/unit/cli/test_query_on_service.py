@@ -20,6 +20,7 @@ from tests.fakes.logs import FakeLogs
 
 STACK_LINE = "stack: aws, f in us-east-1\n"  # progress, before anything is asked
 SENT_MS = 1_736_700_000_500
+RECORD = {"cell": "c", "seq": 0, "status": "ok", "finished_at_ms": SENT_MS + 9_000}
 ROW = {"memory_size_mb": "1024", "concurrency": "5", "count": "12", "avg_s": "12.25", "tag": "007", "@ptr": "opaque"}
 
 
@@ -154,7 +155,7 @@ def aws_run(tmp_path, monkeypatch):
     (folder / "run.json").write_text(json.dumps({"target": "aws"}))
     sent = [{"cell": "c", "seq": seq, "message_id": f"m{seq}", "sent_at_ms": SENT_MS + seq} for seq in range(2)]
     (folder / "sent.jsonl").write_text("".join(json.dumps(row) + "\n" for row in sent))
-    (folder / "records.jsonl").write_text(json.dumps({"finished_at_ms": SENT_MS + 9_000}) + "\n")
+    (folder / "records.jsonl").write_text(json.dumps(RECORD) + "\n")
     outputs = {"region": "us-east-1", "function_name": "f", "log_group_name": "/aws/lambda/f"}
     (tmp_path / "outputs.json").write_text(json.dumps({name: {"value": value} for name, value in outputs.items()}))
     monkeypatch.setattr(cloudwatch_query, "POLL_S", 0.001)
