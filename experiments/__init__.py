@@ -1,6 +1,7 @@
 """The experiments: one file each, the whole of what makes it that experiment."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from experiments.copy.declaration import COPY
@@ -9,6 +10,7 @@ from experiments.download.declaration import DOWNLOAD
 from experiments.express.declaration import EXPRESS
 from experiments.filesystem.declaration import FILESYSTEM
 from experiments.function.declaration import FUNCTION
+from stampede.errors import UsageError
 from stampede.experiment.axes import Axis
 from stampede.experiment.declaration import Experiment, Matrix
 
@@ -16,9 +18,19 @@ EXPERIMENTS = {experiment.name: experiment for experiment in (DOWNLOAD, FILESYST
 # What a run of before there was a choice doesn't name.
 FIRST = DOWNLOAD
 
-__all__ = ["EXPERIMENTS", "FIRST", "Axis", "Experiment", "Matrix", "of_run"]
+__all__ = ["EXPERIMENTS", "FIRST", "Axis", "Experiment", "Matrix", "of_run", "use_the_writer"]
 
 
-def of_run(manifest: Mapping[str, Any]) -> Experiment:
-    """The experiment that the run.json `manifest` is of. Raises KeyError with its name for one that isn't there."""
-    return EXPERIMENTS[str(manifest.get("experiment") or FIRST.name)]
+def of_run(manifest: Mapping[str, Any], path: Path = Path("run.json")) -> Experiment:
+    """The experiment that `manifest`, the run.json at `path`, is of. Raises UsageError for one that isn't there."""
+    name = str(manifest.get("experiment") or FIRST.name)
+    if name not in EXPERIMENTS:
+        raise UsageError(
+            f"{path}: experiment {name!r}, but this Stampede has {', '.join(EXPERIMENTS)}", use_the_writer(manifest)
+        )
+    return EXPERIMENTS[name]
+
+
+def use_the_writer(manifest: Mapping[str, Any]) -> str:
+    """The way out of a run that another version of Stampede wrote."""
+    return f"use the version that wrote it ({manifest.get('stampede_version', 'not named in the file')})"

@@ -37,8 +37,9 @@ class Collecting:
         self._target, self._folder, self._cells = target, folder, cells
         self._sqs = target.client("sqs")
         description = folder.read_json("run.json", {})
+        experiment = of_run(description, folder.path / "run.json")
         self._settings = CellSettings(description)
-        self._objects = ObjectsLedger() if of_run(description).shared_list else None
+        self._objects = ObjectsLedger() if experiment.shared_list else None
         self._ledger = Ledger(self._objects)
         self._abandoned = abandoned_keys(folder)
         self._executed = {row["cell"] for row in folder.rows(EXECUTIONS)}

@@ -74,5 +74,6 @@ def _letter(message: dict[str, Any]) -> Letter:
     except ValueError:
         said = None
     order = said if isinstance(said, dict) else {}
-    coordinates = {name: order.get(name) for name in ("run_id", "cell", "seq")}
+    kinds = {"run_id": str, "cell": str, "seq": int}
+    coordinates = {name: order[name] if type(order.get(name)) is kind else None for name, kind in kinds.items()}
     return coordinates | {"message_id": message["MessageId"], "body": message["Body"]}

@@ -14,6 +14,7 @@ from experiments import EXPERIMENTS, Axis, Experiment
 from stampede import phrases
 from stampede.errors import UsageError
 from stampede.planning.products import Product, products, replaced, rest
+from stampede.runs import needed
 from stampede.stacks import hcl
 from stampede.stacks.hcl import HclError
 from stampede.stacks.infra_variables import declared, refuse_other_owner
@@ -148,10 +149,31 @@ class Plan:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Plan:
-        """The plan of a stored run. Raises KeyError where a part is missing."""
+        """The plan of a stored run. Raises KeyError where a part is missing, ValueError for one that can't be right."""
         newer = {"also", "rest", "counts", "rounds", "paths"}
-        old = {name: stored[name] for name in cls.__dataclass_fields__ if name not in newer | {"order"}}
-        return cls(**old, **{name: stored[name] for name in newer if name in stored})
+        values = {name: stored[name] for name in cls.__dataclass_fields__ if name not in newer | {"order"}}
+        values |= {name: stored[name] for name in newer if name in stored}
+        needed.check(values, cls)
+        plan = cls(**values)
+        plan.check_values()
+        return plan
+
+    def check_values(self) -> None:
+        """Raise ValueError for an experiment that isn't there, a variable that isn't a number where it must be one, or
+        where there is no cell."""
+        if self.experiment not in EXPERIMENTS:
+            raise ValueError(f"experiment: must be one of {', '.join(EXPERIMENTS)}, got {self.experiment!r}")
+        cells, variables = self.cells(), declared()
+        if not cells:
+            raise ValueError("it has no cells")
+        for cell in cells:
+            for name, value in self.variables(cell).items():
+                variable = variables.get(name)
+                if variable and variable.type == "number" and not _is_number(value):
+                    raise ValueError(f"{name}: must be a number, got {value!r}")
+            n = self.values(cell).get("concurrency_value", 1)
+            if type(n) is not int or n < 1:
+                raise ValueError(f"concurrency_value: must be a whole number of 1 or more, got {n!r}")
 
 
 def make_plan(experiment: Experiment, target: str, settings: Sequence[str], **options: Any) -> Plan:
@@ -178,10 +200,10 @@ def make_plan(experiment: Experiment, target: str, settings: Sequence[str], **op
     plan = _with_short_names(plan)
     if (count := len(plan.combinations()) * plan.repeats) > MAX_CELLS:
         raise UsageError(f"--set: the matrix has {count} cells, and at most {MAX_CELLS} can run", "sweep fewer values")
-    for cell in plan.cells():
-        n = plan.values(cell).get("concurrency_value", 1)
-        if not isinstance(n, int) or isinstance(n, bool) or n < 1:
-            raise UsageError(f"--set concurrency_value: must be a whole number of 1 or more, got {n!r}")
+    try:
+        plan.check_values()
+    except ValueError as error:
+        raise UsageError(f"--set {error}") from None
     unset = {cell_name(cell): rest(experiment, target, {**fixed, **cell}) for cell in plan.combinations()}
     return replace(plan, rest={name: values for name, values in unset.items() if values})
 
@@ -246,8 +268,7 @@ def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
     values = setting_values("--set", name, listed, ruled.get(name))
     if (variable := declared().get(name)) and variable.type == "number":
         for value in values:
-            # Of `1,000` Terraform reads 000 as 0.
-            if isinstance(value, bool) or not isinstance(value, int | float | None):
+            if not _is_number(value):  # of `1,000` Terraform reads 000 as 0
                 fix = "write it like 1000: digits alone, and no zero first"
                 raise UsageError(f"--set {name}: must be a number, got {value!r}", fix)
         values = [int(value) if isinstance(value, float) and value.is_integer() else value for value in values]
@@ -291,6 +312,10 @@ def setting_values(option: str, name: str, listed: str, axis: Axis | None) -> li
         if not axis.takes(value):
             raise UsageError(f"{option} {name}: must be {axis.rule}, got {value!r}")
     return values
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or type(value) in (int, float)
 
 
 def share_of_round(count: int, rounds: int, number: int) -> range:

@@ -16,9 +16,19 @@ from stampede.errors import RunError
 from stampede.phrases import counted
 from stampede.runs.cell_settings import CellSettings
 from stampede.runs.failed_objects import FAILED_OBJECTS
-from stampede.runs.folder import UNANSWERED_FILE, RunFolder
+from stampede.runs.folder import ABANDONED, UNANSWERED_FILE, RunFolder
 from stampede.runs.message_marks import DEAD, ERRED, OK, SENT, UNANSWERED, CellMarks, counts
 from stampede.runs.objects_account import ObjectsAccount, ObjectsLedger
+
+# Sums of counts that only grow while a run goes on, and the file of lines without which they are smaller.
+_GROWING = (
+    ("sent.jsonl", ("sent",)),
+    ("records.jsonl", ("succeeded",)),
+    ("dead_letters.jsonl", ("succeeded", "dead_lettered")),
+    ("records.jsonl", ("succeeded", "dead_lettered", "failed")),
+    (UNANSWERED_FILE, ("succeeded", "dead_lettered", "failed", "unanswered")),
+    ("records.jsonl", ("duplicates",)),
+)
 
 
 @dataclass(frozen=True)
@@ -179,8 +189,27 @@ def stored_accounts(folder: RunFolder) -> list[CellAccount]:
     """The account of a whole run, counted again from what its folder holds."""
     files = (folder.rows(name) for name in ("sent.jsonl", "records.jsonl", "dead_letters.jsonl"))
     description = folder.read_json("run.json", {})
-    failed = folder.rows(FAILED_OBJECTS) if of_run(description).shared_list else None
+    failed = folder.rows(FAILED_OBJECTS) if of_run(description, folder.path / "run.json").shared_list else None
     return account(*files, CellSettings(description), failed, folder.rows(UNANSWERED_FILE))
+
+
+def lost_lines(folder: RunFolder, accounts: Iterable[CellAccount]) -> str:
+    """Which file has lost lines that accounting.json counted, as `accounts`, counted again, show; "" where none has.
+    A cell of which an attempt was set aside has fewer messages by right."""
+    counted = {account.cell: account.as_dict() for account in accounts}
+    aside = {row.get("cell") for row in folder.rows(ABANDONED)}
+    for stored in folder.read_json("accounting.json", []):
+        cell = stored.get("cell")
+        for name, summed in _GROWING if cell not in aside else ():
+            before, now = (sum(row.get(count, 0) for count in summed) for row in (stored, counted.get(cell, {})))
+            if now < before:
+                path = folder.path / name
+                how = "has lost lines" if path.exists() else "is missing"
+                return (
+                    f"{path} {how}: the stored account has {before:,} {' + '.join(summed)} in {cell}, and the files "
+                    f"add up to {now:,}; restore that file from a copy"
+                )
+    return ""
 
 
 def check(accounts: Iterable[CellAccount]) -> None:

@@ -27,7 +27,7 @@ class CellSettings:
     def __init__(self, manifest: Mapping[str, Any]) -> None:
         """Read run.json: the plan's matrix, then what was seen of the stack when a cell was flooded.
 
-        Raises KeyError for an experiment that isn't there.
+        Raises UsageError for an experiment that isn't there.
         """
         self._values: dict[str, dict[str, Any]] = {}
         self._repeats: dict[str, int] = {}

@@ -23,12 +23,14 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from stampede.errors import UsageError
-from stampede.runs import atomic, stored_json
+from stampede.runs import atomic, needed, stored_json
 
 RESULTS_DIR = Path("results")
 FORMAT = 1
 # The messages that were in flight without a record when a drain ended early, as they stand in sent.jsonl.
 UNANSWERED_FILE = "unanswered.jsonl"
+# The messages of attempts at a cell that were cut off and set aside, as they stood in sent.jsonl.
+ABANDONED = "abandoned.jsonl"
 _CHUNK_BYTES = 65_536
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 
@@ -140,13 +142,18 @@ class RunFolder:
         one."""
         path = self.path / name
         try:
-            return stored_json.value(path, object if default is None else type(default))
+            value = stored_json.value(path, object if default is None else type(default))
         except FileNotFoundError:
             return default
         except stored_json.WrongKind:
             raise UsageError(f"{path} holds something else than it should; restore it, or start a new run") from None
         except ValueError as error:
             raise UsageError(f"{path} isn't JSON ({error}); restore the file, or start a new run") from None
+        try:
+            needed.check_file(name, value)
+        except ValueError as error:
+            raise UsageError(f"{path} is damaged ({error}); restore it, or start a new run") from None
+        return value
 
     def append(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
         """Append rows as JSON lines, one by one; the file isn't touched where there is none."""
@@ -173,10 +180,11 @@ class RunFolder:
         return path.open("a")
 
     def rows(self, name: str) -> Iterator[dict[str, Any]]:
-        """The rows of a JSON-lines file; a torn last line (a killed writer) is left out."""
+        """The rows of a JSON-lines file; a torn last line (a killed writer) is left out. Raises UsageError for a line
+        that is damaged, or lacks what this file's must have."""
         path = self.path / name
         try:
-            yield from (row for _, row in stored_json.rows(path))
+            yield from (row for _, row in stored_json.rows(path, fault_of=needed.fault_of(name)))
         except FileNotFoundError:
             return
         except ValueError as error:

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments import EXPERIMENTS, Experiment, of_run
+from experiments import Experiment, of_run, use_the_writer
+from stampede.errors import UsageError
 from stampede.experiment.declaration import StandIn
 from stampede.experiment.place import endpoint_words
 from stampede.phrases import listed
@@ -18,7 +19,7 @@ from stampede.runs.cell_key import Key, as_emulated
 from stampede.runs.cell_settings import CellSettings, Difference
 from stampede.runs.folder import FORMAT, UNANSWERED_FILE
 from stampede.runs.prediction import Prediction
-from stampede.runs.records import UNKNOWN, Group, Names, Reader, Records
+from stampede.runs.records import NO_MESSAGE, UNKNOWN, Group, Names, Reader, Records
 
 FILES = (
     "run.json",
@@ -218,7 +219,7 @@ def load(run_dir: Path) -> Run:
         differences=reader.differences,
         sdks=sorted(reader.sdks),
         sent=_sent(run_dir / "sent.jsonl", names, warnings),
-        dead_letters=[row for _, row in _rows(run_dir / "dead_letters.jsonl", warnings) or ()],
+        dead_letters=_letters(run_dir / "dead_letters.jsonl", names, warnings),
         unanswered=[row for _, row in _rows(run_dir / UNANSWERED_FILE, warnings, is_optional=True) or ()],
         accounting=_accounting(run_dir, warnings),
         stored_rows=_stored_rows(run_dir, experiment, warnings),
@@ -228,21 +229,17 @@ def load(run_dir: Path) -> Run:
 
 
 def _manifest(run_dir: Path, warnings: list[str]) -> tuple[dict[str, Any], Experiment]:
-    manifest = stored_json.value_or_warning(run_dir / "run.json", dict, warnings)
+    path = run_dir / "run.json"
+    manifest = stored_json.value_or_warning(path, dict, warnings)
     if manifest is None:
         return {}, of_run({})
-    wrote_it = f"use the version that wrote it ({manifest.get('stampede_version', 'not named in the file')})."
     if manifest.get("format") != FORMAT:
-        raise NoReport(
-            f"{run_dir / 'run.json'}: format {manifest.get('format')!r}, but this Stampede reads format "
-            f"{FORMAT}; {wrote_it}"
-        )
+        found = f"{path}: format {manifest.get('format')!r}, but this Stampede reads format {FORMAT}"
+        raise NoReport(f"{found}; {use_the_writer(manifest)}.")
     try:
-        return manifest, of_run(manifest)
-    except KeyError as error:
-        raise NoReport(
-            f"{run_dir / 'run.json'}: experiment {error}, but this Stampede has {', '.join(EXPERIMENTS)}; {wrote_it}"
-        ) from None
+        return manifest, of_run(manifest, path)
+    except UsageError as error:
+        raise NoReport(f"{error}.") from None
 
 
 def _accounting(run_dir: Path, warnings: list[str]) -> list[dict[str, Any]] | None:
@@ -266,11 +263,29 @@ def _sent(path: Path, names: Names, warnings: list[str]) -> Messages | None:
     if rows is None:
         return None
     cells, messages, warm_ups = array("q"), array("q"), array("b")
-    for _, row in rows:
-        cells.append(cell := names.cell(row.get("cell")))
-        messages.append(names.message(cell, row))
+    for number, row in rows:
+        cell = names.cell(row.get("cell"))
+        if (message := names.message(cell, row)) == NO_MESSAGE:
+            warnings.append(_of_no_message(path, number))
+            continue
+        cells.append(cell)
+        messages.append(message)
         warm_ups.append(row.get("warm_up") == 1)
     return Messages(np.frombuffer(cells, np.int64), np.frombuffer(messages, np.int64), np.frombuffer(warm_ups, bool))
+
+
+def _letters(path: Path, names: Names, warnings: list[str]) -> list[dict[str, Any]]:
+    letters = []
+    for number, row in _rows(path, warnings) or ():
+        if names.message(names.cell(row.get("cell")), row) == NO_MESSAGE:
+            warnings.append(_of_no_message(path, number))
+        else:
+            letters.append(row)
+    return letters
+
+
+def _of_no_message(path: Path, number: int) -> str:
+    return f"{path.name}, line {number}: doesn't say of which message it is (it needs cell and seq); left out."
 
 
 def _rows(path: Path, warnings: list[str], *, is_optional: bool = False) -> Iterator[tuple[int, dict[str, Any]]] | None:

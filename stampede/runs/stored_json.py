@@ -2,7 +2,7 @@
 names what it left out."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +36,14 @@ def value_or_warning(path: Path, kind: type, warnings: list[str], *, is_optional
     return None
 
 
-def rows(path: Path, warnings: list[str] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+def rows(
+    path: Path, warnings: list[str] | None = None, fault_of: Callable[[dict[str, Any]], str] = lambda row: ""
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a file of one a line, one after the other, with their 1-based line numbers.
 
-    With `warnings`, a line that isn't an object is left out and gets one. Without, it raises ValueError; but a last
-    line without a newline, torn by a crash in mid-write, goes without a word, because the next writer cuts it off.
+    With `warnings`, a line that isn't an object, or in which `fault_of` finds one, is left out and gets one. Without,
+    it raises ValueError; but a last line without a newline, torn by a crash in mid-write, goes without a word, because
+    the next writer cuts it off.
     Raises OSError.
     """
     with path.open("rb") as file:
@@ -50,7 +53,7 @@ def rows(path: Path, warnings: list[str] | None = None) -> Iterator[tuple[int, d
                 continue
             try:
                 row = decoded(line)
-                fault = "" if isinstance(row, dict) else "not a JSON object"
+                fault = fault_of(row) if isinstance(row, dict) else "not a JSON object"
             except (ValueError, RecursionError):  # covers JSONDecodeError and UnicodeDecodeError
                 fault = "the last line is incomplete (the writer was interrupted)" if is_torn else "not JSON"
             if not fault:

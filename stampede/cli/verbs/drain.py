@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Sequence
 
 from loader.drain import drain
-from stampede.errors import UsageError
+from stampede.errors import RunError, UsageError
 from stampede.insights.unrecorded import with_unrecorded
 from stampede.phrases import counted
 from stampede.progress import say
-from stampede.runs.accounting import CellAccount, check, stored_accounts
+from stampede.runs.accounting import CellAccount, check, lost_lines, stored_accounts
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
 from stampede.stacks.place import is_at, is_of, refuse_another, stack_words
@@ -29,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _print_stored(folder, arguments.format, str(error))
     if arguments.run is None:
         folder = _newest_of(target, folder, arguments)
-    refuse_another("--run", folder.run_id, folder.read_json("run.json", {}), target.place)
+    refuse_another("--run", folder.name, folder.read_json("run.json", {}), target.place)
     if not is_of(target.outputs, stored := folder.read_json("run.json", {})):
         applied, _ = stack_words(target.outputs, stored)
         return _print_stored(folder, arguments.format, f"the applied stack is {applied}")
@@ -70,7 +71,7 @@ def _newest_of(target: Target, newest: RunFolder, arguments: argparse.Namespace)
             say(f"run {folder.name}: the newest{' of the applied stack' if folder.name != newest.name else ''}")
             return folder
     stored = newest.read_json("run.json", {})
-    refuse_another("--run", newest.run_id, stored, target.place)
+    refuse_another("--run", newest.name, stored, target.place)
     applied, other = stack_words(target.outputs, stored)
     raise UsageError(
         f"--run: the newest run {newest.name} is of {other}, but the applied stack is {applied} and has no run; use "
@@ -79,13 +80,17 @@ def _newest_of(target: Target, newest: RunFolder, arguments: argparse.Namespace)
 
 
 def _print_stored(folder: RunFolder, form: str, why: str) -> int:
-    """Print the account of what is stored, and say so. Raises UsageError where the run was never drained, and RunError
-    where a message is unaccounted for."""
+    """Print the account of what is stored, and say so. Raises UsageError where no account is stored, and RunError where
+    a message is unaccounted for, or lines that were accounted for are lost."""
     gone = f"the stack of run {folder.name} is gone ({why.partition(';')[0]})"
     if not (folder.path / "accounting.json").exists():
-        raise UsageError(f"--run: {gone}, and no account is stored: the run was never drained")
+        raise UsageError(
+            f"--run: {gone}, and {folder.path} has no accounting.json: the run was never drained, or the file was "
+            f"removed; restore it, or `stampede report {shlex.quote(str(folder.path))}` counts the other files"
+        )
     accounts = with_unrecorded(stored_accounts(folder), folder.path)
-    say(f"{gone}; this is the account stored with the run")
+    lost = lost_lines(folder, accounts)
+    say(f"{gone}; this is {'what its files still add up to' if lost else 'the account stored with the run'}")
     # The cells that were sent since the run was last drained aren't in the file of its accounts.
     stored = {row.get("cell") for row in folder.read_json("accounting.json", [])}
     if missing := [account.cell for account in accounts if account.sent and account.cell not in stored]:
@@ -96,6 +101,8 @@ def _print_stored(folder: RunFolder, form: str, why: str) -> int:
             style="yellow",
         )
     _print(accounts, form)
+    if lost:
+        raise RunError(lost)
     say_why_failed(accounts, folder)
     check(accounts)
     return 0

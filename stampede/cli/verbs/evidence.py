@@ -18,10 +18,12 @@ def run(arguments: argparse.Namespace) -> int:
         folder = RunFolder.find(arguments.results_dir, run_id, "RUN_ID")
         stored = folder.read_json(evidence.FILE, {})
         if "checks" not in stored:
-            raise UsageError(
-                f"RUN_ID: run {folder.run_id} has no evidence.json: sweeps and drains with --target aws write it"
-            )
-        named = {"run": folder.run_id} if several else {}
+            if (folder.path / evidence.FILE).exists():
+                lacking = "no checks in its evidence.json: a drain with --target aws writes them at its end"
+            else:
+                lacking = "no evidence.json: sweeps and drains with --target aws write it"
+            raise UsageError(f"RUN_ID: run {folder.name} has {lacking}")
+        named = {"run": folder.name} if several else {}
         rows += [named | row for row in evidence.rows(stored)]
     print_rows(rows, arguments.format)
     return 0

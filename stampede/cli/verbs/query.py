@@ -14,6 +14,7 @@ import contextlib
 import difflib
 import json
 import re
+import shlex
 from pathlib import Path
 
 from experiments import EXPERIMENTS
@@ -181,24 +182,20 @@ def _of_run(
     """The answer for a stored run, and the file of its log events."""
     logs = folder.path / LINES
     if not (stored := folder.read_json("run.json", {})):
-        raise UsageError(f"--run: {folder.path} has no run.json; restore it from a copy, or query a file with --logs")
+        which = "an empty" if (folder.path / "run.json").exists() else "no"
+        raise UsageError(
+            f"--run: {folder.path} has {which} run.json; restore it from a copy, or query a file with --logs"
+        )
     target = stored.get("target")
     on_aws = target == "aws"
     if target == "local" and arguments.target == "aws":
         raise UsageError(
-            f"--target: run {folder.run_id} was on this machine; leave --target out and unset STAMPEDE_TARGET"
+            f"--target: run {folder.name} was on this machine; leave --target out and unset STAMPEDE_TARGET"
         )
     if not on_aws:
-        _refuse_stack_options(arguments, f"run {folder.run_id} was on {words(stored)}: its stored lines are queried")
+        _refuse_stack_options(arguments, f"run {folder.name} was on {words(stored)}: its stored lines are queried")
     if (not on_aws or arguments.export is not None) and not logs.exists():
-        if target == "local" and ministack.running(stack.STATE_DIR) is None:
-            raise UsageError(
-                f"--run: {folder.run_id} has no log events: its stack is gone, and its log lines with it; "
-                "resume the sweep, or start a new run"
-            )
-        raise UsageError(
-            f"--run: {folder.run_id} has no log events yet; `stampede drain --run {folder.as_argument}` fetches them"
-        )
+        raise UsageError(f"--run: {_without_lines(folder, target)}")
     _check_export((logs, folder.path / COLUMNS), arguments.export)
     of_platform = _PLATFORM_FIELD.search(text) is not None
     narrowed = with_filters(text, where if of_platform else {"run_id": folder.run_id} | where)
@@ -208,7 +205,7 @@ def _of_run(
             return _asked(service, narrowed, folder), (logs,)
         except (LinesGoneError, targets.NoStackError) as error:
             if not logs.exists():
-                raise type(error)(f"{error}; and run {folder.run_id} has no stored log events to use instead") from None
+                raise type(error)(f"{error}; and run {folder.name} has no stored log events to use instead") from None
             say(f"{error}; using {logs} instead", style="yellow")
     answer = _asked(Local.of_run(logs), narrowed, folder)
     if of_platform and target == "local" and answer.rows:
@@ -220,6 +217,20 @@ def _of_run(
     return answer, (logs,)
 
 
+def _without_lines(folder: RunFolder, target: str | None) -> str:
+    """Why a run has no stored log events, and the way out."""
+    if (folder.path / "records.jsonl").exists():  # which are made from them
+        columns = folder.path / COLUMNS
+        instead = f", or query its columns with --logs {shlex.quote(str(columns))}" if columns.exists() else ""
+        return f"run {folder.name} no longer has its {LINES}; restore it from a copy{instead}"
+    if target == "local" and ministack.running(stack.STATE_DIR) is None:
+        return (
+            f"run {folder.name} has no log events: its stack is gone, and its log lines with it; resume a sweep with "
+            f"`stampede sweep --resume {folder.as_argument}`, or start a new run"
+        )
+    return f"run {folder.name} has no log events yet; `stampede drain --run {folder.as_argument}` fetches them"
+
+
 def _of_access_log(text: str, where: dict[str, str], folder: RunFolder, arguments: argparse.Namespace) -> Answer:
     """The answer about S3's own access logs of a stored run's time. All of it is stored with the run, and read from
     there once the lines are gone."""
@@ -228,7 +239,7 @@ def _of_access_log(text: str, where: dict[str, str], folder: RunFolder, argument
         raise UsageError("--export: S3's access logs are queried in CloudWatch, and not fetched; leave it out")
     if run.get("target") != "aws":
         raise UsageError(
-            f"--run: {folder.run_id} ran on {words(run)}, and only S3 on AWS writes access logs; use a "
+            f"--run: {folder.name} ran on {words(run)}, and only S3 on AWS writes access logs; use a "
             "run on AWS whose stack has server_side_proof = true"
         )
     try:
@@ -237,7 +248,7 @@ def _of_access_log(text: str, where: dict[str, str], folder: RunFolder, argument
     except (LinesGoneError, targets.NoStackError) as error:
         kept = server_side.stored(folder)
         if where or kept is None:
-            raise type(error)(f"{error}; and none are stored with run {folder.run_id}") from None
+            raise type(error)(f"{error}; and none are stored with run {folder.name}") from None
         say(f"{error}; using {folder.path / server_side.FILE} instead, queried at {kept['asked_at']}", style="yellow")
         printed = [
             {name: number_text(value) if isinstance(value, float) else str(value) for name, value in row.items()}
@@ -257,10 +268,10 @@ def _of_access_log(text: str, where: dict[str, str], folder: RunFolder, argument
 def _target(folder: RunFolder, arguments: argparse.Namespace) -> targets.Target:
     """The stack of a run on AWS. Raises NoStackError where none is applied, or AWS isn't reached."""
     if arguments.target == "local":
-        raise UsageError(f"--target: run {folder.run_id} was on AWS; leave --target out and unset STAMPEDE_TARGET")
+        raise UsageError(f"--target: run {folder.name} was on AWS; leave --target out and unset STAMPEDE_TARGET")
     if (now := targets.place("aws"))["target"] != "aws":
         raise targets.NoStackError(
-            f"run {folder.run_id} was on AWS, but this shell's configuration leads to {words(now)}"
+            f"run {folder.name} was on AWS, but this shell's configuration leads to {words(now)}"
         )
     return targets.resolve(argparse.Namespace(**vars(arguments) | {"target": "aws"}))  # a local stack may be up too
 
@@ -275,15 +286,30 @@ def _asked(backend: Backend, text: str, folder: RunFolder) -> Answer:
     arrived = of_run[0]["arrived"] if of_run else 0
     if isinstance(backend, Service) and arrived == 0 and (folder.path / LINES).exists():
         raise LinesGoneError(
-            f"the log group {backend.group} has no line of run {folder.run_id}: it was created later, or "
+            f"the log group {backend.group} has no line of run {folder.name}: it was created later, or "
             "its lines have expired"
         )
     sent = sum(1 for _ in folder.rows("sent.jsonl"))
     if arrived < sent:
-        say(
-            f"run {folder.run_id} has no record yet of {sent - arrived:,} of its {counted(sent, 'message')}: "
-            "CloudWatch may still be ingesting lines, or functions exited without one; run the query again before you "
-            "publish its result",
-            style="yellow",
-        )
+        which = f"{sent - arrived:,} of its {counted(sent, 'message')}"
+        why = _why_no_record(backend, folder, sent - arrived)
+        say(f"run {folder.name} has no record of {which} {why}", style="yellow")
     return answer
+
+
+def _why_no_record(backend: Backend, folder: RunFolder, count: int) -> str:
+    """Why `count` messages of a run may have no record, and what changes that, where anything does."""
+    ended = sum(
+        row.get("dead_lettered", 0) + row.get("unanswered", 0) for row in folder.read_json("accounting.json", [])
+    )
+    if count <= ended:
+        return f"among these lines: the account lists {ended:,} as dead-lettered or unanswered"
+    if isinstance(backend, Service):
+        return (
+            "yet: CloudWatch may still be ingesting lines, or functions exited without one; run the query again "
+            "before you publish its result"
+        )
+    return (
+        "among the stored lines: functions exited without one, or lines weren't fetched or are lost; "
+        f"`stampede drain --run {folder.as_argument}` accounts for them"
+    )

@@ -13,8 +13,9 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from experiments import EXPERIMENTS
+from experiments import EXPERIMENTS, of_run
 from loader.payloads import Payloads
 from stampede.cli.options.plan import plan_options
 from stampede.cli.planned_table import print_plan
@@ -32,7 +33,7 @@ from stampede.planning.cost import check_budget
 from stampede.planning.plan import Plan, cells_words
 from stampede.planning.predicting import NOTHING, UNCALIBRATED, Given, parameters_of
 from stampede.progress import say
-from stampede.runs.accounting import check
+from stampede.runs.accounting import check, stored_accounts
 from stampede.runs.folder import FORMAT, RunFolder
 from stampede.stacks import target as targets
 from stampede.stacks.infra_variables import infra_defaults
@@ -65,8 +66,12 @@ def run(arguments: argparse.Namespace) -> int:
         for line in estimate.sentences():
             print(line, file=sys.stdout if arguments.format == "table" else sys.stderr)
         return 0
+    if folder is not None:
+        stored_accounts(
+            folder
+        )  # reads all lines that are gone on with: a damaged one is refused before anything starts
     with holding(plan.target, "sweep") as note_run:
-        doctor.refuse_if_impossible(plan, estimate, arguments.results_dir)
+        doctor.refuse_if_impossible(plan, estimate, folder.path if folder else arguments.results_dir)
         refuse_problems([machine.terraform()])
         folder = folder or RunFolder.create(arguments.results_dir)
         note_run(folder.run_id)
@@ -114,24 +119,34 @@ def _plan_and_folder(arguments: argparse.Namespace) -> tuple[Plan, RunFolder | N
     if given := [*plan_options(arguments), *(["--payload"] if arguments.payload else [])]:
         raise UsageError(f"--resume: runs the stored plan; leave {' and '.join(given)} out, or start a new sweep")
     folder = RunFolder.find(arguments.results_dir, arguments.resume, "--resume")
-    stored = folder.read_json("run.json", {})
-    if not stored:
+    plan, stored = _stored_plan(folder)
+    if (plan.experiment, plan.target) != (arguments.experiment or plan.experiment, arguments.target):
+        raise UsageError(
+            f"--resume: {folder.name} is a sweep of {plan.experiment} with --target {plan.target}; give the same here"
+        )
+    refuse_another("--resume", folder.name, stored, targets.place(plan.target))
+    return plan, folder
+
+
+def _stored_plan(folder: RunFolder) -> tuple[Plan, dict[str, Any]]:
+    """The plan of a run, and its run.json. Raises UsageError where it can't be resumed."""
+    path = folder.path / "run.json"
+    if not path.exists():
         raise UsageError(f"--resume: {folder.path} has no run.json; restore it from a copy, or start a new run")
+    stored = folder.read_json("run.json", {})
     if stored.get("format") != FORMAT:
-        raise UsageError(f"--resume: {folder.path} has format {stored.get('format')!r}, not {FORMAT}; start a new run")
+        raise UsageError(f"--resume: {path} has format {stored.get('format')!r}, not {FORMAT}; start a new run")
+    of_run(stored, path)
     try:
         plan = Plan.from_dict(stored["plan"])
     except KeyError:
         raise UsageError(
-            f"--resume: {folder.run_id} isn't a sweep (a flood by hand has no plan); finish it with "
+            f"--resume: {folder.name} isn't a sweep (a flood by hand has no plan); finish it with "
             f"`stampede drain --run {folder.as_argument}`"
         ) from None
-    if (plan.experiment, plan.target) != (arguments.experiment or plan.experiment, arguments.target):
-        raise UsageError(
-            f"--resume: {folder.run_id} is a sweep of {plan.experiment} with --target {plan.target}; give the same here"
-        )
-    refuse_another("--resume", folder.run_id, stored, targets.place(plan.target))
-    return plan, folder
+    except ValueError as error:
+        raise UsageError(f"--resume: {path}: the plan is damaged ({error}); restore it, or start a new run") from None
+    return plan, stored
 
 
 def _predicted(plan: Plan, ranged: bool = False) -> dict[str, Prediction]:

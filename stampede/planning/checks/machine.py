@@ -152,14 +152,16 @@ def local_limits(cells: list[Demand], open_files: float, threads: float) -> Find
 
 
 def results_folder(cells: list[Demand], folder: Path) -> Finding:
-    """The folder of the results can be written, and its disk has room for them."""
+    """The folder of the results, or of the run that is resumed, can be written, and its disk has room for them."""
     if (reason := _unwritable(folder)) is not None:
-        return Finding("results folder", PROBLEM, reason, "name a folder in which you may write with --results-dir")
+        return Finding(
+            "results folder", PROBLEM, reason, _another_folder(folder, "make it writable", "in which you may write")
+        )
     needed, free_mb = _results_mb(cells), _free_mb(folder)
     room = f"{free_mb:,} MB free in {folder}; {needed:,} needed for the results"
     if free_mb >= needed:
         return Finding("results folder", OK, room)
-    return Finding("results folder", PROBLEM, room, "name a folder on a larger disk with --results-dir")
+    return Finding("results folder", PROBLEM, room, _another_folder(folder, "make room", "on a larger disk"))
 
 
 def cache(folder: Path, *, needed: bool) -> Finding:
@@ -258,6 +260,13 @@ def _smaller(cells: list[Demand]) -> str:
 
 def _results_mb(cells: list[Demand]) -> int:
     return REPORT_MB + sum(cell.all_messages for cell in cells) * RESULT_BYTES_PER_MESSAGE // 2**20
+
+
+def _another_folder(folder: Path, mend: str, which: str) -> str:
+    """The way out where nothing can be stored in `folder`: a run that is resumed has to be found in the other one."""
+    if os.path.exists(folder / "run.json"):  # noqa: PTH110 - Path's raises at a closed folder
+        return f"{mend}, or copy the run into a folder {which}, and name that folder with --results-dir"
+    return f"name a folder {which} with --results-dir"
 
 
 def _free_mb(folder: Path) -> int:

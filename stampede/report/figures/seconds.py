@@ -36,7 +36,7 @@ class Seconds(Picture):
 
     def description(self) -> str:
         medians = self.subject.listing(lambda cell: f"{cell['seconds']['median_s']:.3g}" if cell["count"] else None)
-        return f"Box plot of the seconds one {self.operation} took, by N. Medians in seconds: {medians}."
+        return f"Box plot of the seconds one {self.operation} took, by cell. Medians in seconds: {medians}."
 
     def draw(self) -> Figure | None:
         groups = self.subject.series_with(lambda cell: cell["count"] or None)

@@ -202,12 +202,13 @@ def rule(experiment: Experiment) -> str:
     one, many = experiment.operation
     return (
         f"The knee is the smallest {label} that no larger value beats by more than {rules.WITHIN} in median "
-        f"{experiment.speed.unit}. It lies in a range: a value is below the range if a larger one beats it and the "
-        "95 % interval of the ratio of medians lies above 1, and above the range if a smaller one leaves no larger one "
-        f"room for a gain of more than {rules.WITHIN}. Where the range has no upper end, no such gain could be shown "
-        f"beyond its lower one, and none is ruled out. With fewer than {MINIMUM_FOR_INTERVAL} {many} per {label} there "
-        "is no knee. The interval of five is nearly their range, which contains the median in 94 of 100 cases. "
-        f"A {one} is left out if half of its objects or more failed, or if an earlier delivery had copied some of them."
+        f"{experiment.speed.unit}. It lies in a range, by the 95 % intervals of the ratios of medians: a value is "
+        f"below the range if that of a larger one lies above a gain of {rules.WITHIN}, and above the range if a "
+        "smaller one leaves no larger one room for such a gain. Where the range has no upper end, no such gain could "
+        f"be shown beyond its lower one, and none is ruled out. With fewer than {MINIMUM_FOR_INTERVAL} {many} per "
+        f"{label} there is no knee. The interval of five is nearly their range, which contains the median in 94 "
+        f"of 100 cases. A {one} is left out if half of its objects or more failed, or if an earlier delivery had "
+        "copied some of them."
     )
 
 
@@ -217,8 +218,8 @@ def _is_more(ratio: Mapping[str, Any] | None) -> bool:
 
 
 def _is_faster(ratio: Mapping[str, Any] | None) -> bool:
-    """Whether the ratio is a gain: more than a tenth, and beyond chance."""
-    return ratio is None or (_is_more(ratio) and ratio["low"] is not None and ratio["low"] > 1)
+    """Whether the ratio is a gain of more than a tenth, beyond chance."""
+    return ratio is None or (ratio["low"] is not None and ratio["low"] > 1 + rules.HOLDS_WITHIN)
 
 
 def _may_be_faster(ratio: Mapping[str, Any] | None) -> bool:

@@ -182,10 +182,10 @@ def test_the_bare_peer_sends_every_message_once_and_takes_nothing_but_200_for_an
 
 def test_memory_counts_only_for_a_run_that_is_accounted_for():
     with flood.run_folder() as folder:
-        folder.append("sent.jsonl", [{"cell": flood.CELL, "seq": seq} for seq in range(25)])
+        folder.append("sent.jsonl", [{"cell": flood.CELL, "seq": seq, "sent_at_ms": 1} for seq in range(25)])
         assert flood_memory._write_records(folder) == 25
         flood_memory.account_once(str(folder.path), 25)
-        folder.append("sent.jsonl", [{"cell": flood.CELL, "seq": 25}])
+        folder.append("sent.jsonl", [{"cell": flood.CELL, "seq": 25, "sent_at_ms": 1}])
         with pytest.raises(BenchError, match="1 UNACCOUNTED"):
             flood_memory.account_once(str(folder.path), 26)
 

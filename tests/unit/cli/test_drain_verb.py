@@ -78,7 +78,7 @@ def test_a_run_whose_stack_is_gone_prints_its_stored_account(drained, applied, c
 
 def test_messages_that_were_given_up_come_with_the_query_that_shows_why(drained, applied, capsys, tmp_path):
     folder = RunFolder(tmp_path / "results" / "of_filesystem")
-    folder.append("dead_letters.jsonl", [{"cell": "a", "seq": 0}])
+    folder.append("dead_letters.jsonl", [{"cell": "a", "seq": 0, "message_id": "m"}])
     folder.write_json("accounting.json", [{"cell": "a"}])
     applied(None)
     assert main(["drain", "--run", "of_filesystem"]) == 0
@@ -86,12 +86,57 @@ def test_messages_that_were_given_up_come_with_the_query_that_shows_why(drained,
     assert last == "1 message never succeeded: `stampede query errors --run of_filesystem` shows why"
 
 
+@pytest.mark.parametrize(
+    ("name", "left", "words"),
+    [
+        ("sent.jsonl", None, "is missing: the stored account has 2 sent in a, and the files add up to 0"),
+        ("sent.jsonl", 1, "has lost lines: the stored account has 2 sent in a, and the files add up to 1"),
+        ("records.jsonl", 0, "has lost lines: the stored account has 1 succeeded in a, and the files add up to 0"),
+        (
+            "dead_letters.jsonl",
+            0,
+            "has lost lines: the stored account has 2 succeeded + dead_lettered in a, and the files add up to 1",
+        ),
+    ],
+)
+def test_files_that_have_lost_lines_of_the_stored_account_are_named(
+    drained, applied, capsys, tmp_path, name, left, words
+):
+    folder = RunFolder(tmp_path / "results" / "of_filesystem")
+    folder.append("sent.jsonl", [{"cell": "a", "seq": 1, "sent_at_ms": 1}])
+    folder.append("records.jsonl", [{"cell": "a", "seq": 0, "status": "ok"}])
+    folder.append("dead_letters.jsonl", [{"cell": "a", "seq": 1, "message_id": "m"}])
+    folder.write_json("accounting.json", [{"cell": "a", "sent": 2, "succeeded": 1, "dead_lettered": 1}])
+    applied(None)
+    assert main(["drain", "--run", "of_filesystem"]) == 0
+    assert "this is the account stored with the run" in capsys.readouterr().err
+    path = folder.path / name
+    if left is None:
+        path.unlink()
+    else:
+        path.write_text("".join(path.read_text().splitlines(keepends=True)[:left]))
+    assert main(["drain", "--run", "of_filesystem"]) == 1
+    printed = capsys.readouterr().err
+    assert "this is what its files still add up to" in printed
+    assert printed.endswith(f"of_filesystem/{name} {words}; restore that file from a copy\n")
+
+
+def test_what_was_sent_or_set_aside_since_the_last_drain_is_no_loss(drained, applied, tmp_path):
+    folder = RunFolder(tmp_path / "results" / "of_filesystem")
+    folder.append("records.jsonl", [{"cell": "a", "seq": 0, "status": "ok"}])
+    folder.write_json("accounting.json", [{"cell": "a", "sent": 0, "unaccounted": 0}, {"cell": "b", "sent": 1}])
+    folder.append("abandoned.jsonl", [{"cell": "b", "seq": 0}])
+    applied(None)
+    assert main(["drain", "--run", "of_filesystem"]) == 0
+
+
 def test_a_run_that_was_never_drained_and_whose_stack_is_gone_is_one_line(drained, applied, capsys):
     applied(None)
     assert main(["drain", "--run", "of_copy"]) == 2
     assert capsys.readouterr().err == (
-        "stampede: --run: the stack of run of_copy is gone (no applied stack found), and no account is stored: "
-        "the run was never drained\n"
+        "stampede: --run: the stack of run of_copy is gone (no applied stack found), and results/of_copy has no "
+        "accounting.json: the run was never drained, or the file was removed; restore it, or `stampede report "
+        "results/of_copy` counts the other files\n"
     )
 
 

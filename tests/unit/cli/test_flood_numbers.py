@@ -15,7 +15,7 @@ def folder(tmp_path):
 
 
 def send(folder, cell, *seqs):
-    folder.append("sent.jsonl", [{"cell": cell, "seq": seq} for seq in seqs])
+    folder.append("sent.jsonl", [{"cell": cell, "seq": seq, "sent_at_ms": 1} for seq in seqs])
 
 
 def test_each_cell_counts_from_zero_and_goes_on_after_its_last(folder):

@@ -295,7 +295,7 @@ def test_the_experiment_of_the_run_says_which_query_is_meant(saved, tmp_path, mo
 )
 def test_a_flood_that_is_cut_off_says_what_goes_on_and_how_to_resume(by_hand, monkeypatch, end, status, words):
     def interrupted(target, folder, cell, count, **options):
-        folder.append("sent.jsonl", [{"cell": cell, "seq": seq} for seq in range(1200)])
+        folder.append("sent.jsonl", [{"cell": cell, "seq": seq, "sent_at_ms": 1} for seq in range(1200)])
         raise end
 
     monkeypatch.setattr(flood, "flood", interrupted)

@@ -17,6 +17,10 @@ from stampede.insights.commands.pipeline import Pipeline
 FIRST_MS = 1_736_700_000_000
 
 
+def sent(seq):
+    return json.dumps({"cell": "c", "seq": seq, "message_id": f"m{seq}", "sent_at_ms": 1}) + "\n"
+
+
 def line(seq, seconds=12.5, run_id="run-a"):
     record = {
         "concurrency_limit": 1,
@@ -114,7 +118,7 @@ def test_a_saved_query_of_another_experiment_than_the_runs_is_named(logs, capsys
     folder = logs.parent / "results" / "run-a"
     folder.mkdir(parents=True)
     (folder / "run.json").write_text('{"target": "local", "experiment": "copy_host"}')
-    (folder / "sent.jsonl").write_text("{}\n")
+    (folder / "sent.jsonl").write_text(sent(0))
     (folder / "log_events.jsonl").write_text(line(0, run_id="run-b"))
     assert main(["query", "slowdowns"]) == 0
     err = capsys.readouterr().err
@@ -289,12 +293,26 @@ def test_a_stored_local_run_is_evaluated_here_and_missing_records_are_reported(l
     folder = logs.parent / "results" / "run-a"
     folder.mkdir(parents=True)
     (folder / "run.json").write_text('{"target": "local"}')
-    (folder / "sent.jsonl").write_text('{"message_id": "m0"}\n{"message_id": "m9"}\n')
+    (folder / "sent.jsonl").write_text(sent(0) + sent(9))
     (folder / "log_events.jsonl").write_text(logs.read_text())
     assert main(["query", "summary", "--run", "run-a", "--format", "json"]) == 0
     printed = capsys.readouterr()
     assert [row["count"] for row in json.loads(printed.out)] == [1]
-    assert "run run-a has no record yet of 1 of its 2 messages" in " ".join(printed.err.split())
+    said = " ".join(printed.err.split())
+    assert "run run-a has no record of 1 of its 2 messages among the stored lines" in said
+    assert "`stampede drain --run run-a` accounts for them" in said
+
+
+def test_a_message_that_the_account_has_as_a_dead_letter_is_said_to_be_one(logs, capsys):
+    folder = logs.parent / "results" / "run-a"
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text('{"target": "local"}')
+    (folder / "sent.jsonl").write_text(sent(0) + sent(9))
+    (folder / "accounting.json").write_text('[{"cell": "c", "sent": 2, "succeeded": 1, "dead_lettered": 1}]')
+    (folder / "log_events.jsonl").write_text(logs.read_text())
+    assert main(["query", "summary", "--run", "run-a"]) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "of its 2 messages among these lines: the account lists 1 as dead-lettered or unanswered" in said
 
 
 def test_figures_of_the_emulators_own_lines_are_said_to_be_its_own(logs, capsys):

@@ -11,6 +11,8 @@ RUN_ID = "20261123T120000Z"
 
 def record(concurrency, elapsed_s, **changes):
     return {
+        "cell": "a",
+        "seq": 0,
         "concurrency_limit": concurrency,
         "elapsed_seconds": elapsed_s,
         "memory_size": 1769,

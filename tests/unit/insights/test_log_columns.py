@@ -66,7 +66,7 @@ def same_length_and_old_time(folder, lines):
 
 
 def cell_set_aside(folder, lines):
-    folder.append("sent.jsonl", [{"cell": "a", "seq": seq} for seq in range(9)])
+    folder.append("sent.jsonl", [{"cell": "a", "seq": seq, "sent_at_ms": 1} for seq in range(9)])
     set_aside(folder, "a")
 
 

@@ -17,7 +17,7 @@ def event(cell, seq):
 def folder_with_two_cells(tmp_path):
     folder = RunFolder.create(tmp_path, "r")
     for cell in ("a", "b"):
-        folder.append("sent.jsonl", [{"cell": cell, "seq": seq} for seq in range(3)])
+        folder.append("sent.jsonl", [{"cell": cell, "seq": seq, "sent_at_ms": 1} for seq in range(3)])
         folder.append("records.jsonl", [record(cell, 0)])
         folder.append("log_events.jsonl", [event(cell, 0), {"timestamp": 1, "message": "REPORT x", "logStream": "s"}])
     return folder

@@ -490,6 +490,15 @@ def test_a_results_folder_that_cannot_be_written_is_a_problem_before_anything_st
     assert (finding.status, finding.found) == (PROBLEM, f"no permission to write into {tmp_path}")
 
 
+def test_a_run_that_is_resumed_in_a_folder_that_cannot_be_written_is_made_writable_or_copied(tmp_path, monkeypatch):
+    (tmp_path / "run.json").write_text("{}")
+    monkeypatch.setattr(checks_machine.os, "access", lambda *_: False)
+    assert checks_machine.results_folder([cell()], tmp_path).way_out == (
+        "make it writable, or copy the run into a folder in which you may write, and name that folder with "
+        "--results-dir"
+    )
+
+
 def test_a_results_folder_on_a_full_disk_is_a_problem(tmp_path, monkeypatch):
     monkeypatch.setattr(checks_machine, "_free_mb", lambda _: 49)
     finding = checks_machine.results_folder([cell()], tmp_path)

@@ -83,7 +83,7 @@ def test_every_picture_has_a_title_a_text_and_a_way_to_read_it(clean):
     assert all(at["role"] == "img" and len(at["aria-labelledby"].split()) == 2 for at in pictures)
     assert clean.text.count("How to read it.") == 5
     assert (
-        "Box plot of the seconds one download took, by N. Medians in seconds: " in clean.text
+        "Box plot of the seconds one download took, by cell. Medians in seconds: " in clean.text
         and " with 1,024 MB; " in clean.text
     )
 

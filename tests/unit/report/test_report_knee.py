@@ -177,11 +177,20 @@ CURVES = {
     "the universal scalability law": lambda n: n / (1 + 0.005 * (n - 1) + 1e-4 * n * (n - 1)),
     "Amdahl": lambda n: n / (1 + 0.02 * (n - 1)),
     "a cap": lambda n: min(n, 75),
+    "a gain just too small": lambda n: 1 if n == 1 else 1.08,
 }
 
 
-@pytest.mark.parametrize("curve", CURVES)
-def test_the_range_holds_the_true_knee_of_curves_of_every_kind(curve, spread=0.25, runs=30):
+@pytest.mark.parametrize(
+    ("curve", "spread", "least_named"),
+    [
+        ("the universal scalability law", 0.25, 0.3),
+        ("Amdahl", 0.25, 0.3),
+        ("a cap", 0.25, 0.3),
+        ("a gain just too small", 0.05, 0),
+    ],
+)
+def test_the_range_holds_the_true_knee_of_curves_of_every_kind(curve, spread, least_named, runs=30):
     speeds = [CURVES[curve](limit) for limit in LIMITS]
     true = next(limit for at, limit in enumerate(LIMITS) if max(speeds[at:]) <= 1.1 * speeds[at])
     dice, held, named = np.random.default_rng(2), 0, 0
@@ -194,7 +203,7 @@ def test_the_range_holds_the_true_knee_of_curves_of_every_kind(curve, spread=0.2
         held += series["range"]["low"] <= true <= (series["range"]["high"] or LIMITS[-1])
         named += series["knee"] == true
     assert held >= 0.95 * runs
-    assert named >= 0.3 * runs
+    assert named >= least_named * runs
 
 
 def failing(folder, limits):

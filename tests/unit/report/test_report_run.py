@@ -74,6 +74,20 @@ def test_a_record_that_can_not_be_used_is_named(make_run, change):
     assert run.warnings[0].startswith("records.jsonl, line 1: not a valid record")
 
 
+@pytest.mark.parametrize("name", ["sent.jsonl", "dead_letters.jsonl"])
+def test_a_line_that_is_of_no_message_is_named(make_run, name):
+    folder = make_run(memories=(1024,), concurrencies=(1,))
+    before = load(folder)
+    (folder / name).open("a").write("{}\n")
+    run = load(folder)
+    number = len((folder / name).read_text().splitlines())
+    assert run.warnings == [
+        *before.warnings,
+        f"{name}, line {number}: doesn't say of which message it is (it needs cell and seq); left out.",
+    ]
+    assert (len(run.sent.message), run.dead_letters) == (len(before.sent.message), before.dead_letters)
+
+
 def test_every_missing_file_is_named(make_run):
     folder = make_run()
     for name in ("run.json", "records.jsonl", "sent.jsonl", "accounting.json"):

@@ -286,7 +286,8 @@ def test_cells_that_spent_little_time_near_full_n_are_one_caveat(tmp_path):
         made += [record(0, 900, n=2, seq=99, memory=memory)]
     [caveat] = [text for text in verdict_of(tmp_path, made)["caveats"] if "of the download time" in text]
     assert caveat.endswith(
-        "half of the download time or less: 10 % with 512 MB, N = 2; 10 % with 1,024 MB, N = 2; 10 % with 2,048 MB, N = 2; 1 more."
+        "half of the download time or less: 10 % with 512 MB, N = 2; 10 % with 1,024 MB, N = 2; 10 % with 2,048 MB, "
+        "N = 2; 1 more."
     )
 
 

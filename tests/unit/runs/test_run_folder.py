@@ -10,10 +10,10 @@ from stampede.runs.folder import RunFolder, checked_run_id
 
 def test_a_torn_last_line_is_left_out_and_the_rest_is_read(tmp_path):
     folder = RunFolder.create(tmp_path, "r1")
-    folder.append("records.jsonl", [{"seq": 0}, {"seq": 1}])
-    with (folder.path / "records.jsonl").open("a") as file:
+    folder.append("rows.jsonl", [{"seq": 0}, {"seq": 1}])
+    with (folder.path / "rows.jsonl").open("a") as file:
         file.write('{"seq": 2, "stat')
-    assert [row["seq"] for row in folder.rows("records.jsonl")] == [0, 1]
+    assert [row["seq"] for row in folder.rows("rows.jsonl")] == [0, 1]
 
 
 def test_two_runs_in_the_same_second_get_two_folders(tmp_path):
@@ -54,19 +54,19 @@ def test_a_file_is_replaced_whole(tmp_path):
 @pytest.mark.parametrize("torn", ["", '{"a": ', "x" * 200_000])
 def test_a_row_after_a_torn_line_stands_on_a_line_of_its_own(tmp_path, torn):
     folder = RunFolder.create(tmp_path, "r1")
-    folder.append("sent.jsonl", [{"a": 1}])
-    with (folder.path / "sent.jsonl").open("a") as file:
+    folder.append("rows.jsonl", [{"a": 1}])
+    with (folder.path / "rows.jsonl").open("a") as file:
         file.write(torn)
-    folder.append("sent.jsonl", [{"a": 2}])
-    assert list(folder.rows("sent.jsonl")) == [{"a": 1}, {"a": 2}]
-    assert (folder.path / "sent.jsonl").read_text() == '{"a": 1}\n{"a": 2}\n'
+    folder.append("rows.jsonl", [{"a": 2}])
+    assert list(folder.rows("rows.jsonl")) == [{"a": 1}, {"a": 2}]
+    assert (folder.path / "rows.jsonl").read_text() == '{"a": 1}\n{"a": 2}\n'
 
 
 def test_a_file_that_is_only_a_torn_line_begins_anew(tmp_path):
     folder = RunFolder.create(tmp_path, "r1")
-    (folder.path / "sent.jsonl").write_text('{"a"')
-    folder.append("sent.jsonl", [{"a": 2}])
-    assert list(folder.rows("sent.jsonl")) == [{"a": 2}]
+    (folder.path / "rows.jsonl").write_text('{"a"')
+    folder.append("rows.jsonl", [{"a": 2}])
+    assert list(folder.rows("rows.jsonl")) == [{"a": 2}]
 
 
 @pytest.mark.parametrize("run_id", [None, "r1"])
@@ -91,6 +91,43 @@ def test_a_file_of_another_kind_and_a_damaged_line_are_named(tmp_path):
     (folder.path / "sent.jsonl").write_bytes(b'{"a": 1}\n\xff\xfe\n')
     with pytest.raises(UsageError, match=r"r1/sent\.jsonl is damaged"):
         list(folder.rows("sent.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "words"),
+    [
+        ("sent.jsonl", {}, "cell is missing"),
+        ("sent.jsonl", {"cell": "a", "seq": True, "sent_at_ms": 1}, "seq must be a whole number, got True"),
+        ("records.jsonl", {"cell": 5, "seq": 0, "status": "ok"}, "cell must be a text, got 5"),
+        ("records.jsonl", {"cell": "a", "seq": 0}, "status is missing"),
+        ("dead_letters.jsonl", {"cell": None, "seq": "0", "message_id": "m"}, "seq must be a whole number or null"),
+        ("unanswered.jsonl", {"cell": "a", "seq": 0}, "sent_at_ms is missing"),
+    ],
+)
+def test_a_line_that_lacks_what_a_message_must_have_is_named(tmp_path, name, row, words):
+    folder = RunFolder.create(tmp_path, "r1")
+    whole = {"cell": "a", "seq": 0, "sent_at_ms": 1, "status": "ok", "message_id": "m"}
+    folder.append(name, [whole, row])
+    with pytest.raises(UsageError, match=rf"r1/{name} is damaged \(line 2: {words}.*\); restore it"):
+        list(folder.rows(name))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("run.json", {"plan": []}, "plan: expected `object`, got `array`"),
+        ("run.json", {"cells": 5}, "cells: expected `array`, got `int`"),
+        ("run.json", {"cells": [{}]}, "cells[0]: object missing required field `cell`"),
+        ("run.json", {"run_id": 5}, "run_id: expected `str`, got `int`"),
+        ("accounting.json", [5], "[0]: expected `object`, got `int`"),
+    ],
+)
+def test_a_value_of_another_type_is_named(tmp_path, name, value, words):
+    folder = RunFolder.create(tmp_path, "r1")
+    folder.write_json(name, value)
+    with pytest.raises(UsageError) as refused:
+        folder.read_json(name, type(value)())
+    assert str(refused.value) == f"{folder.path / name} is damaged ({words}); restore it, or start a new run"
 
 
 def test_a_runs_folder_in_place_of_its_id_is_refused_with_the_id(tmp_path, monkeypatch):

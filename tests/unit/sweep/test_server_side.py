@@ -24,6 +24,7 @@ from tests.fakes.simulated_aws import SimulatedAws
 from tests.unit.insights.access_log_lines import ROLE
 
 SENT_MS = 1_795_341_600_000
+RECORD = {"cell": "c", "seq": 0, "status": "ok"}
 OUTPUTS = {
     "region": "us-east-1",
     "experiment": "download",
@@ -51,7 +52,7 @@ def folder(tmp_path, monkeypatch):
     folder = RunFolder.create(tmp_path / "results", "run-a")
     folder.write_json("run.json", {"target": "aws", "experiment": "download"})
     folder.append("sent.jsonl", [{"cell": "c", "seq": seq, "sent_at_ms": SENT_MS + seq} for seq in range(2)])
-    folder.append("records.jsonl", [{"finished_at_ms": SENT_MS + 9_000, "requests": 129} for _ in range(2)])
+    folder.append("records.jsonl", [RECORD | {"finished_at_ms": SENT_MS + 9_000, "requests": 129} for _ in range(2)])
     return folder
 
 
@@ -202,7 +203,7 @@ def test_a_stack_without_access_logs_is_not_asked(folder, capsys):
 
 
 def test_records_that_asked_s3_nothing_are_not_waited_for(folder):
-    folder.rewrite("records.jsonl", [{"finished_at_ms": SENT_MS, "requests": None}])
+    folder.rewrite("records.jsonl", [RECORD | {"finished_at_ms": SENT_MS, "requests": None}])
     assert collect(folder, {0: []}).now_s == 0
 
 

@@ -1,0 +1,97 @@
+"""What the verbs say of a run in whose folder something was changed or removed: one line, with a way out that works."""
+
+import pytest
+
+from experiments import EXPERIMENTS
+from stampede.cli.command_line import main
+from stampede.planning.plan import make_plan
+from stampede.runs.folder import FORMAT, RunFolder
+from stampede.stacks import target as targets
+
+NAMES = ", ".join(EXPERIMENTS)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A finished local sweep of one message, whose folder was renamed and whose stack is gone."""
+
+    def no_stack(_):
+        raise targets.NoStackError("no applied stack found; deploy one")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(targets, "resolve", no_stack)
+    folder = RunFolder.create(tmp_path / "results", "lost")
+    plan = make_plan(EXPERIMENTS["download"], "local", ["memory_size=1024"], messages_per_concurrency=1).as_dict()
+    described = {"format": FORMAT, "run_id": "r", "stampede_version": "9.9", "experiment": "download"}
+    folder.write_json("run.json", described | {"target": "local", "plan": plan, "cells": []})
+    folder.append("sent.jsonl", [{"cell": "a", "seq": 0, "sent_at_ms": 1}])
+    folder.append("records.jsonl", [{"cell": "a", "seq": 0, "status": "ok"}])
+    folder.write_json("accounting.json", [{"cell": "a", "sent": 1, "succeeded": 1}])
+    return folder
+
+
+def change(folder, **values):
+    folder.write_json("run.json", folder.read_json("run.json") | values)
+
+
+@pytest.mark.parametrize("verb", [["drain", "--run"], ["sweep", "--resume"], ["report"]])
+def test_an_experiment_that_this_version_lacks_is_refused_in_the_same_words(folder, capsys, verb):
+    change(folder, experiment="x")
+    assert main([*verb, "lost"]) == 2
+    assert (
+        f"results/lost/run.json: experiment 'x', but this Stampede has {NAMES}; use the version that wrote it (9.9)"
+        in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize("verb", [["drain", "--run"], ["sweep", "--resume"]])
+@pytest.mark.parametrize("name", ["sent.jsonl", "records.jsonl", "dead_letters.jsonl"])
+def test_a_line_without_its_message_is_one_line_before_anything_starts(folder, capsys, name, verb):
+    folder.append(name, [{}])
+    number = len((folder.path / name).read_text().splitlines())
+    assert main([*verb, "lost"]) == 2
+    assert capsys.readouterr().err == (
+        f"stampede: results/lost/{name} is damaged (line {number}: cell is missing); restore it, or start a new run\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"repeats": "x"}, "repeats: expected `int`, got `str`"),
+        ({"repeats": 0}, "it has no cells"),
+        ({"swept": {"concurrency_value": ["x"]}}, "concurrency_value: must be a number, got 'x'"),
+        ({"swept": {"concurrency_value": [1.5]}}, "concurrency_value: must be a whole number of 1 or more, got 1.5"),
+        ({"swept": {"memory_size": ["x"]}}, "memory_size: must be a number, got 'x'"),
+        ({"experiment": "x"}, f"experiment: must be one of {NAMES}, got 'x'"),
+    ],
+)
+def test_a_plan_that_cannot_be_right_is_not_resumed(folder, capsys, values, words):
+    change(folder, plan=folder.read_json("run.json")["plan"] | values)
+    assert main(["sweep", "--resume", "lost", "--dry-run"]) == 2
+    assert capsys.readouterr().err == (
+        f"stampede: --resume: results/lost/run.json: the plan is damaged ({words}); restore it, or start a new run\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("verb", "words"),
+    [
+        (["query", "summary", "--run"], "results/lost has an empty run.json; restore it from a copy"),
+        (["sweep", "--resume"], "results/lost/run.json has format None, not 1"),
+    ],
+)
+def test_a_run_json_with_nothing_in_it_is_not_said_to_be_missing(folder, capsys, verb, words):
+    folder.write_json("run.json", {})
+    assert main([*verb, "lost"]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_log_events_that_were_removed_are_to_be_restored_or_queried_as_columns(folder, capsys):
+    assert main(["query", "summary", "--run", "lost"]) == 2
+    found = "stampede: --run: run lost no longer has its log_events.jsonl; restore it from a copy"
+    assert capsys.readouterr().err == f"{found}\n"
+    (folder.path / "log_events.parquet").touch()
+    assert main(["query", "summary", "--run", "lost"]) == 2
+    columns = "query its columns with --logs results/lost/log_events.parquet"
+    assert capsys.readouterr().err == f"{found}, or {columns}\n"
