@@ -35,7 +35,7 @@ def test_a_full_disk_is_said_once_with_the_name_of_the_stream():
         print("lost", file=stream, flush=True)
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["simulate", "download"]])
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["prices"]])
 def test_output_on_a_full_disk_is_one_line_and_status_1(arguments):
     with FULL.open("w") as full:
         ended = subprocess.run([*STAMPEDE, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
@@ -46,7 +46,7 @@ def test_output_on_a_full_disk_is_one_line_and_status_1(arguments):
 
 def test_an_encoding_without_a_letter_has_another_one_instead():
     ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    ended = subprocess.run([*STAMPEDE, "simulate", "copy"], env=ascii_only, capture_output=True)
+    ended = subprocess.run([*STAMPEDE, "prices"], env=ascii_only, capture_output=True)
     assert (ended.returncode, b"Traceback" in ended.stderr) == (0, False)
     assert ended.stdout.isascii()
 
