@@ -67,9 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
             print(line, file=sys.stdout if arguments.format == "table" else sys.stderr)
         return 0
     if folder is not None:
-        stored_accounts(
-            folder
-        )  # reads all lines that are gone on with: a damaged one is refused before anything starts
+        # Reads all lines that the sweep goes on with: a damaged one is refused before anything starts.
+        stored_accounts(folder)
     with holding(plan.target, "sweep") as note_run:
         doctor.refuse_if_impossible(plan, estimate, folder.path if folder else arguments.results_dir)
         refuse_problems([machine.terraform()])
