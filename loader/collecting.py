@@ -157,7 +157,13 @@ class Collecting:
             self._newest_ms = max(self._newest_ms, at_ms)
         if not self._first_sent_ms:
             folder = self._folder
-            raise UsageError(f"run {folder.run_id} sent no messages; `stampede flood --run {folder.name}` sends them")
+            if next(folder.rows("records.jsonl"), None):
+                raise UsageError(
+                    f"run {folder.name} has records, but no line in its sent.jsonl; restore it from a copy"
+                )
+            raise UsageError(
+                f"run {folder.name} sent no messages; `stampede flood --run {folder.as_argument}` sends them"
+            )
 
     def _read_records(self) -> None:
         """Enter the stored records. Those whose events alone are stored are added: a drain was killed between the two

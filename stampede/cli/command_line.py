@@ -218,6 +218,8 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
         status = EXIT_USAGE
     elif isinstance(error, IsADirectoryError):
         text, status = f": {error.filename} is a folder where a file is needed; move it, or use another one", EXIT_USAGE
+    elif isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        text, status = f": {error.filename} has a name that is too long; use a shorter one", EXIT_USAGE
     elif isinstance(error, shutil.Error):  # of copytree, which lists every file
         text = f": can't write to {STATE_DIR}; free or change that disk (STAMPEDE_STATE_DIR)"
     elif isinstance(error, OSError) and (

@@ -63,7 +63,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _local(settings: Sequence[str]) -> dict[str, Any]:
     """What is applied: as the experiment fixes it for a small machine, but for what the user gave. Raises UsageError
     for what infra/ would refuse once the embedded AWS runs."""
-    texts = dict(split_setting("--set", text, declared(), "infra/ has no variable") for text in settings)
+    split = [split_setting("--set", text, declared(), "infra/ has no variable") for text in settings]
+    names = [name for name, _ in split]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UsageError(f"--set {twice[0]}: given more than once; give it once")
+    texts = dict(split)
     name = texts.pop("experiment", None) or infra_defaults(os.environ)["experiment"]
     if name not in EXPERIMENTS:
         raise UsageError(f"--set experiment: there is no experiment {name!r}; use {', '.join(EXPERIMENTS)}")

@@ -43,7 +43,7 @@ class Knee(Picture):
         "Each coloured marker is the median of a cell, the bar its 95 % interval (hollow: too few {operations} for an "
         "interval). Both axes are logarithmic: the dotted line is in proportion, and where a line bends away from it, "
         "the gain shrinks. A ring marks the knee of the medians, beyond which none is more than 10 % "
-        "higher; a line without a ring has none, or none that could be shown. Published figures are grey: the "
+        "higher; a coloured line without a ring has none, or none that could be shown. Published figures are grey: the "
         "published rate, else the objects over the published mean time; where single runs were published, their bars "
         "span the slowest to the fastest."
     )

@@ -31,7 +31,7 @@ class OverlapTimeline(Picture):
         "One plot per cell: the number of {workers} running, over the seconds since the first start. The dashed line "
         "is N. Full overlap, from the first to the last moment at which N ran at once, is shaded; left of it is the "
         "ramp-up, right of it the tail. Outside it figures describe fewer than N "
-        "{workers}, and within it concurrency still dips. The percentage is the time at "
+        "{workers}, and within it concurrency may still dip. The percentage is the time at "
         "full N: the share of the {operation} time that was spent with at least N running. Further repeats are thin "
         "lines."
     )

@@ -89,8 +89,8 @@ WORDS = {
     ),
     "window": (
         "Full overlap lasts from the first to the last moment at which N ran at once. A {worker} is idle between two "
-        "messages, so concurrency dips below N in between. Long {many} fit into a short full overlap less often: where "
-        "only a few {many} lie within it, their figures favour short ones."
+        "messages, so concurrency may dip below N in between. Long {many} fit into a short full overlap less often: "
+        "where only a few {many} lie within it, their figures favour short ones."
     ),
     "bandwidth": (
         "“Aggregate”: the bytes of all attempts, failed and duplicate ones too, divided by the elapsed "

@@ -234,6 +234,7 @@ def test_whatever_is_missing_that_a_verb_needs_has_one_status(missing, arguments
         (ClientError({"Error": {"Code": "AccessDenied"}}, "PutObject"), 1),
         (OSError(errno.ENOSPC, "No space left on device"), 1),
         (OSError(errno.EISDIR, "Is a directory", "results/r/run.json"), 2),
+        (OSError(errno.ENAMETOOLONG, "File name too long", "results/x/run.json"), 2),
         (KeyboardInterrupt(), 130),
     ],
 )

@@ -216,11 +216,13 @@ def test_the_emulator_applies_what_its_experiment_fixes_locally(monkeypatch):
         ("memory_sise=1024", "infra/ has no variable 'memory_sise'; did you mean memory_size?"),
         ("object_count=3", "is a variable of copy; download doesn't use it"),
         ("memory_size=64", "memory_size: must be a whole number of MB from 128 to 10240, got 64; correct --set"),
+        ("memory_size=1024 memory_size=2048", "--set memory_size: given more than once; give it once"),
         ("memory_size=1024,2048", "a stack has one value of each variable, got 2; give one"),
     ],
 )
 def test_the_emulator_starts_nothing_for_a_setting_that_the_stack_does_not_have(setting, words, capsys):
-    assert main(["emulator", "start", "--apply", "--set", setting]) == 2
+    settings = [part for text in setting.split() for part in ("--set", text)]
+    assert main(["emulator", "start", "--apply", *settings]) == 2
     assert words in capsys.readouterr().err
 
 
