@@ -147,9 +147,9 @@ def test_ctrl_c_leaves_a_consistent_run_and_says_how_to_go_on(local_stack):
             process.send_signal(signal.SIGINT)
             break
     lines += process.stderr.readlines()
-    assert process.wait(timeout=60) == 130
-    process.stderr.close()
     text = "".join(lines)
+    assert process.wait(timeout=60) == 130, text[-3000:]
+    process.stderr.close()
     assert "--resume" in text
     assert "Traceback" not in text
     assert "kept: the stack" in text
