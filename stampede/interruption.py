@@ -6,13 +6,18 @@ Whoever ends in order after Ctrl-C so does after all three, and nobody else need
 from __future__ import annotations
 
 import math
+import os
 import signal
+import sys
+import threading
 import time
 from collections.abc import Callable
 from types import FrameType
 
 # timeout(1) sends its signal to the process, and then to the whole group.
 SAME_WITHIN_S = 1.0
+# Longer than any callback takes that an interruption was lost in, and too short to be noticed.
+AGAIN_AFTER_S = 0.05
 
 
 class Signals:
@@ -29,6 +34,7 @@ class Signals:
         for number in (signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, self._interrupt)
+        sys.unraisablehook = self._interrupt_again
 
     def ignore_hangup(self) -> None:
         """Let a terminal that is closed interrupt nothing more. It says so more than once: the kernel does, and so does
@@ -47,6 +53,17 @@ class Signals:
             on_ctrl_c(signal.SIGINT, frame)
         else:  # a shell without job control has what runs in the background ignore it
             raise KeyboardInterrupt
+
+    def _interrupt_again(self, dropped: sys.UnraisableHookArgs) -> None:
+        """Let an interruption come once more that Python dropped because it came in a callback, of which each import
+        has one; a sweep would go on as if nobody had pressed Ctrl-C. Other exceptions are printed, as without this."""
+        if not issubclass(dropped.exc_type, KeyboardInterrupt):
+            sys.__unraisablehook__(dropped)
+            return
+        self._last_s = -math.inf
+        number = signal.SIGTERM if self.first else signal.SIGINT
+        # By another thread: here it would be dropped once more.
+        threading.Timer(AGAIN_AFTER_S, os.kill, (os.getpid(), number)).start()
 
     @property
     def exit_status(self) -> int:

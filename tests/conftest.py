@@ -31,9 +31,10 @@ os.environ.setdefault("GOGC", "400")
 # What the tests build in Go is compiled once: other flags would compile the AWS SDK again, a minute of a processor.
 os.environ |= {"CGO_ENABLED": "0", "GOFLAGS": "-trimpath"}
 
-# A shell that starts the tests in the background may have them ignore Ctrl-C, and every process that they start with
-# them; the tests of interruptions need it.
+# A shell that starts the tests in the background may have them ignore Ctrl-C, `nohup` a closed terminal, and every
+# process that they start with them; the tests of interruptions need both.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Most of what a client costs is reading its service's model from JSON, for every session again. The sessions of the
 # tests share one reader, as the clients of one session do.

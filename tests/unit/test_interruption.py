@@ -6,6 +6,7 @@ import os
 import pty
 import signal
 import sys
+import time
 
 import pytest
 
@@ -30,11 +31,13 @@ sys.exit(start.main())
 @pytest.fixture
 def signals():
     """Those of this process, which listens; a clock that the test moves comes with them."""
+    hook = sys.unraisablehook
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     heard = Signals(clock=lambda: heard.now_s)
     heard.now_s = 0.0
     heard.listen()
     yield heard
+    sys.unraisablehook = hook
     for number, handler in before.items():
         signal.signal(number, handler)
 
@@ -97,6 +100,31 @@ def test_a_closed_terminal_never_cuts_the_clean_up_short(signals):
     signals.now_s += SAME_WITHIN_S
     signal.raise_signal(signal.SIGHUP)
     assert signals.first == signal.SIGTERM
+
+
+class Collected:
+    """Raises a signal, or an error, where Python drops every exception, as in the callback of an import."""
+
+    def __init__(self, fault):
+        self.fault = fault
+
+    def __del__(self):
+        self.fault()
+
+
+def test_an_interruption_that_python_drops_comes_again(signals, capsys):
+    def wait():
+        Collected(lambda: signal.raise_signal(signal.SIGTERM))
+        time.sleep(60)
+
+    with pytest.raises(KeyboardInterrupt):
+        wait()
+    assert (signals.exit_status, capsys.readouterr().err) == (143, "")
+
+
+def test_another_exception_that_python_drops_is_printed(signals, capsys):
+    Collected(lambda: 1 / 0)
+    assert "ZeroDivisionError" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("ends", "status"), [("close", 129), ("kill", 143)])
