@@ -31,9 +31,9 @@ class PredictedSeconds(Picture):
     title = "Seconds for one {operation}: measured over predicted"
     caption = (
         "Each line is one cell. At 1 the mean {operation} took as long as predicted, right of 1 longer, left of 1 "
-        "shorter. The shaded bar is the predicted range, the line through the marker the interval of the measured "
-        "mean. A filled marker means that they overlap, a hollow one a miss. The seconds on the right are predicted → "
-        "measured. The axis is logarithmic."
+        "shorter. The shaded bar is the predicted range. The line through the marker is the interval of the measured "
+        "mean; a few {operations} have none. A filled marker lies within the range, or its interval reaches it; a "
+        "hollow one is a miss. The seconds on the right are predicted → measured. The axis is logarithmic."
     )
 
     def __init__(self, subject: Subject) -> None:

@@ -102,7 +102,8 @@ def _storage(page: Page, ours: str, base: str) -> str:
         return ""
     kept = [tariffs[name].gb_month_usd for name in (ours, base)]
     times = f", {kept[0] / kept[1]:.3g} times as much" if kept[1] else ""
-    return f"Storage comes on top: a GB-month costs {kept[1]:g} USD on {base} and {kept[0]:g} USD on {ours}{times}."
+    costs = f"{kept[1]:g} USD on {base} and {kept[0]:g} USD on {ours}{times}"
+    return f"Storage comes on top: a GB-month (2^30 bytes) costs {costs}."
 
 
 def _grid(page: Page, points: list[Figures], ours: str, base: str) -> Grid:

@@ -56,7 +56,7 @@ WORDS = {
     "in the table and in cells.csv are the saved query's: the nearest rank, from 100 different values on its bin.",
     "interval": (
         f"95 % percentile bootstrap with {RESAMPLES:,} resamples of the {{many}}, its levels widened for small samples "
-        "(Hesterberg 2015), which makes that of a mean as wide as a t interval. A cell that ran in "
+        "(Hesterberg 2015), which makes that of a mean about as wide as a t interval. A cell that ran in "
         f"{MINIMUM_ROUNDS} repeats or more is resampled by these, and one that ran in as many rounds by those: the "
         "same ones for cells that were interleaved, so that their comparison is paired. A mean has one from "
         f"{MINIMUM_FOR_MEAN_INTERVAL} {{many}} on, because fewer may hide a stall. The interval of p99 extends to the "

@@ -186,7 +186,7 @@ def test_the_page_answers_first_for_which_size_and_marks_what_was_published(aws)
     assert reading["time"]["words"] in page.text
     assert f"below about {decimal_size(reading['cost']['at_bytes'], 2)} (" in page.text
     assert "writing 10 KB was 4.29 × as fast, reading 10 KB was 3.69 × as fast" in page.text
-    assert "a GB-month costs 0.023 USD on standard and 0.11 USD on express, 4.78 times as much" in page.text
+    assert "a GB-month (2^30 bytes) costs 0.023 USD on standard and 0.11 USD on express, 4.78 times" in page.text
     assert numbers["verdict"]["headline"].startswith("On AWS, us-east-1, express, 64 at a time, is faster below about ")
     assert ", and cheaper below about " in numbers["verdict"]["headline"]
     assert page.faults == []
