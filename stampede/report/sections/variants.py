@@ -84,7 +84,7 @@ def _ranking(page: Page, name: str, rows: Sequence[tuple[Compare, Figures]]) -> 
 def _against_fastest(row: Figures) -> Entry:
     fastest = row["against_fastest"]
     if fastest is None:
-        return words("smallest median") if row["all"]["level"] != "cant_tell" else words("")
+        return words("smallest median" if row["all"]["level"] != "cant_tell" else "not comparable")
     took = fastest["ratio_of_medians"]
     return words("not comparable" if took is None else f"{took_words(took)} as long")
 
