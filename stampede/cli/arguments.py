@@ -43,9 +43,10 @@ def path(text: str) -> Path:
 
 
 def cell(text: str) -> str:
-    """The type of a cell's name: what functions take for one (`functions/common/work_order.py`)."""
-    if not (text.isprintable() and 1 <= len(text) <= LONGEST_CELL_CHARACTERS):
-        rule = f"must be text of 1 to {LONGEST_CELL_CHARACTERS} printable characters"
+    """The type of a cell's name: what functions take for one (`functions/common/work_order.py`), but for blanks alone,
+    which nobody could see in a table."""
+    if not (text.isprintable() and text.strip() and len(text) <= LONGEST_CELL_CHARACTERS):
+        rule = f"must be text of 1 to {LONGEST_CELL_CHARACTERS} printable characters, not all of them blanks"
         raise argparse.ArgumentTypeError(f"{rule}, got {text!r}")
     return text
 

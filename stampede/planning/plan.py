@@ -149,10 +149,11 @@ class Plan:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Plan:
-        """The plan of a stored run. Raises KeyError where a part is missing, ValueError for one that can't be right."""
+        """The plan of a stored run. Raises ValueError where a part is missing or can't be right."""
         newer = {"also", "rest", "counts", "rounds", "paths"}
-        values = {name: stored[name] for name in cls.__dataclass_fields__ if name not in newer | {"order"}}
-        values |= {name: stored[name] for name in newer if name in stored}
+        values = {name: stored[name] for name in cls.__dataclass_fields__ if name in stored and name != "order"}
+        if missing := [name for name in cls.__dataclass_fields__ if name not in newer | {"order"} | set(values)]:
+            raise ValueError(f"{missing[0]} is missing")
         needed.check(values, cls)
         plan = cls(**values)
         plan.check_values()

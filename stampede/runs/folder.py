@@ -16,7 +16,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +33,11 @@ UNANSWERED_FILE = "unanswered.jsonl"
 ABANDONED = "abandoned.jsonl"
 _CHUNK_BYTES = 65_536
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
+
+
+def is_flood_by_hand(description: Mapping[str, Any]) -> bool:
+    """Whether a run.json is `stampede flood`'s: its plan has what the stack fixed, and no cells to come."""
+    return set(description.get("plan") or ()) == {"fixed"}
 
 
 class RunFolder:

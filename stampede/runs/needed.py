@@ -87,6 +87,8 @@ def fault_of(name: str) -> Callable[[Mapping[str, Any]], str]:
 
 def check_file(name: str, value: Any) -> None:
     """Raise ValueError where `value` isn't what the file `name` must hold."""
+    if name == "run.json" and value == {}:
+        raise ValueError("it is empty")
     check(value, _FILES.get(name, Any))
 
 

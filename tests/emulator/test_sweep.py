@@ -134,7 +134,7 @@ def test_a_run_that_is_no_sweep_is_not_resumed(local_stack):
     RunFolder.create(local_stack.work / "results", "by-hand").write_json("run.json", {"format": 1, "plan": {}})
     done = local_stack.stampede("sweep", "download", "--resume", "by-hand")
     assert done.returncode == 2
-    assert "isn't a sweep" in done.stderr.strip().splitlines()[-1]
+    assert "is a flood by hand, not a sweep" in done.stderr.strip().splitlines()[-1]
 
 
 def test_ctrl_c_leaves_a_consistent_run_and_says_how_to_go_on(local_stack):

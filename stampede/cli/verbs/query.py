@@ -13,8 +13,10 @@ import argparse
 import contextlib
 import difflib
 import json
+import os
 import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from experiments import EXPERIMENTS
@@ -47,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         check(text)  # on the text as it is, so that lines and columns are those of the file
         if arguments.logs is not None:
-            _refuse_stack_options(arguments, "--logs needs no stack")
+            _refuse_stack_options(arguments, ("target", "outputs", "region"), "--logs needs no stack")
             logs = tuple(arguments.logs)
             _check_export(logs, arguments.export)
             answer = Local(logs).ask(with_filters(text, where))
@@ -127,6 +129,8 @@ def read_query(name: str, experiment: str | None = None) -> str:
 
 def _path(name: str, experiment: str | None) -> Path:
     """The file of a query, as `read_query` finds it. Raises UsageError."""
+    if not name:
+        raise UsageError("NAME|FILE: must be the name of a query, or a .cwli file, got ''")
     path = Path(name)
     if path.is_file():
         return path
@@ -161,10 +165,12 @@ def _experiment(arguments: argparse.Namespace) -> str | None:
     return None
 
 
-def _refuse_stack_options(arguments: argparse.Namespace, why: str) -> None:
-    """Raises UsageError for an option that says which stack, where none is asked."""
-    for name in ("outputs", "region"):
-        if getattr(arguments, name) is not None:
+def _refuse_stack_options(arguments: argparse.Namespace, names: Sequence[str], why: str) -> None:
+    """Raises UsageError for one of these options that say which stack, where none is asked. A target that is the whole
+    shell's isn't one that was given."""
+    of_shell = {"target": os.environ.get("STAMPEDE_TARGET") or None}
+    for name in names:
+        if getattr(arguments, name) not in (None, of_shell.get(name)):
             raise UsageError(f"--{name}: {why}; leave it out")
 
 
@@ -182,10 +188,7 @@ def _of_run(
     """The answer for a stored run, and the file of its log events."""
     logs = folder.path / LINES
     if not (stored := folder.read_json("run.json", {})):
-        which = "an empty" if (folder.path / "run.json").exists() else "no"
-        raise UsageError(
-            f"--run: {folder.path} has {which} run.json; restore it from a copy, or query a file with --logs"
-        )
+        raise UsageError(f"--run: {folder.path} has no run.json; restore it from a copy, or query a file with --logs")
     target = stored.get("target")
     on_aws = target == "aws"
     if target == "local" and arguments.target == "aws":
@@ -193,7 +196,8 @@ def _of_run(
             f"--target: run {folder.name} was on this machine; leave --target out and unset STAMPEDE_TARGET"
         )
     if not on_aws:
-        _refuse_stack_options(arguments, f"run {folder.name} was on {words(stored)}: its stored lines are queried")
+        why = f"run {folder.name} was on {words(stored)}: its stored lines are queried"
+        _refuse_stack_options(arguments, ("outputs", "region"), why)
     if (not on_aws or arguments.export is not None) and not logs.exists():
         raise UsageError(f"--run: {_without_lines(folder, target)}")
     _check_export((logs, folder.path / COLUMNS), arguments.export)

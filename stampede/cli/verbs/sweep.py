@@ -34,7 +34,7 @@ from stampede.planning.plan import Plan, cells_words
 from stampede.planning.predicting import NOTHING, UNCALIBRATED, Given, parameters_of
 from stampede.progress import say
 from stampede.runs.accounting import check, stored_accounts
-from stampede.runs.folder import FORMAT, RunFolder
+from stampede.runs.folder import FORMAT, RunFolder, is_flood_by_hand
 from stampede.stacks import target as targets
 from stampede.stacks.infra_variables import infra_defaults
 from stampede.stacks.place import refuse_another
@@ -136,13 +136,13 @@ def _stored_plan(folder: RunFolder) -> tuple[Plan, dict[str, Any]]:
     if stored.get("format") != FORMAT:
         raise UsageError(f"--resume: {path} has format {stored.get('format')!r}, not {FORMAT}; start a new run")
     of_run(stored, path)
-    try:
-        plan = Plan.from_dict(stored["plan"])
-    except KeyError:
+    if is_flood_by_hand(stored):
         raise UsageError(
-            f"--resume: {folder.name} isn't a sweep (a flood by hand has no plan); finish it with "
+            f"--resume: {folder.name} is a flood by hand, not a sweep; finish it with "
             f"`stampede drain --run {folder.as_argument}`"
-        ) from None
+        )
+    try:
+        plan = Plan.from_dict(stored.get("plan", {}))
     except ValueError as error:
         raise UsageError(f"--resume: {path}: the plan is damaged ({error}); restore it, or start a new run") from None
     return plan, stored

@@ -30,6 +30,7 @@ from stampede.insights.events.source import (
 from stampede.insights.values import EARLIEST_MS, LATEST_MS
 
 _OPEN = {"none": open, "gzip": gzip.open}
+_FORM_OF_ENDING = {".gz": "gzip", ".parquet": "Parquet", ".zst": "zstd"}
 _READ = ("timestamp", "message", "logStream", "log", "ingestionTime")
 _TOO_LONG = f"longer than {LONGEST_LINE_BYTES >> 20} MiB; a message in CloudWatch has at most 1 MiB"
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
@@ -59,10 +60,18 @@ def locate(paths: Iterable[Path]) -> EventsError | None:
                     if len(line) > LONGEST_LINE_BYTES and too_long is None:
                         too_long = EventsError(f"{path}, line {number}: {_TOO_LONG}")
                     if line.strip() and (reason := _reason(line)):
-                        return EventsError(f"{path}, line {number}: {reason}")
-        except (OSError, EOFError) as error:
+                        return EventsError(f"{path}, line {number}: {reason}{_other_form(path, number)}")
+        except OSError as error:
             return EventsError(f"{path}, after line {number}: the rest of the file can't be read ({error})")
     return too_long
+
+
+def _other_form(path: Path, number: int) -> str:
+    """What to add of a file of plain lines whose first one is bad, where its name promises another form."""
+    promised = _FORM_OF_ENDING.get(path.suffix.lower(), "")
+    if number > 1 or promised.lower() in ("", form(path)):
+        return ""
+    return f" (despite its name the file isn't {promised})"
 
 
 def needs_look(error: duckdb.Error) -> bool:

@@ -15,7 +15,7 @@ import duckdb
 
 from stampede.errors import no_file
 from stampede.insights.errors import EventsError
-from stampede.insights.events.zstd_frames import check_whole
+from stampede.insights.events.whole_files import check_gzip, check_zstd
 from stampede.insights.values import EARLIEST_MS, LATEST_MS, sql_string
 
 Events = str | Path | Iterable[str | Path] | Iterable[Mapping[str, Any]]
@@ -93,8 +93,10 @@ def _files(files: list[str | Path], connection: duckdb.DuckDBPyConnection) -> So
     by_form: dict[str, list[Path]] = {}
     for path in paths:
         by_form.setdefault(form(path), []).append(path)
+    for path in by_form.get("gzip", []):
+        check_gzip(path)
     for path in by_form.get("zstd", []):
-        check_whole(path)
+        check_zstd(path)
     parquet = by_form.pop("parquet", [])
     columns = [_parquet_columns(path, connection) for path in parquet]
     shared = set.intersection(*map(set, columns)) if parquet and not by_form else set()

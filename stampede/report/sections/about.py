@@ -10,6 +10,7 @@ from stampede.report import sdks
 from stampede.report.grid import Column, Grid, number, single_lines, words
 from stampede.report.sections.page import Block, Page
 from stampede.runs import evidence as stored_evidence
+from stampede.runs.folder import is_flood_by_hand
 from stampede.runs.run import Run
 
 GROUPS = (("machine", "Machine"), ("versions", "Versions"), ("account", "Account"), ("plan", "Plan"))
@@ -60,9 +61,8 @@ def groups(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
     """(heading, [(label, text)]) for every part of run.json that says something; the run itself comes first."""
     manifest, finished = run.manifest, moment(run.manifest.get("finished_at"))
     if not finished:
-        # The end of a flood by hand isn't noted, and its plan has no order of cells.
-        is_sweep = "order" in (manifest.get("plan") or {})
-        finished = "unknown: the run may have been interrupted" if is_sweep else "not recorded for a flood by hand"
+        by_hand = is_flood_by_hand(manifest)
+        finished = "not recorded for a flood by hand" if by_hand else "unknown: the run may have been interrupted"
     own = [
         ("run", run.run_id),
         ("experiment", run.experiment.name),

@@ -74,16 +74,24 @@ def test_a_plan_that_cannot_be_right_is_not_resumed(folder, capsys, values, word
     )
 
 
-@pytest.mark.parametrize(
-    ("verb", "words"),
-    [
-        (["query", "summary", "--run"], "results/lost has an empty run.json; restore it from a copy"),
-        (["sweep", "--resume"], "results/lost/run.json has format None, not 1"),
-    ],
-)
-def test_a_run_json_with_nothing_in_it_is_not_said_to_be_missing(folder, capsys, verb, words):
+@pytest.mark.parametrize("verb", [["query", "summary", "--run"], ["sweep", "--resume"], ["drain", "--run"]])
+def test_a_run_json_with_nothing_in_it_is_damaged(folder, capsys, verb):
     folder.write_json("run.json", {})
     assert main([*verb, "lost"]) == 2
+    words = "lost/run.json is damaged (it is empty); restore it, or start a new run\n"
+    assert capsys.readouterr().err.endswith(words)
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        ({}, "the plan is damaged (experiment is missing); restore it, or start a new run"),
+        ({"fixed": {}}, "lost is a flood by hand, not a sweep; finish it with `stampede drain --run lost`"),
+    ],
+)
+def test_a_damaged_plan_is_told_from_a_flood_by_hand(folder, capsys, plan, words):
+    change(folder, plan=plan)
+    assert main(["sweep", "--resume", "lost"]) == 2
     assert words in capsys.readouterr().err
 
 

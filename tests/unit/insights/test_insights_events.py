@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from stampede.insights import EventsError, QueryError, evaluate, export
-from stampede.insights.events.zstd_frames import check_whole
+from stampede.insights.events.whole_files import check_zstd
 from tests.unit.insights.download_log import FIRST_MS, event, record
 
 
@@ -75,19 +75,20 @@ def test_frames_of_zstd_behind_one_another_are_one_file(zstd):
     zstd.write_bytes(whole + whole)
     assert evaluate("stats count(*) as n", zstd).rows == [{"n": 4_000}]
     zstd.write_bytes(whole + skippable)
-    check_whole(zstd)
+    check_zstd(zstd)
     zstd.write_bytes(whole + b"garbage")
     with pytest.raises(EventsError, match="cut off or damaged"):
         evaluate("stats count(*) as n", zstd)
 
 
-@pytest.mark.parametrize("length", [20, 60, -100, -9, -1])
-def test_a_gzip_file_that_was_cut_off_anywhere_is_refused(tmp_path, length):
+@pytest.mark.parametrize("kept", [slice(20), slice(60), slice(-100), slice(-9), slice(-1)])
+@pytest.mark.parametrize("damage", ["cut off", "other bytes"])
+def test_a_gzip_file_that_was_cut_off_or_changed_anywhere_is_refused(tmp_path, kept, damage):
     path = tmp_path / "log.jsonl.gz"
-    path.write_bytes(
-        gzip.compress("".join(json.dumps(event(f"m{n}", n)) + "\n" for n in range(5_000)).encode())[:length]
-    )
-    with pytest.raises(EventsError, match=r"log\.jsonl\.gz, after line \d+: the rest of the file can't be read"):
+    whole = gzip.compress("".join(json.dumps(event(f"m{n}", n)) + "\n" for n in range(5_000)).encode())
+    rest = whole[kept.stop :]
+    path.write_bytes(whole[kept] + (b"" if damage == "cut off" else bytes(255 - byte for byte in rest)))
+    with pytest.raises(EventsError, match=r"log\.jsonl\.gz: the gzip file is cut off or damaged; copy it again"):
         evaluate("stats count(*) as n", path)
 
 

@@ -1,13 +1,17 @@
-"""Tells a whole zstd file from one that was cut off: DuckDB reads the latter up to where it ends, without a word.
+"""Tells a whole compressed file from one that was cut off or damaged: of the latter DuckDB reads zstd up to where it
+ends, and gzip whatever its checksum is, without a word.
 
 Source: RFC 8878, sections 3.1.1 (frames and blocks) and 3.1.2 (skippable frames).
 """
 
+import gzip
+import zlib
 from pathlib import Path
 from typing import BinaryIO
 
 from stampede.insights.errors import EventsError
 
+_CHUNK_BYTES = 2**20
 _MAGIC = 0xFD2FB528
 _SKIPPABLE = range(0x184D2A50, 0x184D2A60)
 _RAW, _REPEATED, _COMPRESSED = 0, 1, 2
@@ -17,7 +21,17 @@ class _CutOffError(Exception):
     """The file ends, or isn't zstd any more, inside of a frame."""
 
 
-def check_whole(path: Path) -> None:
+def check_gzip(path: Path) -> None:
+    """Raises EventsError unless the file is whole gzip with the right checksums; decompresses it once."""
+    try:
+        with gzip.open(path, "rb") as file:
+            while file.read(_CHUNK_BYTES):
+                pass
+    except (OSError, EOFError, zlib.error):
+        raise _damaged(path, "gzip") from None
+
+
+def check_zstd(path: Path) -> None:
     """Raises EventsError unless the file is made of whole zstd frames; reads the headers of their blocks only."""
     size = path.stat().st_size
     try:
@@ -27,7 +41,11 @@ def check_whole(path: Path) -> None:
             if file.tell() > size:
                 raise _CutOffError
     except _CutOffError:
-        raise EventsError(f"{path}: the zstd file is cut off or damaged; copy it again") from None
+        raise _damaged(path, "zstd") from None
+
+
+def _damaged(path: Path, form: str) -> EventsError:
+    return EventsError(f"{path}: the {form} file is cut off or damaged; copy it again")
 
 
 def _skip_frame(file: BinaryIO) -> None:
