@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import json
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -280,6 +281,14 @@ def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
     if len({json.dumps(value, sort_keys=True) for value in values}) < len(values):
         raise UsageError(f"--set {name}: a value is given twice", "use --repeats to run cells again")
     return name, values
+
+
+def refuse_twice(option: str, settings: Iterable[str], way_out: str) -> None:
+    """Raise UsageError for a name that more than one of the `settings`, NAME=VALUES, gives: Terraform would take the
+    last, but both may be meant."""
+    for name, times in Counter(text.partition("=")[0] for text in settings).items():
+        if times > 1:
+            raise UsageError(f"{option} {name}: given more than once; {way_out}")
 
 
 def split_setting(option: str, text: str, known: Collection[str], has_no: str) -> tuple[str, str]:

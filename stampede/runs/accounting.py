@@ -196,12 +196,12 @@ def stored_accounts(folder: RunFolder) -> list[CellAccount]:
 def lost_lines(folder: RunFolder, accounts: Iterable[CellAccount]) -> str:
     """Which file has lost lines that accounting.json counted, as `accounts`, counted again, show; "" where none has.
     A cell of which an attempt was set aside has fewer messages by right."""
-    counted = {account.cell: account.as_dict() for account in accounts}
+    added_up = {account.cell: account.as_dict() for account in accounts}
     aside = {row.get("cell") for row in folder.rows(ABANDONED)}
     for stored in folder.read_json("accounting.json", []):
         cell = stored.get("cell")
         for name, summed in _GROWING if cell not in aside else ():
-            before, now = (sum(row.get(count, 0) for count in summed) for row in (stored, counted.get(cell, {})))
+            before, now = (sum(row.get(count, 0) for count in summed) for row in (stored, added_up.get(cell, {})))
             if now < before:
                 path = folder.path / name
                 how = "has lost lines" if path.exists() else "is missing"

@@ -30,8 +30,9 @@ def run(arguments: argparse.Namespace) -> int:
         return _print_stored(folder, arguments.format, str(error))
     if arguments.run is None:
         folder = _newest_of(target, folder, arguments)
-    refuse_another("--run", folder.name, folder.read_json("run.json", {}), target.place)
-    if not is_of(target.outputs, stored := folder.read_json("run.json", {})):
+    stored = folder.read_json("run.json", {})
+    refuse_another("--run", folder.name, stored, target.place)
+    if not is_of(target.outputs, stored):
         applied, _ = stack_words(target.outputs, stored)
         return _print_stored(folder, arguments.format, f"the applied stack is {applied}")
     with holding(target.option, "drain", folder.run_id):

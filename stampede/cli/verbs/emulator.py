@@ -15,7 +15,7 @@ from stampede.emulator import hosts, ministack, stack
 from stampede.emulator.go_build import ProviderError
 from stampede.errors import RunError, UsageError, refuse_problems
 from stampede.planning.checks import machine
-from stampede.planning.plan import absolute_path, parse_setting, split_setting
+from stampede.planning.plan import absolute_path, parse_setting, refuse_twice, split_setting
 from stampede.planning.rules import broken_rules
 from stampede.progress import say
 from stampede.stacks import embedded
@@ -63,11 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _local(settings: Sequence[str]) -> dict[str, Any]:
     """What is applied: as the experiment fixes it for a small machine, but for what the user gave. Raises UsageError
     for what infra/ would refuse once the embedded AWS runs."""
-    split = [split_setting("--set", text, declared(), "infra/ has no variable") for text in settings]
-    names = [name for name, _ in split]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise UsageError(f"--set {twice[0]}: given more than once; give it once")
-    texts = dict(split)
+    refuse_twice("--set", settings, "give it once")
+    texts = dict(split_setting("--set", text, declared(), "infra/ has no variable") for text in settings)
     name = texts.pop("experiment", None) or infra_defaults(os.environ)["experiment"]
     if name not in EXPERIMENTS:
         raise UsageError(f"--set experiment: there is no experiment {name!r}; use {', '.join(EXPERIMENTS)}")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from stampede.errors import UsageError
-from stampede.planning.plan import setting_values, split_setting
+from stampede.planning.plan import refuse_twice, setting_values, split_setting
 from stampede.planning.products import rest
 from stampede.stacks.target import Target
 
@@ -16,15 +16,13 @@ def order_of(target: Target, given: Sequence[str]) -> dict[str, Any]:
     experiment = target.experiment
     matrix, axes = experiment.matrices[target.option], experiment.order_axes
     first = {**{name: values[0] for name, values in matrix.swept.items()}, **matrix.fixed}
-    chosen, seen = {name: first[name] for name in axes if name in first}, set()
+    chosen = {name: first[name] for name in axes if name in first}
+    refuse_twice("--order", given, "a flood has one value")
     for text in given:
         name, listed = split_setting("--order", text, axes, f"the messages of {experiment.name} have no key")
         values = setting_values("--order", name, listed, axes[name])
         if len(values) != 1:
             raise UsageError(f"--order {name}: a flood has one value, got {listed!r}; start a flood for each value")
-        if name in seen:
-            raise UsageError(f"--order {name}: given more than once; a flood has one value")
-        seen.add(name)
         chosen[name] = values[0]
     applied = {name: value for name, value in target.outputs.items() if name not in axes}
     left = rest(experiment, target.option, {**applied, **chosen})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -16,7 +15,7 @@ from stampede.phrases import counted
 from stampede.planning.cost.enough_messages import with_enough_messages
 from stampede.planning.cost.rounds import with_rounds
 from stampede.planning.demand import demands
-from stampede.planning.plan import Plan, make_plan
+from stampede.planning.plan import Plan, make_plan, refuse_twice
 from stampede.planning.predicting import NOTHING, Given
 from stampede.stacks import regions
 from stampede.stacks import target as targets
@@ -26,9 +25,7 @@ from stampede.stacks.infra_variables import infra_defaults
 def plan_of(arguments: argparse.Namespace, given: Given = NOTHING) -> Plan:
     """The plan that the options describe; `given` is what is known beside it. Raises UsageError."""
     experiment = EXPERIMENTS[arguments.experiment]
-    for name, times in Counter(setting.partition("=")[0] for setting in arguments.set).items():
-        if times > 1:  # Terraform would take the last, but both may be meant
-            raise UsageError(f"--set {name}: given {times} times; give all values at once: --set {name}=V1,V2")
+    refuse_twice("--set", arguments.set, "give all its values at once, separated by commas")
     plan = make_plan(
         experiment,
         arguments.target,

@@ -369,7 +369,7 @@ def test_a_variable_that_is_set_twice_is_refused_and_not_overruled_in_silence(st
     done = stampede("sweep", "download", "--set", "memory_size=1024", "--set", "memory_size=2048", "--dry-run")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "stampede: --set memory_size: given 2 times; give all values at once: --set memory_size=V1,V2\n"
+        "stampede: --set memory_size: given more than once; give all its values at once, separated by commas\n"
     )
 
 
