@@ -17,10 +17,11 @@ import signal
 import sys
 import textwrap
 from collections.abc import Collection, Iterable
+from pathlib import Path
 from typing import Any, NoReturn
 
 from experiments import EXPERIMENTS
-from stampede.full_disk import is_full
+from stampede.full_disk import is_full, way_out
 from stampede.interruption import signals
 from stampede.program import as_typed
 from stampede.standard_streams import STDOUT
@@ -225,14 +226,14 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
     elif isinstance(error, OSError) and (
         error.errno in DISK_ERRORS
         or NO_TEMPORARY_FOLDER in str(error)
-        or (error.errno == errno.ENOENT and str(error.filename).startswith(str(STATE_DIR)))  # can't be made
+        or (error.errno == errno.ENOENT and _is_of(STATE_DIR, str(error.filename)))  # can't be made
     ):
         folders = [folder for folder in (vars(parsed).get("results_dir"), STATE_DIR) if folder]
         folders = [folder for folder in folders if is_full(folder)] or folders
         where = str(error.filename or " or ".join(map(str, folders)))
-        variable = " (STAMPEDE_STATE_DIR)" if where.startswith(str(STATE_DIR)) else ""
+        variable = " (STAMPEDE_STATE_DIR)" if _is_of(STATE_DIR, where) else ""
         is_file = error.errno in (errno.ENOTDIR, errno.EEXIST)
-        fix, status = ("use a folder, not a file", EXIT_USAGE) if is_file else ("free or change that disk", EXIT_RUN)
+        fix, status = ("use a folder, not a file", EXIT_USAGE) if is_file else (way_out(error), EXIT_RUN)
         text = f": can't write to {where} ({error.strerror}); {fix}{variable}"
     elif isinstance(error, ResponseParserError):
         text = ": the answer isn't from AWS or a compatible service; check AWS_ENDPOINT_URL"
@@ -244,6 +245,12 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
     what_stays = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
     print(as_typed(f"stampede{text}{what_stays}"), file=sys.stderr)
     return status
+
+
+def _is_of(state_dir: Path, where: str) -> bool:
+    """Whether another STAMPEDE_STATE_DIR would change `where` something can't be written: below it, or above, where it
+    can't be made. The lock of infra/ has one place, whatever the variable says."""
+    return (Path(where).is_relative_to(state_dir) or state_dir.is_relative_to(where)) and Path(where).name != "aws.lock"
 
 
 if __name__ == "__main__":

@@ -116,6 +116,14 @@ class RunFolder:
         files = sorted(results_dir.glob(f"*/{name}"), key=lambda file: file.stat().st_mtime_ns, reverse=True)
         return [cls(file.parent) for file in files]
 
+    def refuse_unwritable(self) -> None:
+        """Raise UsageError where nothing could be stored in the folder, before anything is sent or fetched for it."""
+        if self.path.exists() and not os.access(self.path, os.W_OK | os.X_OK):
+            raise UsageError(
+                f"--run: {self.path} is read-only for you; make it writable, or copy the run into another folder, and "
+                "name the folder above it with --results-dir"
+            )
+
     @contextlib.contextmanager
     def held(self, option: str) -> Iterator[None]:
         """In the block no other process that holds it, whatever its stack, writes into the folder. Raises UsageError,

@@ -1,6 +1,7 @@
 """A full disk is named, also where what fails on it says something else."""
 
 import errno
+import os
 import resource
 import tempfile
 from pathlib import Path
@@ -73,6 +74,29 @@ def test_the_error_names_the_folder_that_is_full_of_those_that_it_may_be(fill, t
     assert capsys.readouterr().err == (
         f"stampede: can't write to {where} (No space left on device); free or change that disk{variable}\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("code", "below", "words"),
+    [
+        (errno.EROFS, "results/r/sent.jsonl", "make it writable, or use another folder"),
+        (errno.EACCES, "state/local.lock", "make it writable, or use another folder (STAMPEDE_STATE_DIR)"),
+        (errno.EACCES, "state/aws.lock", "make it writable, or use another folder"),  # where no variable moves it
+        (errno.ENOENT, "state", "make it writable, or use another folder (STAMPEDE_STATE_DIR)"),
+        (errno.ENOENT, "", "make it writable, or use another folder (STAMPEDE_STATE_DIR)"),  # which it would be made in
+        (errno.ENOSPC, "results/r/sent.jsonl", "free or change that disk"),
+    ],
+)
+def test_the_way_out_fits_why_nothing_can_be_written(tmp_path, monkeypatch, capsys, code, below, words):
+    where = str(tmp_path / below)
+
+    def run(arguments):
+        raise OSError(code, os.strerror(code), where)
+
+    monkeypatch.setattr(stack, "STATE_DIR", tmp_path / "state")
+    monkeypatch.setattr("stampede.cli.verbs.drain.run", run)
+    assert main(["drain"]) == 1
+    assert capsys.readouterr().err == f"stampede: can't write to {where} ({os.strerror(code)}); {words}\n"
 
 
 def test_where_no_folder_for_temporary_files_is_left_there_is_no_traceback(monkeypatch, capsys, tmp_path):

@@ -35,6 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not is_of(target.outputs, stored):
         applied, _ = stack_words(target.outputs, stored)
         return _print_stored(folder, arguments.format, f"the applied stack is {applied}")
+    folder.refuse_unwritable()
     with holding(target.option, "drain", folder.run_id):
         try:
             drained = drain(

@@ -141,6 +141,7 @@ def _count(arguments: argparse.Namespace, target: Target, load: CellLoad) -> int
 
 def _refuse_run_of_another(target: Target, folder: RunFolder) -> None:
     """Raise UsageError where the run that is added to was sent to another stack: drain could not account for both."""
+    folder.refuse_unwritable()
     stored = folder.read_json("run.json", {})
     refuse_another("--run", folder.run_id, stored, target.place)
     if not is_of(target.outputs, stored):

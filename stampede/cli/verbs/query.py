@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
             try:
                 count = export(logs, arguments.export)
             except EventsError as error:
-                raise UsageError(f"--export: {error}; free that disk or use another file") from None
+                raise UsageError(f"--export: {error}; free that disk, or use another folder") from None
             say(f"{counted(count, 'log event')}: {arguments.export}")
     except EventsError as error:
         raise UsageError(f"{'--logs' if arguments.logs is not None else '--run'}: {error}") from None

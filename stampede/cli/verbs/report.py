@@ -13,6 +13,7 @@ from pathlib import Path
 from stampede import report
 from stampede.cli.options.report import COMPARISON
 from stampede.errors import RunError, UsageError
+from stampede.full_disk import way_out
 from stampede.progress import say
 from stampede.report.table import print_table
 from stampede.runs.folder import RunFolder
@@ -91,6 +92,6 @@ def _refusing(place: Path) -> Iterator[None]:
     except OSError as error:
         why = error.strerror or error
         in_the_way = {IsADirectoryError: "folder", FileExistsError: "file", NotADirectoryError: "file"}.get(type(error))
-        fix = f"remove or rename that {in_the_way}" if in_the_way else "free or change that disk"
+        fix = f"remove or rename that {in_the_way}" if in_the_way else way_out(error)
         where = (error.filename2 or error.filename) if in_the_way else place
         raise RunError(f"the report {where} can't be written: {why}; {fix}") from None

@@ -10,6 +10,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -279,7 +280,13 @@ def _unwritable(folder: Path) -> str | None:
     nearest = _existing(folder)
     if not nearest.is_dir():
         return f"{nearest} is a file, not a folder"
-    return None if os.access(nearest, os.W_OK | os.X_OK) else f"no permission to write into {nearest}"
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        return f"no permission to write into {nearest}"
+    try:
+        with tempfile.TemporaryFile(dir=nearest):  # /proc, for one, takes no file even of those that have permission
+            return None
+    except OSError as error:
+        return f"nothing can be written into {nearest} ({error.strerror})"
 
 
 def _existing(folder: Path) -> Path:

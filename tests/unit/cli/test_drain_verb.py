@@ -140,6 +140,15 @@ def test_a_run_that_was_never_drained_and_whose_stack_is_gone_is_one_line(draine
     )
 
 
+def test_a_run_folder_that_cannot_be_written_is_refused_before_anything_starts(drained, applied, capsys, monkeypatch):
+    applied("copy")
+    monkeypatch.setattr("os.access", lambda path, mode: path.name != "of_copy")  # root may write everywhere
+    assert (main(["drain", "--run", "of_copy"]), drained) == (2, [])
+    assert capsys.readouterr().err.startswith(
+        "stampede: --run: results/of_copy is read-only for you; make it writable, or copy the run into another folder"
+    )
+
+
 def test_ctrl_c_says_that_the_run_goes_on_and_how_to_resume(drained, applied, capsys, monkeypatch):
     def interrupted(*_, **options):
         raise KeyboardInterrupt

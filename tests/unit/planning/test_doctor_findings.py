@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import stat
+from pathlib import Path
 
 import pytest
 
@@ -516,6 +517,7 @@ def test_a_state_folder_that_cannot_be_written_is_a_problem(tmp_path):
     (tmp_path / "file").touch()
     assert checks_machine.state(tmp_path / "file").status == PROBLEM
     assert checks_machine.state(tmp_path / "folder").status == OK
+    assert "(No such file or directory)" in checks_machine.state(Path("/proc/x")).found
 
 
 def test_the_tools_look_at_the_cache_folder_with_what_has_to_be_built(tmp_path, monkeypatch):
