@@ -68,7 +68,7 @@ def _delete(s3: Any, bucket: str, keys: list[str]) -> tuple[int, str]:
         return len(keys), ""
     first = errors[0]
     return len(keys) - len(errors), (
-        f"{len(errors)} of {len(keys)} objects couldn't be deleted, for example {first.get('Key')}: "
+        f"{len(errors)} of {counted(len(keys), 'object')} couldn't be deleted, for example {first.get('Key')}: "
         f"{first.get('Code')}: {first.get('Message')}"
     )
 

@@ -17,6 +17,7 @@ from stampede.experiment import go_program
 from stampede.experiment.parameters import known_parameters
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.model.request_rate import KMS_CALLS_PER_COPY
+from stampede.phrases import counted
 
 KEY_PLAN = ("object_bytes", "date_from", "date_to", "objects_per_folder", "key_order", "masters", "slice_rows")
 # Lambda's quotas page: 1,024 file descriptors a function. A call at once is a connection, and others need some too.
@@ -53,7 +54,9 @@ def host_checks(cells: Cells) -> list[Finding]:
 def calls(cells: Cells) -> Finding:
     """How S3 is asked; what an axis doesn't allow was refused before."""
     limits = sorted({cell["parallel_limit"] for cell in cells})
-    retries = ", ".join(sorted({f"{cell['retry_mode']} with {cell['retry_attempts']} attempts" for cell in cells}))
+    retries = ", ".join(
+        sorted({f"{cell['retry_mode']} with {counted(cell['retry_attempts'], 'attempt')}" for cell in cells})
+    )
     return Finding("calls", OK, f"parallel_limit {_range(limits)}; retries: {retries}")
 
 
@@ -87,7 +90,7 @@ def rate(cells: Cells) -> Finding:
     fixed = max((cell for cell in cells if cell["pace"] == "fixed"), key=calls_per_s)
     failed = throttled(fixed, parameters).failed
     share = "hardly any objects" if failed < HARDLY_ANY else f"about {100 * failed:.2g} % of the objects"
-    retries = f"{fixed['retry_attempts']} attempts and {fixed['retry_mode']} retries"
+    retries = f"{counted(fixed['retry_attempts'], 'attempt')} and {fixed['retry_mode']} retries"
     text += f" and answers SlowDown beyond that: with {retries}, {share} may fail"
     if failed < HARDLY_ANY:
         return Finding("rate", OK, text)
@@ -133,7 +136,7 @@ def advice(cells: Cells, prices: Mapping[str, float]) -> list[str]:
     requests = count * prices["s3_put"]
     batch = prices["s3_batch_job"] + count * prices["s3_batch_object"] + requests
     return [
-        f"alternative: S3 Batch Operations would copy a list of {count:,} objects for {batch:.2f} USD ("
+        f"alternative: S3 Batch Operations would copy a list of {counted(count, 'object')} for {batch:.2f} USD ("
         f"{prices['s3_batch_job']:.2f} per job, {1e6 * prices['s3_batch_object']:.2f} per million objects, and the "
         f"same {requests:.2f} for COPY requests as a copy run)",
         "alternative: UpdateObjectEncryption (January 2026) re-encrypts objects in place, without copying them",
@@ -147,7 +150,7 @@ def host_advice(cells: Cells, prices: Mapping[str, float]) -> list[str]:
     calls, fewer = (count * each for each in (KMS_CALLS_PER_COPY, KMS_CALLS_WITH_BUCKET_KEY))
     price = prices["kms_request"]
     kms = (
-        f"keys: copying {count:,} objects takes about {fewer:,.0f} KMS requests with bucket keys "
+        f"keys: copying {counted(count, 'object')} takes about {fewer:,.0f} KMS requests with bucket keys "
         f"({fewer * price:.2f} USD) and {calls:,.0f} without ({calls * price:.2f} USD)"
     )
     return [*advice(cells, prices), kms]

@@ -17,6 +17,7 @@ from stampede.experiment import go_program
 from stampede.experiment.go_program import of_this_machine
 from stampede.experiment.package import Package
 from stampede.finding import OK, PROBLEM, WARNING, Finding
+from stampede.phrases import counted
 from stampede.variable_rules import RULES
 
 # Of a package with its layers unpacked, and of one that is uploaded as a zip, and not taken from S3 (Lambda quotas).
@@ -120,7 +121,7 @@ def _policy(name: str) -> Finding:
     if any(effect == "Allow" and actions.intersection(ALL_ACTIONS) for effect, actions, _ in parts):
         fix = "name the actions that the function needs"
         return Finding("policy_file", PROBLEM, f"{path.name} allows every action", fix)
-    return Finding("policy_file", OK, f"{path.name} has {len(parts)} statements")
+    return Finding("policy_file", OK, f"{path.name} has {counted(len(parts), 'statement')}")
 
 
 def _listed(part: Any) -> list[Any]:

@@ -11,6 +11,7 @@ from experiments.function.values import FunctionValues
 from stampede.model.parameters import Parameter, Parameters
 from stampede.model.processor import seconds, vcpus
 from stampede.model.work import Step, Work
+from stampede.phrases import counted
 
 # Nothing in the model may be 0.
 LEAST = 1e-6
@@ -38,7 +39,7 @@ def measured(records: Iterable[Mapping[str, Any]], parameters: Parameters, run_i
     took_s = [row["elapsed_seconds"] for row in rows]
     wait_s = [took - seconds(used, processors, 1) for took, used in zip(took_s, cpu_s, strict=True)]
     init_s = [row["init_seconds"] for row in rows if row["init_seconds"] is not None]
-    source = f"{len(rows)} invocations of run {run_id}, N = {-cell[0]:,}, {cell[1]:,} MB"
+    source = f"{counted(len(rows), 'invocation')} of run {run_id}, N = {-cell[0]:,}, {cell[1]:,} MB"
     date = datetime.fromtimestamp(rows[0]["started_at_ms"] / 1000, UTC).date().isoformat()
 
     def row(name: str, unit: str, numbers: list[float]) -> Parameter:

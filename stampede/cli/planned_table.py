@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stampede.model.prediction import Prediction
-from stampede.phrases import listed
+from stampede.phrases import counted, listed
 from stampede.planning.demand import Demand
-from stampede.planning.plan import Cell, Plan, cell_name, cells_words
+from stampede.planning.plan import Cell, Plan, cell_name
 from stampede.stacks import hcl
 from stampede.tables import print_rows
 
@@ -83,8 +83,8 @@ def _order(plan: Plan, count: int) -> str:
     """How many cells there are and how they run, in a line."""
     times = f", each {plan.repeats} times" if plan.repeats > 1 else ""
     if count * plan.repeats == 1:
-        return cells_words(count)
+        return counted(count, "cell")
     order = f"in the order of the matrix; they run in an order shuffled by --seed {plan.seed}"
     if plan.rounds:
         order += ", and those with rounds interleaved"
-    return f"{cells_words(count)}{times}, {order}"
+    return f"{counted(count, 'cell')}{times}, {order}"

@@ -11,6 +11,7 @@ from stampede.model.bottleneck import MESSAGES, RAMP, REACH, RESERVED, SHARED, S
 from stampede.model.course import Course
 from stampede.model.parameters import Parameters
 from stampede.model.scenario import PROVISIONED, Evaluation, Scenario, enough, evaluate, expect
+from stampede.phrases import counted
 from stampede.variable_rules import RULES
 
 # What advice aims at: so much of the operations' time in full overlap.
@@ -119,7 +120,8 @@ class _Search:
         changed = replace(self._scenario, pollers=pollers)
         dead_lettered = self._course(changed).dead_lettered
         if dead_lettered < self._now.dead_lettered:
-            left = f"{dead_lettered:,} messages end as dead letters instead of {self._now.dead_lettered:,}"
+            end = counted(dead_lettered, "message ends", "messages end")
+            left = f"{end} as dead letters instead of {self._now.dead_lettered:,}"
             yield Change(f"with {_setting(pollers)}, {left}", changed)
 
     def maximum_concurrency(self, _: Bottleneck) -> Iterator[Change]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+from stampede.phrases import counted
+
 # No search goes beyond: nobody sends so many to one cell, and the model would take minutes.
 MOST_MESSAGES = 1_000_000
 # Found to one in a hundred, which is finer than the model is.
@@ -26,7 +28,9 @@ class NeverEnoughError(ValueError):
     """No number of messages does it. `messages` is the largest that was tried, and `figures` what it gives."""
 
     def __init__(self, messages: int, figures: Figures) -> None:
-        super().__init__(f"with {messages:,} messages, {figures.share_at_n:.0%} of the time is in full overlap")
+        super().__init__(
+            f"with {counted(messages, 'message')}, {figures.share_at_n:.0%} of the time is in full overlap"
+        )
         self.messages, self.figures = messages, figures
 
 

@@ -333,11 +333,6 @@ def share_of_round(count: int, rounds: int, number: int) -> range:
     return range(count * (number - 1) // rounds, count * number // rounds)
 
 
-def cells_words(count: int) -> str:
-    """So many cells, in words."""
-    return "1 cell" if count == 1 else f"{count:,} cells"
-
-
 def cell_name(cell: Mapping[str, Any]) -> str:
     """A cell's readable id, as it stands in messages and records: memory_size=1024,concurrency_value=5."""
     return ",".join(f"{name}={hcl.text_of(value)}" for name, value in cell.items())

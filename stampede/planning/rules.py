@@ -12,8 +12,8 @@ from typing import Any
 from experiments import Experiment
 from stampede.errors import refuse_problems
 from stampede.finding import OK, PROBLEM, WARNING, Finding
+from stampede.phrases import counted
 from stampede.planning.demand import Demand, Pollers, correction
-from stampede.planning.plan import cells_words
 from stampede.stacks.infra_variables import declared
 from stampede.variable_rules import RULES, Rule
 
@@ -95,7 +95,7 @@ def matrix(cells: list[Demand], operations: str) -> Finding:
     sizes = " or ".join(f"{size:,}" for size in sorted({cell.usage.moved_mb for cell in cells}))
     each = f" of {sizes} MiB each" if sizes != "0" else ""
     load = f"N up to {most:,}, {messages:,} {operations}{each}"
-    return Finding("matrix", OK, f"{cells_words(len(cells))}, {load}")
+    return Finding("matrix", OK, f"{counted(len(cells), 'cell')}, {load}")
 
 
 def memory(cells: list[Demand]) -> Finding:
@@ -185,6 +185,7 @@ def trigger(cells: list[Demand]) -> Finding:
 def _pollers(pollers: Pollers, concurrency: int) -> Finding:
     """Whether the pollers are within Lambda's limits, reach N, and don't go far beyond it."""
     reach = pollers.maximum * INVOCATIONS_PER_POLLER
+    functions = f"{reach:,} functions at once"
     fitting = max(MOST_POLLERS.least, -(-concurrency // INVOCATIONS_PER_POLLER))
     ready = min(max(LEAST_POLLERS.least, pollers.minimum), LEAST_POLLERS.most, fitting)
     way_out = f"use --set provisioned_pollers={{minimum={ready},maximum={fitting}}}"
@@ -195,12 +196,12 @@ def _pollers(pollers: Pollers, concurrency: int) -> Finding:
         rule = f"Lambda takes a minimum of {minimum}, and a maximum of {maximum} that isn't below the minimum"
         return Finding("trigger", PROBLEM, f"{setting}: {rule}", way_out)
     if reach < concurrency:
-        shortfall = f"{setting} reach {reach} functions at once, but concurrency_value is {concurrency}"
+        shortfall = f"{setting} reach {functions}, but concurrency_value is {concurrency}"
         return Finding("trigger", PROBLEM, shortfall, way_out)
     if pollers.maximum > fitting and reach > 2 * concurrency + INVOCATIONS_PER_POLLER:
         # What the functions can't take is throttled and tried again until its visibility timeout is over; five times
         # that, and it is a dead letter.
-        excess = f"{setting} fetch for {reach} functions at once, but only {concurrency} may run; the rest is throttled"
+        excess = f"{setting} fetch for {functions}, but only {concurrency} may run; the rest is throttled"
         return Finding("trigger", WARNING, excess, way_out)
     return Finding("trigger", OK, setting)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from stampede.phrases import duration
+from stampede.phrases import counted, duration
 from stampede.report import templating
 from stampede.report.grid import LEVELS
 from stampede.report.measured import moved_label, moved_words
@@ -87,8 +87,8 @@ def _runs_words(cells: Sequence[Figures]) -> str:
     rounds = sorted(cell["parallelism"].get("rounds", 0) // repeats for cell in cells if cell["parallelism"])
     if not rounds or not rounds[0]:
         return f"some cells in rounds, {words}" if any(rounds) else words
-    ends = " to ".join(dict.fromkeys(f"{count:,}" for count in (rounds[0], rounds[-1])))
-    return f"in {ends} rounds, {words}"
+    least = f"{rounds[0]:,} to " if rounds[0] < rounds[-1] else ""
+    return f"in {least}{counted(rounds[-1], 'round')}, {words}"
 
 
 def _facts(read: Page) -> list[tuple[str, str]]:

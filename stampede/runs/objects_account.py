@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stampede.experiment.declaration import FAILED_RUN
+from stampede.phrases import counted
 
 COUNTS = ("planned", "copied", "already_there", "failed")
 
@@ -48,8 +49,8 @@ class ObjectsAccount:
     def sentence(self) -> str:
         """The account as one line of words."""
         line = (
-            f"{self.planned:,} objects planned = {self.copied:,} copied + {self.already_there:,} already there + "
-            f"{self.failed:,} failed"
+            f"{counted(self.planned, 'object')} planned = {self.copied:,} copied + {self.already_there:,} already "
+            f"there + {self.failed:,} failed"
         )
         for count, word in (
             (self.unaccounted, "UNACCOUNTED"),

@@ -18,7 +18,7 @@ from stampede.checkout import QUERIES
 from stampede.errors import RunError, UsageError
 from stampede.insights.backends import Answer, LinesGoneError, Service, time_range_ms
 from stampede.interruption import signals
-from stampede.phrases import minutes
+from stampede.phrases import counted, minutes
 from stampede.planning.cost.access_log import POLL_S, WAIT_S
 from stampede.polling import looks
 from stampede.progress import say
@@ -116,7 +116,7 @@ def collect(
         query = f"stampede query {FILE.partition('.')[0]} --run {folder.name}"
         later = f"`{query}` reads lines that arrive later, even after hours"
         gone = "lines that arrive later are lost with the stack (--keep leaves it)"
-        so_far = f"S3 has logged {logged:,} of {expected:,} requests so far"
+        so_far = f"S3 has logged {logged:,} of {counted(expected, 'request')} so far"
         say(f"{so_far}; {later if kept else gone}", style="yellow")
 
 

@@ -37,7 +37,7 @@ from stampede.model.parameters import ParameterError, Parameters
 from stampede.model.prediction import Prediction
 from stampede.phrases import counted, duration
 from stampede.planning.cost import Estimate
-from stampede.planning.plan import Cell, Plan, cells_words, share_of_round
+from stampede.planning.plan import Cell, Plan, share_of_round
 from stampede.planning.predicting import Given, parameters_of, predictions
 from stampede.progress import say
 from stampede.runs.accounting import CellAccount, stored_accounts
@@ -93,7 +93,7 @@ class SweepRun:
         left = [cell for cell in self._plan.cells() if cell.name not in self._description.finished]
         if left:
             where = words(targets.place(self._plan.target))
-            say(f"run {self._folder.run_id}: {cells_words(len(left))} to run on {where}", style="bold")
+            say(f"run {self._folder.run_id}: {counted(len(left), 'cell')} to run on {where}", style="bold")
         else:
             say(f"run {self._folder.run_id} is complete: nothing is left to run", style="bold")
         try:
@@ -152,7 +152,7 @@ class SweepRun:
         if len(block) == 1:
             return f"cell {first} of {count}: {block[0].name}"
         last, rounds = first + len(block) - 1, self._plan.rounds_of(block[0])
-        return f"cells {first} to {last} of {count}, interleaved in {rounds} rounds"
+        return f"cells {first} to {last} of {count}, interleaved in {counted(rounds, 'round')}"
 
     def _applied(self, cell: Cell, which: str) -> Target:
         """The stack as the cell needs it, with its objects: cells that differ in their work orders share both."""
@@ -284,7 +284,7 @@ class SweepRun:
         names = [cell.name for cell in cells]
         drained = drain(target, self._folder, cells=names, deadline_s=self._deadline_s, quiet=quiet)
         if drained.left:
-            has = f"{names[0]} still has" if len(names) == 1 else f"{cells_words(len(names))} still have"
+            has = f"{names[0]} still has" if len(names) == 1 else f"{counted(len(names), 'cell')} still have"
             raise RunError(f"{has} messages in progress, so the sweep stops here: {drained.left}")
         if drained.ended_early:
             _drop_messages(target, "so that no message comes back during another cell", PURGE_S[target.option])
@@ -326,7 +326,7 @@ class SweepRun:
         later, left_s = done[1:], work_s(left) * sum(self._took[cell.name][1] for cell in done) / work_s(done)
         slower = sum(self._took[cell.name][0] for cell in later) / terraform_s(later) if terraform_s(later) else 1.0
         left_s += terraform_s(left) * slower
-        say(f"{cells_words(len(left))} left, about {duration(left_s)}", style="dim")
+        say(f"{counted(len(left), 'cell')} left, about {duration(left_s)}", style="dim")
 
     def _say_how_to_go_on(self) -> None:
         plan = self._plan

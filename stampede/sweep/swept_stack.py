@@ -13,6 +13,7 @@ from stampede.emulator import hosts, ministack, stack
 from stampede.emulator.providers import prepare
 from stampede.errors import RunError, UsageError
 from stampede.interruption import signals
+from stampede.phrases import counted
 from stampede.progress import say
 from stampede.stacks import embedded, stack_lock
 from stampede.stacks import target as targets
@@ -154,7 +155,7 @@ class SweptStack:
         whose = f"by run {owner}" if owner else "by hand"
         removal = "`stampede emulator stop`" if self._kind == "local" else "`terraform -chdir=infra destroy`"
         raise UsageError(
-            f"--target {self._kind}: a stack of {len(applied)} resources is already applied ({whose}), "
+            f"--target {self._kind}: a stack of {counted(len(applied), 'resource')} is already applied ({whose}), "
             f"and a sweep would change it and destroy it at the end; remove it with {removal}, or use "
             "--take-over"
         )

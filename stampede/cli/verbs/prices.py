@@ -14,6 +14,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from stampede.errors import UsageError
+from stampede.phrases import counted
 from stampede.planning.cost import price_list, prices
 from stampede.progress import say
 from stampede.stacks import endpoints, regions
@@ -77,7 +78,7 @@ def _update(region: str, form: str, *, dry_run: bool) -> int:
         say(line, style="yellow")
     old = stored["regions"].get(region, {})
     changed = sum(not price_list.same(old.get(name, {}).get("usd"), usd) for name, usd in usd_by_name.items())
-    words = f"{len(usd_by_name)} prices of {region} found, {changed} of them different from the stored ones"
+    words = f"{counted(len(usd_by_name), 'price')} of {region} found, {changed} of them different from the stored ones"
     if dry_run or not usd_by_name:
         say(f"{words}; nothing was written")
     else:

@@ -27,10 +27,11 @@ from stampede.cli.verbs.report import build_and_print
 from stampede.errors import RunError, UsageError, refuse_problems
 from stampede.finding import BUILD, OK
 from stampede.model.prediction import Prediction
+from stampede.phrases import counted
 from stampede.planning import checks
 from stampede.planning.checks import machine, measurements, share
 from stampede.planning.cost import check_budget
-from stampede.planning.plan import Plan, cells_words
+from stampede.planning.plan import Plan
 from stampede.planning.predicting import NOTHING, UNCALIBRATED, Given, parameters_of
 from stampede.progress import say
 from stampede.runs.accounting import check, stored_accounts
@@ -61,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
                 say(f"{finding.check}: {finding.sentence}", style="yellow")
         if folder is not None:
             count = len(folder.read_json("run.json", {}).get("cells", []))
-            say(f"{cells_words(count)} of {folder.run_id} finished already; plan, duration and cost are of all")
+            say(f"{counted(count, 'cell')} of {folder.run_id} finished already; plan, duration and cost are of all")
         print_plan(plan, estimate.cells, _predicted(plan), arguments.format)
         for line in estimate.sentences():
             print(line, file=sys.stdout if arguments.format == "table" else sys.stderr)

@@ -7,6 +7,7 @@ from stampede.insights.expressions.compiler import Compiler
 from stampede.insights.expressions.structures import scalar
 from stampede.insights.language import syntax
 from stampede.insights.values import Kind, Value, as_text, sql_string
+from stampede.phrases import counted
 
 
 def compile_fields(command: syntax.Fields, pipeline: Pipeline) -> None:
@@ -106,7 +107,8 @@ def _pattern_and_names(command: syntax.Parse, pipeline: Pipeline) -> tuple[patte
     if len(aliases) != len(pattern.groups):
         raise refusal(
             command.pattern.span,
-            f"the glob has {len(pattern.groups)} * but {len(aliases)} names after `as`; their numbers must be equal",
+            f"the glob has {len(pattern.groups)} * but {counted(len(aliases), 'name')} after `as`; their numbers must "
+            "be equal",
         )
     return pattern, list(aliases)
 
@@ -121,8 +123,8 @@ def _regex_names(command: syntax.Parse, pattern: patterns.Pattern) -> list[synta
     if len(command.aliases) != len(groups):
         raise refusal(
             command.aliases[0].span,
-            f"the expression has {len(groups)} groups but {len(command.aliases)} names after `as`; their numbers must"
-            " be equal: write a group that is not a field as (?:...)",
+            f"the expression has {counted(len(groups), 'group')} but {counted(len(command.aliases), 'name')} after "
+            "`as`; their numbers must be equal: write a group that is not a field as (?:...)",
         )
     for alias, group in zip(command.aliases, groups, strict=True):
         if group.name not in (None, alias.text):

@@ -10,6 +10,7 @@ from experiments import EXPERIMENTS, Experiment
 from stampede.errors import UsageError
 from stampede.finding import OK, WARNING, Finding
 from stampede.model.prediction import Prediction
+from stampede.phrases import counted
 from stampede.planning.plan import Plan, cell_name
 from stampede.planning.predicting import predictions
 
@@ -110,7 +111,8 @@ def finding(cell: str, n: int, prediction: Prediction, experiment: Experiment) -
     else:
         words += f"; one {operation} takes {prediction.avg_s:.3g} s"
     if prediction.dead_lettered:
-        words += f"; {prediction.dead_lettered:,} of {prediction.count:,} messages end as dead letters"
+        end = "ends" if prediction.dead_lettered == 1 else "end"
+        words += f"; {prediction.dead_lettered:,} of {counted(prediction.count, 'message')} {end} as dead letters"
     words += f"; bottleneck: {prediction.bottleneck}"
     if prediction.share_at_n >= LEAST_SHARE and not prediction.dead_lettered:
         return Finding(CHECK, OK, words)

@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments import EXPERIMENTS
 from stampede.errors import UsageError
-from stampede.phrases import minutes
+from stampede.phrases import counted, minutes
 
 # The module, and not what is in it: it asks this package for demands.
 from stampede.planning import predicting
@@ -17,7 +17,7 @@ from stampede.planning.cost.bill import Item, bill_items
 from stampede.planning.cost.foreseen import foreseen
 from stampede.planning.cost.prices import USUAL_REGION, Prices, read_prices
 from stampede.planning.demand import Demand, setting
-from stampede.planning.plan import Cell, Plan, cells_words
+from stampede.planning.plan import Cell, Plan
 from stampede.stacks.infra_variables import declared
 
 
@@ -84,7 +84,7 @@ class Estimate:
     def sentences(self) -> list[str]:
         """Duration and cost in words, a line each, and what the figures rest on."""
         about = minutes(max(60, self.total_s))
-        lines = [f"duration: about {about} for {cells_words(len(self.cells_s))}, Terraform included"]
+        lines = [f"duration: about {about} for {counted(len(self.cells_s), 'cell')}, Terraform included"]
         cost = f"about {self.total_usd:.2f} USD ({self.services_text()}), {self.prices_text()}"
         here = {
             "local": "nothing on this machine; on AWS ",

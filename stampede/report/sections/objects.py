@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from stampede.phrases import counted
 from stampede.report.grid import BLANK, Column, Entry, Grid, Row, number, words
 from stampede.report.objects import CellObjects, Failures, differences, of_cells
 from stampede.report.objects import failures as failures_of
@@ -83,7 +84,8 @@ def _problems(cells: list[CellObjects], failures: Failures) -> list[str]:
     """Where the figures don't add up."""
     problems = []
     if missing := [cell.missing for cell in cells if cell.missing]:
-        problems.append(f"The records don’t say what became of {sum(missing):,} objects in {len(missing)} cells.")
+        objects, where = counted(sum(missing), "object"), counted(len(missing), "cell")
+        problems.append(f"The records don’t say what became of {objects} in {where}.")
     named = sum(reason.count for reason in failures.reasons)
     failed = sum(cell.counts["failed"] or 0 for cell in cells)
     if failed != named:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from stampede.experiment.declaration import FAILED_RUN, Compare, Experiment, StandIn, is_of_n, n_axis
-from stampede.phrases import between, capitalised, listed, quantity, speed
+from stampede.phrases import between, capitalised, counted, listed, quantity, speed
 from stampede.report.measured import speed_of
 from stampede.report.statistics import rules
 from stampede.report.statistics.by_size import VERBS
@@ -52,7 +52,7 @@ def _versions(
         return [f"This run has no {one} on record, so what one {experiment.worker[0]} gets is unknown."]
     planned, failed = failed_objects(cells)
     if 0 < failed >= FAILED_RUN * planned:
-        return [f"{failed:,} of {planned:,} objects failed, so this run says nothing about speed."]
+        return [f"{failed:,} of {counted(planned, 'object')} failed, so this run says nothing about speed."]
     all_cells, cells = cells, _of_headline(cells, experiment)
     comparisons = {
         compare.name: _of_headline(comparisons.get(compare.name, ()), experiment)

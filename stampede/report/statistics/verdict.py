@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stampede.experiment.declaration import is_of_n, n_axis
-from stampede.phrases import capitalised, listed, significant, some
+from stampede.phrases import capitalised, counted, listed, significant, some
 from stampede.report import sdks
 from stampede.report.statistics import drift, rules
 from stampede.report.statistics.comparisons import conclusion, took_words
@@ -184,9 +184,9 @@ class _Words:
         if not failed:
             return []
         worst = [(cell["client"]["failed"], cell) for cell in self._cells if cell["client"]["failed"]]
-        worst.sort(key=lambda counted: -counted[0])
+        worst.sort(key=lambda pair: -pair[0])
         where = [f"{count:,} with {self._named(cell)}" for count, cell in worst]
-        return [f"{failed:,} of {planned:,} objects failed: {some(where, NAMED)}."]
+        return [f"{failed:,} of {counted(planned, 'object')} failed: {some(where, NAMED)}."]
 
     def _without_success(self) -> list[str]:
         """Where messages failed, were dead-lettered or never answered: the times are those of the others."""
@@ -198,10 +198,10 @@ class _Words:
                 missing.append((lacking, f"{lacking:,} of {own:,} with {self._named_planned(key)}"))
         if not missing:
             return []
-        missing.sort(key=lambda counted: -counted[0])
+        missing.sort(key=lambda pair: -pair[0])
         where = some([words for _, words in missing], NAMED)
         total = sum(count for count, _ in missing)
-        return [f"{total:,} of {sent:,} messages didn’t succeed, and the times leave them out: {where}."]
+        return [f"{total:,} of {counted(sent, 'message')} didn’t succeed, and the times leave them out: {where}."]
 
     def _disturbed(self) -> list[str]:
         """Where messages of other cells came back while a cell had its round."""

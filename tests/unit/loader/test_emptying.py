@@ -64,7 +64,7 @@ def test_a_dry_run_counts_and_deletes_nothing(capsys):
     [
         (
             DirectoryBucket({"a", "b"}, refused=["a"]),
-            "1 of 1 objects couldn't be deleted, for example a: AccessDenied",
+            "1 of 1 object couldn't be deleted, for example a: AccessDenied",
         ),
         (DirectoryBucket({"a"}, ListObjectsV2=[(403, "AccessDenied")]), "Injected by the test."),
     ],

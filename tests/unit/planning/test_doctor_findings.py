@@ -125,7 +125,7 @@ def test_more_than_a_thousand_at_once_needs_provisioned_pollers():
         (2, 50, 500, OK, "provisioned pollers"),
         (2, 49, 500, PROBLEM, "reach 490 functions at once, but concurrency_value is 500"),
         (2, 101, 500, OK, "provisioned pollers"),
-        (2, 102, 500, WARNING, "fetch for 1020 functions at once, but only 500 may run; the rest is throttled"),
+        (2, 102, 500, WARNING, "fetch for 1,020 functions at once, but only 500 may run; the rest is throttled"),
         (2, 2, 1, OK, "provisioned pollers"),
         (2, 3, 1, WARNING, "fetch for 30 functions at once, but only 1 may run"),
         (1, 50, 500, PROBLEM, "a minimum of 2 to 200"),
