@@ -38,7 +38,17 @@ func Config(ctx context.Context, given Given) (aws.Config, error) {
 	if found.Region == "" {
 		return found, failure.New(failure.Settings, "no AWS region: set AWS_REGION")
 	}
-	if endpoint := cmp.Or(given.EndpointURL, os.Getenv("AWS_ENDPOINT_URL_S3"), aws.ToString(found.BaseEndpoint)); endpoint != "" {
+	name, endpoint := "AWS_ENDPOINT_URL_S3", os.Getenv("AWS_ENDPOINT_URL_S3")
+	if endpoint == "" {
+		name, endpoint = "AWS_ENDPOINT_URL", aws.ToString(found.BaseEndpoint)
+	}
+	if given.EndpointURL != "" {
+		name, endpoint = "--endpoint-url", given.EndpointURL
+	}
+	if endpoint != "" && s3.Server(endpoint) == nil {
+		return found, failure.New(failure.Settings, "%s %s, not %q", name, s3.ServerRule, endpoint)
+	}
+	if endpoint != "" {
 		found.BaseEndpoint = &endpoint
 	}
 	return found, nil

@@ -2,6 +2,7 @@ package copy
 
 import (
 	"encoding/csv"
+	"errors"
 	"net/url"
 	"strconv"
 	"strings"
@@ -32,8 +33,8 @@ func parseRow(line string) (r row) {
 	fields := strings.Split(strings.TrimSuffix(line, "\r"), ",")
 	if strings.Contains(line, `"`) {
 		quoted, err := csv.NewReader(strings.NewReader(line)).Read()
-		if err != nil {
-			return malformed(line, "the quotes of a row must be those of CSV: %v", err)
+		if err != nil { // without its place, which is one in this line
+			return malformed(line, "the quotes of a row must be those of CSV: %v", errors.Unwrap(err))
 		}
 		fields = quoted
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/s3"
 )
 
@@ -44,6 +45,10 @@ func (s *sources) head(ctx context.Context, counted s3.Counted, key string) (s3.
 			s.known[key] = found
 		}
 		s.mutex.Unlock()
+		return found, nil
+	}
+	if kind, _ := failure.Describe(err); kind == failure.NoSuchKey { // a HEAD that compares takes it for one that was deleted just now
+		err = failure.New(kind, "HeadObject 404: %s", s3.NoSourceAdvice)
 	}
 	return found, err
 }

@@ -82,8 +82,12 @@ func readOptions(arguments []string, stderr io.Writer) (*options, error) {
 func (o *options) wrong() string {
 	rows, empty, nested, files := "", "", "", ""
 	read, errRead := os.Stat(o.manifest)
-	if o.manifest != "" && o.manifest != "-" && errRead != nil {
+	switch {
+	case o.manifest == "" || o.manifest == "-":
+	case errRead != nil:
 		files = fmt.Sprintf("--manifest %s can't be read: %v", o.manifest, errors.Unwrap(errRead))
+	case read.IsDir():
+		files = fmt.Sprintf("--manifest %s must be a file, not a folder", o.manifest)
 	}
 	switch written, err := os.Stat(o.failed); {
 	case err == nil && written.IsDir():
@@ -164,7 +168,11 @@ func copyVerb(ctx context.Context, arguments []string, stdout, stderr io.Writer)
 		record.Pair{Key: "elapsed_seconds", Value: seen.elapsedSeconds()}, record.Pair{Key: "bytes", Value: seen.bytes.Load()},
 		record.Pair{Key: "trajectory", Value: seen.trajectory()}))+"\n")
 	if failed := seen.failed.Load(); err == nil && failed > 0 {
-		err = failure.New(failure.S3, "%s copied: mend what their reasons name, and run the command again without --empty-first", notCopied(failed))
+		without := ""
+		if o.empty {
+			without = " without --empty-first"
+		}
+		err = failure.New(failure.S3, "%s copied: mend what their reasons name, and run the command again%s", notCopied(failed), without)
 	}
 	if errStdout != nil {
 		err = errors.Join(err, failure.New(failure.File, "the summary can't be written to stdout: %v", errStdout))
@@ -256,7 +264,7 @@ func (o *options) log(stderr io.Writer) (io.Writer, func(), error) {
 	}
 	file, err := os.Create(o.failed)
 	if err != nil {
-		return nil, nil, failure.New(failure.File, "--failed %s can't be written: %v", o.failed, errors.Unwrap(err))
+		return nil, nil, host.Wrong("transfer copy", fmt.Sprintf("--failed %s can't be written: %v", o.failed, errors.Unwrap(err)), stderr)
 	}
 	return file, func() { _ = file.Close() }, nil
 }

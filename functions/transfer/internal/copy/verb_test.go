@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/host"
 	"stampede/transfer/internal/s3test"
@@ -317,7 +318,10 @@ func TestAWrongCommandLineIsOneLineAndStatus2(t *testing.T) {
 		{[]string{"--source-prefix", "a/", "--destination-bucket", from, "--destination-prefix", "a/b/"}, "--destination-prefix \"a/b/\" is inside"},
 		{[]string{"--source-prefix", "a/", "more"}, "more"},
 		{[]string{"--manifest", "nowhere"}, "--manifest nowhere can't be read: no such file or directory"},
+		{[]string{"--manifest", os.TempDir()}, "--manifest " + os.TempDir() + " must be a file, not a folder"},
 		{[]string{"--source-prefix", "a/", "--failed", os.TempDir()}, "must be a file, not a folder"},
+		{[]string{"--source-prefix", "a/", "--failed", "nowhere/f"}, "--failed nowhere/f can't be written: no such file or directory"},
+		{[]string{"--source-prefix", "a/", "--endpoint-url", "http://h/path"}, `--endpoint-url must be http://host:port or`},
 		{[]string{"--source-prefix", "a/", "--tags", "a=b"}, "--tags isn't available: S3 copies the tags"},
 		{[]string{"--source-prefix", "a/", "--storage-class", "COLD"}, "--storage-class must be STANDARD or"},
 		{[]string{"--source-prefix", "a/", "--request-payer", "me"}, "--request-payer must be requester"},
@@ -326,6 +330,41 @@ func TestAWrongCommandLineIsOneLineAndStatus2(t *testing.T) {
 		if status != 2 || answer != nil || !strings.Contains(stderr, c.word) || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%v: %d %s", c.arguments, status, stderr)
 		}
+	}
+}
+
+func TestAWrongSettingIsOneLineThatNamesItsVariableAndStatus2(t *testing.T) {
+	for name, value := range map[string]string{"AWS_ENDPOINT_URL": "127.0.0.1:9", "AWS_ENDPOINT_URL_S3": "ftp://h"} {
+		s3test.StartStore(t, from, to)
+		t.Setenv(name, value)
+		status, _, stderr := command(t, "--source-prefix", "a/")
+		if status != 2 || !strings.Contains(stderr, fmt.Sprintf("%s must be http://host:port or https://host:port, not %q", name, value)) {
+			t.Errorf("%s: %d %s", name, status, stderr)
+		}
+		t.Setenv(name, "")
+	}
+}
+
+func TestAFailedRowIsCalledWhatItIsAndEmptyFirstOnlyWhereItWasGiven(t *testing.T) {
+	s3test.StartStore(t, from, to)
+	manifest := filepath.Join(t.TempDir(), "m.csv")
+	if err := os.WriteFile(manifest, []byte("source/missing,there\n\"a,b\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status, _, stderr := command(t, "--manifest", manifest)
+	if status != 1 || !strings.Contains(stderr, "CopyObject 404 NoSuchKey: the source doesn't exist: check the key") ||
+		!strings.Contains(stderr, "must be those of CSV: extraneous") || !strings.HasSuffix(stderr, "run the command again\n") {
+		t.Error(status, stderr)
+	}
+	client, err := account.Client(context.Background(), account.Given{}, from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = newSources(client).head(context.Background(), observe(), "source/missing"); err == nil || !strings.Contains(err.Error(), "the source doesn't exist") {
+		t.Error(err)
+	}
+	if _, _, stderr = command(t, "--manifest", manifest, "--empty-first", "--destination-prefix", "t"); !strings.HasSuffix(stderr, "without --empty-first\n") {
+		t.Error(stderr)
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package host is the command line: data on stdout as JSON, progress and errors on stderr; exit status 0 when everything
-// was done, 1 when something failed, 2 for a wrong command line, 130 when it was interrupted.
+// was done, 1 when something failed, 2 for a wrong command line or setting, 130 when it was interrupted.
 package host
 
 import (
@@ -9,12 +9,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net/url"
 	"runtime/debug"
 	"slices"
 	"strings"
 
 	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/s3"
 )
 
 // Verb is one command: its name, what it does in a few words, and the function that does it.
@@ -66,13 +66,13 @@ func Main(ctx context.Context, verbs []Verb, arguments []string, stdout, stderr 
 		_, _ = fmt.Fprintln(stdout, version())
 		return 0
 	}
-	place := slices.IndexFunc(verbs, func(verb Verb) bool { return len(arguments) > 0 && verb.Name == arguments[0] })
-	if place < 0 && len(arguments) > 0 {
-		_, _ = fmt.Fprintf(stderr, "transfer: there is no command %q; see transfer --help\n", arguments[0])
+	if len(arguments) == 0 {
+		_, _ = io.WriteString(stderr, usage(verbs))
 		return 2
 	}
+	place := slices.IndexFunc(verbs, func(verb Verb) bool { return verb.Name == arguments[0] })
 	if place < 0 {
-		_, _ = io.WriteString(stderr, usage(verbs))
+		_, _ = fmt.Fprintf(stderr, "transfer: there is no command %q; see transfer --help\n", arguments[0])
 		return 2
 	}
 	var asked *help
@@ -90,6 +90,9 @@ func Main(ctx context.Context, verbs []Verb, arguments []string, stdout, stderr 
 	default:
 		kind, message := failure.Describe(err)
 		_, _ = fmt.Fprintf(stderr, "transfer %s: %s: %s\n", arguments[0], kind, message)
+		if kind == failure.Settings {
+			return 2
+		}
 		return 1
 	}
 }
@@ -118,10 +121,15 @@ func Parse(flags *flag.FlagSet, arguments []string, stderr io.Writer, wrong func
 		message = wrong()
 	}
 	if message != "" {
-		_, _ = fmt.Fprintf(stderr, "%s: %s; see --help\n", flags.Name(), message)
-		return errUsage
+		return Wrong(flags.Name(), message, stderr)
 	}
 	return nil
+}
+
+// Wrong says what is wrong with the options of a verb; its error ends the command with status 2.
+func Wrong(verb, message string, stderr io.Writer) error {
+	_, _ = fmt.Fprintf(stderr, "%s: %s; see --help\n", verb, message)
+	return errUsage
 }
 
 // Between returns a complaint about a number outside of the limits.
@@ -150,9 +158,8 @@ func OneOf(name, value string, words ...string) string {
 
 // URL returns a complaint about an address that isn't one of a server; "" is the usual one.
 func URL(name, value string) string {
-	parsed, err := url.Parse(value)
-	if value == "" || err == nil && (parsed.Scheme == "http" || parsed.Scheme == "https") && parsed.Host != "" {
+	if value == "" || s3.Server(value) != nil {
 		return ""
 	}
-	return fmt.Sprintf("--%s must be http://host:port or https://host:port, not %q", name, value)
+	return fmt.Sprintf("--%s %s, not %q", name, s3.ServerRule, value)
 }

@@ -17,6 +17,18 @@ type endpoint struct {
 	base   string // path in front of every key, without a slash at its end
 }
 
+// ServerRule is what an address that Server doesn't read is told.
+const ServerRule = "must be http://host:port or https://host:port"
+
+// Server reads the address of a server; nil where it isn't one.
+func Server(address string) *url.URL {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") || parsed.Path != "" && parsed.Path != "/" {
+		return nil
+	}
+	return parsed
+}
+
 // endpointOf makes the endpoint of a bucket. On AWS (given is empty) that is the virtual-hosted name, except for a bucket
 // with dots, which no wildcard certificate covers; a given endpoint gets the bucket in the path, which every server knows.
 func endpointOf(given, region, bucket string) (endpoint, error) {
@@ -24,9 +36,9 @@ func endpointOf(given, region, bucket string) (endpoint, error) {
 	if given == "" {
 		base = "https://s3." + region + "." + DNSSuffix(region)
 	}
-	parsed, err := url.Parse(base)
-	if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") || parsed.Path != "" && parsed.Path != "/" {
-		return endpoint{}, failure.New(failure.Settings, "the endpoint %q (AWS_ENDPOINT_URL) must be http://host:port or https://host:port", given)
+	parsed := Server(base)
+	if parsed == nil {
+		return endpoint{}, failure.New(failure.Settings, "the endpoint %q %s", given, ServerRule)
 	}
 	if given == "" && !strings.Contains(bucket, ".") {
 		parsed.Host = bucket + "." + parsed.Host

@@ -12,6 +12,9 @@ import (
 // A body of an error is short; more of it is no error of S3.
 const longestErrorBytes = 64 << 10
 
+// NoSourceAdvice is for an object to copy that isn't there.
+const NoSourceAdvice = "the source doesn't exist: check the key, or upload the object"
+
 type known struct{ kind, advice string }
 
 // What the reader can do, by the HTTP status of a refused download.
@@ -28,7 +31,7 @@ var byOperation = map[string]map[int]known{
 	copyObject: {
 		403: {failure.AccessDenied, "the role may not read the source, write the destination or use their KMS key, or the source " +
 			"doesn't exist (without s3:ListBucket S3 answers 403 for a missing key too): check the role's policy and the key"},
-		404: {failure.NoSuchKey, "the source doesn't exist: check the key, or upload the object"},
+		404: {failure.NoSuchKey, NoSourceAdvice},
 		503: {failure.SlowDown, "S3 throttled every attempt: lower parallel_limit, cap calls_per_s, or use the adaptive pace"},
 	},
 	deleteObjects: {

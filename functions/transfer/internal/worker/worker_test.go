@@ -353,7 +353,7 @@ func TestAMissingVariableOrAWrongOptionIsOneLine(t *testing.T) {
 		status          int
 		word            string
 	}{
-		{"QUEUE_URL", "", 1, "QUEUE_URL"}, {"LOG_GROUP_NAME", "", 1, "LOG_GROUP_NAME"}, {"AWS_REGION", "", 1, "AWS_DEFAULT_REGION"},
+		{"QUEUE_URL", "", 2, "QUEUE_URL"}, {"LOG_GROUP_NAME", "", 2, "LOG_GROUP_NAME"}, {"AWS_REGION", "", 2, "AWS_DEFAULT_REGION"},
 		{"", "--until-idle-s=-1", 2, "--until-idle-s"}, {"", "more", 2, "more"},
 	} {
 		startAWS(t)
