@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -52,11 +53,13 @@ def apply_copy(endpoint_url: str, variables: dict[str, Any]) -> dict[str, Any]:
 
 def delete_queues(queues: Iterable[Mapping[str, Any]], endpoint_url: str) -> None:
     """Delete queues of the local state ahead of Terraform: the provider waits 130 s for a queue it deletes itself, to
-    let the deletion spread through AWS, and not for one that is gone. Nothing has to spread through an emulator."""
+    let the deletion spread through AWS, and not for one that is gone, as those are that an interrupted run of this one
+    deleted. Nothing has to spread through an emulator."""
     for queue in queues:
         target = local({"region": queue["region"]}, endpoint_url)
-        with explained("deleting the local queues", target):
-            target.client("sqs").delete_queue(QueueUrl=queue["id"])
+        sqs = target.client("sqs")
+        with explained("deleting the local queues", target), contextlib.suppress(sqs.exceptions.QueueDoesNotExist):
+            sqs.delete_queue(QueueUrl=queue["id"])
 
 
 def run_hosts(outputs: Mapping[str, Any], endpoint_url: str, *, follow_parent: bool = False) -> None:

@@ -29,7 +29,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.apply and arguments.action != "start":
         raise UsageError("--apply: only works with start")
     if arguments.set and not arguments.apply:
-        raise UsageError("--set: only works with --apply; add --apply")
+        fix = "add --apply" if arguments.action == "start" else "leave it out"
+        raise UsageError(f"--set: only works with start --apply; {fix}")
     if arguments.action == "status":
         return _status()
     variables = _local(arguments.set) if arguments.apply else {}

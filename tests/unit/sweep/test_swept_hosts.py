@@ -13,6 +13,11 @@ from stampede.stacks.target import Target
 from stampede.stacks.terraform import StateLockedError
 from stampede.sweep.swept_stack import SweptStack
 
+
+class QueueDoesNotExist(Exception):
+    """As botocore's client has it."""
+
+
 OUTPUTS = {"host_environment": {"QUEUE_URL": "q"}, "concurrency_value": 2}
 
 
@@ -44,9 +49,25 @@ def swept(calls, monkeypatch, kind="local", **options):
         destroy_command=lambda variables: "terraform destroy",
     )
     monkeypatch.setattr(stack, "applied_queues", lambda half_made=False: [{"id": "q", "region": "us-east-1"}])
-    sqs = SimpleNamespace(delete_queue=lambda QueueUrl: calls.append(f"delete {QueueUrl}"))
+    sqs = SimpleNamespace(
+        delete_queue=lambda QueueUrl: calls.append(f"delete {QueueUrl}"),
+        exceptions=SimpleNamespace(QueueDoesNotExist=QueueDoesNotExist),
+    )
     monkeypatch.setattr(Target, "client", lambda self, service: sqs)
     return made
+
+
+def test_a_queue_that_an_interrupted_apply_has_deleted_is_no_error(calls, monkeypatch):
+    swept(calls, monkeypatch)
+
+    def delete_queue(QueueUrl):
+        calls.append(f"delete {QueueUrl}")
+        if QueueUrl == "gone":
+            raise QueueDoesNotExist
+
+    Target("local", {}, "").client("sqs").delete_queue = delete_queue
+    embedded.delete_queues([{"id": queue, "region": "us-east-1"} for queue in ("gone", "q")], "http://e")
+    assert calls == ["delete gone", "delete q"]
 
 
 def test_they_end_with_the_sweep_and_before_their_queue_goes(calls, monkeypatch):
