@@ -130,13 +130,6 @@ def test_a_sweep_killed_in_a_cell_goes_on_without_losing_or_repeating_one(local_
     assert kept <= before, "the finished cell was run again"
 
 
-def test_a_run_that_is_no_sweep_is_not_resumed(local_stack):
-    RunFolder.create(local_stack.work / "results", "by-hand").write_json("run.json", {"format": 1, "plan": {}})
-    done = local_stack.stampede("sweep", "download", "--resume", "by-hand")
-    assert done.returncode == 2
-    assert "is a flood by hand, not a sweep" in done.stderr.strip().splitlines()[-1]
-
-
 def test_ctrl_c_leaves_a_consistent_run_and_says_how_to_go_on(local_stack):
     nothing = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
     process = local_stack.started("sweep", *FLAGS, stderr=subprocess.PIPE, **nothing)
