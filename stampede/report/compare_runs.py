@@ -86,11 +86,11 @@ def compare(run_dirs: Sequence[Path], output: Path) -> Comparison:
     reported; OSError.
     """
     if len(run_dirs) < 2:
-        raise NoReport("a comparison needs at least two results folders; name the baseline first.")
+        raise NoReport("a comparison needs at least two results folders; name the baseline first")
     if len({path.resolve() for path in run_dirs}) < len(run_dirs):
         raise NoReport("a results folder is named twice; name two different runs")
     if len(run_dirs) > 26:
-        raise NoReport(f"{len(run_dirs)} results folders are too many for a comparison; name at most 26.")
+        raise NoReport(f"{len(run_dirs)} results folders are too many for a comparison; name at most 26")
     sides = []
     for at, path in enumerate(run_dirs):
         run = load(path)
@@ -98,7 +98,7 @@ def compare(run_dirs: Sequence[Path], output: Path) -> Comparison:
         timed = {cell.key: cell for cell in own if cell.figures["count"]}
         sides.append(Side(chr(ord("A") + at), run, timed, reservations(run, [cell.figures for cell in own])))
     if len(names := list(dict.fromkeys(side.run.experiment.name for side in sides))) > 1:
-        raise NoReport(f"runs of {listed(names)} can’t be compared; name runs of one experiment.")
+        raise NoReport(f"runs of {listed(names)} can’t be compared; name runs of one experiment")
     pairs = [_pair(sides[0], side) for side in sides[1:]]
     path = output if output.suffix == ".html" else output / PAGE
     context = _context(sides, pairs)

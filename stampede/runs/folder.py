@@ -94,10 +94,7 @@ class RunFolder:
         if run_id is not None:
             path = results_dir / checked_run_id(run_id, option)
             if not path.is_dir():
-                hint = f"`ls {results_dir}` lists the runs"
-                if not results_dir.is_dir():
-                    hint = f"{results_dir.absolute()} isn't a folder; go to where you swept, or give --results-dir"
-                raise UsageError(f"{option}: there is no run {run_id!r} in {results_dir}; {hint}")
+                raise UsageError(f"{option}: there is no run {run_id!r} in {results_dir}; {way_to_runs(results_dir)}")
             return cls(path)
         if sent := cls.all_with(results_dir, "sent.jsonl"):
             return sent[0]
@@ -232,6 +229,13 @@ def _cut_torn_line(path: Path) -> None:
             keep = start
         if keep < end:
             file.truncate(keep)
+
+
+def way_to_runs(results_dir: Path) -> str:
+    """How to find the runs, for who named one that isn't there."""
+    if results_dir.is_dir():
+        return f"`ls {results_dir}` lists the runs"
+    return f"{results_dir.absolute()} isn't a folder; go to where you swept, or give --results-dir"
 
 
 def checked_run_id(run_id: str, option: str = "--run") -> str:

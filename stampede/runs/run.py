@@ -17,7 +17,7 @@ from stampede.phrases import listed
 from stampede.runs import cells, prediction, stored_json
 from stampede.runs.cell_key import Key, as_emulated
 from stampede.runs.cell_settings import CellSettings, Difference
-from stampede.runs.folder import FORMAT, UNANSWERED_FILE
+from stampede.runs.folder import FORMAT, UNANSWERED_FILE, way_to_runs
 from stampede.runs.prediction import Prediction
 from stampede.runs.records import NO_MESSAGE, UNKNOWN, Group, Names, Reader, Records
 
@@ -191,10 +191,10 @@ def load(run_dir: Path) -> Run:
     """
     run_dir = Path(run_dir)
     if not run_dir.is_dir():
-        raise NoReport(f"{run_dir}: there is no such results folder; `ls {run_dir.parent}` lists those that exist.")
+        raise NoReport(f"{run_dir}: there is no such results folder; {way_to_runs(run_dir.parent)}")
     if not any((run_dir / name).exists() for name in FILES):
         names = ", ".join(FILES)
-        raise NoReport(f"{run_dir}: this isn’t a results folder: it has none of {names}; name a folder of results/.")
+        raise NoReport(f"{run_dir}: this isn’t a results folder: it has none of {names}; name a folder of results/")
     warnings: list[str] = []
     manifest, experiment = _manifest(run_dir, warnings)
     if manifest.get("target") == "local":
@@ -235,11 +235,11 @@ def _manifest(run_dir: Path, warnings: list[str]) -> tuple[dict[str, Any], Exper
         return {}, of_run({})
     if manifest.get("format") != FORMAT:
         found = f"{path}: format {manifest.get('format')!r}, but this Stampede reads format {FORMAT}"
-        raise NoReport(f"{found}; {use_the_writer(manifest)}.")
+        raise NoReport(f"{found}; {use_the_writer(manifest)}")
     try:
         return manifest, of_run(manifest, path)
     except UsageError as error:
-        raise NoReport(f"{error}.") from None
+        raise NoReport(str(error)) from None
 
 
 def _accounting(run_dir: Path, warnings: list[str]) -> list[dict[str, Any]] | None:

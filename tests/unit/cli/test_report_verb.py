@@ -81,7 +81,7 @@ def test_runs_of_different_experiments_are_refused_in_one_line(run, tmp_path, ca
     page = tmp_path / "x.html"
     assert main(["report", str(run), str(other_run), "--output", str(page)]) == 2
     printed = capsys.readouterr()
-    assert printed.err == ("stampede: runs of download and copy can’t be compared; name runs of one experiment.\n")
+    assert printed.err == ("stampede: runs of download and copy can’t be compared; name runs of one experiment\n")
     assert not page.exists()
 
 

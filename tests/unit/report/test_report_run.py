@@ -131,8 +131,10 @@ def test_a_run_of_an_experiment_that_this_version_does_not_know_is_one_clear_err
 
 
 def test_a_folder_that_is_not_there_is_one_clear_error(tmp_path):
-    with pytest.raises(NoReport, match="no such results folder"):
+    with pytest.raises(NoReport, match=r"no such results folder; `ls .*` lists the runs"):
         load(tmp_path / "absent")
+    with pytest.raises(NoReport, match=r"/results isn't a folder; go to where you swept, or give --results-dir"):
+        load(tmp_path / "results" / "absent")
 
 
 def test_a_folder_without_a_run_is_one_clear_error(tmp_path):
