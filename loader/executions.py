@@ -20,6 +20,7 @@ from loader.execution_records import ExecutionRecords, now_ms
 from loader.flood import first_seq, sent_log
 from loader.sqs.sending import Accepted, Outcome
 from stampede.experiment.capabilities import Execution
+from stampede.phrases import counted
 from stampede.progress import bar, say
 from stampede.runs.folder import RunFolder
 from stampede.stacks.target import Target
@@ -50,7 +51,7 @@ def carry_out(
     way is cancelled and recorded.
     """
     if not quiet:
-        how = f"one after the other, {count} times"
+        how = f"one after the other, {counted(count, 'time')}"
         say(f"running queries in workgroup {execution.workgroup}, {how}: {execution.sql}")
     records = ExecutionRecords(target, folder.run_id, cell, order, int(warm_up), round_number)
     # By the number of a query that a killed run began and sent nowhere, Athena would answer with that query.

@@ -71,7 +71,7 @@ def key_plan(cells: Cells, *, always: bool = False) -> Finding:
             return Finding("key plan", PROBLEM, found, error.way_out or "change it with --set")
     counts = sorted({cell["object_count"] for cell in cells})
     sizes = sorted({cell["object_bytes"] for cell in cells})
-    return Finding("key plan", OK, f"{_range(counts)} objects of {_range(sizes)} bytes")
+    return Finding("key plan", OK, f"{_range(counts, 'object')} of {_range(sizes, 'byte')}")
 
 
 def rate(cells: Cells) -> Finding:
@@ -156,5 +156,6 @@ def host_advice(cells: Cells, prices: Mapping[str, float]) -> list[str]:
     return [*advice(cells, prices), kms]
 
 
-def _range(numbers: Sequence[int]) -> str:
-    return f"{numbers[0]:,}" if len(numbers) == 1 else f"{numbers[0]:,} to {numbers[-1]:,}"
+def _range(numbers: Sequence[int], unit: str = "") -> str:
+    most = counted(numbers[-1], unit) if unit else f"{numbers[-1]:,}"
+    return most if len(numbers) == 1 else f"{numbers[0]:,} to {most}"

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 from experiments.copy.values import CopyValues
 from stampede.errors import UsageError
+from stampede.phrases import counted
 from stampede.variable_rules import RULES
 
 STRAIGHT = "straight"
@@ -88,8 +89,8 @@ class KeyPlan:
             )
         if self.slice_count > MOST_SLICES:
             raise KeyPlanError(
-                f"key plan: {self.objects:,} objects make {self.slice_count:,} slices of {self.slice_rows:,} rows, "
-                f"more than {MOST_SLICES:,}",
+                f"key plan: {self.objects:,} objects make {self.slice_count:,} slices of "
+                f"{counted(self.slice_rows, 'row')}, more than {MOST_SLICES:,}",
                 f"use slice_rows = {-(-self.objects // MOST_SLICES):,} or more",
             )
         if (size := len(next(self.rows()).destination.encode())) > MOST_KEY_BYTES:

@@ -16,6 +16,7 @@ from stampede.experiment.objects import BYTES_IN_A_GB, mebibytes
 from stampede.experiment.parameters import known_parameters
 from stampede.experiment.usage import TMP_MARGIN_MB
 from stampede.finding import OK, PROBLEM, WARNING, Finding
+from stampede.phrases import counted
 from stampede.variable_rules import RULES
 
 Cells = Sequence[ExpressValues]
@@ -85,7 +86,7 @@ def _zone(cells: Cells) -> Finding:
 def _slices(cells: Cells) -> Finding:
     """Each slice of a set has an object at least."""
     if wrong := next((cell for cell in cells if cell["slices"] > cell["object_count"]), None):
-        found = f"{wrong['slices']:,} slices for {wrong['object_count']:,} objects: some slices would be empty"
+        found = f"{wrong['slices']:,} slices for {counted(wrong['object_count'], 'object')}: some slices would be empty"
         return Finding("slices", PROBLEM, found, f"use --set slices={wrong['object_count']} or less")
     most = max(cell["slices"] for cell in cells)
     split = f"a set is split into up to {most:,} slices" if most > 1 else "each message transfers a whole set"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments import Experiment
-from stampede.phrases import listed, size_words
+from stampede.phrases import counted, listed, size_words
 from stampede.report import published
 from stampede.report.measured import mean_bytes, moved_bytes, rate
 from stampede.runs import cells
@@ -100,9 +100,8 @@ def beside_published(run: Run, rows: Iterable[Mapping[str, Any]], numbers: Mappi
                 lines.append(Row(their.row_beside(key), their.published.label, measured=False, figures=figures))
     sentences = caption(run, measured, {line.key for line in lines if line.measured})
     if left_out := sum(cell.get("left_out_of_speeds", 0) for cell in numbers["cells"]):
-        operation, operations = experiment.operation
         sentences.append(
-            f"{left_out:,} {operation if left_out == 1 else operations} left out of {speed.unit}: an earlier delivery "
+            f"{counted(left_out, *experiment.operation)} left out of {speed.unit}: an earlier delivery "
             "of the message had copied some of the objects, or half of them or more failed."
         )
     return Beside(experiment, lines, sentences)

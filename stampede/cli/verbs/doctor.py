@@ -20,6 +20,7 @@ from stampede import terminal
 from stampede.cli.verbs.plan_options import plan_of
 from stampede.errors import refuse_problems
 from stampede.finding import OK, PROBLEM, WARNING, Finding
+from stampede.phrases import counted
 from stampede.planning import checks, cost
 from stampede.planning.cost import Estimate
 from stampede.planning.plan import Plan
@@ -111,7 +112,5 @@ def print_checks(findings: Sequence[Finding]) -> None:
 def summary(findings: Sequence[Finding]) -> str:
     """How many problems and warnings there are."""
     counts = Counter(finding.status for finding in findings)
-    words = [
-        f"{count} {status}{'s' if count > 1 else ''}" for status in (PROBLEM, WARNING) if (count := counts[status])
-    ]
+    words = [counted(counts[status], status) for status in (PROBLEM, WARNING) if counts[status]]
     return ", ".join(words) or f"all {len(findings)} checks passed"

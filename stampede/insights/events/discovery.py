@@ -32,6 +32,7 @@ from stampede.insights.events.strict_json import is_lax_message
 from stampede.insights.events.vended_lines import FORMATS, NEEDS_FORMATS, branches
 from stampede.insights.language import syntax
 from stampede.insights.values import Kind, Value, pointer, sql_string
+from stampede.phrases import counted
 
 _SYSTEM = {
     "@timestamp": Value("event_ms", Kind.TIMESTAMP, column=True),
@@ -167,7 +168,7 @@ class Discovery:
             other, *present = connection.execute(statement).fetchone() if names else (0,)
             absent = [name for name, count in zip(names, present, strict=True) if not count]
             if other and absent:
-                lines = "1 line looks" if other == 1 else f"{other} lines look"
+                lines = counted(other, "line looks", "lines look")
                 message = f"no event has {absent[0].text}, and {lines} like {look_like}"
                 raise QueryError(message, absent[0].span.line, absent[0].span.column)
 

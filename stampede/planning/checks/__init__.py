@@ -15,6 +15,7 @@ from experiments import EXPERIMENTS
 from stampede.emulator import ministack, stack
 from stampede.errors import UsageError
 from stampede.finding import OK, PROBLEM, Finding
+from stampede.phrases import counted
 from stampede.planning import rules
 from stampede.planning.checks import access_log, account, machine, measurements, share
 from stampede.planning.cost import Estimate, check_budget, estimate
@@ -72,7 +73,7 @@ def free_stack(option: str) -> Finding:
         return Finding(
             "stack",
             PROBLEM,
-            f"a stack of {count} resources is already applied, and a sweep would change and destroy it",
+            f"a stack of {counted(count, 'resource')} is already applied, and a sweep would change and destroy it",
             "remove it with `stampede emulator stop`, or sweep with --take-over",
         )
     return Finding("stack", OK, "no other process is using it")

@@ -95,8 +95,8 @@ class Estimate:
         lines.append("; ".join([*([f"free: {', '.join(free)}"] if free else []), "not counted: retries, free tier"]))
         if missing := sum(not cell.is_foreseen for cell in self.cells):
             lines.append(
-                f"not counted: the operations' own time in {missing} of {len(self.cells)} cells, for which "
-                "there is no prediction"
+                f"not counted: the operations' own time in {missing:,} of {counted(len(self.cells), 'cell')}, "
+                "for which there is no prediction"
             )
         lines += [
             f"not counted: {item.what}, {item.quantity:.1f} {item.unit}s; their price is unknown"

@@ -297,7 +297,7 @@ def _of_one_cell(where: str, cells: Mapping[Key, Figures], experiment: Experimen
     if value := speed_of(cell, experiment):
         gets = f"gets {speed(value) if is_rate else quantity(value)} {experiment.speed.unit} on average"
     if cell["count"] < rules.MINIMUM_FOR_COMPARISON:
-        gets += f" ({cell['count']} measurement{'s' if cell['count'] > 1 else ''})"
+        gets += f" ({counted(cell['count'], 'measurement')})"
     sure, median_interval = "", cell["seconds"]["median_interval"]
     if is_rate and (interval := cell["mbit_per_s"]["per_function_interval"]):
         sure = f" ({between(interval, '{:,.0f}')}, 95 %)"

@@ -42,6 +42,10 @@ def test_what_can_not_work_is_a_problem_of_functions_and_of_hosts(changes, check
 
 def test_a_manifest_has_to_fit_into_its_dates_and_a_listing_has_none():
     assert found(host_checks([host(object_count=219_120)]))["key plan"].status == OK
+    single = {"object_count": 1, "object_bytes": 1}
+    assert found(host_checks([host(**single)]))["key plan"].found == "1 object of 1 byte"
+    larger = found(host_checks([host(**single), host(object_count=2, object_bytes=1)]))["key plan"]
+    assert larger.found == "1 to 2 objects of 1 byte"
     problem = found(host_checks([host(object_count=219_121)]))["key plan"]
     assert (problem.status, "objects_per_folder = 6" in problem.way_out) == (PROBLEM, True)
     assert found(checks([function(object_count=219_121)]))["key plan"].status == OK

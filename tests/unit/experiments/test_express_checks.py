@@ -62,6 +62,7 @@ def test_a_bucket_of_the_zone_passes_and_no_zone_is_the_regions_first():
 def test_more_slices_than_objects_are_refused():
     problem = by_check(cell(object_count=5, slices=6))["slices"]
     assert (problem.status, problem.way_out) == (PROBLEM, "use --set slices=5 or less")
+    assert by_check(cell(object_count=1, slices=2))["slices"].found.startswith("2 slices for 1 object: ")
 
 
 def test_what_a_download_holds_at_once_has_to_fit_into_tmp():

@@ -104,7 +104,7 @@ def test_ten_million_rows_take_the_memory_of_one_slice():
         ),
         (
             {"objects": 2_000_001, "objects_per_folder": 100, "slice_rows": 1},
-            "2,000,001 objects make 2,000,001 slices of 1 rows, more than 1,000,000; use slice_rows = 3 or more",
+            "2,000,001 objects make 2,000,001 slices of 1 row, more than 1,000,000; use slice_rows = 3 or more",
         ),
         ({"destination_prefix": "x" * 1003}, "more than S3's 1,024; use a shorter prefix"),
     ],
