@@ -19,7 +19,7 @@ from loader.patience import Patience, State
 from stampede.errors import RunError
 from stampede.insights import log_columns
 from stampede.progress import bar, say
-from stampede.runs.accounting import CellAccount, check
+from stampede.runs.accounting import CellAccount, check, commonest_error
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
 from stampede.stacks.aws_errors import kind_of
@@ -80,6 +80,8 @@ def drain(
     for account in accounts:
         if (not cells or account.cell in cells) and (account.is_open or not quiet):
             say(account.sentence(), style="red" if account.is_open else None)
+            if account.failed + account.dead_lettered and (why := commonest_error(folder, account.cell)):
+                say(why, style="yellow")
     if not quiet:
         log_columns.store(folder, at_end=not cells)
         if target.option == "aws":

@@ -212,6 +212,21 @@ def lost_lines(folder: RunFolder, accounts: Iterable[CellAccount]) -> str:
     return ""
 
 
+def commonest_error(folder: RunFolder, cell: str) -> str:
+    """Which error most error records of a cell have, with an example; "" where the cell has none."""
+    errors: Counter[str] = Counter()
+    examples: dict[str, str] = {}
+    for row in folder.rows("records.jsonl"):
+        if row["cell"] == cell and row["status"] == "error":
+            kind = str(row.get("error_type"))
+            errors[kind] += 1
+            examples.setdefault(kind, str(row.get("error_message")))
+    if not errors:
+        return ""
+    [(kind, count)] = errors.most_common(1)
+    return f"{cell}: {count:,} of {counted(errors.total(), 'error record')}: {kind}, for example {examples[kind]}"
+
+
 def check(accounts: Iterable[CellAccount]) -> None:
     """Raise RunError naming the cells in which something can't be accounted for, or at least half of the objects
     failed."""

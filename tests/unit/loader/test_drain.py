@@ -121,19 +121,23 @@ def test_a_message_without_a_trace_is_named(aws, folder, capsys):
 
 
 @pytest.mark.parametrize("visibility_timeout_s", [360, 720])
-def test_a_message_is_waited_for_until_sqs_has_made_it_a_dead_letter(folder, monkeypatch, visibility_timeout_s):
+def test_a_message_is_waited_for_until_sqs_has_made_it_a_dead_letter_and_why_is_said(
+    folder, monkeypatch, capsys, visibility_timeout_s
+):
     aws = SimulatedAws("aws", OUTPUTS | {"visibility_timeout_s": visibility_timeout_s})
     monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + aws.now_s)
     send(folder, 0, 1)
     aws.log(record(0), at_s=1)
     dead_at_s = 5 * visibility_timeout_s + 30
     for attempt in range(5):
-        aws.log(record(1, "error", attempt=attempt + 1), at_s=2 + attempt * visibility_timeout_s)
+        error = {"error_type": "SlowDown" if attempt else "Timeout", "error_message": f"attempt {attempt}"}
+        aws.log(record(1, "error", attempt=attempt + 1, **error), at_s=2 + attempt * visibility_timeout_s)
     aws.bury(dead_at_s, run_id="r", cell="a", seq=1)
     aws.__dict__["in_flight_until_s"] = dead_at_s
     drained = wait(aws, folder)
     [account] = drained.accounts
     assert (account.succeeded, account.dead_lettered, drained.left) == (1, 1, "")
+    assert "a: 4 of 5 error records: SlowDown, for example attempt 1\n" in capsys.readouterr().err
     assert aws.now_s < dead_at_s + 30
 
 
