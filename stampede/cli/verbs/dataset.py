@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
             )
         if len(objects) != 1:
             raise UsageError(
-                f"--size-mb: {target['experiment']} has {len(objects):,} objects, and the option is for one; "
+                f"--size-mb: is for an experiment that reads one object, and {target['experiment']} doesn't; "
                 "leave it out"
             )
         objects = [DataObject(objects[0].key, arguments.size_mb * MEBIBYTE)]

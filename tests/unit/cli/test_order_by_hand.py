@@ -123,7 +123,7 @@ def test_the_size_of_a_data_set_of_many_objects_is_not_one_number(by_hand):
     status, _, err = by_hand("reads", "dataset", "--size-mb", "3")
     assert (status, err.splitlines()[-1]) == (
         2,
-        "stampede: --size-mb: reads has 21 objects, and the option is for one; leave it out",
+        "stampede: --size-mb: is for an experiment that reads one object, and reads doesn't; leave it out",
     )
 
 
