@@ -242,7 +242,7 @@ def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> R
     if isinstance(error, EndpointConnectionError | ConnectTimeoutError | ConnectionClosedError | ReadTimeoutError):
         gone = {
             "local": "is the embedded AWS running (`stampede emulator status`)?",
-            "aws": "check the network and the region (`--set region=...`; AWS_REGION isn't read)",
+            "aws": "check the network, and whether this is the region that you meant",
             "endpoint": "is it running, and is AWS_ENDPOINT_URL right?",
         }[target.kind]
         return RunError(f"{doing}: no answer {where}", gone)

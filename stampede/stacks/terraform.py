@@ -145,7 +145,7 @@ class Terraform:
                 start_new_session=True,  # Ctrl-C is passed on once, by us, below
             )
             try:
-                _wait(process)
+                _wait(process, quiet=quiet)
             except subprocess.TimeoutExpired:
                 raise RunError(
                     f"terraform {arguments[0]} was stopped after {COMMAND_TIMEOUT_S / 60:.0f} min; what it had created "
@@ -199,13 +199,14 @@ def first_error(text: str) -> str:
     return ": ".join(filter(None, [match["text"].strip(" :."), " ".join(words)]))[:600]
 
 
-def _wait(process: subprocess.Popen) -> None:
-    """Wait; on Ctrl-C let Terraform finish what it holds, so that no resource is left out of the state."""
+def _wait(process: subprocess.Popen, *, quiet: bool) -> None:
+    """Wait; on Ctrl-C let Terraform finish what it holds, so that no resource is left out of the state. A `quiet`
+    command only reads, and ends at once."""
     try:
         process.wait(timeout=COMMAND_TIMEOUT_S)
     except BaseException as error:
         process.send_signal(signal.SIGINT)
-        if isinstance(error, KeyboardInterrupt):
+        if isinstance(error, KeyboardInterrupt) and not quiet:
             say(f"stopping terraform (up to {INTERRUPT_PATIENCE_S / 60:.0f} min): it records what it has created")
         _wait_until_stopped(process)
         raise

@@ -16,6 +16,7 @@ from experiments import EXPERIMENTS, Experiment
 from stampede.cli.simulated_table import SimulatedRow, print_simulated, simulated_rows
 from stampede.cli.verbs.plan_options import plan_of
 from stampede.errors import RunError, UsageError
+from stampede.full_disk import way_out
 from stampede.model.parameters import Parameter
 from stampede.phrases import counted, listed
 from stampede.planning import predicting
@@ -105,7 +106,7 @@ def _draw(experiment: Experiment, rows: Sequence[SimulatedRow], path: Path) -> N
     try:
         path.write_bytes(data)
     except OSError as error:
-        raise RunError(f"--picture: {path} can't be written: {error.strerror}; use another file") from None
+        raise RunError(f"--picture: {path} can't be written: {error.strerror}; {way_out(error)}") from None
     left_out = picture.left_out()
     more = f", without {counted(left_out, 'cell')} for which there is no room" if left_out else ""
     say(f"picture: {path}{more}")

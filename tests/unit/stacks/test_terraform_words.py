@@ -139,8 +139,9 @@ def test_a_command_that_never_ends_is_stopped_says_what_stays_and_is_logged(tmp_
     assert (command.startswith(f"$ {program} "), printed) == (True, ["creating"])
 
 
+@pytest.mark.parametrize("quiet", [False, True])
 @pytest.mark.parametrize("last", [None, subprocess.TimeoutExpired("terraform", 120)])
-def test_a_second_ctrl_c_leaves_no_terraform_behind(capsys, last):
+def test_a_second_ctrl_c_leaves_no_terraform_behind(capsys, last, quiet):
     waits, signals = [KeyboardInterrupt, KeyboardInterrupt, KeyboardInterrupt, last], []
 
     def wait(timeout):
@@ -154,9 +155,12 @@ def test_a_second_ctrl_c_leaves_no_terraform_behind(capsys, last):
         kill=lambda: signals.append(signal.SIGKILL),
     )
     with pytest.raises(KeyboardInterrupt):
-        terraform._wait(process)
+        terraform._wait(process, quiet=quiet)
     assert signals == [signal.SIGINT, *([signal.SIGKILL] if last else [])]
-    assert capsys.readouterr().err == "stopping terraform (up to 2 min): it records what it has created\n"
+    words = (
+        "" if quiet else "stopping terraform (up to 2 min): it records what it has created\n"
+    )  # reading creates nothing
+    assert capsys.readouterr().err == words
 
 
 def test_a_state_that_another_terraform_works_with_is_one_line_with_who_it_is(tmp_path, monkeypatch):
