@@ -13,7 +13,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from stampede.errors import RunError
-from stampede.phrases import decimal_size
+from stampede.phrases import counted, decimal_size
 from stampede.polling import looks
 from stampede.progress import say
 from stampede.stacks import target as targets
@@ -83,7 +83,7 @@ def _invoke(
 def _words(result: Mapping[str, Any]) -> str:
     """What was seeded, like `50 objects, 51 requests, 500 KB, in 1.5 s`; "" where the answer doesn't say."""
     counts = ((result[name], name) for name in ("files", "objects", "requests") if name in result)
-    parts = [f"{count:,} {name[:-1] if count == 1 else name}" for count, name in counts]
+    parts = [counted(count, name.removesuffix("s")) for count, name in counts]
     if "bytes" in result:
         parts.append(decimal_size(result["bytes"]))
     if "already_there" in result:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from stampede.phrases import counted
 from stampede.report.statistics.selection import Cell, cells
 from stampede.runs import stored_json
 from stampede.runs.cell_key import Key
@@ -83,7 +84,7 @@ def _of_cell(cell: Cell) -> CellObjects:
     )
 
 
-def differences(run: Run, counted: list[CellObjects]) -> list[str]:
+def differences(run: Run, cell_objects: list[CellObjects]) -> list[str]:
     """Where accounting.json and the records disagree, in sentences; it counts what an unfinished message did, and
     earlier versions took the last success of one, so cells with such aren't compared."""
     stored: dict[Key, Counter[str]] = {}
@@ -92,13 +93,13 @@ def differences(run: Run, counted: list[CellObjects]) -> list[str]:
             known = {name: account[name] for name in COUNTS if type(account.get(name)) is int}
             stored.setdefault(key, Counter()).update(known)
     sentences = []
-    for cell in counted:
+    for cell in cell_objects:
         account = stored.get(cell.key, {}) if cell.once else {}
         for name in COUNTS:
             if cell.counts[name] is not None and name in account and account[name] != cell.counts[name]:
                 sentences.append(
-                    f"{cell.key.words}: accounting.json has {name.replace('_', ' ')} = {account[name]:,} objects, but "
-                    f"the records have {cell.counts[name]:,}."
+                    f"{cell.key.words}: accounting.json has {name.replace('_', ' ')} = "
+                    f"{counted(account[name], 'object')}, but the records have {cell.counts[name]:,}."
                 )
     return sentences
 
