@@ -29,7 +29,8 @@ def knee(page: Page) -> Block | None:
 def _sentence(page: Page, name: str, series: Figures, *, alone: bool) -> str:
     text = series["words"] if alone else f"{series['place']}: {series['words']}"
     text, gained = f"{text[0].upper()}{text[1:]}.", series["against_smallest"]
-    if series["level"] != KNEE or not gained:
+    is_said = gained and gained.items() <= (series["best_beyond"] or {}).items()
+    if series["level"] != KNEE or not gained or is_said:
         return text
     values = (series["points"][0][name], series["knee"])
     first, here = (page.key({**series, name: value}).value_words(name) for value in values)

@@ -153,7 +153,7 @@ def _of_knees(where: str, knees: Sequence[Claim]) -> list[str]:
         [claim] = knees
         versions = [f"{where}, {claim.words}.", f"{capitalised(claim.words)}."]
         if claim.best_beyond:
-            versions.append(f"{capitalised(claim.limit)}: {claim.speed}.")
+            versions += [f"{where}, {claim.limit}: {claim.speed}.", f"{capitalised(claim.limit)}: {claim.speed}."]
         return [*versions, f"{capitalised(claim.limit)}."]
     (limit, count), *other_limits = Counter(claim.limit for claim in knees).most_common()
     if not other_limits:

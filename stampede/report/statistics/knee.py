@@ -147,7 +147,7 @@ class Series:
                 f"no gain above {rules.WITHIN} from more {self._calls} could be shown beyond {low}, and beyond "
                 f"{named[self._high]} the intervals rule one out"
             )
-            return Claim(limit, f"{speed} with the first", best_words, unfinished)
+            return Claim(limit, f"{speed} with {low}", best_words, unfinished)
         smallest = ", the smallest tried" if self._low == 0 else ""
         if self._level == KNEE:
             limit = f"beyond {low}{smallest}, more {self._calls} gained at most {rules.WITHIN}"
