@@ -145,7 +145,7 @@ def differences(pair: Pair) -> list[str]:
             if stand_in not in of_other:
                 replaced = listed(names)
                 sentences.append(
-                    f"{side.letter} ran on {stand_in.short} as a stand-in for {replaced}, so it says nothing about "
+                    f"In {side.letter}, the stand-in for {replaced} was {stand_in.short}, so it says nothing about "
                     f"{replaced}."
                 )
     return sentences

@@ -343,7 +343,7 @@ def test_two_values_of_a_choice_are_set_against_each_other_with_an_interval(buil
         if compare is experiment.compare[0] and experiment.by_size:
             assert alternative in headline  # how it is worded is the business of that section
         elif alternative in experiment.stand_ins.get(axis.name, ()):
-            assert headline.startswith("This ran on ") and f"says nothing about {alternative}" in headline
+            assert headline.startswith(f"The stand-in for {alternative} was ") and "says nothing about" in headline
         elif compare is experiment.compare[0]:
             assert base in headline and ("fastest" in headline or "faster than" in headline)
 
@@ -479,7 +479,7 @@ def test_what_a_folder_stands_in_for_is_said_in_the_headline_the_caveats_and_the
     folder = synthetic.write(tmp_path / "run", EXPERIMENTS["filesystem"])
     report.build(folder)
     numbers = json.loads((folder / "statistics.json").read_text())
-    assert numbers["verdict"]["headline"].startswith("This ran on a folder as a stand-in, so it says nothing about efs")
+    assert numbers["verdict"]["headline"].startswith("The stand-in for efs was a folder, so this run says nothing")
     assert "A folder is the stand-in for efs; its figures say nothing about efs." in numbers["verdict"]["caveats"]
     sources = {row.key["storage"]: row.source for row in table_of(report.load(folder)).rows if row.measured}
     assert sources == {"s3": "this machine", "efs": "this machine, a folder"}

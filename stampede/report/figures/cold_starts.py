@@ -20,7 +20,7 @@ class ColdStarts(Picture):
         "{operation} starts and isn’t included."
     )
     of_several = (
-        " Cold {operations} are the first of a flood, when another number of {workers} runs beside them: the "
+        " Cold {operations} are the first of a flood: above N = 1, another number of {workers} runs beside them. The "
         "difference includes that, and can be below zero for it."
     )
 

@@ -30,8 +30,8 @@ _PROPORTION = {"color": drawing.INK, "linewidth": 1, "linestyle": ":"}
 MOST_SERIES = 9
 # One of the series of statistics.json, or one of its points.
 Figures = Mapping[str, Any]
-# Name and points: x, speed, speeds of the single runs.
-PublishedLine = tuple[str, list[tuple[int, float, list[float]]]]
+# Name, setting, and points: x, speed, speeds of the single runs.
+PublishedLine = tuple[str, str, list[tuple[int, float, list[float]]]]
 
 
 class Knee(Picture):
@@ -43,17 +43,23 @@ class Knee(Picture):
         "Each coloured marker is the median of a cell, the bar its 95 % interval (hollow: too few {operations} for an "
         "interval). Both axes are logarithmic: the dotted line is in proportion, and where a line bends away from it, "
         "the gain shrinks. A ring marks the knee of the medians, beyond which none is more than 10 % "
-        "higher; a coloured line without a ring has none, or none that could be shown. Published figures are grey: the "
-        "published rate, else the objects over the published mean time; where single runs were published, their bars "
-        "span the slowest to the fastest."
+        "higher; a coloured line without a ring has none, or none that could be shown."
+    )
+    of_published = (
+        " Published figures are grey: the published rate, else the objects over the published mean time; where single "
+        "runs were published, their bars span the slowest to the fastest. They are of {settings}."
     )
 
     def __init__(self, subject: Subject, published: Sequence[Theirs]) -> None:
         experiment = subject.experiment
         self.axis = next(axis for axis in experiment.axes if axis.name == experiment.knee[0])  # type: ignore[index]
         super().__init__(subject)
-        self.published = published
         self.knees: Sequence[Figures] = subject.numbers["knees"]["series"][:MOST_SERIES]
+        # Panels have no room for them.
+        self.published = self._published_lines(published) if len(self.knees) <= MOST_TOGETHER else []
+        if self.published:
+            settings = "; ".join(dict.fromkeys(setting for _, setting, _ in self.published))
+            self.caption += self.of_published.format(settings=settings)
 
     def description(self) -> str:
         medians = []
@@ -63,10 +69,8 @@ class Knee(Picture):
         return f"Median {self.subject.experiment.speed.unit} on logarithmic axes: {'; '.join(medians)}."
 
     def draw(self) -> Figure:
-        published = self._published_lines()
         xs = {point[self.axis.name] for knee in self.knees for point in knee["points"]}
-        if len(self.knees) <= MOST_TOGETHER:
-            xs |= {x for _, line in published for x, *_ in line}
+        xs |= {x for *_, line in self.published for x, *_ in line}
         across = f"{self.axis.label} (logarithmic)"
         up = f"{self.subject.experiment.speed.unit} (logarithmic)"
         names = [knee["place"] for knee in self.knees] if len(self.knees) > 1 else ["measured"]
@@ -88,13 +92,13 @@ class Knee(Picture):
             return panels(series, panel, up, lambda axes: None, across)
         figure, axes = drawing.plot(4.3)
         scales(axes, across)
-        for at, (_, points) in enumerate(published):
+        for at, (*_, points) in enumerate(self.published):
             _published_line(axes, points, _DASHES[at % len(_DASHES)])
         self._proportion(axes)
         for line in series:
             self._line(axes, knee_of[line.label], line)
         axes.set_ylabel(up)
-        drawing.legend_above(axes, self._legend(series, published))
+        drawing.legend_above(axes, self._legend(series))
         return figure
 
     def _line(self, axes: Axes, knee: Figures, series: Series) -> None:
@@ -119,11 +123,11 @@ class Knee(Picture):
             factors = [1, min(most * 1.4, points[-1][name] / first[name])]
             axes.plot([first[name] * by for by in factors], [first["median"] * by for by in factors], **_PROPORTION)
 
-    def _published_lines(self) -> list[PublishedLine]:
+    def _published_lines(self, published: Sequence[Theirs]) -> list[PublishedLine]:
         """Each published series of more than one point."""
         name, metric = self.axis.name, self.subject.experiment.speed
         groups: dict[tuple[str, tuple[Any, ...]], list[Theirs]] = {}
-        for cell in self.published:
+        for cell in published:
             if cell.published.in_figure and cell.speed(metric):
                 groups.setdefault((cell.published.label, cell.key.without((name,))), []).append(cell)
         labels = [label for label, _ in groups]
@@ -137,15 +141,15 @@ class Knee(Picture):
                     label += f", {' '.join(key.value_words(other) for other in differing if other != name)}"
                 cells.sort(key=lambda cell: cell.key[name])
                 points = [(cell.key[name], cell.speed(metric) or 0, cell.speeds(metric)) for cell in cells]
-                lines.append((label, points))
+                lines.append((label, cells[0].published.setting, points))
         return lines
 
-    def _legend(self, series: Sequence[Series], published: Sequence[PublishedLine]) -> list[Line2D]:
+    def _legend(self, series: Sequence[Series]) -> list[Line2D]:
         entries = [Line2D([], [], color=line.colour, marker=line.marker, label=line.label) for line in series]
         if any(knee["level"] == KNEE for knee in self.knees):
             ring = _RING | {"markersize": 9}
             entries.append(Line2D([], [], markeredgecolor=drawing.INK, label="knee of the medians", **ring))
-        for at, (label, _) in enumerate(published):
+        for at, (label, *_) in enumerate(self.published):
             entries.append(Line2D([], [], label=label, linestyle=_DASHES[at % len(_DASHES)], **_PUBLISHED))
         return [*entries, Line2D([], [], label="in proportion", **_PROPORTION)]
 

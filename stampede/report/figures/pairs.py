@@ -12,6 +12,9 @@ from stampede.report.figures.picture import Picture
 from stampede.report.figures.subject import Cell, Subject
 from stampede.runs.cell_key import Key, distinguishing
 
+# How far the markers of a line are apart, as a part of the distance of two lines.
+APART = 0.25
+
 
 class Pairs(Picture):
     """None where no cell has two values."""
@@ -48,12 +51,14 @@ class Pairs(Picture):
         for at, group in enumerate(lines):
             medians = [cell["seconds"]["median_s"] for _, cell in group]
             axes.plot([min(medians), max(medians)], [at, at], color=drawing.GRID, linewidth=2, zorder=1)
-            for (key, cell), median in zip(group, medians, strict=True):
+            # Side by side, so that an equal one isn't hidden.
+            places = (at + APART * (number - (len(group) - 1) / 2) for number in range(len(group)))
+            for (key, cell), median, place in zip(group, medians, places, strict=True):
                 colour, marker = looks[key.words_of(self.axes)]
                 interval = cell["seconds"]["median_interval"]
                 if interval:
-                    axes.plot([interval["low"], interval["high"]], [at, at], color=colour, linewidth=2)
-                axes.plot(median, at, marker, color=colour, markersize=7, markeredgecolor=drawing.PAPER)
+                    axes.plot([interval["low"], interval["high"]], [place, place], color=colour, linewidth=2)
+                axes.plot(median, place, marker, color=colour, markersize=7, markeredgecolor=drawing.PAPER)
         axes.set_xlabel(f"seconds for one {self.operation} (logarithmic)")
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axes.xaxis.set_minor_formatter(NullFormatter())

@@ -83,7 +83,8 @@ class Seconds(Picture):
             if cell["count"] < self.few:
                 up, across = self._spread(key, at, 0.4)
                 _dots(axes, series, across, up)
-        axes.set_xlim(left=0)
+        # Room for the mark of the slowest.
+        axes.set_xlim(0, 1.03 * max(cell["seconds"]["max_s"] for *_, cell in lines))
         axes.set_xlabel(f"{self.label} at N = {n:,}")
         return figure
 

@@ -9,7 +9,7 @@ from stampede.report.figures.predicted_seconds import PredictedSeconds
 from stampede.report.grid import Column, Entry, Grid, number, single_lines, words
 from stampede.report.sections.about import moment
 from stampede.report.sections.page import Block, Figures, Page
-from stampede.report.statistics.prediction import axes_of, between, percent, text
+from stampede.report.statistics.prediction import axes_of, between, is_near, percent, text
 from stampede.runs.prediction import Prediction
 
 # Of these a prediction knows no more than the runs that they come from, or less.
@@ -69,16 +69,25 @@ def _basis(predicted: Prediction) -> str:
 def _also(page: Page) -> str:
     """How the other figures did where they could miss by themselves, as one sentence; "" where there is none of them.
     One worker is in full overlap all the time, and a single message takes the elapsed time."""
-    axes, rows, matches = axes_of(page.experiment), page.numbers["prediction"]["cells"], []
+    axes, rows = axes_of(page.experiment), page.numbers["prediction"]["cells"]
     overlaps = {page.key(cell).on(axes): cell["parallelism"] for cell in page.numbers["cells"]}
-    parallel = [row for row in rows if page.key(row).n > 1]
     several = [row for row in rows if _has_several_messages(overlaps.get(page.key(row)))]
-    for name, (label, _) in (OVERLAP | {"span_s": TIMES["span_s"]}).items():
-        counted = [row[name] for row in (parallel if name in OVERLAP else several)]
-        known = [figure["inside"] for figure in counted if figure and figure["inside"] is not None]
-        if known:
-            matches.append(f"{label} in {sum(known)} of {len(known)}")
-    return f"Other figures that match their ranges: {listed(matches)}." if matches else ""
+    matches = _matches({"span_s": TIMES["span_s"]}, several)
+    if in_overlap := _matches(OVERLAP, [row for row in rows if page.key(row).n > 1]):
+        matches.append(f"above N = 1, {listed(in_overlap)}")
+    return f"Other figures that match their ranges: {'; '.join(matches)}." if matches else ""
+
+
+def _matches(labels: Mapping[str, tuple[str, str]], rows: Sequence[Figures]) -> list[str]:
+    """In how many of these cells each figure matches its range: `time to N in 3 of 4 (2 only nearly)`."""
+    matches = []
+    for name, (label, _) in labels.items():
+        figures = [row[name] for row in rows if row[name] and row[name]["inside"] is not None]
+        if figures:
+            near = sum(is_near(name, figure) for figure in figures)
+            only = f" ({near} only nearly)" if near else ""
+            matches.append(f"{label} in {sum(figure['inside'] for figure in figures)} of {len(figures)}{only}")
+    return matches
 
 
 def _has_several_messages(overlap: Figures | None) -> bool:
@@ -104,16 +113,17 @@ def _grid(
 
 
 def _against_predicted(name: str, figure: Figures | None) -> list[Entry]:
-    """Predicted with its range, measured, and the difference, marked where the model missed."""
+    """Predicted with its range, measured, and the difference, marked where the model missed or nearly did."""
     if figure is None:
         return [number(None)] * 4
     off = "" if figure["difference"] is None else percent(figure["difference"])
-    missed = "✗ " if figure["inside"] is False else ""
+    missed = figure["inside"] is False
+    mark = "✗ " if missed else "≈ " if is_near(name, figure) else ""
     return [
         Entry(text(name, figure["predicted"]), figure["predicted"]),
         Entry(between(name, figure) or NOTHING, figure["low"], "interval"),
         Entry(text(name, figure["measured"]), figure["measured"]),
-        Entry((missed + off).strip() or NOTHING, figure["difference"], "bad" if missed else ""),
+        Entry((mark + off).strip() or NOTHING, figure["difference"], "bad" if missed else ""),
     ]
 
 

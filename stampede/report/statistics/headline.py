@@ -128,7 +128,8 @@ def _of_stand_ins(stand_ins: Mapping[StandIn, Sequence[str]]) -> list[str]:
     """What ran in the place of what was asked for, and no claim at all: it would be read as one of that."""
     ran = listed([stand_in.short for stand_in in stand_ins])
     replaced = listed([name for names in stand_ins.values() for name in names])
-    claim = f"This ran on {ran} as a stand-in, so it says nothing about {replaced}"
+    noun, verb = ("stand-in", "was") if len(stand_ins) == 1 else ("stand-ins", "were")
+    claim = f"The {noun} for {replaced} {verb} {ran}, so this run says nothing about {replaced}"
     return [f"{claim}; it shows that the rest of the path works.", f"{claim}."]
 
 

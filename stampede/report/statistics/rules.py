@@ -62,7 +62,7 @@ WORDS = {
         f"{MINIMUM_FOR_MEAN_INTERVAL} {{many}} on, because fewer may hide a stall. The interval of p99 extends to the "
         "adjacent ranks. That of Cliff's delta comes from its own variance (Feng and Cliff 2004) "
         "where single {many} are resampled; where the two cells don't overlap at all, from the smaller number of what "
-        "is resampled."
+        "is resampled. The ends of a ratio's interval, and of a share made from them, are rounded outwards."
     ),
     "together": (
         "95 % is the confidence that all comparisons of a section hold at once: the more it makes, the wider are their "

@@ -134,15 +134,14 @@ class _Words:
     ) -> list[str]:
         """What must be said with the figures, the weightiest first; `compared` are rows of which something is said."""
         caveats = [*contradictions(self._run.directory), *self.reservations()]
+        if any(cell["count"] for cell in self._cells):
+            left_out = rules.independence(self._run.experiment, self._cells, has_knees)
+            caveats.append(f"{left_out} {drift.sentence(compared, self._cells)}".rstrip())
         caveats += [*self._repeats_differ(), *self._seldom_full()]
         if missed := misses(predicted, self._run.experiment):
             worst = f"the worst of each cell: {some(missed, NAMED)}"
             caveats.append(f"The prediction missed by more than its stated uncertainty; {worst}.")
-        caveats += [*self._pooled(), *self._otherwise_inside(of_n)]
-        if any(cell["count"] for cell in self._cells):
-            left_out = rules.independence(self._run.experiment, self._cells, has_knees)
-            caveats.append(f"{left_out} {drift.sentence(compared, self._cells)}".rstrip())
-        return caveats
+        return [*caveats, *self._pooled(), *self._otherwise_inside(of_n)]
 
     def reservations(self) -> list[str]:
         """See `reservations`."""
@@ -168,10 +167,11 @@ class _Words:
         ]
 
     def _apart(self) -> str:
-        """How far the medians of cells are apart that are the same to the embedded AWS: all of that is drift."""
+        """How far the medians of cells are apart that are the same to the embedded AWS and have enough measurements for
+        an interval: all of that is drift."""
         ignored, alike = tuple(ignored_axes(self._run.experiment.axes)), {}
         for cell in self._cells:
-            if cell["count"] and (median_s := cell["seconds"]["median_s"]):
+            if cell["seconds"]["median_interval"] and (median_s := cell["seconds"]["median_s"]):
                 alike.setdefault(self._key(cell).without(ignored), []).append(median_s)
         apart = [max(medians) / min(medians) for medians in alike.values() if len(medians) > 1]
         if not apart:

@@ -228,8 +228,8 @@ def test_one_in_more_slices_is_set_against_the_other_by_what_each_moved(built, t
 def test_where_something_stood_in_the_headline_says_first_that_nothing_follows(local):
     numbers, page = local
     assert numbers["verdict"]["headline"] == (
-        "This ran on a general purpose bucket as a stand-in, so it says nothing about express; it shows that the rest "
-        "of the path works."
+        "The stand-in for express was a general purpose bucket, so this run says nothing about express; it shows "
+        "that the rest of the path works."
     )
     assert {entry["time"]["words"] for entry in numbers["by_size"]} == {
         "a stand-in ran, so this says nothing about express"

@@ -109,8 +109,8 @@ def test_what_one_worker_or_a_single_message_can_not_miss_is_no_match(tmp_path):
         for name, made in {"three": records, "alone": records[:1]}.items()
     )
     assert (
-        "Other figures that match their ranges: peak concurrency in 2 of 2, time to N in 2 of 2, time in full overlap "
-        "in 2 of 2 and elapsed time in 2 of 2."
+        "Other figures that match their ranges: elapsed time in 2 of 2; above N = 1, peak concurrency in 2 of 2, "
+        "time to N in 2 of 2 and time in full overlap in 2 of 2."
     ) in three
     assert "The mean of the only cell lies within" in alone and "Other figures" not in alone
 
@@ -286,3 +286,11 @@ def test_a_mean_outside_the_range_that_matches_it_is_shown_with_its_interval(tmp
     row = numbers["prediction"]["cells"][0]["avg_s"]
     assert row["inside"] and row["measured"] > row["high"]
     assert f"s measured (interval {row['interval']['low']:.3f} to " in numbers["prediction"]["words"]
+
+
+def test_a_figure_that_only_the_tolerance_brings_into_its_range_is_marked_and_counted(tmp_path):
+    late = [record | {"started_at_ms": record["started_at_ms"] + record["seq"] % 2 * 60} for record in waves()]
+    cells = {CELL.format(2): forecast(ranges={"time_to_n_s": [0.011, 0.011]}, time_to_n_s=0.011)}
+    stored = {"place": "aws", "seed": 1, "date": "2026-05-01", "parameters": [], "cells": cells}
+    text = Page(report.build(handmade_run.write(tmp_path / "run", late, prediction=stored)).read_text()).text
+    assert "time to N in 1 of 1 (1 only nearly)" in text and "≈ +445 %" in text
