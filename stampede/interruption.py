@@ -5,13 +5,14 @@ Whoever ends in order after Ctrl-C so does after all three, and nobody else need
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 # timeout(1) sends its signal to the process, and then to the whole group.
@@ -74,6 +75,26 @@ class Signals:
     def words(self) -> str:
         """How an interrupted program was interrupted."""
         return f"interrupted by {self.first.name}" if self.first else "interrupted"
+
+
+@contextlib.contextmanager
+def held_back() -> Iterator[None]:
+    """In the block an interruption waits, and comes at its end: a process has been started and isn't known yet, or one
+    that was asked to end is waited for. Without effect in another thread than the main one, where none comes."""
+    came: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    if threading.current_thread() is not threading.main_thread():
+        handlers = {}
+    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
+    for number in handlers:
+        signal.signal(number, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        if came:
+            handlers[came[0]](came[0], None)
 
 
 signals = Signals()

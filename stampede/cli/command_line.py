@@ -222,7 +222,8 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
     elif isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         text, status = f": {error.filename} has a name that is too long; use a shorter one", EXIT_USAGE
     elif isinstance(error, shutil.Error):  # of copytree, which lists every file
-        text = f": can't write to {STATE_DIR}; free or change that disk (STAMPEDE_STATE_DIR)"
+        why = os.strerror(errno.ENOSPC) if is_full(STATE_DIR) else "some files of infra/ couldn't be copied"
+        text = f": can't write to {STATE_DIR} ({why}); free or change that disk (STAMPEDE_STATE_DIR)"
     elif isinstance(error, OSError) and (
         error.errno in DISK_ERRORS
         or NO_TEMPORARY_FOLDER in str(error)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stampede.errors import FixableError
+from stampede.interruption import held_back
 
 Progress = Callable[[str], None]
 
@@ -151,16 +152,18 @@ def _run(command: list[str], folder: Path, environment: dict[str, str], doing: s
     """
     began = time.monotonic()
     progress(f"{doing} ...")
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    process = None
     try:
+        with held_back():
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+            )
         while True:
             try:
                 output, errors = process.communicate(timeout=REPORT_EVERY_S)
@@ -168,7 +171,7 @@ def _run(command: list[str], folder: Path, environment: dict[str, str], doing: s
             except subprocess.TimeoutExpired:
                 progress(f"{doing} ... {time.monotonic() - began:.0f} s")
     finally:
-        if process.poll() is None:
+        if process is not None and process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
     if process.returncode != 0:

@@ -25,6 +25,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from stampede.emulator import stack
 from stampede.emulator.ministack import EmulatorError
 from stampede.emulator.process import Process, end_with_parent, start_ticks
+from stampede.interruption import held_back
 from stampede.polling import looks
 
 BUILD = stack.ROOT / "functions" / "transfer" / "build"
@@ -67,8 +68,9 @@ def ensure(
     hosts = []
     try:
         for number in range(count):
-            hosts.append(_start(program, complete, state_dir / f"host-{number}.log", follow_parent))
-            _write(state_dir, wanted, hosts)
+            with held_back():
+                hosts.append(_start(program, complete, state_dir / f"host-{number}.log", follow_parent))
+                _write(state_dir, wanted, hosts)
         for host in hosts:
             _wait_until_it_is_ready(host)
     except BaseException:

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from stampede.emulator.process import Process, start_ticks
 from stampede.errors import UsageError
+from stampede.interruption import held_back
 from stampede.polling import looks
 
 HOST = "127.0.0.1"
@@ -97,24 +98,25 @@ def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     log_path = state_dir / "emulator.log"
-    port = free_port()
-    with log_path.open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "stampede.emulator.keeper", *(["--follow-parent"] if follow_parent else [])],
-            stdin=subprocess.PIPE if follow_parent else subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            env=_environment(port, temporary),
-            start_new_session=True,
-        )
-    if process.stdin is not None:
-        _lifelines.append(process.stdin)
-    emulator = Emulator(process.pid, start_ticks(process.pid), port, str(log_path))
+    port, emulator = free_port(), None
     try:
-        (state_dir / "emulator.json").write_text(json.dumps(asdict(emulator)))
+        with held_back(), log_path.open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "stampede.emulator.keeper", *(["--follow-parent"] if follow_parent else [])],
+                stdin=subprocess.PIPE if follow_parent else subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=_environment(port, temporary),
+                start_new_session=True,
+            )
+            if process.stdin is not None:
+                _lifelines.append(process.stdin)
+            emulator = Emulator(process.pid, start_ticks(process.pid), port, str(log_path))
+            (state_dir / "emulator.json").write_text(json.dumps(asdict(emulator)))
         _wait_until_it_answers(emulator, process)
     except BaseException:
-        _end(emulator, state_dir)
+        if emulator is not None:
+            _end(emulator, state_dir)
         raise
     return emulator
 

@@ -283,6 +283,11 @@ def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
     return name, values
 
 
+def resume_command(plan: Plan, run: str) -> str:
+    """The command that goes on with a run of `plan`; `run` is its id as an argument."""
+    return f"stampede sweep {plan.experiment} --target {plan.target} --resume {run}"
+
+
 def refuse_twice(option: str, settings: Iterable[str], way_out: str) -> None:
     """Raise UsageError for a name that more than one of the `settings`, NAME=VALUES, gives: Terraform would take the
     last, but both may be meant."""
@@ -299,7 +304,8 @@ def split_setting(option: str, text: str, known: Collection[str], has_no: str) -
         raise UsageError(f"{option}: {text!r} isn't of the form {form}")
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(known)) or 'none'}"
+        hint = f"known: {', '.join(sorted(known))}" if known else "leave it out"
+        hint = f"did you mean {near[0]}?" if near else hint
         raise UsageError(f"{option}: {has_no} {name!r}", hint)
     return name, listed
 

@@ -103,6 +103,10 @@ class RunFolder:
                 f"{option}: run {silent[0].name} in {results_dir} sent no messages; resume a sweep with "
                 f"`stampede sweep --resume {silent[0].as_argument}`, or start a run with `stampede flood`"
             )
+        if not results_dir.is_dir():
+            raise UsageError(
+                f"--run: {way_to_runs(results_dir)}; or start a run with `stampede flood` or `stampede sweep`"
+            )
         raise UsageError(
             f"--run: there is no run in {results_dir} yet; start one with `stampede flood` or `stampede sweep`"
         )

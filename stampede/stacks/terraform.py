@@ -13,15 +13,16 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
 from stampede import full_disk
 from stampede.emulator.providers import terraform_binary
 from stampede.errors import RunError
+from stampede.interruption import held_back
 from stampede.progress import say
 from stampede.stacks import hcl
 
@@ -136,7 +137,8 @@ class Terraform:
         self._log(f"$ {shlex.join(command)}")
         # Files, not pipes: what was printed until a Ctrl-C can be read after any number of them.
         with self._text_file() as output_file, self._text_file() as errors_file:
-            process = subprocess.Popen(
+            start = partial(
+                subprocess.Popen,
                 command,
                 env=dict(self.environment),
                 stdin=subprocess.DEVNULL,
@@ -145,7 +147,7 @@ class Terraform:
                 start_new_session=True,  # Ctrl-C is passed on once, by us, below
             )
             try:
-                _wait(process, quiet=quiet)
+                status = _status_of(start, quiet=quiet)
             except subprocess.TimeoutExpired:
                 raise RunError(
                     f"terraform {arguments[0]} was stopped after {COMMAND_TIMEOUT_S / 60:.0f} min; what it had created "
@@ -155,9 +157,9 @@ class Terraform:
             finally:
                 output, errors = _whole(output_file), _whole(errors_file)
                 self._log(f"{output if not quiet else ''}{errors}")
-        if process.returncode != 0 or quiet:  # Terraform doesn't notice when what it prints is lost
+        if status != 0 or quiet:  # Terraform doesn't notice when what it prints is lost
             full_disk.refuse(self.log_file.parent)
-        if process.returncode != 0:
+        if status != 0:
             if lock := _LOCKED.search(errors):
                 raise StateLockedError(
                     f"terraform {arguments[0]}: another Terraform is using this state ({lock['who']}, since "
@@ -199,29 +201,34 @@ def first_error(text: str) -> str:
     return ": ".join(filter(None, [match["text"].strip(" :."), " ".join(words)]))[:600]
 
 
-def _wait(process: subprocess.Popen, *, quiet: bool) -> None:
-    """Wait; on Ctrl-C let Terraform finish what it holds, so that no resource is left out of the state. A `quiet`
-    command only reads, and ends at once."""
+def _status_of(start: Callable[[], subprocess.Popen], *, quiet: bool) -> int:
+    """The status of the command that `start` starts. On Ctrl-C Terraform finishes what it holds, so that no resource is
+    left out of the state; a `quiet` command only reads, and ends at once."""
+    process = None
     try:
-        process.wait(timeout=COMMAND_TIMEOUT_S)
+        with held_back():  # Terraform would go on alone after a Ctrl-C before it has a name here
+            process = start()
+        return process.wait(timeout=COMMAND_TIMEOUT_S)
     except BaseException as error:
-        process.send_signal(signal.SIGINT)
-        if isinstance(error, KeyboardInterrupt) and not quiet:
-            say(f"stopping terraform (up to {INTERRUPT_PATIENCE_S / 60:.0f} min): it records what it has created")
-        _wait_until_stopped(process)
+        if process is not None:
+            # Through further Ctrl-C too: left behind, Terraform would hold the lock of its state against the destroy.
+            with held_back():
+                process.send_signal(signal.SIGINT)
+                if isinstance(error, KeyboardInterrupt) and not quiet:
+                    say(
+                        f"stopping terraform (up to {INTERRUPT_PATIENCE_S / 60:.0f} min): it records what it has "
+                        "created"
+                    )
+                _wait_until_stopped(process)
         raise
 
 
 def _wait_until_stopped(process: subprocess.Popen) -> None:
-    """Wait through further Ctrl-C too: left behind, Terraform would hold the lock of its state against the destroy."""
-    end_s = time.monotonic() + INTERRUPT_PATIENCE_S
-    while process.poll() is None:
-        try:
-            process.wait(timeout=max(1.0, end_s - time.monotonic()))
-        except KeyboardInterrupt:
-            continue
-        except subprocess.TimeoutExpired:
-            process.kill()
+    try:
+        process.wait(timeout=INTERRUPT_PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _whole(file: TextIO) -> str:

@@ -37,7 +37,7 @@ from stampede.model.parameters import ParameterError, Parameters
 from stampede.model.prediction import Prediction
 from stampede.phrases import counted, duration
 from stampede.planning.cost import Estimate
-from stampede.planning.plan import Cell, Plan, share_of_round
+from stampede.planning.plan import Cell, Plan, resume_command, share_of_round
 from stampede.planning.predicting import Given, parameters_of, predictions
 from stampede.progress import say
 from stampede.runs.accounting import CellAccount, stored_accounts
@@ -330,8 +330,7 @@ class SweepRun:
 
     def _say_how_to_go_on(self) -> None:
         plan = self._plan
-        command = f"stampede sweep {plan.experiment} --target {plan.target} --resume {self._folder.as_argument}"
-        command += " --keep" if self._stack.keep else ""
+        command = resume_command(plan, self._folder.as_argument) + (" --keep" if self._stack.keep else "")
         stored = "the finished cells are stored" if self._description.finished else "no cell has finished yet"
         stored += "; completed rounds are kept" if plan.rounds else ""
         say(f"{stored}; resume with `{command}`", style="yellow")

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 
 from loader.drain import drain
+from loader.later_stack import is_later
 from stampede.errors import RunError, UsageError
 from stampede.insights.unrecorded import with_unrecorded
 from stampede.phrases import counted
@@ -35,8 +36,10 @@ def run(arguments: argparse.Namespace) -> int:
     if not is_of(target.outputs, stored):
         applied, _ = stack_words(target.outputs, stored)
         return _print_stored(folder, arguments.format, f"the applied stack is {applied}")
-    folder.refuse_unwritable()
     with holding(target.option, "drain", folder.run_id):
+        if arguments.run is not None and is_later(target, folder):
+            return _print_stored(folder, arguments.format, "the applied stack was created after its last message")
+        folder.refuse_unwritable()
         try:
             drained = drain(
                 target,
@@ -69,15 +72,18 @@ def _newest_of(target: Target, newest: RunFolder, arguments: argparse.Namespace)
     """The newest run that was sent to the applied stack. Raises UsageError where there is none."""
     for folder in RunFolder.all_with(arguments.results_dir, "sent.jsonl"):
         described = folder.read_json("run.json", {})
-        if is_at(described, target.place) and is_of(target.outputs, described):
+        if is_at(described, target.place) and is_of(target.outputs, described) and not is_later(target, folder):
             say(f"run {folder.name}: the newest{' of the applied stack' if folder.name != newest.name else ''}")
             return folder
     stored = newest.read_json("run.json", {})
     refuse_another("--run", newest.name, stored, target.place)
     applied, other = stack_words(target.outputs, stored)
+    why = f"is of {other}, but the applied stack is {applied} and has no run"
+    if is_of(target.outputs, stored):
+        why = f"was sent to an earlier stack, and the applied one has no run in {arguments.results_dir}"
     raise UsageError(
-        f"--run: the newest run {newest.name} is of {other}, but the applied stack is {applied} and has no run; use "
-        f"`stampede flood` first, or --run {newest.name} for the stored account"
+        f"--run: the newest run {newest.name} {why}; use `stampede flood` first, or --run {newest.name} for the stored "
+        "account"
     )
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from experiments import EXPERIMENTS
 from stampede.checkout import QUERIES
 from stampede.emulator import ministack, stack
-from stampede.errors import UsageError, no_file
+from stampede.errors import RunError, UsageError, no_file
 from stampede.insights import EventsError, InsightsError, always_a_row, check, export, number_text, with_filters
 from stampede.insights.backends import Answer, Backend, LinesGoneError, Local, Service, time_range_ms
 from stampede.insights.log_columns import COLUMNS, LINES
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
             try:
                 count = export(logs, arguments.export)
             except EventsError as error:
-                raise UsageError(f"--export: {error}; free that disk, or use another folder") from None
+                raise RunError(f"--export: {error}; free that disk, or use another folder") from None
             say(f"{counted(count, 'log event')}: {arguments.export}")
     except EventsError as error:
         raise UsageError(f"{'--logs' if arguments.logs is not None else '--run'}: {error}") from None
@@ -175,11 +175,16 @@ def _refuse_stack_options(arguments: argparse.Namespace, names: Sequence[str], w
 
 
 def _check_export(logs: tuple[Path, ...], export_to: Path | None) -> None:
-    """Raises UsageError when the lines would be written over themselves, or a run's columns by others."""
+    """Raises UsageError when the lines would be written over themselves, or a run's columns by others, or where no file
+    can be."""
     if export_to is None:
         return
     if export_to.resolve() in [path.resolve() for path in logs]:
         raise UsageError(f"--export: {export_to} holds the lines that are read; use another name")
+    if not export_to.parent.is_dir():
+        raise UsageError(f"--export: there is no folder {export_to.parent}; make it, or use another one")
+    if export_to.exists() and not export_to.is_file():
+        raise UsageError(f"--export: {export_to} isn't a file; use another name")
 
 
 def _of_run(

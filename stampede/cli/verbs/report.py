@@ -23,7 +23,8 @@ MOST_SENTENCES = 3
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Rebuild one run's folder and print its table, or compare two; the answer and the page's path go to stderr.
+    """Rebuild one run's folder and print its table, or compare two and print the answer; the path of the page goes to
+    stderr.
 
     A run's id stands for its folder, as in the other verbs. Raises UsageError.
     """
@@ -37,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         with _refusing(output):
             compared = report.compared(folders, output)
         for headline in compared.headlines:
-            say(headline, style="bold")
+            print(headline)
         _say_some("not like for like", compared.differences)
         _say_some("incomplete data", compared.warnings)
         say(f"comparison: {compared.page}")

@@ -31,7 +31,7 @@ from stampede.phrases import counted
 from stampede.planning import checks
 from stampede.planning.checks import machine, measurements, share
 from stampede.planning.cost import check_budget
-from stampede.planning.plan import Plan
+from stampede.planning.plan import Plan, resume_command
 from stampede.planning.predicting import NOTHING, UNCALIBRATED, Given, parameters_of
 from stampede.progress import say
 from stampede.runs.accounting import check, stored_accounts
@@ -106,7 +106,7 @@ def _saying_how_to_go_on(plan: Plan, folder: RunFolder) -> Iterator[None]:
             report = f"`stampede report {shlex.quote(str(folder.path))}`"
             error.add_note(f"every cell is measured; {report} builds the report")
         elif stored and isinstance(error, OSError):
-            error.add_note(f"`stampede sweep --resume {folder.as_argument}` resumes the run")
+            error.add_note(f"`{resume_command(plan, folder.as_argument)}` resumes the run")
         raise
 
 

@@ -287,7 +287,10 @@ def test_what_could_not_start_is_2_and_what_failed_is_1(error, status, stampede,
         (["query", "fields @message"], "'fields @message' isn't the name of a query; put a query of your own into a "),
         (["query", "xyz"], "there is no query 'xyz'; saved queries: access_log/server_side, "),
         (["query", "summary", "--run", "../etc"], "--run: '../etc' isn't a valid run id"),
-        (["query", "summary"], "--run: there is no run in results yet"),
+        (
+            ["query", "summary"],
+            "results isn't a folder; go to where you swept, or give --results-dir; or start a run with",
+        ),
         (["flood", "--outputs", "nowhere.json"], "--outputs: can't read nowhere.json"),
         (["emulator", "start", "--set", "a=1"], "--set: only works with start --apply; add --apply"),
         (["emulator", "stop", "--set", "a=1"], "--set: only works with start --apply; leave it out"),
@@ -385,13 +388,13 @@ def test_hints_name_the_program_as_it_was_started_where_it_is_not_on_the_path(st
     monkeypatch.setattr(sys, "argv", [started])
     monkeypatch.setenv("PATH", str(tmp_path))
     hint = stampede("drain", cwd=tmp_path).stderr
-    assert f"; start one with `{started} flood` or `{started} sweep`" in hint
+    assert f"start a run with `{started} flood` or `{started} sweep`" in hint
     assert stampede("sweep", "--foo").stderr.endswith(f"see `{started} sweep --help`\n")
     (tmp_path / "stampede").touch(mode=0o755)
-    assert "; start one with `stampede flood`" in stampede("drain", cwd=tmp_path).stderr
+    assert "start a run with `stampede flood`" in stampede("drain", cwd=tmp_path).stderr
     (tmp_path / "stampede").unlink()
     monkeypatch.setattr(sys, "argv", ["/my clone/bin/stampede"])
-    assert "; start one with `'/my clone/bin/stampede' flood`" in stampede("drain", cwd=tmp_path).stderr
+    assert "start a run with `'/my clone/bin/stampede' flood`" in stampede("drain", cwd=tmp_path).stderr
 
 
 def test_hints_find_infra_from_another_folder(monkeypatch, tmp_path):

@@ -1,5 +1,7 @@
 """Which run `stampede drain` waits for, and what it prints where that run's stack is gone or another one is applied."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from loader.drain import Drained
@@ -33,15 +35,20 @@ def drained(monkeypatch, tmp_path):
 
 @pytest.fixture
 def applied(monkeypatch):
-    """Applies the stack of an experiment, or none."""
+    """Applies the stack of an experiment, before the runs or later, or none."""
 
-    def apply(experiment):
+    def apply(experiment, created_s=0):
+        outputs = {"experiment": experiment, "region": "us-east-1", "account_id": "1", "queue_url": "q"}
+        queue = {"Attributes": {"CreatedTimestamp": str(created_s)}}
+
         def resolve(arguments):
             if experiment is None:
                 raise targets.NoStackError("no applied stack found; deploy one")
-            return Target("local", {"experiment": experiment, "region": "us-east-1", "account_id": "1"}, "http://x")
+            return Target("local", outputs, "http://x")
 
         monkeypatch.setattr(targets, "resolve", resolve)
+        sqs = SimpleNamespace(get_queue_attributes=lambda QueueUrl, AttributeNames: queue)
+        monkeypatch.setattr(Target, "client", lambda self, service: sqs)
 
     return apply
 
@@ -62,14 +69,28 @@ def test_a_stack_without_a_run_is_refused_with_both_experiments(drained, applied
     )
 
 
+def test_a_stack_that_is_younger_than_the_newest_run_asks_for_a_flood_first(drained, applied, capsys):
+    applied("copy", created_s=1)
+    assert (main(["drain"]), drained) == (2, [])
+    assert capsys.readouterr().err == (
+        "stampede: --run: the newest run of_copy was sent to an earlier stack, and the applied one has no run in "
+        "results; use `stampede flood` first, or --run of_copy for the stored account\n"
+    )
+
+
 @pytest.mark.parametrize(
-    ("experiment", "why"), [(None, "no applied stack found"), ("copy", "the applied stack is copy in us-east-1")]
+    ("experiment", "why"),
+    [
+        (None, "no applied stack found"),
+        ("copy", "the applied stack is copy in us-east-1"),
+        ("filesystem", "the applied stack was created after its last message"),
+    ],
 )
 def test_a_run_whose_stack_is_gone_prints_its_stored_account(drained, applied, capsys, tmp_path, experiment, why):
     folder = RunFolder(tmp_path / "results" / "of_filesystem")
     folder.append("records.jsonl", [{"cell": "a", "seq": 0, "status": "ok"}])
     folder.write_json("accounting.json", [{"cell": "a"}])
-    applied(experiment)
+    applied(experiment, created_s=1)
     assert (main(["drain", "--run", "of_filesystem"]), drained) == (0, [])
     printed = capsys.readouterr()
     assert printed.out.startswith(ACCOUNT)

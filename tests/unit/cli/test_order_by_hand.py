@@ -110,7 +110,7 @@ def test_a_flood_by_hand_says_what_it_was_told(by_hand):
         ("copy_host", "retry_attempts=51", "--order retry_attempts: must be a whole number from 1 to 50, got 51"),
         ("copy_host", "retry_mode=adaptive", "--order retry_mode: must be standard or legacy, got 'adaptive'"),
         ("copy_host", "pace=fast", "--order pace: must be fixed or adaptive, got 'fast'"),
-        ("download", "threads=3", "--order: the messages of download have no key 'threads'; known: none"),
+        ("download", "threads=3", "--order: the messages of download have no key 'threads'; leave it out"),
     ],
 )
 def test_a_wrong_part_of_a_work_order_is_refused_in_one_line(by_hand, experiment, order, words):

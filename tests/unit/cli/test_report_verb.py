@@ -71,8 +71,9 @@ def test_a_comparison_prints_its_answer_and_what_is_missing(run, tmp_path, capsy
     other = synthetic_run.write(run.parent / "r2", settings)
     (other / "dead_letters.jsonl").unlink()
     assert main(["report", str(run), str(other), "--output", str(tmp_path / "c.html")]) == 0
-    answer, missing, *_ = capsys.readouterr().err.splitlines()
-    assert answer.startswith("Too few measurements to tell whether B is faster or slower (by 10 % or more) than A")
+    printed = capsys.readouterr()
+    missing, *_ = printed.err.splitlines()
+    assert printed.out.startswith("Too few measurements to tell whether B is faster or slower (by 10 % or more) than A")
     assert missing == "incomplete data: B: dead_letters.jsonl is missing."
 
 

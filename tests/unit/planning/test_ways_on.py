@@ -11,7 +11,7 @@ from stampede.cli.command_line import main
 from stampede.cli.verbs import sweep
 from stampede.emulator import ministack, stack
 from stampede.errors import RunError
-from stampede.planning.plan import make_plan
+from stampede.planning.plan import make_plan, resume_command
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
 
@@ -92,5 +92,5 @@ def test_a_sweep_that_ends_early_names_what_goes_on_with_it(folder, done, end):
         raise end
     report = f"every cell is measured; `stampede report '{folder.path}'` builds the report"
     # The sweep itself has said how to resume it where a cell was cut off, but not before its stack is open.
-    resume = [f"`stampede sweep --resume {folder.as_argument}` resumes the run"] if isinstance(end, OSError) else []
+    resume = [f"`{resume_command(plan, folder.as_argument)}` resumes the run"] if isinstance(end, OSError) else []
     assert end.__notes__ == ([report] if done == 2 else resume)

@@ -1,12 +1,13 @@
 """What Terraform is given as variables; its outputs and errors, as one dict and one line."""
 
 import json
+import os
 import re
 import signal
 import stat
 import subprocess
+import threading
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -139,28 +140,54 @@ def test_a_command_that_never_ends_is_stopped_says_what_stays_and_is_logged(tmp_
     assert (command.startswith(f"$ {program} "), printed) == (True, ["creating"])
 
 
-@pytest.mark.parametrize("quiet", [False, True])
-@pytest.mark.parametrize("last", [None, subprocess.TimeoutExpired("terraform", 120)])
-def test_a_second_ctrl_c_leaves_no_terraform_behind(capsys, last, quiet):
-    waits, signals = [KeyboardInterrupt, KeyboardInterrupt, KeyboardInterrupt, last], []
+class InterruptedAtOnce(subprocess.Popen):
+    """A process at whose start Ctrl-C is pressed, before whoever starts it has it."""
 
-    def wait(timeout):
-        if end := waits.pop(0):
-            raise end
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        started.append(self)
+        signal.raise_signal(signal.SIGINT)
 
-    process = SimpleNamespace(
-        wait=wait,
-        poll=lambda: None if waits else 0,
-        send_signal=signals.append,
-        kill=lambda: signals.append(signal.SIGKILL),
-    )
+
+started: list[subprocess.Popen] = []
+
+
+def test_ctrl_c_while_terraform_starts_leaves_none_behind(tmp_path, monkeypatch, capsys):
+    program = tmp_path / "tofu"
+    program.write_text("#!/bin/sh\nexec sleep 60\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("STAMPEDE_TERRAFORM", str(program))
+    monkeypatch.setattr(subprocess, "Popen", InterruptedAtOnce)
     with pytest.raises(KeyboardInterrupt):
-        terraform._wait(process, quiet=quiet)
-    assert signals == [signal.SIGINT, *([signal.SIGKILL] if last else [])]
-    words = (
-        "" if quiet else "stopping terraform (up to 2 min): it records what it has created\n"
-    )  # reading creates nothing
-    assert capsys.readouterr().err == words
+        Terraform(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path / "log").apply({})
+    process = started.pop()
+    ended = process.poll() is not None
+    process.kill()
+    assert ended
+    assert "stopping terraform (up to 2 min): it records what it has created\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+@pytest.mark.parametrize(("on_ctrl_c", "patience_s", "ends_with"), [("sleep 1; exit 3", 20, 3), ("", 0.5, -9)])
+def test_a_second_ctrl_c_leaves_no_terraform_behind(capsys, monkeypatch, on_ctrl_c, patience_s, ends_with, quiet):
+    """It is waited for, and one that doesn't end is killed."""
+    monkeypatch.setattr(terraform, "INTERRUPT_PATIENCE_S", patience_s)
+    script = f"trap '{on_ctrl_c}' INT; echo ready; kill -INT $PPID; while :; do sleep 0.1; done"
+
+    def start():
+        process = subprocess.Popen(["/bin/sh", "-c", script], stdout=subprocess.PIPE, start_new_session=True)
+        process.stdout.readline()
+        threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT)).start()
+        started.append(process)
+        return process
+
+    with pytest.raises(KeyboardInterrupt):
+        terraform._status_of(start, quiet=quiet)
+    process = started.pop()
+    process.stdout.close()
+    assert process.returncode == ends_with
+    words = f"stopping terraform (up to {patience_s / 60:.0f} min): it records what it has created\n"
+    assert capsys.readouterr().err == ("" if quiet else words)  # reading creates nothing
 
 
 def test_a_state_that_another_terraform_works_with_is_one_line_with_who_it_is(tmp_path, monkeypatch):
