@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -68,6 +69,19 @@ def test_every_message_sent_is_accounted_for(finished_run):
     _, account = finished_run
     assert account["sent"] == account["succeeded"] == 30
     assert account["duplicates"] == account["unaccounted"] == account["unexpected"] == 0
+
+
+def test_a_drain_of_a_run_from_before_the_stack_was_applied_changes_no_file_of_it(local_stack, finished_run):
+    outcome, account = finished_run
+    older = local_stack.work / "results" / "older"
+    shutil.copytree(older.with_name(outcome["run_id"]), older)
+    folder = RunFolder(older)
+    folder.rewrite("sent.jsonl", [row | {"sent_at_ms": 1} for row in folder.rows("sent.jsonl")])
+    before = {path: path.read_bytes() for path in older.iterdir() if path.is_file()}
+    done = drain(local_stack, "older")
+    assert rows(done) == [account]
+    assert "the stack of run older is gone (the applied stack was created after its last message)" in done.stderr
+    assert {path: path.read_bytes() for path in older.iterdir() if path.is_file()} == before
 
 
 def test_the_summary_counts_the_messages_sent_in_the_published_columns(local_stack, finished_run):
