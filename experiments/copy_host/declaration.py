@@ -62,7 +62,7 @@ class CopyHost(Copy):
             "copy_host_rate",
             "AWS, published 2019",
             "219,120 objects of 1 MB inside one bucket with SSE-KMS, boto3 on one host, m5a.8xlarge "
-            "unless instance_type is set, with a process for each call",
+            "unless another type is named, with a process for each call",
             columns={"parallel_limit": "processes"},
             objects=219_120,
             beside_any=("object_count",),

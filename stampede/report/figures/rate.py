@@ -45,7 +45,7 @@ class Rate(Picture):
     def description(self) -> str:
         return (
             "Objects copied per second, calls throttled per second, and calls in flight, over time; the "
-            "table has each cell’s means and maxima."
+            "table has the means and maxima of each cell’s median copy run."
         )
 
     def draw(self) -> Figure:

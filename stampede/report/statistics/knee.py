@@ -141,7 +141,8 @@ class Series:
             return Claim(limit, speed, unfinished=unfinished)
         best, ratio = self._best_beyond
         span = "" if ratio["low"] is None else f" ({ratios(ratio)})"
-        best_words = f"at best {ratio['value']:.2f} ×{span} as much, with {named[best]}"
+        of_several = ", the best of the larger ones" if self._low < len(named) - 2 else ""
+        best_words = f"{ratio['value']:.2f} ×{span} as much with {named[best]}{of_several}"
         if self._level == KNEE and self._low < self._high:
             limit = (
                 f"no gain above {rules.WITHIN} from more {self._calls} could be shown beyond {low}, and the intervals "

@@ -205,7 +205,8 @@ def text(name: str, value: float | None) -> str:
         return NEVER
     if name in ("most_at_once", "share_at_n"):
         return f"{value:,.0f}" if name == "most_at_once" else f"{100 * value:.0f}"
-    return significant(value if name == "avg_s" else round(value, 3))
+    # What is measured in milliseconds has no finer digits; above 0.1 s, three significant digits are no finer.
+    return significant(value if name == "avg_s" or value >= 0.1 else round(value, 3))
 
 
 def between(name: str, row: Figures) -> str:

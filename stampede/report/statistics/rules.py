@@ -120,7 +120,7 @@ WORDS = {
 # Where the bytes of an attempt are those of its payload alone.
 OF_ATTEMPTS = "“Aggregate”: all attempts, failed and duplicate ones too, divided by the elapsed time."
 READ_OFF = "Results and the headline are read off these."
-KNEE_READ_OFF = "The knee and the headline rest on other intervals, each of which holds on its own."
+KNEE_READ_OFF = "The ratios by which the knee is found, and with it the headline, are excepted: each holds on its own."
 WITHOUT_INTERVALS = "There are too few {many} for intervals: another run may give other figures"
 IN_ROUNDS = (
     "The intervals of a cell take its rounds, or repeats, as independent, and not the {many}, so they contain what "

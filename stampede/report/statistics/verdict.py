@@ -171,12 +171,13 @@ class _Words:
         an interval: all of that is drift."""
         ignored, alike = tuple(ignored_axes(self._run.experiment.axes)), {}
         for cell in self._cells:
-            if cell["seconds"]["median_interval"] and (median_s := cell["seconds"]["median_s"]):
+            if cell["count"] >= rules.MINIMUM_FOR_INTERVAL and (median_s := cell["seconds"]["median_s"]):
                 alike.setdefault(self._key(cell).without(ignored), []).append(median_s)
         apart = [max(medians) / min(medians) for medians in alike.values() if len(medians) > 1]
         if not apart:
             return ""
-        return f": cells that differ in nothing else have medians up to {significant(max(apart))} × apart"
+        cells = f"cells of {rules.MINIMUM_FOR_INTERVAL} {self._run.experiment.operation[1]} or more"
+        return f": {cells} that differ in nothing else have medians up to {significant(max(apart))} × apart"
 
     def _failed(self) -> list[str]:
         """Where objects failed: what was copied says little about what would have been."""

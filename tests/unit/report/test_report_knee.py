@@ -40,8 +40,8 @@ def test_the_knee_is_the_smallest_limit_that_no_larger_one_beats_beyond_chance(t
     assert found["best_beyond"]["parallel_limit"] == 100
     assert found["against_smallest"]["value"] == 18
     assert found["words"] == (
-        "beyond a limit of 50, more parallel calls gained at most 10 %: a median of 180 calls/s there, and at best "
-        "1.01 × (0.96 to 1.03) as much, with a limit of 100"
+        "beyond a limit of 50, more parallel calls gained at most 10 %: a median of 180 calls/s there, and "
+        "1.01 × (0.96 to 1.03) as much with a limit of 100"
     )
 
 
@@ -52,7 +52,7 @@ def test_a_gain_of_the_median_that_chance_explains_moves_no_knee_and_is_reported
     assert (series["level"], series["range"]) == ("cant_tell", {"low": 10, "high": None})
     assert series["words"].startswith(
         "no gain above 10 % from more parallel calls could be shown beyond a limit of 10, the smallest tried: a "
-        "median of 95 calls/s there, and at best 1.3"
+        "median of 95 calls/s there, and 1.3"
     )
 
 
@@ -68,9 +68,7 @@ def test_a_gain_that_an_interval_leaves_room_for_is_not_called_nothing(tmp_path)
 def test_a_gain_below_a_tenth_moves_no_knee_even_when_it_is_certain(tmp_path):
     series = knee(copied_run.write(tmp_path / "run", {10: [100] * 5, 100: [108] * 5}))
     assert (series["knee"], series["best_beyond"]["low"]) == (10, 1.08)
-    assert (
-        "more parallel calls gained at most 10 %: a median of 100 calls/s there, and at best 1.08 ×" in series["words"]
-    )
+    assert "more parallel calls gained at most 10 %: a median of 100 calls/s there, and 1.08 ×" in series["words"]
 
 
 def test_the_gain_up_to_the_knee_has_its_interval(tmp_path):
@@ -168,7 +166,7 @@ def test_where_the_intervals_leave_room_for_a_knee_between_two_limits_both_are_n
     assert (series["level"], series["knee"], series["range"]) == ("knee", 50, {"low": 10, "high": 50})
     assert series["words"].startswith(
         "no gain above 10 % from more parallel calls could be shown beyond a limit of 10, and the intervals "
-        "rule one out for a limit of 100: a median of 100 calls/s with a limit of 10, and at best 1.12 ×"
+        "rule one out for a limit of 100: a median of 100 calls/s with a limit of 10, and 1.12 ×"
     )
 
 

@@ -11,6 +11,7 @@ from stampede.report import load, statistics
 from stampede.report.figures.predicted_seconds import PredictedSeconds
 from stampede.report.figures.subject import Subject
 from stampede.report.sections.prediction import _basis
+from stampede.report.statistics.prediction import text
 from stampede.runs.prediction import Prediction
 from tests.unit.report import handmade_run
 from tests.unit.report.handmade_run import lasting, record
@@ -294,3 +295,8 @@ def test_a_figure_that_only_the_tolerance_brings_into_its_range_is_marked_and_co
     stored = {"place": "aws", "seed": 1, "date": "2026-05-01", "parameters": [], "cells": cells}
     text = Page(report.build(handmade_run.write(tmp_path / "run", late, prediction=stored)).read_text()).text
     assert "time to N in 1 of 1 (1 only nearly)" in text and "≈ +445 %" in text
+
+
+@pytest.mark.parametrize(("value_s", "shown"), [(1.1846, "1.18"), (1.03513, "1.04"), (0.06543, "0.065")])
+def test_seconds_are_rounded_once_and_below_a_tenth_to_whole_milliseconds(value_s, shown):
+    assert text("span_s", value_s) == shown

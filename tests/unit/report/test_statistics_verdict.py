@@ -268,7 +268,9 @@ def test_a_local_run_says_that_it_describes_this_machine(tmp_path):
 
 def test_a_local_run_shows_how_far_apart_cells_are_that_differ_in_what_the_emulator_ignores(tmp_path):
     verdict = verdict_of(tmp_path, around(1.0) + around(1.5, memory=2048), target="local")
-    assert verdict["caveats"][0].endswith("cells that differ in nothing else have medians up to 1.50 × apart.")
+    assert verdict["caveats"][0].endswith(
+        ": cells of 10 downloads or more that differ in nothing else have medians up to 1.50 × apart."
+    )
 
 
 def test_repeats_that_disagree_are_a_caveat(tmp_path):
