@@ -54,7 +54,8 @@ def set_aside(folder: RunFolder, cell: str, whole: int = 0) -> int:
     known = abandoned_keys(folder)
     folder.append(ABANDONED, (row for row in sent if (row["cell"], row["seq"]) not in known))
     for name in reversed(_FILES):
-        folder.rewrite(name, (row for row in folder.rows(name) if not _is_of(row, cell, last_kept)))
+        if (folder.path / name).exists():
+            folder.rewrite(name, (row for row in folder.rows(name) if not _is_of(row, cell, last_kept)))
     again = f"resuming with round {whole + 1}" if whole else "running the cell again"
     say(f"{cell}: set aside {counted(len(sent), 'message')} of an interrupted attempt; {again}")
     return len(sent)

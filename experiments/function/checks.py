@@ -69,7 +69,7 @@ def _package(cell: FunctionValues) -> Iterator[Finding]:
     try:
         package = Package.at(path)
     except (OSError, zipfile.BadZipFile) as error:
-        found = f"{path} is neither a folder nor a zip file ({error})"
+        found = f"{path} is neither a folder nor a zip file ({getattr(error, 'strerror', None) or error})"
         yield Finding("package", PROBLEM, found, "correct --set package")
         return
     smaller, unpacked = "leave out what the function doesn't need", sum(package.sizes.values())

@@ -33,13 +33,13 @@ def page(read: Page, blocks: Sequence[Block]) -> str:
 
 
 def _chip(verdict: Figures) -> tuple[str, str] | None:
-    """Whether throughput holds as N grows, as a level and in words; None where it isn't known. What is unknown differs
-    from nothing, so beside it one level isn't a mixture."""
+    """Whether throughput holds as N grows, as a level and in words; None where it isn't known, or where two words don't
+    say how much is. What is unknown differs from nothing, so beside it one level isn't a mixture."""
     known = {place["level"] for place in verdict["per_memory"]} - {"cant_tell"}
-    if len(known) == 1 and verdict["level"] == "mixed":
-        [level] = known
-        return level, f"{LEVELS[level]} where known"
-    return None if verdict["level"] == "cant_tell" else (verdict["level"], LEVELS[verdict["level"]])
+    level, where = verdict["level"], ""
+    if len(known) == 1 and level == "mixed":
+        [level], where = known, " where known"
+    return None if level in ("cant_tell", "inconclusive") else (level, f"{LEVELS[level]}{where}")
 
 
 def problems(read: Page) -> list[str]:

@@ -29,7 +29,7 @@ from loader.sqs.sending import Outcome
 from loader.unfinished_cell import set_aside, whole_rounds
 from stampede.emulator import function_memory
 from stampede.emulator import stack as local_stack
-from stampede.errors import RunError, UsageError
+from stampede.errors import RunError, UsageError, one_line
 from stampede.experiment.objects import DataObject
 from stampede.insights import log_columns
 from stampede.interruption import signals
@@ -122,7 +122,9 @@ class SweepRun:
             if self._plan.target == "aws":
                 self._stack.keep = self._stack.keep or not _wants_destroy()
             raise
-        except BaseException:
+        except BaseException as error:
+            # Said once more at the end, which a destroy puts off for minutes.
+            say(getattr(error, "strerror", None) or one_line(error), style="red")
             self._say_how_to_go_on()
             raise
         finally:

@@ -44,6 +44,11 @@ def run(arguments: argparse.Namespace) -> int:
         values = {"name": name, **vars(price)}
         rows.append(_written({column: values[column] for column in COLUMNS}, arguments.format))
     print_rows(rows, arguments.format, COLUMNS)
+    if elsewhere := sum(price.region != region for price in known.values()):
+        say(
+            f"{elsewhere} of {len(known)} prices aren't known for {region}: those of {prices.USUAL_REGION} are shown; "
+            f"`stampede prices --update --region {region}` asks AWS for them"
+        )
     return 0
 
 

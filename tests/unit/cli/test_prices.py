@@ -90,7 +90,11 @@ def test_the_prices_of_an_endpoint_are_not_taken_for_awss(stampede, monkeypatch)
 
 def test_the_prices_are_printed_with_their_dates_and_sources(capsys):
     assert main(["prices", "--region", "ap-northeast-1", "--format", "csv"]) == 0
-    rows = {row["name"]: row for row in csv.DictReader(io.StringIO(capsys.readouterr().out))}
+    printed = capsys.readouterr()
+    rows = {row["name"]: row for row in csv.DictReader(io.StringIO(printed.out))}
+    assert (
+        "prices aren't known for ap-northeast-1: those of us-east-1 are shown; `stampede prices --update" in printed.err
+    )
     assert list(rows["s3_get"]) == ["name", "usd", "unit", "region", "as_of", "source"]
     get, put, poller = rows["s3_get"], rows["express_put"], rows["lambda_poller_hour"]
     assert (get["usd"], get["region"], get["as_of"]) == ("0.00000037", "ap-northeast-1", "2026-09")

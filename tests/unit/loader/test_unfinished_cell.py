@@ -30,6 +30,8 @@ def test_the_rows_of_the_cell_move_and_the_others_stay(tmp_path):
         assert {row["cell"] for row in folder.rows(name)} == {"a"}
     assert [row["message"][:6] for row in folder.rows("log_events.jsonl")] == ['{"run_', "REPORT", "REPORT"]
     assert abandoned_keys(folder) == {("b", 0), ("b", 1), ("b", 2)}
+    # And no file is made of which there was none.
+    assert not (folder.path / "unanswered.jsonl").exists()
 
 
 def test_a_cell_that_was_never_started_changes_nothing(tmp_path):
