@@ -39,7 +39,7 @@ def _chip(verdict: Figures) -> tuple[str, str] | None:
     level, where = verdict["level"], ""
     if len(known) == 1 and level == "mixed":
         [level], where = known, " where known"
-    return None if level in ("cant_tell", "inconclusive") else (level, f"{LEVELS[level]}{where}")
+    return None if level in ("cant_tell", "unclear") else (level, f"{LEVELS[level]}{where}")
 
 
 def problems(read: Page) -> list[str]:
