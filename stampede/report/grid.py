@@ -141,13 +141,20 @@ def ratio(figures: Mapping[str, float] | None) -> list[Entry]:
     return _with_interval(figures, "{:.2f}".format, ratios)
 
 
-def difference(figures: Mapping[str, float] | None, digits: int = 2) -> list[Entry]:
-    """The same of a difference, which has a sign."""
+def difference_s(figures: Mapping[str, float] | None) -> list[Entry]:
+    """The same of a difference in seconds, which has a sign."""
     return _with_interval(
-        figures,
-        lambda value: signed(value, digits),
-        lambda ends: f"{signed(ends['low'], digits)} to {signed(ends['high'], digits)}",
+        figures, lambda value: signed(value, 3), lambda ends: f"{signed(ends['low'], 3)} to {signed(ends['high'], 3)}"
     )
+
+
+def delta(figures: Mapping[str, float] | None) -> list[Entry]:
+    """The same of Cliff's delta, which is shown as 1 only where no value is on the other side."""
+
+    def shown(value: float) -> str:
+        return signed(value if abs(value) == 1 else min(max(value, -0.99), 0.99), 2)
+
+    return _with_interval(figures, shown, lambda ends: f"{shown(ends['low'])} to {shown(ends['high'])}")
 
 
 def _with_interval(

@@ -15,6 +15,7 @@ from stampede.report.figures import drawing
 from stampede.report.figures.picture import Picture
 from stampede.report.figures.subject import Subject
 from stampede.report.statistics.by_size import VERBS
+from stampede.runs.cell_key import STAND_IN
 
 PANEL_IN = 2.5
 # What each ratio is of, and at how many sizes a line is drawn.
@@ -42,6 +43,8 @@ class BySize(Picture):
         # The words of each series have what the title of another picture would say.
         super().__init__(replace(subject, common=""))
         self.published = published
+        if compared.endswith(STAND_IN):
+            self.caption += " Costs are at the prices of what the stand-in replaces."
         self.series = subject.numbers["by_size"]
 
     def description(self) -> str:

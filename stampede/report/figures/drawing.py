@@ -78,6 +78,7 @@ def lines(names: Sequence[str], line_in: float = 0.3, rest_in: float = 0.95) -> 
     names = [fill(name, NAME_LETTERS) for name in names]
     line_in = max(line_in, NAME_LINE_IN * (1 + max(name.count("\n") for name in names)))
     figure, axes = plot(rest_in + line_in * len(names))
+    figure.get_layout_engine().set(w_pad=0.1)  # a name may come out wider than it was laid out for
     axes.grid(axis="y", visible=False)
     axes.grid(axis="x", color=GRID, linewidth=0.8)
     labels = [

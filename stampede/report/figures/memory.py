@@ -28,8 +28,8 @@ class Memory(Picture):
         "Upper part: the median time of one {operation}; lower part: the cost of a million {operations}. Each line is "
         "one N, bars are 95 % intervals (hollow marker: it has none). Cold starts are in the table alone. "
         "Where the upper line falls as fast as memory grows, the lower one is level: more memory is faster at no "
-        "cost. An outline around a marker marks the fastest, or the cheapest, size of its line; without one it isn’t "
-        "known which size that is."
+        "cost. Markers of one size are moved apart. An outline around a marker marks the fastest, or the cheapest, "
+        "size of its line; without one it isn’t known which size that is."
     )
 
     def __init__(self, subject: Subject) -> None:

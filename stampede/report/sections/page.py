@@ -112,6 +112,11 @@ class Page:
         """Whether the intervals of these rows, which compare cells, contain what drifted."""
         return drift.sentence(rows, self.numbers["cells"])
 
+    def drift_within(self, rows: Sequence[Figures]) -> str:
+        """The same of rows that compare what comes first in a cell with what comes later there."""
+        is_drift_in = all(row.get("rounds") is not None for row in rows)
+        return "" if is_drift_in else drift.FIRST_AT_ONE_TIME
+
     def block(
         self, name: str, heading: str, pictures: Sequence[Picture] = (), /, template: str = "", **more: Any
     ) -> Block:

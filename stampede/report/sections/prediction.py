@@ -84,7 +84,7 @@ def _matches(labels: Mapping[str, tuple[str, str]], rows: Sequence[Figures]) -> 
     for name, (label, _) in labels.items():
         figures = [row[name] for row in rows if row[name] and row[name]["inside"] is not None]
         if figures:
-            near = sum(is_near(name, figure) for figure in figures)
+            near = sum(map(is_near, figures))
             only = f" ({near} only nearly)" if near else ""
             matches.append(f"{label} in {sum(figure['inside'] for figure in figures)} of {len(figures)}{only}")
     return matches
@@ -118,7 +118,7 @@ def _against_predicted(name: str, figure: Figures | None) -> list[Entry]:
         return [number(None)] * 4
     off = "" if figure["difference"] is None else percent(figure["difference"])
     missed = figure["inside"] is False
-    mark = "✗ " if missed else "≈ " if is_near(name, figure) else ""
+    mark = "✗ " if missed else "≈ " if is_near(figure) else ""
     return [
         Entry(text(name, figure["predicted"]), figure["predicted"]),
         Entry(between(name, figure) or NOTHING, figure["low"], "interval"),

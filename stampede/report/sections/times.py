@@ -3,7 +3,7 @@
 from stampede.phrases import percent, seconds, speed
 from stampede.report.figures.cold_starts import ColdStarts
 from stampede.report.figures.seconds import Seconds
-from stampede.report.grid import Column, Grid, difference, interval, number
+from stampede.report.grid import Column, Grid, difference_s, interval, number
 from stampede.report.sections.page import Block, Page
 from stampede.report.statistics import rules
 
@@ -85,7 +85,7 @@ def cold(page: Page) -> Block:
         medians = [figures[kind]["median_s"] for kind in ("cold", "warm")]
         entries = [number(figures[kind]["count"]) for kind in ("cold", "warm")]
         entries += [number(median, seconds(median)) for median in medians]
-        lines.append((cell, [*entries, *difference(figures["difference_of_medians_s"], 3)]))
+        lines.append((cell, [*entries, *difference_s(figures["difference_of_medians_s"])]))
     columns = [
         Column("cold"),
         Column("warm"),
@@ -96,4 +96,7 @@ def cold(page: Page) -> Block:
     ]
     grid = page.grid("cold", f"Cold against warm {page.experiment.operation[1]}", columns, lines)
     picture = ColdStarts(page.subject)
-    return page.block("cold", "Cold starts", [picture], template="times", grid=grid, together=together)
+    drift_within = page.drift_within([cell for cell in page.numbers["cells"] if cell["cold"]["why"] is None])
+    return page.block(
+        "cold", "Cold starts", [picture], template="times", grid=grid, together=together, drift_within=drift_within
+    )

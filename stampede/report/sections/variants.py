@@ -7,7 +7,7 @@ from stampede.phrases import listed, size_words
 from stampede.report.figures.choices import Choices
 from stampede.report.figures.crossings import Crossings
 from stampede.report.figures.pairs import Pairs
-from stampede.report.grid import Column, Entry, Grid, as_fast, difference, level, number, words
+from stampede.report.grid import Column, Entry, Grid, as_fast, delta, level, number, words
 from stampede.report.sections.page import Block, Figures, Page
 from stampede.report.statistics import rules
 from stampede.report.statistics.comparisons import took_words
@@ -44,6 +44,7 @@ def choice(page: Page) -> Block | None:
         spent=[metric.label for metric in _spent(page)],
         is_crowded=most > 1 and not all(between_cells(compare, page.experiment) for compare in compares),
         drift=page.drift([row for compare, row in rows if between_cells(compare, page.experiment)]),
+        drift_within=page.drift_within([row for compare, row in rows if not between_cells(compare, page.experiment)]),
     )
 
 
@@ -58,7 +59,7 @@ def _ranking(page: Page, name: str, rows: Sequence[tuple[Compare, Figures]]) -> 
     for compare, row in rows:
         base, effect = page.key(row["base"]), row["all"]
         entries = [words(base.words_of(compare.axes))] if len(bases) > 1 else []
-        entries += [*as_fast(effect["ratio_of_medians"]), *difference(effect["cliffs_delta"])]
+        entries += [*as_fast(effect["ratio_of_medians"]), *delta(effect["cliffs_delta"])]
         for metric in _spent(page):
             ours, theirs = (cells[key]["client"][metric.name] for key in (page.key(row), base))
             factor = ours / theirs if ours and theirs else None
@@ -104,6 +105,7 @@ def reads(page: Page) -> Block | None:
         sentences=[row["all"]["words"] for row in rows if row["all"]["level"] != "cant_tell"],
         together=rows[0]["together"] if rows else 1,
         is_crowded=any(page.key(row).n > 1 for row in rows),
+        drift_within=page.drift_within(rows),
     )
 
 

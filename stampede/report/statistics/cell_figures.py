@@ -48,8 +48,9 @@ def measured(cell: Cell, experiment: Experiment, cold_among: int = 1) -> Measure
             overlapping.append(floods)
     nothing = cell.done.where(np.array([], dtype=np.int64))
     inside = nothing.plus(*(flood.inside for floods in overlapping for flood in floods))
-    inside_sample = sample(inside, inside["seconds"], f"{label}, inside the window")
-    everything = sample(cell.done, cell.done["seconds"], f"{label}, all")
+    everything = inside_sample = sample(cell.done, cell.done["seconds"], f"{label}, all")
+    if len(inside) < len(cell.done):
+        inside_sample = sample(inside, inside["seconds"], f"{label}, inside the window")
     whole = cell.whole
     compared = everything if len(whole) == len(cell.done) else sample(whole, whole["seconds"], f"{label}, all")
     # What is a mean of single operations: where a part of one was done before, or failed, it says nothing of the whole.

@@ -7,6 +7,12 @@ from experiments import Experiment
 from stampede.experiment.declaration import Compare
 from stampede.report.statistics.rules import MINIMUM_ROUNDS
 
+# Of what records alone tell apart, such as cold starts and first reads, one kind is the first of its cell.
+FIRST_AT_ONE_TIME = (
+    "Those that come first in a cell ran at one time: what else went on then is in no interval, and only repeats show "
+    "it."
+)
+
 
 def between_cells(compare: Compare, experiment: Experiment) -> bool:
     """Whether it compares planned cells: what records alone tell apart, such as cold and warm, ran in the same cell."""

@@ -145,8 +145,8 @@ class Series:
         best_words = f"{ratio['value']:.2f} ×{span} as much with {named[best]}{of_several}"
         if self._level == KNEE and self._low < self._high:
             limit = (
-                f"no gain above {rules.WITHIN} from more {self._calls} could be shown beyond {low}, and the intervals "
-                f"rule one out for {self._tried_beyond(named)}"
+                f"no gain above {rules.WITHIN} from more {self._calls} could be shown beyond {low}, and from "
+                f"{named[self._high]} up to {named[-1]}, the largest tried, the intervals rule one out"
             )
             return Claim(limit, f"{speed} with {low}", best_words, unfinished)
         smallest = ", the smallest tried" if self._low == 0 else ""
@@ -155,11 +155,6 @@ class Series:
         else:
             limit = f"no gain above {rules.WITHIN} from more {self._calls} could be shown beyond {low}{smallest}"
         return Claim(limit, f"{speed} there", best_words, unfinished)
-
-    def _tried_beyond(self, named: Sequence[str]) -> str:
-        """The values beyond the range of the knee, in words."""
-        beyond = named[self._high + 1 :]
-        return beyond[0] if len(beyond) == 1 else f"all {len(beyond)} tried beyond {named[self._high]}"
 
     def _why_unknown(self, named: Sequence[str]) -> str:
         """Why there is no knee, and between which speeds it would lie."""

@@ -171,7 +171,7 @@ def answer(rows: Sequence[Figures], experiment: Experiment) -> str:
         f"{text('avg_s', figures['predicted'])} s predicted ({between('avg_s', figures)})",
         f"{text('avg_s', figures['measured'])} s measured",
     ]
-    within = [row for row in timed if row["avg_s"]["inside"] and not is_near("avg_s", row["avg_s"])]
+    within = [row for row in timed if row["avg_s"]["inside"] and not is_near(row["avg_s"])]
     if figures["interval"] and figures["inside"] and worst not in within:
         clauses[-1] += f" (interval {between('avg_s', figures['interval'])})"
     if figures["difference"] is not None:
@@ -225,12 +225,11 @@ def percent(difference: float) -> str:
     return f"{'+' if rounded > 0 else '−' if rounded < 0 else ''}{abs(rounded):,} %"
 
 
-def is_near(name: str, row: Figures) -> bool:
-    """Whether a figure matches its range, as a page shows both, only by its interval or the tolerance."""
+def is_near(row: Figures) -> bool:
+    """Whether a figure matches its range only by its interval or the tolerance."""
     if not row["inside"] or None in (row["low"], row["measured"]):
         return False
-    ends = {text(name, row["low"]), text(name, row["high"])}
-    return not row["low"] <= row["measured"] <= row["high"] and text(name, row["measured"]) not in ends
+    return not row["low"] <= row["measured"] <= row["high"]
 
 
 def _sentence(name: str, row: Figures, experiment: Experiment) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stampede.experiment.declaration import Compare, Experiment
-from stampede.phrases import capitalised, listed, ratios
+from stampede.phrases import capitalised, counted, listed, ratios, some
 from stampede.report.statistics.comparisons import took_words
 from stampede.report.statistics.drift import between_cells
 from stampede.report.statistics.rules import MINIMUM_ROUNDS
@@ -129,25 +129,23 @@ def _at_one_place(
 def _of_fastest(
     where: str, cells: Mapping[Key, Figures], place: Place, here: str, compare: Compare, experiment: Experiment
 ) -> list[str]:
-    """A variant is faster than the base, alone or with those too close to it to call."""
+    """A variant is faster than the base; whether it is the fastest may be too close to call."""
     name, base = place.fastest.words_of(compare.axes), place.base.words_of(compare.axes)
     ratio = place.rows[place.fastest]["all"]["ratio_of_medians"]
     span = ratios({"low": 1 / ratio["high"], "high": 1 / ratio["low"]})
     speedup = f"{1 / ratio['value']:,.2f} × ({span}) as fast as {base}"
     cost = _cost(cells[place.fastest], cells[place.base], experiment)
-    names = [name, *(key.words_of(compare.axes) for key in place.close)]
-    shortest, are_fastest = name, " is the fastest"
+    start, short = f"{name} is the fastest with {here}", f"{name} is the fastest"
     if place.close:
-        shortest = f"{name} and {len(place.close)} more"
-        are_fastest = ", too close to call between them, are the fastest"
-    if len(names) > MOST_NAMED:
-        names = [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more"]
-    start = f"{listed(names)}{are_fastest} with {here}"
+        # Between it and one that is too close may be others that aren't, so all of these aren't called the fastest.
+        close = some([key.words_of(compare.axes) for key in place.close], MOST_NAMED - 1)
+        start = f"{name} has the smallest median with {here}, too close to call against {close}"
+        short = f"{name} has the smallest median, too close to call against {counted(len(place.close), 'other')}"
     return [
         f"{where}, {start}: {speedup}{cost}{place.doubt}.",
         f"{start}: {speedup}{cost}{place.doubt}.",
         f"{start}: {speedup}{place.doubt}.",
-        f"{shortest}{are_fastest}: {speedup}{place.doubt}.",
+        f"{short}: {speedup}{place.doubt}.",
     ]
 
 

@@ -165,8 +165,9 @@ def test_where_the_intervals_leave_room_for_a_knee_between_two_limits_both_are_n
     series = knee(copied_run.write(tmp_path / "run", speeds))
     assert (series["level"], series["knee"], series["range"]) == ("knee", 50, {"low": 10, "high": 50})
     assert series["words"].startswith(
-        "no gain above 10 % from more parallel calls could be shown beyond a limit of 10, and the intervals "
-        "rule one out for a limit of 100: a median of 100 calls/s with a limit of 10, and 1.12 ×"
+        "no gain above 10 % from more parallel calls could be shown beyond a limit of 10, and from a limit of 50 up "
+        "to a limit of 100, the largest tried, the intervals rule one out: a median of 100 calls/s with a limit of "
+        "10, and 1.12 ×"
     )
 
 
