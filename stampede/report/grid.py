@@ -19,7 +19,7 @@ LEVELS = {
     "faster": "▲ faster",
     "unclear": "? inconclusive",
     "cant_tell": "? not comparable",
-    "mixed": "± mixed",
+    "mixed": "± differs between series",
 }
 
 

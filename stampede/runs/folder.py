@@ -104,9 +104,8 @@ class RunFolder:
                 f"`stampede sweep --resume {silent[0].as_argument}`, or start a run with `stampede flood`"
             )
         if not results_dir.is_dir():
-            raise UsageError(
-                f"--run: {way_to_runs(results_dir)}; or start a run with `stampede flood` or `stampede sweep`"
-            )
+            way_out = f"{way_to_runs(results_dir)}; or start a run with `stampede flood` or `stampede sweep`"
+            raise UsageError(f"there are no runs here: {way_out}")
         raise UsageError(
             f"--run: there is no run in {results_dir} yet; start one with `stampede flood` or `stampede sweep`"
         )

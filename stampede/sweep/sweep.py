@@ -124,7 +124,7 @@ class SweepRun:
             raise
         except BaseException as error:
             # Said once more at the end, which a destroy puts off for minutes.
-            say(getattr(error, "strerror", None) or one_line(error), style="red")
+            say(f"the sweep ends early: {getattr(error, 'strerror', None) or one_line(error)}", style="red")
             self._say_how_to_go_on()
             raise
         finally:

@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     say(
         "for boto3 and the aws CLI: export AWS_ENDPOINT_URL="
         + emulator.endpoint_url
-        + " AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test"
+        + f" AWS_DEFAULT_REGION={ministack.REGION} AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test"
     )
     return 0
 

@@ -9,7 +9,7 @@ from stampede.phrases import between, capitalised, counted, listed, quantity, sp
 from stampede.report.measured import speed_of
 from stampede.report.statistics import rules
 from stampede.report.statistics.by_size import VERBS
-from stampede.report.statistics.comparisons import conclusion, share_words, took_words
+from stampede.report.statistics.comparisons import conclusion, took_words
 from stampede.report.statistics.knee import Claim
 from stampede.report.statistics.memory import titles_at_most
 from stampede.report.statistics.ranking import ranking
@@ -238,8 +238,7 @@ def _of_scale(
     measured = {key: row["all"] for key, row in largest.values() if row["all"]["level"] != "cant_tell"}
     if not measured:
         return [f"How {many} at {top} compare with {base} is unknown: {row['all']['why']}."]
-    ratios = [effect["ratio_of_medians"] for effect in measured.values()]
-    took = {"low": min(ratio["low"] for ratio in ratios), "high": max(ratio["high"] for ratio in ratios)}
+    took = _around(list(measured.values()))
     places = f"in all {len(measured)} series" if len(measured) == len(largest) else f"in {len(measured)} series"
     if len(measured) <= MOST_PLACES:
         places = f"with {_places(list(measured), compare)}"
@@ -250,14 +249,11 @@ def _of_scale(
         claim = f"{where}, with {top} the median {one} takes {took_words(took)} as long as with {base}"
         return [f"{claim}, {places}." if len(measured) > 1 else f"{claim}.", f"{claim}."]
     ends, worker = f"from {base} to {top}{_unreached(cells, measured)}", experiment.worker[0]
-    levels = [effect["level"] for effect in measured.values()]
-    if len(set(levels)) > 1:
-        share = share_words(1 / took["high"], 1 / took["low"])
-        return [
-            f"{where}, median throughput per {worker} holds in {levels.count('holds')} of {len(levels)} series {ends}; "
-            f"it is {share} of that at {base}{rest}."
-        ]
-    claim = conclusion({"level": levels[0], "ratio_of_medians": took}, worker, ends)
+    levels = {effect["level"] for effect in measured.values()}
+    if len(levels) > 1:
+        claim = _of_several_levels(list(measured.values()), worker, ends)
+        return [f"{where}, {claim}{rest}.", f"{capitalised(claim)}{rest}."]
+    claim = conclusion({"level": levels.pop(), "ratio_of_medians": took}, worker, ends)
     apart = f", {places}" if len(largest) > 1 else ""
     return [
         f"{where}, {claim}: the median {one} takes {took_words(took)} as long{apart}.",
@@ -265,6 +261,24 @@ def _of_scale(
         f"{where}, {claim}.",
         f"{capitalised(claim)}.",
     ]
+
+
+def _around(effects: Sequence[Figures]) -> dict[str, float]:
+    """The interval that holds those of all these ratios."""
+    ratios = [effect["ratio_of_medians"] for effect in effects]
+    return {"low": min(ratio["low"] for ratio in ratios), "high": max(ratio["high"] for ratio in ratios)}
+
+
+def _of_several_levels(effects: Sequence[Figures], worker: str, ends: str) -> str:
+    """What series of different levels say, the most common first: `median throughput per function falls to between 18
+    and 56 % in 1 of 2 series from N = 1 to N = 2 and is too close to call in 1`."""
+    throughput, clauses = f"median throughput per {worker}", []
+    for level, count in Counter(effect["level"] for effect in effects).most_common():
+        alike = {"level": level, "ratio_of_medians": _around([row for row in effects if row["level"] == level])}
+        words = conclusion(alike, worker).removeprefix(f"{throughput} ")
+        words = "is too close to call" if level == "unclear" else words
+        clauses.append(f"{words} in {count}" + ("" if clauses else f" of {len(effects)} series {ends}"))
+    return f"{throughput} {listed(clauses)}"
 
 
 def _places(keys: Sequence[Key], compare: Compare) -> str:

@@ -214,7 +214,7 @@ def test_what_ends_a_sweep_is_said_before_its_stack_is_removed(sweep, capsys):
 
     with pytest.raises(OSError, match="No space left"):
         sweep(fill_the_disk, messages=6)
-    assert "\nNo space left on device\nno cell has finished yet; " in capsys.readouterr().err
+    assert "\nthe sweep ends early: No space left on device\nno cell has finished yet; " in capsys.readouterr().err
 
 
 def test_after_a_kill_the_rounds_that_were_done_stay_and_the_one_that_was_cut_off_runs_again(
