@@ -63,9 +63,9 @@ def _how_sure(read: Page) -> str:
     if not any(counts):
         sure = f"Not at all: no {operation} succeeded."
     elif read.run.stand_ins(map(read.key, read.numbers["cells"])):
-        sure = "Nothing is claimed: a stand-in ran."
+        sure = "No comparison is claimed: a stand-in ran."
     elif only_ignored(read.run, read.numbers["comparisons"]):
-        sure = "Nothing is claimed: the embedded AWS ignores what was swept."
+        sure = "No comparison is claimed: the embedded AWS ignores what was swept."
     else:
         runs = _runs_words(read.numbers["cells"])
         least, most = min(counts), max(counts)

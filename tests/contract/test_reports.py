@@ -430,7 +430,7 @@ def test_what_the_embedded_aws_ignores_is_the_cause_of_nothing_there_and_may_be_
         "path works."
     )
     assert "between_memories-caption" not in built_report.page.ids
-    assert "Nothing is claimed: the embedded AWS ignores what was swept." in built_report.page.text
+    assert "No comparison is claimed: the embedded AWS ignores what was swept." in built_report.page.text
     there = on_aws(built_report)
     assert there.numbers["verdict"]["headline"].startswith("On AWS, us-east-1, with 1,024 MB the median copy takes ")
     assert "between_memories-caption" in there.page.ids

@@ -46,6 +46,7 @@ _STYLE = {
     "legend.handlelength": 1.8,
     "legend.columnspacing": 1.4,
     "hatch.linewidth": 0.6,
+    "lines.solid_capstyle": "butt",  # an interval ends where it ends
 }
 
 

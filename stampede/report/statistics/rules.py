@@ -62,7 +62,8 @@ WORDS = {
         f"{MINIMUM_FOR_MEAN_INTERVAL} {{many}} on, because fewer may hide a stall. The interval of p99 extends to the "
         "adjacent ranks. That of Cliff's delta comes from its own variance (Feng and Cliff 2004) "
         "where single {many} are resampled; where the two cells don't overlap at all, from the smaller number of what "
-        "is resampled. The ends of a ratio's interval, and of a share made from them, are rounded outwards."
+        "is resampled; only then is it shown as 1.00. The ends of a ratio's interval, and of a share made from them, "
+        "are rounded outwards."
     ),
     "together": (
         "95 % is the confidence that all comparisons of a section hold at once: the more it makes, the wider are their "
@@ -111,8 +112,8 @@ WORDS = {
         "of these, the figure itself counts. Time in full overlap is the share of all attempts' time that lies within "
         "it, 0 where N never ran at once. A peak above N counts as N. Clocks and "
         "hand-overs are allowed for: elapsed times may be off by 1 ms, the resolution of the records, the time to N by "
-        "a hundredth of the elapsed time, and the time in full overlap by one percentage point. With repeats, the "
-        "elapsed time is their mean."
+        "a hundredth of the measured elapsed time, and the time in full overlap by one percentage point. So is the "
+        "error of the resamples, 3 % of the mean's interval at each end. With repeats, the elapsed time is their mean."
     ),
 }
 

@@ -300,3 +300,14 @@ def test_a_figure_that_only_the_tolerance_brings_into_its_range_is_marked_and_co
 @pytest.mark.parametrize(("value_s", "shown"), [(1.1846, "1.18"), (1.03513, "1.04"), (0.06543, "0.065")])
 def test_seconds_are_rounded_once_and_below_a_tenth_to_whole_milliseconds(value_s, shown):
     assert text("span_s", value_s) == shown
+
+
+def test_a_mean_whose_interval_ends_within_the_error_of_its_resamples_is_no_miss_and_one_further_off_is(tmp_path):
+    wide = lasting([0.5, 1.5, 0.7, 1.3, 1.0, 0.6, 1.4, 0.8, 1.2, 1.1])
+    around = one_cell(tmp_path / "any", wide, n=1)["avg_s"]["interval"]
+    for widths, inside in ((0.029, True), (0.031, False)):
+        low_s = around["high"] + widths * (around["high"] - around["low"])
+        row = one_cell(tmp_path / str(widths), wide, n=1, avg_s=low_s + 1, ranges={"avg_s": [low_s, low_s + 2]})[
+            "avg_s"
+        ]
+        assert row["inside"] is inside
