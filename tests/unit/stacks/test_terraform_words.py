@@ -1,12 +1,10 @@
 """What Terraform is given as variables; its outputs and errors, as one dict and one line."""
 
 import json
-import os
 import re
 import signal
 import stat
 import subprocess
-import threading
 from pathlib import Path
 
 import pytest
@@ -177,7 +175,13 @@ def test_a_second_ctrl_c_leaves_no_terraform_behind(capsys, monkeypatch, on_ctrl
     def start():
         process = subprocess.Popen(["/bin/sh", "-c", script], stdout=subprocess.PIPE, start_new_session=True)
         process.stdout.readline()
-        threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT)).start()
+        ask_to_end = process.send_signal
+
+        def pressed_again(number):
+            ask_to_end(number)
+            signal.raise_signal(signal.SIGINT)
+
+        process.send_signal = pressed_again
         started.append(process)
         return process
 
