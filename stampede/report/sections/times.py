@@ -5,7 +5,7 @@ from stampede.report.figures.cold_starts import ColdStarts
 from stampede.report.figures.seconds import Seconds
 from stampede.report.grid import Column, Grid, difference_s, interval, number
 from stampede.report.sections.page import Block, Page
-from stampede.report.statistics import rules
+from stampede.report.statistics import drift, rules
 
 QUANTILES = ("p5_s", "median_s", "mean_s", "p95_s", "p99_s")
 
@@ -96,7 +96,10 @@ def cold(page: Page) -> Block:
     ]
     grid = page.grid("cold", f"Cold against warm {page.experiment.operation[1]}", columns, lines)
     picture = ColdStarts(page.subject)
-    drift_within = page.drift_within([cell for cell in page.numbers["cells"] if cell["cold"]["why"] is None])
+    # The rounds of a cell aren't those of its cold ones, which are of the first; every repeat has some.
+    compared = [cell for cell in page.numbers["cells"] if cell["cold"]["why"] is None]
+    is_in_one_go = any(len(cell["repeats"]) < rules.MINIMUM_ROUNDS for cell in compared)
+    drift_within = drift.FIRST_AT_ONE_TIME if is_in_one_go else ""
     return page.block(
         "cold", "Cold starts", [picture], template="times", grid=grid, together=together, drift_within=drift_within
     )
