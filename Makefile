@@ -165,7 +165,7 @@ bench: $(READY) ## Ratios against real peers, to results/bench.json and bench-ma
 	$(BIN)/python -m bench.matrix
 
 .PHONY: setup
-setup: $(READY) ## Only set up: the Python environment, the Terraform providers, and OpenTofu where there is no Terraform
+setup: $(READY) go-function ## Only set up: Python, Terraform's providers, the Go program, OpenTofu where there is no Terraform
 	$(BIN)/python -m stampede.emulator.providers
 
 .PHONY: clean

@@ -34,9 +34,8 @@ def checks(cells: Cells) -> list[Finding]:
     different = {tuple(str(cell[name]) for name in names): cell for cell in cells}
     findings = [finding for cell in different.values() for finding in _package(cell)]
     findings += [_policy(path) for path in dict.fromkeys(cell["policy_file"] for cell in cells) if path is not None]
-    if programs := {cell["architecture"] for cell in cells if cell["runtime"] == PROVIDED}:
-        findings.append(go_program.check(programs))
-    return findings or [Finding("package", OK, ", ".join(sorted({_path(cell).name for cell in cells})))]
+    findings = findings or [Finding("package", OK, ", ".join(sorted({_path(cell).name for cell in cells})))]
+    return [*findings, go_program.check({cell["architecture"] for cell in cells})]  # it measures all of them
 
 
 def local_checks(cells: Cells) -> list[Finding]:

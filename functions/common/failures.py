@@ -45,6 +45,7 @@ ERROR_TYPES = {
     "HandlerError": "the handler threw an error; its type and text are in the message",
     "HandlerExited": "the handler ended its process, as sys.exit does",
     "InvalidResponse": "the handler's reply can't be written as JSON",
+    "ResponseTooLarge": "the handler's reply is larger than Lambda takes",
     "PartialFailure": "the handler's batchItemFailures name the message, or aren't valid, so that SQS redelivers it",
     "HandlerTimedOut": "the handler still ran shortly before the function's timeout",
     "HandlerMissing": "the handler's module can't be imported, or doesn't have that function",

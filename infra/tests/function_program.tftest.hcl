@@ -1,5 +1,5 @@
 # The function experiment with somebody's program for provided.al2023. What the layer and the function are is checked by
-# tests/terraform/test_function_program.py, which runs this and reads the applied values. The folder is one that holds a bootstrap.
+# tests/terraform/test_function.py, which runs this and reads the applied values. The folder is one that holds a bootstrap.
 
 mock_provider "aws" {
   source = "./tests/mocks"

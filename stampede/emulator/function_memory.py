@@ -22,7 +22,7 @@ def note(state_dir: Path, counted_mb: int, moved_mb: int) -> None:
     Only memory of its own counts, not the pages of the program and its libraries, which functions share. What it moved
     may still be in it, in a buffer that is used again."""
     emulator = ministack.running(state_dir)
-    taken_mb = [_own_mb(folder) for folder in _children(emulator.pid)] if emulator else []
+    taken_mb = [sum(map(_own_mb, family)) for family in _families(emulator.pid)] if emulator else []
     mean_mb, before = math.ceil(sum(taken_mb) / max(1, len(taken_mb)) - moved_mb), known(state_dir)
     if mean_mb > before.get(str(counted_mb), counted_mb):
         (state_dir / FILE).write_text(json.dumps(before | {str(counted_mb): mean_mb}))
@@ -36,14 +36,18 @@ def known(state_dir: Path) -> dict[str, int]:
         return {}
 
 
-def _children(pid: int) -> list[Path]:
-    """Their folders in /proc; none where there is no such thing."""
-    folders = []
+def _families(pid: int) -> list[list[Path]]:
+    """The folders in /proc of each child and of what it started; none where there is no such thing."""
+    parents = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it ended
-            if int((folder / "stat").read_text().rpartition(")")[2].split()[1]) == pid:
-                folders.append(folder)
-    return folders
+            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+
+    def family(member: int) -> list[Path]:
+        children = [child for child, parent in parents.items() if parent == member]
+        return [Path(f"/proc/{member}"), *(folder for child in children for folder in family(child))]
+
+    return [family(child) for child, parent in parents.items() if parent == pid]
 
 
 def _own_mb(folder: Path) -> float:

@@ -24,7 +24,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from stampede.emulator import stack
 from stampede.emulator.ministack import EmulatorError
-from stampede.emulator.process import Process, end_with_parent, start_ticks
+from stampede.emulator.process import Process, end_with_parent, inherited, start_ticks
 from stampede.interruption import held_back
 from stampede.polling import looks
 
@@ -105,9 +105,9 @@ def _digest(environment: Mapping[str, str], endpoint_url: str, program: Path, in
 
 
 def _environment(environment: Mapping[str, str], endpoint_url: str) -> dict[str, str]:
-    """What a host gets, without anything of a real AWS account."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-    return kept | {
+    """What a host gets: what its stack says, and nothing of the shell's."""
+    return {
+        **inherited(os.environ),
         **environment,
         "AWS_ENDPOINT_URL": endpoint_url,
         "AWS_CONFIG_FILE": os.devnull,

@@ -7,44 +7,27 @@ closes it however the parent ends, kill -9 included. That is why this is a proce
 from __future__ import annotations
 
 import os
-import queue
 import re
 import signal
 import sys
 import threading
-import time
-import types
 from collections.abc import Callable
-from datetime import UTC, datetime
-from pathlib import Path
 
 import h11
 from hypercorn.config import Config
 from hypercorn.events import RawData
 from hypercorn.protocol.h11 import H11Protocol
-from ministack.core import lambda_runtime, router
-from ministack.core.lambda_runtime import Worker
+from ministack.core import router
 from ministack.services import lambda_svc, s3, sqs
 
-from stampede.emulator import athena, ministack
+from stampede.emulator import athena, functions, ministack
 from stampede.emulator.repeated_calls import AnsweredOnce
-
-# How long MiniStack waits for a function's log line once the function has answered. Its own 0.05 s are too short on a
-# busy machine: a line that comes later is lost with the function's process, and with it the record of a message. All
-# our functions log a line for every message, so nothing ever waits this long for nothing.
-LOG_LINE_WAIT_S = 5.0
-
-# How the line of a record begins.
-RECORD = '{"concurrency_limit"'
 
 # Connections that wait to be accepted. With the 100 of MiniStack's server, 500 functions that begin at once are turned
 # away for as long as a connection may take, several times over (the system's own limit, net.core.somaxconn, stays).
 BACKLOG = 2048
 # What is larger isn't copied once more to put the head before it: objects, whose requests have no body and are safe.
 MOST_JOINED_BYTES = 64 * 1024
-# How long MiniStack's runtime API waits for an event before it looks whether its function has ended. Its own 0.1 s wake
-# 500 idle functions 5,000 times a second, which takes more of a processor than the work.
-EVENT_WAIT_S = 2.0
 
 
 def _end_with_parent() -> None:
@@ -52,62 +35,9 @@ def _end_with_parent() -> None:
     os.killpg(os.getpgrp(), signal.SIGKILL)
 
 
-def wait_for_log_lines() -> None:
-    """Let MiniStack in this process wait LOG_LINE_WAIT_S seconds for the first log line of an invocation, and where the
-    handler is a user's, whose own lines come first, for that of the record."""
-    drain = Worker._drain_stderr_bounded
-
-    def patient_drain(self: Worker, first_line_wait: float = LOG_LINE_WAIT_S) -> str:
-        log = drain(self, first_line_wait=first_line_wait, hard_cap=LOG_LINE_WAIT_S)
-        is_the_users = "STAMPEDE_HANDLER" in self.config.get("Environment", {}).get("Variables", {})
-        end_s = time.monotonic() + LOG_LINE_WAIT_S
-        while is_the_users and RECORD not in log and self._stderr_thread.is_alive() and time.monotonic() < end_s:
-            log = "\n".join(filter(None, [log, drain(self, first_line_wait=0.05, hard_cap=LOG_LINE_WAIT_S)]))
-        return log
-
-    Worker._drain_stderr_bounded = patient_drain
-
-
 def keep_connections_waiting() -> None:
     """Let the server of MiniStack in this process hold BACKLOG connections that it hasn't come to yet."""
     Config.backlog = BACKLOG
-
-
-def log_as_lambda_does() -> None:
-    """Let the logs of functions in this process have what AWS's have: how a function's process ended where it did, in
-    Lambda's words, and a record on a line of its own behind a text that a handler printed without a line's end."""
-    invoke = Worker.invoke
-
-    def logged_invoke(self: Worker, event: object, request_id: str, **options: object) -> dict:
-        result = invoke(self, event, request_id, **options)
-        if result.get("error") == "Worker process died":
-            code = self.started.wait()
-            reason = f"signal: {signal.strsignal(-code).lower()}" if code < 0 else f"exit status {code}"
-            result["error"] = f"RequestId: {request_id} Error: Runtime exited with error: {reason}\nRuntime.ExitError"
-        if (error := result.get("error") or "").startswith("Task timed out after "):
-            result["trace"] = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}.000Z {request_id} {error}"  # logged in its place
-        result["log"] = re.sub(rf"(?<=[^\n])(?={re.escape(RECORD)})", "\n", result.get("log") or "")
-        return result
-
-    spawn = Worker._spawn
-
-    def noted_spawn(self: Worker) -> None:
-        spawn(self)
-        self.started = self._proc
-
-    Worker.invoke, Worker._spawn = logged_invoke, noted_spawn
-
-
-class _PatientQueue(queue.Queue):
-    """A queue whose readers wait EVENT_WAIT_S at least where they name a time."""
-
-    def get(self, block: bool = True, timeout: float | None = None) -> object:
-        return super().get(block, None if timeout is None else max(timeout, EVENT_WAIT_S))
-
-
-def wait_for_events() -> None:
-    """Let the runtime API of MiniStack in this process wait EVENT_WAIT_S for an event; one that comes ends the wait."""
-    lambda_runtime.queue = types.SimpleNamespace(Queue=_PatientQueue, Empty=queue.Empty, Full=queue.Full)
 
 
 def take_queues_in_any_order() -> None:
@@ -193,25 +123,6 @@ def fail_a_batch_whose_answer_names_no_message() -> None:
     lambda_svc._execute_function = execute_for_the_trigger
 
 
-def unpack_layers_with_a_program() -> None:
-    """Let MiniStack in this process unpack the layers of a custom runtime, as Lambda does into /opt, and name the
-    program in them to the function by STAMPEDE_BOOTSTRAP. By itself it leaves these layers out.
-    """
-    make = lambda_svc._provided_worker_env
-
-    def with_the_program(config: dict, code_dir: str, port: int) -> dict:
-        environment = make(config, code_dir, port)
-        for layer in config.get("Layers", ()):
-            # No process may begin meanwhile: it would inherit the open file, and a file that is open can't be run.
-            with lambda_svc._provided_code_lock:
-                folder = lambda_svc._docker_extracted_dir(lambda_svc._resolve_layer_zip(layer), "layer")
-            if (program := Path(folder, "bootstrap")).is_file():
-                environment["STAMPEDE_BOOTSTRAP"] = str(program)
-        return environment
-
-    lambda_svc._provided_worker_env = with_the_program
-
-
 def know_service_quotas() -> None:
     """Let MiniStack in this process know by its name that it lacks Service Quotas, which the doctor asks before every
     sweep. By itself it finds out in the models of all services that the SDK has: 3 s of a processor and 400 MB.
@@ -241,15 +152,12 @@ def main() -> None:
     arguments = sys.argv[1:]
     if "--follow-parent" in arguments:
         threading.Thread(target=_end_with_parent, daemon=True).start()
-    wait_for_log_lines()
-    log_as_lambda_does()
+    functions.run_as_lambda_does()
     keep_connections_waiting()
-    wait_for_events()
     take_queues_in_any_order()
     write_answers_in_one_piece()
     copy_on_condition()
     fail_a_batch_whose_answer_names_no_message()
-    unpack_layers_with_a_program()
     know_service_quotas()
     athena.behave()
     if seed := os.environ.get(ministack.MANNERS):

@@ -22,10 +22,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from stampede.emulator import python_runtime
 from stampede.emulator.process import Process, start_ticks
 from stampede.errors import UsageError
 from stampede.interruption import held_back
 from stampede.polling import looks
+from stampede.progress import say
 
 HOST = "127.0.0.1"
 REGION = "us-east-1"
@@ -93,6 +95,7 @@ def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
     if (emulator := running(state_dir)) is not None:
         return emulator
     manners_scale(os.environ)  # refused here, not in the process's log
+    python_runtime.make_once(say)
     state_dir.mkdir(parents=True, exist_ok=True)
     temporary = state_dir / "tmp"  # what MiniStack and the functions write lands here, and goes with `stop`
     shutil.rmtree(temporary, ignore_errors=True)

@@ -9,13 +9,30 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from stampede.polling import looks
 
 PR_SET_PDEATHSIG = 1  # prctl(2)
+# What a function or a host gets of this machine's environment, beside what its stack says.
+INHERITED = (
+    "PATH",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "TMPDIR",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+)
+
+
+def inherited(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables of `environ` that any program needs, and none that hold secrets or settings of a shell."""
+    return {name: environ[name] for name in INHERITED if name in environ}
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from stampede.emulator import build_cache, opentofu, provider_build
+from stampede.emulator import build_cache, opentofu, provider_build, python_runtime
 from stampede.emulator.go_build import NotReadyError, Progress, ProviderError
 
 REGISTRIES = {"Terraform": "registry.terraform.io", "OpenTofu": "registry.opentofu.org"}
@@ -212,9 +212,11 @@ def _own_mirror_config() -> Path | None:
 
 
 def main() -> int:
-    """Prepare the providers and print the CLI config's path, or nothing when Terraform finds them itself."""
+    """Prepare the providers and the runtime of local functions; print the CLI config's path, or nothing when Terraform
+    finds the providers itself."""
     try:
         config = prepare()
+        python_runtime.make_once(print_to_stderr)
     except ProviderError as error:
         print_to_stderr(f"error: {error}")
         return 1

@@ -9,6 +9,7 @@ import zipfile
 import zlib
 from pathlib import Path
 
+import awscrt
 import boto3
 import pytest
 from botocore.config import Config
@@ -115,6 +116,16 @@ def test_the_handler_reports_an_object_that_is_not_there(sandbox_folder, monkeyp
     assert failed == [record["message_id"]]
 
 
+def crt_layer(lambda_client):
+    """The ARN of a layer with the CRT client, which a runtime doesn't bring: the one that the tests run with."""
+    packages, zipped = Path(awscrt.__file__).parents[1], io.BytesIO()
+    with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for file in [*packages.glob("awscrt/**/*.py"), *packages.glob("_awscrt*.so")]:
+            archive.write(file, f"python/{file.relative_to(packages)}")
+    made = lambda_client.publish_layer_version(LayerName="crt", Content={"ZipFile": zipped.getvalue()})
+    return made["LayerVersionArn"]
+
+
 @pytest.mark.parametrize("method", ["download_file", "stream", "ranges", "crt"])
 def test_the_zipped_function_runs_in_the_emulators_lambda_with_the_right_to_get_the_object_only(endpoint_url, method):
     lambda_client = client("lambda", endpoint_url)
@@ -125,6 +136,7 @@ def test_the_zipped_function_runs_in_the_emulators_lambda_with_the_right_to_get_
         Handler="download.handler.handler",
         Role=make_role(client("iam", endpoint_url), name),
         Code={"ZipFile": zipped_function()},
+        Layers=[crt_layer(lambda_client)] if method == "crt" else [],
         Timeout=30,
         MemorySize=1024,
         Environment={

@@ -1,4 +1,5 @@
-"""What a user's own function would really be, after infra/tests/function.tftest.hcl has run."""
+"""What a user's own function would really be, after infra/tests/function.tftest.hcl and function_program.tftest.hcl
+have run."""
 
 import json
 import zipfile
@@ -8,7 +9,7 @@ import pytest
 from tests.terraform.deployed import deployed, statements
 
 FUNCTION = "module.worker[0].aws_lambda_function.worker"
-LAYER = "module.worker[0].aws_lambda_layer_version.wrapper[0]"
+LAYER = "module.worker[0].aws_lambda_layer_version.beside_package[0]"
 
 
 @pytest.fixture(scope="session")
@@ -16,17 +17,32 @@ def deployments(infra, mocking):
     return deployed(infra, mocking, "function")
 
 
-def test_the_package_is_deployed_as_it_is_and_the_wrapper_is_a_layer_with_modules_out_of_its_way(deployments, infra):
+def content(infra, resource):
+    """The files of a zip, and whether each can be executed."""
+    with zipfile.ZipFile(infra / resource["filename"]) as package:
+        return {entry.filename: entry.external_attr >> 16 & 0o111 == 0o111 for entry in package.infolist()}
+
+
+def test_a_managed_runtime_has_the_package_as_it_is_and_begins_with_the_proxy_of_a_layer(deployments, infra):
     resources = deployments["defaults"]
     function, layer = resources[FUNCTION], resources[LAYER]
-    assert (function["runtime"], function["handler"]) == ("python3.12", "stampede_wrapper.handler")
-    with zipfile.ZipFile(infra / function["filename"]) as package:
-        assert sorted(package.namelist()) == ["app.py", "payload.json"]
-    with zipfile.ZipFile(infra / layer["filename"]) as wrapper:
-        names = wrapper.namelist()
-    assert "python/stampede_wrapper.py" in names and "stampede/common/record.py" in names
-    assert [name for name in names if not name.startswith("stampede/")] == ["python/stampede_wrapper.py"]
+    assert (function["runtime"], function["handler"]) == ("python3.12", "app.handler")
+    assert content(infra, function).keys() == {"app.py", "payload.json"}
+    assert content(infra, layer) == {"bootstrap": True}
     assert function["layers"] == [layer["arn"]]
+    assert function["environment"][0]["variables"]["AWS_LAMBDA_EXEC_WRAPPER"] == "/opt/bootstrap"
+
+
+def test_a_custom_runtime_is_the_proxy_and_has_the_package_as_a_layer(infra, mocking):
+    runs = deployed(infra, mocking, "function_program")
+    function, layer = runs["a_folder"][FUNCTION], runs["a_folder"][LAYER]
+    with zipfile.ZipFile(infra / function["filename"]) as code:
+        assert code.read("bootstrap") == b"built for arm64"
+    assert content(infra, layer) == {"bootstrap": True}
+    assert (function["runtime"], function["layers"]) == ("provided.al2023", [layer["arn"]])
+    variables = function["environment"][0]["variables"]
+    assert variables["EXPERIMENT"] == "function" and "AWS_LAMBDA_EXEC_WRAPPER" not in variables
+    assert runs["a_zip"][LAYER]["filename"] == "tests/program.zip"
 
 
 def test_the_function_has_the_users_environment_and_layers_beside_ours(deployments):
@@ -34,7 +50,6 @@ def test_the_function_has_the_users_environment_and_layers_beside_ours(deploymen
     variables = resources[FUNCTION]["environment"][0]["variables"]
     assert {name: value for name, value in variables.items() if name.startswith(("STAMPEDE_", "GREETING"))} == {
         "GREETING": "hello",
-        "STAMPEDE_HANDLER": "pkg/app.main",
         "STAMPEDE_PACKAGE": "thumbnail",
         "STAMPEDE_RUNTIME": "python3.13",
         "STAMPEDE_ARCHITECTURE": "arm64",

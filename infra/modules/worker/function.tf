@@ -1,7 +1,7 @@
 locals {
   # File by file: compiled files and caches beside them never get into the zip, and its hash depends on the code alone.
   # Each folder stays one in the zip, so a file of the experiment's can't take the place of a common one.
-  source_files = var.program_file != null ? {} : merge([
+  source_files = merge([
     for folder in var.source_folders : {
       for name in fileset(folder, "*.py") : "${basename(folder)}/${name}" => "${folder}/${name}"
     }
@@ -9,24 +9,23 @@ locals {
   handler_file = replace(var.handler, "/^(\\w+)\\.(\\w+)\\.\\w+$/", "$1/$2.py")
   is_own_code  = var.program_file == null && var.package == null
 
-  # Somebody's package is the function, in a wrapper that is a layer. Beside a program it is itself a layer, which the program runs:
-  # Lambda looks for the bootstrap in the function's code first.
-  is_wrapped = var.package != null && var.program_file == null
-  is_layer   = var.package != null && var.program_file != null
-
-  # A package that is a zip already is deployed byte for byte.
-  package_zip    = var.package == null ? null : endswith(lower(var.package.path), ".zip") ? var.package.path : null
-  package_folder = var.package == null || local.package_zip != null ? null : var.package.path
-  code_zip       = local.is_wrapped ? local.package_zip : null
+  # Of a program and somebody's package one is the function, and the other its layer: where Lambda looks for a bootstrap, it looks
+  # in the function's code first. A package that is a zip already is deployed byte for byte.
+  package_is_zip   = var.package == null ? false : endswith(lower(var.package.path), ".zip")
+  package_is_layer = var.package == null ? false : var.package.is_layer
+  package_code     = local.package_is_zip ? { file = var.package.path, hash = filebase64sha256(var.package.path) } : local.package_zip
+  package_zip = one([
+    for zip in data.archive_file.package : { file = zip.output_path, hash = zip.output_base64sha256 }
+  ])
+  own_code = { file = data.archive_file.code.output_path, hash = data.archive_file.code.output_base64sha256 }
+  code     = var.package == null || local.package_is_layer ? local.own_code : local.package_code
+  layer    = local.package_is_layer ? local.package_code : local.own_code
 }
 
 data "archive_file" "code" {
-  count = local.code_zip == null ? 1 : 0
-
   type        = "zip"
   output_path = var.zip_file
   source_file = var.program_file
-  source_dir  = local.is_wrapped ? local.package_folder : null
 
   dynamic "source" {
     for_each = local.is_own_code ? local.source_files : {}
@@ -50,53 +49,21 @@ data "archive_file" "code" {
   }
 }
 
-# What runs the handler of a package: a layer, so that the package stays as it is. Its modules are out of the way of the
-# package's own, in a folder that the wrapper alone imports from.
-data "archive_file" "wrapper" {
-  count = local.is_wrapped ? 1 : 0
-
-  type        = "zip"
-  output_path = "${trimsuffix(var.zip_file, ".zip")}-wrapper.zip"
-
-  dynamic "source" {
-    for_each = merge(
-      { "python/${basename(var.package.wrapper_file)}" = var.package.wrapper_file },
-      { for name, path in local.source_files : "stampede/${name}" => path if path != var.package.wrapper_file },
-    )
-
-    content {
-      filename = source.key
-      content  = file(source.value)
-    }
-  }
-}
-
-resource "aws_lambda_layer_version" "wrapper" {
-  count = local.is_wrapped ? 1 : 0
-
-  layer_name               = "${var.name}-wrapper"
-  description              = "Times the handler of the function ${var.name}, and writes a record of each message."
-  filename                 = data.archive_file.wrapper[0].output_path
-  source_code_hash         = data.archive_file.wrapper[0].output_base64sha256
-  compatible_runtimes      = [var.runtime]
-  compatible_architectures = [var.architecture]
-}
-
 data "archive_file" "package" {
-  count = local.is_layer && local.package_folder != null ? 1 : 0
+  count = var.package == null || local.package_is_zip ? 0 : 1
 
   type        = "zip"
-  source_dir  = local.package_folder
+  source_dir  = var.package.path
   output_path = "${trimsuffix(var.zip_file, ".zip")}-package.zip"
 }
 
-resource "aws_lambda_layer_version" "package" {
-  count = local.is_layer ? 1 : 0
+resource "aws_lambda_layer_version" "beside_package" {
+  count = var.package == null ? 0 : 1
 
-  layer_name               = "${var.name}-package"
-  description              = "What the function ${var.name} runs and measures."
-  filename                 = local.package_zip == null ? data.archive_file.package[0].output_path : local.package_zip
-  source_code_hash         = local.package_zip == null ? data.archive_file.package[0].output_base64sha256 : filebase64sha256(local.package_zip)
+  layer_name               = "${var.name}-${local.package_is_layer ? "package" : "proxy"}"
+  description              = local.package_is_layer ? "What the function ${var.name} runs and measures." : "Measures the function ${var.name}."
+  filename                 = local.layer.file
+  source_code_hash         = local.layer.hash
   compatible_runtimes      = [var.runtime]
   compatible_architectures = [var.architecture]
 }
@@ -138,12 +105,12 @@ resource "aws_lambda_function" "worker" {
   description   = var.description
   role          = aws_iam_role.worker.arn
 
-  filename         = local.code_zip == null ? data.archive_file.code[0].output_path : local.code_zip
-  source_code_hash = local.code_zip == null ? data.archive_file.code[0].output_base64sha256 : filebase64sha256(local.code_zip)
+  filename         = local.code.file
+  source_code_hash = local.code.hash
   handler          = var.handler
   runtime          = var.runtime
   architectures    = [var.architecture]
-  layers           = concat(aws_lambda_layer_version.packages[*].arn, var.layers, aws_lambda_layer_version.wrapper[*].arn, aws_lambda_layer_version.package[*].arn)
+  layers           = concat(aws_lambda_layer_version.packages[*].arn, var.layers, aws_lambda_layer_version.beside_package[*].arn)
 
   memory_size                    = var.memory_size_mb
   timeout                        = var.timeout_s

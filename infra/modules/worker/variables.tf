@@ -37,10 +37,10 @@ variable "layer_folder" {
 
 variable "package" {
   type = object({
-    path         = string
-    wrapper_file = string
+    path     = string
+    is_layer = bool
   })
-  description = "Somebody's code, a folder or a .zip file, deployed as it is, and the module that runs its handler; source_folders are what that module needs, then. Beside a program_file, which runs its bootstrap, it is a layer. null for code of this repository."
+  description = "Somebody's code, a folder or a .zip file, deployed as it is. It or program_file, which measures it, is the function, and the other one its layer. null for code of this repository."
   default     = null
 }
 

@@ -39,11 +39,11 @@ def program(tmp_path, monkeypatch):
     architecture = {"x86_64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}[platform.machine()]
     place = tmp_path / "build" / architecture / "bootstrap"
     place.parent.mkdir(parents=True)
-    place.write_text(PROGRAM)
+    place.write_text(PROGRAM.replace("$SEEN", str(tmp_path / "seen")))
     place.chmod(0o755)
     (tmp_path / "seen").mkdir()
-    monkeypatch.setenv("SEEN", str(tmp_path / "seen"))
     monkeypatch.setenv("AWS_PROFILE", "a-real-account")
+    monkeypatch.setenv("GITHUB_TOKEN", "of the shell")
     monkeypatch.setattr(hosts, "BUILD", tmp_path / "build")
     monkeypatch.setattr(hosts, "_role_of_the_instances", lambda *_: ROLE)
     return place
@@ -68,7 +68,7 @@ def test_each_host_runs_with_the_stacks_environment_the_instances_role_and_nothi
         seen = dict(line.split("=", 1) for line in lines if "=" in line)
         expected = outputs()["host_environment"] | ROLE | {"AWS_ENDPOINT_URL": ENDPOINT}
         assert {name: seen.get(name) for name in expected} == expected
-        assert "AWS_PROFILE" not in seen
+        assert not {"AWS_PROFILE", "GITHUB_TOKEN"} & seen.keys()
         assert seen["AWS_SHARED_CREDENTIALS_FILE"] == seen["AWS_CONFIG_FILE"] == os.devnull
     assert (tmp_path / "seen" / "arguments").read_text() == "work\n"
     assert json.loads((tmp_path / "hosts.json").read_text())["hosts"][0]["pid"] == running[0].pid
@@ -82,7 +82,7 @@ def test_hosts_that_run_as_they_should_stay_and_others_begin_anew(ensure, progra
         return ensure(outputs(count=1))
 
     def rebuilt():
-        program.write_text(PROGRAM + "\n")
+        program.write_text(program.read_text() + "\n")
         return ensure(outputs(count=1))
 
     def applied_anew():

@@ -1,14 +1,6 @@
 """The embedded AWS as the keeper runs it loses no record, however busy the machine is."""
 
 import asyncio
-import io
-import os
-import queue
-import shutil
-import threading
-import types
-import zipfile
-from pathlib import Path
 
 import pytest
 from hypercorn.app_wrappers import ASGIWrapper
@@ -18,51 +10,10 @@ from hypercorn.config import Config
 from hypercorn.events import RawData
 from hypercorn.protocol.h11 import H11Protocol
 from hypercorn.typing import ConnectionState
-from ministack.core import lambda_runtime, router
-from ministack.core.lambda_runtime import Worker
+from ministack.core import router
 from ministack.services import lambda_svc, s3, sqs
 
-from stampede.checkout import QUERIES
 from stampede.emulator import keeper
-from stampede.insights import evaluate
-
-
-@pytest.fixture
-def worker(monkeypatch):
-    """A function's process as MiniStack sees it, reduced to the queue that its log lines come in by."""
-    monkeypatch.setattr(Worker, "_drain_stderr_bounded", Worker._drain_stderr_bounded)  # put back afterwards
-    made = Worker.__new__(Worker)
-    made._stderr_queue, made.config = queue.Queue(), {}
-    return made
-
-
-def log_later(worker, line, seconds):
-    timer = threading.Timer(seconds, worker._stderr_queue.put, [line])
-    timer.start()
-    return timer
-
-
-def test_a_log_line_that_comes_late_is_still_one_of_its_invocation(worker):
-    keeper.wait_for_log_lines()
-    timer = log_later(worker, "the record", 0.6)
-    assert worker._drain_stderr_bounded() == "the record"
-    timer.join()
-
-
-def test_the_record_of_a_users_function_is_waited_for_behind_the_handlers_own_lines(worker):
-    keeper.wait_for_log_lines()
-    worker.config = {"Environment": {"Variables": {"STAMPEDE_HANDLER": "app.handler"}}}
-    worker._stderr_thread = threading.current_thread()  # the process lives
-    worker._stderr_queue.put("the handler's own line")
-    timer = log_later(worker, '{"concurrency_limit": 1}', 0.3)
-    assert worker._drain_stderr_bounded() == 'the handler\'s own line\n{"concurrency_limit": 1}'
-    timer.join()
-
-
-def test_ministack_by_itself_loses_it(worker):
-    timer = log_later(worker, "the record", 30)
-    assert worker._drain_stderr_bounded() == "", "MiniStack waits by itself now: the keeper needn't do it any more"
-    timer.cancel()
 
 
 @pytest.mark.parametrize(
@@ -86,54 +37,6 @@ def test_an_answer_that_names_no_message_of_its_batch_fails_it_and_no_other_invo
     assert (result.get("error", False), result["log"]) == (fails, "lines")
     assert fails or result["body"] == {"batchItemFailures": failures or []}, "MiniStack reads a list, and nothing else"
     assert lambda_svc._execute_function({}, {"what": 1}) == answer
-
-
-@pytest.mark.parametrize(
-    ("why", "kinds"),
-    [
-        ("Task timed out after 3.00 seconds", ["timed out"]),
-        ("Worker process died", ["killed, usually for memory"]),
-        ("no such key", []),
-    ],
-)
-def test_a_timeout_and_a_kill_are_logged_as_lambda_logs_them_and_counted_by_kind(monkeypatch, worker, why, kinds):
-    monkeypatch.setattr(Worker, "_spawn", Worker._spawn)  # put back afterwards
-    monkeypatch.setattr(Worker, "invoke", lambda self, event, request_id: {"status": "error", "error": why, "log": ""})
-    keeper.log_as_lambda_does()
-    worker.started = types.SimpleNamespace(wait=lambda: -9)
-    result = worker.invoke({}, "276ff3b9-1609-4ee7-a288-db3752630761")
-    lines = result.get("trace", result["error"]).splitlines()  # as MiniStack logs it
-    events = [{"timestamp": 1_736_700_000_000, "message": line, "logStream": "s"} for line in lines]
-    rows = evaluate((QUERIES / "common" / "failures.cwli").read_text(), events).rows
-    assert [row["kind"] for row in rows] == kinds
-
-
-def test_a_custom_runtime_gets_the_path_of_its_layers_program(monkeypatch, tmp_path):
-    layer = io.BytesIO()
-    with zipfile.ZipFile(layer, "w") as package:
-        package.write(shutil.which("true"), "bootstrap")
-        package.writestr("lib/data", "beside it")
-    monkeypatch.setattr(lambda_svc, "_DOCKER_EXTRACT_CACHE", str(tmp_path))
-    monkeypatch.setattr(lambda_svc, "_docker_extract_dirs", {})
-    monkeypatch.setattr(lambda_svc, "_resolve_layer_zip", {"arn": layer.getvalue()}.get)
-    monkeypatch.setattr(lambda_svc, "_provided_worker_env", lambda config, code_dir, port: {"PORT": port})
-    keeper.unpack_layers_with_a_program()
-    assert lambda_svc._provided_worker_env({}, "code", 1) == {"PORT": 1}
-    program = Path(lambda_svc._provided_worker_env({"Layers": ["arn"]}, "code", 1)["STAMPEDE_BOOTSTRAP"])
-    assert os.access(program, os.X_OK)
-    assert (program.parent / "lib/data").read_text() == "beside it"
-
-
-def test_an_idle_function_waits_without_waking_the_emulator_and_gets_its_event_at_once(monkeypatch):
-    monkeypatch.setattr(lambda_runtime, "queue", queue)  # put back afterwards
-    keeper.wait_for_events()
-    events = lambda_runtime.queue.Queue(maxsize=1)
-    timer = threading.Timer(0.4, events.put, ["event"])
-    timer.start()
-    assert events.get(timeout=0.1) == "event", "it gave up after 0.1 s, as MiniStack does by itself"
-    timer.join()
-    with pytest.raises(lambda_runtime.queue.Empty):
-        events.get_nowait()
 
 
 def test_a_redrive_policy_may_name_a_queue_that_is_made_beside_it_and_nothing_else_that_is_wrong(monkeypatch):

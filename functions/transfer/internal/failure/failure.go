@@ -44,6 +44,7 @@ const (
 	HandlerTimedOut         = "HandlerTimedOut"
 	HandlerMissing          = "HandlerMissing"
 	InvalidResponse         = "InvalidResponse"
+	ResponseTooLarge        = "ResponseTooLarge"
 	PartialFailure          = "PartialFailure"
 	Unexpected              = "UnexpectedError"
 )

@@ -23,7 +23,7 @@ import (
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "proxy":
-		Run(os.Getenv, os.Stdout)
+		Run(os.Args[1:], os.Getenv, os.Stdout)
 	case "bootstrap":
 		program()
 	}
@@ -81,7 +81,8 @@ func program() {
 			todo.Kind = "response"
 		}
 		if todo.Reply == "headers" {
-			said, _ := json.Marshal(map[string]any{"headers": answer.Header, "event": string(event), "pid": os.Getpid(), "root": os.Getenv("LAMBDA_TASK_ROOT")})
+			said, _ := json.Marshal(map[string]any{"headers": answer.Header, "event": string(event), "pid": os.Getpid(), "root": os.Getenv("LAMBDA_TASK_ROOT"),
+				"args": os.Args[1:], "elsewhere": os.Getenv("_LAMBDA_TELEMETRY_LOG_FD") + os.Getenv("AWS_LAMBDA_EXEC_WRAPPER")})
 			todo.Reply = string(said)
 		}
 		post(api+"/invocation/"+answer.Header.Get("Lambda-Runtime-Aws-Request-Id")+"/"+todo.Kind, &todo)

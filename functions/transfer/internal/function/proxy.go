@@ -1,6 +1,7 @@
 // Package function measures somebody else's program without touching it. It stands between the program and Lambda's runtime
 // API, hands requests and answers on as they are, and writes a record of each message: from handing out its event to the
-// arrival of the reply.
+// arrival of the reply. The program is a managed runtime with its handler, which Lambda has this one start
+// (AWS_LAMBDA_EXEC_WRAPPER), or the bootstrap of provided.al2023, in whose place this one is the function.
 package function
 
 import (
@@ -17,7 +18,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -59,8 +62,9 @@ type proxy struct {
 	current *invocation
 }
 
-// Run starts the program that STAMPEDE_BOOTSTRAP names, measures it for as long as it runs, and ends this process as it ended.
-func Run(lookup func(string) string, log io.Writer) {
+// Run starts a program, measures it for as long as it runs, and ends this process as it ended. runtime is the command line of
+// a managed runtime; without one the program is the bootstrap that STAMPEDE_BOOTSTRAP names.
+func Run(managed []string, lookup func(string) string, log io.Writer) {
 	process.UseOneProcessor()
 	runtime.LockOSThread() // the program is killed when the thread that started it ends
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -69,11 +73,10 @@ func Run(lookup func(string) string, log io.Writer) {
 		os.Exit(1)
 	}
 	p := newProxy(lookup, log)
-	file := cmp.Or(lookup("STAMPEDE_BOOTSTRAP"), "/opt/bootstrap")
-	program, folder := exec.Command(file), filepath.Dir(file)
-	program.Dir, program.Stdout, program.Stderr, program.WaitDelay = folder, p.lines, p.lines, time.Second
+	program := command(managed, lookup)
+	program.Stdout, program.Stderr, program.WaitDelay = p.lines, p.lines, time.Second
 	program.SysProcAttr = process.EndsWithParent()
-	program.Env = append(os.Environ(), "AWS_LAMBDA_RUNTIME_API="+listener.Addr().String(), "LAMBDA_TASK_ROOT="+folder)
+	program.Env = append(program.Env, "AWS_LAMBDA_RUNTIME_API="+listener.Addr().String())
 	if err = program.Start(); err == nil {
 		p.pid = program.Process.Pid
 		server := &http.Server{Handler: p.handler()}
@@ -91,6 +94,25 @@ func Run(lookup func(string) string, log io.Writer) {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // so that Lambda reports the same of this process
 	}
 	os.Exit(program.ProcessState.ExitCode())
+}
+
+// command is the program's command line, folder and environment, which lacks two variables that lead elsewhere:
+// _LAMBDA_TELEMETRY_LOG_FD names an open file of this process, and without it a runtime logs to its standard output.
+func command(managed []string, lookup func(string) string) *exec.Cmd {
+	elsewhere := func(variable string) bool {
+		return strings.HasPrefix(variable, "_LAMBDA_TELEMETRY_LOG_FD=") || strings.HasPrefix(variable, "AWS_LAMBDA_EXEC_WRAPPER=")
+	}
+	environment := slices.DeleteFunc(os.Environ(), elsewhere)
+	if len(managed) > 0 {
+		program := exec.Command(managed[0], managed[1:]...)
+		program.Env = environment
+		return program
+	}
+	file := cmp.Or(lookup("STAMPEDE_BOOTSTRAP"), "/opt/bootstrap")
+	program := exec.Command(file)
+	program.Dir = filepath.Dir(file)
+	program.Env = append(environment, "LAMBDA_TASK_ROOT="+program.Dir)
+	return program
 }
 
 func newProxy(lookup func(string) string, log io.Writer) *proxy {
@@ -152,6 +174,7 @@ func (p *proxy) begin(answer *http.Response) error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	i.IsFirst = p.IsFirst()
+	p.lines.begin()
 	i.startedCPU, i.started = process.CPUSecondsOf(p.pid), time.Now()
 	if err != nil {
 		return p.refuse(i, answer.Request, err)
@@ -221,7 +244,8 @@ func (p *proxy) timedOut(i *invocation) {
 	}
 }
 
-// ended records the message that the program had when it ended; the next one, if it never asked for any.
+// ended records the message that the program had when it ended; the next one, if it never asked for any. A runtime that dies of
+// what the handler raised, as Python's does of an exception that can't be printed, says so in a traceback.
 func (p *proxy) ended(err error) {
 	p.lines.end()
 	p.mutex.Lock()
@@ -232,7 +256,11 @@ func (p *proxy) ended(err error) {
 		how = err.Error()
 	}
 	if i != nil {
-		p.record(i, time.Now(), failure.New(failure.HandlerExited, "the program ended before it replied: %s", how))
+		why := failure.New(failure.HandlerExited, "the program ended before it replied: %s", how)
+		if raised := uncaught(p.lines.printed); raised != "" {
+			why = failure.New(failure.HandlerError, "%s (the program ended: %s)", raised, how)
+		}
+		p.record(i, time.Now(), why)
 	} else if p.init == 0 {
 		p.wrong = cmp.Or(p.wrong, error(failure.New(failure.HandlerMissing, "the program ended before it asked for a message: %s", how)))
 		if answer, err := http.Get(p.api.JoinPath(apiPath, "invocation/next").String()); err == nil {
@@ -241,21 +269,52 @@ func (p *proxy) ended(err error) {
 	}
 }
 
+// traceback is what Python prints of an exception that nobody caught, up to the exception's type and text.
+var traceback = regexp.MustCompile(`(?m)^Traceback \(most recent call last\):\n(?:[ \t].*\n)*(?:\w+\.)*(\w+(?:: .*)?)$`)
+
+// uncaught is the first exception, as its type and text, of which a traceback was printed; "" for none.
+func uncaught(printed []byte) string {
+	if found := traceback.FindSubmatch(printed); found != nil {
+		return string(found[1])
+	}
+	return ""
+}
+
+const (
+	// mostRest is how much of a line without an end is kept back; CloudWatch's events end there, too (256 KiB).
+	mostRest = 256 << 10
+	// mostPrinted is enough for the traceback of an exception and of those before it.
+	mostPrinted = 64 << 10
+)
+
 // wholeLines is the log as the program writes it: line by line, so that no record is appended to one that isn't complete.
 type wholeLines struct {
-	mutex sync.Mutex
-	log   io.Writer
-	rest  []byte
+	mutex   sync.Mutex
+	log     io.Writer
+	rest    []byte
+	printed []byte // the end of what the program wrote since it has the message
 }
 
 func (w *wholeLines) Write(text []byte) (int, error) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
+	w.printed = append(w.printed, text...)
+	w.printed = w.printed[max(0, len(w.printed)-mostPrinted):]
 	w.rest = append(w.rest, text...)
 	whole := bytes.LastIndexByte(w.rest, '\n') + 1
 	_, err := w.log.Write(w.rest[:whole])
 	w.rest = append(w.rest[:0], w.rest[whole:]...)
+	if len(w.rest) > mostRest {
+		w.endLine()
+	}
 	return len(text), err
+}
+
+// begin forgets what was written before a message.
+func (w *wholeLines) begin() {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.printed = w.printed[:0]
 }
 
 // end completes the last line, when a message ends.
@@ -263,7 +322,11 @@ func (w *wholeLines) end() {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if len(w.rest) > 0 {
-		_, _ = w.log.Write(append(w.rest, '\n'))
-		w.rest = w.rest[:0]
+		w.endLine()
 	}
+}
+
+func (w *wholeLines) endLine() {
+	_, _ = w.log.Write(append(w.rest, '\n'))
+	w.rest = w.rest[:0]
 }

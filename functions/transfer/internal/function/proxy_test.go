@@ -86,11 +86,11 @@ func (l *sandboxed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // start makes a sandbox whose environment has changes ("NAME=value").
 func start(t testing.TB, timeout time.Duration, changes ...string) *sandboxed {
-	return startAs(t, "proxy", timeout, changes...)
+	return startAs(t, []string{"proxy"}, timeout, changes...)
 }
 
-// startAs makes one whose function is the proxy, or the program alone.
-func startAs(t testing.TB, role string, timeout time.Duration, changes ...string) *sandboxed {
+// startAs makes one that begins with another command, in which proxy and bootstrap are the proxy and the program.
+func startAs(t testing.TB, command []string, timeout time.Duration, changes ...string) *sandboxed {
 	t.Helper()
 	l := &sandboxed{t: t, timeout: timeout, events: make(chan string), ended: make(chan struct{}), told: make(chan struct{}, 10),
 		asked: make(chan map[string]any, 10)}
@@ -101,13 +101,16 @@ func startAs(t testing.TB, role string, timeout time.Duration, changes ...string
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder := t.TempDir()
+	folder, words := t.TempDir(), slices.Clone(command)
 	for _, name := range []string{"proxy", "bootstrap"} {
 		if err := os.Symlink(binary, filepath.Join(folder, name)); err != nil {
 			t.Fatal(err)
 		}
+		if at := slices.Index(words, name); at >= 0 {
+			words[at] = filepath.Join(folder, name)
+		}
 	}
-	l.process = exec.Command(filepath.Join(folder, role))
+	l.process = exec.Command(words[0], words[1:]...)
 	l.process.Stdout, l.process.Stderr = &l.log, os.Stderr
 	l.process.Env = append(append(os.Environ(), "AWS_LAMBDA_RUNTIME_API="+strings.TrimPrefix(api.URL, "http://"),
 		"STAMPEDE_BOOTSTRAP="+filepath.Join(folder, "bootstrap"), "CONCURRENCY_LIMIT=10", "MEMORY_SIZE=1024", "EXPERIMENT_TAG=tag",
@@ -167,7 +170,8 @@ func TestAReplyIsJudgedAsLambdaAndSqsTakeIt(t *testing.T) {
 	for reply, kind := range map[string]string{
 		``: "", `null`: "", `{}`: "", `"done"`: "", `[1]`: "", `{"batchItemFailures": null}`: "", `{"batchItemFailures": [ ]}`: "",
 		`{"BatchItemFailures": [{"itemIdentifier": "message-1"}]}`: "",
-		`done`: "InvalidResponse", `{"a": 1`: "InvalidResponse",
+		`done`: "InvalidResponse", `{"a": 1`: "InvalidResponse", `{"a": NaN}`: "InvalidResponse",
+		`"` + strings.Repeat("x", mostReply-2) + `"`: "", `"` + strings.Repeat("x", mostReply-1) + `"`: "ResponseTooLarge",
 		`{"batchItemFailures": [{"itemIdentifier": "message-1"}]}`: "PartialFailure",
 		`{"batchItemFailures": [{"itemIdentifier": ""}]}`:          "PartialFailure", `{"batchItemFailures": [{"foo": "notvalid"}]}`: "PartialFailure",
 		`{"batchItemFailures": "message-1"}`: "PartialFailure",
@@ -177,10 +181,25 @@ func TestAReplyIsJudgedAsLambdaAndSqsTakeIt(t *testing.T) {
 			got, _ = failure.Describe(err)
 		}
 		if got != kind {
-			t.Errorf("%s: %q", reply, got)
+			t.Errorf("%.60s: %q", reply, got)
 		}
 	}
 }
+
+// died is what Python prints of an exception whose text can't be had.
+const died = `Traceback (most recent call last):
+  File "/var/runtime/bootstrap.py", line 177, in handle_event_request
+    response = request_handler(event, lambda_context)
+               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+app.Odd: <exception str() failed>
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/var/task/app.py", line 3, in __str__
+    return self.detail
+AttributeError: 'Odd' object has no attribute 'detail'
+`
 
 // What a program does with a message, the failure that its record names, and how the sandbox ends.
 func TestEachMessageLeavesARecordThatSaysWhatBecameOfIt(t *testing.T) {
@@ -192,18 +211,20 @@ func TestEachMessageLeavesARecordThatSaysWhatBecameOfIt(t *testing.T) {
 		posts                int
 		exit                 int
 	}{
-		"ok":                 {task: task{Reply: `{"batchItemFailures": []}`}, posts: 1, exit: 6},
-		"thrown":             {task: task{Kind: "error", Reply: `{"errorType": "ValueError", "errorMessage": "not 1"}`}, kind: "HandlerError", message: "ValueError: not 1", posts: 1, exit: 6},
-		"thrown text":        {task: task{Kind: "error", Reply: "oh", Headers: map[string]string{errorType: "Own.Type"}}, kind: "HandlerError", message: "Own.Type: oh", posts: 1, exit: 6},
-		"thrown in a stream": {task: task{Reply: "{", Chunked: true, Trailer: "Late.Error"}, kind: "HandlerError", message: "Late.Error: {", posts: 1, exit: 6},
-		"not JSON":           {task: task{Reply: "<p>"}, kind: "InvalidResponse", message: `the reply isn't JSON: "<p>"`, posts: 1, exit: 6},
-		"partial":            {task: task{Reply: `{"batchItemFailures": [{"itemIdentifier": "message-1"}]}`}, kind: "PartialFailure", message: "batchItemFailures names the message", posts: 1, exit: 6},
-		"exits":              {task: task{Exit: &three}, kind: "HandlerExited", message: "the program ended before it replied: exit status 3", exit: 3},
-		"exits in peace":     {task: task{Exit: &zero}, kind: "HandlerExited", message: "the program ended before it replied: exit status 0"},
-		"killed":             {task: task{Killed: true}, kind: "HandlerExited", message: "the program ended before it replied: signal: killed", exit: -1},
-		"no order":           {order: "-", posts: 1, exit: 6},
-		"unknown key":        {order: `{"run_id": "r", "cell": "c", "seq": 1, "a": 2}`, kind: "WorkOrderError", message: "the message has the unknown key", posts: 1, exit: 6},
-		"too late":           {order: `{"run_id": "r", "cell": "c", "seq": 1, "start_at_ms": 9999999999999}`, kind: "StartTooLate", message: "start_at_ms is", posts: 1, exit: 6},
+		"ok":                   {task: task{Reply: `{"batchItemFailures": []}`}, posts: 1, exit: 6},
+		"thrown":               {task: task{Kind: "error", Reply: `{"errorType": "ValueError", "errorMessage": "not 1"}`}, kind: "HandlerError", message: "ValueError: not 1", posts: 1, exit: 6},
+		"not to be marshalled": {task: task{Kind: "error", Reply: `{"errorType": "Runtime.MarshalError", "errorMessage": "a set"}`}, kind: "InvalidResponse", message: "Runtime.MarshalError: a set", posts: 1, exit: 6},
+		"dies of an exception": {task: task{Print: died, Exit: &three}, kind: "HandlerError", message: "Odd: <exception str() failed> (the program ended: exit status 3)", exit: 3},
+		"thrown text":          {task: task{Kind: "error", Reply: "oh", Headers: map[string]string{errorType: "Own.Type"}}, kind: "HandlerError", message: "Own.Type: oh", posts: 1, exit: 6},
+		"thrown in a stream":   {task: task{Reply: "{", Chunked: true, Trailer: "Late.Error"}, kind: "HandlerError", message: "Late.Error: {", posts: 1, exit: 6},
+		"not JSON":             {task: task{Reply: "<p>"}, kind: "InvalidResponse", message: `the reply isn't JSON: "<p>"`, posts: 1, exit: 6},
+		"partial":              {task: task{Reply: `{"batchItemFailures": [{"itemIdentifier": "message-1"}]}`}, kind: "PartialFailure", message: "batchItemFailures names the message", posts: 1, exit: 6},
+		"exits":                {task: task{Exit: &three}, kind: "HandlerExited", message: "the program ended before it replied: exit status 3", exit: 3},
+		"exits in peace":       {task: task{Exit: &zero}, kind: "HandlerExited", message: "the program ended before it replied: exit status 0"},
+		"killed":               {task: task{Killed: true}, kind: "HandlerExited", message: "the program ended before it replied: signal: killed", exit: -1},
+		"no order":             {order: "-", posts: 1, exit: 6},
+		"unknown key":          {order: `{"run_id": "r", "cell": "c", "seq": 1, "a": 2}`, kind: "WorkOrderError", message: "the message has the unknown key", posts: 1, exit: 6},
+		"too late":             {order: `{"run_id": "r", "cell": "c", "seq": 1, "start_at_ms": 9999999999999}`, kind: "StartTooLate", message: "start_at_ms is", posts: 1, exit: 6},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -337,6 +358,33 @@ func TestEventAndReplyPassUnchanged(t *testing.T) {
 	}
 }
 
+func TestAManagedRuntimeIsStartedAsLambdaSaysAndLogsToItsStandardOutput(t *testing.T) {
+	l := startAs(t, []string{"proxy", "bootstrap", "-m", "runtime"}, timeout, "STAMPEDE_BOOTSTRAP=/nowhere", "LAMBDA_TASK_ROOT=/var/task",
+		"_LAMBDA_TELEMETRY_LOG_FD=62", "AWS_LAMBDA_EXEC_WRAPPER=/opt/bootstrap")
+	var seen struct {
+		Args            []string
+		Root, Elsewhere string
+	}
+	if err := json.Unmarshal([]byte(l.send(message(workOrder, task{Reply: "headers"})).Body), &seen); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(seen.Args, []string{"-m", "runtime"}) || seen.Root != "/var/task" || seen.Elsewhere != "" {
+		t.Error(seen)
+	}
+	if records, _, _ := l.end(); len(records) != 1 || records[0]["status"] != "ok" {
+		t.Error(records)
+	}
+}
+
+func TestALineWithoutAnEndIsKeptBackOnlyAsLongAsAnEventMayBe(t *testing.T) {
+	l := start(t, timeout)
+	l.send(message(workOrder, task{Print: strings.Repeat("x", 3*mostRest)}))
+	records, lines, _ := l.end()
+	if len(records) != 1 || slices.ContainsFunc(lines, func(line string) bool { return len(line) > 2*mostRest }) {
+		t.Error(len(records), len(lines))
+	}
+}
+
 func TestAProgramThatCantStartFailsTheFirstMessageWithTheReason(t *testing.T) {
 	for change, reason := range map[string]string{
 		"STAMPEDE_BOOTSTRAP=/nowhere/bootstrap":                              "the program ended before it asked for a message: fork/exec /nowhere/bootstrap: no such file or directory",
@@ -407,12 +455,21 @@ func TestTheProgramEndsWithTheProxy(t *testing.T) {
 	}
 }
 
-// What an invocation takes whose handler does nothing, by the official runtime for Go: without the proxy, and with it. The
-// record of such a one is what no handler's time can be below. `make bench` runs this (bench/function.py).
+// What an invocation takes whose handler does nothing: without the proxy, and with it. The record of such a one is what no
+// handler's time can be below. The runtime is the official one for Go, or the managed one whose command line BENCH_RUNTIME is.
+// `make bench` runs this (bench/function.py).
 func BenchmarkInvocation(b *testing.B) {
-	for _, side := range [][2]string{{"bare", "bootstrap"}, {"measured", "proxy"}} {
-		b.Run(side[0], func(b *testing.B) {
-			l := startAs(b, side[1], timeout, "PROGRAM_START=official")
+	managed := strings.Fields(os.Getenv("BENCH_RUNTIME"))
+	bare := managed
+	if len(managed) == 0 {
+		bare = []string{"bootstrap"}
+	}
+	for _, side := range []struct {
+		name    string
+		command []string
+	}{{"bare", bare}, {"measured", append([]string{"proxy"}, managed...)}} {
+		b.Run(side.name, func(b *testing.B) {
+			l := startAs(b, side.command, timeout, "PROGRAM_START=official")
 			event := message(workOrder, task{})
 			for range 200 {
 				l.send(event)
@@ -424,7 +481,7 @@ func BenchmarkInvocation(b *testing.B) {
 			b.StopTimer()
 			records, _, state := l.end()
 			b.ReportMetric(float64((state.UserTime()+state.SystemTime()).Microseconds())/float64(b.N+200), "cpu-us")
-			if side[1] == "proxy" {
+			if side.name == "measured" {
 				var seconds []float64
 				for _, record := range records[200:] {
 					seconds = append(seconds, record["elapsed_seconds"].(float64))

@@ -78,7 +78,14 @@ func known(measured float64) *float64 {
 // responses").
 func judge(r *http.Request, body []byte, messageID string) error {
 	if r.PathValue("kind") == "error" || r.Trailer.Get(errorType) != "" {
-		return failure.New(failure.HandlerError, "%s", thrown(r, body))
+		raised := thrown(r, body)
+		if strings.HasPrefix(raised, "Runtime.MarshalError: ") { // what the handler returned, and nothing it raised
+			return failure.New(failure.InvalidResponse, "%s", raised)
+		}
+		return failure.New(failure.HandlerError, "%s", raised)
+	}
+	if len(body) > mostReply {
+		return failure.New(failure.ResponseTooLarge, "the reply has %d bytes, and Lambda takes %d", len(body), mostReply)
 	}
 	if body = bytes.TrimSpace(body); len(body) == 0 {
 		return nil
@@ -98,6 +105,9 @@ func judge(r *http.Request, body []byte, messageID string) error {
 	}
 	return failure.New(failure.PartialFailure, "batchItemFailures must name messages of the batch only, not %.200s", named)
 }
+
+// mostReply is the most that Lambda takes as a reply, in bytes (its own message, Function.ResponseSizeTooLarge).
+const mostReply = 6_291_556
 
 const errorType = "Lambda-Runtime-Function-Error-Type"
 

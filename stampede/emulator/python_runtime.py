@@ -1,0 +1,63 @@
+"""The environment that Python functions run in on the embedded AWS, made once and kept in the cache folder."""
+
+import hashlib
+import platform
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from typing import Any
+
+from stampede.emulator import build_cache
+from stampede.emulator.go_build import Progress, ProviderError
+
+REQUIREMENTS = Path(__file__).with_suffix(".txt")
+START = Path(__file__).with_name("start_python.py")
+TITLE = "Lambda's runtime for Python"
+INSTALL_TIMEOUT_S = 600
+
+
+def interpreter() -> Path:
+    """The Python of the environment, whether it has been made or not."""
+    return _finished_folder() / "bin" / "python"
+
+
+def command(handler: str, folders: list[Path]) -> list[str | Path]:
+    """The command line that runs a handler, `module.function`, which is imported from `folders`."""
+    options = ("-P", "-B")  # nothing from the current folder yet, and nothing written into it
+    return [interpreter(), *options, START, handler, *folders]
+
+
+def make_once(progress: Progress) -> None:
+    """Make the environment, unless it is there. Raises ProviderError, one line."""
+    finished = _finished_folder()
+    if not build_cache.is_complete(finished):
+        why = f"installing {TITLE} from the package index, half a minute, once"
+        build_cache.build_once(finished, TITLE, why, _install, progress)
+
+
+def _finished_folder() -> Path:
+    """The folder's name changes with the pins, the machine and its Python."""
+    parts = [REQUIREMENTS.read_text(), sys.version, sys.base_prefix, platform.system(), platform.machine()]
+    fingerprint = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+    return build_cache.cache_folder() / f"python-runtime-{fingerprint}"
+
+
+def _install(target: Path) -> dict[str, Any]:
+    venv.create(target, symlinks=True)
+    [packages] = target.glob("lib/python*/site-packages")
+    options = ["--require-hashes", "--only-binary=:all:", "--no-deps", "--target", str(packages)]
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *options]
+    done = subprocess.run(
+        [*command, "-r", str(REQUIREMENTS)],
+        capture_output=True,
+        text=True,
+        timeout=INSTALL_TIMEOUT_S,
+        check=False,
+    )
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        fix = "check the network and pip's settings; there are wheels for Linux on x86_64 and arm64"
+        raise ProviderError(f"{TITLE} can't be installed: {reason}", fix)
+    files = ["pyvenv.cfg", *(str(file.relative_to(target)) for file in packages.glob("awslambdaric/*.py"))]
+    return {"sizes_bytes": {name: (target / name).stat().st_size for name in files}}

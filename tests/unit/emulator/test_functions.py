@@ -1,0 +1,189 @@
+"""Functions of others on the embedded AWS: AWS's own runtime client, behind the proxy that measures it."""
+
+import io
+import json
+import os
+import stat
+import sys
+import zipfile
+
+import pytest
+from ministack.core import lambda_runtime
+from ministack.services import lambda_svc
+
+from stampede.emulator import functions, python_runtime
+from tests.unit.functions.lambda_sandbox import sqs_record
+from tests.unit.functions.transfer.transfer_program import transfer_program
+
+__all__ = ["transfer_program"]
+
+ORDER = {"run_id": "run-1", "cell": "c", "seq": 7, "payload": 2}
+VARIABLES = {
+    "CONCURRENCY_LIMIT": "5",
+    "MEMORY_SIZE": "1024",
+    "EXPERIMENT_TAG": "tag",
+    "EXPERIMENT": "function",
+    "STAMPEDE_PACKAGE": "mine",
+    "STAMPEDE_RUNTIME": "python3.12",
+    "STAMPEDE_ARCHITECTURE": "x86_64",
+    "AWS_LAMBDA_EXEC_WRAPPER": "/opt/bootstrap",
+}
+
+
+def zipped(files):
+    """A zip of these files, bootstrap executable."""
+    memory = io.BytesIO()
+    with zipfile.ZipFile(memory, "w") as archive:
+        for name, content in files.items():
+            entry = zipfile.ZipInfo(name)
+            entry.external_attr = (stat.S_IFREG | (0o755 if name == "bootstrap" else 0o644)) << 16
+            archive.writestr(entry, content)
+    return memory.getvalue()
+
+
+@pytest.fixture
+def function(monkeypatch, tmp_path, transfer_program):
+    """Makes an execution environment of a package, measured by the proxy."""
+    python_runtime.make_once(print)
+    for module, names in {
+        lambda_svc: ("_provided_runtime_code_dir", "_provided_worker_env", "_execute_function_warm"),
+        lambda_runtime: ("_worker_class_for", "_PROVIDED_INIT_TIMEOUT", "queue"),
+    }.items():
+        for name in names:
+            monkeypatch.setattr(module, name, getattr(module, name))  # put back afterwards
+    functions.run_as_lambda_does()
+    monkeypatch.setattr(lambda_svc, "_PROVIDED_CODE_CACHE", str(tmp_path / "code"))
+    monkeypatch.setattr(lambda_svc, "_DOCKER_EXTRACT_CACHE", str(tmp_path / "layers"))
+    monkeypatch.setattr(lambda_svc, "_provided_code_dirs", {})
+    monkeypatch.setattr(lambda_svc, "_docker_extract_dirs", {})
+    layers = {"proxy": zipped({"bootstrap": transfer_program.read_bytes()})}
+    monkeypatch.setattr(lambda_svc, "_resolve_layer_zip", layers.get)
+    # Nothing listens there: a failed message isn't hastened, and nothing else is asked.
+    for name, value in {"ENDPOINT_URL": "http://127.0.0.1:9", "CONFIG_FILE": os.devnull}.items():
+        monkeypatch.setenv(f"AWS_{name}", value)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
+    made = []
+
+    def make(files, handler="app.handler", timeout_s=30, **variables):
+        config = {
+            "FunctionName": "mine",
+            "FunctionArn": "arn:aws:lambda:us-east-1:000000000000:function:mine",
+            "Role": "arn:aws:iam::000000000000:role/mine",
+            "Runtime": "python3.12",
+            "Handler": handler,
+            "Timeout": timeout_s,
+            "Layers": ["proxy"],
+            "Environment": {"Variables": VARIABLES | variables},
+        }
+        made.append(functions.Environment("mine", config, zipped(files)))
+        return made[-1]
+
+    yield make
+    for environment in made:
+        environment._teardown()
+
+
+def invoked(environment, body="{}"):
+    """The result of one message, and the records of its log."""
+    attribute = {"stringValue": json.dumps(ORDER), "dataType": "String"}
+    message = sqs_record(body) | {"messageAttributes": {"stampede": attribute}}
+    result = environment.invoke({"Records": [message]}, "request-1")
+    lines = [line for line in result["log"].splitlines() if line.startswith(functions.RECORD + ":")]
+    return result, [json.loads(line) for line in lines]
+
+
+SUCCEED = {
+    "prints without a line's end": "import sys\ndef handler(e, c):\n sys.stdout.write('{\"n\": 1}')",
+    "prints at import": "import sys; sys.stdout.write('half')\ndef handler(e, c): sys.stderr.write('half')",
+    "leaves stdout replaced": "import io, sys\ndef handler(e, c): sys.stdout = sys.stderr = io.StringIO()",
+    "has no stdout": "import sys; sys.stdout = None\ndef handler(e, c): return 'ok'",
+    "closes its stdout": "import os\nos.close(1)\ndef handler(e, c): return 'ok'",
+    "replies with bytes": "def handler(e, c): return {'body': b'abc'}",
+    "replies with a Decimal": "from decimal import Decimal\ndef handler(e, c): return {'d': Decimal('1.10'), 1: None}",
+    "has a child that prints": "import subprocess\ndef handler(e, c): subprocess.run(['printf', 'child'])",
+    "has a child that prints much": "import subprocess\ndef handler(e, c): subprocess.run(['seq', '20000'])",
+    "logs what ends a line elsewhere": "def handler(e, c): print('a\\u2028b\\x85c\\rd\\x0ce')",
+    "imitates a record": "def handler(e, c): print('{\"concurrency_limit\"', end='')",
+}
+
+
+@pytest.mark.parametrize("source", SUCCEED.values(), ids=SUCCEED)
+def test_a_handler_may_print_and_reply_as_on_lambda(function, source):
+    environment = function({"app.py": source})
+    for _ in range(2):
+        result, records = invoked(environment)
+        assert result["status"] == "ok", result
+        assert [(record["status"], record["seq"]) for record in records] == [("ok", 7)]
+
+
+FAIL = {
+    "raises": ("def handler(e, c): raise ValueError('not 1')", "HandlerError", "ValueError: not 1"),
+    "raises what can't be printed": (
+        "class Odd(Exception):\n def __str__(self): return self.no\ndef handler(e, c): raise Odd",
+        "HandlerError",
+        "Odd: ",
+    ),
+    "exits": ("import sys\ndef handler(e, c): sys.exit(3)", "HandlerExited", "exit status 3"),
+    "is killed": ("import os\ndef handler(e, c): os.kill(os.getpid(), 9)", "HandlerExited", "killed"),
+    "replies with a set": ("def handler(e, c): return {1}", "InvalidResponse", "Runtime.MarshalError"),
+    "replies with NaN": ("def handler(e, c): return float('nan')", "InvalidResponse", "NaN"),
+    "replies with too much": ("def handler(e, c): return 'x' * 7_000_000", "ResponseTooLarge", "6291556"),
+    "names the message": (
+        "def handler(e, c): return {'batchItemFailures': [{'itemIdentifier': e['Records'][0]['messageId']}]}",
+        "PartialFailure",
+        "names the message",
+    ),
+    "can't be imported": ("import nosuchlib", "HandlerMissing", "No module named 'nosuchlib'"),
+    "has a syntax error": ("def handler(e, c) return", "HandlerMissing", "Syntax error in module 'app'"),
+    "isn't there": ("def other(e, c): ...", "HandlerMissing", "Handler 'handler' missing on module 'app'"),
+    "exits at import": ("import os; os._exit(4)", "HandlerMissing", "exit status 4"),
+    "takes too long": ("import time\ndef handler(e, c): time.sleep(9)", "HandlerTimedOut", "timeout_s"),
+}
+
+
+@pytest.mark.parametrize(("source", "kind", "text"), FAIL.values(), ids=FAIL)
+def test_each_failure_of_a_handler_is_a_record_of_its_kind(function, source, kind, text):
+    result, records = invoked(function({"app.py": source}, timeout_s=1 if "sleep" in source else 30))
+    partial = kind == "PartialFailure"  # the trigger's matter
+    assert partial or result["status"] == "error"
+    assert [(record["status"], record["error_type"]) for record in records] == [("error", kind)]
+    assert text in records[0]["error_message"]
+
+
+@pytest.mark.parametrize(
+    ("files", "handler"),
+    [
+        ({"my-app.py": "def handler(e, c): ..."}, "my-app.handler"),
+        ({"1/app.py": "def handler(e, c): ..."}, "1/app.handler"),
+        ({"pkg/__init__.py": "", "pkg/app.py": "def main(e, c): ..."}, "pkg.app.main"),
+        # The runtime has its own modules before the package is on its path, and the package's come before ours.
+        (
+            {"app.py": "import common\ndef handler(e, c): return common.x", "json.py": "boom", "common.py": "x = 1"},
+            "app.handler",
+        ),
+    ],
+)
+def test_a_package_is_imported_as_lambda_imports_it(function, files, handler):
+    result, [record] = invoked(function(files, handler))
+    assert (result["status"], record["status"]) == ("ok", "ok"), result
+
+
+def test_a_function_sees_its_own_environment_and_nothing_of_the_shells(function, monkeypatch):
+    for name in ("GITHUB_TOKEN", "HTTP_PROXY", "PYTHONPATH", "GOGC", "LD_PRELOAD_NOT"):
+        monkeypatch.setenv(name, "of the shell")
+    source = (
+        "import boto3, os, sys\ndef handler(e, c): return [dict(os.environ), sys.path, boto3.__file__, os.getcwd()]"
+    )
+    environment, path, boto3, folder = invoked(function({"app.py": source}, OWN="mine"))[0]["result"]
+    assert "of the shell" not in environment.values() and "_START" not in environment
+    assert environment["OWN"] == "mine" and environment["AWS_EXECUTION_ENV"] == "AWS_Lambda_python3.12"
+    assert path[0] == folder == environment["LAMBDA_TASK_ROOT"]
+    assert boto3.startswith(str(python_runtime.interpreter().parents[1])) and sys.prefix not in "".join(path)
+    assert "AWS_LAMBDA_EXEC_WRAPPER" not in environment
+
+
+def test_a_timeout_and_an_exit_are_logged_in_lambdas_words(function):
+    timed_out, _ = invoked(function({"app.py": "import time\ndef handler(e, c): time.sleep(9)"}, timeout_s=1))
+    killed, _ = invoked(function({"app.py": "import os\ndef handler(e, c): os.kill(os.getpid(), 9)"}))
+    assert "request-1 Task timed out after 1.00 seconds" in timed_out["log"]
+    assert "RequestId: request-1 Error: Runtime exited with error: signal: killed" in killed["log"]
