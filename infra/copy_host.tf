@@ -49,10 +49,11 @@ module "key" {
   source = "./modules/key"
   count  = local.is_copy_host ? 1 : 0
 
-  bucket_name = local.bucket_name
-  account_id  = local.account_id
-  region      = var.region
-  partition   = local.partition
+  bucket_name  = local.bucket_name
+  deployer_arn = data.aws_caller_identity.current.arn
+  account_id   = local.account_id
+  region       = var.region
+  partition    = local.partition
 }
 
 # S3's limits don't depend on the zone. The endpoints below are billed by it, so they are in the first one whatever the hosts' is.

@@ -14,31 +14,29 @@ ACCOUNT_ID, REGION, PREFIX = "000000000000", ministack.REGION, "stampede"
 NAMES = (
     "permissions",
     "permissions_filesystem",
+    "permissions_s3files",
     "permissions_copy",
     "permissions_copy_host",
     "permissions_express",
     "permissions_server_side_proof",
 )
 # Beside the policy: the embedded AWS checks the first on no name and has no lambda:FunctionArn to hold the second
-# against; AWS asks for lambda:GetEventSourceMapping and sqs:SendMessage in place of the next two. What a request to EFS
-# says in its query or body, and not in its path, the embedded AWS doesn't look at: any file system. It knows no
-# ARN of an instance profile (the role's, where one is named), and no tags of a key.
+# against; AWS asks for lambda:GetEventSourceMapping and sqs:SendMessage in place of the next two. It knows no ARN of
+# an instance profile (the role's, where one is named), and of a key no policy, which is what lets its maker manage it.
+# What a request to EFS says in its query, and not in its path, it doesn't look at: any file system.
 ASKED_OTHERWISE = (
     "lambda:CreateFunction",
     "lambda:CreateEventSourceMapping",
     "lambda:ListEventSourceMappings",
     "sqs:SendMessageBatch",
     "elasticfilesystem:DescribeFileSystems",
-    "elasticfilesystem:CreateAccessPoint",
     "elasticfilesystem:DescribeAccessPoints",
-    "elasticfilesystem:CreateMountTarget",
     "elasticfilesystem:DescribeMountTargets",
     "iam:CreateInstanceProfile",
     "iam:GetInstanceProfile",
     "iam:AddRoleToInstanceProfile",
     "iam:RemoveRoleFromInstanceProfile",
     "iam:DeleteInstanceProfile",
-    "kms:CreateKey",
     "kms:DescribeKey",
     "kms:EnableKeyRotation",
     "kms:GetKeyPolicy",
@@ -65,7 +63,8 @@ ASKED_OTHERWISE = (
 def policy(name: str = "permissions") -> dict[str, Any]:
     """The policy as a reader fills it in."""
     text = (DOCS / f"{name}.json").read_text()
-    for placeholder, value in (("ACCOUNT_ID", ACCOUNT_ID), ("REGION", REGION), ("PREFIX", PREFIX)):
+    values = {"ACCOUNT_ID": ACCOUNT_ID, "REGION": REGION, "PREFIX": PREFIX, "DATABASE": f"{PREFIX}_express"}
+    for placeholder, value in values.items():
         text = text.replace(placeholder, value)
     return json.loads(text)
 
@@ -81,8 +80,16 @@ def make_user(endpoint_url: str, *names: str) -> tuple[Any, dict[str, str]]:
     account = {"endpoint_url": endpoint_url, "region_name": REGION}
     iam = boto3.client("iam", aws_access_key_id="test", aws_secret_access_key="test", **account)
     iam.create_user(UserName="runner")
-    more = {"Effect": "Allow", "Action": ASKED_OTHERWISE, "Resource": "*"}
     documents = {name: policy(name) for name in names}
+    # It knows the tags of few things: what a policy limits by them, it may do to any.
+    by_tags = [
+        action
+        for document in documents.values()
+        for statement in document["Statement"]
+        if "Tag/" in json.dumps(statement.get("Condition"))
+        for action in actions({"Statement": [statement]})
+    ]
+    more = {"Effect": "Allow", "Action": [*ASKED_OTHERWISE, *by_tags], "Resource": "*"}
     documents["asked-otherwise"] = {"Version": "2012-10-17", "Statement": [more]}
     for name, document in documents.items():
         iam.put_user_policy(UserName="runner", PolicyName=name, PolicyDocument=json.dumps(document))

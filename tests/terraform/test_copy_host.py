@@ -205,8 +205,6 @@ def test_the_hosts_reach_s3_and_four_services_and_nobody_reaches_the_hosts(deplo
         interface["private_dns_enabled"] and interface["security_group_ids"] == [closed] for interface in interfaces
     )
     assert resources["module.host_network[0].aws_vpc.this"]["enable_dns_hostnames"] is True
-    default = resources["module.host_network[0].aws_default_security_group.closed"]
-    assert not default.get("ingress") and not default.get("egress")
 
 
 def test_the_gateway_lets_hosts_copy_inside_their_bucket_alone(deployments):
@@ -245,17 +243,24 @@ def test_the_key_turns_goes_after_a_week_and_is_for_this_bucket_through_s3(deplo
     key = deployments["defaults"]["module.key[0].aws_kms_key.this"]
 
     assert (key["enable_key_rotation"], key["deletion_window_in_days"]) == (True, 7)
-    managed, used = statements(key["policy"])
+    managed, used, *deployers = statements(key["policy"])
     account = {"AWS": "arn:aws:iam::123456789012:root"}
     assert (managed["Principal"], used["Principal"]) == (account, account)
     assert not {"kms:*", "kms:Decrypt", "kms:GenerateDataKey", "kms:Encrypt", "kms:CreateGrant"} & set(
         managed["Action"]
     )
     assert used["Action"] == ["kms:GenerateDataKey", "kms:Decrypt"]
-    assert used["Condition"] == {
+    through_s3 = {
         "StringEquals": {"kms:ViaService": "s3.us-east-1.amazonaws.com"},
         "StringLike": {"kms:EncryptionContext:aws:s3:arn": [BUCKET, f"{BUCKET}/*"]},
     }
+    assert used["Condition"] == through_s3
+    roles = ["arn:aws:iam::123456789012:role/deployer", "arn:aws:iam::123456789012:role/*/deployer"]
+    deployer = {"ArnLike": {"aws:PrincipalArn": roles}}
+    assert [(statement["Action"], statement["Condition"]) for statement in deployers] == [
+        (managed["Action"], deployer),
+        (used["Action"], deployer | through_s3),
+    ]
 
 
 def test_there_is_no_function_and_saved_queries_also_those_of_copy_are_bound_to_the_hosts_log_group(deployments, infra):

@@ -248,8 +248,6 @@ def test_functions_reach_s3_sqs_and_mount_targets_and_nobody_else_reaches_those(
         (functions, mount_targets, *nfs),
         (mount_targets, functions, *nfs),
     }
-    closed = resources["module.network[0].aws_default_security_group.closed"]
-    assert not closed.get("ingress") and not closed.get("egress")
 
 
 @pytest.mark.parametrize(("run", "buckets"), [("efs", [BUCKET]), ("s3files", [BUCKET, FILES_BUCKET])])
@@ -284,7 +282,6 @@ def test_an_experiment_that_is_not_up_has_no_resources(deployments, download):
     filesystems_own = {
         "aws_availability_zones",
         "aws_vpc",
-        "aws_default_security_group",
         "aws_subnet",
         "aws_route_table",
         "aws_route_table_association",

@@ -46,12 +46,17 @@ def test_every_night_property_tests_run_at_random():
     assert re.search(r"(?m)^fuzz:", (ROOT / "Makefile").read_text())
 
 
-def test_it_may_only_read_and_names_a_major_version_of_every_action(workflow, steps):
+def test_it_may_only_read_and_keeps_no_credentials(workflow, steps):
     assert workflow["permissions"] == {"contents": "read"}
-    actions = [step["uses"] for step in steps if "uses" in step]
+    [checkout] = [step for step in steps if step.get("uses", "").startswith("actions/checkout@")]
+    assert checkout["with"]["persist-credentials"] is False
+
+
+def test_every_action_is_pinned_by_the_digest_of_its_commit_beside_its_version(file):
+    actions = re.findall(r"\buses:\s*(.+)", file.read_text())
     assert actions
     for action in actions:
-        assert re.fullmatch(r"[\w-]+/[\w-]+@v\d+", action)
+        assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action)
 
 
 def test_it_runs_the_oldest_python_that_the_package_promises(steps):

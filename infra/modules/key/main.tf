@@ -4,7 +4,9 @@ resource "aws_kms_key" "this" {
   enable_key_rotation     = true
   deletion_window_in_days = 7 # the least
 
-  # Who may do it, roles and users of the account, is said by their own policies; this says what the key is for.
+  # Whoever deploys it is named here, and needs no permission for keys but to create one: a policy of his own can't tell this key
+  # from others, whose tags he may write as well (KMS guide, "Controlling access to tags"). Roles and other users have what
+  # their own policies say.
   policy = jsonencode({
     Version = "2012-10-17"
     Statement = [
@@ -12,24 +14,32 @@ resource "aws_kms_key" "this" {
         Sid       = "TheAccountManagesIt"
         Effect    = "Allow"
         Principal = { AWS = local.account }
-        Action = [
-          "kms:CancelKeyDeletion", "kms:Describe*", "kms:Disable*", "kms:Enable*", "kms:Get*", "kms:List*",
-          "kms:PutKeyPolicy", "kms:ScheduleKeyDeletion", "kms:TagResource", "kms:UntagResource", "kms:UpdateKeyDescription",
-        ]
-        Resource = "*" # this key
+        Action    = local.manage
+        Resource  = "*" # this key
       },
       {
-        # S3 names the object, or with a bucket key the bucket, in what it has KMS encrypt (S3 User Guide, "Using server-side
-        # encryption with AWS KMS keys", encryption context).
         Sid       = "TheAccountUsesItForTheBucketThroughS3"
         Effect    = "Allow"
         Principal = { AWS = local.account }
-        Action    = ["kms:GenerateDataKey", "kms:Decrypt"]
+        Action    = local.use
         Resource  = "*"
-        Condition = {
-          StringEquals = { "kms:ViaService" = "s3.${var.region}.amazonaws.com" }
-          StringLike   = { "kms:EncryptionContext:aws:s3:arn" = [local.bucket_arn, "${local.bucket_arn}/*"] }
-        }
+        Condition = local.for_the_bucket_through_s3
+      },
+      {
+        Sid       = "TheDeployerManagesIt"
+        Effect    = "Allow"
+        Principal = { AWS = "*" }
+        Action    = local.manage
+        Resource  = "*"
+        Condition = local.deployer
+      },
+      {
+        Sid       = "TheDeployerUsesItForTheBucketThroughS3"
+        Effect    = "Allow"
+        Principal = { AWS = "*" }
+        Action    = local.use
+        Resource  = "*"
+        Condition = merge(local.deployer, local.for_the_bucket_through_s3)
       },
     ]
   })
@@ -38,4 +48,27 @@ resource "aws_kms_key" "this" {
 locals {
   account    = "arn:${var.partition}:iam::${var.account_id}:root" # not the root user: whoever in the account is allowed to
   bucket_arn = "arn:${var.partition}:s3:::${var.bucket_name}"
+
+  manage = [
+    "kms:CancelKeyDeletion", "kms:Describe*", "kms:Disable*", "kms:Enable*", "kms:Get*", "kms:List*",
+    "kms:PutKeyPolicy", "kms:ScheduleKeyDeletion", "kms:TagResource", "kms:UntagResource", "kms:UpdateKeyDescription",
+  ]
+  use = ["kms:GenerateDataKey", "kms:Decrypt"]
+
+  # S3 names the object, or with a bucket key the bucket, in what it has KMS encrypt (S3 User Guide, "Using server-side
+  # encryption with AWS KMS keys", encryption context).
+  for_the_bucket_through_s3 = {
+    StringEquals = { "kms:ViaService" = "s3.${var.region}.amazonaws.com" }
+    StringLike   = { "kms:EncryptionContext:aws:s3:arn" = [local.bucket_arn, "${local.bucket_arn}/*"] }
+  }
+
+  # Of a session it is the role, which may have a path that the session's ARN leaves out.
+  session_role = one(regexall("^arn:[^:]+:sts::\\d+:assumed-role/([^/]+)/", var.deployer_arn)[*][0])
+  deployer = {
+    ArnLike = {
+      "aws:PrincipalArn" = local.session_role == null ? [var.deployer_arn] : [
+        for path in ["", "*/"] : "arn:${var.partition}:iam::${var.account_id}:role/${path}${local.session_role}"
+      ]
+    }
+  }
 }

@@ -8,6 +8,11 @@ variable "account_id" {
   description = "The account of key and bucket."
 }
 
+variable "deployer_arn" {
+  type        = string
+  description = "Who manages the key, as STS names the caller: a user, or the session of a role."
+}
+
 variable "region" {
   type        = string
   description = "AWS region of key and bucket."

@@ -41,14 +41,14 @@ resource "aws_iam_role_policy" "synchronisation" {
         Sid       = "RulesOfItsOwn"
         Effect    = "Allow"
         Action    = ["events:DeleteRule", "events:DisableRule", "events:EnableRule", "events:PutRule", "events:PutTargets", "events:RemoveTargets"]
-        Resource  = "arn:${var.partition}:events:*:*:rule/DO-NOT-DELETE-S3-Files*"
+        Resource  = "arn:${var.partition}:events:${var.region}:${var.account_id}:rule/DO-NOT-DELETE-S3-Files*"
         Condition = { StringEquals = { "events:ManagedBy" = "elasticfilesystem.amazonaws.com" } }
       },
       {
         Sid      = "SeeRules"
         Effect   = "Allow"
         Action   = ["events:DescribeRule", "events:ListRuleNamesByTarget", "events:ListRules", "events:ListTargetsByRule"]
-        Resource = "arn:${var.partition}:events:*:*:rule/*"
+        Resource = "arn:${var.partition}:events:${var.region}:${var.account_id}:rule/*"
       },
     ]
   })

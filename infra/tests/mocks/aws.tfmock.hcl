@@ -1,7 +1,7 @@
 # What an AWS that only answers with made-up ids says, for all files of tests/. What only one of them needs stands there.
 
 mock_data "aws_caller_identity" {
-  defaults = { account_id = "123456789012" }
+  defaults = { account_id = "123456789012", arn = "arn:aws:sts::123456789012:assumed-role/deployer/session" }
 }
 
 mock_data "aws_partition" {
