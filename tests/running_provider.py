@@ -15,13 +15,16 @@ def running_provider(infra: Path, environment: Mapping[str, str] | None = None) 
 
     It has the account of `environment`, else of this process: Terraform's own account doesn't reach it.
     """
-    [program] = (infra / ".terraform/providers").glob("*/hashicorp/aws/*/*/terraform-provider-aws*")
+    providers = infra / ".terraform/providers"
+    [program] = providers.glob("*/hashicorp/aws/*/*/terraform-provider-aws*")
+    registry = program.relative_to(providers).parts[0]  # it says Terraform's, and OpenTofu knows its own
     command = [program.resolve(), "-debug"]
     with subprocess.Popen(
         command, cwd=infra, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
         try:
             printed = next(line for line in process.stdout if "TF_REATTACH_PROVIDERS=" in line)
-            yield {"TF_REATTACH_PROVIDERS": printed.partition("=")[2].strip().strip("'")}
+            settings = printed.partition("=")[2].strip().strip("'")
+            yield {"TF_REATTACH_PROVIDERS": settings.replace("registry.terraform.io", registry)}
         finally:
             process.terminate()

@@ -2,7 +2,11 @@
 # modules is checked by tests/terraform/test_copy.py, which runs these and reads the applied values.
 
 mock_provider "aws" {
-  source = "./tests/mocks"
+  mock_data "aws_caller_identity" { defaults = { account_id = "123456789012" } }
+  mock_data "aws_partition" { defaults = { partition = "aws" } }
+  mock_resource "aws_iam_role" { defaults = { arn = "arn:aws:iam::123456789012:role/made-up" } }
+  mock_resource "aws_cloudwatch_log_group" { defaults = { arn = "arn:aws:logs:us-east-1:123456789012:log-group:made-up" } }
+  mock_resource "aws_cloudwatch_log_delivery_destination" { defaults = { arn = "arn:aws:logs:us-east-1:123456789012:delivery-destination:made-up" } }
 }
 
 variables {

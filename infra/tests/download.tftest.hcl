@@ -3,7 +3,20 @@
 # with the CRT need what `make functions` builds.
 
 mock_provider "aws" {
-  source = "./tests/mocks"
+  mock_data "aws_caller_identity" { defaults = { account_id = "123456789012" } }
+  mock_data "aws_partition" { defaults = { partition = "aws" } }
+  mock_resource "aws_iam_role" { defaults = { arn = "arn:aws:iam::123456789012:role/made-up" } }
+  mock_resource "aws_cloudwatch_log_group" { defaults = { arn = "arn:aws:logs:us-east-1:123456789012:log-group:made-up" } }
+  mock_resource "aws_cloudwatch_log_delivery_destination" { defaults = { arn = "arn:aws:logs:us-east-1:123456789012:delivery-destination:made-up" } }
+  mock_resource "aws_lambda_layer_version" { defaults = { arn = "arn:aws:lambda:us-east-1:123456789012:layer:made-up:1" } }
+
+  override_resource {
+    target = module.queue.aws_sqs_queue.work
+    values = {
+      arn = "arn:aws:sqs:us-east-1:123456789012:work"
+      url = "https://sqs.us-east-1.amazonaws.com/123456789012/work"
+    }
+  }
 }
 
 run "defaults" {

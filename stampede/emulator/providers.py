@@ -77,7 +77,7 @@ def prepare(progress: Progress = print_to_stderr) -> Path | None:
     3 to 6 minutes. Before that it builds OpenTofu where there is no Terraform. Raises ProviderError, one line, when
     something has to be built and there's no Go or no network, or when the build fails.
     """
-    flavour, platform = _terraform_identity(found_terraform() or opentofu.build_once(progress))
+    flavour, _, platform = terraform_identity(found_terraform() or opentofu.build_once(progress))
     finished = finished_folder(platform)
     if build_cache.is_complete(finished):
         return write_config(finished)
@@ -99,7 +99,7 @@ def prepare_for(folder: Path, progress: Progress = print_to_stderr) -> Path | No
     """
     if (folder / ".terraform" / "providers").is_dir():
         return None
-    flavour, platform = _terraform_identity(found_terraform() or opentofu.build_once(progress))
+    flavour, _, platform = terraform_identity(found_terraform() or opentofu.build_once(progress))
     if _come_from_elsewhere(REGISTRIES[flavour]):
         return None
     finished = finished_folder(platform)
@@ -185,18 +185,18 @@ def _hcl_string(text: str) -> str:
     return json.dumps(text).replace("${", "$${").replace("%{", "%%{")
 
 
-def _terraform_identity(binary: str) -> tuple[str, str]:
-    """Return ("Terraform" or "OpenTofu", platform such as linux_amd64)."""
+def terraform_identity(binary: str) -> tuple[str, str, str]:
+    """Return ("Terraform" or "OpenTofu", version, platform such as linux_amd64); ProviderError for anything else."""
     environment = terraform_environment(None, os.environ)
     try:
         reply = subprocess.run(
             [binary, "version"], capture_output=True, text=True, env=environment, timeout=60, check=True
         )
         lines = reply.stdout.splitlines()
-        flavour = lines[0].split()[0]
+        flavour, version = lines[0].split()[:2]
         platform = next(line.split()[1] for line in lines if line.startswith("on "))
-        return ("OpenTofu" if flavour == "OpenTofu" else "Terraform"), platform
-    except (OSError, subprocess.SubprocessError, IndexError, StopIteration):
+        return ("OpenTofu" if flavour == "OpenTofu" else "Terraform"), version.removeprefix("v"), platform
+    except (OSError, subprocess.SubprocessError, ValueError, IndexError, StopIteration):
         raise NotReadyError(
             f"`{binary} version` doesn't print what Terraform prints", "set STAMPEDE_TERRAFORM to Terraform or OpenTofu"
         ) from None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,17 @@ def _resources() -> list[dict[str, Any]]:
 
 
 def forget_state(copy: Path = FOLDER) -> None:
-    """Drop the local state and what was placed on the mount: they went with the emulator that held them."""
+    """Drop the local state and what was placed on the mount: they went with the emulator that held them.
+
+    The next state has a new folder, with the providers of the old one: a Terraform that has outlived its sweep goes on
+    writing by relative paths, and those lead from the old folder.
+    """
     shutil.rmtree(copy / "mount", ignore_errors=True)
-    for path in (copy / "infra").glob("*.tfstate*"):
-        path.unlink()
+    infra = copy / "infra"
+    if infra.is_dir():
+        old = infra.rename(Path(tempfile.mkdtemp(prefix="forgotten-", dir=copy)) / "infra")
+        infra.mkdir()
+        if (old / ".terraform").is_dir():
+            (old / ".terraform").rename(infra / ".terraform")
+    for folder in copy.glob("forgotten-*"):
+        shutil.rmtree(folder, ignore_errors=True)

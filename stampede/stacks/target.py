@@ -262,9 +262,10 @@ def _url_asked(error: BotoCoreError | ClientError) -> str | None:
     return endpoints.shown(url) if url else None
 
 
-def local_terraform(endpoint_url: str) -> Terraform:
+def local_terraform(endpoint_url: str, *, follow_parent: bool = False) -> Terraform:
     """Terraform on the local copy of infra/, against the embedded AWS."""
-    return Terraform(stack.FOLDER / "infra", stack.environment(endpoint_url), stack.STATE_DIR / "terraform.log")
+    log_file = stack.STATE_DIR / "terraform.log"
+    return Terraform(stack.FOLDER / "infra", stack.environment(endpoint_url), log_file, follow_parent=follow_parent)
 
 
 def aws_terraform() -> Terraform:

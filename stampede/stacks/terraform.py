@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import shlex
 import shutil
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from stampede import full_disk
+from stampede.emulator.process import end_with_parent
 from stampede.emulator.providers import terraform_binary
 from stampede.errors import RunError
 from stampede.interruption import held_back
@@ -55,6 +57,8 @@ class Terraform:
     log_file: Path
     # Name and version of providers that `environment` brings as development overrides (`providers.prepare_for`).
     built_providers: Mapping[str, str] = field(default_factory=dict)
+    # End in order when this process dies (Linux): for a stack that goes with it, too.
+    follow_parent: bool = False
 
     def init(self) -> None:
         """`terraform init`; raises RunError with Terraform's own first error line.
@@ -145,6 +149,7 @@ class Terraform:
                 stdout=output_file,
                 stderr=errors_file,
                 start_new_session=True,  # Ctrl-C is passed on once, by us, below
+                preexec_fn=end_with_parent() if self.follow_parent else None,
             )
             try:
                 status = _status_of(start, quiet=quiet)
@@ -159,6 +164,11 @@ class Terraform:
                 self._log(f"{output if not quiet else ''}{errors}")
         if status != 0 or quiet:  # Terraform doesn't notice when what it prints is lost
             full_disk.refuse(self.log_file.parent)
+        if status < 0:
+            raise RunError(
+                f"terraform {arguments[0]} was ended by signal {-status} ({signal.strsignal(-status)}); "
+                f"its whole output: {self.log_file}"
+            )
         if status != 0:
             if lock := _LOCKED.search(errors):
                 raise StateLockedError(
@@ -227,7 +237,7 @@ def _wait_until_stopped(process: subprocess.Popen) -> None:
     try:
         process.wait(timeout=INTERRUPT_PATIENCE_S)
     except subprocess.TimeoutExpired:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)  # with the providers
         process.wait()
 
 

@@ -57,7 +57,8 @@ class SweptStack:
                 self._terraform = targets.aws_terraform()
             else:
                 stack.lay_out()
-                self._terraform = targets.local_terraform(ministack.running(stack.STATE_DIR).endpoint_url)
+                emulator = ministack.running(stack.STATE_DIR)
+                self._terraform = targets.local_terraform(emulator.endpoint_url, follow_parent=not self.keep)
                 say("terraform init on the local copy of infra/ (a few seconds)")
             self._terraform.init()
             self._refuse_foreign()

@@ -236,7 +236,9 @@ def test_a_download_that_would_outlast_the_function_is_stopped_at_once(
     assert time.monotonic() - began_s < MARGIN_S  # long before Lambda would end it
     assert record["error_type"] == "DeadlineExceeded"
     assert 0 < record["bytes"] < OBJECT
-    assert record["requests"] == min(requests_of(method, OBJECT), 4)
+    assert (
+        1 <= record["requests"] <= requests_of(method, OBJECT)
+    )  # on a busy machine not all have begun; none is repeated
     s3.faults.trickle_bytes = None
     success(function, object_bytes=OBJECT)
 

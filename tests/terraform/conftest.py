@@ -30,10 +30,14 @@ def mocking(infra, terraform) -> Iterator[Terraform]:
 @pytest.fixture(scope="session")
 def terraform() -> Terraform:
     """Run Terraform in a folder, with no AWS account but what is given: terraform(folder, *arguments, **account)."""
+    return runner(providers.terraform_binary())
+
+
+def runner(binary: str) -> Terraform:
+    """What `terraform` is, of this program."""
     config = providers.prepare()
     unset = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "TF_VAR_"))}
     environment = providers.terraform_environment(config, unset) | {"AWS_EC2_METADATA_DISABLED": "true"}
-    binary = providers.terraform_binary()
 
     def run(folder: Path, *arguments: str, **account: str) -> subprocess.CompletedProcess:
         command = [binary, f"-chdir={folder}", *arguments]
@@ -95,21 +99,22 @@ def infra(copy_of_the_tree, terraform) -> Path:
 
 @pytest.fixture
 def planned_wrong(infra, mocking) -> Callable[..., list[str]]:
-    """Plan an experiment's test file with one line of variables more, for its errors: planned_wrong(name, line).
+    """Plan an experiment's test file with one line of variables more, for its errors: planned_wrong(name, line)."""
+    return functools.partial(errors_of_a_plan, infra, mocking)
 
-    `overrides` are blocks of the run.
-    """
 
-    def plan(name: str, variables: str, overrides: str = "") -> list[str]:
-        text = (infra / f"tests/{name}.tftest.hcl").read_text().partition('\nrun "')[0]
-        folder = infra / "wrong"
-        folder.mkdir()
-        run = f'run "wrong" {{\n  command = plan\n  variables {{\n    {variables}\n  }}\n{overrides}}}\n'
-        (folder / "wrong.tftest.hcl").write_text(f"{text}\n{run}")
-        try:
-            lines = map(json.loads, mocking(infra, "test", "-json", "-test-directory=wrong").stdout.splitlines())
-            return [line["diagnostic"]["detail"] for line in lines if line["type"] == "diagnostic"]
-        finally:
-            shutil.rmtree(folder)
-
-    return plan
+def errors_of_a_plan(infra: Path, mocking: Terraform, name: str, variables: str = "", overrides: str = "") -> list[str]:
+    """Plan infra/tests/<name>.tftest.hcl with variables of its own; `overrides` are blocks of the run."""
+    text = (infra / f"tests/{name}.tftest.hcl").read_text().partition('\nrun "')[0]
+    folder = infra / "planned"
+    folder.mkdir()
+    run = f'run "planned" {{\n  command = plan\n  variables {{\n    {variables}\n  }}\n{overrides}}}\n'
+    (folder / "planned.tftest.hcl").write_text(f"{text}\n{run}")
+    try:
+        lines = [
+            json.loads(line) for line in mocking(infra, "test", "-json", "-test-directory=planned").stdout.splitlines()
+        ]
+        assert "test_summary" in {line["type"] for line in lines}, lines
+        return [line["diagnostic"]["detail"] for line in lines if line["type"] == "diagnostic"]
+    finally:
+        shutil.rmtree(folder)

@@ -9,7 +9,7 @@ import pytest
 from tests.terraform.deployed import Resources, deployed, first_run_anew, statements
 
 BUCKET = "arn:aws:s3:::stampede-copy-host-123456789012-us-east-1"
-KEY = "arn:aws:kms:us-east-1:123456789012:key/made-up"  # made up in infra/tests/mocks, like other ARNs
+KEY = "arn:aws:kms:us-east-1:123456789012:key/made-up"  # made up in copy_host.tftest.hcl, like other ARNs
 PROGRAM_SHA256 = hashlib.sha256(b"built for x86_64").hexdigest()  # the stand-in that conftest.py puts there
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import re
 import resource
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -16,13 +14,12 @@ from pathlib import Path
 from types import MappingProxyType
 
 from stampede.emulator import build_cache, function_memory, opentofu, providers, stack
-from stampede.emulator.go_build import NotReadyError, ProviderError, go_version, is_too_old
+from stampede.emulator.go_build import ProviderError, go_version, is_too_old
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.planning.demand import Demand
 
 LEAST_PYTHON = (3, 11)
 LEAST_TERRAFORM = (1, 9)
-COMMAND_TIMEOUT_S = 20
 # The embedded AWS took 316 and 337 MB beside 500 functions, and 469 beside 40 that did four times as much each [tried,
 # x86_64, two machines].
 EMULATOR_MB = 500
@@ -70,16 +67,17 @@ def terraform() -> Finding:
         binary = providers.found_terraform()
         if binary is None:
             return _opentofu_to_build()
-        version = _terraform_version(binary)
+        flavour, version, _ = providers.terraform_identity(binary)
     except ProviderError as error:
         return Finding("terraform", PROBLEM, error.found, error.way_out)
     numbers = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
     if numbers >= LEAST_TERRAFORM:
-        return Finding("terraform", OK, f"{version} ({binary})")
+        where = f"built here, {binary}" if binary == opentofu.built() else binary
+        return Finding("terraform", OK, f"{flavour} {version} ({where})")
     return Finding(
         "terraform",
         PROBLEM,
-        f"{binary} is version {version}: 1.9 or newer is needed",
+        f"{binary} is {flavour} {version}: 1.9 or newer is needed",
         "install a newer one, or set STAMPEDE_TERRAFORM to one",
     )
 
@@ -88,7 +86,7 @@ def provider_and_go() -> list[Finding]:
     """Where the Terraform providers will come from, and Go where they have to be built. Builds nothing."""
     try:
         binary = providers.terraform_binary()
-        flavour, platform_name = providers._terraform_identity(binary)
+        flavour, _, platform_name = providers.terraform_identity(binary)
     except ProviderError:
         return [Finding("provider", WARNING, "not checked, because that needs Terraform", "see terraform above")]
     mirror = providers.finished_folder(platform_name)
@@ -189,26 +187,6 @@ def available_memory_mb() -> int | None:
     except OSError:
         return None
     return int(match[1]) // 1024 if match else None
-
-
-def _terraform_version(binary: str) -> str:
-    """The version; raises ProviderError where it isn't Terraform or OpenTofu."""
-    environment = providers.terraform_environment(None, os.environ)
-    try:
-        reply = subprocess.run(
-            [binary, "version", "-json"],
-            capture_output=True,
-            text=True,
-            env=environment,
-            timeout=COMMAND_TIMEOUT_S,
-            check=True,
-        )
-        return json.loads(reply.stdout)["terraform_version"]
-    except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError):
-        raise NotReadyError(
-            f"`{binary} version -json` doesn't print what Terraform prints",
-            "set STAMPEDE_TERRAFORM to Terraform or OpenTofu",
-        ) from None
 
 
 def _opentofu_to_build() -> Finding:

@@ -1,5 +1,7 @@
 """The local copy of infra/: what Terraform reads there is what the repository has, and nothing of before."""
 
+import subprocess
+
 import pytest
 
 from stampede.emulator import stack
@@ -86,3 +88,23 @@ def test_the_folder_that_stands_in_for_a_mount_keeps_its_files_until_the_emulato
 
     stack.forget_state(folder / "copy")
     assert not (folder / "copy/mount").exists()
+
+
+def test_what_an_older_terraform_still_writes_is_not_in_the_state_of_the_next_emulator(tree):
+    folder, lay_out = tree
+    lay_out()
+    infra = folder / "copy/infra"
+    _write(infra / ".terraform/providers/aws")
+    script = (
+        "echo > terraform.tfstate; echo ready; read -r go; echo late > terraform.tfstate; echo late > errored.tfstate"
+    )
+    with subprocess.Popen(
+        ["/bin/sh", "-c", script], cwd=infra, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as orphan:
+        orphan.stdout.readline()
+        stack.forget_state(folder / "copy")
+        paths = lay_out()
+        orphan.communicate("go\n")
+
+    assert "infra/.terraform/providers/aws" in paths
+    assert not list((folder / "copy").rglob("*.tfstate"))

@@ -12,7 +12,7 @@ import pytest
 from experiments import EXPERIMENTS
 from stampede.cli.options import doctor as options
 from stampede.cli.verbs import doctor
-from stampede.emulator import providers
+from stampede.emulator import opentofu, providers
 from stampede.errors import UsageError
 from stampede.finding import OK, PROBLEM, WARNING
 from stampede.planning import checks, predicting
@@ -156,7 +156,7 @@ def test_a_problem_with_pollers_comes_before_a_warning():
 
 def fake_terraform(folder, version_line):
     program = folder / "terraform"
-    program.write_text(f"#!/bin/sh\ncat <<'E'\n{version_line}\nE\n")
+    program.write_text(f"#!/bin/sh\necho '{version_line}'\n")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     return str(program)
 
@@ -165,10 +165,9 @@ def fake_terraform(folder, version_line):
     ("version", "status"), [("1.9.0", OK), ("1.10.2", OK), ("2.0.0-rc1", OK), ("1.8.5", PROBLEM), ("0.15.3", PROBLEM)]
 )
 def test_terraform_must_be_1_9_or_newer(tmp_path, monkeypatch, version, status):
-    answer = json.dumps({"terraform_version": version, "platform": "linux_amd64"})
-    monkeypatch.setenv("STAMPEDE_TERRAFORM", fake_terraform(tmp_path, answer))
+    monkeypatch.setenv("STAMPEDE_TERRAFORM", fake_terraform(tmp_path, f"Terraform v{version}\non linux_amd64"))
     finding = checks_machine.terraform()
-    assert (finding.status, version in finding.found) == (status, True)
+    assert (finding.status, f"Terraform {version}" in finding.found) == (status, True)
 
 
 def test_a_program_that_is_not_terraform_is_a_problem_in_one_line(tmp_path, monkeypatch):
@@ -201,6 +200,17 @@ def test_without_terraform_opentofu_will_be_built_and_nothing_is_built_now(bare_
     assert (finding.status, finding.way_out) == (WARNING, "`make setup` builds it now")
     assert "the first run builds OpenTofu 1.10.7 from source, 4 to 7 minutes" in finding.found
     assert not (bare_machine / "cache").exists()
+
+
+@pytest.mark.parametrize("where", ["found", "built here"])
+def test_opentofu_is_named_and_said_to_be_built_here_where_it_was(bare_machine, monkeypatch, where):
+    program = bare_machine / "tofu"
+    Path(fake_terraform(bare_machine, "OpenTofu v1.10.7\non linux_amd64")).rename(program)
+    monkeypatch.setattr(opentofu, "built", lambda: str(program) if where == "built here" else None)
+    finding = checks_machine.terraform()
+    assert finding.status == OK
+    assert finding.found.startswith("OpenTofu 1.10.7 (")
+    assert ("built here" in finding.found) == (where == "built here")
 
 
 @pytest.fixture

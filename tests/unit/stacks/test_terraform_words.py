@@ -1,10 +1,13 @@
 """What Terraform is given as variables; its outputs and errors, as one dict and one line."""
 
 import json
+import os
 import re
 import signal
 import stat
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -192,6 +195,39 @@ def test_a_second_ctrl_c_leaves_no_terraform_behind(capsys, monkeypatch, on_ctrl
     assert process.returncode == ends_with
     words = f"stopping terraform (up to {patience_s / 60:.0f} min): it records what it has created\n"
     assert capsys.readouterr().err == ("" if quiet else words)  # reading creates nothing
+
+
+def test_a_terraform_that_was_killed_is_said_to_be(tmp_path, monkeypatch):
+    program = tmp_path / "terraform"
+    program.write_text("#!/bin/sh\nkill -KILL $$\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("STAMPEDE_TERRAFORM", str(program))
+    with pytest.raises(RunError, match=r"^terraform apply was ended by signal 9 \(Killed\)"):
+        Terraform(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path / "log").apply({})
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends it")
+def test_the_terraform_of_a_stack_that_goes_with_the_sweep_ends_in_order_when_that_is_killed(tmp_path):
+    program = tmp_path / "terraform"
+    program.write_text(
+        f"#!/bin/sh\ntrap 'echo > {tmp_path}/recorded; exit' TERM\necho > {tmp_path}/ready\n"
+        "while :; do sleep 0.1; done\n"
+    )
+    program.chmod(0o755)
+    script = (
+        "import sys; from pathlib import Path; from stampede.stacks.terraform import Terraform\n"
+        "Terraform(Path('.'), {'PATH': '/usr/bin:/bin'}, Path(sys.argv[1]), follow_parent=True).apply({})"
+    )
+    environment = os.environ | {"STAMPEDE_TERRAFORM": str(program)}
+    with subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "log")], env=environment) as sweep:
+        _wait_for(tmp_path / "ready")
+        sweep.kill()
+    _wait_for(tmp_path / "recorded")
+
+
+def _wait_for(file):
+    while not file.exists():  # pytest's timeout ends what hangs
+        time.sleep(0.05)
 
 
 def test_a_state_that_another_terraform_works_with_is_one_line_with_who_it_is(tmp_path, monkeypatch):
