@@ -26,7 +26,7 @@ from ministack.core import lambda_runtime, router
 from ministack.core.lambda_runtime import Worker
 from ministack.services import lambda_svc, s3, sqs
 
-from stampede.emulator import athena, ministack
+from stampede.emulator import athena, ministack, runtime_api
 from stampede.emulator.repeated_calls import AnsweredOnce
 
 # How long MiniStack waits for a function's log line once the function has answered. Its own 0.05 s are too short on a
@@ -251,6 +251,7 @@ def main() -> None:
     fail_a_batch_whose_answer_names_no_message()
     unpack_layers_with_a_program()
     know_service_quotas()
+    runtime_api.guard()
     athena.behave()
     if seed := os.environ.get(ministack.MANNERS):
         from stampede.emulator import (
