@@ -14,7 +14,6 @@ import sys
 import threading
 import time
 import types
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -220,22 +219,6 @@ def know_service_quotas() -> None:
     router._is_aws_service_name = lambda scope: scope == "servicequotas" or is_a_service(scope)
 
 
-def served_as_by_a_proxy(app: Callable) -> Callable:
-    """MiniStack's `app` (ASGI), which then takes a request as a proxy gets it too: with the host in its target.
-
-    So Terraform's provider reaches S3 Control, whose host is `<account>.<endpoint>`: a name that resolves nowhere, and
-    for which Go asks a proxy (stampede/emulator/stack.py). MiniStack knows S3 Control by its path.
-    """
-
-    async def app_of_paths(scope: dict, receive: Callable, send: Callable) -> None:
-        if scope["type"] == "http":
-            path, raw_path = re.sub("^http://[^/]*", "", scope["path"]), scope["raw_path"]
-            scope = scope | {"path": path, "raw_path": re.sub(b"^http://[^/]*", b"", raw_path)}
-        await app(scope, receive, send)
-
-    return app_of_paths
-
-
 def main() -> None:
     """Run MiniStack in this process until it is signalled, or until the parent ends with --follow-parent."""
     arguments = sys.argv[1:]
@@ -262,7 +245,10 @@ def main() -> None:
     sys.argv = ["ministack"]
     from ministack import app as gateway
 
-    gateway.app = AnsweredOnce(served_as_by_a_proxy(gateway.app))
+    from stampede.emulator import gate
+
+    gate.trust_the_runs_key_alone()
+    gateway.app = gate.guarded(AnsweredOnce(gateway.app), int(os.environ["GATEWAY_PORT"]))
     gateway.main()
 
 
