@@ -104,13 +104,9 @@ class Check:
         return text
 
     def _endpoint(self) -> dict[str, str]:
-        done = self._shell(".venv/bin/stampede emulator start", {})
-        return {
-            "AWS_ENDPOINT_URL": done.stdout.strip(),
-            "AWS_ACCESS_KEY_ID": "test",
-            "AWS_SECRET_ACCESS_KEY": "test",
-            "AWS_REGION": "us-east-1",
-        }
+        done = self._shell(".venv/bin/stampede emulator start >&2 && . .stampede/emulator.env && env", {})
+        lines = [line.partition("=")[::2] for line in done.stdout.splitlines()]
+        return {name: value for name, value in lines if name.startswith("AWS_")}
 
     def _options_of_transfer(self, words: list[str]) -> str:
         done = self._shell(f"functions/transfer/build/x86_64/bootstrap {words[1]} --help", {})

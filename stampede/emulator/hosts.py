@@ -23,7 +23,7 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from stampede.emulator import stack
-from stampede.emulator.ministack import EmulatorError
+from stampede.emulator.ministack import Access, EmulatorError
 from stampede.emulator.process import Process, end_with_parent, inherited, start_ticks
 from stampede.interruption import held_back
 from stampede.polling import looks
@@ -45,9 +45,7 @@ class Host(Process):
     log_file: str
 
 
-def ensure(
-    state_dir: Path, outputs: Mapping[str, Any], endpoint_url: str, *, follow_parent: bool = False
-) -> list[Host]:
+def ensure(state_dir: Path, outputs: Mapping[str, Any], access: Access, *, follow_parent: bool = False) -> list[Host]:
     """Let exactly the hosts of the applied stack run, and return them: none where its outputs have no hosts.
 
     Those that run already stay, unless their number, their environment, the program or the instances, and so the role
@@ -59,12 +57,12 @@ def ensure(
         return []
     program, count = _program(), int(outputs["concurrency_value"])
     environment = {name: str(value) for name, value in outputs["host_environment"].items()}
-    wanted = _digest(environment, endpoint_url, program, outputs["instance_ids"])
+    wanted = _digest(environment, access.endpoint_url, program, outputs["instance_ids"])
     digest, hosts = _read(state_dir)
     if digest == wanted and len(hosts) == count and all(host.is_alive() for host in hosts):
         return hosts
     stop(state_dir)
-    complete = _environment(environment, endpoint_url) | _role_of_the_instances(outputs, endpoint_url)
+    complete = _environment(environment, access.endpoint_url) | _role_of_the_instances(outputs, access)
     hosts = []
     try:
         for number in range(count):
@@ -116,16 +114,15 @@ def _environment(environment: Mapping[str, str], endpoint_url: str) -> dict[str,
     }
 
 
-def _role_of_the_instances(outputs: Mapping[str, Any], endpoint_url: str) -> dict[str, str]:
+def _role_of_the_instances(outputs: Mapping[str, Any], access: Access) -> dict[str, str]:
     """Credentials of the role that the instances have, as environment variables."""
 
     def client(service: str) -> Any:
         return boto3.client(
             service,
-            endpoint_url=endpoint_url,
+            endpoint_url=access.endpoint_url,
             region_name=outputs["region"],
-            aws_access_key_id="test",
-            aws_secret_access_key="test",
+            **access.key,
         )
 
     try:

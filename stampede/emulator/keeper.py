@@ -11,7 +11,6 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Callable
 
 import h11
 from hypercorn.config import Config
@@ -20,7 +19,7 @@ from hypercorn.protocol.h11 import H11Protocol
 from ministack.core import router
 from ministack.services import lambda_svc, s3, sqs
 
-from stampede.emulator import athena, functions, ministack
+from stampede.emulator import athena, functions, ministack, runtime_api
 from stampede.emulator.repeated_calls import AnsweredOnce
 
 # Connections that wait to be accepted. With the 100 of MiniStack's server, 500 functions that begin at once are turned
@@ -131,22 +130,6 @@ def know_service_quotas() -> None:
     router._is_aws_service_name = lambda scope: scope == "servicequotas" or is_a_service(scope)
 
 
-def served_as_by_a_proxy(app: Callable) -> Callable:
-    """MiniStack's `app` (ASGI), which then takes a request as a proxy gets it too: with the host in its target.
-
-    So Terraform's provider reaches S3 Control, whose host is `<account>.<endpoint>`: a name that resolves nowhere, and
-    for which Go asks a proxy (stampede/emulator/stack.py). MiniStack knows S3 Control by its path.
-    """
-
-    async def app_of_paths(scope: dict, receive: Callable, send: Callable) -> None:
-        if scope["type"] == "http":
-            path, raw_path = re.sub("^http://[^/]*", "", scope["path"]), scope["raw_path"]
-            scope = scope | {"path": path, "raw_path": re.sub(b"^http://[^/]*", b"", raw_path)}
-        await app(scope, receive, send)
-
-    return app_of_paths
-
-
 def main() -> None:
     """Run MiniStack in this process until it is signalled, or until the parent ends with --follow-parent."""
     arguments = sys.argv[1:]
@@ -159,6 +142,7 @@ def main() -> None:
     copy_on_condition()
     fail_a_batch_whose_answer_names_no_message()
     know_service_quotas()
+    runtime_api.guard()
     athena.behave()
     if seed := os.environ.get(ministack.MANNERS):
         from stampede.emulator import (
@@ -169,7 +153,10 @@ def main() -> None:
     sys.argv = ["ministack"]
     from ministack import app as gateway
 
-    gateway.app = AnsweredOnce(served_as_by_a_proxy(gateway.app))
+    from stampede.emulator import gate
+
+    gate.trust_the_runs_key_alone()
+    gateway.app = gate.guarded(AnsweredOnce(gateway.app), int(os.environ["GATEWAY_PORT"]))
     gateway.main()
 
 

@@ -11,16 +11,20 @@ import itertools
 import json
 import math
 import os
+import secrets
 import shutil
 import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
 
 from stampede.emulator import python_runtime
 from stampede.emulator.process import Process, start_ticks
@@ -50,23 +54,51 @@ class EmulatorError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Emulator(Process):
-    """A running emulator: its process, its port and its log."""
+class Access:
+    """The one URL of an emulator that serves every AWS API, and the key of its root user."""
 
-    port: int
+    endpoint_url: str
+    access_key_id: str
+    secret_access_key: str = field(repr=False)
+
+    @property
+    def key(self) -> dict[str, str]:
+        """The key as boto3 takes it."""
+        return {
+            "aws_access_key_id": self.access_key_id,
+            "aws_secret_access_key": self.secret_access_key,
+        }
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What leads a program's SDK there."""
+        key = {name.upper(): value for name, value in self.key.items()}
+        regions = {"AWS_REGION": REGION, "AWS_DEFAULT_REGION": REGION}
+        return {"AWS_ENDPOINT_URL": self.endpoint_url} | key | regions
+
+
+@dataclass(frozen=True)
+class Emulator(Process):
+    """A running emulator: its process, its log, and how it is reached."""
+
     log_file: str
+    access: Access
 
     @property
     def endpoint_url(self) -> str:
         """The one URL that serves every AWS API."""
-        return f"http://{HOST}:{self.port}"
+        return self.access.endpoint_url
 
     def answers(self) -> bool:
         """True when the health page answers within two seconds."""
+        request = AWSRequest("GET", f"{self.endpoint_url}/_ministack/health")
+        key = Credentials(self.access.access_key_id, self.access.secret_access_key)
+        SigV4Auth(key, "sts", REGION).add_auth(request)
+        signed = urllib.request.Request(request.url, headers=dict(request.headers))
         try:
-            with urllib.request.urlopen(f"{self.endpoint_url}/_ministack/health", timeout=2) as response:
+            with urllib.request.urlopen(signed, timeout=2) as response:
                 return response.status == 200
-        except (OSError, urllib.error.URLError):
+        except OSError:
             return False
 
 
@@ -74,15 +106,16 @@ def running(state_dir: Path) -> Emulator | None:
     """Return the emulator that `start` left running in `state_dir`, or None (a stale file is removed)."""
     state_file = state_dir / "emulator.json"
     try:
-        emulator = Emulator(**json.loads(state_file.read_text()))
+        state = json.loads(state_file.read_text())
+        emulator = Emulator(**state | {"access": Access(**state["access"])})
     except FileNotFoundError:
         return None
-    except (ValueError, TypeError):
-        state_file.unlink(missing_ok=True)
+    except (ValueError, TypeError, KeyError):
+        _forget(state_dir)
         return None
     if emulator.is_alive():
         return emulator
-    state_file.unlink(missing_ok=True)
+    _forget(state_dir)
     return None
 
 
@@ -96,12 +129,14 @@ def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
         return emulator
     manners_scale(os.environ)  # refused here, not in the process's log
     python_runtime.make_once(say)
-    state_dir.mkdir(parents=True, exist_ok=True)
+    state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     temporary = state_dir / "tmp"  # what MiniStack and the functions write lands here, and goes with `stop`
     shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir(parents=True)
+    temporary.mkdir(mode=0o700)
     log_path = state_dir / "emulator.log"
-    port, emulator = free_port(), None
+    # The secret is made anew at each start; only this user can read where it is kept.
+    key_id, secret = f"STAMPEDE{secrets.token_hex(6).upper()}", secrets.token_urlsafe(30)
+    access, emulator = Access(f"http://{HOST}:{free_port()}", key_id, secret), None
     try:
         with held_back(), log_path.open("wb") as log:
             process = subprocess.Popen(
@@ -109,13 +144,15 @@ def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
                 stdin=subprocess.PIPE if follow_parent else subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env=_environment(port, temporary),
+                env=_environment(access, temporary),
                 start_new_session=True,
             )
             if process.stdin is not None:
                 _lifelines.append(process.stdin)
-            emulator = Emulator(process.pid, start_ticks(process.pid), port, str(log_path))
-            (state_dir / "emulator.json").write_text(json.dumps(asdict(emulator)))
+            emulator = Emulator(process.pid, start_ticks(process.pid), str(log_path), access)
+            _write_for_this_user(state_dir / "emulator.json", json.dumps(asdict(emulator)))
+            exports = [f"export {name}={value}\n" for name, value in access.environment.items()]
+            _write_for_this_user(exports_file(state_dir), "".join(exports))
         _wait_until_it_answers(emulator, process)
     except BaseException:
         if emulator is not None:
@@ -133,9 +170,27 @@ def stop(state_dir: Path) -> bool:
     return True
 
 
+def exports_file(state_dir: Path) -> Path:
+    """What a shell reads to have its programs reach the running emulator."""
+    return state_dir / "emulator.env"
+
+
+def _write_for_this_user(path: Path, text: str) -> None:
+    """Write a file anew that nobody else may read, not for a moment either."""
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+
+
+def _forget(state_dir: Path) -> None:
+    for file in (state_dir / "emulator.json", exports_file(state_dir)):
+        file.unlink(missing_ok=True)
+
+
 def _end(emulator: Emulator, state_dir: Path) -> None:
     emulator.end(STOP_TIMEOUT_S)
-    (state_dir / "emulator.json").unlink(missing_ok=True)
+    _forget(state_dir)
     shutil.rmtree(state_dir / "tmp", ignore_errors=True)
 
 
@@ -158,26 +213,28 @@ def manners_scale(environ: Mapping[str, str]) -> float:
     raise UsageError(f"{MANNERS_SCALE}={text!r}: must be a number above 0; unset it for {USUAL_SCALE}")
 
 
-def _environment(port: int, temporary: Path) -> dict[str, str]:
+def _environment(access: Access, temporary: Path) -> dict[str, str]:
     """The emulator's environment, which the functions inherit: this process's, without any real AWS account in it, and
     without what a shell has set for its own programs in Go."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", *GO_SETTINGS))}
-    return kept | {
-        "GATEWAY_PORT": str(port),
-        "BIND_HOST": HOST,  # its default is every interface
-        "AUTH": "true",  # IAM is enforced for the function's role: proves least privilege
-        "MINISTACK_REGION": REGION,
-        "LAMBDA_ACCOUNT_CONCURRENCY": str(account_concurrency(os.environ)),
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_ENDPOINT_URL": f"http://{HOST}:{port}",  # compiled functions get it only from here
-        "AWS_CONFIG_FILE": os.devnull,
-        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-        "LOG_LEVEL": "WARNING",
-        "TMPDIR": str(temporary),
-        # The functions are imported by the emulator's interpreter; the project's folder must not shadow them.
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
+    return (
+        kept
+        | access.environment
+        | {
+            "GATEWAY_PORT": access.endpoint_url.rpartition(":")[2],
+            "BIND_HOST": HOST,  # its default is every interface
+            "AUTH": "true",  # IAM is enforced for the function's role: proves least privilege
+            "MINISTACK_REGION": REGION,
+            "LAMBDA_ACCOUNT_CONCURRENCY": str(account_concurrency(os.environ)),
+            "IOT_MTLS_ENABLED": "0",  # or it listens on a port more
+            "AWS_CONFIG_FILE": os.devnull,
+            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+            "LOG_LEVEL": "WARNING",
+            "TMPDIR": str(temporary),
+            # The functions are imported by the emulator's interpreter; the project's folder must not shadow them.
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+    )
 
 
 def free_port() -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from stampede.checkout import ROOT
-from stampede.emulator.ministack import REGION
+from stampede.emulator.ministack import Access
 from stampede.emulator.providers import prepare, terraform_environment
 
 STATE_DIR = Path(os.environ.get("STAMPEDE_STATE_DIR", ROOT / ".stampede"))
@@ -58,16 +58,14 @@ def _remove_what_is_gone(folder: Path, sources: list[Path]) -> None:
             shutil.rmtree(path)
 
 
-def environment(endpoint_url: str) -> dict[str, str]:
+def environment(access: Access) -> dict[str, str]:
     """Terraform's environment for the copy: the emulator's endpoint and key, nothing of a real account's settings."""
     base = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-    return terraform_environment(prepare(), base) | {
-        "AWS_ENDPOINT_URL": endpoint_url,
+    return {
+        **terraform_environment(prepare(), base),
+        **access.environment,
         # The provider asks S3 Control at <account>.<endpoint>, which resolves nowhere; Go asks no proxy for 127.0.0.1.
-        "HTTP_PROXY": endpoint_url,
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_REGION": REGION,
+        "HTTP_PROXY": access.endpoint_url,
         "AWS_EC2_METADATA_DISABLED": "true",
     }
 

@@ -38,33 +38,33 @@ def start(*, follow_parent: bool = False) -> ministack.Emulator:
     return emulator
 
 
-def apply_copy(endpoint_url: str, variables: dict[str, Any]) -> dict[str, Any]:
+def apply_copy(access: ministack.Access, variables: dict[str, Any]) -> dict[str, Any]:
     """Lay out the copy of infra/, init and apply it; returns Terraform's outputs."""
     stack.lay_out()
-    delete_queues(stack.applied_queues(half_made=True), endpoint_url)
-    terraform = local_terraform(endpoint_url)
+    delete_queues(stack.applied_queues(half_made=True), access)
+    terraform = local_terraform(access)
     say("terraform init and apply on the local copy (about 40 s the first time: the provider waits 25 s for a queue)")
     terraform.init()
     terraform.apply(variables)
     outputs = terraform.outputs()
-    run_hosts(outputs, endpoint_url)
+    run_hosts(outputs, access)
     return outputs
 
 
-def delete_queues(queues: Iterable[Mapping[str, Any]], endpoint_url: str) -> None:
+def delete_queues(queues: Iterable[Mapping[str, Any]], access: ministack.Access) -> None:
     """Delete queues of the local state ahead of Terraform: the provider waits 130 s for a queue it deletes itself, to
     let the deletion spread through AWS, and not for one that is gone, as those are that an interrupted run of this one
     deleted. Nothing has to spread through an emulator."""
     for queue in queues:
-        target = local({"region": queue["region"]}, endpoint_url)
+        target = local({"region": queue["region"]}, access)
         sqs = target.client("sqs")
         with explained("deleting the local queues", target), contextlib.suppress(sqs.exceptions.QueueDoesNotExist):
             sqs.delete_queue(QueueUrl=queue["id"])
 
 
-def run_hosts(outputs: Mapping[str, Any], endpoint_url: str, *, follow_parent: bool = False) -> None:
+def run_hosts(outputs: Mapping[str, Any], access: ministack.Access, *, follow_parent: bool = False) -> None:
     """Let the hosts of the applied stack, if it has any, run on this machine, and say so. Raises EmulatorError."""
-    if running := hosts.ensure(stack.STATE_DIR, outputs, endpoint_url, follow_parent=follow_parent):
+    if running := hosts.ensure(stack.STATE_DIR, outputs, access, follow_parent=follow_parent):
         processes = ", ".join(str(host.pid) for host in running)
         say(
             f"hosts run as processes on this machine: {processes}; their logs: {stack.STATE_DIR}/host-*.log",

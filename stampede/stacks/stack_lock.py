@@ -24,7 +24,7 @@ def holding(kind: str, doing: str, run_id: str = "") -> Iterator[Callable[[str],
     process ends. Raises UsageError that names the other process and its run.
     """
     path = _lock_file(kind)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with path.open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

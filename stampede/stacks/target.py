@@ -37,6 +37,7 @@ from botocore.exceptions import (
 from experiments import EXPERIMENTS, Experiment
 from stampede import full_disk
 from stampede.emulator import ministack, stack
+from stampede.emulator.ministack import Access
 from stampede.emulator.providers import built_versions, prepare_for, terraform_environment
 from stampede.errors import RunError, UsageError, one_line
 from stampede.progress import say
@@ -46,7 +47,6 @@ from stampede.stacks.place import refuse_elsewhere, words
 from stampede.stacks.terraform import Terraform, plain_outputs
 
 RETRIES = {"mode": "standard", "total_max_attempts": 6}
-LOCAL_CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
 
 
 class NoStackError(UsageError):
@@ -56,12 +56,14 @@ class NoStackError(UsageError):
 @dataclass(frozen=True)
 class Target:
     """An applied stack: `kind` is "local", "aws" or "endpoint", `outputs` are Terraform's, `endpoint_url` None means
-    AWS's own. Where an endpoint serves a part only, `services` are that part, with their URLs."""
+    AWS's own. Where an endpoint serves a part only, `services` are that part, with their URLs. `key` is the emulator's,
+    as boto3 takes it."""
 
     kind: str
     outputs: dict[str, Any]
     endpoint_url: str | None = None
     services: Mapping[str, str] = field(default_factory=dict)
+    key: Mapping[str, str] = field(default_factory=Access("", "none", "none").key.copy, repr=False)
 
     def __getitem__(self, name: str) -> Any:
         """An output of the stack; raises UsageError where it isn't there."""
@@ -114,7 +116,7 @@ class Target:
             # needs them.
             nowhere = dict.fromkeys(("config_file", "credentials_file"), (None, None, os.devnull, None))
             unconfigured = botocore.session.Session({"profile": (None, None, None, None), **nowhere})
-            return boto3.Session(**LOCAL_CREDENTIALS, region_name=self.region, botocore_session=unconfigured)
+            return boto3.Session(**self.key, region_name=self.region, botocore_session=unconfigured)
         try:
             return boto3.Session(region_name=self.region)
         except ProfileNotFound as error:
@@ -177,7 +179,7 @@ def resolve(arguments: argparse.Namespace) -> Target:
     """Find the applied stack that the options mean, and say which it is. Raises UsageError where it is unclear."""
     if arguments.outputs is not None:
         outputs = _read_outputs(arguments.outputs)
-        target = local(outputs, _local_endpoint()) if arguments.target == "local" else configured(outputs)
+        target = local(outputs, _local_access()) if arguments.target == "local" else configured(outputs)
     else:
         target = _applied(arguments.target)
     if arguments.region not in (None, target.region):
@@ -189,9 +191,9 @@ def resolve(arguments: argparse.Namespace) -> Target:
     return target
 
 
-def local(outputs: dict[str, Any], endpoint_url: str) -> Target:
+def local(outputs: dict[str, Any], access: Access) -> Target:
     """The embedded AWS's stack."""
-    return Target("local", outputs, endpoint_url)
+    return Target("local", outputs, access.endpoint_url, key=access.key)
 
 
 def configured(outputs: dict[str, Any]) -> Target:
@@ -262,10 +264,10 @@ def _url_asked(error: BotoCoreError | ClientError) -> str | None:
     return endpoints.shown(url) if url else None
 
 
-def local_terraform(endpoint_url: str, *, follow_parent: bool = False) -> Terraform:
+def local_terraform(access: Access, *, follow_parent: bool = False) -> Terraform:
     """Terraform on the local copy of infra/, against the embedded AWS."""
     log_file = stack.STATE_DIR / "terraform.log"
-    return Terraform(stack.FOLDER / "infra", stack.environment(endpoint_url), log_file, follow_parent=follow_parent)
+    return Terraform(stack.FOLDER / "infra", stack.environment(access), log_file, follow_parent=follow_parent)
 
 
 def aws_terraform() -> Terraform:
@@ -282,8 +284,8 @@ def _applied(kind: str | None) -> Target:
     if kind in (None, "local"):
         emulator = ministack.running(stack.STATE_DIR)
         is_initialised = (stack.FOLDER / "infra" / ".terraform").exists()
-        if emulator and is_initialised and (outputs := local_terraform(emulator.endpoint_url).outputs()):
-            stacks.append(Target("local", outputs, emulator.endpoint_url))
+        if emulator and is_initialised and (outputs := local_terraform(emulator.access).outputs()):
+            stacks.append(local(outputs, emulator.access))
     if kind in (None, "aws") and (stack.ROOT / "infra" / ".terraform").exists():
         outputs = aws_terraform().outputs()
         if outputs:
@@ -312,8 +314,8 @@ def _read_outputs(path: Path) -> dict[str, Any]:
         ) from None
 
 
-def _local_endpoint() -> str:
+def _local_access() -> Access:
     emulator = ministack.running(stack.STATE_DIR)
     if emulator is None:
         raise UsageError("--target local: the embedded AWS isn't running", "run `stampede emulator start --apply`")
-    return emulator.endpoint_url
+    return emulator.access

@@ -29,7 +29,7 @@ from stampede.experiment.objects import MEBIBYTE
 from stampede.experiment.reading import HEADS, parts
 from stampede.model.parameters import CALIBRATION, Parameter, Parameters
 from stampede.progress import say
-from stampede.stacks.target import LOCAL_CREDENTIALS, Target
+from stampede.stacks.target import Target
 from stampede.sweep.calibration_client import LARGE, SMALL
 
 BUCKET = "stampede-calibration"
@@ -172,7 +172,7 @@ class _Client:
 
     def __init__(self, target: Target, path: Path, deadline_s: float) -> None:
         self._deadline_s = deadline_s
-        credentials = {name.upper(): value for name, value in LOCAL_CREDENTIALS.items()}
+        credentials = {name.upper(): value for name, value in target.key.items()}
         where = (str(target.endpoint_url), target.region, BUCKET, str(path))
         self._process = subprocess.Popen(
             [sys.executable, "-m", "stampede.sweep.calibration_client", *where],

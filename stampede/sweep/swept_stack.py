@@ -35,6 +35,7 @@ class SweptStack:
         self.has_new_permissions = False  # since the last apply
         self._started_emulator = False
         self._terraform: Terraform | None = None
+        self._access: ministack.Access | None = None  # of the embedded AWS
         self._applied: Mapping[str, Any] = {}
         self._is_locked_out = False  # by another Terraform, before the first apply: what stays isn't this run's
 
@@ -57,8 +58,8 @@ class SweptStack:
                 self._terraform = targets.aws_terraform()
             else:
                 stack.lay_out()
-                emulator = ministack.running(stack.STATE_DIR)
-                self._terraform = targets.local_terraform(emulator.endpoint_url, follow_parent=not self.keep)
+                self._access = ministack.running(stack.STATE_DIR).access
+                self._terraform = targets.local_terraform(self._access, follow_parent=not self.keep)
                 say("terraform init on the local copy of infra/ (a few seconds)")
             self._terraform.init()
             self._refuse_foreign()
@@ -79,7 +80,7 @@ class SweptStack:
         self.has_new_permissions = any(address.startswith(WORKERS_POLICY) for address in written)
         target = self._target(self.terraform.outputs())
         if target.kind == "local":
-            embedded.run_hosts(target.outputs, target.endpoint_url, follow_parent=not self.keep)
+            embedded.run_hosts(target.outputs, self._access, follow_parent=not self.keep)
         return target
 
     def take_down(self, variables: Mapping[str, Any]) -> None:
@@ -104,7 +105,7 @@ class SweptStack:
         try:
             if is_local:
                 hosts.stop(stack.STATE_DIR)
-                embedded.delete_queues(stack.applied_queues(), self.terraform.environment["AWS_ENDPOINT_URL"])
+                embedded.delete_queues(stack.applied_queues(), self._access)
             self._destroy(refresh=not is_local)
             stack_lock.disown(self._kind)
         except BaseException as error:
@@ -132,7 +133,7 @@ class SweptStack:
     def _target(self, outputs: dict[str, Any]) -> Target:
         """Where the stack of these outputs is."""
         if self._kind == "local":
-            return targets.local(outputs, self.terraform.environment["AWS_ENDPOINT_URL"])
+            return targets.local(outputs, self._access)
         return targets.configured(outputs)
 
     def _start_emulator(self) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from stampede.cli.command_line import main
+from stampede.emulator.ministack import Access
 from stampede.stacks import embedded
 from stampede.stacks import target as targets
 from stampede.stacks.target import Target
@@ -27,6 +28,7 @@ class LocalStack:
     """The applied stack, its outputs file, and the command line against it."""
 
     target: Target
+    access: Access
     outputs_file: Path
     work: Path
     provider: Mapping[str, str]  # the settings by which Terraform finds its provider running
@@ -50,8 +52,8 @@ class LocalStack:
     def apply(self, **variables: object) -> Target:
         """Apply the stack again with other variables."""
         with finding(self.provider):
-            outputs = embedded.apply_copy(self.target.endpoint_url, VARIABLES | variables)
-        self.target = targets.local(outputs, self.target.endpoint_url)
+            outputs = embedded.apply_copy(self.access, VARIABLES | variables)
+        self.target = targets.local(outputs, self.access)
         return self.target
 
     def wait_until_no_message_is_left(self) -> None:

@@ -19,19 +19,19 @@ def local_stack(tmp_path_factory):
     emulator = embedded.start(follow_parent=True)
     try:
         infra = stack.lay_out()
-        targets.local_terraform(emulator.endpoint_url).init()
-        with running_provider(infra, stack.environment(emulator.endpoint_url)) as provider:
-            yield _applied(emulator.endpoint_url, tmp_path_factory.mktemp("work"), provider)
+        targets.local_terraform(emulator.access).init()
+        with running_provider(infra, stack.environment(emulator.access)) as provider:
+            yield _applied(emulator.access, tmp_path_factory.mktemp("work"), provider)
     finally:
         ministack.stop(stack.STATE_DIR)
         shutil.rmtree(stack.STATE_DIR, ignore_errors=True)
 
 
-def _applied(endpoint_url, work, provider):
+def _applied(access, work, provider):
     with finding(provider):
-        outputs = embedded.apply_copy(endpoint_url, VARIABLES)
-    target = targets.local(outputs, endpoint_url)
+        outputs = embedded.apply_copy(access, VARIABLES)
+    target = targets.local(outputs, access)
     put_objects(target, target.experiment.objects(target))
     outputs_file = work / "outputs.json"
     outputs_file.write_text(json.dumps({name: {"value": value} for name, value in outputs.items()}))
-    return LocalStack(target, outputs_file, work, provider)
+    return LocalStack(target, access, outputs_file, work, provider)

@@ -8,6 +8,7 @@ from typing import Any
 import boto3
 
 from stampede.emulator import ministack
+from stampede.emulator.ministack import Access
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 ACCOUNT_ID, REGION, PREFIX = "000000000000", ministack.REGION, "stampede"
@@ -75,10 +76,9 @@ def actions(document: Mapping[str, Any]) -> list[str]:
     return [action for entry in statement_actions for action in ([entry] if isinstance(entry, str) else entry)]
 
 
-def make_user(endpoint_url: str, *names: str) -> tuple[Any, dict[str, str]]:
+def make_user(access: Access, *names: str) -> tuple[Any, dict[str, str]]:
     """Make the user `runner` with these policies and what is asked otherwise: IAM's client, and the user's key."""
-    account = {"endpoint_url": endpoint_url, "region_name": REGION}
-    iam = boto3.client("iam", aws_access_key_id="test", aws_secret_access_key="test", **account)
+    iam = boto3.client("iam", endpoint_url=access.endpoint_url, region_name=REGION, **access.key)
     iam.create_user(UserName="runner")
     documents = {name: policy(name) for name in names}
     # It knows the tags of few things: what a policy limits by them, it may do to any.

@@ -44,7 +44,7 @@ SECOND_SET = "WHERE object_bytes = '200'"
 def aws(tmp_path_factory):
     """The embedded AWS with two sets of objects, of which the second has one, and a table over both."""
     state = tmp_path_factory.mktemp("emulator")
-    target = targets.local(dict(OUTPUTS), ministack.start(state, follow_parent=True).endpoint_url)
+    target = targets.local(dict(OUTPUTS), ministack.start(state, follow_parent=True).access)
     try:
         s3, glue = target.client("s3"), target.client("glue")
         for bucket in ("data", "results"):

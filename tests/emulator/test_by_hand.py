@@ -47,7 +47,7 @@ def flooded(stack, *arguments):
 @pytest.fixture(scope="module", autouse=True)
 def as_the_outputs_file_says(local_stack):
     """A sweep of other tests leaves other settings behind."""
-    if targets.local_terraform(local_stack.target.endpoint_url).outputs() != local_stack.target.outputs:
+    if targets.local_terraform(local_stack.access).outputs() != local_stack.target.outputs:
         local_stack.apply()
 
 
@@ -213,7 +213,7 @@ def test_an_emulator_killed_during_a_flood_ends_it_with_one_line_and_the_true_co
     monkeypatch.setenv("STAMPEDE_STATE_DIR", str(tmp_path / "state"))
     emulator = ministack.start(tmp_path / "state", follow_parent=True)
     try:
-        session = boto3.Session("test", "test", region_name="us-east-1")
+        session = boto3.Session(**emulator.access.key, region_name="us-east-1")
         session.client("s3", endpoint_url=emulator.endpoint_url).create_bucket(Bucket="data")
         session.client("s3", endpoint_url=emulator.endpoint_url).put_object(Bucket="data", Key="k", Body=b"x")
         sqs = session.client("sqs", endpoint_url=emulator.endpoint_url)

@@ -16,11 +16,11 @@ CONNECTIONS = 600
 
 @pytest.fixture
 def busy(tmp_path):
-    """The port of an emulator that comes to nothing else: it is stopped, and goes on before it ends."""
+    """Host and port of an emulator that comes to nothing else: it is stopped, and goes on before it ends."""
     running = ministack.start(tmp_path, follow_parent=True)
     os.kill(running.pid, signal.SIGSTOP)
     try:
-        yield running.port
+        yield running.endpoint_url.removeprefix("http://").split(":")
     finally:
         os.kill(running.pid, signal.SIGCONT)
         ministack.stop(tmp_path)
@@ -33,7 +33,7 @@ def test_600_connections_at_once_wait_until_a_busy_emulator_comes_to_them(busy):
             connection = opened.enter_context(socket.socket())
             connection.setblocking(False)
             with contextlib.suppress(BlockingIOError):
-                connection.connect((ministack.HOST, busy))
+                connection.connect((busy[0], int(busy[1])))
             waiting.add(connection)
         deadline = time.monotonic() + 5
         while waiting and (left_s := deadline - time.monotonic()) > 0:

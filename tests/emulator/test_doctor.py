@@ -36,7 +36,7 @@ def account(tmp_path_factory):
             environment.setenv("LAMBDA_ACCOUNT_CONCURRENCY", str(concurrency))
             running = ministack.start(folder, follow_parent=True)
         folders.append(folder)
-        return folder, running.endpoint_url
+        return folder, running.access
 
     yield start
     for folder in folders:
@@ -57,11 +57,10 @@ def new(account):
 def use(monkeypatch):
     """Let this process's AWS configuration be an embedded one, as a user's shell would."""
 
-    def configure(endpoint_url, key="test", secret="test"):
+    def configure(access):
         monkeypatch.setattr(endpoints, "is_aws", lambda url: True)  # it stands for AWS here
-        monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint_url)
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", key)
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", secret)
+        for name, value in access.environment.items():
+            monkeypatch.setenv(name, value)
 
     return configure
 
@@ -120,7 +119,7 @@ def test_a_user_without_permissions_gets_a_warning_and_no_traceback(ordinary, us
     iam = boto3.client("iam", region_name="us-east-1")
     iam.create_user(UserName="poor")
     key = iam.create_access_key(UserName="poor")["AccessKey"]
-    use(ordinary[1], key["AccessKeyId"], key["SecretAccessKey"])
+    use(ministack.Access(ordinary[1].endpoint_url, key["AccessKeyId"], key["SecretAccessKey"]))
     findings = account_findings()
     assert findings["credentials"].found.endswith(":user/poor")
     # The emulator lets everybody read the account's limits, but not the list of functions.
@@ -133,7 +132,7 @@ def test_a_user_without_permissions_gets_a_warning_and_no_traceback(ordinary, us
 def test_the_doctor_of_a_local_sweep_looks_at_the_emulator_that_runs(new, monkeypatch, capsys):
     monkeypatch.setattr(stack, "STATE_DIR", new[0])
     findings = account_findings("concurrency_value=10", target="local")
-    assert findings["emulator"].found.startswith(f"answers at {new[1]}")
+    assert findings["emulator"].found.startswith(f"answers at {new[1].endpoint_url}")
     assert findings["concurrency"].status == OK
     parser = argparse.ArgumentParser()
     options.add_arguments(parser)

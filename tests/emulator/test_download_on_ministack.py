@@ -31,39 +31,38 @@ ROLE_POLICY = {
 }
 
 
-def client(service, endpoint_url):
+def client(service, access):
     return boto3.Session().client(
         service,
-        endpoint_url=endpoint_url,
+        endpoint_url=access.endpoint_url,
         region_name="us-east-1",
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
+        **access.key,
         config=Config(retries={"mode": "standard", "total_max_attempts": 2}, connect_timeout=5, read_timeout=40),
     )
 
 
 @pytest.fixture(scope="module")
-def endpoint_url(tmp_path_factory):
+def access(tmp_path_factory):
     """A running emulator with the object in its bucket."""
     state_dir = tmp_path_factory.mktemp("ministack")
     running = ministack.start(state_dir, follow_parent=True)
     try:
-        s3 = client("s3", running.endpoint_url)
+        s3 = client("s3", running.access)
         s3.create_bucket(Bucket=ENVIRONMENT["BUCKET_NAME"])
         s3.put_object(
             Bucket=ENVIRONMENT["BUCKET_NAME"],
             Key=ENVIRONMENT["FILE_NAME"],
             Body=random.Random(1).randbytes(OBJECT_BYTES),
         )
-        yield running.endpoint_url
+        yield running.access
     finally:
         ministack.stop(state_dir)
 
 
 @pytest.fixture
-def sandbox_folder(endpoint_url, monkeypatch, tmp_path):
+def sandbox_folder(access, monkeypatch, tmp_path):
     """The environment of a sandbox that points at the emulator; its temporary folder."""
-    set_environment(monkeypatch, tmp_path, AWS_ENDPOINT_URL=endpoint_url)
+    set_environment(monkeypatch, tmp_path, **access.environment)
     return tmp_path
 
 
@@ -101,8 +100,8 @@ def test_every_method_reports_an_object_that_is_not_there(sandbox_folder, monkey
 
 # Without crt: it finds out that an object is empty by the ActualObjectSize in S3's 416, which MiniStack leaves out.
 @pytest.mark.parametrize("method", ["stream", "ranges"])
-def test_every_method_downloads_an_empty_object(sandbox_folder, endpoint_url, monkeypatch, method):
-    client("s3", endpoint_url).put_object(Bucket=ENVIRONMENT["BUCKET_NAME"], Key="empty.dat", Body=b"")
+def test_every_method_downloads_an_empty_object(sandbox_folder, access, monkeypatch, method):
+    client("s3", access).put_object(Bucket=ENVIRONMENT["BUCKET_NAME"], Key="empty.dat", Body=b"")
     monkeypatch.setenv("METHOD", method)
     monkeypatch.setenv("FILE_NAME", "empty.dat")
     [record], _ = LambdaSandbox().invoke(order(object_bytes=0))
@@ -127,14 +126,14 @@ def crt_layer(lambda_client):
 
 
 @pytest.mark.parametrize("method", ["download_file", "stream", "ranges", "crt"])
-def test_the_zipped_function_runs_in_the_emulators_lambda_with_the_right_to_get_the_object_only(endpoint_url, method):
-    lambda_client = client("lambda", endpoint_url)
+def test_the_zipped_function_runs_in_the_emulators_lambda_with_the_right_to_get_the_object_only(access, method):
+    lambda_client = client("lambda", access)
     name = f"stampede-{method}"
     lambda_client.create_function(
         FunctionName=name,
         Runtime="python3.12",
         Handler="download.handler.handler",
-        Role=make_role(client("iam", endpoint_url), name),
+        Role=make_role(client("iam", access), name),
         Code={"ZipFile": zipped_function()},
         Layers=[crt_layer(lambda_client)] if method == "crt" else [],
         Timeout=30,
@@ -155,9 +154,9 @@ def test_the_zipped_function_runs_in_the_emulators_lambda_with_the_right_to_get_
     ]
 
 
-def test_a_failed_message_comes_back_after_seconds_until_it_is_a_dead_letter(endpoint_url):
+def test_a_failed_message_comes_back_after_seconds_until_it_is_a_dead_letter(access):
     records = records_of_a_message_that_fails(
-        endpoint_url,
+        access,
         name="stampede-redelivery",
         body=order(object_bytes=1),
         runtime={
@@ -170,12 +169,12 @@ def test_a_failed_message_comes_back_after_seconds_until_it_is_a_dead_letter(end
     assert_redelivered_soon(records, "SizeMismatch")
 
 
-def records_of_a_message_that_fails(endpoint_url, *, name, body, runtime, variables):
+def records_of_a_message_that_fails(access, *, name, body, runtime, variables):
     """Deliver one message by a queue that hides it for 360 s, until it is dead-lettered after its second delivery.
 
     The function's role has the rights that Terraform gives it. Returns the records; fails after 2 minutes without any.
     """
-    sqs, functions = client("sqs", endpoint_url), client("lambda", endpoint_url)
+    sqs, functions = client("sqs", access), client("lambda", access)
     dead_letters_url = sqs.create_queue(QueueName=f"{name}-dead-letters")["QueueUrl"]
     redrive = {"deadLetterTargetArn": queue_arn(sqs, dead_letters_url), "maxReceiveCount": 2}
     attributes = {"VisibilityTimeout": "360", "RedrivePolicy": json.dumps(redrive)}
@@ -183,7 +182,7 @@ def records_of_a_message_that_fails(endpoint_url, *, name, body, runtime, variab
     source_arn = queue_arn(sqs, queue_url)
     functions.create_function(
         FunctionName=name,
-        Role=make_role(client("iam", endpoint_url), name, may_take_from=source_arn),
+        Role=make_role(client("iam", access), name, may_take_from=source_arn),
         Timeout=60,
         MemorySize=1024,
         Environment={"Variables": {k: v for k, v in ENVIRONMENT.items() if not k.startswith("AWS_")} | variables},
@@ -196,7 +195,7 @@ def records_of_a_message_that_fails(endpoint_url, *, name, body, runtime, variab
     give_up_s = time.monotonic() + 120
     while not sqs.receive_message(QueueUrl=dead_letters_url, WaitTimeSeconds=1).get("Messages"):
         assert time.monotonic() < give_up_s, "no dead letter within 2 minutes"
-    lines = client("logs", endpoint_url).filter_log_events(logGroupName=f"/aws/lambda/{name}")["events"]
+    lines = client("logs", access).filter_log_events(logGroupName=f"/aws/lambda/{name}")["events"]
     return [json.loads(line["message"]) for line in lines if line["message"].startswith('{"concurrency_limit": ')]
 
 

@@ -28,20 +28,20 @@ def stack(tmp_path_factory, transfer_program):
     state_dir = tmp_path_factory.mktemp("ministack-hosts")
     running = ministack.start(state_dir, follow_parent=True)
     try:
-        yield state_dir, _made(running.endpoint_url), running.endpoint_url
+        yield state_dir, _made(running.access), running.access
     finally:
         hosts.stop(state_dir)
         ministack.stop(state_dir)
 
 
-def _made(endpoint_url):
-    s3, sqs, iam = (client(service, endpoint_url) for service in ("s3", "sqs", "iam"))
+def _made(access):
+    s3, sqs, iam = (client(service, access) for service in ("s3", "sqs", "iam"))
     s3.create_bucket(Bucket=BUCKET)
     s3.put_object(Bucket=BUCKET, Key="masters/a", Body=b"x" * 1000)
     rows = [f"masters/a,copies/{number:03},1000\n" for number in range(OBJECTS)]
     s3.put_object(Bucket=BUCKET, Key="manifest/m/000000.csv", Body="".join(rows).encode())
     s3.put_object(Bucket=BUCKET, Key="manifest/m/000001.csv", Body=f"masters/a,{FORBIDDEN}\n".encode())
-    client("logs", endpoint_url).create_log_group(logGroupName=GROUP)
+    client("logs", access).create_log_group(logGroupName=GROUP)
     url = sqs.create_queue(QueueName="orders", Attributes={"VisibilityTimeout": "600"})["QueueUrl"]
     may = document(
         {"Effect": "Allow", "Action": ["s3:GetObject", "s3:PutObject"], "Resource": f"arn:aws:s3:::{BUCKET}/*"},
@@ -57,7 +57,7 @@ def _made(endpoint_url):
     iam.put_role_policy(RoleName="host", PolicyName="host", PolicyDocument=may)
     iam.create_instance_profile(InstanceProfileName="host")
     iam.add_role_to_instance_profile(InstanceProfileName="host", RoleName="host")
-    instances = client("ec2", endpoint_url).run_instances(
+    instances = client("ec2", access).run_instances(
         ImageId="ami-1", MinCount=1, MaxCount=1, InstanceType="m5a.large", IamInstanceProfile={"Name": "host"}
     )
     return {
@@ -84,19 +84,19 @@ def _made(endpoint_url):
 @pytest.fixture
 def started(stack, transfer_program, tmp_path, monkeypatch):
     """Starts the host of the stack with the program that is built from this version."""
-    state_dir, outputs, endpoint_url = stack
+    state_dir, outputs, access = stack
     architecture = {"x86_64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}[platform.machine()]
     (tmp_path / architecture).mkdir()
     (tmp_path / architecture / "bootstrap").symlink_to(transfer_program)
     monkeypatch.setattr(hosts, "BUILD", tmp_path)
-    return lambda: hosts.ensure(state_dir, outputs, endpoint_url, follow_parent=True)
+    return lambda: hosts.ensure(state_dir, outputs, access, follow_parent=True)
 
 
 def send(stack, **order):
-    _, outputs, endpoint_url = stack
+    _, outputs, access = stack
     body = {"run_id": "r", "cell": "c", "parallel_limit": 4, "manifest": "manifest/m/"} | order
     url = outputs["host_environment"]["QUEUE_URL"]
-    client("sqs", endpoint_url).send_message(QueueUrl=url, MessageBody=json.dumps(body))
+    client("sqs", access).send_message(QueueUrl=url, MessageBody=json.dumps(body))
 
 
 def lines(stack, seq):
@@ -116,10 +116,10 @@ def wait_for(happened):
 
 def messages(stack):
     """How many messages the queue has, hidden ones too."""
-    _, outputs, endpoint_url = stack
+    _, outputs, access = stack
     names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
     url = outputs["host_environment"]["QUEUE_URL"]
-    attributes = client("sqs", endpoint_url).get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
+    attributes = client("sqs", access).get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
     return [int(attributes[name]) for name in names]
 
 

@@ -1,7 +1,7 @@
 """docs/permissions.json is enough for whoever runs Stampede, and not too much: the whole life of a stack, by a user
 who has it.
 
-The embedded AWS enforces IAM for every key but `test`; docs/permissions.md says what it doesn't ask.
+The embedded AWS enforces IAM for every key but its run's own; docs/permissions.md says what it doesn't ask.
 """
 
 import functools
@@ -18,10 +18,11 @@ from botocore.exceptions import ClientError
 from loader import patience
 from stampede.cli.command_line import main
 from stampede.emulator import ministack, providers, stack
+from stampede.emulator.ministack import Access
 from stampede.errors import RunError
 from stampede.runs.folder import RunFolder
 from stampede.stacks import endpoints
-from stampede.stacks.target import LOCAL_CREDENTIALS, aws_terraform
+from stampede.stacks.target import aws_terraform
 from tests.emulator.applied_stack import left_behind
 from tests.emulator.documented_policy import DOCS, NAMES, REGION, actions, make_user, policy
 
@@ -38,6 +39,7 @@ class User:
 
     iam: Any
     work: Path
+    access: Access
 
     def may(self, *documents: dict[str, Any]) -> None:
         """Give the user these policies in place of what he had."""
@@ -69,7 +71,7 @@ def user(tmp_path_factory):
     config = providers.prepare()
     stack.lay_out(root)
     emulator = ministack.start(state, follow_parent=True)
-    iam, key = make_user(emulator.endpoint_url)
+    iam, key = make_user(emulator.access)
     try:
         with pytest.MonkeyPatch.context() as shell:
             shell.setattr(stack, "ROOT", root)
@@ -83,7 +85,7 @@ def user(tmp_path_factory):
                 shell.setenv(name, value)
             if config:
                 shell.setenv("TF_CLI_CONFIG_FILE", str(config))
-            yield User(iam, root)
+            yield User(iam, root, emulator.access)
     finally:
         ministack.stop(state)
 
@@ -188,7 +190,7 @@ def test_the_stack_is_changed_and_taken_down_under_the_policy_and_leaves_nothing
     assert reserved["ReservedConcurrentExecutions"] == 5
     assert terraform.apply(changed) == []
 
-    root = functools.partial(boto3.client, **LOCAL_CREDENTIALS)
+    root = functools.partial(boto3.client, **swept.access.key)
     bucket, sqs = "stampede-download-000000000000-us-east-1", swept.client("sqs")
     root("s3").put_object(Bucket=bucket, Key="left/1.dat", Body=b"x")
     root("s3").create_multipart_upload(Bucket=bucket, Key="cut-off.dat")

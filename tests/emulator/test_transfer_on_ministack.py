@@ -31,32 +31,32 @@ ARCHITECTURE = {"x86_64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}[platfo
 
 
 @pytest.fixture(scope="module")
-def endpoint_url(tmp_path_factory):
+def access(tmp_path_factory):
     """A running emulator with the object and a few small ones in its bucket."""
     state_dir = tmp_path_factory.mktemp("ministack-go")
     running = ministack.start(state_dir, follow_parent=True)
     try:
-        s3 = client("s3", running.endpoint_url)
+        s3 = client("s3", running.access)
         s3.create_bucket(Bucket=ENVIRONMENT["BUCKET_NAME"])
         s3.put_object(Bucket=ENVIRONMENT["BUCKET_NAME"], Key=ENVIRONMENT["FILE_NAME"], Body=BODY)
         for number in range(20):
             s3.put_object(Bucket=ENVIRONMENT["BUCKET_NAME"], Key=f"small/é {number}+.txt", Body=b"x" * number)
-        yield running.endpoint_url
+        yield running.access
     finally:
         ministack.stop(state_dir)
 
 
 @pytest.fixture(scope="module")
-def role(endpoint_url):
+def role(access):
     """The ARN of a role that may get objects of the bucket and do nothing else."""
-    return make_role(client("iam", endpoint_url), "stampede-transfer")
+    return make_role(client("iam", access), "stampede-transfer")
 
 
 @pytest.mark.parametrize(("method", "sink"), [("go_ranges", "tmp"), ("go_stream", "discard")])
 def test_the_emulators_lambda_runs_the_program_with_the_right_to_get_the_object_only(
-    endpoint_url, role, transfer_program, method, sink
+    access, role, transfer_program, method, sink
 ):
-    lambda_client = client("lambda", endpoint_url)
+    lambda_client = client("lambda", access)
     variant = {"METHOD": method, "SINK": sink, "RANGE_PARALLEL": "2", "RANGE_PART_MB": "16"}
     lambda_client.create_function(
         FunctionName=f"stampede-{method}",
@@ -85,9 +85,9 @@ def test_the_emulators_lambda_runs_the_program_with_the_right_to_get_the_object_
     assert records[0]["requests"] == {"go_ranges": 3, "go_stream": 1}[method]
 
 
-def test_a_failed_message_comes_back_after_seconds_until_it_is_a_dead_letter(endpoint_url, transfer_program):
+def test_a_failed_message_comes_back_after_seconds_until_it_is_a_dead_letter(access, transfer_program):
     records = records_of_a_message_that_fails(
-        endpoint_url,
+        access,
         name="stampede-go-redelivery",
         body="not an order",
         runtime={
@@ -101,11 +101,11 @@ def test_a_failed_message_comes_back_after_seconds_until_it_is_a_dead_letter(end
     assert_redelivered_soon(records, "WorkOrderError")
 
 
-def test_a_host_gets_the_object_and_the_small_ones(endpoint_url, transfer_program, tmp_path):
-    environment = os.environ | {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
+def test_a_host_gets_the_object_and_the_small_ones(access, transfer_program, tmp_path):
+    environment = os.environ | access.environment
 
     def run(*arguments):
-        source = ("--endpoint-url", endpoint_url, "--bucket", ENVIRONMENT["BUCKET_NAME"])
+        source = ("--endpoint-url", access.endpoint_url, "--bucket", ENVIRONMENT["BUCKET_NAME"])
         done = subprocess.run(
             [transfer_program, *arguments, *source], env=environment, capture_output=True, text=True, timeout=60
         )

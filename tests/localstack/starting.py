@@ -22,7 +22,6 @@ from stampede.emulator.process import Process, end_with_parent, start_ticks
 # The Python of an environment with LocalStack and moto, which `make test-localstack` sets up. Without: MiniStack alone.
 PYTHON = os.environ.get("STAMPEDE_LOCALSTACK_PYTHON")
 NAMES = ("ministack", "localstack", "moto") if PYTHON else ("ministack",)
-KEY = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
 REGION = ministack.REGION
 START_TIMEOUT_S, STOP_TIMEOUT_S = 60, 10
 TAIL_LINES = 15
@@ -35,8 +34,12 @@ class Endpoint:
     """A running emulator: which, where, and the account that it says it is."""
 
     name: str
-    url: str
+    access: ministack.Access
     account_id: str
+
+    @property
+    def url(self) -> str:
+        return self.access.endpoint_url
 
     def client(self, service: str, **key: str) -> Any:
         """A client that asks once; as the account's root user, unless another `key` is given."""
@@ -46,7 +49,9 @@ class Endpoint:
             read_timeout=60,
             response_checksum_validation="when_required",  # moto's of an object in parts is of something else
         )
-        return boto3.client(service, endpoint_url=self.url, region_name=REGION, config=config, **(key or KEY))
+        return boto3.client(
+            service, endpoint_url=self.url, region_name=REGION, config=config, **(key or self.access.key)
+        )
 
 
 @dataclass(frozen=True)
@@ -64,13 +69,13 @@ def started(name: str, folder: Path) -> Iterator[Endpoint]:
     """The emulator `name`, which writes into `folder` alone. It ends with the block, or with this process."""
     if name == "ministack":
         try:
-            yield Endpoint(name, ministack.start(folder, follow_parent=True).endpoint_url, "000000000000")
+            yield Endpoint(name, ministack.start(folder, follow_parent=True).access, "000000000000")
         finally:
             ministack.stop(folder)
     else:
         port = _free_port()
         program = {"localstack": _localstack, "moto": _moto}[name](port)
-        endpoint = Endpoint(name, f"http://127.0.0.1:{port}", program.account_id)
+        endpoint = Endpoint(name, ministack.Access(f"http://127.0.0.1:{port}", "test", "test"), program.account_id)
         with _running(program, endpoint, folder):
             yield endpoint
 

@@ -24,9 +24,8 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture
 def doctor(endpoint, monkeypatch, capsys):
     """The doctor's exit status, and what it says by check, of an experiment at the endpoint."""
-    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint.url)
-    for name, value in starting.KEY.items():
-        monkeypatch.setenv(name.upper(), value)
+    for name, value in endpoint.access.environment.items():
+        monkeypatch.setenv(name, value)
 
     def ask(experiment: str) -> tuple[int, dict[str, dict[str, str]]]:
         status = main(["doctor", experiment, "--target", "aws", "--format", "json"])

@@ -18,7 +18,6 @@ from stampede.runs.folder import RunFolder
 from stampede.stacks import stack_lock
 from stampede.stacks import target as targets
 from tests.localstack.stacks import MAX_RECEIVE_COUNT, Stack, Worker, stack_at
-from tests.localstack.starting import KEY
 
 # A part of 16 MiB and a smaller one.
 OBJECT_MB = 17
@@ -36,9 +35,8 @@ def stack(endpoint) -> Stack:
 @pytest.fixture
 def stampede(stack, tmp_path, monkeypatch, capsys):
     """The command line in this process, whose AWS configuration is the endpoint; gives status, stdout and stderr."""
-    monkeypatch.setenv("AWS_ENDPOINT_URL", stack.endpoint.url)
-    for name, value in KEY.items():
-        monkeypatch.setenv(name.upper(), value)
+    for name, value in stack.endpoint.access.environment.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setattr(stack_lock.stack, "ROOT", tmp_path)  # where the lock of `--target aws` is
     monkeypatch.chdir(tmp_path)
     outputs = str(stack.write(tmp_path / "outputs.json"))
@@ -88,7 +86,7 @@ def test_an_upload_that_a_killed_run_left_is_aborted_and_that_of_another_key_is_
 
 
 def test_copies_are_made_in_s3_and_are_there_for_the_next_run(stack):
-    target = targets.local(stack.outputs | {"experiment": "copy"}, stack.endpoint.url)
+    target = targets.local(stack.outputs | {"experiment": "copy"}, stack.endpoint.access)
     source = DataObject("source", SMALL_BYTES)
     objects = [source, *(DataObject(f"copy/{number}", SMALL_BYTES, copy_of=source.key) for number in range(3))]
     assert put_objects(target, objects) == len(objects)

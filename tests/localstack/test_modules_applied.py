@@ -62,7 +62,7 @@ def terraform(localstack, tmp_path_factory):
     for name in ("bucket", "queue"):
         shutil.copytree(MODULES / name, folder / "modules" / name)
     (folder / "main.tf").write_text(ROOT)
-    environment, binary = stack.environment(localstack.url), providers.terraform_binary()
+    environment, binary = stack.environment(localstack.access), providers.terraform_binary()
 
     def run(*arguments: str) -> subprocess.CompletedProcess:
         command = [binary, f"-chdir={folder}", *arguments, "-no-color"]

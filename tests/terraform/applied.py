@@ -13,6 +13,7 @@ from typing import Any
 import boto3
 
 from stampede.emulator import hosts, ministack
+from stampede.emulator.ministack import Access
 from tests.emulator.applied_stack import STAMPEDE, left_behind
 from tests.emulator.documented_policy import NAMES, make_user
 
@@ -25,7 +26,7 @@ class Stack:
     """Terraform in a copy of infra/ with the overrides, and the services behind it."""
 
     run: Callable[..., subprocess.CompletedProcess]
-    endpoint_url: str
+    access: Access
     variables: Mapping[str, Any]
     iam: Any
     state_dir: Path
@@ -62,8 +63,9 @@ class Stack:
 
     def client(self, service: str, **key: str):
         """A client of the root user's, unless another `key` is given."""
-        key = key or {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
-        return boto3.client(service, endpoint_url=self.endpoint_url, region_name="us-east-1", **key)
+        return boto3.client(
+            service, endpoint_url=self.access.endpoint_url, region_name="us-east-1", **(key or self.access.key)
+        )
 
     def left(self) -> dict[str, list]:
         """Everything that the stack could have left behind."""
@@ -87,11 +89,11 @@ def stack_to_apply(folder: Path, terraform: Any, state_dir: Path, variables: Map
     emulator = ministack.start(state_dir, follow_parent=True)
     try:
         own = f"permissions_{variables.get('experiment')}"
-        iam, key = make_user(emulator.endpoint_url, *[name for name in NAMES if name in ("permissions", own)])
+        iam, key = make_user(emulator.access, *[name for name in NAMES if name in ("permissions", own)])
         account = {"AWS_ENDPOINT_URL": emulator.endpoint_url, "HTTP_PROXY": emulator.endpoint_url} | key
         yield Stack(
             lambda *arguments: terraform(folder, *arguments, **account),
-            emulator.endpoint_url,
+            emulator.access,
             variables,
             iam,
             state_dir,

@@ -4,10 +4,14 @@ import http.client
 
 import boto3
 import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
 
 from stampede.emulator import ministack
 from tests.fakes.loopback import ConnectionCut, Loopback
 
+SIGNED_ANEW = ("host", "authorization", "x-amz-date")
 # A group that is made twice is refused the second time, and a gateway is there twice.
 MAIN = """
 terraform {
@@ -33,16 +37,22 @@ resource "aws_internet_gateway" "once" {
 
 
 class Relay(Loopback):
-    """Passes calls on to an emulator, and loses the answer to the first attempt of each creation."""
+    """Passes calls on to an emulator, signed anew as its host is another one, and loses the answer to the first attempt
+    of each creation."""
 
-    def __init__(self, emulator):
+    def __init__(self, access):
         super().__init__()
-        self.emulator, self.calls = emulator, []
+        self.access, self.calls = access, []
+        self.key = Credentials(access.access_key_id, access.secret_access_key)
 
     def answer(self, request):
         attempt = request.headers["amz-sdk-request"].partition(";")[0]
-        emulator = http.client.HTTPConnection(self.emulator, timeout=30)
-        emulator.request("POST", request.path, request.body, dict(request.headers))
+        kept = {name: value for name, value in request.headers.items() if name.lower() not in SIGNED_ANEW}
+        call = AWSRequest("POST", self.access.endpoint_url + request.path, kept, request.body)
+        service = request.headers["Authorization"].split("/")[3]
+        SigV4Auth(self.key, service, ministack.REGION).add_auth(call)
+        emulator = http.client.HTTPConnection(self.access.endpoint_url.removeprefix("http://"), timeout=30)
+        emulator.request("POST", request.path, request.body, dict(call.headers))
         answer = emulator.getresponse()
         content = answer.read()
         emulator.close()
@@ -56,17 +66,16 @@ class Relay(Loopback):
 def relay(tmp_path):
     """A relay before an embedded AWS of its own."""
     emulator = ministack.start(tmp_path / "state", follow_parent=True)
-    with Relay(emulator.endpoint_url.removeprefix("http://")) as relay:
+    with Relay(emulator.access) as relay:
         yield relay
     ministack.stop(tmp_path / "state")
 
 
 def test_what_is_created_is_there_once_though_every_first_answer_is_lost(relay, terraform, tmp_path):
-    account = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": ministack.REGION}
     (tmp_path / "main.tf").write_text(MAIN)
     terraform(tmp_path, "init", "-input=false")
-    relayed = {"AWS_ENDPOINT_URL": relay.url}
-    applied = terraform(tmp_path, "apply", "-auto-approve", "-input=false", "-no-color", **account, **relayed)
+    relayed = relay.access.environment | {"AWS_ENDPOINT_URL": relay.url}
+    applied = terraform(tmp_path, "apply", "-auto-approve", "-input=false", "-no-color", **relayed)
 
     assert applied.returncode == 0, applied.stderr
     assert sorted(call for call in relay.calls if call[0].startswith("Create")) == [
@@ -76,10 +85,9 @@ def test_what_is_created_is_there_once_though_every_first_answer_is_lost(relay, 
     ]
     ec2 = boto3.client(
         "ec2",
-        endpoint_url=f"http://{relay.emulator}",
+        endpoint_url=relay.access.endpoint_url,
         region_name=ministack.REGION,
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
+        **relay.access.key,
     )
     gateways = ec2.describe_internet_gateways(Filters=[{"Name": "tag:Name", "Values": ["once"]}])
     assert len(gateways["InternetGateways"]) == 1

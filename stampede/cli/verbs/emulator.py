@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
         emulator = embedded.start()
         if arguments.apply:
             try:
-                embedded.apply_copy(emulator.endpoint_url, variables)
+                embedded.apply_copy(emulator.access, variables)
             except (KeyboardInterrupt, OSError, RunError, ProviderError) as error:
                 error.add_note(
                     f"the embedded AWS still runs at {emulator.endpoint_url}, with a part of the stack; the same "
@@ -53,11 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
     print(emulator.endpoint_url)
     if not arguments.apply and not stack.applied_resources():
         say("nothing is deployed; `stampede emulator start --apply` deploys an experiment (infra/ itself is for AWS)")
-    say(
-        "for boto3 and the aws CLI: export AWS_ENDPOINT_URL="
-        + emulator.endpoint_url
-        + f" AWS_DEFAULT_REGION={ministack.REGION} AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test"
-    )
+    exports = shlex.quote(str(ministack.exports_file(stack.STATE_DIR)))
+    say(f"for boto3 and the aws CLI, its endpoint and its key in this shell: . {exports}")
     return 0
 
 

@@ -19,7 +19,7 @@ from stampede.planning.rules import UNRESERVED
 from stampede.stacks import regions
 from stampede.stacks import target as targets
 from stampede.stacks.account import network_quota
-from stampede.stacks.target import Target
+from stampede.stacks.target import local
 
 CONCURRENCY_QUOTA = "L-B99A9384"  # Service Quotas: Lambda, "Concurrent executions"
 USUAL_CONCURRENCY = 1000
@@ -77,7 +77,7 @@ def emulator(cells: list[Demand]) -> list[Finding]:
     if not running.answers():
         problem = f"process {running.pid} doesn't answer at {running.endpoint_url}"
         return [Finding("emulator", PROBLEM, problem, "`stampede emulator stop`")]
-    account = Account(Target("local", {"region": ministack.REGION}, running.endpoint_url))
+    account = Account(local({"region": ministack.REGION}, running.access))
     state = Finding("emulator", OK, f"answers at {running.endpoint_url} (process {running.pid})")
     if on_hosts:
         return [state]

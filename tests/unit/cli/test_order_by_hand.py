@@ -333,7 +333,7 @@ def test_an_apply_that_ends_early_says_what_stays(end, status, words, monkeypatc
     def interrupted(*_):
         raise end
 
-    monkeypatch.setattr(emulator.embedded, "start", lambda: SimpleNamespace(endpoint_url="http://x"))
+    monkeypatch.setattr(emulator.embedded, "start", lambda: SimpleNamespace(endpoint_url="http://x", access=None))
     monkeypatch.setattr(emulator.embedded, "apply_copy", interrupted)
     monkeypatch.setattr(emulator, "holding", lambda *_: nullcontext())
     assert main(["emulator", "start", "--apply"]) == status
@@ -345,7 +345,7 @@ def test_an_apply_that_ends_early_says_what_stays(end, status, words, monkeypatc
 
 @pytest.mark.parametrize("resources", [0, 17])
 def test_a_start_says_that_nothing_is_deployed_only_where_that_is_so(resources, monkeypatch, capsys):
-    monkeypatch.setattr(emulator.embedded, "start", lambda: SimpleNamespace(endpoint_url="http://x"))
+    monkeypatch.setattr(emulator.embedded, "start", lambda: SimpleNamespace(endpoint_url="http://x", access=None))
     monkeypatch.setattr(emulator.stack, "applied_resources", lambda: resources)
     monkeypatch.setattr(emulator, "holding", lambda *_: nullcontext())
     assert main(["emulator", "start"]) == 0

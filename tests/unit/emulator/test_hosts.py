@@ -11,9 +11,10 @@ import time
 import pytest
 
 from stampede.emulator import hosts
-from stampede.emulator.ministack import EmulatorError
+from stampede.emulator.ministack import Access, EmulatorError
 
 ENDPOINT = "http://127.0.0.1:9"
+ACCESS = Access(ENDPOINT, "key", "secret")
 ROLE = {"AWS_ACCESS_KEY_ID": "ASIA", "AWS_SECRET_ACCESS_KEY": "s", "AWS_SESSION_TOKEN": "t"}
 # Stands in for the built program: writes its arguments and its environment down, says that it is ready, and waits.
 PROGRAM = """#!/bin/sh
@@ -52,7 +53,7 @@ def program(tmp_path, monkeypatch):
 @pytest.fixture
 def ensure(tmp_path, program):
     """Calls `ensure` in a state folder of its own, and ends what it started with the test."""
-    yield lambda outputs, **options: hosts.ensure(tmp_path, outputs, ENDPOINT, **options)
+    yield lambda outputs, **options: hosts.ensure(tmp_path, outputs, ACCESS, **options)
     hosts.stop(tmp_path)
 
 
@@ -132,8 +133,10 @@ def test_hosts_end_with_the_command_that_started_them_however_it_ends(program, t
     script = (
         "import json, os, pathlib, signal, sys\n"
         "from stampede.emulator import hosts\n"
+        "from stampede.emulator.ministack import Access\n"
         "hosts.BUILD, hosts._role_of_the_instances = pathlib.Path(sys.argv[1]), lambda *_: {}\n"
-        f"hosts.ensure(pathlib.Path(sys.argv[2]), {outputs()!r}, 'x', follow_parent=sys.argv[3] == 'follow')\n"
+        "state, follows = pathlib.Path(sys.argv[2]), sys.argv[3] == 'follow'\n"
+        f"hosts.ensure(state, {outputs()!r}, Access('x', '', ''), follow_parent=follows)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
 

@@ -73,21 +73,6 @@ def test_service_quotas_is_known_without_a_look_at_every_service(monkeypatch):
     assert asked == ["s3express"]
 
 
-@pytest.mark.parametrize("host", ["", "http://000000000000.127.0.0.1:4566"])
-def test_a_request_that_goes_through_it_as_a_proxy_is_served_by_its_path(host):
-    served = []
-
-    async def app(scope, receive, send):
-        served.append((scope["type"], scope.get("path"), scope.get("raw_path")))
-
-    path, raw = "/v20180820/tags/arn:aws:s3:::http://b", b"/v20180820/tags/arn%3Aaws%3As3%3A%3A%3Ahttp%3A%2F%2Fb"
-    request = {"type": "http", "path": host + path, "raw_path": host.encode() + raw}
-    for scope in (request, {"type": "lifespan"}):
-        asyncio.run(keeper.served_as_by_a_proxy(app)(scope, None, None))
-
-    assert served == [("http", path, raw), ("lifespan", None, None)]
-
-
 async def written(app, request):
     """What hypercorn writes to a connection on which `request` came, piece by piece."""
     pieces = []

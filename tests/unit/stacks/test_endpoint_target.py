@@ -7,6 +7,7 @@ from botocore.exceptions import EndpointConnectionError, ProxyConnectionError
 
 from experiments import EXPERIMENTS
 from stampede.cli.command_line import main
+from stampede.emulator.ministack import Access
 from stampede.errors import UsageError
 from stampede.planning.cost import check_budget, estimate
 from stampede.planning.plan import make_plan
@@ -290,5 +291,5 @@ def test_the_embedded_aws_needs_no_configuration_of_the_shell(monkeypatch, tmp_p
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "config"))
     monkeypatch.setenv("AWS_PROFILE", "nosuch")
-    client = targets.local({"region": "us-east-1"}, "http://127.0.0.1:9").client("s3")
+    client = targets.local({"region": "us-east-1"}, Access("http://127.0.0.1:9", "key", "secret")).client("s3")
     assert client.meta.endpoint_url == "http://127.0.0.1:9"

@@ -18,6 +18,7 @@ class QueueDoesNotExist(Exception):
     """As botocore's client has it."""
 
 
+ACCESS = ministack.Access("http://e", "key", "secret")
 OUTPUTS = {"host_environment": {"QUEUE_URL": "q"}, "concurrency_value": 2}
 
 
@@ -26,8 +27,8 @@ def calls(monkeypatch, tmp_path):
     """What is done with hosts, queues and stack, in its order."""
     seen = []
 
-    def ensure(_, outputs, endpoint_url, *, follow_parent=False):
-        seen.append(("hosts", outputs["concurrency_value"], endpoint_url, follow_parent))
+    def ensure(_, outputs, access, *, follow_parent=False):
+        seen.append(("hosts", outputs["concurrency_value"], access, follow_parent))
         return []
 
     monkeypatch.setattr(stack_lock.stack, "ROOT", tmp_path)
@@ -40,9 +41,9 @@ def calls(monkeypatch, tmp_path):
 
 def swept(calls, monkeypatch, kind="local", **options):
     made = SweptStack(kind, "r", **({"keep": False, "take_over": False} | options))
+    made._access = ACCESS
     made._terraform = SimpleNamespace(
         directory="infra",
-        environment={"AWS_ENDPOINT_URL": "http://e"},
         apply=lambda variables: calls.append("apply") or [],
         outputs=lambda: OUTPUTS,
         destroy=lambda variables, refresh: calls.append("destroy"),
@@ -66,7 +67,7 @@ def test_a_queue_that_an_interrupted_apply_has_deleted_is_no_error(calls, monkey
             raise QueueDoesNotExist
 
     Target("local", {}, "").client("sqs").delete_queue = delete_queue
-    embedded.delete_queues([{"id": queue, "region": "us-east-1"} for queue in ("gone", "q")], "http://e")
+    embedded.delete_queues([{"id": queue, "region": "us-east-1"} for queue in ("gone", "q")], ACCESS)
     assert calls == ["delete gone", "delete q"]
 
 
@@ -74,14 +75,14 @@ def test_they_end_with_the_sweep_and_before_their_queue_goes(calls, monkeypatch)
     made = swept(calls, monkeypatch)
     made.apply({})
     made.take_down({})
-    assert calls == ["apply", ("hosts", 2, "http://e", True), "stop", "delete q", "destroy"]
+    assert calls == ["apply", ("hosts", 2, ACCESS, True), "stop", "delete q", "destroy"]
 
 
 def test_a_stack_that_is_kept_keeps_its_hosts(calls, monkeypatch):
     made = swept(calls, monkeypatch, keep=True)
     made.apply({})
     made.take_down({})
-    assert calls == ["apply", ("hosts", 2, "http://e", False)]
+    assert calls == ["apply", ("hosts", 2, ACCESS, False)]
 
 
 def test_no_process_of_this_machine_stands_in_for_a_host_on_aws(calls, monkeypatch):
@@ -96,8 +97,8 @@ def test_a_stack_that_is_applied_by_hand_has_hosts_that_outlive_the_command(call
     made._terraform.init = lambda: None
     monkeypatch.setattr(embedded, "local_terraform", lambda _: made._terraform)
     monkeypatch.setattr(stack, "lay_out", lambda: None)
-    assert embedded.apply_copy("http://e", {}) == OUTPUTS
-    assert calls == ["delete q", "apply", ("hosts", 2, "http://e", False)]
+    assert embedded.apply_copy(ACCESS, {}) == OUTPUTS
+    assert calls == ["delete q", "apply", ("hosts", 2, ACCESS, False)]
 
 
 def test_emulator_stop_ends_the_hosts_while_there_is_a_queue_for_their_messages(calls, monkeypatch):
@@ -108,8 +109,8 @@ def test_emulator_stop_ends_the_hosts_while_there_is_a_queue_for_their_messages(
 
 @pytest.mark.parametrize("apply", [False, True])
 def test_emulator_start_says_whether_anything_is_deployed(monkeypatch, capsys, apply):
-    monkeypatch.setattr(embedded, "start", lambda: argparse.Namespace(endpoint_url="http://e"))
-    monkeypatch.setattr(embedded, "apply_copy", lambda url, variables: {})
+    monkeypatch.setattr(embedded, "start", lambda: argparse.Namespace(endpoint_url="http://e", access=ACCESS))
+    monkeypatch.setattr(embedded, "apply_copy", lambda access, variables: {})
     assert verb.run(argparse.Namespace(action="start", apply=apply, set=[])) == 0
     printed = capsys.readouterr()
     assert printed.out == "http://e\n"

@@ -79,8 +79,8 @@ func Run(managed []string, lookup func(string) string, log io.Writer) {
 	program.Env = append(program.Env, "AWS_LAMBDA_RUNTIME_API="+listener.Addr().String())
 	if err = program.Start(); err == nil {
 		p.pid = program.Process.Pid
-		server := &http.Server{Handler: p.handler()}
-		go func() { _ = server.Serve(listener) }()
+		server := &http.Server{Handler: forNoPage(p.handler(), listener.Addr().String())}
+		go func() { _ = server.Serve(ownListener{listener}) }()
 		err = program.Wait()
 		replying, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()

@@ -1,0 +1,118 @@
+package function
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+const connectOnce = "CONNECT_ONCE_TO"
+
+// listening answers "an event" to whoever is let in, as the proxy's listener does.
+func listening(t *testing.T) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	events := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "an event") })
+	server := &httptest.Server{Listener: ownListener{listener}, Config: &http.Server{Handler: forNoPage(events, address)}}
+	server.Start()
+	t.Cleanup(server.Close)
+	return address
+}
+
+func TestAPageAndAnotherHostGetNoEvent(t *testing.T) {
+	address := listening(t)
+	port := address[strings.LastIndex(address, ":"):]
+	for _, c := range []struct {
+		host, header, value string
+		status              int
+	}{
+		{address, "User-Agent", "AWS_Lambda_Python", 200},
+		{address, "Origin", "null", 403},
+		{address, "Referer", "http://127.0.0.1/", 403},
+		{address, "Sec-Fetch-Site", "cross-site", 403},
+		{address, "Sec-Fetch-Site", "none", 403}, // a link of a mail
+		{"rebound.example" + port, "Accept", "*/*", 403},
+		{"localhost" + port, "Accept", "*/*", 403},
+		{"127.0.0.1", "Accept", "*/*", 403},
+	} {
+		request, _ := http.NewRequest(http.MethodGet, "http://"+address+apiPath+"/invocation/next", nil)
+		request.Host = c.host
+		request.Header.Set(c.header, c.value)
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		if answer.StatusCode != c.status || (string(body) == "an event") != (c.status == 200) {
+			t.Errorf("%+v: %d %s", c, answer.StatusCode, body)
+		}
+	}
+}
+
+// TestAnotherUsersProcessGetsNoConnection runs this test again as somebody else, which only root can.
+func TestAnotherUsersProcessGetsNoConnection(t *testing.T) {
+	if address := os.Getenv(connectOnce); address != "" {
+		request, _ := http.NewRequest(http.MethodGet, "http://"+address, nil)
+		if _, err := http.DefaultTransport.RoundTrip(request); err == nil {
+			t.Fatal("got an answer")
+		}
+		return
+	}
+	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
+		t.Skip("needs Linux, and root to run a process as another user")
+	}
+	test, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.CreateTemp("/tmp", "own-*.test") // where everybody may run it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.Remove(file.Name()) }()
+	_, _ = file.Write(test)
+	_ = file.Chmod(0o755)
+	_ = file.Close()
+	another := exec.Command(file.Name(), "-test.run=^"+t.Name()+"$")
+	another.Dir, another.Env = "/", []string{connectOnce + "=" + listening(t)}
+	another.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	if said, err := another.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, said)
+	}
+}
+
+func TestAConnectionThatWasClosedAtOnceIsNobodys(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems don't tell")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	client, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := isOfThisUser(server)
+	_ = client.Close() // the kernel would say that root has it
+	if closed := isOfThisUser(server); !open || closed {
+		t.Errorf("open: %t, closed: %t", open, closed)
+	}
+}

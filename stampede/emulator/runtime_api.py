@@ -1,0 +1,79 @@
+"""Who may ask MiniStack's runtime API, which hands a function its events and asks for no key: this
+user's processes, and no page in a browser. functions/transfer/internal/function/peer.go does the same
+for the listener of the proxy before a user's program."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from typing import Any
+
+from ministack.core.lambda_runtime import ProvidedWorker
+
+OF_A_PAGE = ("Origin", "Referer", "Sec-Fetch-Site")
+# sock_diag(7)
+SOCK_DIAG, BY_FAMILY, ANY_STATE, NO_COOKIE = 4, 20, 0xFFFFFFFF, 0xFFFFFFFF
+USER_AND_INODE = 80  # where they are in the answer
+
+Address = tuple[str, int]
+
+
+def guard() -> None:
+    """Let the runtime API of MiniStack in this process answer nobody else."""
+    build = ProvidedWorker._build_handler_class
+
+    def build_guarded(self: ProvidedWorker, *arguments: Any) -> type:
+        class Guarded(build(self, *arguments)):
+            def handle(self) -> None:
+                if is_this_users(self.connection):
+                    super().handle()
+
+            def parse_request(self) -> bool:
+                if not super().parse_request():
+                    return False
+                own = "{}:{}".format(*self.connection.getsockname())
+                if self.headers.get_all("Host") == [own] and not any(name in self.headers for name in OF_A_PAGE):
+                    return True
+                self.close_connection = True
+                self.send_error(403)
+                return False
+
+        return Guarded
+
+    ProvidedWorker._build_handler_class = build_guarded
+
+
+def is_this_users(connection: socket.socket) -> bool:
+    """Whether this user's process is at the other end of a connection on loopback.
+
+    True too where the system doesn't tell: another one than Linux, or a sandbox.
+    """
+    try:
+        own, peer = connection.getsockname(), connection.getpeername()
+    except OSError:
+        return False  # it has gone
+    try:
+        owner = _owner(peer, own)
+        return owner == os.geteuid() if owner is not None else _owner(own, peer) is None
+    except (OSError, AttributeError):
+        return True
+
+
+def _owner(end: Address, other: Address) -> int | None:
+    """The user whose socket is at this end of a connection; None where no process has it any more.
+
+    /proc/net/tcp tells it too, but takes 5 ms where this takes 0.1.
+    """
+    tcp = socket.AF_INET, socket.IPPROTO_TCP
+    request = struct.pack("=IHHIIBBBxI", 72, BY_FAMILY, 1, 0, 0, *tcp, 0, ANY_STATE)
+    hosts = [socket.inet_aton(host) for host, _ in (end, other)]
+    request += struct.pack("!HH16s16s", end[1], other[1], *hosts)
+    request += struct.pack("=III", 0, NO_COOKIE, NO_COOKIE)
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, SOCK_DIAG) as kernel:
+        kernel.send(request)
+        answer = kernel.recv(4096)
+    if struct.unpack_from("=H", answer, 4)[0] != BY_FAMILY:
+        return None
+    user, inode = struct.unpack_from("=II", answer, USER_AND_INODE)
+    return user if inode else None

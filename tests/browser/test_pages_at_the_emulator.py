@@ -1,0 +1,109 @@
+"""A page in a browser gets nothing done in an embedded AWS that runs meanwhile, and takes no function's event."""
+
+import json
+import queue
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import quote, urlencode
+
+import boto3
+import pytest
+from botocore.auth import SigV4QueryAuth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+from ministack.core.lambda_runtime import ProvidedWorker
+
+from stampede.emulator import ministack, runtime_api
+from tests.browser.chromium import Tab
+
+# Tries all that a page may send without being asked for permission: fetch, an image, forms in frames.
+TRIES = """(async () => {
+  const urls = %s;
+  const open = tag => new Promise(done => {
+    tag.onload = tag.onerror = done; setTimeout(done, 3000); document.body.append(tag);
+  });
+  for (const url of urls) {
+    for (const method of ['GET', 'POST']) {
+      for (const mode of ['no-cors', 'cors']) {
+        await fetch(url, {method, mode, referrerPolicy: 'no-referrer'}).catch(() => 0);
+      }
+    }
+    await open(Object.assign(new Image(), {src: url}));
+    await open(Object.assign(document.createElement('iframe'), {src: url}));
+    const frame = Object.assign(document.createElement('iframe'), {name: 'f' + Math.random()});
+    const form = Object.assign(document.createElement('form'), {method: 'POST', action: url, target: frame.name});
+    document.body.append(form);
+    const sent = open(frame); form.submit(); await sent;
+  }
+  return document.body.childElementCount;
+})()"""
+
+
+class Page(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><body></body>")
+
+    def log_message(self, *_):
+        pass
+
+
+class Serving:
+    """A server of `handler` on a port of its own, for a block."""
+
+    def __init__(self, handler):
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self.url = "http://{}:{}".format(*self.server.server_address)
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture
+def page(browser):
+    """A tab with a page of another port of this machine."""
+    with Serving(Page) as site:
+        tab = Tab(browser)
+        tab.open(site.url)
+        yield tab
+        tab.close()
+
+
+@pytest.fixture
+def emulator(tmp_path):
+    yield ministack.start(tmp_path / "state", follow_parent=True)
+    ministack.stop(tmp_path / "state")
+
+
+def create_role(access, key, name):
+    """A URL that makes a role, signed with `key`."""
+    policy = json.dumps({"Version": "2012-10-17", "Statement": []})
+    query = urlencode({"Action": "CreateRole", "RoleName": name, "AssumeRolePolicyDocument": policy}, quote_via=quote)
+    call = AWSRequest("GET", f"{access.endpoint_url}/?{query}&Version=2010-05-08")
+    SigV4QueryAuth(key, "iam", "us-east-1").add_auth(call)
+    return call.url
+
+
+def test_a_page_makes_nothing_even_with_a_url_that_the_runs_key_signed(page, emulator):
+    own = Credentials(emulator.access.access_key_id, emulator.access.secret_access_key)
+    urls = [create_role(emulator.access, Credentials("test", "test"), "a"), create_role(emulator.access, own, "b")]
+    assert page.run(TRIES % json.dumps([*urls, f"{emulator.endpoint_url}/_ministack/reset"]))
+    iam = boto3.client("iam", endpoint_url=emulator.endpoint_url, region_name=ministack.REGION, **emulator.access.key)
+    assert iam.list_roles()["Roles"] == []
+
+
+def test_a_page_takes_no_event_of_a_function(page, monkeypatch):
+    monkeypatch.setattr(ProvidedWorker, "_build_handler_class", ProvidedWorker._build_handler_class)
+    runtime_api.guard()
+    worker, events = ProvidedWorker("f", {}, b""), queue.Queue()
+    worker._stopping = False
+    events.put(("id", {}, 0, "", ""))
+    with Serving(worker._build_handler_class(0, events)) as listener:
+        assert page.run(TRIES % json.dumps([f"{listener.url}/2018-06-01/runtime/invocation/next"]))
+    assert events.qsize() == 1

@@ -1,0 +1,73 @@
+"""MiniStack's runtime API hands events to this user's processes alone, and to no page."""
+
+import http.client
+import os
+import queue
+import socket
+import threading
+from http.server import ThreadingHTTPServer
+
+import pytest
+from ministack.core.lambda_runtime import ProvidedWorker
+
+from stampede.emulator import runtime_api
+from tests.emulator.nobody import as_nobody
+
+NEXT = "/2018-06-01/runtime/invocation/next"
+
+
+@pytest.fixture
+def listener(monkeypatch):
+    """The address of a runtime API that has one event, and the queue that has it."""
+    monkeypatch.setattr(ProvidedWorker, "_build_handler_class", ProvidedWorker._build_handler_class)
+    runtime_api.guard()
+    worker, events = ProvidedWorker("f", {}, b""), queue.Queue()
+    worker._stopping = False
+    events.put(("id", {}, 0, "", ""))
+    with ThreadingHTTPServer(("127.0.0.1", 0), worker._build_handler_class(0, events)) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server.server_address, events
+        server.shutdown()
+        thread.join()
+
+
+def status(address, target=NEXT, **headers):
+    connection = http.client.HTTPConnection(*address, timeout=5)
+    try:
+        connection.request("GET", target, headers={name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status
+    except ConnectionResetError:  # RemoteDisconnected is one
+        return None
+    finally:
+        connection.close()
+
+
+def test_a_process_of_this_user_gets_the_event(listener):
+    address, events = listener
+    assert (status(address), events.empty()) == (200, True)
+
+
+@pytest.mark.parametrize(
+    "header", [{"Origin": "null"}, {"Referer": "http://x"}, {"Sec_Fetch_Site": "none"}, {"Host": "x"}]
+)
+def test_a_page_gets_none(listener, header):
+    address, events = listener
+    assert (status(address, **header), events.empty()) == (403, False)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+def test_another_user_gets_none_and_no_answer(listener):
+    address, events = listener
+    assert (as_nobody(lambda: status(address)), events.empty()) == (None, False)
+
+
+def test_a_connection_that_was_closed_at_once_is_nobodys():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        client = socket.create_connection(server.getsockname())
+        with server.accept()[0] as connection:
+            assert runtime_api.is_this_users(connection)
+            client.close()  # the kernel would say that root has it
+            assert not runtime_api.is_this_users(connection)
