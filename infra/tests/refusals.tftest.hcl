@@ -554,10 +554,12 @@ run "a_program_without_its_bootstrap" {
     experiment = "function"
     runtime    = "provided.al2023"
     package    = "../functions/common"
+    handler    = "my handler"
   }
 
   expect_failures = [
     var.package,
+    var.handler,
   ]
 }
 
