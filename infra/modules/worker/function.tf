@@ -15,7 +15,7 @@ locals {
   is_layer   = var.package != null && var.program_file != null
 
   # A package that is a zip already is deployed byte for byte.
-  package_zip    = var.package == null ? null : endswith(lower(var.package.path), ".zip") ? var.package.path : null
+  package_zip = var.package == null ? null : endswith(lower(var.package.path), ".zip") ? var.package.path : null
   # With the slash archive_file takes the folder also where the path is a link to it.
   package_folder = var.package == null || local.package_zip != null ? null : "${var.package.path}/"
   code_zip       = local.is_wrapped ? local.package_zip : null
