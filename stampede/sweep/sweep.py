@@ -192,7 +192,7 @@ class SweepRun:
         """Have it on disk what the model says of the cells on this machine as it is now, once a run. Nothing that goes
         wrong with that is a reason to run no cell."""
         experiment = target.experiment
-        if experiment.work is None or self._description.is_predicted:
+        if experiment.work is None or self._description.is_predicted or self._estimate.unforeseen:
             return
         try:
             parameters = calibrated(target, parameters_of(experiment, "local"))

@@ -15,7 +15,6 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from experiments import EXPERIMENTS
 from stampede import terminal
 from stampede.cli.verbs.plan_options import plan_of
 from stampede.errors import refuse_problems
@@ -59,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print_estimate(estimated)
         print_checks(findings)
-    if plan.target == "local" and EXPERIMENTS[plan.experiment].work is not None:
+    if plan.target == "local" and not estimated.unforeseen:
         say(UNCALIBRATED)
     return 1 if any(finding.status == PROBLEM for finding in findings) else 0
 

@@ -31,7 +31,7 @@ from tests.unit.loader.shares_experiment import SHARES
 class Cost:
     """Stands in for an estimate."""
 
-    cells = ()
+    cells = unforeseen = ()
 
     def as_dict(self):
         return {}
