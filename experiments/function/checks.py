@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import sys
+import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,10 @@ def _package(cell: FunctionValues) -> Iterator[Finding]:
     path = _path(cell)
     is_zip = path.name.lower().endswith(".zip")
     if not (path.is_file() if is_zip else path.is_dir()):
-        fix = f"use its folder: --set package={path.parent}" if path.is_file() else "correct --set package"
+        fix = "correct --set package"
+        if path.is_file():
+            folder = f"use its folder: --set package={path.parent}"
+            fix = "give it a name that ends in .zip" if zipfile.is_zipfile(path) else folder
         yield Finding("package", PROBLEM, f"{path} is neither a folder nor a zip file", fix)
         return
     try:

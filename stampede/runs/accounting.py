@@ -6,7 +6,7 @@ messages out of one work order, and that must show as a duplicate and not as two
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -30,9 +30,8 @@ _GROWING = (
     ("records.jsonl", ("duplicates",)),
 )
 
-
-# A cell is given up where so many of its messages have failed before any has succeeded.
-GIVEN_UP_AFTER = 10
+# A cell is given up after so many failed deliveries, of so many messages, before any has succeeded.
+FAILED_DELIVERIES, FAILED_MESSAGES = 10, 5
 
 
 @dataclass(frozen=True)
@@ -45,8 +44,8 @@ class CellAccount:
     sending was never confirmed. `foreign`: records whose own settings aren't the cell's (not messages); they are in no
     figure, though their messages have come to their end. `unanswered`: no trace when a drain ended early, and still in
     the queue or in flight. `objects`: where records account for objects too. `without_record`: invocations, not
-    messages, of which only Lambda logged how they failed, by kind. `commonest_error`: what most error records say, with
-    their count.
+    messages, of which only Lambda logged how they failed, by kind. `error_records`: deliveries that failed, and
+    `commonest_error` what most of them say.
     """
 
     cell: str
@@ -61,6 +60,7 @@ class CellAccount:
     unanswered: int = 0
     objects: ObjectsAccount | None = None
     without_record: Mapping[str, int] = field(default_factory=dict)
+    error_records: int = 0
     commonest_error: str = ""
 
     @property
@@ -70,8 +70,9 @@ class CellAccount:
 
     def is_failing(self, at_once: int) -> bool:
         """Whether its first messages all failed, and as many as run `at_once`: failures end before successes."""
-        enough = max(GIVEN_UP_AFTER, min(at_once, self.sent))
-        return not self.succeeded and self.failed + self.dead_lettered >= enough
+        messages = self.failed + self.dead_lettered
+        is_enough = messages >= max(FAILED_MESSAGES, min(at_once, self.sent))
+        return not self.succeeded and is_enough and self.error_records + self.dead_lettered >= FAILED_DELIVERIES
 
     @property
     def owing(self) -> int:
@@ -80,10 +81,9 @@ class CellAccount:
 
     def as_dict(self) -> dict[str, Any]:
         """The account as it stands in accounting.json."""
-        optional = ("objects", "without_record")
-        row = {name: value for name, value in asdict(self).items() if value or name not in optional}
-        del row["commonest_error"]
-        return row
+        optional, left_out = ("objects", "without_record"), ("error_records", "commonest_error")
+        row = {name: value for name, value in asdict(self).items() if name not in left_out}
+        return {name: value for name, value in row.items() if value or name not in optional}
 
     def as_row(self, *, objects: bool) -> dict[str, Any]:
         """The account as a row without nesting, with that of `objects` or without."""
@@ -125,7 +125,7 @@ class Ledger:
         self._objects = objects
         self._cells: dict[str, CellMarks] = {}
         self._foreign: Counter[str] = Counter()
-        self._errors: dict[str, Counter[str]] = {}
+        self._errors: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._examples: dict[str, str] = {}
 
     def sent(self, row: Mapping[str, Any]) -> None:
@@ -140,7 +140,7 @@ class Ledger:
         self._foreign[row["cell"]] += is_foreign
         if row["status"] == "error":
             kind = str(row.get("error_type"))
-            self._errors.setdefault(row["cell"], Counter())[kind] += 1
+            self._errors[row["cell"]][kind] += 1
             self._examples.setdefault(f"{row['cell']} {kind}", str(row.get("error_message")))
         if self._objects is not None:
             self._objects.record(row)
@@ -170,11 +170,13 @@ class Ledger:
             duplicates=marks.repeated[OK],
             foreign=self._foreign[cell],
             objects=None if self._objects is None else self._objects.account(cell),
+            error_records=self._errors[cell].total(),
             commonest_error=self._commonest_error(cell),
         )
 
     def _commonest_error(self, cell: str) -> str:
-        if not (errors := self._errors.get(cell)):
+        errors = self._errors[cell]
+        if not errors:
             return ""
         [(kind, count)] = errors.most_common(1)
         example = self._examples[f"{cell} {kind}"]

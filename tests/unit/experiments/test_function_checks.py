@@ -94,6 +94,8 @@ def test_what_is_no_package_is_refused(package, tmp_path):
         assert "is neither a folder nor a zip file" in problem(path)
     assert "not a zip file" in problem(tmp_path / "mine.zip")
     assert f"use its folder: --set package={package}" in problem(package / "app.py")
+    zipfile.ZipFile(tmp_path / "mine.jar", "w").close()
+    assert "a name that ends in .zip" in problem(tmp_path / "mine.jar")
 
 
 @pytest.mark.parametrize(

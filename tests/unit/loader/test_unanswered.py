@@ -154,32 +154,40 @@ def test_a_queue_in_which_only_another_run_is_stuck_ends_nothing_badly(aws, wait
     check(drained.accounts)
 
 
-def fail(aws, folder, count, sent=30):
-    """Sends messages, of which the first `count` fail and the others haven't run yet."""
-    folder.append("sent.jsonl", [{"cell": "a", "seq": seq, "sent_at_ms": EPOCH_MS} for seq in range(sent)])
-    for seq in range(count):
-        aws.log(record(seq, "error", error_type="HandlerMissing", error_message="no module x"), at_s=seq)
+def fail(aws, folder, count, times=1):
+    """Sends 30 messages, of which the first `count` fail so often and the others haven't run yet."""
+    folder.append("sent.jsonl", [{"cell": "a", "seq": seq, "sent_at_ms": EPOCH_MS} for seq in range(30)])
+    for delivery in range(count * times):
+        error = {"error_type": "HandlerMissing", "error_message": "no module x"}
+        aws.log(record(delivery % count, "error", **error), at_s=delivery)
     aws.__dict__["waiting_until_s"] = 1e9
     return {"clock": aws.clock, "sleep": aws.sleep}
 
 
-@pytest.mark.parametrize(("concurrency", "failed"), [(5, 10), (20, 20), (500, 30)])
-def test_a_cell_whose_first_messages_all_fail_ends_and_the_others_are_unanswered(aws, folder, concurrency, failed):
+@pytest.mark.parametrize(("concurrency", "failed", "times"), [(5, 10, 1), (1, 5, 2), (20, 20, 1), (500, 30, 1)])
+def test_a_cell_whose_first_messages_all_fail_ends_and_the_others_are_unanswered(
+    aws, folder, concurrency, failed, times
+):
     aws.outputs["concurrency_value"] = concurrency
-    drained = drain(aws, folder, **fail(aws, folder, failed))
+    drained = drain(aws, folder, **fail(aws, folder, failed, times))
     assert drained.failing == "a" and "all failed" in drained.ended_early and drained.left == ""
     assert counts(drained) == (0, failed, 0, 30 - failed, 0)
-    assert aws.now_s < failed + 10
-    with pytest.raises(RunError, match=f"in 1 cell: a: {failed} of {failed} error records: HandlerMissing, .* x"):
+    assert aws.now_s < failed * times + 10
+    why = f"in 1 cell: a: {failed * times} of {failed * times} error records: HandlerMissing, .* x"
+    with pytest.raises(RunError, match=why):
         drained.check()
 
 
-@pytest.mark.parametrize(("concurrency", "failed", "succeeded"), [(5, 9, 0), (20, 19, 0), (5, 10, 1)])
-def test_fewer_failures_or_a_success_among_them_are_no_reason_to_end_it(aws, folder, concurrency, failed, succeeded):
+@pytest.mark.parametrize(
+    ("concurrency", "failed", "times", "succeeded"), [(5, 9, 1, 0), (1, 4, 5, 0), (20, 19, 2, 0), (5, 10, 1, 1)]
+)
+def test_fewer_failures_or_a_success_among_them_are_no_reason_to_end_it(
+    aws, folder, concurrency, failed, times, succeeded
+):
     aws.outputs["concurrency_value"] = concurrency
     for seq in range(20, 20 + succeeded):
         aws.log(record(seq), at_s=0)
-    drained = drain(aws, folder, deadline_s=100, **fail(aws, folder, failed))
+    drained = drain(aws, folder, deadline_s=100, **fail(aws, folder, failed, times))
     assert (drained.failing, drained.ended_early) == ("", "") and "the deadline of 100 s" in drained.left
 
 
