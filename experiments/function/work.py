@@ -21,7 +21,7 @@ LEAST = 1e-6
 
 def work(values: FunctionValues, parameters: Parameters) -> Work:
     """One invocation of the handler, after a start of its runtime with the handler's module. Raises UsageError for a
-    user's own handler of which no run has measured the parameters: they are guesses for the example."""
+    user's own handler whose parameters are still the guesses for the example."""
     is_guess = parameters.row("handler_cpu_s").known == "guessed"
     if is_guess and (INFRA / str(values["package"])).resolve() != EXAMPLE:
         raise UsageError(
