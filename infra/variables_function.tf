@@ -30,6 +30,11 @@ variable "handler" {
     condition     = can(regex(local.rules.handler.matches, var.handler)) && length(var.handler) <= local.rules.handler.longest
     error_message = "handler = ${jsonencode(var.handler)}: ${local.rules.handler.rule}."
   }
+
+  validation {
+    condition     = !startswith(var.runtime, "python") || can(regex(local.rules.handler.python_matches, var.handler))
+    error_message = "handler = ${jsonencode(var.handler)}: ${local.rules.handler.python_rule}."
+  }
 }
 
 variable "runtime" {

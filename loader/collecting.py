@@ -110,15 +110,20 @@ class Collecting:
         first_ms = min(sent_ms, default=None)
         return 0.0 if first_ms is None else time.time() - first_ms / 1000
 
-    def give_up(self, in_flight: int) -> None:
-        """Note the messages that left no trace as unanswered, and no more of them than are in flight: the newest, as
-        which it is nobody can see. What else has no trace stays unaccounted for."""
+    def give_up(self, at_most: int) -> None:
+        """Note the messages that left no trace as unanswered, and no more of them than are still on their way: the
+        newest, as which it is nobody can see. What else has no trace stays unaccounted for."""
         silent = [row for row in self._waited_for() if not self._ledger.marks(row) & (OK | ERRED | DEAD)]
-        newest = sorted(silent, key=lambda row: row["sent_at_ms"])[-in_flight:]
+        newest = sorted(silent, key=lambda row: row["sent_at_ms"])[-at_most:]
         rows = [row for row in newest if not self._ledger.marks(row) & UNANSWERED]
         self._folder.append(UNANSWERED_FILE, rows)
         for row in rows:
             self._ledger.unanswered(row)
+
+    def failing(self, at_once: int) -> str:
+        """The first of the cells whose messages fail, of which so many run `at_once`; "" where none does."""
+        accounts = self._ledger.accounts(self._cells)
+        return next((account.cell for account in accounts if account.is_failing(at_once)), "")
 
     def accounts(self) -> list[CellAccount]:
         """The account of the whole run as it stands."""

@@ -19,7 +19,7 @@ from loader.patience import Patience, State
 from stampede.errors import RunError
 from stampede.insights import log_columns
 from stampede.progress import bar, say
-from stampede.runs.accounting import CellAccount, check, commonest_error
+from stampede.runs.accounting import CellAccount, check
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
 from stampede.stacks.aws_errors import kind_of
@@ -30,15 +30,16 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True)
 class Drained:
-    """How a drain ended: the whole run's accounts, why messages may still be on their way ("" when none is), and why
-    the drain ended before some came to their end ("" when all did)."""
+    """How a drain ended: the whole run's accounts, why messages may still be on their way ("" when none is), why the
+    drain ended before some came to their end ("" when all did), and the cell whose messages fail ("" without one)."""
 
     accounts: list[CellAccount]
     left: str = ""
     ended_early: str = ""
+    failing: str = ""
 
     def check(self) -> None:
-        """Raise RunError when messages are still on their way, or the account doesn't add up."""
+        """Raise RunError when messages are still on their way, the account doesn't add up, or nothing succeeded."""
         if self.left:
             raise RunError(self.left)
         check(self.accounts)
@@ -59,7 +60,8 @@ def drain(
 
     With `cells` only their messages are waited for (the account is still of the whole run); `quiet` says only what is
     wrong, and is for messages that go before a cell's own: after others the lines are stored as columns too. It ends
-    early where only a redelivery could bring a record, unless it `waits_for_redelivery`. Returns how it ended, also at
+    early where only a redelivery could bring a record, or where the first messages of a cell have all failed, unless it
+    `waits_for_redelivery`. Returns how it ended, also at
     the deadline, so that the caller can show it before it fails. Raises RunError when AWS refuses for good, or doesn't
     answer until the deadline.
     """
@@ -69,10 +71,7 @@ def drain(
         task = progress.add_task(f"drain {what}", total=waiting.collecting.sent_count, note="")
         for state in waiting.states(sleep):
             progress.update(task, completed=state.finished, note=state.words())
-            if waiting.is_at_rest(state):
-                break
-            if not waits_for_redelivery and waiting.is_stuck(state):
-                waiting.give_up(state)
+            if waiting.is_at_rest(state) or (not waits_for_redelivery and waiting.ends_early(state)):
                 break
     if waiting.ended_early:
         say(waiting.ended_early, style="yellow")
@@ -80,13 +79,13 @@ def drain(
     for account in accounts:
         if (not cells or account.cell in cells) and (account.is_open or not quiet):
             say(account.sentence(), style="red" if account.is_open else None)
-            if account.failed + account.dead_lettered and (why := commonest_error(folder, account.cell)):
-                say(why, style="yellow")
+            if account.failed + account.dead_lettered and account.commonest_error:
+                say(account.commonest_error, style="yellow")
     if not quiet:
         log_columns.store(folder, at_end=not cells)
         if target.option == "aws":
             evidence.check_run(target, folder)
-    return Drained(accounts, waiting.left(), waiting.ended_early)
+    return Drained(accounts, waiting.left(), waiting.ended_early, waiting.failing)
 
 
 def wait_for_round(
@@ -98,23 +97,22 @@ def wait_for_round(
     deadline_s: float | None = None,
     clock: Clock = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
-) -> str:
+) -> Drained:
     """Wait until every message that `cell` sent in its round `number` has a record or is a dead letter, so that none of
     them is at work when the next cell's are sent. Redeliveries and late log lines are left to the drain of all rounds.
 
-    Returns why messages may still be at work ("" when none is). Raises RunError as `drain` does.
+    Returns how it ended; as early as `drain` where the cell fails. Raises RunError as `drain` does.
     """
     messages = [row for row in folder.rows("sent.jsonl") if row["cell"] == cell and row.get("round") == number]
     patience = Patience.of_a_round(target, deadline_s)
     waiting = _Waiting(target, Collecting(target, folder, [cell]), patience, clock)
     for state in waiting.states(sleep):
-        if waiting.collecting.have_ended(messages) or waiting.has_nothing_at_work(state):
+        if waiting.is_failing() or waiting.collecting.have_ended(messages) or waiting.has_nothing_at_work(state):
             left = ""
             break
     else:
         left = waiting.left()
-    _close(waiting.collecting)
-    return left
+    return Drained(_close(waiting.collecting), left, waiting.ended_early, waiting.failing)
 
 
 class _Waiting:
@@ -128,7 +126,7 @@ class _Waiting:
         self._state: State | None = None
         self._error: BotoCoreError | ClientError | None = None
         self._is_at_rest = False
-        self.ended_early = ""
+        self.ended_early = self.failing = ""
 
     def states(self, sleep: Callable[[float], None]) -> Iterator[State]:
         """What each look shows, until the deadline, which progress puts off. Raises RunError where AWS hadn't answered
@@ -182,10 +180,24 @@ class _Waiting:
         open_for_s = self.collecting.open_for_s()
         return self.patience.is_stuck(state, self.patience.since_delivery_s(quiet_s, open_for_s))
 
-    def give_up(self, state: State) -> None:
-        """End early, and account for the messages without a record as unanswered."""
-        self.collecting.give_up(state.in_flight)
-        self._is_at_rest, self.ended_early = True, self.patience.stuck_words(state)
+    def ends_early(self, state: State) -> bool:
+        """Whether nothing is to be waited for; messages without a record are then accounted for as unanswered."""
+        if self.is_failing():
+            return True
+        if self.is_stuck(state):
+            self._give_up(state.in_flight, self.patience.stuck_words(state))
+        return self._is_at_rest
+
+    def is_failing(self) -> bool:
+        """Whether the first messages of a cell have all failed: it is given up, with those that haven't run yet."""
+        self.failing = self.collecting.failing(self.patience.at_once)
+        if self.failing:
+            self._give_up(self.collecting.sent_count, f"{self.failing}: its first messages all failed, so it ends now")
+        return bool(self.failing)
+
+    def _give_up(self, at_most: int, why: str) -> None:
+        self.collecting.give_up(at_most)
+        self._is_at_rest, self.ended_early = True, why
 
     def _is_over(self) -> bool:
         """Whether the deadline has passed. Raises RunError where AWS hadn't answered before it."""

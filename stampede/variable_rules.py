@@ -23,8 +23,8 @@ class Rule:
 
     A number must be whole, from `least` to `most`; a text one of `choices`, or all of it must match `matches`, no part
     of it `never`, within `longest` characters. RE2's syntax, which Terraform takes, is Python's as far as it is used
-    here. `null_means` are values that only null stands for, `shared` is what rules about this and another variable
-    compare with, and `attributes` are the rules of an object's.
+    here, with classes of ASCII. `null_means` are values that only null stands for, `shared` is what rules about this
+    and another variable compare with, and `attributes` are the rules of an object's.
     """
 
     rule: str = ""
@@ -58,8 +58,9 @@ class Rule:
         if self.choices:
             return value in (*self.choices, *self.null_means)
         if isinstance(value, str):
-            matches = not self.matches or re.fullmatch(self.matches, value)
-            return bool(matches) and not (self.never and re.search(self.never, value)) and len(value) <= self.longest
+            matches = not self.matches or re.fullmatch(self.matches, value, re.ASCII)
+            never = self.never and re.search(self.never, value, re.ASCII)
+            return bool(matches) and not never and len(value) <= self.longest
         if isinstance(value, int | float):
             return self.least <= value <= self.most and value % 1 == 0
         return True

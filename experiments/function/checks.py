@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,7 @@ from experiments.function.values import FunctionValues
 from stampede.checkout import INFRA
 from stampede.experiment import go_program
 from stampede.experiment.go_program import of_this_machine
-from stampede.experiment.package import Package
+from stampede.experiment.package import DAMAGED, Package
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.phrases import counted
 from stampede.variable_rules import RULES
@@ -25,6 +26,9 @@ MOST_BYTES, MOST_ZIPPED_BYTES = 250 * 2**20, 50 * 2**20
 ACTION = re.compile(r"\*|[\w*-]+:\S+")
 PROVIDED = "provided.al2023"
 ALL_ACTIONS = RULES["policy_file"].shared["all_actions"]
+HANDLER = RULES["handler"].shared
+# Terraform's archive_file keeps links to files as links, which lead nowhere in Lambda, and fails at links to folders.
+WITHOUT_LINKS = "take it out, or give a zip that `zip -r` made of the folder: it follows links"
 Cells = Sequence[FunctionValues]
 
 
@@ -32,7 +36,7 @@ def checks(cells: Cells) -> list[Finding]:
     """All of them, for the variables of a plan's cells."""
     names = ("package", "handler", "runtime", "architecture")  # what has to fit
     different = {tuple(str(cell[name]) for name in names): cell for cell in cells}
-    findings = [finding for cell in different.values() for finding in _package(cell)]
+    findings = list(dict.fromkeys(finding for cell in different.values() for finding in _package(cell)))
     findings += [_policy(path) for path in dict.fromkeys(cell["policy_file"] for cell in cells) if path is not None]
     findings = findings or [Finding("package", OK, ", ".join(sorted({_path(cell).name for cell in cells})))]
     return [*findings, go_program.check({cell["architecture"] for cell in cells})]  # it measures all of them
@@ -64,42 +68,74 @@ def _path(cell: FunctionValues) -> Path:
 
 def _package(cell: FunctionValues) -> Iterator[Finding]:
     """What is wrong with a package."""
-    path, architecture = _path(cell), cell["architecture"]
-    try:
-        package = Package.at(path)
-    except (OSError, zipfile.BadZipFile) as error:
-        found = f"{path} is neither a folder nor a zip file ({getattr(error, 'strerror', None) or error})"
-        yield Finding("package", PROBLEM, found, "correct --set package")
+    path = _path(cell)
+    is_zip = path.name.lower().endswith(".zip")
+    if not (path.is_file() if is_zip else path.is_dir()):
+        fix = "correct --set package"
+        if path.is_file():
+            folder = f"use its folder: --set package={path.parent}"
+            fix = "give it a name that ends in .zip" if zipfile.is_zipfile(path) else folder
+        yield Finding("package", PROBLEM, f"{path} is neither a folder nor a zip file", fix)
         return
-    smaller, unpacked = "leave out what the function doesn't need", sum(package.sizes.values())
-    if unpacked > MOST_BYTES:
-        found = f"{path.name} has {unpacked / 2**20:,.0f} MB unpacked, and Lambda takes {MOST_BYTES // 2**20}"
-        yield Finding("package", PROBLEM, found, smaller)
-    elif unpacked > MOST_ZIPPED_BYTES and (zipped := package.zipped_bytes()) > MOST_ZIPPED_BYTES:
-        found = f"{path.name} has {zipped / 2**20:,.1f} MB as a zip, and an upload to Lambda takes 50"
-        yield Finding("package", PROBLEM, found, f"{smaller}, or put it into layers (--set layers)")
+    try:
+        yield from _in_package(Package.at(path), cell)
+    except (OSError, *DAMAGED) as error:
+        found = f"{path} can't be read ({getattr(error, 'strerror', None) or error})"
+        yield Finding("package", PROBLEM, found, "make it again, or correct --set package")
+
+
+def _in_package(package: Package, cell: FunctionValues) -> Iterator[Finding]:
+    """What is wrong with what is in a package. Raises OSError where it can't be read, or one of DAMAGED."""
+    path, architecture = package.path, cell["architecture"]
+    if faults := package.faults:
+        more = f" (and {len(faults) - 1} more of its entries)" if len(faults) > 1 else ""
+        fix = "make it again with `zip -r`, of files and folders alone" if path.is_file() else WITHOUT_LINKS
+        yield Finding("package", PROBLEM, f"{path.name}: {faults[0]}{more}", fix)
+        return
+    if private := package.private:
+        count = f"{len(private):,} of {len(package.entries):,} files and folders"
+        found = f"{path.name}: {count} aren't readable by everybody, such as {private[0]}"
+        found += ", and Lambda runs them as another user"
+        where, when = (".", " before it is zipped") if path.is_file() else (shlex.quote(str(path)), "")
+        yield Finding("package", WARNING, found, f"`chmod -R a+rX {where}`{when}")
+    yield from _size(package)
     if other := package.other_machine(architecture):
         found = f"{path.name}: {other[0]} is built for {other[1]}, and architecture is {architecture}"
         fix = f"use --set architecture={other[1]}, or build it for {architecture}"
         yield Finding("package", PROBLEM, found, fix)
     if cell["runtime"] == PROVIDED:
-        if "bootstrap" not in package.executable:
+        if not package.is_executable("bootstrap"):
             found = f"{path.name} has no executable file bootstrap, which {PROVIDED} starts"
             yield Finding("package", PROBLEM, found, "add it, or correct --set runtime")
-    elif missing := _missing_handler(package, str(cell["handler"])):
+    elif not re.fullmatch(HANDLER["python_matches"], cell["handler"], re.ASCII):
+        found = f"{HANDLER['python_rule']}, got {cell['handler']}"
+        yield Finding("handler", PROBLEM, found, "correct --set handler=module.function")
+    elif not cell["layers"] and (missing := _missing_handler(package, cell["handler"])):
         yield Finding("handler", PROBLEM, f"{path.name} {missing}", "correct --set handler=module.function")
+
+
+def _size(package: Package) -> Iterator[Finding]:
+    """Whether Lambda takes so much."""
+    name, smaller, unpacked = package.path.name, "leave out what the function doesn't need", package.unpacked_bytes
+    if unpacked > MOST_BYTES:
+        found = f"{name} has {unpacked / 2**20:,.0f} MB unpacked, and Lambda takes {MOST_BYTES // 2**20}"
+        yield Finding("package", PROBLEM, found, smaller)
+    elif unpacked > MOST_ZIPPED_BYTES and (zipped := package.zipped_bytes()) > MOST_ZIPPED_BYTES:
+        found = f"{name} has {zipped / 2**20:,.1f} MB as a zip, and an upload to Lambda takes 50"
+        yield Finding("package", PROBLEM, found, f"{smaller}, or put it into layers (--set layers)")
 
 
 def _missing_handler(package: Package, handler: str) -> str:
     """What a package lacks of its handler, in words; empty where it is there."""
     module, _, function = handler.rpartition(".")
     stem = module.replace(".", "/")
-    files = [name for name in (f"{stem}.py", f"{stem}/__init__.py") if name in package.sizes]
+    files = [name for name in (f"{stem}.py", f"{stem}/__init__.py") if name in package.files]
     if not files:
         # A module may be compiled too, to bytecode or to a library.
-        compiled = any(re.fullmatch(rf"{re.escape(stem)}(\.pyc|\..*\.?so)", name) for name in package.sizes)
+        compiled = any(re.fullmatch(rf"{re.escape(stem)}(\.pyc|\..*\.?so)", name) for name in package.files)
         return "" if compiled else f"has no {stem}.py, the module of handler {handler}"
-    named = re.search(rf"\b{re.escape(function)}\b|import\s+\*", package.read(files[0]).decode(errors="replace"))
+    pattern = rf"(?<!\w){re.escape(function)}(?!\w)|import\s+\*"
+    named = re.search(pattern, package.read(files[0]).decode(errors="replace"))
     return "" if named else f"has no {function} in {files[0]}, the function of handler {handler}"
 
 

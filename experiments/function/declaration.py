@@ -1,16 +1,14 @@
 """The function experiment: the user's own Lambda function, at the memory sizes and the N that they choose."""
 
 from experiments.function.checks import checks, local_checks
-from experiments.function.values import FunctionValues
+from experiments.function.values import EXAMPLE, FunctionValues
 from experiments.function.work import measured, work
-from stampede.checkout import ROOT
 from stampede.experiment.axes import Axis, concurrency_axis, memory_axis
 from stampede.experiment.declaration import LAST_SECTIONS, Compare, Experiment, Matrix
 from stampede.experiment.metrics import CPU_S, PEAK_MEMORY_MB, Metric
 from stampede.experiment.usage import Usage
 from stampede.variable_rules import DEFAULTS
 
-EXAMPLE = ROOT / "examples" / "thumbnail"
 # A process of the embedded AWS with the wrapper and a handler of the standard library (proportional set size).
 PROCESS_MB = 24
 

@@ -1,6 +1,9 @@
 """What the function experiment knows a cell by."""
 
+from stampede.checkout import ROOT
 from stampede.experiment.values import Values
+
+EXAMPLE = ROOT / "examples" / "thumbnail"
 
 
 class FunctionValues(Values):

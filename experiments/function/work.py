@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 from statistics import mean, quantiles, stdev
 from typing import Any
 
-from experiments.function.values import FunctionValues
+from experiments.function.values import EXAMPLE, FunctionValues
+from stampede.checkout import INFRA
+from stampede.errors import UsageError
 from stampede.model.parameters import Parameter, Parameters
 from stampede.model.processor import seconds, vcpus
 from stampede.model.work import Step, Work
@@ -18,7 +20,14 @@ LEAST = 1e-6
 
 
 def work(values: FunctionValues, parameters: Parameters) -> Work:
-    """One invocation of the handler, after a start of its runtime with the handler's module."""
+    """One invocation of the handler, after a start of its runtime with the handler's module. Raises UsageError for a
+    user's own handler whose parameters are still the guesses for the example."""
+    is_guess = parameters.row("handler_cpu_s").known == "guessed"
+    if is_guess and (INFRA / str(values["package"])).resolve() != EXAMPLE:
+        raise UsageError(
+            "how long your handler takes isn't known before it has run",
+            "`stampede simulate function --run RUN_ID` predicts from a run's first cell",
+        )
     handler = Step("the handler", fixed_s=parameters["handler_wait_s"], cpu_s=parameters["handler_cpu_s"])
     runtime = "go" if values["runtime"].startswith("provided") else "python"
     cold_s = parameters[f"{runtime}_start_s"] + parameters["handler_init_s"]

@@ -553,11 +553,13 @@ run "a_program_without_its_bootstrap" {
   variables {
     experiment = "function"
     runtime    = "provided.al2023"
-    package    = "tests"
+    package    = "../functions/common"
+    handler    = "my handler"
   }
 
   expect_failures = [
     var.package,
+    var.handler,
   ]
 }
 

@@ -3,48 +3,85 @@
 from __future__ import annotations
 
 import os
+import stat
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
+from pathlib import Path, PurePosixPath
 from typing import IO
 
 # The field e_machine of an ELF file (its specification, "ELF Header"), by Lambda's names.
 MACHINES = {0x3E: "x86_64", 0xB7: "arm64"}
+# What reading a damaged zip raises.
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError)
+# The zips that Unix programs make have modes (APPNOTE.TXT of the format, "version made by").
+UNIX = 3
+EVERYBODY_READS = 0o755
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file or folder of a package, with its size unpacked; `fault` is why Lambda wouldn't get it as it is."""
+
+    name: str
+    mode: int
+    size: int
+    open: Callable[[], IO[bytes]]
+    fault: str = ""
+
+    @property
+    def is_private(self) -> bool:
+        """Whether others than its owner may do less with it than read it, and run it where the owner may."""
+        return bool((0o4 | self.mode >> 6 & 0o5) & ~self.mode)
 
 
 @dataclass(frozen=True)
 class Package:
-    """What is in it, by name: the sizes of its files in bytes, unpacked, those that may be run, and their contents."""
+    """What is in it: all entries, and the files among them by name."""
 
     path: Path
-    sizes: Mapping[str, int]
-    executable: Collection[str]
-    open: Callable[[str], IO[bytes]]
+    entries: tuple[Entry, ...]
+    files: Mapping[str, Entry]
 
     @classmethod
     def at(cls, path: Path) -> Package:
-        """The package of a folder or a zip. Raises OSError where it can't be read, or zipfile.BadZipFile."""
-        if path.is_dir():
-            files = {file.relative_to(path).as_posix(): file for file in path.rglob("*") if file.is_file()}
-            sizes = {name: file.stat().st_size for name, file in files.items()}
-            executable = {name for name, file in files.items() if os.access(file, os.X_OK)}
-            return cls(path, sizes, executable, lambda name: files[name].open("rb"))
-        archive = zipfile.ZipFile(path)
-        rows = [row for row in archive.infolist() if not row.is_dir()]
-        executable = {row.filename for row in rows if row.external_attr >> 16 & 0o100}
-        return cls(path, {row.filename: row.file_size for row in rows}, executable, archive.open)
+        """The package of a folder or a zip. Raises OSError where it can't be read, or one of DAMAGED."""
+        is_folder = path.is_dir()
+        entries = tuple(_in_folder(path) if is_folder else _in_zip(zipfile.ZipFile(path)))
+        files = {entry.name: entry for entry in entries if not stat.S_ISDIR(entry.mode)}
+        return cls(path, entries, files)
+
+    @property
+    def faults(self) -> list[str]:
+        """What Lambda wouldn't get as it is, in words."""
+        return [f"{entry.name} {entry.fault}" for entry in self.entries if entry.fault]
+
+    @property
+    def private(self) -> list[str]:
+        """The files and folders that not everybody may read."""
+        return [entry.name for entry in self.entries if entry.is_private]
+
+    @property
+    def unpacked_bytes(self) -> int:
+        """The size of all files."""
+        return sum(entry.size for entry in self.files.values())
+
+    def is_executable(self, name: str) -> bool:
+        """Whether it has a file of that name which its owner may run."""
+        return name in self.files and bool(self.files[name].mode & 0o100)
 
     def read(self, name: str, most: int = -1) -> bytes:
         """The first `most` bytes of a file, or all."""
-        with self.open(name) as file:
+        with self.files[name].open() as file:
             return file.read(most)
 
     def zipped_bytes(self) -> int:
         """Its size as a zip; of a folder that is known to a percent or so, after a few seconds."""
         if self.path.is_dir():
-            return sum(len(zlib.compress(self.read(name))) for name in self.sizes)
+            return sum(len(zlib.compress(self.read(name))) for name in self.files)
         return self.path.stat().st_size
 
     def other_machine(self, machine: str) -> tuple[str, str] | None:
@@ -60,4 +97,44 @@ class Package:
     @property
     def compiled(self) -> list[str]:
         """Its programs and libraries, by name."""
-        return [name for name in self.sizes if name == "bootstrap" or name.endswith(".so") or ".so." in name]
+        return [name for name in self.files if name == "bootstrap" or name.endswith(".so") or ".so." in name]
+
+
+def _in_folder(folder: Path) -> Iterator[Entry]:
+    """Everything in a folder; links aren't followed. Raises OSError."""
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    for parent, folders, files in os.walk(folder, onerror=refuse):
+        for path in sorted(Path(parent, name) for name in (*folders, *files)):
+            status, name = path.lstat(), path.relative_to(folder).as_posix()
+            shown = os.fsencode(name).decode(errors="backslashreplace")
+            fault = _fault(status.st_mode) or ("has a name that isn't UTF-8" if shown != name else "")
+            yield Entry(shown, status.st_mode, status.st_size, partial(path.open, "rb"), fault)
+
+
+def _in_zip(archive: zipfile.ZipFile) -> Iterator[Entry]:
+    """Everything in a zip, whose names may begin with ./ and may be those of folders."""
+    rows = [(PurePosixPath(row.filename), row) for row in archive.infolist()]
+    counts = Counter(path for path, _ in rows)
+    for path, row in rows:
+        mode = row.external_attr >> 16 or (0 if row.create_system == UNIX else EVERYBODY_READS)
+        mode |= stat.S_IFDIR if row.is_dir() else 0 if stat.S_IFMT(mode) else stat.S_IFREG
+        fault = _fault(mode)
+        if path.is_absolute() or ".." in path.parts:
+            fault = "leads out of the package"
+        elif counts[path] > 1:
+            fault = "is in it twice"
+        elif row.flag_bits & 1:
+            fault = "is encrypted"
+        elif row.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            fault = "isn't compressed with deflate"
+        yield Entry(str(path), mode, row.file_size, partial(archive.open, row), fault)
+
+
+def _fault(mode: int) -> str:
+    """What is wrong with what has this mode."""
+    if stat.S_ISLNK(mode):
+        return "is a symbolic link"
+    return "" if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else "is neither a file nor a folder"

@@ -35,7 +35,7 @@ class Demand:
     `alike` is its name without its repeat. What the model says of its floods, where it `is_foreseen`: `floods_s` are
     from the first message of each to its last record, `working_s` those of all operations together, those too that are
     cut off at the time limit, `longest_s` those of the slowest, were there no limit, and `start_s` those of an
-    environment's start that are billed."""
+    environment's start that are billed. Otherwise `working_s` is the most that they can be in Lambda."""
 
     name: str
     memory_mb: int

@@ -1,7 +1,7 @@
 """The table in the published shape: each measured cell, and under it the published row, each marked as whose it is."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from experiments import Experiment
@@ -44,6 +44,21 @@ class Beside:
     def shown_axes(self) -> frozenset[str]:
         """The axes with a default that lines must name."""
         return distinguishing(row.key for row in self.rows)
+
+    @property
+    def unreached(self) -> str:
+        """Which N never ran at once, and how many did; "" where all were reached."""
+        peaks: dict[int, list[int]] = {}
+        for row in self.rows:
+            if row["most_at_once"] is not None:
+                peaks.setdefault(row.key.n, []).append(row["most_at_once"])
+        clauses = []
+        for n, reached in sorted(peaks.items()):
+            if short := sorted({peak for peak in reached if peak < n}):
+                where = "" if max(reached) < n else " in every cell"
+                least = f"{short[0]:,} to " if len(short) > 1 else ""
+                clauses.append(f"N = {n:,} was not reached{where}: at most {least}{short[-1]:,} ran at once")
+        return f"{'; '.join(clauses)}." if clauses else ""
 
     def columns(self) -> list[str]:
         """The columns of the table as a file: the published ones, the overlap, the variant and what it took."""
@@ -104,7 +119,8 @@ def beside_published(run: Run, rows: Iterable[Mapping[str, Any]], numbers: Mappi
             f"{counted(left_out, *experiment.operation)} left out of {speed.unit}: an earlier delivery "
             "of the message had copied some of the objects, or half of them or more failed."
         )
-    return Beside(experiment, lines, sentences)
+    table = Beside(experiment, lines, sentences)
+    return replace(table, caption=[table.unreached, *sentences]) if table.unreached else table
 
 
 def caption(run: Run, measured: Collection[Key], lines: Collection[Key]) -> list[str]:

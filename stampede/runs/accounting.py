@@ -6,7 +6,7 @@ messages out of one work order, and that must show as a duplicate and not as two
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -30,6 +30,9 @@ _GROWING = (
     ("records.jsonl", ("duplicates",)),
 )
 
+# A cell is given up after so many failed deliveries, of so many messages, before any has succeeded.
+FAILED_DELIVERIES, FAILED_MESSAGES = 10, 5
+
 
 @dataclass(frozen=True)
 class CellAccount:
@@ -39,9 +42,10 @@ class CellAccount:
     records only, and not (yet) in the dead-letter queue. `unaccounted`: sent, and no trace since. `duplicates`: ok
     records beyond the first of a message (not messages). `unexpected`: messages that left a record but whose
     sending was never confirmed. `foreign`: records whose own settings aren't the cell's (not messages); they are in no
-    figure, though their messages have come to their end. `unanswered`: no trace, and still in flight when a drain ended
-    early. `objects`: where records account for objects too. `without_record`: invocations, not messages, of which only
-    Lambda logged how they failed, by kind.
+    figure, though their messages have come to their end. `unanswered`: no trace when a drain ended early, and still in
+    the queue or in flight. `objects`: where records account for objects too. `without_record`: invocations, not
+    messages, of which only Lambda logged how they failed, by kind. `error_records`: deliveries that failed, and
+    `commonest_error` what most of them say.
     """
 
     cell: str
@@ -56,11 +60,19 @@ class CellAccount:
     unanswered: int = 0
     objects: ObjectsAccount | None = None
     without_record: Mapping[str, int] = field(default_factory=dict)
+    error_records: int = 0
+    commonest_error: str = ""
 
     @property
     def is_open(self) -> bool:
         """Whether something of the cell can't be accounted for."""
         return bool(self.unaccounted or self.foreign or (self.objects and self.objects.is_open))
+
+    def is_failing(self, at_once: int) -> bool:
+        """Whether its first messages all failed, and as many as run `at_once`: failures end before successes."""
+        messages = self.failed + self.dead_lettered
+        is_enough = messages >= max(FAILED_MESSAGES, min(at_once, self.sent))
+        return not self.succeeded and is_enough and self.error_records + self.dead_lettered >= FAILED_DELIVERIES
 
     @property
     def owing(self) -> int:
@@ -69,8 +81,9 @@ class CellAccount:
 
     def as_dict(self) -> dict[str, Any]:
         """The account as it stands in accounting.json."""
-        optional = ("objects", "without_record")
-        return {name: value for name, value in asdict(self).items() if value or name not in optional}
+        optional, left_out = ("objects", "without_record"), ("error_records", "commonest_error")
+        row = {name: value for name, value in asdict(self).items() if name not in left_out}
+        return {name: value for name, value in row.items() if value or name not in optional}
 
     def as_row(self, *, objects: bool) -> dict[str, Any]:
         """The account as a row without nesting, with that of `objects` or without."""
@@ -112,6 +125,8 @@ class Ledger:
         self._objects = objects
         self._cells: dict[str, CellMarks] = {}
         self._foreign: Counter[str] = Counter()
+        self._errors: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._examples: dict[str, str] = {}
 
     def sent(self, row: Mapping[str, Any]) -> None:
         """A row of sent.jsonl."""
@@ -123,6 +138,10 @@ class Ledger:
         """A record: a success, or an error; `is_foreign` where its settings aren't those of its cell."""
         self._mark(row, OK if row["status"] == "ok" else ERRED)
         self._foreign[row["cell"]] += is_foreign
+        if row["status"] == "error":
+            kind = str(row.get("error_type"))
+            self._errors[row["cell"]][kind] += 1
+            self._examples.setdefault(f"{row['cell']} {kind}", str(row.get("error_message")))
         if self._objects is not None:
             self._objects.record(row)
 
@@ -151,7 +170,17 @@ class Ledger:
             duplicates=marks.repeated[OK],
             foreign=self._foreign[cell],
             objects=None if self._objects is None else self._objects.account(cell),
+            error_records=self._errors[cell].total(),
+            commonest_error=self._commonest_error(cell),
         )
+
+    def _commonest_error(self, cell: str) -> str:
+        errors = self._errors[cell]
+        if not errors:
+            return ""
+        [(kind, count)] = errors.most_common(1)
+        example = self._examples[f"{cell} {kind}"]
+        return f"{cell}: {count:,} of {counted(errors.total(), 'error record')}: {kind}, for example {example}"
 
     def _mark(self, row: Mapping[str, Any], mark: int) -> None:
         cell = row["cell"]
@@ -212,24 +241,9 @@ def lost_lines(folder: RunFolder, accounts: Iterable[CellAccount]) -> str:
     return ""
 
 
-def commonest_error(folder: RunFolder, cell: str) -> str:
-    """Which error most error records of a cell have, with an example; "" where the cell has none."""
-    errors: Counter[str] = Counter()
-    examples: dict[str, str] = {}
-    for row in folder.rows("records.jsonl"):
-        if row["cell"] == cell and row["status"] == "error":
-            kind = str(row.get("error_type"))
-            errors[kind] += 1
-            examples.setdefault(kind, str(row.get("error_message")))
-    if not errors:
-        return ""
-    [(kind, count)] = errors.most_common(1)
-    return f"{cell}: {count:,} of {counted(errors.total(), 'error record')}: {kind}, for example {examples[kind]}"
-
-
 def check(accounts: Iterable[CellAccount]) -> None:
-    """Raise RunError naming the cells in which something can't be accounted for, or at least half of the objects
-    failed."""
+    """Raise RunError naming the cells in which something can't be accounted for, nothing succeeded, or at least half of
+    the objects failed."""
     accounts = list(accounts)
     open_cells = [account for account in accounts if account.is_open]
     if open_cells:
@@ -240,6 +254,9 @@ def check(accounts: Iterable[CellAccount]) -> None:
         else:
             what = "not every object is accounted for"
         raise RunError(f"{what}: " + "; ".join(account.sentence() for account in open_cells))
+    if failed := [account for account in accounts if account.sent and not account.succeeded]:
+        why = failed[0].commonest_error or failed[0].sentence()
+        raise RunError(f"no message succeeded in {counted(len(failed), 'cell')}: {why}")
     if failed := [account for account in accounts if account.objects and account.objects.failed_most]:
         raise RunError(
             "half of the objects or more failed; failed_objects.jsonl has the reasons: "

@@ -17,7 +17,7 @@ from loader import evidence
 from loader.cell_load import CellLoad, prepare
 from loader.collecting import Collecting, message_counts
 from loader.dataset import put_objects
-from loader.drain import drain, wait_for_round
+from loader.drain import Drained, drain, wait_for_round
 from loader.executions import carry_out, stop_left_running
 from loader.flood import check as check_flood
 from loader.flood import flood
@@ -59,6 +59,10 @@ PURGE_S = {"local": 2.0, "aws": 60.0}
 HOST_ENDS_S = 40.0
 
 
+class FailingCell(Exception):
+    """The first messages of a cell have all failed, and later cells would fail as it does."""
+
+
 class SweepRun:
     """One sweep in progress: its plan, its folder, and the stack that it holds."""
 
@@ -88,7 +92,8 @@ class SweepRun:
     def run(self) -> list[CellAccount]:
         """Run what isn't finished yet and take the stack down; returns the accounts of the whole run.
 
-        Raises RunError when a cell fails, and whatever interrupts; the folder then holds all finished cells.
+        It ends with the first cell whose messages all fail. Raises RunError when a cell can't be carried out, and
+        whatever interrupts; the folder then holds all finished cells.
         """
         left = [cell for cell in self._plan.cells() if cell.name not in self._description.finished]
         if left:
@@ -106,14 +111,19 @@ class SweepRun:
         finally:
             log_columns.store(self._folder, at_end=True)
         # A complete run keeps its end; one that was cut off after its last cell has none yet.
-        if left or not self._description.has_end:
+        is_complete = len(self._description.finished) == len(self._plan.cells())
+        if is_complete and not self._description.has_end:
             self._description.finish()
         return stored_accounts(self._folder)
 
     def _on_the_open_stack(self, left: list[Cell]) -> None:
         """Run the cells, and take the stack down whatever happens."""
         try:
-            self._cells(left)
+            try:
+                self._cells(left)
+            except FailingCell as error:
+                say(f"the sweep ends with {error}: later cells would fail as it does", style="red")
+                self._say_how_to_go_on()
             server_side.collect(self._target, self._folder, kept=self._stack.keep)
         except KeyboardInterrupt:
             self._say_how_to_go_on()
@@ -182,7 +192,7 @@ class SweepRun:
         """Have it on disk what the model says of the cells on this machine as it is now, once a run. Nothing that goes
         wrong with that is a reason to run no cell."""
         experiment = target.experiment
-        if experiment.work is None or self._description.is_predicted:
+        if experiment.work is None or self._description.is_predicted or self._estimate.unforeseen:
             return
         try:
             parameters = calibrated(target, parameters_of(experiment, "local"))
@@ -273,8 +283,8 @@ class SweepRun:
         """No message of another cell is sent while one of this cell's round is at work."""
         if load.execution is not None:
             return  # Athena has carried them all out
-        if left := wait_for_round(target, self._folder, cell.name, number, deadline_s=self._deadline_s):
-            raise RunError(f"{cell.name} still has messages in progress, so the sweep stops here: {left}")
+        drained = wait_for_round(target, self._folder, cell.name, number, deadline_s=self._deadline_s)
+        self._refuse_unfinished(target, drained, [cell.name])
 
     def _flood(self, target: Target, cell: Cell, count: int, load: CellLoad, **options: Any) -> Outcome:
         if load.execution is not None:
@@ -285,11 +295,17 @@ class SweepRun:
     def _drain(self, target: Target, cells: Sequence[Cell], *, quiet: bool = False) -> None:
         names = [cell.name for cell in cells]
         drained = drain(target, self._folder, cells=names, deadline_s=self._deadline_s, quiet=quiet)
+        self._refuse_unfinished(target, drained, names)
+
+    def _refuse_unfinished(self, target: Target, drained: Drained, names: Sequence[str]) -> None:
+        """Raise RunError where messages of these cells are on their way, and FailingCell where one of them fails."""
         if drained.left:
             has = f"{names[0]} still has" if len(names) == 1 else f"{counted(len(names), 'cell')} still have"
             raise RunError(f"{has} messages in progress, so the sweep stops here: {drained.left}")
         if drained.ended_early:
             _drop_messages(target, "so that no message comes back during another cell", PURGE_S[target.option])
+        if drained.failing:
+            raise FailingCell(drained.failing)
 
     def _fetch_what_is_owed(self) -> None:
         """Look for late log lines of finished cells a last time: the log group goes with the stack."""

@@ -20,8 +20,8 @@ from stampede.stacks import target as targets
 from tests.emulator.applied_stack import OBJECT_MB, STAMPEDE
 
 
-def rows(done):
-    assert done.returncode == 0, done.stderr
+def rows(done, status=0):
+    assert done.returncode == status, done.stderr
     return json.loads(done.stdout)
 
 
@@ -178,7 +178,7 @@ def test_a_bad_object_gives_an_error_record_a_delivery_and_dead_letters_before_t
     local_stack, two_deliveries, kept_object, change_object, error_types
 ):
     outcome = flooded_before_the_functions_run(local_stack, change_object, "--messages", "4")
-    [account] = rows(drain(local_stack, outcome["run_id"], "--deadline-s", "120"))
+    [account] = rows(drain(local_stack, outcome["run_id"], "--deadline-s", "120"), status=1)
     assert account["sent"] == account["dead_lettered"] == 4
     assert account["succeeded"] == account["failed"] == account["unaccounted"] == 0
     folder = RunFolder(local_stack.work / "results" / outcome["run_id"])

@@ -53,7 +53,7 @@ data "archive_file" "package" {
   count = var.package == null || local.package_is_zip ? 0 : 1
 
   type        = "zip"
-  source_dir  = var.package.path
+  source_dir  = "${var.package.path}/" # with the slash a link to the folder is taken too
   output_path = "${trimsuffix(var.zip_file, ".zip")}-package.zip"
 }
 

@@ -15,13 +15,13 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from experiments import EXPERIMENTS
 from stampede import terminal
 from stampede.cli.verbs.plan_options import plan_of
 from stampede.errors import refuse_problems
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.phrases import counted
 from stampede.planning import checks, cost
+from stampede.planning.checks import measurements
 from stampede.planning.cost import Estimate
 from stampede.planning.plan import Plan
 from stampede.planning.predicting import NOTHING, UNCALIBRATED, Given
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print_estimate(estimated)
         print_checks(findings)
-    if plan.target == "local" and EXPERIMENTS[plan.experiment].work is not None:
+    if plan.target == "local" and not estimated.unforeseen:
         say(UNCALIBRATED)
     return 1 if any(finding.status == PROBLEM for finding in findings) else 0
 
@@ -69,9 +69,18 @@ def estimate(plan: Plan, given: Given = NOTHING) -> Estimate:
 
 
 def refuse_if_impossible(plan: Plan, estimated: Estimate | None = None, results_dir: Path = RESULTS_DIR) -> None:
-    """Raise UsageError, one line, where a check finds that the sweep can't work; asks AWS for a target of "aws", or
-    the endpoint in its stead."""
-    refuse(checks.run(plan, checks.BEFORE_A_SWEEP, estimated, results_dir=results_dir), plan)
+    """Raise UsageError, one line, where a check finds that the sweep can't work, and say what it warns of; asks AWS for
+    a target of "aws", or the endpoint in its stead."""
+    findings = checks.run(plan, checks.BEFORE_A_SWEEP, estimated, results_dir=results_dir)
+    refuse(findings, plan)
+    say_warnings(findings)
+
+
+def say_warnings(findings: Iterable[Finding]) -> None:
+    """What a sweep says itself of the warnings: those about what it measures, and not about where."""
+    for finding in findings:
+        if finding.status == WARNING and finding.check in (measurements.CHECK, "package"):
+            say(f"{finding.check}: {finding.sentence}", style="yellow")
 
 
 def refuse(findings: Iterable[Finding], plan: Plan) -> None:

@@ -70,6 +70,8 @@ def build_and_print(run_dir: Path, form: str) -> bool:
     with _refusing(run_dir):
         rebuilt = report.rebuilt(run_dir)
     print_table(rebuilt.table, form)
+    if rebuilt.table.unreached:
+        say(rebuilt.table.unreached, style="yellow")
     _say_some("the figures are in doubt", rebuilt.problems)
     _say_some("incomplete data", rebuilt.warnings)
     say(f"report: {rebuilt.page}")

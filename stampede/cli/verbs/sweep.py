@@ -25,11 +25,11 @@ from stampede.cli.verbs.payload_option import payloads_of
 from stampede.cli.verbs.plan_options import plan_of
 from stampede.cli.verbs.report import build_and_print
 from stampede.errors import RunError, UsageError, refuse_problems
-from stampede.finding import BUILD, OK
+from stampede.finding import BUILD
 from stampede.model.prediction import Prediction
 from stampede.phrases import counted
 from stampede.planning import checks
-from stampede.planning.checks import machine, measurements, share
+from stampede.planning.checks import machine, share
 from stampede.planning.cost import check_budget
 from stampede.planning.plan import Plan, resume_command
 from stampede.planning.predicting import NOTHING, UNCALIBRATED, Given, parameters_of
@@ -57,9 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         # A program that isn't built yet changes nothing in plan, duration and cost.
         findings = [finding for finding in checks.run(plan, [checks.PLAN], estimate) if finding.way_out != BUILD]
         doctor.refuse(findings, plan)
-        for finding in findings:
-            if finding.check == measurements.CHECK and finding.status != OK:
-                say(f"{finding.check}: {finding.sentence}", style="yellow")
+        doctor.say_warnings(findings)
         if folder is not None:
             count = len(folder.read_json("run.json", {}).get("cells", []))
             say(f"{counted(count, 'cell')} of {folder.run_id} finished already; plan, duration and cost are of all")

@@ -62,6 +62,11 @@ class Estimate:
         return [item for item in self.items if item.usd_per_unit is None]
 
     @property
+    def unforeseen(self) -> list[Demand]:
+        """The cells of which nobody knows how long their operations take: the cost has the most for those in Lambda."""
+        return [cell for cell in self.cells if not cell.is_foreseen]
+
+    @property
     def total_s(self) -> float:
         """Seconds of the whole sweep."""
         return sum(self.cells_s.values()) + self.around_s
@@ -85,7 +90,8 @@ class Estimate:
         """Duration and cost in words, a line each, and what the figures rest on."""
         about = minutes(max(60, self.total_s))
         lines = [f"duration: about {about} for {counted(len(self.cells_s), 'cell')}, Terraform included"]
-        cost = f"about {self.total_usd:.2f} USD ({self.services_text()}), {self.prices_text()}"
+        usd = f"{'at most' if self.unforeseen else 'about'} {self.total_usd:.2f} USD"
+        cost = f"{usd} ({self.services_text()}), {self.prices_text()}"
         here = {
             "local": "nothing on this machine; on AWS ",
             "endpoint": "unknown at an endpoint that isn't AWS; on AWS ",
@@ -93,10 +99,11 @@ class Estimate:
         lines.append(f"cost: {here.get(self.target, '')}{cost}")
         free = [f"{_amount(item.quantity)} {item.unit} of {item.what}" for item in self.items if item.usd_per_unit == 0]
         lines.append("; ".join([*([f"free: {', '.join(free)}"] if free else []), "not counted: retries, free tier"]))
-        if missing := sum(not cell.is_foreseen for cell in self.cells):
+        if self.unforeseen:
+            cells = f"{len(self.unforeseen):,} of {counted(len(self.cells), 'cell')}"
             lines.append(
-                f"not counted: the operations' own time in {missing:,} of {counted(len(self.cells), 'cell')}, "
-                "for which there is no prediction"
+                f"not predicted: how long the operations of {cells} take; the duration leaves them out, and the cost "
+                "has timeout_s for each"
             )
         lines += [
             f"not counted: {item.what}, {item.quantity:.1f} {item.unit}s; their price is unknown"
@@ -126,6 +133,7 @@ class Estimate:
             "region": self.region,
             "items": [item.as_dict() for item in self.items],
             "total_usd": round(self.total_usd, 6),
+            **({"is_at_most": True} if self.unforeseen else {}),
             "expected_s": round(self.total_s),
             "advice": list(self.advice),
         }
@@ -181,7 +189,7 @@ def check_budget(estimate: Estimate, budget_usd: float | None) -> None:
             f"--budget-usd {budget_usd:g}: can't be guaranteed, because the price of {what} is unknown",
             "use settings whose price is known, or leave --budget-usd out",
         )
-    if not all(cell.is_foreseen for cell in estimate.cells):
+    if not all(cell.usage.in_lambda for cell in estimate.unforeseen):
         raise UsageError(
             f"--budget-usd {budget_usd:g}: can't be guaranteed, because the model can't predict how long "
             "the operations take",

@@ -21,10 +21,10 @@ def foreseen(
     plan: Plan, defaults: Mapping[str, Any], place: str, given: predicting.Given | None = None
 ) -> list[Demand]:
     """The demand of every cell of `plan`, in the order in which they run, with what the model says of it at `place`;
-    nothing where the experiment has no model, or where a cell can't be. `known` of it as `questions` takes it. Raises
+    a bound where the experiment has no model, or where a cell can't be. `known` of it as `questions` takes it. Raises
     UsageError as `demands` does."""
     if EXPERIMENTS[plan.experiment].work is None:
-        return demands(plan, defaults)
+        return [_at_most(demand) for demand in demands(plan, defaults)]
     questions = predicting.questions(plan, defaults, place, given or predicting.NOTHING)
     return [_foreseen(demand, question) for demand, question in questions]
 
@@ -39,7 +39,7 @@ def _foreseen(demand: Demand, question: predicting.Question) -> Demand:
         rounds_s = question.floods * predicting.expected(question.flood).course.drain_s
         longest_s = max(_longest_s(part) for part in questions)
     except (UsageError, *predicting.UNANSWERED):
-        return demand
+        return _at_most(demand)
     return replace(
         demand,
         is_foreseen=True,
@@ -48,6 +48,11 @@ def _foreseen(demand: Demand, question: predicting.Question) -> Demand:
         longest_s=longest_s,
         start_s=floods[0].work.cold_s,
     )
+
+
+def _at_most(demand: Demand) -> Demand:
+    """A demand of whose operations nothing is known but that Lambda cuts each off."""
+    return replace(demand, working_s=float(demand.operations * demand.timeout_s))
 
 
 def _working_s(flood: Evaluation, timeout_s: float) -> float:

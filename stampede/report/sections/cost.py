@@ -23,9 +23,10 @@ def cost(page: Page) -> Block:
 
 
 def estimate(run: Run) -> Mapping[str, Any] | None:
-    """The `cost` of run.json when it can be shown, else None (a run of before there was one, or one by hand)."""
+    """The `cost` of run.json when it can be shown, else None (a run of before there was one, one by hand, or of a
+    function whose time nobody knew)."""
     cost = run.manifest.get("cost")
-    if not isinstance(cost, dict) or not _is_number(cost.get("total_usd")):
+    if not isinstance(cost, dict) or cost.get("is_at_most") or not _is_number(cost.get("total_usd")):
         return None
     return cost if isinstance(cost.get("items"), list) else None
 

@@ -102,9 +102,10 @@ def test_messages_that_were_given_up_come_with_the_query_that_shows_why(drained,
     folder.append("dead_letters.jsonl", [{"cell": "a", "seq": 0, "message_id": "m"}])
     folder.write_json("accounting.json", [{"cell": "a"}])
     applied(None)
-    assert main(["drain", "--run", "of_filesystem"]) == 0
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert last == "1 message never succeeded: `stampede query errors --run of_filesystem` shows why"
+    assert main(["drain", "--run", "of_filesystem"]) == 1
+    *_, why, last = capsys.readouterr().err.splitlines()
+    assert why == "1 message never succeeded: `stampede query errors --run of_filesystem` shows why"
+    assert "no message succeeded in 1 cell" in last
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """A package, handler or policy that Lambda or this machine can't run is refused before anything is applied."""
 
 import json
+import os
 import platform
 import struct
 import sys
@@ -11,7 +12,7 @@ import pytest
 from experiments import EXPERIMENTS
 from experiments.function.checks import MOST_BYTES, MOST_ZIPPED_BYTES, checks, local_checks
 from stampede.errors import UsageError
-from stampede.finding import OK, PROBLEM
+from stampede.finding import OK, PROBLEM, WARNING
 from stampede.planning.demand import demands
 from stampede.planning.plan import Plan, make_plan
 from stampede.planning.rules import out_of_bounds
@@ -72,10 +73,100 @@ def test_a_handler_may_come_from_anywhere(package, source):
     assert problem(package) == "" and problem(package, handler="fast/deep.handler") == ""
 
 
-def test_what_is_no_package_is_refused(tmp_path):
+@pytest.mark.parametrize("handler", ["my-app.handler", "lib/1app.handler", "größe.handler"])
+def test_a_module_may_have_any_name_that_python_imports(package, handler):
+    file = package / f"{handler.partition('.')[0]}.py"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("handler = print")
+    assert RULES["handler"].allows(handler) and problem(package, handler=handler) == ""
+
+
+@pytest.mark.parametrize("handler", ["handler", ".handler", "/app.handler", "app.", "app.lib/handler"])
+def test_a_python_handler_is_a_module_and_a_function(package, handler):
+    assert "with a dot between them" in problem(package, handler=handler)
+
+
+def test_a_handler_may_come_from_a_layer(package):
+    assert problem(package, handler="datadog_lambda.handler.handler", layers=["arn:aws:lambda:..."]) == ""
+
+
+def test_what_is_no_package_is_refused(package, tmp_path):
     (tmp_path / "mine.zip").write_text("no zip")
-    for path in (tmp_path / "mine.zip", tmp_path / "nowhere"):
+    (tmp_path / "folder.zip").mkdir()
+    for path in (tmp_path / "folder.zip", tmp_path / "nowhere"):
         assert "is neither a folder nor a zip file" in problem(path)
+    assert "not a zip file" in problem(tmp_path / "mine.zip")
+    assert f"use its folder: --set package={package}" in problem(package / "app.py")
+    zipfile.ZipFile(tmp_path / "mine.jar", "w").close()
+    assert "a name that ends in .zip" in problem(tmp_path / "mine.jar")
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("link", lambda path: path.symlink_to("app.py")),
+        ("link", lambda path: path.symlink_to("nowhere")),
+        ("link", lambda path: path.symlink_to("link")),
+        ("link", lambda path: path.symlink_to("/")),
+        ("pipe", os.mkfifo),
+        ("bad\udcff", lambda path: path.write_text("")),
+    ],
+    ids=["to a file", "to nothing", "to itself", "to a folder outside", "a pipe", "not UTF-8"],
+)
+def test_what_terraform_would_not_zip_as_it_is_is_refused_by_its_name(package, name, make):
+    make(package / name)
+    assert f"mine: {name[:3]}" in problem(package) and "zip -r" in problem(package)
+
+
+def entry(name="app.py", mode=0o100644, **changes):
+    """What a Unix program writes into a zip."""
+    info = zipfile.ZipInfo(name)
+    info.create_system, info.external_attr = 3, mode << 16
+    for attribute, value in changes.items():
+        setattr(info, attribute, value)
+    return info
+
+
+@pytest.mark.parametrize(
+    ("extra", "words"),
+    [
+        (entry("../other.py"), "../other.py leads out of"),
+        (entry("/other.py"), "/other.py leads out of"),
+        (entry("./app.py"), "app.py is in it twice"),
+        (entry("link", 0o120777), "link is a symbolic link"),
+        (entry("odd", compress_type=zipfile.ZIP_BZIP2), "odd isn't compressed with deflate"),
+    ],
+)
+def test_what_lambda_would_not_unzip_as_it_is_is_refused_by_its_name(tmp_path, extra, words):
+    with zipfile.ZipFile(tmp_path / "mine.zip", "w") as archive:
+        archive.writestr(entry(), "def handler(event, context): ...")
+        archive.writestr(extra, "")
+    assert words in problem(tmp_path / "mine.zip")
+
+
+def test_an_encrypted_zip_is_refused(tmp_path):
+    path = tmp_path / "mine.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(entry(), "")
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + 8] |= 1  # the flag of the central directory
+    path.write_bytes(content)
+    assert "app.py is encrypted" in problem(path)
+
+
+@pytest.mark.parametrize(
+    ("mode", "warns"), [(0o644, False), (0o600, True), (0o640, True), (0, True), (0o700, True), (0o755, False)]
+)
+def test_what_not_everybody_may_read_is_warned_about_in_a_folder_and_in_a_zip(package, tmp_path, mode, warns):
+    (package / "app.py").chmod(mode)
+    (package / "lib").mkdir(mode=0o700 if warns else 0o755)
+    with zipfile.ZipFile(tmp_path / "mine.zip", "w") as archive:
+        archive.writestr(entry(mode=mode), "def handler(event, context): ...")
+    for path in (package, tmp_path / "mine.zip"):
+        findings = checks([cell(path)])
+        assert [finding.status for finding in findings] == [WARNING if warns else OK]
+        count = "2 of 2" if path == package else "1 of 1"
+        assert not warns or all(words in findings[0].sentence for words in (count, "app.py", "chmod -R a+rX"))
 
 
 def test_a_library_of_the_other_architecture_is_refused(package):

@@ -251,7 +251,8 @@ def test_each_dead_letter_is_read_once_however_often_the_drain_looks(aws, folder
 
 
 def test_letters_that_were_read_before_a_receive_failed_are_kept(aws, folder):
-    send(folder, *range(25))
+    send(folder, *range(26))
+    aws.log(record(25), at_s=0)
     for seq in range(25):
         aws.bury(0, run_id="r", cell="a", seq=seq)
     receive, calls = aws.receive_message, []

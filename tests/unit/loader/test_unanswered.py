@@ -4,6 +4,7 @@ import pytest
 
 from loader import collecting
 from loader.drain import drain
+from stampede.errors import RunError
 from stampede.insights.unrecorded import with_unrecorded
 from stampede.runs.accounting import check, stored_accounts
 from stampede.runs.folder import RunFolder
@@ -151,3 +152,45 @@ def test_a_queue_in_which_only_another_run_is_stuck_ends_nothing_badly(aws, wait
     assert counts(drained) == (2, 0, 0, 0, 0)
     assert drained.left == ""
     check(drained.accounts)
+
+
+def fail(aws, folder, count, times=1):
+    """Sends 30 messages, of which the first `count` fail so often and the others haven't run yet."""
+    folder.append("sent.jsonl", [{"cell": "a", "seq": seq, "sent_at_ms": EPOCH_MS} for seq in range(30)])
+    for delivery in range(count * times):
+        error = {"error_type": "HandlerMissing", "error_message": "no module x"}
+        aws.log(record(delivery % count, "error", **error), at_s=delivery)
+    aws.__dict__["waiting_until_s"] = 1e9
+    return {"clock": aws.clock, "sleep": aws.sleep}
+
+
+@pytest.mark.parametrize(("concurrency", "failed", "times"), [(5, 10, 1), (1, 5, 2), (20, 20, 1), (500, 30, 1)])
+def test_a_cell_whose_first_messages_all_fail_ends_and_the_others_are_unanswered(
+    aws, folder, concurrency, failed, times
+):
+    aws.outputs["concurrency_value"] = concurrency
+    drained = drain(aws, folder, **fail(aws, folder, failed, times))
+    assert drained.failing == "a" and "all failed" in drained.ended_early and drained.left == ""
+    assert counts(drained) == (0, failed, 0, 30 - failed, 0)
+    assert aws.now_s < failed * times + 10
+    why = f"in 1 cell: a: {failed * times} of {failed * times} error records: HandlerMissing, .* x"
+    with pytest.raises(RunError, match=why):
+        drained.check()
+
+
+@pytest.mark.parametrize(
+    ("concurrency", "failed", "times", "succeeded"), [(5, 9, 1, 0), (1, 4, 5, 0), (20, 19, 2, 0), (5, 10, 1, 1)]
+)
+def test_fewer_failures_or_a_success_among_them_are_no_reason_to_end_it(
+    aws, folder, concurrency, failed, times, succeeded
+):
+    aws.outputs["concurrency_value"] = concurrency
+    for seq in range(20, 20 + succeeded):
+        aws.log(record(seq), at_s=0)
+    drained = drain(aws, folder, deadline_s=100, **fail(aws, folder, failed, times))
+    assert (drained.failing, drained.ended_early) == ("", "") and "the deadline of 100 s" in drained.left
+
+
+def test_whoever_waits_for_the_redelivery_waits_for_failures_too(aws, folder):
+    drained = drain(aws, folder, deadline_s=100, waits_for_redelivery=True, **fail(aws, folder, 20))
+    assert "the deadline of 100 s" in drained.left

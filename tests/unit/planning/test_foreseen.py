@@ -5,6 +5,7 @@ import pytest
 from experiments import EXPERIMENTS
 from stampede.errors import UsageError
 from stampede.planning import cost
+from stampede.planning.checks import share
 from stampede.planning.cost import check_budget
 from stampede.planning.cost.foreseen import foreseen
 from stampede.planning.plan import make_plan
@@ -52,17 +53,34 @@ def test_repeats_of_a_cell_are_foreseen_alike():
     assert (first.alike, first.working_s) == (second.alike, second.working_s) and first.name != second.name
 
 
-def test_cells_that_cannot_be_are_not_foreseen_and_the_estimate_says_so_and_no_budget_is_promised():
-    impossible = plan("concurrency_value=1", "method=stream", "range_part_mb=65,16")
-    assert [cell.is_foreseen for cell in foreseen(impossible, DEFAULTS, "aws")].count(False) == 1
+def test_cells_that_cannot_be_are_not_foreseen_and_cost_their_time_limit_at_most():
+    impossible = plan("concurrency_value=1", "method=stream", "range_part_mb=65,16", "timeout_s=60")
+    cells = foreseen(impossible, DEFAULTS, "aws")
+    assert [cell.working_s for cell in cells if not cell.is_foreseen] == [2 * 60]
     estimated = cost.estimate(impossible, defaults=DEFAULTS)
-    assert estimated.sentences()[-1] == (
-        "not counted: the operations' own time in 1 of 2 cells, for which there is no prediction"
-    )
-    with pytest.raises(
-        UsageError, match=r"^--budget-usd 5: can't be guaranteed, because the model can't predict how long"
-    ):
-        check_budget(estimated, 5)
+    assert "at most" in estimated.sentences()[1] and "1 of 2 cells" in estimated.sentences()[-1]
+    check_budget(estimated, 5)
+    with pytest.raises(UsageError, match="estimated cost"):
+        check_budget(estimated, 0.001)
+
+
+def test_a_users_own_function_isnt_predicted_by_the_examples_numbers(tmp_path):
+    (tmp_path / "app.py").write_text("def handler(event, context): ...")
+    settings = ["concurrency_value=1", "memory_size=1024", "timeout_s=7"]
+    function = EXPERIMENTS["function"]
+    example = make_plan(function, "aws", settings, messages_per_concurrency=10)
+    own = make_plan(function, "aws", [*settings, f"package={tmp_path}"], messages_per_concurrency=10)
+    [cell], [own_cell] = (foreseen(made, DEFAULTS, "aws") for made in (example, own))
+    assert cell.is_foreseen and not own_cell.is_foreseen and own_cell.working_s == 70
+    predicted, why_not = share.predicted(own, DEFAULTS)
+    assert not predicted and "simulate function --run" in why_not
+
+
+def test_no_budget_is_promised_for_hosts_whose_time_nobody_knows(monkeypatch):
+    monkeypatch.setitem(EXPERIMENTS, "copy_host", EXPERIMENTS["copy_host"].with_(work=lambda *_: 1 / 0))
+    hosts = make_plan(EXPERIMENTS["copy_host"], "aws", [], messages_per_concurrency=1)
+    with pytest.raises(UsageError, match=r"^--budget-usd 5: can't be guaranteed"):
+        check_budget(cost.estimate(hosts, defaults=DEFAULTS), 5)
 
 
 def test_a_local_plan_is_billed_as_on_aws_and_lasts_as_long_as_here():

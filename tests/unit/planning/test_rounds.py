@@ -163,6 +163,17 @@ def test_every_round_has_a_share_of_both_cells_and_none_begins_before_the_last_i
     assert {row["round"] for row in folder.rows("records.jsonl")} == {*range(1, 7)}
 
 
+def test_a_cell_that_fails_in_all_rounds_so_far_ends_the_sweep_between_two_of_them(sweep, aws):
+    def fail(body):
+        own = {"concurrency_limit": 1, "threads": body["threads"], "dataset": "large", "round": body["round"]}
+        aws.log(record(body["seq"], "error", cell=body["cell"], **own), at_s=aws.now_s + 1)
+        aws.hide(aws.now_s, aws.now_s + 1)
+
+    with pytest.raises(RunError, match="no message succeeded in 2 cells"):
+        sweep(fail, messages=20)
+    assert aws.now_s < 200
+
+
 def test_no_round_waits_for_the_late_lines_of_a_message(sweep, aws):
     def lose_one(body):
         text = record(body["seq"], cell=body["cell"], concurrency_limit=1, threads=body["threads"], dataset="large")

@@ -88,7 +88,7 @@ def test_a_page_without_an_estimate_is_whole(make_run):
     folder = make_run(memories=(1024,), concurrencies=(1,))
     changed_manifest(folder, cost=None)
     report.build(folder)
-    assert "No estimate was stored with this run." in Page((folder / "report.html").read_text()).text
+    assert "This run has no estimate of its cost." in Page((folder / "report.html").read_text()).text
 
 
 def test_a_finished_run_has_nothing_to_say(make_run):

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -12,6 +13,7 @@ from stampede import phrases
 from stampede.report import published, table
 from stampede.report.measured import mean_bytes, spreads
 from stampede.runs import cells
+from stampede.runs.cell_key import Key
 from stampede.runs.run import load
 from tests.unit.report.handmade_run import table_of
 
@@ -36,6 +38,29 @@ def test_a_cell_that_was_never_published_stands_alone(make_run):
 def test_a_planned_cell_without_downloads_keeps_its_line(make_run):
     rows = table_of(load(make_run(memories=(1024,), concurrencies=(1, 5), lost=set(range(50))))).rows
     assert [(row.key.n, row["count"], row["avg_s"]) for row in rows if row.measured] == [(1, 0, None), (5, 0, None)]
+
+
+@pytest.mark.parametrize(
+    ("peaks", "sentence"),
+    [
+        ({1: [1], 5: [5, 6]}, ""),
+        ({1: [1], 5: [4, 4]}, "N = 5 was not reached: at most 4 ran at once."),
+        (
+            {5: [4, 2, None], 9: [1]},
+            "N = 5 was not reached: at most 2 to 4 ran at once; N = 9 was not reached: at most 1 ran at once.",
+        ),
+        ({5: [5, 4]}, "N = 5 was not reached in every cell: at most 4 ran at once."),
+    ],
+)
+def test_an_n_that_was_not_reached_is_said_under_the_table(make_run, peaks, sentence):
+    made = table_of(load(make_run(memories=(1024,), concurrencies=(5,))))
+    row, axes = made.rows[0], made.experiment.axes
+    rows = [
+        replace(row, key=Key.of_figures(axes, row.key.figures() | {"concurrency": n}), figures={"most_at_once": peak})
+        for n, reached in peaks.items()
+        for peak in reached
+    ]
+    assert replace(made, rows=rows).unreached == sentence
 
 
 def test_speed_is_the_size_over_the_mean_time(make_run):

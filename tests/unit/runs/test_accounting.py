@@ -38,10 +38,14 @@ def test_a_message_without_any_trace_fails_the_check_and_is_named():
         check(accounts)
 
 
-def test_errors_alone_are_accounted_for_as_failed():
-    accounts = account(sent(0), [error(0), error(0)], [])
-    check(accounts)
+def test_errors_alone_are_accounted_for_as_failed_and_fail_the_check_with_the_commonest():
+    records = [error(0) | {"error_type": kind, "error_message": "why"} for kind in ("Rare", "Common", "Common")]
+    accounts = account([*sent(0), *sent(0, cell="b")], [*records, ok(0, cell="b")], [])
     assert accounts[0].failed == 1
+    with pytest.raises(
+        RunError, match=rf"no message succeeded in 1 cell: {CELL}: 2 of 3 error records: Common, .* why"
+    ):
+        check(accounts)
 
 
 def test_a_message_that_succeeded_and_was_redelivered_until_dead_counts_as_succeeded():

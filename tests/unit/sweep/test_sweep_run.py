@@ -31,7 +31,7 @@ from tests.unit.loader.shares_experiment import SHARES
 class Cost:
     """Stands in for an estimate."""
 
-    cells = ()
+    cells = unforeseen = ()
 
     def as_dict(self):
         return {}
@@ -169,6 +169,29 @@ def test_a_message_without_an_answer_ends_its_cell_early_and_is_gone_before_the_
     assert aws.now_s < 1800
     assert len(folder.read_json("run.json")["cells"]) == 2
     assert "emptying the queue so that no message comes back during another cell (60 s)" in capsys.readouterr().err
+
+
+def test_a_cell_whose_messages_all_fail_ends_the_sweep_and_a_resumed_one_runs_it_again(
+    sweep, aws, folder, monkeypatch, capsys
+):
+    replace_sleep(monkeypatch, sweep_run, aws.sleep)
+    monkeypatch.setattr(SimulatedAws, "purge_queue", lambda self, QueueUrl: None, raising=False)
+
+    def fail(cell, aws):
+        folder.append("sent.jsonl", [{"cell": cell, "seq": seq, "sent_at_ms": EPOCH_MS} for seq in range(1, 12)])
+        for seq in range(10):
+            aws.log(record(seq, "error", cell=cell), at_s=aws.now_s + 1)
+        aws.__dict__["waiting_until_s"] = aws.now_s + 30
+
+    stack, run = sweep(fail)
+    [account] = run.run()
+    assert (account.sent, account.failed, account.unanswered, account.unaccounted) == (12, 10, 2, 0)
+    assert len(stack.steps) == 3 and stack.steps[-1] == "take down"
+    assert folder.read_json("run.json")["cells"] == [] and folder.read_json("run.json")["finished_at"] is None
+    assert "--resume" in capsys.readouterr().err
+    again, run = sweep(succeed)
+    run.run()
+    assert again.steps == ["open", *stack.steps[1:2], *{1, 2} - {stack.steps[1]}, "take down"]
 
 
 def test_a_resumed_run_that_lacks_a_message_fails_again_and_applies_nothing(sweep, folder):
