@@ -13,7 +13,7 @@ from typing import Any
 from bench.errors import BenchError
 from stampede.phrases import significant
 from stampede.progress import say
-from stampede.runs import atomic
+from stampede.runs.folder import write_where_typed
 
 
 @dataclass(frozen=True)
@@ -85,4 +85,4 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 def write(path: Path, results: Sequence[Any]) -> None:
     """Write a JSON list, whole or not at all; its folder is made."""
-    atomic.write_text(path, json.dumps(results, indent=2) + "\n")
+    write_where_typed(path, json.dumps(results, indent=2) + "\n")

@@ -15,7 +15,7 @@ from typing import Any
 from loader.sqs.sending import Attributed, Order
 from stampede import user_json
 from stampede.errors import UsageError, one_line
-from stampede.runs import atomic
+from stampede.runs import stored_json
 from stampede.runs.folder import RunFolder
 
 FILE = "payload.json"
@@ -71,13 +71,20 @@ class Payloads:
 
     @classmethod
     def of_run(cls, folder: RunFolder) -> Payloads:
-        """Those that are stored with a run; an empty JSON object where none are."""
+        """Those that are stored with a run; an empty JSON object where none are. Raises UsageError for a damaged
+        file."""
         path = folder.path / FILE
-        return cls.of_text(path.read_text(encoding="utf-8") if path.is_file() else DEFAULT)
+        try:
+            with stored_json.opened(path) as file:
+                return cls.of_text(file.read().decode())
+        except FileNotFoundError:
+            return cls.of_text(DEFAULT)
+        except ValueError as error:
+            raise UsageError(f"{path} is damaged ({one_line(error)}); restore it, or start a new run") from None
 
     def store(self, folder: RunFolder) -> None:
         """Keep them with the run."""
-        atomic.write_text(folder.path / FILE, self.text)
+        folder.replace(FILE, self.text)
 
     def draw(self, first: int, count: int) -> list[int]:
         """Which body each of `count` messages gets, the first of them the `first` of its cell (from 0). The weights are

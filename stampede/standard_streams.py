@@ -5,10 +5,19 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from typing import TextIO
 
+# Texts of others may have what moves a terminal's cursor, hides what stood there, or turns its direction round: control
+# characters, and those of bidirectional text (Unicode Standard Annex 9).
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 STDOUT, STDERR = "standard output", "standard error"
+
+
+def plain(text: str) -> str:
+    """`text` with nothing in it that a terminal would act on, but line ends and tabs."""
+    return _CONTROL.sub("\ufffd", text)
 
 
 def prepare() -> None:

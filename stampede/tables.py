@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stampede import terminal
+from stampede.standard_streams import plain
 
 # Between two columns, and the width to which a text may be folded before a column is left out.
 GAP, LEAST_TEXT = 2, 20
@@ -70,7 +71,7 @@ def print_rows(
     if form == "csv":
         writer = csv.DictWriter(sys.stdout, names, restval="", lineterminator="\n", extrasaction="ignore")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({name: for_spreadsheets(value) for name, value in row.items()} for row in rows)
         return
     table = []
     for name in names:
@@ -118,9 +119,10 @@ def grid(columns: Sequence[Column], width: int, gap: int = GAP) -> Table:
         widths = [min(own, most) if folded else own for own, folded in zip(widths, foldable, strict=True)]
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, gap - 1, 0, 0))
     for column, own in zip(columns, widths, strict=True):
-        table.add_column(Text(column.heading), justify="right" if column.number else "left", overflow="fold", width=own)
+        side, heading = "right" if column.number else "left", Text(plain(column.heading))
+        table.add_column(heading, justify=side, overflow="fold", width=own)
     for texts in zip(*(column.texts for column in columns), strict=True):
-        table.add_row(*map(Text, texts))
+        table.add_row(*(Text(plain(text)) for text in texts))
     return table
 
 
@@ -139,6 +141,14 @@ def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: Collect
     right."""
     sides = ["---" if head in texts else "---:" for head in heads]
     return [f"| {' | '.join(cells)} |" for cells in (heads, sides, *rows)]
+
+
+def for_spreadsheets(value: Any) -> Any:
+    """A value of a CSV for people: a text that a spreadsheet would take for a formula begins with an apostrophe."""
+    is_formula = (
+        isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") and not _NUMBER.fullmatch(value)
+    )
+    return f"'{value}" if is_formula else value
 
 
 def _text(value: Any) -> str:

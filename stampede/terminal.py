@@ -9,8 +9,20 @@ from typing import TextIO
 
 from rich.console import Console, RenderableType
 
+from stampede.standard_streams import plain
+
 # In a pipe a line is as long as it needs to be.
 ENDLESS = 9999
+
+
+def tell(text: str) -> None:
+    """Print a line of text on stdout."""
+    print(plain(text))
+
+
+def hand_over(text: str) -> None:
+    """Print data on stdout: as it is for a program that reads it, and plain on a terminal."""
+    print(plain(text) if sys.stdout.isatty() else text)
 
 
 def is_live(stream: TextIO) -> bool:

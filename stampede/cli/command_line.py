@@ -24,7 +24,7 @@ from experiments import EXPERIMENTS
 from stampede.full_disk import is_full, way_out
 from stampede.interruption import signals
 from stampede.program import as_typed
-from stampede.standard_streams import STDOUT
+from stampede.standard_streams import STDOUT, plain
 
 # What each verb does, as in README.
 VERBS = {
@@ -244,7 +244,7 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
     elif not isinstance(error, RunError | EmulatorError | ProviderError | ClientError | BotoCoreError):
         raise error
     what_stays = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
-    print(as_typed(f"stampede{text}{what_stays}"), file=sys.stderr)
+    print(plain(as_typed(f"stampede{text}{what_stays}")), file=sys.stderr)
     return status
 
 

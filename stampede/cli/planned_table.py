@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stampede import terminal
 from stampede.model.prediction import Prediction
 from stampede.phrases import counted, listed
 from stampede.planning.demand import Demand
@@ -57,10 +58,10 @@ def _as_set(value: Any) -> Any:
 def _print_table(plan: Plan, rows: Sequence[dict[str, Any]]) -> None:
     swept = list(dict.fromkeys(name for coordinates in plan.combinations() for name in coordinates))
     varying = [name for name in swept if len({str(row.get(name)) for row in rows}) > 1]
-    print(_order(plan, len(rows)))
+    terminal.tell(_order(plan, len(rows)))
     if same := {name: rows[0][name] for name in swept if name not in varying} | plan.fixed:
         values = ", ".join(f"{name}={_as_set(value)}" for name, value in same.items())
-        print(f"{'the same in all cells' if varying else 'settings'}: {values}")
+        terminal.tell(f"{'the same in all cells' if varying else 'settings'}: {values}")
     print()
     figures = [name for name in ("warm_up_messages", "messages", *PREDICTED) if any(row[name] for row in rows)]
     if any(row["rounds"] > 1 for row in rows):

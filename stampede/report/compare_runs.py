@@ -31,10 +31,11 @@ from stampede.report.statistics.comparisons import SIZES_DIFFER, same_size, took
 from stampede.report.statistics.effect import effect, incomparable, refusal
 from stampede.report.statistics.selection import cells
 from stampede.report.statistics.verdict import reservations
-from stampede.runs import atomic, unfinished
+from stampede.runs import unfinished
 from stampede.runs.cell_key import Key, distinguishing
-from stampede.runs.folder import RunFolder
+from stampede.runs.folder import RunFolder, write_where_typed
 from stampede.runs.run import NoReport, Run, load
+from stampede.tables import for_spreadsheets
 
 PAGE = "comparison.html"
 
@@ -102,7 +103,7 @@ def compare(run_dirs: Sequence[Path], output: Path) -> Comparison:
     pairs = [_pair(sides[0], side) for side in sides[1:]]
     path = output if output.suffix == ".html" else output / PAGE
     context = _context(sides, pairs)
-    atomic.write_text(path, templating.page("templates/comparison.html.j2", context))
+    write_where_typed(path, templating.page("templates/comparison.html.j2", context))
     differing = [sentence for pair in pairs for sentence in differences(pair)]
     return Comparison(path, [headline(pair) for pair in pairs], differing, _warnings(sides, pairs, on_page=False))
 
@@ -338,5 +339,6 @@ def _csv(pairs: Sequence[Pair]) -> str:
             runs = [pair.side.run.run_id, pair.base.run.run_id]
             counts = [result["count"], result["base_count"]]
             ends = [(result[part] or {}).get(end, "") for part, end in figures]
-            writer.writerow([*runs, *(key[name] for name in plain), *counts, *ends, result["level"], *key.variant])
+            row = [*runs, *(key[name] for name in plain), *counts, *ends, result["level"], *key.variant]
+            writer.writerow(map(for_spreadsheets, row))
     return text.getvalue()

@@ -45,7 +45,7 @@ def summarised(run: Run) -> Summary:
         rows = [cells.checked(row, run.experiment) for row in _evaluated(run, events, warnings)]
         origin = f"the saved query {name}, run on log_events.jsonl"
         return Summary(rows, origin, consistency.disagreements(run.experiment, rows, own, took), warnings, True)
-    except (insights.InsightsError, cells.CellsError, OSError) as error:
+    except (insights.InsightsError, cells.CellsError, OSError, stored_json.NotAFile) as error:
         if events.exists():
             problems = [f"The saved query {name} failed: {error}"]
         else:

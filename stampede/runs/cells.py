@@ -14,7 +14,7 @@ from typing import Any
 
 from experiments import Axis, Experiment
 from stampede.experiment.declaration import Metric
-from stampede.runs import atomic
+from stampede.runs import stored_json
 from stampede.runs.cell_key import SETTINGS, Key
 from stampede.runs.spread import Spread
 
@@ -106,18 +106,13 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else number_text(value)
 
 
-def write(path: Path, rows: Iterable[Mapping[str, Any]], experiment: Experiment) -> None:
-    """Write cells.csv at `path`, whole or not at all. Raises CellsError, OSError."""
-    atomic.write_text(path, to_csv(rows, experiment))
-
-
 def read(path: Path, experiment: Experiment) -> list[dict[str, Any]]:
     """The rows of the cells.csv at `path`; one with the published columns only is read, too.
 
     Raises CellsError for another header or a bad value, OSError.
     """
     needed = published_columns(experiment)
-    with path.open(encoding="utf-8", newline="") as file:
+    with io.TextIOWrapper(stored_json.opened(path), encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
         if tuple(reader.fieldnames or ())[: len(needed)] != needed:
             raise CellsError(f"{path.name} starts with other columns; it needs {','.join(needed)}")

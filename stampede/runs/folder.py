@@ -5,6 +5,8 @@ cuts off. What it hadn't written yet is missing: of a flood the batches in fligh
 same (`flood.first_seq` leaves their numbers free). Whole files are written beside and renamed, so they are the old ones
 or the new ones. Nothing is forced to disk: a machine that loses power may lose more. Coordinates live in the records,
 never in file names.
+
+A folder may be somebody else's: nothing is written through a link in it, and what isn't a file isn't read.
 """
 
 from __future__ import annotations
@@ -16,14 +18,15 @@ import json
 import os
 import re
 import shlex
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from stampede.errors import UsageError
-from stampede.runs import atomic, needed, stored_json
+from stampede.runs import needed, stored_json
 
 RESULTS_DIR = Path("results")
 FORMAT = 1
@@ -146,9 +149,19 @@ class RunFolder:
         with contextlib.suppress(OSError):
             self.path.rmdir()
 
+    def replace(self, name: str, content: str | bytes) -> None:
+        """Write a file of the folder whole, or of a folder in it, which is made. Raises OSError."""
+        path = self.path / name
+        if path.parent != self.path:
+            path.parent.mkdir(exist_ok=True)
+            if path.parent.is_symlink():
+                raise UsageError(f"{path.parent} is a link; remove it")
+        with replacing(path) as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+
     def write_json(self, name: str, value: Any) -> None:
-        """Write a whole JSON file atomically."""
-        atomic.write_text(self.path / name, json.dumps(value, indent=2) + "\n")
+        """Write a whole JSON file."""
+        self.replace(name, json.dumps(value, indent=2) + "\n")
 
     def read_json(self, name: str, default: Any = None) -> Any:
         """Read a JSON file of this run, or return `default` where it isn't there. Raises UsageError for a damaged
@@ -158,6 +171,8 @@ class RunFolder:
             value = stored_json.value(path, object if default is None else type(default))
         except FileNotFoundError:
             return default
+        except stored_json.NotAFile as error:
+            raise UsageError(f"{error}; remove it, or start a new run") from None
         except stored_json.WrongKind:
             raise UsageError(f"{path} holds something else than it should; restore it, or start a new run") from None
         except ValueError as error:
@@ -182,15 +197,18 @@ class RunFolder:
 
     def rewrite(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
         """Replace a JSON-lines file by these rows, atomically; they may come from the file itself."""
-        with atomic.replacing(self.path / name) as file:
+        with replacing(self.path / name) as file:
             file.writelines(f"{json.dumps(row)}\n".encode() for row in rows)
 
     def appending(self, name: str) -> TextIO:
         """Open a JSON-lines file to append to. What a killed writer left of a last line is cut off first: the next row
-        would continue it."""
+        would continue it. Raises UsageError for what isn't a file."""
         path = self.path / name
-        _cut_torn_line(path)
-        return path.open("a")
+        try:
+            _cut_torn_line(path)
+        except stored_json.NotAFile as error:
+            raise UsageError(f"{error}; remove it, or start a new run") from None
+        return stored_json.opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, "a")
 
     def rows(self, name: str) -> Iterator[dict[str, Any]]:
         """The rows of a JSON-lines file; a torn last line (a killed writer) is left out. Raises UsageError for a line
@@ -200,6 +218,8 @@ class RunFolder:
             yield from (row for _, row in stored_json.rows(path, fault_of=needed.fault_of(name)))
         except FileNotFoundError:
             return
+        except stored_json.NotAFile as error:
+            raise UsageError(f"{error}; remove it, or start a new run") from None
         except ValueError as error:
             raise UsageError(f"{path} is damaged ({error}); restore it, or start a new run") from None
 
@@ -217,7 +237,7 @@ def _make(path: Path, *, exist_ok: bool = False) -> None:
 
 def _cut_torn_line(path: Path) -> None:
     try:
-        file = path.open("r+b")
+        file = stored_json.opened(path, os.O_RDWR, "r+b")
     except FileNotFoundError:
         return
     with file:
@@ -232,6 +252,35 @@ def _cut_torn_line(path: Path) -> None:
             keep = start
         if keep < end:
             file.truncate(keep)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file beside `path` that takes its place at the end of the block, unless that fails. Raises OSError."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+        # mkstemp makes files that only the owner may read; a report is meant to be passed on.
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def write_where_typed(path: Path, text: str) -> None:
+    """Write a page to the path that the user typed: whole, or into what a link there leads to, a device or a pipe.
+
+    Raises OSError.
+    """
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        # A file renamed to /dev/stdout or /dev/full would replace it, if root asks for it.
+        path.write_text(text, encoding="utf-8")
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as file:
+        file.write(text.encode())
 
 
 def way_to_runs(results_dir: Path) -> str:

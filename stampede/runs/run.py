@@ -291,12 +291,12 @@ def _of_no_message(path: Path, number: int) -> str:
 def _rows(path: Path, warnings: list[str], *, is_optional: bool = False) -> Iterator[tuple[int, dict[str, Any]]] | None:
     """The rows of a file of lines; None, and a warning, when there is none that can be read."""
     try:
-        path.open("rb").close()
+        stored_json.opened(path).close()
     except FileNotFoundError:
         if not is_optional:
             warnings.append(f"{path.name} is missing.")
         return None
-    except OSError as error:
+    except (OSError, stored_json.NotAFile) as error:
         warnings.append(f"{path.name} can't be read: {error}")
         return None
     return stored_json.rows(path, warnings)

@@ -1,7 +1,10 @@
 """Reads the JSON files of a results folder: strictly for whoever goes on with the run, tolerantly for the report, which
 names what it left out."""
 
+import errno
 import json
+import os
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,9 +16,31 @@ class WrongKind(ValueError):
     """A file holds JSON of another kind; the text names the kind that was found."""
 
 
+class NotAFile(ValueError):
+    """A folder, a pipe, a device or a link stands in the place of a run's file."""
+
+
+def opened(path: Path, flags: int = os.O_RDONLY, mode: str = "rb") -> Any:
+    """A file of a run's folder, which may be somebody else's: no link is followed, and no pipe waited for.
+
+    Raises OSError, NotAFile.
+    """
+    try:
+        descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO):  # a link; a folder or a pipe to write to
+            raise NotAFile(f"{path} isn't a file") from None
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise NotAFile(f"{path} isn't a file")
+    return os.fdopen(descriptor, mode)
+
+
 def value(path: Path, kind: type = object) -> Any:
-    """What the file at `path` holds. Raises OSError, ValueError where it isn't JSON, WrongKind."""
-    stored = json.loads(path.read_text(encoding="utf-8"))
+    """What the file at `path` holds. Raises OSError, NotAFile, WrongKind, and ValueError where it isn't JSON."""
+    with opened(path) as file:
+        stored = json.loads(file.read().decode())
     if not isinstance(stored, kind):
         raise WrongKind(type(stored).__name__)
     return stored
@@ -44,9 +69,9 @@ def rows(
     With `warnings`, a line that isn't an object, or in which `fault_of` finds one, is left out and gets one. Without,
     it raises ValueError; but a last line without a newline, torn by a crash in mid-write, goes without a word, because
     the next writer cuts it off.
-    Raises OSError.
+    Raises OSError, NotAFile.
     """
-    with path.open("rb") as file:
+    with opened(path) as file:
         for number, line in enumerate(file, start=1):
             is_torn = not line.endswith(b"\n")
             if line.isspace() or (is_torn and warnings is None):

@@ -1,6 +1,9 @@
 """Colour and live progress on a terminal; plain text in a pipe, and with NO_COLOR."""
 
 import contextlib
+import csv
+import io
+import json
 import os
 import pty
 import subprocess
@@ -11,6 +14,8 @@ import pytest
 from stampede import terminal
 from stampede.cli.verbs import doctor
 from stampede.finding import OK, PROBLEM, WARNING, Finding
+from stampede.progress import say
+from stampede.tables import print_rows
 
 FINDINGS = [
     Finding("zone", PROBLEM, "there is no zone", "use another"),
@@ -94,3 +99,22 @@ def test_what_was_interrupted_ends_in_its_order_though_its_reader_was_too(monkey
             raise KeyboardInterrupt
         except KeyboardInterrupt:
             terminal.console(stderr=True).print("stopping terraform")
+
+
+def test_texts_of_others_move_no_cursor(capsys):
+    text = "key\x1b[2K\x1b]0;title\x07\r\x9b1A\u202e done\nend"
+    harmless = "key�[2K�]0;title���1A� done\nend"
+    terminal.tell(text)
+    say(text)
+    print_rows([{"key": text.split("\n")[0]}], "table")
+    printed = capsys.readouterr()
+    assert printed.out.startswith(harmless) and printed.err == f"{harmless}\n"
+    assert not set("\x1b\x07\r\x9b\u202e") & set(printed.out)
+
+
+@pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "+1;x", "-x", "@SUM(1)", "\tx"])
+def test_a_csv_for_people_has_no_formula_and_a_json_every_character(capsys, text):
+    print_rows([{"package": text, "n": -1}], "csv")
+    assert list(csv.DictReader(io.StringIO(capsys.readouterr().out))) == [{"package": f"'{text}", "n": "-1"}]
+    print_rows([{"package": text}], "json")
+    assert json.loads(capsys.readouterr().out) == [{"package": text}]

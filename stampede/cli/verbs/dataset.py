@@ -13,6 +13,7 @@ from loader.dataset import put_objects
 from loader.emptying import empty
 from loader.manifest import put_manifest
 from loader.seeding import events_of, seed
+from stampede import terminal
 from stampede.cli.verbs.order_option import order_of
 from stampede.errors import UsageError
 from stampede.experiment.objects import MEBIBYTE, DataObject
@@ -50,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         for event in events_of(target, in_order):
             say(f"{target[target.experiment.seeding.function]} would seed what is missing: {json.dumps(event)}")
     for data_object in objects:
-        print(f"s3://{target['bucket_name']}/{data_object.key}")
+        terminal.hand_over(f"s3://{target['bucket_name']}/{data_object.key}")
     if not (objects or events_of(target, in_order)):
         say(f"nothing to upload: this stack of {target['experiment']} reads no objects of its own")
     return 0

@@ -100,7 +100,7 @@ def _print_estimate(estimated: Estimate) -> None:
     print_rows(rows, "table")
     print()
     for sentence in estimated.sentences():
-        print(sentence)
+        terminal.tell(sentence)
     print()
 
 

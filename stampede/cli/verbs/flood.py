@@ -23,6 +23,7 @@ from loader.payloads import DEFAULT, Payloads
 from loader.seeding import events_of
 from loader.sqs.sending import Outcome
 from loader.sqs.signing import ATTRIBUTE
+from stampede import terminal
 from stampede.cli.verbs.order_option import order_of
 from stampede.cli.verbs.payload_option import payloads_of, refuse_others
 from stampede.errors import UsageError
@@ -169,7 +170,7 @@ def _print_dry_run(target: Target, cell: str, load: CellLoad, count: int, payloa
     if load.execution is not None:
         queries = counted(count, "query", "queries")
         say(f"would run {queries} in Athena's workgroup {load.execution.workgroup}, each of them:")
-        print(load.execution.sql)
+        terminal.hand_over(load.execution.sql)
         return
     if load.preparation is not None:
         [preparing] = orders("RUN_ID", cell, 1, {**load.order, **load.preparation, "warm_up": 1})
@@ -179,7 +180,7 @@ def _print_dry_run(target: Target, cell: str, load: CellLoad, count: int, payloa
         extras = {**load.order, "warm_up": 0}
         first = next(payload_messages(payloads or Payloads.of_text(DEFAULT), "RUN_ID", cell, count, extras))
         say(f"its message attribute {ATTRIBUTE}: {first.attribute}")
-        print(first.body)
+        terminal.hand_over(first.body)
         return
     print(next(orders("RUN_ID", cell, 1, load.order, share=load.share)).body)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from stampede import report
+from stampede import report, terminal
 from stampede.cli.options.report import COMPARISON
 from stampede.errors import RunError, UsageError
 from stampede.full_disk import way_out
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         with _refusing(output):
             compared = report.compared(folders, output)
         for headline in compared.headlines:
-            print(headline)
+            terminal.tell(headline)
         _say_some("not like for like", compared.differences)
         _say_some("incomplete data", compared.warnings)
         say(f"comparison: {compared.page}")

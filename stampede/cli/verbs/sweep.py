@@ -40,6 +40,7 @@ from stampede.stacks import target as targets
 from stampede.stacks.infra_variables import infra_defaults
 from stampede.stacks.place import refuse_another
 from stampede.stacks.stack_lock import holding
+from stampede.standard_streams import plain
 from stampede.sweep.sweep import SweepRun
 from stampede.sweep.swept_stack import SweptStack
 
@@ -63,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
             say(f"{counted(count, 'cell')} of {folder.run_id} finished already; plan, duration and cost are of all")
         print_plan(plan, estimate.cells, _predicted(plan), arguments.format)
         for line in estimate.sentences():
-            print(line, file=sys.stdout if arguments.format == "table" else sys.stderr)
+            print(plain(line), file=sys.stdout if arguments.format == "table" else sys.stderr)
         return 0
     if folder is not None:
         # Reads all lines that the sweep goes on with: a damaged one is refused before anything starts.

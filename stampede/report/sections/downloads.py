@@ -2,11 +2,13 @@
 
 import base64
 import gzip
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from stampede.report import statistics, table
 from stampede.report.sections.page import Block, Page
+from stampede.runs import stored_json
 
 # Larger records stay beside the page: it has to open on a phone.
 LARGEST_EMBEDDED_BYTES = 5_000_000
@@ -49,12 +51,15 @@ def records(folder: Path, run_id: str) -> Download | None:
     A script unpacks them on the way; without one, the compressed file is what arrives.
     """
     path = folder / "records.jsonl"
-    if not path.exists():
+    try:
+        with stored_json.opened(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            content = file.read(LARGEST_EMBEDDED_BYTES + 1)
+    except (OSError, stored_json.NotAFile):
         return None
-    size = path.stat().st_size
     if size > LARGEST_EMBEDDED_BYTES:
         note = f"{size / 1e6:,.1f} MB, a file in the same folder"
         return Download("records.jsonl", f"{run_id}.records.jsonl", "records.jsonl", note)
-    packed = base64.b64encode(gzip.compress(path.read_bytes(), mtime=0)).decode()
+    packed = base64.b64encode(gzip.compress(content, mtime=0)).decode()
     name = f"{run_id}.records.jsonl"
     return Download("records.jsonl", f"{name}.gz", f"data:application/gzip;base64,{packed}", "compressed", name)

@@ -1,11 +1,13 @@
 """Results survive a killed writer and refuse ids that could mean another folder."""
 
+import os
+import threading
 from pathlib import Path
 
 import pytest
 
 from stampede.errors import UsageError
-from stampede.runs.folder import RunFolder, checked_run_id
+from stampede.runs.folder import RunFolder, checked_run_id, write_where_typed
 
 
 def test_a_torn_last_line_is_left_out_and_the_rest_is_read(tmp_path):
@@ -24,8 +26,6 @@ def test_two_runs_in_the_same_second_get_two_folders(tmp_path):
 def test_the_newest_run_is_the_one_that_sent_last(tmp_path):
     for name in ("b", "a"):
         RunFolder.create(tmp_path, name).append("sent.jsonl", [{"seq": 0}])
-    import os
-
     os.utime(tmp_path / "b" / "sent.jsonl", (1, 1))
     assert RunFolder.find(tmp_path, None).run_id == "a"
 
@@ -144,3 +144,49 @@ def test_a_folder_that_one_process_holds_is_refused_to_another_and_free_afterwar
         pass
     with folder.held("--resume"):
         pass
+
+
+def test_a_page_goes_where_the_user_typed_through_a_link_and_into_a_pipe(tmp_path):
+    page, link, pipe, read = tmp_path / "page.html", tmp_path / "latest.html", tmp_path / "pipe", []
+    page.write_text("the old page")
+    link.symlink_to(page)
+    write_where_typed(link, "the new page")
+    assert (page.read_text(), link.is_symlink()) == ("the new page", True)
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
+    reader.start()
+    write_where_typed(pipe, "the page")
+    reader.join(timeout=10)
+    assert read == ["the page"] and pipe.is_fifo()
+
+
+def test_nothing_is_written_through_a_link_in_a_folder(tmp_path):
+    theirs, run = tmp_path / "theirs", RunFolder(tmp_path / "run")
+    theirs.mkdir()
+    run.path.mkdir()
+    (theirs / "file").write_text("mine")
+    for name in ("cells.csv", "run.json", "records.jsonl", "sent.jsonl"):
+        (run.path / name).symlink_to(theirs / "file")
+    (run.path / "figures").symlink_to(theirs)
+    run.replace("cells.csv", "count")
+    run.write_json("run.json", {})
+    run.rewrite("sent.jsonl", [{"seq": 1}])
+    for write in (lambda: run.append("records.jsonl", [{}]), lambda: run.replace("figures/a.svg", "")):
+        with pytest.raises(UsageError, match=r"is a link|isn't a file"):
+            write()
+    assert [(file.name, file.read_text()) for file in theirs.iterdir()] == [("file", "mine")]
+    assert not (run.path / "cells.csv").is_symlink() and (run.path / "cells.csv").read_text() == "count"
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "device", "a file of mine"])
+def test_what_isnt_a_file_of_the_folder_is_neither_waited_for_nor_followed(tmp_path, kind):
+    run, path = RunFolder(tmp_path), tmp_path / "records.jsonl"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to("/dev/zero" if kind == "device" else __file__)
+    for use in (lambda: list(run.rows("records.jsonl")), lambda: run.append("records.jsonl", [{}])):
+        with pytest.raises(UsageError, match="isn't a file"):
+            use()
