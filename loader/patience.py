@@ -19,6 +19,9 @@ SETTLE_S = {"local": 5.0, "aws": 90.0}
 LATE_S = {"local": 10.0, "aws": 600.0}
 # While records are owed and the queue is empty, all log lines of the cell are read again this often.
 READ_AGAIN_S = {"local": 3.0, "aws": 30.0}
+# Before, permissions may not have spread yet, which takes a minute sometimes (IAM guide, "Changes that I make are not
+# always immediately visible"): not before is a cell given up as failing.
+FAILING_S = {"local": 0.0, "aws": 60.0}
 # For so long a host hides a message, whatever the queue's own timeout is (functions/transfer/internal/worker).
 # One that has just been applied boots and fetches its program, for which it has 5 minutes (infra/modules/host).
 HOST_HIDES_S, HOST_START_S = 60.0, 600.0
@@ -83,6 +86,7 @@ class Patience:
     timeout_s: float
     visibility_timeout_s: float
     at_once: int
+    failing_s: float
     holds: bool = False
 
     @classmethod
@@ -99,6 +103,7 @@ class Patience:
             target.outputs.get("timeout_s", math.inf),
             target.outputs.get("visibility_timeout_s", math.inf),
             target.outputs.get("concurrency_value", 1),
+            FAILING_S[option],
             holds=_has_hosts(target),  # a function is cut off at its timeout; a host isn't
         )
 

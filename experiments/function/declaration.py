@@ -9,7 +9,7 @@ from stampede.experiment.metrics import CPU_S, PEAK_MEMORY_MB, Metric
 from stampede.experiment.usage import Usage
 from stampede.variable_rules import DEFAULTS
 
-# A process of the embedded AWS with the wrapper and a handler of the standard library (proportional set size).
+# A process of the embedded AWS with the proxy and a handler of the standard library (anonymous memory: 13 MiB).
 PROCESS_MB = 24
 
 

@@ -553,7 +553,7 @@ run "a_program_without_its_bootstrap" {
   variables {
     experiment = "function"
     runtime    = "provided.al2023"
-    package    = "../functions/common"
+    package    = "tests"
     handler    = "my handler"
   }
 
