@@ -85,13 +85,13 @@ def run(arguments: argparse.Namespace) -> int:
         finally:
             folder.remove_if_empty()
     with _saying_how_to_go_on(plan, folder):
-        build_and_print(folder.path, arguments.format)
+        is_in_doubt = build_and_print(folder.path, arguments.format)
     say_why_failed(accounts, folder)
     say(f"rebuild it with `stampede report {shlex.quote(str(folder.path))}`", style="dim")
     if arguments.format == "table":
         print(f"results: {folder.path}")
     check(accounts)
-    return 0
+    return 1 if is_in_doubt else 0
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """What the verbs say of a run in whose folder something was changed or removed: one line, with a way out that works."""
 
+import tarfile
+
 import pytest
 
 from experiments import EXPERIMENTS
@@ -7,6 +9,7 @@ from stampede.cli.command_line import main
 from stampede.planning.plan import make_plan
 from stampede.runs.folder import FORMAT, RunFolder
 from stampede.stacks import target as targets
+from tests.contract.golden import GOLDEN
 
 NAMES = ", ".join(EXPERIMENTS)
 
@@ -103,3 +106,14 @@ def test_log_events_that_were_removed_are_to_be_restored_or_queried_as_columns(f
     assert main(["query", "summary", "--run", "lost"]) == 2
     columns = "query its columns with --logs results/lost/log_events.parquet"
     assert capsys.readouterr().err == f"{found}, or {columns}\n"
+
+
+def test_a_sweep_whose_figures_are_in_doubt_exits_as_its_report_does(tmp_path):
+    with tarfile.open(GOLDEN / "download_killed.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    folder = tmp_path / "download_killed"
+    verbs = (["report", str(folder)], ["sweep", "--resume", folder.name, "--results-dir", str(tmp_path)])
+    assert [main(verb) for verb in verbs] == [0, 0]
+    lines = (folder / "log_events.jsonl").read_text().splitlines(keepends=True)
+    (folder / "log_events.jsonl").write_text("".join(lines[: len(lines) // 2]))
+    assert [main(verb) for verb in verbs] == [1, 1]
