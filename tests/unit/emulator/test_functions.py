@@ -3,8 +3,10 @@
 import io
 import json
 import os
+import queue
 import stat
 import sys
+import threading
 import zipfile
 
 import pytest
@@ -134,6 +136,7 @@ FAIL = {
         "names the message",
     ),
     "can't be imported": ("import nosuchlib", "HandlerMissing", "No module named 'nosuchlib'"),
+    "wants a module of ours": ("import gate", "HandlerMissing", "No module named 'gate'"),
     "has a syntax error": ("def handler(e, c) return", "HandlerMissing", "Syntax error in module 'app'"),
     "isn't there": ("def other(e, c): ...", "HandlerMissing", "Handler 'handler' missing on module 'app'"),
     "exits at import": ("import os; os._exit(4)", "HandlerMissing", "exit status 4"),
@@ -187,3 +190,18 @@ def test_a_timeout_and_an_exit_are_logged_in_lambdas_words(function):
     killed, _ = invoked(function({"app.py": "import os\ndef handler(e, c): os.kill(os.getpid(), 9)"}))
     assert "request-1 Task timed out after 1.00 seconds" in timed_out["log"]
     assert "RequestId: request-1 Error: Runtime exited with error: signal: killed" in killed["log"]
+
+
+@pytest.mark.parametrize("variables", [{}, VARIABLES], ids=["ours", "a user's"])
+def test_a_record_whose_line_comes_late_is_still_one_of_its_invocation(variables):
+    environment = functions.Environment.__new__(functions.Environment)
+    environment.config = {"Environment": {"Variables": variables}}
+    environment._request_id, environment._stderr_thread = "request-1", threading.current_thread()  # its process lives
+    environment._stderr_queue = queue.Queue()
+    record = '{"concurrency_limit": 1, "request_id": "request-1"}'
+    for line in ["the handler's own line", record.replace("-1", "-0")] if variables else []:
+        environment._stderr_queue.put(line)
+    timer = threading.Timer(0.4, environment._stderr_queue.put, [record])
+    timer.start()
+    assert environment._drain_stderr_bounded().endswith(record)
+    timer.join()
