@@ -31,6 +31,8 @@ INIT_TIMEOUT_S = 300.0
 # busy machine: a line that comes later is lost with the function's process, and with it the record of a message. All
 # our functions log a line for every message, so nothing ever waits this long for nothing.
 LOG_LINE_WAIT_S = 5.0
+# How many lines of an invocation are kept until it has ended. Of more, the first are lost; MiniStack keeps 10,000.
+MOST_LOG_LINES = 1_000_000
 # How the line of a record begins.
 RECORD = '{"concurrency_limit"'
 # How long the runtime API waits for an event before it looks whether its function has ended. MiniStack's own 0.1 s wake
@@ -69,6 +71,7 @@ def run_as_lambda_does() -> None:
     lambda_svc._execute_function_warm = lambda_svc._execute_function_provided_warm
     lambda_runtime._worker_class_for = lambda config: Environment
     lambda_runtime._PROVIDED_INIT_TIMEOUT = INIT_TIMEOUT_S
+    lambda_runtime._PROVIDED_LOG_MAX_LINES = MOST_LOG_LINES
     http.client._MAXLINE = MOST_HEADER_BYTES
     lambda_runtime.queue = types.SimpleNamespace(Queue=_PatientQueue, Empty=queue.Empty, Full=queue.Full)
 

@@ -48,7 +48,7 @@ def function(monkeypatch, tmp_path, transfer_program):
     python_runtime.make_once(print)
     for module, names in {
         lambda_svc: ("_provided_runtime_code_dir", "_provided_worker_env", "_execute_function_warm"),
-        lambda_runtime: ("_worker_class_for", "_PROVIDED_INIT_TIMEOUT", "queue"),
+        lambda_runtime: ("_worker_class_for", "_PROVIDED_INIT_TIMEOUT", "_PROVIDED_LOG_MAX_LINES", "queue"),
         http.client: ("_MAXLINE",),
     }.items():
         for name in names:
@@ -123,6 +123,11 @@ def test_a_handler_may_print_and_reply_as_on_lambda(function, source):
         result, records = invoked(environment)
         assert result["status"] == "ok", result
         assert [(record["status"], record["seq"]) for record in records] == [("ok", 7)]
+
+
+def test_every_line_that_a_handler_prints_is_logged(function):
+    result, [_] = invoked(function({"app.py": "def handler(e, c): print('line\\n' * 50_000)"}))
+    assert result["log"].splitlines().count("line") == 50_000
 
 
 FAIL = {
