@@ -126,7 +126,8 @@ def test_a_handler_may_print_and_reply_as_on_lambda(function, source):
 
 
 def test_every_line_that_a_handler_prints_is_logged(function):
-    result, [_] = invoked(function({"app.py": "def handler(e, c): print('line\\n' * 50_000)"}))
+    source = "import time\ndef handler(e, c): print('line\\n' * 50_000), time.sleep(1)"
+    result, [_] = invoked(function({"app.py": source}))
     assert result["log"].splitlines().count("line") == 50_000
 
 
