@@ -120,10 +120,14 @@ class Collecting:
         for row in rows:
             self._ledger.unanswered(row)
 
-    def failing(self, at_once: int) -> str:
-        """The first of the cells whose messages fail, of which so many run `at_once`; "" where none does."""
-        accounts = self._ledger.accounts(self._cells)
-        return next((account.cell for account in accounts if account.is_failing(at_once)), "")
+    def failing(self, at_once: int, since_s: float) -> str:
+        """The first of the cells whose messages fail, of which so many run `at_once`, and the first was sent at least
+        `since_s` ago; "" where none does."""
+        for account in self._ledger.accounts(self._cells):
+            sent_s = self._first_sent_ms.get(account.cell, 0) / 1000
+            if account.is_failing(at_once) and time.time() - sent_s >= since_s:
+                return account.cell
+        return ""
 
     def accounts(self) -> list[CellAccount]:
         """The account of the whole run as it stands."""

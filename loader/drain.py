@@ -190,9 +190,7 @@ class _Waiting:
 
     def is_failing(self) -> bool:
         """Whether the first messages of a cell have all failed: it is given up, with those that haven't run yet."""
-        if self._clock() - self._started < self.patience.failing_s:
-            return False
-        self.failing = self.collecting.failing(self.patience.at_once)
+        self.failing = self.collecting.failing(self.patience.at_once, self.patience.failing_s)
         if self.failing:
             self._give_up(self.collecting.sent_count, f"{self.failing}: its first messages all failed, so it ends now")
         return bool(self.failing)

@@ -6,17 +6,19 @@ serves the API and keeps the environments; its own worker for Python isn't used,
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import queue
 import shlex
 import signal
+import time
 import types
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ministack.core import lambda_runtime
-from ministack.core.lambda_runtime import ProvidedWorker
+from ministack.core.lambda_runtime import ProvidedInitTimeout, ProvidedWorker
 from ministack.core.responses import get_region
 from ministack.services import lambda_svc
 
@@ -29,11 +31,16 @@ INIT_TIMEOUT_S = 300.0
 # busy machine: a line that comes later is lost with the function's process, and with it the record of a message. All
 # our functions log a line for every message, so nothing ever waits this long for nothing.
 LOG_LINE_WAIT_S = 5.0
+# How many lines of an invocation are kept until it has ended. Of more, the first are lost; MiniStack keeps 10,000.
+MOST_LOG_LINES = 1_000_000
 # How the line of a record begins.
 RECORD = '{"concurrency_limit"'
 # How long the runtime API waits for an event before it looks whether its function has ended. MiniStack's own 0.1 s wake
 # 500 idle functions 5,000 times a second, which takes more of a processor than the work.
 EVENT_WAIT_S = 2.0
+# The longest header that the runtime API takes, in bytes. Python's client sends up to 1 MiB of traceback in one, which
+# Python's server (65,536) refuses, and with it the error.
+MOST_HEADER_BYTES = 2 << 20
 # The most that Lambda takes as a reply, in bytes; the type and text of its refusal are Lambda's.
 MOST_REPLY_BYTES = 6_291_556
 
@@ -64,6 +71,8 @@ def run_as_lambda_does() -> None:
     lambda_svc._execute_function_warm = lambda_svc._execute_function_provided_warm
     lambda_runtime._worker_class_for = lambda config: Environment
     lambda_runtime._PROVIDED_INIT_TIMEOUT = INIT_TIMEOUT_S
+    lambda_runtime._PROVIDED_LOG_MAX_LINES = MOST_LOG_LINES
+    http.client._MAXLINE = MOST_HEADER_BYTES
     lambda_runtime.queue = types.SimpleNamespace(Queue=_PatientQueue, Empty=queue.Empty, Full=queue.Full)
 
 
@@ -138,7 +147,13 @@ class Environment(ProvidedWorker):
     def invoke(self, event: object, request_id: str, **options: object) -> dict:
         """Run one invocation. Its log says how the process ended where it did, in Lambda's words."""
         self._request_id = request_id
-        result = super().invoke(event, request_id, **options)
+        options["trace_id"] = options.get("trace_id") or _not_traced()
+        try:
+            result = super().invoke(event, request_id, **options)
+        except ProvidedInitTimeout as never:  # Lambda has begun it again, in the time of this invocation
+            text = f"Task timed out after {self.config.get('Timeout', 3)}.00 seconds"
+            payload = {"errorType": "Sandbox.Timedout", "errorMessage": text}
+            result = {"status": "error", "error_payload": payload, "log": str(never)}
         error = result.get("error_payload")
         kind = error.get("errorType") if isinstance(error, dict) else None
         lines = [result.get("log") or ""]
@@ -176,6 +191,11 @@ class Environment(ProvidedWorker):
                 return json.dumps(refusal).encode()
 
         return JudgingReplies
+
+
+def _not_traced() -> str:
+    """The trace header that Lambda gives to each invocation, of one that isn't traced."""
+    return f"Root=1-{int(time.time()):08x}-{os.urandom(12).hex()};Parent={os.urandom(8).hex()};Sampled=0"
 
 
 def refusal_of(reply: bytes) -> dict[str, str] | None:

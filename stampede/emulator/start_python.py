@@ -7,6 +7,7 @@ import sys
 
 from awslambdaric.__main__ import main
 
-handler, *folders = sys.argv[1:]
-sys.path[:0] = folders
-main([sys.argv[0], handler])
+if __name__ == "__main__":  # and not in a process of multiprocessing, which imports this file
+    handler, *folders = sys.argv[1:]
+    sys.path[:0] = folders
+    main([sys.argv[0], handler])

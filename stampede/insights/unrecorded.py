@@ -31,7 +31,9 @@ def unrecorded(folder: Path) -> list[dict[str, Any]]:
         failed = log_columns.answer(query[: query.rindex("| stats")] + EACH, folder / log_columns.LINES).rows
         if not failed:
             return []
-        recorded = {row.get("request_id") for _, row in stored_json.rows(folder / "records.jsonl", [])}
+        records = folder / "records.jsonl"  # is only there where an invocation left one
+        rows_of_records = stored_json.rows(records, []) if records.exists() else ()
+        recorded = {row.get("request_id") for _, row in rows_of_records}
         for _, row in stored_json.rows(folder / "sent.jsonl", []):
             if type(row.get("sent_at_ms")) is int and (not floods or floods[-1][1] != row.get("cell")):
                 floods.append((row["sent_at_ms"], row.get("cell")))

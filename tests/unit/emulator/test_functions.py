@@ -1,5 +1,6 @@
 """Functions of others on the embedded AWS: AWS's own runtime client, behind the proxy that measures it."""
 
+import http.client
 import io
 import json
 import os
@@ -49,7 +50,8 @@ def function(monkeypatch, tmp_path, transfer_program):
     python_runtime.make_once(print)
     for module, names in {
         lambda_svc: ("_provided_runtime_code_dir", "_provided_worker_env", "_execute_function_warm"),
-        lambda_runtime: ("_worker_class_for", "_PROVIDED_INIT_TIMEOUT", "queue"),
+        lambda_runtime: ("_worker_class_for", "_PROVIDED_INIT_TIMEOUT", "_PROVIDED_LOG_MAX_LINES", "queue"),
+        http.client: ("_MAXLINE",),
     }.items():
         for name in names:
             monkeypatch.setattr(module, name, getattr(module, name))  # put back afterwards
@@ -104,6 +106,13 @@ SUCCEED = {
     "replies with a Decimal": "from decimal import Decimal\ndef handler(e, c): return {'d': Decimal('1.10'), 1: None}",
     "has a child that prints": "import subprocess\ndef handler(e, c): subprocess.run(['printf', 'child'])",
     "has a child that prints much": "import subprocess\ndef handler(e, c): subprocess.run(['seq', '20000'])",
+    "begins a process anew": (
+        "import multiprocessing\ndef child(end): end.send(1)\ndef handler(e, c):\n"
+        " ours, its = multiprocessing.Pipe()\n"
+        " multiprocessing.get_context('spawn').Process(target=child, args=(its,)).start()\n"
+        " assert ours.poll(9) and ours.recv()"
+    ),
+    "reads the trace header": "import os\ndef handler(e, c): return os.environ['_X_AMZN_TRACE_ID']",
     "logs what ends a line elsewhere": "def handler(e, c): print('a\\u2028b\\x85c\\rd\\x0ce')",
     "imitates a record": "def handler(e, c): print('{\"concurrency_limit\"', end='')",
 }
@@ -118,6 +127,12 @@ def test_a_handler_may_print_and_reply_as_on_lambda(function, source):
         assert [(record["status"], record["seq"]) for record in records] == [("ok", 7)]
 
 
+def test_every_line_that_a_handler_prints_is_logged(function):
+    source = "import time\ndef handler(e, c): print('line\\n' * 50_000), time.sleep(1)"
+    result, [_] = invoked(function({"app.py": source}))
+    assert result["log"].splitlines().count("line") == 50_000
+
+
 FAIL = {
     "raises": ("def handler(e, c): raise ValueError('not 1')", "HandlerError", "ValueError: not 1"),
     "raises what can't be printed": (
@@ -126,6 +141,13 @@ FAIL = {
         "Odd: ",
     ),
     "exits": ("import sys\ndef handler(e, c): sys.exit(3)", "HandlerExited", "exit status 3"),
+    "exits with a text": ("import sys\ndef handler(e, c): sys.exit('no URL')", "HandlerExited", "no URL"),
+    "is killed after an exception that it caught": (
+        "import logging, os\ndef handler(e, c):\n try: 1 / 0\n except Exception: logging.exception('no')\n"
+        " os.kill(os.getpid(), 9)",
+        "HandlerExited",
+        "killed",
+    ),
     "is killed": ("import os\ndef handler(e, c): os.kill(os.getpid(), 9)", "HandlerExited", "killed"),
     "replies with a set": ("def handler(e, c): return {1}", "InvalidResponse", "Runtime.MarshalError"),
     "replies with NaN": ("def handler(e, c): return float('nan')", "InvalidResponse", "NaN"),
@@ -140,6 +162,12 @@ FAIL = {
     "has a syntax error": ("def handler(e, c) return", "HandlerMissing", "Syntax error in module 'app'"),
     "isn't there": ("def other(e, c): ...", "HandlerMissing", "Handler 'handler' missing on module 'app'"),
     "exits at import": ("import os; os._exit(4)", "HandlerMissing", "exit status 4"),
+    "exits at import with a text": ("import sys; sys.exit('no URL')", "HandlerMissing", "no URL"),
+    "leaves a child": (
+        "import os, signal\ndef handler(e, c):\n if os.fork(): os._exit(0)\n signal.alarm(9), signal.pause()",
+        "HandlerExited",
+        "exit status 0",
+    ),
     "takes too long": ("import time\ndef handler(e, c): time.sleep(9)", "HandlerTimedOut", "timeout_s"),
 }
 
@@ -151,6 +179,11 @@ def test_each_failure_of_a_handler_is_a_record_of_its_kind(function, source, kin
     assert partial or result["status"] == "error"
     assert [(record["status"], record["error_type"]) for record in records] == [("error", kind)]
     assert text in records[0]["error_message"]
+
+
+def test_an_exception_with_a_long_traceback_reaches_lambda(function):
+    result, _ = invoked(function({"app.py": "def handler(e, c): handler(e, c)"}))
+    assert result["error_payload"]["errorType"] == "RecursionError"
 
 
 @pytest.mark.parametrize(
@@ -185,11 +218,14 @@ def test_a_function_sees_its_own_environment_and_nothing_of_the_shells(function,
     assert "AWS_LAMBDA_EXEC_WRAPPER" not in environment
 
 
-def test_a_timeout_and_an_exit_are_logged_in_lambdas_words(function):
+def test_a_timeout_and_an_exit_are_logged_in_lambdas_words(function, monkeypatch):
     timed_out, _ = invoked(function({"app.py": "import time\ndef handler(e, c): time.sleep(9)"}, timeout_s=1))
     killed, _ = invoked(function({"app.py": "import os\ndef handler(e, c): os.kill(os.getpid(), 9)"}))
     assert "request-1 Task timed out after 1.00 seconds" in timed_out["log"]
     assert "RequestId: request-1 Error: Runtime exited with error: signal: killed" in killed["log"]
+    monkeypatch.setattr(lambda_runtime, "_PROVIDED_INIT_TIMEOUT", 1)
+    begun, _ = invoked(function({"app.py": "print('on its way')\nwhile True: ..."}, timeout_s=1))
+    assert "on its way" in begun["log"] and "request-1 Task timed out after 1.00 seconds" in begun["log"]
 
 
 @pytest.mark.parametrize("variables", [{}, VARIABLES], ids=["ours", "a user's"])

@@ -42,6 +42,12 @@ def test_they_are_those_that_lambda_logged_and_no_record_names_in_the_cell_that_
     assert first.sentence().endswith("; invocations without a record, as Lambda logged them: 3 exited")
 
 
+def test_a_run_in_which_no_invocation_left_a_record_has_them_all(tmp_path):
+    store(tmp_path, "log_events.jsonl", [event(EXITED.format(f"{ID}1"), logStream="s")])
+    store(tmp_path, "sent.jsonl", [{"cell": "a", "seq": 0, "sent_at_ms": 1}])
+    assert [row["cell"] for row in unrecorded(tmp_path)] == ["a"]
+
+
 def test_nothing_is_looked_for_where_every_message_has_a_record_and_missing_files_are_no_error(tmp_path):
     sent = [{"cell": "a", "seq": 0}]
     [counted] = with_unrecorded(account(sent, [{"cell": "a", "seq": 0, "status": "ok"}], []), tmp_path / "nowhere")

@@ -81,15 +81,16 @@ func Run(managed []string, lookup func(string) string, log io.Writer) {
 		p.pid = program.Process.Pid
 		server := &http.Server{Handler: forNoPage(p.handler(), listener.Addr().String())}
 		go func() { _ = server.Serve(ownListener{listener}) }()
-		err = program.Wait()
+		_ = program.Wait() // the state says how it ended, even where a child of its own keeps its output open
 		replying, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		_ = server.Shutdown(replying) // what the program sent last may still be on its way
 	}
-	p.ended(err)
 	if program.ProcessState == nil {
+		p.ended(err.Error())
 		os.Exit(1)
 	}
+	p.ended(program.ProcessState.String())
 	if program.ProcessState.Sys().(syscall.WaitStatus).Signaled() {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // so that Lambda reports the same of this process
 	}
@@ -246,23 +247,26 @@ func (p *proxy) timedOut(i *invocation) {
 
 // ended records the message that the program had when it ended; the next one, if it never asked for any. A runtime that dies of
 // what the handler raised, as Python's does of an exception that can't be printed, says so in a traceback.
-func (p *proxy) ended(err error) {
+func (p *proxy) ended(how string) {
 	p.lines.end()
 	p.mutex.Lock()
-	i, how := p.current, "exit status 0"
+	i := p.current
 	p.current = nil
 	p.mutex.Unlock()
-	if err != nil {
-		how = err.Error()
+	printed := bytes.TrimSpace(p.lines.printed)
+	ending := how
+	if last := printed[bytes.LastIndexByte(printed, '\n')+1:]; len(last) > 0 {
+		ending += fmt.Sprintf(", after %.200q", last)
 	}
 	if i != nil {
-		why := failure.New(failure.HandlerExited, "the program ended before it replied: %s", how)
-		if raised := uncaught(p.lines.printed); raised != "" {
+		why := failure.New(failure.HandlerExited, "the program ended before it replied: %s", ending)
+		ofException := how == "exit status 1" || how == "signal: interrupt" // as Python ends of one
+		if raised := uncaught(printed); raised != "" && ofException {
 			why = failure.New(failure.HandlerError, "%s (the program ended: %s)", raised, how)
 		}
 		p.record(i, time.Now(), why)
 	} else if p.init == 0 {
-		p.wrong = cmp.Or(p.wrong, error(failure.New(failure.HandlerMissing, "the program ended before it asked for a message: %s", how)))
+		p.wrong = cmp.Or(p.wrong, error(failure.New(failure.HandlerMissing, "the program ended before it asked for a message: %s", ending)))
 		if answer, err := http.Get(p.api.JoinPath(apiPath, "invocation/next").String()); err == nil {
 			_ = p.begin(answer)
 		}

@@ -203,7 +203,7 @@ AttributeError: 'Odd' object has no attribute 'detail'
 
 // What a program does with a message, the failure that its record names, and how the sandbox ends.
 func TestEachMessageLeavesARecordThatSaysWhatBecameOfIt(t *testing.T) {
-	three, zero := 3, 0
+	one, three, zero := 1, 3, 0
 	for name, try := range map[string]struct {
 		order, kind, message string
 		task                 task
@@ -214,17 +214,19 @@ func TestEachMessageLeavesARecordThatSaysWhatBecameOfIt(t *testing.T) {
 		"ok":                   {task: task{Reply: `{"batchItemFailures": []}`}, posts: 1, exit: 6},
 		"thrown":               {task: task{Kind: "error", Reply: `{"errorType": "ValueError", "errorMessage": "not 1"}`}, kind: "HandlerError", message: "ValueError: not 1", posts: 1, exit: 6},
 		"not to be marshalled": {task: task{Kind: "error", Reply: `{"errorType": "Runtime.MarshalError", "errorMessage": "a set"}`}, kind: "InvalidResponse", message: "Runtime.MarshalError: a set", posts: 1, exit: 6},
-		"dies of an exception": {task: task{Print: died, Exit: &three}, kind: "HandlerError", message: "Odd: <exception str() failed> (the program ended: exit status 3)", exit: 3},
-		"thrown text":          {task: task{Kind: "error", Reply: "oh", Headers: map[string]string{errorType: "Own.Type"}}, kind: "HandlerError", message: "Own.Type: oh", posts: 1, exit: 6},
-		"thrown in a stream":   {task: task{Reply: "{", Chunked: true, Trailer: "Late.Error"}, kind: "HandlerError", message: "Late.Error: {", posts: 1, exit: 6},
-		"not JSON":             {task: task{Reply: "<p>"}, kind: "InvalidResponse", message: `the reply isn't JSON: "<p>"`, posts: 1, exit: 6},
-		"partial":              {task: task{Reply: `{"batchItemFailures": [{"itemIdentifier": "message-1"}]}`}, kind: "PartialFailure", message: "batchItemFailures names the message", posts: 1, exit: 6},
-		"exits":                {task: task{Exit: &three}, kind: "HandlerExited", message: "the program ended before it replied: exit status 3", exit: 3},
-		"exits in peace":       {task: task{Exit: &zero}, kind: "HandlerExited", message: "the program ended before it replied: exit status 0"},
-		"killed":               {task: task{Killed: true}, kind: "HandlerExited", message: "the program ended before it replied: signal: killed", exit: -1},
-		"no order":             {order: "-", posts: 1, exit: 6},
-		"unknown key":          {order: `{"run_id": "r", "cell": "c", "seq": 1, "a": 2}`, kind: "WorkOrderError", message: "the message has the unknown key", posts: 1, exit: 6},
-		"too late":             {order: `{"run_id": "r", "cell": "c", "seq": 1, "start_at_ms": 9999999999999}`, kind: "StartTooLate", message: "start_at_ms is", posts: 1, exit: 6},
+		"dies of an exception": {task: task{Print: died, Exit: &one}, kind: "HandlerError", message: "Odd: <exception str() failed> (the program ended: exit status 1)", exit: 1},
+		"exits after it caught one": {task: task{Print: died, Exit: &three}, kind: "HandlerExited",
+			message: `the program ended before it replied: exit status 3, after "AttributeError: 'Odd' object has no attribute 'detail'"`, exit: 3},
+		"thrown text":        {task: task{Kind: "error", Reply: "oh", Headers: map[string]string{errorType: "Own.Type"}}, kind: "HandlerError", message: "Own.Type: oh", posts: 1, exit: 6},
+		"thrown in a stream": {task: task{Reply: "{", Chunked: true, Trailer: "Late.Error"}, kind: "HandlerError", message: "Late.Error: {", posts: 1, exit: 6},
+		"not JSON":           {task: task{Reply: "<p>"}, kind: "InvalidResponse", message: `the reply isn't JSON: "<p>"`, posts: 1, exit: 6},
+		"partial":            {task: task{Reply: `{"batchItemFailures": [{"itemIdentifier": "message-1"}]}`}, kind: "PartialFailure", message: "batchItemFailures names the message", posts: 1, exit: 6},
+		"exits":              {task: task{Exit: &three}, kind: "HandlerExited", message: "the program ended before it replied: exit status 3", exit: 3},
+		"exits in peace":     {task: task{Exit: &zero}, kind: "HandlerExited", message: "the program ended before it replied: exit status 0"},
+		"killed":             {task: task{Killed: true}, kind: "HandlerExited", message: "the program ended before it replied: signal: killed", exit: -1},
+		"no order":           {order: "-", posts: 1, exit: 6},
+		"unknown key":        {order: `{"run_id": "r", "cell": "c", "seq": 1, "a": 2}`, kind: "WorkOrderError", message: "the message has the unknown key", posts: 1, exit: 6},
+		"too late":           {order: `{"run_id": "r", "cell": "c", "seq": 1, "start_at_ms": 9999999999999}`, kind: "StartTooLate", message: "start_at_ms is", posts: 1, exit: 6},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
