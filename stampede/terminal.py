@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
+from collections.abc import Iterable
 from typing import TextIO
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 # In a pipe a line is as long as it needs to be.
 ENDLESS = 9999
+# What a terminal obeys, such as the beginning of an escape sequence, and what turns the direction of writing.
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def is_live(stream: TextIO) -> bool:
@@ -18,10 +23,19 @@ def is_live(stream: TextIO) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
+def harmless(text: str) -> str:
+    """`text`, which may be a function's or a file's name, without what a terminal would obey instead of showing it."""
+    return _OBEYED.sub("?", text)
+
+
 class _Console(Console):
     """A console that ends the program as SIGPIPE would where nobody reads it any more, and is silent from then on.
 
     What was interrupted goes on to end in its own order: whoever read it, as `tee`, has been interrupted, too."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(harmless(segment.text), segment.style)
 
     def on_broken_pipe(self) -> None:
         self.quiet = True

@@ -210,6 +210,7 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
     from stampede.emulator.ministack import EmulatorError
     from stampede.emulator.stack import STATE_DIR
     from stampede.errors import RunError, UsageError, one_line
+    from stampede.terminal import harmless
 
     text, status = f": {one_line(error)}", EXIT_RUN
     # The RuntimeError is what DuckDB makes of Ctrl-C.
@@ -244,7 +245,7 @@ def _exit_status(error: BaseException, parsed: argparse.Namespace) -> int:
     elif not isinstance(error, RunError | EmulatorError | ProviderError | ClientError | BotoCoreError):
         raise error
     what_stays = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
-    print(as_typed(f"stampede{text}{what_stays}"), file=sys.stderr)
+    print(harmless(as_typed(f"stampede{text}{what_stays}")), file=sys.stderr)
     return status
 
 

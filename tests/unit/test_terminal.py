@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from stampede import terminal
+from stampede import progress, tables, terminal
+from stampede.cli.command_line import main
 from stampede.cli.verbs import doctor
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 
@@ -46,6 +47,16 @@ def on_a_terminal(**environment):
                 written += part
     os.close(main)
     return written.decode()
+
+
+def test_what_a_terminal_would_obey_of_a_functions_words_is_shown(monkeypatch, capsys):
+    obeyed = "\x1b]52;c;cm0=\x07\x1b[2J\x9b31m\r\u202e"
+    monkeypatch.setattr(progress, "_console", terminal.console(stderr=True))
+    progress.say(f"failed: {obeyed}")
+    tables.print_rows([{"@message": f"a line\n{obeyed}"}], "table")
+    assert main(["report", f"nowhere{obeyed}"]) == 2
+    written = capsys.readouterr()
+    assert set(obeyed) & set(written.out + written.err) <= set("]52;c;cm0=[2J31m")
 
 
 def test_in_a_pipe_there_is_plain_text_with_problems_last_and_counted_and_progress_as_lines():

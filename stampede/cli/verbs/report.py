@@ -17,6 +17,7 @@ from stampede.full_disk import way_out
 from stampede.progress import say
 from stampede.report.table import print_table
 from stampede.runs.folder import RunFolder
+from stampede.terminal import harmless
 
 # What is wrong with a run is on the page as a whole; here it must not push the table off the screen.
 MOST_SENTENCES = 3
@@ -38,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         with _refusing(output):
             compared = report.compared(folders, output)
         for headline in compared.headlines:
-            print(headline)
+            print(harmless(headline))
         _say_some("not like for like", compared.differences)
         _say_some("incomplete data", compared.warnings)
         say(f"comparison: {compared.page}")
