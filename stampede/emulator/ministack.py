@@ -26,6 +26,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
+from stampede import own_folder
 from stampede.emulator import python_runtime
 from stampede.emulator.process import Process, start_ticks
 from stampede.errors import UsageError
@@ -103,7 +104,12 @@ class Emulator(Process):
 
 
 def running(state_dir: Path) -> Emulator | None:
-    """Return the emulator that `start` left running in `state_dir`, or None (a stale file is removed)."""
+    """Return the emulator that `start` left running in `state_dir`, or None (a stale file is removed).
+
+    Raises UsageError for a folder that somebody else may have written into: what lies there is believed, and run.
+    """
+    if fault := own_folder.fault(state_dir):
+        raise UsageError(fault, "set STAMPEDE_STATE_DIR to a folder of your own")
     state_file = state_dir / "emulator.json"
     try:
         state = json.loads(state_file.read_text())
@@ -129,7 +135,7 @@ def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
         return emulator
     manners_scale(os.environ)  # refused here, not in the process's log
     python_runtime.make_once(say)
-    state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    own_folder.make(state_dir)
     temporary = state_dir / "tmp"  # what MiniStack and the functions write lands here, and goes with `stop`
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(mode=0o700)
