@@ -157,8 +157,9 @@ def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
                 _lifelines.append(process.stdin)
             emulator = Emulator(process.pid, start_ticks(process.pid), str(log_path), access)
             _write_for_this_user(state_dir / "emulator.json", json.dumps(asdict(emulator)))
-            exports = [f"export {name}={value}\n" for name, value in access.environment.items()]
-            _write_for_this_user(exports_file(state_dir), "".join(exports))
+            # The file stays when this is killed, and its port may be a stranger's then.
+            exports = " ".join(f"{name}={value}" for name, value in access.environment.items())
+            _write_for_this_user(exports_file(state_dir), f"kill -0 {process.pid} && export {exports}\n")
         _wait_until_it_answers(emulator, process)
     except BaseException:
         if emulator is not None:

@@ -4,7 +4,9 @@ import hashlib
 import http.client
 import json
 import os
+import signal
 import stat
+import subprocess
 from types import SimpleNamespace
 from urllib.parse import urlencode
 
@@ -96,6 +98,22 @@ def test_the_key_is_in_files_that_only_this_user_reads_and_they_go_with_it(tmp_p
     finally:
         ministack.stop(tmp_path / "state")
     assert not (tmp_path / "state" / "emulator.env").exists()
+
+
+def test_a_shell_is_led_to_a_running_emulator_alone(tmp_path):
+    running = ministack.start(tmp_path / "state", follow_parent=True)
+    read = ["/bin/sh", "-c", ". state/emulator.env; echo $AWS_ENDPOINT_URL $AWS_SECRET_ACCESS_KEY"]
+
+    def led_to():
+        done = subprocess.run(read, cwd=tmp_path, env={}, capture_output=True, text=True, check=False)
+        return done.stdout.split()
+
+    try:
+        assert led_to() == [running.endpoint_url, running.access.secret_access_key]
+    finally:
+        os.killpg(running.pid, signal.SIGKILL)
+        os.waitpid(running.pid, 0)
+    assert led_to() == []
 
 
 @pytest.mark.parametrize("service", ["s3", "sqs", "iam", "ec2", "lambda", "logs", "cloudwatch", "sts"])
