@@ -142,11 +142,15 @@ def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
     log_path = state_dir / "emulator.log"
     # The secret is made anew at each start; only this user can read where it is kept.
     key_id, secret = f"STAMPEDE{secrets.token_hex(6).upper()}", secrets.token_urlsafe(30)
-    access, emulator = Access(f"http://{HOST}:{free_port()}", key_id, secret), None
+    bound = socket.socket()
+    bound.bind((HOST, 0))  # from here on no other program can take the port and the calls
+    access, emulator = Access("http://{}:{}".format(*bound.getsockname()), key_id, secret), None
+    options = ["--follow-parent"] if follow_parent else []
     try:
-        with held_back(), log_path.open("wb") as log:
+        with held_back(), bound, log_path.open("wb") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "stampede.emulator.keeper", *(["--follow-parent"] if follow_parent else [])],
+                [sys.executable, "-m", "stampede.emulator.keeper", str(bound.fileno()), *options],
+                pass_fds=[bound.fileno()],
                 stdin=subprocess.PIPE if follow_parent else subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import signal
+import socket
 import stat
 import subprocess
 from types import SimpleNamespace
@@ -98,6 +99,20 @@ def test_the_key_is_in_files_that_only_this_user_reads_and_they_go_with_it(tmp_p
     finally:
         ministack.stop(tmp_path / "state")
     assert not (tmp_path / "state" / "emulator.env").exists()
+
+
+def test_no_other_program_can_take_its_port_while_it_starts(tmp_path, monkeypatch):
+    def answered_by_nobody(emulator):
+        with pytest.raises(OSError, match="in use"):
+            socket.socket().bind((ministack.HOST, int(emulator.endpoint_url.rpartition(":")[2])))
+        return answers(emulator)
+
+    answers = ministack.Emulator.answers
+    monkeypatch.setattr(ministack.Emulator, "answers", answered_by_nobody)
+    try:
+        ministack.start(tmp_path / "state", follow_parent=True)
+    finally:
+        ministack.stop(tmp_path / "state")
 
 
 def test_a_shell_is_led_to_a_running_emulator_alone(tmp_path):
