@@ -33,7 +33,7 @@ def build(run_dir: Path) -> Rebuilt:
     Every file is replaced whole. The same folder gives the same bytes. Raises NoReport for a folder that can't be
     reported at all, OSError when it can't be written.
     """
-    run = load(run_dir)
+    run = load(RunFolder(run_dir).without_links().path)
     numbers = statistics.statistics(run)
     summary = summarised(run)
     cells.write(run.directory / "cells.csv", summary.rows, run.experiment)

@@ -76,7 +76,7 @@ class RunFolder:
         if run_id is not None:
             path = results_dir / checked_run_id(run_id)
             _make(path, exist_ok=True)
-            return cls(path)
+            return cls(path).without_links()
         stem = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         for attempt in range(1, 1000):
             path = results_dir / (stem if attempt == 1 else f"{stem}-{attempt}")
@@ -95,9 +95,9 @@ class RunFolder:
             path = results_dir / checked_run_id(run_id, option)
             if not path.is_dir():
                 raise UsageError(f"{option}: there is no run {run_id!r} in {results_dir}; {way_to_runs(results_dir)}")
-            return cls(path)
+            return cls(path).without_links()
         if sent := cls.all_with(results_dir, "sent.jsonl"):
-            return sent[0]
+            return sent[0].without_links()
         if silent := cls.all_with(results_dir, "run.json"):
             raise UsageError(
                 f"{option}: run {silent[0].name} in {results_dir} sent no messages; resume a sweep with "
@@ -115,6 +115,14 @@ class RunFolder:
         """The folders of the runs that have a file `name`, the one whose file changed last first."""
         files = sorted(results_dir.glob(f"*/{name}"), key=lambda file: file.stat().st_mtime_ns, reverse=True)
         return [cls(file.parent) for file in files]
+
+    def without_links(self) -> RunFolder:
+        """This folder. Raises UsageError for a link in it: its files are written anew, and somebody else's folder could
+        have that done to any file of this user."""
+        for path in (*self.path.glob("*"), *self.path.glob("figures/*")):
+            if path.is_symlink():
+                raise UsageError(f"{path} is a link; a run has only files of its own", "copy the run with `cp -RL`")
+        return self
 
     def refuse_unwritable(self) -> None:
         """Raise UsageError where nothing could be stored in the folder, before anything is sent or fetched for it."""

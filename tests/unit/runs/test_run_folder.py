@@ -43,6 +43,13 @@ def test_a_run_id_that_could_mean_another_folder_is_refused(run_id):
         checked_run_id(run_id)
 
 
+def test_a_run_whose_file_leads_elsewhere_is_not_written_to(tmp_path):
+    (RunFolder.create(tmp_path, "r1").path / "sent.jsonl").symlink_to(tmp_path / "elsewhere")
+    for found in (RunFolder.create, RunFolder.find):
+        with pytest.raises(UsageError, match="is a link"):
+            found(tmp_path, "r1")
+
+
 def test_a_file_is_replaced_whole(tmp_path):
     folder = RunFolder.create(tmp_path, "r1")
     folder.write_json("run.json", {"a": 1})
