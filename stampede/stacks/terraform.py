@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
-from stampede import full_disk, own_folder
+from stampede import full_disk, own_folder, user_json
 from stampede.emulator.process import end_with_parent
 from stampede.emulator.providers import terraform_binary
 from stampede.errors import RunError
@@ -192,7 +192,7 @@ class Terraform:
 
 def plain_outputs(text: str) -> dict[str, Any]:
     """Turn the text of `terraform output -json` into {name: value}; raises ValueError where it isn't that."""
-    return {name: entry["value"] for name, entry in json.loads(text).items()}
+    return {name: entry["value"] for name, entry in user_json.value_of(text).items()}
 
 
 # Where it is in the source, and what stands there: the explanation says what is wrong.
