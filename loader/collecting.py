@@ -257,7 +257,9 @@ class Collecting:
 
     def _enter(self, record: dict[str, Any]) -> None:
         self._record_count += 1
-        self._newest_ms = max(self._newest_ms, record.get("finished_at_ms") or 0)
+        ended_ms = record.get("finished_at_ms")
+        if isinstance(ended_ms, int):  # and not in the future, whatever the line says
+            self._newest_ms = max(self._newest_ms, min(ended_ms, time.time() * 1000))
         self._ledger.record(record, is_foreign=self._settings.difference(record) is not None)
 
     def _is_abandoned(self, row: dict[str, Any]) -> bool:

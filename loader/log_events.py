@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from stampede.runs import stored_json
+from stampede.runs import needed, stored_json
 
 # CloudWatch Logs may show an event some seconds after its timestamp, out of order: look back this far each time. The
 # embedded AWS shows events at once, and to ask it for two minutes of them every half second took as much of the machine
 # as the functions did, at N = 500.
 OVERLAP_MS = {"local": 10_000, "aws": 120_000}
 MOST_EVENTS_IN_A_PAGE = 10_000  # FilterLogEvents, `limit`
+_FAULT_OF_RECORD = needed.fault_of("records.jsonl")
 _FORGET_AT = 50_000  # events; to look at each remembered one is worth it when most can go
 # FilterLogEvents has been seen to repeat a token on empty pages (boto3#1584), which botocore's paginator ends with an
 # error. After so many repetitions the rest is left to the next fetch, which begins at the same place.
@@ -208,7 +209,8 @@ def _event(raw: dict[str, Any]) -> Event:
 
 
 def records(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The records among log events: messages that are a JSON object with a `status` and a `run_id`."""
+    """The records among log events: messages that are a JSON object with a `status` and a `run_id`, and where that
+    names a run with what its records.jsonl must have. A user's function may print what looks like one."""
     for event in events:
         message = event["message"]
         if not message.startswith('{"concurrency_limit"'):
@@ -217,5 +219,7 @@ def records(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             record = stored_json.decoded(message)
         except ValueError:
             continue
-        if isinstance(record, dict) and "status" in record and "run_id" in record:
+        if not isinstance(record, dict) or not {"status", "run_id"} <= record.keys():
+            continue
+        if record["run_id"] is None or not _FAULT_OF_RECORD(record):
             yield record

@@ -10,14 +10,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from stampede import terminal
 from stampede.program import as_typed
-from stampede.standard_streams import plain
 
 _console = terminal.console(stderr=True)
 
 
 def say(text: str, style: str | None = None) -> None:
     """Print one line of progress to stderr."""
-    _console.print(plain(as_typed(text)), style=style, markup=False, soft_wrap=True)
+    _console.print(as_typed(text), style=style, markup=False, soft_wrap=True)
 
 
 @contextmanager

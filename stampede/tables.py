@@ -16,7 +16,6 @@ from rich.table import Table
 from rich.text import Text
 
 from stampede import terminal
-from stampede.standard_streams import plain
 
 # Between two columns, and the width to which a text may be folded before a column is left out.
 GAP, LEAST_TEXT = 2, 20
@@ -119,10 +118,10 @@ def grid(columns: Sequence[Column], width: int, gap: int = GAP) -> Table:
         widths = [min(own, most) if folded else own for own, folded in zip(widths, foldable, strict=True)]
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, gap - 1, 0, 0))
     for column, own in zip(columns, widths, strict=True):
-        side, heading = "right" if column.number else "left", Text(plain(column.heading))
+        side, heading = "right" if column.number else "left", Text(column.heading)
         table.add_column(heading, justify=side, overflow="fold", width=own)
     for texts in zip(*(column.texts for column in columns), strict=True):
-        table.add_row(*(Text(plain(text)) for text in texts))
+        table.add_row(*map(Text, texts))
     return table
 
 

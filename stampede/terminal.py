@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Iterable
 from typing import TextIO
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 from stampede.standard_streams import plain
 
@@ -34,6 +36,10 @@ class _Console(Console):
     """A console that ends the program as SIGPIPE would where nobody reads it any more, and is silent from then on.
 
     What was interrupted goes on to end in its own order: whoever read it, as `tee`, has been interrupted, too."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(plain(segment.text), segment.style)
 
     def on_broken_pipe(self) -> None:
         self.quiet = True

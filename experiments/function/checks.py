@@ -3,7 +3,6 @@ deployed or run, and what a run on this machine can't do."""
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.function.values import FunctionValues
+from stampede import user_json
 from stampede.checkout import INFRA
 from stampede.experiment import go_program
 from stampede.experiment.go_program import of_this_machine
@@ -143,7 +143,7 @@ def _policy(name: str) -> Finding:
     """Whether it is a policy document whose statements name their actions, and never all."""
     path, fix = INFRA / name, "correct --set policy_file"
     try:
-        statements = _listed(json.loads(path.read_text(encoding="utf-8"))["Statement"])
+        statements = _listed(user_json.value_of(path.read_text(encoding="utf-8"))["Statement"])
         parts = [(part["Effect"], set(map(str, _listed(part["Action"]))), part["Resource"]) for part in statements]
     except (OSError, ValueError) as error:
         return Finding("policy_file", PROBLEM, f"{path} can't be read as JSON ({error})", fix)

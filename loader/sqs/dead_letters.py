@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from loader.sqs.signing import ATTRIBUTE
+from stampede.runs import stored_json
 
 # A letter that has been read stays hidden from the next look for so long, and is shown again at the end. Not longer:
 # what a reader that is killed has hidden comes back by itself.
@@ -70,7 +70,7 @@ class DeadLetters:
 def _letter(message: dict[str, Any]) -> Letter:
     attribute = message.get("MessageAttributes", {}).get(ATTRIBUTE, {})
     try:
-        said = json.loads(attribute.get("StringValue", message["Body"]))
+        said = stored_json.decoded(attribute.get("StringValue", message["Body"]))
     except ValueError:
         said = None
     order = said if isinstance(said, dict) else {}

@@ -11,15 +11,22 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from stampede import own_folder
 from stampede.emulator.go_build import NotReadyError, Progress, ProviderError
 
 
 def cache_folder() -> Path:
-    """Return the folder for built things: STAMPEDE_CACHE_DIR, else `stampede` in the user's cache folder."""
-    if chosen := os.environ.get("STAMPEDE_CACHE_DIR"):
-        return Path(chosen).expanduser().absolute()
+    """Return the folder for built things: STAMPEDE_CACHE_DIR, else `stampede` in the user's cache folder.
+
+    Raises NotReadyError for one that somebody else may have written into: its programs are run.
+    """
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "stampede"
+    folder = (Path(base) if base else Path.home() / ".cache") / "stampede"
+    if chosen := os.environ.get("STAMPEDE_CACHE_DIR"):
+        folder = Path(chosen).expanduser().absolute()
+    if fault := own_folder.fault(folder):
+        raise NotReadyError(f"cache folder: {fault}", "set STAMPEDE_CACHE_DIR to a folder of your own")
+    return folder
 
 
 def is_complete(finished: Path) -> bool:
@@ -49,7 +56,7 @@ def build_once(
 def _only_one_build(cache: Path, progress: Progress) -> Iterator[None]:
     """Hold the build lock of this cache folder; the system releases it when a process dies, however it dies."""
     try:
-        cache.mkdir(parents=True, exist_ok=True)
+        own_folder.make(cache)
         lock = (cache / "build.lock").open("w")
     except OSError as error:
         raise NotReadyError(

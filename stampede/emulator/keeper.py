@@ -1,7 +1,8 @@
-"""The process that holds MiniStack: runs it, and with --follow-parent ends it when the parent is gone.
+"""The process that holds MiniStack, at a port that its parent has bound: `keeper SOCKET [--follow-parent]`.
 
-The parent keeps the write end of this process's standard input open and never writes; the operating system
-closes it however the parent ends, kill -9 included. That is why this is a process and not an exit hook.
+With --follow-parent it ends when the parent is gone, which keeps the write end of its standard input open and never
+writes; the operating system closes it however the parent ends, kill -9 included. That is why this is a process and not
+an exit hook.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import sys
 import threading
 
 import h11
-from hypercorn.config import Config
+from hypercorn.config import Config, Sockets
 from hypercorn.events import RawData
 from hypercorn.protocol.h11 import H11Protocol
 from ministack.core import router
@@ -37,6 +39,12 @@ def _end_with_parent() -> None:
 def keep_connections_waiting() -> None:
     """Let the server of MiniStack in this process hold BACKLOG connections that it hasn't come to yet."""
     Config.backlog = BACKLOG
+
+
+def listen_at(bound: socket.socket) -> None:
+    """Let the server of MiniStack in this process take this socket, and make none: its port can't be a stranger's."""
+    bound.setblocking(False)
+    Config.create_sockets = lambda _: Sockets([], [bound], [])
 
 
 def take_queues_in_any_order() -> None:
@@ -132,11 +140,12 @@ def know_service_quotas() -> None:
 
 def main() -> None:
     """Run MiniStack in this process until it is signalled, or until the parent ends with --follow-parent."""
-    arguments = sys.argv[1:]
-    if "--follow-parent" in arguments:
+    descriptor, *options = sys.argv[1:]
+    if "--follow-parent" in options:
         threading.Thread(target=_end_with_parent, daemon=True).start()
     functions.run_as_lambda_does()
     keep_connections_waiting()
+    listen_at(socket.socket(fileno=int(descriptor)))
     take_queues_in_any_order()
     write_answers_in_one_piece()
     copy_on_condition()

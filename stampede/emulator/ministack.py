@@ -26,6 +26,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
+from stampede import own_folder
 from stampede.emulator import python_runtime
 from stampede.emulator.process import Process, start_ticks
 from stampede.errors import UsageError
@@ -103,7 +104,12 @@ class Emulator(Process):
 
 
 def running(state_dir: Path) -> Emulator | None:
-    """Return the emulator that `start` left running in `state_dir`, or None (a stale file is removed)."""
+    """Return the emulator that `start` left running in `state_dir`, or None (a stale file is removed).
+
+    Raises UsageError for a folder that somebody else may have written into: what lies there is believed, and run.
+    """
+    if fault := own_folder.fault(state_dir):
+        raise UsageError(fault, "set STAMPEDE_STATE_DIR to a folder of your own")
     state_file = state_dir / "emulator.json"
     try:
         state = json.loads(state_file.read_text())
@@ -129,18 +135,22 @@ def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
         return emulator
     manners_scale(os.environ)  # refused here, not in the process's log
     python_runtime.make_once(say)
-    state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    own_folder.make(state_dir)
     temporary = state_dir / "tmp"  # what MiniStack and the functions write lands here, and goes with `stop`
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(mode=0o700)
     log_path = state_dir / "emulator.log"
     # The secret is made anew at each start; only this user can read where it is kept.
     key_id, secret = f"STAMPEDE{secrets.token_hex(6).upper()}", secrets.token_urlsafe(30)
-    access, emulator = Access(f"http://{HOST}:{free_port()}", key_id, secret), None
+    bound = socket.socket()
+    bound.bind((HOST, 0))  # from here on no other program can take the port and the calls
+    access, emulator = Access("http://{}:{}".format(*bound.getsockname()), key_id, secret), None
+    options = ["--follow-parent"] if follow_parent else []
     try:
-        with held_back(), log_path.open("wb") as log:
+        with held_back(), bound, log_path.open("wb") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "stampede.emulator.keeper", *(["--follow-parent"] if follow_parent else [])],
+                [sys.executable, "-m", "stampede.emulator.keeper", str(bound.fileno()), *options],
+                pass_fds=[bound.fileno()],
                 stdin=subprocess.PIPE if follow_parent else subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -151,8 +161,9 @@ def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
                 _lifelines.append(process.stdin)
             emulator = Emulator(process.pid, start_ticks(process.pid), str(log_path), access)
             _write_for_this_user(state_dir / "emulator.json", json.dumps(asdict(emulator)))
-            exports = [f"export {name}={value}\n" for name, value in access.environment.items()]
-            _write_for_this_user(exports_file(state_dir), "".join(exports))
+            # The file stays when this is killed, and its port may be a stranger's then.
+            exports = " ".join(f"{name}={value}" for name, value in access.environment.items())
+            _write_for_this_user(exports_file(state_dir), f"kill -0 {process.pid} && export {exports}\n")
         _wait_until_it_answers(emulator, process)
     except BaseException:
         if emulator is not None:

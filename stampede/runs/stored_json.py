@@ -40,7 +40,7 @@ def opened(path: Path, flags: int = os.O_RDONLY, mode: str = "rb") -> Any:
 def value(path: Path, kind: type = object) -> Any:
     """What the file at `path` holds. Raises OSError, NotAFile, WrongKind, and ValueError where it isn't JSON."""
     with opened(path) as file:
-        stored = json.loads(file.read().decode())
+        stored = decoded(file.read())
     if not isinstance(stored, kind):
         raise WrongKind(type(stored).__name__)
     return stored
@@ -79,7 +79,7 @@ def rows(
             try:
                 row = decoded(line)
                 fault = fault_of(row) if isinstance(row, dict) else "not a JSON object"
-            except (ValueError, RecursionError):  # covers JSONDecodeError and UnicodeDecodeError
+            except ValueError:  # covers JSONDecodeError and UnicodeDecodeError
                 fault = "the last line is incomplete (the writer was interrupted)" if is_torn else "not JSON"
             if not fault:
                 yield number, row
@@ -93,6 +93,9 @@ def decoded(line: str | bytes) -> Any:
     """What json.loads makes of a line, in a third of its time: what msgspec refuses, such as NaN or half of a surrogate
     pair, json reads. Raises ValueError."""
     try:
-        return msgspec.json.decode(line)
-    except ValueError:
-        return json.loads(line if isinstance(line, str) else line.decode())
+        try:
+            return msgspec.json.decode(line)
+        except ValueError:
+            return json.loads(line if isinstance(line, str) else line.decode())
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None

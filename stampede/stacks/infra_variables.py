@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stampede import user_json
 from stampede.checkout import INFRA
 from stampede.errors import UsageError, one_line
 from stampede.stacks import hcl
@@ -38,7 +39,7 @@ class Variable:
         if self.type not in ("number", "bool"):
             return hcl.value(text)
         try:
-            return json.loads(text)
+            return user_json.value_of(text)
         except ValueError:
             return text
 
@@ -120,9 +121,11 @@ def _from_file(path: Path, variables: Mapping[str, Variable]) -> dict[str, Any]:
             parsed = hcl.read(text)
             return {name: _plain(name, parsed[name]) for name in parsed if name in variables}
         try:
-            parsed = json.loads(text)
+            parsed = user_json.value_of(text)
         except json.JSONDecodeError as error:
             raise HclError(f"it isn't JSON: {error.msg}", error.lineno) from None
+        except ValueError as error:
+            raise HclError(str(error)) from None
         if not isinstance(parsed, dict):
             raise HclError("it must be one JSON object of variables and their values", 1)
         return {name: parsed[name] for name in parsed if name in variables}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from stampede import own_folder
 from stampede.emulator import stack
 from stampede.errors import UsageError
 
@@ -24,7 +25,7 @@ def holding(kind: str, doing: str, run_id: str = "") -> Iterator[Callable[[str],
     process ends. Raises UsageError that names the other process and its run.
     """
     path = _lock_file(kind)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    own_folder.make(path.parent)
     with path.open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -63,7 +64,7 @@ def owner(kind: str) -> dict[str, Any]:
 
 def own(kind: str, run_id: str, *, started_emulator: bool) -> None:
     """Note that the sweep `run_id` applies the stack, before it does: a killed one may then be resumed."""
-    _owner_file(kind).parent.mkdir(parents=True, exist_ok=True)
+    own_folder.make(_folder(kind))
     _owner_file(kind).write_text(json.dumps({"run_id": run_id, "started_emulator": started_emulator}))
 
 

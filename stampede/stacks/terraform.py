@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
-from stampede import full_disk
+from stampede import full_disk, own_folder, user_json
 from stampede.emulator.process import end_with_parent
 from stampede.emulator.providers import terraform_binary
 from stampede.errors import RunError
@@ -128,7 +128,7 @@ class Terraform:
         flags = [f"-var={name}={hcl.text_of(value)}" for name, value in variables.items() if value is not None]
         if nulls := {name: None for name, value in variables.items() if value is None}:
             file = self.log_file.absolute().with_name("null.tfvars.json")
-            file.parent.mkdir(parents=True, exist_ok=True)
+            own_folder.make(file.parent)
             file.write_text(json.dumps(nulls))
             flags.append(f"-var-file={file}")
         return flags
@@ -137,7 +137,7 @@ class Terraform:
         command = [terraform_binary(), f"-chdir={self.directory}", *arguments]
         if not quiet:
             say(f"$ {shlex.join(command)}", style="dim")
-        self.log_file.parent.mkdir(parents=True, exist_ok=True)
+        own_folder.make(self.log_file.parent)
         self._log(f"$ {shlex.join(command)}")
         # Files, not pipes: what was printed until a Ctrl-C can be read after any number of them.
         with self._text_file() as output_file, self._text_file() as errors_file:
@@ -192,7 +192,7 @@ class Terraform:
 
 def plain_outputs(text: str) -> dict[str, Any]:
     """Turn the text of `terraform output -json` into {name: value}; raises ValueError where it isn't that."""
-    return {name: entry["value"] for name, entry in json.loads(text).items()}
+    return {name: entry["value"] for name, entry in user_json.value_of(text).items()}
 
 
 # Where it is in the source, and what stands there: the explanation says what is wrong.

@@ -4,7 +4,10 @@ import hashlib
 import http.client
 import json
 import os
+import signal
+import socket
 import stat
+import subprocess
 from types import SimpleNamespace
 from urllib.parse import urlencode
 
@@ -96,6 +99,36 @@ def test_the_key_is_in_files_that_only_this_user_reads_and_they_go_with_it(tmp_p
     finally:
         ministack.stop(tmp_path / "state")
     assert not (tmp_path / "state" / "emulator.env").exists()
+
+
+def test_no_other_program_can_take_its_port_while_it_starts(tmp_path, monkeypatch):
+    def answered_by_nobody(emulator):
+        with pytest.raises(OSError, match="in use"):
+            socket.socket().bind((ministack.HOST, int(emulator.endpoint_url.rpartition(":")[2])))
+        return answers(emulator)
+
+    answers = ministack.Emulator.answers
+    monkeypatch.setattr(ministack.Emulator, "answers", answered_by_nobody)
+    try:
+        ministack.start(tmp_path / "state", follow_parent=True)
+    finally:
+        ministack.stop(tmp_path / "state")
+
+
+def test_a_shell_is_led_to_a_running_emulator_alone(tmp_path):
+    running = ministack.start(tmp_path / "state", follow_parent=True)
+    read = ["/bin/sh", "-c", ". state/emulator.env; echo $AWS_ENDPOINT_URL $AWS_SECRET_ACCESS_KEY"]
+
+    def led_to():
+        done = subprocess.run(read, cwd=tmp_path, env={}, capture_output=True, text=True, check=False)
+        return done.stdout.split()
+
+    try:
+        assert led_to() == [running.endpoint_url, running.access.secret_access_key]
+    finally:
+        os.killpg(running.pid, signal.SIGKILL)
+        os.waitpid(running.pid, 0)
+    assert led_to() == []
 
 
 @pytest.mark.parametrize("service", ["s3", "sqs", "iam", "ec2", "lambda", "logs", "cloudwatch", "sts"])

@@ -11,10 +11,10 @@ import sys
 
 import pytest
 
-from stampede import terminal
+from stampede import progress, tables, terminal
+from stampede.cli.command_line import main
 from stampede.cli.verbs import doctor
 from stampede.finding import OK, PROBLEM, WARNING, Finding
-from stampede.progress import say
 from stampede.tables import print_rows
 
 FINDINGS = [
@@ -51,6 +51,16 @@ def on_a_terminal(**environment):
                 written += part
     os.close(main)
     return written.decode()
+
+
+def test_what_a_terminal_would_obey_of_a_functions_words_is_shown(monkeypatch, capsys):
+    obeyed = "\x1b]52;c;cm0=\x07\x1b[2J\x9b31m\r\u202e"
+    monkeypatch.setattr(progress, "_console", terminal.console(stderr=True))
+    progress.say(f"failed: {obeyed}")
+    tables.print_rows([{"@message": f"a line\n{obeyed}"}], "table")
+    assert main(["report", f"nowhere{obeyed}"]) == 2
+    written = capsys.readouterr()
+    assert set(obeyed) & set(written.out + written.err) <= set("]52;c;cm0=[2J31m")
 
 
 def test_in_a_pipe_there_is_plain_text_with_problems_last_and_counted_and_progress_as_lines():
@@ -101,15 +111,9 @@ def test_what_was_interrupted_ends_in_its_order_though_its_reader_was_too(monkey
             terminal.console(stderr=True).print("stopping terraform")
 
 
-def test_texts_of_others_move_no_cursor(capsys):
-    text = "key\x1b[2K\x1b]0;title\x07\r\x9b1A\u202e done\nend"
-    harmless = "key�[2K�]0;title���1A� done\nend"
-    terminal.tell(text)
-    say(text)
-    print_rows([{"key": text.split("\n")[0]}], "table")
-    printed = capsys.readouterr()
-    assert printed.out.startswith(harmless) and printed.err == f"{harmless}\n"
-    assert not set("\x1b\x07\r\x9b\u202e") & set(printed.out)
+def test_a_line_of_data_moves_no_cursor(capsys):
+    terminal.tell("key\x1b[2K\x1b]0;title\x07\r\x9b1A\u202e done\n\tend")
+    assert capsys.readouterr().out == "key�[2K�]0;title���1A� done\n\tend\n"
 
 
 @pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "+1;x", "-x", "@SUM(1)", "\tx"])

@@ -203,6 +203,7 @@ def test_a_package_of_more_than_50_mb_as_a_zip_is_refused_and_a_folder_that_shri
     [
         ("{", "can't be read as JSON"),
         ("[]", "isn't a policy document"),
+        ("[" * 100_000, "nested too deeply"),
         ({"Statement": []}, "isn't a policy document"),
         ({"Statement": "Allow"}, "isn't a policy document"),
         ({"Statement": [{"Effect": "Allow", "Action": "s3:GetObject"}]}, "each statement needs Effect"),

@@ -1,5 +1,6 @@
 """`report.build`: everything again from the stored records, offline."""
 
+import contextlib
 import csv
 import json
 
@@ -7,6 +8,7 @@ import pytest
 
 from experiments.download.declaration import DOWNLOAD
 from stampede import report
+from stampede.errors import UsageError
 from stampede.report import consistency
 from stampede.report.measured import metrics, spreads
 from stampede.report.summary import summarised
@@ -32,6 +34,17 @@ def test_build_writes_every_file_and_returns_the_page(make_run, slides):
     assert [cell["count"] for cell in numbers["cells"]] == [10, 200, 10, 200]
     lines = (folder / "table.md").read_text().splitlines()
     assert len([line for line in lines if line.startswith("| 1,024 | 20 | this machine | 200 |")]) == 1
+
+
+@pytest.mark.parametrize("name", ["report.html", "figures", "cells.csv"])
+def test_a_run_of_somebody_else_changes_nothing_outside_of_its_folder(make_run, tmp_path, name):
+    folder, outside = make_run(**SMALL), tmp_path / "outside"
+    outside.mkdir()
+    (outside / "holiday.png").write_text("precious")
+    (folder / name).symlink_to(outside if name == "figures" else outside / "holiday.png")
+    with pytest.raises(UsageError, match="is a link") if name == "figures" else contextlib.nullcontext():
+        report.build(folder)
+    assert [(path.name, path.read_text()) for path in outside.iterdir()] == [("holiday.png", "precious")]
 
 
 def test_the_table_on_disk_and_in_the_page_say_the_same(built_run):

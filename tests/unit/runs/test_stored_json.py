@@ -23,7 +23,18 @@ def test_a_line_has_the_value_that_json_gives_it(line):
 
 @pytest.mark.parametrize(
     "line",
-    [b"", b'{"a": 1', b'{"a": 1,}', b'{"a": 1} {"a": 2}', b'"\x01"', b'"\xff"', b'"\xed\xa0\x80"', b"\xef\xbb\xbf{}"],
+    [
+        b"",
+        b"[" * 100_000,
+        b"[NaN, " * 100_000,
+        b'{"a": 1',
+        b'{"a": 1,}',
+        b'{"a": 1} {"a": 2}',
+        b'"\x01"',
+        b'"\xff"',
+        b'"\xed\xa0\x80"',
+        b"\xef\xbb\xbf{}",
+    ],
 )
 def test_a_line_that_json_refuses_is_refused(line):
     with pytest.raises(ValueError):

@@ -111,6 +111,11 @@ def test_a_value_for_a_variable_that_there_is_not_is_left_alone(folder):
         ("terraform.tfvars", "size = 3\ntag = [1,,2]\n", "infra/terraform.tfvars, line 2: it isn't valid HCL"),
         ("terraform.tfvars", "size = 3\nzones = [\n", "infra/terraform.tfvars, line 2: it isn't valid HCL"),
         ("x.auto.tfvars.json", '{"size": 3,\n "tag": oops}', "infra/x.auto.tfvars.json, line 2: it isn't JSON"),
+        (
+            "terraform.tfvars.json",
+            "[" * 100_000,
+            "infra/terraform.tfvars.json: its lists or objects are nested too deeply",
+        ),
         ("terraform.tfvars.json", "[1]", "infra/terraform.tfvars.json, line 1: it must be one JSON object"),
         ("terraform.tfvars", "size = 1024 * 2\n", "infra/terraform.tfvars: size: ${1024 * 2} is an expression"),
     ],
