@@ -18,7 +18,7 @@ from bench.flood import CELL, EXTRAS, Queue, made_queue, run_folder
 from loader.flood import flood
 from stampede.cli.arguments import positive_int
 from stampede.progress import say
-from stampede.runs.accounting import account
+from stampede.runs.account import stored_accounts
 from stampede.runs.folder import RunFolder
 from stampede.stacks.target import Target
 from stampede.tables import print_rows
@@ -51,8 +51,7 @@ def flood_once(url: str, queue_url: str, folder: str, count: int) -> None:
 
 def account_once(folder: str, count: int) -> None:
     """What the second process does: set what was sent against the records."""
-    run = RunFolder(Path(folder))
-    [one] = account(run.rows("sent.jsonl"), run.rows("records.jsonl"), ())
+    [one] = stored_accounts(RunFolder(Path(folder)))
     if (one.sent, one.succeeded, one.unaccounted, one.duplicates) != (count, count, 0, 0):
         raise BenchError(one.sentence())
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from experiments import of_run
 from loader import evidence
 from loader.executions import EXECUTIONS
 from loader.log_events import OVERLAP_MS, LogEvents, records
@@ -18,15 +17,15 @@ from stampede.errors import UsageError
 from stampede.insights.unrecorded import with_unrecorded
 from stampede.phrases import counted
 from stampede.progress import say
-from stampede.runs.accounting import CellAccount, Ledger
-from stampede.runs.cell_settings import CellSettings
+from stampede.runs.account import CellAccount, account
 from stampede.runs.failed_objects import FAILED_OBJECTS, failed_lines, failed_rows
 from stampede.runs.folder import UNANSWERED_FILE, RunFolder
-from stampede.runs.message_marks import DEAD, ERRED, OK, UNANSWERED
-from stampede.runs.objects_account import ObjectsLedger
+from stampede.runs.store import open_store
 from stampede.stacks.target import Target
 
 CLOCK_SKEW_MS = 60_000
+# Of messages named `sent`, those with neither a record nor a dead letter.
+WITHOUT_TRACE = "ANTI JOIN (SELECT cell, seq FROM records UNION ALL SELECT cell, seq FROM letters) USING (cell, seq)"
 
 
 class Collecting:
@@ -36,21 +35,15 @@ class Collecting:
         """Take up what is stored. Raises UsageError when the run sent nothing, or without credentials."""
         self._target, self._folder, self._cells = target, folder, cells
         self._sqs = target.client("sqs")
-        description = folder.read_json("run.json", {})
-        experiment = of_run(description, folder.path / "run.json")
-        self._settings = CellSettings(description)
-        self._objects = ObjectsLedger() if experiment.shared_list else None
-        self._ledger = Ledger(self._objects)
+        self._store = open_store(folder, strict=True)
+        self._counts_objects = bool(self._store.experiment.shared_list)
         self._abandoned = abandoned_keys(folder)
         self._executed = {row["cell"] for row in folder.rows(EXECUTIONS)}
-        self._unattributed = self._record_count = 0
+        self._counted: tuple[int, list[CellAccount]] | None = None
+        self._unattributed = 0
         self._is_full_said = False
-        self._first_sent_ms: dict[str, int] = {}
-        self._read_sent()
-        self._read_records()
-        self._read_failed_objects()
-        for row in folder.rows(UNANSWERED_FILE):
-            self._ledger.unanswered(row)
+        self._first_sent_ms = self._sent()
+        self._take_up_lines()
         known = folder.rows("log_events.jsonl")
         start_ms = min(self._first_sent_ms.values()) - CLOCK_SKEW_MS
         logs, group = target.client("logs"), target["log_group_name"]
@@ -60,16 +53,17 @@ class Collecting:
     @property
     def sent_count(self) -> int:
         """Messages to wait for."""
-        return sum(account.sent for account in self._ledger.accounts(self._cells))
+        return sum(account.sent for account in self._accounts())
 
     def look(self) -> State:
         """Store what is new, and say how things stand. Raises what boto3 raises; what was stored before stays."""
         pending, in_flight = message_counts(self._sqs, self._target["queue_url"])
         dead_count = sum(message_counts(self._sqs, self._target["dead_letter_queue_url"]))
         for page in self._events.fetch():
-            self._store(page)
+            self._keep(page)
         self._read_dead_letters(dead_count)
-        accounts = self._ledger.accounts(self._cells)
+        accounts = self._accounts()
+        [(record_count,)] = self._store.rows("SELECT count(*) FROM records")
         return State(
             sent=sum(account.sent for account in accounts),
             finished=sum(self._finished(account) for account in accounts),
@@ -78,7 +72,7 @@ class Collecting:
             pending=pending,
             in_flight=in_flight,
             dead=sum(account.dead_lettered for account in accounts),
-            records=self._record_count,
+            records=record_count,
         )
 
     def look_again(self) -> int:
@@ -86,56 +80,71 @@ class Collecting:
 
         CloudWatch may show a line minutes after its time, where `look` doesn't ask any more. Raises what boto3 raises.
         """
-        owing = [account.cell for account in self._ledger.accounts(self._cells) if account.owing]
+        owing = [account.cell for account in self._accounts() if account.owing]
         if not owing:
             return 0
         since_ms = min(self._first_sent_ms[cell] for cell in owing) - CLOCK_SKEW_MS
         count = 0
         for page in self._events.fetch_again(since_ms, self._folder.rows("log_events.jsonl")):
-            self._store(page)
+            self._keep(page)
             count += len(page)
         return count
 
     def is_long_past(self, seconds: float) -> bool:
         """Whether the newest message and the newest record known are older than `seconds`."""
-        return time.time() - self._newest_ms / 1000 > seconds
+        times = "SELECT sent_at_ms AS ms FROM sent UNION ALL SELECT finished_at_ms FROM records"
+        now_ms = int(time.time() * 1000)  # a line may say anything of the future
+        [(newest_ms,)] = self._store.rows(f"SELECT max(ms) FROM ({times}) WHERE ms <= ?", now_ms)
+        return newest_ms is not None and now_ms - newest_ms > seconds * 1000
 
-    def have_ended(self, messages: Iterable[dict[str, Any]]) -> bool:
-        """Whether each of these has left a record, or is a dead letter; a failed one may be delivered again."""
-        return all(self._ledger.marks(row) & (OK | ERRED | DEAD) for row in messages)
+    def have_ended(self, cell: str, number: int) -> bool:
+        """Whether each message of a cell's round has left a record, or is a dead letter; a failed one may be delivered
+        again."""
+        of_round = "(SELECT cell, seq FROM sent WHERE cell = ? AND round = ?)"
+        return not self._store.rows(f"SELECT * FROM {of_round} AS sent {WITHOUT_TRACE} LIMIT 1", cell, number)
 
     def open_for_s(self) -> float:
         """Seconds since the first message was sent of those that haven't come to their end; 0 without one."""
-        sent_ms = (row["sent_at_ms"] for row in self._waited_for() if not self._ledger.marks(row) & (OK | DEAD))
-        first_ms = min(sent_ms, default=None)
+        succeeded_or_dead = (
+            "(SELECT cell, seq FROM records WHERE status = 'ok' UNION ALL SELECT cell, seq FROM letters)"
+        )
+        [(first_ms,)] = self._store.rows(
+            f"SELECT min(sent_at_ms) FROM {self._waited_for()} AS sent ANTI JOIN {succeeded_or_dead} USING (cell, seq)"
+        )
         return 0.0 if first_ms is None else time.time() - first_ms / 1000
 
     def give_up(self, at_most: int) -> None:
         """Note the messages that left no trace as unanswered, and no more of them than are still on their way: the
         newest, as which it is nobody can see. What else has no trace stays unaccounted for."""
-        silent = [row for row in self._waited_for() if not self._ledger.marks(row) & (OK | ERRED | DEAD)]
-        newest = sorted(silent, key=lambda row: row["sent_at_ms"])[-at_most:]
-        rows = [row for row in newest if not self._ledger.marks(row) & UNANSWERED]
+        silent = self._store.rows(
+            f"""SELECT cell, seq FROM (
+                    SELECT * FROM {self._waited_for()} AS sent {WITHOUT_TRACE}
+                    ORDER BY sent_at_ms DESC, line DESC LIMIT {at_most}
+                ) ANTI JOIN unanswered USING (cell, seq)"""
+        )
+        named = set(silent)
+        rows = [row for row in self._folder.rows("sent.jsonl") if (row["cell"], row["seq"]) in named]
         self._folder.append(UNANSWERED_FILE, rows)
-        for row in rows:
-            self._ledger.unanswered(row)
+        self._store.add("unanswered", rows)
 
     def failing(self, at_once: int, since_s: float) -> str:
         """The first of the cells whose messages fail, of which so many run `at_once`, and the first was sent at least
         `since_s` ago; "" where none does."""
-        for account in self._ledger.accounts(self._cells):
-            sent_s = self._first_sent_ms.get(account.cell, 0) / 1000
-            if account.is_failing(at_once) and time.time() - sent_s >= since_s:
-                return account.cell
+        for one_cell in self._accounts():
+            sent_s = self._first_sent_ms.get(one_cell.cell, 0) / 1000
+            if one_cell.is_failing(at_once) and time.time() - sent_s >= since_s:
+                return one_cell.cell
         return ""
 
     def accounts(self) -> list[CellAccount]:
-        """The account of the whole run as it stands."""
-        return self._ledger.accounts()
+        """The account of the whole run as it stands, counted again where anything has come."""
+        if self._counted is None or self._counted[0] != self._store.changes:
+            self._counted = self._store.changes, account(self._store)
+        return self._counted[1]
 
     def close(self) -> list[CellAccount]:
         """Write the account, show the dead letters again, and return it. Raises what boto3 raises, afterwards."""
-        accounts = with_unrecorded(self._ledger.accounts(), self._folder.path)
+        accounts = with_unrecorded(self.accounts(), self._folder.path)
         self._folder.write_json("accounting.json", [account.as_dict() for account in accounts])
         if self._unattributed:
             belong = "error record of this time belongs", "error records of this time belong"
@@ -153,72 +162,56 @@ class Collecting:
         failed = account.failed if account.cell in self._executed else 0
         return account.succeeded + account.dead_lettered + failed
 
-    def _waited_for(self) -> Iterator[dict[str, Any]]:
-        """The messages that are waited for."""
-        return (row for row in self._folder.rows("sent.jsonl") if not self._cells or row["cell"] in self._cells)
+    def _accounts(self) -> list[CellAccount]:
+        """Those of the cells that are waited for."""
+        return [counts for counts in self.accounts() if not self._cells or counts.cell in self._cells]
 
-    def _read_sent(self) -> None:
-        self._newest_ms = 0
-        for row in self._folder.rows("sent.jsonl"):
-            self._ledger.sent(row)
-            cell, at_ms = row["cell"], row["sent_at_ms"]
-            self._first_sent_ms[cell] = min(at_ms, self._first_sent_ms.get(cell, at_ms))
-            self._newest_ms = max(self._newest_ms, at_ms)
-        if not self._first_sent_ms:
+    def _waited_for(self) -> str:
+        """The messages that are waited for, as a query."""
+        if not self._cells:
+            return "sent"
+        cells = ", ".join("'" + cell.replace("'", "''") + "'" for cell in self._cells)
+        return f"(SELECT * FROM sent WHERE cell IN ({cells}))"
+
+    def _sent(self) -> dict[str, int]:
+        """When each cell's first message was sent, in epoch ms. Raises UsageError where none was."""
+        first = dict(self._store.rows("SELECT cell, min(sent_at_ms) FROM sent GROUP BY cell"))
+        if not first:
             folder = self._folder
-            if next(folder.rows("records.jsonl"), None):
+            if self._store.rows("SELECT 1 FROM records LIMIT 1"):
                 raise UsageError(
                     f"run {folder.name} has records, but no line in its sent.jsonl; restore it from a copy"
                 )
             raise UsageError(
                 f"run {folder.name} sent no messages; `stampede flood --run {folder.as_argument}` sends them"
             )
+        return first
 
-    def _read_records(self) -> None:
-        """Enter the stored records. Those whose events alone are stored are added: a drain was killed between the two
-        appends of `_store`."""
-        stored = 0
-        for record in self._folder.rows("records.jsonl"):
-            self._enter(record)
-            stored += 1
+    def _take_up_lines(self) -> None:
+        """Add the records and failed objects whose events alone are stored: a drain was killed between its appends."""
+        [(stored,)] = self._store.rows("SELECT count(*) FROM records")
         self._add_records(itertools.islice(self._own(self._folder.rows("log_events.jsonl")), stored, None))
-
-    def _read_failed_objects(self) -> None:
-        """Enter the stored rows, and add those whose events alone are stored, as with records."""
-        if self._objects is None:
-            return
-        self._folder.appending(FAILED_OBJECTS).close()  # an empty file says that none failed
-        stored = 0
-        for row in self._folder.rows(FAILED_OBJECTS):
-            self._objects.failed_object(row)
-            stored += 1
-        lines = failed_lines(self._folder.rows("log_events.jsonl"))
-        self._add_failed_objects(itertools.islice(failed_rows(self._of_this_run(lines)), stored, None))
+        if self._counts_objects:
+            self._folder.appending(FAILED_OBJECTS).close()  # an empty file says that none failed
+            [(stored,)] = self._store.rows("SELECT count(*) FROM failed_objects")
+            lines = failed_lines(self._folder.rows("log_events.jsonl"))
+            self._add_failed_objects(itertools.islice(failed_rows(self._of_this_run(lines)), stored, None))
 
     def _add_failed_objects(self, rows: Iterable[dict[str, Any]]) -> None:
-        """Store and count rows one by one: there may be millions."""
-
-        def counted() -> Iterator[dict[str, Any]]:
-            for row in rows:
-                yield row
-                self._objects.failed_object(row)
-
-        self._folder.append(FAILED_OBJECTS, counted())
+        """Keep and count rows one by one: there may be millions."""
+        self._store.add("failed_objects", self._folder.appended(FAILED_OBJECTS, rows))
 
     def _take_up_dead_letters(self) -> DeadLetters:
         self._folder.appending("dead_letters.jsonl").close()  # an empty file says that none were found
-        known = []
-        for letter in self._folder.rows("dead_letters.jsonl"):
-            self._ledger.dead_letter(letter)
-            known.append(letter["message_id"])
+        known = [message_id for (message_id,) in self._store.rows("SELECT message_id FROM letters ORDER BY line")]
         return DeadLetters(self._sqs, self._target["dead_letter_queue_url"], known)
 
     def _read_dead_letters(self, count: int) -> None:
         for letters in self._letters.look(count):
             own = [row for row in letters if row["run_id"] == self._folder.run_id and not self._is_abandoned(row)]
-            self._folder.append("dead_letters.jsonl", own)
-            for letter in own:
-                self._ledger.dead_letter(letter)
+            if own:
+                self._folder.append("dead_letters.jsonl", own)
+                self._store.add("letters", own)
         if self._letters.is_full and not self._is_full_said:
             self._is_full_said = True
             say(
@@ -234,7 +227,7 @@ class Collecting:
     def _of_this_run(self, lines: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         return (line for line in lines if line["run_id"] == self._folder.run_id)
 
-    def _store(self, fresh: list[dict[str, Any]]) -> None:
+    def _keep(self, fresh: list[dict[str, Any]]) -> None:
         if self._target.option == "aws":
             self._events.seen.note(fresh)
         self._unattributed += sum(record["run_id"] is None for record in records(fresh))
@@ -242,7 +235,7 @@ class Collecting:
             fresh = [event for event in fresh if not any(map(self._is_abandoned, self._lines_of(event)))]
         self._folder.append("log_events.jsonl", fresh)
         self._add_records(self._own(fresh))
-        if self._objects is not None:
+        if self._counts_objects:
             self._add_failed_objects(failed_rows(self._of_this_run(failed_lines(fresh))))
 
     def _lines_of(self, event: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -251,16 +244,9 @@ class Collecting:
 
     def _add_records(self, own: Iterable[dict[str, Any]]) -> None:
         new = list(own)
-        self._folder.append("records.jsonl", new)
-        for record in new:
-            self._enter(record)
-
-    def _enter(self, record: dict[str, Any]) -> None:
-        self._record_count += 1
-        ended_ms = record.get("finished_at_ms")
-        if isinstance(ended_ms, int):  # and not in the future, whatever the line says
-            self._newest_ms = max(self._newest_ms, min(ended_ms, time.time() * 1000))
-        self._ledger.record(record, is_foreign=self._settings.difference(record) is not None)
+        if new:
+            self._folder.append("records.jsonl", new)
+            self._store.add("records", new)
 
     def _is_abandoned(self, row: dict[str, Any]) -> bool:
         """Whether it is of an attempt at a cell that was set aside, and came late."""

@@ -19,7 +19,7 @@ from loader.patience import Patience, State
 from stampede.errors import RunError
 from stampede.insights import log_columns
 from stampede.progress import bar, say
-from stampede.runs.accounting import CellAccount, check
+from stampede.runs.account import CellAccount, check
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
 from stampede.stacks.aws_errors import kind_of
@@ -103,11 +103,10 @@ def wait_for_round(
 
     Returns how it ended; as early as `drain` where the cell fails. Raises RunError as `drain` does.
     """
-    messages = [row for row in folder.rows("sent.jsonl") if row["cell"] == cell and row.get("round") == number]
     patience = Patience.of_a_round(target, deadline_s)
     waiting = _Waiting(target, Collecting(target, folder, [cell]), patience, clock)
     for state in waiting.states(sleep):
-        if waiting.is_failing() or waiting.collecting.have_ended(messages) or waiting.has_nothing_at_work(state):
+        if waiting.is_failing() or waiting.collecting.have_ended(cell, number) or waiting.has_nothing_at_work(state):
             left = ""
             break
     else:

@@ -13,7 +13,7 @@ from typing import Any
 from stampede.checkout import QUERIES
 from stampede.insights import InsightsError, log_columns
 from stampede.runs import stored_json
-from stampede.runs.accounting import CellAccount
+from stampede.runs.account import CellAccount
 
 # In the place of the last stage of the saved query `failures`, which counts them.
 EACH = "| display invocation, kind, memory_size_mb, last_ms, line | limit 100000"

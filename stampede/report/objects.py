@@ -9,9 +9,9 @@ import numpy as np
 from stampede.phrases import counted
 from stampede.report.statistics.selection import Cell, cells
 from stampede.runs import stored_json
+from stampede.runs.account import OBJECT_COUNTS as COUNTS
 from stampede.runs.cell_key import Key
 from stampede.runs.failed_objects import FAILED_OBJECTS
-from stampede.runs.objects_account import COUNTS
 from stampede.runs.records import NO_MESSAGE, Records, distinct
 from stampede.runs.run import Run
 

@@ -195,6 +195,13 @@ class RunFolder:
             _cut_torn_line(self.path / name)
             raise
 
+    def appended(self, name: str, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Append rows as they are taken, and hand them on."""
+        with self.appending(name) as file:
+            for row in rows:
+                file.write(json.dumps(row) + "\n")
+                yield row
+
     def rewrite(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
         """Replace a JSON-lines file by these rows, atomically; they may come from the file itself."""
         with replacing(self.path / name) as file:

@@ -40,7 +40,7 @@ from stampede.planning.cost import Estimate
 from stampede.planning.plan import Cell, Plan, resume_command, share_of_round
 from stampede.planning.predicting import Given, parameters_of, predictions
 from stampede.progress import say
-from stampede.runs.accounting import CellAccount, stored_accounts
+from stampede.runs.account import CellAccount, stored_accounts
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
 from stampede.stacks.aws_errors import code_of

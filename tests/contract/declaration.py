@@ -9,7 +9,7 @@ from pathlib import Path
 
 from experiments import Experiment
 from stampede.phrases import listed
-from stampede.runs.objects_account import COUNTS as OBJECTS
+from stampede.runs.account import OBJECT_COUNTS as OBJECTS
 from stampede.stacks.infra_variables import declared
 from stampede.variable_rules import RULES
 

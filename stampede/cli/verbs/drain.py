@@ -12,7 +12,7 @@ from stampede.errors import RunError, UsageError
 from stampede.insights.unrecorded import with_unrecorded
 from stampede.phrases import counted
 from stampede.progress import say
-from stampede.runs.accounting import CellAccount, check, lost_lines, stored_accounts
+from stampede.runs.account import CellAccount, check, lost_lines, stored_accounts
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
 from stampede.stacks.place import is_at, is_of, refuse_another, stack_words

@@ -34,7 +34,7 @@ from stampede.planning.cost import check_budget
 from stampede.planning.plan import Plan, resume_command
 from stampede.planning.predicting import NOTHING, UNCALIBRATED, Given, parameters_of
 from stampede.progress import say
-from stampede.runs.accounting import check, stored_accounts
+from stampede.runs.account import check, stored_accounts
 from stampede.runs.folder import FORMAT, RunFolder, is_flood_by_hand
 from stampede.stacks import target as targets
 from stampede.stacks.infra_variables import infra_defaults

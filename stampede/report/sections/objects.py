@@ -7,8 +7,8 @@ from stampede.report.grid import BLANK, Column, Entry, Grid, Row, number, words
 from stampede.report.objects import CellObjects, Failures, differences, of_cells
 from stampede.report.objects import failures as failures_of
 from stampede.report.sections.page import Block, Page
+from stampede.runs.account import OBJECT_COUNTS as COUNTS
 from stampede.runs.failed_objects import FAILED_OBJECTS
-from stampede.runs.objects_account import COUNTS
 
 # Further reasons are in the file.
 MOST_REASONS = 30

@@ -7,7 +7,7 @@ from loader.drain import drain
 from loader.patience import FAILING_S
 from stampede.errors import RunError
 from stampede.insights.unrecorded import with_unrecorded
-from stampede.runs.accounting import check, stored_accounts
+from stampede.runs.account import check, stored_accounts
 from stampede.runs.folder import RunFolder
 from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 

@@ -19,7 +19,7 @@ from stampede.planning.cost import estimate
 from stampede.planning.cost.rounds import with_rounds
 from stampede.planning.plan import Plan, make_plan, share_of_round
 from stampede.planning.predicting import predictions
-from stampede.runs.accounting import check
+from stampede.runs.account import check
 from stampede.runs.folder import RunFolder
 from stampede.stacks.infra_variables import infra_defaults
 from stampede.sweep import sweep as sweep_run

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import tracemalloc
 
 import pytest
 
@@ -11,9 +10,8 @@ from loader import collecting
 from loader.drain import drain
 from loader.unfinished_cell import set_aside
 from stampede.errors import RunError
-from stampede.runs.accounting import check, stored_accounts
+from stampede.runs.account import check, stored_accounts
 from stampede.runs.folder import RunFolder
-from stampede.runs.objects_account import ObjectsLedger
 from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 from tests.unit.loader.shares_experiment import SHARES
 
@@ -248,21 +246,6 @@ def test_a_cell_that_is_run_again_forgets_its_rows_and_those_that_come_late(aws,
     aws.log(copied(2000, 5), at_s=aws.now_s + 1)
     wait(aws, folder).check()
     assert listed(folder) == []
-
-
-def test_millions_of_failed_objects_take_the_memory_of_their_messages():
-    ledger = ObjectsLedger()
-    for seq in range(10):
-        ledger.sent({"cell": "a", "seq": seq})
-        ledger.record(json.loads(copied(seq, 20_000, failed=20_000)))
-    tracemalloc.start()
-    for seq in range(10):
-        for _ in range(20_000):
-            ledger.failed_object({"cell": "a", "seq": seq, "attempt": 1})
-    _, peak_bytes = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert ledger.account("a").listed == 200_000
-    assert peak_bytes < 50_000
 
 
 @pytest.mark.parametrize(("failed", "is_failed"), [(4, False), (5, True), (10, True)])

@@ -14,7 +14,7 @@ from loader.sqs.sending import Outcome
 from stampede.errors import RunError, UsageError
 from stampede.insights import log_columns
 from stampede.planning.plan import make_plan
-from stampede.runs.accounting import check
+from stampede.runs.account import check
 from stampede.runs.folder import RunFolder
 from stampede.stacks import stack_lock
 from stampede.sweep import calibration, swept_stack

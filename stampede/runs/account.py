@@ -1,0 +1,333 @@
+"""What became of every message of a run: sent = succeeded + failed + dead-lettered + unanswered, duplicates apart.
+
+A message is known by (cell, seq), not by SQS's id: a retry after an unknown outcome makes two SQS messages out of one
+work order, and that must show as a duplicate and not as two successes. Each count is a query over the run's store.
+Objects are accounted for as messages are: planned = copied + already there + failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from stampede.errors import RunError
+from stampede.experiment.declaration import FAILED_RUN
+from stampede.phrases import counted
+from stampede.runs.folder import ABANDONED, UNANSWERED_FILE, RunFolder
+from stampede.runs.store import Store, open_store
+
+# Sums of counts that only grow while a run goes on, and the file of lines without which they are smaller.
+_GROWING = (
+    ("sent.jsonl", ("sent",)),
+    ("records.jsonl", ("succeeded",)),
+    ("dead_letters.jsonl", ("succeeded", "dead_lettered")),
+    ("records.jsonl", ("succeeded", "dead_lettered", "failed")),
+    (UNANSWERED_FILE, ("succeeded", "dead_lettered", "failed", "unanswered")),
+    ("records.jsonl", ("duplicates",)),
+)
+
+# A cell is given up after so many failed deliveries, of so many messages, before any has succeeded.
+FAILED_DELIVERIES, FAILED_MESSAGES = 10, 5
+
+
+OBJECT_COUNTS = ("planned", "copied", "already_there", "failed")
+
+
+@dataclass(frozen=True)
+class ObjectsAccount:
+    """One cell's account, in objects.
+
+    `listed`: failed ones that have their row. `unaccounted`: planned, and no record says what became of them; a message
+    that ended in the dead-letter queue half-way leaves some. `unknown`: messages (not objects) of which no record says
+    what was planned. `owing`: messages whose failed objects haven't all been listed.
+    """
+
+    planned: int
+    copied: int
+    already_there: int
+    failed: int
+    listed: int
+    unaccounted: int
+    unknown: int
+    owing: int
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something can't be accounted for."""
+        return bool(self.unaccounted or self.unknown or self.listed != self.failed)
+
+    @property
+    def failed_most(self) -> bool:
+        """Whether half of the objects or more failed: then the cell's figures say nothing (docs/copy.md)."""
+        return 0 < self.failed >= FAILED_RUN * self.planned
+
+    def sentence(self) -> str:
+        """The account as one line of words."""
+        line = (
+            f"{counted(self.planned, 'object')} planned = {self.copied:,} copied + {self.already_there:,} already "
+            f"there + {self.failed:,} failed"
+        )
+        for count, word in (
+            (self.unaccounted, "UNACCOUNTED"),
+            (self.unknown, "messages WITHOUT A RECORD of what they planned"),
+            (self.failed - self.listed, "failed WITHOUT A ROW in failed_objects.jsonl"),
+        ):
+            line += f"; {count:,} {word}" if count else ""
+        return line
+
+
+@dataclass(frozen=True)
+class CellAccount:
+    """One cell's account, in messages.
+
+    `succeeded`: at least one ok record. `dead_lettered`: no ok record and in the dead-letter queue. `failed`: error
+    records only, and not (yet) in the dead-letter queue. `unaccounted`: sent, and no trace since. `duplicates`: ok
+    records beyond the first of a message (not messages). `unexpected`: messages that left a record but whose
+    sending was never confirmed. `foreign`: records whose own settings aren't the cell's (not messages); they are in no
+    figure, though their messages have come to their end. `unanswered`: no trace when a drain ended early, and still in
+    the queue or in flight. `objects`: where records account for objects too. `without_record`: invocations, not
+    messages, of which only Lambda logged how they failed, by kind. `error_records`: deliveries that failed, and
+    `commonest_error` what most of them say.
+    """
+
+    cell: str
+    sent: int
+    succeeded: int
+    failed: int
+    dead_lettered: int
+    unaccounted: int
+    duplicates: int
+    unexpected: int
+    foreign: int = 0
+    unanswered: int = 0
+    objects: ObjectsAccount | None = None
+    without_record: Mapping[str, int] = field(default_factory=dict)
+    error_records: int = 0
+    commonest_error: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something of the cell can't be accounted for."""
+        return bool(self.unaccounted or self.foreign or (self.objects and self.objects.is_open))
+
+    def is_failing(self, at_once: int) -> bool:
+        """Whether its first messages all failed, and as many as run `at_once`: failures end before successes."""
+        messages = self.failed + self.dead_lettered
+        is_enough = messages >= max(FAILED_MESSAGES, min(at_once, self.sent))
+        return not self.succeeded and is_enough and self.error_records + self.dead_lettered >= FAILED_DELIVERIES
+
+    @property
+    def owing(self) -> int:
+        """Messages whose log lines haven't all come."""
+        return self.unaccounted + self.unanswered + (self.objects.owing if self.objects else 0)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The account as it stands in accounting.json."""
+        optional, left_out = ("objects", "without_record"), ("error_records", "commonest_error")
+        row = {name: value for name, value in asdict(self).items() if name not in left_out}
+        return {name: value for name, value in row.items() if value or name not in optional}
+
+    def as_row(self, *, objects: bool) -> dict[str, Any]:
+        """The account as a row without nesting, with that of `objects` or without."""
+        row = self.as_dict()
+        of_objects = row.pop("objects", {})
+        if self.without_record:
+            row["without_record"] = self._kinds()
+        return row | {f"objects_{name}": value for name, value in of_objects.items() if objects}
+
+    def sentence(self) -> str:
+        """The account as one line of words."""
+        line = (
+            f"{self.cell}: {self.sent} sent = {self.succeeded} succeeded + {self.failed} failed + "
+            f"{self.dead_lettered} dead-lettered"
+        )
+        line += f" + {self.unanswered} unanswered" if self.unanswered else ""
+        unconfirmed = "messages that were never confirmed as sent"
+        foreign = "with settings other than the cell's, LEFT OUT of the figures"
+        for count, one, many in (
+            (self.unaccounted, "UNACCOUNTED", "UNACCOUNTED"),
+            (self.duplicates, "duplicate record", "duplicate records"),
+            (self.unexpected, f"record of {unconfirmed}", f"records of {unconfirmed}"),
+            (self.foreign, f"record {foreign}", f"records {foreign}"),
+        ):
+            line += f"; {counted(count, one, many)}" if count else ""
+        line += f"; invocations without a record, as Lambda logged them: {self._kinds()}" if self.without_record else ""
+        return line + (f"; {self.objects.sentence()}" if self.objects else "")
+
+    def _kinds(self) -> str:
+        return ", ".join(f"{count} {kind}" for kind, count in self.without_record.items())
+
+
+# One row a message; `place` is where it came first, in the order of the tables.
+_MESSAGES = """
+CREATE OR REPLACE TEMP VIEW messages AS
+SELECT cell, seq, min(place) AS place,
+       bool_or(source = 'sent') AS is_sent, count(*) FILTER (source = 'ok') AS successes,
+       bool_or(source = 'error') AS has_failed, bool_or(source = 'letter') AS is_dead,
+       bool_or(source = 'unanswered') AS is_silent
+FROM (
+    SELECT cell, seq, 'sent' AS source, line AS place FROM sent
+    UNION ALL SELECT cell, seq, CASE status WHEN 'ok' THEN 'ok' ELSE 'error' END, line + 1e12 FROM records
+    UNION ALL SELECT cell, seq, 'letter', line + 2e12 FROM letters WHERE cell IS NOT NULL AND seq IS NOT NULL
+    UNION ALL SELECT cell, seq, 'unanswered', line + 3e12 FROM unanswered
+)
+GROUP BY cell, seq
+"""
+# `unexpected`: left a record, and nobody confirmed that it was sent. `duplicates`: successes beyond the first.
+_COUNTS = """
+SELECT cell, count(*) FILTER (is_sent) AS sent,
+       count(*) FILTER (is_sent AND successes > 0) AS succeeded,
+       count(*) FILTER (is_sent AND successes = 0 AND is_dead) AS dead_lettered,
+       count(*) FILTER (is_sent AND successes = 0 AND NOT is_dead AND has_failed) AS failed,
+       count(*) FILTER (is_sent AND successes = 0 AND NOT is_dead AND NOT has_failed AND is_silent) AS unanswered,
+       count(*) FILTER (is_sent AND successes = 0 AND NOT is_dead AND NOT has_failed AND NOT is_silent) AS unaccounted,
+       count(*) FILTER (NOT is_sent AND (successes > 0 OR has_failed)) AS unexpected,
+       sum(greatest(successes - 1, 0)) AS duplicates
+FROM messages GROUP BY cell HAVING sent + unexpected > 0 ORDER BY min(place)
+"""
+_ERRORS = """
+SELECT cell, coalesce(error_type, 'None') AS kind, count(*), arg_min(coalesce(error_message, 'None'), line)
+FROM records WHERE status = 'error' GROUP BY cell, kind ORDER BY count(*) DESC, min(line)
+"""
+# Of each message one record counts: the first success, else the last error. Warm-ups are left out.
+_OBJECTS = """
+WITH own AS (
+    SELECT * FROM records WHERE coalesce(warm_up, 0) = 0
+        AND (cell, seq) NOT IN (SELECT (cell, seq) FROM sent WHERE coalesce(warm_up, 0) <> 0)
+), counting AS (
+    SELECT cell, seq, coalesce(attempt, 0) AS attempt, planned, coalesce(copied, 0) AS copied,
+           coalesce(already_there, 0) AS already_there, coalesce(failed, 0) AS failed
+    FROM own QUALIFY row_number() OVER (PARTITION BY cell, seq ORDER BY status = 'ok' DESC,
+        CASE WHEN status = 'ok' THEN coalesce(finished_at_ms, 0) ELSE -coalesce(finished_at_ms, 0) END,
+        CASE WHEN status = 'ok' THEN coalesce(attempt, 0) ELSE -coalesce(attempt, 0) END,
+        CASE WHEN status = 'ok' THEN line ELSE -line END) = 1
+), failed_by_attempt AS (
+    SELECT cell, seq, coalesce(attempt, 0) AS attempt, sum(coalesce(failed, 0)) AS failed_objects FROM own GROUP BY ALL
+), listed_by_attempt AS (
+    SELECT cell, seq, coalesce(attempt, 0) AS attempt, count(*) AS listed FROM failed_objects
+    WHERE (cell, seq) NOT IN (SELECT (cell, seq) FROM sent WHERE coalesce(warm_up, 0) <> 0) GROUP BY ALL
+), known AS (
+    SELECT *, coalesce(failed_objects, 0) - coalesce(listed, 0) AS missing
+    FROM counting LEFT JOIN failed_by_attempt USING (cell, seq, attempt)
+    LEFT JOIN listed_by_attempt USING (cell, seq, attempt)
+), silent AS (
+    SELECT cell, count(*) AS messages FROM (
+        SELECT DISTINCT cell, seq FROM sent WHERE coalesce(warm_up, 0) = 0
+        EXCEPT SELECT cell, seq FROM known WHERE planned IS NOT NULL) GROUP BY cell
+), summed AS (
+    SELECT cell, sum(planned) AS planned, sum(copied) AS copied, sum(already_there) AS already_there,
+           sum(failed) AS failed, sum(missing) AS missing, count(*) FILTER (missing > 0) AS owing
+    FROM known WHERE planned IS NOT NULL GROUP BY cell
+)
+SELECT cell, coalesce(planned, 0), coalesce(copied, 0), coalesce(already_there, 0), coalesce(failed, 0),
+       coalesce(missing, 0), coalesce(owing, 0), coalesce(messages, 0)
+FROM summed FULL JOIN silent USING (cell)
+"""
+
+
+def account(store: Store) -> list[CellAccount]:
+    """One account a cell, in the order in which its first message was sent."""
+    store.connection.execute(_MESSAGES)
+    errors = _errors(store)
+    foreign = dict(store.rows("SELECT cell, count(*) FROM records WHERE is_foreign GROUP BY cell"))
+    objects = _objects(store) if store.experiment.shared_list else {}
+    none = ObjectsAccount(0, 0, 0, 0, 0, 0, 0, 0)
+    accounts = []
+    for cell, sent, succeeded, dead, failed, unanswered, unaccounted, unexpected, duplicates in store.rows(_COUNTS):
+        error_records, commonest = errors.get(cell, (0, ""))
+        accounts.append(
+            CellAccount(
+                cell=cell,
+                sent=sent,
+                succeeded=succeeded,
+                failed=failed,
+                dead_lettered=dead,
+                unaccounted=unaccounted,
+                duplicates=int(duplicates),
+                unexpected=unexpected,
+                foreign=foreign.get(cell, 0),
+                unanswered=unanswered,
+                objects=objects.get(cell, none) if store.experiment.shared_list else None,
+                error_records=error_records,
+                commonest_error=commonest,
+            )
+        )
+    return accounts
+
+
+def _errors(store: Store) -> dict[str, tuple[int, str]]:
+    """How many error records each cell has, and what most of them say."""
+    kinds: dict[str, list[tuple[str, int, str]]] = {}
+    for cell, kind, count, example in store.rows(_ERRORS):
+        kinds.setdefault(cell, []).append((kind, count, example))
+    found = {}
+    for cell, [(kind, count, example), *others] in kinds.items():
+        total = count + sum(other[1] for other in others)
+        records = counted(total, "error record")
+        found[cell] = total, f"{cell}: {count:,} of {records}: {kind}, for example {example}"
+    return found
+
+
+def _objects(store: Store) -> dict[str, ObjectsAccount]:
+    accounts = {}
+    for cell, *counts in store.rows(_OBJECTS):
+        planned, copied, already_there, failed, missing, owing, unknown = map(int, counts)
+        accounts[cell] = ObjectsAccount(
+            planned=planned,
+            copied=copied,
+            already_there=already_there,
+            failed=failed,
+            listed=failed - missing,
+            unaccounted=planned - copied - already_there - failed,
+            unknown=unknown,
+            owing=owing,
+        )
+    return accounts
+
+
+def stored_accounts(folder: RunFolder) -> list[CellAccount]:
+    """The account of a whole run, counted again from what its folder holds. Raises UsageError for a damaged file."""
+    return account(open_store(folder, strict=True))
+
+
+def lost_lines(folder: RunFolder, accounts: Iterable[CellAccount]) -> str:
+    """Which file has lost lines that accounting.json counted, as `accounts`, counted again, show; "" where none has.
+    A cell of which an attempt was set aside has fewer messages by right."""
+    added_up = {account.cell: account.as_dict() for account in accounts}
+    aside = {row.get("cell") for row in folder.rows(ABANDONED)}
+    for stored in folder.read_json("accounting.json", []):
+        cell = stored.get("cell")
+        for name, summed in _GROWING if cell not in aside else ():
+            before, now = (sum(row.get(count, 0) for count in summed) for row in (stored, added_up.get(cell, {})))
+            if now < before:
+                path = folder.path / name
+                how = "has lost lines" if path.exists() else "is missing"
+                return (
+                    f"{path} {how}: the stored account has {before:,} {' + '.join(summed)} in {cell}, and the files "
+                    f"add up to {now:,}; restore that file from a copy"
+                )
+    return ""
+
+
+def check(accounts: Iterable[CellAccount]) -> None:
+    """Raise RunError naming the cells in which something can't be accounted for, nothing succeeded, or at least half of
+    the objects failed."""
+    accounts = list(accounts)
+    open_cells = [account for account in accounts if account.is_open]
+    if open_cells:
+        if any(account.unaccounted for account in open_cells):
+            what = "not every message is accounted for"
+        elif any(account.foreign for account in open_cells):
+            what = "some records ran under other settings than their cell's"
+        else:
+            what = "not every object is accounted for"
+        raise RunError(f"{what}: " + "; ".join(account.sentence() for account in open_cells))
+    if failed := [account for account in accounts if account.sent and not account.succeeded]:
+        why = failed[0].commonest_error or failed[0].sentence()
+        raise RunError(f"no message succeeded in {counted(len(failed), 'cell')}: {why}")
+    if failed := [account for account in accounts if account.objects and account.objects.failed_most]:
+        raise RunError(
+            "half of the objects or more failed; failed_objects.jsonl has the reasons: "
+            + "; ".join(account.sentence() for account in failed)
+        )
