@@ -47,7 +47,7 @@ def recounted(run: Run) -> list[dict[str, Any]]:
     """Count each cell from sent, records and dead letters. [] without sent.jsonl. Warm-ups count like all others."""
     if run.sent is None:
         return []
-    accounts = account(open_store(RunFolder(run.directory)))
+    accounts = account(open_store(RunFolder(run.directory), run.manifest))
     rows = [{"cell": row.cell} | {name: getattr(row, name) for name in COUNTS} for row in accounts if row.sent]
     return sorted(rows, key=lambda row: run.order(row["cell"]))
 

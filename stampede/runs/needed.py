@@ -12,7 +12,7 @@ import msgspec
 _WORDS = {str: "a text", int: "a whole number", type(None): "null"}
 
 
-class _Line:
+class Line:
     """What each line of a file must have."""
 
     def __init__(self, **kinds: tuple[type, ...]) -> None:
@@ -34,13 +34,13 @@ class _Line:
         return f"{name} must be {wanted}, got {row[name]!r}" if name in row else f"{name} is missing"
 
 
-_SENT = _Line(cell=(str,), seq=(int,), sent_at_ms=(int,))
+_SENT = Line(cell=(str,), seq=(int,), sent_at_ms=(int,))
 _LINES = {
     "sent.jsonl": _SENT,
     "unanswered.jsonl": _SENT,
-    "records.jsonl": _Line(cell=(str,), seq=(int,), status=(str,)),
+    "records.jsonl": Line(cell=(str,), seq=(int,), status=(str,)),
     # A dead letter that isn't a work order has no coordinates.
-    "dead_letters.jsonl": _Line(cell=(str, type(None)), seq=(int, type(None)), message_id=(str,)),
+    "dead_letters.jsonl": Line(cell=(str, type(None)), seq=(int, type(None)), message_id=(str,)),
 }
 
 

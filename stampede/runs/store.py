@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,19 +37,21 @@ _ERROR = {"error_type": "VARCHAR", "error_message": "VARCHAR"}
 
 @dataclass(frozen=True)
 class _File:
-    """A file of lines: its name, the columns of its table, and those that each line must have."""
+    """A file of lines: its name, the columns of its table, those without which a line is no row, and those that whoever
+    goes on with the run needs as well."""
 
     name: str
     columns: Mapping[str, str]
     required: tuple[str, ...]
+    to_go_on: tuple[str, ...] = ()
 
 
 _FILES = {
-    "sent": _File("sent.jsonl", {**_SENT, "warm_up": "BIGINT", "round": "BIGINT"}, tuple(_SENT)),
+    "sent": _File("sent.jsonl", {**_SENT, "warm_up": "BIGINT", "round": "BIGINT"}, tuple(_MESSAGE), ("sent_at_ms",)),
     "records": _File("records.jsonl", {**_MESSAGE, **_RECORD, **_ERROR}, ("cell", "seq", "status")),
     # A letter that isn't a work order has no coordinates.
-    "letters": _File("dead_letters.jsonl", {**_MESSAGE, "message_id": "VARCHAR"}, ("message_id",)),
-    "unanswered": _File(UNANSWERED_FILE, _SENT, tuple(_SENT)),
+    "letters": _File("dead_letters.jsonl", {**_MESSAGE, "message_id": "VARCHAR"}, (), ("message_id",)),
+    "unanswered": _File(UNANSWERED_FILE, _SENT, tuple(_MESSAGE), ("sent_at_ms",)),
     "failed_objects": _File(FAILED_OBJECTS, {**_MESSAGE, "attempt": "BIGINT"}, ("cell", "seq")),
 }
 
@@ -84,10 +86,14 @@ class Store:
         return {**_FILES[table].columns, **{name: "JSON" for name in fields if name not in _MESSAGE}}
 
 
-def open_store(folder: RunFolder, *, strict: bool = False) -> Store:
-    """Read a run's folder, in which any file may be missing. Raises UsageError for a damaged run.json, for what isn't a
-    file in the place of one and, where it is `strict`, for a line that is no row; a torn last one is none anywhere."""
-    description = folder.read_json("run.json", {})
+def open_store(folder: RunFolder, description: Mapping[str, Any] | None = None, *, strict: bool = False) -> Store:
+    """Read a run's folder, in which any file may be missing; `description` is its run.json, for who has read it.
+
+    Raises UsageError for a damaged run.json, for what isn't a file in the place of one and, where it is `strict`, for a
+    line that is no row; a torn last one is none anywhere.
+    """
+    if description is None:
+        description = folder.read_json("run.json", {})
     experiment = of_run(description, folder.path / "run.json")
     connection = duckdb.connect(config={"memory_limit": _MEMORY})
     store = Store(connection, experiment, CellSettings(description))
@@ -98,9 +104,8 @@ def open_store(folder: RunFolder, *, strict: bool = False) -> Store:
         path = folder.path / file.name
         try:
             stored_json.opened(path).close()
-            if not _read_at_once(store, table, path):
-                fault_of = _fault_of(table)
-                _fill(store, table, stored_json.rows(path, None if strict else store.refused, fault_of))
+            if not _read_at_once(store, table, path, strict):
+                _fill(store, table, stored_json.rows(path, None if strict else store.refused, _fault_of(table, strict)))
         except FileNotFoundError:
             continue
         except stored_json.NotAFile as error:
@@ -111,10 +116,10 @@ def open_store(folder: RunFolder, *, strict: bool = False) -> Store:
     return store
 
 
-def _read_at_once(store: Store, table: str, path: Path) -> bool:
+def _read_at_once(store: Store, table: str, path: Path, strict: bool) -> bool:
     """Fill a table from a file, and return whether all lines are as they must be; else it stays empty."""
     try:
-        _insert(store, table, path, "row_number() OVER ()")
+        _insert(store, table, path, "row_number() OVER ()", strict)
         [(faults,)] = store.rows(f"SELECT count(*) FROM {table} WHERE NOT is_row")
     except duckdb.Error:
         faults = 1
@@ -134,12 +139,13 @@ def _fill(store: Store, table: str, rows: Iterable[tuple[int, Mapping[str, Any]]
         _insert(store, table, Path(lines.name), "line::BIGINT")
 
 
-def _insert(store: Store, table: str, path: Path, line: str) -> None:
+def _insert(store: Store, table: str, path: Path, line: str, strict: bool = False) -> None:
     """Read lines into a table. Raises duckdb.Error for a line that isn't a JSON object."""
-    columns = store.columns(table)
+    columns, file = store.columns(table), _FILES[table]
     types = ", ".join(f"{_quoted(name)}: 'JSON'" for name in ("line", *columns))
     values = ", ".join(_value(name, kind) for name, kind in columns.items())
-    required = " AND ".join(f"coalesce({_is(name, columns[name])}, false)" for name in _FILES[table].required)
+    needs = [*file.required, *(file.to_go_on if strict else ())]
+    required = " AND ".join(["true", *(f"coalesce({_is(name, columns[name])}, false)" for name in needs)])
     names = ", ".join(f'"{name}"' for name in columns)
     store.connection.execute(
         f"INSERT INTO {table} (line, {names}, is_row) SELECT {line}, {values}, {required} FROM read_json(?, "
@@ -162,18 +168,17 @@ def _is(name: str, kind: str) -> str:
     return f"""{is_kind} AND NOT contains("{name}", '\\u0000')""" if kind == "VARCHAR" else is_kind
 
 
-def _fault_of(table: str) -> Any:
-    """What finds the fault in a row: `needed`'s, or that it names no message that could be one."""
-    file = _FILES[table]
-    fault_of = needed.fault_of(file.name)
+def _fault_of(table: str, strict: bool) -> Callable[[Mapping[str, Any]], str]:
+    """What finds the fault in a row, "" where there is none; what goes on with a run needs more than a row has to be."""
+    file, types = _FILES[table], {"VARCHAR": str, "BIGINT": int}
+    kinds = {name: (types[file.columns[name]],) for name in file.required}
+    fault_of = needed.fault_of(file.name) if strict else needed.Line(**kinds).fault if kinds else lambda row: ""
 
     def fault(row: Mapping[str, Any]) -> str:
         if found := fault_of(row):
             return found
         for name in file.required:
-            value = row.get(name)
-            if value is None:
-                return f"{name} is missing"
+            value = row[name]
             if not _is_json(value) or (isinstance(value, str) and "\0" in value):
                 return f"{name} can't be {str(value)[:60]!a}"
         return ""
