@@ -18,7 +18,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -73,15 +72,17 @@ func Run(managed []string, lookup func(string) string, log io.Writer) {
 		os.Exit(1)
 	}
 	p := newProxy(lookup, log)
-	program := command(managed, lookup)
-	program.Stdout, program.Stderr, program.WaitDelay = p.lines, p.lines, time.Second
+	program, output := command(managed, lookup), p.lines.open()
+	program.Stdout, program.Stderr = output, output
 	program.SysProcAttr = process.EndsWithParent()
 	program.Env = append(program.Env, "AWS_LAMBDA_RUNTIME_API="+listener.Addr().String())
 	if err = program.Start(); err == nil {
 		p.pid = program.Process.Pid
+		_ = output.Close() // the program has its own
+		go p.lines.follow()
 		server := &http.Server{Handler: forNoPage(p.handler(), listener.Addr().String())}
 		go func() { _ = server.Serve(ownListener{listener}) }()
-		_ = program.Wait() // the state says how it ended, even where a child of its own keeps its output open
+		_ = program.Wait()
 		replying, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		_ = server.Shutdown(replying) // what the program sent last may still be on its way
@@ -211,6 +212,7 @@ func (p *proxy) again(w http.ResponseWriter, r *http.Request, err error) {
 func (p *proxy) reply(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body) // all of a streamed one too: nobody reads that of a queue's trigger as a stream
 	arrived := time.Now()
+	p.lines.take()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -248,6 +250,7 @@ func (p *proxy) timedOut(i *invocation) {
 // ended records the message that the program had when it ended; the next one, if it never asked for any. A runtime that dies of
 // what the handler raised, as Python's does of an exception that can't be printed, says so in a traceback.
 func (p *proxy) ended(how string) {
+	p.lines.take()
 	p.lines.end()
 	p.mutex.Lock()
 	i := p.current
@@ -271,66 +274,4 @@ func (p *proxy) ended(how string) {
 			_ = p.begin(answer)
 		}
 	}
-}
-
-// traceback is what Python prints of an exception that nobody caught, up to the exception's type and text.
-var traceback = regexp.MustCompile(`(?m)^Traceback \(most recent call last\):\n(?:[ \t].*\n)*(?:\w+\.)*(\w+(?:: .*)?)$`)
-
-// uncaught is the first exception, as its type and text, of which a traceback was printed; "" for none.
-func uncaught(printed []byte) string {
-	if found := traceback.FindSubmatch(printed); found != nil {
-		return string(found[1])
-	}
-	return ""
-}
-
-const (
-	// mostRest is how much of a line without an end is kept back; CloudWatch's events end there, too (256 KiB).
-	mostRest = 256 << 10
-	// mostPrinted is enough for the traceback of an exception and of those before it.
-	mostPrinted = 64 << 10
-)
-
-// wholeLines is the log as the program writes it: line by line, so that no record is appended to one that isn't complete.
-type wholeLines struct {
-	mutex   sync.Mutex
-	log     io.Writer
-	rest    []byte
-	printed []byte // the end of what the program wrote since it has the message
-}
-
-func (w *wholeLines) Write(text []byte) (int, error) {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	w.printed = append(w.printed, text...)
-	w.printed = w.printed[max(0, len(w.printed)-mostPrinted):]
-	w.rest = append(w.rest, text...)
-	whole := bytes.LastIndexByte(w.rest, '\n') + 1
-	_, err := w.log.Write(w.rest[:whole])
-	w.rest = append(w.rest[:0], w.rest[whole:]...)
-	if len(w.rest) > mostRest {
-		w.endLine()
-	}
-	return len(text), err
-}
-
-// begin forgets what was written before a message.
-func (w *wholeLines) begin() {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	w.printed = w.printed[:0]
-}
-
-// end completes the last line, when a message ends.
-func (w *wholeLines) end() {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	if len(w.rest) > 0 {
-		w.endLine()
-	}
-}
-
-func (w *wholeLines) endLine() {
-	_, _ = w.log.Write(append(w.rest, '\n'))
-	w.rest = w.rest[:0]
 }
