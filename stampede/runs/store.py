@@ -169,7 +169,7 @@ def _is(name: str, kind: str) -> str:
 
 
 def _fault_of(table: str, strict: bool) -> Callable[[Mapping[str, Any]], str]:
-    """What finds the fault in a row, "" where there is none; what goes on with a run needs more than a row has to be."""
+    """What finds the fault in a row, "" where there is none: whoever goes on with a run needs more of it."""
     file, types = _FILES[table], {"VARCHAR": str, "BIGINT": int}
     kinds = {name: (types[file.columns[name]],) for name in file.required}
     fault_of = needed.fault_of(file.name) if strict else needed.Line(**kinds).fault if kinds else lambda row: ""

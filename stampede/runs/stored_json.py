@@ -90,12 +90,13 @@ def rows(
 
 
 def decoded(line: str | bytes) -> Any:
-    """What json.loads makes of a line, in a third of its time: what msgspec refuses, such as NaN or half of a surrogate
-    pair, json reads. Raises ValueError."""
+    """What json.loads makes of a line, in a third of its time: what msgspec refuses, such as NaN, json reads. Half of a
+    surrogate pair, which no file can have, is "?". Raises ValueError."""
     try:
         try:
             return msgspec.json.decode(line)
         except ValueError:
-            return json.loads(line if isinstance(line, str) else line.decode())
+            value = json.loads(line if isinstance(line, str) else line.decode())
+            return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     except RecursionError:
         raise ValueError("it is nested too deeply") from None

@@ -35,7 +35,6 @@ def sent_with(folder, line):
         (b'{"cell": "a", "seq": 18446744073709551616, "sent_at_ms": 1}', "seq can't be"),
         (b'{"cell": 1, "seq": 2, "sent_at_ms": 1}', "cell must be a text"),
         (b'{"cell": "a\\u0000", "seq": 2, "sent_at_ms": 1}', "cell can't be"),
-        (b'{"cell": "\\ud800", "seq": 2, "sent_at_ms": 1}', "cell can't be"),
         (b'{"cell": "a", "sent_at_ms": 1}', "seq is missing"),
         (b"[1]", "not a JSON object"),
         (b'{"cell": "a"', "not JSON"),
@@ -51,8 +50,11 @@ def test_a_line_that_is_no_row_is_refused_by_its_number_and_the_others_are_rows(
         open_store(folder, strict=True)
 
 
-@pytest.mark.parametrize("line", [b"", b'{"cell": "a", "seq": 2, "sent_at_ms": 1, "seq": 2}'])
-def test_an_empty_line_and_a_key_that_comes_twice_are_as_python_has_them(folder, line):
+@pytest.mark.parametrize(
+    "line",
+    [b"", b'{"cell": "a", "seq": 2, "sent_at_ms": 1, "seq": 2}', b'{"cell": "\\ud800", "seq": 2, "sent_at_ms": 1}'],
+)
+def test_an_empty_line_a_key_that_comes_twice_and_half_a_character_are_no_damage(folder, line):
     rows, refused = sent_with(folder, line)
     assert ([seq for _, seq in rows], refused) == ([1, 2, 3] if line else [1, 3], [])
 
