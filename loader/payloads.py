@@ -24,6 +24,8 @@ DEFAULT = "{}"
 # takes the second.
 ATTRIBUTE_BYTES, USUAL_ATTRIBUTE_BYTES = 2048, 256
 MOST_BYTES = 2**20 - ATTRIBUTE_BYTES
+# Of a list of payloads; and what has no end is refused.
+MOST_FILE_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,13 @@ class Payloads:
     def of_file(cls, path: Path) -> Payloads:
         """Those of --payload. Raises UsageError for what can't be read or isn't allowed."""
         try:
-            return cls.of_text(path.read_bytes().decode())
+            with path.open("rb") as file:
+                content = file.read(MOST_FILE_BYTES + 1)
+            if len(content) > MOST_FILE_BYTES:
+                raise UsageError(
+                    f"--payload {path}: must have at most {MOST_FILE_BYTES // 2**20} MiB; give a smaller file"
+                )
+            return cls.of_text(content.decode())
         except OSError as error:
             raise UsageError(f"--payload {path}: can't be read ({error.strerror}); give a file of JSON") from None
         except UnicodeDecodeError:

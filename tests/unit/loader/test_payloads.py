@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -100,3 +101,8 @@ def test_a_dead_letter_belongs_to_the_message_that_its_attribute_names():
     [[row]] = DeadLetters(sqs, "url").look(1)
     assert (row["run_id"], row["cell"], row["seq"], row["body"]) == ("r", "a", 7, '{"seq": 1}')
     assert requests[0]["MessageAttributeNames"] == ["stampede"]
+
+
+def test_a_file_without_an_end_is_refused():
+    with pytest.raises(UsageError, match="/dev/zero: must have at most 64 MiB"):
+        Payloads.of_file(Path("/dev/zero"))
