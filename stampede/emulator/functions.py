@@ -25,8 +25,9 @@ from ministack.services import lambda_svc
 from stampede.emulator import python_runtime
 from stampede.emulator.process import inherited
 
-# How long a function may take to begin. AWS gives it 10 s on a machine of its own; here hundreds may begin at once.
-INIT_TIMEOUT_S = 300.0
+# How long a function may take to begin. AWS gives it 10 s on a machine of its own; here as many begin at once as may
+# run.
+INIT_TIMEOUT_S, EACH_S = 10.0, 2.0
 # How long MiniStack waits for a function's log line once the function has answered. Its own 0.05 s are too short on a
 # busy machine: a line that comes later is lost with the function's process, and with it the record of a message. All
 # our functions log a line for every message, so nothing ever waits this long for nothing.
@@ -70,7 +71,6 @@ def run_as_lambda_does() -> None:
     lambda_svc._provided_worker_env = environment_of
     lambda_svc._execute_function_warm = lambda_svc._execute_function_provided_warm
     lambda_runtime._worker_class_for = lambda config: Environment
-    lambda_runtime._PROVIDED_INIT_TIMEOUT = INIT_TIMEOUT_S
     lambda_runtime._PROVIDED_LOG_MAX_LINES = MOST_LOG_LINES
     http.client._MAXLINE = MOST_HEADER_BYTES
     lambda_runtime.queue = types.SimpleNamespace(Queue=_PatientQueue, Empty=queue.Empty, Full=queue.Full)
@@ -140,8 +140,9 @@ def _in_layers(name: str, layers: list[Path]) -> Path | None:
 class Environment(ProvidedWorker):
     """An execution environment: MiniStack's, with the log that Lambda writes, and the replies that Lambda takes."""
 
-    def _spawn(self, *arguments: float | None, **options: float | None) -> None:
-        super()._spawn(*arguments, **options)
+    def _spawn(self, init_timeout: float | None = None) -> None:
+        at_once = self.config.get("Environment", {}).get("Variables", {}).get("CONCURRENCY_LIMIT", "")
+        super()._spawn(init_timeout or INIT_TIMEOUT_S + EACH_S * (int(at_once) if at_once.isdecimal() else 1))
         self._started = self._proc
 
     def invoke(self, event: object, request_id: str, **options: object) -> dict:

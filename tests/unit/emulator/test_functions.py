@@ -50,7 +50,7 @@ def function(monkeypatch, tmp_path, transfer_program):
     python_runtime.make_once(print)
     for module, names in {
         lambda_svc: ("_provided_runtime_code_dir", "_provided_worker_env", "_execute_function_warm"),
-        lambda_runtime: ("_worker_class_for", "_PROVIDED_INIT_TIMEOUT", "_PROVIDED_LOG_MAX_LINES", "queue"),
+        lambda_runtime: ("_worker_class_for", "_PROVIDED_LOG_MAX_LINES", "queue"),
         http.client: ("_MAXLINE",),
     }.items():
         for name in names:
@@ -223,7 +223,7 @@ def test_a_timeout_and_an_exit_are_logged_in_lambdas_words(function, monkeypatch
     killed, _ = invoked(function({"app.py": "import os\ndef handler(e, c): os.kill(os.getpid(), 9)"}))
     assert "request-1 Task timed out after 1.00 seconds" in timed_out["log"]
     assert "RequestId: request-1 Error: Runtime exited with error: signal: killed" in killed["log"]
-    monkeypatch.setattr(lambda_runtime, "_PROVIDED_INIT_TIMEOUT", 1)
+    monkeypatch.setattr(functions, "INIT_TIMEOUT_S", -9)  # and 10 s for the others
     begun, _ = invoked(function({"app.py": "print('on its way')\nwhile True: ..."}, timeout_s=1))
     assert "on its way" in begun["log"] and "request-1 Task timed out after 1.00 seconds" in begun["log"]
 
