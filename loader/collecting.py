@@ -192,7 +192,6 @@ class Collecting:
         [(stored,)] = self._store.rows("SELECT count(*) FROM records")
         self._add_records(itertools.islice(self._own(self._folder.rows("log_events.jsonl")), stored, None))
         if self._counts_objects:
-            self._folder.appending(FAILED_OBJECTS).close()  # an empty file says that none failed
             [(stored,)] = self._store.rows("SELECT count(*) FROM failed_objects")
             lines = failed_lines(self._folder.rows("log_events.jsonl"))
             self._add_failed_objects(itertools.islice(failed_rows(self._of_this_run(lines)), stored, None))
@@ -202,7 +201,6 @@ class Collecting:
         self._store.add("failed_objects", self._folder.appended(FAILED_OBJECTS, rows))
 
     def _take_up_dead_letters(self) -> DeadLetters:
-        self._folder.appending("dead_letters.jsonl").close()  # an empty file says that none were found
         known = [message_id for (message_id,) in self._store.rows("SELECT message_id FROM letters ORDER BY line")]
         return DeadLetters(self._sqs, self._target["dead_letter_queue_url"], known)
 

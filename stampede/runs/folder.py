@@ -196,16 +196,22 @@ class RunFolder:
             raise
 
     def appended(self, name: str, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        """Append rows as they are taken, and hand them on."""
+        """Append rows as they are taken, and hand them on; the file isn't touched where there is none."""
+        rows = iter(rows)
+        if (first := next(rows, None)) is None:
+            return
         with self.appending(name) as file:
-            for row in rows:
+            for row in itertools.chain([first], rows):
                 file.write(json.dumps(row) + "\n")
                 yield row
 
     def rewrite(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
-        """Replace a JSON-lines file by these rows, atomically; they may come from the file itself."""
-        with replacing(self.path / name) as file:
+        """Replace a JSON-lines file by these rows, atomically; they may come from the file itself. Without rows it goes."""
+        path = self.path / name
+        with replacing(path) as file:
             file.writelines(f"{json.dumps(row)}\n".encode() for row in rows)
+        if not path.stat().st_size:
+            path.unlink()
 
     def appending(self, name: str) -> TextIO:
         """Open a JSON-lines file to append to. What a killed writer left of a last line is cut off first: the next row

@@ -276,7 +276,7 @@ def _sent(path: Path, names: Names, warnings: list[str]) -> Messages | None:
 
 def _letters(path: Path, names: Names, warnings: list[str]) -> list[dict[str, Any]]:
     letters = []
-    for number, row in _rows(path, warnings) or ():
+    for number, row in _rows(path, warnings, is_optional=True) or ():
         if names.message(names.cell(row.get("cell")), row) == NO_MESSAGE:
             warnings.append(_of_no_message(path, number))
         else:

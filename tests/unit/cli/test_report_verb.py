@@ -69,12 +69,12 @@ def test_a_comparison_has_no_other_format_than_its_page(run, capsys):
 def test_a_comparison_prints_its_answer_and_what_is_missing(run, tmp_path, capsys):
     settings = synthetic_run.Synthetic(memories=(1024,), concurrencies=(1,), seed=2)
     other = synthetic_run.write(run.parent / "r2", settings)
-    (other / "dead_letters.jsonl").unlink()
+    (other / "accounting.json").unlink()
     assert main(["report", str(run), str(other), "--output", str(tmp_path / "c.html")]) == 0
     printed = capsys.readouterr()
     missing, *_ = printed.err.splitlines()
     assert printed.out.startswith("Too few measurements to tell whether B is faster or slower (by 10 % or more) than A")
-    assert missing == "incomplete data: B: dead_letters.jsonl is missing."
+    assert missing == "incomplete data: B: accounting.json is missing."
 
 
 def test_runs_of_different_experiments_are_refused_in_one_line(run, tmp_path, capsys):

@@ -167,7 +167,7 @@ def test_only_records_are_enough_for_a_page(tmp_path, make_run, drawn):
     (folder / "records.jsonl").write_bytes((whole / "records.jsonl").read_bytes())
     report.build(folder)
     page = Page((folder / "report.html").read_text())
-    for name in ("run.json", "sent.jsonl", "dead_letters.jsonl", "accounting.json"):
+    for name in ("run.json", "sent.jsonl", "accounting.json"):
         assert f"{name} is missing." in page.text
     assert len([row for row in page.rows if len(row) == 12 and row[2] == "unknown target"]) == 6
 

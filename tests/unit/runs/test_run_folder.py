@@ -160,6 +160,15 @@ def test_a_page_goes_where_the_user_typed_through_a_link_and_into_a_pipe(tmp_pat
     assert read == ["the page"] and pipe.is_fifo()
 
 
+def test_no_file_is_written_empty(tmp_path):
+    run = RunFolder(tmp_path)
+    run.append("records.jsonl", [])
+    assert list(run.appended("failed_objects.jsonl", iter([]))) == []
+    run.append("sent.jsonl", [{"cell": "a", "seq": 1, "sent_at_ms": 1}])
+    run.rewrite("sent.jsonl", (row for row in run.rows("sent.jsonl") if row["seq"] > 1))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_nothing_is_written_through_a_link_in_a_folder(tmp_path):
     theirs, run = tmp_path / "theirs", RunFolder(tmp_path / "run")
     theirs.mkdir()
