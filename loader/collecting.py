@@ -20,7 +20,7 @@ from stampede.progress import say
 from stampede.runs.account import CellAccount, account
 from stampede.runs.failed_objects import FAILED_OBJECTS, failed_lines, failed_rows
 from stampede.runs.folder import UNANSWERED_FILE, RunFolder
-from stampede.runs.store import open_store
+from stampede.runs.store import open_store, quoted
 from stampede.stacks.target import Target
 
 CLOCK_SKEW_MS = 60_000
@@ -170,7 +170,7 @@ class Collecting:
         """The messages that are waited for, as a query."""
         if not self._cells:
             return "sent"
-        cells = ", ".join("'" + cell.replace("'", "''") + "'" for cell in self._cells)
+        cells = ", ".join(map(quoted, self._cells))
         return f"(SELECT * FROM sent WHERE cell IN ({cells}))"
 
     def _sent(self) -> dict[str, int]:

@@ -225,8 +225,8 @@ def manners_scale(environ: Mapping[str, str]) -> float:
 
 
 def _environment(access: Access, temporary: Path) -> dict[str, str]:
-    """The emulator's environment, which the functions inherit: this process's, without any real AWS account in it, and
-    without what a shell has set for its own programs in Go."""
+    """The emulator's environment: this process's, without any real AWS account in it, and without what a shell has set
+    for its own programs in Go. Functions get little of it (`process.inherited`)."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", *GO_SETTINGS))}
     return (
         kept
@@ -242,8 +242,6 @@ def _environment(access: Access, temporary: Path) -> dict[str, str]:
             "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
             "LOG_LEVEL": "WARNING",
             "TMPDIR": str(temporary),
-            # The functions are imported by the emulator's interpreter; the project's folder must not shadow them.
-            "PYTHONDONTWRITEBYTECODE": "1",
         }
     )
 

@@ -167,20 +167,19 @@ class RunFolder:
         """Read a JSON file of this run, or return `default` where it isn't there. Raises UsageError for a damaged
         one."""
         path = self.path / name
-        try:
-            value = stored_json.value(path, object if default is None else type(default))
-        except FileNotFoundError:
-            return default
-        except stored_json.NotAFile as error:
-            raise UsageError(f"{error}; remove it, or start a new run") from None
-        except stored_json.WrongKind:
-            raise UsageError(f"{path} holds something else than it should; restore it, or start a new run") from None
-        except ValueError as error:
-            raise UsageError(f"{path} isn't JSON ({error}); restore the file, or start a new run") from None
-        try:
+        with damage_refused(path):
+            try:
+                value = stored_json.value(path, object if default is None else type(default))
+            except FileNotFoundError:
+                return default
+            except stored_json.NotAFile:
+                raise
+            except stored_json.WrongKind:
+                fault = f"{path} holds something else than it should; restore it, or start a new run"
+                raise UsageError(fault) from None
+            except ValueError as error:
+                raise UsageError(f"{path} isn't JSON ({error}); restore the file, or start a new run") from None
             needed.check_file(name, value)
-        except ValueError as error:
-            raise UsageError(f"{path} is damaged ({error}); restore it, or start a new run") from None
         return value
 
     def append(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
@@ -206,7 +205,7 @@ class RunFolder:
                 yield row
 
     def rewrite(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
-        """Replace a JSON-lines file by these rows, atomically; they may come from the file itself. Without rows it goes."""
+        """Replace a JSON-lines file by these rows, atomically; without rows it goes. They may come from the file."""
         path = self.path / name
         with replacing(path) as file:
             file.writelines(f"{json.dumps(row)}\n".encode() for row in rows)
@@ -217,24 +216,28 @@ class RunFolder:
         """Open a JSON-lines file to append to. What a killed writer left of a last line is cut off first: the next row
         would continue it. Raises UsageError for what isn't a file."""
         path = self.path / name
-        try:
+        with damage_refused(path):
             _cut_torn_line(path)
-        except stored_json.NotAFile as error:
-            raise UsageError(f"{error}; remove it, or start a new run") from None
-        return stored_json.opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, "a")
+            return stored_json.opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, "a")
 
     def rows(self, name: str) -> Iterator[dict[str, Any]]:
         """The rows of a JSON-lines file; a torn last line (a killed writer) is left out. Raises UsageError for a line
         that is damaged, or lacks what this file's must have."""
         path = self.path / name
-        try:
-            yield from (row for _, row in stored_json.rows(path, fault_of=needed.fault_of(name)))
-        except FileNotFoundError:
-            return
-        except stored_json.NotAFile as error:
-            raise UsageError(f"{error}; remove it, or start a new run") from None
-        except ValueError as error:
-            raise UsageError(f"{path} is damaged ({error}); restore it, or start a new run") from None
+        with damage_refused(path), contextlib.suppress(FileNotFoundError):
+            for _, row in stored_json.rows(path, fault_of=needed.fault_of(name)):
+                yield row
+
+
+@contextlib.contextmanager
+def damage_refused(path: Path) -> Iterator[None]:
+    """In the block a file of a run that is damaged, or isn't a file, is a UsageError with the way out."""
+    try:
+        yield
+    except stored_json.NotAFile as error:
+        raise UsageError(f"{error}; remove it, or start a new run") from None
+    except ValueError as error:
+        raise UsageError(f"{path} is damaged ({error}); restore it, or start a new run") from None
 
 
 def _make(path: Path, *, exist_ok: bool = False) -> None:

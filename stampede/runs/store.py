@@ -6,6 +6,7 @@ is refused.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -16,11 +17,10 @@ from typing import Any
 import duckdb
 
 from experiments import Experiment, of_run
-from stampede.errors import UsageError
 from stampede.runs import needed, stored_json
 from stampede.runs.cell_settings import CellSettings
 from stampede.runs.failed_objects import FAILED_OBJECTS
-from stampede.runs.folder import UNANSWERED_FILE, RunFolder
+from stampede.runs.folder import UNANSWERED_FILE, RunFolder, damage_refused
 
 # The kinds of JSON, as json_type names them, that a column takes. What is of another kind isn't known: "1" is no 1.
 _TAKES = {"VARCHAR": ("VARCHAR",), "BIGINT": ("BIGINT", "UBIGINT")}
@@ -102,16 +102,10 @@ def open_store(folder: RunFolder, description: Mapping[str, Any] | None = None, 
         foreign = ", is_foreign BOOLEAN DEFAULT false" if table == "records" else ""
         connection.execute(f"CREATE TABLE {table} (line BIGINT, {declared}, is_row BOOLEAN{foreign})")
         path = folder.path / file.name
-        try:
+        with damage_refused(path), contextlib.suppress(FileNotFoundError):
             stored_json.opened(path).close()
             if not _read_at_once(store, table, path, strict):
                 _fill(store, table, stored_json.rows(path, None if strict else store.refused, _fault_of(table, strict)))
-        except FileNotFoundError:
-            continue
-        except stored_json.NotAFile as error:
-            raise UsageError(f"{error}; remove it, or start a new run") from None
-        except ValueError as error:
-            raise UsageError(f"{path} is damaged ({error}); restore it, or start a new run") from None
     _mark_foreign(store, 0)
     return store
 
@@ -142,7 +136,7 @@ def _fill(store: Store, table: str, rows: Iterable[tuple[int, Mapping[str, Any]]
 def _insert(store: Store, table: str, path: Path, line: str, strict: bool = False) -> None:
     """Read lines into a table. Raises duckdb.Error for a line that isn't a JSON object."""
     columns, file = store.columns(table), _FILES[table]
-    types = ", ".join(f"{_quoted(name)}: 'JSON'" for name in ("line", *columns))
+    types = ", ".join(f"{quoted(name)}: 'JSON'" for name in ("line", *columns))
     values = ", ".join(_value(name, kind) for name, kind in columns.items())
     needs = [*file.required, *(file.to_go_on if strict else ())]
     required = " AND ".join(["true", *(f"coalesce({_is(name, columns[name])}, false)" for name in needs)])
@@ -197,8 +191,9 @@ def _is_json(value: Any) -> bool:
     return True
 
 
-def _quoted(name: str) -> str:
-    return "'" + name.replace("'", "''") + "'"
+def quoted(text: str) -> str:
+    """A text as SQL has it."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _mark_foreign(store: Store, after_line: int) -> None:
