@@ -38,9 +38,8 @@ class Plan:
     """Everything that decides what a sweep does; stored in run.json, so that `--resume` does the same.
 
     The cells are the combinations of `swept`, and of each of `also`, which names the same variables. `rest` is what
-    nobody set, `counts` the measured messages where they were chosen for each cell, and `rounds` in how many the cells
-    that are interleaved send theirs, all by the cell's name without its repeat. A file or folder stands there by its
-    name, and where it is in `paths`, by variable and name.
+    nobody set, and `rounds` in how many the cells that are interleaved send their messages, both by the cell's name
+    without its repeat. A file or folder stands there by its name, and where it is in `paths`, by variable and name.
     """
 
     experiment: str
@@ -55,7 +54,6 @@ class Plan:
     order: list[str] = field(default_factory=list)
     also: list[dict[str, list[Any]]] = field(default_factory=list)
     rest: dict[str, dict[str, Any]] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=dict)
     rounds: dict[str, int] = field(default_factory=dict)
     paths: dict[str, dict[str, str]] = field(default_factory=dict)
 
@@ -122,8 +120,6 @@ class Plan:
 
     def messages(self, cell: Cell, values: Mapping[str, Any]) -> int:
         """Messages that are measured in a cell, whose experiment knows it by `values`."""
-        if (chosen := self.counts.get(cell_name(cell.coordinates))) is not None:
-            return chosen
         usual = {"messages_per_concurrency": self.messages_per_concurrency}
         own = EXPERIMENTS[self.experiment].messages({**values, **usual})
         return self.concurrency(cell) * self.messages_per_concurrency if own is None else own
@@ -151,7 +147,9 @@ class Plan:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Plan:
         """The plan of a stored run. Raises ValueError where a part is missing or can't be right."""
-        newer = {"also", "rest", "counts", "rounds", "paths"}
+        if stored.get("counts"):
+            raise ValueError("its numbers of messages are those of an option that is gone, --messages auto")
+        newer = {"also", "rest", "rounds", "paths"}
         values = {name: stored[name] for name in cls.__dataclass_fields__ if name in stored and name != "order"}
         if missing := [name for name in cls.__dataclass_fields__ if name not in newer | {"order"} | set(values)]:
             raise ValueError(f"{missing[0]} is missing")

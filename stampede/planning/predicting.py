@@ -17,7 +17,6 @@ from stampede.errors import UsageError, one_line, refuse_problems
 from stampede.experiment.parameters import files, known_parameters
 from stampede.finding import BUILD
 from stampede.model import parameters as known
-from stampede.model.enough import MOST_MESSAGES
 from stampede.model.parameters import ParameterError, Parameters
 from stampede.model.prediction import Prediction, Scenario, predict
 from stampede.model.scenario import PROVISIONED, STANDARD, Evaluation, expect
@@ -30,6 +29,8 @@ from stampede.planning.rules import UNRESERVED
 UNANSWERED = (ParameterError, LookupError, ArithmeticError, ValueError)
 # Answers are kept for repeats of a cell, and for whoever asks again: as many as a plan may have cells.
 MOST_KEPT = 1000
+# Of more messages in one flood the model isn't asked: nobody sends so many to one cell, and it would take minutes.
+MOST_MESSAGES = 1_000_000
 
 # Of a cell that is sent in rounds: what each round has for itself, and what adds up.
 OF_A_ROUND = ("time_to_n_s", "window_end_s", "share_at_n", "most_at_once")

@@ -58,7 +58,6 @@ def options_of(verb: str) -> set[str]:
 def test_every_command_line_in_a_block_is_one_that_stampede_takes(words):
     arguments = build_parser().parse_args(words)
     if arguments.verb in ("sweep", "doctor", "simulate"):
-        arguments.messages = None  # `auto` asks the model for minutes
         assert plan_of(arguments).cells
 
 

@@ -52,20 +52,12 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         help="set a Terraform variable or a key of the message; several values are swept; may be repeated "
         "(default: the experiment's matrix)",
     )
-    number = group.add_mutually_exclusive_group()
-    number.add_argument(
+    group.add_argument(
         "--messages-per-concurrency",
         metavar="N",
         type=positive_int,
         help="messages per unit of concurrency, or per slice where a cell's set of objects is sliced "
         "(default: the experiment's number)",
-    )
-    number.add_argument(
-        "--messages",
-        metavar="auto",
-        choices=("auto",),
-        help="for each cell the fewest messages with which 80 %% of the operations' time is in full overlap, or what "
-        "--budget-usd allows (default: the experiment's number)",
     )
     group.add_argument(
         "--warm-up-per-concurrency",
@@ -99,6 +91,6 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
 
 def plan_options(arguments: argparse.Namespace) -> list[str]:
     """The options of a plan that were given, as they are written."""
-    names = ["set", "messages-per-concurrency", "messages", "warm-up-per-concurrency", "repeats", "rounds", "seed"]
+    names = ["set", "messages-per-concurrency", "warm-up-per-concurrency", "repeats", "rounds", "seed"]
     values = {name: getattr(arguments, name.replace("-", "_")) for name in [*names, "start-barrier-s"]}
     return [f"--{name}" for name, value in values.items() if value not in (None, [])]

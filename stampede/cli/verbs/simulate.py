@@ -29,7 +29,7 @@ from stampede.stacks.infra_variables import infra_defaults
 def run(arguments: argparse.Namespace) -> int:
     """Print the predictions on stdout, a row a cell; status 0."""
     experiment, given = EXPERIMENTS[arguments.experiment], _given(arguments)
-    plan, defaults = plan_of(arguments, given), infra_defaults(os.environ)
+    plan, defaults = plan_of(arguments), infra_defaults(os.environ)
     cells = []
     with bar() as progress:
         task = progress.add_task("cells", total=len(plan.cells()), note="")

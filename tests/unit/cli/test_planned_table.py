@@ -87,7 +87,6 @@ def test_too_few_measurements_for_a_conclusion_are_said_before_the_sweep(dry_run
         (("--set", "memory_size=512"), "--set"),
         (("--repeats", "1"), "--repeats"),
         (("--seed", "1"), "--seed"),
-        (("--messages", "auto"), "--messages"),
         (
             ("--messages-per-concurrency", "3", "--start-barrier-s", "5"),
             "--messages-per-concurrency and --start-barrier-s",

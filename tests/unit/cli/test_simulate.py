@@ -207,11 +207,6 @@ REFUSED = {
         "no variable 'memory'; did you mean memory_size",
     ),
     "an experiment that isn't there": (["downlod"], "invalid choice: 'downlod'"),
-    "messages as a number": (["download", "--messages", "5"], "argument --messages: invalid choice: '5'"),
-    "messages both ways": (
-        ["download", "--messages", "auto", "--messages-per-concurrency", "5"],
-        "not allowed with argument --messages",
-    ),
     "no messages": (["download", "--messages-per-concurrency", "0"], "must be a whole number of 1 or more, got '0'"),
     "messages for weeks": (
         ["download", "--messages-per-concurrency", "1000000000"],
@@ -362,23 +357,6 @@ def test_a_file_that_holds_no_parameters_is_refused(simulate, tmp_path, text, wo
     done = simulate(*SMALL, "--parameters", "own.json")
     assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
     assert words in done.err
-
-
-def test_messages_auto_is_chosen_with_the_users_own_parameters(simulate, tmp_path):
-    few = (
-        "download",
-        "--set",
-        "memory_size=2048",
-        "--set",
-        "concurrency_value=30",
-        "--messages",
-        "auto",
-        "--format",
-        "json",
-    )
-    slower = parameters_file(tmp_path, name="sqs_per_minute", value=30, low=30, high=30)
-    [usual], [slow] = (json.loads(simulate(*few, *more).out) for more in ((), ("--parameters", slower)))
-    assert slow["count"] > 2 * usual["count"] and min(usual["share_at_n"], slow["share_at_n"]) >= 0.8
 
 
 def test_a_long_list_of_cells_with_the_same_advice_is_shortened():

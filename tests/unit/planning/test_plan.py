@@ -315,6 +315,11 @@ def test_a_stored_plan_of_several_products_comes_back_and_one_of_before_there_we
     assert Plan.from_dict(older) == plan()
 
 
+def test_a_stored_plan_whose_messages_were_chosen_for_each_cell_is_refused():
+    with pytest.raises(ValueError, match="numbers of messages"):
+        Plan.from_dict(plan().as_dict() | {"counts": {"memory_size=512": 30}})
+
+
 def test_an_experiment_that_counts_its_messages_itself_learns_how_many_the_plan_wants(monkeypatch):
     counting = DOWNLOAD.with_(messages=lambda values: 3 * values["messages_per_concurrency"])
     monkeypatch.setitem(EXPERIMENTS, "download", counting)
