@@ -1,4 +1,4 @@
-"""Checks of how a plan copies server-side, and what to know before money is spent on it.
+"""Checks of how a plan copies server-side.
 
 `checks` are of cells whose workers are functions, `host_checks` of those of hosts.
 """
@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from experiments.copy.key_plan import KeyPlan, KeyPlanError
-from experiments.copy.usage import KMS_CALLS_WITH_BUCKET_KEY
 from experiments.copy.values import CopyValues
 from experiments.copy.work import throttled, wanted_per_s
 from stampede.experiment import go_program
@@ -128,32 +127,6 @@ def descriptors(cells: Cells) -> Finding:
     text = f"parallel_limit {most:,}: a function on AWS has 1,024 file descriptors, and each parallel call takes one"
     way_out = f"use --set parallel_limit={LAMBDA_CALLS_AT_ONCE} or less, and more functions with from_manifest=true"
     return Finding("connections", WARNING, text, way_out)
-
-
-def advice(cells: Cells, prices: Mapping[str, float]) -> list[str]:
-    """What else does such work, a sentence each; `prices` are US dollars by their name in prices.json."""
-    count = max(cell["object_count"] for cell in cells)
-    requests = count * prices["s3_put"]
-    batch = prices["s3_batch_job"] + count * prices["s3_batch_object"] + requests
-    return [
-        f"alternative: S3 Batch Operations would copy a list of {counted(count, 'object')} for {batch:.2f} USD ("
-        f"{prices['s3_batch_job']:.2f} per job, {1e6 * prices['s3_batch_object']:.2f} per million objects, and the "
-        f"same {requests:.2f} for COPY requests as a copy run)",
-        "alternative: UpdateObjectEncryption (January 2026) re-encrypts objects in place, without copying them",
-        "limit: CopyObject refuses objects above 5 GB, which are reported as failed; `aws s3 cp` copies them in parts",
-    ]
-
-
-def host_advice(cells: Cells, prices: Mapping[str, float]) -> list[str]:
-    """`advice`, and what the keys of KMS cost with and without bucket keys."""
-    count = max(cell["object_count"] for cell in cells)
-    calls, fewer = (count * each for each in (KMS_CALLS_PER_COPY, KMS_CALLS_WITH_BUCKET_KEY))
-    price = prices["kms_request"]
-    kms = (
-        f"keys: copying {counted(count, 'object')} takes about {fewer:,.0f} KMS requests with bucket keys "
-        f"({fewer * price:.2f} USD) and {calls:,.0f} without ({calls * price:.2f} USD)"
-    )
-    return [*advice(cells, prices), kms]
 
 
 def _range(numbers: Sequence[int], unit: str = "") -> str:

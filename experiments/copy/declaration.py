@@ -4,7 +4,7 @@ share a manifest."""
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.copy.checks import advice, checks
+from experiments.copy.checks import checks
 from experiments.copy.key_plan import KeyPlan, manifest_of, slices_of
 from experiments.copy.usage import usage
 from experiments.copy.values import CopyValues
@@ -147,7 +147,6 @@ class Copy(Experiment):
     )
     usage = staticmethod(usage)
     checks = staticmethod(checks)
-    advice = staticmethod(advice)
     work = staticmethod(work)
 
     def objects(self, outputs: Mapping[str, Any]) -> Sequence[DataObject]:

@@ -4,7 +4,7 @@ published in October 2019; or N of them share it."""
 from functools import partial
 from typing import Any
 
-from experiments.copy.checks import host_advice, host_checks
+from experiments.copy.checks import host_checks
 from experiments.copy.declaration import CAP, EMPTYING, LIMIT, PACE, Copy, objects_axis, retry_axes
 from experiments.copy.key_plan import STRAIGHT, manifest_of
 from experiments.copy.usage import host_usage
@@ -107,7 +107,6 @@ class CopyHost(Copy):
     shared_list = SharedList(manifest_of, preparation=lambda values: EMPTYING)
     usage = staticmethod(host_usage)
     checks = staticmethod(host_checks)
-    advice = staticmethod(host_advice)
     work = staticmethod(work)
 
     def messages(self, values: CopyValues) -> int:

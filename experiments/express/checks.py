@@ -1,18 +1,17 @@
-"""Checks of how a plan moves and queries objects of the two storage classes, and what to know of their prices."""
+"""Checks of how a plan moves and queries objects of the two storage classes."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from experiments.express.orders import DOWNLOAD, QUERIES, STANDARD, UPLOAD, set_bytes, slice_objects
-from experiments.express.usage import tariffs
 from experiments.express.values import ExpressValues
 from experiments.express.work import alone
 from stampede.checkout import INFRA
 from stampede.experiment import go_program
-from stampede.experiment.objects import BYTES_IN_A_GB, mebibytes
+from stampede.experiment.objects import mebibytes
 from stampede.experiment.parameters import known_parameters
 from stampede.experiment.usage import TMP_MARGIN_MB
 from stampede.finding import OK, PROBLEM, WARNING, Finding
@@ -23,21 +22,6 @@ Cells = Sequence[ExpressValues]
 
 # infra's list: a region's zones with S3 Express One Zone, of which the first is taken.
 ZONES = INFRA / "express_zones.json"
-
-
-def advice(_: Cells, prices: Mapping[str, float]) -> list[str]:
-    """Up to which size Express asks less than Standard, by requests and bytes alone."""
-    if (known := tariffs(prices)) is None:
-        return []
-    standard, express = known["standard"], known["express"]
-    reads = (standard.read_usd - express.read_usd) / (express.read_gb_usd - standard.read_gb_usd)
-    writes = (standard.write_usd - express.write_usd) / (express.write_gb_usd - standard.write_gb_usd)
-    return [
-        f"prices: leaving out time and storage, Express costs less than Standard for reading objects of up to "
-        f"{reads * BYTES_IN_A_GB / 1000:,.0f} KB and for writing objects of up to "
-        f"{writes * BYTES_IN_A_GB / 1000:,.0f} KB; storing a GB costs "
-        f"{express.gb_month_usd / standard.gb_month_usd:.1f} times as much"
-    ]
 
 
 def checks(cells: Cells) -> list[Finding]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from experiments.express import orders
-from experiments.express.checks import advice, checks
+from experiments.express.checks import checks
 from experiments.express.usage import tariffs, usage
 from experiments.express.values import ExpressValues
 from experiments.express.work import published, usual_slices, work
@@ -205,7 +205,6 @@ class Express(Experiment):
     athena = AthenaQueries("operation", orders.QUERIES, orders.execution)
     usage = staticmethod(usage)
     checks = staticmethod(checks)
-    advice = staticmethod(advice)
     work = staticmethod(work)
     messages = staticmethod(orders.messages)
     of_message = staticmethod(orders.its_slice)

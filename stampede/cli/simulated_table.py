@@ -21,7 +21,7 @@ from stampede.runs.cell_settings import CellSettings
 from stampede.runs.cells import SECONDS, number_text, published_columns
 from stampede.tables import LEAST_TEXT, Column
 
-# What the model says of the flood, and how it is headed in a table.
+# What the model says beside the columns of the experiment's table, and how it is headed.
 FLOOD = {
     "time_to_n_s": "time\nto N s",
     "share_at_n": "in full\noverlap %",
@@ -31,8 +31,6 @@ FLOOD = {
     "usd": "USD",
     "binds": "bottleneck",
 }
-# What the model says beside the columns of the experiment's table.
-ADDED = (*FLOOD, "advice")
 # More digits say nothing, and the last ones of a logarithm may differ from machine to machine.
 DIGITS = 6
 
@@ -53,7 +51,7 @@ class SimulatedRow:
     def figures(self) -> dict[str, Any]:
         """By column, coordinates and all; None for what there isn't."""
         predicted = self.prediction.as_dict()
-        own = {name: _rounded(predicted[name]) for name in (*SECONDS, *ADDED) if name != "usd"}
+        own = {name: _rounded(predicted[name]) for name in (*SECONDS, *FLOOD) if name != "usd"}
         return {**self.key.figures(), "count": self.count, "usd": _rounded(self.usd), **own}
 
     def texts(self) -> dict[str, str]:
@@ -134,7 +132,7 @@ def print_simulated(experiment: Experiment, rows: Sequence[SimulatedRow], parame
     distinguished = distinguishing(row.key for row in rows)
     variants = [axis.name for axis in experiment.axes if axis.is_variant and axis.name in distinguished]
     swept = [SETTINGS] if any(row.key.settings for row in rows) else []
-    names = [*published_columns(experiment), *variants, *swept, *ADDED]
+    names = [*published_columns(experiment), *variants, *swept, *FLOOD]
     date = max(parameters.row(name).date for name in parameters)
     if form == "json":
         tables.print_rows([_as_json(row, names) | {"parameters_date": date} for row in rows], form)
@@ -147,7 +145,7 @@ def print_simulated(experiment: Experiment, rows: Sequence[SimulatedRow], parame
         tables.print_rows(written, form, names)
     else:
         _print_tables(experiment, rows, distinguished)
-        for line in (*_advice(rows), *_caption(experiment, parameters, date)):
+        for line in _caption(experiment, parameters, date):
             print(line)
 
 
@@ -189,27 +187,6 @@ def _print_tables(experiment: Experiment, rows: Sequence[SimulatedRow], distingu
         shown, figures = tables.fitting([*coordinates, *figures], width, kept + 1)
         terminal.show(tables.grid(shown, width))
         print()
-
-
-def _advice(rows: Sequence[SimulatedRow]) -> list[str]:
-    """What to change, the cells with the same advice together."""
-    cells: dict[str, list[str]] = {}
-    for row in rows:
-        if row.prediction.advice:
-            cells.setdefault(row.prediction.advice, []).append(row.key.words)
-    lines = []
-    for advice, names in cells.items():
-        sentences = [f"{clause[0].upper()}{clause[1:]}." for clause in advice.split("; ")]
-        lines.append(f"{_named(names, len(rows))}: {' '.join(sentences)}")
-    return lines
-
-
-def _named(cells: Sequence[str], of: int) -> str:
-    """The cells, or the first two and how many more; `of` is how many there are in all."""
-    if len(cells) == of > 2:
-        return f"all {of} cells"
-    more = f" and {len(cells) - 2} more" if len(cells) > 3 else ""
-    return "; ".join(cells[:2] if more else cells) + more
 
 
 def _caption(experiment: Experiment, parameters: Parameters, date: str) -> list[str]:

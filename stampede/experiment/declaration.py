@@ -195,10 +195,6 @@ class Experiment:
         """The same of what the embedded AWS can't do; asked where nothing else is wrong with the matrix."""
         return ()
 
-    def advice(self, cells: Sequence[Values], prices: Mapping[str, float]) -> Sequence[str]:
-        """Sentences to be read before money is spent; `prices` are US dollars by their name in prices.json."""
-        return ()
-
     def objects(self, outputs: Mapping[str, Any]) -> Sequence[DataObject]:
         """What is uploaded before the first flood, as the stack's outputs say."""
         return ()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
 from stampede.model import simulation
 from stampede.model.flood import Flood
@@ -21,67 +21,46 @@ GAIN = 0.05
 # Of so many times the messages the tail is a fourth as much of the time.
 MORE = 4
 
-TIMEOUT, RESERVED, REACH, MESSAGES = "timeout", "reserved", "reach", "messages"
-RAMP, SHORT, SHARED, OWN = "ramp", "short", "shared", "own"
 
-
-@dataclass(frozen=True)
-class Bottleneck:
-    """What kind of limit it is, in words, and its name where it is one that workers share."""
-
-    kind: str
-    words: str
-    limit: str = ""
-
-
-def bottlenecks(scenario: Scenario, evaluation: Evaluation, seed: int) -> list[Bottleneck]:
+def bottleneck(scenario: Scenario, evaluation: Evaluation, seed: int) -> str:
     """Those of the cell, what keeps N from being reached first; its operation's own limit where there is no other."""
-    limits = [*_of_failures(scenario, evaluation)]
-    # What is cut off comes again, and how many run at once says nothing.
-    if not any(bottleneck.kind == TIMEOUT for bottleneck in limits):
-        limits += _of_n(scenario, evaluation, seed)
-    limits += _shared(evaluation)
-    return limits or [Bottleneck(OWN, evaluation.operation.bottleneck)]
-
-
-def listed(limits: Sequence[Bottleneck]) -> str:
-    """All of them in words."""
-    return "; ".join(bottleneck.words for bottleneck in limits)
-
-
-def _of_failures(scenario: Scenario, evaluation: Evaluation) -> Iterator[Bottleneck]:
-    """What makes messages fail or come back for nothing."""
-    course, trigger = evaluation.course, evaluation.flood.trigger
+    course = evaluation.course
     attempts = max(1, course.succeeded + course.failed_attempts)
     cut_off = course.failed_attempts / attempts - scenario.failing - scenario.crashing
-    if cut_off > CUT_OFF:
-        words = (
+    if cut_off > CUT_OFF:  # it comes again, and how many run at once says nothing
+        words = [
             f"the function's timeout: {scenario.timeout_s:g} s, which cuts off {100 * cut_off:.0f} % of the attempts"
-        )
-        yield Bottleneck(TIMEOUT, words)
-    elif course.dead_lettered and trigger is not None and trigger.most > scenario.concurrency:
-        words = f"reserved concurrency: {scenario.concurrency:,}, but the trigger fetches for {trigger.most:,.0f}"
-        yield Bottleneck(RESERVED, words)
+        ]
+    else:
+        words = [*_of_dead_letters(scenario, evaluation), *_of_n(scenario, evaluation, seed)]
+    return "; ".join([*words, *_shared(evaluation)]) or evaluation.operation.bottleneck
 
 
-def _of_n(scenario: Scenario, evaluation: Evaluation, seed: int) -> Iterator[Bottleneck]:
+def _of_dead_letters(scenario: Scenario, evaluation: Evaluation) -> Iterator[str]:
+    """What makes messages come back for nothing, so often that they end as dead letters."""
+    trigger = evaluation.flood.trigger
+    if evaluation.course.dead_lettered and trigger is not None and trigger.most > scenario.concurrency:
+        yield f"reserved concurrency: {scenario.concurrency:,}, but the trigger fetches for {trigger.most:,.0f}"
+
+
+def _of_n(scenario: Scenario, evaluation: Evaluation, seed: int) -> Iterator[str]:
     """What keeps N from being reached, or from lasting."""
     n, trigger = scenario.concurrency, evaluation.flood.trigger
     reach = math.inf if trigger is None else trigger.most
     account = evaluation.flood.account_concurrency
     if scenario.messages < n:
-        yield Bottleneck(MESSAGES, f"the number of messages: {scenario.messages:,}, fewer than N = {n:,}")
+        yield f"the number of messages: {scenario.messages:,}, fewer than N = {n:,}"
     elif min(reach, account) < n:
         cap = "the trigger's maximum concurrency"
         if scenario.crashing and scenario.trigger == STANDARD:
             cap = f"the trigger, slowed down by crashes ({100 * scenario.crashing:g} %)"
         cap = "the account's concurrency" if account <= reach else cap
-        yield Bottleneck(REACH, f"{cap}: {min(reach, account):,.0f} at once, but N = {n:,}")
+        yield f"{cap}: {min(reach, account):,.0f} at once, but N = {n:,}"
     elif evaluation.course.share_at_n < GOOD_SHARE:
         yield _of_overlap(scenario, evaluation, seed)
 
 
-def _of_overlap(scenario: Scenario, evaluation: Evaluation, seed: int) -> Bottleneck:
+def _of_overlap(scenario: Scenario, evaluation: Evaluation, seed: int) -> str:
     """The first of the things that slow the ramp-up without which more of the time would lie at N."""
     part = enough(scenario)
     flood, limits = part_of(evaluation.flood, part), part_of_limits(evaluation.limits, part)
@@ -92,14 +71,12 @@ def _of_overlap(scenario: Scenario, evaluation: Evaluation, seed: int) -> Bottle
     now = share()
     for words, change in _ramp_limits(scenario, evaluation.flood, flood):
         if share(**change) >= now + GAIN:
-            return Bottleneck(RAMP, words)
+            return words
     if share(messages=MORE * flood.messages) < now + GAIN:
         own_s, n = evaluation.operation.mean_s, scenario.concurrency
-        words = f"the length of the operations: {own_s:.2g} s, too short for N = {n:,} at the same moment"
-        return Bottleneck(SHORT, words)
+        return f"the length of the operations: {own_s:.2g} s, too short for N = {n:,} at the same moment"
     per_worker = scenario.messages / scenario.concurrency
-    words = f"the number of messages: {per_worker:,.3g} for each of N, so most of the time is the end of the flood"
-    return Bottleneck(MESSAGES, words)
+    return f"the number of messages: {per_worker:,.3g} for each of N, so most of the time is the end of the flood"
 
 
 def _ramp_limits(scenario: Scenario, flood: Flood, part: Flood) -> Iterator[tuple[str, dict[str, object]]]:
@@ -115,7 +92,7 @@ def _ramp_limits(scenario: Scenario, flood: Flood, part: Flood) -> Iterator[tupl
     yield f"the loader: {flood.messages_per_s:,.0f} messages sent a second", {"messages_per_s": math.inf}
 
 
-def _shared(evaluation: Evaluation) -> Iterator[Bottleneck]:
+def _shared(evaluation: Evaluation) -> Iterator[str]:
     """The shared limits that slow the operations, the one that slows most of them first."""
     limits = {limit.name: limit for limit in evaluation.limits}
     for share, name in sorted((-share, name) for name, share in evaluation.course.slowed_shares.items()):
@@ -126,4 +103,4 @@ def _shared(evaluation: Evaluation) -> Iterator[Bottleneck]:
             amount = f"{per_s / 1e9:.1f} GB"
         else:
             amount = f"{per_s:,.0f}" if per_s >= 10 else f"{per_s:.2g}"
-        yield Bottleneck(SHARED, f"{name}: {amount} {limits[name].unit}", name)
+        yield f"{name}: {amount} {limits[name].unit}"

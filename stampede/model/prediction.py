@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from stampede.model import ranges, request_rate
-from stampede.model.advice import advise
-from stampede.model.bottleneck import OWN, bottlenecks, listed
+from stampede.model.bottleneck import bottleneck
 from stampede.model.course import Course
 from stampede.model.parameters import Parameters
 from stampede.model.scenario import MOST_COURSES, SECONDS, Evaluation, Scenario, enough, evaluate, evaluations, expect
@@ -31,10 +30,10 @@ class Prediction:
     all fail. N run at once from `time_to_n_s` to `window_end_s` after the first start, None where they never do;
     `share_at_n` is the share of all operations' time in between. `span_s` is from the first start to the last end,
     `drain_s` from the first message sent to the last record. `peak_requests_per_s` stands against
-    `requests_limit_per_s` (None where no request is counted). `bottleneck` are the limits in words, and `advice`
-    what to change, or "". `ranges` are low and high of RANGED, as far as the parameters are known; a measured figure
-    outside is a miss. `ramp` are points (seconds from the first message, running at once), a few hundred at most, for
-    the picture. `of_first` and `of_later` have the seconds, and the `count`, of the operations that succeeded as the
+    `requests_limit_per_s` (None where no request is counted). `bottleneck` are the limits in words. `ranges`
+    are low and high of RANGED, as far as the parameters are known; a measured figure outside is a miss. `ramp` are
+    points (seconds from the first message, running at once), a few hundred at most, for the picture.
+    `of_first` and `of_later` have the seconds, and the `count`, of the operations that succeeded as the
     first of their environment, and of the others; `ranges` those of their means, by OF_KINDS.
     """
 
@@ -55,7 +54,6 @@ class Prediction:
     dead_lettered: int
     throttled: int
     bottleneck: str
-    advice: str
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     ramp: tuple[tuple[float, int], ...] = ()
     window_end_s: float | None = None
@@ -76,8 +74,6 @@ def predict(
     `ranged`. Raises ParameterError for a parameter that isn't there.
     """
     evaluation = evaluation or expect(scenario, parameters, seed)
-    limits = bottlenecks(scenario, evaluation, seed)
-    changes = advise(scenario, parameters, evaluation, limits, seed) if limits[0].kind != OWN else []
     course = evaluation.course
     return Prediction(
         count=scenario.messages,
@@ -87,8 +83,7 @@ def predict(
         failed=course.failed_attempts,
         dead_lettered=course.dead_lettered,
         throttled=course.throttled,
-        bottleneck=listed(limits),
-        advice="; ".join(change.words for change in changes),
+        bottleneck=bottleneck(scenario, evaluation, seed),
         ranges=_ranges(scenario, parameters, course, seed) if ranged else {},
         ramp=tuple((float(at), int(running)) for at, running in course.ramp),
         of_first={name: _or_none(value) for name, value in course.of_first.items()},

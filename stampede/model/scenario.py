@@ -41,10 +41,9 @@ class Scenario:
     `work(parameters)` is what a message does. `trigger`: `standard` or `provisioned` (with `pollers`, minimum and
     maximum), or empty where workers ask the queue themselves or the messages go one after the other. What is None of
     `maximum_concurrency` and `account_concurrency` doesn't limit. `bandwidth_quota`: the function has the quota
-    "Network bandwidth per execution environment". `shares_a_list`: the messages are shares of one list, so that their
-    number can't be chosen by itself. `warm_up` are messages of a flood before this one, whose environments are still
-    warm. `crashing` is the share of invocations that crash or throw, beside those `failing`, which report it. `without`
-    are shared limits, by name, that aren't there: to ask what they cost. `operations` is what is counted, in words.
+    "Network bandwidth per execution environment". `warm_up` are messages of a flood before this one,
+    whose environments are still warm. `crashing` is the share of invocations that crash or throw, beside those
+    `failing`, which report it.
     """
 
     work: Callable[[Parameters], Work]
@@ -61,20 +60,7 @@ class Scenario:
     barrier_s: float = 0.0
     failing: float = 0.0
     crashing: float = 0.0
-    shares_a_list: bool = False
     warm_up: int = 0
-    without: tuple[str, ...] = ()
-    operations: str = "operations"
-
-    def with_work(self, **changes: object) -> Scenario:
-        """The same, but for parts of its work, and of what it repeats."""
-
-        def changed(parameters: Parameters) -> Work:
-            work = self.work(parameters)
-            repeat = work.repeat and replace(work.repeat, **changes)
-            return replace(work, repeat=repeat, **changes)
-
-        return replace(self, work=changed)
 
 
 @dataclass(frozen=True)
@@ -105,10 +91,6 @@ def evaluations(
     """One for each seed; what chance has no part in is worked out once."""
     work = scenario.work(parameters)
     operation, limits = operations.of(work, scenario.memory_mb, parameters, scenario.bandwidth_quota)
-    if scenario.without:
-        limits = [limit for limit in limits if limit.name not in scenario.without]
-        demands = {name: taken for name, taken in operation.demands.items() if name not in scenario.without}
-        operation = replace(operation, demands=demands)
     flood = flood_of(scenario, work, parameters)
     cold, shared = part_of(flood, part), Shared(part_of_limits(limits, part), operation.demands)
     for seed in seeds:
@@ -137,13 +119,13 @@ def _of_whole(flood: Flood, part: Flood, course: Course) -> Course:
     )
 
 
-def expect(scenario: Scenario, parameters: Parameters, seed: int = 1, attempts: int = MOST_ATTEMPTS) -> Evaluation:
-    """As `evaluate`, of the whole, or of a part with about so many `attempts` where there would be more. Of a small
+def expect(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Evaluation:
+    """As `evaluate`, of the whole, or of a part with about MOST_ATTEMPTS where there would be more. Of a small
     flood, where chance decides much, the figures are the means of several; one that most of them don't have, none has.
     """
     part = enough(scenario)
     if part < 1:
-        part = enough(scenario, evaluate(scenario, parameters, seed, part).course, attempts)
+        part = enough(scenario, evaluate(scenario, parameters, seed, part).course, MOST_ATTEMPTS)
     further = min(MOST_COURSES, MESSAGES_FOR_A_MEAN // scenario.messages)
     if further < 2:
         return evaluate(scenario, parameters, seed, part)

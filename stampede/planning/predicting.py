@@ -235,8 +235,6 @@ def scenario_of(experiment: Experiment, plan: Plan, demand: Demand, given: Given
         crashing=given.crashing if in_lambda else 0.0,
         barrier_s=demand.barrier_s,
         warm_up=demand.warm_up_messages,
-        shares_a_list=experiment.messages(values) is not None,
-        operations=experiment.operation[1],
     )
 
 

@@ -12,8 +12,8 @@ DESCRIPTION = """Predict a sweep on AWS, cell by cell, before anything is create
 
 A model of the queue, the ramp-up and the limits runs each flood from the first
 message to the last record: seconds of one operation, when N is reached, how
-much of the time is in full overlap, how long it takes, what it costs, the
-bottleneck, and what to change. It needs no account and makes no request."""
+much of the time is in full overlap, how long it takes, what it costs, and the
+bottleneck. It needs no account and makes no request."""
 EXAMPLES = (
     ("stampede simulate download", "predict the published matrix on AWS"),
     ("stampede simulate download --set concurrency_value=10,50 --picture ramp.svg", "another matrix, and its ramp-up"),

@@ -1,8 +1,8 @@
 """`stampede simulate`: says what a sweep would find, cell by cell, before anything is created or spent.
 
 The model runs each flood from its first message to the last record: the seconds of one operation, when N is reached and
-how much of the work is done at N, how long it takes, what it costs, which limit binds, and what to change. Needs no
-account and asks nobody.
+how much of the work is done at N, how long it takes, what it costs, and which limit binds. Needs no account and
+asks nobody.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from stampede.planning.predicting import predictions
 CHECK = "time in full overlap"
 # With less of the operations' time in full overlap, a table of N tells more of how N was reached.
 LEAST_SHARE = 0.5
+WAY_OUT = "docs/simulate.md says what helps against this bottleneck"
 
 
 def predicted(plan: Plan, defaults: Mapping[str, object], ranged: bool = False) -> tuple[dict[str, Prediction], str]:
@@ -65,12 +66,12 @@ def _findings(plan: Plan, by_cell: Mapping[str, Prediction]) -> list[tuple[str, 
 
 
 def _together(plan: Plan, findings: Sequence[tuple[str, Prediction, Finding]]) -> list[Finding]:
-    """One finding for all cells with the same bottleneck and the same advice, with the ranges of their figures."""
+    """One finding for all cells with the same bottleneck, with the ranges of their figures."""
     alike: dict[tuple[object, ...], list[tuple[str, Prediction, Finding]]] = {}
     for name, prediction, finding in findings:
         # Cells that lose messages, or never reach N, are told one by one: that is what their line is about.
         is_own = prediction.dead_lettered or prediction.time_to_n_s is None or prediction.avg_s is None
-        alike.setdefault((finding.status, prediction.bottleneck, finding.way_out, name if is_own else ""), []).append(
+        alike.setdefault((finding.status, prediction.bottleneck, name if is_own else ""), []).append(
             (name, prediction, finding)
         )
     operation, operations = EXPERIMENTS[plan.experiment].operation
@@ -97,7 +98,7 @@ def _range(ascending: Sequence[float], form: str) -> str:
 
 
 def finding(cell: str, n: int, prediction: Prediction, experiment: Experiment) -> Finding:
-    """What is to be expected of one cell of concurrency `n`, with the advice where less than half of it is in full
+    """What is to be expected of one cell of concurrency `n`, a warning where less than half of it is in full
     overlap, or messages are lost."""
     operation, operations = experiment.operation
     words = f"{cell}: {100 * prediction.share_at_n:.0f} % of the {operations}' time in full overlap of N = {n:,}"
@@ -115,4 +116,4 @@ def finding(cell: str, n: int, prediction: Prediction, experiment: Experiment) -
     words += f"; bottleneck: {prediction.bottleneck}"
     if prediction.share_at_n >= LEAST_SHARE and not prediction.dead_lettered:
         return Finding(CHECK, OK, words)
-    return Finding(CHECK, WARNING, words, prediction.advice)
+    return Finding(CHECK, WARNING, words, WAY_OUT)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from experiments import EXPERIMENTS
 from stampede.errors import UsageError
 from stampede.phrases import counted, minutes
 
@@ -25,7 +24,7 @@ from stampede.stacks.infra_variables import declared
 class Estimate:
     """Cost on AWS and duration of a plan. `target` is "local", "aws" or, in AWS's stead, "endpoint". `cells` are in the
     order in which they run, `cells_s` their seconds by name (`applies_s`: of Terraform alone), on the plan's own
-    target; `prices` are those of the region, `advice` sentences of the experiment's on what else does such work."""
+    target; `prices` are those of the region."""
 
     target: str
     prices: Prices
@@ -34,7 +33,6 @@ class Estimate:
     cells_s: Mapping[str, float]
     applies_s: Mapping[str, float]
     around_s: float
-    advice: tuple[str, ...] = ()
 
     @property
     def total_usd(self) -> float:
@@ -109,7 +107,7 @@ class Estimate:
             f"not counted: {item.what}, {item.quantity:.1f} {item.unit}s; their price is unknown"
             for item in self.unpriced
         ]
-        return [*lines, *self.advice]
+        return lines
 
     def services_text(self) -> str:
         """The dollars of each service in one phrase."""
@@ -135,7 +133,6 @@ class Estimate:
             "total_usd": round(self.total_usd, 6),
             **({"is_at_most": True} if self.unforeseen else {}),
             "expected_s": round(self.total_s),
-            "advice": list(self.advice),
         }
 
 
@@ -160,9 +157,8 @@ def estimate(
         defaults = {name: variable.default for name, variable in declared().items()}
     given = given or predicting.NOTHING
     prices = read_prices(str(setting(plan, "region", defaults)))
-    experiment, cells = EXPERIMENTS[plan.experiment], foreseen(plan, defaults, "aws", given)
+    cells = foreseen(plan, defaults, "aws", given)
     here = cells if plan.target == "aws" else foreseen(plan, defaults, plan.target, given)
-    advice = experiment.advice([cell.values for cell in cells], prices.known_usd)
     return Estimate(
         target=kind or plan.target,
         prices=prices,
@@ -171,7 +167,6 @@ def estimate(
         cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in here},
         applies_s={cell.name: durations.apply_s(cell, plan.target) for cell in here},
         around_s=durations.around_s(cells, plan.target),
-        advice=tuple(advice),
     )
 
 

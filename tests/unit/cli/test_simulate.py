@@ -9,7 +9,6 @@ import pytest
 
 from experiments import EXPERIMENTS
 from stampede import terminal
-from stampede.cli import simulated_table
 from stampede.cli.command_line import main
 from stampede.planning import cost, predicting
 from stampede.planning.plan import make_plan
@@ -33,7 +32,6 @@ COLUMNS = [
     "peak_requests_per_s",
     "usd",
     "binds",
-    "advice",
 ]
 PARAMETER = {
     "name": "s3_get_per_s",
@@ -102,7 +100,6 @@ def test_a_parameter_of_the_users_own_takes_the_place_of_the_models(simulate, tm
     assert slower[0]["avg_s"] > 2 * usual[0]["avg_s"]
     assert slower[0]["binds"] == "S3's GET rate: 20 a second for all"
     assert slower[0]["usd"] > 2 * usual[0]["usd"]  # functions are billed for as long as they wait
-    assert "without the bottleneck, one takes" in slower[0]["advice"]
 
 
 def test_the_same_seed_has_the_same_answer_and_another_seed_another(simulate):
@@ -357,10 +354,3 @@ def test_a_file_that_holds_no_parameters_is_refused(simulate, tmp_path, text, wo
     done = simulate(*SMALL, "--parameters", "own.json")
     assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
     assert words in done.err
-
-
-def test_a_long_list_of_cells_with_the_same_advice_is_shortened():
-    names = [f"N = {n}" for n in range(16)]
-    assert simulated_table._named(names, 16) == "all 16 cells"
-    assert simulated_table._named(names, 20) == "N = 0; N = 1 and 14 more"
-    assert simulated_table._named(names[:2], 2) == "N = 0; N = 1"

@@ -2,12 +2,10 @@
 
 import pytest
 
-from experiments.copy.checks import advice, checks, host_advice, host_checks
+from experiments.copy.checks import checks, host_checks
 from stampede.experiment import go_program
 from stampede.finding import OK, PROBLEM, WARNING
 from tests.unit.experiments.copy_values import function, host, slices
-
-PRICES = {"s3_put": 0.000005, "s3_batch_job": 0.25, "s3_batch_object": 0.000001, "kms_request": 0.000003}
 
 
 @pytest.fixture(autouse=True)
@@ -100,18 +98,3 @@ def test_a_program_that_is_not_built_is_a_problem_with_the_command(monkeypatch, 
         program.write_bytes(b"\x7fELF" + bytes(14) + bytes([machine, 0]))
         expected = OK if built_for == architecture else PROBLEM
         assert found(host_checks([host(instance_type=instance_type)]))["program"].status == expected
-
-
-def test_the_advice_says_what_s3_batch_operations_would_cost_for_the_largest_list():
-    batch, encryption, limit = advice([host(), host(object_count=2_191_200)], PRICES)
-    # 0.25 a job, 2.1912 for the objects, 10.956 for as many COPY requests.
-    assert "a list of 2,191,200 objects for 13.40 USD (0.25 per job, 1.00 per million objects" in batch
-    assert "UpdateObjectEncryption" in encryption
-    assert "5 GB" in limit
-
-
-def test_the_advice_on_hosts_sets_the_calls_of_kms_with_bucket_keys_against_those_without():
-    # Two calls an object, at 3 USD a million; 2.7 % of them with bucket keys.
-    *general, keys = host_advice([host(object_count=1_000_000)], PRICES)
-    assert general == advice([host(object_count=1_000_000)], PRICES)
-    assert "about 54,000 KMS requests with bucket keys (0.16 USD) and 2,000,000 without (6.00 USD)" in keys

@@ -2,12 +2,11 @@
 
 import pytest
 
-from experiments.express.checks import advice, checks
+from experiments.express.checks import checks
 from stampede.experiment import go_program
 from stampede.finding import OK, PROBLEM, WARNING
 from stampede.planning import rules as plan_checks
 from stampede.planning.checks import account
-from stampede.planning.cost.prices import read_prices
 from tests.unit.experiments.express_values import LARGE, cell
 from tests.unit.experiments.test_express_usage import demand
 
@@ -103,13 +102,6 @@ def test_a_query_that_may_outlive_its_limit_is_a_warning():
 def test_a_program_that_is_not_built_is_a_problem_with_the_command(built):
     built.unlink()
     assert by_check(cell())["program"].way_out == "run `make functions`"
-
-
-def test_the_sizes_up_to_which_express_asks_less_are_said_before_money_is_spent():
-    [sentence] = advice([cell()], read_prices().known_usd)
-    # (0.0004 - 0.00003) / 1,000 / 0.0006 GB, and (0.005 - 0.00113) / 1,000 / 0.0032 GB; 0.11 / 0.023.
-    assert "objects of up to 662 KB and for writing objects of up to 1,299 KB; storing a GB costs 4.8 times" in sentence
-    assert advice([cell()], {}) == []
 
 
 # Together with what every experiment has

@@ -20,5 +20,4 @@ AT_HALF = Prediction(
     dead_lettered=0,
     throttled=0,
     bottleneck="the trigger's ramp",
-    advice="20 x N messages put 78 % there",
 )

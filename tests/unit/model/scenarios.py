@@ -14,4 +14,4 @@ def a_cell(step=None, *, each=10, concurrency=50, **changes):
     values = {"messages": each * concurrency, "memory_mb": 2048, "timeout_s": 60.0, "visibility_timeout_s": 360.0}
     if changes.get("trigger", "standard") == "standard":
         values["maximum_concurrency"] = max(2, concurrency)
-    return Scenario(lambda _: work, concurrency=concurrency, operations="operations", **values | changes)
+    return Scenario(lambda _: work, concurrency=concurrency, **values | changes)

@@ -381,13 +381,3 @@ def test_a_manifest_shared_by_functions_is_emptied_once_a_cell_by_a_message_of_i
     # Ten slices by five functions.
     [seconds] = estimated.cells_s.values()
     assert seconds == pytest.approx(30 + 10_000 / 3500 + 0.2 + 2 * ONE_S + 15)
-
-
-def test_what_else_does_such_work_is_said_with_the_estimate_and_stored_with_it():
-    estimated = of("copy_host")
-    begins = [line.partition(":")[0] for line in estimated.sentences()[-4:]]
-    assert begins == ["alternative", "alternative", "limit", "keys"]
-    # 0.25 for a job, 0.219 for the objects, and the COPY requests.
-    assert "a list of 219,120 objects for 1.56 USD" in estimated.sentences()[-4]
-    assert estimated.as_dict()["advice"] == list(estimated.advice)
-    assert estimate().advice == ()

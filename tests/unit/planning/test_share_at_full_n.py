@@ -25,14 +25,14 @@ def finding(**changes):
     return share.finding("memory_size=1024", 500, replace(AT_HALF, **changes), DOWNLOAD)
 
 
-def test_half_of_the_time_at_full_n_is_ok_and_less_is_a_warning_with_the_advice():
+def test_half_of_the_time_at_full_n_is_ok_and_less_is_a_warning():
     assert (finding().status, finding().way_out) == (OK, "")
     assert finding().found == (
         "memory_size=1024: 50 % of the downloads' time in full overlap of N = 500, reached after 99 s; one download "
         "takes 12.8 s; bottleneck: the trigger's ramp"
     )
     low = finding(share_at_n=0.49)
-    assert (low.status, low.way_out) == (WARNING, "20 x N messages put 78 % there")
+    assert (low.status, low.way_out) == (WARNING, share.WAY_OUT)
 
 
 def test_an_n_that_is_never_reached_messages_that_are_lost_and_operations_that_all_fail_are_said():
@@ -56,7 +56,7 @@ def test_one_sentence_names_the_lowest_cell_and_how_many_more_there_are():
     lowest = min(shares, key=shares.get)
     words = share.warning(two, courses, "")
     assert words.startswith(f"time in full overlap: {lowest}: 20 % of the downloads' time")
-    assert words.endswith("20 x N messages put 78 % there (1 more: `stampede doctor` with the same options)")
+    assert words.endswith(f"{share.WAY_OUT} (1 more: `stampede doctor` with the same options)")
     assert share.warning(two, dict.fromkeys(shares, AT_HALF), "") == ""
 
 
