@@ -17,7 +17,7 @@ from statistics import mean, stdev
 from experiments import EXPERIMENTS, Experiment
 from stampede.experiment.declaration import Published
 from stampede.experiment.parameters import files
-from stampede.model import operations
+from stampede.model import function
 from stampede.model import parameters as known
 from stampede.model.parameters import Parameters
 from stampede.model.scenario import evaluate
@@ -58,7 +58,7 @@ class Compared:
 def compared(name: str) -> list[tuple[Published, list[Compared]]]:
     """Every published table of the experiment `name`, which has a model, row by row."""
     experiment = EXPERIMENTS[name]
-    parameters = parameters_of(experiment, "aws")
+    parameters = parameters_of(experiment)
     cells = every_cell(experiment)
     return [
         (published, [_beside(experiment, cell, parameters) for cell in cells if cell.published is published])
@@ -92,7 +92,7 @@ def average_s(experiment: Experiment, theirs: Theirs, parameters: Parameters) ->
     scenario = scenario_of(experiment, plan, demand)
     if theirs.published.work:
         work = theirs.published.work(demand.values, parameters)
-        return operations.of(work, scenario.memory_mb, parameters)[0].mean_s
+        return function.operation(work, scenario.memory_mb, parameters)[0].mean_s
     floods = min(FLOODS, -(-OPERATIONS // scenario.messages))
     work = scenario.work(parameters)
     scenario = replace(scenario, work=lambda _: work)
@@ -155,8 +155,8 @@ def _figure(value: float) -> str:
 
 
 def _parameters() -> str:
-    """The files of parameters, AWS's and each experiment's, and the same for a machine of one's own."""
-    paths = [path for place in ("aws", "local") for name in EXPERIMENTS for path in files(name, place)]
+    """The files of parameters, AWS's and each experiment's."""
+    paths = [path for name in EXPERIMENTS for path in files(name)]
     return "\n".join(map(_parameters_of, dict.fromkeys(paths)))
 
 

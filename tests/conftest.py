@@ -19,9 +19,6 @@ for name in [name for name in os.environ if name.startswith("AWS_") and name != 
 os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
 os.environ["AWS_CONFIG_FILE"] = os.environ["AWS_SHARED_CREDENTIALS_FILE"] = os.devnull
 
-# Measuring the machine takes each local sweep some seconds; one of the tests' sweeps does it.
-os.environ["STAMPEDE_NO_CALIBRATION"] = "1"
-
 # What is imported and collected stays to the end; see pytest_collection_finish.
 gc.disable()
 

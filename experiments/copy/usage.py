@@ -131,4 +131,4 @@ def _usage(
 
 
 def _emptying_s(count: int) -> dict[str, float]:
-    return {place: emptying_s(count, known_parameters("copy", place)) for place in ("aws", "local")}
+    return {"aws": emptying_s(count, known_parameters("copy"))}

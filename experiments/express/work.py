@@ -37,10 +37,10 @@ def work(values: ExpressValues, parameters: Parameters) -> Work:
 def alone(values: ExpressValues) -> Operation:
     """One message of a cell on AWS, where nothing else hinders it. A memory size out of range the checks refuse,
     and they come after this."""
-    from stampede.model import operations  # here: it imports numpy, and `stampede --help` needs the declarations only
+    from stampede.model import function  # here: it imports numpy, and `stampede --help` needs the declarations only
 
     parameters = known_parameters("express")
-    return operations.of(work(values, parameters), max(1, values["memory_size"]), parameters)[0]
+    return function.operation(work(values, parameters), max(1, values["memory_size"]), parameters)[0]
 
 
 def usual_slices(kind: str, storage_class: str, object_bytes: int, parallel_limit: int, count: int, *_: object) -> int:

@@ -34,16 +34,16 @@ def work(values: FunctionValues, parameters: Parameters) -> Work:
     return Work([handler], spread=parameters["spread"], cold_s=cold_s)
 
 
-def measured(records: Iterable[Mapping[str, Any]], parameters: Parameters, run_id: str) -> list[Parameter]:
+def measured(records: Iterable[Mapping[str, Any]], parameters: Parameters, run_id: str, place: str) -> list[Parameter]:
     """The handler's parameters, medians with their quartiles, of the cell of a run with the smallest N and the most
-    memory; `parameters` are those of the run's place. Raises LookupError where fewer than two succeeded there."""
+    memory; `place` is where it ran, `aws` or `local`. Raises LookupError where fewer than two succeeded there."""
     succeeded = [record for record in records if record["status"] == "ok" and record["warm_up"] != 1]
     cell = max(((-row["concurrency_limit"], row["memory_size"]) for row in succeeded), default=(0, 0))
     rows = [row for row in succeeded if (-row["concurrency_limit"], row["memory_size"]) == cell]
     if len(rows) < 2:
         raise LookupError(f"run {run_id} has fewer than two successful invocations in a cell")
     # The embedded AWS gives a function all of a processor.
-    processors = vcpus(cell[1], parameters) if parameters.place == "aws" else 1.0
+    processors = vcpus(cell[1], parameters) if place == "aws" else 1.0
     cpu_s = [row["client_cpu_seconds"] for row in rows]
     took_s = [row["elapsed_seconds"] for row in rows]
     wait_s = [took - seconds(used, processors, 1) for took, used in zip(took_s, cpu_s, strict=True)]

@@ -196,7 +196,7 @@ def _caption(experiment: Experiment, parameters: Parameters, date: str) -> list[
     return [
         f"“time to N” is from the first start until N run at once, “in full overlap” the share of all {many}’ time "
         "from then until N last run at once, “peak conc.” the peak concurrency, and “drain” from the first message to "
-        "the last record" + ("." if parameters.place == "aws" else "; USD is what the same would cost on AWS."),
+        "the last record.",
         f"These are predictions of a model; nothing was measured. It has {len(parameters)} parameters as of "
         f"{date} ({listed([f'{count} {how}' for how, count in known.most_common()])}). "
         "--format json has the ranges.",

@@ -90,12 +90,6 @@ def start_ticks(pid: int) -> int | None:
     return int(fields[19]) if fields else None
 
 
-def cpu_seconds(pid: int) -> float | None:
-    """CPU seconds, user and system, of the process's own threads so far; None where the system doesn't tell."""
-    fields = _stat_fields(pid)
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") if fields else None
-
-
 def end_with_parent() -> Callable[[], None] | None:
     """What a child does before it becomes a program: have the kernel end it when this process dies (Linux)."""
     if not sys.platform.startswith("linux"):

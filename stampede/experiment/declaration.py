@@ -180,8 +180,8 @@ class Experiment:
 
     # A method (values, parameters): what one message does, for the model. Without it nothing is predicted.
     work: Callable[[Values, Parameters], Work] | None = None
-    # A method (records, parameters, run_id): the experiment's own parameters as a run has measured them.
-    measured: Callable[[Iterable[Mapping[str, Any]], Parameters, str], Sequence[Parameter]] | None = None
+    # A method (records, parameters, run_id, place): the experiment's own parameters as a run has measured them there.
+    measured: Callable[[Iterable[Mapping[str, Any]], Parameters, str, str], Sequence[Parameter]] | None = None
 
     def usage(self, values: Values) -> Usage:
         """What the cell takes."""

@@ -1,4 +1,4 @@
-"""Where what the model knows of an experiment stands: a file for the place, and one that the experiment has there."""
+"""Where what the model knows of an experiment stands: a file of AWS's, and one that the experiment has beside it."""
 
 from functools import cache
 from pathlib import Path
@@ -8,14 +8,13 @@ from stampede.model import parameters
 from stampede.model.parameters import Parameters
 
 
-def files(name: str, place: str = "aws") -> list[Path]:
-    """The files of parameters for the experiment `name` on `aws` or `local`; rows of the later ones count."""
-    end = "" if place == "aws" else f"_{place}"
-    both = (parameters.AWS.with_name(f"parameters{end}.json"), ROOT / "experiments" / name / f"parameters{end}.json")
+def files(name: str) -> list[Path]:
+    """The files of parameters for the experiment `name`; rows of the later ones count."""
+    both = (parameters.AWS, ROOT / "experiments" / name / "parameters.json")
     return [path for path in both if path.exists()]
 
 
 @cache
-def known_parameters(name: str, place: str = "aws") -> Parameters:
+def known_parameters(name: str) -> Parameters:
     """What they say. Raises ParameterError."""
-    return Parameters([row for path in files(name, place) for row in parameters.read(path)], place)
+    return Parameters([row for path in files(name) for row in parameters.read(path)])

@@ -103,4 +103,4 @@ def _shared(evaluation: Evaluation) -> Iterator[str]:
             amount = f"{per_s / 1e9:.1f} GB"
         else:
             amount = f"{per_s:,.0f}" if per_s >= 10 else f"{per_s:.2g}"
-        yield f"{name}: {amount} {limits[name].unit}"
+        yield f"{name}: {amount} a second for all"

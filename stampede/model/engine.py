@@ -74,12 +74,10 @@ class Engine:
 
     def _streams(self, operation: Operation, seed: int) -> None:
         """Each kind of chance has its own stream, so that one more draw of one doesn't move the others."""
-        warm, cold, failing, self.pauses, starts = np.random.default_rng(seed).spawn(5)
+        warm, cold, failing, self.pauses = np.random.default_rng(seed).spawn(4)
         chunk, crashing, failing_share = min(_CHUNK, self.flood.messages), self.flood.crashing, self.flood.failing
         self.warm_s = _drawn(lambda: operation.draw(warm, chunk, False))
         self.cold_s = _drawn(lambda: operation.draw(cold, min(chunk, self.flood.concurrency), True))
-        spread, most = self.flood.cold_spread, min(chunk, self.flood.concurrency)
-        self.starts = _drawn(lambda: np.exp(spread * starts.standard_normal(most) - spread**2 / 2)) if spread else None
         ends, kinds = np.cumsum([failing_share, crashing]), np.array([FAILED, CUT_OFF, DONE])
         self.fails = _drawn(lambda: kinds[np.searchsorted(ends, failing.random(chunk), "right")]) if ends[-1] else None
 
@@ -227,7 +225,7 @@ class Engine:
         environment, cold = taken
         ready_s = self.now_s
         if cold:
-            ready_s += self.flood.cold_start_s * (next(self.starts) if self.starts else 1.0)
+            ready_s += self.flood.cold_start_s
         begin_s = max(ready_s, self.flood.barrier_s)
         invocation = (environment, batch, received_s, ready_s + self.flood.timeout_s, cold)
         if begin_s > self.now_s:

@@ -13,7 +13,7 @@ MOST_RECEIVES = 255
 # The least that each may be.
 LEAST = {
     1: "messages concurrency account_concurrency batch_size scale_out_per_10_s receives",
-    0: "visibility_timeout_s failing crashing cold_start_s cold_spread hand_over_s barrier_s warm",
+    0: "visibility_timeout_s failing crashing cold_start_s hand_over_s barrier_s warm",
 }
 
 
@@ -27,7 +27,7 @@ class Flood:
     after the pauses `redelivery_s`, the last of them again and again; after `receives` in vain it is a dead letter.
     `failing` is the share of attempts that end in an error, `crashing` that of those which crash or throw: their
     messages come back as those of a timeout do. `hand_over_s` lie between two messages of one environment,
-    `cold_start_s` before its first (`cold_spread` their relative standard deviation), and `scale_out_per_10_s` new
+    `cold_start_s` before its first, and `scale_out_per_10_s` new
     environments come in ten seconds, beside so many that are `warm`. `barrier_s`: none begins before that. Raises
     ValueError for what can't be.
 
@@ -49,7 +49,6 @@ class Flood:
     scale_out_per_10_s: float = 1000.0
     account_concurrency: float = math.inf
     cold_start_s: float = 0.0
-    cold_spread: float = 0.0
     hand_over_s: float = 0.0
     barrier_s: float = 0.0
     warm: int = 0

@@ -9,8 +9,7 @@ from itertools import pairwise
 
 @dataclass(frozen=True)
 class Limit:
-    """What all workers share: `name` in words for people, and its capacity a second from each of the times `at_s`, of
-    which people read `unit`.
+    """What all workers share: `name` in words for people, and its capacity a second from each of the times `at_s`.
 
     The times are seconds from the first message, ascending from 0: a prefix that splits has more from then on.
     """
@@ -18,7 +17,6 @@ class Limit:
     name: str
     per_s: Sequence[float]
     at_s: Sequence[float] = (0.0,)
-    unit: str = "a second for all"
 
     def __post_init__(self) -> None:
         if len(self.per_s) != len(self.at_s) or not len(self.per_s) or not all(capacity > 0 for capacity in self.per_s):

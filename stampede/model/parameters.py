@@ -1,4 +1,4 @@
-"""The figures of AWS or of a machine: data, each with its unit, source and date, and how well it is known."""
+"""The figures of AWS: data, each with its unit, source and date, and how well it is known."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ _TEXTS = {
     "source": "where its value is from",
     "date": "of which year, month or day its value is",
 }
-# How the source of a value begins that was measured on the machine that a prediction is of, just before.
-CALIBRATION = "a calibration of this machine"
 
 
 class ParameterError(ValueError):
@@ -70,10 +68,8 @@ class Parameter:
 class Parameters(Mapping[str, float]):
     """Parameters by name; `p["s3_get_per_s"]` is the value. Raises ParameterError for one that isn't there."""
 
-    def __init__(self, rows: Iterable[Parameter], place: str = "aws") -> None:
-        """`place` is `aws`, or `local` for a machine's own."""
+    def __init__(self, rows: Iterable[Parameter]) -> None:
         self._rows = {row.name: row for row in rows}
-        self.place = place
 
     def __getitem__(self, name: str) -> float:
         return self.row(name).value
@@ -89,11 +85,11 @@ class Parameters(Mapping[str, float]):
         try:
             return self._rows[name]
         except KeyError:
-            raise ParameterError(f"{name}: the model has no such parameter for {self.place}") from None
+            raise ParameterError(f"{name}: the model has no such parameter") from None
 
     def with_rows(self, rows: Iterable[Parameter]) -> Parameters:
         """These, with `rows` added or in their place."""
-        return Parameters([*self._rows.values(), *rows], self.place)
+        return Parameters([*self._rows.values(), *rows])
 
 
 def read(path: Path) -> list[Parameter]:

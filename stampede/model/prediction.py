@@ -120,10 +120,9 @@ def figures(course: Course) -> dict[str, float | int | None]:
 
 
 def _requests_limit(work: Work, parameters: Parameters) -> float | None:
-    """Requests a second that the limit of most of the work's requests lets through; None where none are counted, or
-    the place has no such limit."""
+    """Requests a second that the limit of most of the work's requests lets through; None where none are counted."""
     counted = [step for step in work.steps if step.rate and step.requests]
-    if not counted or parameters.place == "local":
+    if not counted:
         return None
     return request_rate.limit(max(counted, key=lambda step: step.requests).rate, parameters).per_s[0]
 

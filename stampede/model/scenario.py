@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import mean, median_low
 from typing import Any
 
-from stampede.model import machine, operations, simulation
+from stampede.model import function, simulation
 from stampede.model.course import Course
 from stampede.model.flood import Flood
 from stampede.model.limits import Limit
@@ -90,7 +90,7 @@ def evaluations(
 ) -> Iterator[Evaluation]:
     """One for each seed; what chance has no part in is worked out once."""
     work = scenario.work(parameters)
-    operation, limits = operations.of(work, scenario.memory_mb, parameters, scenario.bandwidth_quota)
+    operation, limits = function.operation(work, scenario.memory_mb, parameters, scenario.bandwidth_quota)
     flood = flood_of(scenario, work, parameters)
     cold, shared = part_of(flood, part), Shared(part_of_limits(limits, part), operation.demands)
     for seed in seeds:
@@ -194,9 +194,7 @@ def part_of_limits(limits: Sequence[Limit], part: float) -> list[Limit]:
 
 def flood_of(scenario: Scenario, work: Work, parameters: Parameters) -> Flood:
     """What the engine needs to know of a cell beside its operation."""
-    cold_s, cold_spread = (parameters["cold_start_s"] if scenario.trigger else 0.0) + work.cold_s, 0.0
-    if parameters.place == "local":
-        cold_s, cold_spread = machine.cold_start(cold_s, min(scenario.messages, scenario.concurrency), parameters)
+    cold_s = (parameters["cold_start_s"] if scenario.trigger else 0.0) + work.cold_s
     return Flood(
         messages=scenario.messages,
         concurrency=scenario.concurrency,
@@ -209,7 +207,6 @@ def flood_of(scenario: Scenario, work: Work, parameters: Parameters) -> Flood:
         scale_out_per_10_s=parameters["scale_out_per_10_s"],
         account_concurrency=math.inf if scenario.account_concurrency is None else scenario.account_concurrency,
         cold_start_s=cold_s + work.before_s,
-        cold_spread=cold_spread,
         hand_over_s=parameters["hand_over_s"] + work.before_s,
         barrier_s=scenario.barrier_s,
     )
@@ -219,9 +216,6 @@ def trigger_of(scenario: Scenario, parameters: Parameters) -> Trigger | None:
     """The trigger's ramp (Lambda guide, "Configuring scaling behavior for SQS event source mappings")."""
     if not scenario.trigger:
         return None
-    if parameters.place == "local":
-        # MiniStack takes as many messages as the function may run, at once and from the beginning (lambda_svc).
-        return Trigger(scenario.concurrency, 0.0, scenario.concurrency)
     if scenario.trigger == PROVISIONED and scenario.pollers is not None:
         per_poller = parameters["invokes_per_poller"]
         least, most = (per_poller * pollers for pollers in scenario.pollers)

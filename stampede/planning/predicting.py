@@ -1,4 +1,4 @@
-"""What the model says of a plan's cells: each cell as a scenario, the parameters of a place, and their predictions."""
+"""What the model says of a plan's cells: each cell as a scenario, the parameters, and their predictions, on AWS."""
 
 from __future__ import annotations
 
@@ -36,19 +36,13 @@ MOST_MESSAGES = 1_000_000
 OF_A_ROUND = ("time_to_n_s", "window_end_s", "share_at_n", "most_at_once")
 OF_ALL_ROUNDS = ("span_s", "drain_s")
 
-# What a prediction for this machine is worth that is made before a run.
-UNCALIBRATED = (
-    "predicted for a machine of two cores, on which the model's parameters were measured; a "
-    "sweep calibrates this machine first and predicts with the result"
-)
 
-
-def parameters_of(experiment: Experiment, place: str, file: Path | None = None) -> Parameters:
-    """What the model knows of `place` (`aws` or `local`) and `experiment`, a user's `file` laid over it.
+def parameters_of(experiment: Experiment, file: Path | None = None) -> Parameters:
+    """What the model knows of AWS and `experiment`, a user's `file` laid over it.
 
     Raises UsageError for a file that can't be read, or a parameter that has no source or isn't above 0.
     """
-    parameters = known_parameters(experiment.name, place)
+    parameters = known_parameters(experiment.name)
     if file is None:
         return parameters
     try:
@@ -58,7 +52,7 @@ def parameters_of(experiment: Experiment, place: str, file: Path | None = None) 
     for row in rows:
         if row.name not in set(parameters):
             near = difflib.get_close_matches(row.name, parameters, n=1)
-            places = " and ".join(str(path.relative_to(ROOT)) for path in files(experiment.name, place))
+            places = " and ".join(str(path.relative_to(ROOT)) for path in files(experiment.name))
             hint = f"did you mean {near[0]}?" if near else f"its names are in {places}"
             raise UsageError(f"--parameters: {file.name}: the model has no parameter {row.name}", hint)
     return parameters.with_rows(rows)
@@ -66,7 +60,7 @@ def parameters_of(experiment: Experiment, place: str, file: Path | None = None) 
 
 @dataclass(frozen=True)
 class Given:
-    """What is known beside a plan: the `parameters` of a place where they aren't the model's own, how many functions
+    """What is known beside a plan: the `parameters` where they aren't the model's own, how many functions
     the account may run at once (None: enough), whether it has the quota of the network for each environment, which
     share of the invocations crashes or throws, and the bytes of the messages with their attributes, each size with its
     share of the messages (none: small ones)."""
@@ -124,14 +118,11 @@ class PredictedCell:
     prediction: Prediction
 
 
-def questions(
-    plan: Plan, defaults: Mapping[str, Any], place: str, given: Given = NOTHING
-) -> Iterator[tuple[Demand, Question]]:
+def questions(plan: Plan, defaults: Mapping[str, Any], given: Given = NOTHING) -> Iterator[tuple[Demand, Question]]:
     """Every cell of `plan`, whose experiment has a model, in the order in which they run, and what the model is asked
-    about its measured messages at `place`. `defaults` are `infra_defaults()`. Raises UsageError as `demands` does."""
+    about its measured messages. `defaults` are `infra_defaults()`. Raises UsageError as `demands` does."""
     experiment = EXPERIMENTS[plan.experiment]
-    is_known = given.parameters is not None and given.parameters.place == place
-    parameters = given.parameters if is_known else parameters_of(experiment, place)
+    parameters = parameters_of(experiment) if given.parameters is None else given.parameters
     rows = tuple(parameters.row(name) for name in parameters)
     for demand in demands(plan, defaults):
         scenario = scenario_of(experiment, plan, demand, given)
@@ -188,12 +179,12 @@ def _without_hand_overs(whole: Prediction, rounds: int) -> Prediction:
 def predicted_cells(
     plan: Plan, defaults: Mapping[str, Any], given: Given = NOTHING, ranged: bool = True
 ) -> Iterator[PredictedCell]:
-    """What the model says of each cell at the plan's target, one after the other, in the order in which they run.
+    """What the model says of each cell, one after the other, in the order in which they run.
 
     Raises UsageError for an experiment without a model and for a matrix that no account can hold.
     """
     refuse(plan, defaults, given)
-    for cell, (demand, question) in zip(plan.cells(), questions(plan, defaults, plan.target, given), strict=True):
+    for cell, (demand, question) in zip(plan.cells(), questions(plan, defaults, given), strict=True):
         try:
             yield PredictedCell(cell, demand, prediction(question, ranged))
         except UNANSWERED as error:
@@ -251,8 +242,7 @@ def refuse(plan: Plan, defaults: Mapping[str, Any], given: Given = NOTHING) -> N
     refuse_too_many(cells)
     if (too_late := rules.late_start([cell for cell in cells if cell.usage.in_lambda])) is not None:
         refuse_problems([too_late])
-    if plan.target != "local":
-        refuse_impossible(cells, given.account_concurrency)
+    refuse_impossible(cells, given.account_concurrency)
     findings = experiment.checks([cell.values for cell in cells])
     refuse_problems(finding for finding in findings if finding.way_out != BUILD)
 

@@ -108,14 +108,14 @@ def time_limit(cells: list[Demand], operation: str, target: str) -> Finding:
     """One operation, with its wait at the start barrier, and what prepares a cell end before the function's timeout."""
 
     def longest_s(cell: Demand) -> float:
-        return max(cell.longest_s, cell.preparation_s(target))
+        return max(cell.longest_s, cell.preparation_s("aws"))
 
     def expected_s(cell: Demand) -> float:
         return longest_s(cell) + cell.barrier_s + RECORD_MARGIN_S
 
     if (too_late := late_start(cells)) is not None:
         return too_late
-    if not any(map(longest_s, cells)):
+    if target == "local" or not any(map(longest_s, cells)):  # how fast this machine is nobody knows before the run
         return Finding("time limit", OK, f"not predicted; timeout_s is {max(cell.timeout_s for cell in cells)}")
     slowest = max(cells, key=lambda cell: expected_s(cell) / cell.timeout_s)
     what = operation if longest_s(slowest) == slowest.longest_s else "preparation"
@@ -123,12 +123,10 @@ def time_limit(cells: list[Demand], operation: str, target: str) -> Finding:
     times = f"one {what} may take {longest_s(slowest):,.1f} s{barrier}, timeout_s is {slowest.timeout_s}"
     if expected_s(slowest) <= 0.7 * slowest.timeout_s:
         return Finding("time limit", OK, times)
-    # How fast this machine is nobody knows before the run, so locally it is never more than a warning.
-    too_long = expected_s(slowest) > slowest.timeout_s and target == "aws"
+    too_long = expected_s(slowest) > slowest.timeout_s
     enough_s = 2 * math.ceil(expected_s(slowest))
     longer = f"use --set timeout_s={enough_s}, or " if RULES["timeout_s"].allows(enough_s) else "use "
-    smaller = f"{longer}a smaller {slowest.usage.sized_by}"
-    way_out = f"{smaller}, or {slowest.usage.faster_by}" if target == "aws" else f"{smaller} or N"
+    way_out = f"{longer}a smaller {slowest.usage.sized_by}, or {slowest.usage.faster_by}"
     return Finding("time limit", PROBLEM if too_long else WARNING, f"{times} ({slowest.name})", way_out)
 
 
@@ -151,6 +149,8 @@ def late_start(cells: list[Demand]) -> Finding | None:
 def hold(cells: list[Demand], operation: str) -> Finding:
     """One operation of a host, which holds its message back while it works, ends while SQS lets it."""
     slowest = max(cells, key=lambda cell: cell.longest_s)
+    if not slowest.longest_s:
+        return Finding("time limit", OK, f"not predicted; the message of a {operation} stays hidden meanwhile")
     longest = f"one {operation} of a host may take {slowest.longest_s:,.0f} s"
     if slowest.longest_s <= LONGEST_HOLD_S:
         return Finding("time limit", OK, f"{longest}; its message stays hidden meanwhile")

@@ -30,7 +30,7 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Prediction:
-    """The cells by id, the parameters that they rest on and whose these are: `aws`, or `local` for this machine's."""
+    """The cells by id, the parameters that they rest on and whose these are, `aws`."""
 
     place: str
     seed: int | None
@@ -42,8 +42,8 @@ class Prediction:
 def read(manifest: Mapping[str, Any], warnings: list[str]) -> Prediction | None:
     """The prediction of run.json; None in a run that has none. What is damaged is added to `warnings`."""
     stored = manifest.get("prediction")
-    if stored is None:
-        return None
+    if stored is None or (isinstance(stored, dict) and stored.get("place") == "local"):
+        return None  # earlier versions had a model of this machine too
     if not isinstance(stored, dict) or not isinstance(stored.get("cells"), dict):
         warnings.append("run.json: the prediction has no named cells; left out.")
         return None

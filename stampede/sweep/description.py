@@ -57,11 +57,6 @@ class RunDescription:
         """Whether the run has been noted as ended."""
         return self._values["finished_at"] is not None
 
-    @property
-    def is_predicted(self) -> bool:
-        """Whether it is noted what the model says of the cells."""
-        return "prediction" in self._values
-
     def write(self) -> None:
         """Write run.json as it stands."""
         self._folder.write_json("run.json", self._values)
@@ -74,7 +69,7 @@ class RunDescription:
         self._values.setdefault(
             "prediction",
             {
-                "place": parameters.place,
+                "place": "aws",
                 "seed": self._values["plan"]["seed"],
                 "date": _text(datetime.now(UTC)),
                 "parameters": [asdict(parameters.row(name)) for name in parameters],

@@ -3,7 +3,6 @@ whatever happens, the run's folder is consistent and the stack is taken down (or
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -29,26 +28,23 @@ from loader.sqs.sending import Outcome
 from loader.unfinished_cell import set_aside, whole_rounds
 from stampede.emulator import function_memory
 from stampede.emulator import stack as local_stack
-from stampede.errors import RunError, UsageError, one_line
+from stampede.errors import RunError, one_line
 from stampede.experiment.objects import DataObject
 from stampede.insights import log_columns
 from stampede.interruption import signals
-from stampede.model.parameters import ParameterError, Parameters
+from stampede.model.parameters import Parameters
 from stampede.model.prediction import Prediction
 from stampede.phrases import counted, duration
 from stampede.planning.cost import Estimate
 from stampede.planning.plan import Cell, Plan, resume_command, share_of_round
-from stampede.planning.predicting import Given, parameters_of, predictions
 from stampede.progress import say
 from stampede.runs.account import CellAccount, stored_accounts
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
 from stampede.stacks.aws_errors import code_of
-from stampede.stacks.infra_variables import infra_defaults
 from stampede.stacks.place import words
 from stampede.stacks.target import Target
 from stampede.sweep import server_side
-from stampede.sweep.calibration import calibrated
 from stampede.sweep.description import RunDescription
 from stampede.sweep.swept_stack import SweptStack
 
@@ -184,21 +180,7 @@ class SweepRun:
         put_objects(self._target, self._objects)  # their sizes may be swept; the right ones are left alone
         put_manifest(self._target)
         self._seeded.clear()
-        if self._target.kind == "local":
-            self._predict_here(self._target)
         return self._target
-
-    def _predict_here(self, target: Target) -> None:
-        """Have it on disk what the model says of the cells on this machine as it is now, once a run. Nothing that goes
-        wrong with that is a reason to run no cell."""
-        experiment = target.experiment
-        if experiment.work is None or self._description.is_predicted or self._estimate.unforeseen:
-            return
-        try:
-            parameters = calibrated(target, parameters_of(experiment, "local"))
-            self.predicted(predictions(self._plan, infra_defaults(os.environ), Given(parameters)), parameters)
-        except (UsageError, ParameterError) as error:
-            say(f"there is no prediction for this run: {error}", style="yellow")
 
     def _block(self, target: Target, block: Sequence[Cell]) -> None:
         """Run the cells of a block, round by round; they are finished once every message has come to rest.
@@ -332,7 +314,7 @@ class SweepRun:
     def _say_what_is_left(self, left: list[Cell], done: list[Cell]) -> None:
         """An estimate from the plan, corrected by how the cells so far compared with it: Terraform apart from the work.
 
-        The first apply makes queues and objects, and calibrates: no later one takes so long."""
+        The first apply makes queues and objects: no later one takes so long."""
         estimate = self._estimate
 
         def work_s(cells: list[Cell]) -> float:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from experiments import Experiment
-from stampede.model.parameters import CALIBRATION
 from stampede.planning import cost
 from stampede.planning.cost.rounds import with_rounds
 from stampede.planning.demand import Demand, demands
@@ -142,7 +141,7 @@ def first(experiment: Experiment) -> list[str]:
 
 def prediction(cells: Sequence[Demand]) -> dict[str, Any]:
     """What run.json would hold of a model that knows none of these cells but by what the plan expects of one."""
-    known = {"value": 3.0, "low": 2.0, "high": 4.0, "unit": "s", "source": CALIBRATION, "date": "2026-05-01"}
+    known = {"value": 3.0, "low": 2.0, "high": 4.0, "unit": "s", "source": "docs", "date": "2026-05-01"}
     predicted = {}
     for demand in cells:
         span = ONE_S * demand.messages / demand.concurrency
@@ -163,7 +162,7 @@ def prediction(cells: Sequence[Demand]) -> dict[str, Any]:
         }
     parameters = [{"name": f"{known_how}_s", "known": known_how, **known} for known_how in ("measured", "guessed")]
     return {
-        "place": "local",
+        "place": "aws",
         "seed": 1,
         "date": "2026-05-01T10:00:00+00:00",
         "parameters": parameters,

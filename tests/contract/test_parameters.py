@@ -2,22 +2,19 @@
 
 import json
 
-import pytest
-
 from experiments import EXPERIMENTS
 from experiments.copy import work as copy_work
 from stampede.checkout import ROOT
 from stampede.experiment.parameters import files, known_parameters
-from stampede.model import operations
+from stampede.model import function
 from stampede.model.parameters import AWS, Parameters, read
 from stampede.model.scenario import flood_of
 from stampede.planning.demand import demands
 from stampede.planning.plan import make_plan
 from stampede.planning.predicting import scenario_of
 from stampede.stacks.infra_variables import infra_defaults
-from stampede.sweep import calibration
 
-FILES = [*AWS.parent.glob("parameters*.json"), *(ROOT / "experiments").glob("*/parameters*.json")]
+FILES = [AWS, *(ROOT / "experiments").glob("*/parameters.json")]
 # What a default matrix doesn't come to, as the plans that do.
 SETTINGS = {
     "download": [
@@ -39,7 +36,7 @@ class RecordedReads(Parameters):
     """Parameters that remember which of them were asked for."""
 
     def __init__(self, known):
-        super().__init__([known.row(name) for name in known], known.place)
+        super().__init__([known.row(name) for name in known])
         self.names = set()
 
     def __getitem__(self, name):
@@ -58,47 +55,40 @@ def test_a_row_is_a_line_of_its_own_and_a_name_stands_once_in_a_file_and_has_one
             assert units.setdefault(row.name, row.unit) == row.unit, (path.name, row.name)
 
 
-def ask(experiment, place, parameters, settings=()):
+def ask(experiment, parameters, settings=()):
     """Everything that the model asks about the cells of a plan."""
-    plan = make_plan(experiment, place, settings, messages_per_concurrency=1)
+    plan = make_plan(experiment, "aws", settings, messages_per_concurrency=1)
     for demand in demands(plan, infra_defaults({})):
         work = experiment.work(demand.values, parameters)
         for quota in (False, True):
-            operations.of(work, demand.memory_mb, parameters, quota)
+            function.operation(work, demand.memory_mb, parameters, quota)
         flood_of(scenario_of(experiment, plan, demand), work, parameters)
-        for published in experiment.published if place == "aws" else ():
+        for published in experiment.published:
             if published.work:
                 published.work(demand.values, parameters)
 
 
-@pytest.mark.parametrize("place", ["aws", "local"])
-def test_every_row_is_asked_for_by_a_work_or_a_part(place):
+def test_every_row_is_asked_for_by_a_work_or_a_part():
     unasked = {}
     for name, experiment in EXPERIMENTS.items():
-        parameters = RecordedReads(known_parameters(name, place))
+        parameters = RecordedReads(known_parameters(name))
         for settings in ([], *SETTINGS.get(name, ())):
-            ask(experiment, place, parameters, settings)
-        for path in files(name, place):
+            ask(experiment, parameters, settings)
+        for path in files(name):
             names = {row.name for row in read(path)}
             unasked[path] = unasked.get(path, names) & names - parameters.names
-    # What the checks ask, and what a calibration.
-    if place == "aws":
-        busy = {
-            "concurrency_value": 9,
-            "parallel_limit": 900,
-            "object_bytes": 1000,
-            "pace": "fixed",
-            "calls_per_s": 0,
-            "retry_mode": "standard",
-            "retry_attempts": 5,
-        }
-        parameters = RecordedReads(known_parameters("copy"))
-        copy_work.throttled(busy, parameters)
-        copy_work.throttled(busy | {"pace": "adaptive"}, parameters)
-        unasked[AWS] -= parameters.names
-    else:
-        took = calibration.Took(1, 1.0, 1.0)
-        parameters = RecordedReads(known_parameters("download", "local"))
-        calibration.parameters(calibration.Measured(took, took, took, 2), parameters, 2)
-        unasked[AWS.with_name("parameters_local.json")] -= parameters.names
+    # What the checks ask.
+    busy = {
+        "concurrency_value": 9,
+        "parallel_limit": 900,
+        "object_bytes": 1000,
+        "pace": "fixed",
+        "calls_per_s": 0,
+        "retry_mode": "standard",
+        "retry_attempts": 5,
+    }
+    parameters = RecordedReads(known_parameters("copy"))
+    copy_work.throttled(busy, parameters)
+    copy_work.throttled(busy | {"pace": "adaptive"}, parameters)
+    unasked[AWS] -= parameters.names
     assert {name: rows for name, rows in unasked.items() if rows} == {}

@@ -23,11 +23,7 @@ EXAMPLES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_experiment(parser)
-    add_target_option(
-        parser,
-        default="aws",
-        meaning="what to predict: AWS, or with local a machine of two cores, where the parameters were measured",
-    )
+    add_target_option(parser, default="aws", meaning="what to predict: AWS only")
     add_plan_options(parser)
     parser.add_argument(
         "--parameters",

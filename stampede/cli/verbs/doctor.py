@@ -24,7 +24,7 @@ from stampede.planning import checks, cost
 from stampede.planning.checks import measurements
 from stampede.planning.cost import Estimate
 from stampede.planning.plan import Plan
-from stampede.planning.predicting import NOTHING, UNCALIBRATED, Given
+from stampede.planning.predicting import NOTHING, Given
 from stampede.program import as_typed
 from stampede.progress import doing, say
 from stampede.runs.folder import RESULTS_DIR
@@ -58,8 +58,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print_estimate(estimated)
         print_checks(findings)
-    if plan.target == "local" and not estimated.unforeseen:
-        say(UNCALIBRATED)
     return 1 if any(finding.status == PROBLEM for finding in findings) else 0
 
 

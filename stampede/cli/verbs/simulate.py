@@ -38,8 +38,6 @@ def run(arguments: argparse.Namespace) -> int:
             progress.advance(task)
     rows = simulated_rows(experiment, plan, cells, defaults, given)
     print_simulated(experiment, rows, given.parameters, arguments.format)
-    if plan.target == "local":
-        say(predicting.UNCALIBRATED)
     if arguments.picture:
         _draw(experiment, rows, arguments.picture)
     return 0
@@ -48,12 +46,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _given(arguments: argparse.Namespace) -> Given:
     """What the options say beside the plan. Raises UsageError."""
     if arguments.target == "local":
-        for name in ("account_concurrency", "bandwidth_quota", "crash_percent"):
-            if getattr(arguments, name):
-                option = f"--{name.replace('_', '-')}"
-                raise UsageError(f"{option}: has no effect on this machine; leave it out, or use --target aws")
+        raise UsageError(
+            "--target local: the model predicts sweeps on AWS only",
+            f"leave it out, or measure this machine with `stampede sweep {arguments.experiment}`",
+        )
     experiment = EXPERIMENTS[arguments.experiment]
-    parameters = predicting.parameters_of(experiment, arguments.target, arguments.parameters)
+    parameters = predicting.parameters_of(experiment, arguments.parameters)
     if arguments.run is not None:
         parameters = parameters.with_rows(_measured(experiment, arguments))
     crashing = (arguments.crash_percent or 0) / 100
@@ -81,13 +79,12 @@ def _measured(experiment: Experiment, arguments: argparse.Namespace) -> Sequence
                 say(f"--run: it measured the {name} {short}, which isn't at {path} any more; the rows name the default")
     place = "aws" if run.get("target") == "aws" else "local"
     try:
-        rows = experiment.measured(
-            folder.rows("records.jsonl"), predicting.parameters_of(experiment, place), folder.name
-        )
+        parameters = predicting.parameters_of(experiment)
+        rows = experiment.measured(folder.rows("records.jsonl"), parameters, folder.name, place)
     except LookupError as error:
         raise UsageError(f"--run: {error.args[0]}; name another run") from None
-    if place != arguments.target:
-        say(f"--run: {folder.name} ran on another place than it predicts: a processor there may be faster or slower")
+    if place == "local":
+        say(f"--run: {folder.name} didn't run on AWS: a processor there may be faster or slower")
     return rows
 
 

@@ -32,7 +32,7 @@ from stampede.planning import checks
 from stampede.planning.checks import machine, share
 from stampede.planning.cost import check_budget
 from stampede.planning.plan import Plan, resume_command
-from stampede.planning.predicting import NOTHING, UNCALIBRATED, Given, parameters_of
+from stampede.planning.predicting import NOTHING, Given, parameters_of
 from stampede.progress import say
 from stampede.runs.account import check, stored_accounts
 from stampede.runs.folder import FORMAT, RunFolder, is_flood_by_hand
@@ -76,9 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
         note_run(folder.run_id)
         stack = SweptStack(plan.target, folder.run_id, keep=arguments.keep, take_over=arguments.take_over)
         sweep = SweepRun(plan, folder, estimate, stack, arguments.deadline_s, payloads)
-        # For this machine it is predicted once it is calibrated.
-        if plan.target == "aws" and (predicted := _predicted(plan, ranged=True)):
-            sweep.predicted(predicted, parameters_of(EXPERIMENTS[plan.experiment], plan.target))
+        if predicted := _predicted(plan, ranged=True):
+            sweep.predicted(predicted, parameters_of(EXPERIMENTS[plan.experiment]))
         try:
             with folder.held("--resume"), _saying_how_to_go_on(plan, folder):
                 accounts = sweep.run()
@@ -153,6 +152,4 @@ def _predicted(plan: Plan, ranged: bool = False) -> dict[str, Prediction]:
     predictions, why_not = share.predicted(plan, infra_defaults(os.environ), ranged)
     if warning := share.warning(plan, predictions, why_not):
         say(warning, style="yellow")
-    if predictions and plan.target == "local":
-        say(UNCALIBRATED)
     return predictions

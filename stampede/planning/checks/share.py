@@ -21,7 +21,10 @@ WAY_OUT = "docs/simulate.md says what helps against this bottleneck"
 
 
 def predicted(plan: Plan, defaults: Mapping[str, object], ranged: bool = False) -> tuple[dict[str, Prediction], str]:
-    """What the model says of each cell by its name; or nothing, and in words why. `ranged`: with how sure it is."""
+    """What the model says of each cell by its name; or nothing, and in words why. Of this machine it says nothing.
+    `ranged`: with how sure it is."""
+    if plan.target == "local":
+        return {}, ""
     if EXPERIMENTS[plan.experiment].work is None:
         return {}, f"there is no model of {plan.experiment}"
     try:
@@ -32,7 +35,7 @@ def predicted(plan: Plan, defaults: Mapping[str, object], ranged: bool = False) 
 
 def check(plan: Plan, defaults: Mapping[str, object], each: bool = True) -> list[Finding]:
     """A finding for each cell, repeats of one counted once, or one for all cells of which the same is to be said
-    (`each` False); a single one where there is no prediction."""
+    (`each` False); a single one where there is no prediction, and none for this machine."""
     by_cell, why_not = predicted(plan, defaults)
     if why_not:
         return [Finding(CHECK, OK, f"not predicted: {why_not}")]

@@ -13,7 +13,7 @@ from stampede.phrases import counted, minutes
 from stampede.planning import predicting
 from stampede.planning.cost import durations
 from stampede.planning.cost.bill import Item, bill_items
-from stampede.planning.cost.foreseen import foreseen
+from stampede.planning.cost.foreseen import foreseen, on_this_machine
 from stampede.planning.cost.prices import USUAL_REGION, Prices, read_prices
 from stampede.planning.demand import Demand, setting
 from stampede.planning.plan import Cell, Plan
@@ -24,12 +24,14 @@ from stampede.stacks.infra_variables import declared
 class Estimate:
     """Cost on AWS and duration of a plan. `target` is "local", "aws" or, in AWS's stead, "endpoint". `cells` are in the
     order in which they run, `cells_s` their seconds by name (`applies_s`: of Terraform alone), on the plan's own
-    target; `prices` are those of the region."""
+    target; `prices` are those of the region. `unforeseen` are the cells of which nobody knows how
+    long their operations take on AWS: the cost has the most for those in Lambda."""
 
     target: str
     prices: Prices
     items: tuple[Item, ...]
     cells: tuple[Demand, ...]
+    unforeseen: tuple[Demand, ...]
     cells_s: Mapping[str, float]
     applies_s: Mapping[str, float]
     around_s: float
@@ -58,11 +60,6 @@ class Estimate:
     def unpriced(self) -> list[Item]:
         """Items that cost something unknown."""
         return [item for item in self.items if item.usd_per_unit is None]
-
-    @property
-    def unforeseen(self) -> list[Demand]:
-        """The cells of which nobody knows how long their operations take: the cost has the most for those in Lambda."""
-        return [cell for cell in self.cells if not cell.is_foreseen]
 
     @property
     def total_s(self) -> float:
@@ -99,9 +96,10 @@ class Estimate:
         lines.append("; ".join([*([f"free: {', '.join(free)}"] if free else []), "not counted: retries, free tier"]))
         if self.unforeseen:
             cells = f"{len(self.unforeseen):,} of {counted(len(self.cells), 'cell')}"
+            left_out = "" if self.target == "local" else "the duration leaves them out, and "
             lines.append(
-                f"not predicted: how long the operations of {cells} take; the duration leaves them out, and the cost "
-                "has timeout_s for each"
+                f"not predicted: how long the operations of {cells} take on AWS; {left_out}the cost has timeout_s "
+                "for each"
             )
         lines += [
             f"not counted: {item.what}, {item.quantity:.1f} {item.unit}s; their price is unknown"
@@ -157,13 +155,14 @@ def estimate(
         defaults = {name: variable.default for name, variable in declared().items()}
     given = given or predicting.NOTHING
     prices = read_prices(str(setting(plan, "region", defaults)))
-    cells = foreseen(plan, defaults, "aws", given)
-    here = cells if plan.target == "aws" else foreseen(plan, defaults, plan.target, given)
+    cells = foreseen(plan, defaults, given)
+    here = cells if plan.target == "aws" else on_this_machine(plan, defaults)
     return Estimate(
         target=kind or plan.target,
         prices=prices,
         items=tuple(bill_items(cells, durations.around_s(cells, "aws"), prices, given.message_bytes)),
         cells=tuple(here),
+        unforeseen=tuple(cell for cell in cells if not cell.is_foreseen),
         cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in here},
         applies_s={cell.name: durations.apply_s(cell, plan.target) for cell in here},
         around_s=durations.around_s(cells, plan.target),

@@ -16,17 +16,28 @@ from stampede.planning import predicting, rules
 from stampede.planning.demand import Demand, demands
 from stampede.planning.plan import Plan
 
+# All operations of a local sweep share this machine, whatever N is: so long for each, and for what it moves. Rough
+# figures of a machine of two cores.
+LOCAL_OPERATION_S, LOCAL_MIB_PER_S = 0.1, 600
 
-def foreseen(
-    plan: Plan, defaults: Mapping[str, Any], place: str, given: predicting.Given | None = None
-) -> list[Demand]:
-    """The demand of every cell of `plan`, in the order in which they run, with what the model says of it at `place`;
-    a bound where the experiment has no model, or where a cell can't be. `known` of it as `questions` takes it. Raises
-    UsageError as `demands` does."""
+
+def foreseen(plan: Plan, defaults: Mapping[str, Any], given: predicting.Given | None = None) -> list[Demand]:
+    """The demand of every cell of `plan`, in the order in which they run, with what the model says of it on AWS; a
+    bound where the experiment has no model, or where a cell can't be. Raises UsageError as `demands` does."""
     if EXPERIMENTS[plan.experiment].work is None:
         return [_at_most(demand) for demand in demands(plan, defaults)]
-    questions = predicting.questions(plan, defaults, place, given or predicting.NOTHING)
+    questions = predicting.questions(plan, defaults, given or predicting.NOTHING)
     return [_foreseen(demand, question) for demand, question in questions]
+
+
+def on_this_machine(plan: Plan, defaults: Mapping[str, Any]) -> list[Demand]:
+    """The same on this machine, which has no model: about how long the floods take, and nothing of an operation."""
+    return [replace(demand, floods_s=_local_s(demand)) for demand in demands(plan, defaults)]
+
+
+def _local_s(demand: Demand) -> float:
+    each_s = LOCAL_OPERATION_S + demand.usage.moved_mb / LOCAL_MIB_PER_S
+    return demand.operations * each_s + demand.rounds * demand.barrier_s
 
 
 def _foreseen(demand: Demand, question: predicting.Question) -> Demand:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from stampede.model.parameters import CALIBRATION, KNOWN, Parameter
+from stampede.model.parameters import KNOWN, Parameter
 from stampede.phrases import NOTHING, listed, quantity
 from stampede.report.figures.predicted_seconds import PredictedSeconds
 from stampede.report.grid import Column, Entry, Grid, number, single_lines, words
@@ -20,15 +20,13 @@ OVERLAP = {
     "time_to_n_s": ("time to N", "s"),
     "share_at_n": ("time in full overlap", "%"),
 }
-OWNERS = {
-    "aws": "the parameters for AWS",
-    "local": "the parameters of another machine, because this one wasn’t calibrated",
-}
 
 
-def prediction(page: Page) -> Block:
-    """Without a prediction in run.json, how to get one."""
+def prediction(page: Page) -> Block | None:
+    """Without a prediction in run.json, how to get one; nothing of a local run, of which there is none."""
     predicted, numbers = page.run.prediction, page.numbers["prediction"]
+    if predicted is None and page.run.target == "local":
+        return None
     if predicted is None:
         return page.block("prediction", "Prediction", predicted=None, has_model=page.experiment.work is not None)
     picture = PredictedSeconds(page.subject)
@@ -53,17 +51,11 @@ def prediction(page: Page) -> Block:
 
 def _basis(predicted: Prediction) -> str:
     """Whose parameters it rests on, and what gives it again."""
-    owner = OWNERS.get(predicted.place) or f"the parameters of {predicted.place or 'an unknown place'}"
-    calibrated, more = sum(row.source.startswith(CALIBRATION) for row in predicted.parameters), ""
-    if calibrated:
-        owner = "the parameters for the embedded AWS"
-        more = (
-            f"; {calibrated} of them come from a calibration of this machine at the start of the run, the others are "
-            "defaults: documented, guessed or measured on another machine"
-        )
+    is_aws = predicted.place == "aws"
+    owner = "the parameters for AWS" if is_aws else f"the parameters of {predicted.place or 'an unknown place'}"
     date = moment(predicted.date)
     seed = "" if predicted.seed is None else f", seed {predicted.seed}"
-    return f"Predicted with {owner}{f' on {date}' if date else ''}{seed}{more}."
+    return f"Predicted with {owner}{f' on {date}' if date else ''}{seed}."
 
 
 def _also(page: Page) -> str:

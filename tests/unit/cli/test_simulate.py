@@ -230,9 +230,9 @@ REFUSED = {
         ["download", "--set", "provisioned_pollers={minimum=90,maximum=50}"],
         "a maximum of 2 to 10000 that isn't below",
     ),
-    "an account for a machine": (
-        ["download", "--target", "local", "--account-concurrency", "500"],
-        "--account-concurrency: has no effect on this machine; leave it out, or use --target aws",
+    "this machine": (
+        ["download", "--target", "local"],
+        "--target local: the model predicts sweeps on AWS only; leave it out, or measure this machine with `stampede",
     ),
     "crashes of more than half": (["download", "--crash-percent", "51"], "must be a percentage of 0 to 50, got '51'"),
     "a new account": (

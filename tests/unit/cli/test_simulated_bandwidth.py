@@ -24,8 +24,3 @@ def test_a_gibibyte_takes_what_the_quota_gives_at_that_memory_after_the_burst(ca
 
 def test_without_the_quota_memory_changes_nothing(capsys):
     assert average_s(capsys, "--set", "memory_size=10240") == average_s(capsys, "--set", "memory_size=2048")
-
-
-def test_on_this_machine_the_quota_is_refused(capsys):
-    assert main([*LARGE, "--target", "local", "--bandwidth-quota"]) == 2
-    assert "--bandwidth-quota: has no effect on this machine; leave it out" in capsys.readouterr().err

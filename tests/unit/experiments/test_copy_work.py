@@ -10,7 +10,7 @@ import pytest
 from experiments.copy import work as copy_work
 from experiments.copy_host import work as copy_host_work
 from stampede.experiment.parameters import known_parameters
-from stampede.model import operations
+from stampede.model.function import operation as operation_of
 from stampede.model.scenario import Scenario, flood_of
 from tests.unit.experiments.copy_values import function, host, slices
 
@@ -37,7 +37,7 @@ def rows(name):
 
 
 def seconds(work, known_as, memory_mb=512):
-    return operations.of(work, memory_mb, known_as)[0].mean_s
+    return operation_of(work, memory_mb, known_as)[0].mean_s
 
 
 @pytest.mark.parametrize("row", rows("copy_lambda"), ids=lambda row: row["parallel_limit"])
@@ -77,7 +77,7 @@ def test_the_two_published_programs_are_met_within_15_percent(row):
 def test_our_program_on_a_host_is_held_by_s3_where_boto3_is_held_by_its_processors():
     cell = host(parallel_limit=800, instance_type="m5a.4xlarge")
     ours, theirs = (work(cell, HOSTS) for work in (copy_host_work.work, copy_host_work.published))
-    demand = operations.of(ours, 512, HOSTS)[0].demands["S3's PUT and COPY rate"]
+    demand = operation_of(ours, 512, HOSTS)[0].demands["S3's PUT and COPY rate"]
     assert demand > HOSTS["s3_put_per_s"] > 219_120 / seconds(theirs, HOSTS)
 
 
@@ -98,7 +98,7 @@ def test_a_message_has_its_slice_of_the_manifest_and_no_more_calls_at_once_than_
 def test_a_thousand_functions_want_more_than_a_prefix_takes():
     """At 3,500/s a hundred million objects take 28,571 s: what a function asks for is 160 times its share of that."""
     cell = slices(object_count=100_000_000, object_bytes=1000, concurrency_value=1000)
-    wanted, limits = operations.of(copy_work.work(cell, FUNCTIONS), 512, FUNCTIONS)
+    wanted, limits = operation_of(copy_work.work(cell, FUNCTIONS), 512, FUNCTIONS)
     (limit,) = limits
     assert limit.per_s[0] == 3500 and wanted.demands[limit.name] > 100 * 3.5
     taken = wanted.demands[limit.name] * wanted.mean_s  # of the limit, by one message

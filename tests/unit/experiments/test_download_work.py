@@ -7,7 +7,7 @@ from experiments.download.declaration import DOWNLOAD
 from experiments.download.work import work
 from stampede.planning.predicting import parameters_of
 
-PARAMETERS = parameters_of(DOWNLOAD, "aws")
+PARAMETERS = parameters_of(DOWNLOAD)
 VALUES = {"object_size_mb": 1024, "sink": "memory", "range_parallel": 8, "range_part_mb": 16}
 
 

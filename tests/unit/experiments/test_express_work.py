@@ -4,14 +4,14 @@ import pytest
 
 from experiments.express import work as express_work
 from stampede.experiment.parameters import known_parameters
-from stampede.model import operations
+from stampede.model import function
 from tests.unit.experiments.express_values import LARGE, cell
 
 P = known_parameters("express")
 
 
 def of(*kind, memory_mb=2048, **values):
-    return operations.of(express_work.work(cell(*kind, **values), P), memory_mb, P)
+    return function.operation(express_work.work(cell(*kind, **values), P), memory_mb, P)
 
 
 @pytest.mark.parametrize("operation_name", ["upload", "download"])
@@ -73,4 +73,4 @@ def test_a_query_takes_longer_for_more_objects_and_beyond_ten_gb_for_more_bytes(
 
 def test_the_published_loop_is_bound_by_its_hosts_network_where_objects_are_large():
     loop = express_work.published(cell("download", object_bytes=LARGE, object_count=100), P)
-    assert operations.of(loop, 2048, P)[0].mean_s == pytest.approx(100 * LARGE / P["host_bytes_per_s"], rel=0.03)
+    assert function.operation(loop, 2048, P)[0].mean_s == pytest.approx(100 * LARGE / P["host_bytes_per_s"], rel=0.03)

@@ -6,7 +6,7 @@ from experiments.filesystem.declaration import FILESYSTEM
 from experiments.filesystem.work import work
 from stampede.planning.predicting import parameters_of
 
-PARAMETERS = parameters_of(FILESYSTEM, "aws")
+PARAMETERS = parameters_of(FILESYSTEM)
 VALUES = {
     "storage": "s3",
     "dataset": "large",

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from stampede.model.function import operation as of
 from stampede.model.limits import Limit
-from stampede.model.operations import of
 from stampede.model.parameters import AWS, ParameterError, Parameters, read
 from stampede.model.work import Step, Work
 
@@ -119,7 +119,7 @@ def test_requests_that_no_limit_names_are_not_counted():
 
 
 def test_a_parameter_that_is_missing_is_named():
-    with pytest.raises(ParameterError, match="most_vcpus: the model has no such parameter for aws"):
+    with pytest.raises(ParameterError, match="most_vcpus: the model has no such parameter"):
         of(Work([Step("it", bytes=GIB)]), 1769, Parameters([]))
 
 

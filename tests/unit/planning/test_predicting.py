@@ -22,13 +22,13 @@ def plan(*settings, **options):
     return make_plan(DOWNLOAD, "aws", settings, **({"messages_per_concurrency": 1} | options))
 
 
-def question(*settings, place="aws", facts=None, **options):
-    [(_, inquiry)] = questions(plan(*settings, **options), DEFAULTS, place, facts or Given())
+def question(*settings, facts=None, **options):
+    [(_, inquiry)] = questions(plan(*settings, **options), DEFAULTS, facts or Given())
     return inquiry
 
 
 def slower():
-    known = parameters_of(DOWNLOAD, "aws")
+    known = parameters_of(DOWNLOAD)
     return known.with_rows([replace(known.row("network_bytes_per_s"), value=3e7, low=3e7, high=3e7)])
 
 
@@ -40,7 +40,6 @@ def test_the_same_question_has_one_answer_and_what_decides_another_makes_another
         question(messages_per_concurrency=2),
         question(seed=2),
         question(start_barrier_s=5.0),
-        question(place="local"),
         question(facts=Given(bandwidth_quota=True)),
         question(facts=Given(account_concurrency=500)),
         question(facts=Given(crashing=0.01)),
@@ -54,10 +53,6 @@ def test_a_question_varied_is_the_one_that_asks_so_from_the_beginning():
     assert question().varied(messages=6) == question(messages_per_concurrency=3)
     assert question().varied(timeout_s=60) == question()
     assert question().varied(messages=6).scenario.messages == 6
-
-
-def test_parameters_of_another_place_are_not_used():
-    assert question(place="local", facts=Given(slower())) == question(place="local")
 
 
 def test_without_ranges_a_prediction_is_the_same_but_for_them():

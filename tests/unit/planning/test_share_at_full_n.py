@@ -11,7 +11,6 @@ from stampede.finding import OK, WARNING
 from stampede.planning import checks
 from stampede.planning.checks import share
 from stampede.planning.plan import make_plan
-from stampede.planning.predicting import UNCALIBRATED
 from tests.unit.loader.predicted_cells import AT_HALF
 
 DOWNLOAD = EXPERIMENTS["download"]
@@ -105,8 +104,10 @@ def test_a_dry_run_has_the_share_the_seconds_and_what_binds_in_its_rows_and_warn
     assert f"{many['cell']}: " in warning and "% of the downloads' time in full overlap of N = 100, re" in warning
 
 
-def test_a_local_doctor_says_that_this_machine_was_not_measured(monkeypatch, capsys):
-    monkeypatch.setattr(checks, "run", lambda *_, **__: [])
-    settings = ["--set", "concurrency_value=1", "--set", "memory_size=1024", "--format", "json"]
-    assert main(["doctor", "download", "--target", "local", *settings]) == 0
-    assert UNCALIBRATED in capsys.readouterr().err
+def test_nothing_is_said_of_a_plan_for_this_machine(capsys):
+    local = make_plan(DOWNLOAD, "local", ["concurrency_value=1"], messages_per_concurrency=2)
+    assert checks.run(local, [checks.SHARE]) == []
+    assert main(["sweep", "download", "--dry-run", "--set", "concurrency_value=1", "--format", "json"]) == 0
+    printed = capsys.readouterr()
+    assert {row["share_at_n"] for row in json.loads(printed.out)} == {None}
+    assert share.CHECK not in printed.err

@@ -6,7 +6,7 @@ import pytest
 
 from experiments import EXPERIMENTS
 from stampede import report
-from stampede.model.parameters import CALIBRATION, Parameter
+from stampede.model.parameters import Parameter
 from stampede.report import load, statistics
 from stampede.report.figures.predicted_seconds import PredictedSeconds
 from stampede.report.figures.subject import Subject
@@ -243,16 +243,17 @@ def test_a_damaged_cell_is_named_and_the_others_are_compared(tmp_path, damage):
 
 
 @pytest.mark.parametrize(
-    ("place", "source", "words"),
-    [
-        ("local", f"{CALIBRATION} at the start", "the parameters for the embedded AWS, seed 1; 1 of them"),
-        ("local", "docs", "parameters of another machine, because this one wasn’t calibrated, seed 1."),
-        ("aws", "docs", "the parameters for AWS, seed 1."),
-    ],
+    ("place", "words"),
+    [("aws", "the parameters for AWS, seed 1."), ("", "the parameters of an unknown place, seed 1.")],
 )
-def test_the_page_names_whose_parameters_they_are(place, source, words):
-    row = Parameter("hand_over_s", 1.0, 1.0, 2.0, "s", "measured", source, "2026-05")
+def test_the_page_names_whose_parameters_they_are(place, words):
+    row = Parameter("hand_over_s", 1.0, 1.0, 2.0, "s", "measured", "docs", "2026-05")
     assert words in _basis(Prediction(place, 1, "", [row], {}))
+
+
+def test_what_an_earlier_version_predicted_of_its_own_machine_is_left_out(tmp_path):
+    numbers, _ = predicted(tmp_path, waves(), {CELL.format(2): forecast()}, place="local")
+    assert numbers["prediction"] is None
 
 
 def test_a_parameter_without_a_source_is_named(tmp_path):

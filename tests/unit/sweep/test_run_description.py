@@ -32,7 +32,7 @@ def describe(folder):
 
 
 def test_a_run_keeps_what_was_predicted_of_each_cell_and_with_which_parameters(folder):
-    known, forecasts = parameters_of(DOWNLOAD, "aws"), predictions(PLAN, DEFAULTS)
+    known, forecasts = parameters_of(DOWNLOAD), predictions(PLAN, DEFAULTS)
     description = describe(folder)
     description.predicted(forecasts, known)
     description.write()
@@ -44,7 +44,7 @@ def test_a_run_keeps_what_was_predicted_of_each_cell_and_with_which_parameters(f
 
 
 def test_a_run_that_goes_on_keeps_the_prediction_that_it_began_with(folder):
-    known, forecasts = parameters_of(DOWNLOAD, "aws"), predictions(PLAN, DEFAULTS)
+    known, forecasts = parameters_of(DOWNLOAD), predictions(PLAN, DEFAULTS)
     began = describe(folder)
     began.predicted(forecasts, known)
     began.write()
@@ -80,5 +80,5 @@ def test_a_sweep_on_aws_is_predicted_before_anything_is_applied(monkeypatch, tmp
     settings = ["--set", "memory_size=2048", "--set", "concurrency_value=100", "--messages-per-concurrency", "1"]
     assert main(["sweep", "download", "--target", "aws", *settings, "--results-dir", str(tmp_path)]) == 1
     [(forecasts, known), applied] = noted
-    assert (known.place, applied, *forecasts) == ("aws", "applied", "memory_size=2048,concurrency_value=100")
+    assert (len(known) > 50, applied, *forecasts) == (True, "applied", "memory_size=2048,concurrency_value=100")
     assert "time in full overlap: memory_size=2048,concurrency_value=100: 0 %" in capsys.readouterr().err

@@ -17,8 +17,8 @@ from stampede.planning.plan import make_plan
 from stampede.runs.account import check
 from stampede.runs.folder import RunFolder
 from stampede.stacks import stack_lock
-from stampede.sweep import calibration, swept_stack
 from stampede.sweep import sweep as sweep_run
+from stampede.sweep import swept_stack
 from stampede.sweep.description import RunDescription
 from stampede.sweep.sweep import SweepRun
 from stampede.sweep.swept_stack import SweptStack
@@ -371,23 +371,6 @@ def test_a_stack_on_aws_is_not_taken_over_at_an_endpoint(applied, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:4566")
     with pytest.raises(UsageError, match="applied on AWS, but this command uses an endpoint at http"):
         applied("aws_s3_bucket.data", take_over=True)
-
-
-def test_a_calibration_that_fails_leaves_a_local_sweep_whole_with_a_prediction_from_the_file(
-    sweep, aws, folder, capsys, monkeypatch
-):
-    def fail(target):
-        raise calibration.CalibrationError("a client exited")
-
-    monkeypatch.delenv(calibration.LEFT_OUT)
-    monkeypatch.setattr(calibration, "measure", fail)
-    _, run = sweep(succeed)
-    aws.__dict__["kind"] = "local"
-    check(run.run())
-    cells = folder.read_json("run.json")["prediction"]["cells"]
-    assert "this machine couldn't be calibrated" in capsys.readouterr().err
-    assert len(folder.read_json("run.json")["cells"]) == 2
-    assert set(cells) == {f"memory_size=1024,concurrency_value={n}" for n in (1, 2)}
 
 
 @pytest.mark.parametrize(
