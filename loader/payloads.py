@@ -5,6 +5,7 @@ They are stored with the run, so that whatever goes on with it sends the same.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +17,7 @@ from loader.sqs.sending import Attributed, Order
 from stampede import user_json
 from stampede.errors import UsageError, one_line
 from stampede.runs import stored_json
-from stampede.runs.folder import RunFolder
+from stampede.runs.folder import RunFolder, damage_refused
 
 FILE = "payload.json"
 DEFAULT = "{}"
@@ -82,13 +83,9 @@ class Payloads:
         """Those that are stored with a run; an empty JSON object where none are. Raises UsageError for a damaged
         file."""
         path = folder.path / FILE
-        try:
-            with stored_json.opened(path) as file:
-                return cls.of_text(file.read().decode())
-        except FileNotFoundError:
-            return cls.of_text(DEFAULT)
-        except ValueError as error:
-            raise UsageError(f"{path} is damaged ({one_line(error)}); restore it, or start a new run") from None
+        with damage_refused(path), contextlib.suppress(FileNotFoundError), stored_json.opened(path) as file:
+            return cls.of_text(file.read().decode())
+        return cls.of_text(DEFAULT)
 
     def store(self, folder: RunFolder) -> None:
         """Keep them with the run."""

@@ -92,6 +92,18 @@ def test_a_run_keeps_its_payloads_and_without_any_sends_an_empty_object(tmp_path
     assert Payloads.of_run(folder) == payloads
 
 
+def test_a_damaged_file_of_a_run_is_refused_as_its_others_are(tmp_path):
+    (tmp_path / "payload.json").write_text("{")
+    with pytest.raises(
+        UsageError, match=r"payload\.json is damaged \(must be JSON.*\); restore it, or start a new run$"
+    ):
+        Payloads.of_run(RunFolder(tmp_path))
+    (tmp_path / "payload.json").unlink()
+    (tmp_path / "payload.json").mkdir()
+    with pytest.raises(UsageError, match=r"payload\.json isn't a file; remove it, or start a new run$"):
+        Payloads.of_run(RunFolder(tmp_path))
+
+
 def test_a_dead_letter_belongs_to_the_message_that_its_attribute_names():
     attribute = json.dumps({"run_id": "r", "cell": "a", "seq": 7})
     letter = {"MessageId": "m", "ReceiptHandle": "h", "Body": '{"seq": 1}'}
