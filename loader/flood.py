@@ -8,8 +8,11 @@ down.
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 from loader.payloads import Payloads, carrying
@@ -146,11 +149,24 @@ def _members(values: Mapping[str, Any]) -> str:
 def sent_log(
     folder: RunFolder, cell: str, *, warm_up: bool = False, round_number: int = 0
 ) -> Iterator[Callable[[list[Accepted]], None]]:
-    """Opens the run's sent.jsonl for one flood; gives the function that appends a batch, on disk when it returns."""
-    before, after = json.dumps({"cell": cell})[:-1], f', "warm_up": {int(warm_up)}, "round": {round_number}}}\n'
-    with folder.appending("sent.jsonl") as file:
+    """Gives the function that appends a batch to the run's sent.jsonl, on disk when it returns.
+
+    A file that isn't there is made with the first batch: a flood that is killed before that leaves none. That it can
+    be made is tried before anything is sent. Raises OSError.
+    """
+    before = json.dumps({"cell": cell})[:-1]
+    after = f', "warm_up": {int(warm_up)}, "round": {round_number}}}\n'
+    path = folder.path / "sent.jsonl"
+    with ExitStack() as opened:
+        is_there = os.path.lexists(path)
+        file = opened.enter_context(folder.appending(path.name)) if is_there else None
+        if file is None:
+            _refuse_unwritable(path)
 
         def append(batch: list[Accepted]) -> None:
+            nonlocal file
+            if file is None:
+                file = opened.enter_context(folder.appending(path.name))
             file.write(
                 "".join(
                     f'{before}, "seq": {seq}, "message_id": {quoted(message_id)}, '
@@ -161,3 +177,11 @@ def sent_log(
             file.flush()
 
         yield append
+
+
+def _refuse_unwritable(path: Path) -> None:
+    """Raise the OSError by which a file couldn't be made there. What this makes has no name, and is gone at once."""
+    try:
+        tempfile.TemporaryFile(dir=path.parent).close()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
