@@ -38,7 +38,6 @@ HOST = "127.0.0.1"
 REGION = "us-east-1"
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 10
-GO_SETTINGS = ("GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG")
 # The seed of AWS's manners, without which the emulator has none, and the scale of their delays (docs/manners.md).
 MANNERS, MANNERS_SCALE = "STAMPEDE_MANNERS", "STAMPEDE_MANNERS_SCALE"
 # A minute of AWS's is 3 s: a local drain waits a twentieth of what it waits on AWS too (loader/patience.py).
@@ -225,9 +224,9 @@ def manners_scale(environ: Mapping[str, str]) -> float:
 
 
 def _environment(access: Access, temporary: Path) -> dict[str, str]:
-    """The emulator's environment: this process's, without any real AWS account in it, and without what a shell has set
-    for its own programs in Go. Functions get little of it (`process.inherited`)."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", *GO_SETTINGS))}
+    """The emulator's environment: this process's, without any real AWS account in it. Functions get little of it
+    (`process.inherited`)."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     return (
         kept
         | access.environment

@@ -53,10 +53,3 @@ def test_a_function_is_counted_as_it_was_measured_here_and_an_object_in_it_is_no
     assert machine.local_memory([cell], needed_mb, measured).status == "ok"
     assert machine.local_memory([cell], needed_mb - 1, measured).status == "warning"
     assert machine.local_memory([cell], needed_mb - 1).status == "ok"
-
-
-def test_what_a_shell_says_to_its_own_go_programs_is_not_said_to_functions(monkeypatch, tmp_path):
-    monkeypatch.setenv("GOGC", "400")
-    monkeypatch.setenv("GOPATH", "/go")
-    environment = ministack._environment(ministack.Access("http://127.0.0.1:1", "key", "secret"), tmp_path)
-    assert ("GOGC" in environment, environment["GOPATH"]) == (False, "/go")
