@@ -84,15 +84,15 @@ def first_seq(folder: RunFolder, cell: str, *, knows_all_sent: bool = True) -> i
     """The number of the cell's next message: after those already sent.
 
     Behind an attempt that was cut off, or may have been (`knows_all_sent` false), a gap stays for the batches then in
-    flight: nobody confirmed them, and if they were accepted all the same their records must not pass for those of new
-    messages.
+    flight, even where none of it was confirmed: if they were accepted all the same, their records must not pass for
+    those of new messages.
     """
     last_sent, last_cut_off = (
-        max((row["seq"] for row in folder.rows(name) if row["cell"] == cell), default=None)
+        max((row["seq"] for row in folder.rows(name) if row["cell"] == cell), default=-1)
         for name in ("sent.jsonl", ABANDONED)
     )
-    ends = [-1 if last_sent is None else last_sent + (0 if knows_all_sent else MOST_UNRECORDED)]
-    if last_cut_off is not None:
+    ends = [last_sent + (0 if knows_all_sent else MOST_UNRECORDED)]
+    if last_cut_off >= 0:
         ends.append(last_cut_off + MOST_UNRECORDED)
     return max(ends) + 1
 

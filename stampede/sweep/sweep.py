@@ -79,6 +79,8 @@ class SweepRun:
         self._objects: Sequence[DataObject] = ()
         self._seeded: set[str] = set()  # since then
         self._is_permission_proven = True
+        # Cells of which an earlier process may have sent what it couldn't write down any more.
+        self._begun = set(folder.read_json("run.json", {}).get("settings", {}))
         self._took: dict[str, tuple[float, float]] = {}  # by cell: seconds of its apply, and of all else
 
     def predicted(self, predictions: Mapping[str, Prediction], parameters: Parameters) -> None:
@@ -218,7 +220,7 @@ class SweepRun:
         for cell, load in loads.items():
             if load.execution is not None:
                 stop_left_running(target, self._folder, cell.name, load.execution)
-        cut_off = [cell for cell in loads if set_aside(self._folder, cell.name, whole)]
+        cut_off = [cell for cell in loads if set_aside(self._folder, cell.name, whole) or cell.name in self._begun]
         if any(loads[cell].execution is None for cell in cut_off):
             _empty_queue(target)
         return whole
@@ -235,7 +237,15 @@ class SweepRun:
             say(f"warming up with {counted(warm_ups, 'message')}")
             check_flood(self._flood(target, cell, warm_ups, load, share=load.warm_up_share, warm_up=True))
             self._drain(target, [cell], quiet=True)
-        prepare(target, self._folder, cell.name, load, drained=partial(drain, deadline_s=self._deadline_s))
+        if prepare(
+            target,
+            self._folder,
+            cell.name,
+            load,
+            drained=partial(drain, deadline_s=self._deadline_s),
+            knows_all_sent=cell.name not in self._begun,
+        ):
+            self._begun.discard(cell.name)
 
     def _shares(self, target: Target, cell: Cell) -> list[range]:
         """Which of its messages a cell sends in each round."""
@@ -272,7 +282,10 @@ class SweepRun:
         if load.execution is not None:
             options.pop("start_at_ms", None)  # one after the other: nothing to begin together
             return carry_out(target, self._folder, cell.name, count, load.execution, order=load.order, **options)
-        return flood(target, self._folder, cell.name, count, order=load.order, **options)
+        knows_all_sent = cell.name not in self._begun
+        self._begun.discard(cell.name)  # once there is room for what nobody confirmed
+        own = {"order": load.order, "knows_all_sent": knows_all_sent}
+        return flood(target, self._folder, cell.name, count, **own, **options)
 
     def _drain(self, target: Target, cells: Sequence[Cell], *, quiet: bool = False) -> None:
         names = [cell.name for cell in cells]

@@ -67,12 +67,14 @@ def run(arguments: argparse.Namespace) -> int:
             if payloads is not None:
                 refuse_others(folder, payloads)
                 payloads.store(folder)
+            # What an earlier flood of the cell sent last may not be written down.
+            knows_all_sent = cell not in folder.read_json("run.json", {}).get("settings", {})
             _describe(folder, target, cell, in_order)
         except BaseException:
             folder.remove_if_empty()
             raise
         try:
-            outcome = _send(target, folder, cell, load, count, queue_url)
+            outcome = _send(target, folder, cell, load, count, queue_url, knows_all_sent)
         except (KeyboardInterrupt, OSError) as error:
             error.add_note(_what_goes_on(folder, load, is_recorded=isinstance(error, KeyboardInterrupt)))
             raise
@@ -81,9 +83,17 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _send(target: Target, folder: RunFolder, cell: str, load: CellLoad, count: int, queue_url: str) -> Outcome:
+def _send(
+    target: Target,
+    folder: RunFolder,
+    cell: str,
+    load: CellLoad,
+    count: int,
+    queue_url: str,
+    knows_all_sent: bool,
+) -> Outcome:
     """Prepare the cell where it needs that, and send its messages, or have Athena run its queries."""
-    prepared = prepare(target, folder, cell, load, knows_all_sent=False)
+    prepared = prepare(target, folder, cell, load, knows_all_sent=knows_all_sent)
     if load.execution is not None:
         return carry_out(target, folder, cell, count, load.execution, order=load.order, share=load.share)
     return flood(
@@ -94,7 +104,7 @@ def _send(target: Target, folder: RunFolder, cell: str, load: CellLoad, count: i
         order=load.order,
         share=load.share,
         queue_url=queue_url,
-        knows_all_sent=prepared is not None,
+        knows_all_sent=knows_all_sent or prepared is not None,
     )
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments import EXPERIMENTS
-from loader import collecting
+from loader import collecting, flood
 from loader.drain import drain, wait_for_round
 from loader.sqs.sending import Accepted, Outcome
 from stampede.errors import RunError, UsageError
@@ -254,6 +254,32 @@ def test_after_a_kill_the_rounds_that_were_done_stay_and_the_one_that_was_cut_of
     assert set(rounds_of.values()) == {1} and len(rounds_of) == 12
 
 
+def test_what_a_flood_sent_that_was_killed_before_its_first_answer_passes_for_no_message_of_the_resumed_sweep(
+    sweep, aws, folder, monkeypatch
+):
+    send, lost, purged = flood.send, [], []
+
+    def die_in_round_2(target, queue_url, orders, accepted):
+        [order] = orders
+        body = json.loads(order.body)
+        if body["round"] < 2:
+            return send(target, queue_url, [order], accepted)
+        lost.append((body["cell"], body["seq"]))
+        succeed(aws, body)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as killing, pytest.raises(KeyboardInterrupt):
+        killing.setattr(flood, "send", die_in_round_2)
+        sweep(messages=6)
+    monkeypatch.setattr(SimulatedAws, "purge_queue", lambda self, QueueUrl: purged.append(QueueUrl))
+    sweep(messages=6)
+    assert purged == ["queue"], "the rest of it would run beside the new messages"
+    assert len(lost) == 1 and lost[0] not in {(row["cell"], row["seq"]) for row in folder.rows("sent.jsonl")}
+    accounts = folder.read_json("accounting.json")
+    assert [(account["sent"], account["duplicates"]) for account in accounts] == [(6, 0)] * 2
+    assert sum(account["unexpected"] for account in accounts) == 1
+
+
 def folder_has(count, folder):
     return len(list(folder.rows("sent.jsonl"))) >= count
 
@@ -265,8 +291,6 @@ def test_warm_ups_come_once_before_all_rounds_and_are_in_none(sweep):
 
 
 def test_a_message_that_sqs_refuses_ends_the_sweep_after_its_round(sweep, monkeypatch):
-    from loader import flood
-
     send = flood.send
     monkeypatch.setattr(flood, "send", lambda *a: replace(send(*a), failed=1, reason="no"))
     with pytest.raises(RunError, match="1 of 2 messages was not accepted: no"):
