@@ -49,7 +49,7 @@ def test_it_waits_for_records_that_come_later_and_stores_each_once(aws, folder):
     assert folder.read_json("accounting.json") == [account.as_dict()]
 
 
-@pytest.mark.parametrize("again_s", [1, 5, 90])
+@pytest.mark.parametrize("again_s", [1, 90])
 def test_a_line_that_a_host_put_twice_is_one_record_and_no_duplicate(aws, folder, again_s):
     send(folder, 0, 1)
     aws.log(record(0), at_s=1)
@@ -58,17 +58,6 @@ def test_a_line_that_a_host_put_twice_is_one_record_and_no_duplicate(aws, folder
     [account] = wait(aws, folder).accounts
     assert (account.succeeded, account.duplicates) == (2, 0)
     assert len(list(folder.rows("log_events.jsonl"))) == 2, "what the saved queries count"
-
-
-def test_a_second_drain_goes_on_where_the_first_ended(aws, folder):
-    send(folder, 0)
-    aws.log(record(0), at_s=1)
-    wait(aws, folder)
-    send(folder, 1, at_s=20)
-    aws.log(record(1), at_s=21)
-    [account] = wait(aws, folder).accounts
-    assert (account.sent, account.succeeded, account.duplicates) == (2, 2, 0)
-    assert seqs(folder) == [0, 1]
 
 
 def test_the_lines_are_columns_too_when_a_cell_ends_and_not_before(aws, folder):
@@ -106,26 +95,14 @@ def test_only_the_cell_that_is_asked_for_is_waited_for_and_all_are_accounted_for
         ("b", 0, 1),
         ("a", 1, 0),
     ]
-
-
-def test_a_message_without_a_trace_is_named(aws, folder, capsys):
-    send(folder, 0, 1)
-    aws.log(record(0), at_s=1)
-    drained = wait(aws, folder)
-    with pytest.raises(RunError, match="1 UNACCOUNTED"):
-        drained.check()
-    assert "1 UNACCOUNTED" in capsys.readouterr().err
+    assert aws.now_s < 10
 
 
 # How long.
 
 
-@pytest.mark.parametrize("visibility_timeout_s", [360, 720])
-def test_a_message_is_waited_for_until_sqs_has_made_it_a_dead_letter_and_why_is_said(
-    folder, monkeypatch, capsys, visibility_timeout_s
-):
-    aws = SimulatedAws("aws", OUTPUTS | {"visibility_timeout_s": visibility_timeout_s})
-    monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + aws.now_s)
+def test_a_message_is_waited_for_until_sqs_has_made_it_a_dead_letter_and_why_is_said(aws, folder, capsys):
+    visibility_timeout_s = aws.outputs["visibility_timeout_s"]
     send(folder, 0, 1)
     aws.log(record(0), at_s=1)
     dead_at_s = 5 * visibility_timeout_s + 30
@@ -151,16 +128,10 @@ def test_at_a_deadline_that_was_given_it_says_what_is_still_on_its_way(aws, fold
     assert 60 < aws.now_s < 70
 
 
-def test_a_stuck_message_ends_the_wait_by_itself_at_last(aws, folder):
-    send(folder, 0)
-    aws.__dict__["in_flight_until_s"] = 1e9
-    assert "no message has made progress for 2760 s" in wait(aws, folder).left
-
-
 # Late lines.
 
 
-@pytest.mark.parametrize("late_s", [100, 187, 550])
+@pytest.mark.parametrize("late_s", [100, 550])
 def test_a_line_that_comes_minutes_late_is_found(aws, folder, late_s):
     send(folder, *range(5))
     for seq in range(5):
@@ -174,21 +145,24 @@ def test_a_line_that_comes_minutes_late_is_found(aws, folder, late_s):
 
 
 def test_a_second_drain_an_hour_later_finds_a_line_that_the_first_gave_up(aws, folder):
-    send(folder, 0, 1)
+    send(folder, 0, 1, 2)
     aws.log(record(0), at_s=1, seen_at_s=3000)
     aws.log(record(1), at_s=200)
-    assert wait(aws, folder).accounts[0].unaccounted == 1
+    with pytest.raises(RunError, match=r"3 sent = 1 succeeded .* 2 UNACCOUNTED"):
+        wait(aws, folder).check()
     aws.sleep(3600)
     began_s = aws.now_s
-    wait(aws, folder).check()
-    assert aws.now_s - began_s < 10
+    assert wait(aws, folder).accounts[0].unaccounted == 1
+    assert aws.now_s - began_s < 120, "no line is late any more"
+    assert seqs(folder) == [1, 0], "each once"
 
 
 # Answers that are errors.
 
 
-@pytest.mark.parametrize("code", ["no answer", "InternalError", "ThrottlingException", "ServiceUnavailable"])
-@pytest.mark.parametrize("operation", ["GetQueueAttributes", "FilterLogEvents"])
+@pytest.mark.parametrize(
+    ("operation", "code"), [("GetQueueAttributes", "no answer"), ("FilterLogEvents", "ThrottlingException")]
+)
 def test_a_poll_that_fails_is_asked_again(aws, folder, capsys, operation, code):
     send(folder, 0)
     aws.log(record(0), at_s=30)
@@ -216,7 +190,7 @@ def test_a_failure_on_the_second_page_of_the_lines_loses_none(aws, folder):
     assert sorted(seqs(folder)) == list(range(8))
 
 
-@pytest.mark.parametrize("code", ["ExpiredToken", "AccessDenied", "AWS.SimpleQueueService.NonExistentQueue"])
+@pytest.mark.parametrize("code", ["ExpiredToken", "AWS.SimpleQueueService.NonExistentQueue"])
 def test_an_error_that_no_waiting_mends_ends_it_at_once(aws, folder, code):
     send(folder, 0)
     aws.fail("GetQueueAttributes", code, between_s=(0, 1e9))
@@ -269,18 +243,7 @@ def test_letters_that_were_read_before_a_receive_failed_are_kept(aws, folder):
     assert sorted(seqs(folder, "dead_letters.jsonl")) == list(range(25))
 
 
-# Records and their cells.
-
-
-def test_a_record_with_other_settings_than_its_cell_is_a_problem_of_the_account(aws, folder):
-    folder.write_json("run.json", {"settings": {"a": {"concurrency_value": 5, "memory_size": 1024}}})
-    send(folder, 0, 1)
-    aws.log(record(0, memory_size=1024), at_s=1)
-    aws.log(record(1, memory_size=2048), at_s=2)
-    drained = wait(aws, folder)
-    assert drained.accounts[0].foreign == 1
-    with pytest.raises(RunError, match="1 record with settings other than the cell's"):
-        drained.check()
+# Who holds a message.
 
 
 def test_a_message_that_a_host_holds_for_hours_is_waited_for(aws, folder):
@@ -293,17 +256,12 @@ def test_a_message_that_a_host_holds_for_hours_is_waited_for(aws, folder):
     assert (drained.left, drained.accounts[0].succeeded) == ("", 1)
 
 
-def test_hosts_that_never_take_a_message_are_given_up_within_half_an_hour(aws, folder):
-    """They cost money by the hour, and the queue's own timeout is none of theirs."""
-    del aws.outputs["function_name"]
+@pytest.mark.parametrize(("by_hosts", "limit_s"), [(False, 2760), (True, 1560)])
+def test_a_message_that_makes_no_progress_is_given_up_at_last(aws, folder, by_hosts, limit_s):
+    """Hosts cost money by the hour, and the queue's own timeout is none of theirs."""
     send(folder, 0)
-    aws.__dict__["waiting_until_s"] = 20_000
-    assert "no message has made progress for 1560 s" in wait(aws, folder).left
-    assert aws.now_s < 1600
-
-
-def test_a_message_that_a_function_holds_is_given_up_after_its_visibility_timeouts(aws, folder):
-    send(folder, 0)
-    aws.__dict__["in_flight_until_s"] = 20_000
-    assert "no message has made progress for 2760 s" in wait(aws, folder).left
-    assert aws.now_s < 3000
+    aws.__dict__["waiting_until_s" if by_hosts else "in_flight_until_s"] = 20_000
+    if by_hosts:
+        del aws.outputs["function_name"]
+    assert f"no message has made progress for {limit_s} s" in wait(aws, folder).left
+    assert aws.now_s < limit_s + 40

@@ -41,15 +41,6 @@ def texts(pages):
     return [event["message"] for page in pages for event in page]
 
 
-def test_each_event_comes_once_also_one_that_shows_late(logs):
-    events = LogEvents(logs, "group", 0)
-    logs.events = [(1_000 + i, f"a{i}") for i in range(7)]
-    assert texts(events.fetch()) == [f"a{i}" for i in range(7)]
-    logs.events += [(1_002, "late"), (1_000 + OVERLAP_MS, "new")]
-    assert texts(events.fetch()) == ["late", "new"]
-    assert texts(events.fetch()) == []
-
-
 def test_a_fetch_asks_only_for_the_time_in_which_events_come_late(logs, monkeypatch):
     start_times, answer = [], logs.filter_log_events
     monkeypatch.setattr(
@@ -60,12 +51,6 @@ def test_a_fetch_asks_only_for_the_time_in_which_events_come_late(logs, monkeypa
     assert texts(events.fetch()) == ["a"]
     assert texts(events.fetch()) == []
     assert start_times == [0, 90_000]
-
-
-def test_events_of_an_earlier_process_are_not_fetched_again(logs):
-    logs.events = [(1_000, "old"), (1_001, "new")]
-    known = [{"timestamp": 1_000, "message": "old", "logStream": "s"}]
-    assert texts(LogEvents(logs, "group", 0, known).fetch()) == ["new"]
 
 
 def test_a_token_that_is_repeated_on_empty_pages_is_followed(logs):
@@ -81,17 +66,6 @@ def test_a_token_that_is_repeated_for_ever_ends_this_fetch_and_the_next_one_goes
     assert texts(events.fetch()) == ["a0", "a1", "a2"]
     logs.repeats = logs.left = 0
     assert texts(events.fetch()) == ["a3", "a4", "a5", "a6"]
-
-
-def test_what_showed_long_after_its_time_is_found_by_reading_again_and_nothing_else(logs):
-    events = LogEvents(logs, "group", 0)
-    logs.events = [(1_000, "a"), (2_000 + OVERLAP_MS, "b"), (2_001 + OVERLAP_MS, "c")]
-    stored = [event for page in events.fetch() for event in page]
-    logs.events += [(1_001, "late"), (1_002, "later")]
-    assert texts(events.fetch()) == []
-    late_events = [event for page in events.fetch_again(0, stored) for event in page]
-    assert [event["message"] for event in late_events] == ["late", "later"]
-    assert texts(events.fetch_again(0, [*stored, *late_events])) == texts(events.fetch()) == []
 
 
 def test_the_same_text_at_another_time_is_another_event(logs):

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from loader.unfinished_cell import abandoned_keys, set_aside
 from stampede.runs.folder import RunFolder
 
@@ -30,20 +32,25 @@ def test_the_rows_of_the_cell_move_and_the_others_stay(tmp_path):
         assert {row["cell"] for row in folder.rows(name)} == {"a"}
     assert [row["message"][:6] for row in folder.rows("log_events.jsonl")] == ['{"run_', "REPORT", "REPORT"]
     assert abandoned_keys(folder) == {("b", 0), ("b", 1), ("b", 2)}
+    assert set_aside(folder, "never started") == 0
     # And no file is made of which there was none.
     assert not (folder.path / "unanswered.jsonl").exists()
 
 
-def test_a_cell_that_was_never_started_changes_nothing(tmp_path):
-    folder = folder_with_two_cells(tmp_path)
-    assert set_aside(folder, "c") == 0
-    assert len(list(folder.rows("sent.jsonl"))) == 6
+@pytest.mark.parametrize("replaced", range(3))
+def test_a_kill_between_any_two_files_is_finished_by_the_next_call(tmp_path, monkeypatch, replaced):
+    folder, names, rewrite = folder_with_two_cells(tmp_path), [], RunFolder.rewrite
 
+    def rewrite_until_killed(self, name, rows):
+        names.append(name)
+        if len(names) > replaced:
+            raise KeyboardInterrupt
+        rewrite(self, name, rows)
 
-def test_a_kill_between_two_files_is_finished_by_the_next_call(tmp_path):
-    folder = folder_with_two_cells(tmp_path)
-    sent = (folder.path / "sent.jsonl").read_text()
-    set_aside(folder, "b")
-    (folder.path / "sent.jsonl").write_text(sent)  # as if killed before the last file was replaced
+    with monkeypatch.context() as killing, pytest.raises(KeyboardInterrupt):
+        killing.setattr(RunFolder, "rewrite", rewrite_until_killed)
+        set_aside(folder, "b")
     assert set_aside(folder, "b") == 3
     assert len(list(folder.rows("abandoned.jsonl"))) == 3
+    for name in ("sent.jsonl", "records.jsonl"):
+        assert {row["cell"] for row in folder.rows(name)} == {"a"}
