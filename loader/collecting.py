@@ -12,7 +12,7 @@ from loader.executions import EXECUTIONS
 from loader.log_events import OVERLAP_MS, LogEvents, records
 from loader.patience import State
 from loader.sqs.dead_letters import MOST_LETTERS, DeadLetters
-from loader.unfinished_cell import abandoned_keys
+from loader.unfinished_cell import last_abandoned
 from stampede.errors import UsageError
 from stampede.insights.unrecorded import with_unrecorded
 from stampede.phrases import counted
@@ -37,7 +37,8 @@ class Collecting:
         self._sqs = target.client("sqs")
         self._store = open_store(folder, strict=True)
         self._counts_objects = bool(self._store.experiment.shared_list)
-        self._abandoned = abandoned_keys(folder)
+        self._abandoned = last_abandoned(folder)
+        self._kept = set(self._store.rows("SELECT cell, seq FROM sent")) if self._abandoned else set()
         self._executed = {row["cell"] for row in folder.rows(EXECUTIONS)}
         self._counted: tuple[int, list[CellAccount]] | None = None
         self._unattributed = 0
@@ -248,7 +249,9 @@ class Collecting:
 
     def _is_abandoned(self, row: dict[str, Any]) -> bool:
         """Whether it is of an attempt at a cell that was set aside, and came late."""
-        return (row["cell"], row["seq"]) in self._abandoned
+        cell, seq = row["cell"], row["seq"]
+        is_old = seq is not None and seq <= self._abandoned.get(cell, -1)
+        return is_old and (cell, seq) not in self._kept
 
 
 def message_counts(sqs: Any, queue_url: str) -> tuple[int, int]:

@@ -1,8 +1,8 @@
 """Sets aside what a killed sweep left of the cell it was in, so that the cell can be run again from its start, or from
 the round in which it was killed.
 
-Its rows move to abandoned.jsonl. New messages are numbered after the old ones, and records of the old ones that arrive
-late are known by their numbers and stay out of the figures.
+Its rows move to abandoned.jsonl. New messages are numbered after the old ones, also those that nobody confirmed, and
+records of the old ones that arrive late are known by their numbers and stay out of the figures.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ def whole_rounds(folder: RunFolder, shares: Mapping[str, Sequence[int]]) -> int:
     return rounds
 
 
-def set_aside(folder: RunFolder, cell: str, whole: int = 0) -> int:
+def set_aside(folder: RunFolder, cell: str, whole: int = 0, *, may_have_sent: int | None = None) -> int:
     """Move rows of `cell` out of the run's files, but for those of its first `whole` rounds; returns how many messages
-    were set aside (0: nothing to do).
+    were set aside. Where it was begun, `may_have_sent` is the last number that a message of it may have, confirmed or
+    not.
 
     Each file is replaced whole, the list of sent messages last: after a kill in between, the next call finishes it.
     """
@@ -49,21 +50,28 @@ def set_aside(folder: RunFolder, cell: str, whole: int = 0) -> int:
     # A warm-up before a round that isn't done is of the attempt that was cut off.
     last_kept = max((row["seq"] for row in own if 0 < row.get("round", 0) <= whole), default=-1)
     sent = [row for row in own if row["seq"] > last_kept]
-    if not sent:
+    if not sent and may_have_sent is None:
         return 0
-    known = abandoned_keys(folder)
+    known = {(row["cell"], row["seq"]) for row in folder.rows(ABANDONED)}
     folder.append(ABANDONED, (row for row in sent if (row["cell"], row["seq"]) not in known))
+    if may_have_sent is not None:
+        folder.append(ABANDONED, [{"cell": cell, "seq": may_have_sent}])
     for name in reversed(_FILES):
         if (folder.path / name).exists():
             folder.rewrite(name, (row for row in folder.rows(name) if not _is_of(row, cell, last_kept)))
-    again = f"resuming with round {whole + 1}" if whole else "running the cell again"
-    say(f"{cell}: set aside {counted(len(sent), 'message')} of an interrupted attempt; {again}")
+    if sent:
+        again = f"resuming with round {whole + 1}" if whole else "running the cell again"
+        say(f"{cell}: set aside {counted(len(sent), 'message')} of an interrupted attempt; {again}")
     return len(sent)
 
 
-def abandoned_keys(folder: RunFolder) -> set[tuple[str, int]]:
-    """(cell, seq) of every message that was set aside."""
-    return {(row["cell"], row["seq"]) for row in folder.rows(ABANDONED)}
+def last_abandoned(folder: RunFolder) -> dict[str, int]:
+    """By cell, the last number of the attempts at it that were set aside: what has none above it, and isn't in
+    sent.jsonl, is of one of them."""
+    last: dict[str, int] = {}
+    for row in folder.rows(ABANDONED):
+        last[row["cell"]] = max(row["seq"], last.get(row["cell"], row["seq"]))
+    return last
 
 
 def _is_of(row: dict[str, Any], cell: str, last_kept: int) -> bool:

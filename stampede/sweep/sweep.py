@@ -18,8 +18,8 @@ from loader.collecting import Collecting, message_counts
 from loader.dataset import put_objects
 from loader.drain import Drained, drain, wait_for_round
 from loader.executions import carry_out, stop_left_running
+from loader.flood import MOST_UNRECORDED, first_seq, flood
 from loader.flood import check as check_flood
-from loader.flood import flood
 from loader.manifest import put_manifest
 from loader.payloads import Payloads
 from loader.permission import wait_for_permission
@@ -79,7 +79,7 @@ class SweepRun:
         self._objects: Sequence[DataObject] = ()
         self._seeded: set[str] = set()  # since then
         self._is_permission_proven = True
-        # Cells of which an earlier process may have sent what it couldn't write down any more.
+        # Cells of which an earlier process may have sent messages.
         self._begun = set(folder.read_json("run.json", {}).get("settings", {}))
         self._took: dict[str, tuple[float, float]] = {}  # by cell: seconds of its apply, and of all else
 
@@ -220,10 +220,19 @@ class SweepRun:
         for cell, load in loads.items():
             if load.execution is not None:
                 stop_left_running(target, self._folder, cell.name, load.execution)
-        cut_off = [cell for cell in loads if set_aside(self._folder, cell.name, whole) or cell.name in self._begun]
+        cut_off = [cell for cell in loads if self._set_aside(cell, whole)]
         if any(loads[cell].execution is None for cell in cut_off):
             _empty_queue(target)
         return whole
+
+    def _set_aside(self, cell: Cell, whole: int) -> bool:
+        """Whether an earlier process may have sent messages of the cell; those of a round that isn't done are out of
+        the way then, also the ones that it couldn't write down any more."""
+        if cell.name not in self._begun:
+            return set_aside(self._folder, cell.name, whole) > 0
+        last = first_seq(self._folder, cell.name) - 1 + MOST_UNRECORDED
+        set_aside(self._folder, cell.name, whole, may_have_sent=last)
+        return True
 
     def _begin(self, target: Target, cell: Cell, load: CellLoad) -> None:
         """What comes before a cell's own messages."""
@@ -237,15 +246,7 @@ class SweepRun:
             say(f"warming up with {counted(warm_ups, 'message')}")
             check_flood(self._flood(target, cell, warm_ups, load, share=load.warm_up_share, warm_up=True))
             self._drain(target, [cell], quiet=True)
-        if prepare(
-            target,
-            self._folder,
-            cell.name,
-            load,
-            drained=partial(drain, deadline_s=self._deadline_s),
-            knows_all_sent=cell.name not in self._begun,
-        ):
-            self._begun.discard(cell.name)
+        prepare(target, self._folder, cell.name, load, drained=partial(drain, deadline_s=self._deadline_s))
 
     def _shares(self, target: Target, cell: Cell) -> list[range]:
         """Which of its messages a cell sends in each round."""
@@ -282,10 +283,7 @@ class SweepRun:
         if load.execution is not None:
             options.pop("start_at_ms", None)  # one after the other: nothing to begin together
             return carry_out(target, self._folder, cell.name, count, load.execution, order=load.order, **options)
-        knows_all_sent = cell.name not in self._begun
-        self._begun.discard(cell.name)  # once there is room for what nobody confirmed
-        own = {"order": load.order, "knows_all_sent": knows_all_sent}
-        return flood(target, self._folder, cell.name, count, **own, **options)
+        return flood(target, self._folder, cell.name, count, order=load.order, **options)
 
     def _drain(self, target: Target, cells: Sequence[Cell], *, quiet: bool = False) -> None:
         names = [cell.name for cell in cells]

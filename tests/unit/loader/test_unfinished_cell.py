@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from loader.unfinished_cell import abandoned_keys, set_aside
+from loader.unfinished_cell import last_abandoned, set_aside
 from stampede.runs.folder import RunFolder
 
 
@@ -31,7 +31,8 @@ def test_the_rows_of_the_cell_move_and_the_others_stay(tmp_path):
     for name in ("sent.jsonl", "records.jsonl"):
         assert {row["cell"] for row in folder.rows(name)} == {"a"}
     assert [row["message"][:6] for row in folder.rows("log_events.jsonl")] == ['{"run_', "REPORT", "REPORT"]
-    assert abandoned_keys(folder) == {("b", 0), ("b", 1), ("b", 2)}
+    assert [row["seq"] for row in folder.rows("abandoned.jsonl")] == [0, 1, 2]
+    assert last_abandoned(folder) == {"b": 2}
     assert set_aside(folder, "never started") == 0
     # And no file is made of which there was none.
     assert not (folder.path / "unanswered.jsonl").exists()
