@@ -243,6 +243,19 @@ def test_letters_that_were_read_before_a_receive_failed_are_kept(aws, folder):
     assert sorted(seqs(folder, "dead_letters.jsonl")) == list(range(25))
 
 
+# Attempts that were cut off.
+
+
+def test_of_an_attempt_that_was_set_aside_only_what_is_kept_counts_however_late(aws, folder):
+    send(folder, 0, 6)
+    folder.append("abandoned.jsonl", [{"cell": "a", "seq": seq} for seq in (3, 5)])
+    for seq in (0, 3, 4, 6):
+        aws.log(record(seq), at_s=1 + seq)
+    [account] = wait(aws, folder).accounts
+    assert (account.sent, account.succeeded, account.unexpected) == (2, 2, 0)
+    assert seqs(folder) == [0, 6]
+
+
 # Who holds a message.
 
 
