@@ -1,0 +1,142 @@
+"""A sweep in an emulator of its own that is killed at random moments, resumed, and ended."""
+
+import contextlib
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stampede.runs.folder import RunFolder
+from tests.emulator.applied_stack import STAMPEDE
+
+# The lines by which a sweep says that a phase begins.
+BEGINS = {
+    "apply": re.compile(r": terraform apply \("),
+    "messages": re.compile(r"^flooding |^round \d+ of "),
+    "teardown": re.compile(r"^destroying the stack|^stopping the embedded AWS"),
+    "report": re.compile(r"^run \S+ is complete"),
+}
+STARTED = re.compile(r"^the embedded AWS answers at \S+ \(process (\d+)\)")
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Which phase a kill is meant for: when the sweep has said for the `nth` time that it begins,
+    and then up to `most_s` later."""
+
+    begins: str
+    most_s: float
+    nth: int = 1
+    interrupts: bool = False  # press Ctrl-C then, and kill while the stack is taken down for that
+    keeps: bool = False  # with --keep: the emulator and its functions outlive the kill, as AWS does
+
+
+@dataclass
+class KilledSweep:
+    """One run: begun, resumed after each kill, and ended.
+
+    `killed_in` has the phase that each kill really hit; `kept` the emulators started with --keep.
+    """
+
+    work: Path
+    arguments: tuple[str, ...]
+    draw: random.Random
+    killed_in: list[str] = field(default_factory=list)
+    kept: set[int] = field(default_factory=set)
+    has_ended: bool = False
+
+    @property
+    def log(self) -> Path:
+        """What it was asked and said, and how it ended, each time."""
+        return self.work / "said"
+
+    @property
+    def folder(self) -> RunFolder:
+        """The run's; an empty one before it has begun."""
+        return RunFolder(next((self.work / "results").glob("*"), self.work / "results" / "none"))
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """With a state folder of its own, and so an emulator."""
+        return os.environ | {"STAMPEDE_STATE_DIR": str(self.work / "state")}
+
+    def is_killed_at(self, moment: Moment) -> bool:
+        """Start or resume it, and kill its process group; False where it ended before."""
+        with self._started(*["--keep"] * moment.keeps) as process:
+            said: list[str] = []
+            if _says(process, BEGINS[moment.begins], moment.nth, said):
+                if moment.interrupts:
+                    process.send_signal(signal.SIGINT)
+                    _says(process, BEGINS["teardown"], 1, said)
+                time.sleep(self.draw.uniform(0, moment.most_s))
+                os.killpg(process.pid, signal.SIGKILL)  # it isn't waited for yet: the id is its own
+            said += process.stderr.readlines()
+            status = process.wait()
+        self._log(f"{moment}: status {status}", said)
+        if moment.keeps:
+            self.kept |= {int(started[1]) for started in map(STARTED.search, said) if started}
+        if status == -signal.SIGKILL:
+            self.killed_in.append(_phase(said))
+        else:
+            assert status in ((0, 130) if moment.interrupts else (0,)), self.log.read_text()[-5000:]
+            self.has_ended = status == 0
+        return status == -signal.SIGKILL
+
+    def end(self) -> None:
+        """Resume it to its end."""
+        with self._started() as process:
+            said = process.stderr.readlines()
+            status = process.wait()
+        self._log(f"to its end: status {status}", said)
+        assert status == 0, self.log.read_text()[-5000:]
+        self.has_ended = True
+
+    def left_running(self) -> dict[int, str]:
+        """Command lines of processes that were started for this run's emulator, by id."""
+        found = {}
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if str(self.work).encode() in (process / "environ").read_bytes():
+                    command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                    found |= {int(process.name): command} if command else {}  # a zombie has none
+        return found
+
+    def _log(self, how: str, said: list[str]) -> None:
+        with self.log.open("a") as log:
+            log.writelines([f"--- {how}\n", *said])
+
+    @contextlib.contextmanager
+    def _started(self, *options: str) -> Iterator[subprocess.Popen]:
+        begun = (self.folder.path / "run.json").exists()
+        what = ["--resume", self.folder.name] if begun else self.arguments
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+        where = {"cwd": self.work, "env": self.environment, "start_new_session": True}
+        command = [*STAMPEDE, "sweep", *what, *options]
+        with subprocess.Popen(command, text=True, **where, **streams) as process:
+            try:
+                yield process
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+
+
+def _says(process: subprocess.Popen, line: re.Pattern, nth: int, said: list[str]) -> bool:
+    """Wait until it has said such a line for the nth time; False where it ended before. `said` gets
+    what it says."""
+    for text in process.stderr:
+        said.append(text)
+        nth -= bool(line.search(text))
+        if nth == 0:
+            return True
+    return False
+
+
+def _phase(said: list[str]) -> str:
+    """The last phase that has begun."""
+    begun = [phase for line in said for phase, begins in BEGINS.items() if begins.search(line)]
+    return begun[-1]

@@ -1,0 +1,141 @@
+"""A sweep killed at fifteen random moments, and resumed after each, loses nothing: `make test-slow`.
+
+`--hypothesis-seed=N` draws other moments.
+"""
+
+import csv
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import pytest
+
+from tests.emulator.applied_stack import STAMPEDE
+from tests.emulator.killed_sweep import KilledSweep, Moment
+
+CELLS, BLOCK, ROUNDS, MESSAGES_PER_CONCURRENCY = 4, 2, 3, 15
+SETTINGS = ("storage=s3", "dataset=small", "small_files=2", "threads=1,2", "concurrency_value=2,4")
+SWEEP = ("filesystem", "--rounds", str(ROUNDS), "--warm-up-per-concurrency", "1")
+SWEEP += ("--messages-per-concurrency", str(MESSAGES_PER_CONCURRENCY))
+SWEEP += tuple(part for setting in SETTINGS for part in ("--set", setting))
+# In any order; what comes once all is measured is killed last.
+PHASES = ["apply"] * 4 + ["flood"] * 3 + ["drain"] * 4 + ["interrupted"]
+LAST_PHASES = ["teardown", "report", "report"]
+# It takes about seven minutes.
+MOST_S = 1800
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(MOST_S),
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it looks into /proc"),
+]
+
+
+@pytest.fixture
+def begin(tmp_path):
+    """Begins a sweep; whatever is left of it afterwards is ended."""
+    sweeps = []
+
+    def begun(draw):
+        work = tmp_path / f"sweep-{len(sweeps)}"
+        work.mkdir()
+        sweeps.append(KilledSweep(work, SWEEP, draw))
+        return sweeps[-1]
+
+    yield begun
+    for sweep in sweeps:
+        for pid in sweep.left_running():
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_a_sweep_killed_fifteen_times_and_resumed_loses_nothing(begin, seed):
+    draw, started_s = random.Random(seed), time.monotonic()
+    sweeps = [begin(draw)]
+    for phase in [*draw.sample(PHASES, len(PHASES)), *LAST_PHASES]:
+        while not sweeps[-1].is_killed_at(moment(sweeps[-1], phase)):
+            if sweeps[-1].has_ended and phase != "report":  # it was too late for a kill
+                sweeps.append(begin(draw))
+    sweeps[-1].end()
+    killed_in = Counter(phase for sweep in sweeps for phase in sweep.killed_in)
+    took_s = time.monotonic() - started_s
+    print(f"seed {seed}: killed in {dict(killed_in)}, {len(sweeps)} sweep(s), {took_s:.0f} s")
+    for sweep in sweeps:
+        refuse_losses(sweep.folder)
+        refuse_leftovers(sweep)
+    assert killed_in.total() == len(PHASES) + len(LAST_PHASES) == 15
+    assert killed_in["messages"] >= 5
+    assert killed_in.keys() == {"apply", "messages", "teardown", "report"}
+
+
+def moment(sweep, phase):
+    """A moment of the phase, anywhere in what is left of the sweep."""
+    finished = {cell["cell"] for cell in sweep.folder.read_json("run.json", {}).get("cells", [])}
+    blocks = max(1, (CELLS - len(finished)) // BLOCK)
+    sent = (row for row in sweep.folder.rows("sent.jsonl") if row["cell"] not in finished)
+    # Warm-ups come again, and so may the round that was cut off.
+    floods = blocks * (BLOCK + ROUNDS) - max((row["round"] for row in sent), default=0)
+    is_up = any("emulator.keeper" in command for command in sweep.left_running().values())
+    draw, keeps = sweep.draw, sweep.draw.random() < 0.5
+    return {
+        "apply": Moment("apply", 6 if is_up else 32, draw.randint(1, blocks), keeps=keeps),
+        "flood": Moment("messages", 0.03, draw.randint(1, floods), keeps=keeps),
+        "drain": Moment("messages", 1, draw.randint(1, floods), keeps=keeps),
+        "interrupted": Moment("messages", 0.3, draw.randint(1, floods), interrupts=True),
+        "teardown": Moment("teardown", 8),
+        "report": Moment("report", 1),
+    }[phase]
+
+
+def refuse_losses(folder):
+    run = json.loads((folder.path / "run.json").read_text())
+    assert run["finished_at"]
+    assert sorted(cell["cell"] for cell in run["cells"]) == sorted(run["plan"]["order"])
+    assert len(run["cells"]) == CELLS
+    for file in folder.path.glob("*.jsonl"):
+        text = file.read_text()
+        assert text.endswith("\n"), file
+        assert all(isinstance(json.loads(line), dict) for line in text.splitlines()), file
+    sent = {(row["cell"], row["seq"]): row for row in folder.rows("sent.jsonl")}
+    assert len(sent) == sum(1 for _ in folder.rows("sent.jsonl"))
+    records = list(folder.rows("records.jsonl"))
+    succeeded = {(record["cell"], record["seq"]) for record in records if record["status"] == "ok"}
+    assert sent.keys() <= succeeded
+    assert {(record["cell"], record["seq"]) for record in records} == sent.keys()
+    assert not sent.keys() & {(row["cell"], row["seq"]) for row in folder.rows("abandoned.jsonl")}
+    for account in folder.read_json("accounting.json"):
+        ended = ("succeeded", "failed", "dead_lettered", "unanswered")
+        assert account["sent"] == sum(account[name] for name in ended)
+        assert account["unaccounted"] == 0
+    refuse_wrong_figures(folder, run, sent)
+
+
+def refuse_wrong_figures(folder, run, sent):
+    """Each message of the plan is in the figures once, and nothing else."""
+    with (folder.path / "cells.csv").open() as file:
+        counted = Counter()
+        for row in csv.DictReader(file):
+            counted[row["threads"], row["concurrency"]] += int(row["count"])
+    planned = {(threads, n): MESSAGES_PER_CONCURRENCY * int(n) for threads in "12" for n in "24"}
+    assert counted == planned
+    assert sum(not row["warm_up"] for row in sent.values()) == sum(planned.values())
+    totals = folder.read_json("statistics.json")["totals"]
+    warm_ups = sum(row["warm_up"] for row in sent.values())
+    assert (totals["downloads"], totals["warm_ups"]) == (sum(planned.values()), warm_ups)
+
+
+def refuse_leftovers(sweep):
+    """An emulator that was started with --keep outlives a kill of the teardown, and is stopped here;
+    any other one is gone."""
+    running = sweep.left_running().items()
+    assert {pid for pid, command in running if "emulator.keeper" in command} <= sweep.kept
+    stop, quiet = [*STAMPEDE, "emulator", "stop"], {"capture_output": True, "timeout": 60}
+    subprocess.run(stop, cwd=sweep.work, env=sweep.environment, check=True, **quiet)
+    deadline = time.monotonic() + 60
+    while left := sweep.left_running():
+        assert time.monotonic() < deadline, left
+        time.sleep(0.2)
