@@ -169,10 +169,11 @@ SELECT cell, seq, min(place) AS place,
 FROM (
     SELECT cell, seq, 'sent' AS source, line AS place FROM sent
     UNION ALL SELECT cell, seq, CASE status WHEN 'ok' THEN 'ok' ELSE 'error' END, line + 1e12 FROM records
-    UNION ALL SELECT cell, seq, 'letter', line + 2e12 FROM letters WHERE cell IS NOT NULL AND seq IS NOT NULL
+        WHERE status IS NOT NULL
+    UNION ALL SELECT cell, seq, 'letter', line + 2e12 FROM letters
     UNION ALL SELECT cell, seq, 'unanswered', line + 3e12 FROM unanswered
 )
-GROUP BY cell, seq
+WHERE cell IS NOT NULL AND seq IS NOT NULL GROUP BY cell, seq
 """
 # `unexpected`: left a record, and nobody confirmed that it was sent. `duplicates`: successes beyond the first.
 _COUNTS = """
@@ -230,7 +231,9 @@ def account(store: Store) -> list[CellAccount]:
     """One account a cell, in the order in which its first message was sent."""
     store.connection.execute(_MESSAGES)
     errors = _errors(store)
-    foreign = dict(store.rows("SELECT cell, count(*) FROM records WHERE is_foreign GROUP BY cell"))
+    foreign = dict(
+        store.rows("SELECT cell, count(*) FROM records JOIN places USING (place) WHERE is_foreign GROUP BY cell")
+    )
     objects = _objects(store) if store.experiment.shared_list else {}
     none = ObjectsAccount(0, 0, 0, 0, 0, 0, 0, 0)
     accounts = []

@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Mapping
-from operator import itemgetter
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypedDict
 
 import msgspec
 
 _WORDS = {str: "a text", int: "a whole number", type(None): "null"}
-
-
-class Line:
-    """What each line of a file must have."""
-
-    def __init__(self, **kinds: tuple[type, ...]) -> None:
-        """The keys, and the types that the value of each may have."""
-        self._kinds = kinds
-        # Looked up once: this is done for every line of a million.
-        self._values, self._right = itemgetter(*kinds), set(itertools.product(*kinds.values()))
-
-    def fault(self, row: Mapping[str, Any]) -> str:
-        """What is wrong with a line; "" where nothing is."""
-        try:
-            kinds = tuple(map(type, self._values(row)))
-        except KeyError:
-            kinds = ()
-        if kinds in self._right:
-            return ""
-        name = next(name for name, kinds in self._kinds.items() if name not in row or type(row[name]) not in kinds)
-        wanted = " or ".join(_WORDS[kind] for kind in self._kinds[name])
-        return f"{name} must be {wanted}, got {row[name]!r}" if name in row else f"{name} is missing"
-
-
-_SENT = Line(cell=(str,), seq=(int,), sent_at_ms=(int,))
-_LINES = {
+_MESSAGE: dict[str, tuple[type, ...]] = {"cell": (str,), "seq": (int,)}
+_SENT = {**_MESSAGE, "sent_at_ms": (int,)}
+# By file, what each of its lines must have, of one of these types.
+LINES: dict[str, dict[str, tuple[type, ...]]] = {
     "sent.jsonl": _SENT,
     "unanswered.jsonl": _SENT,
-    "records.jsonl": Line(cell=(str,), seq=(int,), status=(str,)),
+    "records.jsonl": {**_MESSAGE, "status": (str,)},
     # A dead letter that isn't a work order has no coordinates.
-    "dead_letters.jsonl": Line(cell=(str, type(None)), seq=(int, type(None)), message_id=(str,)),
+    "dead_letters.jsonl": {"cell": (str, type(None)), "seq": (int, type(None)), "message_id": (str,)},
+    "failed_objects.jsonl": _MESSAGE,
 }
 
 
@@ -80,9 +57,24 @@ class _Account(TypedDict, total=False):
 _FILES = {"run.json": _Description, "accounting.json": list[_Account]}
 
 
+def words(kinds: Iterable[type]) -> str:
+    """What a value must be."""
+    return " or ".join(_WORDS[kind] for kind in kinds)
+
+
 def fault_of(name: str) -> Callable[[Mapping[str, Any]], str]:
     """What finds the fault in a line of the file `name`: a text, "" where there is none."""
-    return _LINES[name].fault if name in _LINES else lambda row: ""
+    needed = LINES.get(name, {}).items()
+
+    def fault(row: Mapping[str, Any]) -> str:
+        for key, kinds in needed:
+            if key not in row:
+                return f"{key} is missing"
+            if type(row[key]) not in kinds:
+                return f"{key} must be {words(kinds)}, got {row[key]!r}"
+        return ""
+
+    return fault
 
 
 def check_file(name: str, value: Any) -> None:

@@ -8,187 +8,237 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 
 from experiments import Experiment, of_run
 from stampede.runs import needed, stored_json
-from stampede.runs.cell_settings import CellSettings
+from stampede.runs.cell_key import LARGEST_WHOLE, Key, as_emulated
+from stampede.runs.cell_settings import CellSettings, Difference
 from stampede.runs.failed_objects import FAILED_OBJECTS
 from stampede.runs.folder import UNANSWERED_FILE, RunFolder, damage_refused
 
-# The kinds of JSON, as json_type names them, that a column takes. What is of another kind isn't known: "1" is no 1.
-_TAKES = {"VARCHAR": ("VARCHAR",), "BIGINT": ("BIGINT", "UBIGINT")}
-_LARGEST = 2**63 - 1
+# A time of more than 30 years is none.
+LONGEST_S = 1e9
 _LONGEST_LINE_BYTES = 16 * 2**20
 _MEMORY = "400MB"
 
-_MESSAGE = {"cell": "VARCHAR", "seq": "BIGINT"}
-_SENT = {**_MESSAGE, "sent_at_ms": "BIGINT"}
-_OBJECTS = dict.fromkeys(("attempt", "planned", "copied", "already_there", "failed"), "BIGINT")
-_RECORD = {"status": "VARCHAR", "warm_up": "BIGINT", "finished_at_ms": "BIGINT", **_OBJECTS}
-_ERROR = {"error_type": "VARCHAR", "error_message": "VARCHAR"}
-
-
-@dataclass(frozen=True)
-class _File:
-    """A file of lines: its name, the columns of its table, those without which a line is no row, and those that whoever
-    goes on with the run needs as well."""
-
-    name: str
-    columns: Mapping[str, str]
-    required: tuple[str, ...]
-    to_go_on: tuple[str, ...] = ()
-
-
-_FILES = {
-    "sent": _File("sent.jsonl", {**_SENT, "warm_up": "BIGINT", "round": "BIGINT"}, tuple(_MESSAGE), ("sent_at_ms",)),
-    "records": _File("records.jsonl", {**_MESSAGE, **_RECORD, **_ERROR}, ("cell", "seq", "status")),
-    # A letter that isn't a work order has no coordinates.
-    "letters": _File("dead_letters.jsonl", {**_MESSAGE, "message_id": "VARCHAR"}, (), ("message_id",)),
-    "unanswered": _File(UNANSWERED_FILE, _SENT, tuple(_MESSAGE), ("sent_at_ms",)),
-    "failed_objects": _File(FAILED_OBJECTS, {**_MESSAGE, "attempt": "BIGINT"}, ("cell", "seq")),
+# What a column takes of the JSON that stands in a line; anything else isn't known: "1" is no 1, and true is none.
+# DuckDB writes a whole number as its digits alone. A text has no NUL, at which programs in C end it.
+_KINDS = rf"""
+CREATE MACRO text_of(j) AS CASE WHEN starts_with(j, '"') AND NOT contains(j, '\u0000') THEN j ->> '$' END;
+CREATE MACRO whole_of(j) AS
+    CASE WHEN regexp_full_match(j, '-?[0-9]+') THEN TRY_CAST(CAST(j AS VARCHAR) AS BIGINT) END;
+CREATE MACRO count_of(j) AS CASE WHEN whole_of(j) BETWEEN 0 AND {LARGEST_WHOLE - 1} THEN whole_of(j) END;
+CREATE MACRO up_to(most, j) AS
+    CASE WHEN TRY_CAST(CAST(j AS VARCHAR) AS DOUBLE) BETWEEN 0 AND most THEN CAST(CAST(j AS VARCHAR) AS DOUBLE) END;
+CREATE MACRO number_of(j) AS up_to({LARGEST_WHOLE - 1}, j);
+CREATE MACRO seconds_of(j) AS up_to({LONGEST_S}, j);
+CREATE MACRO value_of(j) AS CASE WHEN NOT (starts_with(j, '[') OR starts_with(j, '{{')) THEN j END;
+CREATE TABLE places (place UBIGINT, cell_at INTEGER, key_at INTEGER, is_foreign BOOLEAN);
+CREATE TABLE repeated (line BIGINT);
+"""
+_MESSAGE = {"cell": "text", "seq": "whole"}
+_OBJECTS = dict.fromkeys(("planned", "copied", "already_there", "failed"), "count")
+_ERROR = dict.fromkeys(("error_type", "error_message"), "text")
+_RECORD = {**_MESSAGE, "status": "text", "warm_up": "whole", "attempt": "count", "finished_at_ms": "count", **_OBJECTS}
+_FIGURES = dict.fromkeys(("started_at_ms", "bytes", "cold_start", "round"), "count")
+_NAMES = dict.fromkeys(("message_id", "sdk"), "text")
+# By table: the file, and its columns.
+_TABLES: dict[str, tuple[str, dict[str, str]]] = {
+    "records": ("records.jsonl", {**_RECORD, **_ERROR}),
+    "sent": ("sent.jsonl", {**_MESSAGE, "sent_at_ms": "whole", "warm_up": "whole", "round": "whole"}),
+    "letters": ("dead_letters.jsonl", {**_MESSAGE, "message_id": "text", "body": "text"}),
+    "unanswered": (UNANSWERED_FILE, {**_MESSAGE, "sent_at_ms": "whole"}),
+    "failed_objects": (FAILED_OBJECTS, {**_MESSAGE, "attempt": "count"}),
 }
+_OPERATIONS = """
+CREATE VIEW operations AS
+SELECT records.*, cell_at, key_at, is_foreign, coalesce(warm_up = 1, false) AS is_warm_up,
+       CASE WHEN cell IS NULL OR seq IS NULL THEN message_id ELSE concat(seq, ' of ', cell) END AS message,
+       status = 'ok' AND NOT is_foreign AND NOT is_warm_up AND line NOT IN (FROM repeated) AS is_first_success
+FROM records JOIN places USING (place)
+WHERE is_foreign OR status = 'error' OR (status = 'ok' AND seconds IS NOT NULL AND key_at IS NOT NULL)
+"""
+_REPEATED = """
+WITH successes AS (
+    SELECT line, message FROM operations
+    WHERE status = 'ok' AND NOT is_foreign AND NOT is_warm_up AND message IS NOT NULL)
+INSERT INTO repeated
+SELECT line FROM successes
+JOIN (SELECT message, min(line) AS first FROM successes GROUP BY message HAVING count(*) > 1) USING (message)
+WHERE line > first
+"""
 
 
 @dataclass
 class Store:
-    """The tables sent, records, letters, unanswered and failed_objects of a run. `line` is the number of a row's line;
-    a record is foreign where its settings aren't those of its cell. `refused` names the lines that are no rows.
+    """The tables sent, records, letters, unanswered and failed_objects of a run; `line` is the number of a row's line.
+
+    `operations` are the records that the experiment's figures can be counted from. `key_at` is the place of their
+    coordinates among `keys`, and `cell_at` that of their cell among `cells`; one is foreign where its settings aren't
+    those of its cell, and `differences` says how. What is_first_success says holds for the rows that were read at the
+    beginning. `refused` names the lines that are no rows, and `files` the tables that have a file.
     """
 
     connection: duckdb.DuckDBPyConnection
     experiment: Experiment
     settings: CellSettings
+    is_strict: bool
+    keys: list[Key] = field(default_factory=list)
+    cells: list[str] = field(default_factory=list)
+    differences: dict[str, list[Difference]] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
+    files: set[str] = field(default_factory=set)
     changes: int = 0
 
     def rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """The rows of a query."""
         return self.connection.execute(query, parameters).fetchall()
 
+    def arrays(self, query: str, *parameters: Any) -> dict[str, np.ndarray]:
+        """The columns of a query; what isn't known is -1 among whole numbers, and NaN among others."""
+        columns = self.connection.execute(query, parameters).fetchnumpy()
+        return {
+            name: np.ma.filled(column, math.nan if column.dtype.kind == "f" else -1) for name, column in columns.items()
+        }
+
     def add(self, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Rows that have just been appended to the table's file; `changes` counts these calls."""
         self.changes += 1
         [(last,)] = self.rows(f"SELECT coalesce(max(line), 0) FROM {table}")
         _fill(self, table, enumerate(rows, last + 1))
-        if table == "records":
-            _mark_foreign(self, last)
 
-    def columns(self, table: str) -> dict[str, str]:
-        """The columns of a table, with their types, but those that are said of its rows."""
-        fields = self.experiment.record_fields.values() if table == "records" else ()
-        return {**_FILES[table].columns, **{name: "JSON" for name in fields if name not in _MESSAGE}}
+    def fields(self, table: str) -> dict[str, tuple[str, str]]:
+        """Of each column of a table what it takes, and of which field of a line."""
+        columns = {name: (kind, name) for name, kind in _TABLES[table][1].items()}
+        if table == "records":
+            if not self.is_strict:
+                time, *figures = dict.fromkeys(metric.field for metric in self.experiment.metrics)
+                columns |= {name: (kind, name) for name, kind in {**_FIGURES, **_NAMES}.items()}
+                columns = {name: ("number", name) for name in figures} | columns | {"seconds": ("seconds", time)}
+            columns |= {axis.record_field: ("value", axis.record_field) for axis in self.experiment.axes}
+        return columns
 
 
 def open_store(folder: RunFolder, description: Mapping[str, Any] | None = None, *, strict: bool = False) -> Store:
     """Read a run's folder, in which any file may be missing; `description` is its run.json, for who has read it.
 
-    Raises UsageError for a damaged run.json, for what isn't a file in the place of one and, where it is `strict`, for a
-    line that is no row; a torn last one is none anywhere.
+    Where it is `strict`, for who goes on with the run, raises UsageError for a damaged run.json, for what isn't a file
+    in the place of one, and for a line that is no row; a torn last one is none anywhere.
     """
     if description is None:
         description = folder.read_json("run.json", {})
     experiment = of_run(description, folder.path / "run.json")
-    connection = duckdb.connect(config={"memory_limit": _MEMORY})
-    store = Store(connection, experiment, CellSettings(description))
-    for table, file in _FILES.items():
-        declared = ", ".join(f'"{name}" {kind}' for name, kind in store.columns(table).items())
-        foreign = ", is_foreign BOOLEAN DEFAULT false" if table == "records" else ""
-        connection.execute(f"CREATE TABLE {table} (line BIGINT, {declared}, is_row BOOLEAN{foreign})")
-        path = folder.path / file.name
-        with damage_refused(path), contextlib.suppress(FileNotFoundError):
-            stored_json.opened(path).close()
-            if not _read_at_once(store, table, path, strict):
-                _fill(store, table, stored_json.rows(path, None if strict else store.refused, _fault_of(table, strict)))
-    _mark_foreign(store, 0)
+    if description.get("target") == "local":
+        experiment = as_emulated(experiment)
+    store = Store(duckdb.connect(config={"memory_limit": _MEMORY}), experiment, CellSettings(description), strict)
+    store.connection.execute(_KINDS)
+    for table in _TABLES:
+        nothing = ", ".join(f'NULL::JSON AS "{name}"' for _, name in store.fields(table).values())
+        selected = _selected(store, table, "0::BIGINT")
+        store.connection.execute(f"CREATE TABLE {table} AS SELECT {selected} FROM (SELECT {nothing}) LIMIT 0")
+    if not strict:
+        store.connection.execute(_OPERATIONS)
+    for table, (name, _) in _TABLES.items():
+        path = folder.path / name
+        try:
+            with damage_refused(path) if strict else contextlib.nullcontext():
+                stored_json.opened(path).close()
+                _read(store, table, path)
+                store.files.add(table)
+        except FileNotFoundError:
+            pass
+        except (OSError, stored_json.NotAFile) as error:
+            if strict:
+                raise
+            store.refused.append(f"{name} can't be read: {error}")
+    if not strict:
+        store.connection.execute(_REPEATED)
     return store
 
 
-def _read_at_once(store: Store, table: str, path: Path, strict: bool) -> bool:
-    """Fill a table from a file, and return whether all lines are as they must be; else it stays empty."""
-    try:
-        _insert(store, table, path, "row_number() OVER ()", strict)
-        [(faults,)] = store.rows(f"SELECT count(*) FROM {table} WHERE NOT is_row")
-    except duckdb.Error:
-        faults = 1
-    if faults:
-        store.connection.execute(f"DELETE FROM {table}")
-    return not faults
+def _read(store: Store, table: str, path: Path) -> None:
+    """Fill a table from a file: at once, or line by line where one isn't as it must be. Raises ValueError for such a
+    line where the reading is `strict`."""
+    with contextlib.suppress(duckdb.Error):
+        _insert(store, table, path, "row_number() OVER ()")
+        if not _faults(store, table):
+            return
+    store.connection.execute(f"DELETE FROM {table}")
+    _fill(store, table, stored_json.rows(path, None if store.is_strict else store.refused))
+    for line, fault in _faults(store, table):
+        if store.is_strict:
+            raise ValueError(f"line {line}: {fault}")
+        store.refused.append(f"{path.name}, line {line}: {fault}; left out.")
+    store.connection.execute(f"DELETE FROM {table} WHERE fault IS NOT NULL")
+
+
+def _faults(store: Store, table: str) -> list[tuple[int, str]]:
+    """The lines that are no rows, and why; a record that is in no figure still says what became of its message."""
+    faults = store.rows(f"SELECT line, fault FROM {table} WHERE fault IS NOT NULL ORDER BY line")
+    if table == "records" and not store.is_strict:
+        needed_axes = ", ".join(axis.record_field for axis in store.experiment.axes if not axis.is_variant)
+        fault = f"not a valid record (it needs status, {needed_axes} and, when ok, {store.experiment.time_field})"
+        unusable = store.rows("SELECT line FROM records ANTI JOIN operations USING (line) ORDER BY line")
+        faults += [(line, fault) for (line,) in unusable]
+    return faults
 
 
 def _fill(store: Store, table: str, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> None:
     """Fill a table from rows with the numbers of their lines."""
-    columns = store.columns(table)
-    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as lines:
+    names = {name for _, name in store.fields(table).values()}
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as lines:
         for number, row in rows:
-            kept = {name: row[name] for name in columns if name in row and _is_json(row[name])}
-            lines.write(json.dumps({"line": number, **kept}) + "\n")
+            # No column takes what is nested, however deep.
+            kept = {name: [] if isinstance(row[name], list | dict) else row[name] for name in names & row.keys()}
+            line = json.dumps({"line": number, **kept}, ensure_ascii=False)
+            lines.write(line.encode("utf-8", "replace") + b"\n")
         lines.flush()
-        _insert(store, table, Path(lines.name), "line::BIGINT")
+        _insert(store, table, Path(lines.name), "whole_of(line)")
 
 
-def _insert(store: Store, table: str, path: Path, line: str, strict: bool = False) -> None:
+def _insert(store: Store, table: str, path: Path, line: str) -> None:
     """Read lines into a table. Raises duckdb.Error for a line that isn't a JSON object."""
-    columns, file = store.columns(table), _FILES[table]
-    types = ", ".join(f"{quoted(name)}: 'JSON'" for name in ("line", *columns))
-    values = ", ".join(_value(name, kind) for name, kind in columns.items())
-    needs = [*file.required, *(file.to_go_on if strict else ())]
-    required = " AND ".join(["true", *(f"coalesce({_is(name, columns[name])}, false)" for name in needs)])
-    names = ", ".join(f'"{name}"' for name in columns)
+    names = dict.fromkeys(["line", *(name for _, name in store.fields(table).values())])
+    types = ", ".join(f"{quoted(name)}: 'JSON'" for name in names)
     store.connection.execute(
-        f"INSERT INTO {table} (line, {names}, is_row) SELECT {line}, {values}, {required} FROM read_json(?, "
+        f"INSERT INTO {table} SELECT {_selected(store, table, line)} FROM read_json(?, "
         f"format = 'newline_delimited', columns = {{{types}}}, maximum_object_size = {_LONGEST_LINE_BYTES})",
         [str(path)],
     )
+    if table == "records":
+        _find_places(store)
 
 
-def _value(name: str, kind: str) -> str:
-    column = f'"{name}"'
-    if kind == "JSON":
-        return column
-    cast = f"({column} ->> '$')" if kind == "VARCHAR" else f"TRY_CAST({column} AS {kind})"
-    return f"CASE WHEN {_is(name, kind)} THEN {cast} END"
+def _selected(store: Store, table: str, line: str) -> str:
+    """What a table has of each line."""
+    columns = store.fields(table)
+    selected = [f"{line} AS line", *(f'{kind}_of("{name}") AS "{column}"' for column, (kind, name) in columns.items())]
+    if table == "records":
+        told = ", ".join(f'"{axis.record_field}"' for axis in store.experiment.axes)
+        selected.append(f'hash("cell", {told}) AS place')
+    faults = []
+    for name, kinds in _needed(store, table).items():
+        is_wrong = f'{columns[name][0]}_of("{name}") IS NULL' + f' AND "{name}" IS NOT NULL' * (type(None) in kinds)
+        fault = f"""coalesce('must be {needed.words(kinds)}, got ' || left("{name}", 60), 'is missing')"""
+        faults.append(f"CASE WHEN {is_wrong} THEN concat('{name} ', {fault}) END")
+    return ", ".join([*selected, f"coalesce({', '.join([*faults, 'NULL::VARCHAR'])}) AS fault"])
 
 
-def _is(name: str, kind: str) -> str:
-    """Whether a column's JSON is of its kind; a text has no NUL, at which programs in C end it."""
-    is_kind = f'json_type("{name}") IN {(*_TAKES[kind], "")}'
-    return f"""{is_kind} AND NOT contains("{name}", '\\u0000')""" if kind == "VARCHAR" else is_kind
-
-
-def _fault_of(table: str, strict: bool) -> Callable[[Mapping[str, Any]], str]:
-    """What finds the fault in a row, "" where there is none: whoever goes on with a run needs more of it."""
-    file, types = _FILES[table], {"VARCHAR": str, "BIGINT": int}
-    kinds = {name: (types[file.columns[name]],) for name in file.required}
-    fault_of = needed.fault_of(file.name) if strict else needed.Line(**kinds).fault if kinds else lambda row: ""
-
-    def fault(row: Mapping[str, Any]) -> str:
-        if found := fault_of(row):
-            return found
-        for name in file.required:
-            value = row[name]
-            if not _is_json(value) or (isinstance(value, str) and "\0" in value):
-                return f"{name} can't be {str(value)[:60]!a}"
-        return ""
-
-    return fault
-
-
-def _is_json(value: Any) -> bool:
-    """Whether DuckDB takes a value: no half of a surrogate pair, no integer beyond 64 bits, no NaN."""
-    if type(value) is int:
-        return abs(value) <= _LARGEST
-    try:
-        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-    except (ValueError, RecursionError):
-        return False
-    return True
+def _needed(store: Store, table: str) -> Mapping[str, tuple[type, ...]]:
+    """What a line must have to be a row."""
+    names = needed.LINES[_TABLES[table][0]]
+    if store.is_strict:
+        return names
+    return {} if table == "records" else {name: kinds for name, kinds in names.items() if name != "sent_at_ms"}
 
 
 def quoted(text: str) -> str:
@@ -196,13 +246,28 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _mark_foreign(store: Store, after_line: int) -> None:
-    """Say which records are foreign: each combination of a cell and settings is compared once."""
-    fields = [name for name, kind in store.columns("records").items() if kind == "JSON"]
-    names = ["cell", *fields]
-    listed = ", ".join(f'"{name}"' for name in names)
-    for cell, *values in store.rows(f"SELECT DISTINCT {listed} FROM records WHERE line > ?", after_line):
-        own = {name: None if value is None else json.loads(value) for name, value in zip(fields, values, strict=True)}
-        if store.settings.difference({"cell": cell, **own}) is not None:
-            same = " AND ".join(f'"{name}" IS NOT DISTINCT FROM ?' for name in names)
-            store.rows(f"UPDATE records SET is_foreign = true WHERE {same}", cell, *values)
+def _find_places(store: Store) -> None:
+    """Compare each combination of a cell and settings that is new with what the cell was set to."""
+    axes = store.experiment.axes
+    told = ", ".join(f'any_value("{axis.record_field}")' for axis in axes)
+    for place, cell, *values in store.rows(
+        f"SELECT place, any_value(cell), {told} FROM records ANTI JOIN places USING (place) GROUP BY place "
+        "ORDER BY min(line)"
+    ):
+        settings = [None if value is None else json.loads(value) for value in values]
+        key = Key.of(axes, settings, store.settings.others(cell))
+        fields = (axis.record_field for axis in axes)
+        difference = store.settings.difference({"cell": cell, **dict(zip(fields, settings, strict=True))})
+        if difference is not None:
+            store.differences.setdefault(cell, []).append(difference)
+        places = [
+            None if value is None else _place(among, value) for among, value in ((store.cells, cell), (store.keys, key))
+        ]
+        store.rows("INSERT INTO places VALUES (?, ?, ?, ?)", place, *places, difference is not None)
+
+
+def _place(among: list[Any], value: Any) -> int:
+    """Where a value stands in a list, to whose end it comes where it is new."""
+    if value not in among:
+        among.append(value)
+    return among.index(value)
