@@ -35,9 +35,9 @@ from bench.measure import Entry
 from bench.process import output_of, stop
 from stampede.emulator.process import end_with_parent
 from stampede.progress import say
+from stampede.report.run import load
 from stampede.report.statistics import rules, statistics, together
 from stampede.report.statistics.crossing import UNCLEAR
-from stampede.runs.run import load
 from stampede.tables import markdown
 
 FOLDER = Path("results/aa")

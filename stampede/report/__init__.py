@@ -1,11 +1,11 @@
 """The report: reads a results folder, sets its figures beside the published ones, and draws one page.
 
 `build(run_dir)` rebuilds everything offline from the stored records; `compare(run_dirs, output)` sets runs side by
-side. The modules, along the path of the data: `run` reads the folder, its records as columns (`records`) and what the
-model had said (`prediction`); `statistics` counts everything that the page shows and finds the words; `summary`
-evaluates the saved query again and `consistency` sets it against what `spread` and `measured` count; `beside` sets ours
-beside the published figures and `table` prints that; `sections` are the parts of the page, a function and a macro of
-a template each, with their `figures`; `html` puts the page together and `rebuild` writes it all.
+side. The modules, along the path of the data: `run` asks the folder's store for the operations, as arrays (`columns`);
+`statistics` counts everything that the page shows and finds the words; `summary` evaluates the saved query again and
+`consistency` sets it against what `spread` and `measured` count; `beside` sets ours beside the published figures and
+`table` prints that; `sections` are the parts of the page, a function and a macro of a template each, with their
+`figures`; `html` puts the page together and `rebuild` writes it all.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stampede.report.beside import Beside
-from stampede.runs.run import NoReport, Run, load
+from stampede.report.run import NoReport, Run, load
 
 if TYPE_CHECKING:
     from stampede.report.compare_runs import Comparison

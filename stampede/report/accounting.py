@@ -6,11 +6,23 @@ from typing import Any
 
 from stampede.insights.unrecorded import unrecorded
 from stampede.phrases import counted
+from stampede.report.run import Run
 from stampede.runs.account import account
-from stampede.runs.folder import RunFolder
-from stampede.runs.run import Run
-from stampede.runs.store import open_store
 
+_FOREIGN = "SELECT cell, count(*) FROM operations WHERE is_foreign GROUP BY cell ORDER BY min(cell_at)"
+_FAILURES = """
+WITH failed AS (
+    SELECT line, cell, key_at, message, coalesce(nullif(error_type, ''), 'not named') AS kind,
+           coalesce(error_message, '') AS words
+    FROM operations WHERE status = 'error' AND NOT is_foreign AND NOT is_warm_up
+), recovered AS (
+    SELECT DISTINCT message, true AS is_recovered FROM operations SEMI JOIN failed USING (message)
+    WHERE is_first_success
+)
+SELECT {by}, count(*), count(DISTINCT message) + CAST(count(message) < count(*) AS INTEGER),
+       count(DISTINCT message) FILTER (is_recovered), arg_min(words, line)
+FROM failed LEFT JOIN recovered USING (message) GROUP BY {by}
+"""
 COUNTS = ("sent", "succeeded", "failed", "dead_lettered", "duplicates", "unaccounted", "unexpected", "unanswered")
 
 
@@ -43,11 +55,22 @@ def account_book(run: Run) -> AccountBook:
     return AccountBook(rows, is_stored, problems, unrecorded(run.directory) if without_record else [])
 
 
+def failures(run: Run, by: str) -> list[tuple[Any, ...]]:
+    """The error records by a column, `cell` or `key_at`, and kind: how many, of how many messages, how many of those
+    succeeded in another attempt, and the first error message."""
+    return run.store.rows(_FAILURES.format(by=f"{by}, kind"))
+
+
+def unfinished_messages(run: Run) -> dict[int, int]:
+    """How many messages failed and never succeeded, by `key_at`."""
+    return {at: messages - recovered for at, _, messages, recovered, _ in run.store.rows(_FAILURES.format(by="key_at"))}
+
+
 def recounted(run: Run) -> list[dict[str, Any]]:
     """Count each cell from sent, records and dead letters. [] without sent.jsonl. Warm-ups count like all others."""
     if run.sent is None:
         return []
-    accounts = account(open_store(RunFolder(run.directory), run.manifest))
+    accounts = account(run.store)
     rows = [{"cell": row.cell} | {name: getattr(row, name) for name in COUNTS} for row in accounts if row.sent]
     return sorted(rows, key=lambda row: run.order(row["cell"]))
 
@@ -59,11 +82,10 @@ def _whole(row: dict[str, Any]) -> dict[str, Any]:
 
 def _problems(run: Run, rows: list[dict[str, Any]]) -> list[str]:
     problems = []
-    for at, records in run.foreign.by_cell_id().items():
-        cell = run.names.cells[at]
+    for cell, records in run.store.rows(_FOREIGN):
         problems.append(
-            f"{run.cell_words(cell)}: {counted(len(records), 'record comes', 'records come')} from other settings "
-            f"({run.differences[cell][0]}), left out of all figures."
+            f"{run.cell_words(cell)}: {counted(records, 'record comes', 'records come')} from other settings "
+            f"({run.store.differences[cell][0]}), left out of all figures."
         )
     for row in rows:
         known = row["succeeded"] + row["failed"] + row["dead_lettered"] + row["unanswered"]

@@ -8,9 +8,9 @@ from experiments import Experiment
 from stampede.phrases import counted, listed, size_words
 from stampede.report import published
 from stampede.report.measured import mean_bytes, moved_bytes, rate
+from stampede.report.run import Run
 from stampede.runs import cells
 from stampede.runs.cell_key import SETTINGS, Key, distinguishing
-from stampede.runs.run import Run
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from stampede.phrases import listed, seconds
-from stampede.report import sdks, templating
+from stampede.report import sdks, templating, unfinished
 from stampede.report.figures.run_ratios import RunRatios
 from stampede.report.grid import (
     LEVELS,
@@ -24,6 +24,7 @@ from stampede.report.grid import (
     words,
 )
 from stampede.report.measured import moved_label, moved_words, speed_of
+from stampede.report.run import NoReport, Run, load
 from stampede.report.sections import about, downloads
 from stampede.report.statistics import rules
 from stampede.report.statistics.cell_figures import Measured, measured
@@ -31,10 +32,8 @@ from stampede.report.statistics.comparisons import SIZES_DIFFER, same_size, took
 from stampede.report.statistics.effect import effect, incomparable, refusal
 from stampede.report.statistics.selection import cells
 from stampede.report.statistics.verdict import reservations
-from stampede.runs import unfinished
 from stampede.runs.cell_key import Key, distinguishing
 from stampede.runs.folder import RunFolder, write_where_typed
-from stampede.runs.run import NoReport, Run, load
 from stampede.tables import for_spreadsheets
 
 PAGE = "comparison.html"
@@ -256,7 +255,7 @@ def _facts(side: Side) -> list[tuple[str, str]]:
         (moved_label(run), moved_words(run)),
         *(("stand-in", f"{stand_in.short} for {listed(names)}") for stand_in, names in stand_ins.items()),
         (many, f"{sum(cell.figures['count'] for cell in side.cells.values()):,}"),
-        ("errors", f"{len(run.errors):,}"),
+        ("errors", f"{int((run.operations['is_error'] & ~run.operations['is_warm_up']).sum()):,}"),
         ("started", about.moment(run.manifest.get("started_at")) or "unknown"),
     ]
 

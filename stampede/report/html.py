@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from stampede.phrases import counted, duration
-from stampede.report import templating
+from stampede.report import templating, unfinished
 from stampede.report.grid import LEVELS
 from stampede.report.measured import moved_label, moved_words
 from stampede.report.sections import Block, Page
@@ -12,7 +12,6 @@ from stampede.report.sections.about import duration_s
 from stampede.report.sections.page import Figures
 from stampede.report.statistics import knee, rules
 from stampede.report.statistics.headline import failed_objects, only_ignored
-from stampede.runs import unfinished
 
 
 def page(read: Page, blocks: Sequence[Block]) -> str:
@@ -51,7 +50,7 @@ def warnings(read: Page, resume: str | None = None) -> list[str]:
     """What of the run is missing or damaged."""
     run = read.run
     sentences = unfinished.sentences(run, resume)
-    if not (len(run.done) or len(run.errors) or len(run.warm_ups)):
+    if not read.numbers["totals"]["records"]:
         sentences = [*sentences, "This run has no records; the report shows everything else that it left."]
     return [*sentences, *run.warnings, *read.summary.warnings]
 

@@ -9,9 +9,9 @@ import numpy as np
 from experiments import Experiment
 from stampede.experiment.declaration import Metric
 from stampede.phrases import listed, size_words
+from stampede.report.columns import Columns, known
+from stampede.report.run import Run
 from stampede.runs.cell_key import Key
-from stampede.runs.records import UNKNOWN, Records, distinct
-from stampede.runs.run import Run
 from stampede.runs.spread import Spread, spread
 
 BITS_PER_MEGABIT = 1_000_000
@@ -22,12 +22,12 @@ MOST_SIZES = 3
 
 def spreads(run: Run) -> dict[Key, Spread]:
     """Figures of the time of each cell, counted from the records alone."""
-    return {key: spread(group["seconds"].tolist()) for key, group in run.done.by_cell().items()}
+    return {key: spread(group["seconds"].tolist()) for key, group in run.done.items()}
 
 
 def mean_bytes(run: Run) -> dict[Key, float]:
     """Mean size in bytes of what was transferred, by cell; a cell with a record that lacks it is left out."""
-    sizes = {key: mean_size(group) for key, group in run.done.by_cell().items()}
+    sizes = {key: mean_size(group) for key, group in run.done.items()}
     return {key: size for key, size in sizes.items() if size is not None}
 
 
@@ -35,7 +35,7 @@ def moved_bytes(run: Run, keys: Collection[Key]) -> int | None:
     """What one operation moved in the cells of `keys`; None when it differs, or a record doesn't say."""
     if run.object_bytes is not None:
         return run.object_bytes
-    sizes = {common_size(group) for key, group in run.done.by_cell().items() if key in keys}
+    sizes = {common_size(group) for key, group in run.done.items() if key in keys}
     return sizes.pop() if len(sizes) == 1 else None
 
 
@@ -46,8 +46,7 @@ def moved_label(run: Run) -> str:
 
 def moved_words(run: Run) -> str:
     """What one operation moved, for reading: `64 MiB`, `1 GiB and 52 MiB`, or `49 KiB to 1 GiB` of more sizes."""
-    recorded = run.done["bytes"]
-    sizes = distinct(recorded[recorded != UNKNOWN]).tolist()
+    sizes = run.sizes
     if len(sizes) > MOST_SIZES:
         return f"{size_words(sizes[0])} to {size_words(sizes[-1])}"
     return listed([size_words(size) for size in reversed(sizes)]) or "not recorded"
@@ -55,16 +54,16 @@ def moved_words(run: Run) -> str:
 
 def metrics(run: Run) -> dict[Key, dict[str, Any]]:
     """The metrics of each cell beside its time, counted from the records alone."""
-    return {key: metrics_of(group, run.experiment) for key, group in run.done.by_cell().items()}
+    return {key: metrics_of(group, run.experiment) for key, group in run.done.items()}
 
 
-def metrics_of(records: Records, experiment: Experiment) -> dict[str, Any]:
+def metrics_of(records: Columns, experiment: Experiment) -> dict[str, Any]:
     """The metrics of `experiment` beside its time, of these records; None where one of them lacks it."""
     return {metric.name: _figure(records, metric) for metric in experiment.metrics[1:]}
 
 
-def _figure(records: Records, metric: Metric) -> float | int | None:
-    values = records.known("seconds" if metric.how == "per_second" else metric.field)
+def _figure(records: Columns, metric: Metric) -> float | int | None:
+    values = known(records, "seconds" if metric.how == "per_second" else metric.field)
     if values is None:
         return None
     if metric.how == "rate":
@@ -76,7 +75,7 @@ def _figure(records: Records, metric: Metric) -> float | int | None:
         return len(values) / total if total else None
     if metric.how == "mean":
         return total / len(values)
-    sizes = records.known("bytes")
+    sizes = known(records, "bytes")
     size_bytes = 0 if sizes is None else int(sizes.sum())
     return total / size_bytes * BYTES_PER_GIB if size_bytes else None
 
@@ -95,15 +94,15 @@ def speed_interval(cell: Mapping[str, Any], experiment: Experiment) -> Mapping[s
     return cell["mbit_per_s"]["per_function_interval"] if experiment.speed.how == "rate" else None
 
 
-def mean_size(records: Records) -> float | None:
+def mean_size(records: Columns) -> float | None:
     """The mean size in bytes; None when one of them lacks it."""
-    sizes = records.known("bytes")
+    sizes = known(records, "bytes")
     return None if sizes is None else int(sizes.sum()) / len(sizes)
 
 
-def common_size(records: Records) -> int | None:
+def common_size(records: Columns) -> int | None:
     """The size in bytes that all had in common; None when they differ or don't say."""
-    sizes = records.known("bytes")
+    sizes = known(records, "bytes")
     return int(sizes[0]) if sizes is not None and np.all(sizes == sizes[0]) else None
 
 

@@ -4,18 +4,18 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from stampede.phrases import counted
+from stampede.report.accounting import unfinished_messages
+from stampede.report.columns import Columns, count, known, together
+from stampede.report.run import Run
 from stampede.report.statistics.selection import Cell, cells
 from stampede.runs import stored_json
 from stampede.runs.account import OBJECT_COUNTS as COUNTS
 from stampede.runs.cell_key import Key
 from stampede.runs.failed_objects import FAILED_OBJECTS
-from stampede.runs.records import NO_MESSAGE, Records, distinct
-from stampede.runs.run import Run
 
 NOT_NAMED = "no type"
+_COUNTING = "SELECT cell, seq, coalesce(attempt, -1), key_at FROM operations WHERE is_first_success AND failed > 0"
 
 
 @dataclass(frozen=True)
@@ -63,23 +63,22 @@ class Failures:
 
 def of_cells(run: Run) -> list[CellObjects]:
     """Every cell that was planned or seen."""
-    return [_of_cell(cell) for cell in cells(run)]
+    failed = {run.store.keys[at]: many for at, many in unfinished_messages(run).items() if at is not None}
+    return [_of_cell(cell, failed.get(cell.key, 0)) for cell in cells(run)]
 
 
-def _of_cell(cell: Cell) -> CellObjects:
+def _of_cell(cell: Cell, failed: int) -> CellObjects:
     counts = {name: _sum(cell.done, name) for name in COUNTS}
-    succeeded = distinct(cell.done["message"])
-    failed = distinct(cell.errors["message"][cell.errors["message"] != NO_MESSAGE])
     rates = [_together(flood) for repeat in cell.by_repeat().values() for flood in repeat.floods()]
     known = [rate for rate in rates if rate is not None] if cell.key.n > 1 else []
     # Some leave no record at all: of a host that was killed, or of log lines that got lost.
-    unfinished = max(int((~np.isin(failed, succeeded)).sum()), (cell.sent or 0) - len(succeeded))
+    unfinished = max(failed, (cell.sent or 0) - count(cell.done))
     return CellObjects(
         cell.key,
         counts,
         _sum(cell.duplicates, "copied") or 0,
         unfinished,
-        not unfinished and not len(cell.duplicates),
+        not unfinished and not count(cell.duplicates),
         sum(known) / len(known) if known else None,
     )
 
@@ -104,22 +103,22 @@ def differences(run: Run, cell_objects: list[CellObjects]) -> list[str]:
     return sentences
 
 
-def _sum(records: Records, name: str) -> int | None:
-    if not len(records):
+def _sum(records: Columns, name: str) -> int | None:
+    if not count(records):
         return 0
-    values = records.known(name)
+    values = known(records, name)
     return None if values is None else int(values.sum())
 
 
 def _together(cell: Cell) -> float | None:
     """Copied a second by all workers of one repeat, whichever delivery of a message did it; None where a delivery that
     copied left no record, so that nobody knows when it began."""
-    everything = cell.done.plus(cell.duplicates, cell.errors)
-    starts, ends = (everything.known(name) for name in ("started_at_ms", "finished_at_ms"))
-    copied, planned, failed = everything.columns.get("copied"), _sum(cell.done, "planned"), _sum(cell.done, "failed")
-    if starts is None or ends is None or copied is None or planned is None or failed is None:
+    everything = together(cell.done, cell.duplicates, cell.errors)
+    starts, ends = (known(everything, name) for name in ("started_at_ms", "finished_at_ms"))
+    planned, failed = _sum(cell.done, "planned"), _sum(cell.done, "failed")
+    if starts is None or ends is None or planned is None or failed is None:
         return None
-    total = float(np.nansum(copied))
+    total = float(everything["copied"].clip(0).sum())
     if total < planned - failed or ends.max() <= starts.min():
         return None
     return total / (int(ends.max()) - int(starts.min())) * 1000
@@ -130,15 +129,14 @@ def failures(run: Run) -> Failures:
     path = run.directory / FAILED_OBJECTS
     if not path.exists():
         return Failures([], 0, False, 0)
-    counting: dict[int, tuple[int, Key]] = {}  # by message: the attempt that counts, and its cell
-    for cell in cells(run):
-        failed = cell.done.columns.get("failed")
-        for at in np.flatnonzero(failed > 0).tolist() if failed is not None else ():
-            counting[int(cell.done["message"][at])] = int(cell.done["attempt"][at]), cell.key
+    # By message: the attempt that counts, and its cell.
+    counting = {
+        f"{seq} of {cell}": (attempt, run.store.keys[at]) for cell, seq, attempt, at in run.store.rows(_COUNTING)
+    }
     reasons: dict[tuple[Key, str], Reason] = {}
     earlier, warnings = 0, list[str]()
     for _, row in stored_json.rows(path, warnings):
-        attempt, key = counting.get(run.names.message(run.names.cell(row.get("cell")), row), (None, None))
+        attempt, key = counting.get(f"{row.get('seq')} of {row.get('cell')}", (None, None))
         if key is None or attempt != row.get("attempt"):
             earlier += 1
             continue

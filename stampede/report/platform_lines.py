@@ -4,13 +4,13 @@ import numpy as np
 
 from stampede.checkout import QUERIES
 from stampede.insights import InsightsError, log_columns
-from stampede.runs.records import Records
-from stampede.runs.run import Run
+from stampede.report.columns import Columns
+from stampede.report.run import Run
 
 # So many rows of `billed` are some of them only.
 MOST_ROWS = 100_000
-# A delivery: the number of its message, and the attempt.
-Billed = dict[tuple[int, int], float]
+# By delivery: cell, seq and attempt.
+Billed = dict[tuple[str, int, int], float]
 
 
 def billed(run: Run) -> Billed:
@@ -25,15 +25,16 @@ def billed(run: Run) -> Billed:
     seconds = {}
     for row in rows:
         if row.get("run") == run.run_id:
-            message = run.names.message(run.names.cell(row["of_cell"]), {"seq": row.get("number")})
-            seconds[message, row.get("delivery")] = row["billed_ms"] / 1000
+            seconds[row["of_cell"], row.get("number"), row.get("delivery")] = row["billed_ms"] / 1000
     return seconds
 
 
-def billed_seconds(records: Records, billed: Billed) -> tuple[np.ndarray, int]:
+def billed_seconds(run: Run, records: Columns, billed: Billed) -> tuple[np.ndarray, int]:
     """What each of `records` was billed for, and of how many Lambda says so; of the others it is the operation's time,
     rounded up to a millisecond, as Lambda rounds it."""
-    deliveries = zip(records["message"].tolist(), records["attempt"].tolist(), strict=True)
+    names = [*run.store.cells, None]
+    cells, seqs, attempts = (records[name].tolist() for name in ("cell_at", "seq", "attempt"))
+    deliveries = zip((names[at] for at in cells), seqs, attempts, strict=True)
     logged = np.array([billed.get(delivery, np.nan) for delivery in deliveries])
     known = ~np.isnan(logged)
     return np.where(known, logged, np.ceil(records["seconds"] * 1000) / 1000), int(known.sum())

@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping
 
 from stampede.experiment.by_size import Tariff
+from stampede.report.run import Run
 from stampede.runs.cell_key import Key
-from stampede.runs.run import Run
 
 BYTES_IN_A_GB = 2**30  # AWS's GB for storage and memory
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 from stampede.report import html, statistics, table
 from stampede.report.beside import Beside, beside_published
 from stampede.report.figures.picture import Picture
+from stampede.report.run import load
 from stampede.report.sections import SECTIONS, Page
 from stampede.report.summary import summarised
 from stampede.runs import cells
 from stampede.runs.folder import RunFolder
-from stampede.runs.run import load
 
 FIGURES = "figures"
 

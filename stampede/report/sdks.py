@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from stampede.model.request_rate import STANDARD
 from stampede.model.retries import Rules, rules_of
 from stampede.phrases import listed, quantity
-from stampede.runs.run import Run
+from stampede.report.run import Run
 
 OWN_HTTP = "none"
 # The axis of the experiments that choose how calls are retried; the others leave it at standard mode.

@@ -10,9 +10,9 @@ from stampede.checkout import QUERIES
 from stampede.insights import log_columns
 from stampede.report import consistency
 from stampede.report.measured import metrics, spreads
+from stampede.report.run import Run
 from stampede.runs import cells, stored_json
 from stampede.runs.cell_key import SETTINGS, Key
-from stampede.runs.run import Run
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,11 @@ def _evaluated(run: Run, events: Path, warnings: list[str]) -> list[dict[str, An
     query = (QUERIES / run.experiment.name / f"{run.experiment.query}.cwli").read_text(encoding="utf-8")
     # Other runs may have written to the same log group in the same hour.
     text = insights.with_filters(query, {"run_id": run.run_id})
-    for cell, differences in run.differences.items():
+    for cell, differences in run.store.differences.items():
         for difference in differences:
             text = insights.without(text, {"cell": cell, difference.field: difference.own})
     groups: dict[str, list[str]] = {}
-    for cell in run.names.cells:
+    for cell in run.cell_names:
         groups.setdefault(run.cells.others(cell), []).append(cell)
     rows: list[dict[str, Any]] = []
     for settings, names in groups.items() if any(groups) else [("", [])]:

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from stampede.report.columns import Columns, count
+from stampede.report.run import Run
 from stampede.report.statistics.selection import cells
 from stampede.runs import stored_json
 from stampede.runs.cell_key import Key
-from stampede.runs.run import Run
 
 # The climb to a limit isn't the limit: a rate is counted from here on too.
 SETTLED_S = 10
@@ -51,15 +52,16 @@ class Trajectory:
 def trajectories(run: Run) -> list[Trajectory]:
     """That of the median operation of each cell, of those that have two moments or more; by key."""
     wanted = {
-        _median_message(cell.whole["seconds"], cell.whole["message"]): cell.key
+        run.store.rows("SELECT message FROM operations WHERE line = ?", _median_line(cell.whole))[0][0]: cell.key
         for cell in cells(run)
-        if len(cell.whole)
+        if count(cell.whole)
     }
     by_key: dict[Key, Trajectory] = {}
     try:
         for _, row in stored_json.rows(run.directory / "records.jsonl", []) if wanted else ():
-            cell = run.names.cell(row.get("cell"))
-            key = wanted.get(run.names.message(cell, row)) if row.get("status") == "ok" else None
+            is_order = isinstance(row.get("cell"), str) and type(row.get("seq")) is int
+            message = f"{row['seq']} of {row['cell']}" if is_order else str(row.get("message_id"))
+            key = wanted.get(message) if row.get("status") == "ok" else None
             if key is not None and key not in by_key and (trajectory := _parsed(key, row)):
                 by_key[key] = trajectory
     except OSError:
@@ -67,8 +69,9 @@ def trajectories(run: Run) -> list[Trajectory]:
     return [by_key[key] for key in sorted(by_key)]
 
 
-def _median_message(seconds: np.ndarray, messages: np.ndarray) -> int:
-    return int(messages[np.argsort(seconds, kind="stable")[(len(seconds) - 1) // 2]])
+def _median_line(whole: Columns) -> int:
+    order = np.argsort(whole["seconds"], kind="stable")
+    return int(whole["line"][order[(len(order) - 1) // 2]])
 
 
 def _parsed(key: Key, row: Mapping[str, Any]) -> Trajectory | None:

@@ -41,16 +41,19 @@ CREATE MACRO up_to(most, j) AS
     CASE WHEN TRY_CAST(CAST(j AS VARCHAR) AS DOUBLE) BETWEEN 0 AND most THEN CAST(CAST(j AS VARCHAR) AS DOUBLE) END;
 CREATE MACRO number_of(j) AS up_to({LARGEST_WHOLE - 1}, j);
 CREATE MACRO seconds_of(j) AS up_to({LONGEST_S}, j);
+CREATE MACRO nameless_of(cell, seq, j) AS CASE WHEN text_of(cell) IS NULL OR whole_of(seq) IS NULL THEN text_of(j) END;
+CREATE MACRO is_operation(status, seconds, key_at, is_foreign) AS coalesce(
+    is_foreign OR status = 'error' OR (status = 'ok' AND seconds IS NOT NULL AND key_at IS NOT NULL), false);
 CREATE MACRO value_of(j) AS CASE WHEN NOT (starts_with(j, '[') OR starts_with(j, '{{')) THEN j END;
-CREATE TABLE places (place UBIGINT, cell_at INTEGER, key_at INTEGER, is_foreign BOOLEAN);
+CREATE TABLE places (place UBIGINT, cell_at BIGINT, key_at BIGINT, is_foreign BOOLEAN);
 CREATE TABLE repeated (line BIGINT);
 """
 _MESSAGE = {"cell": "text", "seq": "whole"}
 _OBJECTS = dict.fromkeys(("planned", "copied", "already_there", "failed"), "count")
 _ERROR = dict.fromkeys(("error_type", "error_message"), "text")
 _RECORD = {**_MESSAGE, "status": "text", "warm_up": "whole", "attempt": "count", "finished_at_ms": "count", **_OBJECTS}
-_FIGURES = dict.fromkeys(("started_at_ms", "bytes", "cold_start", "round"), "count")
-_NAMES = dict.fromkeys(("message_id", "sdk"), "text")
+_FIGURES = {**dict.fromkeys(("started_at_ms", "bytes", "cold_start", "round"), "count"), "sdk": "text"}
+_OF_TYPE = {str: "text", int: "whole"}
 # By table: the file, and its columns.
 _TABLES: dict[str, tuple[str, dict[str, str]]] = {
     "records": ("records.jsonl", {**_RECORD, **_ERROR}),
@@ -62,19 +65,18 @@ _TABLES: dict[str, tuple[str, dict[str, str]]] = {
 _OPERATIONS = """
 CREATE VIEW operations AS
 SELECT records.*, cell_at, key_at, is_foreign, coalesce(warm_up = 1, false) AS is_warm_up,
-       CASE WHEN cell IS NULL OR seq IS NULL THEN message_id ELSE concat(seq, ' of ', cell) END AS message,
+       coalesce(seq || ' of ' || cell, message_id) AS message,
        status = 'ok' AND NOT is_foreign AND NOT is_warm_up AND line NOT IN (FROM repeated) AS is_first_success
-FROM records JOIN places USING (place)
-WHERE is_foreign OR status = 'error' OR (status = 'ok' AND seconds IS NOT NULL AND key_at IS NOT NULL)
+FROM records JOIN places USING (place) WHERE is_operation(status, seconds, key_at, is_foreign)
 """
 _REPEATED = """
 WITH successes AS (
-    SELECT line, message FROM operations
-    WHERE status = 'ok' AND NOT is_foreign AND NOT is_warm_up AND message IS NOT NULL)
+    SELECT line, coalesce(cell_at, -1) AS cell_at, coalesce(seq, -1) AS seq, coalesce(message_id, '') AS message_id
+    FROM operations WHERE is_first_success AND message IS NOT NULL)
 INSERT INTO repeated
-SELECT line FROM successes
-JOIN (SELECT message, min(line) AS first FROM successes GROUP BY message HAVING count(*) > 1) USING (message)
-WHERE line > first
+SELECT line FROM successes JOIN (
+    SELECT cell_at, seq, message_id, min(line) AS first FROM successes GROUP BY ALL HAVING count(*) > 1
+) USING (cell_at, seq, message_id) WHERE line > first
 """
 
 
@@ -122,7 +124,7 @@ class Store:
         if table == "records":
             if not self.is_strict:
                 time, *figures = dict.fromkeys(metric.field for metric in self.experiment.metrics)
-                columns |= {name: (kind, name) for name, kind in {**_FIGURES, **_NAMES}.items()}
+                columns |= {name: (kind, name) for name, kind in _FIGURES.items()}
                 columns = {name: ("number", name) for name in figures} | columns | {"seconds": ("seconds", time)}
             columns |= {axis.record_field: ("value", axis.record_field) for axis in self.experiment.axes}
         return columns
@@ -142,7 +144,8 @@ def open_store(folder: RunFolder, description: Mapping[str, Any] | None = None, 
     store = Store(duckdb.connect(config={"memory_limit": _MEMORY}), experiment, CellSettings(description), strict)
     store.connection.execute(_KINDS)
     for table in _TABLES:
-        nothing = ", ".join(f'NULL::JSON AS "{name}"' for _, name in store.fields(table).values())
+        names = dict.fromkeys(["message_id", *(name for _, name in store.fields(table).values())])
+        nothing = ", ".join(f'NULL::JSON AS "{name}"' for name in names)
         selected = _selected(store, table, "0::BIGINT")
         store.connection.execute(f"CREATE TABLE {table} AS SELECT {selected} FROM (SELECT {nothing}) LIMIT 0")
     if not strict:
@@ -187,14 +190,15 @@ def _faults(store: Store, table: str) -> list[tuple[int, str]]:
     if table == "records" and not store.is_strict:
         needed_axes = ", ".join(axis.record_field for axis in store.experiment.axes if not axis.is_variant)
         fault = f"not a valid record (it needs status, {needed_axes} and, when ok, {store.experiment.time_field})"
-        unusable = store.rows("SELECT line FROM records ANTI JOIN operations USING (line) ORDER BY line")
+        is_unusable = "NOT is_operation(status, seconds, key_at, is_foreign)"
+        unusable = store.rows(f"SELECT line FROM records JOIN places USING (place) WHERE {is_unusable} ORDER BY line")
         faults += [(line, fault) for (line,) in unusable]
     return faults
 
 
 def _fill(store: Store, table: str, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> None:
     """Fill a table from rows with the numbers of their lines."""
-    names = {name for _, name in store.fields(table).values()}
+    names = {"message_id", *(name for _, name in store.fields(table).values())}
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as lines:
         for number, row in rows:
             # No column takes what is nested, however deep.
@@ -207,7 +211,7 @@ def _fill(store: Store, table: str, rows: Iterable[tuple[int, Mapping[str, Any]]
 
 def _insert(store: Store, table: str, path: Path, line: str) -> None:
     """Read lines into a table. Raises duckdb.Error for a line that isn't a JSON object."""
-    names = dict.fromkeys(["line", *(name for _, name in store.fields(table).values())])
+    names = dict.fromkeys(["line", "message_id", *(name for _, name in store.fields(table).values())])
     types = ", ".join(f"{quoted(name)}: 'JSON'" for name in names)
     store.connection.execute(
         f"INSERT INTO {table} SELECT {_selected(store, table, line)} FROM read_json(?, "
@@ -225,20 +229,25 @@ def _selected(store: Store, table: str, line: str) -> str:
     if table == "records":
         told = ", ".join(f'"{axis.record_field}"' for axis in store.experiment.axes)
         selected.append(f'hash("cell", {told}) AS place')
+    if table in ("records", "sent") and not store.is_strict:
+        # SQS's id counts where a line doesn't say of which message it is.
+        selected.append('nameless_of("cell", "seq", "message_id") AS message_id')
+    return ", ".join([*selected, f"{_fault(store, table)} AS fault"])
+
+
+def _fault(store: Store, table: str) -> str:
+    """Why a line is no row; what a report needs of a record, no single line tells."""
+    if table in ("records", "sent", "letters") and not store.is_strict:
+        fault = "doesn''t say of which message it is (it needs cell and seq)"
+        is_nameless = 'nameless_of("cell", "seq", \'""\') IS NOT NULL AND text_of("message_id") IS NULL'
+        return f"CASE WHEN {is_nameless if table != 'records' else 'false'} THEN '{fault}' END"
     faults = []
-    for name, kinds in _needed(store, table).items():
-        is_wrong = f'{columns[name][0]}_of("{name}") IS NULL' + f' AND "{name}" IS NOT NULL' * (type(None) in kinds)
-        fault = f"""coalesce('must be {needed.words(kinds)}, got ' || left("{name}", 60), 'is missing')"""
-        faults.append(f"CASE WHEN {is_wrong} THEN concat('{name} ', {fault}) END")
-    return ", ".join([*selected, f"coalesce({', '.join([*faults, 'NULL::VARCHAR'])}) AS fault"])
-
-
-def _needed(store: Store, table: str) -> Mapping[str, tuple[type, ...]]:
-    """What a line must have to be a row."""
-    names = needed.LINES[_TABLES[table][0]]
-    if store.is_strict:
-        return names
-    return {} if table == "records" else {name: kinds for name, kinds in names.items() if name != "sent_at_ms"}
+    for name, kinds in needed.LINES[_TABLES[table][0]].items():
+        if name != "sent_at_ms" or store.is_strict:
+            is_wrong = f'{_OF_TYPE[kinds[0]]}_of("{name}") IS NULL' + f' AND "{name}" IS NOT NULL' * (len(kinds) > 1)
+            words = f"""coalesce('must be {needed.words(kinds)}, got ' || left("{name}", 60), 'is missing')"""
+            faults.append(f"CASE WHEN {is_wrong} THEN concat('{name} ', {words}) END")
+    return f"coalesce({', '.join([*faults, 'NULL'])})"
 
 
 def quoted(text: str) -> str:

@@ -20,8 +20,8 @@ from stampede.planning.plan import make_plan
 from stampede.report import sections, summary, table
 from stampede.report.statistics.headline import LONGEST
 from stampede.runs import cells
-from stampede.runs.cell_settings import CellSettings
-from stampede.runs.records import Group, Names, Reader
+from stampede.runs.folder import RunFolder
+from stampede.runs.store import open_store
 from stampede.stacks.infra_variables import infra_defaults
 from stampede.variable_rules import RULES
 from tests.contract import synthetic
@@ -141,26 +141,33 @@ def own_text(built_report):
 # Records.
 
 
-def test_its_records_are_records_to_the_report(experiment):
+def store_of(folder, experiment, *records):
+    """A run that has nothing but these records."""
+    (folder / "records.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    return open_store(RunFolder(folder), {"experiment": experiment.name})
+
+
+def test_its_records_are_records_to_the_report(experiment, tmp_path):
     known = set()
     cells_of = {synthetic.kind_of(experiment, cell): cell for cell in all_cells(experiment)}
     assert set(cells_of) == set(kinds(experiment))
     for cell in cells_of.values():
-        reader = Reader(experiment, CellSettings({"experiment": experiment.name}), Names())
-        assert reader.add(synthetic.record(experiment, cell))
-        assert reader.add(synthetic.record(experiment, cell, status="error", error_type="E"))
-        groups = reader.sorted_out()
-        assert [len(groups[group]) for group in (Group.OK, Group.ERROR)] == [1, 1]
-        known |= {metric.field for metric in experiment.metrics[1:] if groups[Group.OK].known(metric.field) is not None}
+        failed = synthetic.record(experiment, cell, status="error", error_type="E")
+        store = store_of(tmp_path, experiment, synthetic.record(experiment, cell), failed)
+        assert store.rows("SELECT status FROM operations ORDER BY line") == [("ok",), ("error",)]
+        fields = [metric.field for metric in experiment.metrics[1:] if metric.field != experiment.time_field]
+        [row] = store.rows(f"SELECT {', '.join(fields)} FROM operations WHERE status = 'ok'")
+        known |= {field for field, value in zip(fields, row, strict=True) if value is not None}
     assert known == {metric.field for metric in experiment.metrics[1:]} - {experiment.time_field}
 
 
-def test_a_record_without_its_time_or_a_needed_axis_is_none(experiment):
+def test_a_record_without_its_time_or_a_needed_axis_is_none(experiment, tmp_path):
     needed = [axis.record_field for axis in experiment.axes if not axis.is_variant]
     for name in (experiment.time_field, *needed):
-        reader = Reader(experiment, CellSettings({"experiment": experiment.name}), Names())
-        assert not reader.add(synthetic.record(experiment, first_cell(experiment)) | {name: None})
-        assert name in reader.needs
+        store = store_of(tmp_path, experiment, synthetic.record(experiment, first_cell(experiment)) | {name: None})
+        assert store.rows("SELECT line FROM operations") == []
+        [refused] = store.refused
+        assert refused.startswith("records.jsonl, line 1: not a valid record (it needs ") and name in refused
 
 
 def test_the_published_regular_expression_reads_its_records(experiment):

@@ -8,10 +8,10 @@ from typing import Any
 from stampede.phrases import size_words
 from stampede.report import sdks
 from stampede.report.grid import Column, Grid, number, single_lines, words
+from stampede.report.run import Run
 from stampede.report.sections.page import Block, Page
 from stampede.runs import evidence as stored_evidence
 from stampede.runs.folder import is_flood_by_hand
-from stampede.runs.run import Run
 
 GROUPS = (("machine", "Machine"), ("versions", "Versions"), ("account", "Account"), ("plan", "Plan"))
 TARGETS = {"local": "local: the embedded AWS on this machine", "aws": "AWS"}

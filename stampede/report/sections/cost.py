@@ -7,8 +7,8 @@ from typing import Any
 from stampede.phrases import dollars, quantity
 from stampede.report import prices
 from stampede.report.grid import BLANK, Column, Entry, Grid, Row, number, single_lines, words
+from stampede.report.run import Run
 from stampede.report.sections.page import Block, Figures, Page
-from stampede.runs.run import Run
 
 READS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 MEGABIT_BYTES = 125_000

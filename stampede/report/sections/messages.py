@@ -5,16 +5,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
+from stampede.report.accounting import failures as counted_failures
 from stampede.report.grid import BLANK, Column, Grid, Row, number, words
+from stampede.report.run import Run
 from stampede.report.sections.page import Block, Page
-from stampede.runs.records import NO_MESSAGE, UNKNOWN, distinct
-from stampede.runs.run import Run
 
 # Long enough to recognise a body, short enough for a phone.
 BODY_LENGTH = 200
 NO_ORDER = "not a message of this run"
+_LETTERS = """
+SELECT coalesce(nullif(cell, ''), ?), count(*), arg_min(left(coalesce(body, ''), ?), line) FROM letters GROUP BY 1
+"""
 
 
 @dataclass(frozen=True)
@@ -64,16 +65,7 @@ def errors(page: Page) -> Block:
 
 def failures(run: Run) -> list[Failure]:
     """The error records of `run` by cell and error type, the most frequent first within a cell."""
-    succeeded = distinct(run.done["message"])
-    groups = []
-    for cell, of_cell in run.errors.by_cell_id().items():
-        name = NO_ORDER if cell == UNKNOWN else run.names.cells[cell]
-        for kind in np.unique(of_cell["kind"]).tolist():
-            records = of_cell.where(of_cell["kind"] == kind)
-            messages = distinct(records["message"])
-            recovered = int(np.isin(messages[messages != NO_MESSAGE], succeeded).sum())
-            example = run.errors.examples[cell, kind]
-            groups.append(Failure(name, run.errors.kinds[kind], len(records), len(messages), recovered, example))
+    groups = [Failure(cell or NO_ORDER, *counts) for cell, *counts in counted_failures(run, "cell")]
     return sorted(groups, key=lambda failure: (run.order(failure.cell), -failure.records, failure.error_type))
 
 
@@ -91,13 +83,8 @@ def _logged(unrecorded: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def dead_letters(run: Run) -> list[DeadLetters]:
     """The dead letters of `run` by cell."""
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for letter in run.dead_letters:
-        groups.setdefault(str(letter.get("cell") or NO_ORDER), []).append(letter)
-    return [
-        DeadLetters(cell, len(letters), str(letters[0].get("body") or "")[:BODY_LENGTH])
-        for cell, letters in sorted(groups.items(), key=lambda group: run.order(group[0]))
-    ]
+    letters = [DeadLetters(*counts) for counts in run.store.rows(_LETTERS, NO_ORDER, BODY_LENGTH)]
+    return sorted(letters, key=lambda letters: run.order(letters.cell))
 
 
 def _attempts(page: Page) -> Grid:

@@ -17,11 +17,11 @@ from stampede.report.beside import Beside
 from stampede.report.figures.picture import Picture
 from stampede.report.figures.subject import Subject
 from stampede.report.grid import Column, Entry, Grid, Row, coordinates, head_columns, single_lines
+from stampede.report.run import Run
 from stampede.report.statistics import drift
 from stampede.report.statistics.prediction import axes_of
 from stampede.report.summary import Summary
 from stampede.runs.cell_key import Key, distinguishing, is_query
-from stampede.runs.run import Run
 
 Figures = Mapping[str, Any]
 
@@ -87,7 +87,7 @@ class Page:
         """What the messages are that no figure counts: warm-ups, or where none were planned, those that prepare a
         cell for its shared list."""
         planned = (self.run.manifest.get("plan") or {}).get("warm_up_per_concurrency")
-        is_prepared = self.experiment.shared_list and len(self.run.warm_ups) and not planned
+        is_prepared = self.experiment.shared_list and self.numbers["totals"]["warm_ups"] and not planned
         return "preparing messages" if is_prepared else "warm-ups"
 
     def key(self, figures: Figures) -> Key:

@@ -6,10 +6,10 @@ from typing import Any
 
 from stampede.phrases import NOTHING, signed
 from stampede.report.grid import Column, Entry, Grid, number, single_lines, words
+from stampede.report.run import Run
 from stampede.report.sections.about import moment
 from stampede.report.sections.page import Block, Page
 from stampede.runs import stored_json
-from stampede.runs.run import Run
 
 FILE = "server_side.json"
 # The query that gave the rows; a copy leaves a line at its source too, which is no request of its own.

@@ -41,7 +41,7 @@ def table(page: Page) -> Block:
         sums=sums,
         means=means,
         origin=summary.origin,
-        checked=summary.compared and bool(len(page.run.done)) and not summary.problems,
+        checked=summary.compared and bool(page.run.done) and not summary.problems,
     )
 
 

@@ -1,6 +1,7 @@
 """The times of one operation: how far they lie apart, and whether a cold start takes longer."""
 
 from stampede.phrases import percent, seconds, speed
+from stampede.report.columns import count
 from stampede.report.figures.cold_starts import ColdStarts
 from stampede.report.figures.seconds import Seconds
 from stampede.report.grid import Column, Grid, difference_s, interval, number
@@ -13,7 +14,7 @@ QUANTILES = ("p5_s", "median_s", "mean_s", "p95_s", "p99_s")
 def spread(page: Page) -> Block:
     """How far the times lie apart: boxes, quantiles, intervals; inside the full-overlap window too, and by repeat."""
     few = page.numbers["rules"]["minimum_for_p5_p95"]
-    times = {key: group["seconds"].tolist() for key, group in page.run.done.by_cell().items() if len(group) < few}
+    times = {key: group["seconds"].tolist() for key, group in page.run.done.items() if count(group) < few}
     inside = any(cell["inside_window"]["count"] for cell in page.numbers["cells"])
     return page.block(
         "spread",

@@ -13,19 +13,17 @@ import json
 import re
 from typing import Any
 
-import numpy as np
-
+from stampede.report.accounting import failures
+from stampede.report.run import Run
 from stampede.report.statistics import knee, rules
 from stampede.report.statistics.by_size import by_size
-from stampede.report.statistics.cell_figures import failed, measured
+from stampede.report.statistics.cell_figures import measured
 from stampede.report.statistics.cold import is_comparable
 from stampede.report.statistics.comparisons import comparisons
 from stampede.report.statistics.memory import memories
 from stampede.report.statistics.prediction import prediction
-from stampede.report.statistics.selection import cells, first_of_each
+from stampede.report.statistics.selection import cells
 from stampede.report.statistics.verdict import verdict
-from stampede.runs.records import NO_MESSAGE, UNKNOWN, distinct
-from stampede.runs.run import Run
 
 FORMAT = 1
 
@@ -69,42 +67,35 @@ def to_text(numbers: dict[str, Any]) -> str:
 
 
 def _totals(run: Run, figures: list[dict[str, Any]]) -> dict[str, Any]:
-    first, further = first_of_each(run.done)
-    sent = sent_warm_up = None
-    if run.sent is not None:
-        sent = len(distinct(run.sent.message[~run.sent.warm_up]))
-        sent_warm_up = len(distinct(run.sent.message[run.sent.warm_up]))
+    own = run.operations
+    is_own, is_error = ~own["is_warm_up"], own["is_error"]
+    counted = {
+        "records": is_own | True,
+        "downloads": own["is_first_success"],
+        "duplicates": is_own & ~is_error & ~own["is_first_success"],
+        "errors": is_own & is_error,
+        "warm_ups": ~is_own,
+        "warm_up_errors": ~is_own & is_error,
+    }
+    sent = (
+        [None, None] if run.sent is None else [sum(counts) for counts in zip((0, 0), *run.sent.values(), strict=True)]
+    )
     return {
-        "records": len(run.done) + len(run.errors) + len(run.warm_ups),
-        "downloads": len(first),
-        "duplicates": len(further),
-        "errors": len(run.errors),
-        "warm_ups": len(run.warm_ups),
-        "warm_up_errors": failed(run.warm_ups),
+        **{name: int(which.sum()) for name, which in counted.items()},
         "retried": sum(cell["retried"] for cell in figures),
-        "sent": sent,
-        "sent_warm_up": sent_warm_up,
+        "sent": sent and sent[0],
+        "sent_warm_up": sent and sent[1],
     }
 
 
 def _errors(run: Run) -> list[dict[str, Any]]:
     """Error records by cell and type, the most frequent first within a cell; without warm-ups. Those without the
     coordinates of a cell come last."""
-    succeeded = distinct(run.done["message"][run.done["message"] != NO_MESSAGE])
     nowhere = dict.fromkeys(axis.name for axis in run.experiment.axes)
     rows = []
-    pairs = run.errors["key"] << 32 | run.errors["kind"]
-    for pair in np.unique(pairs).tolist():
-        at, kind = pair >> 32, pair & 0xFFFFFFFF
-        messages = np.unique(run.errors["message"][pairs == pair])
-        key = None if at == UNKNOWN else run.errors.keys[at]
-        row = {
-            **(key.figures() if key else nowhere),
-            "error_type": run.errors.kinds[kind],
-            "records": int((pairs == pair).sum()),
-            "messages": len(messages),
-            "recovered": int(np.isin(messages, succeeded).sum()),
-        }
+    for at, kind, records, messages, recovered, _ in failures(run, "key_at"):
+        key = None if at is None else run.store.keys[at]
+        counts = {"error_type": kind, "records": records, "messages": messages, "recovered": recovered}
         place = (key.values, key.settings) if key else ()
-        rows.append(((key is None, place, -row["records"], row["error_type"]), row))
+        rows.append(((key is None, place, -records, kind), {**(key.figures() if key else nowhere), **counts}))
     return [row for _, row in sorted(rows, key=lambda placed: placed[0])]

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from experiments import Experiment
+from stampede.report.columns import UNKNOWN, Columns, count, none_of, together
 from stampede.report.measured import common_size, mean_size, metrics_of
 from stampede.report.statistics import distribution, parallelism, rules
 from stampede.report.statistics.bootstrap import Sample
 from stampede.report.statistics.cold import cold_against_warm
-from stampede.report.statistics.rounds import RoundSample, sample
+from stampede.report.statistics.rounds import RoundSample
 from stampede.report.statistics.selection import Cell
 from stampede.runs.cell_key import Key
-from stampede.runs.records import UNKNOWN, Records
 from stampede.runs.spread import quantile
 
 
@@ -43,16 +43,16 @@ def measured(cell: Cell, experiment: Experiment, cold_among: int = 1) -> Measure
     repeats, overlapping = [], []
     for name, part in cell.by_repeat().items():
         floods = [overlap for flood in part.floods() if (overlap := parallelism.measure(flood))]
-        repeats.append(_repeat(name, cell.repeat_of(name), part, floods))
+        repeats.append(_repeat(name, cell.run.cells.repeat(name), part, floods))
         if floods:
             overlapping.append(floods)
-    nothing = cell.done.where(np.array([], dtype=np.int64))
-    inside = nothing.plus(*(flood.inside for floods in overlapping for flood in floods))
-    everything = inside_sample = sample(cell.done, cell.done["seconds"], f"{label}, all")
-    if len(inside) < len(cell.done):
-        inside_sample = sample(inside, inside["seconds"], f"{label}, inside the window")
-    whole = cell.whole
-    compared = everything if len(whole) == len(cell.done) else sample(whole, whole["seconds"], f"{label}, all")
+    inside = together(none_of(cell.done), *(flood.inside for floods in overlapping for flood in floods))
+    everything = inside_sample = cell.sample(cell.done, cell.done["seconds"], f"{label}, all")
+    if count(inside) < count(cell.done):
+        inside_sample = cell.sample(inside, inside["seconds"], f"{label}, inside the window")
+    whole, compared = cell.whole, everything
+    if count(whole) < count(cell.done):
+        compared = cell.sample(whole, whole["seconds"], f"{label}, all")
     # What is a mean of single operations: where a part of one was done before, or failed, it says nothing of the whole.
     of_whole = metrics_of(whole, experiment)
     means = {metric.name: of_whole[metric.name] for metric in experiment.metrics if metric.how == "mean"}
@@ -64,39 +64,34 @@ def measured(cell: Cell, experiment: Experiment, cold_among: int = 1) -> Measure
         "repeats": repeats,
         "between_repeats": _between(repeats),
         "parallelism": parallelism.combined(overlapping),
-        "inside_window": {"count": len(inside)} | _spread(inside, inside_sample),
-        "cold": cold_against_warm(cell.done, label, experiment.operation[0], cold_among),
+        "inside_window": {"count": count(inside)} | _spread(inside, inside_sample),
+        "cold": cold_against_warm(cell, label, experiment.operation[0], cold_among),
     }
     if isinstance(everything, RoundSample):
         figures["rounds"] = everything.rounds
     if intruders := cell.intruders:
         figures["intruders"] = intruders
-    if left_out := len(cell.done) - len(whole):
+    if left_out := count(cell.done) - count(whole):
         figures["left_out_of_speeds"] = left_out
     return Measured(cell.key, figures, compared, inside_sample, common_size(cell.done), mean_size(cell.done))
 
 
 def _counts(cell: Cell) -> dict[str, Any]:
     numbers, counts = np.unique(cell.done["attempt"], return_counts=True)
-    attempts = {"unknown" if at == UNKNOWN else str(at): int(count) for at, count in zip(numbers, counts, strict=True)}
+    attempts = {"unknown" if at == UNKNOWN else str(at): int(many) for at, many in zip(numbers, counts, strict=True)}
     return {
-        "count": len(cell.done),
-        "duplicates": len(cell.duplicates),
-        "errors": len(cell.errors),
-        "warm_ups": len(cell.warm_ups),
-        "warm_up_errors": failed(cell.warm_ups),
+        "count": count(cell.done),
+        "duplicates": count(cell.duplicates),
+        "errors": count(cell.errors),
+        "warm_ups": count(cell.warm_ups),
+        "warm_up_errors": int(cell.warm_ups["is_error"].sum()),
         "sent": cell.sent,
         "attempts": {name: attempts[name] for name in sorted(attempts, key=lambda name: (len(name), name))},
-        "retried": sum(count for name, count in attempts.items() if name not in ("1", "unknown")),
+        "retried": sum(many for name, many in attempts.items() if name not in ("1", "unknown")),
     }
 
 
-def failed(records: Records) -> int:
-    """How many of them are error records."""
-    return int((records["kind"] != UNKNOWN).sum())
-
-
-def _spread(records: Records, sample: Sample) -> dict[str, Any]:
+def _spread(records: Columns, sample: Sample) -> dict[str, Any]:
     seconds = distribution.seconds(sample)
     return {"seconds": seconds, "mbit_per_s": distribution.speed(records, seconds["mean_interval"])}
 

@@ -2,22 +2,22 @@
 
 from typing import Any
 
+from stampede.report.columns import Columns, chosen
 from stampede.report.statistics import rules, together
 from stampede.report.statistics.distribution import mean
-from stampede.report.statistics.rounds import sample
-from stampede.runs.records import Records
+from stampede.report.statistics.selection import Cell
 
 KINDS = {"cold": 1, "warm": 0}
 
 
-def is_comparable(records: Records) -> bool:
+def is_comparable(records: Columns) -> bool:
     """Whether there are enough cold and warm ones."""
     flags = records["cold_start"]
     return min(int((flags == flag).sum()) for flag in KINDS.values()) >= rules.MINIMUM_FOR_COMPARISON
 
 
-def cold_against_warm(records: Records, label: str, operation: str, among: int = 1) -> dict[str, Any]:
-    """Counts, medians and means of cold and warm `records`, and their differences (cold - warm) with intervals.
+def cold_against_warm(cell: Cell, label: str, operation: str, among: int = 1) -> dict[str, Any]:
+    """Counts, medians and means of cold and warm operations, and their differences (cold - warm) with intervals.
 
     One is cold when it is the first of its sandbox (`cold_start` 1). Its time doesn't hold the start of the
     sandbox, but new connections, and on AWS a full bandwidth allowance. `label` names the cell (see Sample),
@@ -26,8 +26,8 @@ def cold_against_warm(records: Records, label: str, operation: str, among: int =
     figures: dict[str, Any] = {}
     samples = {}
     for name, flag in KINDS.items():
-        part = records.where(records["cold_start"] == flag)
-        seconds = samples[name] = sample(part, part["seconds"], f"{label} {name}")
+        part = chosen(cell.done, cell.done["cold_start"] == flag)
+        seconds = samples[name] = cell.sample(part, part["seconds"], f"{label} {name}")
         figures[name] = {
             "count": len(seconds),
             "median_s": seconds.median if len(seconds) else None,
@@ -35,7 +35,7 @@ def cold_against_warm(records: Records, label: str, operation: str, among: int =
         }
     cold, warm = samples["cold"], samples["warm"]
     figures |= {"together": among, "difference_of_means_s": None, "difference_of_medians_s": None}
-    if not is_comparable(records):
+    if not is_comparable(cell.done):
         needed = rules.MINIMUM_FOR_COMPARISON
         why = f"each needs {needed} measurements, but there are {len(cold)} cold and {len(warm)} warm"
         return figures | {"words": f"Cold and warm can’t be compared: {why}.", "why": why}

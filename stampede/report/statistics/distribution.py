@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from stampede.report.columns import Columns, known
 from stampede.report.measured import BITS_PER_MEGABIT, rate
 from stampede.report.statistics import rules
 from stampede.report.statistics.bootstrap import Sample, interval
-from stampede.runs.records import Records
 from stampede.runs.spread import quantile
 
 _FIGURES = (
@@ -59,13 +59,13 @@ def p99_interval(sample: Sample) -> dict[str, float]:
     return interval(below, sample.size, above)
 
 
-def speed(records: Records, mean_interval: dict[str, float] | None) -> dict[str, Any]:
+def speed(records: Columns, mean_interval: dict[str, float] | None) -> dict[str, Any]:
     """Mbit/s of `records`: mean bytes over mean seconds, and the spread of each one's own.
 
     `mean_interval` is that of their mean seconds; it gives the interval of the speed when all sizes are the same.
     """
     figures: dict[str, Any] = dict.fromkeys(("per_function", "per_function_interval", "median", "p5", "p95"))
-    sizes, times = records.known("bytes"), records["seconds"]
+    sizes, times = known(records, "bytes"), records["seconds"]
     if not len(times):
         return figures | {"why": dict.fromkeys(figures, "there is no measurement")}
     if sizes is None:

@@ -7,6 +7,7 @@ from typing import Any
 from stampede.experiment.declaration import FAILED_RUN, Compare, Experiment, StandIn, is_of_n, n_axis
 from stampede.phrases import between, capitalised, counted, listed, quantity, speed
 from stampede.report.measured import speed_of
+from stampede.report.run import Run
 from stampede.report.statistics import rules
 from stampede.report.statistics.by_size import VERBS
 from stampede.report.statistics.comparisons import conclusion, took_words
@@ -14,7 +15,6 @@ from stampede.report.statistics.knee import Claim
 from stampede.report.statistics.memory import titles_at_most
 from stampede.report.statistics.ranking import ranking
 from stampede.runs.cell_key import SETTINGS, Key, distinguishing, ignored_axes
-from stampede.runs.run import Run
 
 Figures = Mapping[str, Any]
 # More is not read in one breath.

@@ -11,9 +11,10 @@ from typing import Any
 
 from experiments import Experiment
 from stampede.phrases import listed, quantity, ratios
+from stampede.report.columns import known
 from stampede.report.statistics import rules
 from stampede.report.statistics.bootstrap import Sample, interval
-from stampede.report.statistics.rounds import sample, shared
+from stampede.report.statistics.rounds import shared
 from stampede.report.statistics.selection import Cell
 from stampede.runs.cell_key import Key, distinguishing
 
@@ -176,11 +177,11 @@ def series_of(cells: Sequence[Cell], experiment: Experiment) -> list[Series]:
     unfinished: dict[tuple[Any, ...], list[Key]] = {}
     for cell in sorted(cells, key=lambda cell: cell.key[axis]):
         whole = cell.whole
-        speeds = whole.known(experiment.speed.field)
+        speeds = known(whole, experiment.speed.field)
         if speeds is None:
             unfinished.setdefault(cell.key.without((axis,)), []).append(cell.key)
         else:
-            samples[cell.key] = sample(whole, speeds, f"{cell.key.words}, speed")
+            samples[cell.key] = cell.sample(whole, speeds, f"{cell.key.words}, speed")
     along: dict[tuple[Any, ...], list[Key]] = {}
     for key in samples:
         along.setdefault(key.without((axis,)), []).append(key)

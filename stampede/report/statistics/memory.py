@@ -11,15 +11,14 @@ from stampede.experiment.declaration import Compare, n_axis
 from stampede.phrases import listed
 from stampede.report import prices
 from stampede.report.platform_lines import Billed, billed, billed_seconds
+from stampede.report.run import Run
 from stampede.report.statistics import families, rules, together
 from stampede.report.statistics.bootstrap import Resampled, Sample, interval
 from stampede.report.statistics.cell_figures import Measured
 from stampede.report.statistics.distribution import mean
-from stampede.report.statistics.rounds import sample, shared
+from stampede.report.statistics.rounds import shared
 from stampede.report.statistics.selection import Cell
 from stampede.runs.cell_key import Key, distinguishing, ignored_axes
-from stampede.runs.records import UNKNOWN, cells_of, distinct
-from stampede.runs.run import Run
 
 AXIS = "memory_size_mb"
 A_MILLION = 1_000_000
@@ -82,17 +81,15 @@ def memories(run: Run, cells: Sequence[Cell], measured: Sequence[Measured]) -> l
 
 
 def _size(run: Run, measured: Measured, cell: Cell, deliveries: Billed, known: Mapping[str, float]) -> Size:
-    seconds, logged = billed_seconds(cell.done, deliveries)
-    billed_sample = sample(cell.done, seconds, f"{cell.key.plain.words}, billed")
+    seconds, logged = billed_seconds(run, cell.done, deliveries)
+    billed_sample = cell.sample(cell.done, seconds, f"{cell.key.plain.words}, billed")
     mb_second_usd, request_usd = prices.mb_second_usd(run, known, cell.key), known.get("lambda_request")
     usd = None
     if len(seconds) and mb_second_usd is not None and request_usd is not None:
         second_usd = mb_second_usd * cell.key[AXIS]
         values = request_usd + second_usd * billed_sample.means
         usd = Resampled(request_usd + second_usd * mean(billed_sample.values.tolist()), values)
-    succeeded = cell.done.plus(cell.beside.where(cell.beside["kind"] == UNKNOWN))
-    own = succeeded["message"][cells_of(succeeded["message"]) == succeeded["cell"]]
-    lost = 0 if cell.sent is None else max(0, cell.sent - len(distinct(own)))
+    lost = 0 if cell.sent is None else max(0, cell.sent - cell.succeeded)
     return Size(measured, billed_sample, logged, usd, lost)
 
 

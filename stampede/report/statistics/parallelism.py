@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from stampede.report.columns import UNKNOWN, Columns, chosen, count, known, together
 from stampede.report.measured import rate
 from stampede.report.statistics import rules, timeline
 from stampede.report.statistics.distribution import mean
 from stampede.report.statistics.selection import Cell
 from stampede.runs import overlap
-from stampede.runs.records import UNKNOWN, Records
 from stampede.runs.spread import quantile
 
 
@@ -48,7 +48,7 @@ class Flood:
     at_full_of_downloads_ms: int
     nearly_full_of_downloads_ms: int
     of_downloads_ms: int
-    inside: Records
+    inside: Columns
 
     @property
     def span_ms(self) -> int:
@@ -64,18 +64,18 @@ class Flood:
         return self.window_ms[1] - self.window_ms[0] if self.window_ms else 0
 
 
-def usable(records: Records) -> Records:
+def usable(records: Columns) -> Columns:
     """Those whose times say when they ran: whole milliseconds, the end after the start."""
     starts, ends = records["started_at_ms"], records["finished_at_ms"]
-    return records.where((starts != UNKNOWN) & (starts < ends))
+    return chosen(records, (starts != UNKNOWN) & (starts < ends))
 
 
 def measure(cell: Cell) -> Flood | None:
     """The parallelism of one flood, of everything that ran in its planned cell; None when none of its attempts has
     usable times."""
-    everything = cell.done.plus(cell.duplicates, cell.errors, cell.beside)
+    everything = together(cell.done, cell.duplicates, cell.errors, cell.beside)
     attempts, done, n = usable(everything), usable(cell.done), cell.key.n
-    if not len(attempts):
+    if not count(attempts):
         return None
     origin = int(attempts["started_at_ms"].min())
     starts, ends = attempts["started_at_ms"] - origin, attempts["finished_at_ms"] - origin
@@ -83,12 +83,12 @@ def measure(cell: Cell) -> Flood | None:
     busy = _Integral(at, running)
     full = _Integral(at, (running >= n).astype(np.int64))
     nearly = _Integral(at, (running >= rules.NEARLY_FULL * n).astype(np.int64))
-    sizes = attempts.known("bytes")
+    sizes = known(attempts, "bytes")
     # First to last moment with at least N running.
     steps = np.flatnonzero(running >= n)
     window = (int(at[steps[0]]), int(at[steps[-1] + 1])) if len(steps) else None
     first, last = done["started_at_ms"] - origin, done["finished_at_ms"] - origin
-    inside, window_bytes = np.zeros(len(done), dtype=bool), None
+    inside, window_bytes = np.zeros(count(done), dtype=bool), None
     if window:
         inside = (first >= window[0]) & (last <= window[1])
     if window and sizes is not None:
@@ -98,8 +98,8 @@ def measure(cell: Cell) -> Flood | None:
     at_full = full(last) - full(first)
     return Flood(
         n=n,
-        attempts=len(attempts),
-        left_out=len(everything) - len(attempts),
+        attempts=count(attempts),
+        left_out=count(everything) - count(attempts),
         started_at_ms=origin,
         at_ms=at,
         running=running,
@@ -113,7 +113,7 @@ def measure(cell: Cell) -> Flood | None:
         at_full_of_downloads_ms=int(at_full.sum()),
         nearly_full_of_downloads_ms=int((nearly(last) - nearly(first)).sum()),
         of_downloads_ms=int((last - first).sum()),
-        inside=done.where(inside),
+        inside=chosen(done, inside),
     )
 
 

@@ -4,18 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from experiments import Axis, Experiment
 from stampede.phrases import significant
+from stampede.report.columns import none_of, together
+from stampede.report.run import Run
 from stampede.report.statistics import rules
 from stampede.report.statistics.bootstrap import interval
 from stampede.report.statistics.cell_figures import Measured, measured
 from stampede.report.statistics.selection import Cell
+from stampede.report.unfinished import unfinished
 from stampede.runs.cell_key import Key, distinguishing
 from stampede.runs.prediction import FIGURES, Forecast
-from stampede.runs.run import Run
-from stampede.runs.unfinished import unfinished
 
 Figures = Mapping[str, Any]
 
@@ -76,9 +75,8 @@ def _whole(parts: Sequence[tuple[Cell, Measured]], experiment: Experiment) -> Me
     if not further:
         return figures
     kinds = ("done", "duplicates", "errors", "warm_ups")
-    whole = {kind: getattr(first, kind).plus(*(getattr(cell, kind) for cell, _ in further)) for kind in kinds}
-    none = first.beside.where(np.array([], dtype=np.int64))
-    return measured(replace(first, **whole, beside=none), experiment)
+    whole = {kind: together(*(getattr(cell, kind) for cell, _ in parts)) for kind in kinds}
+    return measured(replace(first, **whole, beside=none_of(first.beside)), experiment)
 
 
 def _own(whole: Measured, n: int) -> dict[str, tuple[float | None, list[float | None]]]:

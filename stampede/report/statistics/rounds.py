@@ -8,25 +8,30 @@ apply of its own, and cells of other stacks have those in common with none.
 """
 
 import hashlib
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 
 import numpy as np
 
+from stampede.report.columns import UNKNOWN
+from stampede.report.run import ROUND_BITS
 from stampede.report.statistics.bootstrap import Sample
 from stampede.report.statistics.rules import MINIMUM_ROUNDS, RESAMPLES
-from stampede.runs.records import ROUND_BITS, UNKNOWN, Names, Records
 
 # Counts held at a time, as in `bootstrap`.
 _AT_ONCE = 1 << 20
 _ROUND = (1 << ROUND_BITS) - 1
 
 
-def sample(records: Records, values: np.ndarray, label: str) -> Sample:
+# The names of the stacks that cells ran on, and the last round of each.
+Blocks = Sequence[tuple[str, int]]
+
+
+def sample(units: np.ndarray, blocks: Blocks, values: np.ndarray, label: str) -> Sample:
     """A sample of `values`, one a record: of rounds or repeats where they come from enough of them, else of single
     values."""
-    units = records["unit"]
     if len(units) and units.min() != UNKNOWN and len(np.unique(units)) >= MINIMUM_ROUNDS:
-        return RoundSample(values, label, units, records.names)
+        return RoundSample(values, label, units, blocks)
     return Sample(values, label)
 
 
@@ -34,9 +39,9 @@ class RoundSample(Sample):
     """Values with the number of the round of each (`unit` of records). `salt` tells the draws of two runs apart, whose
     rounds have the same names."""
 
-    def __init__(self, values: np.ndarray, label: str, units: np.ndarray, names: Names, salt: str = "") -> None:
+    def __init__(self, values: np.ndarray, label: str, units: np.ndarray, blocks: Blocks, salt: str = "") -> None:
         super().__init__(values, label)
-        self._units, self._names, self._salt = units[np.argsort(values, kind="stable")], names, salt
+        self._units, self._blocks, self._salt = units[np.argsort(values, kind="stable")], blocks, salt
         # One stack for each repeat.
         self._is_of_repeats = len(np.unique(units >> ROUND_BITS)) >= MINIMUM_ROUNDS
         drawn = (self._units & ~_ROUND) + 1 if self._is_of_repeats else self._units
@@ -52,7 +57,7 @@ class RoundSample(Sample):
         return len(np.unique(self._units))
 
     def drawn_apart(self, label: str) -> "RoundSample":
-        return RoundSample(self.values, label, self._units, self._names, salt=label)
+        return RoundSample(self.values, label, self._units, self._blocks, salt=label)
 
     @cached_property
     def draws(self) -> np.ndarray:
@@ -61,8 +66,8 @@ class RoundSample(Sample):
         blocks, rounds = self._own >> ROUND_BITS, self._own & _ROUND
         family = []
         for block in np.unique(blocks).tolist():
-            count = 1 if self._is_of_repeats else self._names.rounds[block]
-            family.append((self._names.blocks[block], count, block))
+            name, last = self._blocks[block]
+            family.append((name, 1 if self._is_of_repeats else last, block))
         family.sort()
         drawn = _drawn(tuple((label, count) for label, count, _ in family), self._salt)
         # The column of the first round of each block.

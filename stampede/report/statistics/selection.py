@@ -1,14 +1,17 @@
 """Sorts the records of a run into cells: what counts, what is a duplicate, what ran at all."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from stampede.experiment.declaration import FAILED_RUN
+from stampede.report.columns import UNKNOWN, Columns, chosen, count, grouped, none_of, together
+from stampede.report.run import Run
+from stampede.report.statistics.bootstrap import Sample
+from stampede.report.statistics.rounds import sample
 from stampede.runs.cell_key import Key
-from stampede.runs.records import NO_MESSAGE, UNKNOWN, Records, cells_of, distinct
-from stampede.runs.run import Run
 
 NO_CELL = "no cell named"
 # The records of a cell that a repeat or a round has a part of.
@@ -22,35 +25,39 @@ class Cell:
     `done` are the first ok record of each message, `duplicates` the further ones, `errors` the error records; none of
     these is a warm-up. `beside` are the others of the same planned cells, which ran among these: on an axis that only
     records tell, they are in other cells; and what came back of other cells' messages during this one's rounds. `sent`
-    counts the messages of all of them.
+    counts the messages of all of them, and `succeeded` those of them that did.
     """
 
     key: Key
-    done: Records
-    duplicates: Records
-    errors: Records
-    warm_ups: Records
-    beside: Records
+    done: Columns
+    duplicates: Columns
+    errors: Columns
+    warm_ups: Columns
+    beside: Columns
     sent: int | None = None
-    repeat_of: Callable[[str], int | None] = lambda cell: None
+    succeeded: int = 0
+    run: Run | None = None
 
     @property
-    def whole(self) -> Records:
+    def whole(self) -> Columns:
         """Those of `done` whose speed is that of the whole operation: most of its objects didn't fail, and none was
         there already, copied by an earlier delivery of the message."""
-        planned, failed, there = (self.done.columns.get(name) for name in ("planned", "failed", "already_there"))
-        if planned is None or failed is None or there is None:
+        if "planned" not in self.done:
             return self.done
-        # A run without objects has no failed ones; what isn't known (NaN) leaves nothing out.
-        return self.done.where(~((there > 0) | ((failed > 0) & (failed >= FAILED_RUN * planned))))
+        planned, failed, there = (self.done[name] for name in ("planned", "failed", "already_there"))
+        has_failed = (failed > 0) & (planned != UNKNOWN) & (failed >= FAILED_RUN * planned)
+        return chosen(self.done, ~((there > 0) | has_failed))
 
     @property
     def intruders(self) -> int:
         """How many attempts at messages of other planned cells ran during the rounds of this one."""
-        planned = cells_of(self.beside["message"])
-        return int(((planned != self.beside["cell"]) & (planned != UNKNOWN)).sum())
+        return int(self.beside["is_intruder"].sum())
 
-    def floods(self) -> list["Cell"]:
+    def sample(self, columns: Columns, values: np.ndarray, label: str) -> Sample:
+        """A sample of `values`, one for each of these records of the cell."""
+        return sample(columns["unit"], self.run.blocks if self.run else [], values, label)
+
+    def floods(self) -> list[Cell]:
         """The cell by what was sent at once: by repeat and round, in their order; whole where it had none."""
         rounds = {kind: getattr(self, kind)["round"].clip(0) for kind in OWN_KINDS}
         numbers = np.unique(np.concatenate([*rounds.values()])).tolist()
@@ -58,96 +65,82 @@ class Cell:
             return [self]
         floods = []
         for number in numbers:
-            parts = {kind: getattr(self, kind).where(rounds[kind] == number) for kind in OWN_KINDS}
+            parts = {kind: chosen(getattr(self, kind), rounds[kind] == number) for kind in OWN_KINDS}
             floods.append(replace(self, **parts))
         return floods
 
-    def by_repeat(self) -> dict[str, "Cell"]:
+    def by_repeat(self) -> dict[str, Cell]:
         """The cell by cell id, one for each repeat that left a record other than of warm-ups, in order of repeat."""
-        groups = {kind: getattr(self, kind).by_cell_id() for kind in OWN_KINDS}
-        none = self.warm_ups.where(np.array([], dtype=np.int64))
+        groups = {kind: grouped(getattr(self, kind), "cell_at") for kind in OWN_KINDS}
+        none = none_of(self.warm_ups)
         repeats = {}
         for at in {*groups["done"], *groups["duplicates"], *groups["errors"]}:
             parts = {kind: groups[kind].get(at, none) for kind in OWN_KINDS}
-            name = NO_CELL if at == UNKNOWN else self.done.names.cells[at]
+            name = NO_CELL if at == UNKNOWN else self.run.store.cells[at]
             repeats[name] = replace(self, warm_ups=none, **parts)
-        return dict(sorted(repeats.items(), key=lambda item: (self.repeat_of(item[0]) or 0, item[0])))
+        repeat_of = self.run.cells.repeat
+        return dict(sorted(repeats.items(), key=lambda item: (repeat_of(item[0]) or 0, item[0])))
 
 
 def cells(run: Run) -> list[Cell]:
     """Every cell of `run`, planned or seen, sorted by its key. Records without coordinates are in none."""
-    first, further = first_of_each(run.done)
-    kinds = (first, further, run.errors, run.warm_ups)
-    groups = [records.by_cell() for records in kinds]
-    everything = first.plus(further, run.errors)
-    if len(intruders := _intruders(everything)):
-        everything = everything.plus(intruders)
-    ids, messages = _planned(run), sent(run)
-    none = run.done.where(np.array([], dtype=np.int64))
-    return [
-        Cell(
-            key,
-            *(group.get(key, none) for group in groups),
-            beside=_beside(everything, key, ids.get(key, set())),
-            sent=None if messages is None else sum(messages.get(at, 0) for at in ids.get(key, ())),
-            repeat_of=run.cells.repeat,
+    everything = chosen(run.operations, ~run.operations["is_warm_up"])
+    succeeded = everything["is_first_success"] & (everything["seq"] != UNKNOWN)
+    successes = np.bincount(everything["cell_at"][succeeded & (everything["cell_at"] != UNKNOWN)])
+    own, warm_ups = grouped(everything, "key_at"), grouped(_warm_ups(run), "key_at")
+    if count(intruders := _intruders(everything)):
+        everything = together(everything, intruders)
+    own.pop(UNKNOWN, None)
+    warm_ups.pop(UNKNOWN, None)
+    planned, none, key_at, found = _planned(run), none_of(everything), everything["key_at"], []
+    for key in run.cell_keys():
+        at = run.store.keys.index(key) if key in run.store.keys else UNKNOWN
+        ids = [run.store.cells.index(name) for name in planned.get(key, ()) if name in run.store.cells]
+        part = own.get(at, none)
+        is_first, is_error = part["is_first_success"], part["is_error"]
+        is_beside = np.isin(everything["cell_at"], ids) & (key_at != at) & (key_at != UNKNOWN)
+        found.append(
+            Cell(
+                key,
+                chosen(part, is_first),
+                chosen(part, ~is_first & ~is_error),
+                chosen(part, is_error),
+                warm_ups.get(at, none),
+                beside=chosen(everything, is_beside),
+                sent=None if run.sent is None else sum(run.sent.get(name, (0,))[0] for name in planned.get(key, ())),
+                succeeded=int(sum(successes[at] for at in ids if at < len(successes))),
+                run=run,
+            )
         )
-        for key in run.cell_keys()
-    ]
+    return found
 
 
-def _planned(run: Run) -> dict[Key, set[int]]:
-    """The numbers of the ids of the planned cells of each cell: those that its records name, else the plan."""
-    planned: dict[Key, set[int]] = {}
-    for records in (run.done, run.errors, run.warm_ups):
-        known = (records["cell"] != UNKNOWN) & (records["key"] != UNKNOWN)
-        for pair in distinct(records["key"][known] << 32 | records["cell"][known]).tolist():
-            planned.setdefault(records.keys[pair >> 32], set()).add(pair & 0xFFFFFFFF)
-    for at, name in enumerate(run.names.cells):
-        if (key := run.key_of(name)) is not None:
-            planned.setdefault(key, set()).add(at)
+def _warm_ups(run: Run) -> Columns:
+    return chosen(run.operations, run.operations["is_warm_up"])
+
+
+def _planned(run: Run) -> dict[Key, set[str]]:
+    """The ids of the planned cells of each cell: those that its records name, else the plan."""
+    planned: dict[Key, set[str]] = {}
+    for name, key in run.keys_of_names():
+        planned.setdefault(key, set()).add(name)
     return planned
 
 
-def _beside(records: Records, key: Key, ids: set[int]) -> Records:
-    """The records of these planned cells that are in another cell."""
-    own = records.keys.index(key) if key in records.keys else UNKNOWN
-    return records.where(np.isin(records["cell"], list(ids)) & (records["key"] != own) & (records["key"] != UNKNOWN))
-
-
-def _intruders(records: Records) -> Records:
+def _intruders(everything: Columns) -> Columns:
     """Attempts at messages that came back while another cell had its round, as records of that cell and round."""
-    started, ended, rounds = (records[name] for name in ("started_at_ms", "finished_at_ms", "round"))
-    in_round = (rounds > 0) & (started != UNKNOWN) & (records["cell"] != UNKNOWN)
-    late = np.flatnonzero(in_round & (records["attempt"] > 1))
+    cell_at, started, ended, rounds = (
+        everything[name] for name in ("cell_at", "started_at_ms", "finished_at_ms", "round")
+    )
+    in_round = (rounds > 0) & (started != UNKNOWN) & (cell_at != UNKNOWN)
+    late = np.flatnonzero(in_round & (everything["attempt"] > 1))
     overlaps: list[tuple[int, int, int]] = []
     if len(late):
-        on_time = records.where(in_round & (records["attempt"] == 1))
-        for cell, part in on_time.by_cell_id().items():
-            for number in np.unique(part["round"]).tolist():
-                own = part.where(part["round"] == number)
+        on_time = chosen(everything, in_round & (everything["attempt"] == 1))
+        for cell, part in grouped(on_time, "cell_at").items():
+            for number, own in grouped(part, "round").items():
                 meets = (started[late] < own["finished_at_ms"].max()) & (ended[late] > own["started_at_ms"].min())
-                overlaps += [(at, cell, number) for at in late[meets & (records["cell"][late] != cell)].tolist()]
+                overlaps += [(at, cell, number) for at in late[meets & (cell_at[late] != cell)].tolist()]
     rows, cells, numbers = np.array(overlaps, dtype=np.int64).reshape(-1, 3).T
-    moved = records.where(rows)
-    moved.columns = {**moved.columns, "cell": cells, "round": numbers}
-    return moved
-
-
-def first_of_each(records: Records) -> tuple[Records, Records]:
-    """The first record of each message, in the order of the file, and the further ones; one whose message isn't known
-    can't be told from another."""
-    messages = records["message"]
-    first = np.zeros(len(records), dtype=bool)
-    first[np.unique(messages, return_index=True)[1]] = True
-    first |= messages == NO_MESSAGE
-    return records.where(first), records.where(~first)
-
-
-def sent(run: Run) -> dict[int, int] | None:
-    """Messages sent for measurement, by the number of their cell's id; None without sent.jsonl."""
-    if run.sent is None:
-        return None
-    mine = ~run.sent.warm_up & (run.sent.cell != UNKNOWN)
-    first = np.unique(run.sent.message[mine], return_index=True)[1]
-    return {at: count for at, count in enumerate(np.bincount(run.sent.cell[mine][first]).tolist()) if count}
+    moved = {"cell_at": cells, "round": numbers, "is_intruder": np.ones(len(rows), dtype=bool)}
+    return {**chosen(everything, rows), **moved}

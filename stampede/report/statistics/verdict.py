@@ -6,6 +6,7 @@ from typing import Any
 from stampede.experiment.declaration import is_of_n, n_axis
 from stampede.phrases import capitalised, counted, listed, significant, some
 from stampede.report import sdks
+from stampede.report.run import Run
 from stampede.report.statistics import drift, rules
 from stampede.report.statistics.comparisons import conclusion, took_words
 from stampede.report.statistics.headline import failed_objects, headline
@@ -13,7 +14,6 @@ from stampede.report.statistics.knee import Series
 from stampede.report.statistics.prediction import axes_of, misses
 from stampede.runs.cell_key import Key, distinguishing, ignored_axes
 from stampede.runs.evidence import contradictions
-from stampede.runs.run import Run
 
 Figures = Mapping[str, Any]
 

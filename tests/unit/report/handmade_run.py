@@ -1,6 +1,7 @@
 """Writes results folders from downloads given one by one, for figures that can be counted by hand."""
 
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,11 @@ import numpy as np
 from experiments.download.declaration import DOWNLOAD, default_sink
 from stampede.report import statistics
 from stampede.report.beside import Beside, beside_published
+from stampede.report.columns import Columns, chosen, count
 from stampede.report.measured import metrics, spreads
+from stampede.report.run import Run, load
 from stampede.runs import cells
 from stampede.runs.cell_key import Key
-from stampede.runs.cell_settings import CellSettings
-from stampede.runs.records import Group, Names, Reader, Records
-from stampede.runs.run import Run
 
 ORIGIN_MS = 1_760_000_000_000
 MEGABYTE = 1_000_000
@@ -96,26 +96,14 @@ def key(memory: int = 1024, n: int = 1, method: str = "download_file", sink: str
     return Key((memory, n, method, sink or default_sink(method)), settings, DOWNLOAD.axes)
 
 
-def columns(*groups: list[dict[str, Any]]) -> list[Records]:
-    """Rows as records of one run, in columns, a Records for each group; those that aren't records are left out."""
-    reader, lengths = Reader(DOWNLOAD, CellSettings({}), Names()), []
-    for rows in groups:
-        lengths += [sum(reader.add(row) for row in rows)]
-    parts = reader.sorted_out()
-    everything = parts[Group.OK].plus(parts[Group.ERROR])
-    assert sum(lengths) == len(everything)
-    ok, failed, selections = 0, len(parts[Group.OK]), []
-    for rows in groups:
-        places = []
-        for row in rows:
-            if row["status"] == "ok":
-                places.append(ok)
-                ok += 1
-            else:
-                places.append(failed)
-                failed += 1
-        selections.append(everything.where(np.array(places, dtype=np.int64)))
-    return selections
+def columns(*groups: list[dict[str, Any]]) -> list[Columns]:
+    """Rows as records of one run, in columns, for each group."""
+    rows = [row for group in groups for row in group]
+    with tempfile.TemporaryDirectory() as folder:
+        operations = load(write(Path(folder) / "run", rows)).operations
+    assert count(operations) == len(rows)
+    ends = np.cumsum([len(group) for group in groups])
+    return [chosen(operations, np.arange(end - len(group), end)) for group, end in zip(groups, ends, strict=True)]
 
 
 def table_of(run: Run, rows: list[dict[str, Any]] | None = None) -> Beside:

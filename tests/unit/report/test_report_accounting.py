@@ -4,8 +4,8 @@ import json
 
 from stampede.report import statistics
 from stampede.report.accounting import account_book, recounted
+from stampede.report.run import load
 from stampede.report.sections.messages import dead_letters, failures
-from stampede.runs.run import load
 
 MESSY = {"memories": (1024,), "failing": {3, 7}, "retried": {2}, "duplicated": {4}, "lost": {9}}
 

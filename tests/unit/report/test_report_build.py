@@ -11,9 +11,9 @@ from stampede import report
 from stampede.errors import UsageError
 from stampede.report import consistency
 from stampede.report.measured import metrics, spreads
+from stampede.report.run import load
 from stampede.report.summary import summarised
 from stampede.runs import cells
-from stampede.runs.run import load
 from stampede.runs.spread import spread
 from tests.unit.report.handmade_run import key
 from tests.unit.report.page_parser import Page

@@ -12,7 +12,7 @@ import pytest
 from experiments import EXPERIMENTS
 from stampede import report
 from stampede.report import compare_runs
-from stampede.runs.run import load
+from stampede.report.run import load
 from tests.unit.report import copied_run, sized_run
 from tests.unit.report.handmade_run import key
 from tests.unit.report.page_parser import Page
@@ -40,7 +40,7 @@ def test_every_shared_cell_has_its_ratio_of_medians(make_run, tmp_path):
     assert len(rows_of(page)) == 6
     for row in rows_of(page):
         cell = key(int(row[0].replace(",", "")), int(row[1]))
-        medians = [statistics.median(run.done.by_cell()[cell]["seconds"]) for run in runs]
+        medians = [statistics.median(run.done[cell]["seconds"]) for run in runs]
         assert row[4:7] == [f"{medians[0]:.3f}", f"{medians[1]:.3f}", f"{medians[1] / medians[0]:.2f}"]
         assert row[-1] == "▼ slower"
     assert "B is slower (by more than 10 %) than A in the 6 common cells: the median download" in page.text

@@ -17,7 +17,7 @@ from stampede.report.figures.overlap_timeline import MOST_PANELS, OverlapTimelin
 from stampede.report.figures.seconds import Seconds
 from stampede.report.figures.subject import Subject
 from stampede.report.figures.throughput_per_function import ThroughputPerFunction
-from stampede.runs.run import load
+from stampede.report.run import load
 from tests.unit.report.handmade_run import key
 
 pytestmark = pytest.mark.usefixtures("drawn")

@@ -13,11 +13,11 @@ import pytest
 from stampede import report
 from stampede.report import sections
 from stampede.report.html import page
+from stampede.report.run import load
 from stampede.report.sections import downloads
 from stampede.report.sections.about import flattened, groups
 from stampede.report.statistics import statistics as numbers_of
 from stampede.report.summary import Summary
-from stampede.runs.run import load
 from tests.unit.insights.nearest_rank import percentile
 from tests.unit.report.handmade_run import table_of
 from tests.unit.report.page_parser import Page

@@ -11,10 +11,10 @@ from experiments import EXPERIMENTS
 from stampede import report
 from stampede.experiment.axes import concurrency_axis, memory_axis
 from stampede.report.measured import speed_interval
+from stampede.report.run import load
 from stampede.report.statistics import memory, statistics
 from stampede.report.statistics.bootstrap import Resampled, Sample
 from stampede.runs.cell_key import Key
-from stampede.runs.run import load
 from tests.contract import synthetic
 
 FUNCTION = EXPERIMENTS["function"]

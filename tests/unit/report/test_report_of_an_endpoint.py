@@ -5,11 +5,10 @@ import pytest
 from experiments import EXPERIMENTS
 from stampede.planning import cost as estimates
 from stampede.planning.plan import make_plan
-from stampede.report import compare, html, statistics, table
+from stampede.report import compare, html, run, statistics, table
 from stampede.report.compare_runs import Pair, Side, differences
 from stampede.report.sections import Page, about, cost, throughput
 from stampede.report.summary import summarised
-from stampede.runs import run
 from tests.unit.report.handmade_run import lasting, table_of, write
 
 URL = "http://127.0.0.1:4566"

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from stampede import phrases, report
+from stampede.report import unfinished
+from stampede.report.run import load
 from stampede.report.sections import cost
-from stampede.runs import unfinished
-from stampede.runs.run import load
 from tests.unit.report.page_parser import Page
 
 

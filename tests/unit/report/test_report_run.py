@@ -7,15 +7,21 @@ import re
 import pytest
 
 from stampede.report.accounting import account_book
+from stampede.report.columns import count
 from stampede.report.rebuild import build
-from stampede.runs.run import NoReport, load
+from stampede.report.run import NoReport, load
+from stampede.report.sections.messages import dead_letters
 from tests.unit.report.handmade_run import key
+
+
+def sent(run):
+    return sum(measured + warm_up for measured, warm_up in run.sent.values())
 
 
 def test_a_whole_run_is_read_without_a_warning(make_run):
     run = load(make_run())
     assert run.warnings == []
-    assert (len(run.done), len(run.errors), len(run.sent.cell)) == (320, 0, 320)
+    assert (count(run.operations), run.operations["is_error"].any(), sent(run)) == (320, False, 320)
     assert run.cell_keys() == [key(m, n) for m in (1024, 2048) for n in (1, 5, 10)]
     assert (run.source, run.region, run.object_bytes) == ("this machine", "us-east-1", 64 * 1024**2)
 
@@ -31,7 +37,7 @@ def test_a_torn_last_line_is_named_and_everything_else_kept(make_run, name):
     path.write_text(path.read_text()[:-40])
     run = load(folder)
     assert run.warnings == [f"{name}, line 320: the last line is incomplete (the writer was interrupted); left out."]
-    assert len(run.done) + len(run.sent.cell) == 639
+    assert count(run.operations) + sent(run) == 639
 
 
 def test_a_torn_line_in_the_middle_is_named_with_its_number(make_run):
@@ -41,7 +47,7 @@ def test_a_torn_line_in_the_middle_is_named_with_its_number(make_run):
     (folder / "records.jsonl").write_text("\n".join(lines) + "\n")
     run = load(folder)
     assert run.warnings == ["records.jsonl, line 5: not JSON; left out."]
-    assert len(run.done) == 319
+    assert count(run.operations) == 319
 
 
 def test_bytes_that_are_not_utf8_are_a_warning(make_run):
@@ -69,7 +75,7 @@ def test_a_record_that_can_not_be_used_is_named(make_run, change):
     lines[0] = json.dumps(json.loads(lines[0]) | change)
     (folder / "records.jsonl").write_text("\n".join(lines) + "\n")
     run = load(folder)
-    assert len(run.done) == 9
+    assert count(run.operations) == 9
     assert len(run.warnings) == 1
     assert run.warnings[0].startswith("records.jsonl, line 1: not a valid record")
 
@@ -85,7 +91,7 @@ def test_a_line_that_is_of_no_message_is_named(make_run, name):
         *before.warnings,
         f"{name}, line {number}: doesn't say of which message it is (it needs cell and seq); left out.",
     ]
-    assert (len(run.sent.message), run.dead_letters) == (len(before.sent.message), before.dead_letters)
+    assert (sent(run), dead_letters(run)) == (sent(before), dead_letters(before))
 
 
 def test_every_missing_file_is_named(make_run):
@@ -107,7 +113,7 @@ def test_a_run_json_cut_short_is_a_warning(make_run):
     (folder / "run.json").write_text('{"format": 1, "ru')
     run = load(folder)
     assert run.warnings[0].startswith("run.json can't be read: ")
-    assert len(run.done) == 320
+    assert count(run.operations) == 320
 
 
 @pytest.mark.parametrize("version", [2, "1", None])
@@ -173,7 +179,7 @@ def test_a_cell_is_known_by_run_json_and_not_by_the_text_of_its_id(make_run):
 
 def test_a_cell_that_run_json_does_not_know_is_known_by_its_records(make_run):
     run = described(make_run, cells=[], plan={})
-    [cell] = run.names.cells
+    [cell] = run.store.cells
     assert run.key_of(cell) == key(1024, 2)
 
 
@@ -200,7 +206,7 @@ def test_a_record_of_other_settings_than_its_cell_is_a_problem_and_in_no_figure(
     rows = (folder / "cells.csv").read_text().splitlines()[1:]
     assert [row.split(",")[:3] for row in rows] == [["1024", "2", "19"], ["2048", "2", "20"]]
     run = load(folder)
-    assert (len(run.done), len(run.foreign)) == (39, 1)
+    assert (count(run.operations), run.store.rows("SELECT count(*) FROM operations")) == (39, [(40,)])
     [problem] = account_book(run).problems
     assert "1 record comes from other settings (memory_size 2048 where the cell has 1024)" in problem
     assert "left out of all figures" in (folder / "report.html").read_text()
@@ -230,4 +236,4 @@ def test_cells_that_differ_in_another_variable_have_a_row_each(make_run):
 
 def test_warm_ups_are_kept_apart_from_the_downloads(make_run):
     run = load(make_run(memories=(1024,), concurrencies=(2,), warm_ups=3))
-    assert (len(run.done), len(run.warm_ups)) == (20, 6)
+    assert (count(run.operations), run.operations["is_warm_up"].sum()) == (26, 6)

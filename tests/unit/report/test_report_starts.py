@@ -6,8 +6,8 @@ import random
 import pytest
 
 from experiments import EXPERIMENTS
+from stampede.report.run import load
 from stampede.report.statistics import statistics
-from stampede.runs.run import load
 from tests.contract import synthetic
 
 FUNCTION = EXPERIMENTS["function"]

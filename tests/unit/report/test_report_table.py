@@ -12,9 +12,9 @@ from experiments.download.declaration import DOWNLOAD
 from stampede import phrases
 from stampede.report import published, table
 from stampede.report.measured import mean_bytes, spreads
+from stampede.report.run import load
 from stampede.runs import cells
 from stampede.runs.cell_key import Key
-from stampede.runs.run import load
 from tests.unit.report.handmade_run import table_of
 
 
@@ -66,7 +66,7 @@ def test_an_n_that_was_not_reached_is_said_under_the_table(make_run, peaks, sent
 def test_speed_is_the_size_over_the_mean_time(make_run):
     run = load(make_run(memories=(1024,), concurrencies=(5,)))
     ours, theirs = table_of(run).rows
-    times = run.done["seconds"].tolist()
+    times = run.operations["seconds"].tolist()
     assert ours["mbit_per_s"] == pytest.approx(64 * 1.048576 * 8 / (sum(times) / len(times)))
     assert theirs["mbit_per_s"] == pytest.approx(1073.741824 * 8 / 12.86)
 

@@ -11,17 +11,14 @@ from stampede.report.statistics.bootstrap import Sample
 from stampede.report.statistics.drift import between_cells, sentence
 from stampede.report.statistics.effect import cliffs_delta, effect
 from stampede.report.statistics.rounds import RoundSample
-from stampede.runs.records import Names
 from tests.contract import synthetic
 
 RUNS, NOISE, DRIFT = 120, 0.1, 0.25
 
 
-def names(rounds, run):
+def blocks(rounds, run):
     """A stack of its own for each simulated run, whose draws would be the same ones otherwise."""
-    stack_names = Names()
-    stack_names.blocks, stack_names.rounds = [f"run {run}"], {0: rounds}
-    return stack_names
+    return [(f"run {run}", rounds)]
 
 
 def cells_of_a_run(dice, rounds, each, walks):
@@ -32,7 +29,7 @@ def cells_of_a_run(dice, rounds, each, walks):
 
 
 def in_rounds(values, run, rounds, each, label):
-    return RoundSample(np.exp(values), label, np.repeat(np.arange(1, rounds + 1), each), names(rounds, run))
+    return RoundSample(np.exp(values), label, np.repeat(np.arange(1, rounds + 1), each), blocks(rounds, run))
 
 
 def test_the_interval_of_a_cell_holds_the_truth_where_its_rounds_differ():
@@ -88,7 +85,7 @@ def test_cliffs_delta_over_rounds_is_that_of_the_values_with_an_interval_around_
 def test_quantiles_of_whole_rounds_are_those_of_the_values_that_were_drawn():
     dice = np.random.default_rng(5)
     values, units = dice.lognormal(size=23), dice.integers(1, 7, 23)
-    sample = RoundSample(values, "a", units, names(6, 0))
+    sample = RoundSample(values, "a", units, blocks(6, 0))
     own = np.unique(units)
     for draw, median, mean in zip(sample.draws[:200], sample.medians, sample.means, strict=False):
         drawn = np.concatenate([np.tile(values[units == unit], times) for unit, times in zip(own, draw, strict=True)])

@@ -1,7 +1,7 @@
 """Which planned cells of a run were never finished, and what to do about it."""
 
 from stampede.phrases import some
-from stampede.runs.run import Run
+from stampede.report.run import Run
 
 # A sentence that names more than this is not read to its end.
 NAMED = 6

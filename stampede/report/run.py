@@ -1,7 +1,6 @@
 """Reads a results folder, tolerantly: what is there is shown, and what isn't is named in a warning."""
 
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,12 +13,14 @@ from stampede.errors import UsageError
 from stampede.experiment.declaration import StandIn
 from stampede.experiment.place import endpoint_words
 from stampede.phrases import listed
+from stampede.report.columns import UNKNOWN, Columns, chosen, grouped
 from stampede.runs import cells, prediction, stored_json
-from stampede.runs.cell_key import Key, as_emulated
-from stampede.runs.cell_settings import CellSettings, Difference
-from stampede.runs.folder import FORMAT, UNANSWERED_FILE, way_to_runs
+from stampede.runs.account import OBJECT_COUNTS
+from stampede.runs.cell_key import Key
+from stampede.runs.cell_settings import CellSettings
+from stampede.runs.folder import FORMAT, RunFolder, way_to_runs
 from stampede.runs.prediction import Prediction
-from stampede.runs.records import NO_MESSAGE, UNKNOWN, Group, Names, Reader, Records
+from stampede.runs.store import Store, open_store
 
 FILES = (
     "run.json",
@@ -35,44 +36,100 @@ class NoReport(ValueError):
     """A results folder that can't be reported at all; the text is one line with the fix."""
 
 
-@dataclass(frozen=True)
-class Messages:
-    """The rows of sent.jsonl as columns: the number of each one's cell, of its message, and whether it is a warm-up."""
-
-    cell: np.ndarray
-    message: np.ndarray
-    warm_up: np.ndarray
+DONE = "status = 'ok' AND NOT is_foreign AND NOT is_warm_up"
+_OPERATIONS = """
+SELECT line, cell_at, key_at, seq, {figures}, status = 'error' AS is_error, is_warm_up, is_first_success,
+       false AS is_intruder
+FROM operations WHERE NOT is_foreign ORDER BY line
+"""
+_SENT = """
+SELECT cell, count(*) FILTER (NOT is_warm_up), count(*) FILTER (is_warm_up) FROM (
+    SELECT cell, seq, message_id, coalesce(warm_up = 1, false) AS is_warm_up, min(line) AS first FROM sent GROUP BY ALL
+) GROUP BY cell ORDER BY min(first)
+"""
+_PLACES = """
+SELECT cell, key_at FROM operations WHERE NOT is_foreign AND key_at IS NOT NULL GROUP BY ALL
+ORDER BY bool_and(is_warm_up), bool_and(status = 'error'), min(line)
+"""
+# A round is the number of its block and its own in one integer.
+ROUND_BITS = 32
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a results folder holds; `cells` is what each cell was set to, as run.json has it. `accounting`, `sent` and
+    """What a results folder holds; `cells` is what each cell was set to, as run.json has it. `accounting` and
     `stored_rows` are None when their file isn't there.
-
-    `done` are the records with status ok and a usable time, `errors` those with status error; `warm_ups` are those of
-    warm-up messages, whatever their status, and are in neither of them: they count in no figure. Nor do `foreign` ones,
-    whose own settings aren't those of their cell; `differences` says how, by the cell's id. `sdks` are the SDKs that
-    the records name, with their versions.
     """
 
     directory: Path
-    experiment: Experiment
     manifest: dict[str, Any]
-    cells: CellSettings
-    names: Names
-    done: Records
-    errors: Records
-    warm_ups: Records
-    foreign: Records
-    differences: dict[str, list[Difference]] = field(default_factory=dict)
-    sdks: Sequence[str] = ()
-    sent: Messages | None = None
-    dead_letters: list[dict[str, Any]] = field(default_factory=list)
-    unanswered: list[dict[str, Any]] = field(default_factory=list)
+    store: Store
     accounting: list[dict[str, Any]] | None = None
     stored_rows: list[dict[str, Any]] | None = None
     prediction: Prediction | None = None
     warnings: list[str] = field(default_factory=list)
+
+    @property
+    def experiment(self) -> Experiment:
+        return self.store.experiment
+
+    @property
+    def cells(self) -> CellSettings:
+        return self.store.settings
+
+    @cached_property
+    def operations(self) -> Columns:
+        """Those that aren't foreign, in the order of the file, with all figures; `unit` is the number of the round of
+        the cells that shared its stack, UNKNOWN where it was in none."""
+        kinds = ("count", "number", "seconds")
+        figures = [name for name, (kind, _) in self.store.fields("records").items() if kind in kinds]
+        if not self.experiment.shared_list:
+            figures = [name for name in figures if name not in OBJECT_COUNTS]
+        columns = self.store.arrays(_OPERATIONS.format(figures=", ".join(f'"{name}"' for name in figures)))
+        cells, rounds = columns["cell_at"], columns["round"]
+        labels = [self.cells.block(name) for name in self.store.cells]
+        numbers = {label: at for at, label in enumerate(sorted(set(labels)))}
+        blocks = np.array([*map(numbers.get, labels), UNKNOWN], dtype=np.int64)[cells]
+        is_in_round = (cells != UNKNOWN) & (rounds > 0) & (rounds < 1 << ROUND_BITS)
+        return columns | {"unit": np.where(is_in_round, blocks << ROUND_BITS | rounds, UNKNOWN)}
+
+    @cached_property
+    def blocks(self) -> list[tuple[str, int]]:
+        """What names each stack that cells ran on, and its last round."""
+        units = self.operations["unit"][self.operations["unit"] != UNKNOWN]
+        last = {int(unit >> ROUND_BITS): int(unit) & (1 << ROUND_BITS) - 1 for unit in np.unique(units)}
+        labels = sorted({self.cells.block(name) for name in self.store.cells})
+        return [(label, last.get(at, 0)) for at, label in enumerate(labels)]
+
+    @cached_property
+    def done(self) -> dict[Key, Columns]:
+        """The times and other figures of the successful operations of each cell, duplicates too."""
+        names = {"line", "key_at", "is_error", "is_warm_up", "seconds", "bytes"}
+        names |= {metric.field for metric in self.experiment.metrics[1:]}
+        own = {name: column for name, column in self.operations.items() if name in names}
+        by_key = grouped(chosen(own, ~own["is_error"] & ~own["is_warm_up"]), "key_at")
+        return dict(sorted((self.store.keys[at], columns) for at, columns in by_key.items()))
+
+    @cached_property
+    def sent(self) -> dict[str | None, tuple[int, int]] | None:
+        """How many messages each cell was sent for measurement, and to warm up; None without a sent.jsonl. Those that
+        name no cell are those of None."""
+        if "sent" not in self.store.files:
+            return None
+        return {cell: (measured, warm_up) for cell, measured, warm_up in self.store.rows(_SENT)}
+
+    @cached_property
+    def sdks(self) -> list[str]:
+        """The SDKs that the records name, with their versions."""
+        return [
+            name for (name,) in self.store.rows("SELECT DISTINCT sdk FROM operations WHERE sdk IS NOT NULL ORDER BY 1")
+        ]
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """The sizes in bytes of what was moved, ascending."""
+        sizes = f"SELECT DISTINCT bytes FROM operations WHERE {DONE} AND bytes IS NOT NULL ORDER BY 1"
+        return [size for (size,) in self.store.rows(sizes)]
 
     @property
     def run_id(self) -> str:
@@ -109,18 +166,17 @@ class Run:
         """Of what isn't AWS, and could be taken for it: its owner's name, as in “the endpoint’s seconds”; else ""."""
         return {"local": "this machine", "endpoint": "the endpoint"}.get(self.target, "")
 
-    @cached_property
+    @property
     def object_bytes(self) -> int | None:
         """What one operation moved: the size that all had in common; None when they differ or don't say."""
-        sizes = self.done["bytes"][self.done["bytes"] != UNKNOWN]
-        return int(sizes[0]) if len(sizes) and sizes.min() == sizes.max() else None
+        return self.sizes[0] if len(self.sizes) == 1 else None
 
     def cell_keys(self) -> list[Key]:
         """Every cell, planned, flooded or seen in a record, sorted by its coordinates. One that left records is where
         they say: on an axis that only they tell, the plan doesn't know."""
         cells = [*self.cells.names(), *(row.get("cell") for row in self.accounting or [])]
         planned = {self.key_of(cell) for cell in cells if cell not in self._keys_of_records}
-        return sorted((planned | set(self._keys_seen)) - {None})
+        return sorted((planned | {self.store.keys[at] for _, at in self._places}) - {None})
 
     def key_of(self, cell: object) -> Key | None:
         """The coordinates of a cell from its id: as run.json has them, else as its records do; never by its text."""
@@ -166,21 +222,24 @@ class Run:
         key = self.key_of(cell)
         return ((), "", cell) if key is None else (key.values, key.settings, cell)
 
+    def keys_of_names(self) -> list[tuple[str, Key]]:
+        """The cells that left records or were sent messages, by their ids: each with the coordinates that its records
+        say, and those of its plan."""
+        seen = [(cell, self.store.keys[at]) for cell, at in self._places if cell is not None]
+        return seen + [(name, key) for name in self.cell_names if (key := self.key_of(name)) is not None]
+
+    @property
+    def cell_names(self) -> list[str]:
+        """The ids of the cells that left records or were sent messages."""
+        return [name for name in dict.fromkeys([*self.store.cells, *(self.sent or ())]) if name is not None]
+
     @cached_property
-    def _keys_seen(self) -> list[Key]:
-        numbers = np.unique(np.concatenate([records["key"] for records in (self.done, self.errors, self.warm_ups)]))
-        return [self.done.keys[at] for at in numbers.tolist() if at != UNKNOWN]
+    def _places(self) -> list[tuple[str | None, int]]:
+        return self.store.rows(_PLACES)
 
     @cached_property
     def _keys_of_records(self) -> dict[str, Key]:
-        keys: dict[str, Key] = {}
-        for records in (self.done, self.errors, self.warm_ups):
-            pairs, first = np.unique(records["cell"] << 32 | records["key"] & 0xFFFFFFFF, return_index=True)
-            for at in np.sort(first[pairs >= 0]).tolist():
-                cell, key = int(records["cell"][at]), int(records["key"][at])
-                if key != UNKNOWN:
-                    keys.setdefault(self.names.cells[cell], records.keys[key])
-        return keys
+        return {cell: self.store.keys[at] for cell, at in reversed(self._places) if cell is not None}
 
 
 def load(run_dir: Path) -> Run:
@@ -196,50 +255,36 @@ def load(run_dir: Path) -> Run:
         names = ", ".join(FILES)
         raise NoReport(f"{run_dir}: this isn’t a results folder: it has none of {names}; name a folder of results/")
     warnings: list[str] = []
-    manifest, experiment = _manifest(run_dir, warnings)
-    if manifest.get("target") == "local":
-        experiment = as_emulated(experiment)
-    names = Names()
-    settings = CellSettings(manifest)
-    reader = Reader(experiment, settings, names)
-    for number, row in _rows(run_dir / "records.jsonl", warnings) or ():
-        if not reader.add(row):
-            warnings.append(f"records.jsonl, line {number}: not a valid record (it needs {reader.needs}); left out.")
-    groups = reader.sorted_out()
+    manifest = _manifest(run_dir, warnings)
+    store = open_store(RunFolder(run_dir), manifest)
+    for table, name in (("records", "records.jsonl"), ("sent", "sent.jsonl")):
+        if table not in store.files and not (run_dir / name).exists():
+            warnings.append(f"{name} is missing.")
+    warnings += store.refused
     return Run(
         directory=run_dir,
-        experiment=experiment,
         manifest=manifest,
-        cells=settings,
-        names=names,
-        done=groups[Group.OK],
-        errors=groups[Group.ERROR],
-        warm_ups=groups[Group.WARM_UP].plus(groups[Group.FAILED_WARM_UP]),
-        foreign=groups[Group.FOREIGN].plus(groups[Group.FAILED_FOREIGN], groups[Group.OTHER_FOREIGN]),
-        differences=reader.differences,
-        sdks=sorted(reader.sdks),
-        sent=_sent(run_dir / "sent.jsonl", names, warnings),
-        dead_letters=_letters(run_dir / "dead_letters.jsonl", names, warnings),
-        unanswered=[row for _, row in _rows(run_dir / UNANSWERED_FILE, warnings, is_optional=True) or ()],
+        store=store,
         accounting=_accounting(run_dir, warnings),
-        stored_rows=_stored_rows(run_dir, experiment, warnings),
+        stored_rows=_stored_rows(run_dir, store.experiment, warnings),
         prediction=prediction.read(manifest, warnings),
         warnings=warnings,
     )
 
 
-def _manifest(run_dir: Path, warnings: list[str]) -> tuple[dict[str, Any], Experiment]:
+def _manifest(run_dir: Path, warnings: list[str]) -> dict[str, Any]:
     path = run_dir / "run.json"
     manifest = stored_json.value_or_warning(path, dict, warnings)
     if manifest is None:
-        return {}, of_run({})
+        return {}
     if manifest.get("format") != FORMAT:
         found = f"{path}: format {manifest.get('format')!r}, but this Stampede reads format {FORMAT}"
         raise NoReport(f"{found}; {use_the_writer(manifest)}")
     try:
-        return manifest, of_run(manifest, path)
+        of_run(manifest, path)
     except UsageError as error:
         raise NoReport(str(error)) from None
+    return manifest
 
 
 def _accounting(run_dir: Path, warnings: list[str]) -> list[dict[str, Any]] | None:
@@ -256,47 +301,3 @@ def _stored_rows(run_dir: Path, experiment: Experiment, warnings: list[str]) -> 
     except (OSError, ValueError) as error:
         warnings.append(f"cells.csv can't be read: {error}")
         return None
-
-
-def _sent(path: Path, names: Names, warnings: list[str]) -> Messages | None:
-    rows = _rows(path, warnings)
-    if rows is None:
-        return None
-    cells, messages, warm_ups = array("q"), array("q"), array("b")
-    for number, row in rows:
-        cell = names.cell(row.get("cell"))
-        if (message := names.message(cell, row)) == NO_MESSAGE:
-            warnings.append(_of_no_message(path, number))
-            continue
-        cells.append(cell)
-        messages.append(message)
-        warm_ups.append(row.get("warm_up") == 1)
-    return Messages(np.frombuffer(cells, np.int64), np.frombuffer(messages, np.int64), np.frombuffer(warm_ups, bool))
-
-
-def _letters(path: Path, names: Names, warnings: list[str]) -> list[dict[str, Any]]:
-    letters = []
-    for number, row in _rows(path, warnings, is_optional=True) or ():
-        if names.message(names.cell(row.get("cell")), row) == NO_MESSAGE:
-            warnings.append(_of_no_message(path, number))
-        else:
-            letters.append(row)
-    return letters
-
-
-def _of_no_message(path: Path, number: int) -> str:
-    return f"{path.name}, line {number}: doesn't say of which message it is (it needs cell and seq); left out."
-
-
-def _rows(path: Path, warnings: list[str], *, is_optional: bool = False) -> Iterator[tuple[int, dict[str, Any]]] | None:
-    """The rows of a file of lines; None, and a warning, when there is none that can be read."""
-    try:
-        stored_json.opened(path).close()
-    except FileNotFoundError:
-        if not is_optional:
-            warnings.append(f"{path.name} is missing.")
-        return None
-    except (OSError, stored_json.NotAFile) as error:
-        warnings.append(f"{path.name} can't be read: {error}")
-        return None
-    return stored_json.rows(path, warnings)
