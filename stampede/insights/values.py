@@ -28,6 +28,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from stampede.runs.store import quoted
+
 
 class Kind(Enum):
     DYNAMIC = "dynamic"
@@ -130,7 +132,7 @@ def sql_string(text: str) -> str:
 
     It is never read as the place in a stage that stands for the stage before it.
     """
-    parts = ["'" + part.replace("'", "''") + "'" for part in text.split("{previous}")]
+    parts = [quoted(part) for part in text.split("{previous}")]
     return parts[0] if len(parts) == 1 else "(" + " || '{' || 'previous}' || ".join(parts) + ")"
 
 

@@ -26,8 +26,9 @@ def none_of(columns: Columns) -> Columns:
 
 
 def together(*parts: Columns) -> Columns:
-    """All of them, one after the other."""
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    """All of them, one after the other, without a copy of the only ones."""
+    some = [part for part in parts if count(part)] or list(parts[:1])
+    return some[0] if len(some) == 1 else {name: np.concatenate([part[name] for part in some]) for name in some[0]}
 
 
 def known(columns: Columns, name: str) -> np.ndarray | None:
@@ -44,6 +45,8 @@ def grouped(columns: Columns, name: str) -> dict[int, Columns]:
     numbers = columns[name]
     if not len(numbers):
         return {}
+    if numbers.min() == numbers.max():
+        return {int(numbers[0]): columns}
     order = np.argsort(numbers, kind="stable")
     distinct, starts = np.unique(numbers[order], return_index=True)
     places = np.split(order, starts[1:])

@@ -15,7 +15,6 @@ from stampede.experiment.place import endpoint_words
 from stampede.phrases import listed
 from stampede.report.columns import UNKNOWN, Columns, chosen, grouped
 from stampede.runs import cells, prediction, stored_json
-from stampede.runs.account import OBJECT_COUNTS
 from stampede.runs.cell_key import Key
 from stampede.runs.cell_settings import CellSettings
 from stampede.runs.folder import FORMAT, RunFolder, way_to_runs
@@ -83,8 +82,6 @@ class Run:
         the cells that shared its stack, UNKNOWN where it was in none."""
         kinds = ("count", "number", "seconds")
         figures = [name for name, (kind, _) in self.store.fields("records").items() if kind in kinds]
-        if not self.experiment.shared_list:
-            figures = [name for name in figures if name not in OBJECT_COUNTS]
         columns = self.store.arrays(_OPERATIONS.format(figures=", ".join(f'"{name}"' for name in figures)))
         cells, rounds = columns["cell_at"], columns["round"]
         labels = [self.cells.block(name) for name in self.store.cells]

@@ -49,19 +49,21 @@ CREATE TABLE places (place UBIGINT, cell_at BIGINT, key_at BIGINT, is_foreign BO
 CREATE TABLE repeated (line BIGINT);
 """
 _MESSAGE = {"cell": "text", "seq": "whole"}
-_OBJECTS = dict.fromkeys(("planned", "copied", "already_there", "failed"), "count")
+_RECORD = {**_MESSAGE, "status": "text", "warm_up": "whole", "attempt": "count", "finished_at_ms": "count"}
 _ERROR = dict.fromkeys(("error_type", "error_message"), "text")
-_RECORD = {**_MESSAGE, "status": "text", "warm_up": "whole", "attempt": "count", "finished_at_ms": "count", **_OBJECTS}
+_OBJECTS = dict.fromkeys(("planned", "copied", "already_there", "failed"), "count")
+# Of a record, what only a report asks for.
 _FIGURES = {**dict.fromkeys(("started_at_ms", "bytes", "cold_start", "round"), "count"), "sdk": "text"}
-_OF_TYPE = {str: "text", int: "whole"}
 # By table: the file, and its columns.
 _TABLES: dict[str, tuple[str, dict[str, str]]] = {
     "records": ("records.jsonl", {**_RECORD, **_ERROR}),
-    "sent": ("sent.jsonl", {**_MESSAGE, "sent_at_ms": "whole", "warm_up": "whole", "round": "whole"}),
+    "sent": ("sent.jsonl", {**_MESSAGE, "warm_up": "whole"}),
     "letters": ("dead_letters.jsonl", {**_MESSAGE, "message_id": "text", "body": "text"}),
-    "unanswered": (UNANSWERED_FILE, {**_MESSAGE, "sent_at_ms": "whole"}),
+    "unanswered": (UNANSWERED_FILE, _MESSAGE),
     "failed_objects": (FAILED_OBJECTS, {**_MESSAGE, "attempt": "count"}),
 }
+# Of a message, what only who goes on with the run asks for.
+_TIMES = {"sent": ("sent_at_ms", "round"), "unanswered": ("sent_at_ms",)}
 _OPERATIONS = """
 CREATE VIEW operations AS
 SELECT records.*, cell_at, key_at, is_foreign, coalesce(warm_up = 1, false) AS is_warm_up,
@@ -120,14 +122,18 @@ class Store:
 
     def fields(self, table: str) -> dict[str, tuple[str, str]]:
         """Of each column of a table what it takes, and of which field of a line."""
-        columns = {name: (kind, name) for name, kind in _TABLES[table][1].items()}
+        kinds, time = dict(_TABLES[table][1]), {}
+        if self.is_strict:
+            kinds |= dict.fromkeys(_TIMES.get(table, ()), "whole")
         if table == "records":
+            if self.experiment.shared_list:
+                kinds |= _OBJECTS
             if not self.is_strict:
-                time, *figures = dict.fromkeys(metric.field for metric in self.experiment.metrics)
-                columns |= {name: (kind, name) for name, kind in _FIGURES.items()}
-                columns = {name: ("number", name) for name in figures} | columns | {"seconds": ("seconds", time)}
-            columns |= {axis.record_field: ("value", axis.record_field) for axis in self.experiment.axes}
-        return columns
+                time_field, *figures = dict.fromkeys(metric.field for metric in self.experiment.metrics)
+                kinds = dict.fromkeys(figures, "number") | kinds | _FIGURES
+                time = {"seconds": ("seconds", time_field)}
+            kinds |= {axis.record_field: "value" for axis in self.experiment.axes}
+        return {name: (kind, name) for name, kind in kinds.items()} | time
 
 
 def open_store(folder: RunFolder, description: Mapping[str, Any] | None = None, *, strict: bool = False) -> Store:
@@ -241,10 +247,10 @@ def _fault(store: Store, table: str) -> str:
         fault = "doesn''t say of which message it is (it needs cell and seq)"
         is_nameless = 'nameless_of("cell", "seq", \'""\') IS NOT NULL AND text_of("message_id") IS NULL'
         return f"CASE WHEN {is_nameless if table != 'records' else 'false'} THEN '{fault}' END"
-    faults = []
+    columns, faults = store.fields(table), []
     for name, kinds in needed.LINES[_TABLES[table][0]].items():
         if name != "sent_at_ms" or store.is_strict:
-            is_wrong = f'{_OF_TYPE[kinds[0]]}_of("{name}") IS NULL' + f' AND "{name}" IS NOT NULL' * (len(kinds) > 1)
+            is_wrong = f'{columns[name][0]}_of("{name}") IS NULL' + f' AND "{name}" IS NOT NULL' * (len(kinds) > 1)
             words = f"""coalesce('must be {needed.words(kinds)}, got ' || left("{name}", 60), 'is missing')"""
             faults.append(f"CASE WHEN {is_wrong} THEN concat('{name} ', {words}) END")
     return f"coalesce({', '.join([*faults, 'NULL'])})"
