@@ -207,8 +207,7 @@ def _fill(store: Store, table: str, rows: Iterable[tuple[int, Mapping[str, Any]]
     names = {"message_id", *(name for _, name in store.fields(table).values())}
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as lines:
         for number, row in rows:
-            # No column takes what is nested, however deep.
-            kept = {name: [] if isinstance(row[name], list | dict) else row[name] for name in names & row.keys()}
+            kept = {name: row[name] for name in names & row.keys()}
             line = json.dumps({"line": number, **kept}, ensure_ascii=False)
             lines.write(line.encode("utf-8", "replace") + b"\n")
         lines.flush()

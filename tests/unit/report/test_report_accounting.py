@@ -56,6 +56,16 @@ def test_without_sent_and_accounting_nothing_is_claimed(make_run):
     assert account_book(load(folder)).rows == []
 
 
+def test_a_failed_warm_up_is_no_failure_of_its_cell_and_no_example_of_one(make_run):
+    folder = make_run(**MESSY)
+    before, records = failures(load(folder)), (folder / "records.jsonl").read_text()
+    error = next(line for line in records.splitlines() if '"status": "error"' in line)
+    warm_up = json.loads(error) | {"warm_up": 1, "error_message": "another", "bytes": 5}
+    (folder / "records.jsonl").write_text(json.dumps(warm_up) + "\n" + records)
+    run = load(folder)
+    assert failures(run) == before and 5 not in run.sizes
+
+
 def test_unaccounted_messages_are_a_problem_of_their_cell(make_run):
     book = account_book(load(make_run(memories=(1024,), concurrencies=(1, 5), lost={9})))
     assert book.problems == [

@@ -1,6 +1,7 @@
 """A run's files as tables: what is a row, what is refused and named, and what doesn't stand in a file's place."""
 
 import json
+import math
 import os
 import re
 
@@ -78,10 +79,154 @@ def test_rows_that_come_later_are_counted_as_those_of_the_file(folder):
     record = {"cell": "a", "status": "ok"}
     store.add("records", [record | {"seq": 1}, record | {"seq": 1}])
     store.add("records", [record | {"seq": 2, "status": "error"}])
-    store.add("letters", [{"cell": None, "seq": None, "message_id": "m"}])
+    store.add("letters", [{"cell": None, "seq": None, "message_id": "\ud800"}])
+    assert store.rows("SELECT message_id FROM letters") == [("?",)]
     assert store.rows("SELECT line, seq FROM records ORDER BY line") == [(1, 1), (2, 1), (3, 2)]
     [counts] = account(store)
     assert (counts.succeeded, counts.failed, counts.duplicates) == (1, 1, 1)
+
+
+# The operations.
+
+CELL = {"cell": "a", "memory_size": 1024, "concurrency_value": 5}
+RUN = {"experiment": "download", "cells": [CELL], "plan": {"swept": {"memory_size": [1024, 2048]}}}
+RECORD = {
+    "cell": "a",
+    "seq": 1,
+    "message_id": "m",
+    "status": "ok",
+    "download_time_seconds": 0.5,
+    "bytes": 7,
+    "memory_size": 1024,
+    "concurrency_limit": 5,
+    "started_at_ms": 1,
+    "attempt": 1,
+    "warm_up": 0,
+}
+
+
+def store_of(folder, *changes):
+    """What is read of a run whose records are RECORD, each with changes; a text stands as it is."""
+    lines = [change if isinstance(change, str) else json.dumps(RECORD | change) for change in changes]
+    (folder.path / "records.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    return open_store(folder, RUN)
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        ({}, "first"),
+        ({"cell": None, "seq": None}, "first"),
+        ({"cell": "a stranger's"}, "first"),
+        ({"status": "error", "download_time_seconds": None, "memory_size": None}, "error"),
+        ({"warm_up": 1}, "warm-up"),
+        ({"warm_up": True}, "first"),
+        ({"warm_up": 2}, "first"),
+        ({"warm_up": 1, "status": "error"}, "warm-up"),
+        ({"memory_size": 2048}, "foreign"),
+        ({"memory_size": 2048, "status": "fine"}, "foreign"),
+        ({"memory_size": [1024], "status": "error"}, "error"),
+        ({"status": "fine"}, "refused"),
+        ({"status": 1}, "refused"),
+        ({"memory_size": None}, "refused"),
+        ({"memory_size": "1024", "cell": None}, "refused"),
+        ({"memory_size": True, "cell": None}, "refused"),
+        ({"concurrency_limit": 0, "cell": None}, "refused"),
+        ({"download_time_seconds": None}, "refused"),
+        ({"download_time_seconds": "0.5"}, "refused"),
+        ({"download_time_seconds": True}, "refused"),
+        ({"download_time_seconds": -0.1}, "refused"),
+        ({"download_time_seconds": 1.1e9}, "refused"),
+        ({"download_time_seconds": float("nan")}, "refused"),
+        ({"download_time_seconds": 1e9}, "first"),
+        ({"download_time_seconds": 0}, "first"),
+        ({"trajectory": "[" * 100_000}, "first"),
+    ],
+)
+def test_a_record_is_an_operation_where_figures_can_be_counted_from_it(folder, change, kind):
+    store = store_of(folder, {"seq": 0}, change)
+    kinds = store.rows(
+        """SELECT line, CASE WHEN is_foreign THEN 'foreign' WHEN is_warm_up THEN 'warm-up'
+                             WHEN is_first_success THEN 'first' ELSE status END FROM operations ORDER BY line"""
+    )
+    assert kinds == [(1, "first")] + [(2, kind)] * (kind != "refused")
+    why = (
+        "records.jsonl, line 2: not a valid record (it needs status, memory_size, concurrency_limit and, when ok, "
+        "download_time_seconds); left out."
+    )
+    assert store.refused == [why] * (kind == "refused")
+    [told] = store.differences.values() or [[]]
+    assert [str(difference) for difference in told] == ["memory_size 2048 where the cell has 1024"] * (
+        kind == "foreign"
+    )
+
+
+@pytest.mark.parametrize("value", ["1", True, -1, 2**53, 10**30, 1.5, [7], {"a": 7}, None, float("inf")])
+def test_a_figure_that_cant_be_is_unknown(folder, value):
+    store = store_of(folder, {"bytes": value, "retries": value, "attempt": 2**53 - 1})
+    retries = 1.5 if value == 1.5 else None
+    assert store.rows("SELECT bytes, retries, attempt, seconds FROM operations") == [(None, retries, 2**53 - 1, 0.5)]
+    columns = store.arrays("SELECT bytes, seconds, retries FROM operations")
+    assert (columns["bytes"].tolist(), columns["seconds"].tolist()) == ([-1], [0.5])
+    assert columns["retries"].tolist() == [1.5] if retries else math.isnan(columns["retries"][0])
+
+
+def test_the_first_success_of_a_message_is_told_from_further_ones(folder):
+    """A message is known by its cell and number, else by SQS's id; one of which neither is known is like no other."""
+    nameless = {"cell": None, "seq": None}
+    store = store_of(
+        folder,
+        {"status": "error"},
+        {"memory_size": 2048},
+        {"warm_up": 1},
+        {},
+        {"message_id": "another"},
+        {"seq": 2},
+        {"cell": "b"},
+        nameless,
+        nameless,
+        nameless | {"message_id": None},
+        nameless | {"message_id": None},
+        nameless | {"cell": "a", "message_id": None},
+    )
+    assert store.rows("SELECT line FROM operations WHERE is_first_success ORDER BY line") == [
+        (line,) for line in (4, 6, 7, 8, 10, 11, 12)
+    ]
+    messages = [message for (message,) in store.rows("SELECT message FROM operations ORDER BY line")]
+    assert messages == ["1 of a"] * 5 + ["2 of a", "1 of b", "m", "m", None, None, None]
+
+
+def test_an_operation_is_of_its_cell_and_of_the_coordinates_that_it_says(folder):
+    store = store_of(folder, {}, {"cell": "b", "memory_size": 2048}, {"cell": None}, {"status": "error", "sdk": "x"})
+    ours, theirs = store.keys[:2]
+    assert (ours.values, theirs.values) == ((1024, 5, "download_file", "tmp"), (2048, 5, "download_file", "tmp"))
+    assert store.cells == ["a", "b"]
+    places = store.rows("SELECT cell_at, key_at FROM operations ORDER BY line")
+    assert places == [(0, 0), (1, 1), (None, 0), (0, 0)]
+
+
+def test_refused_lines_have_their_numbers_in_the_file_and_count_as_what_they_are(folder):
+    """A record without a time is in no figure, and its message succeeded all the same."""
+    folder.append("sent.jsonl", [GOOD, GOOD | {"seq": 2}])
+    nothing_said = {"seq": 2, "status": None}
+    store = store_of(folder, "", "{torn", '{"a": {"b": [1]}}', {"download_time_seconds": None}, nothing_said)
+    assert [refused.partition(": ")[0] for refused in store.refused] == [
+        f"records.jsonl, line {line}" for line in (2, 3, 4, 5)
+    ]
+    [counts] = account(store)
+    assert (counts.sent, counts.succeeded, counts.unaccounted) == (2, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("letter", "is_row"),
+    [({"message_id": "m"}, True), ({"cell": "a", "seq": 1}, True), ({"cell": "a"}, False), ({"message_id": 5}, False)],
+)
+def test_a_letter_or_a_sent_line_says_of_which_message_it_is(folder, letter, is_row):
+    for name in ("dead_letters", "sent"):
+        (folder.path / f"{name}.jsonl").write_text(json.dumps(letter) + "\n")
+    store = open_store(folder)
+    assert [len(store.rows(f"FROM {table}")) for table in ("letters", "sent")] == [is_row, is_row]
+    assert len(store.refused) == 2 * (not is_row)
 
 
 @pytest.mark.parametrize("kind", ["pipe", "folder", "link"])
