@@ -86,10 +86,10 @@ SELECT line FROM successes JOIN (
 class Store:
     """The tables sent, records, letters, unanswered and failed_objects of a run; `line` is the number of a row's line.
 
-    `operations` are the records that the experiment's figures can be counted from. `key_at` is the place of their
-    coordinates among `keys`, and `cell_at` that of their cell among `cells`; one is foreign where its settings aren't
-    those of its cell, and `differences` says how. What is_first_success says holds for the rows that were read at the
-    beginning. `refused` names the lines that are no rows, and `files` the tables that have a file.
+    `operations` are the records that figures can be counted from, of a store that isn't strict: what is_first_success
+    says holds for the rows of the files. `key_at` is the place of their coordinates among `keys`, and `cell_at` that of
+    their cell among `cells`, as `numbers` has them by cell and key; one is foreign where its settings aren't those of
+    its cell, and `differences` says how. `refused` names the lines that are no rows, `files` the tables with a file.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -98,6 +98,7 @@ class Store:
     is_strict: bool
     keys: list[Key] = field(default_factory=list)
     cells: list[str] = field(default_factory=list)
+    numbers: dict[Any, int] = field(default_factory=dict)
     differences: dict[str, list[Difference]] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
     files: set[str] = field(default_factory=set)
@@ -263,25 +264,24 @@ def quoted(text: str) -> str:
 def _find_places(store: Store) -> None:
     """Compare each combination of a cell and settings that is new with what the cell was set to."""
     axes = store.experiment.axes
-    told = ", ".join(f'any_value("{axis.record_field}")' for axis in axes)
+    said = ", ".join(f'any_value("{axis.record_field}")' for axis in axes)
     for place, cell, *values in store.rows(
-        f"SELECT place, any_value(cell), {told} FROM records ANTI JOIN places USING (place) GROUP BY place "
+        f"SELECT place, any_value(cell), {said} FROM records ANTI JOIN places USING (place) GROUP BY place "
         "ORDER BY min(line)"
     ):
         settings = [None if value is None else json.loads(value) for value in values]
         key = Key.of(axes, settings, store.settings.others(cell))
         fields = (axis.record_field for axis in axes)
         difference = store.settings.difference({"cell": cell, **dict(zip(fields, settings, strict=True))})
-        if difference is not None:
-            store.differences.setdefault(cell, []).append(difference)
-        places = [
-            None if value is None else _place(among, value) for among, value in ((store.cells, cell), (store.keys, key))
-        ]
-        store.rows("INSERT INTO places VALUES (?, ?, ?, ?)", place, *places, difference is not None)
+        if difference is not None and difference not in (told := store.differences.setdefault(cell, [])):
+            told.append(difference)
+        numbers = _number(store, store.cells, cell), _number(store, store.keys, key)
+        store.rows("INSERT INTO places VALUES (?, ?, ?, ?)", place, *numbers, difference is not None)
 
 
-def _place(among: list[Any], value: Any) -> int:
-    """Where a value stands in a list, to whose end it comes where it is new."""
-    if value not in among:
-        among.append(value)
-    return among.index(value)
+def _number(store: Store, listed: list[Any], value: Any) -> int | None:
+    """The place of a cell or key in its list, to whose end it comes where it is new."""
+    if value is not None and value not in store.numbers:
+        store.numbers[value] = len(listed)
+        listed.append(value)
+    return store.numbers.get(value)

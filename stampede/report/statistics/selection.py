@@ -91,11 +91,12 @@ def cells(run: Run) -> list[Cell]:
     if count(intruders := _intruders(everything)):
         everything = together(everything, intruders)
     own.pop(UNKNOWN, None)
+    numbers = run.store.numbers
     warm_ups.pop(UNKNOWN, None)
     planned, none, key_at, found = _planned(run), none_of(everything), everything["key_at"], []
     for key in run.cell_keys():
-        at = run.store.keys.index(key) if key in run.store.keys else UNKNOWN
-        ids = [run.store.cells.index(name) for name in planned.get(key, ()) if name in run.store.cells]
+        at = numbers.get(key, UNKNOWN)
+        ids = [numbers[name] for name in planned.get(key, ()) if name in numbers]
         part = own.get(at, none)
         is_first, is_error = part["is_first_success"], part["is_error"]
         is_beside = np.isin(everything["cell_at"], ids) & (key_at != at) & (key_at != UNKNOWN)
