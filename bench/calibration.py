@@ -15,8 +15,8 @@ from pathlib import Path
 from statistics import mean, stdev
 
 from experiments import EXPERIMENTS, Experiment
-from stampede.experiment.declaration import Published
-from stampede.experiment.parameters import files
+from experiments.parameters import files
+from stampede.experiment import Published
 from stampede.model import function
 from stampede.model import parameters as known
 from stampede.model.parameters import Parameters

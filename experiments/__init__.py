@@ -10,9 +10,9 @@ from experiments.download.declaration import DOWNLOAD
 from experiments.express.declaration import EXPRESS
 from experiments.filesystem.declaration import FILESYSTEM
 from experiments.function.declaration import FUNCTION
+from stampede.axes import Axis
 from stampede.errors import UsageError
-from stampede.experiment.axes import Axis
-from stampede.experiment.declaration import Experiment, Matrix
+from stampede.experiment import Experiment, Matrix
 
 EXPERIMENTS = {experiment.name: experiment for experiment in (DOWNLOAD, FILESYSTEM, COPY, COPY_HOST, EXPRESS, FUNCTION)}
 # What a run of before there was a choice doesn't name.

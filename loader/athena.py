@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from botocore.exceptions import BotoCoreError, ClientError
 
 from stampede.errors import one_line
-from stampede.experiment.capabilities import Execution
+from stampede.experiment import Execution
 from stampede.polling import growing, looks
 from stampede.progress import say
 from stampede.stacks.aws_errors import Kind, kind_of

@@ -17,8 +17,7 @@ from loader.flood import check as check_flood
 from loader.flood import first_seq, flood
 from loader.sqs.sending import Outcome
 from stampede.errors import RunError
-from stampede.experiment.capabilities import Execution
-from stampede.experiment.objects import DataObject
+from stampede.experiment import DataObject, Execution
 from stampede.progress import say
 from stampede.runs.folder import RunFolder
 from stampede.stacks.target import Target

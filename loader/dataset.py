@@ -22,16 +22,10 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from experiments.objects import LEAST_MULTIPART_BYTES, MEBIBYTE, MOST_COPY_BYTES, part, part_count
 from loader.in_flight import in_flight
 from stampede.errors import UsageError, one_line
-from stampede.experiment.objects import (
-    LEAST_MULTIPART_BYTES,
-    MEBIBYTE,
-    MOST_COPY_BYTES,
-    DataObject,
-    part,
-    part_count,
-)
+from stampede.experiment import DataObject
 from stampede.phrases import size_words
 from stampede.progress import bar, say
 from stampede.stacks import target as targets

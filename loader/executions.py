@@ -19,7 +19,7 @@ from loader.athena import Query, QueryFailure
 from loader.execution_records import ExecutionRecords, now_ms
 from loader.flood import first_seq, sent_log
 from loader.sqs.sending import Accepted, Outcome
-from stampede.experiment.capabilities import Execution
+from stampede.experiment import Execution
 from stampede.phrases import counted
 from stampede.progress import bar, say
 from stampede.runs.folder import RunFolder

@@ -14,7 +14,7 @@ from typing import Any
 from loader.dataset import crc32, head
 from loader.in_flight import in_flight
 from stampede.errors import UsageError
-from stampede.experiment.capabilities import Manifest
+from stampede.experiment import Manifest
 from stampede.phrases import counted
 from stampede.progress import bar, say
 from stampede.stacks import target as targets

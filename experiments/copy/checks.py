@@ -9,11 +9,11 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
+from experiments import go_program
 from experiments.copy.key_plan import KeyPlan, KeyPlanError
 from experiments.copy.values import CopyValues
 from experiments.copy.work import throttled, wanted_per_s
-from stampede.experiment import go_program
-from stampede.experiment.parameters import known_parameters
+from experiments.parameters import known_parameters
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.model.request_rate import KMS_CALLS_PER_COPY
 from stampede.phrases import counted

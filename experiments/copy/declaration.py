@@ -9,11 +9,21 @@ from experiments.copy.key_plan import KeyPlan, manifest_of, slices_of
 from experiments.copy.usage import usage
 from experiments.copy.values import CopyValues
 from experiments.copy.work import published, work
-from stampede.experiment.axes import Axis, concurrency_axis, memory_axis
-from stampede.experiment.capabilities import SharedList
-from stampede.experiment.declaration import IGNORED_LOCALLY, LAST_SECTIONS, Compare, Experiment, Matrix, Published
-from stampede.experiment.metrics import CPU_S, PEAK_MEMORY_MB, RETRIES, Metric
-from stampede.experiment.objects import DataObject
+from stampede.axes import Axis, concurrency_axis, memory_axis
+from stampede.experiment import (
+    CPU_S,
+    IGNORED_LOCALLY,
+    LAST_SECTIONS,
+    PEAK_MEMORY_MB,
+    RETRIES,
+    Compare,
+    DataObject,
+    Experiment,
+    Matrix,
+    Metric,
+    Published,
+    SharedList,
+)
 from stampede.variable_rules import DEFAULTS
 
 # What a work order may say of them is the Go program's rule (functions/transfer).

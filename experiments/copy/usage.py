@@ -12,9 +12,9 @@ from typing import Any
 from experiments.copy.key_plan import slices_of
 from experiments.copy.values import CopyValues
 from experiments.copy.work import call_s, emptying_s
-from stampede.experiment.objects import BYTES_IN_A_GB, mebibytes, pages, put_requests
-from stampede.experiment.parameters import known_parameters
-from stampede.experiment.usage import HOURS_IN_A_MONTH, Usage, Use
+from experiments.objects import BYTES_IN_A_GB, mebibytes, pages, put_requests
+from experiments.parameters import known_parameters
+from stampede.experiment import HOURS_IN_A_MONTH, Usage, Use
 from stampede.model.request_rate import KMS_CALLS_PER_COPY
 
 # What `stampede dataset` copies in parallel.

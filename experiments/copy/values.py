@@ -1,6 +1,6 @@
 """What the copy experiments know a cell by."""
 
-from stampede.experiment.values import Values
+from stampede.experiment import Values
 
 
 class CopyValues(Values):

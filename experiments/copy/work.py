@@ -13,7 +13,7 @@ from statistics import NormalDist
 
 from experiments.copy.key_plan import slices_of
 from experiments.copy.values import CopyValues
-from stampede.experiment.objects import pages
+from experiments.objects import pages
 from stampede.model.parameters import Parameters
 from stampede.model.processor import vcpus
 from stampede.model.request_rate import Calls, Refusals, limit, refusals

@@ -10,9 +10,8 @@ from experiments.copy.key_plan import STRAIGHT, manifest_of
 from experiments.copy.usage import host_usage
 from experiments.copy.values import CopyValues
 from experiments.copy_host.work import AWS_CLI, BOTO3, published, work
-from stampede.experiment.axes import Axis, concurrency_axis
-from stampede.experiment.capabilities import KEYS, SharedList
-from stampede.experiment.declaration import IGNORED_LOCALLY, Compare, Matrix, Published
+from stampede.axes import Axis, concurrency_axis
+from stampede.experiment import IGNORED_LOCALLY, KEYS, Compare, Matrix, Published, SharedList
 from stampede.variable_rules import DEFAULTS
 
 USUAL_TYPE = "m5a.8xlarge"

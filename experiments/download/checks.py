@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from experiments import go_program
 from experiments.download.values import DownloadValues
 from stampede.checkout import ROOT
-from stampede.experiment import go_program
-from stampede.experiment.usage import TMP_MARGIN_MB
+from stampede.experiment import TMP_MARGIN_MB
 from stampede.finding import BUILD, OK, PROBLEM, WARNING, Finding
 from stampede.variable_rules import RULES
 

@@ -8,10 +8,21 @@ from experiments.download.checks import checks
 from experiments.download.usage import usage
 from experiments.download.values import DownloadValues
 from experiments.download.work import work
-from stampede.experiment.axes import Axis, concurrency_axis, memory_axis
-from stampede.experiment.declaration import LAST_SECTIONS, Compare, Experiment, Matrix, Published
-from stampede.experiment.metrics import CPU_S_PER_GIB, MBIT_PER_S, REQUESTS, RETRIES, Metric
-from stampede.experiment.objects import MEBIBYTE, DataObject
+from experiments.objects import MEBIBYTE
+from stampede.axes import Axis, concurrency_axis, memory_axis
+from stampede.experiment import (
+    CPU_S_PER_GIB,
+    LAST_SECTIONS,
+    MBIT_PER_S,
+    REQUESTS,
+    RETRIES,
+    Compare,
+    DataObject,
+    Experiment,
+    Matrix,
+    Metric,
+    Published,
+)
 from stampede.variable_rules import DEFAULTS
 
 

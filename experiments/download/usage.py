@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from experiments.download.values import DownloadValues
-from stampede.experiment.objects import MEBIBYTE, put_requests
-from stampede.experiment.reading import GIB_IN_MIB, HEADS, parts
-from stampede.experiment.usage import HOURS_IN_A_MONTH, Usage, Use
+from experiments.objects import MEBIBYTE, put_requests
+from experiments.reading import GIB_IN_MIB, HEADS, parts
+from stampede.experiment import HOURS_IN_A_MONTH, Usage, Use
 
 # What a function of the embedded AWS takes besides the object: the proportional set size (/proc/*/smaps_rollup) of the
 # largest of 20 processes at work on an object of 1 MiB, rounded up [tried, x86_64]. It differs by machine: of 500 of

@@ -6,7 +6,7 @@ import math
 
 from experiments.download.usage import requests
 from experiments.download.values import DownloadValues
-from stampede.experiment.reading import AT_ONCE, HEADS, reading, with_first_use
+from experiments.reading import AT_ONCE, HEADS, reading, with_first_use
 from stampede.model.parameters import Parameters
 from stampede.model.work import Work
 

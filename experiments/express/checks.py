@@ -6,14 +6,14 @@ import json
 import math
 from collections.abc import Sequence
 
+from experiments import go_program
 from experiments.express.orders import DOWNLOAD, QUERIES, STANDARD, UPLOAD, set_bytes, slice_objects
 from experiments.express.values import ExpressValues
 from experiments.express.work import alone
+from experiments.objects import mebibytes
+from experiments.parameters import known_parameters
 from stampede.checkout import INFRA
-from stampede.experiment import go_program
-from stampede.experiment.objects import mebibytes
-from stampede.experiment.parameters import known_parameters
-from stampede.experiment.usage import TMP_MARGIN_MB
+from stampede.experiment import TMP_MARGIN_MB
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.phrases import counted
 from stampede.variable_rules import RULES

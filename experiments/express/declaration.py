@@ -10,20 +10,26 @@ from experiments.express.checks import checks
 from experiments.express.usage import tariffs, usage
 from experiments.express.values import ExpressValues
 from experiments.express.work import published, usual_slices, work
-from stampede.experiment.axes import Axis, concurrency_axis, memory_axis
-from stampede.experiment.by_size import BySize
-from stampede.experiment.capabilities import DIRECTORY_BUCKETS, AthenaQueries, Seeding
-from stampede.experiment.declaration import (
+from experiments.go_program import of_this_machine
+from stampede.axes import Axis, concurrency_axis, memory_axis
+from stampede.experiment import (
+    CPU_S,
+    DIRECTORY_BUCKETS,
     IGNORED_LOCALLY,
     LAST_SECTIONS,
+    PEAK_MEMORY_MB,
+    REQUESTS,
+    RETRIES,
+    AthenaQueries,
+    BySize,
     Compare,
     Experiment,
     Matrix,
+    Metric,
     Published,
+    Seeding,
     StandIn,
 )
-from stampede.experiment.go_program import of_this_machine
-from stampede.experiment.metrics import CPU_S, PEAK_MEMORY_MB, REQUESTS, RETRIES, Metric
 from stampede.variable_rules import DEFAULTS, RULES
 
 KILOBYTE, MEGABYTE = 1000, 1_000_000

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.express.values import ExpressValues
-from stampede.experiment.capabilities import Execution
+from stampede.experiment import Execution
 
 UPLOAD, DOWNLOAD, COUNT, AGGREGATE = ("upload", "download", "count", "aggregate")
 QUERIES = (COUNT, AGGREGATE)

@@ -23,10 +23,9 @@ from experiments.express.orders import (
 )
 from experiments.express.values import ExpressValues
 from experiments.express.work import alone
-from stampede.experiment.by_size import Tariff
-from stampede.experiment.objects import BYTES_IN_A_GB, MEBIBYTE, mebibytes, pages
-from stampede.experiment.parameters import known_parameters
-from stampede.experiment.usage import HOURS_IN_A_MONTH, Usage, Use
+from experiments.objects import BYTES_IN_A_GB, MEBIBYTE, mebibytes, pages
+from experiments.parameters import known_parameters
+from stampede.experiment import HOURS_IN_A_MONTH, Tariff, Usage, Use
 
 BYTES_IN_A_TB = 2**40
 # Athena's pricing page: 10 MB a query at least. How often it asks S3 for a large object isn't published: guessed.

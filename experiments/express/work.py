@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from experiments.express.orders import AGGREGATE, QUERIES, STANDARD, UPLOAD, set_bytes, slice_objects
 from experiments.express.values import ExpressValues
-from stampede.experiment.parameters import known_parameters
+from experiments.parameters import known_parameters
 from stampede.model.parameters import Parameters
 from stampede.model.work import Step, Work
 

@@ -17,19 +17,25 @@ from experiments.filesystem.usage import (
 )
 from experiments.filesystem.values import FilesystemValues
 from experiments.filesystem.work import work
-from stampede.experiment.axes import Axis, concurrency_axis, memory_axis
-from stampede.experiment.capabilities import FILE_SYSTEM, PassingRefusal, Seeding
-from stampede.experiment.declaration import (
+from stampede.axes import Axis, concurrency_axis, memory_axis
+from stampede.experiment import (
+    CPU_S_PER_GIB,
+    FILE_SYSTEM,
     IGNORED_LOCALLY,
     LAST_SECTIONS,
+    MBIT_PER_S,
+    REQUESTS,
+    RETRIES,
     Compare,
+    DataObject,
     Experiment,
     Matrix,
+    Metric,
+    PassingRefusal,
     Published,
+    Seeding,
     StandIn,
 )
-from stampede.experiment.metrics import CPU_S_PER_GIB, MBIT_PER_S, REQUESTS, RETRIES, Metric
-from stampede.experiment.objects import DataObject
 from stampede.variable_rules import DEFAULTS
 
 LARGE, SMALL = DATASETS

@@ -7,9 +7,9 @@ from functools import cache
 from typing import Any
 
 from experiments.filesystem.values import FilesystemValues
-from stampede.experiment.objects import BYTES_IN_A_GB, MEBIBYTE, DataObject, mebibytes, pages, put_requests
-from stampede.experiment.reading import HEADS, parts
-from stampede.experiment.usage import HOURS_IN_A_MONTH, TMP_MARGIN_MB, Usage, Use
+from experiments.objects import BYTES_IN_A_GB, MEBIBYTE, mebibytes, pages, put_requests
+from experiments.reading import HEADS, parts
+from stampede.experiment import HOURS_IN_A_MONTH, TMP_MARGIN_MB, DataObject, Usage, Use
 from stampede.finding import OK, PROBLEM, Finding
 
 # The published sizes: 10 to 100 KB in steps of 10 KB, in turn.

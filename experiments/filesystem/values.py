@@ -1,6 +1,6 @@
 """What the file system experiment knows a cell by."""
 
-from stampede.experiment.values import Values
+from stampede.experiment import Values
 
 
 class FilesystemValues(Values):

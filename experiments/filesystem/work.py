@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from experiments.filesystem.usage import PROCESS_MB, is_mounted, what_arrives
 from experiments.filesystem.values import FilesystemValues
-from stampede.experiment.objects import pages
-from stampede.experiment.reading import AT_ONCE, HEADS, parts, reading, with_first_use
+from experiments.objects import pages
+from experiments.reading import AT_ONCE, HEADS, parts, reading, with_first_use
 from stampede.model.file_system import fits_in_page_cache
 from stampede.model.parameters import Parameters
 from stampede.model.work import Step, Work

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from experiments import go_program
 from experiments.function.values import FunctionValues
+from experiments.go_program import of_this_machine
+from experiments.package import DAMAGED, Package
 from stampede import user_json
 from stampede.checkout import INFRA
-from stampede.experiment import go_program
-from stampede.experiment.go_program import of_this_machine
-from stampede.experiment.package import DAMAGED, Package
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.phrases import counted
 from stampede.variable_rules import RULES

@@ -3,10 +3,8 @@
 from experiments.function.checks import checks, local_checks
 from experiments.function.values import EXAMPLE, FunctionValues
 from experiments.function.work import measured, work
-from stampede.experiment.axes import Axis, concurrency_axis, memory_axis
-from stampede.experiment.declaration import LAST_SECTIONS, Compare, Experiment, Matrix
-from stampede.experiment.metrics import CPU_S, PEAK_MEMORY_MB, Metric
-from stampede.experiment.usage import Usage
+from stampede.axes import Axis, concurrency_axis, memory_axis
+from stampede.experiment import CPU_S, LAST_SECTIONS, PEAK_MEMORY_MB, Compare, Experiment, Matrix, Metric, Usage
 from stampede.variable_rules import DEFAULTS
 
 # A process of the embedded AWS with the proxy and a handler of the standard library (anonymous memory: 13 MiB).

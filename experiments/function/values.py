@@ -1,7 +1,7 @@
 """What the function experiment knows a cell by."""
 
 from stampede.checkout import ROOT
-from stampede.experiment.values import Values
+from stampede.experiment import Values
 
 EXAMPLE = ROOT / "examples" / "thumbnail"
 

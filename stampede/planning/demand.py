@@ -10,7 +10,7 @@ from typing import Any
 
 from experiments import EXPERIMENTS, Experiment
 from stampede.errors import UsageError
-from stampede.experiment.usage import Usage
+from stampede.experiment import Usage
 from stampede.planning.plan import Cell, Plan, cell_name
 from stampede.stacks import hcl
 from stampede.stacks.hcl import HclError

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments import EXPERIMENTS, Experiment
+from experiments.parameters import files, known_parameters
 from stampede.checkout import ROOT
 from stampede.errors import UsageError, one_line, refuse_problems
-from stampede.experiment.parameters import files, known_parameters
 from stampede.finding import BUILD
 from stampede.model import parameters as known
 from stampede.model.parameters import ParameterError, Parameters

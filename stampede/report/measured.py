@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from experiments import Experiment
-from stampede.experiment.declaration import Metric
+from stampede.experiment import Metric
 from stampede.phrases import listed, size_words
 from stampede.report.columns import Columns, known
 from stampede.report.run import Run

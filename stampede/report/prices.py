@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 
-from stampede.experiment.by_size import Tariff
+from stampede.experiment import Tariff
 from stampede.report.run import Run
 from stampede.runs.cell_key import Key
 

@@ -7,7 +7,7 @@ from functools import cache
 
 from experiments import Experiment
 from stampede.checkout import ROOT
-from stampede.experiment.declaration import Metric, Published
+from stampede.experiment import Metric, Published
 from stampede.report.measured import rate
 from stampede.runs.cell_key import Key
 from stampede.runs.cells import SECONDS

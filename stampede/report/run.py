@@ -10,8 +10,7 @@ import numpy as np
 
 from experiments import Experiment, of_run, use_the_writer
 from stampede.errors import UsageError
-from stampede.experiment.declaration import StandIn
-from stampede.experiment.place import endpoint_words
+from stampede.experiment import StandIn
 from stampede.phrases import listed
 from stampede.report.columns import UNKNOWN, Columns, chosen, grouped
 from stampede.runs import cells, prediction, stored_json
@@ -20,6 +19,7 @@ from stampede.runs.cell_settings import CellSettings
 from stampede.runs.folder import FORMAT, RunFolder, way_to_runs
 from stampede.runs.prediction import Prediction
 from stampede.runs.store import Store, open_store
+from stampede.stacks.endpoints import endpoint_words
 
 FILES = (
     "run.json",

@@ -10,7 +10,7 @@ from rich.console import Group
 from rich.text import Text
 
 from stampede import terminal
-from stampede.experiment.declaration import Metric
+from stampede.experiment import Metric
 from stampede.phrases import NOTHING
 from stampede.report.beside import Beside, Row
 from stampede.report.grid import BYTES, coordinates

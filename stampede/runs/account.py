@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from stampede.errors import RunError
-from stampede.experiment.declaration import FAILED_RUN
+from stampede.experiment import FAILED_RUN
 from stampede.phrases import counted
 from stampede.runs.folder import ABANDONED, UNANSWERED_FILE, RunFolder
 from stampede.runs.store import Store, open_store

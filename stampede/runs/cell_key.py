@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from stampede.experiment.declaration import Axis, Experiment, n_axis
+from stampede.experiment import Axis, Experiment, n_axis
 
 # Whole numbers beyond this aren't exact as doubles.
 LARGEST_WHOLE = 2**53

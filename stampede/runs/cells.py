@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments import Axis, Experiment
-from stampede.experiment.declaration import Metric
+from stampede.experiment import Metric
 from stampede.runs import stored_json
 from stampede.runs.cell_key import SETTINGS, Key
 from stampede.runs.spread import Spread

@@ -19,7 +19,6 @@ from botocore.exceptions import ConfigParseError, InvalidConfigError, ProfileNot
 from botocore.loaders import Loader
 
 from stampede.errors import UsageError, one_line
-from stampede.experiment.place import endpoint_words
 
 # All that the stacks consist of and the programs ask while they work.
 SERVICES = (
@@ -119,3 +118,12 @@ def _suffixes() -> frozenset[str]:
     """The domains of AWS's partitions, as botocore knows them."""
     outputs = [partition["outputs"] for partition in Loader().load_data("partitions")["partitions"]]
     return frozenset(output[name] for output in outputs for name in ("dnsSuffix", "dualStackDnsSuffix"))
+
+
+def endpoint_words(url: str, services: Mapping[str, str]) -> str:
+    """`an endpoint at <url>`; `services`, {name: URL}, are empty where all services of AWS's are asked at that one URL,
+    else those that are asked elsewhere than AWS."""
+    elsewhere = {name: at for name, at in services.items() if at != url}
+    if elsewhere:
+        return f"an endpoint at {url}, {', '.join(f'{name} at {at}' for name, at in elsewhere.items())}"
+    return f"an endpoint at {url}" + (f" (for {', '.join(services)} only; everything else is AWS)" if services else "")

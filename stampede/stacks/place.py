@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from stampede.errors import UsageError
-from stampede.experiment.place import endpoint_words
 from stampede.stacks import endpoints
+from stampede.stacks.endpoints import endpoint_words
 
 _KEYS = ("target", "endpoint_url", "endpoint_services")
 

@@ -29,7 +29,7 @@ from loader.unfinished_cell import set_aside, whole_rounds
 from stampede.emulator import function_memory
 from stampede.emulator import stack as local_stack
 from stampede.errors import RunError, one_line
-from stampede.experiment.objects import DataObject
+from stampede.experiment import DataObject
 from stampede.insights import log_columns
 from stampede.interruption import signals
 from stampede.model.parameters import Parameters

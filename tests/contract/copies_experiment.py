@@ -7,9 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from experiments import Axis, Matrix
-from stampede.experiment.declaration import Compare, Published
-from stampede.experiment.metrics import RETRIES, Metric
-from stampede.experiment.usage import Usage
+from stampede.experiment import RETRIES, Compare, Metric, Published, Usage
 from tests.unit.loader.reads_experiment import DOWNLOAD, ORDER_AXES, READS
 
 DATASET, THREADS = ORDER_AXES

@@ -9,12 +9,9 @@ import pytest
 
 from experiments import EXPERIMENTS
 from experiments.copy.key_plan import KeyPlan
+from stampede.axes import Axis
 from stampede.cli.command_line import main
-from stampede.experiment.axes import Axis
-from stampede.experiment.by_size import BySize
-from stampede.experiment.capabilities import Seeding, SharedList
-from stampede.experiment.declaration import Compare, Matrix, Published
-from stampede.experiment.metrics import Metric
+from stampede.experiment import BySize, Compare, Matrix, Metric, Published, Seeding, SharedList
 from stampede.finding import BUILD, PROBLEM
 from stampede.insights import check
 from stampede.planning import checks, cost, predicting

@@ -4,8 +4,8 @@ import json
 
 from experiments import EXPERIMENTS
 from experiments.copy import work as copy_work
+from experiments.parameters import files, known_parameters
 from stampede.checkout import ROOT
-from stampede.experiment.parameters import files, known_parameters
 from stampede.model import function
 from stampede.model.parameters import AWS, Parameters, read
 from stampede.model.scenario import flood_of

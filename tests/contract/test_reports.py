@@ -14,7 +14,7 @@ import pytest
 
 from experiments import EXPERIMENTS, Experiment
 from stampede import insights, report
-from stampede.experiment.declaration import Compare, n_axis
+from stampede.experiment import Compare, n_axis
 from stampede.planning.demand import demands
 from stampede.planning.plan import make_plan
 from stampede.report import sections, summary, table

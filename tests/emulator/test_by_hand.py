@@ -11,10 +11,10 @@ from collections import Counter
 import boto3
 import pytest
 
+from experiments.objects import MEBIBYTE
 from loader.dataset import put_objects
 from stampede.cli.verbs.query import QUERIES
 from stampede.emulator import ministack
-from stampede.experiment.objects import MEBIBYTE
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
 from tests.emulator.applied_stack import OBJECT_MB, STAMPEDE

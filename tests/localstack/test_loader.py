@@ -10,10 +10,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from experiments.objects import LEAST_MULTIPART_BYTES, MEBIBYTE, part, part_count
 from loader.dataset import put_objects
 from loader.log_events import MOST_EVENTS_IN_A_PAGE, LogEvents
 from stampede.cli.command_line import main
-from stampede.experiment.objects import LEAST_MULTIPART_BYTES, MEBIBYTE, DataObject, part, part_count
+from stampede.experiment import DataObject
 from stampede.runs.folder import RunFolder
 from stampede.stacks import stack_lock
 from stampede.stacks import target as targets

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from experiments import EXPERIMENTS
+from experiments.parameters import known_parameters
 from stampede.cli.command_line import build_parser, main
 from stampede.cli.verbs.plan_options import plan_of
 from stampede.emulator import go_build
-from stampede.experiment.parameters import known_parameters
 from stampede.planning.cost.estimates import estimate
 from stampede.planning.rules import UNRESERVED
 from tests import measured

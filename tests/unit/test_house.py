@@ -116,7 +116,7 @@ def test_a_module_that_names_the_download_is_found(code):
         'x = "the download of a part failed"',
         'x = "another method is taken"',
         "from experiments import EXPERIMENTS",
-        "from stampede.experiment.declaration import Axis",
+        "from stampede.experiment import Axis",
     ],
 )
 def test_an_english_word_is_no_name(code):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 
+from experiments.objects import MEBIBYTE
 from loader.dataset import put_objects
 from loader.emptying import empty
 from loader.manifest import put_manifest
@@ -16,7 +17,7 @@ from loader.seeding import events_of, seed
 from stampede import terminal
 from stampede.cli.verbs.order_option import order_of
 from stampede.errors import UsageError
-from stampede.experiment.objects import MEBIBYTE, DataObject
+from stampede.experiment import DataObject
 from stampede.progress import say
 from stampede.stacks import target as targets
 from stampede.stacks.stack_lock import holding

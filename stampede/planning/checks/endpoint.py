@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from experiments import Experiment
-from stampede.experiment.capabilities import DIRECTORY_BUCKETS, FILE_SYSTEM, KEYS
+from stampede.experiment import DIRECTORY_BUCKETS, FILE_SYSTEM, KEYS
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.planning.checks.asking import Account, NotAnswered
 from stampede.planning.demand import Demand

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from experiments import Experiment
-from stampede.experiment.by_size import MINIMUM_FOR_COMPARISON
+from stampede.experiment import MINIMUM_FOR_COMPARISON
 from stampede.finding import OK, WARNING, Finding
 from stampede.planning.demand import Demand
 

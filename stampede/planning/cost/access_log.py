@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from stampede.experiment.usage import HOURS_IN_A_MONTH
+from stampede.experiment import HOURS_IN_A_MONTH
 
 VARIABLE = "server_side_proof"
 # Names of fields, a request's URI, host id, user agent and ARNs: about 1,100 bytes as S3's guide has the fields, and 26

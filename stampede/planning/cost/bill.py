@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from stampede.experiment.usage import Use
+from stampede.experiment import Use
 from stampede.planning.cost import access_log, durations
 from stampede.planning.cost.prices import USUAL_REGION, Prices
 from stampede.planning.demand import Demand

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from stampede.experiment.declaration import is_of_n
+from stampede.experiment import is_of_n
 from stampede.phrases import bandwidth
 from stampede.report.figures import drawing
 from stampede.report.figures.panels import MOST_TOGETHER, end_labels, panels

@@ -3,7 +3,7 @@ N."""
 
 from matplotlib.figure import Figure
 
-from stampede.experiment.declaration import Compare
+from stampede.experiment import Compare
 from stampede.report.figures import ranked
 from stampede.report.figures.picture import Picture
 from stampede.report.figures.subject import Cell, Subject

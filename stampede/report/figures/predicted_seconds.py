@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from stampede.experiment.declaration import n_axis
+from stampede.experiment import n_axis
 from stampede.phrases import significant
 from stampede.report.figures import drawing
 from stampede.report.figures.picture import Picture

@@ -5,7 +5,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from stampede.experiment.declaration import n_axis
+from stampede.experiment import n_axis
 from stampede.report.figures import drawing
 from stampede.report.figures.picture import Picture
 from stampede.report.statistics.rules import HOLDS_WITHIN

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments import Experiment
-from stampede.experiment.declaration import n_axis
+from stampede.experiment import n_axis
 from stampede.phrases import listed
 from stampede.report.figures.drawing import look
 from stampede.runs.cell_key import Key, distinguishing, own_columns

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 
-from stampede.experiment.by_size import Tariff
+from stampede.experiment import Tariff
 from stampede.phrases import dollars, quantity
 from stampede.report import prices
 from stampede.report.sections.page import Block, Page

@@ -1,6 +1,6 @@
 """How the rate went over time: does a pace find S3's limit, and what does a fixed one run into?"""
 
-from stampede.experiment.parameters import known_parameters
+from experiments.parameters import known_parameters
 from stampede.phrases import NOTHING, percent
 from stampede.report.figures.rate import Rate
 from stampede.report.grid import Column, Entry, Grid, number

@@ -1,6 +1,6 @@
 """Does throughput per function hold as N grows? Each N against the smallest, and every other scale against its own."""
 
-from stampede.experiment.declaration import Compare, is_of_n
+from stampede.experiment import Compare, is_of_n
 from stampede.phrases import listed, percent, speed
 from stampede.report import published
 from stampede.report.figures.aggregate_throughput import AggregateThroughput

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from stampede.experiment.declaration import Compare, Metric
+from stampede.experiment import Compare, Metric
 from stampede.phrases import listed, size_words
 from stampede.report.figures.choices import Choices
 from stampede.report.figures.crossings import Crossings

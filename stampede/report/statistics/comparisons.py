@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments import Experiment
-from stampede.experiment.declaration import Compare, is_of_n
+from stampede.experiment import Compare, is_of_n
 from stampede.phrases import ratio_ends, rounded_down, rounded_up
 from stampede.report.statistics import families, rules
 from stampede.report.statistics.cell_figures import Measured

@@ -8,7 +8,7 @@ from itertools import combinations, pairwise
 from typing import Any
 
 from experiments import Experiment
-from stampede.experiment.declaration import Compare
+from stampede.experiment import Compare
 from stampede.report.statistics.crossing import crossings
 from stampede.runs.cell_key import Key, distinguishing
 

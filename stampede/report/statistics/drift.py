@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments import Experiment
-from stampede.experiment.declaration import Compare
+from stampede.experiment import Compare
 from stampede.report.statistics.rules import MINIMUM_ROUNDS
 
 # Of what records alone tell apart, such as cold starts and first reads, one kind is the first of its cell.

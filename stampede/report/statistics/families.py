@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from experiments import Experiment
-from stampede.experiment.declaration import Compare, is_of_n
+from stampede.experiment import Compare, is_of_n
 from stampede.report.statistics.cell_figures import Measured
 from stampede.report.statistics.rules import MINIMUM_FOR_COMPARISON
 from stampede.runs.cell_key import Key, ignored_axes

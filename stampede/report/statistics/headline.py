@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from stampede.experiment.declaration import FAILED_RUN, Compare, Experiment, StandIn, is_of_n, n_axis
+from stampede.experiment import FAILED_RUN, Compare, Experiment, StandIn, is_of_n, n_axis
 from stampede.phrases import between, capitalised, counted, listed, quantity, speed
 from stampede.report.measured import speed_of
 from stampede.report.run import Run

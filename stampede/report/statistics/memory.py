@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stampede.experiment.declaration import Compare, n_axis
+from stampede.experiment import Compare, n_axis
 from stampede.phrases import listed
 from stampede.report import prices
 from stampede.report.platform_lines import Billed, billed, billed_seconds

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stampede.experiment.declaration import Compare, Experiment
+from stampede.experiment import Compare, Experiment
 from stampede.phrases import capitalised, counted, listed, ratios, some
 from stampede.report.statistics.comparisons import took_words
 from stampede.report.statistics.drift import between_cells

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments import Experiment
-from stampede.experiment.by_size import MINIMUM_FOR_COMPARISON
+from stampede.experiment import MINIMUM_FOR_COMPARISON
 
 CONFIDENCE = 0.95
 RESAMPLES = 2000

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stampede.experiment.declaration import FAILED_RUN
+from stampede.experiment import FAILED_RUN
 from stampede.report.columns import UNKNOWN, Columns, chosen, count, grouped, none_of, together
 from stampede.report.run import Run
 from stampede.report.statistics.bootstrap import Sample

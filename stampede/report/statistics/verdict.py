@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stampede.experiment.declaration import is_of_n, n_axis
+from stampede.experiment import is_of_n, n_axis
 from stampede.phrases import capitalised, counted, listed, significant, some
 from stampede.report import sdks
 from stampede.report.run import Run

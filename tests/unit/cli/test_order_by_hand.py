@@ -12,8 +12,7 @@ from loader.sqs.sending import Outcome
 from stampede.cli.command_line import main
 from stampede.cli.verbs import dataset, emulator, flood, query
 from stampede.errors import RunError
-from stampede.experiment.capabilities import Seeding
-from stampede.experiment.objects import DataObject
+from stampede.experiment import DataObject, Seeding
 from stampede.finding import PROBLEM, Finding
 from stampede.planning.checks import machine
 from tests.unit.loader.queries_experiment import QUERIES, QUERY

@@ -2,8 +2,8 @@
 
 import pytest
 
+from experiments import go_program
 from experiments.copy.checks import checks, host_checks
-from stampede.experiment import go_program
 from stampede.finding import OK, PROBLEM, WARNING
 from tests.unit.experiments.copy_values import function, host, slices
 

@@ -4,7 +4,7 @@ import pytest
 
 from experiments.copy.usage import host_usage, usage
 from experiments.copy.work import emptying_s
-from stampede.experiment.parameters import known_parameters
+from experiments.parameters import known_parameters
 from tests.unit.experiments.copy_values import function, host, slices
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from experiments.copy import work as copy_work
 from experiments.copy_host import work as copy_host_work
-from stampede.experiment.parameters import known_parameters
+from experiments.parameters import known_parameters
 from stampede.model.function import operation as operation_of
 from stampede.model.scenario import Scenario, flood_of
 from tests.unit.experiments.copy_values import function, host, slices

@@ -2,8 +2,8 @@
 
 import pytest
 
+from experiments import go_program
 from experiments.express.checks import checks
-from stampede.experiment import go_program
 from stampede.finding import OK, PROBLEM, WARNING
 from stampede.planning import rules as plan_checks
 from stampede.planning.checks import account

@@ -3,7 +3,7 @@
 import pytest
 
 from experiments.express import work as express_work
-from stampede.experiment.parameters import known_parameters
+from experiments.parameters import known_parameters
 from stampede.model import function
 from tests.unit.experiments.express_values import LARGE, cell
 

@@ -4,8 +4,8 @@ import pytest
 
 from experiments.filesystem.declaration import FILESYSTEM
 from experiments.filesystem.usage import a_month, checks, objects, usage
+from experiments.objects import part_count
 from filesystem.copy_order import MOST_THREADS
-from stampede.experiment.objects import part_count
 from stampede.finding import PROBLEM
 
 OUTPUTS = {"large_file_mb": 1024, "small_files": 1000}

@@ -6,7 +6,7 @@ import zlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stampede.experiment.objects import MEBIBYTE, PART_BYTES, part, part_count
+from experiments.objects import MEBIBYTE, PART_BYTES, part, part_count
 
 
 @given(st.integers(1, 10**12))

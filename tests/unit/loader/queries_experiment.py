@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from experiments import EXPERIMENTS, Axis
-from stampede.experiment.capabilities import AthenaQueries, Execution
-from stampede.experiment.metrics import Metric
+from stampede.experiment import AthenaQueries, Execution, Metric
 from tests.unit.loader import shares_experiment
 
 DOWNLOAD = EXPERIMENTS["download"]

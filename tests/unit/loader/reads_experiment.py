@@ -1,7 +1,7 @@
 """An experiment for tests: two axes of the work order, and a data set of many objects."""
 
 from experiments import EXPERIMENTS, Axis, Matrix
-from stampede.experiment.objects import DataObject
+from stampede.experiment import DataObject
 
 DOWNLOAD = EXPERIMENTS["download"]
 ORDER_AXES = (

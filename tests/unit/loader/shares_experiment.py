@@ -2,8 +2,7 @@
 
 from experiments import EXPERIMENTS, Axis, Matrix
 from experiments.copy.key_plan import KeyPlan
-from stampede.experiment.capabilities import SharedList
-from stampede.experiment.objects import DataObject
+from stampede.experiment import DataObject, SharedList
 
 DOWNLOAD = EXPERIMENTS["download"]
 PARALLEL = Axis("parallel_limit", label="parallel", in_order=True)

@@ -13,7 +13,7 @@ from loader.sqs.sending import Outcome
 from stampede.cli.command_line import main
 from stampede.cli.verbs import flood as flood_verb
 from stampede.errors import RunError
-from stampede.experiment.objects import DataObject
+from stampede.experiment import DataObject
 from stampede.planning.plan import Plan, make_plan
 from stampede.runs.folder import RunFolder
 from stampede.sweep import sweep as sweep_run

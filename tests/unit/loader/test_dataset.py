@@ -5,11 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from experiments import EXPERIMENTS
+from experiments import EXPERIMENTS, objects
+from experiments.objects import MEBIBYTE
 from loader.dataset import METADATA_KEY, put_objects
 from stampede.errors import RunError, UsageError
-from stampede.experiment import objects
-from stampede.experiment.objects import MEBIBYTE, DataObject
+from stampede.experiment import DataObject
 from stampede.stacks.target import Target
 from tests.fakes.s3 import FakeS3, Faults, Upload, completed_checksums, crc32
 from tests.unit.loader.shares_experiment import SHARES

@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from experiments import EXPERIMENTS
 from loader.seeding import PROBES, seed
 from stampede.errors import RunError
-from stampede.experiment.capabilities import Seeding
+from stampede.experiment import Seeding
 from stampede.stacks.target import Target
 from tests.fakes.loopback import Loopback
 from tests.fakes.simulated_aws import SimulatedAws

@@ -2,8 +2,7 @@
 
 import pytest
 
-from experiments import EXPERIMENTS
-from stampede.experiment import go_program
+from experiments import EXPERIMENTS, go_program
 from stampede.finding import OK, PROBLEM, WARNING
 from stampede.planning import checks
 from stampede.planning import rules as checks_plan

@@ -10,11 +10,8 @@ from typing import Any
 
 from experiments import Axis
 from experiments.download.declaration import DOWNLOAD
-from stampede.experiment.axes import concurrency_axis, memory_axis
-from stampede.experiment.by_size import BySize, Tariff
-from stampede.experiment.capabilities import AthenaQueries
-from stampede.experiment.declaration import LAST_SECTIONS, Compare, Published, StandIn
-from stampede.experiment.metrics import Metric
+from stampede.axes import concurrency_axis, memory_axis
+from stampede.experiment import LAST_SECTIONS, AthenaQueries, BySize, Compare, Metric, Published, StandIn, Tariff
 
 OPERATIONS = {"upload": "write", "download": "read"}
 BASE, QUICK = "standard", "express"

@@ -9,7 +9,7 @@ import pytest
 
 from experiments import EXPERIMENTS
 from stampede import report
-from stampede.experiment.axes import concurrency_axis, memory_axis
+from stampede.axes import concurrency_axis, memory_axis
 from stampede.report.measured import speed_interval
 from stampede.report.run import load
 from stampede.report.statistics import memory, statistics

@@ -8,7 +8,7 @@ import pytest
 
 from experiments import EXPERIMENTS
 from stampede import report
-from stampede.experiment.by_size import Tariff
+from stampede.experiment import Tariff
 from stampede.phrases import decimal_size
 from stampede.report import prices
 from stampede.report.figures.by_size import BySize

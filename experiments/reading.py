@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stampede.experiment.objects import MEBIBYTE
+from experiments.objects import MEBIBYTE
 from stampede.model.parameters import Parameters
 from stampede.model.work import Step, Work
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass
 
 MEBIBYTE, BYTES_IN_A_GB = 2**20, 2**30  # AWS's GB
 KEYS_A_PAGE = 1000  # of ListObjectsV2, and of a DeleteObjects
@@ -16,16 +15,6 @@ PART_BYTES = 16 * MEBIBYTE
 # Smaller objects are put with one request; parts would take four.
 LEAST_MULTIPART_BYTES = MEBIBYTE
 MOST_COPY_BYTES = 5 * 1024**3  # of one CopyObject: AWS writes 5 GB; more takes UploadPartCopy
-
-
-@dataclass(frozen=True)
-class DataObject:
-    """One object of a data set, in the stack's bucket; `copy_of` is the key of the object, put before it, of which it
-    is a server-side copy."""
-
-    key: str
-    size_bytes: int
-    copy_of: str = ""
 
 
 def put_requests(size_bytes: int) -> int:

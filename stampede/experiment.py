@@ -1,29 +1,269 @@
-"""What a declaration of an experiment consists of."""
+"""What a declaration of an experiment consists of, and what the rest of Stampede asks of one."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Protocol, Self, TypedDict
 
-from stampede.experiment.axes import Axis, n_axis
-from stampede.experiment.by_size import BySize
-from stampede.experiment.capabilities import (
-    AthenaQueries,
-    Execution,
-    PassingRefusal,
-    Seeding,
-    SharedList,
-)
-from stampede.experiment.metrics import MBIT_PER_S, Metric
-from stampede.experiment.objects import DataObject
-from stampede.experiment.usage import Usage
-from stampede.experiment.values import Values
+from stampede.axes import Axis, n_axis
 from stampede.finding import Finding
 from stampede.model.parameters import Parameter, Parameters
 from stampede.model.work import Work
+from stampede.variable_rules import RULES
+
+
+class Values(TypedDict):
+    """The Terraform variables of a cell that every experiment has, numbers as int, what is null at its default.
+
+    A cell has all variables of infra/, and its experiment's axes of the work order; those that the experiment reads are
+    typed in `experiments/<name>/values.py`. In a run the loader adds the stack's outputs.
+    """
+
+    concurrency_value: int
+    memory_size: int  # MB, as Lambda counts them: MiB
+    architecture: str
+    ephemeral_storage_mb: int
+    timeout_s: int
+
+
+HOURS_IN_A_MONTH = 730
+# Room in /tmp for the file system's own blocks and whatever the runtime puts there.
+TMP_MARGIN_MB = RULES["ephemeral_storage_mb"].shared["beside_contents_mb"]
+
+
+@dataclass(frozen=True)
+class Use:
+    """One line of the bill, beside those that every experiment has (Lambda, SQS, logs).
+
+    `price` is a name in prices.json. The quantity, in that price's unit, is `each` for every operation, `per_cell` for
+    every cell, `per_cell_hour` for every hour that this cell is the one that is up, `once` for the run, and `per_hour`
+    for every hour that a stack is up; where cells differ in the last two, the largest counts. They are so for each `of`
+    by itself: what is stored once for several cells names itself there. `log_lines` are what one request leaves in S3's
+    server access logs.
+    """
+
+    service: str
+    what: str
+    price: str
+    each: float = 0
+    once: float = 0
+    per_hour: float = 0
+    per_cell: float = 0
+    per_cell_hour: float = 0
+    of: str = ""
+    log_lines: int = 1
+
+    @property
+    def line(self) -> tuple[str, str, str]:
+        """What tells the lines of the bill apart."""
+        return self.service, self.what, self.price
+
+
+@dataclass(frozen=True)
+class Usage:
+    """One cell's needs. Sizes in MiB, rounded up to whole ones.
+
+    `preparation_s`: seconds of what prepares a cell, by target. `moved_mb`: what one operation moves, and at worst
+    holds, but for what stays `within_s3`. `data_mb`: what is put before the first flood, and `emulator_mb` what the
+    embedded AWS keeps beside that.
+    `process_mb`: a client's process on this machine, without what it moves, and `connections` those that it opens
+    beyond the few that every client has. `tmp_mb`: the function's /tmp. `sized_by`: the setting that makes an operation
+    smaller, and `faster_by` what makes it faster on AWS. `stack_s`: seconds on AWS in which what only this experiment
+    has is put up, filled and taken down, and `apply_s` those in which every change of the stack takes longer.
+    `seeded` names what a function of the stack puts before the cell, once for all cells that need the same, and which
+    is removed at the end; `seeding_s` are the seconds of that, by target.
+    `instance_type`: of the N hosts on which it runs; empty where it runs in functions, or `in_athena`.
+    """
+
+    moved_mb: int
+    data_mb: int
+    process_mb: int
+    tmp_mb: int
+    sized_by: str
+    uses: Sequence[Use]
+    stack_s: float = 0
+    apply_s: float = 0
+    preparation_s: Mapping[str, float] = field(default_factory=dict)
+    within_s3: bool = False
+    emulator_mb: int = 0
+    connections: int = 0
+    faster_by: str = "more memory"
+    seeded: str = ""
+    seeding_s: Mapping[str, float] = field(default_factory=dict)
+    instance_type: str = ""
+    in_athena: bool = False
+
+    @property
+    def on_hosts(self) -> bool:
+        """Whether the operation runs on EC2 hosts; elsewhere the stack has a function, whether it is used or not."""
+        return bool(self.instance_type)
+
+    @property
+    def in_lambda(self) -> bool:
+        """Whether the operation runs in a function, and is billed as one."""
+        return not self.on_hosts and not self.in_athena
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One figure of a cell, made of the record's `field`, `name` where they are the same; `better` is its direction.
+
+    `how`: "spread" (count, extremes, quartiles, mean), "rate" (`bytes` over the first metric, Mbit/s), "per_second"
+    (operations over the first metric), "per_gib" (its sum over the GiB that were transferred), "mean", or "sum". One
+    that is `queried` is a column of the saved query and of cells.csv; the others are counted from the records alone.
+    `label` and `unit` head its column, `short` a narrow one; `reading` is a sentence under the table that has one.
+    """
+
+    name: str
+    field: str = ""
+    label: str = ""
+    unit: str = ""
+    how: Literal["spread", "rate", "per_second", "per_gib", "mean", "sum"] = "mean"
+    better: Literal["lower", "higher"] = "lower"
+    queried: bool = False
+    digits: int = 0
+    short: str = ""
+    reading: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "field", self.field or self.name)
+        object.__setattr__(self, "label", self.label or self.name.replace("_", " "))
+
+
+# What many operations have: bytes that they transfer, requests, and what the client needs for them.
+MBIT_PER_S = Metric("mbit_per_s", "bytes", "per function", "Mbit/s", "rate", "higher", queried=True)
+CPU_S_PER_GIB = Metric("cpu_s_per_gib", "client_cpu_seconds", "CPU", "s/GiB", "per_gib", queried=True, digits=2)
+RETRIES = Metric("retries", how="sum", queried=True, short="re-\ntry")
+REQUESTS = Metric("requests", how="sum")
+PEAK_MEMORY_MB = Metric(
+    "peak_memory_mb",
+    label="peak memory",
+    unit="MiB",
+    digits=1,
+    reading="“peak memory” is the most that the process has used since it started, earlier cells included, as Linux "
+    "counts it: to a MiB or two.",
+)
+CPU_S = Metric("cpu_s", "client_cpu_seconds", "CPU", "s", digits=2)
+
+
+# Of each choice: N = 1 sends ten messages by default, so the default matrix can just be compared.
+MINIMUM_FOR_COMPARISON = 10
+
+
+@dataclass(frozen=True)
+class Tariff:
+    """What a choice of storage costs, in US dollars: a request that writes or reads one object, a GB (2**30 bytes)
+    written or read, and a GB kept for a month. A second of a function's memory is the same whatever is chosen."""
+
+    write_usd: float
+    read_usd: float
+    write_gb_usd: float
+    read_gb_usd: float
+    gb_month_usd: float
+
+
+@dataclass(frozen=True)
+class BySize:
+    """A choice of two, whose time and cost are set against the size of an object.
+
+    `choice` is its axis, `size` that of an object's bytes. `moves` is the axis that says what is done with an object,
+    and which of its values "write" or "read" one; where a cell is an `execution`, neither. `tariffs(prices)` is what
+    each value of the choice costs, None where a price isn't known.
+    """
+
+    choice: str
+    size: str
+    moves: tuple[str, Mapping[str, str]]
+    tariffs: Callable[[Mapping[str, float]], Mapping[str, Tariff] | None]
+
+
+# Parts of AWS that only some stacks have, and few endpoints in AWS's stead offer.
+FILE_SYSTEM, KEYS, DIRECTORY_BUCKETS = "file system", "keys", "directory buckets"
+
+
+@dataclass(frozen=True)
+class Seeding:
+    """Data that a function of the stack stores where `Experiment.objects` can't: before a cell, the function that the
+    output `function` names is invoked with `events(values)`, in turn; one that it had since the last apply isn't sent
+    again."""
+
+    function: str
+    events: Callable[[Values], Sequence[Mapping[str, Any]]]
+
+
+class Manifest(Protocol):
+    """A list of so many `objects` in slices, each of them an object of S3 below the prefix `manifest`. `slices` are
+    their texts in turn, in ASCII, made while they are asked for; the same `parameters` (JSON) make the same ones."""
+
+    objects: int
+    manifest: str
+    slice_count: int
+
+    def slice_key(self, index: int) -> str: ...
+
+    def slices(self) -> Iterator[str]: ...
+
+    def parameters(self) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class SharedList:
+    """A list of objects to copy, of which each message has a share: `Experiment.of_message` says which.
+
+    `manifest(outputs)` is stored after the objects, None for a stack without one. `preparation(values)` is what one
+    message says, beside `order`, that is sent and comes to rest before the flood of a cell; it counts as a warm-up, and
+    None is none. The records account for objects as well as for messages: planned = copied + already_there + failed,
+    and each failed one is in a log line of its own.
+    """
+
+    manifest: Callable[[Mapping[str, Any]], Manifest | None]
+    preparation: Callable[[Values], dict[str, Any] | None] = lambda values: None
+
+
+@dataclass(frozen=True)
+class Execution:
+    """A query that Athena carries out in a function's place: the SQL, where it runs (workgroup, database), the seconds
+    after which it is cancelled, and the one row that its result must be, as text."""
+
+    sql: str
+    workgroup: str
+    database: str
+    limit_s: float
+    expected: Sequence[str]
+
+
+@dataclass(frozen=True)
+class AthenaQueries:
+    """Cells that Athena carries out: those whose value on `axis` is one of `values`. `stampede` runs the query that
+    `execution` gives for each of their messages, in the place of a flood."""
+
+    axis: str
+    values: Sequence[str]
+    execution: Callable[[Values], Execution]
+
+
+@dataclass(frozen=True)
+class PassingRefusal:
+    """An error of `terraform destroy` that passes by itself: the regular expression that finds it in Terraform's words,
+    what it comes from, as a sentence without its full stop, and the seconds after which the destroy is tried again."""
+
+    pattern: str
+    reason: str
+    wait_s: float
+
+
+@dataclass(frozen=True)
+class DataObject:
+    """One object of a data set, in the stack's bucket; `copy_of` is the key of the object, put before it, of which it
+    is a server-side copy."""
+
+    key: str
+    size_bytes: int
+    copy_of: str = ""
+
 
 # What every report ends with.
 LAST_SECTIONS = (

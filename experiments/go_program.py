@@ -5,8 +5,8 @@ from __future__ import annotations
 import platform
 from collections.abc import Collection
 
+from experiments.package import Package
 from stampede.checkout import ROOT
-from stampede.experiment.package import Package
 from stampede.finding import BUILD, OK, PROBLEM, Finding
 
 BUILT = "functions/transfer/build/{architecture}/bootstrap"

@@ -1,1 +1,0 @@
-"""What an experiment is, and what several of them share."""
