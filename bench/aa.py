@@ -80,20 +80,15 @@ def as_storage_classes(manifest: dict[str, Any], lines: Lines) -> None:
 def as_methods(manifest: dict[str, Any], lines: Lines) -> None:
     """Name the two repeats of each pair, one after the other as they ran, A and B by lot."""
     draw, named = random.Random(manifest["run_id"]), {}
-    order = [cell["cell"] for cell in manifest["cells"]]
+    order = list(manifest["finished"])
     for repeat, pair in enumerate(zip(order[::2], order[1::2], strict=True), start=1):
         for cell, method in zip(pair, draw.sample(METHODS, 2), strict=True):
             name = re.sub(r"repeat=\d+", f"repeat={repeat}", f"method={method},{cell}")
             named[cell] = {"cell": name, "method": method, "repeat": repeat}
-    plan = manifest["plan"]
-    plan["swept"]["method"], plan["repeats"] = list(METHODS), len(order) // 2
-    plan["order"] = [named[cell]["cell"] for cell in plan["order"]]
-    for cell in (*plan.get("cells", ()), *manifest["cells"]):
-        cell |= named[cell["cell"]]
-    manifest["settings"] = {
-        named[cell]["cell"]: values | {"method": named[cell]["method"]}
-        for cell, values in manifest.get("settings", {}).items()
-    }
+    for cell in manifest["cells"]:
+        own = named[cell["cell"]]
+        cell |= {"cell": own["cell"], "repeat": own["repeat"], "values": cell["values"] | {"method": own["method"]}}
+    manifest["finished"] = {named[cell]["cell"]: times for cell, times in manifest["finished"].items()}
     for line in lines:
         method = {"method": named[line["cell"]]["method"]} if "method" in line else {}
         line |= {"cell": named[line["cell"]]["cell"]} | method

@@ -16,6 +16,7 @@ from statistics import mean, stdev
 
 from experiments import EXPERIMENTS, Experiment
 from experiments.parameters import files
+from stampede.cell import Cell
 from stampede.experiment import Published
 from stampede.model import function
 from stampede.model import parameters as known
@@ -26,8 +27,6 @@ from stampede.planning.plan import make_plan
 from stampede.planning.predicting import parameters_of, scenario_of
 from stampede.report.published import Theirs, every_cell
 from stampede.report.statistics.bootstrap import student_quantile
-from stampede.runs.cell_key import Key
-from stampede.stacks.infra_variables import declared
 from stampede.tables import markdown
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "model.md"
@@ -42,7 +41,7 @@ class Compared:
     """One published figure beside the model's, both in `unit`. `of_runs` is the 95 % interval of the mean of its single
     runs, where those were published."""
 
-    key: Key
+    key: Cell
     theirs: float
     model: float
     unit: str
@@ -88,10 +87,10 @@ def average_s(experiment: Experiment, theirs: Theirs, parameters: Parameters) ->
     each = MESSAGES.get(theirs.published.file, experiment.messages_per_concurrency)
     coordinates = [f"{axis.variable}={theirs.key[axis.name]}" for axis in experiment.axes if axis.variable]
     plan = make_plan(experiment, "aws", coordinates, messages_per_concurrency=each)
-    (demand,) = demands(plan, {name: variable.default for name, variable in declared().items()})
+    (demand,) = demands(plan)
     scenario = scenario_of(experiment, plan, demand)
     if theirs.published.work:
-        work = theirs.published.work(demand.values, parameters)
+        work = theirs.published.work(demand.cell.values, parameters)
         return function.operation(work, scenario.memory_mb, parameters)[0].mean_s
     floods = min(FLOODS, -(-OPERATIONS // scenario.messages))
     work = scenario.work(parameters)

@@ -11,14 +11,17 @@ from __future__ import annotations
 import json
 import random
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
 from bench import insights
 from bench.errors import BenchError
 from bench.measure import Entry, alternate
+from experiments.download.declaration import DOWNLOAD
+from stampede.cell import FORMAT
 from stampede.insights import log_columns
+from stampede.planning.plan import make_plan
 from stampede.progress import say
 from stampede.runs.folder import RunFolder
 
@@ -87,10 +90,15 @@ def write_run(folder: Path, records: int, seed: int = SEED) -> None:
                 sent.write(json.dumps(line | {"possible_duplicate": 0, "warm_up": 0}) + "\n")
                 last_ms = finished_ms
             began_ms = last_ms + 60_000
-    plan = {"swept": {"memory_size": MEMORIES_MB, "concurrency_value": CONCURRENCIES}, "fixed": {}, "repeats": 1}
-    (folder / "run.json").write_text(
-        json.dumps({"format": 1, "run_id": RUN_ID, "experiment": "download", "target": "aws", "plan": plan})
-    )
+    settings = [f"memory_size={_listed(MEMORIES_MB)}", f"concurrency_value={_listed(CONCURRENCIES)}"]
+    plan = make_plan(DOWNLOAD, "aws", settings, messages_per_concurrency=10)
+    manifest = {"format": FORMAT, "run_id": RUN_ID, "experiment": "download", "target": "aws", "plan": plan.as_dict()}
+    manifest |= {"cells": [cell.as_json() for cell in plan.cells], "finished": {cell.name: {} for cell in plan.cells}}
+    (folder / "run.json").write_text(json.dumps(manifest))
+
+
+def _listed(values: Sequence[int]) -> str:
+    return ",".join(map(str, values))
 
 
 def _messages(draw: random.Random, memory_mb: int, n: int, count: int, began_ms: int) -> Iterator[tuple[str, int]]:

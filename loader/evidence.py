@@ -17,8 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from experiments import of_run
 from loader.log_events import MOST_EVENTS_IN_A_PAGE, MOST_REPEATS, LinesSeen
 from loader.patience import LATE_S
+from stampede.cell import cells_of
 from stampede.checkout import FUNCTIONS
 from stampede.progress import say
 from stampede.runs import overlap
@@ -96,16 +98,18 @@ def _of_lines(seen: LinesSeen) -> dict[str, Check]:
 
 
 def _of_records(target: Target, folder: RunFolder) -> dict[str, Check]:
-    cells: dict[str, _CellSeen] = defaultdict(_CellSeen)
+    seen_of: dict[str, _CellSeen] = defaultdict(_CellSeen)
     for row in folder.rows("sent.jsonl"):
-        cell = cells[row["cell"]]
+        cell = seen_of[row["cell"]]
         cell.first_sent_ms = min(cell.first_sent_ms, row["sent_at_ms"])
     for record in folder.rows("records.jsonl"):
-        cells[record["cell"]].add(record)
-    outputs, seen = target.outputs, list(cells.values())
+        seen_of[record["cell"]].add(record)
+    outputs, seen = target.outputs, list(seen_of.values())
     timed = [cell for cell in seen if cell.starts and cell.n]
     # Where some cells have provisioned pollers, no cell's ramp is judged.
-    has_pollers = "provisioned_pollers" in str(folder.read_json("run.json", {}).get("plan"))
+    description = folder.read_json("run.json", {})
+    cells = cells_of(description, of_run(description)).values()
+    has_pollers = any(cell.values.get("provisioned_pollers") for cell in cells)
     is_standard = outputs.get("function_name") and outputs.get("provisioned_pollers") is None and not has_pollers
     return {
         "receive-counts": _deliveries(seen, outputs.get("max_receive_count")),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from experiments.copy.key_plan import slices_of
-from experiments.copy.values import CopyValues
+from experiments.copy.values import CopyValues, HostValues
 from experiments.copy.work import call_s, emptying_s
 from experiments.objects import BYTES_IN_A_GB, mebibytes, pages, put_requests
 from experiments.parameters import known_parameters
@@ -63,7 +63,7 @@ def usage(values: CopyValues) -> Usage:
     )
 
 
-def host_usage(values: CopyValues) -> Usage:
+def host_usage(values: HostValues) -> Usage:
     """The needs of a cell of N hosts, each of which copies its share of all slices."""
     count, slices, hosts = values["object_count"], slices_of(values), max(1, values["concurrency_value"])
     kms = KMS_CALLS_WITH_BUCKET_KEY if values["bucket_key"] else KMS_CALLS_PER_COPY

@@ -12,10 +12,15 @@ class CopyValues(Values):
     slice_rows: int
     data_seed: int
     masters: int
-    instance_type: str
-    bucket_key: bool
     parallel_limit: int  # of the work order, as all below
     pace: str
     calls_per_s: int  # 0: no cap
     retry_mode: str
     retry_attempts: int
+
+
+class HostValues(CopyValues):
+    """Those of hosts."""
+
+    instance_type: str
+    bucket_key: bool

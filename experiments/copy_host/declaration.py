@@ -8,7 +8,7 @@ from experiments.copy.checks import host_checks
 from experiments.copy.declaration import CAP, EMPTYING, LIMIT, PACE, Copy, objects_axis, retry_axes
 from experiments.copy.key_plan import STRAIGHT, manifest_of
 from experiments.copy.usage import host_usage
-from experiments.copy.values import CopyValues
+from experiments.copy.values import HostValues
 from experiments.copy_host.work import AWS_CLI, BOTO3, published, work
 from stampede.axes import Axis, concurrency_axis
 from stampede.experiment import IGNORED_LOCALLY, KEYS, Compare, Matrix, Published, SharedList
@@ -108,11 +108,11 @@ class CopyHost(Copy):
     checks = staticmethod(host_checks)
     work = staticmethod(work)
 
-    def messages(self, values: CopyValues) -> int:
+    def messages(self, values: HostValues) -> int:
         """One for each host."""
         return values["concurrency_value"]
 
-    def of_message(self, values: CopyValues, index: int) -> dict[str, Any]:
+    def of_message(self, values: HostValues, index: int) -> dict[str, Any]:
         """The share of all slices that host `index` gets."""
         first, count = manifest_of(values).share(values["concurrency_value"], index)
         return {"first_slice": first, "slices": count}

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from experiments.copy.values import CopyValues
+from experiments.copy.values import HostValues
 from experiments.copy.work import OURS, call_spread, connections, copies, rate
 from stampede.model.parameters import Parameters
 from stampede.model.request_rate import KMS_CALLS_PER_COPY
@@ -17,7 +17,7 @@ VCPUS = {"nano": 2, "micro": 2, "small": 2, "medium": 2, "large": 2, "xlarge": 4
 BOTO3, AWS_CLI = "boto3", "aws_cli"
 
 
-def work(values: CopyValues, parameters: Parameters) -> Work:
+def work(values: HostValues, parameters: Parameters) -> Work:
     """A host's share of all slices by our Go program."""
     objects = values["object_count"] / max(1, values["concurrency_value"])
     copying = replace(
@@ -32,7 +32,7 @@ def work(values: CopyValues, parameters: Parameters) -> Work:
     )
 
 
-def published(values: CopyValues, parameters: Parameters, program: str = BOTO3) -> Work:
+def published(values: HostValues, parameters: Parameters, program: str = BOTO3) -> Work:
     """One published run on one host: `parallel_limit` processes of boto3, or one of the AWS CLI for each object.
 
     A process waits for a processor's turn as well as for S3, so a call takes both. Of the processes no more have a call
@@ -56,7 +56,7 @@ def vcpus(instance_type: str) -> int:
     return VCPUS.get(size, 4)
 
 
-def _rate(values: CopyValues, parameters: Parameters) -> str:
+def _rate(values: HostValues, parameters: Parameters) -> str:
     """What a copy counts against: without bucket keys every copy asks KMS, where that takes less than S3."""
     if not values["bucket_key"] and parameters["kms_per_s"] / KMS_CALLS_PER_COPY < parameters["s3_put_per_s"]:
         return "kms_copy"

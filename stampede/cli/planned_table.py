@@ -1,4 +1,4 @@
-"""What `stampede sweep --dry-run` prints of a plan: a row a cell, in the order of the matrix."""
+"""What `stampede sweep --dry-run` prints of a plan: a row a cell, in the order of the report's table."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stampede import terminal
+from stampede.cell import Cell
 from stampede.model.prediction import Prediction
 from stampede.phrases import counted, listed
-from stampede.planning.demand import Demand
-from stampede.planning.plan import Cell, Plan, cell_name
+from stampede.planning.plan import Plan
 from stampede.stacks import hcl
 from stampede.tables import print_rows
 
@@ -24,27 +24,24 @@ HEADINGS = {
 LONG_NAME = 12
 
 
-def print_plan(plan: Plan, demands: Sequence[Demand], predicted: Mapping[str, Prediction], form: str) -> None:
+def print_plan(plan: Plan, predicted: Mapping[str, Prediction], form: str) -> None:
     """Print the cells on stdout; a table shows the repeats of a cell once, and what all cells have in common above it.
 
-    `demands` and `predicted` are what each cell takes and what the model says of it, by the cell's name.
+    `predicted` is what the model says of each cell, by its name.
     """
-    demand_of = {demand.name: demand for demand in demands}
-    places = {cell_name(coordinates): place for place, coordinates in enumerate(plan.combinations())}
-    cells = sorted(plan.cells(), key=lambda cell: (places[cell_name(cell.coordinates)], cell.repeat))
-    cells = [cell for cell in cells if form != "table" or cell.repeat == 1]
-    rows = [_row(cell, demand_of[cell.name], predicted.get(cell.name)) for cell in cells]
+    cells = [cell for cell in sorted(plan.cells) if form != "table" or cell.repeat in (None, 1)]
+    rows = [_row(cell, plan.swept, predicted.get(cell.name)) for cell in cells]
     if form == "table":
         _print_table(plan, rows)
     else:
         print_rows(rows, form)
 
 
-def _row(cell: Cell, demand: Demand, prediction: Prediction | None) -> dict[str, Any]:
-    """A cell, its coordinates as numbers or as --set takes them; without a prediction those figures are None."""
+def _row(cell: Cell, swept: Sequence[str], prediction: Prediction | None) -> dict[str, Any]:
+    """A cell, its swept values as numbers or as --set takes them; without a prediction those figures are None."""
     row = {"cell": cell.name}
-    row |= {name: _as_set(value) for name, value in cell.coordinates.items()}
-    row |= {"warm_up_messages": demand.warm_up_messages, "messages": demand.messages, "rounds": demand.rounds}
+    row |= {name: _as_set(cell.setting(name)) for name in swept}
+    row |= {name: getattr(cell, name) for name in ("warm_up_messages", "messages", "rounds")}
     if prediction is None:
         return row | dict.fromkeys(PREDICTED)
     avg_s = None if prediction.avg_s is None else round(prediction.avg_s, 4)
@@ -56,11 +53,10 @@ def _as_set(value: Any) -> Any:
 
 
 def _print_table(plan: Plan, rows: Sequence[dict[str, Any]]) -> None:
-    swept = list(dict.fromkeys(name for coordinates in plan.combinations() for name in coordinates))
-    varying = [name for name in swept if len({str(row.get(name)) for row in rows}) > 1]
+    varying = [name for name in plan.swept if len({str(row[name]) for row in rows}) > 1]
     terminal.tell(_order(plan, len(rows)))
-    if same := {name: rows[0][name] for name in swept if name not in varying} | plan.fixed:
-        values = ", ".join(f"{name}={_as_set(value)}" for name, value in same.items())
+    if same := [name for name in (*plan.swept, *plan.fixed) if name not in varying]:
+        values = ", ".join(f"{name}={_as_set(plan.cells[0].setting(name))}" for name in same)
         terminal.tell(f"{'the same in all cells' if varying else 'settings'}: {values}")
     print()
     figures = [name for name in ("warm_up_messages", "messages", *PREDICTED) if any(row[name] for row in rows)]
@@ -85,7 +81,7 @@ def _order(plan: Plan, count: int) -> str:
     times = f", each {plan.repeats} times" if plan.repeats > 1 else ""
     if count * plan.repeats == 1:
         return counted(count, "cell")
-    order = f"in the order of the matrix; they run in an order shuffled by --seed {plan.seed}"
-    if plan.rounds:
+    order = f"in the order of the table; they run in an order shuffled by --seed {plan.seed}"
+    if any(cell.rounds > 1 for cell in plan.cells):
         order += ", and those with rounds interleaved"
     return f"{counted(count, 'cell')}{times}, {order}"

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from experiments import Experiment
 from stampede import tables, terminal
+from stampede.cell import SETTINGS, Cell, distinguishing
 from stampede.model.parameters import Parameters
 from stampede.model.prediction import RANGED, Prediction
 from stampede.phrases import listed
 from stampede.planning import cost
 from stampede.planning.plan import Plan
 from stampede.planning.predicting import Given, PredictedCell
-from stampede.runs.cell_key import SETTINGS, Key, distinguishing
-from stampede.runs.cell_settings import CellSettings
 from stampede.runs.cells import SECONDS, number_text, published_columns
 from stampede.tables import LEAST_TEXT, Column
 
@@ -43,7 +41,7 @@ class SimulatedRow:
     seconds and its part of the bill; the other figures are the cell's.
     """
 
-    key: Key
+    cell: Cell
     count: int
     usd: float
     prediction: Prediction
@@ -52,7 +50,7 @@ class SimulatedRow:
         """By column, coordinates and all; None for what there isn't."""
         predicted = self.prediction.as_dict()
         own = {name: _rounded(predicted[name]) for name in (*SECONDS, *FLOOD) if name != "usd"}
-        return {**self.key.figures(), "count": self.count, "usd": _rounded(self.usd), **own}
+        return {**self.cell.figures(), "count": self.count, "usd": _rounded(self.usd), **own}
 
     def texts(self) -> dict[str, str]:
         """The figures of the table for reading, by column."""
@@ -82,29 +80,24 @@ def _number(value: float | None, digits: int = 0) -> str:
 
 
 def simulated_rows(
-    experiment: Experiment, plan: Plan, cells: Sequence[PredictedCell], defaults: Mapping[str, Any], given: Given
+    experiment: Experiment, plan: Plan, cells: Sequence[PredictedCell], given: Given
 ) -> list[SimulatedRow]:
     """A row for each cell, its repeats in one, in the order of the report's table. The bill is of what is `given`
     beside the plan."""
-    settings = CellSettings({"experiment": experiment.name, "plan": plan.as_dict()})
-    repeats_by_key: dict[Key, list[PredictedCell]] = {}
+    repeats_by_place: dict[Cell, list[PredictedCell]] = {}
     for predicted in cells:
-        values = predicted.demand.values | {name: Path(predicted.demand.values[name]).name for name in plan.paths}
-        coordinates = (values.get(axis.variable) for axis in experiment.axes)
-        key = Key.of(experiment.axes, coordinates, settings.others(predicted.cell.name))
-        repeats_by_key.setdefault(key, []).append(predicted)
+        repeats_by_place.setdefault(predicted.demand.cell.place(), []).append(predicted)
     found: list[SimulatedRow] = []
-    for key, repeats in repeats_by_key.items():
-        coordinates = {name: [value] for name, value in repeats[0].cell.coordinates.items()}
-        alone = replace(plan, swept=coordinates, also=[], order=[])
+    for place, repeats in repeats_by_place.items():
+        alone = replace(plan, cells=tuple(predicted.demand.cell for predicted in repeats))
         row = SimulatedRow(
-            key,
-            count=sum(predicted.demand.messages for predicted in repeats),
-            usd=cost.estimate(alone, defaults, given=given).total_usd,
+            place,
+            count=sum(predicted.demand.cell.messages for predicted in repeats),
+            usd=cost.estimate(alone, given=given).total_usd,
             prediction=repeats[0].prediction,
         )
-        found += _by_kind(row, experiment, repeats[0].demand.values) or [row]
-    return sorted(found, key=lambda row: row.key)
+        found += _by_kind(row, experiment, repeats[0].demand.cell.values) or [row]
+    return sorted(found, key=lambda row: row.cell)
 
 
 def _by_kind(row: SimulatedRow, experiment: Experiment, values: Mapping[str, Any]) -> list[SimulatedRow]:
@@ -113,25 +106,24 @@ def _by_kind(row: SimulatedRow, experiment: Experiment, values: Mapping[str, Any
     later = {axis.name: axis.later_of(values) for axis in experiment.axes if axis.later}
     if not later:
         return []
-    key, predicted = row.key, row.prediction
-    key_of_later = replace(key, values=tuple(later.get(axis.name, key[axis.name]) for axis in key.axes))
-    kinds = [("first", key, predicted.of_first), ("later", key_of_later, predicted.of_later)]
+    predicted = row.prediction
+    kinds = [("first", row.cell, predicted.of_first), ("later", row.cell.moved(later), predicted.of_later)]
     succeeded = predicted.of_first["count"] + predicted.of_later["count"]
     found = []
-    for kind, its_key, figures in kinds:
+    for kind, cell, figures in kinds:
         if figures["count"]:
             share = figures["count"] / succeeded
             ranges = {**predicted.ranges, "avg_s": predicted.ranges.get(f"{kind}_avg_s")}
             of_kind = replace(predicted, **{name: figures[name] for name in SECONDS}, ranges=ranges)
-            found.append(SimulatedRow(its_key, round(share * row.count), share * row.usd, of_kind))
+            found.append(SimulatedRow(cell, round(share * row.count), share * row.usd, of_kind))
     return found
 
 
 def print_simulated(experiment: Experiment, rows: Sequence[SimulatedRow], parameters: Parameters, form: str) -> None:
     """Print them on stdout as table, csv or json; in JSON with the ranges and the date of the parameters."""
-    distinguished = distinguishing(row.key for row in rows)
+    distinguished = distinguishing(row.cell for row in rows)
     variants = [axis.name for axis in experiment.axes if axis.is_variant and axis.name in distinguished]
-    swept = [SETTINGS] if any(row.key.settings for row in rows) else []
+    swept = [SETTINGS] if any(row.cell.settings for row in rows) else []
     names = [*published_columns(experiment), *variants, *swept, *FLOOD]
     date = max(parameters.row(name).date for name in parameters)
     if form == "json":
@@ -167,7 +159,7 @@ def _print_tables(experiment: Experiment, rows: Sequence[SimulatedRow], distingu
     coordinates = [
         Column(
             "\n".join((axis.unit or axis.label).rsplit(" ", 1)),
-            [row.key.text(axis) for row in rows],
+            [row.cell.text(axis) for row in rows],
             number=axis.kind is int,
             least=LEAST_TEXT,
         )
@@ -175,7 +167,7 @@ def _print_tables(experiment: Experiment, rows: Sequence[SimulatedRow], distingu
         if not axis.is_variant or axis.name in distinguished
     ]
     if SETTINGS in distinguished:
-        coordinates.append(Column(SETTINGS, [row.key.settings for row in rows], least=LEAST_TEXT))
+        coordinates.append(Column(SETTINGS, [row.cell.settings for row in rows], least=LEAST_TEXT))
     headings = {"count": "count", **{name: name.replace("_s", " s") for name in SECONDS}, **FLOOD}
     texts = [row.texts() for row in rows]
     figures = [

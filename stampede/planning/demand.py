@@ -1,21 +1,18 @@
-"""What a plan asks for, cell by cell, as numbers: the plan's own values, else what `infra_defaults` gives, else the
-experiment's defaults."""
+"""What a plan asks for, cell by cell, as numbers."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from experiments import EXPERIMENTS, Experiment
+from experiments import EXPERIMENTS
+from stampede.cell import Cell
 from stampede.errors import UsageError
 from stampede.experiment import Usage
-from stampede.planning.plan import Cell, Plan, cell_name
+from stampede.planning.plan import Plan, is_whole
 from stampede.stacks import hcl
 from stampede.stacks.hcl import HclError
-from stampede.stacks.infra_variables import declared
-from stampede.variable_rules import RULES
 
 
 @dataclass(frozen=True)
@@ -28,31 +25,20 @@ class Pollers:
 
 @dataclass(frozen=True)
 class Demand:
-    """One cell in numbers, and the `values` that its experiment knows it by. Sizes in MB as Lambda counts them (MiB),
-    times in seconds; `applies` unless the cell before has the same stack. `preparations` are messages, 0 or 1, that
-    prepare the cell, `workers` what carries the others out, in the plural, in `rounds`.
+    """What a cell takes of AWS, of this machine and of time. Sizes in MB as Lambda counts them (MiB), times in seconds;
+    `applies` unless the cell before has the same stack. `workers` is what carries its messages out, in the plural.
 
-    `alike` is its name without its repeat. What the model says of its floods, where it `is_foreseen`: `floods_s` are
-    from the first message of each to its last record, `working_s` those of all operations together, those too that are
-    cut off at the time limit, `longest_s` those of the slowest, were there no limit, and `start_s` those of an
-    environment's start that are billed. Otherwise `working_s` is the most that they can be in Lambda."""
+    What the model says of its floods, where it `is_foreseen`: `floods_s` are from the first message of each to its last
+    record, `working_s` those of all operations together, those too that are cut off at the time limit, `longest_s`
+    those of the slowest, were there no limit, and `start_s` those of an environment's start that are billed. Otherwise
+    `working_s` is the most that they can be in Lambda."""
 
-    name: str
-    memory_mb: int
-    concurrency: int
-    messages: int
-    warm_up_messages: int
-    timeout_s: int
-    values: Mapping[str, Any]
+    cell: Cell
     usage: Usage
-    architecture: str = "x86_64"
-    barrier_s: float = 0.0
     pollers: Pollers | None = None
+    barrier_s: float = 0.0
     applies: bool = True
-    preparations: int = 0
     workers: str = "functions"
-    rounds: int = 1
-    alike: str = ""
     is_foreseen: bool = False
     floods_s: float = 0.0
     working_s: float = 0.0
@@ -60,9 +46,34 @@ class Demand:
     start_s: float = 0.0
 
     @property
+    def name(self) -> str:
+        """The cell's."""
+        return self.cell.name
+
+    @property
+    def memory_mb(self) -> int:
+        """Of a function."""
+        return self.cell.values["memory_size"]
+
+    @property
+    def concurrency(self) -> int:
+        """N."""
+        return self.cell.values["concurrency_value"]
+
+    @property
+    def timeout_s(self) -> int:
+        """Of a function."""
+        return self.cell.values["timeout_s"]
+
+    @property
     def operations(self) -> int:
         """What is timed or warmed up in the cell, one a message."""
-        return self.messages + self.warm_up_messages
+        return self.cell.messages + self.cell.warm_up_messages
+
+    @property
+    def preparations(self) -> int:
+        """Messages, 0 or 1, that prepare the cell."""
+        return 1 if self.usage.preparation_s else 0
 
     @property
     def all_messages(self) -> int:
@@ -74,83 +85,24 @@ class Demand:
         return self.usage.preparation_s.get(target, 0.0) * self.preparations
 
 
-def demands(plan: Plan, defaults: Mapping[str, Any]) -> list[Demand]:
-    """The demand of every cell of `plan`, in the order in which they run; `defaults` are `infra_defaults()`.
+def demands(plan: Plan) -> list[Demand]:
+    """The demand of every cell of `plan`, in the order in which they run.
 
-    Raises UsageError for what isn't a number.
+    Raises UsageError for provisioned pollers that aren't two whole numbers.
     """
-    cells = plan.cells()
-    before = [None, *(plan.variables(cell) for cell in cells)]
-    return [
-        _demand(plan, cell, defaults, applies=plan.variables(cell) != last)
-        for cell, last in zip(cells, before, strict=False)
-    ]
-
-
-def complete(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:
-    """`values`, with numbers as int and what is null at its default. Raises UsageError for what is no whole number."""
-    numbers = [name for name, variable in declared().items() if variable.type == "number" and name in values]
-    nullable = {name for name in numbers if values[name] is None and declared()[name].nullable}
-    whole = {**values, **{name: _whole(values, name) for name in numbers if name not in nullable}}
-    whole |= {name: default for name, default in experiment.defaults.items() if whole.get(name) is None}
-    before: list[Any] = []
-    for axis in experiment.axes:
-        if whole.get(axis.variable) is None:
-            whole[axis.variable] = axis.default_of(before)
-        before.append(whole[axis.variable])
-    return whole
-
-
-def setting(plan: Plan, name: str, defaults: Mapping[str, Any]) -> Any:
-    """The value of a variable that is the same in all cells, such as region; of the first cell where it is swept."""
-    return {**defaults, **plan.variables(plan.cells()[0])}[name]
-
-
-def _demand(plan: Plan, cell: Cell, defaults: Mapping[str, Any], *, applies: bool) -> Demand:
     experiment = EXPERIMENTS[plan.experiment]
-    values = complete(experiment, {**defaults, **plan.values(cell)})
-    if not (rule := RULES["architecture"]).allows(values["architecture"]):  # each has a price
-        raise UsageError(f"architecture: {rule.rule}, got {values['architecture']!r}")
-    usage = experiment.usage(values)
-    return Demand(
-        name=cell.name,
-        memory_mb=values["memory_size"],
-        concurrency=values["concurrency_value"],
-        messages=plan.messages(cell, values),
-        warm_up_messages=plan.warm_up_messages(cell),
-        timeout_s=values["timeout_s"],
-        values=values,
-        usage=usage,
-        architecture=str(values["architecture"]),
-        barrier_s=plan.start_barrier_s or 0.0,
-        pollers=_pollers(values.get("provisioned_pollers")),
-        applies=applies,
-        preparations=1 if usage.preparation_s else 0,
-        workers=experiment.worker[1],
-        rounds=plan.rounds_of(cell),
-        alike=cell_name(cell.coordinates),
-    )
-
-
-def _whole(values: Mapping[str, Any], name: str) -> int:
-    value = values[name]
-    if isinstance(value, str) and value.isdecimal():
-        return int(value)  # as Terraform takes it
-    if not _is_whole(value):
-        raise UsageError(
-            f"{name}: must be a whole number, got {value!r}",
-            correction(name),
+    before = [None, *(cell.block for cell in plan.cells)]
+    return [
+        Demand(
+            cell=cell,
+            usage=experiment.usage(cell.values),
+            pollers=_pollers(cell.values.get("provisioned_pollers")),
+            barrier_s=plan.start_barrier_s or 0.0,
+            applies=cell.block != last,
+            workers=experiment.worker[1],
         )
-    return int(value)
-
-
-def correction(name: str) -> str:
-    """The way out of a wrong value of a variable: the places that it may come from."""
-    return f"correct --set {name}=..., TF_VAR_{name} or the *.tfvars file of infra/"
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value % 1 == 0
+        for cell, last in zip(plan.cells, before, strict=False)
+    ]
 
 
 def _pollers(value: Any) -> Pollers | None:
@@ -161,7 +113,7 @@ def _pollers(value: Any) -> Pollers | None:
     if value is None:
         return None
     numbers = [value.get(name) for name in ("minimum", "maximum")] if isinstance(value, dict) else [None]
-    if not all(map(_is_whole, numbers)):
+    if not all(map(is_whole, numbers)):
         raise UsageError(
             "provisioned_pollers: must be an object of two whole numbers, such as {minimum=2,maximum=20}, "
             f"got {hcl.text_of(value)}"

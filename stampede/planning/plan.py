@@ -3,88 +3,59 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import json
 import random
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from experiments import EXPERIMENTS, Axis, Experiment
+from experiments import EXPERIMENTS, Axis, Experiment, of_run
 from stampede import phrases
+from stampede.cell import Cell, settings_text
 from stampede.errors import UsageError
+from stampede.phrases import counted
 from stampede.planning.products import Product, products, replaced, rest
 from stampede.runs import needed
 from stampede.stacks import hcl
 from stampede.stacks.hcl import HclError
-from stampede.stacks.infra_variables import declared, refuse_other_owner
+from stampede.stacks.infra_variables import declared, refuse_other_owner, takes
 from stampede.variable_rules import RULES
 
 MAX_CELLS = 1000
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One cell: its name as it stands in messages and records, its swept variables, and which repeat it is (from 1)."""
-
-    name: str
-    coordinates: dict[str, Any] = field(hash=False)
-    repeat: int
-
-
-@dataclass(frozen=True)
 class Plan:
     """Everything that decides what a sweep does; stored in run.json, so that `--resume` does the same.
 
-    The cells are the combinations of `swept`, and of each of `also`, which names the same variables. `rest` is what
-    nobody set, and `rounds` in how many the cells that are interleaved send their messages, both by the cell's name
-    without its repeat. A file or folder stands there by its name, and where it is in `paths`, by variable and name.
+    `cells` are in the order in which they run. `swept` are the variables that name them, and `fixed` those that the
+    matrix or --set gives all of them one value.
     """
 
     experiment: str
     target: str
-    swept: dict[str, list[Any]]
-    fixed: dict[str, Any]
+    cells: tuple[Cell, ...]
+    swept: tuple[str, ...]
+    fixed: tuple[str, ...]
     messages_per_concurrency: int
     warm_up_per_concurrency: int = 0
     repeats: int = 1
     seed: int = 1
     start_barrier_s: float | None = None
-    order: list[str] = field(default_factory=list)
-    also: list[dict[str, list[Any]]] = field(default_factory=list)
-    rest: dict[str, dict[str, Any]] = field(default_factory=dict)
-    rounds: dict[str, int] = field(default_factory=dict)
-    paths: dict[str, dict[str, str]] = field(default_factory=dict)
-
-    def cells(self) -> list[Cell]:
-        """All cells in the order in which they run: shuffled by `seed`, so that drift doesn't look like N."""
-        return [cell for stack in self.stacks() for cell in stack]
 
     def stacks(self) -> list[list[Cell]]:
-        """The same, together what shares a stack: cells of one repeat that differ only in their work orders."""
-        stacks: dict[str, list[Cell]] = {}
-        for repeat in range(1, self.repeats + 1):
-            for coordinates in self.combinations():
-                name = cell_name(coordinates | ({"repeat": repeat} if self.repeats > 1 else {}))
-                cell = Cell(name, coordinates, repeat)
-                stacks.setdefault(json.dumps([repeat, self.variables(cell)], sort_keys=True), []).append(cell)
-        groups, dice = list(stacks.values()), random.Random(self.seed)
-        dice.shuffle(groups)
-        for group in groups:
-            dice.shuffle(group)
-        return groups
+        """The cells, together what shares a stack: those of one repeat that differ only in their work orders."""
+        return [list(cells) for _, cells in itertools.groupby(self.cells, lambda cell: cell.block)]
 
     def blocks(self) -> list[list[Cell]]:
-        """The same, together what runs interleaved: the cells of a stack, or a cell alone."""
+        """The cells, together what runs interleaved: the cells of a stack, or a cell alone."""
         blocks: list[list[Cell]] = []
         for stack in self.stacks():
-            blocks += [stack] if self.rounds_of(stack[0]) > 1 else [[cell] for cell in stack]
+            blocks += [stack] if stack[0].rounds > 1 else [[cell] for cell in stack]
         return blocks
-
-    def rounds_of(self, cell: Cell) -> int:
-        """In how many rounds a cell sends its messages; 1 for a cell that runs alone."""
-        return self.rounds.get(cell_name(cell.coordinates), 1)
 
     def in_round(self, block: Sequence[Cell], number: int) -> list[Cell]:
         """The cells of a block in the order of its round `number` (from 1), shuffled by that and `seed`: randomised
@@ -93,91 +64,80 @@ class Plan:
         random.Random(f"{self.seed}, {number}, {block[0].name}").shuffle(order)
         return order
 
-    def combinations(self) -> list[dict[str, Any]]:
-        """The coordinates of every cell, each once, in the order of the declaration."""
-        cells = [cell for values in (self.swept, *self.also) for cell in Product(values).combinations()]
-        return list({cell_name(cell): cell for cell in cells}.values())
-
-    def values(self, cell: Cell) -> dict[str, Any]:
-        """Everything that the plan sets in a cell: Terraform variables, and axes of the work order."""
-        rest = self.rest.get(cell_name(cell.coordinates), {})
-        values = {"experiment": self.experiment, **self.fixed, **rest, **cell.coordinates}
-        return values | {name: path[values[name]] for name, path in self.paths.items() if values.get(name) is not None}
-
-    def in_order(self, cell: Cell) -> dict[str, Any]:
-        """What the plan sets by a cell's work orders."""
-        axes = EXPERIMENTS[self.experiment].order_axes
-        return {name: value for name, value in self.values(cell).items() if name in axes}
-
-    def variables(self, cell: Cell) -> dict[str, Any]:
-        """The Terraform variables of a cell."""
-        axes = EXPERIMENTS[self.experiment].order_axes
-        return {name: value for name, value in self.values(cell).items() if name not in axes}
-
-    def concurrency(self, cell: Cell) -> int:
-        """N of a cell."""
-        return int(self.values(cell).get("concurrency_value", 1))
-
-    def messages(self, cell: Cell, values: Mapping[str, Any]) -> int:
-        """Messages that are measured in a cell, whose experiment knows it by `values`."""
-        usual = {"messages_per_concurrency": self.messages_per_concurrency}
-        own = EXPERIMENTS[self.experiment].messages({**values, **usual})
-        return self.concurrency(cell) * self.messages_per_concurrency if own is None else own
-
-    def warm_up_messages(self, cell: Cell) -> int:
-        """Messages sent first in a cell, recorded and counted in no figure."""
-        return self.concurrency(cell) * self.warm_up_per_concurrency
+    def variables(self, cell: Cell, defaults: Mapping[str, Any]) -> dict[str, Any]:
+        """The Terraform variables of a cell: those that the plan is about, and those that Terraform would set
+        otherwise; `defaults` are `infra_defaults()`."""
+        named = ("experiment", *self.fixed, *self.swept)
+        return {name: value for name, value in _of_stack(cell).items() if name in named or value != defaults.get(name)}
 
     def as_dict(self) -> dict[str, Any]:
-        """The plan as it stands in run.json, with the order spelled out."""
-        cells, values = self.cells(), asdict(self)
-        if not self.paths:
-            del values["paths"]
-        return values | {
-            "order": [cell.name for cell in cells],
-            "cells": [
-                {"cell": cell.name, "repeat": cell.repeat, **self.rest.get(cell_name(cell.coordinates), {})}
-                | cell.coordinates
-                for cell in cells
-            ],
-            "warm_up_messages": sum(self.warm_up_messages(cell) for cell in cells),
-            "start_barrier": self.start_barrier_s is not None,
-        }
+        """The plan as it stands in run.json, beside its cells."""
+        return {name: value for name, value in asdict(replace(self, cells=())).items() if name not in _ELSEWHERE}
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Plan:
-        """The plan of a stored run. Raises ValueError where a part is missing or can't be right."""
-        if stored.get("counts"):
-            raise ValueError("its numbers of messages are those of an option that is gone, --messages auto")
-        newer = {"also", "rest", "rounds", "paths"}
-        values = {name: stored[name] for name in cls.__dataclass_fields__ if name in stored and name != "order"}
-        if missing := [name for name in cls.__dataclass_fields__ if name not in newer | {"order"} | set(values)]:
-            raise ValueError(f"{missing[0]} is missing")
-        needed.check(values, cls)
-        plan = cls(**values)
-        plan.check_values()
-        return plan
-
-    def check_values(self) -> None:
-        """Raise ValueError for an experiment that isn't there, a variable that isn't a number where it must be one, or
-        where there is no cell."""
-        if self.experiment not in EXPERIMENTS:
-            raise ValueError(f"experiment: must be one of {', '.join(EXPERIMENTS)}, got {self.experiment!r}")
-        cells, variables = self.cells(), declared()
-        if not cells:
-            raise ValueError("it has no cells")
-        for cell in cells:
-            for name, value in self.variables(cell).items():
-                variable = variables.get(name)
-                if variable and variable.type == "number" and not _is_number(value):
-                    raise ValueError(f"{name}: must be a number, got {value!r}")
-            n = self.values(cell).get("concurrency_value", 1)
-            if type(n) is not int or n < 1:
-                raise ValueError(f"concurrency_value: must be a whole number of 1 or more, got {n!r}")
+    def from_run(cls, manifest: Mapping[str, Any]) -> Plan:
+        """The plan of a run.json. Raises ValueError where a part is missing or can't be right."""
+        experiment = of_run(manifest)
+        stored = needed.check(manifest.get("cells"), list[Any])
+        if not 0 < len(stored) <= MAX_CELLS:
+            raise ValueError(f"it has {counted(len(stored), 'cell')}")
+        cells = [_read_again(Cell.from_json(row, experiment), experiment) for row in stored]
+        check_cells(cells)
+        for cell, axis in itertools.product(cells, experiment.order_axes.values()):
+            if not axis.takes(value := cell.values[axis.variable]):
+                raise ValueError(f"{axis.variable}: must be {axis.rule}, got {value!r}")
+        options = needed.check(manifest.get("plan"), dict[str, Any])
+        return replace(needed.check({**options, "experiment": experiment.name, "cells": []}, cls), cells=tuple(cells))
 
 
-def make_plan(experiment: Experiment, target: str, settings: Sequence[str], **options: Any) -> Plan:
-    """The plan of `experiment` on `target` with `--set variable=v1,v2` settings laid over the default matrix.
+# Of a plan, what run.json has beside it.
+_ELSEWHERE = ("experiment", "cells")
+
+
+def _of_stack(cell: Cell) -> dict[str, Any]:
+    in_order = cell.in_order()
+    return {name: value for name, value in cell.values.items() if name not in in_order}
+
+
+def _read_again(cell: Cell, experiment: Experiment) -> Cell:
+    """A stored cell, with the defaults of variables that there weren't yet. Raises ValueError."""
+    try:
+        return replace(cell, values=complete(experiment, {**_defaults(experiment), **cell.values}))
+    except UsageError as error:
+        raise ValueError(error.found) from None
+
+
+def _defaults(experiment: Experiment, defaults: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Those of the variables that the experiment has, without others those of infra/."""
+    if defaults is None:
+        defaults = {name: variable.default for name, variable in declared().items()}
+    return {name: value for name, value in defaults.items() if takes(name, experiment.name)}
+
+
+def check_cells(cells: Iterable[Cell]) -> None:
+    """Raise ValueError for a variable that isn't a number where it must be one."""
+    for cell in cells:
+        for name, value in cell.values.items():
+            variable = declared().get(name)
+            if variable and variable.type == "number" and not _is_number(value):
+                raise ValueError(f"{name}: must be a number, got {value!r}")
+        n = cell.values.get("concurrency_value")
+        if type(n) is not int or n < 1:
+            raise ValueError(f"concurrency_value: must be a whole number of 1 or more, got {n!r}")
+
+
+def make_plan(
+    experiment: Experiment,
+    target: str,
+    settings: Sequence[str],
+    defaults: Mapping[str, Any] | None = None,
+    *,
+    repeats: int = 1,
+    seed: int = 1,
+    **options: Any,
+) -> Plan:
+    """The plan of `experiment` on `target` with `--set variable=v1,v2` settings laid over the default matrix, and that
+    over `defaults`, `infra_defaults()` (without them what infra/ itself has).
 
     Where the matrix has several products of values, a text tells them apart: each keeps the given ones that are among
     its own, the first also those that are in none, and a product that is left with none is dropped. Numbers are the
@@ -196,49 +156,138 @@ def make_plan(experiment: Experiment, target: str, settings: Sequence[str], **op
         else:
             parts = replaced(parts, name, values)
     _refuse_what_is_pinned(given_values, parts)
-    plan = Plan(experiment.name, target, parts[0].values, fixed, also=[part.values for part in parts[1:]], **options)
-    plan = _with_short_names(plan)
-    if (count := len(plan.combinations()) * plan.repeats) > MAX_CELLS:
+    _refuse_paths_of_one_name(fixed, parts)
+    combinations = _combinations(parts)
+    if (count := len(combinations) * repeats) > MAX_CELLS:
         raise UsageError(f"--set: the matrix has {count} cells, and at most {MAX_CELLS} can run", "sweep fewer values")
+    several = [name for name in parts[0].values if len({str(cell.get(name)) for cell in combinations}) > 1]
+    maker = _Maker(experiment, target, _defaults(experiment, defaults), fixed, several, options)
     try:
-        plan.check_values()
+        cells = [
+            maker.cell(coordinates, repeat if repeats > 1 else None)
+            for repeat in range(1, repeats + 1)
+            for coordinates in combinations
+        ]
+        check_cells(cells)
     except ValueError as error:
         raise UsageError(f"--set {error}") from None
-    unset = {cell_name(cell): rest(experiment, target, {**fixed, **cell}) for cell in plan.combinations()}
-    return replace(plan, rest={name: values for name, values in unset.items() if values})
+    return Plan(
+        experiment=experiment.name,
+        target=target,
+        cells=_shuffled(cells, seed),
+        swept=tuple(dict.fromkeys(name for part in parts for name in part.values)),
+        fixed=tuple(fixed),
+        repeats=repeats,
+        seed=seed,
+        **options,
+    )
 
 
-def _with_short_names(plan: Plan) -> Plan:
-    """The plan with files and folders by their names; relative paths begin at the current folder. Raises UsageError
-    where two have the same name: nothing else tells their cells and records apart."""
-    paths: dict[str, dict[str, str]] = {}
-    for name in (name for name, rule in RULES.items() if rule.shared.get("is_path")):
-        swept = [value for product in (plan.swept, *plan.also) for value in product.get(name, ())]
-        values = [value for value in dict.fromkeys([*swept, plan.fixed.get(name)]) if value is not None]
-        named = {path.name: str(path) for path in map(absolute_path, values)}
-        if len(named) < len(values):
-            found = f"--set {name}: two of {', '.join(map(str, values))} have the same name"
+@dataclass(frozen=True)
+class _Maker:
+    """What all cells of a plan have in common, of which each is made."""
+
+    experiment: Experiment
+    target: str
+    defaults: Mapping[str, Any]
+    fixed: Mapping[str, Any]
+    several: Sequence[str]
+    options: Mapping[str, Any]
+
+    def cell(self, coordinates: Mapping[str, Any], repeat: int | None) -> Cell:
+        """The cell with these values of the swept variables. Raises UsageError, and ValueError for what isn't a
+        number."""
+        experiment, options = self.experiment, self.options
+        given = {**self.fixed, **coordinates}
+        given |= rest(experiment, self.target, given)
+        given |= {name: str(absolute_path(given[name])) for name in path_variables() if given.get(name) is not None}
+        values = complete(experiment, {**self.defaults, **given, "experiment": experiment.name})
+        if not (rule := RULES["architecture"]).allows(values["architecture"]):  # each has a price
+            raise UsageError(f"architecture: {rule.rule}, got {values['architecture']!r}")
+        own = experiment.messages({**values, "messages_per_concurrency": options["messages_per_concurrency"]})
+        n = values["concurrency_value"]
+        return Cell(
+            name=cell_name(coordinates | ({} if repeat is None else {"repeat": repeat})),
+            values=values,
+            axes=tuple(experiment.axes),
+            settings=settings_text(values, self.several, experiment),
+            repeat=repeat,
+            messages=n * options["messages_per_concurrency"] if own is None else own,
+            warm_up_messages=n * options.get("warm_up_per_concurrency", 0),
+        )
+
+
+def _combinations(parts: Sequence[Product]) -> list[dict[str, Any]]:
+    """The values of the swept variables of every cell, each once, in the order of the declaration."""
+    cells = [cell for part in parts for cell in part.combinations()]
+    return list({cell_name(cell): cell for cell in cells}.values())
+
+
+def _shuffled(cells: Iterable[Cell], seed: int) -> tuple[Cell, ...]:
+    """The cells in the order in which they run: those that share a stack together, stacks and the cells of each
+    shuffled by `seed`, so that drift doesn't look like N."""
+    stacks: dict[str, list[Cell]] = {}
+    for cell in cells:
+        stacks.setdefault(json.dumps([cell.repeat, _of_stack(cell)], sort_keys=True), []).append(cell)
+    groups, dice = list(stacks.values()), random.Random(seed)
+    dice.shuffle(groups)
+    for group in groups:
+        dice.shuffle(group)
+    return tuple(replace(cell, block=str(at)) for at, group in enumerate(groups, 1) for cell in group)
+
+
+def complete(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:
+    """`values`, with numbers as int and what is null at its default. Raises UsageError for what is no whole number."""
+    numbers = [name for name, variable in declared().items() if variable.type == "number" and name in values]
+    nullable = {name for name in numbers if values[name] is None and declared()[name].nullable}
+    whole = {**values, **{name: _whole(values, name) for name in numbers if name not in nullable}}
+    whole |= {name: default for name, default in experiment.defaults.items() if whole.get(name) is None}
+    before: list[Any] = []
+    for axis in experiment.axes:
+        if axis.variable and whole.get(axis.variable) is None:
+            whole[axis.variable] = axis.default_of(before)
+        before.append(whole.get(axis.variable, axis.default_of(before)))
+    return whole
+
+
+def _whole(values: Mapping[str, Any], name: str) -> int:
+    value = values[name]
+    if isinstance(value, str) and value.isdecimal():
+        return int(value)  # as Terraform takes it
+    if not is_whole(value):
+        raise UsageError(f"{name}: must be a whole number, got {value!r}", correction(name))
+    return int(value)
+
+
+def is_whole(value: Any) -> bool:
+    """Whether it is a number without a fraction."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and value % 1 == 0
+
+
+def correction(name: str) -> str:
+    """The way out of a wrong value of a variable: the places that it may come from."""
+    return f"correct --set {name}=..., TF_VAR_{name} or the *.tfvars file of infra/"
+
+
+def path_variables() -> list[str]:
+    """The variables that name a file or folder: tables and records have its name alone."""
+    return [name for name, rule in RULES.items() if rule.shared.get("is_path")]
+
+
+def _refuse_paths_of_one_name(fixed: Mapping[str, Any], parts: Sequence[Product]) -> None:
+    """Raise UsageError where two files or folders have the same name: nothing else tells their cells and records
+    apart."""
+    for name in path_variables():
+        values = dict.fromkeys([value for part in parts for value in part.values.get(name, ())] + [fixed.get(name)])
+        paths = {absolute_path(value) for value in values if value is not None}
+        if len({path.name for path in paths}) < len(paths):
+            found = f"--set {name}: two of {', '.join(map(str, filter(None, values)))} have the same name"
             raise UsageError(found, "rename one; tables and records have the name alone")
-        if named:
-            paths[name] = named
-
-    def short(values: Mapping[str, Any]) -> dict[str, Any]:
-        return dict(values) | {
-            name: [_name(value) for value in values[name]] if isinstance(values[name], list) else _name(values[name])
-            for name in paths.keys() & values.keys()
-        }
-
-    also = [short(product) for product in plan.also]
-    return replace(plan, swept=short(plan.swept), also=also, fixed=short(plan.fixed), paths=paths)
 
 
 def absolute_path(path: Any) -> Path:
     """A path that a setting names; a relative one begins at the current folder."""
     return Path(str(path)).expanduser().resolve()
-
-
-def _name(path: Any) -> str | None:
-    return None if path is None else absolute_path(path).name
 
 
 def _refuse_what_is_pinned(given_values: Mapping[str, Sequence[Any]], left: Sequence[Product]) -> None:
@@ -339,7 +388,9 @@ def share_of_round(count: int, rounds: int, number: int) -> range:
 
 def cell_name(cell: Mapping[str, Any]) -> str:
     """A cell's readable id, as it stands in messages and records: memory_size=1024,concurrency_value=5."""
-    return ",".join(f"{name}={hcl.text_of(value)}" for name, value in cell.items())
+    paths = path_variables()
+    named = {name: absolute_path(cell[name]).name for name in cell if name in paths and cell[name] is not None}
+    return ",".join(f"{name}={hcl.text_of(value)}" for name, value in {**cell, **named}.items())
 
 
 def _value(text: str) -> Any:

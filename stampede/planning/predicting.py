@@ -5,11 +5,10 @@ from __future__ import annotations
 import difflib
 import json
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
 
 from experiments import EXPERIMENTS, Experiment
 from experiments.parameters import files, known_parameters
@@ -22,7 +21,7 @@ from stampede.model.prediction import Prediction, Scenario, predict
 from stampede.model.scenario import PROVISIONED, STANDARD, Evaluation, expect
 from stampede.planning import rules
 from stampede.planning.demand import Demand, demands
-from stampede.planning.plan import Cell, Plan
+from stampede.planning.plan import Plan
 from stampede.planning.rules import UNRESERVED
 
 # What the model raises for a parameter that isn't there, and an experiment's work for values that its checks refuse.
@@ -111,25 +110,24 @@ class Question:
 
 @dataclass(frozen=True)
 class PredictedCell:
-    """A cell of a plan, what it asks for in numbers, and what the model says of it."""
+    """What a cell of a plan asks for in numbers, and what the model says of it."""
 
-    cell: Cell
     demand: Demand
     prediction: Prediction
 
 
-def questions(plan: Plan, defaults: Mapping[str, Any], given: Given = NOTHING) -> Iterator[tuple[Demand, Question]]:
+def questions(plan: Plan, given: Given = NOTHING) -> Iterator[tuple[Demand, Question]]:
     """Every cell of `plan`, whose experiment has a model, in the order in which they run, and what the model is asked
-    about its measured messages. `defaults` are `infra_defaults()`. Raises UsageError as `demands` does."""
+    about its measured messages. Raises UsageError as `demands` does."""
     experiment = EXPERIMENTS[plan.experiment]
     parameters = parameters_of(experiment) if given.parameters is None else given.parameters
     rows = tuple(parameters.row(name) for name in parameters)
-    for demand in demands(plan, defaults):
+    for demand in demands(plan):
         scenario = scenario_of(experiment, plan, demand, given)
-        values = json.dumps(demand.values, sort_keys=True, default=asdict)
+        values = json.dumps(demand.cell.values, sort_keys=True)
         key = (experiment.work, values, given.account_concurrency, given.bandwidth_quota, given.crashing, rows)
         varied = {name: getattr(scenario, name) for name in ("messages", "timeout_s", "barrier_s", "warm_up")}
-        known = {"scenario": scenario, "parameters": parameters, "rounds": demand.rounds}
+        known = {"scenario": scenario, "parameters": parameters, "rounds": demand.cell.rounds}
         yield demand, Question(key, **varied, seed=plan.seed, **known)
 
 
@@ -176,17 +174,15 @@ def _without_hand_overs(whole: Prediction, rounds: int) -> Prediction:
     return replace(whole, span_s=elapsed_s(whole.span_s, whole.avg_s), ranges={**whole.ranges, **ends})
 
 
-def predicted_cells(
-    plan: Plan, defaults: Mapping[str, Any], given: Given = NOTHING, ranged: bool = True
-) -> Iterator[PredictedCell]:
+def predicted_cells(plan: Plan, given: Given = NOTHING, ranged: bool = True) -> Iterator[PredictedCell]:
     """What the model says of each cell, one after the other, in the order in which they run.
 
     Raises UsageError for an experiment without a model and for a matrix that no account can hold.
     """
-    refuse(plan, defaults, given)
-    for cell, (demand, question) in zip(plan.cells(), questions(plan, defaults, given), strict=True):
+    refuse(plan, given)
+    for demand, question in questions(plan, given):
         try:
-            yield PredictedCell(cell, demand, prediction(question, ranged))
+            yield PredictedCell(demand, prediction(question, ranged))
         except UNANSWERED as error:
             raise UsageError(unanswered(demand, error)) from None
 
@@ -194,26 +190,25 @@ def predicted_cells(
 def unanswered(demand: Demand, error: Exception) -> str:
     """What to say of a cell for which the model raised one of UNANSWERED."""
     return (
-        f"{demand.alike}: the model has no answer for these settings ({one_line(error)}); `stampede doctor` checks them"
+        f"{demand.cell.alike}: the model has no answer for these settings ({one_line(error)}); "
+        "`stampede doctor` checks them"
     )
 
 
-def predictions(
-    plan: Plan, defaults: Mapping[str, Any], given: Given = NOTHING, ranged: bool = True
-) -> dict[str, Prediction]:
+def predictions(plan: Plan, given: Given = NOTHING, ranged: bool = True) -> dict[str, Prediction]:
     """{cell: what the model says of it}, as `predicted_cells`; repeats of a cell have the same."""
-    return {row.cell.name: row.prediction for row in predicted_cells(plan, defaults, given, ranged)}
+    return {row.demand.name: row.prediction for row in predicted_cells(plan, given, ranged)}
 
 
 def scenario_of(experiment: Experiment, plan: Plan, demand: Demand, given: Given = NOTHING) -> Scenario:
     """A cell of a plan as the model is asked about it."""
-    values = {**demand.values, "messages_per_concurrency": plan.messages_per_concurrency}
+    values = {**demand.cell.values, "messages_per_concurrency": plan.messages_per_concurrency}
     pollers = demand.pollers and (demand.pollers.minimum, demand.pollers.maximum)
     in_lambda = demand.usage.in_lambda
     most = values.get("maximum_concurrency") or max(2, demand.concurrency)
     return Scenario(
-        work=partial(experiment.work, demand.values),
-        messages=demand.messages,
+        work=partial(experiment.work, demand.cell.values),
+        messages=demand.cell.messages,
         concurrency=1 if demand.usage.in_athena else demand.concurrency,
         memory_mb=demand.memory_mb,
         timeout_s=demand.timeout_s if in_lambda else math.inf,  # a host and Athena keep what they have begun
@@ -225,11 +220,11 @@ def scenario_of(experiment: Experiment, plan: Plan, demand: Demand, given: Given
         bandwidth_quota=given.bandwidth_quota,
         crashing=given.crashing if in_lambda else 0.0,
         barrier_s=demand.barrier_s,
-        warm_up=demand.warm_up_messages,
+        warm_up=demand.cell.warm_up_messages,
     )
 
 
-def refuse(plan: Plan, defaults: Mapping[str, Any], given: Given = NOTHING) -> None:
+def refuse(plan: Plan, given: Given = NOTHING) -> None:
     """Raise UsageError for a plan that the model isn't asked about: one of an experiment without a model, with a number
     that infra/ takes from nobody, with cells that no account can hold, or that its experiment's checks refuse. That a
     function isn't built yet is no hindrance."""
@@ -237,19 +232,19 @@ def refuse(plan: Plan, defaults: Mapping[str, Any], given: Given = NOTHING) -> N
     if experiment.work is None:
         having = ", ".join(name for name, one in EXPERIMENTS.items() if one.work) or "none"
         raise UsageError(f"{experiment.name}: there is no model of its operation; experiments with a model: {having}")
-    cells = demands(plan, defaults)
+    cells = demands(plan)
     rules.refuse_out_of_bounds(cells)
     refuse_too_many(cells)
     if (too_late := rules.late_start([cell for cell in cells if cell.usage.in_lambda])) is not None:
         refuse_problems([too_late])
     refuse_impossible(cells, given.account_concurrency)
-    findings = experiment.checks([cell.values for cell in cells])
+    findings = experiment.checks([demand.cell.values for demand in cells])
     refuse_problems(finding for finding in findings if finding.way_out != BUILD)
 
 
 def refuse_too_many(cells: Sequence[Demand]) -> None:
     """Raise UsageError for more messages than the model can take."""
-    for cell in cells:
+    for cell in [demand.cell for demand in cells]:
         for count, of in ((cell.messages, "messages"), (cell.warm_up_messages, "warm-up")):
             if count > MOST_MESSAGES:
                 raise UsageError(

@@ -13,7 +13,8 @@ from experiments import Experiment
 from stampede.errors import refuse_problems
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.phrases import counted
-from stampede.planning.demand import Demand, Pollers, correction
+from stampede.planning.demand import Demand, Pollers
+from stampede.planning.plan import correction
 from stampede.stacks.infra_variables import declared
 from stampede.variable_rules import RULES, Rule
 
@@ -44,13 +45,13 @@ def check(cells: list[Demand], experiment: Experiment, target: str) -> list[Find
     plan = matrix(cells, operations)
     if problems := out_of_bounds(cells):
         return [plan, *problems]
-    values = [cell.values for cell in cells]
+    values = [demand.cell.values for demand in cells]
     findings = [plan, *experiment.checks(values)]
     if target == "local" and not any(finding.status == PROBLEM for finding in findings):
         findings += experiment.local_checks(values)
     if cells[0].usage.on_hosts:
         return [*findings, hold(cells, operation)]
-    working = [cell for cell in cells if cell.usage.in_lambda]
+    working = [demand for demand in cells if demand.usage.in_lambda]
     timed = [time_limit(working, operation, target)] if working else []
     return [*findings, memory(cells), *timed, trigger(cells)]
 
@@ -58,9 +59,9 @@ def check(cells: list[Demand], experiment: Experiment, target: str) -> list[Find
 def out_of_bounds(cells: Sequence[Demand]) -> list[Finding]:
     """A problem for each variable with a value that infra/ takes from nobody. Terraform refuses it too, but only once
     the sweep has begun."""
-    problems = broken_rules([cell.values for cell in cells])
-    for cell in cells:
-        hidden_s, least_s = cell.values.get("visibility_timeout_s"), HOLDS * cell.timeout_s
+    problems = broken_rules([demand.cell.values for demand in cells])
+    for demand in cells:
+        hidden_s, least_s = demand.cell.values.get("visibility_timeout_s"), HOLDS * demand.timeout_s
         if hidden_s is not None and hidden_s < least_s:
             rule = f"must be at least {HOLDS} x timeout_s = {least_s}, got {hidden_s}"
             fix = "leave it out, or use a shorter timeout_s"
@@ -90,9 +91,9 @@ def refuse_out_of_bounds(cells: Sequence[Demand]) -> None:
 
 def matrix(cells: list[Demand], operations: str) -> Finding:
     """What the plan is; always ok."""
-    most = max(cell.concurrency for cell in cells)
-    messages = sum(cell.operations for cell in cells)
-    sizes = " or ".join(f"{size:,}" for size in sorted({cell.usage.moved_mb for cell in cells}))
+    most = max(demand.concurrency for demand in cells)
+    messages = sum(demand.operations for demand in cells)
+    sizes = " or ".join(f"{size:,}" for size in sorted({demand.usage.moved_mb for demand in cells}))
     each = f" of {sizes} MiB each" if sizes != "0" else ""
     load = f"N up to {most:,}, {messages:,} {operations}{each}"
     return Finding("matrix", OK, f"{counted(len(cells), 'cell')}, {load}")
@@ -100,24 +101,24 @@ def matrix(cells: list[Demand], operations: str) -> Finding:
 
 def memory(cells: list[Demand]) -> Finding:
     """The memory of the functions; always ok."""
-    sizes = {cell.memory_mb for cell in cells}
+    sizes = {demand.memory_mb for demand in cells}
     return Finding("memory", OK, f"{min(sizes)} MB" if len(sizes) == 1 else f"{min(sizes)} to {max(sizes)} MB")
 
 
 def time_limit(cells: list[Demand], operation: str, target: str) -> Finding:
     """One operation, with its wait at the start barrier, and what prepares a cell end before the function's timeout."""
 
-    def longest_s(cell: Demand) -> float:
-        return max(cell.longest_s, cell.preparation_s("aws"))
+    def longest_s(demand: Demand) -> float:
+        return max(demand.longest_s, demand.preparation_s("aws"))
 
-    def expected_s(cell: Demand) -> float:
-        return longest_s(cell) + cell.barrier_s + RECORD_MARGIN_S
+    def expected_s(demand: Demand) -> float:
+        return longest_s(demand) + demand.barrier_s + RECORD_MARGIN_S
 
     if (too_late := late_start(cells)) is not None:
         return too_late
     if target == "local" or not any(map(longest_s, cells)):  # how fast this machine is nobody knows before the run
-        return Finding("time limit", OK, f"not predicted; timeout_s is {max(cell.timeout_s for cell in cells)}")
-    slowest = max(cells, key=lambda cell: expected_s(cell) / cell.timeout_s)
+        return Finding("time limit", OK, f"not predicted; timeout_s is {max(demand.timeout_s for demand in cells)}")
+    slowest = max(cells, key=lambda demand: expected_s(demand) / demand.timeout_s)
     what = operation if longest_s(slowest) == slowest.longest_s else "preparation"
     barrier = f" after {slowest.barrier_s:g} s at the start barrier" if slowest.barrier_s else ""
     times = f"one {what} may take {longest_s(slowest):,.1f} s{barrier}, timeout_s is {slowest.timeout_s}"
@@ -132,7 +133,7 @@ def time_limit(cells: list[Demand], operation: str, target: str) -> Finding:
 
 def late_start(cells: list[Demand]) -> Finding | None:
     """A start barrier that leaves nothing of the function's timeout."""
-    late = _first(cells, lambda cell: cell.barrier_s > 0 and cell.barrier_s + RECORD_MARGIN_S >= cell.timeout_s)
+    late = _first(cells, lambda demand: demand.barrier_s > 0 and demand.barrier_s + RECORD_MARGIN_S >= demand.timeout_s)
     if late is None:
         return None
     # A message that is delivered at once can't be held back so long: it would fail, come back, and start alone.
@@ -148,7 +149,7 @@ def late_start(cells: list[Demand]) -> Finding | None:
 
 def hold(cells: list[Demand], operation: str) -> Finding:
     """One operation of a host, which holds its message back while it works, ends while SQS lets it."""
-    slowest = max(cells, key=lambda cell: cell.longest_s)
+    slowest = max(cells, key=lambda demand: demand.longest_s)
     if not slowest.longest_s:
         return Finding("time limit", OK, f"not predicted; the message of a {operation} stays hidden meanwhile")
     longest = f"one {operation} of a host may take {slowest.longest_s:,.0f} s"
@@ -164,7 +165,7 @@ def hold(cells: list[Demand], operation: str) -> Finding:
 
 def trigger(cells: list[Demand]) -> Finding:
     """N is within reach of the trigger, and provisioned pollers fetch about as much as N functions take."""
-    beyond = _first(cells, lambda cell: cell.concurrency > MOST_WITHOUT_POLLERS and cell.pollers is None)
+    beyond = _first(cells, lambda demand: demand.concurrency > MOST_WITHOUT_POLLERS and demand.pollers is None)
     if beyond is not None:
         reach = f"an SQS trigger in standard mode reaches {MOST_WITHOUT_POLLERS} at most"
         return Finding(
@@ -173,7 +174,7 @@ def trigger(cells: list[Demand]) -> Finding:
             f"concurrency_value {beyond.concurrency}: {reach}",
             "set provisioned_pollers, or sweep a smaller N",
         )
-    findings = [_pollers(cell.pollers, cell.concurrency) for cell in cells if cell.pollers]
+    findings = [_pollers(demand.pollers, demand.concurrency) for demand in cells if demand.pollers]
     for status in (PROBLEM, WARNING):
         for finding in findings:
             if finding.status == status:
@@ -207,4 +208,4 @@ def _pollers(pollers: Pollers, concurrency: int) -> Finding:
 
 
 def _first(cells: list[Demand], wrong: Callable[[Demand], bool]) -> Demand | None:
-    return next((cell for cell in cells if wrong(cell)), None)
+    return next((demand for demand in cells if wrong(demand)), None)

@@ -12,7 +12,7 @@ from stampede.runs.account import account
 _FOREIGN = "SELECT cell, count(*) FROM operations WHERE is_foreign GROUP BY cell ORDER BY min(cell_at)"
 _FAILURES = """
 WITH failed AS (
-    SELECT line, cell, key_at, message, coalesce(nullif(error_type, ''), 'not named') AS kind,
+    SELECT line, cell, place_at, message, coalesce(nullif(error_type, ''), 'not named') AS kind,
            coalesce(error_message, '') AS words
     FROM operations WHERE status = 'error' AND NOT is_foreign AND NOT is_warm_up
 ), recovered AS (
@@ -56,14 +56,16 @@ def account_book(run: Run) -> AccountBook:
 
 
 def failures(run: Run, by: str) -> list[tuple[Any, ...]]:
-    """The error records by a column, `cell` or `key_at`, and kind: how many, of how many messages, how many of those
+    """The error records by a column, `cell` or `place_at`, and kind: how many, of how many messages, how many of those
     succeeded in another attempt, and the first error message."""
     return run.store.rows(_FAILURES.format(by=f"{by}, kind"))
 
 
 def unfinished_messages(run: Run) -> dict[int, int]:
-    """How many messages failed and never succeeded, by `key_at`."""
-    return {at: messages - recovered for at, _, messages, recovered, _ in run.store.rows(_FAILURES.format(by="key_at"))}
+    """How many messages failed and never succeeded, by `place_at`."""
+    return {
+        at: messages - recovered for at, _, messages, recovered, _ in run.store.rows(_FAILURES.format(by="place_at"))
+    }
 
 
 def recounted(run: Run) -> list[dict[str, Any]]:

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from experiments import Experiment
+from stampede.cell import SETTINGS, Cell, distinguishing
 from stampede.phrases import counted, listed, size_words
 from stampede.report import published
 from stampede.report.measured import mean_bytes, moved_bytes, rate
 from stampede.report.run import Run
 from stampede.runs import cells
-from stampede.runs.cell_key import SETTINGS, Key, distinguishing
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Row:
     query.
     """
 
-    key: Key
+    key: Cell
     source: str
     measured: bool
     figures: Mapping[str, Any]
@@ -86,8 +86,8 @@ def beside_published(run: Run, rows: Iterable[Mapping[str, Any]], numbers: Mappi
     cell where nothing was measured keeps its line. Raises cells.CellsError.
     """
     experiment, axes = run.experiment, run.experiment.axes
-    measured = {Key.of_figures(axes, row): row for row in (cells.checked(row, experiment) for row in rows)}
-    cells_by_key = {Key.of_figures(axes, cell): cell for cell in numbers["cells"]}
+    measured = {Cell.of_figures(axes, row): row for row in (cells.checked(row, experiment) for row in rows)}
+    cells_by_key = {Cell.of_figures(axes, cell): cell for cell in numbers["cells"]}
     sizes, theirs, speed = mean_bytes(run), published.every_cell(experiment), experiment.speed
     means = [metric.name for metric in cells.taken(experiment) if metric.how == "mean"]
     lines: list[Row] = []
@@ -123,7 +123,7 @@ def beside_published(run: Run, rows: Iterable[Mapping[str, Any]], numbers: Mappi
     return replace(table, caption=[table.unreached, *sentences]) if table.unreached else table
 
 
-def caption(run: Run, measured: Collection[Key], lines: Collection[Key]) -> list[str]:
+def caption(run: Run, measured: Collection[Cell], lines: Collection[Cell]) -> list[str]:
     """What must be said with the table of the cells `lines`, of which some were `measured`: whose figures, how much was
     moved, what can't be compared; of the published tables only those that have a row there."""
     experiment, theirs = run.experiment, published.every_cell(run.experiment)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from stampede.cell import Cell, distinguishing
 from stampede.phrases import listed, seconds
 from stampede.report import sdks, templating, unfinished
 from stampede.report.figures.run_ratios import RunRatios
@@ -32,7 +33,6 @@ from stampede.report.statistics.comparisons import SIZES_DIFFER, same_size, took
 from stampede.report.statistics.effect import effect, incomparable, refusal
 from stampede.report.statistics.selection import cells
 from stampede.report.statistics.verdict import reservations
-from stampede.runs.cell_key import Key, distinguishing
 from stampede.runs.folder import RunFolder, write_where_typed
 from stampede.tables import for_spreadsheets
 
@@ -45,7 +45,7 @@ class Side:
 
     letter: str
     run: Run
-    cells: Mapping[Key, Measured]
+    cells: Mapping[Cell, Measured]
     reservations: Sequence[str] = ()
 
 
@@ -56,7 +56,7 @@ class Pair:
 
     base: Side
     side: Side
-    effects: Mapping[Key, Mapping[str, Any]]
+    effects: Mapping[Cell, Mapping[str, Any]]
     together: int = 0
 
     @property
@@ -109,7 +109,7 @@ def compare(run_dirs: Sequence[Path], output: Path) -> Comparison:
 
 def _pair(base: Side, side: Side) -> Pair:
     """Each common cell of both, with intervals that hold together."""
-    refusals: dict[Key, str | None] = {}
+    refusals: dict[Cell, str | None] = {}
     for key in sorted(base.cells.keys() & side.cells.keys()):
         ours, theirs = side.cells[key], base.cells[key]
         if same_size(ours, theirs, base.run.experiment):

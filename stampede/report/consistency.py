@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from experiments import Experiment
+from stampede.cell import Cell
 from stampede.runs import cells
-from stampede.runs.cell_key import Key
 from stampede.runs.spread import Spread
 
 # Both sides add the same doubles, in another order: they agree to rounding, nothing looser.
@@ -19,16 +19,16 @@ BINNED_FROM, BIN = 100, 1.001
 def disagreements(
     experiment: Experiment,
     rows: Iterable[Mapping[str, Any]],
-    spreads: Mapping[Key, Spread],
-    metrics: Mapping[Key, Mapping[str, Any]] | None = None,
+    spreads: Mapping[Cell, Spread],
+    metrics: Mapping[Cell, Mapping[str, Any]] | None = None,
 ) -> list[str]:
     """One sentence for every figure on which the query's `rows` differ from the records' `spreads` and `metrics`; what
     either of them lacks isn't compared.
     """
     sentences: list[str] = []
-    seen: set[Key] = set()
+    seen: set[Cell] = set()
     for row in (cells.checked(row, experiment) for row in rows):
-        key = Key.of_figures(experiment.axes, row)
+        key = Cell.of_figures(experiment.axes, row)
         if key in seen:
             sentences.append(f"{key.words}: the saved query returned more than one row.")
             continue

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from experiments import Axis
+from stampede.cell import Cell, has_phrase, own_columns, phrase_label
 from stampede.phrases import NOTHING, Interval, between, decimal_size, ratios, signed
-from stampede.runs.cell_key import Key, has_phrase, own_columns, phrase_label
 
 # The unit of an axis whose values are shown in the unit that fits.
 BYTES = "bytes"
@@ -110,7 +110,7 @@ def words(text: str, looks: str = "") -> Entry:
     return Entry(text or NOTHING, looks=looks)
 
 
-def coordinates(key: Key, shown_axes: Collection[str], looks: str = "") -> list[Entry]:
+def coordinates(key: Cell, shown_axes: Collection[str], looks: str = "") -> list[Entry]:
     """The entries that name a cell: a column an axis, those with a default only where they are in `shown_axes`."""
     entries = []
     for axis in own_columns(key.axes, shown_axes):

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from experiments import Experiment
+from stampede.cell import Cell
 from stampede.experiment import Metric
 from stampede.phrases import listed, size_words
 from stampede.report.columns import Columns, known
 from stampede.report.run import Run
-from stampede.runs.cell_key import Key
 from stampede.runs.spread import Spread, spread
 
 BITS_PER_MEGABIT = 1_000_000
@@ -20,18 +20,18 @@ BYTES_PER_GIB = 2**30
 MOST_SIZES = 3
 
 
-def spreads(run: Run) -> dict[Key, Spread]:
+def spreads(run: Run) -> dict[Cell, Spread]:
     """Figures of the time of each cell, counted from the records alone."""
     return {key: spread(group["seconds"].tolist()) for key, group in run.done.items()}
 
 
-def mean_bytes(run: Run) -> dict[Key, float]:
+def mean_bytes(run: Run) -> dict[Cell, float]:
     """Mean size in bytes of what was transferred, by cell; a cell with a record that lacks it is left out."""
     sizes = {key: mean_size(group) for key, group in run.done.items()}
     return {key: size for key, size in sizes.items() if size is not None}
 
 
-def moved_bytes(run: Run, keys: Collection[Key]) -> int | None:
+def moved_bytes(run: Run, keys: Collection[Cell]) -> int | None:
     """What one operation moved in the cells of `keys`; None when it differs, or a record doesn't say."""
     if run.object_bytes is not None:
         return run.object_bytes
@@ -52,7 +52,7 @@ def moved_words(run: Run) -> str:
     return listed([size_words(size) for size in reversed(sizes)]) or "not recorded"
 
 
-def metrics(run: Run) -> dict[Key, dict[str, Any]]:
+def metrics(run: Run) -> dict[Cell, dict[str, Any]]:
     """The metrics of each cell beside its time, counted from the records alone."""
     return {key: metrics_of(group, run.experiment) for key, group in run.done.items()}
 

@@ -4,18 +4,18 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from stampede.cell import Cell
 from stampede.phrases import counted
 from stampede.report.accounting import unfinished_messages
 from stampede.report.columns import Columns, count, known, together
 from stampede.report.run import Run
-from stampede.report.statistics.selection import Cell, cells
+from stampede.report.statistics.selection import CellRecords, cells
 from stampede.runs import stored_json
 from stampede.runs.account import OBJECT_COUNTS as COUNTS
-from stampede.runs.cell_key import Key
 from stampede.runs.failed_objects import FAILED_OBJECTS
 
 NOT_NAMED = "no type"
-_COUNTING = "SELECT cell, seq, coalesce(attempt, -1), key_at FROM operations WHERE is_first_success AND failed > 0"
+_COUNTING = "SELECT cell, seq, coalesce(attempt, -1), place_at FROM operations WHERE is_first_success AND failed > 0"
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class CellObjects:
     that whoever counts finds the same. `per_s` is what all workers copied a second, from the first start to the last
     end; None with one worker."""
 
-    key: Key
+    key: Cell
     counts: dict[str, int | None]
     again: int
     open: int
@@ -44,7 +44,7 @@ class CellObjects:
 class Reason:
     """Failed objects of one cell and error type, and the first of them."""
 
-    key: Key
+    key: Cell
     error_type: str
     count: int = 0
     example: dict[str, Any] = field(default_factory=dict)
@@ -63,11 +63,11 @@ class Failures:
 
 def of_cells(run: Run) -> list[CellObjects]:
     """Every cell that was planned or seen."""
-    failed = {run.store.keys[at]: many for at, many in unfinished_messages(run).items() if at is not None}
+    failed = {run.store.places[at]: many for at, many in unfinished_messages(run).items() if at is not None}
     return [_of_cell(cell, failed.get(cell.key, 0)) for cell in cells(run)]
 
 
-def _of_cell(cell: Cell, failed: int) -> CellObjects:
+def _of_cell(cell: CellRecords, failed: int) -> CellObjects:
     counts = {name: _sum(cell.done, name) for name in COUNTS}
     rates = [_together(flood) for repeat in cell.by_repeat().values() for flood in repeat.floods()]
     known = [rate for rate in rates if rate is not None] if cell.key.n > 1 else []
@@ -86,7 +86,7 @@ def _of_cell(cell: Cell, failed: int) -> CellObjects:
 def differences(run: Run, cell_objects: list[CellObjects]) -> list[str]:
     """Where accounting.json and the records disagree, in sentences; it counts what an unfinished message did, and
     earlier versions took the last success of one, so cells with such aren't compared."""
-    stored: dict[Key, Counter[str]] = {}
+    stored: dict[Cell, Counter[str]] = {}
     for row in run.accounting or ():
         if (key := run.key_of(str(row.get("cell")))) and isinstance(account := row.get("objects"), dict):
             known = {name: account[name] for name in COUNTS if type(account.get(name)) is int}
@@ -110,7 +110,7 @@ def _sum(records: Columns, name: str) -> int | None:
     return None if values is None else int(values.sum())
 
 
-def _together(cell: Cell) -> float | None:
+def _together(cell: CellRecords) -> float | None:
     """Copied a second by all workers of one repeat, whichever delivery of a message did it; None where a delivery that
     copied left no record, so that nobody knows when it began."""
     everything = together(cell.done, cell.duplicates, cell.errors)
@@ -131,9 +131,9 @@ def failures(run: Run) -> Failures:
         return Failures([], 0, False, 0)
     # By message: the attempt that counts, and its cell.
     counting = {
-        f"{seq} of {cell}": (attempt, run.store.keys[at]) for cell, seq, attempt, at in run.store.rows(_COUNTING)
+        f"{seq} of {cell}": (attempt, run.store.places[at]) for cell, seq, attempt, at in run.store.rows(_COUNTING)
     }
-    reasons: dict[tuple[Key, str], Reason] = {}
+    reasons: dict[tuple[Cell, str], Reason] = {}
     earlier, warnings = 0, list[str]()
     for _, row in stored_json.rows(path, warnings):
         attempt, key = counting.get(f"{row.get('seq')} of {row.get('cell')}", (None, None))

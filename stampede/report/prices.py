@@ -3,9 +3,9 @@
 import math
 from collections.abc import Mapping
 
+from stampede.cell import Cell
 from stampede.experiment import Tariff
 from stampede.report.run import Run
-from stampede.runs.cell_key import Key
 
 BYTES_IN_A_GB = 2**30  # AWS's GB for storage and memory
 
@@ -22,15 +22,15 @@ def known(run: Run) -> dict[str, float]:
     return {name: usd for name, usd in usable.items() if math.isfinite(usd)}
 
 
-def architecture(run: Run, key: Key) -> str | None:
+def architecture(run: Run, key: Cell) -> str | None:
     """That of a cell's functions, as the plan or the flood set it; None where its repeats differ."""
     usual = run.experiment.defaults.get("architecture")
-    cells = [run.cells.of(name) or {} for name in run.cells.names() if run.key_of(name) == key] or [run.cells.fixed]
-    names = {cell.get("architecture") or usual for cell in cells}
+    cells = [cell for name, cell in run.cells.items() if run.key_of(name) == key] or list(run.cells.values())
+    names = {cell.values.get("architecture") or usual for cell in cells}
     return names.pop() if len(names) == 1 else None
 
 
-def mb_second_usd(run: Run, prices: Mapping[str, float], key: Key) -> float | None:
+def mb_second_usd(run: Run, prices: Mapping[str, float], key: Cell) -> float | None:
     """What a second of one MB of a cell's memory costs; None where that isn't known."""
     gb_second_usd = prices.get(f"lambda_gb_s_{architecture(run, key)}")
     return None if gb_second_usd is None else gb_second_usd / 1024

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from experiments import Experiment
+from stampede.cell import Cell
 from stampede.checkout import ROOT
 from stampede.experiment import Metric, Published
 from stampede.report.measured import rate
-from stampede.runs.cell_key import Key
 from stampede.runs.cells import SECONDS
 from stampede.runs.spread import spread
 
@@ -19,23 +19,23 @@ class Theirs:
     """A published cell: what there is of SECONDS and of the metrics, and the seconds of its single runs."""
 
     published: Published
-    key: Key
+    key: Cell
     figures: Mapping[str, float]
     runs_s: Sequence[float] = ()
 
-    def stands_beside(self, key: Key) -> bool:
+    def stands_beside(self, key: Cell) -> bool:
         """Whether it is of the cell `key`, whatever the axes say on which its table is beside any."""
         without = self.published.beside_any
         return self.key.without(without) == key.without(without)
 
-    def row_beside(self, key: Key) -> Key:
+    def row_beside(self, key: Cell) -> Cell:
         """What its row beside the cell `key` says: that cell, but with its own number of objects, which its seconds are
         of, and with what follows from that."""
         if self.published.objects_axis:
             own = {axis.name: self.key[axis.name] for axis in key.axes if callable(axis.default)}
         else:
             own = {name: self.key[name] for name in self.published.beside_any}
-        return Key.of_figures(key.axes, key.figures() | own)
+        return Cell.of_figures(key.axes, key.figures() | own)
 
     def speed(self, metric: Metric) -> float | None:
         """Its figure of the experiment's speed: as published, else what was done over the mean time."""
@@ -64,20 +64,20 @@ def every_cell(experiment: Experiment) -> list[Theirs]:
     return [cell for published in experiment.published for cell in _of_table(experiment, published)]
 
 
-def table(experiment: Experiment) -> dict[Key, tuple[Published, Mapping[str, float]]]:
+def table(experiment: Experiment) -> dict[Cell, tuple[Published, Mapping[str, float]]]:
     """The published figures of the cells of `experiment` that were published as they are, by cell."""
     return {cell.key: (cell.published, cell.figures) for cell in every_cell(experiment)}
 
 
 def _of_table(experiment: Experiment, published: Published) -> Iterator[Theirs]:
     wanted = (*SECONDS, *(metric.name for metric in experiment.metrics))
-    by_key: dict[Key, list[Mapping[str, str]]] = {}
+    by_key: dict[Cell, list[Mapping[str, str]]] = {}
     for row in _read(published.file):
         if published.only.items() <= row.items():
             named = row | {ours: row[its] for ours, its in published.columns.items()}
             own = {axis.name: axis.kind(named[axis.name]) for axis in experiment.axes if axis.name in named}
             values = {**published.fixed, **own, **published.cell(row)}
-            key = Key.of(experiment.axes, (values.get(axis.name) for axis in experiment.axes))
+            key = Cell.at(experiment.axes, (values.get(axis.name) for axis in experiment.axes))
             if key is not None:
                 by_key.setdefault(key, []).append(named)
     for key, alike in by_key.items():

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from experiments import Experiment, of_run, use_the_writer
+from stampede.cell import FIRST_EDITION, FORMAT, Cell, varying
 from stampede.errors import UsageError
 from stampede.experiment import StandIn
 from stampede.phrases import listed
 from stampede.report.columns import UNKNOWN, Columns, chosen, grouped
 from stampede.runs import cells, prediction, stored_json
-from stampede.runs.cell_key import Key
-from stampede.runs.cell_settings import CellSettings
-from stampede.runs.folder import FORMAT, RunFolder, way_to_runs
+from stampede.runs.folder import RunFolder, is_flood_by_hand, way_to_runs
 from stampede.runs.prediction import Prediction
 from stampede.runs.store import Store, open_store
 from stampede.stacks.endpoints import endpoint_words
@@ -37,7 +36,7 @@ class NoReport(ValueError):
 
 DONE = "status = 'ok' AND NOT is_foreign AND NOT is_warm_up"
 _OPERATIONS = """
-SELECT line, cell_at, key_at, seq, {figures}, status = 'error' AS is_error, is_warm_up, is_first_success,
+SELECT line, cell_at, place_at, seq, {figures}, status = 'error' AS is_error, is_warm_up, is_first_success,
        false AS is_intruder
 FROM operations WHERE NOT is_foreign ORDER BY line
 """
@@ -47,7 +46,7 @@ SELECT cell, count(*) FILTER (NOT is_warm_up), count(*) FILTER (is_warm_up) FROM
 ) GROUP BY cell ORDER BY min(first)
 """
 _PLACES = """
-SELECT cell, key_at FROM operations WHERE NOT is_foreign AND key_at IS NOT NULL GROUP BY ALL
+SELECT cell, place_at FROM operations WHERE NOT is_foreign AND place_at IS NOT NULL GROUP BY ALL
 ORDER BY bool_and(is_warm_up), bool_and(status = 'error'), min(line)
 """
 # A round is the number of its block and its own in one integer.
@@ -73,8 +72,21 @@ class Run:
         return self.store.experiment
 
     @property
-    def cells(self) -> CellSettings:
-        return self.store.settings
+    def cells(self) -> dict[str, Cell]:
+        """What each cell was set to, by name."""
+        return self.store.planned
+
+    @cached_property
+    def unfinished(self) -> list[str]:
+        """The planned cells that were never finished, in the order of the plan."""
+        if is_flood_by_hand(self.manifest):
+            return []
+        is_old, stored = self.manifest.get("format") == FIRST_EDITION, self.manifest.get("finished")
+        rows = self.manifest.get("cells") if is_old else stored
+        listed_rows = rows if isinstance(rows, list | dict) else ()
+        names = [row.get("cell") if isinstance(row, dict) else row for row in listed_rows]
+        done = {name for name in names if isinstance(name, str)}
+        return [name for name in self.cells if name not in done]
 
     @cached_property
     def operations(self) -> Columns:
@@ -84,7 +96,7 @@ class Run:
         figures = [name for name, (kind, _) in self.store.fields("records").items() if kind in kinds]
         columns = self.store.arrays(_OPERATIONS.format(figures=", ".join(f'"{name}"' for name in figures)))
         cells, rounds = columns["cell_at"], columns["round"]
-        labels = [self.cells.block(name) for name in self.store.cells]
+        labels = [self._block(name) for name in self.store.cells]
         numbers = {label: at for at, label in enumerate(sorted(set(labels)))}
         blocks = np.array([*map(numbers.get, labels), UNKNOWN], dtype=np.int64)[cells]
         is_in_round = (cells != UNKNOWN) & (rounds > 0) & (rounds < 1 << ROUND_BITS)
@@ -95,17 +107,17 @@ class Run:
         """What names each stack that cells ran on, and its last round."""
         units = self.operations["unit"][self.operations["unit"] != UNKNOWN]
         last = {int(unit >> ROUND_BITS): int(unit) & (1 << ROUND_BITS) - 1 for unit in np.unique(units)}
-        labels = sorted({self.cells.block(name) for name in self.store.cells})
+        labels = sorted({self._block(name) for name in self.store.cells})
         return [(label, last.get(at, 0)) for at, label in enumerate(labels)]
 
     @cached_property
-    def done(self) -> dict[Key, Columns]:
+    def done(self) -> dict[Cell, Columns]:
         """The times and other figures of the successful operations of each cell, duplicates too."""
-        names = {"line", "key_at", "is_error", "is_warm_up", "seconds", "bytes"}
+        names = {"line", "place_at", "is_error", "is_warm_up", "seconds", "bytes"}
         names |= {metric.field for metric in self.experiment.metrics[1:]}
         own = {name: column for name, column in self.operations.items() if name in names}
-        by_key = grouped(chosen(own, ~own["is_error"] & ~own["is_warm_up"]), "key_at")
-        return dict(sorted((self.store.keys[at], columns) for at, columns in by_key.items()))
+        by_key = grouped(chosen(own, ~own["is_error"] & ~own["is_warm_up"]), "place_at")
+        return dict(sorted((self.store.places[at], columns) for at, columns in by_key.items()))
 
     @cached_property
     def sent(self) -> dict[str | None, tuple[int, int]] | None:
@@ -168,32 +180,31 @@ class Run:
         """What one operation moved: the size that all had in common; None when they differ or don't say."""
         return self.sizes[0] if len(self.sizes) == 1 else None
 
-    def cell_keys(self) -> list[Key]:
+    def cell_keys(self) -> list[Cell]:
         """Every cell, planned, flooded or seen in a record, sorted by its coordinates. One that left records is where
         they say: on an axis that only they tell, the plan doesn't know."""
-        cells = [*self.cells.names(), *(row.get("cell") for row in self.accounting or [])]
+        cells = [*self.cells, *(row.get("cell") for row in self.accounting or [])]
         planned = {self.key_of(cell) for cell in cells if cell not in self._keys_of_records}
-        return sorted((planned | {self.store.keys[at] for _, at in self._places}) - {None})
+        return sorted((planned | {self.store.places[at] for _, at in self._places}) - {None})
 
-    def key_of(self, cell: object) -> Key | None:
+    def key_of(self, cell: object) -> Cell | None:
         """The coordinates of a cell from its id: as run.json has them, else as its records do; never by its text."""
-        values = self.cells.of(cell)
-        if values is None:
-            return self._keys_of_records.get(cell) if isinstance(cell, str) else None
-        coordinates = (values.get(axis.variable) for axis in self.experiment.axes)
-        return Key.of(self.experiment.axes, coordinates, self.cells.others(cell)) or self._keys_of_records.get(cell)
+        if not isinstance(cell, str):
+            return None
+        planned = self.cells[cell].place() if cell in self.cells else None
+        return planned or self._keys_of_records.get(cell)
 
     def cell_words(self, cell: object) -> str:
         """A cell in words, from its id; an id that nothing is known of as it is."""
         key = self.key_of(cell)
         if key is None:
             return str(cell)
-        repeat = self.cells.repeat(cell)
+        repeat = self.repeat(cell)
         # A planned cell has no coordinate on an axis that only its records tell.
         planned = key.on([axis for axis in key.axes if axis.variable])
         return planned.words + ("" if repeat is None else f", repeat {repeat}")
 
-    def stand_ins(self, keys: Iterable[Key]) -> dict[StandIn, list[str]]:
+    def stand_ins(self, keys: Iterable[Cell]) -> dict[StandIn, list[str]]:
         """What ran as a stand-in on the embedded AWS, and which values that these cells name it replaced."""
         stand_ins = self.experiment.stand_ins if self.target == "local" else {}
         coordinates = {(axis, key[axis]) for key in keys for axis in stand_ins}
@@ -210,19 +221,28 @@ class Run:
         if self.target != "local":
             return ""
         variables = {axis.variable for axis in self.experiment.axes if not axis.is_variant}
-        variables |= {variable for variable, values in self.cells.swept.items() if len(values) > 1}
+        variables |= varying(self.cells.values())
         words = [words for variable, words in self.experiment.ignored_locally.items() if variable in variables]
         return f"the embedded AWS ignores {listed(words)}, so no difference in time is due to that" if words else ""
+
+    def repeat(self, cell: object) -> int | None:
+        """Which repeat a cell is; None for one that ran once, or isn't known."""
+        planned = self.cells.get(cell) if isinstance(cell, str) else None
+        return planned and planned.repeat
+
+    def _block(self, cell: str | None) -> str:
+        planned = self.cells.get(cell)
+        return planned.block if planned and planned.block else str(cell)
 
     def order(self, cell: str) -> tuple[Any, ...]:
         """What rows are sorted by, from the id of their cell: its coordinates; an id that has none comes first."""
         key = self.key_of(cell)
-        return ((), "", cell) if key is None else (key.values, key.settings, cell)
+        return ((), "", cell) if key is None else (key.coordinates, key.settings, cell)
 
-    def keys_of_names(self) -> list[tuple[str, Key]]:
+    def keys_of_names(self) -> list[tuple[str, Cell]]:
         """The cells that left records or were sent messages, by their ids: each with the coordinates that its records
         say, and those of its plan."""
-        seen = [(cell, self.store.keys[at]) for cell, at in self._places if cell is not None]
+        seen = [(cell, self.store.places[at]) for cell, at in self._places if cell is not None]
         return seen + [(name, key) for name in self.cell_names if (key := self.key_of(name)) is not None]
 
     @property
@@ -235,8 +255,8 @@ class Run:
         return self.store.rows(_PLACES)
 
     @cached_property
-    def _keys_of_records(self) -> dict[str, Key]:
-        return {cell: self.store.keys[at] for cell, at in reversed(self._places) if cell is not None}
+    def _keys_of_records(self) -> dict[str, Cell]:
+        return {cell: self.store.places[at] for cell, at in reversed(self._places) if cell is not None}
 
 
 def load(run_dir: Path) -> Run:
@@ -274,7 +294,7 @@ def _manifest(run_dir: Path, warnings: list[str]) -> dict[str, Any]:
     manifest = stored_json.value_or_warning(path, dict, warnings)
     if manifest is None:
         return {}
-    if manifest.get("format") != FORMAT:
+    if manifest.get("format") not in (FIRST_EDITION, FORMAT):
         found = f"{path}: format {manifest.get('format')!r}, but this Stampede reads format {FORMAT}"
         raise NoReport(f"{found}; {use_the_writer(manifest)}")
     try:

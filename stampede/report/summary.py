@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from stampede import insights
+from stampede.cell import SETTINGS, Cell
 from stampede.checkout import QUERIES
 from stampede.insights import log_columns
 from stampede.report import consistency
 from stampede.report.measured import metrics, spreads
 from stampede.report.run import Run
 from stampede.runs import cells, stored_json
-from stampede.runs.cell_key import SETTINGS, Key
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def _evaluated(run: Run, events: Path, warnings: list[str]) -> list[dict[str, An
             text = insights.without(text, {"cell": cell, difference.field: difference.own})
     groups: dict[str, list[str]] = {}
     for cell in run.cell_names:
-        groups.setdefault(run.cells.others(cell), []).append(cell)
+        groups.setdefault(run.cells[cell].settings if cell in run.cells else "", []).append(cell)
     rows: list[dict[str, Any]] = []
     for settings, names in groups.items() if any(groups) else [("", [])]:
         narrowed = insights.with_filters(text, {"cell": names}) if settings or len(groups) > 1 else text
@@ -77,7 +77,7 @@ def _evaluated(run: Run, events: Path, warnings: list[str]) -> list[dict[str, An
     if len(groups) == 1:
         return rows
     axes = run.experiment.axes
-    return sorted(rows, key=lambda row: Key.of_figures(axes, cells.checked(row, run.experiment)))
+    return sorted(rows, key=lambda row: Cell.of_figures(axes, cells.checked(row, run.experiment)))
 
 
 def _rows(text: str, events: Path, warnings: list[str]) -> list[dict[str, Any]]:

@@ -10,12 +10,12 @@ from rich.console import Group
 from rich.text import Text
 
 from stampede import terminal
+from stampede.cell import has_phrase, own_columns, phrase_label
 from stampede.experiment import Metric
 from stampede.phrases import NOTHING
 from stampede.report.beside import Beside, Row
 from stampede.report.grid import BYTES, coordinates
 from stampede.runs import cells
-from stampede.runs.cell_key import has_phrase, own_columns, phrase_label
 from stampede.tables import Column, fitting, for_spreadsheets, grid, named, width_of
 
 # As wide as a digit: keeps decimal points in one column where two figures have different numbers of decimals.

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from stampede.cell import Cell
 from stampede.report.columns import Columns, count
 from stampede.report.run import Run
 from stampede.report.statistics.selection import cells
 from stampede.runs import stored_json
-from stampede.runs.cell_key import Key
 
 # The climb to a limit isn't the limit: a rate is counted from here on too.
 SETTLED_S = 10
@@ -23,7 +23,7 @@ class Trajectory:
     `seq` is the message whose record it is, `slowdowns` those of the whole operation.
     """
 
-    key: Key
+    key: Cell
     seq: int | None
     pace: str
     at_s: np.ndarray
@@ -56,7 +56,7 @@ def trajectories(run: Run) -> list[Trajectory]:
         for cell in cells(run)
         if count(cell.whole)
     }
-    by_key: dict[Key, Trajectory] = {}
+    by_key: dict[Cell, Trajectory] = {}
     try:
         for _, row in stored_json.rows(run.directory / "records.jsonl", []) if wanted else ():
             is_order = isinstance(row.get("cell"), str) and type(row.get("seq")) is int
@@ -74,7 +74,7 @@ def _median_line(whole: Columns) -> int:
     return int(whole["line"][order[(len(order) - 1) // 2]])
 
 
-def _parsed(key: Key, row: Mapping[str, Any]) -> Trajectory | None:
+def _parsed(key: Cell, row: Mapping[str, Any]) -> Trajectory | None:
     """None where its text isn't one, or too short to be drawn."""
     text = row.get("trajectory")
     if not isinstance(text, str):

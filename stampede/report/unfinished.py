@@ -1,4 +1,4 @@
-"""Which planned cells of a run were never finished, and what to do about it."""
+"""What is said of a run whose planned cells weren't all finished, and what to do about it."""
 
 from stampede.phrases import some
 from stampede.report.run import Run
@@ -7,23 +7,16 @@ from stampede.report.run import Run
 NAMED = 6
 
 
-def unfinished(run: Run) -> list[str]:
-    """The ids of the planned cells that run.json doesn't list as finished, in the order of the plan."""
-    cells = run.manifest.get("cells")
-    finished = {str(cell.get("cell")) for cell in (cells if isinstance(cells, list) else []) if isinstance(cell, dict)}
-    return [cell for cell in run.cells.planned if cell not in finished]
-
-
 def sentences(run: Run, resume: str | None = None) -> list[str]:
     """What must be said at the top of the page; [] for a run whose plan was carried out, or that had none. `resume` are
     the run and its results folder as --resume takes them (default: the run's id, for a page that is read elsewhere)."""
-    missing = unfinished(run)
+    missing = run.unfinished
     if not missing:
         return []
     named = some([run.cell_words(cell) for cell in missing], NAMED)
     were, them = ("was", "it") if len(missing) == 1 else ("were", "them")
     return [
-        f"{len(missing)} of {len(run.cells.planned)} planned cells {were} not finished, so figures are missing or "
+        f"{len(missing)} of {len(run.cells)} planned cells {were} not finished, so figures are missing or "
         f"partial: {named}. To finish {them}, run "
         f"`stampede sweep {run.experiment.name} --resume {resume or run.run_id}`."
     ]

@@ -191,6 +191,9 @@ _ERRORS = """
 SELECT cell, coalesce(error_type, 'None') AS kind, count(*), arg_min(coalesce(error_message, 'None'), line)
 FROM records WHERE status = 'error' GROUP BY cell, kind ORDER BY count(*) DESC, min(line)
 """
+_FOREIGN = """
+SELECT cell, count(*) FROM records JOIN combinations USING (combination) WHERE is_foreign GROUP BY cell
+"""
 # Of each message one record counts: the first success, else the last error. Warm-ups are left out.
 _OBJECTS = """
 WITH own AS (
@@ -232,7 +235,9 @@ def account(store: Store) -> list[CellAccount]:
     store.connection.execute(_MESSAGES)
     errors = _errors(store)
     foreign = dict(
-        store.rows("SELECT cell, count(*) FROM records JOIN places USING (place) WHERE is_foreign GROUP BY cell")
+        store.rows(
+            "SELECT cell, count(*) FROM records JOIN combinations USING (combination) WHERE is_foreign GROUP BY cell"
+        )
     )
     objects = _objects(store) if store.experiment.shared_list else {}
     none = ObjectsAccount(0, 0, 0, 0, 0, 0, 0, 0)

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments import Axis, Experiment
+from stampede.cell import SETTINGS, Cell
 from stampede.experiment import Metric
 from stampede.runs import stored_json
-from stampede.runs.cell_key import SETTINGS, Key
 from stampede.runs.spread import Spread
 
 SECONDS = ("min_s", "p25_s", "avg_s", "p75_s", "max_s")
@@ -126,7 +126,7 @@ def seconds(spread: Spread) -> dict[str, float]:
 
 
 def from_counted(
-    spreads: Mapping[Key, Spread], figures: Mapping[Key, Mapping[str, Any]] | None = None
+    spreads: Mapping[Cell, Spread], figures: Mapping[Cell, Mapping[str, Any]] | None = None
 ) -> list[dict[str, Any]]:
     """Rows in the shape of the saved query from the figures of each cell, in the query's order; `figures` are those of
     its metrics.

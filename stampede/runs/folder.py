@@ -29,7 +29,6 @@ from stampede.errors import UsageError
 from stampede.runs import needed, stored_json
 
 RESULTS_DIR = Path("results")
-FORMAT = 1
 # The messages that were in flight without a record when a drain ended early, as they stand in sent.jsonl.
 UNANSWERED_FILE = "unanswered.jsonl"
 # The messages of attempts at a cell that were cut off and set aside, as they stood in sent.jsonl.
@@ -39,8 +38,8 @@ _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 
 
 def is_flood_by_hand(description: Mapping[str, Any]) -> bool:
-    """Whether a run.json is `stampede flood`'s: its plan has what the stack fixed, and no cells to come."""
-    return set(description.get("plan") or ()) == {"fixed"}
+    """Whether a run.json is `stampede flood`'s: it has no plan; in the first edition what the stack fixed."""
+    return not set(description.get("plan") or ()) - {"fixed"}
 
 
 class RunFolder:

@@ -25,10 +25,6 @@ class _Cell(TypedDict):
     cell: str
 
 
-class _Plan(TypedDict, total=False):
-    paths: dict[str, dict[str, str]]
-
-
 class _Description(TypedDict, total=False):
     stampede_version: str
     run_id: str
@@ -36,9 +32,10 @@ class _Description(TypedDict, total=False):
     target: str
     started_at: str | None
     finished_at: str | None
-    plan: _Plan
+    plan: dict[str, Any]
     cells: list[_Cell]
-    settings: dict[str, dict[str, Any]]
+    begun: list[str]
+    finished: dict[str, Any]
     account: dict[str, Any]
     versions: dict[str, Any]
     prediction: dict[str, Any]
@@ -84,10 +81,10 @@ def check_file(name: str, value: Any) -> None:
     check(value, _FILES.get(name, Any))
 
 
-def check(value: Any, kind: Any) -> None:
-    """Raise ValueError where `value`, read from JSON, isn't of the `kind`; the text says which part of it."""
+def check(value: Any, kind: Any) -> Any:
+    """`value`, read from JSON, as what `kind` is. Raises ValueError where it isn't that; the text says which part."""
     try:
-        msgspec.convert(value, kind)
+        return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         found, _, part = str(error).partition(" - at `$")
         name = part.strip("`.")

@@ -19,9 +19,8 @@ import duckdb
 import numpy as np
 
 from experiments import Experiment, of_run
+from stampede.cell import LARGEST_WHOLE, Cell, Difference, as_emulated, cells_of
 from stampede.runs import needed, stored_json
-from stampede.runs.cell_key import LARGEST_WHOLE, Key, as_emulated
-from stampede.runs.cell_settings import CellSettings, Difference
 from stampede.runs.failed_objects import FAILED_OBJECTS
 from stampede.runs.folder import UNANSWERED_FILE, RunFolder, damage_refused
 
@@ -42,10 +41,10 @@ CREATE MACRO up_to(most, j) AS
 CREATE MACRO number_of(j) AS up_to({LARGEST_WHOLE - 1}, j);
 CREATE MACRO seconds_of(j) AS up_to({LONGEST_S}, j);
 CREATE MACRO nameless_of(cell, seq, j) AS CASE WHEN text_of(cell) IS NULL OR whole_of(seq) IS NULL THEN text_of(j) END;
-CREATE MACRO is_operation(status, seconds, key_at, is_foreign) AS coalesce(
-    is_foreign OR status = 'error' OR (status = 'ok' AND seconds IS NOT NULL AND key_at IS NOT NULL), false);
+CREATE MACRO is_operation(status, seconds, place_at, is_foreign) AS coalesce(
+    is_foreign OR status = 'error' OR (status = 'ok' AND seconds IS NOT NULL AND place_at IS NOT NULL), false);
 CREATE MACRO value_of(j) AS CASE WHEN NOT (starts_with(j, '[') OR starts_with(j, '{{')) THEN j END;
-CREATE TABLE places (place UBIGINT, cell_at BIGINT, key_at BIGINT, is_foreign BOOLEAN);
+CREATE TABLE combinations (combination UBIGINT, cell_at BIGINT, place_at BIGINT, is_foreign BOOLEAN);
 CREATE TABLE repeated (line BIGINT);
 """
 _MESSAGE = {"cell": "text", "seq": "whole"}
@@ -66,10 +65,10 @@ _TABLES: dict[str, tuple[str, dict[str, str]]] = {
 _TIMES = {"sent": ("sent_at_ms", "round"), "unanswered": ("sent_at_ms",)}
 _OPERATIONS = """
 CREATE VIEW operations AS
-SELECT records.*, cell_at, key_at, is_foreign, coalesce(warm_up = 1, false) AS is_warm_up,
+SELECT records.*, cell_at, place_at, is_foreign, coalesce(warm_up = 1, false) AS is_warm_up,
        coalesce(seq || ' of ' || cell, message_id) AS message,
        status = 'ok' AND NOT is_foreign AND NOT is_warm_up AND line NOT IN (FROM repeated) AS is_first_success
-FROM records JOIN places USING (place) WHERE is_operation(status, seconds, key_at, is_foreign)
+FROM records JOIN combinations USING (combination) WHERE is_operation(status, seconds, place_at, is_foreign)
 """
 _REPEATED = """
 WITH successes AS (
@@ -86,17 +85,18 @@ SELECT line FROM successes JOIN (
 class Store:
     """The tables sent, records, letters, unanswered and failed_objects of a run; `line` is the number of a row's line.
 
-    `operations` are the records that figures can be counted from, of a store that isn't strict: what is_first_success
-    says holds for the rows of the files. `key_at` is the place of their coordinates among `keys`, and `cell_at` that of
-    their cell among `cells`, as `numbers` has them by cell and key; one is foreign where its settings aren't those of
-    its cell, and `differences` says how. `refused` names the lines that are no rows, `files` the tables with a file.
+    `planned` are the cells of run.json, by name. `operations` are the records that figures can be counted from, of a
+    store that isn't strict: what is_first_success says holds for the rows of the files. `place_at` is the place of
+    their coordinates among `places`, and `cell_at` that of their cell among `cells`, as `numbers` has them by either;
+    one is foreign where its settings aren't those of its cell, and `differences` says how. `refused` names the lines
+    that are no rows, `files` the tables with a file.
     """
 
     connection: duckdb.DuckDBPyConnection
     experiment: Experiment
-    settings: CellSettings
+    planned: dict[str, Cell]
     is_strict: bool
-    keys: list[Key] = field(default_factory=list)
+    places: list[Cell] = field(default_factory=list)
     cells: list[str] = field(default_factory=list)
     numbers: dict[Any, int] = field(default_factory=dict)
     differences: dict[str, list[Difference]] = field(default_factory=dict)
@@ -148,7 +148,9 @@ def open_store(folder: RunFolder, description: Mapping[str, Any] | None = None, 
     experiment = of_run(description, folder.path / "run.json")
     if description.get("target") == "local":
         experiment = as_emulated(experiment)
-    store = Store(duckdb.connect(config={"memory_limit": _MEMORY}), experiment, CellSettings(description), strict)
+    store = Store(
+        duckdb.connect(config={"memory_limit": _MEMORY}), experiment, cells_of(description, experiment), strict
+    )
     store.connection.execute(_KINDS)
     for table in _TABLES:
         names = dict.fromkeys(["message_id", *(name for _, name in store.fields(table).values())])
@@ -197,8 +199,10 @@ def _faults(store: Store, table: str) -> list[tuple[int, str]]:
     if table == "records" and not store.is_strict:
         needed_axes = ", ".join(axis.record_field for axis in store.experiment.axes if not axis.is_variant)
         fault = f"not a valid record (it needs status, {needed_axes} and, when ok, {store.experiment.time_field})"
-        is_unusable = "NOT is_operation(status, seconds, key_at, is_foreign)"
-        unusable = store.rows(f"SELECT line FROM records JOIN places USING (place) WHERE {is_unusable} ORDER BY line")
+        is_unusable = "NOT is_operation(status, seconds, place_at, is_foreign)"
+        unusable = store.rows(
+            f"SELECT line FROM records JOIN combinations USING (combination) WHERE {is_unusable} ORDER BY line"
+        )
         faults += [(line, fault) for (line,) in unusable]
     return faults
 
@@ -225,7 +229,7 @@ def _insert(store: Store, table: str, path: Path, line: str) -> None:
         [str(path)],
     )
     if table == "records":
-        _find_places(store)
+        _compare(store)
 
 
 def _selected(store: Store, table: str, line: str) -> str:
@@ -234,7 +238,7 @@ def _selected(store: Store, table: str, line: str) -> str:
     selected = [f"{line} AS line", *(f'{kind}_of("{name}") AS "{column}"' for column, (kind, name) in columns.items())]
     if table == "records":
         told = ", ".join(f'"{axis.record_field}"' for axis in store.experiment.axes)
-        selected.append(f'hash("cell", {told}) AS place')
+        selected.append(f'hash("cell", {told}) AS combination')
     if table in ("records", "sent") and not store.is_strict:
         # SQS's id counts where a line doesn't say of which message it is.
         selected.append('nameless_of("cell", "seq", "message_id") AS message_id')
@@ -261,26 +265,27 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _find_places(store: Store) -> None:
+def _compare(store: Store) -> None:
     """Compare each combination of a cell and settings that is new with what the cell was set to."""
     axes = store.experiment.axes
     said = ", ".join(f'any_value("{axis.record_field}")' for axis in axes)
-    for place, cell, *values in store.rows(
-        f"SELECT place, any_value(cell), {said} FROM records ANTI JOIN places USING (place) GROUP BY place "
-        "ORDER BY min(line)"
+    for combination, name, *values in store.rows(
+        f"SELECT combination, any_value(cell), {said} FROM records ANTI JOIN combinations USING (combination) "
+        "GROUP BY combination ORDER BY min(line)"
     ):
         settings = [None if value is None else json.loads(value) for value in values]
-        key = Key.of(axes, settings, store.settings.others(cell))
+        planned = store.planned.get(name)
+        place = Cell.at(axes, settings, planned.settings if planned else "")
         fields = (axis.record_field for axis in axes)
-        difference = store.settings.difference({"cell": cell, **dict(zip(fields, settings, strict=True))})
-        if difference is not None and difference not in (told := store.differences.setdefault(cell, [])):
+        difference = planned and planned.difference(dict(zip(fields, settings, strict=True)))
+        if difference is not None and difference not in (told := store.differences.setdefault(name, [])):
             told.append(difference)
-        numbers = _number(store, store.cells, cell), _number(store, store.keys, key)
-        store.rows("INSERT INTO places VALUES (?, ?, ?, ?)", place, *numbers, difference is not None)
+        numbers = _number(store, store.cells, name), _number(store, store.places, place)
+        store.rows("INSERT INTO combinations VALUES (?, ?, ?, ?)", combination, *numbers, difference is not None)
 
 
 def _number(store: Store, listed: list[Any], value: Any) -> int | None:
-    """The place of a cell or key in its list, to whose end it comes where it is new."""
+    """Where a cell's name or a place stands in its list, to whose end it comes where it is new; None for none."""
     if value is not None and value not in store.numbers:
         store.numbers[value] = len(listed)
         listed.append(value)

@@ -74,13 +74,17 @@ def family(experiment: str) -> tuple[str, str]:
 
 
 def refuse_other_owner(name: str, experiment: str) -> None:
-    """Raise UsageError for a variable `name` that another experiment has alone. One without a file of variables in
-    infra/ takes them all."""
+    """Raise UsageError for a variable `name` that another experiment has alone."""
+    if not takes(name, experiment):
+        raise UsageError(f"--set {name}: is a variable of {declared()[name].experiment}; {experiment} doesn't use it")
+
+
+def takes(name: str, experiment: str) -> bool:
+    """Whether an experiment has the variable `name`. One without a file of variables in infra/ has them all."""
     variables = declared()
     owner = variables[name].experiment if name in variables else ""
     has_a_file = any(variable.experiment == experiment for variable in variables.values())
-    if has_a_file and owner not in ("", *family(experiment)):
-        raise UsageError(f"--set {name}: is a variable of {owner}; {experiment} doesn't use it")
+    return not has_a_file or owner in ("", *family(experiment))
 
 
 def infra_defaults(environ: Mapping[str, str], folder: Path = INFRA) -> dict[str, Any]:

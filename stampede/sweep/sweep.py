@@ -3,6 +3,7 @@ whatever happens, the run's folder is consistent and the stack is taken down (or
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,7 @@ from loader.permission import wait_for_permission
 from loader.seeding import seed
 from loader.sqs.sending import Outcome
 from loader.unfinished_cell import set_aside, whole_rounds
+from stampede.cell import Cell
 from stampede.emulator import function_memory
 from stampede.emulator import stack as local_stack
 from stampede.errors import RunError, one_line
@@ -36,16 +38,18 @@ from stampede.model.parameters import Parameters
 from stampede.model.prediction import Prediction
 from stampede.phrases import counted, duration
 from stampede.planning.cost import Estimate
-from stampede.planning.plan import Cell, Plan, resume_command, share_of_round
+from stampede.planning.plan import Plan, resume_command, share_of_round
 from stampede.progress import say
 from stampede.runs.account import CellAccount, stored_accounts
+from stampede.runs.description import RunDescription
 from stampede.runs.folder import RunFolder
+from stampede.stacks import stack_lock
 from stampede.stacks import target as targets
 from stampede.stacks.aws_errors import code_of
+from stampede.stacks.infra_variables import infra_defaults
 from stampede.stacks.place import words
 from stampede.stacks.target import Target
 from stampede.sweep import server_side
-from stampede.sweep.description import RunDescription
 from stampede.sweep.swept_stack import SweptStack
 
 # PurgeQueue takes up to 60 s on AWS (SQS API reference), which takes no other one of the queue meanwhile.
@@ -73,14 +77,15 @@ class SweepRun:
     ) -> None:
         self._plan, self._folder, self._estimate, self._stack = plan, folder, estimate, stack
         self._deadline_s, self._payloads = deadline_s, payloads
-        self._description = RunDescription(folder, plan, estimate)
+        self._defaults = infra_defaults(os.environ)
+        self._description = description_of(folder, plan, estimate)
         self._target: Target | None = None  # as it was applied last, with these variables and objects
         self._variables: dict[str, Any] | None = None
         self._objects: Sequence[DataObject] = ()
         self._seeded: set[str] = set()  # since then
         self._is_permission_proven = True
         # Cells of which an earlier process may have sent messages.
-        self._begun = set(folder.read_json("run.json", {}).get("settings", {}))
+        self._begun = self._description.begun
         self._took: dict[str, tuple[float, float]] = {}  # by cell: seconds of its apply, and of all else
 
     def predicted(self, predictions: Mapping[str, Prediction], parameters: Parameters) -> None:
@@ -93,7 +98,7 @@ class SweepRun:
         It ends with the first cell whose messages all fail. Raises RunError when a cell can't be carried out, and
         whatever interrupts; the folder then holds all finished cells.
         """
-        left = [cell for cell in self._plan.cells() if cell.name not in self._description.finished]
+        left = [cell for cell in self._plan.cells if cell.name not in self._description.finished]
         if left:
             where = words(targets.place(self._plan.target))
             say(f"run {self._folder.run_id}: {counted(len(left), 'cell')} to run on {where}", style="bold")
@@ -106,13 +111,22 @@ class SweepRun:
                     self._payloads.store(self._folder)
                 self._description.write()
                 self._on_the_open_stack(left)
+            elif self._has_left_its_stack():
+                say("its stack is still applied: it was killed before that was destroyed", style="yellow")
+                self._stack.open()
+                self._stack.take_down(self._plan.variables(self._plan.cells[0], self._defaults))
         finally:
             log_columns.store(self._folder, at_end=True)
         # A complete run keeps its end; one that was cut off after its last cell has none yet.
-        is_complete = len(self._description.finished) == len(self._plan.cells())
+        is_complete = len(self._description.finished) == len(self._plan.cells)
         if is_complete and not self._description.has_end:
             self._description.finish()
         return stored_accounts(self._folder)
+
+    def _has_left_its_stack(self) -> bool:
+        """Whether a run that was killed after its last cell left a stack; one that ended and kept it has its end."""
+        is_own = stack_lock.owner(self._plan.target).get("run_id") == self._folder.run_id
+        return is_own and not self._description.has_end
 
     def _on_the_open_stack(self, left: list[Cell]) -> None:
         """Run the cells, and take the stack down whatever happens."""
@@ -139,7 +153,7 @@ class SweepRun:
             try:
                 self._fetch_what_is_owed()
             finally:
-                self._stack.take_down(self._plan.variables(self._plan.cells()[0]))
+                self._stack.take_down(self._plan.variables(self._plan.cells[0], self._defaults))
 
     def _cells(self, left: list[Cell]) -> None:
         done = 0
@@ -161,19 +175,19 @@ class SweepRun:
         """Which cells of the sweep a block is, in words."""
         if len(block) == 1:
             return f"cell {first} of {count}: {block[0].name}"
-        last, rounds = first + len(block) - 1, self._plan.rounds_of(block[0])
-        return f"cells {first} to {last} of {count}, interleaved in {counted(rounds, 'round')}"
+        last = first + len(block) - 1
+        return f"cells {first} to {last} of {count}, interleaved in {counted(block[0].rounds, 'round')}"
 
     def _applied(self, cell: Cell, which: str) -> Target:
         """The stack as the cell needs it, with its objects: cells that differ in their work orders share both."""
-        variables = self._plan.variables(cell)
-        if self._target is not None and variables == self._variables:
+        wanted = self._plan.variables(cell, self._defaults)
+        if self._target is not None and wanted == self._variables:
             say(f"{which}: on the same stack", style="bold")
             return self._target
         is_first = self._target is None
         how_long = "about a minute: the provider waits 25 s for each queue" if is_first else "about 10 s"
         say(f"{which}: terraform apply ({how_long})", style="bold")
-        self._target, self._variables = self._stack.apply(variables), variables
+        self._target, self._variables = self._stack.apply(wanted), wanted
         if self._stack.has_new_permissions:
             self._is_permission_proven = False
         if is_first:
@@ -189,8 +203,8 @@ class SweepRun:
 
         Raises RunError where one hasn't: it would run inside the next cell, under other settings.
         """
-        loads = {cell: CellLoad.of(target, self._plan.in_order(cell), self._objects) for cell in block}
-        rounds, whole = self._plan.rounds_of(block[0]), self._take_up(target, loads)
+        loads = {cell: CellLoad.of(target, cell.in_order(), self._objects) for cell in block}
+        rounds, whole = block[0].rounds, self._take_up(target, loads)
         started_at, outcomes = datetime.now(UTC), []
         for cell, load in loads.items():
             self._begin(target, cell, load)
@@ -211,11 +225,11 @@ class SweepRun:
                 function_memory.note(local_stack.STATE_DIR, usage.process_mb, usage.moved_mb)
         for outcome in outcomes:
             check_flood(outcome)
-        self._description.finished_cells(block, started_at)
+        self._description.finish_cells(block, started_at)
 
     def _take_up(self, target: Target, loads: Mapping[Cell, CellLoad]) -> int:
         """Set aside what an attempt that was cut off left of a block; returns how many of its rounds were done."""
-        shares = {cell.name: [len(share) for share in self._shares(target, cell)] for cell in loads}
+        shares = {cell.name: [len(share) for share in _shares(cell)] for cell in loads}
         whole = whole_rounds(self._folder, shares) if len(loads) > 1 else 0
         for cell, load in loads.items():
             if load.execution is not None:
@@ -236,27 +250,20 @@ class SweepRun:
 
     def _begin(self, target: Target, cell: Cell, load: CellLoad) -> None:
         """What comes before a cell's own messages."""
-        in_order = self._plan.in_order(cell)
-        seed(target, in_order, self._seeded)
+        seed(target, cell.in_order(), self._seeded)
         if load.proof is not None and not self._is_permission_proven:
             wait_for_permission(target, cell.name, load.proof)
             self._is_permission_proven = True
-        self._description.begin_cell(cell.name, target, in_order)
-        if warm_ups := self._plan.warm_up_messages(cell):
-            say(f"warming up with {counted(warm_ups, 'message')}")
-            check_flood(self._flood(target, cell, warm_ups, load, share=load.warm_up_share, warm_up=True))
+        self._description.begin_cell(cell)
+        if count := cell.warm_up_messages:
+            say(f"warming up with {counted(count, 'message')}")
+            check_flood(self._flood(target, cell, count, load, share=load.warm_up_share, warm_up=True))
             self._drain(target, [cell], quiet=True)
         prepare(target, self._folder, cell.name, load, drained=partial(drain, deadline_s=self._deadline_s))
 
-    def _shares(self, target: Target, cell: Cell) -> list[range]:
-        """Which of its messages a cell sends in each round."""
-        count = self._plan.messages(cell, {**target.outputs, **self._plan.in_order(cell)})
-        rounds = self._plan.rounds_of(cell)
-        return [share_of_round(count, rounds, number) for number in range(1, rounds + 1)]
-
     def _send_share(self, target: Target, cell: Cell, load: CellLoad, number: int) -> Outcome:
         """Send what a cell has in a round."""
-        shares, start_at_ms = self._shares(target, cell), None
+        shares, start_at_ms = _shares(cell), None
         if self._plan.start_barrier_s is not None:
             start_at_ms = int((time.time() + self._plan.start_barrier_s) * 1000)
         own = shares[number - 1]
@@ -343,8 +350,25 @@ class SweepRun:
         plan = self._plan
         command = resume_command(plan, self._folder.as_argument) + (" --keep" if self._stack.keep else "")
         stored = "the finished cells are stored" if self._description.finished else "no cell has finished yet"
-        stored += "; completed rounds are kept" if plan.rounds else ""
+        stored += "; completed rounds are kept" if any(cell.rounds > 1 for cell in plan.cells) else ""
         say(f"{stored}; resume with `{command}`", style="yellow")
+
+
+def description_of(folder: RunFolder, plan: Plan, estimate: Estimate) -> RunDescription:
+    """The run.json of a sweep."""
+    return RunDescription(
+        folder,
+        plan.experiment,
+        targets.place(plan.target),
+        plan=plan.as_dict(),
+        cells=[cell.as_json() for cell in plan.cells],
+        cost=estimate.as_dict(),
+    )
+
+
+def _shares(cell: Cell) -> list[range]:
+    """Which of its messages a cell sends in each round."""
+    return [share_of_round(cell.messages, cell.rounds, number) for number in range(1, cell.rounds + 1)]
 
 
 def _owed(accounts: list[CellAccount], cells: set[str]) -> int:

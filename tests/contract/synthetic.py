@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from experiments import Experiment
+from stampede.cell import FORMAT
 from stampede.planning import cost
 from stampede.planning.cost.rounds import with_rounds
 from stampede.planning.demand import Demand, demands
 from stampede.planning.plan import make_plan, share_of_round
 from stampede.runs.cells import header
-from stampede.stacks.infra_variables import infra_defaults
 from stampede.variable_rules import RULES
 from tests.contract.declaration import RECORD, ROOT, kinds
 
@@ -27,7 +27,7 @@ SDK = "botocore 1.43.106"
 
 def kind_of(experiment: Experiment, demand: Demand) -> str:
     """Which kind of record a cell has: of a function, or of a query that `stampede` has a service carry out."""
-    return kinds(experiment)[experiment.execution(demand.values) is not None]
+    return kinds(experiment)[experiment.execution(demand.cell.values) is not None]
 
 
 def own_fields(experiment: Experiment, kind: str) -> list[str]:
@@ -52,7 +52,7 @@ def record(experiment: Experiment, demand: Demand, seq: int = 0, attempt: int = 
     values |= {metric.field: 0 if metric.how == "sum" else 0.25 for metric in experiment.metrics}
     before: list[Any] = []
     for axis in experiment.axes:
-        value = demand.values[axis.variable] if axis.variable else axis.default_of(before)
+        value = demand.cell.setting(axis.variable) if axis.variable else axis.default_of(before)
         is_path = axis.variable in RULES and RULES[axis.variable].shared.get("is_path")
         before.append(Path(value).name if is_path else value)
     values |= {
@@ -89,30 +89,32 @@ def write(
     too."""
     folder.mkdir(parents=True)
     plan = make_plan(experiment, "local", settings, messages_per_concurrency=per_n, repeats=repeats)
-    plan = with_rounds(plan, infra_defaults({}), rounds) if rounds > 1 else plan
-    cells = demands(plan, infra_defaults({}))
+    plan = with_rounds(plan, rounds) if rounds > 1 else plan
+    cells = demands(plan)
     measured = cells[: len(cells) - unmeasured]
     dice, made = random.Random(1), []
     for number, demand in enumerate(measured):
         factor = takes(demand) if takes else 1 + number / 4
         flood = (record | {"run_id": folder.name} for record in _flood(experiment, demand, factor, dice))
-        made += _in_rounds(flood, demand, number) if demand.rounds > 1 else flood
+        made += _in_rounds(flood, demand, number) if demand.cell.rounds > 1 else flood
     sent = [
         {"cell": demand.name, "seq": seq, "message_id": f"{demand.name}-{seq}", "warm_up": 0}
         for demand in measured
-        for seq in range(demand.messages)
+        for seq in range(demand.cell.messages)
     ]
     counts = {"failed": 0, "dead_lettered": 0, "duplicates": 0, "unaccounted": 0, "unexpected": 0}
     accounts = [
-        {"cell": demand.name, "sent": demand.messages, "succeeded": demand.messages, **counts} for demand in measured
+        {"cell": cell.name, "sent": cell.messages, "succeeded": cell.messages, **counts}
+        for cell in (demand.cell for demand in measured)
     ]
     manifest = {
-        "format": 1,
+        "format": FORMAT,
         "run_id": folder.name,
         "experiment": experiment.name,
         "target": "local",
         "plan": plan.as_dict(),
-        "cells": [cell for cell in plan.as_dict()["cells"] if cell["cell"] in {demand.name for demand in measured}],
+        "cells": [cell.as_json() for cell in plan.cells],
+        "finished": {demand.name: {} for demand in measured},
         "cost": _cost_of_a_cell(experiment),
     }
     manifest |= keys
@@ -144,7 +146,7 @@ def prediction(cells: Sequence[Demand]) -> dict[str, Any]:
     known = {"value": 3.0, "low": 2.0, "high": 4.0, "unit": "s", "source": "docs", "date": "2026-05-01"}
     predicted = {}
     for demand in cells:
-        span = ONE_S * demand.messages / demand.concurrency
+        span = ONE_S * demand.cell.messages / demand.concurrency
         predicted[demand.name] = {
             "avg_s": ONE_S,
             "time_to_n_s": 0.05,
@@ -173,7 +175,7 @@ def prediction(cells: Sequence[Demand]) -> dict[str, Any]:
 def _flood(experiment: Experiment, demand: Demand, factor: float, dice: random.Random) -> Iterator[dict[str, Any]]:
     """The records of one cell: N functions take its messages in turn, about `factor` times ONE_S each."""
     free = [STARTED_MS + dice.randrange(50) for _ in range(demand.concurrency)]
-    for at, seq in enumerate([0, *range(demand.messages)]):
+    for at, seq in enumerate([0, *range(demand.cell.messages)]):
         worker = at % demand.concurrency
         seconds = ONE_S * factor * dice.lognormvariate(0, 0.1)
         start, end = free[worker], free[worker] + max(1, round(seconds * 1000))
@@ -186,7 +188,7 @@ def _flood(experiment: Experiment, demand: Demand, factor: float, dice: random.R
             "cold_start": int(at < demand.concurrency),
         }
         if experiment.speed.field == "objects_per_s":
-            happened["objects_per_s"] = demand.values["object_count"] / seconds
+            happened["objects_per_s"] = demand.cell.values["object_count"] / seconds
         if experiment.shared_list:
             happened |= _objects(demand, seconds, failed=int(at == 1))
         if at == 0:
@@ -196,7 +198,7 @@ def _flood(experiment: Experiment, demand: Demand, factor: float, dice: random.R
 
 def _in_rounds(flood: Iterator[dict[str, Any]], demand: Demand, number: int) -> Iterator[dict[str, Any]]:
     """The records of a cell as they are when other cells ran between its rounds."""
-    shares = [share_of_round(demand.messages, demand.rounds, at + 1) for at in range(demand.rounds)]
+    shares = [share_of_round(demand.cell.messages, demand.cell.rounds, at + 1) for at in range(demand.cell.rounds)]
     for record in flood:
         at = next(at for at, share in enumerate(shares) if record["seq"] in share)
         later_ms = at * 3_600_000 + number * 60_000
@@ -209,10 +211,10 @@ def _in_rounds(flood: Iterator[dict[str, Any]], demand: Demand, number: int) -> 
 
 def _objects(demand: Demand, seconds: float, failed: int) -> dict[str, Any]:
     """What a record says of its objects, a message's share of them."""
-    planned = max(2, demand.values["object_count"] // demand.messages)
+    planned = max(2, demand.cell.values["object_count"] // demand.cell.messages)
     counts = {"planned": planned, "copied": planned - failed, "already_there": 0, "failed": failed, "malformed": 0}
     per_s = (planned - failed) / seconds
-    course = " ".join(f"{at}:{per_s:.0f}:{demand.values['parallel_limit']}:{at % 2}" for at in range(1, 5))
+    course = " ".join(f"{at}:{per_s:.0f}:{demand.cell.values['parallel_limit']}:{at % 2}" for at in range(1, 5))
     return counts | {"calls": planned + 3, "calls_per_s": per_s, "slowdowns": 3, "trajectory": course}
 
 

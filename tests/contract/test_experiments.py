@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from dataclasses import fields, replace
 from typing import get_args, get_origin, get_type_hints
 
@@ -17,7 +18,6 @@ from stampede.insights import check
 from stampede.planning import checks, cost, predicting
 from stampede.planning.cost.foreseen import foreseen
 from stampede.planning.cost.prices import read_prices
-from stampede.planning.demand import demands
 from stampede.planning.plan import make_plan
 from stampede.planning.predicting import prediction, questions
 from stampede.stacks.infra_variables import infra_defaults
@@ -50,7 +50,7 @@ def plan(experiment, target):
 
 @pytest.fixture
 def cells(plan):
-    return demands(plan, infra_defaults({}))
+    return plan.cells
 
 
 KEY_PLAN = {"objects": "object_count", "seed": "data_seed"}
@@ -61,7 +61,7 @@ def as_outputs(values):
     plan = {
         field.name: values[KEY_PLAN.get(field.name, field.name)]
         for field in fields(KeyPlan)
-        if field.name in KEY_PLAN or field.name in values
+        if KEY_PLAN.get(field.name, field.name) in values
     }
     return {name: values.get(name, f"the_{name}/") for name in outputs()} | {"key_plan": plan}
 
@@ -139,7 +139,7 @@ def test_its_dry_run_prints_every_cell_the_duration_and_the_cost(experiment, pla
     monkeypatch.setattr(predicting, "prediction", lambda *_: AT_HALF)  # the next test asks the model
     assert main(["sweep", experiment.name, "--target", target, "--dry-run", "--format", "json"]) == 0
     printed = capsys.readouterr()
-    assert sorted(row["cell"] for row in json.loads(printed.out)) == sorted(cell.name for cell in plan.cells())
+    assert sorted(row["cell"] for row in json.loads(printed.out)) == sorted(cell.name for cell in plan.cells)
     share = {"aws": 0.5, "local": None}[target]
     assert all(row["messages"] > 0 and row["share_at_n"] == share for row in json.loads(printed.out))
     assert "duration: about" in printed.err and "USD" in printed.err
@@ -154,25 +154,28 @@ def test_its_bill_has_a_price_for_every_line_and_a_total(plan):
 
 
 def test_its_model_foresees_every_cell_of_its_default_matrix(plan):
-    for cell in foreseen(plan, infra_defaults({})):
+    for cell in foreseen(plan):
         assert cell.is_foreseen, cell.name
         assert 0 < cell.longest_s <= cell.floods_s
         assert cell.longest_s / 10 < cell.working_s / cell.operations <= cell.longest_s
-    _, question = next(questions(plan, infra_defaults({})))
+    _, question = next(questions(plan))
     answer = prediction(question)
     assert answer.bottleneck and answer.min_s <= answer.avg_s <= answer.max_s and "avg_s" in answer.ranges
 
 
 def test_what_a_cell_takes_is_known(experiment, cells):
     known = infra_defaults({}).keys() | experiment.order_axes.keys()
-    for usage in (cell.usage for cell in cells):
+    for usage in (experiment.usage(cell.values) for cell in cells):
         assert {use.price for use in usage.uses} <= read_prices().by_name.keys()
         assert usage.sized_by in known
         assert usage.moved_mb >= 0 and usage.data_mb >= 0 and usage.process_mb > 0 and usage.tmp_mb >= 512
 
 
 def test_its_cells_have_the_values_that_it_types_and_it_reads_no_others(experiment, cells):
-    typed = get_type_hints(get_type_hints(experiment.usage)["values"])
+    values = get_type_hints(experiment.usage)["values"]
+    typed, of_family = get_type_hints(values), set()
+    for kind in vars(sys.modules[values.__module__]).values():
+        of_family |= get_type_hints(kind).keys() if isinstance(kind, type) else set()
     own = [
         (name, get_args(kind), get_origin(kind) or kind, cell.values[name])
         for cell in cells
@@ -183,7 +186,7 @@ def test_its_cells_have_the_values_that_it_types_and_it_reads_no_others(experime
     ]
     sources = (ROOT / "experiments" / experiment.name).glob("*.py")
     read = {name for path in sources for name in re.findall(r'\b(?:values|cell)\["(\w+)"\]', path.read_text("utf-8"))}
-    assert (wrong, read - typed.keys() - OF_A_ROW) == ([], set())
+    assert (wrong, read - of_family - OF_A_ROW) == ([], set())
 
 
 def test_its_objects_have_keys_of_their_own_and_fit_what_the_plan_counts(experiment, cells):
@@ -191,20 +194,23 @@ def test_its_objects_have_keys_of_their_own_and_fit_what_the_plan_counts(experim
         objects = experiment.objects(as_outputs(cell.values))
         assert len({item.key for item in objects}) == len(objects)
         assert all(item.key and item.size_bytes >= 0 for item in objects)
-        assert sum(item.size_bytes for item in objects if not item.copy_of) <= cell.usage.data_mb * 2**20
+        assert (
+            sum(item.size_bytes for item in objects if not item.copy_of)
+            <= experiment.usage(cell.values).data_mb * 2**20
+        )
         put_before = [item.key for item in objects]
         assert all(item.copy_of in put_before[:at] for at, item in enumerate(objects) if item.copy_of)
 
 
-def test_its_work_orders_are_json_that_says_every_axis_of_theirs(experiment, plan, cells):
-    for cell, demand in zip(plan.cells(), cells, strict=True):
-        stack = as_outputs(demand.values)
-        order = experiment.order({**stack, **plan.in_order(cell)}, experiment.objects(stack))
+def test_its_work_orders_are_json_that_says_every_axis_of_theirs(experiment, cells):
+    for cell in cells:
+        stack = as_outputs(cell.values)
+        order = experiment.order({**stack, **cell.in_order()}, experiment.objects(stack))
         assert json.loads(json.dumps(order)) == order
         assert not order.keys() & RESERVED
         # A number of 0 is none: it isn't said.
-        assert {name: value for name, value in plan.in_order(cell).items() if value != 0}.items() <= order.items()
-        assert plan.in_order(cell).keys() == experiment.order_axes.keys()
+        assert {name: value for name, value in cell.in_order().items() if value != 0}.items() <= order.items()
+        assert cell.in_order().keys() == experiment.order_axes.keys()
 
 
 def test_the_messages_of_a_flood_name_every_slice_once(experiment, cells):

@@ -12,7 +12,6 @@ from stampede.model.scenario import flood_of
 from stampede.planning.demand import demands
 from stampede.planning.plan import make_plan
 from stampede.planning.predicting import scenario_of
-from stampede.stacks.infra_variables import infra_defaults
 
 FILES = [AWS, *(ROOT / "experiments").glob("*/parameters.json")]
 # What a default matrix doesn't come to, as the plans that do.
@@ -58,14 +57,14 @@ def test_a_row_is_a_line_of_its_own_and_a_name_stands_once_in_a_file_and_has_one
 def ask(experiment, parameters, settings=()):
     """Everything that the model asks about the cells of a plan."""
     plan = make_plan(experiment, "aws", settings, messages_per_concurrency=1)
-    for demand in demands(plan, infra_defaults({})):
-        work = experiment.work(demand.values, parameters)
+    for demand in demands(plan):
+        work = experiment.work(demand.cell.values, parameters)
         for quota in (False, True):
             function.operation(work, demand.memory_mb, parameters, quota)
         flood_of(scenario_of(experiment, plan, demand), work, parameters)
         for published in experiment.published:
             if published.work:
-                published.work(demand.values, parameters)
+                published.work(demand.cell.values, parameters)
 
 
 def test_every_row_is_asked_for_by_a_work_or_a_part():

@@ -22,7 +22,6 @@ from stampede.report.statistics.headline import LONGEST
 from stampede.runs import cells
 from stampede.runs.folder import RunFolder
 from stampede.runs.store import open_store
-from stampede.stacks.infra_variables import infra_defaults
 from stampede.variable_rules import RULES
 from tests.contract import synthetic
 from tests.contract.copies_experiment import COPIES
@@ -126,7 +125,7 @@ def everything(experiment, built):
 
 def all_cells(experiment):
     plan = make_plan(experiment, "local", (), messages_per_concurrency=1)
-    return demands(plan, infra_defaults({}))
+    return demands(plan)
 
 
 def first_cell(experiment):
@@ -259,7 +258,7 @@ def test_its_cells_csv_has_its_axes_first_and_a_line_a_cell(experiment, request,
     plain = [axis.name for axis in experiment.axes if not axis.is_variant]
     assert list(built_report.rows()[0])[: len(plain) + 6] == [*plain, "count", *cells.SECONDS]
     assert set(built_report.rows()[0]) >= {axis.name for axis in experiment.axes}
-    planned = json.loads((built_report.folder / "run.json").read_text())["plan"]["order"]
+    planned = json.loads((built_report.folder / "run.json").read_text())["cells"]
     assert len(built_report.rows()) == len(planned) == len(built_report.numbers["cells"])
 
 
@@ -286,7 +285,7 @@ def test_its_table_is_printed_in_every_form_with_every_cell_told_apart(experimen
 
 def test_what_was_predicted_stands_beside_what_was_measured(default, everything):
     found = default.numbers["prediction"]
-    planned = json.loads((default.folder / "run.json").read_text())["plan"]["order"]
+    planned = json.loads((default.folder / "run.json").read_text())["cells"]
     assert len(found["cells"]) == min(MOST_PREDICTED, len(planned))
     assert ("or without a prediction, are left out." in default.page.text) == (len(planned) > MOST_PREDICTED)
     assert found["words"] in default.page.text
@@ -461,7 +460,7 @@ def test_each_of_several_choices_has_a_picture(copies):
 def test_published_tables_of_a_mean_alone_stand_beside_the_cells_of_their_own_data_set(copies):
     built_report = copies("memory_size=1024")
     theirs = [row for row in table_of(report.load(built_report.folder)).rows if not row.measured]
-    assert [(*row.key.values[:2], row["avg_s"], row["min_s"]) for row in theirs] == [
+    assert [(*row.key.coordinates[:2], row["avg_s"], row["min_s"]) for row in theirs] == [
         ("efs", "large", 18.46, None),
         ("efs", "small", 4.19, None),
         ("s3", "large", 12.76, None),

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from experiments.download import usage as download_usage
+from stampede.cell import Cell
 from stampede.emulator import function_memory, ministack
 from stampede.planning.checks import machine
 from stampede.planning.demand import Demand
@@ -47,7 +48,7 @@ def swept(tmp_path_factory):
             process.terminate()  # only where it goes on for far too long; the emulator ends with it
             process.wait(60)
     assert process.returncode == 0, (work / "output").read_text()[-3000:]
-    cell = Demand("", 2048, N, N * MESSAGES_PER_CONCURRENCY, 0, 60, {}, download_usage.usage(USAGE))
+    cell = Demand(Cell("", {"concurrency_value": N}, ()), download_usage.usage(USAGE))
     # At worst: each still holds the object that it moved, in a buffer that is used again.
     counted_mb = machine.local_mb(cell, function_memory.known(work / "state"), copies=N)
     return time.monotonic() - started, most_mb, counted_mb, RunFolder(next((work / "results").iterdir()))

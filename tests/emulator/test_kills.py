@@ -94,7 +94,7 @@ def moment(sweep, phase):
 def refuse_losses(folder):
     run = json.loads((folder.path / "run.json").read_text())
     assert run["finished_at"]
-    assert sorted(cell["cell"] for cell in run["cells"]) == sorted(run["plan"]["order"])
+    assert run["finished"].keys() == {cell["cell"] for cell in run["cells"]}
     assert len(run["cells"]) == CELLS
     for file in folder.path.glob("*.jsonl"):
         text = file.read_text()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -29,7 +28,6 @@ from stampede.program import as_typed
 from stampede.progress import doing, say
 from stampede.runs.folder import RESULTS_DIR
 from stampede.stacks import target as targets
-from stampede.stacks.infra_variables import infra_defaults
 from stampede.tables import print_rows
 
 # How a status is marked, in the order in which they are printed.
@@ -62,8 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def estimate(plan: Plan, given: Given = NOTHING) -> Estimate:
-    """Cost and duration of `plan` with TF_VAR_* and infra's *.tfvars; raises UsageError for what can't be read."""
-    return cost.estimate(plan, infra_defaults(os.environ), targets.place(plan.target)["target"], given)
+    """Cost and duration of `plan`, where it would run."""
+    return cost.estimate(plan, targets.place(plan.target)["target"], given)
 
 
 def refuse_if_impossible(plan: Plan, estimated: Estimate | None = None, results_dir: Path = RESULTS_DIR) -> None:

@@ -7,10 +7,7 @@ prepares the place that is copied to. Where they are queries, Athena carries the
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import Any
 
 from loader.cell_load import CellLoad, prepare
@@ -24,18 +21,20 @@ from loader.seeding import events_of
 from loader.sqs.sending import Outcome
 from loader.sqs.signing import ATTRIBUTE
 from stampede import terminal
+from stampede.cell import FORMAT, Cell
 from stampede.cli.verbs.order_option import order_of
 from stampede.cli.verbs.payload_option import payloads_of, refuse_others
 from stampede.errors import UsageError
 from stampede.phrases import counted
 from stampede.planning.plan import cell_name
 from stampede.progress import say
-from stampede.runs.folder import FORMAT, RunFolder, checked_run_id
+from stampede.runs.description import RunDescription
+from stampede.runs.folder import RunFolder, checked_run_id
 from stampede.stacks import target as targets
+from stampede.stacks.infra_variables import declared
 from stampede.stacks.place import is_of, refuse_another, stack_words
 from stampede.stacks.stack_lock import holding
 from stampede.stacks.target import Target
-from stampede.sweep.description import settings_of
 from stampede.tables import print_rows
 
 
@@ -43,8 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Send the messages; prints sent, failed and the run's id on stdout. Raises RunError if any was not accepted."""
     target = targets.resolve(arguments)
     in_order = order_of(target, arguments.order)
-    applied = [axis.variable for axis in target.experiment.axes if not (axis.is_variant or axis.in_order)]
-    cell = arguments.cell or cell_name({name: target[name] for name in applied} | in_order)
+    described = _cell(target, in_order, arguments.cell)
+    cell = described.name
     load = CellLoad.of(target, in_order, stored_objects(target))
     count = _count(arguments, target, load)
     payloads = payloads_of(target.experiment, arguments.payload)
@@ -67,9 +66,10 @@ def run(arguments: argparse.Namespace) -> int:
             if payloads is not None:
                 refuse_others(folder, payloads)
                 payloads.store(folder)
+            description = RunDescription(folder, target["experiment"], target.place)
             # What an earlier flood of the cell sent last may not be written down.
-            knows_all_sent = cell not in folder.read_json("run.json", {}).get("settings", {})
-            _describe(folder, target, cell, in_order)
+            knows_all_sent = cell not in description.cells
+            description.add_cell(described, target)
         except BaseException:
             folder.remove_if_empty()
             raise
@@ -155,6 +155,8 @@ def _refuse_run_of_another(target: Target, folder: RunFolder) -> None:
     folder.refuse_unwritable()
     stored = folder.read_json("run.json", {})
     refuse_another("--run", folder.run_id, stored, target.place)
+    if stored.get("format", FORMAT) != FORMAT:
+        raise UsageError(f"--run: {folder.name} has format {stored['format']}, not {FORMAT}; leave --run out")
     if not is_of(target.outputs, stored):
         applied, other = stack_words(target.outputs, stored)
         raise UsageError(
@@ -206,29 +208,13 @@ def _queue_url(target: Target, queue_name: str | None) -> str:
             raise UsageError(f"--queue-name {queue_name!r}: there is no such queue in {target.region}") from None
 
 
-def _describe(folder: RunFolder, target: Target, cell: str, in_order: Mapping[str, Any]) -> None:
-    """Give a run that was started by hand the run.json that drain, query and report look at, with what the stack is.
-
-    Raises UsageError where the cell was flooded under other settings: its records would be mixed.
-    """
-    fixed = target.experiment.matrices[target.option].fixed
-    description: dict[str, Any] = folder.read_json("run.json") or {
-        "stampede_version": version("stampede"),
-        "format": FORMAT,
-        "run_id": folder.run_id,
-        "experiment": target["experiment"],
-        **target.place,
-        "started_at": datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="seconds"),
-        "finished_at": None,
-        "plan": {"fixed": {name: target.outputs[name] for name in fixed if name in target.outputs}},
-        "cells": [],
-        "account": {"account_id": target["account_id"], "region": target.region},
-        "versions": {},
-        "machine": {},
-    }
-    now, before = settings_of(target, in_order), description.setdefault("settings", {}).get(cell)
-    if before not in (None, now):
-        changed = ", ".join(f"{name}={before.get(name)}" for name in now if now[name] != before.get(name))
-        raise UsageError(f"--cell: {cell} of run {folder.run_id} was flooded with {changed}; use another name")
-    description["settings"][cell] = now
-    folder.write_json("run.json", description)
+def _cell(target: Target, in_order: Mapping[str, Any], name: str | None) -> Cell:
+    """The cell of a flood by hand, as the applied stack and the work orders have it."""
+    axes = target.experiment.axes
+    applied = [axis.variable for axis in axes if not (axis.is_variant or axis.in_order)]
+    values = {variable: target.outputs[variable] for variable in declared() if variable in target.outputs}
+    return Cell(
+        name=name or cell_name({variable: target[variable] for variable in applied} | in_order),
+        values={**values, **in_order},
+        axes=tuple(axes),
+    )

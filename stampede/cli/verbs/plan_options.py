@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping
-from typing import Any
 
 from experiments import EXPERIMENTS
 from stampede.cli.options.plan import REPEATS, SEED, WARM_UP
 from stampede.errors import UsageError
 from stampede.phrases import counted
 from stampede.planning.cost.rounds import with_rounds
-from stampede.planning.demand import demands
 from stampede.planning.plan import Plan, make_plan, refuse_twice
 from stampede.stacks import regions
 from stampede.stacks.infra_variables import infra_defaults
@@ -26,28 +23,28 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
         experiment,
         arguments.target,
         arguments.set,
+        infra_defaults(os.environ),
         messages_per_concurrency=arguments.messages_per_concurrency or experiment.messages_per_concurrency,
         warm_up_per_concurrency=arguments.warm_up_per_concurrency or WARM_UP,
         repeats=arguments.repeats or REPEATS,
         seed=SEED if arguments.seed is None else arguments.seed,
         start_barrier_s=arguments.start_barrier_s,
     )
-    defaults = infra_defaults(os.environ)
     # An estimate would give another region's prices for one that AWS doesn't have.
-    for region in {str({**defaults, **plan.variables(cell)}["region"]) for cell in plan.cells()}:
+    for region in {str(cell.values["region"]) for cell in plan.cells}:
         if (unknown := regions.unknown(region)) is not None:
             found, way_out = unknown
             raise UsageError(f"region: {found}", way_out)
     if experiment.shared_list is not None:
-        _refuse_another_count(arguments, plan, defaults)
-    return with_rounds(plan, defaults, arguments.rounds)
+        _refuse_another_count(arguments, plan)
+    return with_rounds(plan, arguments.rounds)
 
 
-def _refuse_another_count(arguments: argparse.Namespace, plan: Plan, defaults: Mapping[str, Any]) -> None:
+def _refuse_another_count(arguments: argparse.Namespace, plan: Plan) -> None:
     """Raise UsageError where --messages-per-concurrency is given, but a list of keys is shared out."""
     if arguments.messages_per_concurrency is None:
         return
-    for cell in demands(plan, defaults):
+    for cell in plan.cells:
         if (count := EXPERIMENTS[plan.experiment].messages(cell.values)) is not None:
             raise UsageError(
                 f"--messages-per-concurrency: {cell.name} takes {counted(count, 'message')}, which share one list of "

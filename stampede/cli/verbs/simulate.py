@@ -8,11 +8,11 @@ asks nobody.
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from experiments import EXPERIMENTS, Experiment
+from stampede.cell import cells_of
 from stampede.cli.simulated_table import SimulatedRow, print_simulated, simulated_rows
 from stampede.cli.verbs.plan_options import plan_of
 from stampede.errors import RunError, UsageError
@@ -20,23 +20,23 @@ from stampede.full_disk import way_out
 from stampede.model.parameters import Parameter
 from stampede.phrases import counted, listed
 from stampede.planning import predicting
+from stampede.planning.plan import path_variables
 from stampede.planning.predicting import Given
 from stampede.progress import bar, say
 from stampede.runs.folder import RunFolder
-from stampede.stacks.infra_variables import infra_defaults
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the predictions on stdout, a row a cell; status 0."""
     experiment, given = EXPERIMENTS[arguments.experiment], _given(arguments)
-    plan, defaults = plan_of(arguments), infra_defaults(os.environ)
+    plan = plan_of(arguments)
     cells = []
     with bar() as progress:
-        task = progress.add_task("cells", total=len(plan.cells()), note="")
-        for predicted in predicting.predicted_cells(plan, defaults, given):
+        task = progress.add_task("cells", total=len(plan.cells), note="")
+        for predicted in predicting.predicted_cells(plan, given):
             cells.append(predicted)
             progress.advance(task)
-    rows = simulated_rows(experiment, plan, cells, defaults, given)
+    rows = simulated_rows(experiment, plan, cells, given)
     print_simulated(experiment, rows, given.parameters, arguments.format)
     if arguments.picture:
         _draw(experiment, rows, arguments.picture)
@@ -66,17 +66,19 @@ def _measured(experiment: Experiment, arguments: argparse.Namespace) -> Sequence
     run = folder.read_json("run.json", {})
     if (other := run.get("experiment")) != experiment.name:
         raise UsageError(f"--run: {folder.name} is a run of {other}; name one of {experiment.name}")
-    for name, paths in run.get("plan", {}).get("paths", {}).items():
+    cells = cells_of(run, experiment).values()
+    for name in path_variables():
         if any(setting.startswith(f"{name}=") for setting in arguments.set):
             continue
+        paths = list(dict.fromkeys(cell.values[name] for cell in cells if cell.values.get(name)))
         if len(paths) > 1:
-            found = f"--run: {folder.name} has {len(paths)} values of {name} ({listed(list(paths))})"
+            found = f"--run: {folder.name} has {len(paths)} values of {name} ({listed(paths)})"
             raise UsageError(f"{found}; say with --set {name}=... which one it is to be")
-        for short, path in paths.items():
+        for path in paths:
             if Path(path).exists():
                 arguments.set.append(f"{name}={path}")
             else:
-                say(f"--run: it measured the {name} {short}, which isn't at {path} any more; the rows name the default")
+                say(f"--run: it measured the {name} {path}, which isn't there any more; the rows name the default")
     place = "aws" if run.get("target") == "aws" else "local"
     try:
         parameters = predicting.parameters_of(experiment)
@@ -94,7 +96,7 @@ def _draw(experiment: Experiment, rows: Sequence[SimulatedRow], path: Path) -> N
     from stampede.report.statistics.prediction import axes_of
 
     # One of each cell: rows of it that only records tell apart have the same curve.
-    cells = {row.key.on(axes_of(experiment)): (row.key, row.prediction.as_dict()) for row in reversed(rows)}
+    cells = {row.cell.on(axes_of(experiment)): (row.cell, row.prediction.as_dict()) for row in reversed(rows)}
     picture = PredictedRamp(experiment, list(reversed(cells.values())))
     if picture.figure is None:
         say("no picture: nothing would run", style="yellow")

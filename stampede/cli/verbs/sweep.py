@@ -8,15 +8,15 @@ destroyed at the end.
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from experiments import EXPERIMENTS, of_run
+from experiments import EXPERIMENTS, of_run, use_the_writer
 from loader.payloads import Payloads
+from stampede.cell import FORMAT
 from stampede.cli.options.plan import plan_options
 from stampede.cli.planned_table import print_plan
 from stampede.cli.verbs import doctor
@@ -35,9 +35,8 @@ from stampede.planning.plan import Plan, resume_command
 from stampede.planning.predicting import NOTHING, Given, parameters_of
 from stampede.progress import say
 from stampede.runs.account import check, stored_accounts
-from stampede.runs.folder import FORMAT, RunFolder, is_flood_by_hand
+from stampede.runs.folder import RunFolder, is_flood_by_hand
 from stampede.stacks import target as targets
-from stampede.stacks.infra_variables import infra_defaults
 from stampede.stacks.place import refuse_another
 from stampede.stacks.stack_lock import holding
 from stampede.standard_streams import plain
@@ -60,9 +59,9 @@ def run(arguments: argparse.Namespace) -> int:
         doctor.refuse(findings, plan)
         doctor.say_warnings(findings)
         if folder is not None:
-            count = len(folder.read_json("run.json", {}).get("cells", []))
+            count = len(folder.read_json("run.json", {}).get("finished", {}))
             say(f"{counted(count, 'cell')} of {folder.run_id} finished already; plan, duration and cost are of all")
-        print_plan(plan, estimate.cells, _predicted(plan), arguments.format)
+        print_plan(plan, _predicted(plan), arguments.format)
         for line in estimate.sentences():
             print(plain(line), file=sys.stdout if arguments.format == "table" else sys.stderr)
         return 0
@@ -100,7 +99,7 @@ def _saying_how_to_go_on(plan: Plan, folder: RunFolder) -> Iterator[None]:
         yield
     except (KeyboardInterrupt, OSError, RunError) as error:
         stored = folder.read_json("run.json", {})
-        if len(stored.get("cells", [])) == len(plan.cells()):
+        if len(stored.get("finished", {})) == len(plan.cells):
             report = f"`stampede report {shlex.quote(str(folder.path))}`"
             error.add_note(f"every cell is measured; {report} builds the report")
         elif stored and isinstance(error, OSError):
@@ -133,7 +132,7 @@ def _stored_plan(folder: RunFolder) -> tuple[Plan, dict[str, Any]]:
         raise UsageError(f"--resume: {folder.path} has no run.json; restore it from a copy, or start a new run")
     stored = folder.read_json("run.json", {})
     if stored.get("format") != FORMAT:
-        raise UsageError(f"--resume: {path} has format {stored.get('format')!r}, not {FORMAT}; start a new run")
+        raise UsageError(f"--resume: {path} has format {stored.get('format')!r}, not {FORMAT}", use_the_writer(stored))
     of_run(stored, path)
     if is_flood_by_hand(stored):
         raise UsageError(
@@ -141,7 +140,7 @@ def _stored_plan(folder: RunFolder) -> tuple[Plan, dict[str, Any]]:
             f"`stampede drain --run {folder.as_argument}`"
         )
     try:
-        plan = Plan.from_dict(stored.get("plan", {}))
+        plan = Plan.from_run(stored)
     except ValueError as error:
         raise UsageError(f"--resume: {path}: the plan is damaged ({error}); restore it, or start a new run") from None
     return plan, stored
@@ -149,7 +148,7 @@ def _stored_plan(folder: RunFolder) -> tuple[Plan, dict[str, Any]]:
 
 def _predicted(plan: Plan, ranged: bool = False) -> dict[str, Prediction]:
     """What the model says of each cell; on stderr the worst of it, or why there is nothing."""
-    predictions, why_not = share.predicted(plan, infra_defaults(os.environ), ranged)
+    predictions, why_not = share.predicted(plan, ranged)
     if warning := share.warning(plan, predictions, why_not):
         say(warning, style="yellow")
     return predictions

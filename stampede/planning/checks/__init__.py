@@ -7,7 +7,6 @@ endpoints; TOOLS may ask the Terraform registry whether it answers.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -19,10 +18,8 @@ from stampede.phrases import counted
 from stampede.planning import rules
 from stampede.planning.checks import access_log, account, machine, measurements, share
 from stampede.planning.cost import Estimate, check_budget, estimate
-from stampede.planning.demand import setting
 from stampede.planning.plan import Plan
 from stampede.runs.folder import RESULTS_DIR
-from stampede.stacks.infra_variables import infra_defaults
 from stampede.stacks.stack_lock import WAIT, holder
 
 PLAN, SHARE, ROOM, TOOLS, ACCOUNT = "plan", "share", "room", "tools", "account"
@@ -41,8 +38,7 @@ def run(
     """Make the checks of `groups` for `plan`, whose estimate may be known already and whose run will be in
     `results_dir`; without `each_cell`, cells of which the same is to be said have one finding. Raises UsageError only
     where values that are needed can't be read."""
-    defaults = infra_defaults(os.environ)
-    estimated = estimated or estimate(plan, defaults=defaults)
+    estimated = estimated or estimate(plan)
     experiment, cells = EXPERIMENTS[plan.experiment], list(estimated.cells)
     findings: list[Finding] = []
     for group in groups:
@@ -51,7 +47,7 @@ def run(
             findings += access_log.check(cells, plan.target, estimated)
             findings += measurements.check(cells, experiment)
         elif group == SHARE:
-            findings += share.check(plan, defaults, each_cell)
+            findings += share.check(plan, each_cell)
         elif group == TOOLS:
             findings += [*machine.tools(), free_stack(plan.target)]
         elif group == ROOM:
@@ -59,7 +55,7 @@ def run(
         elif group == ACCOUNT and plan.target == "local":
             findings += account.emulator(cells)
         elif group == ACCOUNT:
-            region, prefix = (str(setting(plan, name, defaults)) for name in ("region", "prefix"))
+            region, prefix = (str(plan.cells[0].values[name]) for name in ("region", "prefix"))
             findings += account.check(cells, region, prefix, plan.experiment, estimated.total_s)
     return findings
 

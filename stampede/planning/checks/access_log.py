@@ -22,7 +22,7 @@ NOT_IN = re.compile(RULES["region"].shared["without_access_logs"])
 def check(cells: list[Demand], option: str, estimated: Estimate) -> list[Finding]:
     """Nothing where no cell asks for it; else one finding, for a run with --target `option` of such a duration and
     bill."""
-    if not any(access_log.is_on(cell.values) for cell in cells):
+    if not any(access_log.is_on(demand.cell.values) for demand in cells):
         return []
     leave_out = f"leave {access_log.VARIABLE} out (--set, TF_VAR_{access_log.VARIABLE}, *.tfvars)"
     if option == "local":

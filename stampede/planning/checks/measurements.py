@@ -20,9 +20,9 @@ def check(cells: Sequence[Demand], experiment: Experiment) -> list[Finding]:
     name, moves = experiment.by_size.moves
     variable = next(axis.variable for axis in experiment.axes if axis.name == name)
     counts: Counter[str] = Counter()
-    for cell in cells:
-        if cell.values.get(variable) in moves:
-            counts[cell.alike] += cell.messages
+    for demand in cells:
+        if demand.cell.values.get(variable) in moves:
+            counts[demand.cell.alike] += demand.cell.messages
     if not counts:
         return []
     least = min(counts.values())

@@ -11,7 +11,7 @@ from stampede.errors import UsageError
 from stampede.finding import OK, WARNING, Finding
 from stampede.model.prediction import Prediction
 from stampede.phrases import counted
-from stampede.planning.plan import Plan, cell_name
+from stampede.planning.plan import Plan
 from stampede.planning.predicting import predictions
 
 CHECK = "time in full overlap"
@@ -20,7 +20,7 @@ LEAST_SHARE = 0.5
 WAY_OUT = "docs/simulate.md says what helps against this bottleneck"
 
 
-def predicted(plan: Plan, defaults: Mapping[str, object], ranged: bool = False) -> tuple[dict[str, Prediction], str]:
+def predicted(plan: Plan, ranged: bool = False) -> tuple[dict[str, Prediction], str]:
     """What the model says of each cell by its name; or nothing, and in words why. Of this machine it says nothing.
     `ranged`: with how sure it is."""
     if plan.target == "local":
@@ -28,15 +28,15 @@ def predicted(plan: Plan, defaults: Mapping[str, object], ranged: bool = False) 
     if EXPERIMENTS[plan.experiment].work is None:
         return {}, f"there is no model of {plan.experiment}"
     try:
-        return predictions(plan, defaults, ranged=ranged), ""
+        return predictions(plan, ranged=ranged), ""
     except UsageError as error:
         return {}, str(error)
 
 
-def check(plan: Plan, defaults: Mapping[str, object], each: bool = True) -> list[Finding]:
+def check(plan: Plan, each: bool = True) -> list[Finding]:
     """A finding for each cell, repeats of one counted once, or one for all cells of which the same is to be said
     (`each` False); a single one where there is no prediction, and none for this machine."""
-    by_cell, why_not = predicted(plan, defaults)
+    by_cell, why_not = predicted(plan)
     if why_not:
         return [Finding(CHECK, OK, f"not predicted: {why_not}")]
     findings = _findings(plan, by_cell)
@@ -58,13 +58,12 @@ def warning(plan: Plan, by_cell: Mapping[str, Prediction], why_not: str) -> str:
 
 
 def _findings(plan: Plan, by_cell: Mapping[str, Prediction]) -> list[tuple[str, Prediction, Finding]]:
-    """Those of the cells with a prediction, in the order of the matrix."""
+    """Those of the cells with a prediction, in the order of the table."""
     experiment = EXPERIMENTS[plan.experiment]
-    once = {cell_name(cell.coordinates): cell for cell in plan.cells() if cell.name in by_cell}
     findings = []
-    for name in filter(once.get, map(cell_name, plan.combinations())):
-        cell, prediction = once[name], by_cell[once[name].name]
-        findings.append((name, prediction, finding(name, plan.concurrency(cell), prediction, experiment)))
+    for cell in sorted(plan.cells):
+        if cell.repeat in (None, 1) and (prediction := by_cell.get(cell.name)):
+            findings.append((cell.alike, prediction, finding(cell.alike, cell.n, prediction, experiment)))
     return findings
 
 

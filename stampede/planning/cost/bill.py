@@ -5,6 +5,7 @@ Left out: the free tier, retries, taxes, and what stays after `destroy` (nothing
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -75,17 +76,17 @@ def bill_items(
         known = prices[price]
         return Item(service, what, quantity, known.unit, known.usd, price, known.region)
 
-    messages = sum(cell.all_messages for cell in cells)
-    requests = sum(_queue_requests(cell, message_bytes) for cell in cells if not cell.usage.in_athena)
+    messages = sum(demand.all_messages for demand in cells)
+    requests = sum(_queue_requests(demand, message_bytes) for demand in cells if not demand.usage.in_athena)
     logs_gb = messages * LOG_BYTES_PER_MESSAGE / BYTES_IN_A_GB
-    hours = (sum(durations.cell_s(cell, "aws") for cell in cells) + around_s) / 3600
+    hours = (sum(durations.cell_s(demand, "aws") for demand in cells) + around_s) / 3600
     polls = _pollers_s(cells, around_s) * POLLS_PER_POLLER_S
-    logged = [cell for cell in cells if access_log.is_on(cell.values)]
+    logged = [demand for demand in cells if access_log.is_on(demand.cell.values)]
     s3_lines = access_log.lines(_logged_lines(logged), hours) if logged else {}
-    receivers = max(cell.concurrency if cell.usage.on_hosts else TRIGGER_CONNECTIONS for cell in cells)
+    receivers = max(demand.concurrency if demand.usage.on_hosts else TRIGGER_CONNECTIONS for demand in cells)
     idle_per_hour = EMPTY_RECEIVES_PER_HOUR * receivers + DRAIN_REQUESTS_PER_HOUR
     return [
-        *_lambda_items([cell for cell in cells if cell.usage.in_lambda], around_s, item),
+        *_lambda_items([demand for demand in cells if demand.usage.in_lambda], around_s, item),
         *(item(*line, quantity) for line, quantity in _used(cells, around_s).items()),
         item("SQS", "send, receive, delete", "sqs_request", requests),
         item("SQS", "receives from an empty queue", "sqs_request", hours * idle_per_hour),
@@ -100,19 +101,21 @@ def _lambda_items(cells: list[Demand], around_s: float, item: Callable[..., Item
     """The lines of what runs in functions."""
     if not cells:
         return []
-    items = []
-    for name in sorted({cell.architecture for cell in cells}):
-        gb_s = sum(cell.memory_mb / 1024 * _billed_s(cell) for cell in cells if cell.architecture == name)
+    items, by_architecture = [], defaultdict(list)
+    for demand in cells:
+        by_architecture[demand.cell.values["architecture"]].append(demand)
+    for name, own in sorted(by_architecture.items()):
+        gb_s = sum(demand.memory_mb / 1024 * _billed_s(demand) for demand in own)
         items.append(item("Lambda", f"compute, {name}", f"lambda_gb_s_{name}", gb_s))
-    tmp_gb_s = sum(max(0, cell.usage.tmp_mb - FREE_TMP_MB) / 1024 * _billed_s(cell) for cell in cells)
-    items.append(item("Lambda", "requests", "lambda_request", sum(cell.all_messages for cell in cells)))
+    tmp_gb_s = sum(max(0, demand.usage.tmp_mb - FREE_TMP_MB) / 1024 * _billed_s(demand) for demand in cells)
+    items.append(item("Lambda", "requests", "lambda_request", sum(demand.all_messages for demand in cells)))
     items.append(item("Lambda", "/tmp above 512 MB", "lambda_tmp_gb_s", tmp_gb_s))
     if pollers_s := _pollers_s(cells, around_s):
         items.append(item("Lambda", "provisioned pollers", "lambda_poller_hour", pollers_s / 3600))
     return items
 
 
-def _queue_requests(cell: Demand, message_bytes: Sequence[tuple[int, float]]) -> float:
+def _queue_requests(demand: Demand, message_bytes: Sequence[tuple[int, float]]) -> float:
     """What a cell asks SQS for: batches sent, one for what prepares it, and each message received and deleted."""
     mean_bytes = sum(size * share for size, share in message_bytes)
     batch = max(1, min(MAX_ENTRIES, int(MAX_BATCH_BYTES / max(1, mean_bytes))))
@@ -121,22 +124,22 @@ def _queue_requests(cell: Demand, message_bytes: Sequence[tuple[int, float]]) ->
         return ceil(messages / batch) * max(1, ceil(min(messages, batch) * mean_bytes / CHUNK_BYTES))
 
     received = sum(ceil(size / CHUNK_BYTES) * share for size, share in message_bytes) or 1
-    batches = cell.rounds * sent(cell.messages / cell.rounds) + sent(cell.warm_up_messages)
-    return batches + cell.preparations + (received + 1) * cell.all_messages
+    batches = demand.cell.rounds * sent(demand.cell.messages / demand.cell.rounds) + sent(demand.cell.warm_up_messages)
+    return batches + demand.preparations + (received + 1) * demand.all_messages
 
 
 def _pollers_s(cells: list[Demand], around_s: float) -> float:
     """Seconds of all provisioned pollers, at their maximum from their cell's apply to the next one's or the end."""
-    most = [(cell.pollers.maximum, durations.cell_s(cell, "aws")) for cell in cells if cell.pollers]
+    most = [(demand.pollers.maximum, durations.cell_s(demand, "aws")) for demand in cells if demand.pollers]
     return sum(pollers * seconds for pollers, seconds in most) + max(most, default=(0, 0))[0] * around_s
 
 
-def _billed_s(cell: Demand) -> float:
+def _billed_s(demand: Demand) -> float:
     """Seconds of Lambda in one cell: the operations, one cold start a function, which AWS bills since August 2025, and
     the wait at the start barrier."""
-    preparing_s = min(cell.preparation_s("aws"), cell.timeout_s)
-    environments = min(cell.concurrency, cell.operations)
-    return cell.working_s + preparing_s + environments * (cell.start_s + cell.rounds * cell.barrier_s)
+    preparing_s = min(demand.preparation_s("aws"), demand.timeout_s)
+    environments = min(demand.concurrency, demand.operations)
+    return demand.working_s + preparing_s + environments * (demand.start_s + demand.cell.rounds * demand.barrier_s)
 
 
 def _used(cells: list[Demand], around_s: float) -> dict[tuple[str, str, str], float]:
@@ -144,12 +147,12 @@ def _used(cells: list[Demand], around_s: float) -> dict[tuple[str, str, str], fl
 
     What is up with its cell alone is so for the cell's time; for that around all cells, with the first.
     """
-    hours = [durations.cell_s(cell, "aws") / 3600 for cell in cells]
+    hours = [durations.cell_s(demand, "aws") / 3600 for demand in cells]
     hours[0] += around_s / 3600
     lines: dict[tuple[str, str, str], list[tuple[float, Use]]] = {}
-    for cell, up_hours in zip(cells, hours, strict=True):
-        for use in cell.usage.uses:
-            quantity = cell.operations * use.each + use.per_cell + use.per_cell_hour * up_hours
+    for demand, up_hours in zip(cells, hours, strict=True):
+        for use in demand.usage.uses:
+            quantity = demand.operations * use.each + use.per_cell + use.per_cell_hour * up_hours
             lines.setdefault(use.line, []).append((quantity, use))
     services = list(dict.fromkeys(service for service, _, _ in lines))
     used = {}
@@ -162,7 +165,10 @@ def _used(cells: list[Demand], around_s: float) -> dict[tuple[str, str, str], fl
 def _logged_lines(cells: list[Demand]) -> float:
     """What the requests of these cells leave in S3's access logs."""
     requests = {
-        use.line: use.log_lines for cell in cells for use in cell.usage.uses if use.price in access_log.REQUEST_PRICES
+        use.line: use.log_lines
+        for demand in cells
+        for use in demand.usage.uses
+        if use.price in access_log.REQUEST_PRICES
     }
     used = _used(cells, 0.0)
     return sum(used[line] * log_lines for line, log_lines in requests.items())

@@ -37,7 +37,7 @@ def cell_s(demand: Demand, target: str) -> float:
     """Expected seconds of one cell: apply (where it does), preparation, warm-up, flood, the wait for the log lines of
     each round, and for the last ones. `demand` is as the model foresees it at `target`."""
     around = SURROUNDINGS[target]
-    waiting_s = around.settle_s + (around.round_s * demand.rounds if demand.rounds > 1 else 0.0)
+    waiting_s = around.settle_s + (around.round_s * demand.cell.rounds if demand.cell.rounds > 1 else 0.0)
     return apply_s(demand, target) + demand.preparation_s(target) + demand.floods_s + waiting_s
 
 
@@ -50,12 +50,12 @@ def apply_s(demand: Demand, target: str) -> float:
 def around_s(cells: Sequence[Demand], target: str) -> float:
     """Expected seconds that stand beside the cells: what only the first apply makes, upload, what is placed for several
     of them, the wait for S3's access logs (a stack that is kept isn't waited for), destroy."""
-    around, usages = SURROUNDINGS[target], [cell.usage for cell in cells]
+    around, usages = SURROUNDINGS[target], [demand.usage for demand in cells]
     stack_s = max(usage.stack_s for usage in usages) if target == "aws" else 0
     upload_s = max(usage.data_mb for usage in usages) / around.upload_mib_per_s
     seeding_s: dict[str, float] = {}
     for usage in usages:
         seeding_s[usage.seeded] = max(seeding_s.get(usage.seeded, 0.0), usage.seeding_s.get(target, 0.0))
-    waits = target == "aws" and any(access_log.is_on(cell.values) for cell in cells)
+    waits = target == "aws" and any(access_log.is_on(demand.cell.values) for demand in cells)
     logs_s = access_log.WAIT_S if waits else 0
     return around.first_apply_extra_s + upload_s + sum(seeding_s.values()) + logs_s + around.destroy_s + stack_s

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from stampede.cell import Cell
 from stampede.errors import UsageError
 from stampede.phrases import counted, minutes
 
@@ -15,9 +16,8 @@ from stampede.planning.cost import durations
 from stampede.planning.cost.bill import Item, bill_items
 from stampede.planning.cost.foreseen import foreseen, on_this_machine
 from stampede.planning.cost.prices import USUAL_REGION, Prices, read_prices
-from stampede.planning.demand import Demand, setting
-from stampede.planning.plan import Cell, Plan
-from stampede.stacks.infra_variables import declared
+from stampede.planning.demand import Demand
+from stampede.planning.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -141,22 +141,19 @@ def _amount(quantity: float) -> str:
 
 def estimate(
     plan: Plan,
-    defaults: Mapping[str, Any] | None = None,
     kind: str | None = None,
     given: predicting.Given | None = None,
 ) -> Estimate:
-    """Estimate a plan; `defaults` are infra's own where not given, and `kind` is the plan's target. `given` is what is
+    """Estimate a plan; `kind` is the plan's target. `given` is what is
     known beside the plan.
 
     A plan of target "local" gets the cost that it would have on AWS, and the duration here; an "endpoint" cost and
     duration of AWS. Raises UsageError for values that aren't numbers.
     """
-    if defaults is None:
-        defaults = {name: variable.default for name, variable in declared().items()}
     given = given or predicting.NOTHING
-    prices = read_prices(str(setting(plan, "region", defaults)))
-    cells = foreseen(plan, defaults, given)
-    here = cells if plan.target == "aws" else on_this_machine(plan, defaults)
+    prices = read_prices(str(plan.cells[0].values["region"]))
+    cells = foreseen(plan, given)
+    here = cells if plan.target == "aws" else on_this_machine(plan)
     return Estimate(
         target=kind or plan.target,
         prices=prices,

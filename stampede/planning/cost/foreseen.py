@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from experiments import EXPERIMENTS
 from stampede.errors import UsageError
@@ -21,27 +19,27 @@ from stampede.planning.plan import Plan
 LOCAL_OPERATION_S, LOCAL_MIB_PER_S = 0.1, 600
 
 
-def foreseen(plan: Plan, defaults: Mapping[str, Any], given: predicting.Given | None = None) -> list[Demand]:
+def foreseen(plan: Plan, given: predicting.Given | None = None) -> list[Demand]:
     """The demand of every cell of `plan`, in the order in which they run, with what the model says of it on AWS; a
     bound where the experiment has no model, or where a cell can't be. Raises UsageError as `demands` does."""
     if EXPERIMENTS[plan.experiment].work is None:
-        return [_at_most(demand) for demand in demands(plan, defaults)]
-    questions = predicting.questions(plan, defaults, given or predicting.NOTHING)
+        return [_at_most(demand) for demand in demands(plan)]
+    questions = predicting.questions(plan, given or predicting.NOTHING)
     return [_foreseen(demand, question) for demand, question in questions]
 
 
-def on_this_machine(plan: Plan, defaults: Mapping[str, Any]) -> list[Demand]:
+def on_this_machine(plan: Plan) -> list[Demand]:
     """The same on this machine, which has no model: about how long the floods take, and nothing of an operation."""
-    return [replace(demand, floods_s=_local_s(demand)) for demand in demands(plan, defaults)]
+    return [replace(demand, floods_s=_local_s(demand)) for demand in demands(plan)]
 
 
 def _local_s(demand: Demand) -> float:
     each_s = LOCAL_OPERATION_S + demand.usage.moved_mb / LOCAL_MIB_PER_S
-    return demand.operations * each_s + demand.rounds * demand.barrier_s
+    return demand.operations * each_s + demand.cell.rounds * demand.barrier_s
 
 
 def _foreseen(demand: Demand, question: predicting.Question) -> Demand:
-    warm_up = demand.warm_up_messages
+    warm_up = demand.cell.warm_up_messages
     questions = [question, *([question.varied(messages=warm_up, warm_up=0, barrier_s=0.0)] if warm_up else [])]
     try:
         rules.refuse_out_of_bounds([demand])

@@ -3,14 +3,13 @@ cell measures."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from experiments import EXPERIMENTS
+from stampede.cell import Cell
 from stampede.errors import UsageError
-from stampede.planning.demand import Demand, demands
-from stampede.planning.plan import Plan, cell_name
+from stampede.planning.plan import Plan
 
 OPTION = "--rounds"
 # What an interval over rounds needs: MINIMUM_ROUNDS of report/statistics/rules.py. With more of them N functions would
@@ -18,33 +17,30 @@ OPTION = "--rounds"
 USUAL = 5
 
 
-def with_rounds(plan: Plan, defaults: Mapping[str, Any], asked: int | None = None) -> Plan:
+def with_rounds(plan: Plan, asked: int | None = None) -> Plan:
     """`plan` with the rounds of each cell that shares its stack: `asked`, or else as many as it has messages where N is
     1, and USUAL. No share is smaller than N, or N functions would never run at once.
 
-    `defaults` are `infra_defaults()`. Raises UsageError where rounds are asked for and no cell can be interleaved, and
-    as `demands` does.
+    Raises UsageError where rounds are asked for and no cell can be interleaved.
     """
-    once, experiment = replace(plan, repeats=1, rounds={}), EXPERIMENTS[plan.experiment]
-    cells = {demand.name: demand for demand in demands(once, defaults)}
-    found = {}
-    for stack in once.stacks():
-        own = [cells[cell.name] for cell in stack]
+    experiment = EXPERIMENTS[plan.experiment]
+    cells: list[Cell] = []
+    for stack in plan.stacks():
         # Emptying the destination before a cell's flood would take from under it what another cell copies.
-        is_apart = len(own) == 1 or any(experiment.preparation(cell.values) for cell in own)
-        count = 1 if is_apart else _rounds(own, asked)
-        found |= {cell_name(cell.coordinates): count for cell in stack if count > 1}
-    if asked is not None and asked > 1 and not found:
+        is_apart = len(stack) == 1 or any(experiment.preparation(cell.values) for cell in stack)
+        rounds = 1 if is_apart else _rounds(stack, asked)
+        cells += [replace(cell, rounds=rounds) for cell in stack]
+    if asked is not None and asked > 1 and all(cell.rounds == 1 for cell in cells):
         raise UsageError(
             f"{OPTION} {asked}: no cells of this sweep can be interleaved: that takes two on one stack, each with at "
             "least 2 x N messages that share no list of keys",
             "leave it out, and use --repeats for more runs",
         )
-    return replace(plan, rounds=found)
+    return replace(plan, cells=tuple(cells))
 
 
-def _rounds(stack: Sequence[Demand], asked: int | None) -> int:
+def _rounds(stack: Sequence[Cell], asked: int | None) -> int:
     """The rounds of cells that share a stack."""
-    most = min(cell.messages // cell.concurrency for cell in stack)
-    usual = most if stack[0].concurrency == 1 else USUAL
+    most = min(cell.messages // cell.n for cell in stack)
+    usual = most if stack[0].n == 1 else USUAL
     return max(1, min(usual if asked is None else asked, most))

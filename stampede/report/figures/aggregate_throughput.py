@@ -7,18 +7,18 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from stampede.cell import Cell
 from stampede.experiment import is_of_n
 from stampede.phrases import bandwidth
 from stampede.report.figures import drawing
 from stampede.report.figures.panels import MOST_TOGETHER, end_labels, panels
 from stampede.report.figures.picture import Picture
-from stampede.report.figures.subject import Cell, Series
+from stampede.report.figures.subject import CellFigures, Series
 from stampede.report.figures.throughput_per_function import ACROSS
-from stampede.runs.cell_key import Key
 
 DASHES = (0, (5, 3))
 # The throughput of all functions in proportion to N, in Mbit/s, by cell.
-Ideals = Mapping[Key, float | None]
+Ideals = Mapping[Cell, float | None]
 
 
 class AggregateThroughput(Picture):
@@ -77,7 +77,7 @@ class AggregateThroughput(Picture):
         return {self.subject.key(row): row["throughput"]["ideal_mbit_per_s"] for row in rows}
 
 
-def _aggregate(cell: Cell) -> float | None:
+def _aggregate(cell: CellFigures) -> float | None:
     """In Mbit/s; None where nothing arrived, which a logarithmic axis can't show."""
     return (cell["parallelism"] or {}).get("mbit_per_s") or None
 

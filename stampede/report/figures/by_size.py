@@ -10,12 +10,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
+from stampede.cell import STAND_IN
 from stampede.phrases import decimal_size
 from stampede.report.figures import drawing
 from stampede.report.figures.picture import Picture
 from stampede.report.figures.subject import Subject
 from stampede.report.statistics.by_size import VERBS
-from stampede.runs.cell_key import STAND_IN
 
 PANEL_IN = 2.5
 # What each ratio is of, and at how many sizes a line is drawn.

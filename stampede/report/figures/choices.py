@@ -3,12 +3,12 @@ N."""
 
 from matplotlib.figure import Figure
 
+from stampede.cell import distinguishing, is_query
 from stampede.experiment import Compare
 from stampede.report.figures import ranked
 from stampede.report.figures.picture import Picture
-from stampede.report.figures.subject import Cell, Subject
+from stampede.report.figures.subject import CellFigures, Subject
 from stampede.report.measured import speed_interval, speed_of
-from stampede.runs.cell_key import distinguishing, is_query
 
 
 class Choices(Picture):
@@ -22,7 +22,7 @@ class Choices(Picture):
         self.name += ending
         self.compare = compare
 
-    def _speed(self, cell: Cell) -> float | None:
+    def _speed(self, cell: CellFigures) -> float | None:
         return speed_of(cell, self.subject.experiment)
 
     def description(self) -> str:

@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 from stampede.phrases import signed
 from stampede.report.figures import drawing
 from stampede.report.figures.picture import Picture
-from stampede.report.figures.subject import Cell, Subject
+from stampede.report.figures.subject import CellFigures, Subject
 
 
 class ColdStarts(Picture):
@@ -30,7 +30,7 @@ class ColdStarts(Picture):
         super().__init__(subject)
 
     def description(self) -> str:
-        def added(cell: Cell) -> str | None:
+        def added(cell: CellFigures) -> str | None:
             difference = _difference(cell)
             return difference and signed(difference["value"], 3)
 
@@ -52,5 +52,5 @@ class ColdStarts(Picture):
         return figure
 
 
-def _difference(cell: Cell) -> dict[str, float] | None:
+def _difference(cell: CellFigures) -> dict[str, float] | None:
     return cell["cold"]["difference_of_medians_s"]

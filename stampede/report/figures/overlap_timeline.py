@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 from stampede.phrases import share, unbroken
 from stampede.report.figures import drawing
 from stampede.report.figures.picture import Picture
-from stampede.report.figures.subject import Cell, Series, Subject
+from stampede.report.figures.subject import CellFigures, Series, Subject
 
 # Beyond this the picture is longer than anyone scrolls; the table beside it has every cell.
 MOST_PANELS = 48
@@ -19,7 +19,7 @@ PANEL_IN, LINE_IN = 1.18, 0.17
 # By the number of columns; the share of time stands beside it.
 TITLE_LETTERS = {1: 80, 2: 28, 3: 16}
 DASHES = (0, (4, 3))
-Panel = tuple[Series, int, Cell]
+Panel = tuple[Series, int, CellFigures]
 
 
 class OverlapTimeline(Picture):
@@ -112,7 +112,7 @@ def _title(panel: Panel, letters: int) -> str:
     return fill(unbroken(f"{panel[0].label}, N = {panel[1]:,}"), letters).replace("\u00a0", " ")
 
 
-def _panel(axes: Axes, series: Series, n: int, cell: Cell) -> None:
+def _panel(axes: Axes, series: Series, n: int, cell: CellFigures) -> None:
     timed = [repeat["parallelism"] for repeat in cell["repeats"] if repeat["parallelism"]]
     drawing.plain(axes)
     if window := timed[0]["window"]:

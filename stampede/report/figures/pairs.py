@@ -6,11 +6,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
+from stampede.cell import Cell, distinguishing
 from stampede.experiment import Compare
 from stampede.report.figures import drawing
 from stampede.report.figures.picture import Picture
-from stampede.report.figures.subject import Cell, Subject
-from stampede.runs.cell_key import Key, distinguishing
+from stampede.report.figures.subject import CellFigures, Subject
 
 # How far the markers of a line are apart, as a part of the distance of two lines.
 APART = 0.25
@@ -36,7 +36,7 @@ class Pairs(Picture):
 
     def draw(self) -> Figure | None:
         cells = [(self.subject.key(cell), cell) for cell in self.subject.numbers["cells"] if cell["count"]]
-        groups: dict[tuple[Any, ...], list[tuple[Key, Cell]]] = {}
+        groups: dict[tuple[Any, ...], list[tuple[Cell, CellFigures]]] = {}
         for key, cell in cells:
             groups.setdefault(key.without(self.axes), []).append((key, cell))
         lines = [group for group in groups.values() if len(group) > 1]

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments import Experiment
+from stampede.cell import Cell
 from stampede.report.figures.overlap_timeline import OverlapTimeline
 from stampede.report.figures.subject import Subject
-from stampede.runs.cell_key import Key
 
 
 class PredictedRamp(OverlapTimeline):
@@ -15,12 +15,12 @@ class PredictedRamp(OverlapTimeline):
     name = "predicted_ramp"
     across = f"{OverlapTimeline.across}, predicted"
 
-    def __init__(self, experiment: Experiment, predictions: Sequence[tuple[Key, Mapping[str, Any]]]) -> None:
+    def __init__(self, experiment: Experiment, predictions: Sequence[tuple[Cell, Mapping[str, Any]]]) -> None:
         cells = [_cell(key, prediction) for key, prediction in predictions]
         super().__init__(Subject.of(experiment, {"cells": cells}))
 
 
-def _cell(key: Key, prediction: Mapping[str, Any]) -> dict[str, Any]:
+def _cell(key: Cell, prediction: Mapping[str, Any]) -> dict[str, Any]:
     """A prediction in the shape that cells have in statistics.json, as far as the picture asks."""
     ramp, parallelism, window = prediction["ramp"], None, None
     if prediction["time_to_n_s"] is not None:

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from stampede.cell import Cell, distinguishing
 from stampede.experiment import n_axis
 from stampede.phrases import significant
 from stampede.report.figures import drawing
@@ -15,7 +16,6 @@ from stampede.report.figures.picture import Picture
 from stampede.report.figures.subject import Subject
 from stampede.report.statistics.prediction import axes_of
 from stampede.report.statistics.rules import SHORTEST_S
-from stampede.runs.cell_key import Key, distinguishing
 
 # Beyond this the picture is longer than anyone scrolls: those furthest off are drawn, and the table has them all.
 MOST_LINES = 40
@@ -45,7 +45,7 @@ class PredictedSeconds(Picture):
         furthest = sorted(rows, key=lambda row: -abs(math.log(row["avg_s"]["measured"] / row["avg_s"]["predicted"])))
         drawn = {id(row) for row in furthest[:MOST_LINES]}
         axes = axes_of(subject.experiment)
-        self.lines = [(Key.of_figures(axes, row), row["avg_s"]) for row in rows if id(row) in drawn]
+        self.lines = [(Cell.of_figures(axes, row), row["avg_s"]) for row in rows if id(row) in drawn]
         if any(_is_cut(figures) for _, figures in self.lines):
             self.caption += f" A range or interval that goes below {LEAST:g} × is cut off there."
         # How many of them the picture has no room for.
@@ -92,7 +92,7 @@ def _is_cut(figures: Mapping[str, Any]) -> bool:
     return any(low is not None and low / figures["predicted"] < LEAST for low in begins)
 
 
-def _names(keys: Sequence[Key]) -> list[str]:
+def _names(keys: Sequence[Cell]) -> list[str]:
     """What tells these cells apart, beside N; the title says what they have in common."""
     of_n, shown_axes = n_axis(keys[0].axes), distinguishing(keys)
     shared = [axis.name for axis in keys[0].axes if axis.name != of_n and len({key[axis.name] for key in keys}) == 1]

@@ -11,11 +11,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from stampede.cell import distinguishing
 from stampede.report.figures import drawing
 from stampede.report.figures.picture import Picture
 from stampede.report.figures.subject import Subject
 from stampede.report.trajectories import Trajectory
-from stampede.runs.cell_key import distinguishing
 
 MOST_CELLS, COLUMNS, CELL_IN = 8, 2, 2.35
 TITLE_LETTERS = 30
@@ -83,7 +83,7 @@ class Rate(Picture):
 
 def _rank(trajectory: Trajectory) -> tuple[Any, ...]:
     """First those that find their pace, then those that S3 throttled most, then the largest settings."""
-    settings = [-value for value in trajectory.key.values if isinstance(value, int)]
+    settings = [-value for value in trajectory.key.coordinates if isinstance(value, int)]
     return trajectory.pace == "fixed", -trajectory.slowdowns, settings
 
 

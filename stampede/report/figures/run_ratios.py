@@ -5,18 +5,18 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from stampede.cell import Cell, distinguishing
 from stampede.experiment import n_axis
 from stampede.report.figures import drawing
 from stampede.report.figures.picture import Picture
 from stampede.report.statistics.rules import HOLDS_WITHIN
-from stampede.runs.cell_key import Key, distinguishing
 
 
 class RunRatios(Picture):
     """None without a ratio. `ratios` are {"value", "low", "high"} by cell, `letter` and `base` those of the run and of
     the one that it is compared with."""
 
-    def __init__(self, operation: str, letter: str, base: str, ratios: Mapping[Key, Mapping[str, Any]]) -> None:
+    def __init__(self, operation: str, letter: str, base: str, ratios: Mapping[Cell, Mapping[str, Any]]) -> None:
         self.operation, self.letter, self.base = operation, letter, base
         self.ratios, named_axes = ratios, distinguishing(ratios)
         self.labels = [key.words_without((), named_axes) for key in ratios]

@@ -7,11 +7,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
+from stampede.cell import Cell
 from stampede.report.figures import drawing
 from stampede.report.figures.panels import MOST_TOGETHER, panels
 from stampede.report.figures.picture import Picture
-from stampede.report.figures.subject import Cell, Series, Subject
-from stampede.runs.cell_key import Key
+from stampede.report.figures.subject import CellFigures, Series, Subject
 
 
 class Seconds(Picture):
@@ -26,7 +26,7 @@ class Seconds(Picture):
     )
     across_n = " Boxes at the same height for every N mean that times don’t grow with N."
 
-    def __init__(self, subject: Subject, times: Mapping[Key, Sequence[float]]) -> None:
+    def __init__(self, subject: Subject, times: Mapping[Cell, Sequence[float]]) -> None:
         self.few = subject.numbers["rules"]["minimum_for_p5_p95"]
         if len(subject.concurrencies) > 1:
             self.caption += self.across_n
@@ -88,14 +88,14 @@ class Seconds(Picture):
         axes.set_xlabel(f"{self.label} at N = {n:,}")
         return figure
 
-    def _spread(self, key: Key, at: float, width: float) -> tuple[list[float], Sequence[float]]:
+    def _spread(self, key: Cell, at: float, width: float) -> tuple[list[float], Sequence[float]]:
         """Where each time of a cell stands, sideways in turn so that equal ones stay apart, and the times."""
         times_s = self.times.get(key, ())
         return [at + width * ((number * 0.618) % 1 - 0.5) for number in range(len(times_s))], times_s
 
 
 def _boxes(
-    axes: Axes, series: Series, cells: Sequence[Cell], at: Sequence[float], width: float, orientation: str
+    axes: Axes, series: Series, cells: Sequence[CellFigures], at: Sequence[float], width: float, orientation: str
 ) -> None:
     colour = series.colour
     line: dict[str, Any] = {"color": colour, "linewidth": 1.4}

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments import Experiment
+from stampede.cell import Cell, distinguishing, own_columns
 from stampede.experiment import n_axis
 from stampede.phrases import listed
 from stampede.report.figures.drawing import look
-from stampede.runs.cell_key import Key, distinguishing, own_columns
 
-Cell = Mapping[str, Any]
+CellFigures = Mapping[str, Any]
 Numbers = Mapping[str, Any]
 
 
@@ -23,7 +23,7 @@ class Series:
     """Cells that differ in N alone, by ascending N; `label` is how the picture names it."""
 
     label: str
-    cells: list[tuple[Key, Cell]]
+    cells: list[tuple[Cell, CellFigures]]
     colour: str
     marker: str
 
@@ -41,10 +41,10 @@ class Subject:
     def of(cls, experiment: Experiment, numbers: Numbers) -> Subject:
         """The cells with at least one time or error, as series in the order of their keys."""
         axes, of_n = experiment.axes, n_axis(experiment.axes)
-        groups: dict[tuple[Any, ...], list[tuple[Key, Cell]]] = {}
+        groups: dict[tuple[Any, ...], list[tuple[Cell, CellFigures]]] = {}
         for cell in numbers["cells"]:
             if cell["count"] or cell["errors"]:
-                key = Key.of_figures(axes, cell)
+                key = Cell.of_figures(axes, cell)
                 groups.setdefault(key.without((of_n,)), []).append((key, cell))
         shown_axes = distinguishing(key for cells in groups.values() for key, _ in cells)
         lines = [cells for _, cells in sorted(groups.items())]
@@ -65,15 +65,15 @@ class Subject:
         """Every N with a time or an error, ascending."""
         return sorted({key.n for series in self.series for key, _ in series.cells})
 
-    def key(self, figures: Cell) -> Key:
+    def key(self, figures: CellFigures) -> Cell:
         """The coordinates of a cell."""
-        return Key.of_figures(self.experiment.axes, figures)
+        return Cell.of_figures(self.experiment.axes, figures)
 
-    def series_with(self, figure: Callable[[Cell], Any]) -> list[Series]:
+    def series_with(self, figure: Callable[[CellFigures], Any]) -> list[Series]:
         """Those with the figure in any cell."""
         return [series for series in self.series if any(figure(cell) is not None for _, cell in series.cells)]
 
-    def listing(self, figure: Callable[[Cell], str | None]) -> str:
+    def listing(self, figure: Callable[[CellFigures], str | None]) -> str:
         """`12.6 at N = 1 and 13.1 at N = 5 with 1,024 MB; 12.4 at ...` for a text alternative; "" without one."""
         parts = []
         for series in self.series:

@@ -7,18 +7,18 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
+from stampede.cell import Cell
 from stampede.phrases import speed
 from stampede.report.figures import drawing, ranked
 from stampede.report.figures.panels import MOST_TOGETHER, end_labels, panels
 from stampede.report.figures.picture import Picture
-from stampede.report.figures.subject import Cell, Series, Subject
-from stampede.runs.cell_key import Key
+from stampede.report.figures.subject import CellFigures, Series, Subject
 
 ACROSS = "N (logarithmic)"
 _DASHED = {"linewidth": 1.1, "linestyle": (0, (5, 3))}
 _PUBLISHED = {"color": drawing.MUTED, "linewidth": 1, "marker": "x", "markersize": 5}
 # The published speed of a cell, in Mbit/s, and whose it is.
-Theirs = Mapping[Key, tuple[str, float]]
+Theirs = Mapping[Cell, tuple[str, float]]
 
 
 class ThroughputPerFunction(Picture):
@@ -100,15 +100,15 @@ class ThroughputPerFunction(Picture):
         return [Line2D([], [], label=label, **_PUBLISHED) for label in dict.fromkeys(labels)]
 
 
-def _speed(cell: Cell) -> float | None:
+def _speed(cell: CellFigures) -> float | None:
     return cell["mbit_per_s"]["per_function"]
 
 
-def _interval(cell: Cell) -> Mapping[str, float] | None:
+def _interval(cell: CellFigures) -> Mapping[str, float] | None:
     return cell["mbit_per_s"]["per_function_interval"]
 
 
-def _known(series: Series) -> list[tuple[Key, Cell]]:
+def _known(series: Series) -> list[tuple[Cell, CellFigures]]:
     """The cells with a speed."""
     return [(key, cell) for key, cell in series.cells if _speed(cell) is not None]
 

@@ -1,10 +1,10 @@
 """Which memory? Time and cost against it at each N, and which size is the cheapest, the fastest, the balanced one."""
 
+from stampede.cell import ignored_axes
 from stampede.phrases import dollars, seconds
 from stampede.report.figures.memory import Memory
 from stampede.report.grid import Column, interval, number, ratio
 from stampede.report.sections.page import Block, Page
-from stampede.runs.cell_key import ignored_axes
 
 
 def memory(page: Page) -> Block | None:

@@ -10,6 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from experiments import Experiment
+from stampede.cell import Cell, distinguishing, is_query
 from stampede.phrases import listed
 from stampede.report import templating
 from stampede.report.accounting import AccountBook, account_book
@@ -21,7 +22,6 @@ from stampede.report.run import Run
 from stampede.report.statistics import drift
 from stampede.report.statistics.prediction import axes_of
 from stampede.report.summary import Summary
-from stampede.runs.cell_key import Key, distinguishing, is_query
 
 Figures = Mapping[str, Any]
 
@@ -90,16 +90,16 @@ class Page:
         is_prepared = self.experiment.shared_list and self.numbers["totals"]["warm_ups"] and not planned
         return "preparing messages" if is_prepared else "warm-ups"
 
-    def key(self, figures: Figures) -> Key:
+    def key(self, figures: Figures) -> Cell:
         """The coordinates of a cell of statistics.json, on the axes that it has."""
-        return Key.of_figures([axis for axis in self.experiment.axes if axis.name in figures], figures)
+        return Cell.of_figures([axis for axis in self.experiment.axes if axis.name in figures], figures)
 
     def figure_of(self, cell: Figures, field: str) -> float | None:
         """The metric of a cell of statistics.json that is made of this field of its records."""
         names = [metric.name for metric in self.experiment.metrics if metric.field == field]
         return cell["client"][names[0]] if names else None
 
-    def is_query(self, key: Key) -> bool:
+    def is_query(self, key: Cell) -> bool:
         """Whether Athena carried the operations of this cell out, and no function."""
         return is_query(key, self.experiment)
 

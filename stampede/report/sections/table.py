@@ -1,12 +1,12 @@
 """Ours beside the published figures, and what an operation took of the function."""
 
+from stampede.cell import Cell
 from stampede.phrases import percent, seconds
 from stampede.report import published
 from stampede.report.beside import Row as Line
 from stampede.report.grid import Column, Entry, Grid, Row, coordinates, head_columns, number, words
 from stampede.report.sections.page import Block, Page
 from stampede.report.table import FIGURE_SPACE, figures_text
-from stampede.runs.cell_key import Key
 from stampede.runs.cells import SECONDS
 
 
@@ -47,7 +47,7 @@ def table(page: Page) -> Block:
 
 def _beside(page: Page, has_published: bool) -> Grid:
     """One group a cell: the measured line, and under it the published one where there is one."""
-    groups: dict[Key, list[Row]] = {}
+    groups: dict[Cell, list[Row]] = {}
     for line in page.beside.rows:
         group = groups.setdefault(line.key, [])
         group.append(_row(page, line, again=bool(group)))

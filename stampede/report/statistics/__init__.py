@@ -93,9 +93,9 @@ def _errors(run: Run) -> list[dict[str, Any]]:
     coordinates of a cell come last."""
     nowhere = dict.fromkeys(axis.name for axis in run.experiment.axes)
     rows = []
-    for at, kind, records, messages, recovered, _ in failures(run, "key_at"):
-        key = None if at is None else run.store.keys[at]
+    for at, kind, records, messages, recovered, _ in failures(run, "place_at"):
+        key = None if at is None else run.store.places[at]
         counts = {"error_type": kind, "records": records, "messages": messages, "recovered": recovered}
-        place = (key.values, key.settings) if key else ()
+        place = (key.coordinates, key.settings) if key else ()
         rows.append(((key is None, place, -records, kind), {**(key.figures() if key else nowhere), **counts}))
     return [row for _, row in sorted(rows, key=lambda placed: placed[0])]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments import Experiment
+from stampede.cell import distinguishing
 from stampede.phrases import decimal_size, listed
 from stampede.report import prices
 from stampede.report.run import Run
@@ -16,7 +17,6 @@ from stampede.report.statistics.bootstrap import Resampled
 from stampede.report.statistics.cell_figures import Measured
 from stampede.report.statistics.crossing import UNCLEAR, break_even
 from stampede.report.statistics.rounds import shared
-from stampede.runs.cell_key import distinguishing
 
 VERBS = {"write": "writing", "read": "reading"}
 # The record's word for a function's memory in MB.

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from experiments import Experiment
+from stampede.cell import Cell
 from stampede.report.columns import UNKNOWN, Columns, count, none_of, together
 from stampede.report.measured import common_size, mean_size, metrics_of
 from stampede.report.statistics import distribution, parallelism, rules
 from stampede.report.statistics.bootstrap import Sample
 from stampede.report.statistics.cold import cold_against_warm
 from stampede.report.statistics.rounds import RoundSample
-from stampede.report.statistics.selection import Cell
-from stampede.runs.cell_key import Key
+from stampede.report.statistics.selection import CellRecords
 from stampede.runs.spread import quantile
 
 
@@ -27,7 +27,7 @@ class Measured:
     `object_bytes` is the size that all had in common, None when they differ or don't say; `moved_bytes` is the mean.
     """
 
-    key: Key
+    key: Cell
     figures: dict[str, Any]
     everything: Sample
     inside: Sample
@@ -35,7 +35,7 @@ class Measured:
     moved_bytes: float | None
 
 
-def measured(cell: Cell, experiment: Experiment, cold_among: int = 1) -> Measured:
+def measured(cell: CellRecords, experiment: Experiment, cold_among: int = 1) -> Measured:
     """Everything that can be said of one cell on its own; `cold_among` is how many cells have a difference of cold and
     warm ones."""
     # It seeds the resamples: without the separators, which are for reading.
@@ -43,7 +43,7 @@ def measured(cell: Cell, experiment: Experiment, cold_among: int = 1) -> Measure
     repeats, overlapping = [], []
     for name, part in cell.by_repeat().items():
         floods = [overlap for flood in part.floods() if (overlap := parallelism.measure(flood))]
-        repeats.append(_repeat(name, cell.run.cells.repeat(name), part, floods))
+        repeats.append(_repeat(name, cell.run.repeat(name), part, floods))
         if floods:
             overlapping.append(floods)
     inside = together(none_of(cell.done), *(flood.inside for floods in overlapping for flood in floods))
@@ -76,7 +76,7 @@ def measured(cell: Cell, experiment: Experiment, cold_among: int = 1) -> Measure
     return Measured(cell.key, figures, compared, inside_sample, common_size(cell.done), mean_size(cell.done))
 
 
-def _counts(cell: Cell) -> dict[str, Any]:
+def _counts(cell: CellRecords) -> dict[str, Any]:
     numbers, counts = np.unique(cell.done["attempt"], return_counts=True)
     attempts = {"unknown" if at == UNKNOWN else str(at): int(many) for at, many in zip(numbers, counts, strict=True)}
     return {
@@ -96,7 +96,7 @@ def _spread(records: Columns, sample: Sample) -> dict[str, Any]:
     return {"seconds": seconds, "mbit_per_s": distribution.speed(records, seconds["mean_interval"])}
 
 
-def _repeat(name: str, number: int | None, part: Cell, floods: Sequence[parallelism.Flood]) -> dict[str, Any]:
+def _repeat(name: str, number: int | None, part: CellRecords, floods: Sequence[parallelism.Flood]) -> dict[str, Any]:
     ordered = np.sort(part.done["seconds"]).tolist()
     return {
         "cell": name,

@@ -5,7 +5,7 @@ from typing import Any
 from stampede.report.columns import Columns, chosen
 from stampede.report.statistics import rules, together
 from stampede.report.statistics.distribution import mean
-from stampede.report.statistics.selection import Cell
+from stampede.report.statistics.selection import CellRecords
 
 KINDS = {"cold": 1, "warm": 0}
 
@@ -16,7 +16,7 @@ def is_comparable(records: Columns) -> bool:
     return min(int((flags == flag).sum()) for flag in KINDS.values()) >= rules.MINIMUM_FOR_COMPARISON
 
 
-def cold_against_warm(cell: Cell, label: str, operation: str, among: int = 1) -> dict[str, Any]:
+def cold_against_warm(cell: CellRecords, label: str, operation: str, among: int = 1) -> dict[str, Any]:
     """Counts, medians and means of cold and warm operations, and their differences (cold - warm) with intervals.
 
     One is cold when it is the first of its sandbox (`cold_start` 1). Its time doesn't hold the start of the

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments import Experiment
+from stampede.cell import Cell, distinguishing, ignored_axes, is_query
 from stampede.experiment import Compare, is_of_n
 from stampede.phrases import ratio_ends, rounded_down, rounded_up
 from stampede.report.statistics import families, rules
 from stampede.report.statistics.cell_figures import Measured
 from stampede.report.statistics.effect import effect
 from stampede.report.statistics.rounds import shared
-from stampede.runs.cell_key import Key, distinguishing, ignored_axes, is_query
 
 STAND_IN_RAN = "a stand-in ran, so this says nothing about what it replaces"
 SIZES_DIFFER = "the amounts transferred differ, or aren’t known"
@@ -113,8 +113,8 @@ def _throughputs(cell: Measured, base: Measured) -> dict[str, Any]:
 
 def _words(
     difference: Mapping[str, Any],
-    key: Key,
-    base: Key,
+    key: Cell,
+    base: Cell,
     compare: Compare,
     experiment: Experiment,
     named_axes: frozenset[str],

@@ -8,9 +8,9 @@ from itertools import combinations, pairwise
 from typing import Any
 
 from experiments import Experiment
+from stampede.cell import Cell, distinguishing
 from stampede.experiment import Compare
 from stampede.report.statistics.crossing import crossings
-from stampede.runs.cell_key import Key, distinguishing
 
 MEGABIT_BYTES = 125_000
 # (bytes of one item, Mbit/s), by size.
@@ -56,9 +56,9 @@ def places(experiment: Experiment, compare: Compare, cells: Sequence[Mapping[str
         return []
     axis, metric = experiment.items
     groups: dict[tuple[Any, ...], dict[str, list[_Point]]] = {}
-    firsts: dict[tuple[Any, ...], Key] = {}
+    firsts: dict[tuple[Any, ...], Cell] = {}
     for cell in cells:
-        key = Key.of_figures(experiment.axes, cell)
+        key = Cell.of_figures(experiment.axes, cell)
         items, speed = cell["client"][metric], cell["client"]["mbit_per_s"]
         if items and speed:
             place = key.without((*compare.axes, axis))

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from experiments import Experiment
+from stampede.cell import Cell, ignored_axes
 from stampede.experiment import Compare, is_of_n
 from stampede.report.statistics.cell_figures import Measured
 from stampede.report.statistics.rules import MINIMUM_FOR_COMPARISON
-from stampede.runs.cell_key import Key, ignored_axes
 
 # The section that shows every scale.
 THROUGHPUT = "throughput"
 # Two cells, and whether their samples inside full overlap are compared.
-Pair = tuple[frozenset[Key], bool]
+Pair = tuple[frozenset[Cell], bool]
 
 
 def sizes(cells: Sequence[Measured], experiment: Experiment) -> dict[str, int]:

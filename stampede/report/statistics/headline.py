@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from stampede.cell import SETTINGS, Cell, distinguishing, ignored_axes
 from stampede.experiment import FAILED_RUN, Compare, Experiment, StandIn, is_of_n, n_axis
 from stampede.phrases import between, capitalised, counted, listed, quantity, speed
 from stampede.report.measured import speed_of
@@ -14,7 +15,6 @@ from stampede.report.statistics.comparisons import conclusion, took_words
 from stampede.report.statistics.knee import Claim
 from stampede.report.statistics.memory import titles_at_most
 from stampede.report.statistics.ranking import ranking
-from stampede.runs.cell_key import SETTINGS, Key, distinguishing, ignored_axes
 
 Figures = Mapping[str, Any]
 # More is not read in one breath.
@@ -59,7 +59,7 @@ def _versions(
         for compare in experiment.compare
         if not experiment.headline_of.keys() & set(compare.axes)
     }
-    by_key = {Key.of_figures(experiment.axes, cell): cell for cell in cells}
+    by_key = {Cell.of_figures(experiment.axes, cell): cell for cell in cells}
     if stand_ins := run.stand_ins(by_key):
         return _of_stand_ins(stand_ins)
     if knees:
@@ -185,7 +185,7 @@ def _of_sizes(where: str, series: Sequence[Figures]) -> list[str]:
 
 def _of_memories(
     where: str,
-    cells: Mapping[Key, Figures],
+    cells: Mapping[Cell, Figures],
     memories: Sequence[Figures],
     comparisons: Mapping[str, Sequence[Figures]],
     experiment: Experiment,
@@ -193,16 +193,16 @@ def _of_memories(
     """Which memory at the largest N at which one can be named, and whether throughput holds up to there with it."""
     series, titles = titles_at_most(memories)
     named = ", and ".join(f"{size:,} MB is {listed(words)}" for size, words in titles.items())
-    short = _unreached(cells, {Key.of_figures(experiment.axes, point): point for point in series["points"]})
+    short = _unreached(cells, {Cell.of_figures(experiment.axes, point): point for point in series["points"]})
     claim = f"at {series['where']}{short}, {named}"
     versions = [f"{where}, {claim}.", f"{capitalised(claim)}."]
     point = next(point for point in series["points"] if point["memory_size_mb"] in titles)
-    key = Key.of_figures(experiment.axes, point)
+    key = Cell.of_figures(experiment.axes, point)
     of_n = next(
         (comparisons.get(compare.name, ()) for compare in experiment.compare if is_of_n(experiment, compare)), ()
     )
     for row in of_n:
-        if Key.of_figures(experiment.axes, row) == key and row["all"]["level"] != "cant_tell":
+        if Cell.of_figures(experiment.axes, row) == key and row["all"]["level"] != "cant_tell":
             ends = f"from N = {row['base'][n_axis(experiment.axes)]:,}"
             holds = f"with {key.value_words('memory_size_mb')}, {conclusion(row['all'], experiment.worker[0], ends)}"
             versions = [f"{where}, {claim}; {holds}.", f"{capitalised(claim)}; {holds}.", *versions]
@@ -225,15 +225,15 @@ def _at_sizes(better: str, kind: str, fullest: Mapping[str, Figures]) -> str:
 
 
 def _of_scale(
-    where: str, cells: Mapping[Key, Figures], rows: Sequence[Figures], compare: Compare, experiment: Experiment
+    where: str, cells: Mapping[Cell, Figures], rows: Sequence[Figures], compare: Compare, experiment: Experiment
 ) -> list[str]:
     """Something grew: does throughput hold? The largest against the smallest, for all else that was swept."""
     largest = {}
     for row in rows:
-        key = Key.of_figures(experiment.axes, row)
+        key = Cell.of_figures(experiment.axes, row)
         largest[key.without(compare.axes)] = key, row
     key, row = next(iter(largest.values()))
-    base = Key.of_figures(experiment.axes, row["base"]).words_of(compare.axes)
+    base = Cell.of_figures(experiment.axes, row["base"]).words_of(compare.axes)
     top, (one, many) = key.words_of(compare.axes), experiment.operation
     measured = {key: row["all"] for key, row in largest.values() if row["all"]["level"] != "cant_tell"}
     if not measured:
@@ -281,7 +281,7 @@ def _of_several_levels(effects: Sequence[Figures], worker: str, ends: str) -> st
     return f"{throughput} {listed(clauses)}"
 
 
-def _places(keys: Sequence[Key], compare: Compare) -> str:
+def _places(keys: Sequence[Cell], compare: Compare) -> str:
     """The places of a comparison in words, what all have in common once: `1,024 MB and 1,769 MB, thumbnail`."""
     named_axes, axes = distinguishing(keys), keys[0].axes
     differing = [axis for axis in axes if len({key[axis.name] for key in keys}) > 1 and axis.name not in compare.axes]
@@ -293,7 +293,7 @@ def _places(keys: Sequence[Key], compare: Compare) -> str:
     return ", ".join(filter(None, (listed([key.words_without((*own, SETTINGS)) for key in keys]), common)))
 
 
-def _unreached(cells: Mapping[Key, Figures], keys: Mapping[Key, Figures]) -> str:
+def _unreached(cells: Mapping[Cell, Figures], keys: Mapping[Cell, Figures]) -> str:
     """What must be said at once where fewer ran than the headline says."""
     short = []
     for key in keys:
@@ -303,7 +303,7 @@ def _unreached(cells: Mapping[Key, Figures], keys: Mapping[Key, Figures]) -> str
     return f" (but no more than {min(short)[0]} of {min(short)[1]} ran at once)" if short else ""
 
 
-def _of_one_cell(where: str, cells: Mapping[Key, Figures], experiment: Experiment) -> list[str]:
+def _of_one_cell(where: str, cells: Mapping[Cell, Figures], experiment: Experiment) -> list[str]:
     """Nothing was swept: what a function gets."""
     timed = {key: cell for key, cell in cells.items() if cell["count"]}
     key, cell = max(timed.items(), key=lambda item: item[0].n)

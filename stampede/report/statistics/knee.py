@@ -10,13 +10,13 @@ from itertools import combinations
 from typing import Any
 
 from experiments import Experiment
+from stampede.cell import Cell, distinguishing
 from stampede.phrases import listed, quantity, ratios
 from stampede.report.columns import known
 from stampede.report.statistics import rules
 from stampede.report.statistics.bootstrap import Sample, interval
 from stampede.report.statistics.rounds import shared
-from stampede.report.statistics.selection import Cell
-from stampede.runs.cell_key import Key, distinguishing
+from stampede.report.statistics.selection import CellRecords
 
 # The interval of the median of five spans all five: nearly the range from smallest to largest, within which a median
 # lies with a probability of 1 - 2^(1 - n), which is 94 % of five (David and Nagaraja, "Order Statistics", 2003, 7.1).
@@ -48,10 +48,10 @@ class Series:
     def __init__(
         self,
         experiment: Experiment,
-        keys: Sequence[Key],
+        keys: Sequence[Cell],
         samples: Sequence[Sample],
         place: str = "",
-        unfinished: Sequence[Key] = (),
+        unfinished: Sequence[Cell] = (),
     ) -> None:
         assert experiment.knee
         self._axis, self._calls = experiment.knee
@@ -169,12 +169,12 @@ class Series:
         return f"{ran} {self._operation[most != 1]} per cell, of {MINIMUM_FOR_INTERVAL} needed; {speeds}"
 
 
-def series_of(cells: Sequence[Cell], experiment: Experiment) -> list[Series]:
+def series_of(cells: Sequence[CellRecords], experiment: Experiment) -> list[Series]:
     """Each series: the cells that differ in the axis of `experiment.knee` alone. A single cell is none."""
     assert experiment.knee
     axis, _ = experiment.knee
-    samples: dict[Key, Sample] = {}
-    unfinished: dict[tuple[Any, ...], list[Key]] = {}
+    samples: dict[Cell, Sample] = {}
+    unfinished: dict[tuple[Any, ...], list[Cell]] = {}
     for cell in sorted(cells, key=lambda cell: cell.key[axis]):
         whole = cell.whole
         speeds = known(whole, experiment.speed.field)
@@ -182,7 +182,7 @@ def series_of(cells: Sequence[Cell], experiment: Experiment) -> list[Series]:
             unfinished.setdefault(cell.key.without((axis,)), []).append(cell.key)
         else:
             samples[cell.key] = cell.sample(whole, speeds, f"{cell.key.words}, speed")
-    along: dict[tuple[Any, ...], list[Key]] = {}
+    along: dict[tuple[Any, ...], list[Cell]] = {}
     for key in samples:
         along.setdefault(key.without((axis,)), []).append(key)
     # What all have in common tells no series from another.

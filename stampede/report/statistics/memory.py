@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from stampede.cell import Cell, distinguishing, ignored_axes
 from stampede.experiment import Compare, n_axis
 from stampede.phrases import listed
 from stampede.report import prices
@@ -17,8 +18,7 @@ from stampede.report.statistics.bootstrap import Resampled, Sample, interval
 from stampede.report.statistics.cell_figures import Measured
 from stampede.report.statistics.distribution import mean
 from stampede.report.statistics.rounds import shared
-from stampede.report.statistics.selection import Cell
-from stampede.runs.cell_key import Key, distinguishing, ignored_axes
+from stampede.report.statistics.selection import CellRecords
 
 AXIS = "memory_size_mb"
 A_MILLION = 1_000_000
@@ -37,7 +37,7 @@ class Size:
     lost: int
 
     @property
-    def key(self) -> Key:
+    def key(self) -> Cell:
         return self.cell.key
 
     @property
@@ -50,7 +50,7 @@ class Size:
         return len(times) >= rules.MINIMUM_FOR_COMPARISON and times.values[0] >= rules.SHORTEST_S
 
 
-def memories(run: Run, cells: Sequence[Cell], measured: Sequence[Measured]) -> list[dict[str, Any]]:
+def memories(run: Run, cells: Sequence[CellRecords], measured: Sequence[Measured]) -> list[dict[str, Any]]:
     """A series for each combination of whatever else was swept: a point a memory size, and which are the cheapest, the
     fastest and the balanced one. All intervals hold together: "together" is how many they are."""
     deliveries, known = billed(run), prices.known(run)
@@ -80,7 +80,7 @@ def memories(run: Run, cells: Sequence[Cell], measured: Sequence[Measured]) -> l
     return figures
 
 
-def _size(run: Run, measured: Measured, cell: Cell, deliveries: Billed, known: Mapping[str, float]) -> Size:
+def _size(run: Run, measured: Measured, cell: CellRecords, deliveries: Billed, known: Mapping[str, float]) -> Size:
     seconds, logged = billed_seconds(run, cell.done, deliveries)
     billed_sample = cell.sample(cell.done, seconds, f"{cell.key.plain.words}, billed")
     mb_second_usd, request_usd = prices.mb_second_usd(run, known, cell.key), known.get("lambda_request")

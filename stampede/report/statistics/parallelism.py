@@ -14,7 +14,7 @@ from stampede.report.columns import UNKNOWN, Columns, chosen, count, known, toge
 from stampede.report.measured import rate
 from stampede.report.statistics import rules, timeline
 from stampede.report.statistics.distribution import mean
-from stampede.report.statistics.selection import Cell
+from stampede.report.statistics.selection import CellRecords
 from stampede.runs import overlap
 from stampede.runs.spread import quantile
 
@@ -70,7 +70,7 @@ def usable(records: Columns) -> Columns:
     return chosen(records, (starts != UNKNOWN) & (starts < ends))
 
 
-def measure(cell: Cell) -> Flood | None:
+def measure(cell: CellRecords) -> Flood | None:
     """The parallelism of one flood, of everything that ran in its planned cell; None when none of its attempts has
     usable times."""
     everything = together(cell.done, cell.duplicates, cell.errors, cell.beside)

@@ -5,15 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 from experiments import Axis, Experiment
+from stampede.cell import Cell, distinguishing
 from stampede.phrases import significant
 from stampede.report.columns import none_of, together
 from stampede.report.run import Run
 from stampede.report.statistics import rules
 from stampede.report.statistics.bootstrap import interval
 from stampede.report.statistics.cell_figures import Measured, measured
-from stampede.report.statistics.selection import Cell
-from stampede.report.unfinished import unfinished
-from stampede.runs.cell_key import Key, distinguishing
+from stampede.report.statistics.selection import CellRecords
 from stampede.runs.prediction import FIGURES, Forecast
 
 Figures = Mapping[str, Any]
@@ -42,7 +41,7 @@ def axes_of(experiment: Experiment) -> list[Axis]:
     return [axis for axis in experiment.axes if axis.variable]
 
 
-def prediction(run: Run, cells: Sequence[Cell], figures: Sequence[Measured]) -> dict[str, Any] | None:
+def prediction(run: Run, cells: Sequence[CellRecords], figures: Sequence[Measured]) -> dict[str, Any] | None:
     """What statistics.json says of it; None where nothing was predicted.
 
     Of each planned cell that was finished, with a prediction and a record, each of FIGURES is null or {"predicted",
@@ -52,14 +51,14 @@ def prediction(run: Run, cells: Sequence[Cell], figures: Sequence[Measured]) -> 
     if run.prediction is None:
         return None
     axes = axes_of(run.experiment)
-    forecasts: dict[Key, Forecast] = {}
+    forecasts: dict[Cell, Forecast] = {}
     for name, forecast in run.prediction.cells.items():
         if (key := run.key_of(name)) is not None:
             forecasts.setdefault(key.on(axes), forecast)
-    planned: dict[Key, list[tuple[Cell, Measured]]] = {}
+    planned: dict[Cell, list[tuple[CellRecords, Measured]]] = {}
     for cell, own in zip(cells, figures, strict=True):
         planned.setdefault(cell.key.on(axes), []).append((cell, own))
-    rows, partial = [], {key.on(axes) for name in unfinished(run) if (key := run.key_of(name)) is not None}
+    rows, partial = [], {key.on(axes) for name in run.unfinished if (key := run.key_of(name)) is not None}
     for key, parts in planned.items():
         whole = _whole(parts, run.experiment) if key in forecasts and key not in partial else None
         if whole and (whole.figures["count"] or whole.figures["parallelism"]):
@@ -69,7 +68,7 @@ def prediction(run: Run, cells: Sequence[Cell], figures: Sequence[Measured]) -> 
     return {**head, "words": answer(rows, run.experiment), "cells": rows}
 
 
-def _whole(parts: Sequence[tuple[Cell, Measured]], experiment: Experiment) -> Measured:
+def _whole(parts: Sequence[tuple[CellRecords, Measured]], experiment: Experiment) -> Measured:
     """A planned cell: where only records tell its parts apart, of all of them together."""
     (first, figures), *further = parts
     if not further:
@@ -271,4 +270,4 @@ def _apart(name: str, row: Figures) -> float:
 def _named(row: Figures, rows: Sequence[Figures], experiment: Experiment) -> str:
     """A cell in words that tell it from the others."""
     axes = axes_of(experiment)
-    return Key.of_figures(axes, row).words_without((), distinguishing(Key.of_figures(axes, other) for other in rows))
+    return Cell.of_figures(axes, row).words_without((), distinguishing(Cell.of_figures(axes, other) for other in rows))

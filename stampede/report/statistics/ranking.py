@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from stampede.cell import Cell, distinguishing, ignored_axes
 from stampede.experiment import Compare, Experiment
 from stampede.phrases import capitalised, counted, listed, ratios, some
 from stampede.report.statistics.comparisons import took_words
 from stampede.report.statistics.drift import between_cells
 from stampede.report.statistics.rules import MINIMUM_ROUNDS
-from stampede.runs.cell_key import Key, distinguishing, ignored_axes
 
 Figures = Mapping[str, Any]
 # More variants that are too close to call aren't all named.
@@ -23,14 +23,14 @@ class Place:
     is why the others aren't. `by_median` has the base and these, the fastest first; `of_cells` is whether planned cells
     are compared, and not parts of one."""
 
-    base: Key
-    rows: Mapping[Key, Figures]
-    by_median: Sequence[Key]
+    base: Cell
+    rows: Mapping[Cell, Figures]
+    by_median: Sequence[Cell]
     why: str | None
     of_cells: bool
 
     @property
-    def fastest(self) -> Key:
+    def fastest(self) -> Cell:
         return self.by_median[0]
 
     @property
@@ -40,7 +40,7 @@ class Place:
         return f"; this may be drift (--repeats {MINIMUM_ROUNDS})" if in_turn else ""
 
     @property
-    def close(self) -> list[Key]:
+    def close(self) -> list[Cell]:
         """The variants, but for the base, that are too close to the fastest to call."""
         return [
             key
@@ -49,7 +49,7 @@ class Place:
         ]
 
     @property
-    def winner(self) -> Key | None:
+    def winner(self) -> Cell | None:
         """The variant that is clearly the fastest; None where there is none."""
         if not self.rows or self.close:
             return None
@@ -59,7 +59,7 @@ class Place:
 
 
 def ranking(
-    where: str, cells: Mapping[Key, Figures], rows: Sequence[Figures], compare: Compare, experiment: Experiment
+    where: str, cells: Mapping[Cell, Figures], rows: Sequence[Figures], compare: Compare, experiment: Experiment
 ) -> list[str]:
     """The versions of the headline about the variants of `compare`, the fullest first; `rows` is what statistics.json
     has of it, `cells` all its cells, and `where` begins the sentence."""
@@ -72,19 +72,19 @@ def ranking(
 
 
 def _places(
-    cells: Mapping[Key, Figures], rows: Sequence[Figures], compare: Compare, experiment: Experiment
+    cells: Mapping[Cell, Figures], rows: Sequence[Figures], compare: Compare, experiment: Experiment
 ) -> list[Place]:
     """The places at the largest N at which variants were measured."""
-    keys = [Key.of_figures(experiment.axes, row) for row in rows]
+    keys = [Cell.of_figures(experiment.axes, row) for row in rows]
     most = max(key.n for key in keys)
-    groups: dict[tuple[Any, ...], list[tuple[Key, Figures]]] = {}
+    groups: dict[tuple[Any, ...], list[tuple[Cell, Figures]]] = {}
     for key, row in zip(keys, rows, strict=True):
         if key.n == most:
             groups.setdefault(key.without(compare.axes), []).append((key, row))
     places = []
     for group in groups.values():
         _, first = group[0]
-        base = Key.of_figures(experiment.axes, first["base"])
+        base = Cell.of_figures(experiment.axes, first["base"])
         measured = {key: row for key, row in group if row["all"]["level"] != "cant_tell"}
         by_median = [base, *measured]
         if measured:
@@ -94,7 +94,7 @@ def _places(
 
 
 def _at_one_place(
-    where: str, cells: Mapping[Key, Figures], place: Place, compare: Compare, experiment: Experiment
+    where: str, cells: Mapping[Cell, Figures], place: Place, compare: Compare, experiment: Experiment
 ) -> list[str]:
     label = next(axis.label for axis in experiment.axes if axis.name == compare.axes[0])
     here = place.base.words_without(compare.axes, distinguishing(cells))
@@ -127,7 +127,7 @@ def _at_one_place(
 
 
 def _of_fastest(
-    where: str, cells: Mapping[Key, Figures], place: Place, here: str, compare: Compare, experiment: Experiment
+    where: str, cells: Mapping[Cell, Figures], place: Place, here: str, compare: Compare, experiment: Experiment
 ) -> list[str]:
     """A variant is faster than the base; whether it is the fastest may be too close to call."""
     name, base = place.fastest.words_of(compare.axes), place.base.words_of(compare.axes)
@@ -188,7 +188,7 @@ def _dependence(
     return [f"{where}, {claim}: {cases}.", f"{capitalised(claim)}: {cases}.", f"{capitalised(claim)}."]
 
 
-def _winner_varies(bases: Sequence[Key], winners: Sequence[str | None], left_out: set[str]) -> bool:
+def _winner_varies(bases: Sequence[Cell], winners: Sequence[str | None], left_out: set[str]) -> bool:
     """Whether different variants are the fastest at places that differ in `left_out` alone."""
     groups: dict[tuple[Any, ...], set[str]] = {}
     for base, winner in zip(bases, winners, strict=True):

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from stampede.cell import Cell
 from stampede.experiment import FAILED_RUN
 from stampede.report.columns import UNKNOWN, Columns, chosen, count, grouped, none_of, together
 from stampede.report.run import Run
 from stampede.report.statistics.bootstrap import Sample
 from stampede.report.statistics.rounds import sample
-from stampede.runs.cell_key import Key
 
 NO_CELL = "no cell named"
 # The records of a cell that a repeat or a round has a part of.
@@ -19,7 +19,7 @@ OWN_KINDS = ("done", "duplicates", "errors", "beside")
 
 
 @dataclass(frozen=True)
-class Cell:
+class CellRecords:
     """The records of one cell, all repeats together.
 
     `done` are the first ok record of each message, `duplicates` the further ones, `errors` the error records; none of
@@ -28,7 +28,7 @@ class Cell:
     counts the messages of all of them, and `succeeded` those of them that did.
     """
 
-    key: Key
+    key: Cell
     done: Columns
     duplicates: Columns
     errors: Columns
@@ -57,7 +57,7 @@ class Cell:
         """A sample of `values`, one for each of these records of the cell."""
         return sample(columns["unit"], self.run.blocks if self.run else [], values, label)
 
-    def floods(self) -> list[Cell]:
+    def floods(self) -> list[CellRecords]:
         """The cell by what was sent at once: by repeat and round, in their order; whole where it had none."""
         rounds = {kind: getattr(self, kind)["round"].clip(0) for kind in OWN_KINDS}
         numbers = np.unique(np.concatenate([*rounds.values()])).tolist()
@@ -69,7 +69,7 @@ class Cell:
             floods.append(replace(self, **parts))
         return floods
 
-    def by_repeat(self) -> dict[str, Cell]:
+    def by_repeat(self) -> dict[str, CellRecords]:
         """The cell by cell id, one for each repeat that left a record other than of warm-ups, in order of repeat."""
         groups = {kind: grouped(getattr(self, kind), "cell_at") for kind in OWN_KINDS}
         none = none_of(self.warm_ups)
@@ -78,30 +78,30 @@ class Cell:
             parts = {kind: groups[kind].get(at, none) for kind in OWN_KINDS}
             name = NO_CELL if at == UNKNOWN else self.run.store.cells[at]
             repeats[name] = replace(self, warm_ups=none, **parts)
-        repeat_of = self.run.cells.repeat
+        repeat_of = self.run.repeat
         return dict(sorted(repeats.items(), key=lambda item: (repeat_of(item[0]) or 0, item[0])))
 
 
-def cells(run: Run) -> list[Cell]:
+def cells(run: Run) -> list[CellRecords]:
     """Every cell of `run`, planned or seen, sorted by its key. Records without coordinates are in none."""
     everything = chosen(run.operations, ~run.operations["is_warm_up"])
     succeeded = everything["is_first_success"] & (everything["seq"] != UNKNOWN)
     successes = np.bincount(everything["cell_at"][succeeded & (everything["cell_at"] != UNKNOWN)])
-    own, warm_ups = grouped(everything, "key_at"), grouped(_warm_ups(run), "key_at")
+    own, warm_ups = grouped(everything, "place_at"), grouped(_warm_ups(run), "place_at")
     if count(intruders := _intruders(everything)):
         everything = together(everything, intruders)
     own.pop(UNKNOWN, None)
     numbers = run.store.numbers
     warm_ups.pop(UNKNOWN, None)
-    planned, none, key_at, found = _planned(run), none_of(everything), everything["key_at"], []
+    planned, none, place_at, found = _planned(run), none_of(everything), everything["place_at"], []
     for key in run.cell_keys():
         at = numbers.get(key, UNKNOWN)
         ids = [numbers[name] for name in planned.get(key, ()) if name in numbers]
         part = own.get(at, none)
         is_first, is_error = part["is_first_success"], part["is_error"]
-        is_beside = np.isin(everything["cell_at"], ids) & (key_at != at) & (key_at != UNKNOWN)
+        is_beside = np.isin(everything["cell_at"], ids) & (place_at != at) & (place_at != UNKNOWN)
         found.append(
-            Cell(
+            CellRecords(
                 key,
                 chosen(part, is_first),
                 chosen(part, ~is_first & ~is_error),
@@ -120,9 +120,9 @@ def _warm_ups(run: Run) -> Columns:
     return chosen(run.operations, run.operations["is_warm_up"])
 
 
-def _planned(run: Run) -> dict[Key, set[str]]:
+def _planned(run: Run) -> dict[Cell, set[str]]:
     """The ids of the planned cells of each cell: those that its records name, else the plan."""
-    planned: dict[Key, set[str]] = {}
+    planned: dict[Cell, set[str]] = {}
     for name, key in run.keys_of_names():
         planned.setdefault(key, set()).add(name)
     return planned

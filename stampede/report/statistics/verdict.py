@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stampede.cell import Cell, distinguishing, ignored_axes
 from stampede.experiment import is_of_n, n_axis
 from stampede.phrases import capitalised, counted, listed, significant, some
 from stampede.report import sdks
@@ -12,7 +13,6 @@ from stampede.report.statistics.comparisons import conclusion, took_words
 from stampede.report.statistics.headline import failed_objects, headline
 from stampede.report.statistics.knee import Series
 from stampede.report.statistics.prediction import axes_of, misses
-from stampede.runs.cell_key import Key, distinguishing, ignored_axes
 from stampede.runs.evidence import contradictions
 
 Figures = Mapping[str, Any]
@@ -63,7 +63,7 @@ def verdict(
 def _places(run: Run, cells: Sequence[Figures], of_n: Sequence[Figures]) -> list[dict[str, Any]]:
     """The largest N against the smallest, for each combination of whatever else was swept."""
     name_of_n = n_axis(run.experiment.axes)
-    keys = [Key.of_figures(run.experiment.axes, cell) for cell in cells]
+    keys = [Cell.of_figures(run.experiment.axes, cell) for cell in cells]
     named_axes = distinguishing(keys)
     places: dict[tuple[Any, ...], dict[str, Any]] = {}
     for key in keys:
@@ -75,7 +75,7 @@ def _places(run: Run, cells: Sequence[Figures], of_n: Sequence[Figures]) -> list
         )
     still_holds = dict.fromkeys(places, True)
     for row in of_n:
-        at = Key.of_figures(run.experiment.axes, row).without((name_of_n,))
+        at = Cell.of_figures(run.experiment.axes, row).without((name_of_n,))
         still_holds[at] &= row["all"]["level"] == "holds"
         places[at] |= {"level": row["all"]["level"], "words": row["all"]["words"]}
         if still_holds[at]:
@@ -95,7 +95,7 @@ class _Words:
         self._run, self._cells = run, cells
         self._named_axes = distinguishing(map(self._key, cells))
         # Rows that only records tell apart are of one planned cell, and have its overlap and its messages.
-        self._planned: dict[Key, list[Figures]] = {}
+        self._planned: dict[Cell, list[Figures]] = {}
         for cell in cells:
             self._planned.setdefault(self._key(cell).on(axes_of(run.experiment)), []).append(cell)
         self._axes_of_planned = distinguishing(self._planned)
@@ -265,11 +265,11 @@ class _Words:
     def _named(self, cell: Figures) -> str:
         return self._key(cell).words_without((), self._named_axes)
 
-    def _named_planned(self, key: Key) -> str:
+    def _named_planned(self, key: Cell) -> str:
         return key.words_without((), self._axes_of_planned)
 
-    def _key(self, cell: Figures) -> Key:
-        return Key.of_figures(self._run.experiment.axes, cell)
+    def _key(self, cell: Figures) -> Cell:
+        return Cell.of_figures(self._run.experiment.axes, cell)
 
 
 def _percent(share: float) -> str:

@@ -9,15 +9,23 @@ import pytest
 
 from bench import aa
 from bench.measure import Entry
+from experiments.download.declaration import DOWNLOAD
+from stampede.cell import FORMAT
+from stampede.planning.plan import make_plan
 from tests.unit.report import synthetic_run
 
 REPEATED = synthetic_run.Synthetic(memories=(1024,), concurrencies=(1,), repeats=10)
+SETTINGS = ("memory_size=1024", "concurrency_value=1")
 CHOSEN = replace(REPEATED, repeats=1, methods=("download_file", "stream"), factors={"stream": 2.0})
 
 
 def test_repeats_of_one_cell_are_named_as_two_methods_of_which_nothing_is_claimed(tmp_path):
     run = synthetic_run.write(tmp_path / "run", REPEATED)
+    plan = make_plan(DOWNLOAD, "local", SETTINGS, messages_per_concurrency=10, repeats=10)
     manifest = json.loads((run / "run.json").read_text())
+    manifest |= {"format": FORMAT, "plan": plan.as_dict(), "cells": [cell.as_json() for cell in plan.cells]}
+    manifest["finished"] = {cell.name: {} for cell in plan.cells}
+    (run / "run.json").write_text(json.dumps(manifest))
     lines = [json.loads(line) for line in (run / "records.jsonl").read_text().splitlines()]
     # Its records don't tell their repeat.
     lines = [line | {"cell": manifest["cells"][at // 10]["cell"]} for at, line in enumerate(lines)]

@@ -7,7 +7,8 @@ import pytest
 from experiments import EXPERIMENTS
 from stampede.cli.command_line import main
 from stampede.planning.plan import make_plan
-from stampede.runs.folder import FORMAT, RunFolder
+from stampede.runs.description import RunDescription
+from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
 from tests.contract.golden import GOLDEN
 
@@ -24,9 +25,12 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(targets, "resolve", no_stack)
     folder = RunFolder.create(tmp_path / "results", "lost")
-    plan = make_plan(EXPERIMENTS["download"], "local", ["memory_size=1024"], messages_per_concurrency=1).as_dict()
-    described = {"format": FORMAT, "run_id": "r", "stampede_version": "9.9", "experiment": "download"}
-    folder.write_json("run.json", described | {"target": "local", "plan": plan, "cells": []})
+    plan = make_plan(EXPERIMENTS["download"], "local", ["memory_size=1024"], messages_per_concurrency=1)
+    description = RunDescription(
+        folder, "download", {"target": "local"}, plan=plan.as_dict(), cells=[cell.as_json() for cell in plan.cells]
+    )
+    description.write()
+    change(folder, run_id="r", stampede_version="9.9")
     folder.append("sent.jsonl", [{"cell": "a", "seq": 0, "sent_at_ms": 1}])
     folder.append("records.jsonl", [{"cell": "a", "seq": 0, "status": "ok"}])
     folder.write_json("accounting.json", [{"cell": "a", "sent": 1, "succeeded": 1}])
@@ -63,16 +67,23 @@ def test_a_line_without_its_message_is_one_line_before_anything_starts(folder, c
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"repeats": "x"}, "repeats: expected `int`, got `str`"),
-        ({"repeats": 0}, "it has no cells"),
-        ({"swept": {"concurrency_value": ["x"]}}, "concurrency_value: must be a number, got 'x'"),
-        ({"swept": {"concurrency_value": [1.5]}}, "concurrency_value: must be a whole number of 1 or more, got 1.5"),
-        ({"swept": {"memory_size": ["x"]}}, "memory_size: must be a number, got 'x'"),
-        ({"experiment": "x"}, f"experiment: must be one of {NAMES}, got 'x'"),
+        ({"plan": {"repeats": "x"}}, "repeats: expected `int`, got `str`"),
+        ({"cells": []}, "it has 0 cells"),
+        ({"cells": [{"cell": "a"}]}, "Object missing required field `repeat`"),
+        ({"plan": {"swept": 5}}, "swept: expected `array`, got `int`"),
+        ({"concurrency_value": 1.5}, "concurrency_value: must be a whole number, got 1.5"),
+        ({"concurrency_value": 0}, "concurrency_value: must be a whole number of 1 or more, got 0"),
+        ({"memory_size": "x"}, "memory_size: must be a whole number, got 'x'"),
     ],
 )
 def test_a_plan_that_cannot_be_right_is_not_resumed(folder, capsys, values, words):
-    change(folder, plan=folder.read_json("run.json")["plan"] | values)
+    described = folder.read_json("run.json")
+    if not values.keys() & described.keys():
+        described["cells"][0]["values"] |= values
+        values = {"cells": described["cells"]}
+    if "plan" in values:
+        values = {"plan": described["plan"] | values["plan"]}
+    change(folder, **values)
     assert main(["sweep", "--resume", "lost", "--dry-run"]) == 2
     assert capsys.readouterr().err == (
         f"stampede: --resume: results/lost/run.json: the plan is damaged ({words}); restore it, or start a new run\n"
@@ -90,8 +101,8 @@ def test_a_run_json_with_nothing_in_it_is_damaged(folder, capsys, verb):
 @pytest.mark.parametrize(
     ("plan", "words"),
     [
-        ({}, "the plan is damaged (experiment is missing); restore it, or start a new run"),
-        ({"fixed": {}}, "lost is a flood by hand, not a sweep; finish it with `stampede drain --run lost`"),
+        ({"seed": 1}, "the plan is damaged (Object missing required field `target`); restore it, or start a new run"),
+        ({}, "lost is a flood by hand, not a sweep; finish it with `stampede drain --run lost`"),
     ],
 )
 def test_a_damaged_plan_is_told_from_a_flood_by_hand(folder, capsys, plan, words):
@@ -110,10 +121,22 @@ def test_log_events_that_were_removed_are_to_be_restored_or_queried_as_columns(f
     assert capsys.readouterr().err == f"{found}, or {columns}\n"
 
 
+def as_of_today(folder):
+    """Give a finished run of the first edition the run.json that it has today."""
+    stored = folder.read_json("run.json")
+    settings = [f"{name}={','.join(map(str, values))}" for name, values in stored["plan"]["swept"].items()]
+    settings += [f"{name}={value}" for name, value in stored["plan"]["fixed"].items()]
+    plan = make_plan(EXPERIMENTS["download"], "local", settings, messages_per_concurrency=12)
+    cells = [cell.as_json() for cell in plan.cells]
+    finished = {cell.name: {} for cell in plan.cells}
+    change(folder, format=2, plan=plan.as_dict(), cells=cells, finished=finished)
+
+
 def test_a_sweep_whose_figures_are_in_doubt_exits_as_its_report_does(tmp_path):
     with tarfile.open(GOLDEN / "download_killed.tar.gz") as archive:
         archive.extractall(tmp_path, filter="data")
     folder = tmp_path / "download_killed"
+    as_of_today(RunFolder(folder))
     verbs = (["report", str(folder)], ["sweep", "--resume", folder.name, "--results-dir", str(tmp_path)])
     assert [main(verb) for verb in verbs] == [0, 0]
     lines = (folder / "log_events.jsonl").read_text().splitlines(keepends=True)

@@ -1,4 +1,4 @@
-"""What `sweep --dry-run` prints: a row a cell in the order of the matrix, with a column for what varies."""
+"""What `sweep --dry-run` prints: a row a cell in the order of the report, with a column for what varies."""
 
 import csv
 import io
@@ -21,14 +21,14 @@ def dry_run(capsys):
     return run
 
 
-def test_the_table_has_what_varies_in_columns_in_the_order_that_was_given_and_the_rest_above(dry_run):
+def test_the_table_has_what_varies_in_columns_in_the_order_of_the_report_and_the_rest_above(dry_run):
     lines = dry_run("download", *THREE).out.splitlines()
-    assert lines[0] == "3 cells, in the order of the matrix; they run in an order shuffled by --seed 1"
+    assert lines[0] == "3 cells, in the order of the table; they run in an order shuffled by --seed 1"
     assert lines[1].startswith("the same in all cells: memory_size=2048, object_size_mb=1024")
     header = lines.index("") + 2
     assert "memory_size" not in " ".join(lines[2:])
     assert lines[header].split()[-1] == "bottleneck"
-    assert [line.split()[0] for line in lines[header + 2 : header + 5]] == ["1", "10", "2"]
+    assert [line.split()[0] for line in lines[header + 2 : header + 5]] == ["1", "2", "10"]
 
 
 def test_large_counts_have_separators_and_long_sweeps_hours_in_the_table_alone(dry_run):
@@ -46,7 +46,7 @@ def test_repeats_are_one_row_in_the_table_and_a_row_each_for_programs(dry_run):
     assert table.startswith("3 cells, each 2 times, in the order")
     rows = json.loads(dry_run("download", *THREE, "--repeats", "2", "--format", "json").out)
     assert [(row["concurrency_value"], row["cell"][-1]) for row in rows] == [
-        (n, repeat) for n in (1, 10, 2) for repeat in "12"
+        (n, repeat) for n in (1, 2, 10) for repeat in "12"
     ]
 
 

@@ -12,7 +12,6 @@ from stampede import terminal
 from stampede.cli.command_line import main
 from stampede.planning import cost, predicting
 from stampede.planning.plan import make_plan
-from stampede.stacks.infra_variables import infra_defaults
 
 # A plan of four cells that are foreseen in milliseconds.
 SMALL = ("download", "--set", "concurrency_value=10,5", "--messages-per-concurrency", "4")
@@ -147,7 +146,7 @@ def test_repeats_of_a_cell_are_one_row_with_the_bill_of_all(simulate):
     plan = make_plan(
         EXPERIMENTS["download"], "aws", ["concurrency_value=5", "memory_size=2048"], messages_per_concurrency=10
     )
-    assert once["usd"] == pytest.approx(cost.estimate(plan, infra_defaults({})).total_usd, abs=1e-6)
+    assert once["usd"] == pytest.approx(cost.estimate(plan).total_usd, abs=1e-6)
     assert twice["usd"] > 1.5 * once["usd"]
 
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from stampede.cell import FORMAT, Cell
 from stampede.cli.command_line import main
 
 RUN_ID = "20261123T120000Z"
@@ -67,19 +68,25 @@ def test_a_run_that_says_nothing_of_it_is_refused(simulate, tmp_path, experiment
     assert (status, words in err) == (2, True)
 
 
+def of_packages(*paths):
+    """The part of a run.json that names the packages of its cells."""
+    cells = [Cell(path, {"package": path}, ()).as_json() for path in paths]
+    return {"format": FORMAT, "cells": cells}
+
+
 def test_the_rows_name_the_package_that_the_run_measured_and_of_several_one_must_be_given(simulate, tmp_path):
     packages = {name: str(tmp_path / name) for name in ("mine", "other")}
     for name in packages:
         (tmp_path / name).mkdir()
         (tmp_path / name / "app.py").write_text("def handler(event, context): pass\n")
-    several = {"plan": {"paths": {"package": packages}}}
-    store(tmp_path, [record(1, 0.3) for _ in range(5)], **several)
+    store(tmp_path, [record(1, 0.3) for _ in range(5)], **of_packages(*packages.values()))
     chosen = ("--set", "handler=app.handler", "--set", "concurrency_value=1", "--format", "json")
     status, _, err = simulate("function", *chosen)
-    assert (status, "has 2 values of package (mine and other); say with --set package=..." in err) == (2, True)
+    assert (status, "has 2 values of package" in err) == (2, True)
+    assert all(path in err for path in packages.values())
     _, out, _ = simulate("function", *chosen, "--set", f"package={packages['other']}")
     assert {row["package"] for row in json.loads(out)} == {"other"}
-    one = {"plan": {"paths": {"package": {"mine": packages["mine"]}}}}
+    one = of_packages(packages["mine"])
     (tmp_path / RUN_ID / "run.json").write_text(
         json.dumps({"run_id": RUN_ID, "experiment": "function", "target": "aws"} | one)
     )

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from experiments.download import usage as download_usage
+from stampede.cell import Cell
 from stampede.emulator import function_memory, ministack
 from stampede.planning.checks import machine
 from stampede.planning.demand import Demand
@@ -47,7 +48,7 @@ def test_a_function_is_counted_as_it_was_measured_here_and_an_object_in_it_is_no
     assert kind == str(GO.process_mb)
     assert BALLAST_MB - 1 <= mean_mb < 2 * BALLAST_MB
 
-    cell = Demand("c", 1024, 100, 1000, 0, 60, {}, GO)
+    cell = Demand(Cell("c", {"concurrency_value": 100}, (), messages=1000), GO)
     needed_mb = machine.EMULATOR_MB + GO.data_mb + 100 * (mean_mb + GO.moved_mb)
     measured = function_memory.known(tmp_path)
     assert machine.local_memory([cell], needed_mb, measured).status == "ok"

@@ -11,8 +11,7 @@ from stampede.cli.verbs import doctor
 from stampede.errors import UsageError
 from stampede.finding import OK, PROBLEM, WARNING
 from stampede.planning import checks
-from stampede.planning.demand import complete
-from stampede.planning.plan import make_plan
+from stampede.planning.plan import complete, make_plan
 from stampede.stacks.infra_variables import infra_defaults
 
 BUILDS = [

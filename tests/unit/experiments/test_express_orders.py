@@ -27,7 +27,7 @@ def plan(*settings, target="aws"):
 
 
 def cell_values(plan, *names):
-    return [tuple(plan.values(cell)[name] for name in names) for cell in plan.cells()]
+    return [tuple(cell.values[name] for name in names) for cell in plan.cells]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_an_operation_or_a_size_that_is_set_is_run_as_the_products_of_the_matrix
 def test_downloads_alone_are_those_as_published_and_those_by_object_size():
     sweep_plan = plan("operation=download")
     assert {cell[0] for cell in cell_values(sweep_plan, "operation")} == {"download"}
-    assert len(sweep_plan.cells()) == 2 * (2 + 6)
+    assert len(sweep_plan.cells) == 2 * (2 + 6)
 
 
 def test_a_parallel_limit_that_is_set_leaves_athena_alone():
@@ -157,7 +157,7 @@ def test_a_count_that_is_set_holds_in_every_cell_and_else_each_has_its_own():
 
 def test_the_local_matrix_is_small_and_has_cells_beside_which_published_rows_stand():
     sweep_plan = plan(target="local")
-    assert len(sweep_plan.cells()) <= 30
+    assert len(sweep_plan.cells) <= 30
     cells = set(cell_values(sweep_plan, "operation", "storage_class", "object_bytes", "parallel_limit"))
     published = {
         tuple(row.key[name] for name in ("operation", "storage_class", "object_bytes", "parallel_limit"))

@@ -7,6 +7,7 @@ import pytest
 
 from experiments.express.declaration import EXPRESS
 from experiments.express.usage import tariffs, usage
+from stampede.cell import Cell
 from stampede.planning import cost
 from stampede.planning.cost.bill import bill_items
 from stampede.planning.cost.durations import around_s, cell_s
@@ -29,18 +30,9 @@ def each(values):
 
 
 def demand(values, messages=10, **foreseen):
-    return Demand(
-        name=f"{values['operation']} {values['storage_class']} {values['object_bytes']}",
-        memory_mb=values["memory_size"],
-        concurrency=values["concurrency_value"],
-        messages=messages,
-        warm_up_messages=0,
-        timeout_s=values["timeout_s"],
-        values=values,
-        usage=usage(values),
-        architecture="arm64",
-        **foreseen,
-    )
+    name = f"{values['operation']} {values['storage_class']} {values['object_bytes']}"
+    own = Cell(name, {**values, "architecture": "arm64"}, EXPRESS.axes, messages=messages)
+    return Demand(own, usage(values), **foreseen)
 
 
 def bill(cells):
@@ -193,7 +185,7 @@ def test_the_published_cases_cost_what_a_sum_by_hand_says():
 
 def test_the_matrix_on_aws_has_the_published_cases_and_a_duration_and_a_bill_by_service():
     plan = make_plan(EXPRESS, "aws", [], messages_per_concurrency=EXPRESS.messages_per_concurrency)
-    cells = [plan.values(cell) for cell in plan.cells()]
+    cells = [cell.values for cell in plan.cells]
     cases = {
         (values["operation"], values["storage_class"], values["object_bytes"])
         for values in cells

@@ -5,14 +5,13 @@ from dataclasses import replace
 from experiments import EXPERIMENTS
 from stampede.planning.demand import Demand, demands
 from stampede.planning.plan import make_plan
-from stampede.stacks.infra_variables import infra_defaults
 
 
 def cells_of(experiment: str, *settings: str, target: str = "aws") -> list[Demand]:
     """The cells of a plan with `--set` settings."""
     chosen = EXPERIMENTS[experiment]
     plan = make_plan(chosen, target, settings, messages_per_concurrency=chosen.messages_per_concurrency)
-    return demands(plan, infra_defaults({}))
+    return demands(plan)
 
 
 def a_cell_of(experiment: str, *settings: str, target: str = "aws", **changes: object) -> Demand:

@@ -1,7 +1,9 @@
 """Cells of the download experiment in numbers, as the checks and the bill take them."""
 
 from experiments import EXPERIMENTS
-from stampede.planning.demand import Demand, complete
+from stampede.cell import Cell
+from stampede.planning.demand import Demand
+from stampede.planning.plan import complete
 from stampede.stacks.infra_variables import infra_defaults
 
 DOWNLOAD = EXPERIMENTS["download"]
@@ -20,14 +22,9 @@ def a_cell(
     """One cell of a function of 2,048 MB; `variables` are others than infra's defaults."""
     settings = {"concurrency_value": concurrency, "memory_size": memory_mb} | variables
     values = complete(DOWNLOAD, infra_defaults({}) | settings)
+    cell = Cell("cell", values, DOWNLOAD.axes, messages=messages, warm_up_messages=warm_up_messages)
     return Demand(
-        name="cell",
-        memory_mb=memory_mb,
-        concurrency=concurrency,
-        messages=messages,
-        warm_up_messages=warm_up_messages,
-        timeout_s=values["timeout_s"],
-        values=values,
+        cell,
         usage=DOWNLOAD.usage(values),
         barrier_s=barrier_s,
         pollers=pollers,

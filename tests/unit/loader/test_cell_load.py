@@ -14,7 +14,7 @@ from stampede.cli.command_line import main
 from stampede.cli.verbs import flood as flood_verb
 from stampede.errors import RunError
 from stampede.experiment import DataObject
-from stampede.planning.plan import Plan, make_plan
+from stampede.planning.plan import make_plan
 from stampede.runs.folder import RunFolder
 from stampede.sweep import sweep as sweep_run
 from stampede.sweep.sweep import SweepRun
@@ -120,7 +120,7 @@ def test_a_flood_of_a_cell_that_was_cut_off_begins_with_the_first_share_again(
     """The old messages' numbers are never used again, but their shares are."""
     aws.outputs["function_name"] = function_name
     plan = make_plan(SHARES, "aws", ["parallel_limit=10"], messages_per_concurrency=1)
-    [cell] = plan.cells()
+    [cell] = plan.cells
     folder.append("sent.jsonl", [{"cell": cell.name, "seq": seq, "sent_at_ms": 1, "warm_up": 0} for seq in range(3)])
     monkeypatch.setattr("stampede.sweep.sweep.drain", drained)
     waits = []
@@ -145,9 +145,9 @@ def test_a_flood_of_a_cell_that_was_cut_off_begins_with_the_first_share_again(
 def test_a_plan_has_as_many_messages_as_there_are_shares(monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, "shares", SHARES)
     plan = make_plan(SHARES, "aws", ["concurrency_value=3"], messages_per_concurrency=7)
-    assert isinstance(plan, Plan)
-    assert {plan.messages(cell, plan.values(cell)) for cell in plan.cells()} == {4}
-    assert {plan.messages(cell, {"from_manifest": False}) for cell in plan.cells()} == {21}
+    assert {cell.messages for cell in plan.cells} == {4}
+    apart = make_plan(SHARES, "aws", ["concurrency_value=3", "from_manifest=false"], messages_per_concurrency=7)
+    assert {cell.messages for cell in apart.cells} == {21}
 
 
 # By hand.

@@ -8,6 +8,7 @@ import pytest
 from loader import collecting, evidence
 from loader.drain import drain, wait_for_round
 from loader.log_events import LinesSeen
+from stampede.cell import FORMAT, Cell
 from stampede.cli.command_line import main
 from stampede.runs.evidence import ASSUMPTIONS, CONTRADICTED, FILE, HELD, NOT_MET, contradictions, rows
 from stampede.runs.folder import RunFolder
@@ -97,7 +98,9 @@ def test_one_that_waited_long_for_its_turn_contradicts_nothing_where_others_came
 
 
 def test_with_provisioned_pollers_no_ramp_is_judged(stack, folder):
-    folder.write_json("run.json", {"plan": {"swept": {"provisioned_pollers": [None, "2-10"]}}})
+    values = {"provisioned_pollers": {"minimum": 2, "maximum": 10}}
+    cells = [Cell("b", {"provisioned_pollers": None}, ()), Cell("a", values, ())]
+    folder.write_json("run.json", {"format": FORMAT, "cells": [cell.as_json() for cell in cells]})
     assert checked(stack, folder, ramp(100))["trigger-ramp"] == NOT_MET
 
 

@@ -12,7 +12,7 @@ from stampede.planning import cost
 from stampede.planning.cost import check_budget
 from stampede.planning.cost.estimates import _amount
 from stampede.planning.cost.prices import read_prices
-from stampede.planning.demand import Pollers, complete, demands
+from stampede.planning.demand import Pollers, demands
 from stampede.planning.plan import make_plan
 from stampede.planning.predicting import Given
 from stampede.stacks.infra_variables import infra_defaults
@@ -27,12 +27,13 @@ def floods(monkeypatch):
     each_takes(monkeypatch, ONE_S)
 
 
-def plan(*settings, target="aws", **options):
-    return make_plan(EXPERIMENTS["download"], target, settings, **({"messages_per_concurrency": 10} | options))
+def plan(*settings, target="aws", defaults=None, **options):
+    given = {"messages_per_concurrency": 10} | options
+    return make_plan(EXPERIMENTS["download"], target, settings, defaults, **given)
 
 
-def estimate(*settings, defaults=None, **options):
-    return cost.estimate(plan(*settings, **options), defaults=defaults)
+def estimate(*settings, **options):
+    return cost.estimate(plan(*settings, **options))
 
 
 def usd(estimated, service, what):
@@ -218,7 +219,7 @@ def test_the_estimate_is_stored_as_json_whose_items_add_up():
 def test_each_cell_of_a_plan_has_its_own_seconds():
     sweep_plan = plan("concurrency_value=1,500")
     estimated = cost.estimate(sweep_plan)
-    seconds = {sweep_plan.concurrency(cell): estimated.cell_seconds(cell) for cell in sweep_plan.cells()}
+    seconds = {cell.n: estimated.cell_seconds(cell) for cell in sweep_plan.cells}
     assert seconds == {1: pytest.approx(132.4 + 45), 500: pytest.approx(132.4 + 45)}
 
 
@@ -249,8 +250,8 @@ def test_an_unknown_price_is_shown_and_no_budget_is_promised_with_it():
     "value", [{"minimum": 2, "maximum": 20}, "{minimum=2,maximum=20}", '{"minimum": 2, "maximum": 20}']
 )
 def test_pollers_are_read_as_an_object_or_as_its_text(value):
-    sweep_plan = plan("concurrency_value=100")
-    [demand, _] = demands(sweep_plan, infra_defaults({}) | {"provisioned_pollers": value})
+    sweep_plan = plan("concurrency_value=100", defaults=infra_defaults({}) | {"provisioned_pollers": value})
+    [demand, _] = demands(sweep_plan)
     assert demand.pollers == Pollers(2, 20)
 
 
@@ -259,7 +260,7 @@ def test_pollers_are_read_as_an_object_or_as_its_text(value):
 )
 def test_pollers_that_are_something_else_are_refused_by_name(value):
     with pytest.raises(UsageError, match=r"^provisioned_pollers: must be an object of two whole numbers"):
-        demands(plan(), infra_defaults({}) | {"provisioned_pollers": value})
+        demands(plan(defaults=infra_defaults({}) | {"provisioned_pollers": value}))
 
 
 def test_the_polls_of_provisioned_pollers_are_billed_as_the_most_there_can_be():
@@ -276,12 +277,9 @@ def test_the_polls_of_provisioned_pollers_are_billed_as_the_most_there_can_be():
 
 
 def test_what_the_plan_leaves_open_comes_from_infra_and_tf_var():
-    defaults = complete(EXPERIMENTS["download"], infra_defaults({}))
-    published = {"memory_size": 2048, "concurrency_value": 1, "timeout_s": 60}
-    by_experiment = {"architecture": "x86_64", "ephemeral_storage_mb": 1200}
-    assert (
-        published | by_experiment | {"region": "us-east-1", "provisioned_pollers": None}
-    ).items() <= defaults.items()
+    defaults = make_plan(EXPERIMENTS["download"], "local", [], messages_per_concurrency=1).cells[0].values
+    left_open = {"timeout_s": 60, "architecture": "x86_64", "region": "us-east-1", "provisioned_pollers": None}
+    assert left_open.items() <= defaults.items()
     assert infra_defaults({"TF_VAR_timeout_s": "90", "TF_VAR_prefix": "mine"})["timeout_s"] == 90
 
 
@@ -297,10 +295,7 @@ def test_a_value_that_is_no_whole_number_is_refused_by_name(setting):
 
 def of(experiment, *settings, target="aws"):
     chosen = EXPERIMENTS[experiment]
-    return cost.estimate(
-        make_plan(chosen, target, settings, messages_per_concurrency=chosen.messages_per_concurrency),
-        defaults=infra_defaults({}),
-    )
+    return cost.estimate(make_plan(chosen, target, settings, messages_per_concurrency=chosen.messages_per_concurrency))
 
 
 def quantity(estimated, what):

@@ -22,7 +22,6 @@ from stampede.planning.checks import machine as checks_machine
 from stampede.planning.demand import Pollers, demands
 from stampede.planning.plan import make_plan
 from stampede.stacks import endpoints
-from stampede.stacks.infra_variables import infra_defaults
 from tests.fakes.account import FakeAccount
 from tests.unit.loader.download_cells import a_cell
 from tests.unit.loader.foreseen_floods import each_takes
@@ -80,14 +79,14 @@ def test_what_infra_takes_from_nobody_is_a_problem_before_the_sweep_begins_and_n
     experiment, setting, words
 ):
     sweep_plan = make_plan(EXPERIMENTS[experiment], "local", [setting], messages_per_concurrency=5)
-    matrix, problem = checks_plan.check(demands(sweep_plan, infra_defaults({})), EXPERIMENTS[experiment], "local")
+    matrix, problem = checks_plan.check(demands(sweep_plan), EXPERIMENTS[experiment], "local")
     assert (matrix.check, problem.status) == ("matrix", PROBLEM)
     assert words in f"{problem.check}: {problem.sentence}"
 
 
 def test_every_variable_out_of_bounds_is_named():
     sweep_plan = make_plan(EXPERIMENTS["download"], "aws", ["memory_size=1", "timeout_s=0"], messages_per_concurrency=5)
-    problems = checks_plan.out_of_bounds(demands(sweep_plan, infra_defaults({})))
+    problems = checks_plan.out_of_bounds(demands(sweep_plan))
     assert [problem.check for problem in problems] == ["memory_size", "timeout_s"]
 
 
@@ -442,6 +441,7 @@ def test_a_matrix_that_the_account_cannot_hold_is_refused_in_one_line(aws, monke
 def machine(monkeypatch):
     """Tools that are there, so that only the account decides, and a model that says so much of every cell."""
     monkeypatch.setattr(checks_machine, "tools", list)
+    monkeypatch.setattr(checks, "holder", lambda option: None)  # another test may hold the stack of this checkout
     each_takes(monkeypatch, 13.24)
     monkeypatch.setattr(predicting, "prediction", lambda *_: AT_HALF)
 

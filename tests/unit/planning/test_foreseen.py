@@ -9,9 +9,6 @@ from stampede.planning.checks import share
 from stampede.planning.cost import check_budget
 from stampede.planning.cost.foreseen import LOCAL_MIB_PER_S, LOCAL_OPERATION_S, foreseen, on_this_machine
 from stampede.planning.plan import make_plan
-from stampede.stacks.infra_variables import infra_defaults
-
-DEFAULTS = infra_defaults({})
 
 
 def plan(*settings, target="aws", each=2, **options):
@@ -20,7 +17,7 @@ def plan(*settings, target="aws", each=2, **options):
 
 
 def foreseen_cell(*settings, **options):
-    [cell] = foreseen(plan(*settings, **options), DEFAULTS)
+    [cell] = foreseen(plan(*settings, **options))
     return cell
 
 
@@ -49,15 +46,15 @@ def test_what_is_cut_off_at_the_time_limit_is_billed_for_every_attempt_and_its_o
 
 
 def test_repeats_of_a_cell_are_foreseen_alike():
-    first, second = foreseen(plan("concurrency_value=2", repeats=2), DEFAULTS)
-    assert (first.alike, first.working_s) == (second.alike, second.working_s) and first.name != second.name
+    first, second = foreseen(plan("concurrency_value=2", repeats=2))
+    assert (first.cell.alike, first.working_s) == (second.cell.alike, second.working_s) and first.name != second.name
 
 
 def test_cells_that_cannot_be_are_not_foreseen_and_cost_their_time_limit_at_most():
     impossible = plan("concurrency_value=1", "method=stream", "range_part_mb=65,16", "timeout_s=60")
-    cells = foreseen(impossible, DEFAULTS)
+    cells = foreseen(impossible)
     assert [cell.working_s for cell in cells if not cell.is_foreseen] == [2 * 60]
-    estimated = cost.estimate(impossible, defaults=DEFAULTS)
+    estimated = cost.estimate(impossible)
     assert "at most" in estimated.sentences()[1] and "1 of 2 cells" in estimated.sentences()[-1]
     check_budget(estimated, 5)
     with pytest.raises(UsageError, match="estimated cost"):
@@ -70,9 +67,9 @@ def test_a_users_own_function_isnt_predicted_by_the_examples_numbers(tmp_path):
     function = EXPERIMENTS["function"]
     example = make_plan(function, "aws", settings, messages_per_concurrency=10)
     own = make_plan(function, "aws", [*settings, f"package={tmp_path}"], messages_per_concurrency=10)
-    [cell], [own_cell] = (foreseen(made, DEFAULTS) for made in (example, own))
+    [cell], [own_cell] = (foreseen(made) for made in (example, own))
     assert cell.is_foreseen and not own_cell.is_foreseen and own_cell.working_s == 70
-    predicted, why_not = share.predicted(own, DEFAULTS)
+    predicted, why_not = share.predicted(own)
     assert not predicted and "simulate function --run" in why_not
 
 
@@ -80,13 +77,13 @@ def test_no_budget_is_promised_for_hosts_whose_time_nobody_knows(monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, "copy_host", EXPERIMENTS["copy_host"].with_(work=lambda *_: 1 / 0))
     hosts = make_plan(EXPERIMENTS["copy_host"], "aws", [], messages_per_concurrency=1)
     with pytest.raises(UsageError, match=r"^--budget-usd 5: can't be guaranteed"):
-        check_budget(cost.estimate(hosts, defaults=DEFAULTS), 5)
+        check_budget(cost.estimate(hosts), 5)
 
 
 def test_a_local_plan_is_billed_as_on_aws_and_lasts_as_long_as_here():
     here = plan("object_size_mb=8", "concurrency_value=2", target="local")
-    [local], [aws] = on_this_machine(here, DEFAULTS), foreseen(here, DEFAULTS)
-    estimated = cost.estimate(here, defaults=DEFAULTS)
+    [local], [aws] = on_this_machine(here), foreseen(here)
+    estimated = cost.estimate(here)
     [item] = [item for item in estimated.items if item.what == "compute, x86_64"]
     assert item.quantity == pytest.approx((aws.working_s + 2 * aws.start_s) * 2)  # two functions of 2 GB
     assert estimated.cells == (local,) and not estimated.unforeseen

@@ -25,13 +25,13 @@ def plan(*settings, target="aws", **options):
 
 
 def test_the_default_on_aws_is_the_published_matrix():
-    cells = {(c.coordinates["memory_size"], c.coordinates["concurrency_value"]) for c in plan().cells()}
+    cells = {(c.values["memory_size"], c.values["concurrency_value"]) for c in plan().cells}
     assert cells == {(memory, n) for memory in (1024, 2048) for n in (1, 5, 10, 50, 100, 500)}
 
 
 def test_every_cell_gets_ten_messages_for_each_unit_of_concurrency():
     sweep_plan = plan()
-    assert sum(sweep_plan.messages(cell, {}) for cell in sweep_plan.cells()) == 2 * 10 * (1 + 5 + 10 + 50 + 100 + 500)
+    assert sum(cell.messages for cell in sweep_plan.cells) == 2 * 10 * (1 + 5 + 10 + 50 + 100 + 500)
 
 
 def test_a_part_of_the_order_may_be_0_where_that_is_what_it_is_without():
@@ -44,14 +44,17 @@ def test_a_part_of_the_order_may_be_0_where_that_is_what_it_is_without():
 
 def test_a_setting_with_several_values_is_swept_and_one_value_is_fixed():
     sweep_plan = plan("memory_size=512,3008", "concurrency_value=2", "architecture=arm64")
-    assert sweep_plan.swept == {"memory_size": [512, 3008], "concurrency_value": [2]}
-    assert sweep_plan.fixed["architecture"] == "arm64"
-    assert len(sweep_plan.cells()) == 2
+    assert sweep_plan.swept == ("memory_size", "concurrency_value")
+    assert "architecture" in sweep_plan.fixed
+    assert {(c["memory_size_mb"], c.n, c.values["architecture"]) for c in sweep_plan.cells} == {
+        (512, 2, "arm64"),
+        (3008, 2, "arm64"),
+    }
 
 
 @given(st.integers(0, 2**31), st.integers(1, 4))
 def test_the_order_is_a_shuffle_fixed_by_the_seed_that_loses_no_cell(seed, repeats):
-    first, second = plan(seed=seed, repeats=repeats).cells(), plan(seed=seed, repeats=repeats).cells()
+    first, second = plan(seed=seed, repeats=repeats).cells, plan(seed=seed, repeats=repeats).cells
     assert first == second
     assert len({cell.name for cell in first}) == 12 * repeats
 
@@ -65,23 +68,42 @@ def test_without_axes_of_the_work_order_the_cells_are_shuffled_one_by_one_as_eve
         for n in (1, 5, 10, 50, 100, 500)
     ]
     random.Random(seed).shuffle(names)
-    assert [cell.name for cell in plan(seed=seed, repeats=repeats).cells()] == names
+    assert [cell.name for cell in plan(seed=seed, repeats=repeats).cells] == names
 
 
 def test_two_seeds_give_two_orders():
-    assert plan(seed=1).cells() != plan(seed=2).cells()
+    assert plan(seed=1).cells != plan(seed=2).cells
 
 
 def test_repeats_have_names_of_their_own_and_a_single_run_has_none():
-    assert plan("memory_size=1024", "concurrency_value=5").cells()[0].name == "memory_size=1024,concurrency_value=5"
-    names = {cell.name for cell in plan("memory_size=1024", "concurrency_value=5", repeats=2).cells()}
+    assert plan("memory_size=1024", "concurrency_value=5").cells[0].name == "memory_size=1024,concurrency_value=5"
+    names = {cell.name for cell in plan("memory_size=1024", "concurrency_value=5", repeats=2).cells}
     assert names == {f"memory_size=1024,concurrency_value=5,repeat={n}" for n in (1, 2)}
+
+
+def as_stored(sweep_plan):
+    """The plan as a run.json has it, read again."""
+    cells = [cell.as_json() for cell in sweep_plan.cells]
+    stored = {"experiment": sweep_plan.experiment, "plan": sweep_plan.as_dict(), "cells": cells}
+    return Plan.from_run(json.loads(json.dumps(stored)))
 
 
 def test_a_stored_plan_comes_back_as_it_was():
     sweep_plan = plan("memory_size=512,1024", repeats=2, seed=7, start_barrier_s=5.0, warm_up_per_concurrency=1)
-    assert Plan.from_dict(sweep_plan.as_dict()) == sweep_plan
-    assert sweep_plan.as_dict()["order"] == [cell.name for cell in sweep_plan.cells()]
+    stored = as_stored(sweep_plan)
+    assert stored == sweep_plan
+    assert [vars(cell) for cell in stored.cells] == [vars(cell) for cell in sweep_plan.cells]
+
+
+def test_a_cell_is_complete_and_sets_what_terraform_would_set_otherwise():
+    sweep_plan = plan("memory_size=512", "concurrency_value=1")
+    [cell] = sweep_plan.cells
+    assert (cell.values["timeout_s"], cell.values["sink"], cell.values["prefix"]) == (60, "tmp", "stampede")
+    wanted = sweep_plan.variables(cell, infra_defaults({}))
+    assert wanted["concurrency_value"] == 1
+    assert wanted["timeout_s"] == 60  # what null means is set, and a default isn't repeated
+    assert "prefix" not in wanted
+    assert sweep_plan.variables(cell, infra_defaults({"TF_VAR_prefix": "mine"}))["prefix"] == "stampede"
 
 
 @pytest.mark.parametrize(
@@ -95,7 +117,7 @@ def test_a_stored_plan_comes_back_as_it_was():
         ("provisioned_pollers={minimum 2}", "isn't valid HCL"),
         ("provisioned_pollers={minimum=var.x,maximum=9}", "var.x} is an expression"),
         ("memory_size=1024,,2048", "a value is empty"),
-        ("concurrency_value=null", "must be a whole number of 1 or more, got None"),
+        ("concurrency_value=null", "concurrency_value: must be a whole number, got None"),
         ("concurrency_value=0", "--set concurrency_value: must be a whole number of 1 or more, got 0"),
         ("concurrency_value=ten", "--set concurrency_value: must be a number, got 'ten'"),
         ("object_size_mb=1,000", "must be a number, got '000'; write it like 1000: digits alone, and no zero first"),
@@ -116,7 +138,7 @@ def test_a_wrong_setting_is_refused_with_the_fix(setting, words):
 
 def test_an_experiment_takes_the_variables_of_the_one_that_its_name_begins_with():
     sweep_plan = make_plan(EXPERIMENTS["copy_host"], "aws", ["masters=2"], messages_per_concurrency=1)
-    assert sweep_plan.fixed["masters"] == 2
+    assert {cell.values["masters"] for cell in sweep_plan.cells} == {2}
 
 
 def test_a_terraform_variable_of_which_an_axis_knows_all_values_takes_no_other():
@@ -152,19 +174,17 @@ POLLERS = [{"minimum": 2, "maximum": 20}, {"minimum": 2, "maximum": 50}]
 )
 def test_objects_in_hcl_or_json_are_one_value_each_in_the_plan_its_names_and_a_stored_run(values):
     sweep_plan = plan("memory_size=1024", "concurrency_value=5", f"provisioned_pollers={values}")
-    assert sweep_plan.swept["provisioned_pollers"] == POLLERS
-    assert sorted(cell.name for cell in sweep_plan.cells()) == [
+    assert sorted(cell.name for cell in sweep_plan.cells) == [
         f"memory_size=1024,concurrency_value=5,provisioned_pollers={{minimum=2,maximum={most}}}" for most in (20, 50)
     ]
-    stored = Plan.from_dict(json.loads(json.dumps(sweep_plan.as_dict())))
-    assert (stored, stored.cells()) == (sweep_plan, sweep_plan.cells())
+    assert as_stored(sweep_plan) == sweep_plan
 
 
 def test_null_is_a_value_and_quotes_hold_a_text_together():
     sweep_plan = plan("provisioned_pollers=null,{minimum=2,maximum=20}", 'experiment_tag="a, b",c', "sink=null")
-    assert sweep_plan.swept["provisioned_pollers"] == [None, POLLERS[0]]
-    assert (sweep_plan.swept["experiment_tag"], sweep_plan.fixed["sink"]) == (["a, b", "c"], None)
-    assert "provisioned_pollers=null" in " ".join(cell.name for cell in sweep_plan.cells())
+    values = [(cell.values["provisioned_pollers"], cell.values["experiment_tag"]) for cell in sweep_plan.cells]
+    assert all(value in values for value in itertools.product([None, POLLERS[0]], ["a, b", "c"]))
+    assert "provisioned_pollers=null" in " ".join(cell.name for cell in sweep_plan.cells)
 
 
 # Axes of the work order.
@@ -179,25 +199,28 @@ def reads(monkeypatch):
 
 def test_an_axis_of_the_work_order_names_its_cells_and_is_no_terraform_variable(reads):
     sweep_plan = reads("threads=7,8", "dataset=large")
-    assert all("dataset=large" in cell.name and "threads=" in cell.name for cell in sweep_plan.cells())
-    for cell in sweep_plan.cells():
-        assert sweep_plan.variables(cell).keys() - {"experiment"} <= declared().keys()
-        assert sweep_plan.in_order(cell) == {"dataset": "large", "threads": cell.coordinates["threads"]}
-    assert Plan.from_dict(json.loads(json.dumps(sweep_plan.as_dict()))).cells() == sweep_plan.cells()
+    assert all("dataset=large" in cell.name and "threads=" in cell.name for cell in sweep_plan.cells)
+    for cell in sweep_plan.cells:
+        assert sweep_plan.variables(cell, {}).keys() - {"experiment"} <= declared().keys()
+        assert cell.in_order() == {"dataset": "large", "threads": cell.values["threads"]}
+    assert as_stored(sweep_plan) == sweep_plan
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_cells_that_differ_only_in_their_work_orders_stay_together_in_a_shuffled_order(reads, seed):
     sweep_plan = reads("memory_size=512,1024,2048", seed=seed, repeats=2)
     stacks = [
-        key for key, _ in itertools.groupby(sweep_plan.cells(), lambda cell: (cell.repeat, sweep_plan.variables(cell)))
+        key
+        for key, _ in itertools.groupby(
+            sweep_plan.cells, lambda cell: (cell.repeat, json.dumps(sweep_plan.variables(cell, {})))
+        )
     ]
     assert len(stacks) == 6
-    assert len({cell.name for cell in sweep_plan.cells()}) == 24
+    assert len({cell.name for cell in sweep_plan.cells}) == 24
 
 
 def test_cells_of_one_stack_are_shuffled_among_themselves(reads):
-    assert len({tuple(cell.name for cell in reads("memory_size=512", seed=seed).cells()) for seed in range(9)}) > 1
+    assert len({tuple(cell.name for cell in reads("memory_size=512", seed=seed).cells) for seed in range(9)}) > 1
 
 
 @pytest.mark.parametrize(
@@ -243,7 +266,7 @@ def several(monkeypatch):
 
 def combinations(plan):
     """Data set, threads, memory and N of its cells."""
-    cell_values = [plan.values(cell) for cell in plan.cells()]
+    cell_values = [cell.values for cell in plan.cells]
     return {
         (values["dataset"], values["threads"], values["memory_size"], values["concurrency_value"])
         for values in cell_values
@@ -258,7 +281,7 @@ THIRD = {("listing", 1, memory, 1) for memory in (512, 1024)}
 def test_a_matrix_may_have_several_products_and_what_stands_in_two_is_one_cell(several):
     assert combinations(several()) == FIRST | SECOND | THIRD
     sweep_plan = several("threads=30")
-    assert len(sweep_plan.cells()) == len(combinations(sweep_plan)) == len(SECOND) + len(THIRD)
+    assert len(sweep_plan.cells) == len(combinations(sweep_plan)) == len(SECOND) + len(THIRD)
 
 
 @pytest.mark.parametrize(
@@ -276,7 +299,7 @@ def test_a_matrix_may_have_several_products_and_what_stands_in_two_is_one_cell(s
 def test_a_text_tells_products_apart_and_a_number_is_set_in_all_that_have_not_pinned_it(several, setting, wanted):
     sweep_plan = several(setting)
     assert combinations(sweep_plan) == wanted
-    assert len(sweep_plan.cells()) == len(wanted)
+    assert len(sweep_plan.cells) == len(wanted)
 
 
 def test_the_order_of_settings_changes_nothing_of_what_is_run(several):
@@ -291,44 +314,30 @@ def test_a_product_without_a_whole_n_is_refused_wherever_it_stands(several):
 
 def test_what_nobody_set_is_filled_from_the_other_values_of_a_cell_and_names_no_cell(several):
     sweep_plan = several()
-    for cell in sweep_plan.cells():
-        values = sweep_plan.values(cell)
+    for cell in sweep_plan.cells:
+        values = cell.values
         assert (values["passes"], values["sink"]) == (values["memory_size"] // 512, values["dataset"])
-        assert sweep_plan.in_order(cell)["passes"] == values["passes"]
-        assert sweep_plan.variables(cell)["sink"] == values["dataset"]
+        assert cell.in_order()["passes"] == values["passes"]
+        assert sweep_plan.variables(cell, {})["sink"] == values["dataset"]
         assert "passes" not in cell.name
-    assert {cell["passes"] for cell in several().as_dict()["cells"]} == {1, 2, 4}
     set_by_user = several("passes=7")
-    assert {set_by_user.in_order(cell)["passes"] for cell in set_by_user.cells()} == {7}
+    assert {cell.in_order()["passes"] for cell in set_by_user.cells} == {7}
 
 
 def test_an_axis_of_the_work_order_that_no_matrix_fills_stands_at_its_default(several):
     sweep_plan = several(target="local")
-    assert {sweep_plan.in_order(cell)["passes"] for cell in sweep_plan.cells()} == {1}
-
-
-def test_a_stored_plan_of_several_products_comes_back_and_one_of_before_there_were_any(several):
-    sweep_plan = several("memory_size=512,256")
-    stored = json.loads(json.dumps(sweep_plan.as_dict()))
-    assert (Plan.from_dict(stored), Plan.from_dict(stored).cells()) == (sweep_plan, sweep_plan.cells())
-    older = {name: value for name, value in plan().as_dict().items() if name not in ("also", "rest")}
-    assert Plan.from_dict(older) == plan()
-
-
-def test_a_stored_plan_whose_messages_were_chosen_for_each_cell_is_refused():
-    with pytest.raises(ValueError, match="numbers of messages"):
-        Plan.from_dict(plan().as_dict() | {"counts": {"memory_size=512": 30}})
+    assert {cell.in_order()["passes"] for cell in sweep_plan.cells} == {1}
 
 
 def test_an_experiment_that_counts_its_messages_itself_learns_how_many_the_plan_wants(monkeypatch):
     counting = DOWNLOAD.with_(messages=lambda values: 3 * values["messages_per_concurrency"])
     monkeypatch.setitem(EXPERIMENTS, "download", counting)
     sweep_plan = make_plan(counting, "aws", ["concurrency_value=50"], messages_per_concurrency=4)
-    assert {sweep_plan.messages(cell, sweep_plan.values(cell)) for cell in sweep_plan.cells()} == {12}
+    assert {cell.messages for cell in sweep_plan.cells} == {12}
 
 
 def test_where_the_stack_stays_as_it_is_no_time_is_counted_for_an_apply(reads):
-    shared = demands(reads(), infra_defaults({}))
+    shared = demands(reads())
     assert sum(demand.applies for demand in shared) == 2
     seconds = {demand.applies: durations.cell_s(demand, "aws") for demand in shared if demand.memory_mb == 1024}
     assert seconds[True] - seconds[False] == durations.SURROUNDINGS["aws"].apply_s

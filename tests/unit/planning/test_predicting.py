@@ -8,13 +8,10 @@ from experiments import EXPERIMENTS
 from experiments.download import checks as download_checks
 from stampede.errors import UsageError
 from stampede.finding import PROBLEM
-from stampede.planning.demand import demands
 from stampede.planning.plan import make_plan
 from stampede.planning.predicting import Given, expected, parameters_of, prediction, questions, refuse
-from stampede.stacks.infra_variables import infra_defaults
 
 DOWNLOAD = EXPERIMENTS["download"]
-DEFAULTS = infra_defaults({})
 
 
 def plan(*settings, **options):
@@ -23,7 +20,7 @@ def plan(*settings, **options):
 
 
 def question(*settings, facts=None, **options):
-    [(_, inquiry)] = questions(plan(*settings, **options), DEFAULTS, facts or Given())
+    [(_, inquiry)] = questions(plan(*settings, **options), facts or Given())
     return inquiry
 
 
@@ -62,11 +59,11 @@ def test_without_ranges_a_prediction_is_the_same_but_for_them():
 
 def test_what_the_checks_of_the_experiment_refuse_is_not_asked():
     with pytest.raises(UsageError, match=r"^.+: .*ephemeral_storage_mb"):
-        refuse(plan("ephemeral_storage_mb=512"), DEFAULTS)
+        refuse(plan("ephemeral_storage_mb=512"))
 
 
 def test_what_would_happen_is_known_before_a_function_is_built(monkeypatch, tmp_path):
     go = plan("method=go_ranges")
     monkeypatch.setattr(download_checks, "ROOT", tmp_path)
-    assert PROBLEM in {finding.status for finding in DOWNLOAD.checks([cell.values for cell in demands(go, DEFAULTS)])}
-    refuse(go, DEFAULTS)
+    assert PROBLEM in {finding.status for finding in DOWNLOAD.checks([cell.values for cell in go.cells])}
+    refuse(go)

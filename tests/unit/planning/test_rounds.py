@@ -20,10 +20,9 @@ from stampede.planning.cost.rounds import with_rounds
 from stampede.planning.plan import Plan, make_plan, share_of_round
 from stampede.planning.predicting import predictions
 from stampede.runs.account import check
+from stampede.runs.description import RunDescription
 from stampede.runs.folder import RunFolder
-from stampede.stacks.infra_variables import infra_defaults
 from stampede.sweep import sweep as sweep_run
-from stampede.sweep.description import RunDescription
 from stampede.sweep.sweep import SweepRun
 from tests.fakes.own_sleep import replace_sleep
 from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
@@ -43,11 +42,11 @@ def experiments(monkeypatch):
 def plan_of(*settings, experiment=READS, round_count=None, messages=10, **options):
     EXPERIMENTS[experiment.name] = experiment
     plan = make_plan(experiment, "aws", [*settings], messages_per_concurrency=messages, **options)
-    return with_rounds(plan, infra_defaults({}), round_count)
+    return with_rounds(plan, round_count)
 
 
 def rounds(*settings, **options):
-    return set(plan_of(*SETTINGS, *settings, **options).rounds.values())
+    return {cell.rounds for cell in plan_of(*SETTINGS, *settings, **options).cells}
 
 
 def test_there_are_as_many_rounds_as_messages_at_n_1_and_five_else_and_no_share_is_smaller_than_n():
@@ -56,13 +55,16 @@ def test_there_are_as_many_rounds_as_messages_at_n_1_and_five_else_and_no_share_
     assert rounds("concurrency_value=4", messages=3) == {3}
     assert rounds("concurrency_value=4", round_count=7) == {7}
     assert rounds("concurrency_value=4", round_count=100) == {10}
-    assert rounds("concurrency_value=4", messages=1) == rounds("concurrency_value=1", round_count=1) == set()
+    assert rounds("concurrency_value=4", messages=1) == rounds("concurrency_value=1", round_count=1) == {1}
 
 
 def test_cells_that_need_an_apply_or_share_a_list_have_no_rounds():
-    assert plan_of("concurrency_value=1,2", experiment=EXPERIMENTS["download"]).rounds == {}
-    assert plan_of(experiment=SHARES.with_(preparation=lambda values: {"empty_first": 1})).rounds == {}
-    assert plan_of("memory_size=512,1024", "dataset=large", "threads=1").rounds == {}
+    for plan in (
+        plan_of("concurrency_value=1,2", experiment=EXPERIMENTS["download"]),
+        plan_of(experiment=SHARES.with_(preparation=lambda values: {"empty_first": 1})),
+        plan_of("memory_size=512,1024", "dataset=large", "threads=1"),
+    ):
+        assert {cell.rounds for cell in plan.cells} == {1}
     with pytest.raises(UsageError, match="--rounds 3: no cells of this sweep can be interleaved"):
         plan_of(experiment=EXPERIMENTS["download"], round_count=3)
 
@@ -86,13 +88,12 @@ def test_each_round_has_an_order_of_its_own_which_the_seed_decides():
     assert {tuple(sorted(order)) for order in first} == {tuple(sorted(first[0]))}
 
 
-def test_a_stored_plan_keeps_its_rounds_and_an_older_one_has_none():
+def test_a_stored_plan_keeps_its_rounds():
     plan = plan_of(*SETTINGS, "concurrency_value=1", repeats=2)
-    stored = json.loads(json.dumps(plan.as_dict()))
-    assert (Plan.from_dict(stored), Plan.from_dict(stored).blocks()) == (plan, plan.blocks())
+    cells = [cell.as_json() for cell in plan.cells]
+    stored = Plan.from_run(json.loads(json.dumps({"experiment": "reads", "plan": plan.as_dict(), "cells": cells})))
+    assert (stored, stored.blocks()) == (plan, plan.blocks())
     assert [len(block) for block in plan.blocks()] == [2, 2]
-    del stored["rounds"]
-    assert [len(block) for block in Plan.from_dict(stored).blocks()] == [1, 1, 1, 1]
 
 
 # Carried out.
@@ -136,7 +137,6 @@ def sweep(aws, folder, monkeypatch):
     def run(happen=None, settings=("concurrency_value=1",), **options):
         run.happen = happen or (lambda body: succeed(aws, body))
         plan = plan_of(*SETTINGS, *settings, seed=3, **options)
-        plan.fixed.pop("ephemeral_storage_mb", None)
         check(SweepRun(plan, folder, Cost(), Stack(aws, None), None).run())
         return sent
 
@@ -239,7 +239,7 @@ def test_after_a_kill_the_rounds_that_were_done_stay_and_the_one_that_was_cut_of
     with pytest.raises(KeyboardInterrupt):
         sweep(die_in_round_4, messages=6)
     assert "no cell has finished yet; completed rounds are kept; resume with `stampede" in capsys.readouterr().err
-    assert folder.read_json("run.json")["cells"] == []
+    assert folder.read_json("run.json")["finished"] == {}
     aws.reset()  # its lines went with the stack
     before = len(list(folder.rows("records.jsonl")))
     sent = sweep(messages=6)
@@ -308,8 +308,8 @@ def foreseen(*settings, round_count=None):
     plan = make_plan(
         EXPERIMENTS["filesystem"], "local", ["dataset=small", "threads=1,30", *settings], messages_per_concurrency=10
     )
-    plan = with_rounds(plan, infra_defaults({}), round_count)
-    prediction = next(iter(predictions(plan, infra_defaults({}), ranged=False).values()))
+    plan = with_rounds(plan, round_count)
+    prediction = next(iter(predictions(plan, ranged=False).values()))
     return prediction, estimate(plan).total_s
 
 

@@ -50,7 +50,7 @@ def test_there_is_a_finding_for_each_cell_in_the_order_of_the_matrix_and_repeats
 
 def test_one_sentence_names_the_lowest_cell_and_how_many_more_there_are():
     two = plan("concurrency_value=1,2", "memory_size=2048")
-    shares = dict(zip((cell.name for cell in two.cells()), (0.3, 0.2), strict=True))
+    shares = dict(zip((cell.name for cell in two.cells), (0.3, 0.2), strict=True))
     courses = {name: replace(AT_HALF, share_at_n=value) for name, value in shares.items()}
     lowest = min(shares, key=shares.get)
     words = share.warning(two, courses, "")

@@ -83,7 +83,7 @@ def test_an_emulator_without_a_stack_is_no_applied_stack(verb, tmp_path, monkeyp
 @pytest.mark.parametrize("end", [KeyboardInterrupt(), OSError(28, "No space left on device"), RunError("no report")])
 @pytest.mark.parametrize("done", [1, 2])
 def test_a_sweep_that_ends_early_names_what_goes_on_with_it(folder, done, end):
-    folder.write_json("run.json", {"cells": [{"cell": "a"}] * done})
+    folder.write_json("run.json", {"finished": {str(number): {} for number in range(done)}})
     plan = make_plan(
         EXPERIMENTS["download"], "local", ["memory_size=1024", "concurrency_value=1,2"], messages_per_concurrency=10
     )

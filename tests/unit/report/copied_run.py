@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments import EXPERIMENTS
+from stampede.cell import FORMAT
 from stampede.planning.demand import demands
 from stampede.planning.plan import make_plan
-from stampede.stacks.infra_variables import infra_defaults
 from tests.contract import synthetic
 
 START_MS = synthetic.STARTED_MS
@@ -39,8 +39,8 @@ def write(
     messages = max(map(len, speeds.values()))
     plan = make_plan(declared, "local", [f"parallel_limit={limits}", *settings], messages_per_concurrency=messages)
     records = []
-    for demand in sorted(demands(plan, infra_defaults({})), key=lambda candidate: candidate.values["parallel_limit"]):
-        rates = speeds[demand.values["parallel_limit"]]
+    for demand in sorted(demands(plan), key=lambda candidate: candidate.cell.values["parallel_limit"]):
+        rates = speeds[demand.cell.values["parallel_limit"]]
         planned, free_ms = 1000, [START_MS] * demand.concurrency
         for seq, per_s in enumerate(rates):
             worker = seq % demand.concurrency
@@ -56,8 +56,9 @@ def write(
             free_ms[worker] = ended_ms + 5
             records.append(synthetic.record(declared, demand, seq, **(account | happened | changes)))
     folder.mkdir(parents=True)
-    manifest = {"format": 1, "run_id": folder.name, "experiment": experiment, "target": target}
-    manifest |= {"plan": plan.as_dict(), "cells": plan.as_dict()["cells"]}
+    manifest = {"format": FORMAT, "run_id": folder.name, "experiment": experiment, "target": target}
+    manifest |= {"plan": plan.as_dict(), "cells": [cell.as_json() for cell in plan.cells]}
+    manifest["finished"] = {cell.name: {} for cell in plan.cells}
     (folder / "run.json").write_text(json.dumps(manifest))
     save(folder, records)
     return folder

@@ -2,19 +2,20 @@
 
 import json
 import tempfile
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from experiments.download.declaration import DOWNLOAD, default_sink
+from stampede.cell import Cell
 from stampede.report import statistics
 from stampede.report.beside import Beside, beside_published
 from stampede.report.columns import Columns, chosen, count
 from stampede.report.measured import metrics, spreads
 from stampede.report.run import Run, load
 from stampede.runs import cells
-from stampede.runs.cell_key import Key
 
 ORIGIN_MS = 1_760_000_000_000
 MEGABYTE = 1_000_000
@@ -85,15 +86,18 @@ def write(
     repeated = {
         made["cell"]: int(made["cell"].rpartition("=")[2]) for made in records if ",repeat=" in str(made["cell"])
     }
-    head["plan"] = {"swept": plan or {}, "fixed": {}, "repeats": max(repeated.values(), default=1)}
+    planned = [dict(zip(plan, values, strict=True)) for values in product(*plan.values())] if plan else []
+    rows = [row | {"cell": ",".join(f"{name}={value}" for name, value in row.items())} for row in planned]
+    repeats = max(repeated.values(), default=1)
+    head["plan"] = {"swept": plan or {}, "fixed": {}, "repeats": repeats, "cells": rows}
     head["cells"] = [{"cell": name, "repeat": repeat} for name, repeat in repeated.items()]
     (directory / "run.json").write_text(json.dumps(head | manifest))
     return directory
 
 
-def key(memory: int = 1024, n: int = 1, method: str = "download_file", sink: str = "", settings: str = "") -> Key:
+def key(memory: int = 1024, n: int = 1, method: str = "download_file", sink: str = "", settings: str = "") -> Cell:
     """The key of a cell of the download."""
-    return Key((memory, n, method, sink or default_sink(method)), settings, DOWNLOAD.axes)
+    return Cell.at(DOWNLOAD.axes, (memory, n, method, sink or default_sink(method)), settings)
 
 
 def columns(*groups: list[dict[str, Any]]) -> list[Columns]:

@@ -14,7 +14,7 @@ import json
 import math
 import re
 import sys
-from itertools import combinations, product
+from itertools import combinations
 from pathlib import Path
 from statistics import median
 
@@ -67,7 +67,7 @@ def parsed(cell, fixed):
     """(memory, N, method, sink) of a cell's id or object, with what the plan fixes."""
     values = dict(fixed)
     if isinstance(cell, dict):
-        values |= dict(re.findall(r"(\w+)=(\w+)", str(cell.get("cell", "")))) | cell
+        values |= dict(re.findall(r"(\w+)=(\w+)", str(cell.get("cell", "")))) | cell | cell.get("values", {})
     else:
         values |= dict(re.findall(r"(\w+)=(\w+)", str(cell)))
     try:
@@ -111,8 +111,9 @@ class Recomputation:
         self.directory = directory
         self.manifest = read_json(directory / "run.json", {})
         plan = self.manifest.get("plan") or {}
-        self.fixed = plan.get("fixed") or {}
-        self.swept = plan.get("swept") or {}
+        fixed = plan.get("fixed")
+        self.fixed = fixed if isinstance(fixed, dict) else {}
+        self.planned_cells = [*(plan.get("cells") or ()), *(self.manifest.get("cells") or ())]
         records = read_lines(directory / "records.jsonl") or []
         self.sent = read_lines(directory / "sent.jsonl")
         self.cells = {}
@@ -142,9 +143,7 @@ class Recomputation:
             cell.downloads.append(row)
 
     def planned(self):
-        combinations = product(*self.swept.values())
-        planned_cells = [dict(zip(self.swept, values, strict=True)) for values in combinations]
-        planned_cells += self.manifest.get("cells") or []
+        planned_cells = [*self.planned_cells]
         planned_cells += [row.get("cell") for row in read_json(self.directory / "accounting.json", [])]
         return {key for key in (parsed(cell, self.fixed) for cell in planned_cells) if key}
 

@@ -125,17 +125,19 @@ def manifest(what: Synthetic) -> dict[str, Any]:
             "messages_per_concurrency": what.per_n,
             "repeats": what.repeats,
             "order": [cell_id(*cell) for cell in what.plan()],
+            "cells": [_row(*cell) for cell in what.plan()],
         },
-        "cells": [
-            {"cell": cell_id(*cell), "memory_size": cell[0], "concurrency_value": cell[1], "repeat": cell[2] or 1}
-            | ({"method": cell[3]} if cell[3] else {})
-            for cell in what.finished()
-        ],
+        "cells": [_row(*cell) for cell in what.finished()],
         "account": {"account_id": "000000000000", "region": "us-east-1", "concurrent_executions": 1000},
         "cost": COST,
         "versions": {"python": "3.11.7", "terraform": "1.11.4", "ministack": "1.5.33", "boto3": "1.43.106"},
         "machine": {"system": "Linux-6.1-x86_64", "processors": 2, "memory_bytes": 16_777_216_000},
     }
+
+
+def _row(memory: int, n: int, repeat: int | None, method: str | None) -> dict[str, Any]:
+    row = {"cell": cell_id(memory, n, repeat, method), "memory_size": memory, "concurrency_value": n}
+    return row | {"repeat": repeat or 1} | ({"method": method} if method else {})
 
 
 def log_lines(record: dict[str, Any]) -> list[dict[str, Any]]:

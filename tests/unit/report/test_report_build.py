@@ -174,7 +174,7 @@ def test_only_records_are_enough_for_a_page(tmp_path, make_run, drawn):
 
 def test_another_format_version_leaves_the_folder_alone(make_run):
     folder = make_run()
-    (folder / "run.json").write_text(json.dumps({"format": 2}))
+    (folder / "run.json").write_text(json.dumps({"format": 3}))
     before = sorted(path.name for path in folder.iterdir())
     with pytest.raises(report.NoReport):
         report.build(folder)

@@ -210,8 +210,8 @@ def test_a_run_beside_its_copy_is_said_and_its_intervals_are_as_wide_as_between_
 
 def test_a_run_of_another_format_is_refused_and_nothing_is_written(make_run, tmp_path):
     first_run, second_run = make_run("one"), make_run("two")
-    (second_run / "run.json").write_text(json.dumps({"format": 2}))
-    with pytest.raises(report.NoReport, match="format 2, but this Stampede reads format 1"):
+    (second_run / "run.json").write_text(json.dumps({"format": 3}))
+    with pytest.raises(report.NoReport, match="format 3, but this Stampede reads format 2"):
         report.compare([first_run, second_run], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -4,14 +4,14 @@ a run departs from it."""
 import pytest
 
 from experiments.download.declaration import DOWNLOAD
+from stampede.cell import SETTINGS, Cell, distinguishing
 from stampede.report.grid import coordinates, head_columns
-from stampede.runs.cell_key import SETTINGS, Key, distinguishing
 from tests.contract.copies_experiment import COPIES
 from tests.unit.report.handmade_run import key
 
 
 def copy(storage="s3", dataset="large", threads=1, n=1, settings=""):
-    return Key((storage, dataset, 1024, threads, n), settings, COPIES.axes)
+    return Cell.at(COPIES.axes, (storage, dataset, 1024, threads, n), settings)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import pytest
 from experiments import EXPERIMENTS
 from experiments.copy.declaration import COPY
 from stampede import report
+from stampede.cell import Cell
 from stampede.report import published, statistics
 from stampede.report.statistics.bootstrap import Sample
 from stampede.report.statistics.knee import Series
-from stampede.runs.cell_key import Key
 from tests.unit.report import copied_run
 from tests.unit.report.page_parser import Page
 
@@ -193,7 +193,7 @@ def test_the_range_holds_the_true_knee_of_curves_of_every_kind(curve, spread, le
     speeds = [CURVES[curve](limit) for limit in LIMITS]
     true = next(limit for at, limit in enumerate(LIMITS) if max(speeds[at:]) <= 1.1 * speeds[at])
     dice, held, named = np.random.default_rng(2), 0, 0
-    keys = [Key((limit,), "", (AXIS,)) for limit in LIMITS]
+    keys = [Cell.at((AXIS,), (limit,)) for limit in LIMITS]
     for _ in range(runs):
         samples = [
             Sample(dice.lognormal(0, spread, 5) * speed, key.words) for key, speed in zip(keys, speeds, strict=True)

@@ -10,11 +10,11 @@ import pytest
 from experiments import EXPERIMENTS
 from stampede import report
 from stampede.axes import concurrency_axis, memory_axis
+from stampede.cell import Cell
 from stampede.report.measured import speed_interval
 from stampede.report.run import load
 from stampede.report.statistics import memory, statistics
 from stampede.report.statistics.bootstrap import Resampled, Sample
-from stampede.runs.cell_key import Key
 from tests.contract import synthetic
 
 FUNCTION = EXPERIMENTS["function"]
@@ -110,7 +110,7 @@ def sizes(rng: np.random.Generator, seconds, count: int, stalls: bool) -> list[m
         sample = Sample(values, f"{at}")
         usd_second = memory_mb / 1024 * 0.0000166667
         usd = Resampled(usd_second * values.mean(), usd_second * sample.means)
-        key = Key.of_figures((memory_axis(), concurrency_axis()), {memory.AXIS: memory_mb, "concurrency": 1})
+        key = Cell.of_figures((memory_axis(), concurrency_axis()), {memory.AXIS: memory_mb, "concurrency": 1})
         figures = {"seconds": {"median_s": 0, "median_interval": None}}
         made.append(memory.Size(SimpleNamespace(key=key, everything=sample, figures=figures), sample, 0, usd, 0))
     return made

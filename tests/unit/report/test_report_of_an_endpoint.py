@@ -3,6 +3,7 @@
 import pytest
 
 from experiments import EXPERIMENTS
+from stampede.cell import FORMAT
 from stampede.planning import cost as estimates
 from stampede.planning.plan import make_plan
 from stampede.report import compare, html, run, statistics, table
@@ -46,7 +47,7 @@ def test_the_verdict_the_headline_and_the_file_of_numbers_say_it(written):
 
 def test_the_page_says_where_it_was_measured_and_what_of_the_cost_is_known(written):
     plan = make_plan(EXPERIMENTS["download"], "aws", (), messages_per_concurrency=1)
-    loaded = run.load(written(cost=estimates.estimate(plan).as_dict(), plan=plan.as_dict()))
+    loaded = run.load(written(cost=estimates.estimate(plan).as_dict(), format=FORMAT))
     page = page_of(loaded)
     text = html.page(page, [cost.cost(page), about.environment(page)])
     assert f"What {ENDPOINT} charges isn’t known. On AWS this would have cost about $" in text

@@ -95,13 +95,6 @@ def test_a_finished_run_has_nothing_to_say(make_run):
     assert unfinished.sentences(load(make_run(repeats=2))) == []
 
 
-def test_a_run_of_before_there_was_an_order_is_measured_by_its_matrix(make_run):
-    folder = make_run(unfinished=1)
-    plan = json.loads((folder / "run.json").read_text())["plan"]
-    del plan["order"]
-    assert unfinished.unfinished(changed_manifest(folder, plan=plan)) == ["memory_size=2048,concurrency_value=10"]
-
-
 def test_a_repeat_that_is_missing_is_named(make_run):
     run = load(make_run(repeats=2, unfinished=1))
     assert unfinished.sentences(run)[0].startswith(

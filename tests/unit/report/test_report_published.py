@@ -6,9 +6,9 @@ from experiments.copy.declaration import COPY
 from experiments.download.declaration import DOWNLOAD
 from experiments.express.declaration import EXPRESS
 from experiments.filesystem.declaration import FILESYSTEM
+from stampede.cell import Cell
 from stampede.checkout import ROOT
 from stampede.report import published
-from stampede.runs.cell_key import Key
 from tests.unit.report.handmade_run import key
 
 
@@ -38,7 +38,7 @@ def test_a_published_row_has_its_published_figures():
 
 def test_a_published_row_beside_a_run_of_fewer_objects_says_how_many_its_own_seconds_are_of():
     their = published.every_cell(COPY)[0]
-    ours = Key.of_figures(COPY.axes, their.key.figures() | {"object_count": 50})
+    ours = Cell.of_figures(COPY.axes, their.key.figures() | {"object_count": 50})
     assert their.stands_beside(ours) and their.row_beside(ours)["object_count"] == 1000
 
 
@@ -62,7 +62,7 @@ def test_every_published_case_of_the_classes_stands_beside_a_cell_with_the_objec
     seconds, objects = {}, {}
     for operation, size in product(("upload", "download", "count"), (10_000, 100_000_000)):
         for kind in ("standard", "express"):
-            ours = Key.of(EXPRESS.axes, (operation, kind, size, 1, 50, 1, "any_zone", 2048, 1))
+            ours = Cell.at(EXPRESS.axes, (operation, kind, size, 1, 50, 1, "any_zone", 2048, 1))
             [theirs] = [cell for cell in published.every_cell(EXPRESS) if cell.stands_beside(ours)]
             seconds.setdefault((operation, size), []).append(theirs.figures["avg_s"])
             objects.setdefault((operation, size), set()).add(theirs.row_beside(ours)["object_count"])

@@ -6,6 +6,9 @@ import re
 
 import pytest
 
+from experiments.download.declaration import DOWNLOAD
+from stampede.cell import FORMAT
+from stampede.planning.plan import make_plan
 from stampede.report.accounting import account_book
 from stampede.report.columns import count
 from stampede.report.rebuild import build
@@ -116,14 +119,14 @@ def test_a_run_json_cut_short_is_a_warning(make_run):
     assert count(run.operations) == 320
 
 
-@pytest.mark.parametrize("version", [2, "1", None])
+@pytest.mark.parametrize("version", [3, "1", None])
 def test_another_format_version_is_one_clear_error(make_run, version):
     folder = make_run()
     manifest = json.loads((folder / "run.json").read_text()) | {"format": version, "stampede_version": "9.9"}
     (folder / "run.json").write_text(json.dumps(manifest))
     with pytest.raises(NoReport) as error:
         load(folder)
-    assert f"format {version!r}, but this Stampede reads format 1" in str(error.value)
+    assert f"format {version!r}, but this Stampede reads format 2" in str(error.value)
     assert "9.9" in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -158,6 +161,12 @@ def test_planned_cells_that_were_never_reached_are_known(make_run):
     assert load(folder).cell_keys() == [key(m, n) for m in (1024, 2048) for n in (1, 5, 10)]
 
 
+def planned(*settings, **options):
+    """The part of a run.json that says what its cells were to be."""
+    plan = make_plan(DOWNLOAD, "local", settings, messages_per_concurrency=10, **options)
+    return {"format": FORMAT, "plan": plan.as_dict(), "cells": [cell.as_json() for cell in plan.cells]}
+
+
 def described(make_run, **changes):
     """A run whose plan and cells are replaced."""
     folder = make_run(memories=(1024,), concurrencies=(2,))
@@ -167,11 +176,10 @@ def described(make_run, **changes):
 
 
 def test_a_cell_is_known_by_run_json_and_not_by_the_text_of_its_id(make_run):
-    swept = {"memory_size": [1024, 2048], "instance_type": ["m5a.4xlarge", "m5a.8xlarge"]}
-    run = described(make_run, cells=[], plan={"fixed": {"concurrency_value": 5}, "swept": swept, "repeats": 2})
-    assert run.key_of("memory_size=1024,instance_type=m5a.8xlarge,repeat=2") == key(
-        1024, 5, settings="instance_type=m5a.8xlarge"
-    )
+    settings = ["memory_size=1024,2048", "concurrency_value=5", "object_size_mb=1,4"]
+    run = described(make_run, **planned(*settings, repeats=2))
+    name = "memory_size=1024,concurrency_value=5,object_size_mb=4,repeat=2"
+    assert run.key_of(name) == key(1024, 5, settings="object_size_mb=4")
     assert len(set(run.cell_keys())) == 5  # the four of the plan, and the one that the records are of
     assert run.key_of("memory_size=512,concurrency_value=7") is None
     assert run.key_of("not a cell") is run.key_of(None) is None
@@ -190,8 +198,8 @@ def test_a_cell_flooded_by_hand_is_known_by_what_the_stack_was(make_run):
 
 
 def test_a_cell_in_words_names_its_repeat_and_what_else_was_swept(make_run):
-    swept = {"memory_size": [1024], "concurrency_value": [5], "object_size_mb": [1, 4]}
-    run = described(make_run, cells=[], plan={"fixed": {}, "swept": swept, "repeats": 2})
+    settings = ["memory_size=1024", "concurrency_value=5", "object_size_mb=1,4"]
+    run = described(make_run, **planned(*settings, repeats=2))
     name = "memory_size=1024,concurrency_value=5,object_size_mb=4,repeat=2"
     assert run.cell_words(name) == "1,024 MB, N = 5, download_file, object_size_mb=4, repeat 2"
     assert run.cell_words("mine") == "mine"
@@ -216,7 +224,7 @@ def test_cells_that_differ_in_another_variable_have_a_row_each(make_run):
     folder = make_run(memories=(1024,), concurrencies=(2,))
     cell = re.compile(r'(concurrency_value=2)(.{3,8}"seq.{0,2}": )(\d+)')
     manifest = json.loads((folder / "run.json").read_text())
-    manifest["cells"], manifest["plan"]["swept"]["object_size_mb"] = [], [1, 4]
+    manifest |= planned("memory_size=1024", "concurrency_value=2", "object_size_mb=1,4")
     (folder / "run.json").write_text(json.dumps(manifest))
     for name in ("records.jsonl", "log_events.jsonl", "sent.jsonl"):
         sized = cell.sub(

@@ -63,7 +63,7 @@ def test_where_warm_invocations_are_too_few_it_says_so_and_counts_those(headline
 
 def test_which_package_is_faster_is_read_off_warm_invocations(headline):
     settings = ("memory_size=1024", "package=a,b", "concurrency_value=10,20")
-    faster = headline(*settings, takes=lambda cell: 0.7 if cell.values["package"].endswith("b") else 1.0)
+    faster = headline(*settings, takes=lambda demand: 0.7 if demand.cell.values["package"].endswith("b") else 1.0)
     assert faster.startswith("On this machine, b is the fastest with 1,024 MB, N = 20, x86_64 warm start: 1.")
 
 

@@ -10,11 +10,11 @@ from rich.console import Console
 
 from experiments.download.declaration import DOWNLOAD
 from stampede import phrases
+from stampede.cell import Cell
 from stampede.report import published, table
 from stampede.report.measured import mean_bytes, spreads
 from stampede.report.run import load
 from stampede.runs import cells
-from stampede.runs.cell_key import Key
 from tests.unit.report.handmade_run import table_of
 
 
@@ -56,7 +56,7 @@ def test_an_n_that_was_not_reached_is_said_under_the_table(make_run, peaks, sent
     made = table_of(load(make_run(memories=(1024,), concurrencies=(5,))))
     row, axes = made.rows[0], made.experiment.axes
     rows = [
-        replace(row, key=Key.of_figures(axes, row.key.figures() | {"concurrency": n}), figures={"most_at_once": peak})
+        replace(row, key=Cell.of_figures(axes, row.key.figures() | {"concurrency": n}), figures={"most_at_once": peak})
         for n, reached in peaks.items()
         for peak in reached
     ]

@@ -68,7 +68,8 @@ def test_planned_cells_without_records_are_there_and_say_why_there_is_nothing(tm
 
 
 def test_a_memory_that_is_fixed_and_not_swept_is_known_from_the_plan(tmp_path):
-    plan = {"swept": {"concurrency_value": [1, 5]}, "fixed": {"memory_size": 512}}
+    names = [{"cell": f"concurrency_value={n}", "concurrency_value": n} for n in (1, 5)]
+    plan = {"cells": names, "fixed": {"memory_size": 512}}
     made = [record | {"cell": "concurrency_value=1"} for record in lasting([0.5], memory=512)]
     directory = handmade_run.write(tmp_path / "run", made)
     (directory / "run.json").write_text(json.dumps({"format": 1, "plan": plan}))

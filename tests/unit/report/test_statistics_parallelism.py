@@ -14,15 +14,14 @@ from stampede.planning.plan import make_plan
 from stampede.report import load, statistics
 from stampede.report.columns import count
 from stampede.report.statistics import parallelism, timeline
-from stampede.report.statistics.selection import Cell
+from stampede.report.statistics.selection import CellRecords
 from stampede.runs.overlap import timeline as sweep_line
-from stampede.stacks.infra_variables import infra_defaults
 from tests.contract import synthetic
 from tests.unit.report.handmade_run import MEGABYTE, ORIGIN_MS, columns, error, key, record
 
 
 def cell(n, downloads, errors=(), duplicates=()):
-    return Cell(key(1024, n), *columns(list(downloads), list(duplicates), list(errors), [], []))
+    return CellRecords(key(1024, n), *columns(list(downloads), list(duplicates), list(errors), [], []))
 
 
 def steps_of(times):
@@ -198,7 +197,7 @@ def test_what_ran_in_one_planned_cell_overlaps_whatever_its_records_call_it(tmp_
     """Ten functions read the same files, seven for the first time and three again: ten ran at once."""
     settings = ["storage=s3", "dataset=large", "memory_size=1024", "concurrency_value=10"]
     plan = make_plan(FILESYSTEM, "local", settings, messages_per_concurrency=1)
-    [demand] = demands(plan, infra_defaults({}))
+    [demand] = demands(plan)
     reads = ["repeat"] * 3 + ["first"] * 7
     rows = [synthetic.record(FILESYSTEM, demand, seq, read=read, elapsed_seconds=1.0) for seq, read in enumerate(reads)]
     sent = [{name: row[name] for name in ("cell", "seq", "message_id", "warm_up")} for row in rows]

@@ -198,10 +198,13 @@ def test_the_first_success_of_a_message_is_told_from_further_ones(folder):
 
 def test_an_operation_is_of_its_cell_and_of_the_coordinates_that_it_says(folder):
     store = store_of(folder, {}, {"cell": "b", "memory_size": 2048}, {"cell": None}, {"status": "error", "sdk": "x"})
-    ours, theirs = store.keys[:2]
-    assert (ours.values, theirs.values) == ((1024, 5, "download_file", "tmp"), (2048, 5, "download_file", "tmp"))
+    ours, theirs = store.places[:2]
+    assert (ours.coordinates, theirs.coordinates) == (
+        (1024, 5, "download_file", "tmp"),
+        (2048, 5, "download_file", "tmp"),
+    )
     assert store.cells == ["a", "b"]
-    places = store.rows("SELECT cell_at, key_at FROM operations ORDER BY line")
+    places = store.rows("SELECT cell_at, place_at FROM operations ORDER BY line")
     assert places == [(0, 0), (1, 1), (None, 0), (0, 0)]
 
 

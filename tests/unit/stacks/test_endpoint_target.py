@@ -6,6 +6,7 @@ import pytest
 from botocore.exceptions import EndpointConnectionError, ProxyConnectionError
 
 from experiments import EXPERIMENTS
+from stampede.cell import FORMAT
 from stampede.cli.command_line import main
 from stampede.emulator.ministack import Access
 from stampede.errors import UsageError
@@ -16,7 +17,7 @@ from stampede.stacks import endpoints, stack_lock
 from stampede.stacks import target as targets
 from stampede.stacks.place import refuse_another, refuse_elsewhere, words
 from stampede.stacks.target import Target
-from stampede.sweep.description import RunDescription
+from stampede.sweep.sweep import description_of
 from tests.unit.loader.foreseen_floods import each_takes
 
 URL = "http://127.0.0.1:4566"
@@ -148,7 +149,7 @@ def verb(tmp_path, monkeypatch, capsys):
     def run(stored, *arguments, lines=()):
         folder = tmp_path / "results" / "r"
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "run.json").write_text(json.dumps({"format": 1, "experiment": "download"} | stored))
+        (folder / "run.json").write_text(json.dumps({"format": FORMAT, "experiment": "download"} | stored))
         (folder / "sent.jsonl").write_text('{"cell": "c", "seq": 0, "message_id": "m", "sent_at_ms": 1}\n')
         if lines:
             (folder / "log_events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -157,7 +158,7 @@ def verb(tmp_path, monkeypatch, capsys):
     return run
 
 
-PLAN = make_plan(EXPERIMENTS["download"], "aws", ["concurrency_value=1"], messages_per_concurrency=1).as_dict()
+PLAN = make_plan(EXPERIMENTS["download"], "aws", ["concurrency_value=1"], messages_per_concurrency=1)
 
 
 @pytest.mark.parametrize(
@@ -195,14 +196,15 @@ PLAN = make_plan(EXPERIMENTS["download"], "aws", ["concurrency_value=1"], messag
 def test_a_run_is_resumed_only_where_it_was_started(verb, monkeypatch, arguments, stored, at, words, way_out):
     if at:
         monkeypatch.setenv("AWS_ENDPOINT_URL", at)
-    status, err = verb(stored | {"plan": PLAN}, *arguments)
+    status, err = verb(stored | {"plan": PLAN.as_dict(), "cells": [cell.as_json() for cell in PLAN.cells]}, *arguments)
     assert status == 2
     assert words in err and way_out in err
 
 
 def test_a_run_at_an_endpoint_is_resumed_there(verb, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", URL)
-    stored = HERE | {"plan": PLAN, "cells": [{"cell": "concurrency_value=1,memory_size=1024"}]}
+    stored = HERE | {"plan": PLAN.as_dict(), "cells": [cell.as_json() for cell in PLAN.cells]}
+    stored["finished"] = {PLAN.cells[0].name: {}}
     status, err = verb(stored, "sweep", "download", "--target", "aws", "--resume", "r", "--dry-run")
     assert status == 0
     assert "1 cell of r finished already; plan, duration and cost are of all" in err
@@ -251,11 +253,11 @@ def test_a_sweep_notes_the_endpoint_in_its_run_json(monkeypatch, tmp_path):
     plan = make_plan(EXPERIMENTS["download"], "aws", (), messages_per_concurrency=1)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://me:secret@127.0.0.1:4566")
     folder = RunFolder.create(tmp_path, "r")
-    RunDescription(folder, plan, estimate(plan)).write()
+    description_of(folder, plan, estimate(plan)).write()
     noted = folder.read_json("run.json")
     assert {name: noted[name] for name in HERE} == HERE and "secret" not in json.dumps(noted)
     monkeypatch.delenv("AWS_ENDPOINT_URL")
-    RunDescription(folder, plan, estimate(plan)).write()
+    description_of(folder, plan, estimate(plan)).write()
     assert (folder.read_json("run.json")["target"], "endpoint_url" in folder.read_json("run.json")) == ("aws", False)
 
 

@@ -15,7 +15,7 @@ from stampede.planning.plan import make_plan
 from stampede.planning.predicting import parameters_of, predictions
 from stampede.runs.folder import RunFolder
 from stampede.stacks.infra_variables import infra_defaults
-from stampede.sweep.description import RunDescription
+from stampede.sweep.sweep import description_of
 
 DOWNLOAD = EXPERIMENTS["download"]
 DEFAULTS = infra_defaults({})
@@ -28,23 +28,23 @@ def folder(tmp_path):
 
 
 def describe(folder):
-    return RunDescription(folder, PLAN, estimate(PLAN, DEFAULTS))
+    return description_of(folder, PLAN, estimate(PLAN))
 
 
 def test_a_run_keeps_what_was_predicted_of_each_cell_and_with_which_parameters(folder):
-    known, forecasts = parameters_of(DOWNLOAD), predictions(PLAN, DEFAULTS)
+    known, forecasts = parameters_of(DOWNLOAD), predictions(PLAN)
     description = describe(folder)
     description.predicted(forecasts, known)
     description.write()
     stored = folder.read_json("run.json")["prediction"]
     assert (stored["place"], stored["seed"], stored["date"][:2]) == ("aws", 1, "20")
     assert stored["cells"] == json.loads(json.dumps({name: forecast.as_dict() for name, forecast in forecasts.items()}))
-    assert {*stored["cells"]} == {cell.name for cell in PLAN.cells()}
+    assert {*stored["cells"]} == {cell.name for cell in PLAN.cells}
     assert stored["parameters"] == [asdict(known.row(name)) for name in known]
 
 
 def test_a_run_that_goes_on_keeps_the_prediction_that_it_began_with(folder):
-    known, forecasts = parameters_of(DOWNLOAD), predictions(PLAN, DEFAULTS)
+    known, forecasts = parameters_of(DOWNLOAD), predictions(PLAN)
     began = describe(folder)
     began.predicted(forecasts, known)
     began.write()

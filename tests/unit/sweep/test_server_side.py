@@ -14,7 +14,6 @@ from stampede.planning import checks, cost
 from stampede.planning.plan import make_plan
 from stampede.runs.folder import RunFolder
 from stampede.stacks import endpoints
-from stampede.stacks.infra_variables import infra_defaults
 from stampede.stacks.target import Target
 from stampede.sweep import server_side
 from stampede.sweep import sweep as sweep_run
@@ -224,7 +223,7 @@ def test_sigterm_ends_the_wait_and_the_sweep(folder, monkeypatch):
 def test_a_sweep_asks_when_its_cells_are_done_and_before_the_stack_goes(monkeypatch):
     done = []
     sweep = SweepRun.__new__(SweepRun)
-    sweep._target, sweep._folder = "target", "folder"
+    sweep._target, sweep._folder, sweep._defaults = "target", "folder", {}
     sweep._stack = type("Kept", (), {"keep": True, "take_down": lambda self, variables: done.append("down")})()
     sweep._plan = make_plan(EXPERIMENTS["download"], "aws", (), messages_per_concurrency=1)
     monkeypatch.setattr(SweepRun, "_cells", lambda self, left: done.append("cells"))
@@ -280,7 +279,7 @@ def test_the_proof_is_on_the_bill_only_where_it_is_on_and_so_is_the_wait_for_it(
     def estimate(*settings):
         swept = ["concurrency_value=1", "memory_size=1024", *settings]
         plan = make_plan(EXPERIMENTS["download"], "aws", swept, messages_per_concurrency=10)
-        estimated = cost.estimate(plan, defaults=infra_defaults({}))
+        estimated = cost.estimate(plan)
         return estimated.total_s, {item.what: item for item in estimated.items}
 
     (without_s, off), (with_s, on) = estimate(), estimate("server_side_proof=true")
@@ -294,7 +293,7 @@ def test_the_proof_is_on_the_bill_only_where_it_is_on_and_so_is_the_wait_for_it(
 
 def test_a_copy_leaves_two_lines():
     plan = make_plan(EXPERIMENTS["copy"], "aws", ["server_side_proof=true"], messages_per_concurrency=1)
-    estimated = cost.estimate(plan, defaults=infra_defaults({}))
+    estimated = cost.estimate(plan)
     quantity = {item.what: item.quantity for item in estimated.items}
     copies = quantity["COPY"] + quantity["PUT and COPY of the data set"]
     other_requests = sum(item.quantity for item in estimated.items if item.price in ("s3_get", "s3_put")) - copies

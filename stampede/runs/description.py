@@ -1,4 +1,4 @@
-"""run.json: what a sweep was planned to do, where and with what it ran, and which cells are finished."""
+"""run.json: what a run was planned to do, where and with what it ran, and which cells are finished."""
 
 from __future__ import annotations
 
@@ -10,47 +10,61 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
+from stampede.cell import FORMAT, Cell
+from stampede.errors import UsageError
 from stampede.model.parameters import Parameters
 from stampede.model.prediction import Prediction
-from stampede.planning.cost import Estimate
-from stampede.planning.plan import Cell, Plan
-from stampede.runs.folder import FORMAT, RunFolder
-from stampede.stacks import target as targets
+from stampede.runs.folder import RunFolder
 from stampede.stacks.account import describe_account
 from stampede.stacks.target import Target
 from stampede.stacks.terraform import Terraform
 
+# What a run that goes on keeps.
+_KEPT = ("started_at", "finished_at", "cells", "begun", "finished", "account", "versions", "prediction")
+
 
 class RunDescription:
-    """The run.json of one sweep; written whole after every change, so that a kill -9 leaves the last state."""
+    """The run.json of one run, of a sweep or of floods by hand; written whole after every change, so that a kill -9
+    leaves the last state."""
 
-    def __init__(self, folder: RunFolder, plan: Plan, estimate: Estimate) -> None:
-        """Begin a new description, or take up the one that the folder holds."""
+    def __init__(self, folder: RunFolder, experiment: str, place: Mapping[str, Any], **parts: Any) -> None:
+        """Begin a new description, or take up the one that the folder holds; `parts` are the plan of a sweep, its cells
+        and its cost."""
         self._folder = folder
         stored = folder.read_json("run.json", {})
         self._values: dict[str, Any] = {
             "stampede_version": version("stampede"),
             "format": FORMAT,
             "run_id": folder.run_id,
-            "experiment": plan.experiment,
-            **targets.place(plan.target),
-            "started_at": stored.get("started_at") or _text(datetime.now(UTC)),
-            "finished_at": stored.get("finished_at"),
-            "plan": plan.as_dict(),
-            "cells": stored.get("cells", []),
-            "settings": stored.get("settings", {}),
-            "account": stored.get("account", {}),
-            "versions": stored.get("versions", {}),
+            "experiment": experiment,
+            **place,
+            "started_at": _text(datetime.now(UTC)),
+            "finished_at": None,
+            "plan": {},
+            "cells": [],
+            "begun": [],
+            "finished": {},
+            "account": {},
+            "versions": {},
             "machine": machine(),
-            "cost": estimate.as_dict(),
+            **{name: stored[name] for name in _KEPT if name in stored},
+            **parts,
         }
-        if "prediction" in stored:
-            self._values["prediction"] = stored["prediction"]
+
+    @property
+    def begun(self) -> set[str]:
+        """Names of the cells of which messages may have been sent."""
+        return set(self._values["begun"])
 
     @property
     def finished(self) -> set[str]:
         """Names of the cells that are finished."""
-        return {cell["cell"] for cell in self._values["cells"]}
+        return set(self._values["finished"])
+
+    @property
+    def cells(self) -> dict[str, Any]:
+        """The cells that are described, by name."""
+        return {row["cell"]: row for row in self._values["cells"]}
 
     @property
     def has_end(self) -> bool:
@@ -86,28 +100,33 @@ class RunDescription:
             "python": platform.python_version(),
             "boto3": version("boto3"),
         } | ({"ministack": version("ministack")} if target.kind == "local" else {})
-        self._values["account"] = {"account_id": target["account_id"], "region": target.region} | describe_account(
-            target
-        )
+        self._values["account"] = _account(target) | describe_account(target)
         self.write()
 
-    def begin_cell(self, name: str, target: Target, in_order: Mapping[str, Any]) -> None:
-        """Note what stack and work orders are while the cell is flooded: its records are set against that."""
-        self._values["settings"][name] = settings_of(target, in_order)
+    def add_cell(self, cell: Cell, target: Target) -> None:
+        """Note a cell that is flooded by hand. Raises UsageError where it was flooded under other settings: its records
+        would be mixed."""
+        cells = self.cells
+        before = cells.setdefault(cell.name, cell.as_json())
+        if changed := [name for name, value in cell.values.items() if before["values"].get(name) != value]:
+            earlier = ", ".join(f"{name}={before['values'].get(name)}" for name in changed)
+            raise UsageError(
+                f"--cell: {cell.name} of run {self._folder.run_id} was flooded with {earlier}; use another name"
+            )
+        self._values["cells"] = [*cells.values()]
+        self._values["account"] = self._values["account"] or _account(target)
         self.write()
 
-    def finished_cells(self, cells: Sequence[Cell], started_at: datetime) -> None:
+    def begin_cell(self, cell: Cell) -> None:
+        """Note that messages of a cell may have been sent from now on, before the first of them is."""
+        if cell.name not in self.begun:
+            self._values["begun"].append(cell.name)
+            self.write()
+
+    def finish_cells(self, cells: Sequence[Cell], started_at: datetime) -> None:
         """Note finished cells, at once: those that ran interleaved are finished together."""
-        self._values["cells"] += [
-            {
-                "cell": cell.name,
-                **cell.coordinates,
-                "repeat": cell.repeat,
-                "started_at": _text(started_at),
-                "finished_at": _text(datetime.now(UTC)),
-            }
-            for cell in cells
-        ]
+        times = {"started_at": _text(started_at), "finished_at": _text(datetime.now(UTC))}
+        self._values["finished"] |= {cell.name: times for cell in cells}
         self.write()
 
     def finish(self) -> None:
@@ -116,10 +135,8 @@ class RunDescription:
         self.write()
 
 
-def settings_of(target: Target, in_order: Mapping[str, Any]) -> dict[str, Any]:
-    """What every record repeats: of the applied stack (an older one doesn't tell it all), and of the work order."""
-    settings = {**target.outputs, **in_order}
-    return {name: settings[name] for name in target.experiment.record_fields if name in settings}
+def _account(target: Target) -> dict[str, Any]:
+    return {"account_id": target["account_id"], "region": target.region}
 
 
 def machine() -> dict[str, Any]:

@@ -1,0 +1,427 @@
+"""One cell of a run: what it is set to, how its messages are sent, and how it is named in words.
+
+A plan makes each cell once, complete, and run.json has it as it is: whoever needs to know what a cell is reads that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from stampede.axes import Axis, n_axis
+from stampede.experiment import Experiment
+from stampede.variable_rules import RULES
+
+# Whole numbers beyond this aren't exact as doubles.
+LARGEST_WHOLE = 2**53
+SETTINGS = "settings"
+STAND_IN = "stand-in"
+# The format of run.json that has the cells as they are; before it they were spread over plan, cells and settings.
+FORMAT, FIRST_EDITION = 2, 1
+# Many more than a sweep may have.
+MOST_CELLS = 10_000
+
+
+class Difference(NamedTuple):
+    """What a record has in `field`, and what its cell was set to."""
+
+    field: str
+    own: Any
+    wanted: Any
+
+    def __str__(self) -> str:
+        return f"{self.field} {self.own} where the cell has {self.wanted}"
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """A cell, with `values` for every variable of Terraform's and key of the work order that its experiment has.
+
+    `name` is what messages and records call it. It sends `warm_up_messages`, then `messages` in `rounds`; those of one
+    `block` share a stack and a repeat. `settings` says what else was swept and no record repeats, as object_size_mb=4.
+    `repeat` counts from 1, None in a run without repeats.
+
+    A cell without a name is a place on the axes: all cells, and of them all records, with these coordinates.
+    """
+
+    name: str
+    values: Mapping[str, Any]
+    axes: tuple[Axis, ...] = field(repr=False)
+    settings: str = ""
+    repeat: int | None = None
+    block: str = ""
+    messages: int = 0
+    warm_up_messages: int = 0
+    rounds: int = 1
+
+    @classmethod
+    def at(cls, axes: Sequence[Axis], coordinates: Iterable[Any], settings: str = "") -> Cell | None:
+        """The place at these coordinates, in the order of `axes`; None where one that is needed is missing or wrong."""
+        values = {_source(axis): value for axis, value in zip(axes, coordinates, strict=True)}
+        return cls("", values, tuple(axes), settings).place()
+
+    @classmethod
+    def of_figures(cls, axes: Sequence[Axis], figures: Mapping[str, Any]) -> Cell:
+        """The place of a row of statistics.json or cells.csv. Raises KeyError where an axis is missing."""
+        values = {_source(axis): figures[axis.name] for axis in axes}
+        return cls("", values, tuple(axes), figures.get(SETTINGS) or "")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Cell) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    def __lt__(self, other: Cell) -> bool:
+        return self._identity < other._identity
+
+    @property
+    def _identity(self) -> tuple[Any, ...]:
+        return self.coordinates, self.settings, self.repeat or 0, self.name
+
+    @cached_property
+    def coordinates(self) -> tuple[Any, ...]:
+        """Its value on each axis, the default where it doesn't say; None where it must, and from there on."""
+        found: list[Any] = []
+        for axis in self.axes:
+            value = self.setting(_source(axis))
+            if not _is_usable(axis, value):
+                value = None if None in found else axis.default_of(found)
+            found.append(value)
+        return tuple(found)
+
+    def __getitem__(self, name: str) -> Any:
+        """The value on the axis `name`; its settings for SETTINGS."""
+        return self.settings if name == SETTINGS else self.coordinates[self._place_of(name)]
+
+    def setting(self, name: str) -> Any:
+        """One of its values, a file or folder by its name; None where it doesn't say."""
+        value, rule = self.values.get(name), RULES.get(name)
+        is_path = rule is not None and rule.shared.get("is_path") and isinstance(value, str)
+        return Path(value).name if is_path else value
+
+    @property
+    def n(self) -> int:
+        """How many functions may run at once."""
+        return self[n_axis(self.axes)]
+
+    def place(self) -> Cell | None:
+        """Its place on the axes; None where a coordinate isn't known."""
+        if None in self.coordinates:
+            return None
+        values = {_source(axis): value for axis, value in zip(self.axes, self.coordinates, strict=True)}
+        return Cell("", values, self.axes, self.settings)
+
+    def on(self, axes: Sequence[Axis]) -> Cell:
+        """The place that it has on `axes`, some of its own, alone."""
+        return replace(self, name="", axes=tuple(axes))
+
+    def moved(self, values: Mapping[str, Any]) -> Cell:
+        """The place with other `values`, by the axis's name."""
+        sources = {axis.name: _source(axis) for axis in self.axes}
+        changed = {sources[name]: value for name, value in values.items()}
+        return replace(self, name="", values={**self.values, **changed})
+
+    def without(self, axes: Iterable[str]) -> tuple[Any, ...]:
+        """The coordinates but those on `axes`, SETTINGS among them: what compared cells have in common."""
+        left_out = set(axes)
+        kept = [value for axis, value in self._pairs() if axis.name not in left_out]
+        return (*kept, "" if SETTINGS in left_out else self.settings)
+
+    def figures(self) -> dict[str, Any]:
+        """The coordinates as they stand in statistics.json and cells.csv."""
+        coordinates = {axis.name: value for axis, value in self._pairs()}
+        return coordinates | ({SETTINGS: self.settings} if self.settings else {})
+
+    def difference(self, record: Mapping[str, Any]) -> Difference | None:
+        """What the record says otherwise than the cell; None where they agree or one doesn't say."""
+        for axis in self.axes:
+            wanted = self.setting(axis.variable)
+            own = record.get(axis.record_field)
+            if wanted is not None and own is not None and wanted != own:
+                return Difference(axis.record_field, own, wanted)
+        return None
+
+    @property
+    def alike(self) -> str:
+        """The name that its repeats have in common."""
+        return self.name.removesuffix(f",repeat={self.repeat}")
+
+    def in_order(self) -> dict[str, Any]:
+        """What its work orders set."""
+        return {axis.variable: self.values[axis.variable] for axis in self.axes if axis.in_order}
+
+    def as_json(self) -> dict[str, Any]:
+        """The cell as it stands in run.json."""
+        return {"cell": self.name, **{name: getattr(self, name) for name in _STORED}}
+
+    @classmethod
+    def from_json(cls, stored: Any, experiment: Experiment) -> Cell:
+        """The cell of `as_json`. Raises ValueError for what isn't one."""
+        row = msgspec.convert(stored, StoredCell)
+        return cls(name=row.cell, axes=tuple(experiment.axes), **{name: getattr(row, name) for name in _STORED})
+
+    # Its words.
+
+    @property
+    def variant(self) -> tuple[Any, ...]:
+        """The values of the axes that have a default, and the settings where there are any."""
+        variant = tuple(value for axis, value in self._pairs() if axis.is_variant)
+        return (*variant, self.settings) if self.settings else variant
+
+    @property
+    def departures(self) -> set[str]:
+        """The axes that stand at another value than their default, and SETTINGS where it has any."""
+        departing = {SETTINGS} if self.settings else set()
+        for at, (axis, value) in enumerate(self._pairs()):
+            if axis.is_variant and value != self._default(at):
+                departing.add(axis.name)
+        return departing
+
+    @property
+    def words(self) -> str:
+        """The coordinates in words: `1,024 MB, N = 5, stream`."""
+        return self.words_without((), distinguishing([self]))
+
+    def text(self, axis: Axis) -> str:
+        """Its coordinate on `axis` for reading: numbers with thousands set apart."""
+        value = self[axis.name]
+        return f"{value:,}" if axis.kind is int else value
+
+    def variant_words(self, named: Collection[str] = ()) -> str:
+        """The texts of its variant as one phrase, the first of them and whatever else departs from its default, and the
+        settings; of `named` axes that records alone tell the default too."""
+        return self._phrase(set(), named)
+
+    def words_without(self, axes: Iterable[str], named: Collection[str] = ()) -> str:
+        """What a cell has in common with those that differ from it in `axes` alone, in words; `named` are the axes with
+        a default that are named."""
+        left_out, columns = set(axes), own_columns(self.axes, named)
+        parts = []
+        for at, axis in enumerate(self.axes):
+            if axis in columns and axis.name not in left_out:
+                parts.append(self._words(at))
+        if has_phrase(self.axes, named) and (phrase := self._phrase(left_out, named)):
+            parts.append(phrase)
+        return ", ".join(parts)
+
+    def words_of(self, axes: Iterable[str]) -> str:
+        """What it has of `axes` alone, in words: `N = 5`, `2,048 MB`, `ranges to memory`. Beside an axis without a
+        default one that stands at its default goes without saying."""
+        chosen = set(axes)
+        left_out = {axis.name for axis in self.axes} - chosen
+        if any(axis.name in chosen and not axis.is_variant for axis in self.axes):
+            chosen &= self.departures | {axis.name for axis in self.axes if not axis.is_variant}
+        return self.words_without({*left_out, SETTINGS}, chosen)
+
+    def value_words(self, name: str) -> str:
+        """The value on one axis, in words."""
+        return self._words(self._place_of(name))
+
+    def is_of_stand_in(self, axes: Iterable[str]) -> bool:
+        """Whether a stand-in replaced its value on one of `axes`."""
+        emulated = (axis for axis in self.axes if isinstance(axis, EmulatedAxis) and axis.name in axes)
+        return any(self[axis.name] in axis.stand_ins for axis in emulated)
+
+    @property
+    def plain(self) -> Cell:
+        """The same where nothing marks a stand-in."""
+        axes = (replace(axis, stand_ins=()) if isinstance(axis, EmulatedAxis) else axis for axis in self.axes)
+        return replace(self, axes=tuple(axes))
+
+    def _pairs(self) -> Iterable[tuple[Axis, Any]]:
+        return zip(self.axes, self.coordinates, strict=True)
+
+    def _place_of(self, name: str) -> int:
+        return [axis.name for axis in self.axes].index(name)
+
+    def _phrase(self, left_out: set[str], named: Collection[str]) -> str:
+        phrased = [at for at, axis in enumerate(self.axes) if _is_phrased(axis) and axis.name not in left_out]
+        parts = []
+        for at in phrased:
+            # Rows of one planned cell: none of them goes without saying.
+            is_named = not self.axes[at].variable and self.axes[at].name in named
+            if at == phrased[0] or is_named or self.coordinates[at] != self._default(at):
+                parts.append(self._words(at))
+        settings = "" if SETTINGS in left_out else self.settings
+        return ", ".join(filter(None, (" ".join(parts), settings)))
+
+    def _words(self, at: int) -> str:
+        axis, value = self.axes[at], self.coordinates[at]
+        is_stand_in = isinstance(axis, EmulatedAxis) and value in axis.stand_ins
+        text = self.text(axis)
+        return axis.words.format(f"{text} {STAND_IN}" if is_stand_in else text)
+
+    def _default(self, at: int) -> Any:
+        return self.axes[at].default_of(self.coordinates[:at])
+
+
+class StoredCell(msgspec.Struct):
+    """A cell as run.json has it."""
+
+    cell: str
+    repeat: int | None
+    block: str
+    messages: int
+    warm_up_messages: int
+    rounds: int
+    settings: str
+    values: dict[str, Any]
+
+
+_STORED = [name for name in StoredCell.__struct_fields__ if name != "cell"]
+
+
+@dataclass(frozen=True)
+class EmulatedAxis(Axis):
+    """An axis as the embedded AWS has it: values in `stand_ins` were measured on a stand-in, and are named as such
+    wherever they are named; one that is `ignored`, in words, can't have been the cause of anything."""
+
+    stand_ins: Collection[Any] = ()
+    ignored: str = ""
+
+
+def as_emulated(experiment: Experiment) -> Experiment:
+    """`experiment` as it runs on the embedded AWS."""
+    axes = (
+        EmulatedAxis(
+            **vars(axis),
+            stand_ins=tuple(experiment.stand_ins.get(axis.name, ())),
+            ignored=experiment.ignored_locally.get(axis.variable, ""),
+        )
+        for axis in experiment.axes
+    )
+    return experiment.with_(axes=tuple(axes))
+
+
+def ignored_axes(axes: Iterable[Axis]) -> dict[str, str]:
+    """The axes that the embedded AWS ignores, in words by their names; none of a run elsewhere."""
+    return {axis.name: axis.ignored for axis in axes if isinstance(axis, EmulatedAxis) and axis.ignored}
+
+
+def is_query(cell: Cell, experiment: Experiment) -> bool:
+    """Whether Athena carried the operations of this cell out, and no function."""
+    return experiment.athena is not None and cell[experiment.athena.axis] in experiment.athena.values
+
+
+def varying(cells: Iterable[Cell]) -> set[str]:
+    """The names of the values in which cells differ."""
+    seen: dict[str, set[str]] = {}
+    for cell in cells:
+        for name, value in cell.values.items():
+            seen.setdefault(name, set()).add(json.dumps(value, sort_keys=True))
+    return {name for name, values in seen.items() if len(values) > 1}
+
+
+def settings_text(values: Mapping[str, Any], swept: Iterable[str], experiment: Experiment) -> str:
+    """What a cell has of the `swept` variables that no record of the experiment repeats, as `object_size_mb=4`."""
+    recorded = {*experiment.record_fields, *experiment.recorded_variables}
+    unrecorded = {name: values[name] for name in swept if name not in recorded and name in values}
+    return ", ".join(f"{name}={_text(value)}" for name, value in unrecorded.items())
+
+
+def cells_of(manifest: Mapping[str, Any], experiment: Experiment) -> dict[str, Cell]:
+    """The cells that run.json has, by name, in the order of plan and floods. What isn't one is left out."""
+    if manifest.get("format") != FORMAT:
+        return _first_edition(manifest, experiment)
+    cells: dict[str, Cell] = {}
+    for row in _listed(manifest.get("cells"))[:MOST_CELLS]:
+        with contextlib.suppress(ValueError):
+            cell = Cell.from_json(row, experiment)
+            cells[cell.name] = cell
+    return cells
+
+
+def _first_edition(manifest: Mapping[str, Any], experiment: Experiment) -> dict[str, Cell]:
+    """The cells of a run.json in which the plan, the finished cells and the stacks they ran on each tell a part."""
+    plan = _mapping(manifest.get("plan"))
+    fixed, swept = _mapping(plan.get("fixed")), _mapping(plan.get("swept"))
+    known = {*experiment.record_fields, *swept, *fixed}
+    values: dict[str, dict[str, Any]] = {name: {} for name in _listed(plan.get("order")) if isinstance(name, str)}
+    has_repeats = type(plan.get("repeats")) is int and plan["repeats"] > 1
+    repeats: dict[str, int] = {}
+    blocks: dict[str, str] = {}
+    for is_planned, rows in ((True, plan.get("cells")), (False, manifest.get("cells"))):
+        for row in (row for row in _listed(rows) if isinstance(row, dict) and isinstance(row.get("cell"), str)):
+            name = row["cell"]
+            values.setdefault(name, {}).update({key: value for key, value in row.items() if key in known})
+            if has_repeats and type(row.get("repeat")) is int:
+                repeats[name] = row["repeat"]
+            if is_planned:
+                block = {key: value for key, value in row.items() if key not in {"cell", *experiment.order_axes}}
+                blocks[name] = json.dumps(block, sort_keys=True)
+    for name, settings in _mapping(manifest.get("settings")).items():
+        values.setdefault(name, {}).update(_mapping(settings))
+    several = [name for name, listed in swept.items() if isinstance(listed, list) and len(listed) > 1]
+    return {
+        name: Cell(
+            name=name,
+            values=fixed | own,
+            axes=tuple(experiment.axes),
+            settings=settings_text(fixed | own, several, experiment),
+            repeat=repeats.get(name),
+            block=blocks.get(name, name),
+        )
+        for name, own in list(values.items())[:MOST_CELLS]
+    }
+
+
+def distinguishing(cells: Iterable[Cell]) -> frozenset[str]:
+    """The axes with a default that must be named to tell these cells apart: each on which one of them departs from it;
+    texts all together, with SETTINGS, as they make one phrase; but of what records alone tell only what departs."""
+    cells = list(cells)
+    departures = frozenset().union(*(cell.departures for cell in cells))
+    texts = [axis for cell in cells[:1] for axis in cell.axes if _is_phrased(axis)]
+    phrased = {SETTINGS, *(axis.name for axis in texts if axis.variable or axis.name in departures)}
+    return departures | phrased if departures & phrased else departures
+
+
+def own_columns(axes: Sequence[Axis], named: Collection[str]) -> list[Axis]:
+    """The axes with a column of their own: those without a default, and of the `named` ones the numbers."""
+    return [axis for axis in axes if not axis.is_variant or (axis.kind is int and axis.name in named)]
+
+
+def has_phrase(axes: Sequence[Axis], named: Collection[str]) -> bool:
+    """Whether the others that are `named` have one column together."""
+    return SETTINGS in named or any(axis.name in named for axis in axes if _is_phrased(axis))
+
+
+def phrase_label(axes: Sequence[Axis]) -> str:
+    """What heads that column: the first of them, and those that records alone tell."""
+    labels = [axis.label for axis in axes if _is_phrased(axis)]
+    of_records = [axis.label for axis in axes if _is_phrased(axis) and not axis.variable]
+    return ", ".join(dict.fromkeys([*labels[:1], *of_records])) or SETTINGS
+
+
+def _is_phrased(axis: Axis) -> bool:
+    return axis.is_variant and axis.kind is str
+
+
+def _is_usable(axis: Axis, value: object) -> bool:
+    if axis.kind is int:
+        return type(value) is int and 1 <= value < LARGEST_WHOLE
+    return isinstance(value, str) and bool(value)
+
+
+def _source(axis: Axis) -> str:
+    """The name under which a cell's values have an axis; one that records alone tell has no variable."""
+    return axis.variable or axis.name
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return dict(value) if isinstance(value, dict) else {}

@@ -1,0 +1,98 @@
+"""A cell is one thing from its plan to its record; run.json of today and of the first edition give the same."""
+
+import json
+
+import pytest
+
+from experiments import EXPERIMENTS
+from stampede.cell import FORMAT, MOST_CELLS, Cell, cells_of, varying
+from stampede.planning.plan import make_plan
+
+DOWNLOAD = EXPERIMENTS["download"]
+
+
+def cells(*settings, **options):
+    return make_plan(DOWNLOAD, "local", settings, messages_per_concurrency=2, **options).cells
+
+
+def test_run_json_gives_the_cells_back_in_their_order():
+    planned = cells("method=stream,ranges", "object_size_mb=1,2", repeats=2)
+    stored = json.loads(json.dumps({"format": FORMAT, "cells": [cell.as_json() for cell in planned]}))
+    found = cells_of(stored, DOWNLOAD)
+    assert list(found) == [cell.name for cell in planned]
+    assert [vars(found[cell.name]) for cell in planned] == [vars(cell) for cell in planned]
+
+
+def test_repeats_of_a_cell_have_one_place_and_what_no_record_repeats_keeps_places_apart():
+    planned = cells("memory_size=1024", "concurrency_value=1", "object_size_mb=1,2", repeats=3)
+    places = {cell.place() for cell in planned}
+    assert sorted(place.settings for place in places) == ["object_size_mb=1", "object_size_mb=2"]
+    assert varying(planned) == {"object_size_mb"}
+
+
+def test_a_record_is_compared_with_what_its_cell_was_set_to():
+    [cell] = cells("memory_size=1024", "concurrency_value=5")
+    record = {"memory_size": 1024, "concurrency_limit": 5, "method": "download_file"}
+    assert cell.difference(record) is None
+    assert cell.difference({"status": "error"}) is None
+    assert str(cell.difference(record | {"memory_size": 512})) == "memory_size 512 where the cell has 1024"
+    assert cell.difference(record | {"sink": "discard"}).field == "sink"
+
+
+def test_a_package_is_known_by_its_name_and_found_by_its_path(tmp_path):
+    function = EXPERIMENTS["function"]
+    [cell] = make_plan(
+        function,
+        "local",
+        [f"package={tmp_path}", "memory_size=512", "concurrency_value=1"],
+        messages_per_concurrency=1,
+    ).cells
+    assert (cell.values["package"], cell["package"]) == (str(tmp_path), tmp_path.name)
+    assert cell.difference({"package": tmp_path.name}) is None
+
+
+FIRST_EDITION = {
+    "format": 1,
+    "plan": {
+        "swept": {"concurrency_value": [1, 5], "object_size_mb": [1, 2]},
+        "fixed": {"memory_size": 1024},
+        "repeats": 2,
+        "order": ["a", "b", "c"],
+        "cells": [
+            {"cell": "a", "repeat": 1, "concurrency_value": 1, "object_size_mb": 1},
+            {"cell": "b", "repeat": 2, "concurrency_value": 5, "object_size_mb": 2},
+        ],
+    },
+    "cells": [{"cell": "a", "repeat": 1, "concurrency_value": 1, "finished_at": "now"}],
+    "settings": {"b": {"method": "stream", "sink": "discard"}},
+}
+
+
+def test_a_run_of_the_first_edition_tells_its_cells_from_plan_floods_and_stacks():
+    found = cells_of(FIRST_EDITION, DOWNLOAD)
+    assert list(found) == ["a", "b", "c"]
+    assert found["a"].words == "1,024 MB, N = 1, download_file, object_size_mb=1"
+    assert found["b"].words == "1,024 MB, N = 5, stream, object_size_mb=2"
+    assert (found["a"].repeat, found["b"].repeat, found["c"].repeat) == (1, 2, None)
+    assert found["a"].block != found["b"].block
+    assert found["c"].place() is None  # nothing tells its N
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        {"format": FORMAT, "cells": [3, None, {"cell": 5}, {"cell": "a", "values": "x"}]},
+        {"format": FORMAT, "cells": {"a": {}}},
+        {"format": 1, "cells": [{"cell": ["a"]}, 7], "plan": [], "settings": "x"},
+        {"format": 1, "plan": {"cells": {"a": 1}, "order": [1, None], "swept": [], "fixed": 3}},
+        {},
+    ],
+)
+def test_what_is_no_cell_is_left_out(manifest):
+    assert cells_of(manifest, DOWNLOAD) == {}
+
+
+def test_cells_are_bounded():
+    row = Cell("a", {}, DOWNLOAD.axes).as_json()
+    stored = {"format": FORMAT, "cells": [row | {"cell": str(number)} for number in range(MOST_CELLS + 1)]}
+    assert len(cells_of(stored, DOWNLOAD)) == MOST_CELLS
