@@ -29,7 +29,7 @@ from stampede.phrases import counted
 from stampede.planning.plan import cell_name
 from stampede.progress import say
 from stampede.runs.description import RunDescription
-from stampede.runs.folder import RunFolder, checked_run_id
+from stampede.runs.folder import RunFolder, checked_run_id, is_flood_by_hand
 from stampede.stacks import target as targets
 from stampede.stacks.infra_variables import declared
 from stampede.stacks.place import is_of, refuse_another, stack_words
@@ -157,6 +157,8 @@ def _refuse_run_of_another(target: Target, folder: RunFolder) -> None:
     refuse_another("--run", folder.run_id, stored, target.place)
     if stored.get("format", FORMAT) != FORMAT:
         raise UsageError(f"--run: {folder.name} has format {stored['format']}, not {FORMAT}; leave --run out")
+    if not is_flood_by_hand(stored):
+        raise UsageError(f"--run: {folder.name} is a sweep, which has its own cells; leave --run out")
     if not is_of(target.outputs, stored):
         applied, other = stack_words(target.outputs, stored)
         raise UsageError(

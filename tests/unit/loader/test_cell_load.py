@@ -213,6 +213,13 @@ def test_a_flood_is_not_added_to_a_run_of_another_stack(by_hand, send, folder, o
     assert err.endswith(f"leave --run out, or give a run of {applied}")
 
 
+@pytest.mark.parametrize(("described", "word"), [({"plan": {"seed": 1}}, "is a sweep"), ({"format": 1}, "format 1")])
+def test_a_flood_is_not_added_to_a_sweep_or_a_run_of_the_first_edition(by_hand, send, folder, described, word):
+    folder.write_json("run.json", {"run_id": "r", "experiment": "shares"} | described)
+    status, _, err = by_hand("--run", "r")
+    assert (status, send.floods, word in err) == (2, [], True)
+
+
 def test_a_dry_run_by_hand_shows_the_preparation_and_the_first_share(by_hand):
     status, out, err = by_hand("--dry-run")
     assert status == 0
