@@ -66,9 +66,11 @@ class Plan:
 
     def variables(self, cell: Cell, defaults: Mapping[str, Any]) -> dict[str, Any]:
         """The Terraform variables of a cell: those that the plan is about, and those that Terraform would set
-        otherwise; `defaults` are `infra_defaults()`."""
-        named = ("experiment", *self.fixed, *self.swept)
-        return {name: value for name, value in _of_stack(cell).items() if name in named or value != defaults.get(name)}
+        otherwise; `defaults` are `infra_defaults()`. What only null stands for is null."""
+        named, unused = ("experiment", *self.fixed, *self.swept), EXPERIMENTS[self.experiment].unused
+        of_stack = {name: value for name, value in _of_stack(cell).items() if name not in unused}
+        given = {name: None if _only_null_means(name, value) else value for name, value in of_stack.items()}
+        return {name: value for name, value in given.items() if name in named or value != defaults.get(name)}
 
     def as_dict(self) -> dict[str, Any]:
         """The plan as it stands in run.json, beside its cells."""
@@ -97,6 +99,10 @@ _ELSEWHERE = ("experiment", "cells")
 def _of_stack(cell: Cell) -> dict[str, Any]:
     in_order = cell.in_order()
     return {name: value for name, value in cell.values.items() if name not in in_order}
+
+
+def _only_null_means(name: str, value: Any) -> bool:
+    return name in RULES and value in RULES[name].null_means
 
 
 def _read_again(cell: Cell, experiment: Experiment) -> Cell:

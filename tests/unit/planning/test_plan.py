@@ -15,6 +15,7 @@ from stampede.planning.cost import durations
 from stampede.planning.demand import demands
 from stampede.planning.plan import Plan, make_plan, setting_values
 from stampede.stacks.infra_variables import declared, infra_defaults
+from stampede.variable_rules import RULES
 from tests.unit.loader.reads_experiment import MATRIX, READS
 
 DOWNLOAD = EXPERIMENTS["download"]
@@ -104,6 +105,17 @@ def test_a_cell_is_complete_and_sets_what_terraform_would_set_otherwise():
     assert wanted["timeout_s"] == 60  # what null means is set, and a default isn't repeated
     assert "prefix" not in wanted
     assert sweep_plan.variables(cell, infra_defaults({"TF_VAR_prefix": "mine"}))["prefix"] == "stampede"
+
+
+def test_no_variable_of_a_cell_breaks_a_rule_of_terraforms():
+    """What only null stands for, and what hosts don't read, are no values for Terraform."""
+    for experiment, target in itertools.product(EXPERIMENTS.values(), ("local", "aws")):
+        sweep_plan = make_plan(experiment, target, [], infra_defaults({}), messages_per_concurrency=10)
+        for cell in sweep_plan.cells:
+            wanted = sweep_plan.variables(cell, infra_defaults({}))
+            choices = {name: (*RULES[name].choices, None) for name in wanted if name in RULES and RULES[name].choices}
+            assert {name: wanted[name] for name in choices if wanted[name] not in choices[name]} == {}
+            assert wanted.keys().isdisjoint(experiment.unused)
 
 
 @pytest.mark.parametrize(
