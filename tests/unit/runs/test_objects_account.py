@@ -1,6 +1,6 @@
 """Objects are accounted for as messages are: planned = copied + already there + failed, each failed one has a row."""
 
-import itertools
+import contextlib
 import json
 
 import pytest
@@ -24,6 +24,69 @@ def folder(tmp_path, monkeypatch):
     return folder
 
 
+def send(folder, *seqs, warm_up=0):
+    rows = [{"cell": "a", "seq": seq, "sent_at_ms": EPOCH_MS, "warm_up": warm_up} for seq in seqs]
+    folder.append("sent.jsonl", rows)
+
+
+def ok(seq=0, attempt=1, **done):
+    """The record of a message that planned 10 objects, and copied what isn't said otherwise."""
+    done = {"planned": 10, "already_there": 0, "failed": 0} | done
+    copied = (done["planned"] or 0) - done["already_there"] - done["failed"]
+    of_message = json.loads(record(seq, attempt=attempt, finished_at_ms=attempt))
+    return of_message | {"copied": copied} | done
+
+
+def error(attempt=1, **done):
+    return ok(attempt=attempt, status="error", **done)
+
+
+HALF = {"already_there": 4}
+
+
+@pytest.mark.parametrize(
+    ("records", "listed", "counts", "fault"),
+    [
+        # planned, copied, already there, failed, listed, unaccounted, messages unknown, owing
+        ([ok(failed=2, **HALF)], [1, 1], (10, 4, 4, 2, 2, 0, 0, 0), ""),
+        ([ok(failed=2)], [1], (10, 8, 0, 2, 1, 0, 0, 1), "1 failed WITHOUT A ROW"),
+        ([], [], (0, 0, 0, 0, 0, 0, 1, 0), "1 messages WITHOUT A RECORD"),
+        ([error(planned=None), ok(7)], [], (10, 10, 0, 0, 0, 0, 1, 0), "1 messages WITHOUT A RECORD"),  # 7: never sent
+        ([error(copied=6)], [], (10, 6, 0, 0, 0, 4, 0, 0), "4 UNACCOUNTED"),
+        # Of a slice that was redelivered one attempt counts, with its own rows: the first success, or the last error.
+        ([error(failed=3), ok(0, 2, failed=1, **HALF)], [1, 1, 1, 2], (10, 5, 4, 1, 1, 0, 0, 0), ""),
+        ([ok(), error(2, copied=0)], [], (10, 10, 0, 0, 0, 0, 0, 0), ""),
+        ([ok(0, 2, **HALF), ok()], [], (10, 10, 0, 0, 0, 0, 0, 0), ""),
+        ([error(2, copied=6), error(copied=5)], [], (10, 6, 0, 0, 0, 4, 0, 0), "4 UNACCOUNTED"),
+        # Where the time is the same, the number of the attempt decides, and then the line.
+        ([ok(0, 2, finished_at_ms=1, **HALF), ok()], [], (10, 10, 0, 0, 0, 0, 0, 0), ""),
+        ([ok(), ok(**HALF)], [], (10, 10, 0, 0, 0, 0, 0, 0), ""),
+        ([error(copied=5), error(copied=6)], [], (10, 6, 0, 0, 0, 4, 0, 0), "4 UNACCOUNTED"),
+        # SQS may have a message twice, as a sending of unknown outcome is tried again: the rows of both are there.
+        ([ok(failed=1), ok(failed=1)], [1, 1], (10, 9, 0, 1, 1, 0, 0, 0), ""),
+        # A warm-up's record that says so.
+        ([ok(), ok(8, warm_up=1)], [], (10, 10, 0, 0, 0, 0, 0, 0), ""),
+        ([ok(failed=4)], [1] * 4, (10, 6, 0, 4, 4, 0, 0, 0), ""),
+        ([ok(failed=5)], [1] * 5, (10, 5, 0, 5, 5, 0, 0, 0), "half of the objects or more failed"),
+    ],
+)
+def test_what_became_of_objects_is_counted_from_one_record_of_each_message(folder, records, listed, counts, fault):
+    """Beside a warm-up, which is in no account."""
+    send(folder, 0)
+    send(folder, 9, warm_up=1)
+    folder.append("records.jsonl", [ok(9, failed=1), *records])
+    folder.append("failed_objects.jsonl", [{"cell": "a", "seq": 0, "attempt": attempt} for attempt in listed])
+    folder.append("failed_objects.jsonl", [{"cell": "a", "seq": 9, "attempt": 1}])
+    [account] = stored_accounts(folder)
+    assert tuple(vars(account.objects).values()) == counts
+    assert account.owing == account.unaccounted + counts[-1]
+    with pytest.raises(RunError, match=fault) if fault else contextlib.nullcontext():
+        check([account])
+
+
+# The lines of failed objects, as a drain collects them.
+
+
 @pytest.fixture
 def aws(monkeypatch):
     stack = SimulatedAws("aws", dict(OUTPUTS))
@@ -31,242 +94,85 @@ def aws(monkeypatch):
     return stack
 
 
-def send(folder, *seqs, cell="a", warm_up=0):
-    rows = [{"cell": cell, "seq": seq, "sent_at_ms": EPOCH_MS, "warm_up": warm_up} for seq in seqs]
-    folder.append("sent.jsonl", rows)
+def failing(seq, *lines, run_id="r"):
+    """The log line of objects that failed, whose fields older runs have the other way round."""
+    row = {"slice": 3, "source": "a b", "destination": "copies/x", "error_type": "AccessDenied", "error_message": "no"}
+    which = {"run_id": run_id, "cell": "a", "seq": seq, "attempt": 1}
+    parts = [which, {"failed_objects": [row | {"line": line} for line in lines]}]
+    first, second = reversed(parts) if seq else parts
+    return json.dumps(first | second)
 
 
-def copied(seq, planned, failed=0, already_there=0, attempt=1, status="ok", **more):
-    done = {"copied": planned - failed - already_there, "already_there": already_there, "failed": failed}
-    return record(seq, status, **({"planned": planned, **done, "attempt": attempt, "finished_at_ms": attempt} | more))
-
-
-def failing(seq, *lines, attempt=1, run_id="r", cell="a"):
-    rows = [
-        {
-            "slice": 3,
-            "line": line,
-            "source": "a b",
-            "destination": f"copies/{line}",
-            "error_type": "AccessDenied",
-            "error_message": "no",
-        }
-        for line in lines
-    ]
-    which = {"run_id": run_id, "cell": cell, "seq": seq, "attempt": attempt}
-    rows = {"failed_objects": rows}
-    return json.dumps(which | rows if attempt == 1 else rows | which)  # first, and last as in older runs
-
-
-def wait(aws, folder):
+def wait(aws, folder, *events):
+    """Drains where these lines have been logged, each with its second."""
+    for at_s, line, *seen in events:
+        aws.log(line if isinstance(line, str) else json.dumps(line), at_s=at_s, seen_at_s=max([at_s, *seen]))
     return drain(aws, folder, clock=aws.clock, sleep=aws.sleep)
 
 
 def listed(folder):
-    return [(row["seq"], row["attempt"], row["line"]) for row in folder.rows("failed_objects.jsonl")]
+    return [(row["seq"], row["line"]) for row in folder.rows("failed_objects.jsonl")]
 
 
-def test_every_object_of_a_cell_is_accounted_for_and_said_in_one_sentence(aws, folder, capsys):
+def test_a_drain_stores_a_row_for_each_failed_object_and_the_account(aws, folder, capsys):
     send(folder, 0, 1)
-    aws.log(failing(0, 7, 9), at_s=1)
-    aws.log(copied(0, 10, failed=2), at_s=1)
-    aws.log(copied(1, 10, already_there=4), at_s=1)
-    [account] = wait(aws, folder).accounts
-    sentence = "20 objects planned = 14 copied + 4 already there + 2 failed"
+    [account] = wait(
+        aws, folder, (1, failing(0, 7)), (2, failing(1, 8)), (3, ok(failed=1)), (3, ok(1, failed=1))
+    ).accounts
+    sentence = "20 objects planned = 18 copied + 0 already there + 2 failed"
     assert account.sentence() == f"a: 2 sent = 2 succeeded + 0 failed + 0 dead-lettered; {sentence}"
     assert sentence in " ".join(capsys.readouterr().err.split())
     [stored] = folder.read_json("accounting.json")
-    assert stored["objects"]["planned"] == 20 and stored["objects"]["listed"] == 2
-    assert (account.as_row(objects=True)["objects_copied"], "objects" in account.as_row(objects=False)) == (14, False)
+    assert stored["objects"] == vars(account.objects)
+    assert (account.as_row(objects=True)["objects_copied"], "objects" in account.as_row(objects=False)) == (18, False)
     assert stored_accounts(folder) == [account]
-    check([account])
-    assert next(folder.rows("failed_objects.jsonl")) == {
-        "cell": "a",
-        "seq": 0,
-        "attempt": 1,
-        "slice": 3,
-        "line": 7,
-        "source": "a b",
-        "destination": "copies/7",
-        "error_type": "AccessDenied",
-        "error_message": "no",
-    }
-
-
-def test_without_an_account_of_objects_nothing_of_it_is_written(aws, folder):
-    folder.write_json("run.json", {"experiment": "download"})
-    send(folder, 0)
-    aws.log(record(0), at_s=1)
-    [account] = wait(aws, folder).accounts
-    assert account.objects is None and "objects" not in account.as_dict()
-    assert not (folder.path / "failed_objects.jsonl").exists()
-
-
-def test_a_message_whose_sending_nobody_confirmed_does_not_stand_in_for_one_of_which_nothing_is_known(aws, folder):
-    send(folder, 0)
-    aws.bury(1, run_id="r", cell="a", seq=0)
-    aws.log(copied(1, 10), at_s=1)
-    [account] = wait(aws, folder).accounts
-    assert (account.dead_lettered, account.unexpected, account.objects.unknown, account.is_open) == (1, 1, 1, True)
+    row = json.loads(failing(0, 7))["failed_objects"][0]
+    assert list(folder.rows("failed_objects.jsonl")) == [
+        {"cell": "a", "seq": seq, "attempt": 1} | row | {"line": line} for seq, line in ((0, 7), (1, 8))
+    ]
 
 
 @pytest.mark.parametrize(
-    ("line_s", "record_s"), list(itertools.permutations([1, 30])), ids=["before its record", "after its record"]
+    "events",
+    [
+        [(1, failing(0, 1)), (1, ok(failed=1), 30)],
+        [(1, failing(0, 1), 30), (1, ok(failed=1))],
+        [(2, failing(0, 1), 400), (1, ok(failed=1)), (300, "REPORT")],  # where no look asks any more
+    ],
 )
-def test_lines_are_waited_for_whenever_they_come(aws, folder, line_s, record_s):
+def test_lines_are_waited_for_whenever_they_come_and_are_rows_once(aws, folder, events):
     send(folder, 0)
-    aws.log(failing(0, 1, 2), at_s=1, seen_at_s=line_s)
-    aws.log(copied(0, 5, failed=2), at_s=1, seen_at_s=record_s)
-    drained = wait(aws, folder)
-    drained.check()
-    assert drained.accounts[0].objects.listed == 2
-
-
-def test_a_line_that_comes_where_no_look_asks_any_more_is_found_by_looking_again(aws, folder):
-    send(folder, 0)
-    aws.log("REPORT", at_s=300, seen_at_s=1)
-    aws.log(copied(0, 3, failed=1), at_s=1)
-    aws.log(failing(0, 1), at_s=2, seen_at_s=400)
-    drained = wait(aws, folder)
-    drained.check()
-    assert listed(folder) == [(0, 1, 1)]
-
-
-def test_a_line_is_counted_once_however_often_it_is_shown(aws, folder):
-    send(folder, 0)
-    aws.log(failing(0, 1), at_s=1)
-    aws.log(copied(0, 3, failed=1), at_s=1)
-    wait(aws, folder)
+    wait(aws, folder, (1, failing(0, 2, run_id="another")), *events).check()
     send(folder, 1)
-    aws.log(copied(1, 3), at_s=5)
-    wait(aws, folder).check()
-    assert listed(folder) == [(0, 1, 1)]
+    wait(aws, folder, (aws.now_s, ok(1))).check()
+    assert listed(folder) == [(0, 1)]
 
 
-def test_of_a_redelivered_slice_the_last_attempt_counts_with_its_own_rows(aws, folder):
+@pytest.mark.parametrize("torn", [failing(0, 1, 2)[:-30], '{"failed_objects"', '{"run_id"'])
+def test_a_torn_line_of_failed_objects_fails_the_run(aws, folder, torn):
     send(folder, 0)
-    aws.log(failing(0, 1, 2, 3), at_s=1)
-    aws.log(copied(0, 10, failed=3, status="error", copied=4, attempt=1), at_s=1)
-    aws.log(failing(0, 2, attempt=2), at_s=2)
-    aws.log(copied(0, 10, failed=1, already_there=4, attempt=2), at_s=3)
-    drained = wait(aws, folder)
-    drained.check()
-    objects = drained.accounts[0].objects
-    assert (objects.planned, objects.copied, objects.already_there, objects.failed) == (10, 5, 4, 1)
-    assert len(listed(folder)) == 4, "the rows of both attempts are there to read"
-
-
-def test_an_error_after_a_success_does_not_take_its_place(aws, folder):
-    send(folder, 0)
-    aws.log(copied(0, 10, attempt=1), at_s=1)
-    aws.log(copied(0, 10, copied=0, status="error", attempt=2), at_s=3)
-    wait(aws, folder).check()
-
-
-def test_two_attempts_of_one_number_list_the_failed_objects_of_both(aws, folder):
-    """SQS may have the message twice: a sending of unknown outcome was tried again."""
-    send(folder, 0)
-    for second in (1, 5):
-        aws.log(failing(0, 1), at_s=second)
-        aws.log(copied(0, 3, failed=1, message_id=f"m{second}"), at_s=second)
-    drained = wait(aws, folder)
-    drained.check()
-    assert (drained.accounts[0].objects.planned, drained.accounts[0].objects.failed) == (3, 1)
-
-
-@pytest.mark.parametrize("torn", [failing(0, 1, 2)[:-30], '{"failed_objects"', '{"run_id"', failing(0, 1)])
-def test_a_failed_object_without_a_row_fails_the_run(aws, folder, torn):
-    send(folder, 0)
-    aws.log(torn, at_s=1)
-    aws.log(copied(0, 3, failed=2), at_s=1)
-    drained = wait(aws, folder)
-    with pytest.raises(RunError, match=r"not every object is accounted for: .*[12] failed WITHOUT A ROW"):
-        drained.check()
-
-
-def test_objects_of_a_message_that_died_half_way_are_unaccounted(aws, folder):
-    send(folder, 0)
-    aws.log(copied(0, 10, copied=6, status="error"), at_s=1)
-    aws.bury(5, run_id="r", cell="a", seq=0)
-    with pytest.raises(RunError, match=r"10 objects planned = 6 copied .* 4 UNACCOUNTED"):
-        wait(aws, folder).check()
-
-
-def test_a_message_whose_plan_nobody_knows_fails_the_run(aws, folder):
-    send(folder, 0)
-    aws.log(record(0, "error", planned=None, copied=0), at_s=1)
-    aws.bury(5, run_id="r", cell="a", seq=0)
-    with pytest.raises(RunError, match="1 messages WITHOUT A RECORD of"):
-        wait(aws, folder).check()
-
-
-def test_what_warm_ups_copied_is_in_no_account(aws, folder):
-    send(folder, 0, warm_up=1)
-    send(folder, 1)
-    aws.log(failing(0, 1), at_s=1)
-    aws.log(copied(0, 10, failed=1, warm_up=1), at_s=1)
-    aws.log(copied(1, 10, warm_up=0), at_s=2)
-    drained = wait(aws, folder)
-    drained.check()
-    assert (drained.accounts[0].sent, drained.accounts[0].objects.planned) == (2, 10)
-
-
-def test_lines_of_another_run_are_left(aws, folder):
-    send(folder, 0)
-    aws.log(failing(0, 1, run_id="another"), at_s=1)
-    aws.log(copied(0, 3), at_s=2)
-    wait(aws, folder).check()
-    assert listed(folder) == []
+    with pytest.raises(RunError, match="WITHOUT A ROW"):
+        wait(aws, folder, (1, torn), (1, ok(failed=2))).check()
 
 
 @pytest.mark.parametrize("torn", ["", '{"cell": "a", "seq'])
 @pytest.mark.parametrize("kept", [0, 1, 3])
 def test_a_drain_killed_between_its_files_loses_no_row_and_repeats_none(aws, folder, kept, torn):
     send(folder, 0, 1)
-    aws.log(failing(0, 1, 2), at_s=1)
-    aws.log(failing(1, 3, 4), at_s=2)
-    aws.log(copied(0, 5, failed=2), at_s=3)
-    aws.log(copied(1, 5, failed=2), at_s=4)
-    wait(aws, folder)
-    rows = list(folder.rows("failed_objects.jsonl"))
-    (folder.path / "failed_objects.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[:kept]) + torn)
+    events = (1, failing(0, 1, 2)), (2, failing(1, 3, 4)), (3, ok(failed=2)), (4, ok(1, failed=2))
+    wait(aws, folder, *events)
+    path = folder.path / "failed_objects.jsonl"
+    whole = path.read_text()
+    path.write_text("".join(whole.splitlines(keepends=True)[:kept]) + torn)
     wait(aws, folder).check()
-    assert list(folder.rows("failed_objects.jsonl")) == rows
+    assert path.read_text() == whole
 
 
 def test_a_cell_that_is_run_again_forgets_its_rows_and_those_that_come_late(aws, folder):
     send(folder, 0)
-    aws.log(failing(0, 1), at_s=1)
-    aws.log(copied(0, 5, failed=1), at_s=1)
-    wait(aws, folder)
+    wait(aws, folder, (1, failing(0, 1)), (1, ok(failed=1)))
     set_aside(folder, "a")
     assert listed(folder) == []
     send(folder, 2000)
-    aws.log(failing(0, 2), at_s=aws.now_s + 1)
-    aws.log(copied(2000, 5), at_s=aws.now_s + 1)
-    wait(aws, folder).check()
+    wait(aws, folder, (aws.now_s + 1, failing(0, 2)), (aws.now_s + 1, ok(2000))).check()
     assert listed(folder) == []
-
-
-@pytest.mark.parametrize(("failed", "is_failed"), [(4, False), (5, True), (10, True)])
-def test_a_run_in_which_half_of_the_objects_failed_has_failed(folder, failed, is_failed):
-    send(folder, 0)
-    folder.append("records.jsonl", [json.loads(copied(0, 10, failed=failed))])
-    rows = [{"cell": "a", "seq": 0, "attempt": 1} for _ in range(failed)]
-    folder.append("failed_objects.jsonl", rows)
-    accounts = stored_accounts(folder)
-    if not is_failed:
-        check(accounts)
-    else:
-        with pytest.raises(RunError, match=f"^half of the objects or more failed.*{failed} failed"):
-            check(accounts)
-
-
-def test_of_two_successes_the_first_counts_as_in_the_report(folder):
-    send(folder, 0)
-    again = copied(0, 10, already_there=10, attempt=2)
-    for rows in ([again, copied(0, 10)], [copied(0, 10), again]):
-        (folder.path / "records.jsonl").unlink(missing_ok=True)
-        folder.append("records.jsonl", [json.loads(row) for row in rows])
-        [account] = stored_accounts(folder)
-        assert (account.objects.copied, account.objects.already_there) == (10, 0)
