@@ -94,11 +94,13 @@ def aws(monkeypatch):
     return stack
 
 
+REASON = {"slice": 3, "source": "a b", "destination": "x", "error_type": "AccessDenied", "error_message": "no"}
+
+
 def failing(seq, *lines, run_id="r"):
     """The log line of objects that failed, whose fields older runs have the other way round."""
-    row = {"slice": 3, "source": "a b", "destination": "copies/x", "error_type": "AccessDenied", "error_message": "no"}
     which = {"run_id": run_id, "cell": "a", "seq": seq, "attempt": 1}
-    parts = [which, {"failed_objects": [row | {"line": line} for line in lines]}]
+    parts = [which, {"failed_objects": [REASON | {"line": line} for line in lines]}]
     first, second = reversed(parts) if seq else parts
     return json.dumps(first | second)
 
@@ -116,20 +118,16 @@ def listed(folder):
 
 def test_a_drain_stores_a_row_for_each_failed_object_and_the_account(aws, folder, capsys):
     send(folder, 0, 1)
-    [account] = wait(
-        aws, folder, (1, failing(0, 7)), (2, failing(1, 8)), (3, ok(failed=1)), (3, ok(1, failed=1))
-    ).accounts
+    events = (1, failing(0, 7)), (2, failing(1, 8)), (3, ok(failed=1)), (3, ok(1, failed=1))
+    [account] = wait(aws, folder, *events).accounts
     sentence = "20 objects planned = 18 copied + 0 already there + 2 failed"
-    assert account.sentence() == f"a: 2 sent = 2 succeeded + 0 failed + 0 dead-lettered; {sentence}"
-    assert sentence in " ".join(capsys.readouterr().err.split())
-    [stored] = folder.read_json("accounting.json")
-    assert stored["objects"] == vars(account.objects)
+    assert account.sentence().endswith(sentence) and sentence in " ".join(capsys.readouterr().err.split())
+    assert folder.read_json("accounting.json")[0]["objects"] == vars(account.objects)
     assert (account.as_row(objects=True)["objects_copied"], "objects" in account.as_row(objects=False)) == (18, False)
     assert stored_accounts(folder) == [account]
-    row = json.loads(failing(0, 7))["failed_objects"][0]
-    assert list(folder.rows("failed_objects.jsonl")) == [
-        {"cell": "a", "seq": seq, "attempt": 1} | row | {"line": line} for seq, line in ((0, 7), (1, 8))
-    ]
+    first, second = folder.rows("failed_objects.jsonl")
+    assert first == {"cell": "a", "seq": 0, "attempt": 1, "line": 7} | REASON
+    assert second == first | {"seq": 1, "line": 8}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -29,35 +30,31 @@ def refused(words):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (GOOD | {"seq": "2"}, 'seq must be a whole number, got "2"'),
-        (GOOD | {"seq": 2.7}, "seq must be a whole number, got 2.7"),
-        (GOOD | {"seq": True}, "seq must be a whole number, got true"),
-        (GOOD | {"seq": 2**64}, "seq must be a whole number, got 1844"),
-        (GOOD | {"cell": 1}, "cell must be a text"),
-        (GOOD | {"cell": "a\0"}, "cell must be a text"),
-        ({"cell": "a", "sent_at_ms": 1}, "seq is missing"),
-        ([1], "not a JSON object"),
+        (b'{"cell": "a", "seq": "2", "sent_at_ms": 1}', 'seq must be a whole number, got "2"'),
+        (b'{"cell": "a", "seq": 2.7, "sent_at_ms": 1}', "seq .*, got 2.7"),
+        (b'{"cell": "a", "seq": true, "sent_at_ms": 1}', "seq .*, got true"),
+        (b'{"cell": "a", "seq": 18446744073709551616, "sent_at_ms": 1}', "seq .*, got 1844"),
+        (b'{"cell": 1, "seq": 2, "sent_at_ms": 1}', "cell must be a text"),
+        (b'{"cell": "a\\u0000", "seq": 2, "sent_at_ms": 1}', "cell .* text"),
+        (b'{"cell": "a", "sent_at_ms": 1}', "seq is missing"),
+        (b"[1]", "not a JSON object"),
         (b'{"cell": "a"', "not JSON"),
         (b"\x00", "not JSON"),
         (b"[" * 100_000, "not JSON"),
         # An empty line, a key that comes twice and half a character are no damage.
-        (b"", None),
-        (b'{"cell": "a", "seq": 2, "sent_at_ms": 1, "seq": 2}', None),
-        (GOOD | {"cell": "\ud800"}, None),
+        (b"", ""),
+        (b'{"cell": "a", "seq": 2, "sent_at_ms": 1, "seq": 2}', ""),
+        (b'{"cell": "\\ud800", "seq": 2, "sent_at_ms": 1}', ""),
     ],
 )
 def test_a_line_that_is_no_row_is_refused_by_its_number_and_the_others_are_rows(folder, line, words):
-    line = line if isinstance(line, bytes) else json.dumps(line).encode()
+    """Between two rows, before a torn last line, which is no damage to who goes on with the run."""
     (folder.path / "sent.jsonl").write_bytes(ROW + line + b"\n" + ROW + ROW[:9])
     store, is_row = open_store(folder), bool(line and not words)
     numbers = sorted(re.findall("(?m)^sent.jsonl, line (.)", "\n".join(store.refused)))
     assert numbers == ["2"] * bool(words) + ["4"]
-    assert len(store.rows("FROM sent WHERE line IN (1, 3)")) == 2
-    assert store.rows("SELECT seq FROM sent WHERE line = 2") == [(2,)] * is_row
-    if words:
-        with refused(rf"sent\.jsonl is damaged \(line 2: {re.escape(words)}.*\); restore it"):
-            open_store(folder, strict=True)
-    else:  # the torn last line is none
+    assert store.rows("SELECT line, seq FROM sent ORDER BY line") == [(1, 1), *[(2, 2)] * is_row, (3, 1)]
+    with refused(rf"sent\.jsonl is damaged \(line 2: {words}") if words else nullcontext():
         assert len(open_store(folder, strict=True).rows("FROM sent")) == 2 + is_row
 
 
@@ -76,8 +73,7 @@ def test_rows_that_come_later_are_counted_as_those_of_the_file(folder):
     store.add("letters", [{"cell": None, "seq": None, "message_id": "\ud800"}])
     assert store.rows("SELECT message_id FROM letters") == [("?",)]
     assert store.rows("SELECT line, seq FROM records ORDER BY line") == [(1, 1), (2, 1), (3, 2)]
-    [counts] = account(store)
-    assert (counts.succeeded, counts.failed, counts.duplicates) == (1, 1, 1)
+    assert account(store)[0].duplicates == 1
 
 
 # The operations.

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from stampede.runs.stored_json import decoded, rows
+from stampede.runs.stored_json import decoded
 
 SINGLE = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters())
 VALUES = st.recursive(SINGLE, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=10)
@@ -42,10 +42,3 @@ def test_half_of_a_surrogate_pair_which_no_file_can_have_is_a_question_mark():
 def test_a_line_that_json_refuses_is_refused(line):
     with pytest.raises(ValueError):
         decoded(line)
-
-
-def test_a_line_nested_too_deep_is_left_out_like_any_other_that_cannot_be_read(tmp_path):
-    (tmp_path / "records.jsonl").write_text("[" * 100_000 + "]" * 100_000 + '\n{"seq": 1}\n')
-    warnings = []
-    assert list(rows(tmp_path / "records.jsonl", warnings)) == [(2, {"seq": 1})]
-    assert warnings == ["records.jsonl, line 1: not JSON; left out."]
