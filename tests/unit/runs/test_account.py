@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stampede.errors import RunError
@@ -28,6 +28,7 @@ def rows(*seqs, cell="a", **more):
 SEQS = st.lists(st.sampled_from([*range(12), 10**15, -3]), max_size=40)
 
 
+@example({0, 1, 2, 3, 4}, [0, 0, 0, 7], [0, 1, 2], [0, 2, 9], [1, 2, 3])
 @given(st.sets(st.integers(0, 15), min_size=1), SEQS, SEQS, SEQS, SEQS)
 def test_whatever_happens_messages_are_counted_as_sets_are(sent, oks, errors, letters, silent):
     records = rows(*oks, status="ok") + rows(*errors, status="error")
