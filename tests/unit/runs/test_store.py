@@ -58,12 +58,6 @@ def test_a_line_that_is_no_row_is_refused_by_its_number_and_the_others_are_rows(
         assert len(open_store(folder, strict=True).rows("FROM sent")) == 2 + is_row
 
 
-@pytest.mark.parametrize("value", ['"1"', "2.7", "true", "null", "NaN", "1e400", "18446744073709551616", "[]"])
-def test_what_isnt_of_its_kind_beside_a_message_is_unknown(folder, value):
-    (folder.path / "records.jsonl").write_text(f'{{"cell": "a", "seq": 1, "status": "ok", "attempt": {value}}}\n')
-    assert open_store(folder, strict=True).rows("SELECT seq, attempt FROM records") == [(1, None)]
-
-
 def test_rows_that_come_later_are_counted_as_those_of_the_file(folder):
     folder.append("sent.jsonl", [GOOD, GOOD | {"seq": 1}])
     store = open_store(folder)
@@ -141,9 +135,10 @@ def test_a_record_is_an_operation_where_figures_can_be_counted_from_it(folder, k
 
 @pytest.mark.parametrize("value", ["1", True, -1, 2**53, 10**30, 1.5, [7], {"a": 7}, None, float("inf")])
 def test_a_figure_that_cant_be_is_unknown(folder, value):
-    store = store_of(folder, {"bytes": value, "retries": value, "attempt": 2**53 - 1})
+    store = store_of(folder, {"bytes": value, "retries": value, "attempt": 2**53 - 1, "finished_at_ms": value})
     retries = 1.5 if value == 1.5 else None
     assert store.rows("SELECT bytes, retries, attempt FROM operations") == [(None, retries, 2**53 - 1)]
+    assert open_store(folder, RUN, strict=True).rows("SELECT seq, finished_at_ms FROM records") == [(1, None)]
     columns = store.arrays("SELECT bytes, retries FROM operations")
     assert [float(column[0]) for column in columns.values()] == pytest.approx([-1, retries or math.nan], nan_ok=True)
 
