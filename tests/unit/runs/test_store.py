@@ -126,7 +126,7 @@ def test_a_record_is_an_operation_where_figures_can_be_counted_from_it(folder, k
     )
     lines = range(1, len(changes) + 1)
     is_refused = kind == "refused"
-    assert kinds == [] if is_refused else [(line, kind) for line in lines]
+    assert kinds == [(line, kind) for line in lines] * (not is_refused)
     why = "not a valid record (it needs status, memory_size, concurrency_limit and, when ok, download_time_seconds)"
     assert store.refused == [f"records.jsonl, line {line}: {why}; left out." for line in lines] * is_refused
     differences = [str(difference) for cell in store.differences.values() for difference in cell]
