@@ -188,7 +188,8 @@ SELECT cell, count(*) FILTER (is_sent) AS sent,
 FROM messages GROUP BY cell HAVING sent + unexpected > 0 ORDER BY min(place)
 """
 _ERRORS = """
-SELECT cell, coalesce(error_type, 'None') AS kind, count(*), arg_min(coalesce(error_message, 'None'), line)
+SELECT cell, sum(count(*)) OVER (PARTITION BY cell)::BIGINT, coalesce(error_type, 'None') AS kind, count(*),
+       arg_min(coalesce(error_message, 'None'), line)
 FROM records WHERE status = 'error' GROUP BY cell, kind ORDER BY count(*) DESC, min(line)
 """
 _FOREIGN = """
@@ -224,8 +225,8 @@ WITH own AS (
            sum(failed) AS failed, sum(missing) AS missing, count(*) FILTER (missing > 0) AS owing
     FROM known WHERE planned IS NOT NULL GROUP BY cell
 )
-SELECT cell, coalesce(planned, 0), coalesce(copied, 0), coalesce(already_there, 0), coalesce(failed, 0),
-       coalesce(missing, 0), coalesce(owing, 0), coalesce(messages, 0)
+SELECT cell, planned, copied, already_there, failed, failed - missing AS listed,
+       planned - copied - already_there - failed AS unaccounted, messages AS unknown, owing
 FROM summed FULL JOIN silent USING (cell)
 """
 
@@ -233,30 +234,18 @@ FROM summed FULL JOIN silent USING (cell)
 def account(store: Store) -> list[CellAccount]:
     """One account a cell, in the order in which its first message was sent."""
     store.connection.execute(_MESSAGES)
-    errors = _errors(store)
-    foreign = dict(
-        store.rows(
-            "SELECT cell, count(*) FROM records JOIN combinations USING (combination) WHERE is_foreign GROUP BY cell"
-        )
-    )
+    errors, foreign = _errors(store), dict(store.rows(_FOREIGN))
     objects = _objects(store) if store.experiment.shared_list else {}
-    none = ObjectsAccount(0, 0, 0, 0, 0, 0, 0, 0)
+    none = ObjectsAccount(*[0] * 8) if store.experiment.shared_list else None
     accounts = []
-    for cell, sent, succeeded, dead, failed, unanswered, unaccounted, unexpected, duplicates in store.rows(_COUNTS):
+    for counts in _counts(store, _COUNTS):
+        cell = counts["cell"]
         error_records, commonest = errors.get(cell, (0, ""))
         accounts.append(
             CellAccount(
-                cell=cell,
-                sent=sent,
-                succeeded=succeeded,
-                failed=failed,
-                dead_lettered=dead,
-                unaccounted=unaccounted,
-                duplicates=int(duplicates),
-                unexpected=unexpected,
+                **counts,
                 foreign=foreign.get(cell, 0),
-                unanswered=unanswered,
-                objects=objects.get(cell, none) if store.experiment.shared_list else None,
+                objects=objects.get(cell, none),
                 error_records=error_records,
                 commonest_error=commonest,
             )
@@ -264,34 +253,27 @@ def account(store: Store) -> list[CellAccount]:
     return accounts
 
 
+def _counts(store: Store, query: str) -> list[dict[str, Any]]:
+    """The rows of a query by the names of its columns: a cell, and whole numbers."""
+    rows = store.connection.execute(query)
+    names = [name for name, *_ in rows.description]
+    return [
+        {name: value if name == "cell" else int(value or 0) for name, value in zip(names, row, strict=True)}
+        for row in rows.fetchall()
+    ]
+
+
 def _errors(store: Store) -> dict[str, tuple[int, str]]:
     """How many error records each cell has, and what most of them say."""
-    kinds: dict[str, list[tuple[str, int, str]]] = {}
-    for cell, kind, count, example in store.rows(_ERRORS):
-        kinds.setdefault(cell, []).append((kind, count, example))
-    found = {}
-    for cell, [(kind, count, example), *others] in kinds.items():
-        total = count + sum(other[1] for other in others)
+    found: dict[str, tuple[int, str]] = {}
+    for cell, total, kind, count, example in store.rows(_ERRORS):
         records = counted(total, "error record")
-        found[cell] = total, f"{cell}: {count:,} of {records}: {kind}, for example {example}"
+        found.setdefault(cell, (total, f"{cell}: {count:,} of {records}: {kind}, for example {example}"))
     return found
 
 
 def _objects(store: Store) -> dict[str, ObjectsAccount]:
-    accounts = {}
-    for cell, *counts in store.rows(_OBJECTS):
-        planned, copied, already_there, failed, missing, owing, unknown = map(int, counts)
-        accounts[cell] = ObjectsAccount(
-            planned=planned,
-            copied=copied,
-            already_there=already_there,
-            failed=failed,
-            listed=failed - missing,
-            unaccounted=planned - copied - already_there - failed,
-            unknown=unknown,
-            owing=owing,
-        )
-    return accounts
+    return {row.pop("cell"): ObjectsAccount(**row) for row in _counts(store, _OBJECTS)}
 
 
 def stored_accounts(folder: RunFolder) -> list[CellAccount]:
