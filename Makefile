@@ -41,10 +41,6 @@ BUSY ?= 2
 test-often: $(READY) ## Which tests depend on luck: make test RUNS=12 times, every second time beside BUSY=2 endless loops
 	$(BIN)/python tests/often.py $(RUNS) $(BUSY)
 
-.PHONY: sentences
-sentences: $(READY) ## Write tests/contract/sentences.txt anew: every text of a report, for reading
-	$(BIN)/python -m tests.contract.sentences
-
 .PHONY: evidence
 evidence: $(READY) ## Write docs/evidence.md anew: what Stampede assumes of AWS, and what proves it
 	$(BIN)/python -m tests.evidence
@@ -106,7 +102,6 @@ check: $(READY) $(TFLINT) $(CHECKOV) $(CFN_LINT) ## Lint and static checks of Py
 	$(CHECKOV) --config-file infra/.checkov.yaml
 	$(CFN_LINT) infra/modules/s3_files/*.yaml
 	@$(MAKE) --no-print-directory docs CURRENT=--output-check
-	$(BIN)/python -m tests.contract.sentences --check
 	$(BIN)/python -m tests.evidence --check
 
 # terraform-docs is a Go tool with pins of its own; Go builds it once (half a minute) and keeps it in its own cache.
