@@ -155,14 +155,13 @@ MINIMUM_FOR_COMPARISON = 10
 
 @dataclass(frozen=True)
 class Tariff:
-    """What a choice of storage costs, in US dollars: a request that writes or reads one object, a GB (2**30 bytes)
-    written or read, and a GB kept for a month. A second of a function's memory is the same whatever is chosen."""
+    """What a choice of storage costs, in US dollars: a request that writes or reads one object, and a GB (2**30 bytes)
+    written or read. A second of a function's memory is the same whatever is chosen."""
 
     write_usd: float
     read_usd: float
     write_gb_usd: float
     read_gb_usd: float
-    gb_month_usd: float
 
 
 @dataclass(frozen=True)
@@ -456,17 +455,6 @@ class Experiment:
     def proof(self, values: Values) -> dict[str, Any] | None:
         """What a message says, beside `order`, that only shows whether the function has its permissions: one small
         operation, which changes no later measurement. None where there is no such operation."""
-        return None
-
-    def a_month(
-        self,
-        cell: Mapping[str, Any],
-        moved_bytes: float,
-        seconds: float,
-        requests: float | None,
-        prices: Mapping[str, float],
-    ) -> tuple[float, float] | None:
-        """US dollars for keeping the data a month, and for one operation; None where that isn't known."""
         return None
 
     def execution(self, values: Values) -> Execution | None:

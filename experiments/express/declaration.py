@@ -194,7 +194,7 @@ class Express(Experiment):
         Compare("between_limits", "scale", ("parallel_limit",)),
         Compare("between_placements", "choice", ("placement",), base=("any_zone",)),
     )
-    sections = ("by_size", "choice", "calculator", "athena", "table", "spread", "overlap", *LAST_SECTIONS)
+    sections = ("by_size", "choice", "athena", "table", "spread", "overlap", *LAST_SECTIONS)
     ignored_locally = IGNORED_LOCALLY | {"placement": "placement", "zone_id": "the zone"}
     stand_ins = {"storage_class": {orders.ONE_ZONE: GENERAL_BUCKET}}
     untried = {"storage_class": (orders.ONE_ZONE,)}

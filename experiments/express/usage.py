@@ -52,8 +52,8 @@ class Billing:
 
     @property
     def prices(self) -> tuple[str, ...]:
-        """All of them, in the order of a Tariff."""
-        return self.put, self.get, self.upload_gb, self.read_gb, self.gb_month
+        """Those of moving an object, in the order of a Tariff."""
+        return self.put, self.get, self.upload_gb, self.read_gb
 
 
 BILLED = {

@@ -8,7 +8,6 @@ from experiments.filesystem.usage import (
     DATASETS,
     THREADS,
     THREADS_ALLOWED,
-    a_month,
     checks,
     is_mounted,
     objects,
@@ -163,7 +162,6 @@ class Filesystem(Experiment):
         "choice",
         "crossover",
         "reads",
-        "monthly",
         "table",
         "throughput",
         "spread",
@@ -186,7 +184,6 @@ class Filesystem(Experiment):
     checks = staticmethod(checks)
     work = staticmethod(work)
     objects = staticmethod(objects)
-    a_month = staticmethod(a_month)
 
     def order(self, values: FilesystemValues, objects: Sequence[DataObject]) -> dict[str, Any]:
         """The axes, and what has to arrive."""

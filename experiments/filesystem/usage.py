@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from experiments.filesystem.values import FilesystemValues
-from experiments.objects import BYTES_IN_A_GB, MEBIBYTE, mebibytes, pages, put_requests
+from experiments.objects import MEBIBYTE, mebibytes, pages, put_requests
 from experiments.reading import HEADS, parts
 from stampede.experiment import HOURS_IN_A_MONTH, TMP_MARGIN_MB, DataObject, Usage, Use
 from stampede.finding import OK, PROBLEM, Finding
@@ -101,19 +101,3 @@ def small_files(files: int) -> Sequence[DataObject]:
 def is_mounted(values: FilesystemValues) -> bool:
     """Whether the storage is mounted, and not asked by requests."""
     return values["storage"] in ("efs", "s3files")
-
-
-def a_month(
-    cell: Mapping[str, Any], moved_bytes: float, seconds: float, requests: float | None, prices: Mapping[str, float]
-) -> tuple[float, float] | None:
-    """US dollars for keeping the data a month, and for one read of it that took so long and moved so much; None where a
-    price or the function's architecture isn't known."""
-    moved_gb, storage = moved_bytes / BYTES_IN_A_GB, cell["storage"]
-    compute = f"lambda_gb_s_{cell['architecture']}"
-    needed = {"s3_get", "s3_gb_month", compute, "efs_gb_month", "efs_read_gb"}
-    if not needed <= prices.keys() or storage == "s3files" or (storage != "efs" and requests is None):
-        return None
-    lambda_usd = seconds * cell["memory_size_mb"] / 1024 * prices[compute] + prices.get("lambda_request", 0)
-    if storage == "efs":
-        return moved_gb * prices["efs_gb_month"], moved_gb * prices["efs_read_gb"] + lambda_usd
-    return moved_gb * prices["s3_gb_month"], (requests or 0) * prices["s3_get"] + lambda_usd

@@ -27,8 +27,9 @@ def page(template: str, context: dict[str, Any]) -> str:
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     common = {
         "script": Markup(script),
-        # Nothing may be loaded, and no script but ours may run, whatever a record says.
-        "policy": f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'",
+        # Nothing may be loaded or sent, and no script but ours may run, whatever a record says.
+        "policy": f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'; "
+        "form-action 'none'",
         "figure_colours": drawing.css_variables(),
     }
     return _environment().get_template(template).render(common | context)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from stampede.phrases import NOTHING, decimal_size, dollars, listed, some
-from stampede.report import prices, published
+from stampede.report import published
 from stampede.report.figures.by_size import BySize
 from stampede.report.grid import Column, Entry, Grid, number, ratio
 from stampede.report.sections.page import Block, Figures, Page
@@ -35,7 +35,6 @@ def by_size(page: Page) -> Block | None:
         sentences=[*map(_sentence, series), *unpaired],
         published=_published_words(theirs),
         stand_ins=[stand_in.sentence for stand_in in page.run.stand_ins(map(page.key, page.numbers["cells"]))],
-        storage=_storage(page, ours, base),
         sessions=_sessions(page),
         priced=any(point["usd"] for point in points),
         grid=_grid(page, points, named, base) if series else None,
@@ -93,17 +92,6 @@ def _published_words(theirs: list[tuple[str, int, float, str]]) -> str:
         for moves, size_bytes, faster, _ in theirs
     ]
     return f"{theirs[0][3]}: {listed(figures)}."
-
-
-def _storage(page: Page, ours: str, base: str) -> str:
-    """What keeping costs, which is no part of the ratio."""
-    tariffs = prices.tariffs(page.run)
-    if ours not in tariffs or base not in tariffs:
-        return ""
-    kept = [tariffs[name].gb_month_usd for name in (ours, base)]
-    times = f", {kept[0] / kept[1]:.3g} times as much" if kept[1] else ""
-    costs = f"{kept[1]:g} USD on {base} and {kept[0]:g} USD on {ours}{times}"
-    return f"Storage comes on top: a GB-month (2^30 bytes) costs {costs}."
 
 
 def _grid(page: Page, points: list[Figures], ours: str, base: str) -> Grid:

@@ -1,17 +1,13 @@
-"""What the run cost, from the estimate that the sweep left in run.json, and what a month of the same would cost."""
+"""What the run cost, from the estimate that the sweep left in run.json."""
 
 import math
 from collections.abc import Mapping
 from typing import Any
 
 from stampede.phrases import dollars, quantity
-from stampede.report import prices
-from stampede.report.grid import BLANK, Column, Entry, Grid, Row, number, single_lines, words
+from stampede.report.grid import BLANK, Column, Grid, Row, number, single_lines, words
 from stampede.report.run import Run
-from stampede.report.sections.page import Block, Figures, Page
-
-READS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
-MEGABIT_BYTES = 125_000
+from stampede.report.sections.page import Block, Page
 
 
 def cost(page: Page) -> Block:
@@ -93,38 +89,3 @@ def _items(cost: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _is_number(value: object) -> bool:
     return type(value) in (int, float) and math.isfinite(value)
-
-
-def monthly(page: Page) -> Block | None:
-    """What it would cost a month to read and keep the same data, for several numbers of reads. None without prices
-    stored with the run, or where nothing was measured."""
-    known, operations = prices.known(page.run), page.experiment.operation[1]
-    lines = []
-    for cell in page.numbers["cells"]:
-        if entries := _month(page, cell, known):
-            lines.append((cell, entries))
-    if not lines:
-        return None
-    labels = ["per million", *(f"{reads:,}" for reads in READS)]
-    columns = [Column("stored data", "USD a month"), *(Column(label, f"{operations}, USD") for label in labels)]
-    measured = f", with Lambda’s time as measured on {page.run.not_aws}" if page.run.not_aws else ""
-    caption = f"Monthly cost at AWS’s list prices by number of {operations}, storage included{measured}"
-    grid = page.grid("monthly", caption, columns, lines)
-    return page.block("monthly", "Monthly cost", template="cost", grid=grid)
-
-
-def _month(page: Page, cell: Figures, known: Mapping[str, float]) -> list[Entry]:
-    """Storage, a million operations, and a month of each of READS; [] where one of them isn't known."""
-    client, mean_s = cell["client"], cell["seconds"]["mean_s"]
-    if not cell["count"] or not client["mbit_per_s"]:
-        return []
-    key = page.key(cell)
-    requests = None if client["requests"] is None else client["requests"] / cell["count"]
-    moved_bytes = client["mbit_per_s"] * MEGABIT_BYTES * mean_s
-    settings = key.figures() | {"architecture": prices.architecture(page.run, key)}
-    bill = page.experiment.a_month(settings, moved_bytes, mean_s, requests, known)
-    if bill is None:
-        return []
-    kept_usd, each_usd = bill
-    amounts = [kept_usd, each_usd * 1_000_000, *(kept_usd + reads * each_usd for reads in READS)]
-    return [number(usd, dollars(usd)) for usd in amounts]

@@ -79,7 +79,7 @@ def test_the_same_gets_cost_5_48_and_0_49_today_where_express_asks_for_every_byt
 
 def test_no_tariff_is_given_where_a_price_is_not_known():
     known = read_prices().known_usd
-    assert tariffs(known)["express"].gb_month_usd == 0.11
+    assert tariffs(known)["express"].read_usd == 3e-8
     assert tariffs({name: usd for name, usd in known.items() if name != "express_read_gb"}) is None
     assert tariffs(read_prices(day="2022-01").known_usd) is None
 

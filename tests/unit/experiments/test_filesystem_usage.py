@@ -3,7 +3,7 @@
 import pytest
 
 from experiments.filesystem.declaration import FILESYSTEM
-from experiments.filesystem.usage import a_month, checks, objects, usage
+from experiments.filesystem.usage import checks, objects, usage
 from experiments.objects import part_count
 from filesystem.copy_order import MOST_THREADS
 from stampede.finding import PROBLEM
@@ -20,13 +20,6 @@ CELL = OUTPUTS | {
     "with_s3files": False,
     "throughput_mode": "elastic",
     "read_method": "download_file",
-}
-PRICES = {
-    "s3_get": 4e-7,
-    "s3_gb_month": 0.023,
-    "lambda_gb_s_arm64": 0.0000133334,
-    "efs_gb_month": 0.3,
-    "efs_read_gb": 0.03,
 }
 
 
@@ -84,19 +77,6 @@ def test_a_plan_takes_as_many_threads_and_connections_as_the_function_and_no_mor
     axis = FILESYSTEM.order_axes[name]
     assert axis.takes(MOST_THREADS) and not axis.takes(MOST_THREADS + 1)
     assert axis.rule == "a whole number from 1 to 256"
-
-
-def test_a_month_of_s3_is_requests_and_of_efs_gigabytes():
-    cell = {"storage": "s3", "memory_size_mb": 1024, "architecture": "arm64"}
-    assert a_month(cell, 2**30, 10, 2001, PRICES) == pytest.approx((0.023, 2001 * 4e-7 + 10 * 0.0000133334))
-    assert a_month(cell | {"storage": "efs"}, 2**30, 10, None, PRICES) == pytest.approx((0.3, 0.03 + 10 * 0.0000133334))
-    assert a_month(cell | {"storage": "s3files"}, 2**30, 10, None, PRICES) is None
-    assert a_month(cell, 2**30, 10, 2001, {}) is None
-    x86_prices = PRICES | {"lambda_gb_s_x86_64": 0.0000166667}
-    assert a_month(cell | {"architecture": "x86_64"}, 2**30, 10, 0, x86_prices) == pytest.approx(
-        (0.023, 10 * 0.0000166667)
-    )
-    assert a_month(cell | {"architecture": None}, 2**30, 10, 2001, PRICES) is None
 
 
 def test_every_storage_is_read_with_its_usual_method():

@@ -19,8 +19,8 @@ SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
 # US dollars, of 2026-05: us-east-1.
 PRICES = {"lambda_gb_s_arm64": 0.0000133334, "athena_tb": 5.0}
 TARIFFS = {
-    BASE: Tariff(write_usd=5e-6, read_usd=4e-7, write_gb_usd=0, read_gb_usd=0, gb_month_usd=0.023),
-    QUICK: Tariff(write_usd=1.13e-6, read_usd=3e-8, write_gb_usd=0.0032, read_gb_usd=0.0006, gb_month_usd=0.11),
+    BASE: Tariff(write_usd=5e-6, read_usd=4e-7, write_gb_usd=0, read_gb_usd=0),
+    QUICK: Tariff(write_usd=1.13e-6, read_usd=3e-8, write_gb_usd=0.0032, read_gb_usd=0.0006),
 }
 # Seconds of one request, and of a byte.
 REQUEST_S = {
@@ -89,7 +89,7 @@ SIZED = DOWNLOAD.with_(
         Compare("between_classes", "choice", ("storage",), base=(BASE,), section="by_size"),
         Compare("between_limits", "scale", ("parallel",)),
     ),
-    sections=("by_size", "choice", "calculator", "table", "athena", "spread", *LAST_SECTIONS),
+    sections=("by_size", "choice", "table", "athena", "spread", *LAST_SECTIONS),
     by_size=BySize(
         "storage",
         "size_bytes",

@@ -54,7 +54,7 @@ def test_no_script_but_the_pages_own_may_run(clean):
     assert len(clean.scripts) == 1
     digest = base64.b64encode(hashlib.sha256(clean.scripts[0].encode()).digest()).decode()
     policy = next(at["content"] for tag, at in clean.attributes if at.get("http-equiv") == "Content-Security-Policy")
-    assert f"script-src 'sha256-{digest}'" in policy
+    assert f"script-src 'sha256-{digest}'" in policy and "form-action 'none'" in policy
     assert "default-src 'none'" in policy
 
 
