@@ -11,9 +11,10 @@ BYTES_IN_A_GB = 2**30  # AWS's GB for storage and memory
 
 
 def known(run: Run) -> dict[str, float]:
-    """USD by the name of the price; of a run of before all were stored, those of the bill's lines."""
+    """USD by the name of the price; none where no AWS was paid. Of a run of before all were stored, those of the bill's
+    lines."""
     cost = run.manifest.get("cost")
-    if not isinstance(cost, dict):
+    if run.target != "aws" or not isinstance(cost, dict):
         return {}
     items = cost.get("items") if isinstance(cost.get("items"), list) else []
     named = {item.get("price"): item.get("usd_per_unit") for item in items if isinstance(item, dict)}

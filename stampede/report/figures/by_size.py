@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from stampede.cell import STAND_IN
 from stampede.phrases import decimal_size
 from stampede.report.figures import drawing
 from stampede.report.figures.picture import Picture
@@ -29,23 +28,23 @@ class BySize(Picture):
     """A line a series in each part; None where none has more than one size."""
 
     name = "by-size"
-    title = "Speed and cost of {compared} relative to {base}"
+    title = "{what} of {compared} relative to {base}"
     caption = (
-        "Upper part: how many times as fast; lower part: how many times as cheap one object is. Above the line at 1 "
-        "is the first variant in the title ahead, below it the second, where the bar, a 95 % interval, leaves 1 out. "
-        "Large hollow markers are "
-        "published figures, small markers are measured sizes. Between them the time is interpolated, linearly in the "
-        "bytes; prices are exact at any size. Both axes are logarithmic."
+        "{parts}. Above the line at 1 is the first variant in the title ahead, below it the second, where the bar, a "
+        "95 % interval, leaves 1 out. Large hollow markers are published figures, small markers are measured sizes. "
+        "Between them the time is interpolated, linearly in the bytes. Both axes are logarithmic."
     )
 
     def __init__(self, subject: Subject, compared: str, base: str, published: Published) -> None:
-        self.compared, self.base = compared, base
+        self.compared, self.base, self.series = compared, base, subject.numbers["by_size"]
+        self.is_priced = any(point["cheapness"] for series in self.series for point in series["points"])
+        self.what, self.parts = "Speed", "How many times as fast one object is"
+        if self.is_priced:
+            self.what = "Speed and cost"
+            self.parts = "Upper part: how many times as fast; lower part: how many times as cheap one object is"
         # The words of each series have what the title of another picture would say.
         super().__init__(replace(subject, common=""))
         self.published = published
-        if compared.endswith(STAND_IN):
-            self.caption += " Costs are at the prices of what the stand-in replaces."
-        self.series = subject.numbers["by_size"]
 
     def description(self) -> str:
         parts = []
@@ -60,13 +59,13 @@ class BySize(Picture):
             }
             costs = f"; as cheap: {', '.join(ratios['cheapness'])}" if ratios["cheapness"] else ""
             parts.append(f"{series['words']}: {', '.join(ratios['speedup'])}{costs}")
-        return f"Speedup and cost advantage by object size. {'. '.join(parts)}."
+        return f"{self.what} by object size. {'. '.join(parts)}."
 
     def draw(self) -> Figure | None:
         if not any(len(series["points"]) > 1 for series in self.series):
             return None
         kinds = [("speedup", "as fast")]
-        if any(point["cheapness"] for series in self.series for point in series["points"]):
+        if self.is_priced:
             kinds.append(("cheapness", "as cheap"))
         figure = Figure(figsize=(drawing.WIDTH_IN, PANEL_IN * len(kinds) + 0.9), layout="constrained")
         grid = figure.subplots(len(kinds), 1, squeeze=False, sharex=True)[:, 0]

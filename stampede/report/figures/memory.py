@@ -23,19 +23,25 @@ class Memory(Picture):
     """None where no series has two memory sizes."""
 
     name = "memory"
-    title = "Time and cost of one {operation} by memory"
+    title = "{what} of one {operation} by memory"
     caption = (
-        "Upper part: the median time of one {operation}; lower part: the cost of a million {operations}. Each line is "
-        "one N, bars are 95 % intervals (hollow marker: it has none). Cold starts are in the table alone. "
-        "Where the upper line falls as fast as memory grows, the lower one is level: more memory is faster at no "
-        "cost. Markers of one size are moved apart. An outline around a marker marks the fastest, or the cheapest, "
+        "{parts}Each line is one N, bars are 95 % intervals (hollow marker: it has none). Cold starts are in the table "
+        "alone. Markers of one size are moved apart. An outline around a marker marks the fastest, or the cheapest, "
         "size of its line; without one it isn’t known which size that is."
     )
 
     def __init__(self, subject: Subject) -> None:
+        every = subject.numbers["memory"]
+        self.is_priced = all(point["usd_per_million"] for series in every for point in series["points"])
+        self.what, self.parts = "Time", ""
+        if self.is_priced:
+            self.what = "Time and cost"
+            self.parts = (
+                f"Upper part: the median time; lower part: the cost of a million {subject.experiment.operation[1]}. "
+            )
         # A line's label has what the title of another picture would say.
         super().__init__(replace(subject, common=""))
-        enough, every = subject.numbers["rules"]["minimum_for_comparison"], subject.numbers["memory"]
+        enough = subject.numbers["rules"]["minimum_for_comparison"]
         # First operations of an environment, which are few and cost many times as much, are in the table alone.
         later = [series for series in every if not series["of_first_operations"]] or every
         full = [series for series in later if all(point["count"] >= enough for point in series["points"])]
@@ -50,13 +56,12 @@ class Memory(Picture):
                 cost = f" and {usd['value']:.3g} USD a million" if usd else ""
                 texts.append(f"{point['median_s']:.3g} s{cost} at {point['memory_size_mb']:,} MB")
             parts.append(f"with {series['where']} {', '.join(texts)}")
-        return f"Median seconds and cost of {self.operations} by memory: {'; '.join(parts)}."
+        return f"{self.what} of {self.operations} by memory, medians: {'; '.join(parts)}."
 
     def draw(self) -> Figure | None:
         if not self.series:
             return None
-        is_priced = all(point["usd_per_million"] for series in self.series for point in series["points"])
-        parts = PARTS if is_priced else PARTS[:1]
+        parts = PARTS if self.is_priced else PARTS[:1]
         figure = Figure(figsize=(drawing.WIDTH_IN, PANEL_IN * len(parts) + 0.9), layout="constrained")
         grid = figure.subplots(len(parts), 1, squeeze=False, sharex=True)[:, 0]
         sizes = sorted({point["memory_size_mb"] for series in self.series for point in series["points"]})

@@ -41,7 +41,7 @@ def _grid(page: Page, cells: list[Figures], base: str) -> Grid:
         if compare.base == (base,):
             for row in page.numbers["comparisons"].get(compare.name, ()):
                 ratios[page.key(row)] = row["all"]["ratio_of_medians"]
-    lines = []
+    is_aws, lines = page.run.target == "aws", []
     for cell in cells:
         total_s, scanned = cell["seconds"]["median_s"], page.figure_of(cell, SCANNED)
         times = [page.figure_of(cell, field) for field in TIMES]
@@ -52,8 +52,9 @@ def _grid(page: Page, cells: list[Figures], base: str) -> Grid:
             *as_fast(ratios.get(page.key(cell))),
             *(number(time_s, seconds(time_s)) for time_s in times),
             number(scanned, None if scanned is None else f"{scanned / 1e6:,.1f}"),
-            number(usd, None if usd is None else dollars(usd)),
         ]
+        if is_aws:
+            entries.append(number(usd, None if usd is None else dollars(usd)))
         lines.append((cell, entries))
     columns = [
         Column("count"),
@@ -64,8 +65,9 @@ def _grid(page: Page, cells: list[Figures], base: str) -> Grid:
         Column("planning", "s"),
         Column("engine", "s"),
         Column("scanned", "MB"),
-        Column("per query", "USD"),
     ]
-    whose = "Athena’s own times of its" if page.run.target == "aws" else "Reported times of the"
+    if is_aws:
+        columns.append(Column("per query", "USD"))
+    whose = "Athena’s own times of its" if is_aws else "Reported times of the"
     caption = f"{whose} queries: the median total, and means of the others"
     return page.grid("queries", caption, columns, lines)

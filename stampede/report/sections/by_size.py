@@ -99,15 +99,11 @@ def _grid(page: Page, points: list[Figures], ours: str, base: str) -> Grid:
     for point in points:
         usd = point["usd"]
         spent = [number(usd[name], dollars(usd[name] * A_MILLION)) for name in ("ours", "base")] if usd else []
-        entries = [number(point["count"]), *ratio(point["speedup"]), *(spent or [Entry(NOTHING)] * 2)]
-        lines.append((point, [*entries, *ratio(point["cheapness"])]))
-    columns = [
-        Column("count"),
-        Column("speedup", "×"),
-        Column("95 %"),
-        Column("per million", f"USD, {ours}"),
-        Column("per million", f"USD, {base}"),
-        Column("cost advantage", "×"),
-        Column("95 %"),
-    ]
+        entries = [number(point["count"]), *ratio(point["speedup"])]
+        costs = [*(spent or [Entry(NOTHING)] * 2), *ratio(point["cheapness"])] if page.run.target == "aws" else []
+        lines.append((point, [*entries, *costs]))
+    columns = [Column("count"), Column("speedup", "×"), Column("95 %")]
+    if page.run.target == "aws":
+        columns += [Column("per million", f"USD, {name}") for name in (ours, base)]
+        columns += [Column("cost advantage", "×"), Column("95 %")]
     return page.grid("by-size", f"{ours} against {base}, by object size", columns, lines)

@@ -10,12 +10,15 @@ from stampede.report.run import Run
 from stampede.report.sections.page import Block, Page
 
 
-def cost(page: Page) -> Block:
-    """What the sweep estimated, from run.json."""
-    run, stored = page.run, estimate(page.run)
+def cost(page: Page) -> Block | None:
+    """What the sweep estimated, from run.json; None where no AWS was paid."""
+    if page.run.target != "aws":
+        return None
+    stored = estimate(page.run)
     if stored is None:
         return page.block("cost", "Cost", grid=None)
-    return page.block("cost", "Cost", headline=headline(run, stored), basis=basis(stored), grid=_bill(stored))
+    headline = f"Estimated from the plan: about ${dollars(stored['total_usd'])}."
+    return page.block("cost", "Cost", headline=headline, basis=basis(stored), grid=_bill(stored))
 
 
 def estimate(run: Run) -> Mapping[str, Any] | None:
@@ -25,16 +28,6 @@ def estimate(run: Run) -> Mapping[str, Any] | None:
     if not isinstance(cost, dict) or cost.get("is_at_most") or not _is_number(cost.get("total_usd")):
         return None
     return cost if isinstance(cost.get("items"), list) else None
-
-
-def headline(run: Run, cost: Mapping[str, Any]) -> str:
-    """What the run cost, or would have."""
-    total = f"about ${dollars(cost['total_usd'])}"
-    if run.target == "local":
-        return f"Nothing on this machine. On AWS this would have cost {total}, estimated from the plan."
-    if run.target == "endpoint":
-        return f"What {run.source} charges isn’t known. On AWS this would have cost {total}, estimated from the plan."
-    return f"Estimated from the plan: {total}."
 
 
 def basis(cost: Mapping[str, Any]) -> str:

@@ -189,8 +189,6 @@ def _words(titles: Mapping[str, Sequence[int] | None], timed: Sequence[Size], ca
         if size not in candidates and held:
             why = f"{size.lost:,} of its messages never succeeded" if size.lost else "too few measurements"
             clauses.append(f"{size.words} isn’t ranked ({why})")
-    if held and titles["cheapest"] is None:
-        clauses.append("no prices are stored with this run, so nothing is said of cost")
     return "; ".join(clauses)
 
 

@@ -160,7 +160,7 @@ def test_warm_ups_are_shown_as_a_number_and_counted_in_no_figure(read):
 
 
 def test_text_from_the_run_can_not_become_markup(make_run):
-    folder = make_run(memories=(1024,), concurrencies=(1,))
+    folder = make_run(memories=(1024,), concurrencies=(1,), target="aws")
     manifest = json.loads((folder / "run.json").read_text())
     manifest["run_id"] = '"><script>alert(1)</script>'
     manifest["versions"] = {"<b>python": "</style><img src=x onerror=y>"}

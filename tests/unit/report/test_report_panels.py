@@ -17,14 +17,13 @@ def changed_manifest(folder, **change):
     return load(folder)
 
 
-def test_locally_the_cost_is_what_it_would_have_been_on_aws(make_run):
-    run = load(make_run())
-    assert (
-        cost.headline(run, cost.estimate(run))
-        == "Nothing on this machine. On AWS this would have cost about $0.8786, estimated from the plan."
-    )
-    aws = load(make_run("two", target="aws"))
-    assert cost.headline(aws, cost.estimate(aws)) == "Estimated from the plan: about $0.8786."
+def test_what_a_run_cost_is_said_where_aws_was_paid_and_nowhere_else(make_run, drawn):
+    pages = {
+        target: Page(report.build(make_run(target, memories=(1024,), concurrencies=(1,), target=target)).read_text())
+        for target in ("aws", "local", "endpoint")
+    }
+    assert "Estimated from the plan: about $0.8786." in pages["aws"].text
+    assert [target for target, page in pages.items() if "cost" in page.ids] == ["aws"]
 
 
 def test_the_cost_names_its_prices_and_what_it_lacks(make_run):
@@ -40,7 +39,7 @@ def test_the_cost_names_its_prices_and_what_it_lacks(make_run):
 
 
 def test_every_item_of_the_bill_is_a_line_and_the_sum_is_the_last(make_run):
-    folder = make_run(memories=(1024,), concurrencies=(1,))
+    folder = make_run(memories=(1024,), concurrencies=(1,), target="aws")
     report.build(folder)
     rows = Page((folder / "report.html").read_text()).rows
     assert ["Lambda", "compute", "52,650", "GB-s", "0.0000166667", "0.8775"] in rows
@@ -49,7 +48,7 @@ def test_every_item_of_the_bill_is_a_line_and_the_sum_is_the_last(make_run):
 
 
 def test_what_costs_less_than_run_json_has_digits_is_not_free(make_run):
-    folder = make_run(memories=(1024,), concurrencies=(1,))
+    folder = make_run(memories=(1024,), concurrencies=(1,), target="aws")
     item = {"service": "S3", "what": "HEAD", "quantity": 1, "unit": "request", "usd_per_unit": 0.0000004, "usd": 0.0}
     free = item | {"what": "transfer", "usd_per_unit": 0}
     changed_manifest(folder, cost={"total_usd": 0.01, "items": [item, free]})
@@ -85,7 +84,7 @@ def test_a_run_json_with_odd_parts_still_gives_a_whole_page(make_run, damage, dr
 
 
 def test_a_page_without_an_estimate_is_whole(make_run):
-    folder = make_run(memories=(1024,), concurrencies=(1,))
+    folder = make_run(memories=(1024,), concurrencies=(1,), target="aws")
     changed_manifest(folder, cost=None)
     report.build(folder)
     assert "This run has no estimate of its cost." in Page((folder / "report.html").read_text()).text
