@@ -205,7 +205,6 @@ def _read_again(kind: Kind, run: Path, copy: Path) -> None:
     for name in ("records.jsonl", "sent.jsonl"):
         files[name] = [json.loads(line) for line in (run / name).read_text().splitlines()]
     kind.read_as(manifest, files["records.jsonl"] + files["sent.jsonl"])
-    manifest.pop("prediction", None)
     (copy / "run.json").write_text(json.dumps(manifest))
     for name, lines in files.items():
         (copy / name).write_text("".join(json.dumps(line) + "\n" for line in lines))

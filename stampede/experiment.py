@@ -266,7 +266,6 @@ class DataObject:
 
 # What every report ends with.
 LAST_SECTIONS = (
-    "prediction",
     "server_side",
     "evidence",
     "errors",
@@ -466,6 +465,11 @@ class Experiment:
     def preparation(self, values: Values) -> dict[str, Any] | None:
         """What the message says that prepares a cell; None where nothing does."""
         return None if self.shared_list is None else self.shared_list.preparation(values)
+
+    @property
+    def planned_axes(self) -> list[Axis]:
+        """The axes of a planned cell, without those that only its records tell."""
+        return [axis for axis in self.axes if axis.variable]
 
     @property
     def order_axes(self) -> dict[str, Axis]:

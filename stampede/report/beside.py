@@ -6,11 +6,15 @@ from typing import Any
 
 from experiments import Experiment
 from stampede.cell import SETTINGS, Cell, distinguishing
-from stampede.phrases import counted, listed, size_words
+from stampede.experiment import n_axis
+from stampede.phrases import counted, listed, significant, size_words, some
 from stampede.report import published
 from stampede.report.measured import mean_bytes, moved_bytes, rate
 from stampede.report.run import Run
 from stampede.runs import cells
+
+# A sentence that names more isn't read to its end.
+MOST_PREDICTED = 12
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,7 @@ def beside_published(run: Run, rows: Iterable[Mapping[str, Any]], numbers: Mappi
             f"{counted(left_out, *experiment.operation)} left out of {speed.unit}: an earlier delivery "
             "of the message had copied some of the objects, or half of them or more failed."
         )
+    sentences += _predicted(run, [key for key, row in measured.items() if row.get("avg_s") is not None])
     table = Beside(experiment, lines, sentences)
     return replace(table, caption=[table.unreached, *sentences]) if table.unreached else table
 
@@ -162,6 +167,22 @@ def caption(run: Run, measured: Collection[Cell], lines: Collection[Cell]) -> li
     tables = "tables have" if len(shown) > 1 else "table has"
     sentences = list(dict.fromkeys(sentences))
     return [*sentences, f"The published {tables} no column for counts or peak concurrency."] if shown else sentences
+
+
+def _predicted(run: Run, timed: Collection[Cell]) -> list[str]:
+    """The mean seconds that the model had predicted for the cells `timed`, in a sentence; of a run on AWS alone."""
+    stored = run.manifest.get("prediction")
+    forecasts = stored.get("cells") if isinstance(stored, dict) and run.target == "aws" else None
+    axes, seconds = run.experiment.planned_axes, {}
+    for name, forecast in forecasts.items() if isinstance(forecasts, dict) else ():
+        mean_s = forecast.get("avg_s") if isinstance(forecast, dict) else None
+        if type(mean_s) in (int, float) and mean_s >= 0 and (key := run.key_of(name)):
+            seconds[key.on(axes)] = mean_s
+    keys = sorted(seconds.keys() & {key.on(axes) for key in timed})
+    of_n, shown = n_axis(axes), distinguishing(keys)
+    common = [axis.name for axis in axes if axis.name != of_n and len({key[axis.name] for key in keys}) == 1]
+    means = [f"{significant(seconds[key])} s with {key.words_without(common, shown)}" for key in keys]
+    return [f"Predicted means: {some(means, MOST_PREDICTED)}."] if means else []
 
 
 def _whose(run: Run) -> list[str]:

@@ -14,9 +14,8 @@ from stampede.errors import UsageError
 from stampede.experiment import StandIn
 from stampede.phrases import listed
 from stampede.report.columns import UNKNOWN, Columns, chosen, grouped
-from stampede.runs import cells, prediction, stored_json
+from stampede.runs import cells, stored_json
 from stampede.runs.folder import RunFolder, is_flood_by_hand, way_to_runs
-from stampede.runs.prediction import Prediction
 from stampede.runs.store import Store, open_store
 from stampede.stacks.endpoints import endpoint_words
 
@@ -64,7 +63,6 @@ class Run:
     store: Store
     accounting: list[dict[str, Any]] | None = None
     stored_rows: list[dict[str, Any]] | None = None
-    prediction: Prediction | None = None
     warnings: list[str] = field(default_factory=list)
 
     @property
@@ -284,7 +282,6 @@ def load(run_dir: Path) -> Run:
         store=store,
         accounting=_accounting(run_dir, warnings),
         stored_rows=_stored_rows(run_dir, store.experiment, warnings),
-        prediction=prediction.read(manifest, warnings),
         warnings=warnings,
     )
 

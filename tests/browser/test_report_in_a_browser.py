@@ -298,7 +298,7 @@ def matrix(tmp_path_factory):
     def build(experiment):
         if experiment not in built:
             folder = tmp_path_factory.mktemp(experiment) / "run"
-            synthetic.write(folder, EXPERIMENTS[experiment], per_n=10, predicted=2)
+            synthetic.write(folder, EXPERIMENTS[experiment], per_n=10)
             with pictures(svg=True, png=False):
                 built[experiment] = report.build(folder)
         return built[experiment]

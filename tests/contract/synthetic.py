@@ -75,7 +75,6 @@ def write(
     experiment: Experiment,
     settings: Sequence[str] = (),
     unmeasured: int = 0,
-    predicted: int = 0,
     takes: Callable[[Demand], float] | None = None,
     per_n: int = PER_N,
     repeats: int = 1,
@@ -84,9 +83,8 @@ def write(
 ) -> Path:
     """A run of the local matrix with `--set` settings, everything but what the report makes; the folder. The first
     message of each cell fails once and then succeeds; of the last `unmeasured` cells nothing is there but the plan.
-    The first `predicted` cells were predicted. `takes` gives the seconds of a cell's operations, else each cell's are
-    longer than those of the one before; cells of one stack ran in at most `rounds`. run.json has `keys`
-    too."""
+    `takes` gives the seconds of a cell's operations, else each cell's are longer than those of the one before; cells of
+    one stack ran in at most `rounds`. run.json has `keys` too."""
     folder.mkdir(parents=True)
     plan = make_plan(experiment, "local", settings, messages_per_concurrency=per_n, repeats=repeats)
     plan = with_rounds(plan, rounds) if rounds > 1 else plan
@@ -118,8 +116,6 @@ def write(
         "cost": _cost_of_a_cell(experiment),
     }
     manifest |= keys
-    if predicted:
-        manifest["prediction"] = prediction(cells[:predicted])
     files = {"records": made, "log_events": list(log_lines(made)), "sent": sent, "dead_letters": []}
     if experiment.shared_list:
         files["failed_objects"] = failed_objects(made)
@@ -139,37 +135,6 @@ def _cost_of_a_cell(experiment: Experiment) -> dict[str, Any]:
 def first(experiment: Experiment) -> list[str]:
     """Settings of the local matrix's first cell."""
     return [f"{variable}={values[0]}" for variable, values in experiment.matrices["local"].swept.items()]
-
-
-def prediction(cells: Sequence[Demand]) -> dict[str, Any]:
-    """What run.json would hold of a model that knows none of these cells but by what the plan expects of one."""
-    known = {"value": 3.0, "low": 2.0, "high": 4.0, "unit": "s", "source": "docs", "date": "2026-05-01"}
-    predicted = {}
-    for demand in cells:
-        span = ONE_S * demand.cell.messages / demand.concurrency
-        predicted[demand.name] = {
-            "avg_s": ONE_S,
-            "time_to_n_s": 0.05,
-            "share_at_n": 0.9,
-            "most_at_once": demand.concurrency,
-            "span_s": span,
-            "binds": "the client's CPU",
-            "ranges": {
-                "avg_s": (0.8 * ONE_S, 1.2 * ONE_S),
-                "time_to_n_s": (0, 0.1),
-                "share_at_n": (0.5, 1),
-                "most_at_once": (demand.concurrency, demand.concurrency),
-                "span_s": (0.9 * span, 1.1 * span),
-            },
-        }
-    parameters = [{"name": f"{known_how}_s", "known": known_how, **known} for known_how in ("measured", "guessed")]
-    return {
-        "place": "aws",
-        "seed": 1,
-        "date": "2026-05-01T10:00:00+00:00",
-        "parameters": parameters,
-        "cells": predicted,
-    }
 
 
 def _flood(experiment: Experiment, demand: Demand, factor: float, dice: random.Random) -> Iterator[dict[str, Any]]:

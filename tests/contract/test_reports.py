@@ -86,14 +86,10 @@ def built(experiment, saved, tmp_path_factory):
     return build
 
 
-# A picture of more takes longer and shows nothing else.
-MOST_PREDICTED = 5
-
-
 @pytest.fixture(scope="module")
 def default(built, experiment):
     """The report of the local matrix."""
-    return built(svg=True, png=experiment is COPIES, predicted=MOST_PREDICTED)
+    return built(svg=True, png=experiment is COPIES)
 
 
 def values(experiment, axis):
@@ -281,20 +277,6 @@ def test_its_table_is_printed_in_every_form_with_every_cell_told_apart(experimen
     places = [tuple(line.split("|")[:where]) for line in lines[2:] if "this machine" in line]
     assert len(set(places)) == len(places)
     assert "…" not in printed["table"]
-
-
-def test_what_was_predicted_stands_beside_what_was_measured(default, everything):
-    found = default.numbers["prediction"]
-    planned = json.loads((default.folder / "run.json").read_text())["cells"]
-    assert len(found["cells"]) == min(MOST_PREDICTED, len(planned))
-    assert ("or without a prediction, are left out." in default.page.text) == (len(planned) > MOST_PREDICTED)
-    assert found["words"] in default.page.text
-    assert {"figure-predicted_seconds", "predicted-times-caption"} <= set(default.page.ids)
-    assert "Predicted with the parameters for AWS on 2026-05-01 10:00:00 UTC, seed 1." in default.page.text
-    assert "The model has 2 parameters: 1 measured and 1 guessed." in default.page.text
-    assert any(row[0] == "guessed_s" for row in default.page.rows)
-    assert everything.numbers["prediction"] is None
-    assert "prediction" not in everything.page.ids
 
 
 def test_a_planned_cell_without_a_record_keeps_its_line_and_is_named(built, experiment):

@@ -93,10 +93,9 @@ def _measured(experiment: Experiment, arguments: argparse.Namespace) -> Sequence
 def _draw(experiment: Experiment, rows: Sequence[SimulatedRow], path: Path) -> None:
     # Not above: matplotlib takes a second, and most calls of the command line draw nothing.
     from stampede.report.figures.predicted_ramp import PredictedRamp
-    from stampede.report.statistics.prediction import axes_of
 
     # One of each cell: rows of it that only records tell apart have the same curve.
-    cells = {row.cell.on(axes_of(experiment)): (row.cell, row.prediction.as_dict()) for row in reversed(rows)}
+    cells = {row.cell.on(experiment.planned_axes): (row.cell, row.prediction.as_dict()) for row in reversed(rows)}
     picture = PredictedRamp(experiment, list(reversed(cells.values())))
     if picture.figure is None:
         say("no picture: nothing would run", style="yellow")

@@ -20,7 +20,6 @@ from stampede.report.figures.subject import Subject
 from stampede.report.grid import Column, Entry, Grid, Row, coordinates, head_columns, single_lines
 from stampede.report.run import Run
 from stampede.report.statistics import drift
-from stampede.report.statistics.prediction import axes_of
 from stampede.report.summary import Summary
 
 Figures = Mapping[str, Any]
@@ -69,7 +68,7 @@ class Page:
     def split_by(self) -> str:
         """The axes that only records show and that split planned cells into rows, in words; "" where none does."""
         keys = [self.key(cell) for cell in self.numbers["cells"]]
-        if len({key.on(axes_of(self.experiment)) for key in keys}) == len(keys):
+        if len({key.on(self.experiment.planned_axes) for key in keys}) == len(keys):
             return ""
         of_records = [axis for axis in self.experiment.axes if not axis.variable]
         return listed([axis.label for axis in of_records if len({key[axis.name] for key in keys}) > 1])

@@ -3,10 +3,9 @@
 `selection` sorts the records into cells, `cell_figures` counts each of them (`distribution`, `parallelism`, `cold`),
 `comparisons` sets them against each other (`effect`, `bootstrap`), as many at once as are read together (`families`,
 `together`), `knee` finds up to where more gives a gain, `by_size` from which size on another choice pays (`crossing`),
-`memory` which memory is the cheapest and which the fastest, `prediction` sets what the model said beside it all,
-`verdict` and `headline` (`ranking`) find the words, and `rules` holds what counts as enough. Nothing here reads the
-experiment's saved query; tests/unit/report/recompute.py counts all of it again. Only `memory` reads log events too, for
-what Lambda billed.
+`memory` which memory is the cheapest and which the fastest, `verdict` and `headline` (`ranking`) find the words, and
+`rules` holds what counts as enough. Nothing here reads the experiment's saved query; tests/unit/report/recompute.py
+counts all of it again. Only `memory` reads log events too, for what Lambda billed.
 """
 
 import json
@@ -21,7 +20,6 @@ from stampede.report.statistics.cell_figures import measured
 from stampede.report.statistics.cold import is_comparable
 from stampede.report.statistics.comparisons import comparisons
 from stampede.report.statistics.memory import memories
-from stampede.report.statistics.prediction import prediction
 from stampede.report.statistics.selection import cells
 from stampede.report.statistics.verdict import verdict
 
@@ -34,7 +32,7 @@ def statistics(run: Run) -> dict[str, Any]:
     cold_among = max(1, sum(is_comparable(cell.done) for cell in own_cells))
     samples = [measured(cell, experiment, cold_among) for cell in own_cells]
     figures = [sample.figures for sample in samples]
-    compared, foreseen = comparisons(samples, experiment), prediction(run, own_cells, samples)
+    compared = comparisons(samples, experiment)
     sizes = by_size(samples, run) if experiment.by_size else []
     knees = knee.series_of(own_cells, experiment) if experiment.knee else []
     by_memory = memories(run, own_cells, samples) if "memory" in experiment.sections else []
@@ -44,12 +42,11 @@ def statistics(run: Run) -> dict[str, Any]:
         "experiment": experiment.name,
         "target": run.target,
         "rules": rules.as_dict(experiment, figures, bool(knees)),
-        "verdict": verdict(run, figures, compared, foreseen, sizes, knees, by_memory),
+        "verdict": verdict(run, figures, compared, sizes, knees, by_memory),
         "totals": _totals(run, figures),
         "cells": figures,
         "comparisons": compared,
         "errors": _errors(run),
-        "prediction": foreseen,
     }
     if experiment.knee:
         content["knees"] = {"rule": knee.rule(experiment), "series": [series.figures() for series in knees]}

@@ -103,18 +103,6 @@ WORDS = {
         "time to N is the median of those that reached it. The time between two rounds, when other cells ran, is in "
         "none of it."
     ),
-    "prediction": (
-        "What the model expected before the first message, with the range that its parameters allow. A miss is a "
-        "figure whose own interval doesn't overlap that range. For the mean of the {many} this is its 95 % interval, "
-        f"used here from {MINIMUM_FOR_INTERVAL} {{many}} on although the other tables show none below "
-        f"{MINIMUM_FOR_MEAN_INTERVAL}, and widened to the means of the repeats; for the other figures it is the range "
-        "of the repeats, and for the elapsed time of N = 1 also that of the mean, in proportion. Where there is none "
-        "of these, the figure itself counts. Time in full overlap is the share of all attempts' time that lies within "
-        "it, 0 where N never ran at once. A peak above N counts as N. Clocks and "
-        "hand-overs are allowed for: elapsed times may be off by 1 ms, the resolution of the records, the time to N by "
-        "a hundredth of the measured elapsed time, and the time in full overlap by one percentage point. So is the "
-        "error of the resamples, 3 % of the mean's interval at each end. With repeats, the elapsed time is their mean."
-    ),
 }
 
 

@@ -12,7 +12,6 @@ from stampede.report.statistics import drift, rules
 from stampede.report.statistics.comparisons import conclusion, took_words
 from stampede.report.statistics.headline import failed_objects, headline
 from stampede.report.statistics.knee import Series
-from stampede.report.statistics.prediction import axes_of, misses
 from stampede.runs.evidence import contradictions
 
 Figures = Mapping[str, Any]
@@ -27,7 +26,6 @@ def verdict(
     run: Run,
     cells: Sequence[Figures],
     comparisons: Mapping[str, Sequence[Figures]],
-    predicted: Figures | None,
     by_size: Sequence[Figures] = (),
     knees: Sequence[Series] = (),
     memories: Sequence[Figures] = (),
@@ -35,7 +33,7 @@ def verdict(
     """Level, headline, whether throughput per worker holds as N grows, for all else that was swept one by one,
     whether N was reached, and what must be said with it.
 
-    `cells`, `comparisons`, `predicted`, `by_size` and `memories` are those of statistics.json.
+    `cells`, `comparisons`, `by_size` and `memories` are those of statistics.json.
     """
     # Each N against the smallest.
     of_n = next(
@@ -56,7 +54,7 @@ def verdict(
         "headline": headline(run, cells, comparisons, by_size, [series.claim() for series in knees], memories),
         "per_memory": places,
         "reached": words.reached(),
-        "caveats": words.caveats(of_n, predicted, compared, bool(knees)),
+        "caveats": words.caveats(of_n, compared, bool(knees)),
     }
 
 
@@ -97,7 +95,7 @@ class _Words:
         # Rows that only records tell apart are of one planned cell, and have its overlap and its messages.
         self._planned: dict[Cell, list[Figures]] = {}
         for cell in cells:
-            self._planned.setdefault(self._key(cell).on(axes_of(run.experiment)), []).append(cell)
+            self._planned.setdefault(self._key(cell).on(run.experiment.planned_axes), []).append(cell)
         self._axes_of_planned = distinguishing(self._planned)
 
     def reached(self) -> str:
@@ -129,18 +127,13 @@ class _Words:
             sentences.append(f"{cells} reached its N.")
         return " ".join(sentences)
 
-    def caveats(
-        self, of_n: Sequence[Figures], predicted: Figures | None, compared: Sequence[Figures], has_knees: bool
-    ) -> list[str]:
+    def caveats(self, of_n: Sequence[Figures], compared: Sequence[Figures], has_knees: bool) -> list[str]:
         """What must be said with the figures, the weightiest first; `compared` are rows of which something is said."""
         caveats = [*contradictions(self._run.directory), *self.reservations()]
         if any(cell["count"] for cell in self._cells):
             left_out = rules.independence(self._run.experiment, self._cells, has_knees)
             caveats.append(f"{left_out} {drift.sentence(compared, self._cells)}".rstrip())
         caveats += [*self._repeats_differ(), *self._seldom_full()]
-        if missed := misses(predicted, self._run.experiment):
-            worst = f"the worst of each cell: {some(missed, NAMED)}"
-            caveats.append(f"The prediction missed by more than its stated uncertainty; {worst}.")
         return [*caveats, *self._pooled(), *self._otherwise_inside(of_n)]
 
     def reservations(self) -> list[str]:

@@ -21,7 +21,6 @@ from statistics import median
 from tests.unit.report.recompute_compare import Anything, compare
 from tests.unit.report.recompute_figures import between, client, cold, distribution, effect, scaling
 from tests.unit.report.recompute_overlap import Repeat, has_times, together
-from tests.unit.report.recompute_prediction import prediction
 
 
 def read_lines(path):
@@ -173,7 +172,6 @@ class Recomputation:
             "cells": [cell | {"cold": cell["cold"] | {"together": max(1, colds)}} for cell in cells.values()],
             "comparisons": self.comparisons(cells),
             "errors": self.error_rows(),
-            "prediction": prediction(self.manifest.get("prediction"), lambda name: parsed(name, self.fixed), cells),
         }
 
     def error_rows(self):

@@ -40,6 +40,20 @@ def test_a_planned_cell_without_downloads_keeps_its_line(make_run):
     assert [(row.key.n, row["count"], row["avg_s"]) for row in rows if row.measured] == [(1, 0, None), (5, 0, None)]
 
 
+def test_the_means_that_were_predicted_stand_under_the_table_of_a_run_on_aws(make_run):
+    folder = make_run(memories=(1024,), concurrencies=(1, 5), target="aws", unfinished=1)
+    manifest = json.loads((folder / "run.json").read_text())
+    cells = {row["cell"]: {"avg_s": 12.9 + at} for at, row in enumerate(manifest["plan"]["cells"])}
+    manifest["prediction"] = {"place": "aws", "cells": cells | {"another": {}, "damaged": {"avg_s": "12"}, "odd": 3}}
+
+    def captions(**change):
+        (folder / "run.json").write_text(json.dumps(manifest | change))
+        return [sentence for sentence in table_of(load(folder)).caption if "redicted" in sentence]
+
+    assert captions() == ["Predicted means: 12.9 s with N = 1."]
+    assert captions(target="local") == captions(prediction=None) == captions(prediction={"cells": 3}) == []
+
+
 @pytest.mark.parametrize(
     ("peaks", "sentence"),
     [

@@ -74,22 +74,6 @@ def test_every_number_of_an_odd_run_can_be_recomputed(tmp_path, records):
     assert recompute.mismatches(directory) == []
 
 
-def test_every_number_of_a_predicted_run_can_be_recomputed(tmp_path):
-    settings = {"memories": (1024,), "concurrencies": (1, 4, 30), "repeats": 2, "failing": {3}, "per_n": 4}
-    directory = synthetic_run.write(tmp_path / "run", synthetic_run.Synthetic(**settings, ramp_per_s=20))
-    manifest = json.loads((directory / "run.json").read_text())
-    values = {"avg_s": 0.5, "most_at_once": 4, "time_to_n_s": 0.2, "share_at_n": 0.5, "span_s": 2.0}
-    ranges = {name: [0.8 * value, 1.5 * value] for name, value in values.items()}
-    forecast = values | {"binds": "the loader", "ranges": ranges}
-    cells = {cell["cell"]: forecast for cell in manifest["cells"]}
-    stored = {"place": "aws", "seed": 7, "date": "2026-05-01", "parameters": [], "cells": cells}
-    manifest["prediction"] = stored
-    (directory / "run.json").write_text(json.dumps(manifest))
-    numbers = write_statistics(directory)
-    assert {row[name]["inside"] for row in numbers["prediction"]["cells"] for name in values} == {True, False}
-    assert recompute.mismatches(directory) == []
-
-
 def test_a_run_without_any_other_file_can_be_recomputed(tmp_path):
     directory = handmade_run.write(tmp_path / "run", lasting([0.5] * 12))
     (directory / "run.json").unlink()
