@@ -17,7 +17,6 @@ from stampede.report.grid import (
     Column,
     Grid,
     coordinates,
-    delta,
     head_columns,
     number,
     ratio,
@@ -270,8 +269,6 @@ def _grid(pair: Pair) -> Grid:
         *(Column("median s", letter) for letter in letters),
         Column("median ×"),
         Column("95 %"),
-        Column("Cliff’s delta"),
-        Column("95 %"),
         *(Column(f"{experiment.speed.unit} per {experiment.worker[0]}", letter) for letter in letters),
         *(Column("peak concurrency", letter) for letter in letters),
         Column("result", words=True),
@@ -288,7 +285,6 @@ def _grid(pair: Pair) -> Grid:
             *(number(len(sample)) for sample in samples),
             *(number(median_s, seconds(median_s)) for median_s in medians),
             *ratio(result["ratio_of_medians"]),
-            *delta(result["cliffs_delta"]),
             *(number(speed, speed and f"{speed:,.{experiment.speed.digits}f}") for speed in speeds),
             *(number(cell["parallelism"] and cell["parallelism"]["most_at_once"]) for cell in both),
             words("= as fast" if result["level"] == "holds" else LEVELS[result["level"]], result["level"]),
@@ -328,16 +324,16 @@ def _csv(pairs: Sequence[Pair]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     axes = pairs[0].base.run.experiment.axes
-    figures = [(part, end) for part in ("ratio_of_medians", "cliffs_delta") for end in ("value", "low", "high")]
+    ends = ("value", "low", "high")
     plain = [axis.name for axis in axes if not axis.is_variant]
     variants = [axis.name for axis in axes if axis.is_variant]
     head = ["run", "against", *plain, "count", "base_count"]
-    writer.writerow([*head, *(f"{part}_{end}" for part, end in figures), "level", *variants])
+    writer.writerow([*head, *(f"ratio_of_medians_{end}" for end in ends), "level", *variants])
     for pair in pairs:
         for key, result in pair.effects.items():
             runs = [pair.side.run.run_id, pair.base.run.run_id]
             counts = [result["count"], result["base_count"]]
-            ends = [(result[part] or {}).get(end, "") for part, end in figures]
-            row = [*runs, *(key[name] for name in plain), *counts, *ends, result["level"], *key.variant]
+            figures = [(result["ratio_of_medians"] or {}).get(end, "") for end in ends]
+            row = [*runs, *(key[name] for name in plain), *counts, *figures, result["level"], *key.variant]
             writer.writerow(map(for_spreadsheets, row))
     return text.getvalue()

@@ -148,15 +148,6 @@ def difference_s(figures: Mapping[str, float] | None) -> list[Entry]:
     )
 
 
-def delta(figures: Mapping[str, float] | None) -> list[Entry]:
-    """The same of Cliff's delta, which is shown as 1 only where no value is on the other side."""
-
-    def shown(value: float) -> str:
-        return signed(value if abs(value) == 1 else min(max(value, -0.99), 0.99), 2)
-
-    return _with_interval(figures, shown, lambda ends: f"{shown(ends['low'])} to {shown(ends['high'])}")
-
-
 def _with_interval(
     figures: Interval | None, shown: Callable[[float], str], between_ends: Callable[[Interval], str]
 ) -> list[Entry]:

@@ -6,7 +6,7 @@ from stampede.report import published
 from stampede.report.figures.aggregate_throughput import AggregateThroughput
 from stampede.report.figures.picture import Picture
 from stampede.report.figures.throughput_per_function import Theirs, ThroughputPerFunction
-from stampede.report.grid import Column, Grid, delta, level, number, ratio, words
+from stampede.report.grid import Column, Grid, level, number, ratio, words
 from stampede.report.measured import rate
 from stampede.report.sections.page import Block, Page
 from stampede.report.statistics.headline import answerable
@@ -85,7 +85,6 @@ def _of_scale(page: Page, compare: Compare, has_bytes: bool) -> Grid:
     columns = [Column("baseline", words=True), Column("median ×", "all"), Column("95 %")]
     if is_n:
         columns += [Column("median ×", "full overlap"), Column("95 %")]
-    columns += [Column("Cliff’s delta"), Column("95 %")]
     if is_n and has_bytes:
         columns += [Column("aggregate", "Mbit/s"), Column("of ideal", "%")]
     lines = []
@@ -94,7 +93,6 @@ def _of_scale(page: Page, compare: Compare, has_bytes: bool) -> Grid:
         entries = [words(page.key(row["base"]).words_of(compare.axes)), *ratio(effect["ratio_of_medians"])]
         if is_n:
             entries += ratio(row["inside_window"]["ratio_of_medians"])
-        entries += delta(effect["cliffs_delta"])
         if is_n and has_bytes:
             entries.append(number(ideal["mbit_per_s"], speed(ideal["mbit_per_s"])))
             entries.append(number(ideal["share_of_ideal"], percent(ideal["share_of_ideal"])))

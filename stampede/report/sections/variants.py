@@ -7,7 +7,7 @@ from stampede.phrases import listed, size_words
 from stampede.report.figures.choices import Choices
 from stampede.report.figures.crossings import Crossings
 from stampede.report.figures.pairs import Pairs
-from stampede.report.grid import Column, Entry, Grid, as_fast, delta, level, number, words
+from stampede.report.grid import Column, Entry, Grid, as_fast, level, number, words
 from stampede.report.sections.page import Block, Figures, Page
 from stampede.report.statistics import rules
 from stampede.report.statistics.comparisons import took_words
@@ -59,7 +59,7 @@ def _ranking(page: Page, name: str, rows: Sequence[tuple[Compare, Figures]]) -> 
     for compare, row in rows:
         base, effect = page.key(row["base"]), row["all"]
         entries = [words(base.words_of(compare.axes))] if len(bases) > 1 else []
-        entries += [*as_fast(effect["ratio_of_medians"]), *delta(effect["cliffs_delta"])]
+        entries += as_fast(effect["ratio_of_medians"])
         for metric in _spent(page):
             ours, theirs = (cells[key]["client"][metric.name] for key in (page.key(row), base))
             factor = ours / theirs if ours and theirs else None
@@ -68,8 +68,6 @@ def _ranking(page: Page, name: str, rows: Sequence[tuple[Compare, Figures]]) -> 
     columns = [
         *([Column("baseline", words=True)] if len(bases) > 1 else []),
         Column("speedup", "×"),
-        Column("95 %"),
-        Column("Cliff’s delta"),
         Column("95 %"),
         *(Column(f"{metric.label} per GiB", "×") for metric in _spent(page)),
         Column("result", words=True),

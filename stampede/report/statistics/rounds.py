@@ -108,16 +108,6 @@ class RoundSample(Sample):
             part[which] = place - rank
         return below, above, part
 
-    def deltas(self, base: "RoundSample") -> np.ndarray:
-        """Cliff's delta against `base` in each resample."""
-        wins = np.empty((len(self._own), len(base._own)))
-        for at in range(len(base._own)):
-            theirs = base.values[base._at == at]
-            less, less_or_equal = (np.searchsorted(theirs, self.values, side) for side in ("left", "right"))
-            wins[:, at] = np.bincount(self._at, less + less_or_equal - len(theirs))
-        pairs = (self.draws @ np.bincount(self._at)) * (base.draws @ np.bincount(base._at))
-        return ((self.draws @ wins) * base.draws).sum(axis=1) / pairs
-
 
 def shared(ours: Sample, base: Sample) -> dict[str, int]:
     """What to say of a comparison: in how many `rounds` its cells were interleaved, or 0 where they weren't, but each

@@ -60,10 +60,7 @@ WORDS = {
         f"{MINIMUM_ROUNDS} repeats or more is resampled by these, and one that ran in as many rounds by those: the "
         "same ones for cells that were interleaved, so that their comparison is paired. A mean has one from "
         f"{MINIMUM_FOR_MEAN_INTERVAL} {{many}} on, because fewer may hide a stall. The interval of p99 extends to the "
-        "adjacent ranks. That of Cliff's delta comes from its own variance (Feng and Cliff 2004) "
-        "where single {many} are resampled; where the two cells don't overlap at all, from the smaller number of what "
-        "is resampled; only then is it shown as 1.00. The ends of a ratio's interval, and of a share made from them, "
-        "are rounded outwards."
+        "adjacent ranks. The ends of a ratio's interval, and of a share made from them, are rounded outwards."
     ),
     "together": (
         "95 % is the confidence that all comparisons of a section hold at once: the more it makes, the wider are their "

@@ -1,7 +1,7 @@
 """Counts every number of statistics.json again from the files of a run, written from the definitions alone.
 
 It shares no code with the report (standard library and NumPy only) and takes the plain way where the report takes the
-fast one: overlap millisecond by millisecond, Cliff's delta pair by pair. It is the one oracle of these numbers. What
+fast one: overlap millisecond by millisecond. It is the one oracle of these numbers. What
 isn't a count of records is held elsewhere and only looked at here: that bootstrap intervals lie right
 (test_statistics_bootstrap.py; here: around their value), levels and the verdict (test_statistics_verdict.py), texts.
 

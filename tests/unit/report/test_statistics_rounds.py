@@ -9,7 +9,7 @@ from experiments import EXPERIMENTS
 from stampede.report import load, statistics
 from stampede.report.statistics.bootstrap import Sample
 from stampede.report.statistics.drift import between_cells, sentence
-from stampede.report.statistics.effect import cliffs_delta, effect
+from stampede.report.statistics.effect import effect
 from stampede.report.statistics.rounds import RoundSample
 from tests.contract import synthetic
 
@@ -69,17 +69,6 @@ def test_pairs_find_a_difference_that_drift_hides_from_whoever_compares_cell_wit
         cells = (Sample(side.values, label) for side, label in zip(sides, "ab", strict=True))
         unpaired += effect(*cells)["ratio_of_medians"]["low"] > 1
     assert paired >= 50 and unpaired <= 20
-
-
-def test_cliffs_delta_over_rounds_is_that_of_the_values_with_an_interval_around_it():
-    dice = np.random.default_rng(4)
-    first, second = cells_of_a_run(dice, 5, 10, walks=False)
-    ours, base = in_rounds(first, 0, 5, 10, "a"), in_rounds(second, 0, 5, 10, "b")
-    by_rounds, plain = effect(ours, base)["cliffs_delta"], cliffs_delta(ours.values, base.values)
-    assert by_rounds["value"] == plain["value"]
-    assert by_rounds["low"] <= by_rounds["value"] <= by_rounds["high"]
-    far = in_rounds(np.full(50, 9.0), 0, 5, 10, "c")
-    assert effect(far, base)["cliffs_delta"] == {"value": 1, "low": pytest.approx(0.131, abs=1e-3), "high": 1}
 
 
 def test_quantiles_of_whole_rounds_are_those_of_the_values_that_were_drawn():

@@ -2,15 +2,12 @@
 
 import json
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from experiments import EXPERIMENTS
 from stampede.report import load, statistics
 from stampede.report.statistics.comparisons import conclusion, share_words, took_words
-from stampede.report.statistics.effect import cliffs_delta, level
+from stampede.report.statistics.effect import level
 from stampede.report.statistics.headline import LONGEST
 from tests.contract import synthetic
 from tests.unit.report import handmade_run
@@ -349,44 +346,6 @@ def test_intervals_of_shares_are_rounded_outwards():
 def test_slower_but_not_surely_by_ten_percent_is_said_like_that():
     comparison = {"level": "unclear", "ratio_of_medians": {"low": 1.04, "high": 1.2}}
     assert conclusion(comparison, "function") == "median throughput per function falls, possibly by less than 10 %"
-
-
-def test_cliffs_delta_is_that_of_the_pairs():
-    # 9 pairs: 1 is below 2, 3 and 4; 3 is above 2, equal to 3, below 4; 5 is above all: (-3 + 1 + 0 - 1 + 3) / 9.
-    delta = cliffs_delta(np.array([1.0, 3.0, 5.0]), np.array([2.0, 3.0, 4.0]))
-    assert delta["value"] == 0
-    assert delta["low"] < 0 < delta["high"]
-
-
-def test_cliffs_delta_of_sets_apart_is_one_with_room_below():
-    delta = cliffs_delta(np.arange(20.0) + 100, np.arange(20.0))
-    assert (delta["value"], delta["high"]) == (1, 1)
-    assert 0.6 < delta["low"] < 0.7  # (20 - 3.84) / (20 + 3.84)
-
-
-numbers = st.lists(st.integers(0, 20), min_size=2, max_size=20).map(
-    lambda values: np.sort(np.array(values, dtype=float))
-)
-
-
-@given(numbers, numbers)
-def test_cliffs_delta_turns_its_sign_when_the_sides_are_swapped(ours, base):
-    forward, backward = cliffs_delta(ours, base), cliffs_delta(base, ours)
-    assert forward["value"] == pytest.approx(-backward["value"])
-    assert forward["low"] == pytest.approx(-backward["high"], abs=1e-9)
-    assert (
-        -1 - 1e-9 <= forward["low"] <= forward["value"] + 1e-9
-        and forward["value"] <= forward["high"] + 1e-9 <= 1 + 2e-9
-    )
-
-
-def test_the_interval_of_cliffs_delta_holds_the_true_one_about_as_often_as_it_says():
-    rng, hits = np.random.default_rng(8), 0
-    truth = 0.5204998778130465  # 2 Phi(1 / sqrt 2) - 1 for normal values one standard deviation apart
-    for _ in range(1000):
-        delta = cliffs_delta(np.sort(rng.normal(1, 1, 20)), np.sort(rng.normal(0, 1, 40)))
-        hits += delta["low"] <= truth <= delta["high"]
-    assert 0.92 <= hits / 1000 <= 0.98
 
 
 def test_messages_without_a_success_are_a_caveat(tmp_path):
