@@ -1,9 +1,9 @@
 """`report_1m`: the whole report of a stored run of 1,000,000 records, against plain Python that only makes the table.
 
-Ours reads records, sent messages and the columns that a sweep stores of the log events, counts everything twice (by
-the saved query and from the records), draws and writes the page; the peer is a script without dependencies that makes
-the table of the saved query `summary` from the log events. Every run is a process of its own, so that peaks of memory
-are those of one run.
+Ours reads records, sent messages and the columns that a sweep stores of the log events, counts (the table by the saved
+query, all else from the records), draws and writes the page; the peer is a script without dependencies that makes the
+table of the saved query `summary` from the log events. Every run is a process of its own, so that peaks of memory are
+those of one run.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 `build(run_dir)` rebuilds everything offline from the stored records; `compare(run_dirs, output)` sets runs side by
 side. The modules, along the path of the data: `run` asks the folder's store for the operations, as arrays (`columns`);
-`statistics` counts everything that the page shows and finds the words; `summary` evaluates the saved query again and
-`consistency` sets it against what `spread` and `measured` count; `beside` sets ours beside the published figures and
+`statistics` counts everything that the page shows and finds the words; `summary` evaluates the saved query again, which
+gives the rows of cells.csv; `beside` sets ours beside the published figures and
 `table` prints that; `sections` are the parts of the page, a function and a macro of a template each, with their
 `figures`; `html` puts the page together and `rebuild` writes it all.
 """

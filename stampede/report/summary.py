@@ -1,4 +1,4 @@
-"""The rows of the experiment's saved query, evaluated again over the stored log events and set against the records."""
+"""The rows of the experiment's saved query, evaluated again over the stored log events."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,6 @@ from stampede import insights
 from stampede.cell import SETTINGS, Cell
 from stampede.checkout import QUERIES
 from stampede.insights import log_columns
-from stampede.report import consistency
 from stampede.report.measured import metrics, spreads
 from stampede.report.run import Run
 from stampede.runs import cells, stored_json
@@ -17,26 +16,21 @@ from stampede.runs import cells, stored_json
 
 @dataclass(frozen=True)
 class Summary:
-    """The rows for cells.csv and, in words, where they come from.
-
-    `compared` says that they were set against figures counted from the records by other code; `problems` put the
-    figures in doubt, `warnings` name what was left out.
-    """
+    """The rows for cells.csv and, in words, where they come from; `problems` put them in doubt, `warnings` name what
+    was left out."""
 
     rows: list[Mapping[str, Any]]
     origin: str
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    compared: bool = False
 
 
 def summarised(run: Run) -> Summary:
-    """The rows of the saved query over the log events of `run`, checked against its records.
+    """The rows of the saved query over the log events of `run`.
 
     Without log events the rows are those of the run's own cells.csv, and without that they are counted from
     the records; `origin` says which.
     """
-    own, took = spreads(run), metrics(run)
     events = run.directory / "log_events.jsonl"
     name = f"queries/{run.experiment.name}/{run.experiment.query}.cwli"
     problems: list[str] = []
@@ -44,16 +38,15 @@ def summarised(run: Run) -> Summary:
     try:
         rows = [cells.checked(row, run.experiment) for row in _evaluated(run, events, warnings)]
         origin = f"the saved query {name}, run on log_events.jsonl"
-        return Summary(rows, origin, consistency.disagreements(run.experiment, rows, own, took), warnings, True)
+        return Summary(rows, origin, warnings=warnings)
     except (insights.InsightsError, cells.CellsError, OSError, stored_json.NotAFile) as error:
         if events.exists():
             problems = [f"The saved query {name} failed: {error}"]
         else:
             warnings = ["log_events.jsonl is missing, so the saved query couldn’t be run again."]
     if run.stored_rows is not None:
-        problems += consistency.disagreements(run.experiment, run.stored_rows, own, took)
-        return Summary(run.stored_rows, "the cells.csv that the run wrote", problems, warnings, compared=True)
-    counted = cells.from_counted(own, took)
+        return Summary(run.stored_rows, "the cells.csv that the run wrote", problems, warnings)
+    counted = cells.from_counted(spreads(run), metrics(run))
     return Summary(counted, "records.jsonl, counted without the saved query", problems, warnings)
 
 

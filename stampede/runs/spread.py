@@ -1,6 +1,6 @@
 """The spread of a set of durations: count, minimum, quartiles, mean, maximum.
 
-Computed with the standard library alone, independently of the saved query, so that one can check the other.
+Computed with the standard library alone, independently of the saved query.
 """
 
 import math
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 class Spread:
     """Figures of one cell; every `_s` is in seconds.
 
-    `p25_rank_s` and `p75_rank_s` are the values of the nearest ranks. A saved query returns them, or the lower edges of
-    their bins where at least `stampede.report.consistency.BINNED_FROM` values are `distinct`.
+    `p25_rank_s` and `p75_rank_s` are the values of the nearest ranks. A saved query returns them, or from 100 different
+    values on the lower edges of their bins.
     """
 
     count: int
@@ -25,7 +25,6 @@ class Spread:
     max_s: float
     p25_rank_s: float
     p75_rank_s: float
-    distinct: int
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
@@ -63,5 +62,4 @@ def spread(values_s: Iterable[float]) -> Spread:
         max_s=quantile(ordered, 1),
         p25_rank_s=nearest_rank(ordered, 25),
         p75_rank_s=nearest_rank(ordered, 75),
-        distinct=len(set(ordered)),
     )

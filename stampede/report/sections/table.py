@@ -41,7 +41,6 @@ def table(page: Page) -> Block:
         sums=sums,
         means=means,
         origin=summary.origin,
-        checked=summary.compared and bool(page.run.done) and not summary.problems,
     )
 
 

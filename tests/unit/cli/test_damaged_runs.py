@@ -139,6 +139,6 @@ def test_a_sweep_whose_figures_are_in_doubt_exits_as_its_report_does(tmp_path):
     as_of_today(RunFolder(folder))
     verbs = (["report", str(folder)], ["sweep", "--resume", folder.name, "--results-dir", str(tmp_path)])
     assert [main(verb) for verb in verbs] == [0, 0]
-    lines = (folder / "log_events.jsonl").read_text().splitlines(keepends=True)
-    (folder / "log_events.jsonl").write_text("".join(lines[: len(lines) // 2]))
+    lines = (folder / "records.jsonl").read_text().splitlines(keepends=True)
+    (folder / "records.jsonl").write_text("".join(lines[: len(lines) // 2]))
     assert [main(verb) for verb in verbs] == [1, 1]

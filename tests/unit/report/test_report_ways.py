@@ -9,12 +9,11 @@ from rich.console import Console
 
 from experiments.download.declaration import DOWNLOAD
 from stampede import report
-from stampede.report import consistency, statistics, table
-from stampede.report.measured import metrics, metrics_of, spreads
+from stampede.report import statistics, table
+from stampede.report.measured import metrics_of, spreads
 from stampede.report.run import load
 from stampede.report.sections import variants
 from stampede.report.summary import summarised
-from stampede.runs import cells
 from tests.unit.report import handmade_run, recompute
 from tests.unit.report.handmade_run import columns, key, lasting, table_of
 from tests.unit.report.sketches import pictures
@@ -74,9 +73,9 @@ def test_every_variant_is_a_cell_of_its_own(folder):
     assert spreads(run)[key(1024, 1, "ranges", "memory")].avg_s == pytest.approx(0.25)
 
 
-def test_the_saved_query_has_one_row_a_variant_and_agrees_with_the_records(folder):
+def test_the_saved_query_has_one_row_a_variant(folder):
     summary = summarised(load(folder))
-    assert (summary.problems, summary.compared, "log_events.jsonl" in summary.origin) == ([], True, True)
+    assert (summary.problems, "log_events.jsonl" in summary.origin) == ([], True)
     [crt] = [row for row in summary.rows if (row["method"], row["concurrency"]) == ("crt", 1)]
     # 12 downloads of 1,000,000 bytes with 5 ms of CPU each, and 7 retries in the last.
     assert crt["cpu_s_per_gib"] == pytest.approx(0.005 * 2**30 / 1e6)
@@ -90,16 +89,6 @@ def test_cells_csv_has_one_line_a_variant_after_the_published_columns(built):
     assert header.startswith("memory_size_mb,concurrency,count,min_s,p25_s,avg_s,p75_s,max_s,method,sink,")
     assert len(lines) == 2 * len(VARIANTS)
     assert {tuple(line.split(",")[8:10]) for line in lines} == set(VARIANTS)
-
-
-def test_a_figure_of_the_client_that_differs_is_named(folder):
-    run = load(folder)
-    rows = cells.from_counted(spreads(run), metrics(run))
-    [row] = [row for row in rows if (row["method"], row["concurrency"]) == ("crt", 5)]
-    row["retries"] = 8
-    assert consistency.disagreements(DOWNLOAD, rows, spreads(run), metrics(run)) == [
-        "1,024 MB, N = 5, crt: the saved query returned retries = 8, but the records give 7."
-    ]
 
 
 def test_every_number_of_a_run_with_several_variants_can_be_recomputed(folder):
