@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from stampede.cell import Cell, distinguishing
-from stampede.phrases import listed, seconds
+from stampede.phrases import listed, seconds, size_words
 from stampede.report import sdks, templating, unfinished
 from stampede.report.figures.run_ratios import RunRatios
 from stampede.report.grid import (
@@ -313,11 +313,49 @@ def _settings(sides: Sequence[Side]) -> list[tuple[str, list[str]]]:
     """(label, text of each run) for whatever in run.json differs."""
     tables: list[dict[str, str]] = []
     for side in sides:
-        groups = about.groups(side.run)
-        tables.append({f"{heading}: {label}": text for heading, lines in groups for label, text in lines})
+        lines = {f"Run: {label}": text for label, text in about.environment_lines(side.run)}
+        for name in ("account", "plan"):
+            settings = _flattened(_short(side.run.manifest.get(name)))
+            lines |= {f"{name.capitalize()}: {label}": text for label, text in settings}
+        tables.append(lines)
     labels = dict.fromkeys(label for table in tables for label in table)
     rows = [(label, [table.get(label, "–") for table in tables]) for label in labels]
     return [(label, texts) for label, texts in rows if len(set(texts)) > 1]
+
+
+def _short(part: object) -> object:
+    """`part` without the lists of the cells and of their settings, which are as long as the run, without what --target
+    was (the run's own says more), without an empty list of further products, without the paths of files on this
+    machine, and without what the plan's own options say: of warm-ups, those that prepare a shared list are none of the
+    plan's."""
+    if not isinstance(part, Mapping):
+        return part
+    left_out = {"order", "cells", "rest", "target", "paths", "warm_up_messages", "start_barrier"} | (
+        {"also"} if not part.get("also") else set()
+    )
+    return {name: value for name, value in part.items() if name not in left_out}
+
+
+def _flattened(value: object, prefix: str = "") -> list[tuple[str, str]]:
+    """The leaves of a JSON value as (label, text), labels like `fixed: object size mb`; null is `not set`."""
+    if isinstance(value, Mapping):
+        named = ((f"{prefix}: {name}" if prefix else name, part) for name, part in value.items())
+        return [pair for name, part in named for pair in _flattened(part, name)]
+    label = prefix.replace("_", " ")
+    if prefix.endswith("_bytes") and type(value) is int:
+        return [(label.removesuffix(" bytes"), size_words(value))]
+    if isinstance(value, list) and any(isinstance(part, Mapping | list) for part in value):
+        return [pair for at, part in enumerate(value, start=1) for pair in _flattened(part, f"{prefix} {at}")]
+    text = ", ".join(map(_text, value)) or "none" if isinstance(value, list) else _text(value)
+    return [(label, text)] if prefix else []
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "not set"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
 
 
 def _csv(pairs: Sequence[Pair]) -> str:

@@ -3,25 +3,9 @@ version."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from stampede.model.request_rate import STANDARD
-from stampede.model.retries import Rules, rules_of
-from stampede.phrases import listed, quantity
+from stampede.model.retries import rules_of
+from stampede.phrases import listed
 from stampede.report.run import Run
-
-OWN_HTTP = "none"
-# The axis of the experiments that choose how calls are retried; the others leave it at standard mode.
-RETRY_MODE = "retry_mode"
-
-
-def rows(run: Run) -> list[tuple[str, str]]:
-    """(label, text) of the SDKs and, where a cell used it, of their standard mode; [] for a run of before records named
-    them."""
-    if not run.sdks:
-        return []
-    modes = {key.figures().get(RETRY_MODE, STANDARD) for key in run.cell_keys()}
-    return [("SDK", listed([_words(sdk) for sdk in run.sdks])), *(_retries(run.sdks) if STANDARD in modes else [])]
 
 
 def several_versions(run: Run) -> list[str]:
@@ -56,29 +40,3 @@ def _versions(run: Run) -> dict[str, list[str]]:
         if version:
             versions.setdefault(name, []).append(version)
     return versions
-
-
-def _retries(sdks: Sequence[str]) -> list[tuple[str, str]]:
-    by_rules: dict[Rules, list[str]] = {}
-    for sdk in sdks:
-        if (rules := rules_of(sdk)) is not None:
-            by_rules.setdefault(rules, []).append(_words(sdk))
-    if len(by_rules) == 1:
-        return [("standard mode", _rules_words(rules)) for rules in by_rules]
-    return [(f"standard mode of {listed(names)}", _rules_words(rules)) for rules, names in by_rules.items()]
-
-
-def _rules_words(rules: Rules) -> str:
-    costs = f"a retry takes {rules.retry_cost} of {rules.tokens} tokens"
-    if rules.timeout_cost != rules.retry_cost:
-        costs += f", {rules.timeout_cost} after a timeout"
-    if rules.throttle_cost != rules.retry_cost:
-        costs += f", {rules.throttle_cost} after SlowDown"
-    pauses = f"first pause up to {quantity(rules.first_pause_s)} s"
-    if rules.throttle_first_pause_s != rules.first_pause_s:
-        pauses += f", {quantity(rules.throttle_first_pause_s)} s after SlowDown"
-    return f"{costs}; {pauses}" + (f"; {rules.retry_after_header} honoured" if rules.retry_after_header else "")
-
-
-def _words(sdk: str) -> str:
-    return "own HTTP" if sdk == OWN_HTTP else sdk

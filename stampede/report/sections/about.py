@@ -5,15 +5,13 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from stampede.phrases import size_words
-from stampede.report import sdks
+from stampede.phrases import counted, size_words
 from stampede.report.grid import Column, Grid, number, single_lines, words
 from stampede.report.run import Run
 from stampede.report.sections.page import Block, Page
 from stampede.runs import evidence as stored_evidence
 from stampede.runs.folder import is_flood_by_hand
 
-GROUPS = (("machine", "Machine"), ("versions", "Versions"), ("account", "Account"), ("plan", "Plan"))
 TARGETS = {"local": "local: the embedded AWS on this machine", "aws": "AWS"}
 
 
@@ -53,57 +51,39 @@ def evidence(page: Page) -> Block | None:
 
 
 def environment(page: Page) -> Block:
-    """What run.json says of the machine, the versions, the account and the plan."""
-    return page.block("environment", "Environment", template="about", groups=groups(page.run))
+    """Where and when the run took place, with what."""
+    return page.block("environment", "Environment", template="about", lines=environment_lines(page.run))
 
 
-def groups(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
-    """(heading, [(label, text)]) for every part of run.json that says something; the run itself comes first."""
-    manifest, finished = run.manifest, moment(run.manifest.get("finished_at"))
+def environment_lines(run: Run) -> list[tuple[str, str]]:
+    """(label, text) of what run.json says of it."""
+    manifest = run.manifest
+    versions, machine = (
+        part if isinstance(part, Mapping) else {} for part in map(manifest.get, ("versions", "machine"))
+    )
+    finished = moment(manifest.get("finished_at"))
     if not finished:
         by_hand = is_flood_by_hand(manifest)
         finished = "not recorded for a flood by hand" if by_hand else "unknown: the run may have been interrupted"
-    own = [
+    programs = [(name, str(versions.get(name.lower()) or "")) for name in ("Terraform", "Python", "boto3", "MiniStack")]
+    lines = [
         ("run", run.run_id),
-        ("experiment", run.experiment.name),
         ("target", TARGETS.get(run.target) or (run.source if run.not_aws else run.target)),
         ("region", run.region or ""),
         ("started", moment(manifest.get("started_at"))),
         ("finished", finished),
-        ("results format", str(manifest.get("format", ""))),
-        ("Stampede", str(manifest.get("stampede_version", ""))),
-        *sdks.rows(run),
+        *programs,
+        ("machine", _machine_words(machine)),
     ]
-    parts = [("Run", [(label, text) for label, text in own if text])]
-    parts += [(heading, flattened(_short(manifest.get(name)))) for name, heading in GROUPS]
-    return [(heading, lines) for heading, lines in parts if lines]
+    return [(label, text) for label, text in lines if text]
 
 
-def _short(part: object) -> object:
-    """`part` without the lists of the cells and of their settings, which are as long as the run, and run.json has them,
-    without what --target was (the run's own says more), without an empty list of further products, without the paths of
-    files on this machine, and without what the plan's own options say: of warm-ups, those that prepare a shared list
-    are none of the plan's."""
-    if not isinstance(part, Mapping):
-        return part
-    left_out = {"order", "cells", "rest", "target", "paths", "warm_up_messages", "start_barrier"} | (
-        {"also"} if not part.get("also") else set()
-    )
-    return {name: value for name, value in part.items() if name not in left_out}
-
-
-def flattened(value: object, prefix: str = "") -> list[tuple[str, str]]:
-    """The leaves of a JSON value as (label, text), labels like `fixed: object size mb`; null is `not set`."""
-    if isinstance(value, Mapping):
-        named = ((f"{prefix}: {name}" if prefix else name, part) for name, part in value.items())
-        return [pair for name, part in named for pair in flattened(part, name)]
-    label = prefix.replace("_", " ")
-    if prefix.endswith("_bytes") and type(value) is int:
-        return [(label.removesuffix(" bytes"), size_words(value))]
-    if isinstance(value, list) and any(isinstance(part, Mapping | list) for part in value):
-        return [pair for at, part in enumerate(value, start=1) for pair in flattened(part, f"{prefix} {at}")]
-    text = ", ".join(map(_text, value)) or "none" if isinstance(value, list) else _text(value)
-    return [(label, text)] if prefix else []
+def _machine_words(machine: Mapping[str, Any]) -> str:
+    processors, memory_bytes = machine.get("processors"), machine.get("memory_bytes")
+    words = [str(machine["system"])] if machine.get("system") else []
+    words += [counted(processors, "processor")] if type(processors) is int else []
+    words += [size_words(memory_bytes)] if type(memory_bytes) is int else []
+    return ", ".join(words)
 
 
 def moment(value: object) -> str:
@@ -123,11 +103,3 @@ def duration_s(run: Run) -> float | None:
         return (end - start).total_seconds()
     except (KeyError, TypeError, ValueError):
         return None
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return "not set"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value)

@@ -15,7 +15,7 @@ from stampede.report import sections
 from stampede.report.html import page
 from stampede.report.run import load
 from stampede.report.sections import downloads
-from stampede.report.sections.about import flattened, groups
+from stampede.report.sections.about import environment_lines
 from stampede.report.statistics import statistics as numbers_of
 from stampede.report.summary import Summary
 from tests.unit.insights.nearest_rank import percentile
@@ -163,7 +163,7 @@ def test_text_from_the_run_can_not_become_markup(make_run):
     folder = make_run(memories=(1024,), concurrencies=(1,), target="aws")
     manifest = json.loads((folder / "run.json").read_text())
     manifest["run_id"] = '"><script>alert(1)</script>'
-    manifest["versions"] = {"<b>python": "</style><img src=x onerror=y>"}
+    manifest["versions"] = {"python": "</style><img src=x onerror=y>"}
     manifest["cost"]["items"][0]["service"] = "<b>Lambda</b>"
     (folder / "run.json").write_text(json.dumps(manifest))
     report.build(folder)
@@ -217,22 +217,21 @@ def test_what_puts_the_table_in_doubt_is_said_before_it(make_run):
     )
 
 
-def test_a_providers_address_keeps_its_dots():
-    rows = flattened({"providers": {"registry.terraform.io/hashicorp/aws": "6.34.0"}})
-    assert rows == [("providers: registry.terraform.io/hashicorp/aws", "6.34.0")]
-
-
 def test_a_flood_by_hand_has_no_end_and_is_not_called_interrupted(built_run):
     run = load(built_run())
     ends = []
     for plan in ({"order": []}, {"fixed": {}}):
         changed_run = replace(run, manifest=run.manifest | {"finished_at": None, "plan": plan})
-        ends.append(dict(groups(changed_run)[0][1])["finished"])
+        ends.append(dict(environment_lines(changed_run))["finished"])
     assert ends == ["unknown: the run may have been interrupted", "not recorded for a flood by hand"]
 
 
 def test_the_environment_is_shown(clean):
-    for label, value in (("terraform", "1.11.4"), ("memory", "15.62 GiB"), ("fixed: object size mb", "64")):
+    for label, value in (
+        ("Terraform", "1.11.4"),
+        ("machine", "Linux-6.1-x86_64, 2 processors, 15.62 GiB"),
+        ("MiniStack", "1.5.33"),
+    ):
         assert f"{label} {value}" in clean.text
 
 

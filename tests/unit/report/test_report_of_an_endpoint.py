@@ -43,8 +43,7 @@ def test_the_verdict_the_headline_and_the_file_of_numbers_say_it(written):
 
 def test_the_page_says_where_it_was_measured(written):
     loaded = run.load(written())
-    assert ("target", ENDPOINT) in about.groups(loaded)[0][1]
-    targets = [text for _, lines in about.groups(loaded) for label, text in lines if label == "target"]
+    targets = [text for label, text in about.environment_lines(loaded) if label == "target"]
     assert targets == [ENDPOINT]  # and not what --target was
 
 
