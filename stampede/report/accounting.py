@@ -40,6 +40,14 @@ class AccountBook:
     def totals(self) -> dict[str, int]:
         return {name: sum(row[name] for row in self.rows) for name in COUNTS}
 
+    @property
+    def is_clean(self) -> bool:
+        """Whether it is known that every message succeeded, and did so once."""
+        if not self.rows or self.problems:
+            return False
+        again = any(row["duplicates"] or row["unexpected"] for row in self.rows)
+        return not again and all(row["succeeded"] == row["sent"] for row in self.rows)
+
     def kinds(self, cell: str) -> Counter[str]:
         """The invocations of a cell that left no record, by kind."""
         return Counter(row["kind"] for row in self.unrecorded if row["cell"] == cell)

@@ -43,8 +43,10 @@ class DeadLetters:
     example: str
 
 
-def accounting(page: Page) -> Block:
-    """Where every message went."""
+def accounting(page: Page) -> Block | None:
+    """Where every message went; None where each succeeded, and once."""
+    if page.book.is_clean:
+        return None
     cell_words = page.run.cell_words
     return page.block("accounting", "Accounting", template="messages", book=page.book, cell_words=cell_words)
 
@@ -87,8 +89,11 @@ def dead_letters(run: Run) -> list[DeadLetters]:
     return sorted(letters, key=lambda letters: run.order(letters.cell))
 
 
-def _attempts(page: Page) -> Grid:
-    """How many needed another attempt, and what else left a record."""
+def _attempts(page: Page) -> Grid | None:
+    """How many needed another attempt, and what else left a record; None where nothing did."""
+    totals = page.numbers["totals"]
+    if not any(totals[name] for name in ("retried", "errors", "duplicates", "warm_up_errors")):
+        return None
     operations = page.experiment.operation[1]
     labels = {
         "sent": "sent",
@@ -105,6 +110,5 @@ def _attempts(page: Page) -> Grid:
         lines.append((cell, [number(cell[name], looks=bad.get(name, "")) for name in labels]))
     caption = f"{operations.capitalize()}, retries and errors"
     grid = page.grid("attempts", caption, [Column(label) for label in labels.values()], lines)
-    totals = page.numbers["totals"]
     sums = [number(totals["downloads" if name == "count" else name]) for name in labels]
     return replace(grid, foot=Row([words("total"), *[BLANK] * (grid.heads - 1), *sums]))

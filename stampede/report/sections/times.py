@@ -77,16 +77,19 @@ def _repeats(page: Page) -> Grid | None:
     return page.grid("repeats", "Each repeat separately", columns, lines, more_heads=1) if lines else None
 
 
-def cold(page: Page) -> Block:
-    """Does the first operation of a sandbox take longer than its later ones?"""
-    together = max((cell["cold"]["together"] for cell in page.numbers["cells"]), default=1)
+def cold(page: Page) -> Block | None:
+    """Does the first operation of a sandbox take longer than its later ones? None where no cell tells."""
+    compared = [cell for cell in page.numbers["cells"] if cell["cold"]["why"] is None]
+    differences = [cell["cold"]["difference_of_medians_s"] for cell in compared]
+    if all(difference["low"] <= 0 <= difference["high"] for difference in differences):
+        return None
     lines = []
-    for cell in page.numbers["cells"]:
+    for cell, difference in zip(compared, differences, strict=True):
         figures = cell["cold"]
         medians = [figures[kind]["median_s"] for kind in ("cold", "warm")]
         entries = [number(figures[kind]["count"]) for kind in ("cold", "warm")]
         entries += [number(median, seconds(median)) for median in medians]
-        lines.append((cell, [*entries, *difference_s(figures["difference_of_medians_s"])]))
+        lines.append((cell, [*entries, *difference_s(difference)]))
     columns = [
         Column("cold"),
         Column("warm"),
@@ -95,12 +98,14 @@ def cold(page: Page) -> Block:
         Column("cold − warm", "s"),
         Column("95 %", "s"),
     ]
-    grid = page.grid("cold", f"Cold against warm {page.experiment.operation[1]}", columns, lines)
-    picture = ColdStarts(page.subject)
     # The rounds of a cell aren't those of its cold ones, which are of the first; every repeat has some.
-    compared = [cell for cell in page.numbers["cells"] if cell["cold"]["why"] is None]
     is_in_one_go = any(len(cell["repeats"]) < rules.MINIMUM_ROUNDS for cell in compared)
-    drift_within = drift.FIRST_AT_ONE_TIME if is_in_one_go else ""
     return page.block(
-        "cold", "Cold starts", [picture], template="times", grid=grid, together=together, drift_within=drift_within
+        "cold",
+        "Cold starts",
+        [ColdStarts(page.subject)],
+        template="times",
+        grid=page.grid("cold", f"Cold against warm {page.experiment.operation[1]}", columns, lines),
+        together=compared[0]["cold"]["together"],
+        drift_within=drift.FIRST_AT_ONE_TIME if is_in_one_go else "",
     )
