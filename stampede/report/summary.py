@@ -9,6 +9,7 @@ from stampede import insights
 from stampede.cell import SETTINGS, Cell
 from stampede.checkout import QUERIES
 from stampede.insights import log_columns
+from stampede.report.columns import count
 from stampede.report.measured import metrics, spreads
 from stampede.report.run import Run
 from stampede.runs import cells, stored_json
@@ -38,7 +39,7 @@ def summarised(run: Run) -> Summary:
     try:
         rows = [cells.checked(row, run.experiment) for row in _evaluated(run, events, warnings)]
         origin = f"the saved query {name}, run on log_events.jsonl"
-        return Summary(rows, origin, warnings=warnings)
+        return Summary(rows, origin, _of_other_number(run, rows), warnings)
     except (insights.InsightsError, cells.CellsError, OSError, stored_json.NotAFile) as error:
         if events.exists():
             problems = [f"The saved query {name} failed: {error}"]
@@ -48,6 +49,15 @@ def summarised(run: Run) -> Summary:
         return Summary(run.stored_rows, "the cells.csv that the run wrote", problems, warnings)
     counted = cells.from_counted(spreads(run), metrics(run))
     return Summary(counted, "records.jsonl, counted without the saved query", problems, warnings)
+
+
+def _of_other_number(run: Run, rows: list[dict[str, Any]]) -> list[str]:
+    """That the log events aren't of the same operations as the records, where they are more or fewer."""
+    logged, recorded = sum(row["count"] for row in rows), sum(map(count, run.done.values()))
+    if logged == recorded:
+        return []
+    many = run.experiment.operation[1]
+    return [f"log_events.jsonl has {logged:,} {many} and records.jsonl {recorded:,}: restore the damaged file."]
 
 
 def _evaluated(run: Run, events: Path, warnings: list[str]) -> list[dict[str, Any]]:

@@ -132,13 +132,14 @@ def as_of_today(folder):
     change(folder, format=2, plan=plan.as_dict(), cells=cells, finished=finished)
 
 
-def test_a_sweep_whose_figures_are_in_doubt_exits_as_its_report_does(tmp_path):
+@pytest.mark.parametrize("file", ["records.jsonl", "log_events.jsonl"])
+def test_a_sweep_whose_figures_are_in_doubt_exits_as_its_report_does(tmp_path, file):
     with tarfile.open(GOLDEN / "download_killed.tar.gz") as archive:
         archive.extractall(tmp_path, filter="data")
     folder = tmp_path / "download_killed"
     as_of_today(RunFolder(folder))
     verbs = (["report", str(folder)], ["sweep", "--resume", folder.name, "--results-dir", str(tmp_path)])
     assert [main(verb) for verb in verbs] == [0, 0]
-    lines = (folder / "records.jsonl").read_text().splitlines(keepends=True)
-    (folder / "records.jsonl").write_text("".join(lines[: len(lines) // 2]))
+    lines = (folder / file).read_text().splitlines(keepends=True)
+    (folder / file).write_text("".join(lines[: len(lines) // 2]))
     assert [main(verb) for verb in verbs] == [1, 1]
