@@ -22,7 +22,7 @@ from stampede.runs import needed
 from stampede.stacks import hcl
 from stampede.stacks.hcl import HclError
 from stampede.stacks.infra_variables import declared, refuse_other_owner, takes
-from stampede.variable_rules import RULES
+from stampede.variable_rules import RULES, Rule
 
 MAX_CELLS = 1000
 
@@ -107,6 +107,11 @@ def _only_null_means(name: str, value: Any) -> bool:
 
 def _read_again(cell: Cell, experiment: Experiment) -> Cell:
     """A stored cell, with the defaults of variables that there weren't yet. Raises ValueError."""
+    texts = [name for name, variable in declared().items() if variable.type == "string" and name != "experiment"]
+    for name, value in ((name, cell.values.get(name)) for name in texts):
+        rule = RULES.get(name, Rule())
+        if value is not None and not (isinstance(value, str) and rule.allows(value)):
+            raise ValueError(f"{name}: {rule.rule or 'must be a text'}, got {value!r}")
     try:
         return replace(cell, values=complete(experiment, {**_defaults(experiment), **cell.values}))
     except UsageError as error:
@@ -321,7 +326,10 @@ def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
         raise UsageError(f"--set {name}: has no effect on {experiment.name}", "leave it out")
     ruled = {axis.variable: axis for axis in experiment.axes if axis.in_order or axis.allowed}
     values = setting_values("--set", name, listed, ruled.get(name))
-    if (variable := declared().get(name)) and variable.type == "number":
+    variable = declared().get(name)
+    if variable and not variable.nullable and variable.type != "number":  # Terraform takes null for its default
+        values = [variable.default if value is None else value for value in values]
+    if variable and variable.type == "number":
         for value in values:
             if not _is_number(value):  # of `1,000` Terraform reads 000 as 0
                 fix = "write it like 1000: digits alone, and no zero first"
@@ -331,7 +339,8 @@ def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
         for value in values:
             if value is not None and value not in (*rule.choices, *rule.null_means):
                 raise UsageError(f"--set {name}: {rule.rule}, got {value!r}")
-    if len({json.dumps(value, sort_keys=True) for value in values}) < len(values):
+    named = {value if isinstance(value, str) else json.dumps(value, sort_keys=True) for value in values}
+    if len(named) < len(values):
         raise UsageError(f"--set {name}: a value is given twice", "use --repeats to run cells again")
     return name, values
 

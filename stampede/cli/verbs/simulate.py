@@ -70,7 +70,8 @@ def _measured(experiment: Experiment, arguments: argparse.Namespace) -> Sequence
     for name in path_variables():
         if any(setting.startswith(f"{name}=") for setting in arguments.set):
             continue
-        paths = list(dict.fromkeys(cell.values[name] for cell in cells if cell.values.get(name)))
+        stored = [cell.values.get(name) for cell in cells]
+        paths = list(dict.fromkeys(path for path in stored if path and isinstance(path, str)))
         if len(paths) > 1:
             found = f"--run: {folder.name} has {len(paths)} values of {name} ({listed(paths)})"
             raise UsageError(f"{found}; say with --set {name}=... which one it is to be")

@@ -74,6 +74,7 @@ def test_a_line_without_its_message_is_one_line_before_anything_starts(folder, c
         ({"concurrency_value": 1.5}, "concurrency_value: must be a whole number, got 1.5"),
         ({"concurrency_value": 0}, "concurrency_value: must be a whole number of 1 or more, got 0"),
         ({"memory_size": "x"}, "memory_size: must be a whole number, got 'x'"),
+        ({"architecture": ["arm64"]}, "architecture: must be x86_64 or arm64, got ['arm64']"),
     ],
 )
 def test_a_plan_that_cannot_be_right_is_not_resumed(folder, capsys, values, words):

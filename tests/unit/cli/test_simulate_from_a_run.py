@@ -92,3 +92,13 @@ def test_the_rows_name_the_package_that_the_run_measured_and_of_several_one_must
     )
     _, out, _ = simulate("function", *chosen)
     assert {row["package"] for row in json.loads(out)} == {"mine"}
+
+
+def test_a_package_that_is_no_text_is_none(simulate, tmp_path):
+    cells = [
+        Cell(name, {"package": package, "memory_size": 1769, "concurrency_value": 1}, ()).as_json()
+        for name, package in (("a", 1.5), ("b", "/not/there"))
+    ]
+    store(tmp_path, [record(1, 0.3)] * 2, format=FORMAT, cells=cells)
+    status, _, err = simulate("function")
+    assert (status, "the package /not/there, which isn't there any more" in err) == (0, True)

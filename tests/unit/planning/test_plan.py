@@ -124,6 +124,7 @@ def test_no_variable_of_a_cell_breaks_a_rule_of_terraforms():
         ("memory=1024", "infra/ has no variable 'memory'; did you mean memory_size?"),
         ("memory_size", "isn't of the form VARIABLE=VALUE"),
         ("memory_size=1024,1024", "a value is given twice"),
+        ('experiment_tag=1,"1"', "a value is given twice"),
         ("provisioned_pollers={minimum=2,maximum=9},{maximum=9,minimum=2}", "a value is given twice"),
         ("provisioned_pollers={minimum=2,maximum=9", "the { at character 1 isn't closed; write a text with commas"),
         ("provisioned_pollers={minimum 2}", "isn't valid HCL"),
@@ -197,6 +198,11 @@ def test_null_is_a_value_and_quotes_hold_a_text_together():
     values = [(cell.values["provisioned_pollers"], cell.values["experiment_tag"]) for cell in sweep_plan.cells]
     assert all(value in values for value in itertools.product([None, POLLERS[0]], ["a, b", "c"]))
     assert "provisioned_pollers=null" in " ".join(cell.name for cell in sweep_plan.cells)
+
+
+def test_null_is_the_default_of_a_variable_that_may_not_be_null():
+    sweep_plan = make_plan(EXPERIMENTS["filesystem"], "aws", ["storage=null"], messages_per_concurrency=1)
+    assert {cell["storage"] for cell in sweep_plan.cells} == {"s3"}
 
 
 # Axes of the work order.
