@@ -85,9 +85,6 @@ class Plan:
             raise ValueError(f"it has {counted(len(stored), 'cell')}")
         cells = [_read_again(Cell.from_json(row, experiment), experiment) for row in stored]
         check_cells(cells)
-        for cell, axis in itertools.product(cells, experiment.order_axes.values()):
-            if not axis.takes(value := cell.values[axis.variable]):
-                raise ValueError(f"{axis.variable}: must be {axis.rule}, got {value!r}")
         options = needed.check(manifest.get("plan"), dict[str, Any])
         return replace(needed.check({**options, "experiment": experiment.name, "cells": []}, cls), cells=tuple(cells))
 
@@ -112,6 +109,9 @@ def _read_again(cell: Cell, experiment: Experiment) -> Cell:
         rule = RULES.get(name, Rule())
         if value is not None and not (isinstance(value, str) and rule.allows(value)):
             raise ValueError(f"{name}: {rule.rule or 'must be a text'}, got {value!r}")
+    for name, axis in experiment.order_axes.items():
+        if name in cell.values and not axis.takes(cell.values[name]):
+            raise ValueError(f"{name}: must be {axis.rule}, got {cell.values[name]!r}")
     try:
         return replace(cell, values=complete(experiment, {**_defaults(experiment), **cell.values}))
     except UsageError as error:

@@ -108,8 +108,9 @@ class RunDescription:
         would be mixed."""
         cells = self.cells
         before = cells.setdefault(cell.name, cell.as_json())
-        if changed := [name for name, value in cell.values.items() if before["values"].get(name) != value]:
-            earlier = ", ".join(f"{name}={before['values'].get(name)}" for name in changed)
+        values = before.get("values", {})
+        if changed := [name for name, value in cell.values.items() if values.get(name) != value]:
+            earlier = ", ".join(f"{name}={values.get(name)}" for name in changed)
             raise UsageError(
                 f"--cell: {cell.name} of run {self._folder.run_id} was flooded with {earlier}; use another name"
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import msgspec
 
@@ -23,6 +23,7 @@ LINES: dict[str, dict[str, tuple[type, ...]]] = {
 
 class _Cell(TypedDict):
     cell: str
+    values: NotRequired[dict[str, Any]]
 
 
 class _Description(TypedDict, total=False):

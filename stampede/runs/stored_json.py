@@ -11,6 +11,9 @@ from typing import Any
 
 import msgspec
 
+# Of lists and objects in each other; many more than a file of a run has, and few enough for whoever shows them.
+MOST_LEVELS = 200
+
 
 class WrongKind(ValueError):
     """A file holds JSON of another kind; the text names the kind that was found."""
@@ -41,9 +44,16 @@ def value(path: Path, kind: type = object) -> Any:
     """What the file at `path` holds. Raises OSError, NotAFile, WrongKind, and ValueError where it isn't JSON."""
     with opened(path) as file:
         stored = decoded(file.read())
+    if _is_deeper(stored, MOST_LEVELS):
+        raise ValueError("it is nested too deeply")
     if not isinstance(stored, kind):
         raise WrongKind(type(stored).__name__)
     return stored
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels == 0 or any(_is_deeper(part, levels - 1) for part in parts)
 
 
 def value_or_warning(path: Path, kind: type, warnings: list[str], *, is_optional: bool = False) -> Any:

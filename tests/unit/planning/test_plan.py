@@ -96,6 +96,13 @@ def test_a_stored_plan_comes_back_as_it_was():
     assert [vars(cell) for cell in stored.cells] == [vars(cell) for cell in sweep_plan.cells]
 
 
+def test_a_stored_key_of_the_work_order_that_is_of_another_kind_is_damage():
+    stored = make_plan(EXPERIMENTS["express"], "local", [], messages_per_concurrency=1)
+    changed = replace(stored.cells[0], values={**stored.cells[0].values, "parallel_limit": ["x"]})
+    with pytest.raises(ValueError, match=r"parallel_limit: must be a whole number .*, got \['x'\]"):
+        as_stored(replace(stored, cells=(changed,)))
+
+
 def test_a_cell_is_complete_and_sets_what_terraform_would_set_otherwise():
     sweep_plan = plan("memory_size=512", "concurrency_value=1")
     [cell] = sweep_plan.cells
