@@ -25,6 +25,8 @@ SETTINGS = "settings"
 STAND_IN = "stand-in"
 # The format of run.json that has the cells as they are; before it they were spread over plan, cells and settings.
 FORMAT, FIRST_EDITION = 2, 1
+# Of a text in a phrase, which a picture may have to give room.
+LONGEST_WORDS = 300
 # Many more than a sweep may have.
 MOST_CELLS = 10_000
 
@@ -193,7 +195,7 @@ class Cell:
     def text(self, axis: Axis) -> str:
         """Its coordinate on `axis` for reading: numbers with thousands set apart."""
         value = self[axis.name]
-        return f"{value:,}" if axis.kind is int else value
+        return f"{value:,}" if axis.kind is int else _shown(value)
 
     def variant_words(self, named: Collection[str] = ()) -> str:
         """The texts of its variant as one phrase, the first of them and whatever else departs from its default, and the
@@ -250,7 +252,7 @@ class Cell:
             is_named = not self.axes[at].variable and self.axes[at].name in named
             if at == phrased[0] or is_named or self.coordinates[at] != self._default(at):
                 parts.append(self._words(at))
-        settings = "" if SETTINGS in left_out else self.settings
+        settings = "" if SETTINGS in left_out else _shown(self.settings)
         return ", ".join(filter(None, (" ".join(parts), settings)))
 
     def _words(self, at: int) -> str:
@@ -417,6 +419,10 @@ def _source(axis: Axis) -> str:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def _shown(text: Any) -> Any:
+    return f"{text[:LONGEST_WORDS]}…" if isinstance(text, str) and len(text) > LONGEST_WORDS else text
 
 
 def _listed(value: object) -> list[Any]:

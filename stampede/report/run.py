@@ -12,7 +12,7 @@ from experiments import Experiment, of_run, use_the_writer
 from stampede.cell import FIRST_EDITION, FORMAT, Cell, varying
 from stampede.errors import UsageError
 from stampede.experiment import StandIn
-from stampede.phrases import listed
+from stampede.phrases import counted, listed
 from stampede.report.columns import UNKNOWN, Columns, chosen, grouped
 from stampede.runs import cells, stored_json
 from stampede.runs.folder import RunFolder, is_flood_by_hand, way_to_runs
@@ -271,10 +271,17 @@ def load(run_dir: Path) -> Run:
         raise NoReport(f"{run_dir}: this isn’t a results folder: it has none of {names}; name a folder of results/")
     warnings: list[str] = []
     manifest = _manifest(run_dir, warnings)
-    store = open_store(RunFolder(run_dir), manifest)
+    try:
+        store = open_store(RunFolder(run_dir), manifest)
+    except UsageError as error:
+        raise NoReport(f"{run_dir}: {error}") from None
     for table, name in (("records", "records.jsonl"), ("sent", "sent.jsonl")):
         if table not in store.files and not (run_dir / name).exists():
             warnings.append(f"{name} is missing.")
+    stored = manifest.get("cells")
+    if manifest.get("format") == FORMAT and isinstance(stored, list) and len(store.planned) < len(stored):
+        left_out = counted(len(stored) - len(store.planned), "cell")
+        warnings.append(f"run.json has {left_out} that can't be read or that it has twice; left out.")
     warnings += store.refused
     return Run(
         directory=run_dir,

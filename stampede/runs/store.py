@@ -19,7 +19,8 @@ import duckdb
 import numpy as np
 
 from experiments import Experiment, of_run
-from stampede.cell import LARGEST_WHOLE, Cell, Difference, as_emulated, cells_of
+from stampede.cell import LARGEST_WHOLE, MOST_CELLS, Cell, Difference, as_emulated, cells_of
+from stampede.errors import UsageError
 from stampede.runs import needed, stored_json
 from stampede.runs.failed_objects import FAILED_OBJECTS
 from stampede.runs.folder import UNANSWERED_FILE, RunFolder, damage_refused
@@ -141,7 +142,8 @@ def open_store(folder: RunFolder, description: Mapping[str, Any] | None = None, 
     """Read a run's folder, in which any file may be missing; `description` is its run.json, for who has read it.
 
     Where it is `strict`, for who goes on with the run, raises UsageError for a damaged run.json, for what isn't a file
-    in the place of one, and for a line that is no row; a torn last one is none anywhere.
+    in the place of one, and for a line that is no row; a torn last one is none anywhere. Always raises it for records
+    of more than MOST_CELLS cells, which take whoever counts them minutes.
     """
     if description is None:
         description = folder.read_json("run.json", {})
@@ -268,6 +270,10 @@ def quoted(text: str) -> str:
 def _compare(store: Store) -> None:
     """Compare each combination of a cell and settings that is new with what the cell was set to."""
     axes = store.experiment.axes
+    [(count,)] = store.rows("SELECT count(DISTINCT combination) FROM records")
+    if count > MOST_CELLS:
+        found = f"records.jsonl tells of {count:,} cells, and no run has more than {MOST_CELLS:,}"
+        raise UsageError(found, "restore it, or start a new run")
     said = ", ".join(f'any_value("{axis.record_field}")' for axis in axes)
     for combination, name, *values in store.rows(
         f"SELECT combination, any_value(cell), {said} FROM records ANTI JOIN combinations USING (combination) "

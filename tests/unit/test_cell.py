@@ -1,6 +1,7 @@
 """A cell is one thing from its plan to its record; run.json of today and of the first edition give the same."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -37,6 +38,13 @@ def test_a_record_is_compared_with_what_its_cell_was_set_to():
     assert cell.difference({"status": "error"}) is None
     assert str(cell.difference(record | {"memory_size": 512})) == "memory_size 512 where the cell has 1024"
     assert cell.difference(record | {"sink": "discard"}).field == "sink"
+
+
+def test_what_is_too_long_for_a_phrase_is_cut_in_words_alone():
+    [cell] = cells("memory_size=1024", "concurrency_value=5")
+    long = replace(cell, settings="x" * 100_000, values={**cell.values, "method": "y" * 100_000})
+    assert len(long.words) < 1000
+    assert (len(long["method"]), len(long.settings)) == (100_000, 100_000)
 
 
 def test_a_package_is_known_by_its_name_and_found_by_its_path(tmp_path):

@@ -36,7 +36,9 @@ def test_they_are_those_that_lambda_logged_and_no_record_names_in_the_cell_that_
         (f"{ID}3", "b", "timed out"),
         (f"{ID}5", "a", "exited"),
     ]
-    first, second = with_unrecorded(account(sent, [], [row | {"message_id": "m"} for row in sent[:2]]), tmp_path)
+    first, second = with_unrecorded(
+        account(sent=sent, dead_letters=[row | {"message_id": "m"} for row in sent[:2]]), tmp_path
+    )
     assert (first.as_dict()["without_record"], second.as_dict()["without_record"]) == ({"exited": 3}, {"timed out": 1})
     assert first.as_row(objects=False)["without_record"] == "3 exited"
     assert first.sentence().endswith("; invocations without a record, as Lambda logged them: 3 exited")
@@ -50,5 +52,7 @@ def test_a_run_in_which_no_invocation_left_a_record_has_them_all(tmp_path):
 
 def test_nothing_is_looked_for_where_every_message_has_a_record_and_missing_files_are_no_error(tmp_path):
     sent = [{"cell": "a", "seq": 0, "sent_at_ms": 1}]
-    [counted] = with_unrecorded(account(sent, [{"cell": "a", "seq": 0, "status": "ok"}], []), tmp_path / "nowhere")
+    [counted] = with_unrecorded(
+        account(sent=sent, records=[{"cell": "a", "seq": 0, "status": "ok"}]), tmp_path / "nowhere"
+    )
     assert "without_record" not in counted.as_dict() and unrecorded(tmp_path) == []

@@ -185,6 +185,13 @@ def test_a_cell_is_known_by_run_json_and_not_by_the_text_of_its_id(make_run):
     assert run.key_of("not a cell") is run.key_of(None) is None
 
 
+def test_a_cell_that_is_none_is_named(make_run):
+    stored = planned("memory_size=1024", "concurrency_value=1,5")
+    stored["cells"][0]["messages"] = 1.5
+    run = described(make_run, **stored)
+    assert "run.json has 1 cell that can't be read or that it has twice; left out." in run.warnings
+
+
 def test_a_cell_that_run_json_does_not_know_is_known_by_its_records(make_run):
     run = described(make_run, cells=[], plan={})
     [cell] = run.store.cells

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from stampede.cell import MOST_CELLS
 from stampede.errors import UsageError
 from stampede.runs.account import account
 from stampede.runs.folder import RunFolder
@@ -201,3 +202,11 @@ def test_what_isnt_a_file_is_refused(folder, make):
     with refused(r"records\.jsonl isn't a file; remove it"):
         open_store(folder, strict=True)
     assert open_store(folder).refused == [f"records.jsonl can't be read: {path} isn't a file"]
+
+
+def test_records_of_more_cells_than_any_run_has_are_refused_before_anybody_counts_them(folder):
+    row = {"seq": 1, "status": "ok", "memory_size": 128, "concurrency_limit": 1, "download_time_seconds": 1.0}
+    lines = (json.dumps({"cell": str(at), **row}) for at in range(MOST_CELLS + 1))
+    (folder.path / "records.jsonl").write_text("\n".join(lines) + "\n")
+    with pytest.raises(UsageError, match="tells of 10,001 cells, and no run has more than 10,000; restore it"):
+        open_store(folder)
