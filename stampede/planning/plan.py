@@ -255,9 +255,11 @@ def complete(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any
     whole |= {name: default for name, default in experiment.defaults.items() if whole.get(name) is None}
     before: list[Any] = []
     for axis in experiment.axes:
-        if axis.variable and whole.get(axis.variable) is None:
-            whole[axis.variable] = axis.default_of(before)
-        before.append(whole.get(axis.variable, axis.default_of(before)))
+        default = axis.default_of(before)
+        # What only null stands for is no choice: a mounted folder is copied from, whatever way was set.
+        if axis.variable and (whole.get(axis.variable) is None or _only_null_means(axis.variable, default)):
+            whole[axis.variable] = default
+        before.append(whole.get(axis.variable, default))
     return whole
 
 

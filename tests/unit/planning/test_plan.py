@@ -114,6 +114,13 @@ def test_a_cell_is_complete_and_sets_what_terraform_would_set_otherwise():
     assert sweep_plan.variables(cell, infra_defaults({"TF_VAR_prefix": "mine"}))["prefix"] == "stampede"
 
 
+def test_a_mounted_folder_is_copied_from_whatever_way_of_reading_is_set():
+    sweep_plan = make_plan(EXPERIMENTS["filesystem"], "local", ["read_method=pool"], messages_per_concurrency=1)
+    assert {(cell["storage"], cell["method"]) for cell in sweep_plan.cells} == {("efs", "copy"), ("s3", "pool")}
+    wanted = [(cell["storage"], sweep_plan.variables(cell, infra_defaults({}))) for cell in sweep_plan.cells]
+    assert {storage: values["read_method"] for storage, values in wanted} == {"efs": None, "s3": "pool"}
+
+
 def test_no_variable_of_a_cell_breaks_a_rule_of_terraforms():
     """What only null stands for, and what hosts don't read, are no values for Terraform."""
     for experiment, target in itertools.product(EXPERIMENTS.values(), ("local", "aws")):
