@@ -19,7 +19,7 @@ import duckdb
 import numpy as np
 
 from experiments import Experiment, of_run
-from stampede.cell import LARGEST_WHOLE, MOST_CELLS, Cell, Difference, as_emulated, cells_of
+from stampede.cell import FORMAT, LARGEST_WHOLE, MOST_CELLS, Cell, Difference, StoredCell, as_emulated, cells_of
 from stampede.errors import UsageError
 from stampede.runs import needed, stored_json
 from stampede.runs.failed_objects import FAILED_OBJECTS
@@ -148,6 +148,9 @@ def open_store(folder: RunFolder, description: Mapping[str, Any] | None = None, 
     if description is None:
         description = folder.read_json("run.json", {})
     experiment = of_run(description, folder.path / "run.json")
+    if strict and description.get("format") == FORMAT:
+        with damage_refused(folder.path / "run.json"):
+            needed.check(description.get("cells"), list[StoredCell])
     if description.get("target") == "local":
         experiment = as_emulated(experiment)
     store = Store(

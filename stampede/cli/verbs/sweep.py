@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from experiments import EXPERIMENTS, of_run, use_the_writer
+from experiments import EXPERIMENTS, of_run
 from loader.payloads import Payloads
 from stampede.cell import FORMAT
 from stampede.cli.options.plan import plan_options
@@ -132,7 +132,8 @@ def _stored_plan(folder: RunFolder) -> tuple[Plan, dict[str, Any]]:
         raise UsageError(f"--resume: {folder.path} has no run.json; restore it from a copy, or start a new run")
     stored = folder.read_json("run.json", {})
     if stored.get("format") != FORMAT:
-        raise UsageError(f"--resume: {path} has format {stored.get('format')!r}, not {FORMAT}", use_the_writer(stored))
+        found = f"--resume: {path} has format {stored.get('format')!r}, not {FORMAT}"
+        raise UsageError(found, f"`stampede report {folder.as_argument}` shows what there is; start a new run for more")
     of_run(stored, path)
     if is_flood_by_hand(stored):
         raise UsageError(

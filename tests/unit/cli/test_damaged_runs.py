@@ -99,6 +99,14 @@ def test_a_run_json_with_nothing_in_it_is_damaged(folder, capsys, verb):
     assert capsys.readouterr().err.endswith(words)
 
 
+def test_a_drain_refuses_a_cell_that_cannot_be_read(folder, capsys):
+    [cell, *others] = folder.read_json("run.json")["cells"]
+    del cell["block"]
+    change(folder, cells=[cell, *others])
+    assert main(["drain", "--run", "lost"]) == 2
+    assert "run.json is damaged (" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("plan", "words"),
     [
