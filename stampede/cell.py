@@ -118,8 +118,7 @@ class Cell:
         """Its place on the axes; None where a coordinate isn't known."""
         if None in self.coordinates:
             return None
-        values = {_source(axis): value for axis, value in zip(self.axes, self.coordinates, strict=True)}
-        return Cell("", values, self.axes, self.settings)
+        return Cell("", {_source(axis): value for axis, value in self._pairs()}, self.axes, self.settings)
 
     def on(self, axes: Sequence[Axis]) -> Cell:
         """The place that it has on `axes`, some of its own, alone."""

@@ -16,7 +16,6 @@ from experiments import EXPERIMENTS, Axis, Experiment, of_run
 from stampede import phrases
 from stampede.cell import Cell, settings_text
 from stampede.errors import UsageError
-from stampede.phrases import counted
 from stampede.planning.products import Product, products, replaced, rest
 from stampede.runs import needed
 from stampede.stacks import hcl
@@ -82,9 +81,9 @@ class Plan:
         experiment = of_run(manifest)
         stored = needed.check(manifest.get("cells"), list[Any])
         if not 0 < len(stored) <= MAX_CELLS:
-            raise ValueError(f"it has {counted(len(stored), 'cell')}")
+            raise ValueError(f"it has {phrases.counted(len(stored), 'cell')}")
         cells = [_read_again(Cell.from_json(row, experiment), experiment) for row in stored]
-        check_cells(cells)
+        _check_concurrency(cells)
         options = needed.check(manifest.get("plan"), dict[str, Any])
         return replace(needed.check({**options, "experiment": experiment.name, "cells": []}, cls), cells=tuple(cells))
 
@@ -125,13 +124,9 @@ def _defaults(experiment: Experiment, defaults: Mapping[str, Any] | None = None)
     return {name: value for name, value in defaults.items() if takes(name, experiment.name)}
 
 
-def check_cells(cells: Iterable[Cell]) -> None:
-    """Raise ValueError for a variable that isn't a number where it must be one."""
+def _check_concurrency(cells: Iterable[Cell]) -> None:
+    """Raise ValueError for a concurrency below 1 or none; that it is a number `complete` has seen to."""
     for cell in cells:
-        for name, value in cell.values.items():
-            variable = declared().get(name)
-            if variable and variable.type == "number" and not _is_number(value):
-                raise ValueError(f"{name}: must be a number, got {value!r}")
         n = cell.values.get("concurrency_value")
         if type(n) is not int or n < 1:
             raise ValueError(f"concurrency_value: must be a whole number of 1 or more, got {n!r}")
@@ -179,7 +174,7 @@ def make_plan(
             for repeat in range(1, repeats + 1)
             for coordinates in combinations
         ]
-        check_cells(cells)
+        _check_concurrency(cells)
     except ValueError as error:
         raise UsageError(f"--set {error}") from None
     return Plan(
