@@ -16,8 +16,8 @@ from stampede.phrases import listed
 from stampede.planning import cost
 from stampede.planning.plan import Plan
 from stampede.planning.predicting import Given, PredictedCell
-from stampede.runs.cells import SECONDS, number_text, published_columns
-from stampede.tables import LEAST_TEXT, Column
+from stampede.runs.cells import SECONDS, published_columns
+from stampede.tables import LEAST_TEXT, Column, number_text
 
 # What the model says beside the columns of the experiment's table, and how it is headed.
 FLOOD = {

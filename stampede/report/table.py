@@ -16,7 +16,7 @@ from stampede.phrases import NOTHING
 from stampede.report.beside import Beside, Row
 from stampede.report.grid import BYTES, coordinates
 from stampede.runs import cells
-from stampede.tables import Column, fitting, for_spreadsheets, grid, named, width_of
+from stampede.tables import Column, fitting, for_spreadsheets, grid, named, number_text, width_of
 
 # As wide as a digit: keeps decimal points in one column where two figures have different numbers of decimals.
 FIGURE_SPACE = "\u2007"
@@ -113,7 +113,7 @@ def to_csv(table: Beside) -> str:
     for row in table.rows:
         values = table.values(row).values()
         writer.writerow(
-            ["" if v is None else for_spreadsheets(v) if isinstance(v, str) else cells.number_text(v) for v in values],
+            ["" if v is None else for_spreadsheets(v) if isinstance(v, str) else number_text(v) for v in values],
         )
     return text.getvalue()
 

@@ -8,7 +8,6 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from stampede.cell import SETTINGS, Cell
 from stampede.experiment import Metric
 from stampede.runs import stored_json
 from stampede.runs.spread import Spread
+from stampede.tables import number_text
 
 SECONDS = ("min_s", "p25_s", "avg_s", "p75_s", "max_s")
 
@@ -39,13 +39,6 @@ def header(experiment: Experiment) -> tuple[str, ...]:
     """All columns but that of SETTINGS, which stands last, and only where anything else was swept."""
     ways = (axis.name for axis in experiment.axes if axis.is_variant)
     return (*published_columns(experiment), *ways, *(metric.name for metric in taken(experiment)))
-
-
-def number_text(value: float) -> str:
-    """`value` with all its digits and no exponent: the shortest decimal that reads back as the same number."""
-    if isinstance(value, int):
-        return str(value)
-    return str(int(value)) if value.is_integer() else format(Decimal(repr(value)), "f")
 
 
 def checked(row: Mapping[str, Any], experiment: Experiment) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from experiments.download.declaration import DOWNLOAD
 from stampede.runs import cells
 from stampede.runs.spread import spread
+from stampede.tables import number_text
 from tests.unit.report.handmade_run import key
 
 ROW = {
@@ -63,8 +64,8 @@ def test_rows_keep_the_order_of_the_query():
 
 @given(st.floats(min_value=0, max_value=1e9))
 def test_a_number_reads_back_as_itself(value):
-    assert float(cells.number_text(value)) == value
-    assert "e" not in cells.number_text(value)
+    assert float(number_text(value)) == value
+    assert "e" not in number_text(value)
 
 
 def test_what_is_written_reads_back(tmp_path):
