@@ -380,6 +380,9 @@ class Experiment:
     messages_per_concurrency: int = 10
     # The value of a variable that is null: its row of DEFAULTS.
     defaults: Mapping[str, Any] = MappingProxyType({})
+    # By variable that is swept: what other variables, null in infra/, are in all cells of the
+    # sweep unless they are set, so that nothing else differs.
+    controlled: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
     # Variables of every experiment that have no effect on this one.
     unused: Sequence[str] = ()
     # Variables that no axis has because records say what came of them.

@@ -82,6 +82,8 @@ class Download(Experiment):
         ),
     }
     defaults = DEFAULTS["download"]
+    # The only sink that all methods have.
+    controlled = {"method": {"sink": "tmp"}}
     published = (
         Published(
             "download",

@@ -149,6 +149,8 @@ def make_plan(
     its own, the first also those that are in none, and a product that is left with none is dropped. Numbers are the
     given ones in every product, but where a product has pinned its own. What stands in two products is one cell.
 
+    What the experiment controls beside a swept variable has its value in every cell, unless it is set.
+
     Raises UsageError for an unknown variable, a value twice or of the wrong kind, a concurrency that isn't a whole
     number above 0, or more than MAX_CELLS cells.
     """
@@ -167,7 +169,10 @@ def make_plan(
     if (count := len(combinations) * repeats) > MAX_CELLS:
         raise UsageError(f"--set: the matrix has {count} cells, and at most {MAX_CELLS} can run", "sweep fewer values")
     several = [name for name in parts[0].values if len({str(cell.get(name)) for cell in combinations}) > 1]
-    maker = _Maker(experiment, target, _defaults(experiment, defaults), fixed, several, options)
+    defaults = _defaults(experiment, defaults)
+    controlled = _controlled(experiment, several, defaults)
+    fixed = {name: value for name, value in controlled.items() if name not in parts[0].values} | fixed
+    maker = _Maker(experiment, target, defaults, fixed, several, options)
     try:
         cells = [
             maker.cell(coordinates, repeat if repeats > 1 else None)
@@ -221,6 +226,12 @@ class _Maker:
             messages=n * options["messages_per_concurrency"] if own is None else own,
             warm_up_messages=n * options.get("warm_up_per_concurrency", 0),
         )
+
+
+def _controlled(experiment: Experiment, several: Iterable[str], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """What the experiment controls where `several` variables are swept, without what `defaults` set."""
+    controlled = [experiment.controlled.get(name, {}) for name in several]
+    return {name: value for values in controlled for name, value in values.items() if defaults[name] is None}
 
 
 def _combinations(parts: Sequence[Product]) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ SPREAD = {"count", "min_s", "p25_s", "avg_s", "p75_s", "max_s"}
 
 def wrong(experiment: Experiment) -> list[str]:
     """All of it."""
-    parts = (_places, _outputs, _axes, _metrics, _matrices, _comparisons, _by_size, _query, _published)
+    parts = (_places, _outputs, _axes, _metrics, _matrices, _controlled, _comparisons, _by_size, _query, _published)
     return [line for part in parts for line in part(experiment)]
 
 
@@ -118,6 +118,16 @@ def _matrices(experiment: Experiment) -> Iterator[str]:
         for name in sorted(experiment.order_axes.keys() - named):
             if not experiment.order_axes[name].is_variant:
                 yield f"matrix for {target}: the axis {name} of the work order has no value"
+
+
+def _controlled(experiment: Experiment) -> Iterator[str]:
+    axes = {axis.variable for axis in experiment.axes}
+    for swept, values in experiment.controlled.items():
+        if swept not in axes:
+            yield f"controlled: no axis has the variable {swept}"
+        for name in values:
+            if name not in declared() or declared()[name].default is not None:
+                yield f"controlled: {name} must be a variable of infra/ that is null by default"
 
 
 def _comparisons(experiment: Experiment) -> Iterator[str]:

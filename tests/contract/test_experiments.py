@@ -90,6 +90,10 @@ AXIS, METRIC = DOWNLOAD.axes[0], DOWNLOAD.metrics[1]
             {"matrices": {"aws": Matrix({"memory_size": (1,)}, {}, also=({"sink": ("tmp",)},))}},
             "sink is in a product of `also` and not in the first",
         ),
+        (
+            {"controlled": {"colour": {"method": "stream"}}},
+            "no axis has the variable colour | controlled: method must be a variable of infra/ that is null by default",
+        ),
         ({"compare": [Compare("by_heat", "scale", ("heat",))]}, "comparison by_heat: there is no axis heat"),
         ({"compare": [Compare("ways", "choice", ("method",), ("a", "b"))]}, "its base must have a value for each"),
         ({"query": "nosuch"}, "there is no saved query download/nosuch"),

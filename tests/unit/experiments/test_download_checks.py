@@ -83,10 +83,19 @@ def test_an_object_kept_in_too_little_memory_is_a_problem_with_the_value_that_wo
     assert download_checks.object_memory([cell(method="ranges", sink="discard", memory_size=128)]).status == OK
 
 
-def test_the_plan_knows_where_each_method_puts_the_bytes():
-    findings = checks.run(plan("method=download_file,stream,ranges"), [checks.PLAN])
-    [finding] = [entry for entry in findings if entry.check == "method"]
-    assert finding.found == "download_file to tmp, ranges to memory, stream to discard"
+@pytest.mark.parametrize(
+    ("settings", "found"),
+    [
+        (["method=stream"], "stream to discard"),
+        (["method=download_file,stream,ranges"], "download_file to tmp, ranges to tmp, stream to tmp"),
+        (["method=stream,ranges", "sink=discard"], "ranges to discard, stream to discard"),
+        (["method=stream,ranges", "sink=null"], "ranges to memory, stream to discard"),
+        (["method=download_file,stream", "sink=memory"], "method download_file doesn't support sink 'memory'"),
+    ],
+)
+def test_methods_that_are_compared_have_the_same_sink_unless_it_is_set(settings, found):
+    findings = checks.run(plan(*settings), [checks.PLAN])
+    assert found in [finding.found for finding in findings]
 
 
 def test_only_a_file_needs_room_in_tmp():

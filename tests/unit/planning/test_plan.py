@@ -114,6 +114,17 @@ def test_a_cell_is_complete_and_sets_what_terraform_would_set_otherwise():
     assert sweep_plan.variables(cell, infra_defaults({"TF_VAR_prefix": "mine"}))["prefix"] == "stampede"
 
 
+def test_what_is_controlled_is_set_in_every_cell_and_where_it_is_set_already_it_stays():
+    compared = plan("method=stream,ranges")
+    assert "sink" in compared.fixed
+    assert {compared.variables(cell, infra_defaults({}))["sink"] for cell in compared.cells} == {"tmp"}
+    swept = plan("method=stream,ranges", "sink=memory,discard")
+    assert "sink" not in swept.fixed
+    assert {cell["sink"] for cell in swept.cells} == {"memory", "discard"}
+    by_terraform = plan("method=stream,ranges", defaults=infra_defaults({"TF_VAR_sink": "discard"}))
+    assert {cell["sink"] for cell in by_terraform.cells} == {"discard"}
+
+
 def test_a_mounted_folder_is_copied_from_whatever_way_of_reading_is_set():
     sweep_plan = make_plan(EXPERIMENTS["filesystem"], "local", ["read_method=pool"], messages_per_concurrency=1)
     assert {(cell["storage"], cell["method"]) for cell in sweep_plan.cells} == {("efs", "copy"), ("s3", "pool")}
