@@ -1,0 +1,113 @@
+"""The charts of a report, at their smallest and their largest."""
+
+import re
+import warnings
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+
+import pytest
+
+from stampede.report import charts
+from stampede.report.charts import Box, Chart, Curve, Line, Mark, Panel, Ratio
+
+HOSTILE = '<script>alert(1)</script> $x$ & "#0072b2" font-size: 9px;'
+
+
+def line_of(count: int, label: str = "line", **options: object) -> Chart:
+    marks = {x: Mark(x * 1.5, x, x * 2.0) for x in range(1, count + 1)}
+    lines = [Line(f"{label} {at}", marks, ringed=[1]) for at in range(count)]
+    return charts.line("line", label, "words", lines, "N", "seconds", **options)
+
+
+def box_of(count: int, label: str = "box") -> Chart:
+    boxes = [Box(f"{label} {at}", at, at + 1, at + 2, at + 3, at + 4) for at in range(count)]
+    return charts.box("box", label, "words", boxes, "seconds")
+
+
+def forest_of(count: int, label: str = "ratio") -> Chart:
+    ratios = [Ratio(f"{label} {at}", 1 + at, 0.5 + at, 2 + at) for at in range(count)]
+    return charts.forest("forest", label, "words", ratios, "ratio")
+
+
+def timeline_of(count: int, label: str = "panel") -> Chart:
+    curves = [Curve("running", [0, 1, 3], [0, 2, 0], is_filled=True), Curve(label, [0, 3], [1, 2])]
+    panels = [Panel(f"{label} {at}", curves, limit=at, span_s=4) for at in range(count)]
+    return charts.timeline("timeline", label, "words", panels, "seconds", "functions")
+
+
+KINDS = (line_of, box_of, forest_of, timeline_of)
+each_kind = pytest.mark.parametrize("draw", KINDS)
+
+
+@each_kind
+def test_the_same_figures_give_the_same_bytes(draw: Callable[..., Chart]):
+    first, second = draw(3), draw(3)
+    assert first.svg == second.svg
+    assert first.png == draw(3).png  # before and after an SVG was drawn
+
+
+@each_kind
+@pytest.mark.parametrize("count", [1, 50])
+def test_few_and_many_are_drawn_without_a_warning(draw: Callable[..., Chart], count: int):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        chart = draw(count)
+        assert chart.png.startswith(b"\x89PNG")
+        ET.fromstring(chart.svg)
+
+
+@pytest.mark.parametrize("value", [0, 7])
+@pytest.mark.parametrize("is_log_up", [False, True])
+def test_a_single_mark_is_a_chart(value: float, is_log_up: bool):
+    options = {"is_log_up": is_log_up, "is_proportion": True, "is_bytes_across": True, "level": 1}
+    lines = [Line("a", {1e6: Mark(value)}), Line("nothing succeeded", {})]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        svg = charts.line("n", "t", "w", lines, "size", "calls/s", **options).svg
+    assert ">1 MB<" in svg and "nothing" not in svg
+
+
+@each_kind
+def test_a_hostile_label_is_literal_text(draw: Callable[..., Chart]):
+    page = str(draw(1, HOSTILE).inlined)
+    assert "<script" not in page
+    shown = " ".join(ET.fromstring(page).itertext())
+    for part in HOSTILE.split():
+        assert part in shown
+
+
+@each_kind
+def test_inlined_ids_have_the_name_and_colours_are_variables(draw: Callable[..., Chart]):
+    chart = draw(2)
+    ids = re.findall(r'\bid="([^"]*)"', chart.inlined)
+    assert len(ids) == len(set(ids)) and all(at.startswith(f"{chart.name}-") for at in ids)
+    assert set(re.findall(r'(?:href="#|url\(#)([^")]*)', chart.inlined)) <= set(ids)
+    assert not re.search(r"#[0-9a-f]{6}\b(?!-)", re.sub(r'(?:id|href)="[^"]*"', "", chart.inlined))
+    used = set(re.findall(r"var\((--(?!figure-text)[^,)]*)", chart.inlined))
+    assert used <= set(re.findall(r"(--[^:]*): #", charts.css_variables()))
+
+
+@pytest.mark.parametrize(
+    ("draw", "most"),
+    [(line_of, charts.MOST_LINES), (box_of, charts.MOST_ROWS), (forest_of, charts.MOST_ROWS)],
+)
+def test_what_has_no_room_is_left_out(draw: Callable[..., Chart], most: int):
+    texts = re.findall(r">((?:line|box|ratio) \d+)<", draw(50).svg)
+    assert sorted(texts, key=lambda text: int(text.split()[1]))[-1].endswith(f" {most - 1}")
+
+
+def test_more_panels_than_fit_are_left_out():
+    assert len(timeline_of(50).figure.axes) == charts.MOST_PANELS
+
+
+def test_a_marker_without_an_interval_is_hollow():
+    marks = {1: Mark(1, 0.9, 1.1), 2: Mark(2)}
+    ratios = [Ratio("a", 1, 0.9, 1.1), Ratio("b", 2, None, None)]
+    of_lines = charts.line("n", "t", "w", [Line("a", marks)], "N", "s").figure
+    for figure in (of_lines, charts.forest("n", "t", "w", ratios, "ratio").figure):
+        [axes] = figure.axes
+        markers = [line for line in axes.lines if line.get_marker() == "D"]
+        markers.sort(key=lambda line: line.get_zorder())  # the last is on top
+        faces = {x: line.get_markerfacecolor() for line in markers for x in line.get_xdata()}
+        assert faces == {1: "#0072b2", 2: "#ffffff"}
+        assert len(axes.collections) == 1  # the interval
