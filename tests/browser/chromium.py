@@ -29,6 +29,23 @@ FLAGS = (
     "--remote-debugging-pipe",
 )
 TIMEOUT_S = 60.0
+# What is checked, and what of it has a contrast below 4.5 to 1.
+CONTRASTS = """(() => {
+  const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const bright = (c) => c.slice(0, 3).map(v => v / 255)
+    .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0);
+  const behind = (e) => { for (; e; e = e.parentElement) { const c = channels(getComputedStyle(e).backgroundColor);
+    if (c.length < 4 || c[3] === 1) return c; } return [255, 255, 255]; };
+  const found = []; let checked = 0;
+  for (const e of document.querySelectorAll('main *:not(svg *):not(.again)')) {
+    if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) || !e.getClientRects().length) continue;
+    checked += 1;
+    const [a, b] = [bright(channels(getComputedStyle(e).color)), bright(behind(e))].sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) found.push(e.tagName + ' ' + e.className + ' ' + e.textContent.slice(0, 40));
+  }
+  return { checked, found };
+})()"""
 KEYS = {"Enter": ("Enter", 13, "\r"), " ": ("Space", 32, " "), "Tab": ("Tab", 9, "")}
 
 
