@@ -64,4 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=writable_file(".svg", ".png"),
         help="draw how many functions would run at once over time, to a .svg or .png file (default: no picture)",
     )
+    parser.add_argument(
+        "--wide",
+        action="store_true",
+        help="print all figures: also count, extremes, quartiles and peaks (default: what fits into 100 columns)",
+    )
     add_format_option(parser)

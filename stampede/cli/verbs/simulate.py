@@ -11,15 +11,18 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from rich.text import Text
+
 from experiments import EXPERIMENTS, Experiment
+from stampede import terminal
 from stampede.cell import cells_of
-from stampede.cli.simulated_table import SimulatedRow, print_simulated, simulated_rows
+from stampede.cli.simulated_table import SimulatedRow, headline, print_simulated, simulated_rows
 from stampede.cli.verbs.plan_options import plan_of
 from stampede.errors import RunError, UsageError
 from stampede.full_disk import way_out
 from stampede.model.parameters import Parameter
 from stampede.phrases import counted, listed
-from stampede.planning import predicting
+from stampede.planning import cost, predicting
 from stampede.planning.plan import path_variables
 from stampede.planning.predicting import Given
 from stampede.progress import bar, say
@@ -27,7 +30,7 @@ from stampede.runs.folder import RunFolder
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the predictions on stdout, a row a cell; status 0."""
+    """Print the predictions on stdout; status 0."""
     experiment, given = EXPERIMENTS[arguments.experiment], _given(arguments)
     plan = plan_of(arguments)
     cells = []
@@ -37,7 +40,11 @@ def run(arguments: argparse.Namespace) -> int:
             cells.append(predicted)
             progress.advance(task)
     rows = simulated_rows(experiment, plan, cells, given)
-    print_simulated(experiment, rows, given.parameters, arguments.format)
+    if arguments.format == "table":
+        answer = headline(experiment, rows, cost.estimate(plan, given=given))
+        terminal.show(Text(answer, style="bold"))
+        print()
+    print_simulated(experiment, rows, given.parameters, arguments.format, arguments.wide)
     if arguments.picture:
         _draw(experiment, rows, arguments.picture)
     return 0
