@@ -35,9 +35,10 @@ from bench.measure import Entry
 from bench.process import output_of, stop
 from stampede.emulator.process import end_with_parent
 from stampede.progress import say
+from stampede.report import answer, intervals
+from stampede.report.analysis import Analysis, analyse
+from stampede.report.intervals import CONFIDENCE, Estimate
 from stampede.report.run import load
-from stampede.report.statistics import rules, statistics, together
-from stampede.report.statistics.crossing import UNCLEAR
 from stampede.tables import markdown
 
 FOLDER = Path("results/aa")
@@ -62,14 +63,18 @@ class Kind:
 
 @dataclass(frozen=True)
 class Judged:
-    """What the page of a run of equals claims: how many intervals it has, how many of them leave 1 out, each taken
-    alone and as they hold together, and whether anything is claimed at all."""
+    """What the page of a run of equals claims: how many intervals it has, and how many of them leave 1 out, each taken
+    alone and as they hold together."""
 
     intervals: int
     alone_out: int
     out: int
-    claims: bool
     headline: str
+
+    @property
+    def claims(self) -> bool:
+        """Whether anything is claimed at all."""
+        return self.out > 0
 
 
 def as_storage_classes(manifest: dict[str, Any], lines: Lines) -> None:
@@ -103,7 +108,7 @@ EXPRESS = Kind(
 DOWNLOAD = Kind(
     "download",
     "--set memory_size=1024 --set concurrency_value=1 --set object_size_mb=16 --repeats 10",
-    "between_ways",
+    "between_methods",
     as_methods,
 )
 KINDS = (EXPRESS, DOWNLOAD)
@@ -121,8 +126,8 @@ def entry(kind: Kind, loaded: bool, runs: int) -> tuple[Entry, str]:
                 _sweep(kind, folder, number, loaded, environment)
     pages = [judged(kind, run) for run in finished(folder)]
     inside = 1 - sum(page.alone_out for page in pages) / sum(page.intervals for page in pages)
-    ratio = inside / rules.CONFIDENCE
-    return Entry(name, inside, rules.CONFIDENCE, "of intervals", ratio, len(pages)), sentence(pages)
+    ratio = inside / CONFIDENCE
+    return Entry(name, inside, CONFIDENCE, "of intervals", ratio, len(pages)), sentence(pages)
 
 
 def name_of(kind: Kind, loaded: bool) -> str:
@@ -145,18 +150,16 @@ def judged(kind: Kind, run: Path) -> Judged:
     with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder:
         copy = Path(folder) / run.name
         _read_again(kind, run, copy)
-        numbers = statistics(load(copy))
-        with patch.object(together, "confidence", lambda among: rules.CONFIDENCE):
-            alone = statistics(load(copy))
-    out = sum(map(_leaves_1_out, _intervals(kind, numbers)))
-    crosses = any(crossing["time"]["level"] != UNCLEAR for crossing in numbers.get("by_size", ()))
-    return Judged(
-        intervals=len(_intervals(kind, numbers)),
-        alone_out=sum(map(_leaves_1_out, _intervals(kind, alone))),
-        out=out,
-        claims=out > 0 or crosses,
-        headline=numbers["verdict"]["headline"],
-    )
+        analysis = analyse(load(copy))
+        with patch.object(intervals, "confidence", lambda among: CONFIDENCE):
+            alone = _ratios(kind, analyse(load(copy)))
+        together = _ratios(kind, analysis)
+        return Judged(
+            intervals=len(together),
+            alone_out=sum(ratio.leaves_1_out for ratio in alone),
+            out=sum(ratio.leaves_1_out for ratio in together),
+            headline=answer.say(analysis).headline,
+        )
 
 
 def sentence(pages: Sequence[Judged]) -> str:
@@ -185,16 +188,13 @@ def table() -> str:
     return "\n".join(markdown(heads, rows, texts=["entry"]))
 
 
-def _intervals(kind: Kind, numbers: dict[str, Any]) -> Lines:
-    comparisons = numbers["comparisons"].get(kind.compare, ())
-    intervals = [comparison["all"]["ratio_of_medians"] for comparison in comparisons]
-    if not intervals or None in intervals:
-        raise BenchError(f"{kind.compare}: {numbers['run_id']} has a comparison without an interval; remove that run")
-    return intervals
-
-
-def _leaves_1_out(interval: dict[str, float]) -> bool:
-    return not interval["low"] <= 1 <= interval["high"]
+def _ratios(kind: Kind, analysis: Analysis) -> list[Estimate]:
+    ratios = [finding.ratio for finding in analysis.findings if finding.compare == kind.compare]
+    measured = [ratio for ratio in ratios if ratio and ratio.has_interval]
+    if not measured or len(measured) < len(ratios):
+        run_id = analysis.run.run_id
+        raise BenchError(f"{kind.compare}: {run_id} has a comparison without an interval; remove that run")
+    return measured
 
 
 def _read_again(kind: Kind, run: Path, copy: Path) -> None:

@@ -25,8 +25,8 @@ from stampede.model.scenario import evaluate
 from stampede.planning.demand import demands
 from stampede.planning.plan import make_plan
 from stampede.planning.predicting import parameters_of, scenario_of
-from stampede.report.published import Theirs, every_cell
-from stampede.report.statistics.bootstrap import student_quantile
+from stampede.report.intervals import student_quantile
+from stampede.report.published import PublishedCell, every_cell
 from stampede.tables import markdown
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "model.md"
@@ -41,8 +41,8 @@ class Compared:
     """One published figure beside the model's, both in `unit`. `of_runs` is the 95 % interval of the mean of its single
     runs, where those were published."""
 
-    key: Cell
-    theirs: float
+    cell: Cell
+    published: float
     model: float
     unit: str
     of_runs: tuple[float, float] | None = None
@@ -50,7 +50,7 @@ class Compared:
     @property
     def difference(self) -> float:
         """The model's, relative to the published one."""
-        return self.model / self.theirs - 1
+        return self.model / self.published - 1
 
 
 @cache
@@ -65,14 +65,14 @@ def compared(name: str) -> list[tuple[Published, list[Compared]]]:
     ]
 
 
-def _beside(experiment: Experiment, theirs: Theirs, parameters: Parameters) -> Compared:
-    seconds = average_s(experiment, theirs, parameters)
-    if "avg_s" in theirs.figures:
-        of_runs = interval_of_mean(theirs.runs_s) if len(theirs.runs_s) > 1 else None
-        return Compared(theirs.key, theirs.figures["avg_s"], seconds, "s", of_runs)
+def _beside(experiment: Experiment, row: PublishedCell, parameters: Parameters) -> Compared:
+    seconds = average_s(experiment, row, parameters)
+    if "avg_s" in row.figures:
+        of_runs = interval_of_mean(row.runs_s) if len(row.runs_s) > 1 else None
+        return Compared(row.cell, row.figures["avg_s"], seconds, "s", of_runs)
     speed = experiment.speed
-    model = replace(theirs, figures={"avg_s": seconds})
-    return Compared(theirs.key, theirs.speed(speed) or 0.0, model.speed(speed) or 0.0, speed.unit)
+    model = replace(row, figures={"avg_s": seconds})
+    return Compared(row.cell, row.speed(speed) or 0.0, model.speed(speed) or 0.0, speed.unit)
 
 
 def interval_of_mean(runs_s: Sequence[float]) -> tuple[float, float]:
@@ -81,28 +81,28 @@ def interval_of_mean(runs_s: Sequence[float]) -> tuple[float, float]:
     return mean(runs_s) - half, mean(runs_s) + half
 
 
-def average_s(experiment: Experiment, theirs: Theirs, parameters: Parameters) -> float:
+def average_s(experiment: Experiment, row: PublishedCell, parameters: Parameters) -> float:
     """The model's mean seconds of an operation in a published cell: by a flood, but where what was published is one
     program's runs, one after the other."""
-    each = MESSAGES.get(theirs.published.file, experiment.messages_per_concurrency)
-    coordinates = [f"{axis.variable}={theirs.key[axis.name]}" for axis in experiment.axes if axis.variable]
+    each = MESSAGES.get(row.published.file, experiment.messages_per_concurrency)
+    coordinates = [f"{axis.variable}={row.cell[axis.name]}" for axis in experiment.axes if axis.variable]
     plan = make_plan(experiment, "aws", coordinates, messages_per_concurrency=each)
     (demand,) = demands(plan)
     scenario = scenario_of(experiment, plan, demand)
-    if theirs.published.work:
-        work = theirs.published.work(demand.cell.values, parameters)
+    if row.published.work:
+        work = row.published.work(demand.cell.values, parameters)
         return function.operation(work, scenario.memory_mb, parameters)[0].mean_s
     floods = min(FLOODS, -(-OPERATIONS // scenario.messages))
     work = scenario.work(parameters)
     scenario = replace(scenario, work=lambda _: work)
     courses = (evaluate(scenario, parameters, seed).course for seed in range(1, floods + 1))
-    return mean(course.of_first["avg_s"] if _is_first_read(theirs) else course.avg_s for course in courses)
+    return mean(course.of_first["avg_s"] if _is_first_read(row) else course.avg_s for course in courses)
 
 
-def _is_first_read(theirs: Theirs) -> bool:
+def _is_first_read(row: PublishedCell) -> bool:
     """Whether a row counts only reads that no page cache could answer: the first of each environment."""
-    cell = theirs.key.figures()
-    return theirs.published.file == "filesystem_large" and (cell["storage"], cell["read"]) == ("efs", "first")
+    cell = row.cell.figures()
+    return row.published.file == "filesystem_large" and (cell["storage"], cell["read"]) == ("efs", "first")
 
 
 def document(text: str) -> str:
@@ -130,7 +130,7 @@ def _table(experiment: Experiment, published: Published, rows: Sequence[Compared
     """One published table: the axes on which its rows differ, but for those that follow from others, and both
     figures."""
     own = [axis for axis in experiment.axes if not callable(axis.default)]
-    axes = [axis for axis in own if len({row.key[axis.name] for row in rows}) > 1] or own[:1]
+    axes = [axis for axis in own if len({row.cell[axis.name] for row in rows}) > 1] or own[:1]
     heads = [f"{axis.label}, {axis.unit}" if axis.unit else axis.label for axis in axes]
     fixed = [f"{axis.label} {published.fixed[axis.name]}" for axis in experiment.axes if axis.name in published.fixed]
     title = ", ".join([f"**{experiment.name}**", *fixed])
@@ -140,8 +140,8 @@ def _table(experiment: Experiment, published: Published, rows: Sequence[Compared
         heads.append("95 % interval of its runs")
     lines = []
     for row in rows:
-        cells = [str(row.key[axis.name]) for axis in axes]
-        cells += [_figure(row.theirs), _figure(row.model), f"{100 * row.difference:+.1f} %"]
+        cells = [str(row.cell[axis.name]) for axis in axes]
+        cells += [_figure(row.published), _figure(row.model), f"{100 * row.difference:+.1f} %"]
         if row.of_runs:
             cells.append(f"{_figure(row.of_runs[0])} to {_figure(row.of_runs[1])}")
         lines.append(cells)

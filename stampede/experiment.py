@@ -114,7 +114,7 @@ class Metric:
     `how`: "spread" (count, extremes, quartiles, mean), "rate" (`bytes` over the first metric, Mbit/s), "per_second"
     (operations over the first metric), "per_gib" (its sum over the GiB that were transferred), "mean", or "sum". One
     that is `queried` is a column of the saved query and of cells.csv; the others are counted from the records alone.
-    `label` and `unit` head its column, `short` a narrow one; `reading` is a sentence under the table that has one.
+    `label` and `unit` head its column; `reading` is a sentence under the table that has one.
     """
 
     name: str
@@ -125,7 +125,6 @@ class Metric:
     better: Literal["lower", "higher"] = "lower"
     queried: bool = False
     digits: int = 0
-    short: str = ""
     reading: str = ""
 
     def __post_init__(self) -> None:
@@ -136,7 +135,7 @@ class Metric:
 # What many operations have: bytes that they transfer, requests, and what the client needs for them.
 MBIT_PER_S = Metric("mbit_per_s", "bytes", "per function", "Mbit/s", "rate", "higher", queried=True)
 CPU_S_PER_GIB = Metric("cpu_s_per_gib", "client_cpu_seconds", "CPU", "s/GiB", "per_gib", queried=True, digits=2)
-RETRIES = Metric("retries", how="sum", queried=True, short="re-\ntry")
+RETRIES = Metric("retries", how="sum", queried=True)
 REQUESTS = Metric("requests", how="sum")
 PEAK_MEMORY_MB = Metric(
     "peak_memory_mb",
@@ -264,17 +263,6 @@ class DataObject:
     copy_of: str = ""
 
 
-# What every report ends with.
-LAST_SECTIONS = (
-    "server_side",
-    "evidence",
-    "errors",
-    "accounting",
-    "cost",
-    "environment",
-    "counting",
-    "downloads",
-)
 # Terraform variables that the embedded AWS accepts and ignores, in words: cells that differ in nothing else ran alike.
 IGNORED_LOCALLY = {
     "memory_size": "memory",
@@ -317,11 +305,10 @@ class Published:
     Its columns are named as ours are (axes, the five of the time, metrics), but for those in `columns` (ours: its own);
     axes that it has no column for stand at `fixed`, else at their default. `object_bytes` is what one operation moved
     there and `moved` the noun for it, or `objects` how many objects, where their size decides nothing; where rows
-    differ in that, `objects_axis` is the axis that tells it. `reading` says how its speeds were counted, where that was
-    otherwise than ours. `cell` gives the values of axes that a row says in words of its own. `only` are the rows that
-    count, by column; rows of one cell are several runs of it, shown as their mean, and so are the columns `runs_ms`.
-    Whatever a cell has on the axes `beside_any`, the row stands beside it, for its speed. What isn't `in_figure` is in
-    the table alone. `work` is what the published program did, where that is another than the experiment's.
+    differ in that, `objects_axis` is the axis that tells it. `cell` gives the values of axes that a row says in words
+    of its own. `only` are the rows that count, by column; rows of one cell are several runs of it, shown as their mean,
+    and so are the columns `runs_ms`. Whatever a cell has on the axes `beside_any`, the row stands beside it, for its
+    speed. `work` is what the published program did, where that is another than the experiment's.
     """
 
     file: str
@@ -331,14 +318,12 @@ class Published:
     columns: Mapping[str, str] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     moved: str = "object"
-    reading: str = ""
     cell: Callable[[Mapping[str, str]], Mapping[str, Any]] = lambda row: {}
     objects: int = 0
     objects_axis: str = ""
     only: Mapping[str, str] = field(default_factory=dict)
     runs_ms: Sequence[str] = ()
     beside_any: Sequence[str] = ()
-    in_figure: bool = True
     work: Callable[[Mapping[str, Any], Parameters], Work] | None = None
 
 
@@ -346,15 +331,14 @@ class Published:
 class Compare:
     """Which cells are set against each other: those that differ in `axes` alone.
 
-    `kind` "scale": each value against the smallest, and does it hold? "choice": each against `base`, the smallest where
-    that wasn't run, and which is the fastest? `name` is the key in statistics.json, `section` where a choice is shown.
+    `kind` "scale": each value against the smallest. "choice": the fastest against each other one. `base` is the usual
+    choice, against which the other stands along the size of an object. `name` is its word in statistics.json.
     """
 
     name: str
     kind: Literal["scale", "choice"]
     axes: Sequence[str]
     base: tuple[Any, ...] = ()
-    section: str = "choice"
 
 
 class Experiment:
@@ -395,7 +379,6 @@ class Experiment:
     compare: Sequence[Compare] = ()
     # By axis: the value of the cells that the headline is about, where any of them was measured.
     headline_of: Mapping[str, Any] = MappingProxyType({})
-    sections: Sequence[str] = ("choice", "table", "spread", "overlap", *LAST_SECTIONS)
     # By axis: the values in whose place something else stands on the embedded AWS, those that
     # nobody has run on AWS yet, and those whose requests S3's server access logs don't have.
     stand_ins: Mapping[str, Mapping[str, StandIn]] = MappingProxyType({})
@@ -403,8 +386,6 @@ class Experiment:
     not_logged: Mapping[str, Sequence[str]] = MappingProxyType({})
     # The axis on which more gains something up to a point only, with what there is more of, as a noun.
     knee: tuple[str, str] | None = None
-    # The axis whose values differ in the size of one item, and the metric that counts items.
-    items: tuple[str, str] | None = None
     # A variant that is compared along the size of an object.
     by_size: BySize | None = None
 

@@ -158,6 +158,8 @@ def minutes(value_s: float) -> str:
 
 
 def unbroken(text: str) -> str:
-    """`text` with no-break spaces inside `N = 10`, `3.1 ×`, `64 MiB`, `97 %`, so that no line ends within them."""
+    """`text` with no-break spaces inside `N = 10`, `9 of 10`, `3.1 ×`, `64 MiB`, `97 %`, `0.1 s`: no line ends within
+    them."""
     joined = re.sub(r"\bN = (?=\d)", "N\u00a0=\u00a0", text)
-    return re.sub(r"(?<=\d) (?=×|%|[KMG]i?B\b|[MG]bit/s)", "\u00a0", joined)
+    joined = re.sub(r"(?<=\d) of (?=\d)", "\u00a0of\u00a0", joined)
+    return re.sub(r"(?<=\d) (?=×|%|s\b|[KMG]i?B\b|\w+/s\b)", "\u00a0", joined)

@@ -41,7 +41,7 @@ def excerpt(table: list[str], pattern: str) -> str:
 def _entry(folder: Path) -> dict[str, object]:
     run = json.loads((folder / "run.json").read_text())
     started, ended = (datetime.fromisoformat(run[key]) for key in ("started_at", "finished_at"))
-    table = _output(str(Path(sys.executable).parent / "stampede"), "report", str(folder)).split("\n\nRows ")[0]
+    table = _output(str(Path(sys.executable).parent / "stampede"), "report", str(folder)).split("\n\n")[0]
     return {
         "run_id": run["run_id"],
         "machine": run["machine"],

@@ -13,7 +13,6 @@ from stampede.axes import Axis, concurrency_axis, memory_axis
 from stampede.experiment import (
     CPU_S,
     IGNORED_LOCALLY,
-    LAST_SECTIONS,
     PEAK_MEMORY_MB,
     RETRIES,
     Compare,
@@ -103,12 +102,11 @@ class Copy(Experiment):
             label="SlowDowns",
             how="sum",
             queried=True,
-            short="slow\ndown",
             reading="“SlowDowns” is the number of calls that S3 answered with 503 SlowDown.",
         ),
         RETRIES,
         Metric("call_p50_ms", label="one call, p50", unit="ms", digits=1),
-        Metric("call_p99_ms", label="one call, p99", unit="ms", queried=True, digits=1, short="p99\nms"),
+        Metric("call_p99_ms", label="one call, p99", unit="ms", queried=True, digits=1),
         Metric("calls", label="calls sent", how="sum"),
         Metric("planned", how="sum"),
         Metric("already_there", how="sum"),
@@ -147,7 +145,6 @@ class Copy(Experiment):
         Compare("between_paces", "choice", ("pace",), base=("fixed",)),
         Compare("between_retry_modes", "choice", ("retry_mode",), base=("standard",)),
     )
-    sections = ("knee", "rate", "objects", "choice", "table", "spread", "overlap", *LAST_SECTIONS)
     knee = ("parallel_limit", "parallel calls")
     emptied_before_destroy = ("destination_bucket_name", "bucket_name")
     # Without a manifest each message lists the source, and empties the destination itself.

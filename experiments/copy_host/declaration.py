@@ -89,7 +89,6 @@ class CopyHost(Copy):
                 only={"program": program},
                 objects=10_800,
                 beside_any=("object_count", "instance_type"),
-                in_figure=False,
                 work=partial(published, program=client),
             )
             for program, (name, words, client) in PROGRAMS.items()

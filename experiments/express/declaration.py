@@ -16,7 +16,6 @@ from stampede.experiment import (
     CPU_S,
     DIRECTORY_BUCKETS,
     IGNORED_LOCALLY,
-    LAST_SECTIONS,
     PEAK_MEMORY_MB,
     REQUESTS,
     RETRIES,
@@ -110,14 +109,13 @@ class Express(Experiment):
     metrics = (
         Metric("seconds", "elapsed_seconds", "seconds for one operation", "s", "spread", queried=True),
         Metric("objects_per_s", label="throughput", unit="objects/s", better="higher", queried=True, digits=1),
-        Metric("request_p50_ms", label="one request, p50", unit="ms", queried=True, digits=2, short="p50\nms"),
+        Metric("request_p50_ms", label="one request, p50", unit="ms", queried=True, digits=2),
         Metric(
             "request_p99_ms",
             label="one request, p99",
             unit="ms",
             queried=True,
             digits=1,
-            short="p99\nms",
             reading="“one request” is the time from its start to the last byte; p50 and p99 are means over the "
             "messages, and with fewer than 100 requests in a message its p99 is the longest one. Athena "
             "reports neither.",
@@ -190,11 +188,10 @@ class Express(Experiment):
     defaults = DEFAULTS["express"]
     published = (_published(orders.STANDARD), _published(orders.ONE_ZONE))
     compare = (
-        Compare("between_classes", "choice", ("storage_class",), base=(orders.STANDARD,), section="by_size"),
+        Compare("between_classes", "choice", ("storage_class",), base=(orders.STANDARD,)),
         Compare("between_limits", "scale", ("parallel_limit",)),
         Compare("between_placements", "choice", ("placement",), base=("any_zone",)),
     )
-    sections = ("by_size", "choice", "athena", "table", "spread", "overlap", *LAST_SECTIONS)
     ignored_locally = IGNORED_LOCALLY | {"placement": "placement", "zone_id": "the zone"}
     stand_ins = {"storage_class": {orders.ONE_ZONE: GENERAL_BUCKET}}
     untried = {"storage_class": (orders.ONE_ZONE,)}

@@ -21,7 +21,6 @@ from stampede.experiment import (
     CPU_S_PER_GIB,
     FILE_SYSTEM,
     IGNORED_LOCALLY,
-    LAST_SECTIONS,
     MBIT_PER_S,
     REQUESTS,
     RETRIES,
@@ -152,26 +151,15 @@ class Filesystem(Experiment):
     published = (_published(LARGE, 2**30, "file"), _published(SMALL, 55_000_000, "set of 1,000 files"))
     compare = (
         Compare("between_storages", "choice", ("storage", "method"), base=("s3", "download_file")),
-        Compare("between_reads", "choice", ("read",), base=("first",), section="reads"),
+        Compare("between_reads", "choice", ("read",), base=("first",)),
         Compare("between_methods", "choice", ("method",), base=("download_file",)),
         Compare("against_smallest_n", "scale", ("concurrency",)),
         Compare("between_memories", "scale", ("memory_size_mb",)),
         Compare("between_threads", "scale", ("threads",)),
     )
-    sections = (
-        "choice",
-        "crossover",
-        "reads",
-        "table",
-        "throughput",
-        "spread",
-        "overlap",
-        *LAST_SECTIONS,
-    )
     stand_ins = {"storage": {"efs": FOLDER, "s3files": FOLDER, "s3_in_vpc": LOOPBACK}}
     untried = {"storage": ("s3files",)}
     not_logged = {"storage": ("efs", "s3files")}  # what a mount asks for, it asks by itself, and of another bucket
-    items = ("dataset", "files")
     needs = (FILE_SYSTEM,)
     # In the provider's words for a stack of CloudFormation's, as S3 Files' own for this aren't published.
     passing_refusal = PassingRefusal(

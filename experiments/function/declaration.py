@@ -4,7 +4,7 @@ from experiments.function.checks import checks, local_checks
 from experiments.function.values import EXAMPLE, FunctionValues
 from experiments.function.work import measured, work
 from stampede.axes import Axis, concurrency_axis, memory_axis
-from stampede.experiment import CPU_S, LAST_SECTIONS, PEAK_MEMORY_MB, Compare, Experiment, Matrix, Metric, Usage
+from stampede.experiment import CPU_S, PEAK_MEMORY_MB, Compare, Experiment, Matrix, Metric, Usage
 from stampede.variable_rules import DEFAULTS
 
 # A process of the embedded AWS with the proxy and a handler of the standard library (anonymous memory: 13 MiB).
@@ -64,7 +64,6 @@ class Function(Experiment):
         Compare("between_starts", "choice", ("start",), base=("cold",)),
     )
     headline_of = {"start": "warm"}
-    sections = ("memory", "throughput", "choice", "table", "spread", "overlap", *LAST_SECTIONS)
     checks = staticmethod(checks)
     local_checks = staticmethod(local_checks)
     work = staticmethod(work)

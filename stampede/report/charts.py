@@ -229,7 +229,9 @@ def line(
         _scale_up(axes, is_log_up)
         axes.set_xlabel(across)
         axes.set_title(up, fontsize=11, loc="left")
-        if len(drawn) <= 3 and max(len(line.label) for line in drawn) <= _END_LETTERS:
+        if len(drawn) == 1:  # a single line needs no name
+            handles = []
+        elif len(drawn) <= 3 and max(len(line.label) for line in drawn) <= _END_LETTERS:
             _label_ends(axes, drawn)
             handles = []
         _legend_above(figure, [*handles, *proportion])

@@ -9,47 +9,43 @@ from experiments import Experiment
 from stampede.cell import Cell
 from stampede.checkout import ROOT
 from stampede.experiment import Metric, Published
-from stampede.report.measured import rate
+from stampede.report.cells import mbit_per_s
 from stampede.runs.cells import SECONDS
 from stampede.runs.spread import spread
 
 
 @dataclass(frozen=True)
-class Theirs:
+class PublishedCell:
     """A published cell: what there is of SECONDS and of the metrics, and the seconds of its single runs."""
 
     published: Published
-    key: Cell
+    cell: Cell
     figures: Mapping[str, float]
     runs_s: Sequence[float] = ()
 
     def stands_beside(self, key: Cell) -> bool:
         """Whether it is of the cell `key`, whatever the axes say on which its table is beside any."""
         without = self.published.beside_any
-        return self.key.without(without) == key.without(without)
+        return self.cell.without(without) == key.without(without)
 
-    def row_beside(self, key: Cell) -> Cell:
+    def beside(self, key: Cell) -> Cell:
         """What its row beside the cell `key` says: that cell, but with its own number of objects, which its seconds are
         of, and with what follows from that."""
         if self.published.objects_axis:
-            own = {axis.name: self.key[axis.name] for axis in key.axes if callable(axis.default)}
+            own = {axis.name: self.cell[axis.name] for axis in key.axes if callable(axis.default)}
         else:
-            own = {name: self.key[name] for name in self.published.beside_any}
+            own = {name: self.cell[name] for name in self.published.beside_any}
         return Cell.of_figures(key.axes, key.figures() | own)
 
     def speed(self, metric: Metric) -> float | None:
         """Its figure of the experiment's speed: as published, else what was done over the mean time."""
         return self.figures.get(metric.name) or self._over(metric, self.figures.get("avg_s"))
 
-    def speeds(self, metric: Metric) -> list[float]:
-        """The speed of each single run."""
-        return [speed for run_s in self.runs_s if (speed := self._over(metric, run_s))]
-
     def _over(self, metric: Metric, seconds: float | None) -> float | None:
         if metric.how == "rate":
-            return rate(self.published.object_bytes, seconds)
+            return mbit_per_s(self.published.object_bytes, seconds)
         axis = self.published.objects_axis
-        objects = self.key[axis] if axis else self.published.objects
+        objects = self.cell[axis] if axis else self.published.objects
         return objects / seconds if objects and seconds else None
 
 
@@ -59,17 +55,12 @@ def rows(name: str) -> list[dict[str, str]]:
     return list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
 
 
-def every_cell(experiment: Experiment) -> list[Theirs]:
+def every_cell(experiment: Experiment) -> list[PublishedCell]:
     """All published cells of `experiment`, table by table."""
     return [cell for published in experiment.published for cell in _of_table(experiment, published)]
 
 
-def table(experiment: Experiment) -> dict[Cell, tuple[Published, Mapping[str, float]]]:
-    """The published figures of the cells of `experiment` that were published as they are, by cell."""
-    return {cell.key: (cell.published, cell.figures) for cell in every_cell(experiment)}
-
-
-def _of_table(experiment: Experiment, published: Published) -> Iterator[Theirs]:
+def _of_table(experiment: Experiment, published: Published) -> Iterator[PublishedCell]:
     wanted = (*SECONDS, *(metric.name for metric in experiment.metrics))
     by_key: dict[Cell, list[Mapping[str, str]]] = {}
     for row in _read(published.file):
@@ -86,7 +77,7 @@ def _of_table(experiment: Experiment, published: Published) -> Iterator[Theirs]:
         if runs_s:
             counted = spread(runs_s)
             figures = {name: figures.get(name, getattr(counted, name)) for name in SECONDS} | figures
-        yield Theirs(published, key, figures, runs_s)
+        yield PublishedCell(published, key, figures, runs_s)
 
 
 _read = cache(rows)

@@ -4,24 +4,26 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from stampede.report import html, statistics, table
-from stampede.report.beside import Beside, beside_published
-from stampede.report.figures.picture import Picture
+from stampede.report import analysis, answer, cells
+from stampede.report.charts import Chart
+from stampede.report.page import page, unfinished
+from stampede.report.results import results
 from stampede.report.run import load
-from stampede.report.sections import SECTIONS, Page
-from stampede.report.summary import summarised
-from stampede.runs import cells
+from stampede.report.saved_query import answered
+from stampede.runs import cells as stored_cells
 from stampede.runs.folder import RunFolder
+from stampede.tables import Table
 
 FIGURES = "figures"
 
 
 class Rebuilt(NamedTuple):
-    """The path of report.html, its table, and what the page says first of the run: doubts, and what is missing, with
-    the command that finishes it from this folder."""
+    """The path of report.html, its table and headline, and what the page says first of the run: doubts, and what is
+    missing, with the command that finishes it from this folder."""
 
     page: Path
-    table: Beside
+    table: Table
+    headline: str
     problems: list[str]
     warnings: list[str]
 
@@ -34,26 +36,29 @@ def build(run_dir: Path) -> Rebuilt:
     reported at all, OSError when it can't be written.
     """
     run, folder = load(run_dir), RunFolder(run_dir)
-    numbers = statistics.statistics(run)
-    summary = summarised(run)
-    folder.replace("cells.csv", cells.to_csv(summary.rows, run.experiment))
-    folder.replace("statistics.json", statistics.to_text(numbers))
-    page = Page(run, numbers, summary, beside_published(run, summary.rows, numbers))
-    folder.replace("table.md", table.to_markdown(page.beside))
-    blocks = [block for name in run.experiment.sections if (block := SECTIONS[name](page))]
-    write_pictures(folder, [picture for block in blocks for picture in block.pictures])
-    folder.replace("report.html", html.page(page, blocks))
-    warnings = html.warnings(page, resume=folder.as_argument)
-    return Rebuilt(folder.path / "report.html", page.beside, html.problems(page), warnings)
+    counted, query = analysis.analyse(run), answered(run)
+    folder.replace("cells.csv", stored_cells.to_csv(query.rows, run.experiment))
+    said, table = answer.say(counted), results(counted)
+    statistics = cells.as_text(analysis.as_dict(counted, said.headline, said.caveats))
+    folder.replace("statistics.json", statistics)
+    folder.replace("table.md", table.markdown())
+    problems = [*query.problems, *counted.account.problems]
+    empty = [] if counted.totals["records"] else ["This run has no records."]
+    missing = [*empty, *run.warnings, *query.warnings]
+    html, charts = page(counted, said, table, statistics, problems, [*unfinished(run), *missing])
+    write_charts(folder, charts)
+    folder.replace("report.html", html)
+    warnings = [*unfinished(run, folder.as_argument), *missing]
+    return Rebuilt(folder.path / "report.html", table, said.headline, problems, warnings)
 
 
-def write_pictures(folder: RunFolder, pictures: Iterable[Picture]) -> None:
-    """Write each picture as SVG and PNG; any other among them is of an earlier build, of other records, and goes."""
+def write_charts(folder: RunFolder, charts: Iterable[Chart]) -> None:
+    """Write each chart as SVG and PNG; any other among them is of an earlier build, of other records, and goes."""
     drawn = set()
-    for picture in pictures:
-        drawn |= {f"{picture.name}.svg", f"{picture.name}.png"}
-        folder.replace(f"{FIGURES}/{picture.name}.svg", picture.svg)
-        folder.replace(f"{FIGURES}/{picture.name}.png", picture.png)
+    for chart in charts:
+        drawn |= {f"{chart.name}.svg", f"{chart.name}.png"}
+        folder.replace(f"{FIGURES}/{chart.name}.svg", chart.svg)
+        folder.replace(f"{FIGURES}/{chart.name}.png", chart.png)
     if (folder.path / FIGURES).is_symlink():
         return
     for path in (folder.path / FIGURES).glob("*"):

@@ -8,27 +8,19 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from itertools import groupby, takewhile
-from typing import Any, Protocol
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from stampede.phrases import unbroken
-from stampede.report.figures import drawing
+from stampede.report.charts import Chart, css_variables
 from stampede.tables import Field, Row, Table
 
 # Rows of a table that are open; more are folded.
 MOST_ROWS = 40
 # A column of text may be folded to so many letters.
 LEAST_LETTERS = 22
-
-
-class Chart(Protocol):
-    """`name` stands before every id of the SVG that is `inlined`."""
-
-    name: str
-    title: str
-    inlined: Markup
 
 
 @dataclass(frozen=True)
@@ -83,7 +75,7 @@ class Page:
 
 def render(context: Page) -> str:
     """The page as HTML. Every text of `context` is escaped."""
-    style = f":root {{ {drawing.css_variables()} }}\n{_text('page.css')}"
+    style = f":root {{ {css_variables()} }}\n{_text('page.css')}"
     script = _text("page.js")
     # Nothing may be loaded or sent, and no other script may run, whatever a record says. Figures
     # have their colours in attributes.
@@ -151,7 +143,8 @@ def parts(table: Table) -> tuple[Table, Table]:
 
 def letters(column: Field, table: Table) -> int:
     """How wide a column of text is at least."""
-    return min(LEAST_LETTERS, max((len(column.text(row)) for row in table.rows), default=0))
+    widest_word = max(map(len, column.heading.split()), default=0)
+    return min(LEAST_LETTERS, max([widest_word, *(len(column.text(row)) for row in table.rows)]))
 
 
 def most_decimals(table: Table) -> dict[str, str]:

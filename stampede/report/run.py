@@ -6,14 +6,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from experiments import Experiment, of_run, use_the_writer
 from stampede.cell import FIRST_EDITION, FORMAT, Cell, varying
 from stampede.errors import UsageError
 from stampede.experiment import StandIn
 from stampede.phrases import counted, listed
-from stampede.report.columns import UNKNOWN, Columns, chosen, grouped
 from stampede.runs import cells, stored_json
 from stampede.runs.folder import RunFolder, is_flood_by_hand, way_to_runs
 from stampede.runs.store import Store, open_store
@@ -33,23 +30,10 @@ class NoReport(ValueError):
     """A results folder that can't be reported at all; the text is one line with the fix."""
 
 
-DONE = "status = 'ok' AND NOT is_foreign AND NOT is_warm_up"
-_OPERATIONS = """
-SELECT line, cell_at, place_at, seq, {figures}, status = 'error' AS is_error, is_warm_up, is_first_success,
-       false AS is_intruder
-FROM operations WHERE NOT is_foreign ORDER BY line
-"""
-_SENT = """
-SELECT cell, count(*) FILTER (NOT is_warm_up), count(*) FILTER (is_warm_up) FROM (
-    SELECT cell, seq, message_id, coalesce(warm_up = 1, false) AS is_warm_up, min(line) AS first FROM sent GROUP BY ALL
-) GROUP BY cell ORDER BY min(first)
-"""
 _PLACES = """
 SELECT cell, place_at FROM operations WHERE NOT is_foreign AND place_at IS NOT NULL GROUP BY ALL
 ORDER BY bool_and(is_warm_up), bool_and(status = 'error'), min(line)
 """
-# A round is the number of its block and its own in one integer.
-ROUND_BITS = 32
 
 
 @dataclass(frozen=True)
@@ -87,56 +71,15 @@ class Run:
         return [name for name in self.cells if name not in done]
 
     @cached_property
-    def operations(self) -> Columns:
-        """Those that aren't foreign, in the order of the file, with all figures; `unit` is the number of the round of
-        the cells that shared its stack, UNKNOWN where it was in none."""
-        kinds = ("count", "number", "seconds")
-        figures = [name for name, (kind, _) in self.store.fields("records").items() if kind in kinds]
-        columns = self.store.arrays(_OPERATIONS.format(figures=", ".join(f'"{name}"' for name in figures)))
-        cells, rounds = columns["cell_at"], columns["round"]
-        labels = [self._block(name) for name in self.store.cells]
-        numbers = {label: at for at, label in enumerate(sorted(set(labels)))}
-        blocks = np.array([*map(numbers.get, labels), UNKNOWN], dtype=np.int64)[cells]
-        is_in_round = (cells != UNKNOWN) & (rounds > 0) & (rounds < 1 << ROUND_BITS)
-        return columns | {"unit": np.where(is_in_round, blocks << ROUND_BITS | rounds, UNKNOWN)}
-
-    @cached_property
-    def blocks(self) -> list[tuple[str, int]]:
-        """What names each stack that cells ran on, and its last round."""
-        units = self.operations["unit"][self.operations["unit"] != UNKNOWN]
-        last = {int(unit >> ROUND_BITS): int(unit) & (1 << ROUND_BITS) - 1 for unit in np.unique(units)}
-        labels = sorted({self._block(name) for name in self.store.cells})
-        return [(label, last.get(at, 0)) for at, label in enumerate(labels)]
-
-    @cached_property
-    def done(self) -> dict[Cell, Columns]:
-        """The times and other figures of the successful operations of each cell, duplicates too."""
-        names = {"line", "place_at", "is_error", "is_warm_up", "seconds", "bytes"}
-        names |= {metric.field for metric in self.experiment.metrics[1:]}
-        own = {name: column for name, column in self.operations.items() if name in names}
-        by_key = grouped(chosen(own, ~own["is_error"] & ~own["is_warm_up"]), "place_at")
-        return dict(sorted((self.store.places[at], columns) for at, columns in by_key.items()))
-
-    @cached_property
-    def sent(self) -> dict[str | None, tuple[int, int]] | None:
-        """How many messages each cell was sent for measurement, and to warm up; None without a sent.jsonl. Those that
-        name no cell are those of None."""
-        if "sent" not in self.store.files:
-            return None
-        return {cell: (measured, warm_up) for cell, measured, warm_up in self.store.rows(_SENT)}
-
-    @cached_property
-    def sdks(self) -> list[str]:
-        """The SDKs that the records name, with their versions."""
-        return [
-            name for (name,) in self.store.rows("SELECT DISTINCT sdk FROM operations WHERE sdk IS NOT NULL ORDER BY 1")
-        ]
-
-    @cached_property
-    def sizes(self) -> list[int]:
-        """The sizes in bytes of what was moved, ascending."""
-        sizes = f"SELECT DISTINCT bytes FROM operations WHERE {DONE} AND bytes IS NOT NULL ORDER BY 1"
-        return [size for (size,) in self.store.rows(sizes)]
+    def sdk_versions(self) -> dict[str, list[str]]:
+        """The versions of each SDK that the records name; Lambda's runtimes bring boto3, and update it."""
+        versions: dict[str, list[str]] = {}
+        sdks = "SELECT DISTINCT sdk FROM operations WHERE sdk IS NOT NULL ORDER BY sdk"
+        for (sdk,) in self.store.rows(sdks):
+            name, _, version = sdk.partition(" ")
+            if version:
+                versions.setdefault(name, []).append(version)
+        return versions
 
     @property
     def run_id(self) -> str:
@@ -146,6 +89,14 @@ class Run:
     def target(self) -> str:
         """`local`, `aws`, `endpoint` for one in AWS's stead, or `unknown` without a run.json."""
         return str(self.manifest.get("target") or "unknown")
+
+    @property
+    def swept(self) -> set[str]:
+        """The variables that the plan swept over several values."""
+        plan = self.manifest.get("plan")
+        swept = plan.get("swept") if isinstance(plan, dict) else None
+        rows = swept.items() if isinstance(swept, dict) else ()
+        return {name for name, values in rows if isinstance(values, list) and len(values) > 1}
 
     @property
     def region(self) -> str | None:
@@ -172,11 +123,6 @@ class Run:
     def not_aws(self) -> str:
         """Of what isn't AWS, and could be taken for it: its owner's name, as in “the endpoint’s seconds”; else ""."""
         return {"local": "this machine", "endpoint": "the endpoint"}.get(self.target, "")
-
-    @property
-    def object_bytes(self) -> int | None:
-        """What one operation moved: the size that all had in common; None when they differ or don't say."""
-        return self.sizes[0] if len(self.sizes) == 1 else None
 
     def cell_keys(self) -> list[Cell]:
         """Every cell, planned, flooded or seen in a record, sorted by its coordinates. One that left records is where
@@ -228,9 +174,21 @@ class Run:
         planned = self.cells.get(cell) if isinstance(cell, str) else None
         return planned and planned.repeat
 
-    def _block(self, cell: str | None) -> str:
+    def stack(self, cell: str | None) -> str:
+        """What names the stack that a cell ran on, which those of one block share."""
         planned = self.cells.get(cell)
         return planned.block if planned and planned.block else str(cell)
+
+    @cached_property
+    def _names_of_places(self) -> dict[Cell, set[str]]:
+        names: dict[Cell, set[str]] = {}
+        for name, place in self.keys_of_names():
+            names.setdefault(place, set()).add(name)
+        return names
+
+    def names_of(self, place: Cell) -> set[str]:
+        """The ids of the planned cells of a place: those that its records name, else the plan."""
+        return self._names_of_places.get(place, set())
 
     def order(self, cell: str) -> tuple[Any, ...]:
         """What rows are sorted by, from the id of their cell: its coordinates; an id that has none comes first."""
@@ -246,7 +204,10 @@ class Run:
     @property
     def cell_names(self) -> list[str]:
         """The ids of the cells that left records or were sent messages."""
-        return [name for name in dict.fromkeys([*self.store.cells, *(self.sent or ())]) if name is not None]
+        sent = [
+            cell for (cell,) in self.store.rows("SELECT DISTINCT cell FROM sent WHERE cell IS NOT NULL ORDER BY cell")
+        ]
+        return list(dict.fromkeys([*self.store.cells, *sent]))
 
     @cached_property
     def _places(self) -> list[tuple[str | None, int]]:

@@ -118,13 +118,6 @@ def seconds(spread: Spread) -> dict[str, float]:
     return figures | {"p25_s": spread.p25_rank_s, "p75_s": spread.p75_rank_s}
 
 
-def from_counted(
-    spreads: Mapping[Cell, Spread], figures: Mapping[Cell, Mapping[str, Any]] | None = None
-) -> list[dict[str, Any]]:
-    """Rows in the shape of the saved query from the figures of each cell, in the query's order; `figures` are those of
-    its metrics.
-    """
-    return [
-        key.figures() | {"count": cell.count} | seconds(cell) | dict((figures or {}).get(key, {}))
-        for key, cell in sorted(spreads.items())
-    ]
+def counted_row(place: Cell, spread: Spread, metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """A row in the shape of the saved query from the figures of a cell."""
+    return place.figures() | {"count": spread.count} | seconds(spread) | dict(metrics)

@@ -1,4 +1,4 @@
-"""A browser for all tests of the pages, and the pages that they open."""
+"""A browser for all tests of the pages, and the reports that they open."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from experiments import EXPERIMENTS
 from stampede import report
+from stampede.report.charts import Chart
 from tests.browser.chromium import Chromium, Tab, find
-from tests.unit.report import synthetic_run
-from tests.unit.report.sketches import pictures
+from tests.contract import synthetic
+
+HEIGHTS = {390: 844, 1200: 900}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -22,7 +25,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    """One headless Chromium. Without one the tests fail: a skipped test would look like a passed one."""
+    """A headless Chromium. Without it the tests fail: a skipped test looks like a passed test."""
     program = find()
     if program is None:
         pytest.fail("no Chromium for the tests of the pages: apt-get install chromium", pytrace=False)
@@ -36,7 +39,7 @@ def open_tab(browser: Chromium) -> Iterator[Callable[..., Tab]]:
     tabs: list[Tab] = []
 
     def open_page(page: Path, width: int = 1200, *, script: bool = True, scheme: str = "light") -> Tab:
-        tabs.append(Tab(browser, width, 844 if width < 600 else 900, script=script))
+        tabs.append(Tab(browser, width, HEIGHTS[width], script=script))
         tabs[-1].media(scheme=scheme)
         tabs[-1].open(page.as_uri())
         return tabs[-1]
@@ -47,17 +50,18 @@ def open_tab(browser: Chromium) -> Iterator[Callable[..., Tab]]:
 
 
 @pytest.fixture(scope="session")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """A function that builds the report of a synthetic run, once for all tests; the folder."""
-    built: dict[str, Path] = {}
+def build(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Path]]:
+    """A function that builds the page of an experiment's synthetic run, once for all tests."""
+    pages: dict[str, Path] = {}
 
-    def build(name: str = "plain", **settings: object) -> Path:
-        if name not in built:
-            folder = tmp_path_factory.mktemp(name) / name
-            synthetic_run.write(folder, synthetic_run.Synthetic(**settings))
-            with pictures(svg=True, png=False):
-                report.build(folder)
-            built[name] = folder
-        return built[name]
+    def page_of(experiment: str, name: str = "", **settings: object) -> Path:
+        name = name or experiment
+        if name not in pages:
+            folder = tmp_path_factory.mktemp("runs") / name
+            synthetic.write(folder, EXPERIMENTS[experiment], **{"per_n": 10, **settings})
+            pages[name] = report.build(folder).page
+        return pages[name]
 
-    return build
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Chart, "png", b"")  # no page shows them
+        yield page_of

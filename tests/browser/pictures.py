@@ -18,7 +18,7 @@ PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 WIDTH, HEIGHT = 1200, 800
 COLOURS = 256  # enough for text and flat areas, at a third of the bytes
 FIGURE = """(() => {
-    const r = document.querySelector("section figure").getBoundingClientRect();
+    const r = document.querySelector("figure").getBoundingClientRect();
     const [width, height] = [Math.min(r.width, 760) + 32, r.height + 8];
     return {x: r.x + scrollX - 16, y: r.y + scrollY - 8, width, height, scale: 1};
 })()"""

@@ -1,7 +1,6 @@
-"""What is wrong with an experiment's declaration, against infra/, the records, the saved queries and the published
-tables; a line each, nothing for one that is complete."""
+"""What is wrong with an experiment's declaration, against infra/ and the records; a line each, nothing for one that is
+complete. What the report of a default sweep would stumble over isn't asked here."""
 
-import csv
 import json
 import re
 from collections.abc import Iterator
@@ -9,6 +8,7 @@ from pathlib import Path
 
 from experiments import Experiment
 from stampede.phrases import listed
+from stampede.report.published import every_cell
 from stampede.runs.account import OBJECT_COUNTS as OBJECTS
 from stampede.stacks.infra_variables import declared
 from stampede.variable_rules import RULES
@@ -20,7 +20,7 @@ SPREAD = {"count", "min_s", "p25_s", "avg_s", "p75_s", "max_s"}
 
 def wrong(experiment: Experiment) -> list[str]:
     """All of it."""
-    parts = (_places, _outputs, _axes, _metrics, _matrices, _controlled, _comparisons, _by_size, _query, _published)
+    parts = (_places, _outputs, _axes, _metrics, _matrices, _controlled, _comparisons, _published)
     return [line for part in parts for line in part(experiment)]
 
 
@@ -121,63 +121,20 @@ def _matrices(experiment: Experiment) -> Iterator[str]:
 
 
 def _controlled(experiment: Experiment) -> Iterator[str]:
-    axes = {axis.variable for axis in experiment.axes}
-    for swept, values in experiment.controlled.items():
-        if swept not in axes:
-            yield f"controlled: no axis has the variable {swept}"
-        for name in values:
-            if name not in declared() or declared()[name].default is not None:
-                yield f"controlled: {name} must be a variable of infra/ that is null by default"
+    names = {name for values in experiment.controlled.values() for name in values}
+    for name in sorted({*experiment.controlled, *names} - declared().keys()):
+        yield f"controlled: {name} is no variable of infra/"
 
 
 def _comparisons(experiment: Experiment) -> Iterator[str]:
     axes = {axis.name for axis in experiment.axes}
     for compare in experiment.compare:
-        if unknown := set(compare.axes) - axes:
-            yield f"comparison {compare.name}: there is no axis {unknown.pop()}"
-        if compare.kind == "choice" and len(compare.base) != len(compare.axes):
-            yield f"comparison {compare.name}: its base must have a value for each of {list(compare.axes)}"
-
-
-def _by_size(experiment: Experiment) -> Iterator[str]:
-    if (by_size := experiment.by_size) is None:
-        return
-    for name in sorted({by_size.choice, by_size.size, by_size.moves[0]} - {axis.name for axis in experiment.axes}):
-        yield f"by_size: there is no axis {name}"
-    if not any(compare.kind == "choice" and compare.axes[0] == by_size.choice for compare in experiment.compare):
-        yield f"by_size: no comparison is a choice of {by_size.choice}, whose base is the other value"
-    if wrong := set(by_size.moves[1].values()) - {"write", "read"}:
-        yield f"by_size: an operation writes or reads, and {wrong.pop()} is neither"
-
-
-def _query(experiment: Experiment) -> Iterator[str]:
-    file = ROOT / "queries" / experiment.name / f"{experiment.query}.cwli"
-    if not file.is_file():
-        yield f"there is no saved query {experiment.name}/{experiment.query}"
-        return
-    columns = {axis.name for axis in experiment.axes} | SPREAD
-    columns |= {metric.name for metric in experiment.metrics if metric.queried and metric.how != "spread"}
-    for column in sorted(columns - set(re.findall(r"\w+", file.read_text().rpartition("display")[2]))):
-        yield f"the saved query {experiment.query} doesn't display {column}"
+        for name in sorted(set(compare.axes) - axes):
+            yield f"comparison {compare.name}: there is no axis {name}"
 
 
 def _published(experiment: Experiment) -> Iterator[str]:
+    cells = every_cell(experiment)
     for table in experiment.published:
-        file = next((ROOT / "experiments").glob(f"*/published/{table.file}.csv"), None)
-        if file is None:
-            yield f"there is no published table {table.file}"
-            continue
-        rows = list(csv.DictReader(file.read_text().splitlines()))
-        header, in_words = set(rows[0]), set(table.cell(rows[0]))
-        for column in sorted({*table.only, *table.runs_ms} - header):
-            yield f"published {table.file}: it has no column {column}"
-        if not any(table.only.items() <= row.items() for row in rows):
-            yield f"published {table.file}: it has no row of {dict(table.only)}"
-        for name in sorted(set(table.beside_any) - {axis.name for axis in experiment.axes}):
-            yield f"published {table.file}: beside any {name}, which is no axis"
-        ours = {axis.name for axis in experiment.axes} | SPREAD | {metric.name for metric in experiment.metrics}
-        needed = {axis.name for axis in experiment.axes if not axis.is_variant} - table.fixed.keys() - in_words
-        for name in sorted((table.columns.keys() | table.fixed.keys()) - ours):
-            yield f"published {table.file}: {name} is no column of ours"
-        for column in sorted({table.columns.get(name, name) for name in needed | table.columns.keys()} - header):
-            yield f"published {table.file}: it has no column {column}"
+        if not any(cell.published is table for cell in cells):
+            yield f"published {table.file}: no row is of a cell"

@@ -36,9 +36,8 @@ def counts_and_medians(folder: Path) -> dict:
     cells = {}
     for cell in statistics["cells"]:
         axes = list(cell.items())[: list(cell).index("count")]
-        overlap, seconds = cell["parallelism"] or {}, cell["seconds"] or {}
-        figures = {name: cell[name] for name in COUNTS} | {"peak": overlap.get("most_at_once")}
-        figures |= {name: seconds.get(name) for name in SECONDS}
+        figures = {name: cell[name] for name in COUNTS} | {"peak": (cell["overlap"] or {}).get("peak")}
+        figures |= {name: cell["seconds"][name] for name in SECONDS}
         label = ", ".join(f"{name}={value}" for name, value in axes)
         cells[label] = {name: value for name, value in figures.items() if value is not None}
     return {"totals": statistics["totals"], "cells": cells}

@@ -1,5 +1,5 @@
 """Makes results folders of any experiment with SYNTHETIC figures (seeded random numbers, no measurement), from its
-declaration and nothing else: the real plan, records with the agreed keys, and a saved query where none is there yet."""
+declaration and nothing else: the real plan, and records with the agreed keys."""
 
 import json
 import random
@@ -14,9 +14,8 @@ from stampede.planning import cost
 from stampede.planning.cost.rounds import with_rounds
 from stampede.planning.demand import Demand, demands
 from stampede.planning.plan import make_plan, share_of_round
-from stampede.runs.cells import header
 from stampede.variable_rules import RULES
-from tests.contract.declaration import RECORD, ROOT, kinds
+from tests.contract.declaration import RECORD, kinds
 
 STARTED_MS = 1_760_000_000_000
 PER_N = 12
@@ -30,24 +29,11 @@ def kind_of(experiment: Experiment, demand: Demand) -> str:
     return kinds(experiment)[experiment.execution(demand.cell.values) is not None]
 
 
-def own_fields(experiment: Experiment, kind: str) -> list[str]:
-    """What its records have besides the common keys: as agreed, else what its axes and metrics need."""
-    needed = [
-        "warm_up",
-        *(axis.record_field for axis in experiment.axes),
-        *(metric.field for metric in experiment.metrics),
-    ]
-    common = {*RECORD["common"], experiment.time_field}
-    return RECORD["own"].get(kind) or [name for name in dict.fromkeys(needed) if name not in common]
-
-
 def record(experiment: Experiment, demand: Demand, seq: int = 0, attempt: int = 1, **changes: Any) -> dict[str, Any]:
     """A record of one cell with the agreed keys in their order; `changes` have what happened. A failed one has no
     time."""
     fields = [experiment.time_field if name == "<time>" else name for name in RECORD["common"]]
-    fields += own_fields(experiment, kind_of(experiment, demand)) + (
-        RECORD["error"] if changes.get("status") == "error" else []
-    )
+    fields += RECORD["own"][kind_of(experiment, demand)] + (RECORD["error"] if changes.get("status") == "error" else [])
     values = dict.fromkeys(fields, "made up")
     values |= {metric.field: 0 if metric.how == "sum" else 0.25 for metric in experiment.metrics}
     before: list[Any] = []
@@ -124,6 +110,13 @@ def write(
     for name, content in {"run": manifest, "accounting": accounts}.items():
         (folder / f"{name}.json").write_text(json.dumps(content))
     return folder
+
+
+def change_records(folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Write the records of a run anew, each as `change` gives it."""
+    path = folder / "records.jsonl"
+    rows = [change(json.loads(line)) for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 @cache
@@ -211,29 +204,3 @@ def log_lines(records: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
             f"REPORT RequestId: {request}\t{ran}\t{sizes}",
         )
         yield from ({"timestamp": at, "message": f"{text}\n", "logStream": record["sandbox_id"]} for text in texts)
-
-
-def queries(experiment: Experiment, folder: Path) -> Path:
-    """The folder above its saved queries: the real one, or for an experiment that has none `folder` with the one that
-    its declaration asks for."""
-    if (ROOT / "queries" / experiment.name).is_dir():
-        return ROOT / "queries"
-    (folder / experiment.name).mkdir(parents=True, exist_ok=True)
-    (folder / experiment.name / f"{experiment.query}.cwli").write_text(_query(experiment))
-    return folder
-
-
-def _query(experiment: Experiment) -> str:
-    time = experiment.time_field
-    figures = {"count": "count(*)", "min_s": f"min({time})", "p25_s": f"pct({time}, 25)", "avg_s": f"avg({time})"}
-    figures |= {"p75_s": f"pct({time}, 75)", "max_s": f"max({time})"}
-    for metric in experiment.metrics[1:]:
-        if metric.queried:
-            figures[metric.name] = f"{'sum' if metric.how == 'sum' else 'avg'}({metric.field})"
-    axes = ", ".join(f"{axis.record_field} as {axis.name}" for axis in experiment.axes)
-    return (
-        f'filter ispresent({time}) and status = "ok" and warm_up = 0\n'
-        f"| stats {', '.join(f'{text} as {name}' for name, text in figures.items())} by {axes}\n"
-        f"| sort {', '.join(f'{axis.name} asc' for axis in experiment.axes)}\n"
-        f"| display {', '.join(header(experiment))}\n"
-    )

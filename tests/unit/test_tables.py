@@ -2,11 +2,12 @@
 
 import csv
 import io
+import json
 import sys
 
 import pytest
 
-from stampede.tables import print_rows
+from stampede.tables import Field, Table, print_rows
 
 ROWS = [
     {"name": "s3_get", "usd": 0.5, "count": 12_000, "source": "https://aws.amazon.com/s3/pricing/, GET and all other"},
@@ -36,7 +37,7 @@ def test_in_a_pipe_no_text_is_cut_or_folded_and_no_line_ends_with_blanks(shown):
     assert [line for line in lines if line != line.rstrip()] == []
 
 
-@pytest.mark.parametrize("columns", [60, 80, 120])
+@pytest.mark.parametrize("columns", [60, 120])
 def test_on_a_terminal_texts_are_folded_and_every_word_is_there(shown, columns):
     lines = shown(columns)
     assert max(map(len, lines)) <= columns
@@ -53,10 +54,39 @@ def test_columns_for_which_there_is_no_room_are_named_with_how_to_get_them(shown
     assert [row["source"] for row in csv.DictReader(io.StringIO(capsys.readouterr().out))] == [ROWS[0]["source"], ""]
 
 
-def test_numbers_stand_on_the_right_and_texts_on_the_left(shown):
-    assert shown(None, [{"n": 1, "word": "a"}, {"n": 1000, "word": "abc"}])[2:] == ["   1  a", "1000  abc"]
-
-
 def test_what_looks_like_markup_of_the_terminal_is_printed_as_it_is(shown):
     message = "[error] no [/tmp/x] and no [red]"
     assert shown(None, [{"@message": message}])[2] == message
+
+
+FIELDS = [
+    Field("name", "name", is_text=True),
+    Field("seconds", "median", "s", "{:.2f}".format, rank=2),
+    Field("n", "n", rank=1),
+    Field("exact", only="files"),
+    Field("words", "words", only="reading", rank=3),
+]
+MEASURED = {"name": "=a|b", "seconds": 0.1 + 0.2, "n": 1000, "exact": 1e-7, "words": "wide " * 9}
+TABLE = Table("t", "title", FIELDS, [MEASURED, {"name": "c", "n": 2, "seconds": None}], ["A caption."])
+
+
+def test_files_of_a_table_have_every_digit_and_are_safe_in_a_spreadsheet():
+    rows = list(csv.DictReader(io.StringIO(TABLE.csv())))
+    assert list(rows[0].values()) == ["'=a|b", "0.30000000000000004", "1000", "0.0000001"]
+    assert rows[1]["seconds"] == rows[1]["exact"] == ""
+    assert json.loads(TABLE.json())[1] == {"name": "c", "seconds": None, "n": 2, "exact": None}
+
+
+def test_a_table_for_reading_has_a_dash_for_nothing_and_its_caption():
+    *rows, _, caption = TABLE.markdown().splitlines()
+    assert rows[:2] == ["| name | median s | n | words |", "| --- | ---: | ---: | ---: |"]
+    assert rows[2].startswith("| =a\\|b | 0.30 | 1000 | wide") and rows[3] == "| c | – | 2 | – |"
+    assert caption == "A caption."
+
+
+def test_a_narrow_terminal_keeps_what_ranks_first_and_names_the_rest(shown, capsys, monkeypatch):
+    shown(24)
+    TABLE.print("table")
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "=a|b 0.30 1000 c – 2" in printed
+    assert "not shown in 24 columns: words; --format csv" in printed

@@ -15,7 +15,6 @@ from stampede.cli.options.report import COMPARISON
 from stampede.errors import RunError, UsageError
 from stampede.full_disk import way_out
 from stampede.progress import say
-from stampede.report.table import print_table
 from stampede.runs.folder import RunFolder
 
 # What is wrong with a run is on the page as a whole; here it must not push the table off the screen.
@@ -36,9 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError(f"--format {arguments.format}: is for one run; a comparison's page has comparison.csv")
         output = arguments.output or COMPARISON
         with _refusing(output):
-            compared = report.compared(folders, output)
-        for headline in compared.headlines:
-            terminal.tell(headline)
+            compared = report.compare(folders, output)
+        terminal.tell(compared.headline)
         _say_some("not like for like", compared.differences)
         _say_some("incomplete data", compared.warnings)
         say(f"comparison: {compared.page}")
@@ -63,15 +61,15 @@ def _folder(given: Path, results_dir: Path) -> Path:
 
 
 def build_and_print(run_dir: Path, form: str) -> bool:
-    """Rebuild the report of `run_dir` and print its table; whether its figures are in doubt.
+    """Rebuild the report of `run_dir` and print its table and its answer; whether its figures are in doubt.
 
     Raises UsageError for a folder that is no run's.
     """
     with _refusing(run_dir):
-        rebuilt = report.rebuilt(run_dir)
-    print_table(rebuilt.table, form)
-    if rebuilt.table.unreached:
-        say(rebuilt.table.unreached, style="yellow")
+        rebuilt = report.build(run_dir)
+    rebuilt.table.print(form)
+    if form == "table":
+        terminal.tell(f"\n{rebuilt.headline}")
     _say_some("the figures are in doubt", rebuilt.problems)
     _say_some("incomplete data", rebuilt.warnings)
     say(f"report: {rebuilt.page}")

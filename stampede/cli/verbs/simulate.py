@@ -21,7 +21,7 @@ from stampede.cli.verbs.plan_options import plan_of
 from stampede.errors import RunError, UsageError
 from stampede.full_disk import way_out
 from stampede.model.parameters import Parameter
-from stampede.phrases import counted, listed
+from stampede.phrases import listed
 from stampede.planning import cost, predicting
 from stampede.planning.plan import path_variables
 from stampede.planning.predicting import Given
@@ -100,19 +100,17 @@ def _measured(experiment: Experiment, arguments: argparse.Namespace) -> Sequence
 
 def _draw(experiment: Experiment, rows: Sequence[SimulatedRow], path: Path) -> None:
     # Not above: matplotlib takes a second, and most calls of the command line draw nothing.
-    from stampede.report.figures.predicted_ramp import PredictedRamp
+    from stampede.report.pictures import predicted_ramp
 
     # One of each cell: rows of it that only records tell apart have the same curve.
     cells = {row.cell.on(experiment.planned_axes): (row.cell, row.prediction.as_dict()) for row in reversed(rows)}
-    picture = PredictedRamp(experiment, list(reversed(cells.values())))
-    if picture.figure is None:
+    chart = predicted_ramp(experiment.worker[1], list(reversed(cells.values())))
+    if chart is None:
         say("no picture: nothing would run", style="yellow")
         return
-    data = picture.png if path.suffix.lower() == ".png" else picture.svg.encode()
+    data = chart.png if path.suffix.lower() == ".png" else chart.svg.encode()
     try:
         path.write_bytes(data)
     except OSError as error:
         raise RunError(f"--picture: {path} can't be written: {error.strerror}; {way_out(error)}") from None
-    left_out = picture.left_out()
-    more = f", without {counted(left_out, 'cell')} for which there is no room" if left_out else ""
-    say(f"picture: {path}{more}")
+    say(f"picture: {path}")

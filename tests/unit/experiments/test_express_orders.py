@@ -160,7 +160,7 @@ def test_the_local_matrix_is_small_and_has_cells_beside_which_published_rows_sta
     assert len(sweep_plan.cells) <= 30
     cells = set(cell_values(sweep_plan, "operation", "storage_class", "object_bytes", "parallel_limit"))
     published = {
-        tuple(row.key[name] for name in ("operation", "storage_class", "object_bytes", "parallel_limit"))
+        tuple(row.cell[name] for name in ("operation", "storage_class", "object_bytes", "parallel_limit"))
         for row in every_cell(EXPRESS)
     }
     assert len(published) == 12

@@ -1,7 +1,7 @@
 """Writes results folders from downloads given one by one, for figures that can be counted by hand."""
 
 import json
-import tempfile
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,8 @@ import numpy as np
 
 from experiments.download.declaration import DOWNLOAD, default_sink
 from stampede.cell import Cell
-from stampede.report import statistics
-from stampede.report.beside import Beside, beside_published
-from stampede.report.columns import Columns, chosen, count
-from stampede.report.measured import metrics, spreads
-from stampede.report.run import Run, load
-from stampede.runs import cells
+from stampede.report.cells import Figures
+from stampede.report.intervals import Sample
 
 ORIGIN_MS = 1_760_000_000_000
 MEGABYTE = 1_000_000
@@ -100,18 +96,10 @@ def key(memory: int = 1024, n: int = 1, method: str = "download_file", sink: str
     return Cell.at(DOWNLOAD.axes, (memory, n, method, sink or default_sink(method)), settings)
 
 
-def columns(*groups: list[dict[str, Any]]) -> list[Columns]:
-    """Rows as records of one run, in columns, for each group."""
-    rows = [row for group in groups for row in group]
-    with tempfile.TemporaryDirectory() as folder:
-        operations = load(write(Path(folder) / "run", rows)).operations
-    assert count(operations) == len(rows)
-    ends = np.cumsum([len(group) for group in groups])
-    return [chosen(operations, np.arange(end - len(group), end)) for group, end in zip(groups, ends, strict=True)]
-
-
-def table_of(run: Run, rows: list[dict[str, Any]] | None = None) -> Beside:
-    """The table of a run with these rows, else with those of its cells.csv, else with what its records say."""
-    if rows is None:
-        rows = run.stored_rows or cells.from_counted(spreads(run), metrics(run))
-    return beside_published(run, rows, statistics.statistics(run))
+def figures(cell: Cell, seconds: Sequence[float] = (), rounds: np.ndarray | None = None, **changes: Any) -> Figures:
+    """A cell of which nothing but these seconds is known, in operations of 1 MB and, with `rounds`, of one stack."""
+    last = 0 if rounds is None else int(max(rounds))
+    sample, nothing = Sample(np.array(seconds), cell.words, rounds, [("stack", last)]), Sample(np.array([]))
+    fields = {"counts": {}, "seconds": {}, "median": None, "metrics": {}, "overlap": None}
+    fields |= {"everything": sample, "sample": sample, "speeds": nothing, "cold": nothing, "warm": nothing}
+    return Figures(cell, **(fields | {"size_bytes": MEGABYTE, "mean_bytes": MEGABYTE} | changes))

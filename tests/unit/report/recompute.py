@@ -1,9 +1,8 @@
-"""Counts every number of statistics.json again from the files of a run, written from the definitions alone.
+"""Counts every number of a run's statistics.json again from its other files.
 
-It shares no code with the report (standard library and NumPy only) and takes the plain way where the report takes the
-fast one: overlap millisecond by millisecond. It is the one oracle of these numbers. What
-isn't a count of records is held elsewhere and only looked at here: that bootstrap intervals lie right
-(test_statistics_bootstrap.py; here: around their value), levels and the verdict (test_statistics_verdict.py), texts.
+It shares no code with the report, only the declaration's axes and metrics, and takes the plain way where the report
+takes the fast one: what ran at once is counted millisecond by millisecond. Of an interval it looks only whether it is
+in order.
 
     python -m tests.unit.report.recompute results/<run_id>
 
@@ -12,303 +11,281 @@ prints every mismatch and exits 1 when there is one.
 
 import json
 import math
-import re
 import sys
-from itertools import combinations
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
 
-from tests.unit.report.recompute_compare import Anything, compare
-from tests.unit.report.recompute_figures import between, client, cold, distribution, effect, scaling
-from tests.unit.report.recompute_overlap import Repeat, has_times, together
+import numpy as np
+
+from experiments import EXPERIMENTS
+
+QUANTILES = {"p5_s": (5, 20), "p25_s": (25, 1), "median_s": (50, 1), "p75_s": (75, 1), "p95_s": (95, 20)}
+QUANTILES |= {"min_s": (0, 1), "max_s": (100, 1), "p99_s": (99, 100)}
+FOR_AN_INTERVAL, FOR_ROUNDS = 10, 5
 
 
-def read_lines(path):
-    """The JSON objects of a file of lines; a line that isn't one is left out. None when there's no file."""
-    if not path.exists():
-        return None
-    rows = []
-    for line in path.read_bytes().split(b"\n"):
-        try:
-            row = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(row, dict):
-            rows.append(row)
-    return rows
+class Operation:
+    """A record that counts, and where."""
 
-
-def read_json(path, otherwise):
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return otherwise
-    return value if isinstance(value, type(otherwise)) else otherwise
-
-
-def key_of(row):
-    key = (row.get("memory_size"), row.get("concurrency_limit"))
-    return key + variant_of(row) if all(type(part) is int and part > 0 for part in key) else None
-
-
-def variant_of(values):
-    """(method, sink); records of before there was a choice downloaded as published."""
-    method = values.get("method") or "download_file"
-    usual = {"stream": "discard", "ranges": "memory"}.get(method.removeprefix("go_"), "tmp")
-    return method, values.get("sink") or usual
-
-
-def place(key):
-    return dict(zip(("memory_size_mb", "concurrency", "method", "sink"), key or [None] * 4, strict=True))
-
-
-def parsed(cell, fixed):
-    """(memory, N, method, sink) of a cell's id or object, with what the plan fixes."""
-    values = dict(fixed)
-    if isinstance(cell, dict):
-        values |= dict(re.findall(r"(\w+)=(\w+)", str(cell.get("cell", "")))) | cell | cell.get("values", {})
-    else:
-        values |= dict(re.findall(r"(\w+)=(\w+)", str(cell)))
-    try:
-        return int(values["memory_size"]), int(values["concurrency_value"]), *variant_of(values)
-    except (KeyError, ValueError, TypeError):
-        return None
+    def __init__(self, row, place, seconds):
+        self.row, self.place, self.seconds, self.is_first = row, place, seconds, False
+        self.is_warm_up, self.has_failed = row.get("warm_up") == 1, row["status"] == "error"
+        self.cell, self.round = row.get("cell"), row.get("round") or 0
+        self.attempt, self.start, self.end = row.get("attempt", 1), row.get("started_at_ms"), row.get("finished_at_ms")
+        planned, failed, before = (row.get(name) or 0 for name in ("planned", "failed", "already_there"))
+        # Its own work is all of the operation, and most of it succeeded.
+        self.is_whole = not before and not (failed and failed >= planned / 2)
 
 
 def identity(row):
-    if isinstance(row.get("cell"), str) and type(row.get("seq")) is int:
-        return row["cell"], row["seq"]
-    return row.get("message_id")
+    """Of which message a line is."""
+    return row.get("message_id") if None in (row.get("cell"), row.get("seq")) else (row["cell"], row["seq"])
 
 
-def is_download(row):
-    seconds = row.get("download_time_seconds")
-    return row.get("status") == "ok" and type(seconds) in (int, float) and 0 <= seconds <= 1e9 and key_of(row)
+def read_lines(path):
+    rows = []
+    for line in path.read_bytes().splitlines():
+        with suppress(ValueError):  # a torn line
+            rows.append(json.loads(line))
+    return rows
 
 
-class Cell:
-    """The records of one (memory, N, method, sink)."""
-
-    def __init__(self):
-        self.downloads, self.duplicates, self.errors, self.warm_ups, self.inside = [], [], [], [], []
-
-    def parts(self):
-        """(cell id, repeat, downloads, all attempts) of each repeat."""
-        names = {str(row.get("cell") or "no cell named") for row in self.downloads + self.duplicates + self.errors}
-        numbered = [(int(dict(re.findall(r"(\w+)=(\d+)", name)).get("repeat", 0)), name) for name in names]
-        for repeat, name in sorted(numbered):
-            mine = [row for row in self.downloads if str(row.get("cell") or "no cell named") == name]
-            rest = self.duplicates + self.errors
-            attempts = mine + [row for row in rest if str(row.get("cell") or "no cell named") == name]
-            yield name, repeat or None, mine, attempts
-
-
-class Recomputation:
-    """The expected content of statistics.json for a results folder."""
-
-    def __init__(self, directory):
-        self.directory = directory
-        self.manifest = read_json(directory / "run.json", {})
-        plan = self.manifest.get("plan") or {}
-        fixed = plan.get("fixed")
-        self.fixed = fixed if isinstance(fixed, dict) else {}
-        self.planned_cells = [*(plan.get("cells") or ()), *(self.manifest.get("cells") or ())]
-        records = read_lines(directory / "records.jsonl") or []
-        self.sent = read_lines(directory / "sent.jsonl")
-        self.cells = {}
-        self.seen, self.duplicates, self.errors, self.warm_ups = set(), 0, [], []
-        for number, row in enumerate(records):
-            self.sort(number, row)
-        for key in self.planned():
-            self.cells.setdefault(key, Cell())
-        self.cells = dict(sorted(self.cells.items()))
-
-    def sort(self, number, row):
-        key, usable = key_of(row), row.get("status") == "error" or is_download(row)
-        if not usable:
-            return
-        cell = self.cells.setdefault(key, Cell()) if key else Cell()
-        if row.get("warm_up") == 1:
-            self.warm_ups.append(row)
-            cell.warm_ups.append(row)
-        elif row["status"] == "error":
-            self.errors.append(row)
-            cell.errors.append(row)
-        elif (identity(row) or number) in self.seen:
-            self.duplicates += 1
-            cell.duplicates.append(row)
-        else:
-            self.seen.add(identity(row) or number)
-            cell.downloads.append(row)
-
-    def planned(self):
-        planned_cells = [*self.planned_cells]
-        planned_cells += [row.get("cell") for row in read_json(self.directory / "accounting.json", [])]
-        return {key for key in (parsed(cell, self.fixed) for cell in planned_cells) if key}
-
-    def expected(self):
-        cells = {key: self.cell(key, cell) for key, cell in self.cells.items()}
-        of_cells = list(self.cells.values())
-        sent = None if self.sent is None else [row for row in self.sent if row.get("warm_up") != 1]
-        colds = sum(cell["cold"]["why"] is None for cell in cells.values())
-        return {
-            "format": 1,
-            "run_id": self.manifest.get("run_id") or self.directory.name,
-            "experiment": self.manifest.get("experiment") or "download",
-            "target": self.manifest.get("target") or "unknown",
-            "rules": Anything,
-            "verdict": Anything,
-            "totals": {
-                "records": len(self.seen) + self.duplicates + len(self.errors) + len(self.warm_ups),
-                "downloads": sum(len(cell.downloads) for cell in of_cells),
-                "duplicates": self.duplicates,
-                "errors": len(self.errors),
-                "warm_ups": len(self.warm_ups),
-                "warm_up_errors": sum(row["status"] == "error" for row in self.warm_ups),
-                "retried": sum(cell["retried"] for cell in cells.values()),
-                "sent": None if sent is None else len({identity(row) for row in sent}),
-                "sent_warm_up": None if sent is None else len(self.sent) - len(sent),
-            },
-            "cells": [cell | {"cold": cell["cold"] | {"together": max(1, colds)}} for cell in cells.values()],
-            "comparisons": self.comparisons(cells),
-            "errors": self.error_rows(),
-        }
-
-    def error_rows(self):
-        groups = {}
-        for row in self.errors:
-            groups.setdefault((key_of(row), row.get("error_type") or "not named"), []).append(row)
-        rows = []
-        for (key, kind), group in groups.items():
-            messages = {identity(row) for row in group}
-            counts = {"records": len(group), "messages": len(messages), "recovered": len(messages & self.seen)}
-            rows.append(place(key) | {"error_type": kind} | counts)
-        nowhere = (math.inf, math.inf, "", "")
-
-        def order(row):
-            at = tuple(row[name] for name in ("memory_size_mb", "concurrency", "method", "sink"))
-            return (nowhere if None in at else at, -row["records"], row["error_type"])
-
-        return sorted(rows, key=order)
-
-    def cell(self, key, cell):
-        attempts = {}
-        for row in cell.downloads:
-            name = str(row["attempt"]) if type(row.get("attempt")) is int else "unknown"
-            attempts[name] = attempts.get(name, 0) + 1
-        repeats, measured = [], []
-        for name, repeat, downloads, tried in cell.parts():
-            times = [row["download_time_seconds"] for row in downloads]
-            measurement = Repeat(key[1], downloads, tried) if any(map(has_times, tried)) else None
-            measured += [measurement] if measurement else []
-            repeats.append(
-                {
-                    "cell": name,
-                    "repeat": repeat,
-                    "count": len(times),
-                    "mean_s": sum(times) / len(times) if times else None,
-                    "median_s": median(times) if times else None,
-                    "parallelism": measurement.figures() if measurement else None,
-                }
-            )
-        cell.inside = [row for measurement in measured for row in measurement.inside]
-        sent = [
-            row for row in self.sent or [] if row.get("warm_up") != 1 and parsed(row.get("cell"), self.fixed) == key
-        ]
-        return {
-            **place(key),
-            "count": len(cell.downloads),
-            "duplicates": len(cell.duplicates),
-            "errors": len(cell.errors),
-            "warm_ups": len(cell.warm_ups),
-            "warm_up_errors": sum(row["status"] == "error" for row in cell.warm_ups),
-            "sent": None if self.sent is None else len({identity(row) for row in sent}),
-            "attempts": attempts,
-            "retried": sum(count for name, count in attempts.items() if name not in ("1", "unknown")),
-            **distribution(cell.downloads),
-            "client": client(cell.downloads),
-            "repeats": repeats,
-            "between_repeats": between([entry["mean_s"] for entry in repeats if entry["mean_s"] is not None]),
-            "parallelism": together(key[1], measured),
-            "inside_window": {"count": len(cell.inside), **distribution(cell.inside)},
-            "cold": cold(cell.downloads),
-        }
-
-    def comparisons(self, cells):
-        by_n, by_memory, by_variant, pairs_of_variants = [], [], [], set()
-        for key in cells:
-            alike = [candidate for candidate in cells if candidate[2:] == key[2:]]
-            base = (key[0], min(n for memory, n, *_ in alike if memory == key[0]), *key[2:])
-            if base != key:
-                by_n.append((key, base))
-            base = (min(memory for memory, n, *_ in alike if n == key[1]), *key[1:])
-            if base != key:
-                by_memory.append((key, base))
-            variants = [candidate for candidate in cells if candidate[:2] == key[:2]]
-            base = (
-                *key[:2],
-                *(("download_file", "tmp") if (*key[:2], "download_file", "tmp") in variants else variants[0][2:]),
-            )
-            pairs_of_variants |= {frozenset(pair) for pair in combinations(variants, 2)}
-            if base != key:
-                by_variant.append((key, base, variants))
-        # All of a section hold at once; the embedded AWS ignores memory, and of that nothing is claimed.
-        is_local = self.manifest.get("target") == "local"
-        scales = self.enough(by_n, "downloads") + self.enough(by_n, "inside")
-        scales += 0 if is_local else self.enough(by_memory, "downloads")
-        variants_at_once = self.enough(pairs_of_variants, "downloads")
-        comparisons = {
-            "against_smallest_n": [self.compared(*pair, scales) | scaling(cells, *pair) for pair in by_n],
-            "between_memories": [self.compared(*pair, 1 if is_local else scales) for pair in by_memory],
-        }
-        by_variant = [
-            self.compared(key, base, variants_at_once) | {"against_fastest": self.against_fastest(key, variants)}
-            for key, base, variants in by_variant
-        ]
-        return comparisons | ({"between_ways": by_variant} if by_variant else {})
-
-    def enough(self, pairs, kind):
-        """How many of the pairs have ten downloads of this kind on both sides."""
-        return sum(min(len(getattr(self.cells[key], kind)) for key in pair) >= 10 for pair in pairs)
-
-    def against_fastest(self, key, variants):
-        times = {
-            variant: [row["download_time_seconds"] for row in self.cells[variant].downloads] for variant in variants
-        }
-        fastest = min(
-            (variant for variant in variants if times[variant]), key=lambda variant: median(times[variant]), default=key
-        )
-        if fastest == key:
+def place_of(axes, values, settings):
+    """The coordinates of a record or a planned cell, and its settings; None where a coordinate isn't there."""
+    place = []
+    for axis, value in zip(axes, values, strict=True):
+        place.append(as_recorded(value) or axis.default_of(place))
+        if place[-1] is None:
             return None
-        difference = effect(self.cells[key].downloads, self.cells[fastest].downloads, True)
-        return {name: difference[name] for name in ("ratio_of_medians", "level", "why")}
+    return *place, settings
 
-    def compared(self, key, base, at_once):
-        ours, theirs = self.cells[key], self.cells[base]
-        sizes = {row.get("bytes") for row in ours.downloads + theirs.downloads}
-        same_size = len(sizes) == 1 and all(type(size) is int for size in sizes)
+
+def as_recorded(value):
+    """A setting as records have it: a path is its last part."""
+    return Path(value).name if isinstance(value, str) else value
+
+
+class Recount:
+    """The records of a run, each where it belongs, and what statistics.json has to say of them."""
+
+    def __init__(self, folder):
+        self.manifest = json.loads((folder / "run.json").read_text())
+        self.experiment = EXPERIMENTS[self.manifest["experiment"]]
+        self.axes = self.experiment.axes
+        self.planned = self._planned()
+        self.sent = read_lines(folder / "sent.jsonl")
+        counted = (self._operation(row) for row in read_lines(folder / "records.jsonl"))
+        self.operations = [operation for operation in counted if operation is not None]
+        self.firsts, seen = [], set()
+        for operation in self.operations:
+            message = identity(operation.row)
+            if not operation.is_warm_up and not operation.has_failed and (message is None or message not in seen):
+                operation.is_first = True
+                self.firsts.append(operation)
+                seen.add(message)
+        self.floods = self._floods()
+
+    def _planned(self):
+        """What each cell was set to, in both formats of run.json."""
+        if self.manifest["format"] > 1:
+            return {row["cell"]: row["values"] | {"settings": row["settings"]} for row in self.manifest["cells"]}
+        plan, planned = self.manifest["plan"], {}
+        for row in [*plan.get("cells", ()), *self.manifest["cells"]]:
+            planned.setdefault(row["cell"], dict(plan["fixed"])).update(row)
+        for name, values in (self.manifest.get("settings") or {}).items():
+            planned.setdefault(name, {}).update(values)
+        return planned
+
+    def _operation(self, row):
+        """None for a record of another cell's settings, or of nothing that can be counted."""
+        values = self.planned.get(row.get("cell"), {})
+        told = [row.get(axis.record_field) for axis in self.axes]
+        wanted = [as_recorded(values.get(axis.variable)) for axis in self.axes]
+        if any(None not in pair and pair[0] != pair[1] for pair in zip(told, wanted, strict=True)):
+            return None
+        place, seconds = place_of(self.axes, told, values.get("settings", "")), row.get(self.experiment.time_field)
+        is_counted = row["status"] == "error" or None not in (seconds, place)
+        return Operation(row, place, seconds) if is_counted else None
+
+    def _floods(self):
+        """What ran at once in each round of a cell, late messages of other cells among it."""
+        floods = {}
+        for operation in self.operations:
+            is_timed = operation.start is not None and operation.start < operation.end
+            if is_timed and not operation.is_warm_up and operation.place:
+                floods.setdefault((operation.cell, operation.round), []).append(operation)
+        late = [each for flood in floods.values() for each in flood if each.attempt > 1 and each.round]
+        for (cell, at), flood in floods.items():
+            first = [each for each in flood if each.attempt == 1]
+            if at and first:
+                start, end = min(each.start for each in first), max(each.end for each in first)
+                flood += [each for each in late if each.cell != cell and each.start < end and each.end > start]
+        return floods
+
+    def expected(self, stated):
+        """The content of statistics.json, with the cells and findings that are stated there."""
+        places = [self._stated(cell) for cell in stated["cells"]]
+        cells = [self._cell(place) for place in places]
+        counts, sent = counts_of(self.operations), self._sent(self.sent)
+        totals = {"records": len(self.operations), "downloads": counts.pop("count"), **counts}
+        totals |= {"sent": sent[0], "sent_warm_up": sent[1]}
+        ratios = [self._ratio(finding) for finding in stated["findings"]]
+        unstated = {operation.place for operation in self.operations} - {*places, None}
+        return {"totals": totals, "cells": cells, "ratios": ratios, "cells that aren't stated": sorted(unstated)}
+
+    def _stated(self, figures):
+        return *(figures[axis.name] for axis in self.axes), figures.get("settings", "")
+
+    def _sent(self, rows):
+        """How many messages were sent to be measured, and to warm up."""
+        messages = {(row.get("cell"), identity(row), row.get("warm_up") == 1) for row in rows}
+        warm_ups = sum(is_warm_up for *_, is_warm_up in messages)
+        return len(messages) - warm_ups, warm_ups
+
+    def _cell(self, place):
+        here = [each for each in self.operations if each.place == place]
+        own, recorded = [each for each in here if each.is_first], {each.cell for each in here}
+        for name, values in self.planned.items():
+            coordinates = [values.get(axis.variable or axis.name) for axis in self.axes]
+            if place_of(self.axes, coordinates, values.get("settings", "")) == place:
+                recorded.add(name)
+        by_cell = {}
+        for each in own:
+            by_cell.setdefault(each.cell or "", []).append(each.seconds)
+        means = {name: math.fsum(seconds) / len(seconds) for name, seconds in by_cell.items()}
+        rounds = {(each.cell, each.round) for each in own if not self.experiment.shared_list or each.is_whole}
+        is_in_rounds = len(rounds) >= FOR_ROUNDS and all(cell and at for cell, at in rounds)
         return {
-            **place(key),
-            "base": place(base),
-            "together": max(1, at_once),
-            "all": effect(ours.downloads, theirs.downloads, same_size),
-            "inside_window": effect(ours.inside, theirs.inside, same_size),
+            **{axis.name: value for axis, value in zip(self.axes, place[:-1], strict=True)},
+            **({"settings": place[-1]} if place[-1] else {}),
+            **counts_of(here),
+            "sent": self._sent([row for row in self.sent if row.get("cell") in recorded])[0],
+            "succeeded": sum(each.cell in recorded for each in self.firsts),
+            "seconds": self._seconds([each.seconds for each in own]),
+            "metrics": {metric.name: self._metric(metric, own) for metric in self.experiment.metrics[1:]},
+            "overlap": self._overlap(place),
+            "repeats": means if len(means) > 1 else {},
+            "rounds": len(rounds) if is_in_rounds else 0,
         }
 
+    def _seconds(self, seconds):
+        figures = {"count": len(seconds), "mean_s": math.fsum(seconds) / len(seconds) if seconds else None}
+        for name, (percent, needed) in QUANTILES.items():
+            figures[name] = np.percentile(seconds, percent) if len(seconds) >= needed else None
+        return figures | {"median_interval": len(seconds) >= FOR_AN_INTERVAL}
 
-def mismatches(directory):
-    """Every difference between statistics.json in the results folder `directory` and what its other files say."""
-    stated = json.loads((directory / "statistics.json").read_text(encoding="utf-8"))
-    return list(compare("statistics", Recomputation(directory).expected(), stated))
+    def _metric(self, metric, own):
+        if metric.how == "mean" and self.experiment.shared_list:
+            own = [each for each in own if each.is_whole]
+        values, sizes = ([each.row.get(name) for each in own] for name in (metric.field, "bytes"))
+        spent = sum(each.seconds for each in own)
+        if metric.how == "per_second":
+            return len(own) / spent if spent else None
+        if not own or None in values:
+            return None
+        if metric.how == "rate":
+            return sum(values) * 8 / 1e6 / spent if spent else None
+        if metric.how == "per_gib":
+            return sum(values) / sum(sizes) * 2**30 if None not in sizes and sum(sizes) else None
+        return sum(values) / (len(own) if metric.how == "mean" else 1)
+
+    def _overlap(self, place):
+        cells = {each.cell for each in self.operations if each.place == place and not each.is_warm_up}
+        floods = {at: flood for at, flood in self.floods.items() if at[0] in cells}
+        if not floods:
+            return None
+        n = place[[axis.record_field for axis in self.axes].index("concurrency_limit")]
+        running = [at_once(flood) for flood in floods.values()]
+        every, attempts = np.concatenate(running), [each for flood in floods.values() for each in flood]
+        reached = [int(np.argmax(each >= n)) / 1000 for each in running if each.max() >= n]
+        amounts, factor = [each.row.get("bytes") for each in attempts], 8 / 1e6
+        if self.experiment.shared_list or self.experiment.takes_payload:
+            amounts, factor = [each.row.get("copied", 1) for each in attempts], 1
+        return {
+            "peak": every.max(),
+            "mean": every.mean(),
+            "share_at_n": (every >= n).mean(),
+            "time_to_n_s": median(reached) if reached else None,
+            "elapsed_s": len(every) / 1000,
+            "floods": len(floods),
+            "reached": len(reached),
+            "intruders": sum(each.cell != cell for (cell, _), flood in floods.items() for each in flood),
+            "aggregate_per_s": None if None in amounts else sum(amounts) * factor / (len(every) / 1000),
+        }
+
+    def _ratio(self, finding):
+        """How many times as fast the subject is as the baseline, where the finding says it."""
+        if finding["ratio"] is None:
+            return None
+        subject, base = (
+            [each for each in self.firsts if each.place == self._stated(finding[side])]
+            for side in ("subject", "baseline")
+        )
+        if self.experiment.shared_list:
+            subject, base = ([each for each in side if each.is_whole] for side in (subject, base))
+        if finding["kind"] == "knee":
+            rate = self.experiment.speed.field
+            return median(each.row[rate] for each in subject) / median(each.row[rate] for each in base)
+        if finding["kind"] == "start":
+            subject, base = ([each for each in subject if each.row.get("cold_start") == cold] for cold in (1, 0))
+        ratio = median(each.seconds for each in base) / median(each.seconds for each in subject)
+        if finding["kind"] == "size":
+            moved, of_base = (np.mean([each.row["bytes"] for each in side]) for side in (subject, base))
+            ratio *= moved / of_base
+        return ratio
 
 
-def main():
-    if len(sys.argv) != 2:
-        raise SystemExit("usage: python -m tests.unit.report.recompute results/<run_id>")
-    differences = mismatches(Path(sys.argv[1]))
-    print("\n".join(differences) or "every number agrees")
-    raise SystemExit(1 if differences else 0)
+def counts_of(operations):
+    warm_ups = [each for each in operations if each.is_warm_up]
+    firsts = [each for each in operations if each.is_first]
+    errors = [each for each in operations if each.has_failed and not each.is_warm_up]
+    return {
+        "count": len(firsts),
+        "duplicates": len(operations) - len(warm_ups) - len(firsts) - len(errors),
+        "errors": len(errors),
+        "warm_ups": len(warm_ups),
+        "warm_up_errors": sum(each.has_failed for each in warm_ups),
+        "retried": sum(each.attempt != 1 for each in firsts),
+    }
+
+
+def at_once(flood):
+    """How many ran in each millisecond; one that ends in it doesn't."""
+    start = min(each.start for each in flood)
+    running = np.zeros(max(each.end for each in flood) - start, dtype=int)
+    for each in flood:
+        running[each.start - start : each.end - start] += 1
+    return running
+
+
+def differences(path, expected, stated):
+    """A line for each number that differs, is missing, or isn't counted again."""
+    if isinstance(expected, dict) and isinstance(stated, dict):
+        for name in sorted(expected.keys() | stated.keys()):
+            yield from differences(f"{path}.{name}", expected.get(name, "nothing"), stated.get(name, "nothing"))
+    elif isinstance(expected, list) and isinstance(stated, list) and len(expected) == len(stated):
+        for at, pair in enumerate(zip(expected, stated, strict=True)):
+            yield from differences(f"{path}[{at}]", *pair)
+    elif isinstance(expected, bool) and isinstance(stated, dict | None):
+        if expected is not (stated is not None and 0 < stated["low"] <= stated["high"]):
+            yield f"{path}: {stated}"
+    elif isinstance(expected, int | float | np.number) and type(stated) in (int, float):
+        if not math.isclose(expected, stated, rel_tol=1e-9, abs_tol=1e-12):
+            yield f"{path}: {stated}, recounted {expected}"
+    elif expected != stated:
+        yield f"{path}: {stated}, recounted {expected}"
+
+
+def mismatches(folder):
+    """Every difference between statistics.json and what the other files of the folder say."""
+    stated = json.loads((folder / "statistics.json").read_text())
+    ratios = [finding["ratio"] and finding["ratio"]["value"] for finding in stated["findings"]]
+    figures = {"totals": stated["totals"], "cells": stated["cells"], "ratios": ratios, "cells that aren't stated": []}
+    return list(differences("statistics", Recount(folder).expected(stated), figures))
 
 
 if __name__ == "__main__":
-    main()
+    wrong = mismatches(Path(sys.argv[1]))
+    print("\n".join(wrong) or "every number agrees")
+    sys.exit(1 if wrong else 0)

@@ -1,0 +1,550 @@
+"""What a run says in words: the headline, what it rests on, and at most five lines to know before relying on it.
+
+The headline is the first of a dozen patterns that fits. All of them speak of medians, and of the ratios and intervals
+that the tables have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from stampede.cell import Cell, distinguishing, ignored_axes
+from stampede.experiment import FAILED_RUN, Compare, is_of_n
+from stampede.phrases import capitalised, counted, decimal_size, listed, ratios, significant, some
+from stampede.report.analysis import Analysis
+from stampede.report.findings import A_TENTH, HOLDS_WITHIN, Finding
+from stampede.report.intervals import MINIMUM_FOR_INTERVAL, MINIMUM_ROUNDS, Estimate
+from stampede.report.messages import failures, total_objects
+
+MOST_CAVEATS = 5
+# A sentence that names more isn't read to its end.
+MOST_NAMED = 3
+VERBS = {"write": "writing", "read": "reading"}
+TITLES = {"cheapest": "the cheapest", "fastest": "the fastest", "balanced": "the best balance of both"}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`headline` is one sentence, or two; `basis` what it rests on, with labels."""
+
+    headline: str
+    basis: list[tuple[str, str]]
+    caveats: list[str]
+
+
+def say(analysis: Analysis) -> Answer:
+    """The answer of a run."""
+    clause = next(clause for rule in RULES if (clause := rule(analysis)))
+    headline = _where(analysis) + clause
+    names = {str(value) for cell in analysis.cells for value in cell.coordinates}
+    # A name at the beginning stays as it is.
+    if headline.partition(" ")[0] not in names:
+        headline = capitalised(headline)
+    measured_on = analysis.run.source + (", not AWS" if analysis.run.not_aws else "")
+    return Answer(
+        headline=headline,
+        basis=[("Measured on", measured_on), ("Based on", _basis(analysis, headline))],
+        caveats=caveats(analysis)[:MOST_CAVEATS],
+    )
+
+
+def _where(analysis: Analysis) -> str:
+    target = analysis.run.target
+    if target == "aws":
+        return ""
+    return {"local": "Local test, not AWS: ", "unknown": "Target unknown: "}.get(target, "An endpoint, not AWS: ")
+
+
+def _basis(analysis: Analysis, headline: str) -> str:
+    """On how much the answer rests, and how much of it succeeded."""
+    counts = [figures.count for figures in analysis.cells.values()]
+    if not any(counts):
+        return f"nothing: {successes_words(analysis)}"
+    span = f"{min(counts):,} to {max(counts):,}" if min(counts) < max(counts) else f"{max(counts):,}"
+    words = f"{span} {analysis.experiment.operation[max(counts) != 1]} a cell"
+    needed = MINIMUM_ROUNDS if analysis.experiment.knee else MINIMUM_FOR_INTERVAL
+    words += ", 95 % intervals" if min(counts) >= needed else ", too few for some intervals"
+    rounds = sorted({figures.rounds for figures in analysis.cells.values() if figures.rounds > 1})
+    if rounds:
+        words += f", {' to '.join(dict.fromkeys(f'{number:,}' for number in (rounds[0], rounds[-1])))} rounds"
+    repeats = max(len(figures.repeats) for figures in analysis.cells.values())
+    words += f", {repeats} repeats" if repeats else ""
+    succeeded = successes_words(analysis)
+    return words if succeeded in headline else f"{words}; {succeeded}"
+
+
+def successes_words(analysis: Analysis) -> str:
+    """`320 of 320 succeeded`."""
+    succeeded, sent = analysis.successes
+    return f"{succeeded:,} succeeded" if sent is None else f"{succeeded:,} of {sent:,} succeeded"
+
+
+# The patterns of the headline, the first that fits first.
+
+
+def headline_for_nothing(analysis: Analysis) -> str:
+    if any(figures.count for figures in analysis.cells.values()):
+        return ""
+    kinds = sorted(failures(analysis.run, analysis.account), key=lambda failure: -failure.records)
+    sent, many = analysis.totals["sent"], analysis.experiment.operation[1]
+    if not kinds:
+        return f"no {analysis.experiment.operation[0]} is on record" + (
+            f"; {counted(sent, 'message')} sent." if sent else "."
+        )
+    worst = kinds[0]
+    why = worst.example or worst.kind
+    failed = f"all {sent:,} messages failed" if sent else f"all {many} failed"
+    return f"{failed}: {why.rstrip('.')}."
+
+
+def headline_for_failed_objects(analysis: Analysis) -> str:
+    objects = total_objects(analysis.account)
+    if not 0 < objects["failed"] >= FAILED_RUN * objects["planned"]:
+        return ""
+    return f"{objects['failed']:,} of {counted(objects['planned'], 'object')} failed, so speeds say nothing."
+
+
+def headline_for_stand_ins(analysis: Analysis) -> str:
+    stand_ins = analysis.run.stand_ins(analysis.of_headline)
+    if not stand_ins:
+        return ""
+    clauses = [f"{stand_in.short} stood in for {listed(names)}" for stand_in, names in stand_ins.items()]
+    return f"{successes_words(analysis)}. {capitalised(listed(clauses))}, so nothing is compared with that."
+
+
+def headline_for_unreached_n(analysis: Analysis) -> str:
+    n = max(figures.cell.n for figures in analysis.of_headline.values())
+    at_n = [figures for figures in analysis.of_headline.values() if figures.cell.n == n and figures.overlap]
+    peak = max((figures.overlap.peak for figures in at_n if figures.overlap), default=n)
+    if peak >= n:
+        return ""
+    one, many = analysis.experiment.operation
+    shortest = min(figures.sample.median for figures in at_n if len(figures.sample))
+    claim = f"N = {n:,} was not reached: {peak:,} ran at once at most; {_a(one)} takes {_s(shortest)}"
+    return f"{claim}. More messages (--messages-per-concurrency) or longer {many} would reach it."
+
+
+def headline_for_knee(analysis: Analysis) -> str:
+    rows = [finding for finding in analysis.findings if finding.kind == "knee"]
+    if not rows or analysis.experiment.knee is None:
+        return ""
+    axis, calls = analysis.experiment.knee
+    series = [[row for row in rows if row.subject.without((axis,)) == alike] for alike in _places(rows, (axis,))]
+    sentences = list(dict.fromkeys(_knee(analysis, of_series, axis, calls) for of_series in series))
+    if len(sentences) > 1:
+        ends = [next(iter(_knee_range(of_series, axis))) for of_series in series]
+        return f"{calls} help up to {min(ends):,} to {max(ends):,} of them, by series; the table has each."
+    return sentences[0]
+
+
+def _knee(analysis: Analysis, series: Sequence[Finding], axis: str, calls: str) -> str:
+    unit = analysis.experiment.speed.unit
+    speeds = {row.subject[axis]: analysis.cells[row.subject].speeds.median for row in series}
+    if series[0].titles is None:
+        ends = [f"{significant(speeds[value])} {unit} with {value:,}" for value in (min(speeds), max(speeds))]
+        return f"too few {analysis.experiment.operation[1]} to say how many {calls} help; medians are {listed(ends)}."
+    low, high = _knee_range(series, axis)
+    most, speed = max(speeds), f"{significant(speeds[low])} {unit}"
+    if low == most:
+        return f"more {calls} help up to {most:,}, the most tried: {speed}."
+    gain = f"no gain above {A_TENTH}" if high < most else f"a gain above {A_TENTH} is neither shown nor ruled out"
+    if low == min(speeds):
+        limit = next(row.subject for row in series if row.subject[axis] == low).value_words(axis)
+        return f"{speed} with {limit}; from more, {gain}."
+    beyond = f"Beyond, {gain}"
+    between = f"; from {high:,} on, none is left" if low < high < most else ""
+    return f"up to {low:,} {calls} help: {speed}. {beyond}{between}."
+
+
+def _knee_range(series: Sequence[Finding], axis: str) -> tuple[int, int]:
+    """The smallest and the largest value that may be the knee."""
+    at_knee = [row.subject[axis] for row in series if row.titles and "knee" in row.titles]
+    return (at_knee[0], at_knee[-1]) if at_knee else (series[-1].subject[axis],) * 2
+
+
+def headline_for_sizes(analysis: Analysis) -> str:
+    declared = analysis.experiment.by_size
+    rows = [finding for finding in analysis.findings if finding.kind == "size" and finding.ratio]
+    if not rows or declared is None:
+        return ""
+    axis, moves = declared.moves
+    along = (declared.size, *(axis.name for axis in analysis.experiment.axes if callable(axis.default)))
+    clauses = []
+    for what in dict.fromkeys(moves.values()):
+        of_move = [row for row in rows if moves[row.subject[axis]] == what]
+        series = [[row for row in of_move if row.subject.without(along) == alike] for alike in _places(of_move, along)]
+        if series:
+            fullest = max(series, key=len)
+            clauses.append(f"{VERBS[what]} is {sizes_words(fullest, declared.size)}")
+    return f"with {rows[0].subject[declared.choice]}, {'; '.join(clauses)}."
+
+
+def sizes_words(series: Sequence[Finding], axis: str) -> str:
+    """At which sizes the subject is faster, and cheaper."""
+    speeds = {row.subject[axis]: row.ratio for row in series if row.ratio}
+    costs = {row.subject[axis]: row.cheaper for row in series if row.cheaper}
+    words = f"faster {_at_sizes(speeds)}"
+    return f"{words} and cheaper {_at_sizes(costs)}" if costs else words
+
+
+def _at_sizes(estimates: Mapping[int, Estimate]) -> str:
+    """`up to 10 KB`, `at every size`."""
+    sizes = sorted(estimates)
+    better = [size for size in sizes if estimates[size].leaves_1_out and estimates[size].value > 1]
+    if not better:
+        return "at no size"
+    if len(better) == len(sizes):
+        return "at every size" if len(sizes) > 1 else f"at {decimal_size(sizes[0])}"
+    if len(better) > 1 and better == sizes[: len(better)]:
+        return f"up to {decimal_size(better[-1])}"
+    if len(better) > 1 and better == sizes[-len(better) :]:
+        return f"from {decimal_size(better[0])} on"
+    return f"at {some([decimal_size(size) for size in better], MOST_NAMED)}"
+
+
+def headline_for_memory(analysis: Analysis) -> str:
+    rows = [row for row in analysis.findings if row.kind == "memory" and row.subject in analysis.of_headline]
+    for place in sorted(_places(rows, ("memory_size_mb",)), key=lambda place: _n_of(rows, place), reverse=True):
+        series = [row for row in rows if row.subject.without(("memory_size_mb",)) == place]
+        held: dict[str, list[str]] = {}
+        for row in series:
+            for title, is_alone in (row.titles or {}).items():
+                if is_alone:
+                    held.setdefault(row.subject.value_words("memory_size_mb"), []).append(TITLES[title])
+        if held:
+            clauses = [f"{size} is {listed(titles)}" for size, titles in held.items()]
+            return f"at N = {series[0].subject.n:,}, {listed(clauses)}; {successes_words(analysis)}."
+    return ""
+
+
+def _n_of(rows: Sequence[Finding], place: tuple[object, ...]) -> int:
+    return next(row.subject.n for row in rows if row.subject.without(("memory_size_mb",)) == place)
+
+
+def headline_for_choice(analysis: Analysis) -> str:
+    for compare in _compares(analysis, "choice"):
+        rows = [row for row in _rows(analysis, compare) if row.ratio]
+        if not rows:
+            continue
+        places = [
+            [row for row in rows if row.subject.without(compare.axes) == place] for place in _places(rows, compare.axes)
+        ]
+        winners = {_winner(place) for place in places} - {None}
+        if len({winner.words_of(compare.axes) for winner in winners if winner}) > 1:
+            return _changing_order(analysis, places, compare)
+        n = max(row.subject.n for row in rows)
+        return _ranking(analysis, [place for place in places if place[0].subject.n == n], compare)
+    return ""
+
+
+def _winner(place: Sequence[Finding]) -> Cell | None:
+    """The choice that is faster than each other one beyond its interval; None where there is none."""
+    is_clear = all(row.ratio and row.ratio.low is not None and row.ratio.low > 1 for row in place)
+    return place[0].subject if is_clear else None
+
+
+def _ranking(analysis: Analysis, places: Sequence[Sequence[Finding]], compare: Compare) -> str:
+    """The fastest choice of each place against the next one there; one choice is the winner wherever there is one."""
+    won = [place for place in places if _winner(place)]
+    followings = [min(place, key=lambda row: row.ratio.value if row.ratio else 0) for place in won or places[:1]]
+    estimates = [row.ratio for row in followings if row.ratio]
+    first = followings[0].subject.words_of(compare.axes)
+    seconds = {row.baseline.words_of(compare.axes) for row in followings}
+    following = seconds.pop() if len(seconds) == 1 else "the next"
+    ends = [pick(estimate.value for estimate in estimates) for pick in (min, max)]
+    times = " to ".join(dict.fromkeys(f"{end:.2f}" for end in ends))
+    low, high = min(estimate.low or 0 for estimate in estimates), max(estimate.high or 0 for estimate in estimates)
+    span = f"95 % CI {ratios({'low': low, 'high': high})}"
+    here = _here(analysis, followings[0].subject, compare.axes)
+    if won:
+        where = here if len(places) == 1 else f" in {len(won)} of {len(places)} cases"
+        claim = f"{first} is {times} times as fast as {following}{where} ({span})"
+        return f"{claim}; {successes_words(analysis)}."
+    medians = [_s(analysis.cells[cell].seconds["median_s"]) for cell in (followings[0].subject, followings[0].baseline)]
+    both = f"{first} {medians[0]}, {following} {medians[1]}"
+    return f"no clear winner{here}: {both} ({times} times as fast, {span})."
+
+
+def _changing_order(analysis: Analysis, places: Sequence[Sequence[Finding]], compare: Compare) -> str:
+    """Which choice is the fastest where, where that differs."""
+    by_winner: dict[str, list[str]] = {}
+    shown = distinguishing(row.subject for place in places for row in place)
+    common = [
+        axis.name
+        for axis in analysis.experiment.axes
+        if len({row.subject[axis.name] for place in places for row in place}) == 1
+    ]
+    for place in places:
+        winner = _winner(place)
+        if winner:
+            words = winner.words_without((*compare.axes, *common), shown)
+            by_winner.setdefault(winner.words_of(compare.axes), []).append(words)
+    clauses = [
+        f"{winner} with {listed(where)}" if len(where) == 1 else f"{winner} in {len(where)} of {len(places)} cells"
+        for winner, where in by_winner.items()
+    ]
+    label = next(axis.label for axis in analysis.experiment.axes if axis.name == compare.axes[0])
+    return f"the order changes: the fastest {label} is {listed(clauses)}."
+
+
+def headline_for_scale(analysis: Analysis) -> str:
+    for compare in _compares(analysis, "scale"):
+        rows = _rows(analysis, compare)
+        if not rows:
+            continue
+        last = [
+            max(_of_place(rows, place, compare), key=lambda row: row.subject[compare.axes[0]])
+            for place in _places(rows, compare.axes)
+        ]
+        if not is_of_n(analysis.experiment, compare):
+            return _other_scale(analysis, last, compare)
+        is_shared = analysis.run.target == "aws" and all(row.ratio for row in last)
+        return _kept_throughput(analysis, last) if is_shared else _growing_time(analysis, last)
+    return ""
+
+
+def _of_place(rows: Sequence[Finding], place: tuple[object, ...], compare: Compare) -> list[Finding]:
+    return [row for row in rows if row.subject.without(compare.axes) == place]
+
+
+def _kept_throughput(analysis: Analysis, last: Sequence[Finding]) -> str:
+    """The largest N against the smallest: `each function keeps 96 % of the throughput it has alone`."""
+    worker = analysis.experiment.worker[0]
+    n, base = last[0].subject.n, last[0].baseline.n
+    alone = "it has alone" if base == 1 else f"it has at N = {base:,}"
+    shares = [row.ratio for row in last if row.ratio]
+    verb = "keeps" if max(share.value for share in shares) <= 1 else "gets"
+    if len(last) == 1:
+        [share] = shares
+        span = f" (95 % CI {_percent(share.low)} to {_percent(share.high)} %)"
+        kept = f"{_percent(share.value)} %{span}"
+        return f"N = {n:,}: each {worker} {verb} {kept} of the throughput {alone}; {successes_words(analysis)}."
+    ends = [_percent(pick(share.value for share in shares)) for pick in (min, max)]
+    kept = f"{' to '.join(dict.fromkeys(ends))} %"
+    least, most = min(share.low or 0 for share in shares), max(share.high or 0 for share in shares)
+    span = f"95 % CI {_percent(least)} to {_percent(most)} %"
+    return (
+        f"N = {n:,}: each {worker} {verb} {kept} of the throughput {alone} ({span}, {len(last)} series); "
+        f"{successes_words(analysis)}."
+    )
+
+
+def _growing_time(analysis: Analysis, last: Sequence[Finding]) -> str:
+    """`a download takes 0.11 s alone and 1.1 s with 10 at once`."""
+    one, base = analysis.experiment.operation[0], last[0].baseline.n
+    firsts, lasts = (
+        _span(analysis.cells[cell].seconds["median_s"] for cell in cells)
+        for cells in zip(*((row.baseline, row.subject) for row in last), strict=True)
+    )
+    alone = "alone" if base == 1 else f"at N = {base:,}"
+    return (
+        f"{_a(one)} takes {firsts} {alone} and {lasts} with {last[0].subject.n:,} at once. {successes_words(analysis)}."
+    )
+
+
+def _other_scale(analysis: Analysis, last: Sequence[Finding], compare: Compare) -> str:
+    row = last[0]
+    top, base = (cell.words_of(compare.axes) for cell in (row.subject, row.baseline))
+    medians = [_s(analysis.cells[cell].seconds["median_s"]) for cell in (row.subject, row.baseline)]
+    claim = f"with {top} {_a(analysis.experiment.operation[0])} takes {medians[0]}, with {base} {medians[1]}"
+    if row.ratio:
+        claim += f" ({row.ratio.value:.2f} times as fast, 95 % CI {ratios(row.ratio._asdict())})"
+    return f"{claim}; {successes_words(analysis)}."
+
+
+def headline_for_one_cell(analysis: Analysis) -> str:
+    """Nothing was swept, or nothing that has an effect: what an operation takes at the largest N."""
+    timed = [figures for figures in analysis.of_headline.values() if figures.count]
+    n = max(figures.cell.n for figures in timed)
+    at_n = [figures for figures in timed if figures.cell.n == n]
+    median = at_n[0].median
+    span = ""
+    if len(at_n) == 1 and median and median.low is not None and median.high is not None:
+        span = f" (95 % CI {significant(median.low)} to {significant(median.high)} s)"
+    took = _span(figures.seconds["median_s"] for figures in at_n)
+    return f"{_a(analysis.experiment.operation[0])} takes {took} at N = {n:,}{span}; {successes_words(analysis)}."
+
+
+RULES: Sequence[Callable[[Analysis], str]] = (
+    headline_for_nothing,
+    headline_for_failed_objects,
+    headline_for_stand_ins,
+    headline_for_unreached_n,
+    headline_for_knee,
+    headline_for_sizes,
+    headline_for_memory,
+    headline_for_choice,
+    headline_for_scale,
+    headline_for_one_cell,
+)
+
+
+def _compares(analysis: Analysis, kind: str) -> list[Compare]:
+    declared = analysis.experiment
+    return [
+        compare
+        for compare in declared.compare
+        if compare.kind == kind and not declared.headline_of.keys() & set(compare.axes)
+    ]
+
+
+def _rows(analysis: Analysis, compare: Compare) -> list[Finding]:
+    return [row for row in analysis.findings if row.compare == compare.name and row.subject in analysis.of_headline]
+
+
+def _places(rows: Iterable[Finding], axes: Sequence[str]) -> list[tuple[object, ...]]:
+    """What the subjects have on all other axes, in their order."""
+    return list(dict.fromkeys(row.subject.without(axes) for row in rows))
+
+
+def _here(analysis: Analysis, cell: Cell, axes: Sequence[str]) -> str:
+    """Where a cell stands, of that in which cells differ: ` at N = 10`."""
+    differing = [
+        axis.name
+        for axis in analysis.experiment.axes
+        if axis.name not in axes and len({other[axis.name] for other in analysis.of_headline}) > 1
+    ]
+    words = [cell.value_words(name) for name in differing]
+    return f" at {', '.join(words)}" if words else ""
+
+
+def _a(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
+def _s(seconds: float) -> str:
+    return f"{significant(seconds)} s"
+
+
+def _span(seconds: Iterable[float]) -> str:
+    """`0.11 s`, `0.11 to 0.12 s`."""
+    values = sorted(seconds)
+    return f"{' to '.join(dict.fromkeys(significant(value) for value in (values[0], values[-1])))} s"
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.3g}" if share < 0.1 else f"{100 * share:.0f}"
+
+
+# What to know before relying on it, the weightiest first.
+
+
+def caveats(analysis: Analysis) -> list[str]:
+    """All of them."""
+    parts = (
+        _ignored,
+        _replaced,
+        _unsuccessful,
+        _partly_full,
+        _unfair,
+        _drift,
+        _repeats,
+        _intruders,
+        _versions,
+        _untried,
+    )
+    sentences = [*analysis.contradictions]
+    for part in parts:
+        sentences += part(analysis)
+    if any(figures.count for figures in analysis.cells.values()):
+        sentences.append("The intervals describe this run; only repeats show how much another would differ.")
+    return sentences
+
+
+def _ignored(analysis: Analysis) -> list[str]:
+    return [f"{capitalised(analysis.run.without_effect)}."] if analysis.run.without_effect else []
+
+
+def _replaced(analysis: Analysis) -> list[str]:
+    return [stand_in.sentence for stand_in in analysis.run.stand_ins(analysis.cells)]
+
+
+def _unsuccessful(analysis: Analysis) -> list[str]:
+    missing = sum(figures.lost for figures in analysis.planned)
+    sent = sum(figures.counts["sent"] or 0 for figures in analysis.planned)
+    objects = total_objects(analysis.account)
+    sentences = []
+    if missing:
+        sentences.append(f"{missing:,} of {counted(sent, 'message')} didn’t succeed; the times leave them out.")
+    if objects["failed"]:
+        sentences.append(f"{objects['failed']:,} of {counted(objects['planned'], 'object')} failed.")
+    return sentences
+
+
+def _partly_full(analysis: Analysis) -> list[str]:
+    """Where N ran at once never, not always, or exceeded; the headline says it of the largest."""
+    short, over = [], []
+    shown = distinguishing(analysis.cells)
+    for figures in analysis.planned:
+        overlap, n = figures.overlap, figures.cell.n
+        if overlap and overlap.reached < overlap.floods:
+            of_floods = f" in {overlap.reached} of {overlap.floods} rounds" if overlap.reached else ""
+            short.append(f"{overlap.peak:,} of {n:,}{of_floods} with {figures.cell.words_without((), shown)}")
+        if overlap and overlap.peak > n:
+            over.append(f"{overlap.peak:,} with {figures.cell.words_without((), shown)}")
+    sentences = [f"N didn’t always run at once: {some(short, MOST_NAMED)}."] if short else []
+    return sentences + ([f"More than N ran at once: {some(over, MOST_NAMED)}."] if over else [])
+
+
+def _unfair(analysis: Analysis) -> list[str]:
+    """Choices that were swept and aren't ranked, because their cells differ in something else, too."""
+    sentences = []
+    measured = [figures.cell for figures in analysis.of_headline.values() if figures.count]
+    for compare in _compares(analysis, "choice"):
+        axis = next(axis for axis in analysis.experiment.axes if axis.name == compare.axes[0])
+        if axis.variable not in analysis.run.swept or axis.name in ignored_axes(analysis.experiment.axes):
+            continue
+        pairs = [pair for pair in combinations(measured, 2) if pair[0][axis.name] != pair[1][axis.name]]
+        apart = [
+            other.label
+            for other in analysis.experiment.axes
+            if other.name not in compare.axes
+            and all(cell[other.name] != another[other.name] for cell, another in pairs)
+        ]
+        if pairs and apart:
+            sentences.append(f"No {axis.label} is ranked: each has another {listed(apart)}.")
+    return sentences
+
+
+def _drift(analysis: Analysis) -> list[str]:
+    """That what drifted between cells that ran one after the other is in no interval."""
+    between = {compare.name for compare in analysis.experiment.compare if not _is_of_records(analysis, compare)}
+    rows = [row for row in analysis.findings if row.compare in between | {"knee", "memory"} and row.ratio]
+    if not any(row.rounds is None and not row.is_best for row in rows):
+        return []
+    return [f"Compared cells ran one after the other: a difference may be drift (--repeats {MINIMUM_ROUNDS})."]
+
+
+def _is_of_records(analysis: Analysis, compare: Compare) -> bool:
+    return not any(axis.variable for axis in analysis.experiment.axes if axis.name in compare.axes)
+
+
+def _repeats(analysis: Analysis) -> list[str]:
+    """How far the means of a cell's repeats lie apart."""
+    means = [[mean for mean in figures.repeats.values() if mean > 0] for figures in analysis.cells.values()]
+    apart = max((max(of_cell) / min(of_cell) for of_cell in means if of_cell), default=1.0)
+    return [f"The means of a cell’s repeats differ by up to {apart:.2f} ×."] if apart > 1 + HOLDS_WITHIN else []
+
+
+def _intruders(analysis: Analysis) -> list[str]:
+    count = sum(figures.overlap.intruders for figures in analysis.planned if figures.overlap)
+    return [f"{counted(count, 'redelivered message')} of other cells ran during rounds of these."] if count else []
+
+
+def _versions(analysis: Analysis) -> list[str]:
+    several = [
+        f"{name} {listed(versions)}" for name, versions in analysis.run.sdk_versions.items() if len(versions) > 1
+    ]
+    return [f"The functions used more than one version of an SDK: {listed(several)}."] if several else []
+
+
+def _untried(analysis: Analysis) -> list[str]:
+    untried = analysis.experiment.untried.items() if analysis.run.target == "aws" else ()
+    names = sorted({cell[axis] for cell in analysis.cells for axis, values in untried if cell[axis] in values})
+    return (
+        [f"{listed(names)} {'has' if len(names) == 1 else 'have'} never been run on AWS by this project."]
+        if names
+        else []
+    )

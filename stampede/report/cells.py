@@ -1,0 +1,473 @@
+"""The figures of each cell, counted from the run's store: operations, seconds, what they took, how many ran at once.
+
+DuckDB counts and adds up; the seconds of single operations come out as arrays, from which medians are resampled.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from experiments import Experiment
+from stampede.cell import Cell, is_query
+from stampede.experiment import FAILED_RUN, Metric
+from stampede.report.intervals import ROUND_BITS, Estimate, Sample, quantile
+from stampede.report.run import Run
+from stampede.runs import cells as stored_cells
+from stampede.runs.spread import spread as spread_of
+from stampede.runs.store import Store
+
+BITS_PER_MEGABIT = 1_000_000
+BYTES_PER_GIB = 2**30
+UNKNOWN = -1
+# A quantile at a share q of the tail needs 1/q values, so that one of them is expected beyond it.
+SHARES = {"p5_s": (0.05, 20), "p25_s": (0.25, 1), "p75_s": (0.75, 1), "p95_s": (0.95, 20), "p99_s": (0.99, 100)}
+# Points of a curve over time, two for each bucket.
+BUCKETS = 200
+
+_COUNTS = """
+SELECT place_at, count(*) FILTER ({counted}) AS count,
+       count(*) FILTER (status = 'ok' AND NOT is_warm_up AND NOT is_first_success) AS duplicates,
+       count(*) FILTER (status = 'error' AND NOT is_warm_up) AS errors,
+       count(*) FILTER (is_warm_up) AS warm_ups,
+       count(*) FILTER (is_warm_up AND status = 'error') AS warm_up_errors,
+       count(*) FILTER ({counted} AND attempt <> 1) AS retried,
+       min(bytes) FILTER ({counted}) AS least_bytes, max(bytes) FILTER ({counted}) AS most_bytes{sums}
+FROM operations WHERE NOT is_foreign GROUP BY place_at ORDER BY place_at
+"""
+# Of an operation whose speed is that of the whole one: most of its objects didn't fail, and none was there already,
+# copied by an earlier delivery of the message.
+_WHOLE = f"coalesce(already_there, 0) = 0 AND NOT coalesce(failed > 0 AND failed >= {FAILED_RUN} * planned, false)"
+_SECONDS = """
+SELECT place_at, cell_at, round, seconds, cold_start, {is_whole} AS is_whole{speed}
+FROM operations WHERE is_first_success
+"""
+_SUCCESSES = """
+SELECT place_at, list(seconds) FROM operations
+WHERE {counted} AND NOT is_foreign AND place_at IS NOT NULL GROUP BY place_at
+"""
+_SUCCEEDED = "SELECT cell, count(*) FROM operations WHERE is_first_success AND seq IS NOT NULL GROUP BY cell"
+# What ran at once: all attempts of a flood, which is a cell or its share of a round.
+_ATTEMPTS = """
+CREATE OR REPLACE TEMP TABLE attempts AS
+SELECT coalesce(cell_at, -1) AS cell_at, coalesce(round, 0) AS round, attempt, started_at_ms AS started_ms,
+       finished_at_ms AS ended_ms, {amount} AS amount, false AS is_intruder
+FROM operations
+WHERE NOT is_foreign AND NOT is_warm_up AND place_at IS NOT NULL AND started_at_ms < finished_at_ms
+"""
+# Messages of other cells that came back while a cell had its round.
+_INTRUDERS = """
+INSERT INTO attempts
+WITH rounds AS (
+    SELECT cell_at, round, min(started_ms) AS first_ms, max(ended_ms) AS last_ms
+    FROM attempts WHERE attempt = 1 AND round > 0 AND cell_at >= 0 GROUP BY ALL
+)
+SELECT rounds.cell_at, rounds.round, late.attempt, late.started_ms, late.ended_ms, late.amount, true
+FROM attempts AS late JOIN rounds
+    ON late.cell_at <> rounds.cell_at AND late.started_ms < rounds.last_ms AND late.ended_ms > rounds.first_ms
+WHERE late.attempt > 1 AND late.round > 0 AND late.cell_at >= 0
+"""
+# Intervals are half-open: one that ends in the millisecond in which another starts doesn't overlap it.
+_RUNNING = """
+CREATE OR REPLACE TEMP TABLE running AS
+SELECT cell_at, round, at_ms, (sum(change) OVER in_time)::BIGINT AS running,
+       lead(at_ms) OVER in_time - at_ms AS lasts_ms
+FROM (
+    SELECT cell_at, round, at_ms, sum(change) AS change FROM (
+        SELECT cell_at, round, started_ms AS at_ms, 1 AS change FROM attempts
+        UNION ALL SELECT cell_at, round, ended_ms, -1 FROM attempts
+    ) GROUP BY ALL
+) WINDOW in_time AS (PARTITION BY cell_at, round ORDER BY at_ms)
+"""
+_FLOODS = """
+WITH shape AS (
+    SELECT cell_at, n, round, max(running) AS peak, sum(lasts_ms)::BIGINT AS span_ms,
+           sum(running * lasts_ms)::BIGINT AS busy_ms,
+           coalesce(sum(lasts_ms) FILTER (running >= n), 0)::BIGINT AS at_n_ms,
+           min(at_ms) FILTER (running >= n) - min(at_ms) AS to_n_ms
+    FROM running JOIN n_of_cells USING (cell_at) GROUP BY ALL
+), moved AS (
+    SELECT cell_at, round, count(*) AS attempts, count(*) FILTER (is_intruder) AS intruders,
+           CASE WHEN count(amount) = count(*) THEN sum(amount)::DOUBLE END AS amount
+    FROM attempts GROUP BY ALL
+)
+SELECT * FROM shape JOIN moved USING (cell_at, round) ORDER BY cell_at, round
+"""
+_PAIRS = """
+SELECT DISTINCT place_at, coalesce(cell_at, -1) FROM operations
+WHERE NOT is_foreign AND NOT is_warm_up AND place_at IS NOT NULL ORDER BY ALL
+"""
+_SENT = """
+SELECT cell, count(*) FILTER (NOT is_warm_up), count(*) FILTER (is_warm_up) FROM (
+    SELECT DISTINCT cell, seq, message_id, coalesce(warm_up = 1, false) AS is_warm_up FROM sent
+) GROUP BY cell
+"""
+# The lowest and the highest of each stretch of time, after Jugel et al., "M4" (VLDB 2014).
+_CURVE = """
+WITH steps AS (
+    SELECT at_ms - min(at_ms) OVER () AS at_ms, running FROM running WHERE cell_at = ? AND round = ?
+), stretches AS (
+    SELECT *, (at_ms * {buckets} / greatest(max(at_ms) OVER (), 1))::INT AS stretch FROM steps
+)
+SELECT DISTINCT at_ms, running FROM (
+    SELECT unnest([arg_min(at_ms, running), arg_max(at_ms, running), max(at_ms)]) AS at_ms,
+           unnest([min(running), max(running), arg_max(running, at_ms)]) AS running
+    FROM stretches GROUP BY stretch
+) ORDER BY at_ms
+"""
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How many attempts of a cell ran at once, over all its floods: sums of times and amounts, divided last.
+
+    `reached` of the `floods` had N at once; `time_to_n_s` is their median. `share_at_n` is the part of the elapsed time
+    with N at once or more. `aggregate_per_s` is what all workers got together: Mbit/s of all bytes, objects copied, or
+    attempts.
+    """
+
+    peak: int
+    mean: float
+    share_at_n: float
+    time_to_n_s: float | None
+    elapsed_s: float
+    floods: int
+    reached: int
+    intruders: int
+    aggregate_per_s: float | None
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One cell, with all its repeats.
+
+    `seconds` are those of all first successes: count, quantiles of type 7, the exact mean; None
+    where there are too few. `everything` has them, and `sample` what is compared: the operations of
+    which an earlier delivery had done no part, and few objects failed. `speeds` are their speeds
+    where a knee is sought, `cold` and `warm` the first operations of the functions and the others.
+    `size_bytes` is what each operation moved, None where that differs or isn't recorded. `repeats`
+    are the means of the repeats, by the cell's id.
+    """
+
+    cell: Cell
+    counts: Mapping[str, int | None]
+    seconds: Mapping[str, Any]
+    median: Estimate | None
+    metrics: Mapping[str, float | int | None]
+    everything: Sample
+    sample: Sample
+    speeds: Sample
+    cold: Sample
+    warm: Sample
+    size_bytes: int | None
+    mean_bytes: float | None
+    overlap: Overlap | None
+    repeats: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        return self.counts["count"] or 0
+
+    @property
+    def lost(self) -> int:
+        """How many of its messages never succeeded."""
+        return max(0, (self.counts["sent"] or 0) - (self.counts["succeeded"] or 0))
+
+    @property
+    def rounds(self) -> int:
+        """In how many rounds it ran, all repeats together, where these are resampled; else 0."""
+        return 0 if self.sample.rounds is None else len(np.unique(self.sample.rounds))
+
+    def speed(self, experiment: Experiment) -> float | None:
+        """The experiment's speed of one worker."""
+        return self.metrics.get(experiment.speed.name)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The cell as it stands in statistics.json."""
+        overlap = self.overlap and {**vars(self.overlap)}
+        median = self.median._asdict() if self.median and self.median.has_interval else None
+        seconds = {**self.seconds, "median_interval": median and {end: median[end] for end in ("low", "high")}}
+        return {
+            **self.cell.figures(),
+            **self.counts,
+            "seconds": seconds,
+            "metrics": dict(self.metrics),
+            "overlap": overlap,
+            "repeats": dict(self.repeats),
+            "rounds": self.rounds,
+        }
+
+
+def measure(run: Run) -> dict[Cell, Figures]:
+    """Every cell of the run, planned or seen, sorted by its coordinates. Operations without coordinates are in none."""
+    store, experiment = run.store, run.experiment
+    counts = _counts(store, experiment, "is_first_success")
+    whole = _counts(store, experiment, f"is_first_success AND {_WHOLE}") if experiment.shared_list else counts
+    seconds, overlaps, sent = _Seconds(run), _overlaps(run), sent_by_cell(store)
+    succeeded = dict(store.rows(_SUCCEEDED))
+    cells = {}
+    for cell in run.cell_keys():
+        at = store.numbers.get(cell, UNKNOWN)
+        row = counts.get(at, {})
+        own, every = seconds.of(at), seconds.of(at)["seconds"]
+        label = re.sub(r"(?<=\d),(?=\d)", "", cell.plain.words)
+        sample = seconds.sample(own, own["is_whole"], f"{label}, all")
+        everything = (
+            sample if len(sample) == len(every) else seconds.sample(own, own["is_whole"] | True, f"{label}, all")
+        )
+        sizes = (row.get("least_bytes"), row.get("most_bytes"))
+        is_sized = row.get("count") and row["count_of_bytes"] == row["count"]
+        names = ("duplicates", "errors", "warm_ups", "warm_up_errors")
+        cells[cell] = Figures(
+            cell=cell,
+            counts={
+                "count": row.get("count", 0),
+                **{name: row.get(name, 0) for name in names},
+                "sent": None if sent is None else sum(sent.get(name, (0, 0))[0] for name in run.names_of(cell)),
+                "retried": row.get("retried", 0),
+                "succeeded": sum(succeeded.get(name, 0) for name in run.names_of(cell)),
+            },
+            seconds=spread(everything),
+            median=everything.median_interval(),
+            metrics=metrics_of(row, whole.get(at, {}), experiment),
+            everything=everything,
+            sample=sample,
+            speeds=seconds.sample(own, own["is_whole"] & ~np.isnan(own["speed"]), f"{label}, speed", "speed"),
+            cold=seconds.sample(own, own["cold_start"] == 1, f"{label} cold"),
+            warm=seconds.sample(own, own["cold_start"] == 0, f"{label} warm"),
+            size_bytes=sizes[0] if is_sized and sizes[0] == sizes[1] else None,
+            mean_bytes=row["sum_of_bytes"] / row["count"] if is_sized else None,
+            overlap=overlaps.get(at),
+            repeats=seconds.repeats(own),
+        )
+    return cells
+
+
+def spread(sample: Sample) -> dict[str, Any]:
+    """Count, extremes, quantiles and mean of a sample's seconds; None where there are too few for one."""
+    values = sample.values
+    figures: dict[str, Any] = dict.fromkeys(("min_s", "p5_s", "p25_s", "median_s", "mean_s"))
+    figures |= dict.fromkeys(("p75_s", "p95_s", "p99_s", "max_s"))
+    if len(values):
+        figures |= {
+            "min_s": float(values[0]),
+            "median_s": sample.median,
+            "mean_s": sample.mean,
+            "max_s": float(values[-1]),
+        }
+        for name, (share, needed) in SHARES.items():
+            figures[name] = quantile(values, share) if len(values) >= needed else None
+    return {"count": len(values), **figures}
+
+
+def sent_by_cell(store: Store) -> dict[str | None, tuple[int, int]] | None:
+    """How many messages each cell was sent for measurement, and to warm up; None without a sent.jsonl. Those that name
+    no cell are those of None."""
+    if "sent" not in store.files:
+        return None
+    return {cell: (measured, warm_up) for cell, measured, warm_up in store.rows(_SENT)}
+
+
+def totals(run: Run, cells: Mapping[Cell, Figures]) -> dict[str, int | None]:
+    """What the whole run has, operations without coordinates among it."""
+    rows = _counts(run.store, run.experiment, "is_first_success").values()
+    names = ("duplicates", "errors", "warm_ups", "warm_up_errors")
+    sums = {name: sum(row[name] for row in rows) for name in ("count", *names)}
+    sent = sent_by_cell(run.store)
+    return {
+        "records": sum(sums[name] for name in ("count", "duplicates", "errors", "warm_ups")),
+        "downloads": sums["count"],
+        **{name: sums[name] for name in names},
+        "retried": sum(cell.counts["retried"] or 0 for cell in cells.values()),
+        "sent": None if sent is None else sum(measured for measured, _ in sent.values()),
+        "sent_warm_up": None if sent is None else sum(warm_up for _, warm_up in sent.values()),
+    }
+
+
+def _counts(store: Store, experiment: Experiment, counted: str) -> dict[int, dict[str, Any]]:
+    """The counts of each place by its number, and the sums of what its operations took."""
+    metrics = {metric.field for metric in experiment.metrics[1:]} - {experiment.time_field}
+    fields = sorted(metrics | {"bytes", "seconds"})
+    sums = "".join(
+        f', fsum("{name}") FILTER ({counted}) AS "sum_of_{name}"'
+        f', count("{name}") FILTER ({counted}) AS "count_of_{name}"'
+        for name in fields
+    )
+    rows = store.connection.execute(_COUNTS.format(counted=counted, sums=sums))
+    names = [name for name, *_ in rows.description]
+    listed = (dict(zip(names, row, strict=True)) for row in rows.fetchall())
+    return {UNKNOWN if row["place_at"] is None else row["place_at"]: row for row in listed}
+
+
+def metrics_of(
+    row: Mapping[str, Any], whole: Mapping[str, Any], experiment: Experiment
+) -> dict[str, float | int | None]:
+    """The metrics beside the time, of the counts of a place; None where an operation lacks it. A mean is one of whole
+    operations: where a part was done before, or failed, it says nothing of the others."""
+    return {metric.name: _metric(whole if metric.how == "mean" else row, metric) for metric in experiment.metrics[1:]}
+
+
+def _metric(row: Mapping[str, Any], metric: Metric) -> float | int | None:
+    count, seconds = row.get("count", 0), row.get("sum_of_seconds")
+    if not count:
+        return None
+    if metric.how == "per_second":
+        return count / seconds if seconds else None
+    if row[f"count_of_{metric.field}"] != count:
+        return None
+    total = row[f"sum_of_{metric.field}"]
+    if metric.how == "sum":
+        return int(total)
+    if metric.how == "mean":
+        return total / count
+    if metric.how == "rate":
+        return mbit_per_s(total, seconds)
+    size_bytes = row["sum_of_bytes"] if row["count_of_bytes"] == count else 0
+    return total / size_bytes * BYTES_PER_GIB if size_bytes else None
+
+
+def mbit_per_s(size_bytes: float | None, seconds: float | None) -> float | None:
+    """1 Mbit is 1,000,000 bits; None when either is unknown or no time passed."""
+    return size_bytes * 8 / BITS_PER_MEGABIT / seconds if size_bytes is not None and seconds else None
+
+
+class _Seconds:
+    """The first successes of a run, by place."""
+
+    def __init__(self, run: Run) -> None:
+        experiment, store = run.experiment, run.store
+        is_whole = _WHOLE if experiment.shared_list else "true"
+        speed = f', "{experiment.speed.field}"::DOUBLE AS speed' if experiment.knee else ", NULL::DOUBLE AS speed"
+        columns = store.arrays(_SECONDS.format(is_whole=is_whole, speed=speed))
+        self._names = store.cells
+        self._stacks = _stacks(run)
+        cell_at, rounds = columns["cell_at"], columns["round"]
+        stack_of_cell = np.array([*(self._stack_numbers(run)), UNKNOWN], dtype=np.int64)
+        is_in_round = (cell_at != UNKNOWN) & (rounds > 0) & (rounds < 1 << ROUND_BITS)
+        columns["rounds"] = np.where(is_in_round, stack_of_cell[cell_at] << ROUND_BITS | rounds, UNKNOWN)
+        order = np.argsort(columns["place_at"], kind="stable")
+        self._columns = {name: column[order] for name, column in columns.items()}
+        places, firsts, counts = np.unique(self._columns["place_at"], return_index=True, return_counts=True)
+        parts = zip(places.tolist(), firsts.tolist(), counts.tolist(), strict=True)
+        self._parts = {place: slice(first, first + count) for place, first, count in parts}
+
+    def _stack_numbers(self, run: Run) -> list[int]:
+        numbers = {name: at for at, (name, _) in enumerate(self._stacks)}
+        return [numbers[run.stack(name)] for name in run.store.cells]
+
+    def of(self, place_at: int) -> dict[str, np.ndarray]:
+        """The columns of a place; empty for one without a success."""
+        part = self._parts.get(place_at, slice(0))
+        return {name: column[part] for name, column in self._columns.items()}
+
+    def sample(self, own: Mapping[str, np.ndarray], which: np.ndarray, label: str, column: str = "seconds") -> Sample:
+        return Sample(own[column][which], label, own["rounds"][which], self._stacks)
+
+    def repeats(self, own: Mapping[str, np.ndarray]) -> dict[str, float]:
+        """The mean of each cell's id that ran here, where they are several."""
+        ids = np.unique(own["cell_at"])
+        if len(ids) < 2:
+            return {}
+        names = [*self._names, ""]
+        parts = ((names[at], own["seconds"][own["cell_at"] == at].tolist()) for at in ids.tolist())
+        return {name: math.fsum(seconds) / len(seconds) for name, seconds in parts}
+
+
+def _stacks(run: Run) -> list[tuple[str, int]]:
+    """What names each stack that cells ran on, and its last round."""
+    rows = "SELECT cell_at, max(round) FROM operations WHERE NOT is_foreign AND cell_at IS NOT NULL GROUP BY cell_at"
+    lasts = dict.fromkeys(sorted({run.stack(name) for name in run.store.cells}), 0)
+    for at, last in run.store.rows(rows):
+        stack = run.stack(run.store.cells[at])
+        lasts[stack] = max(lasts[stack], last if last and last < 1 << ROUND_BITS else 0)
+    return list(lasts.items())
+
+
+def _overlaps(run: Run) -> dict[int, Overlap]:
+    """What ran at once in each place, by its number. Places that only records tell apart share the floods of their
+    planned cell."""
+    store, experiment = run.store, run.experiment
+    prepare_overlap(run)
+    floods: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    rows = store.connection.execute(_FLOODS)
+    names = [name for name, *_ in rows.description]
+    for row in rows.fetchall():
+        flood = dict(zip(names, row, strict=True))
+        floods.setdefault((flood["cell_at"], flood["n"]), []).append(flood)
+    by_place: dict[int, list[dict[str, Any]]] = {}
+    for place_at, cell_at in store.rows(_PAIRS):
+        by_place.setdefault(place_at, []).extend(floods.get((cell_at, store.places[place_at].n), ()))
+    return {at: _overlap(together, experiment) for at, together in by_place.items() if together}
+
+
+def prepare_overlap(run: Run) -> None:
+    """Make the tables of what ran at once."""
+    store, experiment = run.store, run.experiment
+    amount = "copied" if experiment.shared_list else "1" if experiment.takes_payload else "bytes"
+    store.connection.execute(_ATTEMPTS.format(amount=amount))
+    store.connection.execute(_INTRUDERS)
+    store.connection.execute(_RUNNING)
+    # Nobody planned some cells, and their records may tell several N.
+    n_of_cells = {(at, store.places[place_at].n) for place_at, at in store.rows(_PAIRS)}
+    store.connection.execute("CREATE OR REPLACE TEMP TABLE n_of_cells (cell_at BIGINT, n BIGINT)")
+    if n_of_cells:
+        store.connection.executemany("INSERT INTO n_of_cells VALUES (?, ?)", sorted(n_of_cells))
+
+
+def _overlap(floods: Sequence[Mapping[str, Any]], experiment: Experiment) -> Overlap:
+    sums = {name: sum(flood[name] for flood in floods) for name in ("span_ms", "busy_ms", "at_n_ms", "intruders")}
+    elapsed_s = sums["span_ms"] / 1000
+    reached = [flood["to_n_ms"] / 1000 for flood in floods if flood["to_n_ms"] is not None]
+    amounts = [flood["amount"] for flood in floods]
+    amount = None if None in amounts else sum(amounts)
+    is_of_bytes = not experiment.shared_list and not experiment.takes_payload
+    return Overlap(
+        peak=max(flood["peak"] for flood in floods),
+        mean=sums["busy_ms"] / sums["span_ms"],
+        share_at_n=sums["at_n_ms"] / sums["span_ms"],
+        time_to_n_s=float(np.median(reached)) if reached else None,
+        elapsed_s=elapsed_s,
+        floods=len(floods),
+        reached=len(reached),
+        intruders=sums["intruders"],
+        aggregate_per_s=mbit_per_s(amount, elapsed_s) if is_of_bytes else amount and amount / elapsed_s,
+    )
+
+
+def curves(run: Run, cell: Cell) -> Iterator[tuple[list[float], list[int]]]:
+    """Of each flood of a cell, after `measure`: the seconds since its first start, and how many ran from then on."""
+    store = run.store
+    ids = [at for place_at, at in store.rows(_PAIRS) if store.places[place_at] == cell]
+    for at in ids:
+        for (number,) in store.rows("SELECT DISTINCT round FROM running WHERE cell_at = ? ORDER BY round", at):
+            steps = store.rows(_CURVE.format(buckets=BUCKETS), at, number)
+            yield [at_ms / 1000 for at_ms, _ in steps], [running for _, running in steps]
+
+
+def counted_rows(run: Run) -> list[dict[str, Any]]:
+    """Rows in the shape of the saved query, counted from the records: like it, all successes, repeated ones too."""
+    store, experiment = run.store, run.experiment
+    counted = "status = 'ok' AND NOT is_warm_up"
+    counts, rows = _counts(store, experiment, counted), []
+    for at, seconds in store.rows(_SUCCESSES.format(counted=counted)):
+        place = store.places[at]
+        metrics = metrics_of(counts[at], counts[at], experiment)
+        rows.append((place, stored_cells.counted_row(place, spread_of(seconds), metrics)))
+    return [row for _, row in sorted(rows, key=lambda placed: placed[0])]
+
+
+def is_of_athena(figures: Figures, experiment: Experiment) -> bool:
+    """Whether Athena carried its operations out."""
+    return is_query(figures.cell, experiment)
+
+
+def as_text(content: Mapping[str, Any]) -> str:
+    """The text of statistics.json: indented, each list of plain numbers on one line."""
+    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+    return re.sub(r"\[[-\d.,e+\s]+\]", lambda numbers: re.sub(r"\s+", " ", numbers[0]), text) + "\n"

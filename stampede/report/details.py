@@ -1,0 +1,383 @@
+"""What stands below the tables of a page: what failed, what it cost, and the folded details."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from stampede.phrases import NOTHING, counted, dollars, percent, quantity, significant, size_words
+from stampede.report import access_logs, messages, pictures, prices
+from stampede.report.analysis import Analysis
+from stampede.report.cells import Figures, is_of_athena
+from stampede.report.messages import COUNTS, NO_ORDER, Failure
+from stampede.report.render import Detail
+from stampede.report.results import coordinates
+from stampede.report.run import Run
+from stampede.report.trajectories import trajectories
+from stampede.runs import evidence
+from stampede.runs.account import OBJECT_COUNTS
+from stampede.runs.failed_objects import FAILED_OBJECTS
+from stampede.runs.folder import is_flood_by_hand
+from stampede.tables import Field, Row, Table
+
+# Athena bills a query for this much at least (its pricing page).
+LEAST_SCANNED_BYTES = 10 * 2**20
+BYTES_IN_A_TB = 2**40
+ATHENA_TIMES = ("queue_s", "planning_s", "engine_s")
+MOST_REASONS = 30
+PROGRAMS = ("Terraform", "Python", "boto3", "MiniStack")
+
+
+def failures(analysis: Analysis) -> list[Detail]:
+    """What failed, by kind with an example, and the account of the cells where not everything succeeded once."""
+    run, account = analysis.run, analysis.account
+    rows = messages.failures(run, account)
+    tables = [_failures("failures", "What failed", run, rows)] if rows else []
+    unclean = [row for row in account.rows if row["succeeded"] != row["sent"] or row["duplicates"] or row["unexpected"]]
+    if unclean and not account.is_clean:
+        tables.append(_accounts(run, analysis, unclean))
+    if "sent" not in run.store.files and run.accounting is None:
+        return [Detail("failures", "Errors", ["Unknown: accounting.json and sent.jsonl are missing."], tables=tables)]
+    details = [Detail("failures", "Errors", tables=tables)] if tables else []
+    return [*details, *_objects(analysis)]
+
+
+def _failures(name: str, title: str, run: Run, rows: Sequence[Failure]) -> Table:
+    fields = [
+        Field("cell", "cell", is_text=True),
+        Field("kind", "error", is_text=True, rank=1),
+        Field("records", "records", show="{:,}".format, rank=2),
+        Field("messages", "messages", show="{:,}".format, rank=3),
+        Field("recovered", "succeeded later", show="{:,}".format, rank=4),
+        Field("example", "example", is_text=True, rank=5),
+    ]
+    shown = [field for field in fields if any(getattr(row, field.name) is not None for row in rows)]
+    named = [{**vars(row), "cell": run.cell_words(row.cell) if row.cell else NO_ORDER} for row in rows]
+    return Table(name, title, shown, named)
+
+
+def _accounts(run: Run, analysis: Analysis, rows: Sequence[Row]) -> Table:
+    """Where every message of these cells went."""
+    always = ("sent", "succeeded", "failed", "dead_lettered")
+    names = [name for name in COUNTS if name in always or any(row[name] for row in rows)]
+    fields = [
+        Field("cell", "cell", is_text=True),
+        *(
+            Field(name, name.replace("_", "-"), show="{:,}".format, rank=at, look=_bad_unless_none(name))
+            for at, name in enumerate(names, start=1)
+        ),
+    ]
+    if analysis.account.unrecorded:
+        fields.append(Field("without_record", "invocations without a record", is_text=True, rank=len(names) + 1))
+    named = []
+    for row in rows:
+        kinds = analysis.account.without_record(row["cell"]).items()
+        words = ", ".join(f"{count:,} {kind}" for kind, count in kinds)
+        named.append({**row, "cell": run.cell_words(row["cell"]), "without_record": words})
+    caption = ["sent = succeeded + failed + dead-lettered + unanswered, warm-ups among them; duplicates are apart."]
+    return Table("accounts", "Where the messages went", fields, named, caption)
+
+
+def _bad_unless_none(name: str) -> Any:
+    return lambda row: "bad" if name == "unaccounted" and row[name] else ""
+
+
+def _objects(analysis: Analysis) -> list[Detail]:
+    """Where objects failed or aren't accounted for."""
+    account = analysis.account
+    failed = messages.failed_objects(analysis.run)
+    if not failed and not account.open_objects:
+        return []
+    totals = messages.total_objects(account)
+    sums = ", ".join(f"{totals[name]:,} {name.replace('_', ' ')}" for name in OBJECT_COUNTS)
+    sentences = [f"{sums}.", *account.open_objects]
+    tables = [_failures("objects", "Why objects failed", analysis.run, failed[:MOST_REASONS])] if failed else []
+    if failed:
+        sentences.append(f"{FAILED_OBJECTS} lists each, with those of earlier attempts.")
+    return [Detail("objects", "Objects", sentences, tables=tables)]
+
+
+def cost(run: Run) -> Detail | None:
+    """What the sweep estimated, from run.json; None where no AWS was paid, or nobody knew."""
+    stored = run.manifest.get("cost")
+    if run.target != "aws" or not isinstance(stored, dict) or stored.get("is_at_most"):
+        return None
+    if not _is_number(stored.get("total_usd")) or not isinstance(stored.get("items"), list):
+        return None
+    items = [item for item in stored["items"] if isinstance(item, dict)]
+    fields = [
+        Field("service", "service", is_text=True),
+        Field("what", "item", is_text=True, rank=1),
+        Field("quantity", "quantity", show=quantity, rank=2),
+        Field("unit", "unit", is_text=True, rank=3),
+        Field("usd", "cost", "USD", show=dollars, rank=4),
+    ]
+    table = Table("bill", "Estimated cost", fields, [_bill_row(item) for item in items])
+    place = f"{stored.get('prices_region') or stored.get('region')}, {stored.get('prices_date') or 'date unknown'}"
+    unpriced = [str(item.get("what")) for item in items if item.get("usd") is None]
+    lack = f" Price unknown, not included: {', '.join(unpriced)}." if unpriced else ""
+    sentence = (
+        f"Estimated: about ${dollars(stored['total_usd'])}, at list prices of {place}; without free tier, retries "
+    )
+    return Detail("cost", "Cost", [f"{sentence}and taxes.{lack}"], tables=[table])
+
+
+def _bill_row(item: Mapping[str, Any]) -> dict[str, Any]:
+    numbers = {
+        name: item.get(name) if _is_number(item.get(name)) else None for name in ("quantity", "usd", "usd_per_unit")
+    }
+    if not numbers["usd"] and numbers["quantity"] and numbers["usd_per_unit"]:
+        numbers["usd"] = numbers["quantity"] * numbers["usd_per_unit"]  # run.json has no millionths of a dollar
+    return {**{name: str(item.get(name) or "") for name in ("service", "what", "unit")}, **numbers}
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+def details(analysis: Analysis) -> list[Detail]:
+    """The folded ones, of those that have something to show."""
+    parts = (_distribution, _overlap, _resources, _athena, _rates, _access_logs, _evidence, _environment)
+    found = [detail for part in parts if (detail := part(analysis))]
+    return [*found, _definitions(analysis)]
+
+
+def _rows(analysis: Analysis, cells: Sequence[Figures]) -> list[dict[str, Any]]:
+    return [{**figures.cell.figures(), "cell": figures.cell, "is_measured": True} for figures in cells]
+
+
+def _distribution(analysis: Analysis) -> Detail | None:
+    cells = [figures for figures in analysis.cells.values() if figures.count]
+    chart = pictures.boxes(analysis)
+    if not chart:
+        return None
+    rows = [row | dict(figures.seconds) for row, figures in zip(_rows(analysis, cells), cells, strict=True)]
+    names = ("min_s", "p5_s", "p25_s", "median_s", "p75_s", "p95_s", "p99_s", "max_s")
+    seconds = [
+        Field(name, name.removesuffix("_s"), "s", significant, rank=at) for at, name in enumerate(names, start=2)
+    ]
+    fields = [*coordinates(rows, analysis.experiment), Field("count", "n", show="{:,}".format, rank=1), *seconds]
+    table = Table("distribution", f"Seconds for one {analysis.experiment.operation[0]}", fields, rows)
+    return Detail("spread", "Distribution of times", charts=[chart], tables=[table])
+
+
+def _overlap(analysis: Analysis) -> Detail | None:
+    cells = [figures for figures in analysis.planned if figures.overlap]
+    chart = pictures.timeline(analysis)
+    if not chart:
+        return None
+    rows = [row | vars(figures.overlap) for row, figures in zip(_rows(analysis, cells), cells, strict=True)]
+    aggregate = "Mbit/s"
+    if analysis.experiment.shared_list or analysis.experiment.takes_payload:
+        aggregate = "objects/s" if analysis.experiment.shared_list else f"{analysis.experiment.operation[1]}/s"
+    fields = [
+        *coordinates(rows, analysis.experiment),
+        Field("peak", "peak", show="{:,}".format, rank=1, look=_short_of_n),
+        Field("mean", "mean", show=significant, rank=2),
+        Field("time_to_n_s", "time to N", "s", significant, rank=3),
+        Field("share_at_n", "at N", "% of time", percent, rank=4),
+        Field("elapsed_s", "elapsed", "s", significant, rank=5),
+        Field("aggregate_per_s", "aggregate", aggregate, quantity, rank=6),
+    ]
+    return Detail(
+        "overlap", "Concurrency reached", charts=[chart], tables=[Table("concurrency", "At once", fields, rows)]
+    )
+
+
+def _short_of_n(row: Row) -> str:
+    return "short" if row["peak"] < row["cell"].n else ""
+
+
+def _resources(analysis: Analysis) -> Detail | None:
+    """What operations took beside the time; Athena's are in a table of their own."""
+    experiment = analysis.experiment
+    cells = [figures for figures in analysis.cells.values() if figures.count and not is_of_athena(figures, experiment)]
+    metrics = [
+        metric
+        for metric in experiment.metrics[1:]
+        if metric != experiment.speed and any(figures.metrics[metric.name] for figures in cells)
+    ]
+    if not metrics:
+        return None
+    rows = [row | dict(figures.metrics) for row, figures in zip(_rows(analysis, cells), cells, strict=True)]
+    fields = [
+        Field(metric.name, metric.label, metric.unit, f"{{:,.{metric.digits}f}}".format, rank=at)
+        for at, metric in enumerate(metrics, start=1)
+    ]
+    title = f"Resources used by {'an' if experiment.operation[0][0] in 'aeiou' else 'a'} {experiment.operation[0]}"
+    caption = [metric.reading for metric in metrics if metric.reading]
+    table = Table("taken", title, [*coordinates(rows, experiment), *fields], rows, caption)
+    return Detail("resources", "Resources", tables=[table])
+
+
+def _athena(analysis: Analysis) -> Detail | None:
+    """What Athena's queries took by its own times, and cost."""
+    experiment, run = analysis.experiment, analysis.run
+    cells = [figures for figures in analysis.cells.values() if figures.count and is_of_athena(figures, experiment)]
+    if not cells:
+        return None
+    tb_usd, rows = prices.known(run).get("athena_tb"), []
+    for row, figures in zip(_rows(analysis, cells), cells, strict=True):
+        scanned = figures.metrics.get("scanned_bytes")
+        usd = (
+            None
+            if None in (tb_usd, scanned)
+            else max(scanned or 0, LEAST_SCANNED_BYTES) / BYTES_IN_A_TB * (tb_usd or 0)
+        )
+        rows.append(row | dict(figures.metrics) | {"median_s": figures.seconds["median_s"], "usd": usd})
+    fields = [
+        *coordinates(rows, experiment),
+        Field("median_s", "median", "s, total", significant, rank=1),
+        *(Field(name, name.removesuffix("_s"), "s", significant, rank=2) for name in ATHENA_TIMES),
+        Field("scanned_bytes", "scanned", "MB", lambda size: f"{size / 1e6:,.1f}", rank=3),
+        *([Field("usd", "per query", "USD", dollars, rank=4)] if tb_usd else []),
+    ]
+    caption = ["Planning is part of engine. Cost: bytes scanned, at least 10 MB; requests to S3 are not included."]
+    table = Table("queries", "Athena’s own times: means", fields, rows, caption if tb_usd else caption[:0])
+    return Detail("athena", "Athena", tables=[table])
+
+
+def _rates(analysis: Analysis) -> Detail | None:
+    shown = trajectories(analysis.run)
+    chart = pictures.rates(shown)
+    if not chart:
+        return None
+    rows = []
+    for trajectory in shown:
+        figures = {name: getattr(trajectory, name) for name in ("most_per_s", "most_in_flight", "slow_share")}
+        rows.append({**trajectory.cell.figures(), "cell": trajectory.cell, "is_measured": True, **figures})
+    fields = [
+        *coordinates(rows, analysis.experiment),
+        Field("most_per_s", "most copied", "per s", quantity, rank=1),
+        Field("most_in_flight", "most in flight", show=quantity, rank=2),
+        Field("slow_share", "SlowDown", "% of calls", percent, rank=3),
+    ]
+    table = Table("rates", f"The median {analysis.experiment.operation[0]} of each cell", fields, rows)
+    return Detail("rate", "Rate over time", charts=[chart], tables=[table])
+
+
+def _access_logs(analysis: Analysis) -> Detail | None:
+    return access_logs.detail(analysis.run)
+
+
+def _evidence(analysis: Analysis) -> Detail | None:
+    """What the run showed of the assumptions about AWS."""
+    stored = evidence.stored(analysis.run.directory, analysis.run.warnings)
+    if "checks" not in stored:
+        return None
+    fields = [
+        Field("assumption", "assumption", is_text=True),
+        Field("outcome", "outcome", is_text=True, rank=1, look=_bad_if_contradicted),
+        Field("held", "held", show="{:,}".format, rank=2),
+        Field("contradicted", "contradicted", show="{:,}".format, rank=3),
+        Field("figures", "figures", is_text=True, rank=4),
+    ]
+    sentence = f"These rows are in {evidence.FILE}; docs/evidence.md says how to send it in."
+    whose = "" if analysis.run.target == "aws" else "This run asked an endpoint, not AWS. "
+    table = Table("evidence-checks", "Assumptions about AWS that this run checked", fields, evidence.rows(stored))
+    return Detail("evidence", "Evidence", [whose + sentence], tables=[table])
+
+
+def _bad_if_contradicted(row: Row) -> str:
+    return "bad" if row["outcome"] == evidence.CONTRADICTED else ""
+
+
+def _environment(analysis: Analysis) -> Detail:
+    return Detail("environment", "This run", terms=environment(analysis.run))
+
+
+def environment(run: Run) -> list[tuple[str, str]]:
+    """Where and when the run took place, with what, as run.json has it."""
+    manifest = run.manifest
+    parts = (manifest.get("versions"), manifest.get("machine"))
+    versions, machine = (part if isinstance(part, Mapping) else {} for part in parts)
+    unfinished = "not recorded" if is_flood_by_hand(manifest) else "unknown: it may have been interrupted"
+    terms = [
+        ("run", run.run_id),
+        ("target", run.source),
+        ("started", moment(manifest.get("started_at"))),
+        ("finished", moment(manifest.get("finished_at")) or unfinished),
+        *((name, str(versions.get(name.lower()) or "")) for name in PROGRAMS),
+        ("machine", _machine(machine)),
+    ]
+    return [(label, text) for label, text in terms if text]
+
+
+def _machine(machine: Mapping[str, Any]) -> str:
+    processors, memory_bytes = machine.get("processors"), machine.get("memory_bytes")
+    parts = [str(machine["system"])] if machine.get("system") else []
+    parts += [counted(processors, "processor")] if type(processors) is int else []
+    parts += [size_words(memory_bytes)] if type(memory_bytes) is int else []
+    return ", ".join(parts)
+
+
+def moment(value: object) -> str:
+    """An ISO 8601 time for reading; anything else as it is, nothing as an empty text."""
+    if isinstance(value, str):
+        try:
+            return f"{datetime.fromisoformat(value):%Y-%m-%d %H:%M:%S %Z}".strip()
+        except ValueError:
+            return value
+    return "" if value is None else str(value)
+
+
+def _definitions(analysis: Analysis) -> Detail:
+    one, many = analysis.experiment.operation
+    workers = analysis.experiment.worker[1]
+    terms = [
+        ("N", f"How many {workers} may run at once."),
+        ("n", f"First successes of messages, without warm-ups; a redelivered {one} counts once."),
+        (
+            "median, quantiles",
+            "Linear between ranks: type 7 of Hyndman and Fan (1996). cells.csv has the saved query’s.",
+        ),
+        (
+            "95 %",
+            "Percentile bootstrap, widened for small samples (Hesterberg 2015): of rounds or repeats, five or more, "
+            f"the same for cells that ran interleaved; else of single {many}, taken as independent. All ratios of a "
+            "kind hold at once (Šidák 1967).",
+        ),
+        ("same, faster, slower", "The whole interval lies within 10 % of 1, or beyond that on one side."),
+        ("peak", f"The most {workers} that ran at once, failed and repeated attempts among them."),
+        ("at N", "The part of the time from first start to last end with N running."),
+        ("aggregate", f"What all {workers} got together over that time."),
+    ]
+    if analysis.experiment.knee:
+        knee = "The smallest value that no larger one beats by more than 10 % in the median, by its interval."
+        terms.append(("knee", knee))
+    return Detail("counting", "Definitions", terms=terms)
+
+
+def settings(sides: Sequence[Run]) -> Table | None:
+    """In what the run.json of several runs differ; None where in nothing."""
+    tables = [
+        dict(_flat({name: _without_cells(run.manifest.get(name)) for name in ("account", "plan")})) for run in sides
+    ]
+    for table, run in zip(tables, sides, strict=True):
+        table |= dict(environment(run))
+    labels = dict.fromkeys(label for table in tables for label in table)
+    rows = [
+        {"setting": label, **{str(at): table.get(label, NOTHING) for at, table in enumerate(tables)}}
+        for label in labels
+    ]
+    differing = [row for row in rows if len(set(list(row.values())[1:])) > 1]
+    letters = [Field(str(at), chr(ord("A") + at), is_text=True, rank=1) for at in range(len(sides))]
+    fields = [Field("setting", "setting", is_text=True), *letters]
+    return Table("settings", "What else differs", fields, differing) if differing else None
+
+
+def _without_cells(part: object) -> object:
+    """A part of run.json without what is as long as the run, or says what the page has already."""
+    left_out = {"order", "cells", "rest", "target", "paths", "warm_up_messages", "start_barrier", "also"}
+    return {name: value for name, value in part.items() if name not in left_out} if isinstance(part, Mapping) else part
+
+
+def _flat(value: object, prefix: str = "") -> list[tuple[str, str]]:
+    """The leaves of a JSON value with their places, as `plan: fixed: object size mb`."""
+    if isinstance(value, Mapping):
+        places = ((f"{prefix}: {name}" if prefix else str(name), part) for name, part in value.items())
+        return [leaf for place, part in places for leaf in _flat(part, place)]
+    text = ", ".join(map(str, value)) if isinstance(value, list) else "not set" if value is None else str(value)
+    return [(prefix.replace("_", " "), text)] if prefix else []

@@ -1,0 +1,289 @@
+"""What the cells of a run say against each other: a Finding for each pair that is compared.
+
+A ratio is of speeds: how many times as fast the median of the subject is as that of the baseline. All ratios of one
+kind are read together, and their intervals hold at once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, Literal
+
+from stampede.cell import Cell, ignored_axes
+from stampede.experiment import MINIMUM_FOR_COMPARISON, Compare, Experiment
+from stampede.report.cells import Figures, is_of_athena
+from stampede.report.intervals import (
+    MINIMUM_ROUNDS,
+    SHORTEST_S,
+    Estimate,
+    Sample,
+    interval,
+    rounds_in_common,
+    speed_ratio,
+)
+
+# A median speed within a tenth of another is called the same.
+HOLDS_WITHIN = 0.10
+A_TENTH = f"{HOLDS_WITHIN * 100:g} %"
+MEMORY = "memory_size_mb"
+A_MILLION = 1_000_000
+Kind = Literal["scale", "choice", "knee", "size", "memory", "start", "run"]
+Level = Literal["holds", "slower", "faster", "unclear", "unknown"]
+STAND_IN_RAN = "a stand-in ran"
+SIZES_DIFFER = "the amounts moved differ or aren’t recorded"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One cell against another: `ratio` of their speeds, `level` read off its interval, and `why` there is none.
+
+    `compare` is the declaration's name of what is compared. `rounds` is in how many rounds the two were interleaved, 0
+    where both have enough repeats, None where drift is in no interval. Of what costs something on AWS, `usd` is what a
+    million cost of the subject, and `cheaper` how many times as cheap as the baseline, or as the cheapest, one is.
+    `titles` are those that the subject holds, and whether it does so alone: `fastest`, `cheapest`, `balanced`; and of a
+    knee `knee` or `below`.
+    """
+
+    kind: Kind
+    compare: str
+    subject: Cell
+    baseline: Cell
+    ratio: Estimate | None = None
+    level: Level = "unknown"
+    why: str = ""
+    rounds: int | None = None
+    among: int = 1
+    usd: float | None = None
+    cheaper: Estimate | None = None
+    titles: Mapping[str, bool] | None = None
+
+    def axes(self, experiment: Experiment) -> Sequence[str]:
+        """What is compared."""
+        if self.kind == "knee" and experiment.knee:
+            return (experiment.knee[0],)
+        if self.kind == "memory":
+            return (MEMORY,)
+        return next((compare.axes for compare in experiment.compare if compare.name == self.compare), ())
+
+    @property
+    def is_best(self) -> bool:
+        """Whether the subject is the baseline itself, as the fastest of its group."""
+        return self.subject == self.baseline
+
+    def as_dict(self) -> dict[str, Any]:
+        """The finding as it stands in statistics.json."""
+        estimates = {"ratio": self.ratio, "cheaper": self.cheaper}
+        return {
+            "kind": self.kind,
+            "compare": self.compare,
+            "subject": self.subject.figures(),
+            "baseline": self.baseline.figures(),
+            **{name: estimate and estimate._asdict() for name, estimate in estimates.items()},
+            "level": self.level,
+            "why": self.why,
+            "rounds": self.rounds,
+            "among": self.among,
+            "usd_per_million": self.usd,
+            "titles": self.titles and dict(self.titles),
+        }
+
+
+def find(cells: Sequence[Figures], experiment: Experiment) -> list[Finding]:
+    """Knees, choices, scales and starts of the cells with a time, kind by kind, sorted by subject."""
+    found = _knees(cells, experiment) if experiment.knee else []
+    comparable = [compare for compare in experiment.compare if is_comparable(compare, experiment)]
+    for kind in ("choice", "scale"):
+        found += _of_kind(kind, [compare for compare in comparable if compare.kind == kind], cells, experiment)
+    return [*found, *_starts(cells, experiment)]
+
+
+def is_comparable(compare: Compare, experiment: Experiment) -> bool:
+    """Whether it says anything where this ran, and no other kind of finding says it."""
+    if compare.axes[0] in ignored_axes(experiment.axes):
+        return False
+    is_of_size = experiment.by_size is not None and compare.axes[0] == experiment.by_size.choice
+    is_of_memory = asks_for_memory(experiment) and compare.axes == (MEMORY,)
+    return not is_of_memory and (not is_of_size or experiment.athena is not None)
+
+
+def asks_for_memory(experiment: Experiment) -> bool:
+    """Whether it asks which memory to choose; the embedded AWS ignores memory."""
+    return experiment.takes_payload and MEMORY not in ignored_axes(experiment.axes)
+
+
+def groups(cells: Iterable[Figures], axes: Sequence[str]) -> list[list[Figures]]:
+    """The cells that differ in these axes alone, two or more, each group sorted."""
+    alike: dict[tuple[Any, ...], list[Figures]] = {}
+    for figures in sorted(cells, key=lambda figures: figures.cell):
+        alike.setdefault(figures.cell.without(axes), []).append(figures)
+    return [group for group in alike.values() if len(group) > 1]
+
+
+def _of_kind(
+    kind: Kind, compares: Sequence[Compare], cells: Sequence[Figures], experiment: Experiment
+) -> list[Finding]:
+    """Each value of a scale against the smallest one; the fastest choice against each other one."""
+    pairs = []
+    for compare in compares:
+        for group in groups(_of_compare(compare, cells, experiment), compare.axes):
+            timed = [figures for figures in group if len(figures.sample)]
+            if len(timed) < 2:
+                continue
+            if kind == "scale":
+                pairs += [(compare, figures, timed[0]) for figures in timed[1:]]
+                continue
+            rivals = [figures for figures in timed if has_enough(figures)] or timed
+            fastest = min(rivals, key=lambda figures: figures.sample.median)
+            pairs += [(compare, fastest, figures) for figures in timed if figures is not fastest]
+    among = _at_once(kind, pairs)
+    return sorted(
+        (compared(kind, compare, figures, base, experiment, among) for compare, figures, base in pairs),
+        key=lambda finding: (finding.compare, finding.subject, finding.baseline),
+    )
+
+
+def _of_compare(compare: Compare, cells: Sequence[Figures], experiment: Experiment) -> Sequence[Figures]:
+    """Along the size of an object only Athena's queries are left to compare by class."""
+    if experiment.by_size and compare.axes[0] == experiment.by_size.choice:
+        return [figures for figures in cells if is_of_athena(figures, experiment)]
+    return cells
+
+
+def _at_once(kind: Kind, pairs: Sequence[tuple[Compare, Figures, Figures]]) -> int:
+    """How many comparisons hold together. Of a choice it is every pair: which is the fastest, and so which two are
+    compared, is read off the data."""
+    enough = [pair for pair in pairs if has_enough(*pair[1:])]
+    if kind != "choice":
+        return max(1, len(enough))
+    sizes = Counter((compare.name, fastest.cell) for compare, fastest, _ in enough)
+    return max(1, sum((size + 1) * size // 2 for size in sizes.values()))
+
+
+def compared(
+    kind: Kind, compare: Compare, figures: Figures, base: Figures, experiment: Experiment, among: int
+) -> Finding:
+    """Two cells against each other."""
+    finding = Finding(kind, compare.name, figures.cell, base.cell, among=among)
+    why = refusal(figures, base, experiment, compare.axes)
+    if why:
+        return replace(finding, why=why)
+    ratio = speed_ratio(figures.sample, base.sample, among)
+    rounds = rounds_in_common(figures.sample, base.sample)
+    return replace(finding, ratio=ratio, level=level_of(ratio), rounds=rounds)
+
+
+def refusal(figures: Figures, base: Figures, experiment: Experiment, axes: Sequence[str]) -> str:
+    """Why the two aren't compared; "" where they are."""
+    counts = [len(figures.sample), len(base.sample)]
+    if min(counts) < MINIMUM_FOR_COMPARISON:
+        return f"too few: {counts[0]} and {counts[1]} of {MINIMUM_FOR_COMPARISON} needed"
+    if min(side.sample.values[0] for side in (figures, base)) < SHORTEST_S:
+        return "an operation took no measurable time"
+    is_sized = figures.size_bytes is not None or is_of_athena(figures, experiment)
+    if not is_sized or figures.size_bytes != base.size_bytes:
+        return SIZES_DIFFER
+    if any(side.cell.is_of_stand_in(axes) for side in (figures, base)):
+        return STAND_IN_RAN
+    return ""
+
+
+def level_of(ratio: Estimate) -> Level:
+    """What the interval of a ratio of speeds allows to say."""
+    if ratio.low is None or ratio.high is None:
+        return "unknown"
+    least, most = 1 - HOLDS_WITHIN, 1 / (1 - HOLDS_WITHIN)
+    if least <= ratio.low and ratio.high <= most:
+        return "holds"
+    if ratio.high < least:
+        return "slower"
+    return "faster" if ratio.low > most else "unclear"
+
+
+def has_enough(*sides: Figures) -> bool:
+    return all(len(side.sample) >= MINIMUM_FOR_COMPARISON for side in sides)
+
+
+def _starts(cells: Sequence[Figures], experiment: Experiment) -> list[Finding]:
+    """The first operations of the functions against their later ones, where the interval tells them apart."""
+    if any(axis.later for axis in experiment.axes):
+        return []  # there they are cells of their own
+    both = [
+        figures
+        for figures in cells
+        if min(len(figures.cold), len(figures.warm)) >= MINIMUM_FOR_COMPARISON
+        and min(figures.cold.values[0], figures.warm.values[0]) >= SHORTEST_S
+    ]
+    found = []
+    for figures in both:
+        ratio = speed_ratio(figures.cold, figures.warm, len(both))
+        if ratio.leaves_1_out:
+            finding = Finding("start", "start", figures.cell, figures.cell, ratio, level_of(ratio), among=len(both))
+            found.append(finding)
+    return found
+
+
+# The knee: the smallest value beyond which no larger one gains more than a tenth.
+
+
+def _knees(cells: Sequence[Figures], experiment: Experiment) -> list[Finding]:
+    """Each value on the axis of `experiment.knee` against the smallest of its series, with `titles` saying how it lies
+    to the knee. A range and not a fitted curve: the universal scalability law finds knees of its own kind in 57 to 100
+    of 100 simulated runs, and that of a rate that is simply capped in none; the range held all of them. Each ratio
+    holds on its own."""
+    if experiment.knee is None:
+        return []
+    axis, _ = experiment.knee
+    found: list[Finding] = []
+    for series in groups(cells, (axis,)):
+        timed = [figures for figures in series if len(figures.speeds)]
+        if len(timed) > 1:
+            found += _knee(timed)
+    return found
+
+
+def _knee(series: Sequence[Figures]) -> list[Finding]:
+    samples = [figures.speeds for figures in series]
+    few = min(map(len, samples)) < MINIMUM_ROUNDS or min(sample.median for sample in samples) <= 0
+    gains = {pair: _gain(*(samples[at] for at in pair)) for pair in combinations(range(len(series)), 2)}
+    low = _first_unbeaten(gains, len(series), lambda gain: gain.low is not None and gain.low > 1 + HOLDS_WITHIN)
+    high = _first_unbeaten(gains, len(series), lambda gain: gain.high is None or gain.high > 1 + HOLDS_WITHIN)
+    found = []
+    for at, figures in enumerate(series):
+        ratio = gains[0, at] if at else Estimate(1.0)
+        why = f"too few: {len(figures.speeds)} of {MINIMUM_ROUNDS} needed" if few else ""
+        titles = None if few else {"below": True} if at < low else {"knee": low == high} if at <= high else {}
+        found.append(
+            Finding(
+                "knee",
+                "knee",
+                figures.cell,
+                series[0].cell,
+                ratio,
+                "unknown" if few or not at else level_of(ratio),
+                why,
+                rounds_in_common(samples[at], samples[0]),
+                titles=titles,
+            )
+        )
+    return found
+
+
+def _gain(smaller: Sample, larger: Sample) -> Estimate:
+    """How many times as fast the larger value is in the median, both in operations or objects a second."""
+    if smaller.median <= 0:
+        return Estimate(float("inf"))
+    value = larger.median / smaller.median
+    if min(len(smaller), len(larger)) < MINIMUM_ROUNDS or smaller.values[0] <= 0:
+        return Estimate(value)
+    return interval(value, larger.medians / smaller.medians, min(smaller.size, larger.size))
+
+
+def _first_unbeaten(gains: Mapping[tuple[int, int], Estimate], count: int, is_beaten: Any) -> int:
+    """The first position that no larger one beats."""
+    for at in range(count):
+        if not any(is_beaten(gains[at, larger]) for larger in range(at + 1, count)):
+            return at
+    return count - 1

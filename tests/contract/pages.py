@@ -1,0 +1,83 @@
+"""What the page of every report keeps to, whatever ran and wherever."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+from stampede.report.analysis import Analysis, analyse
+from stampede.report.answer import successes_words
+from stampede.report.pictures import first
+from stampede.report.results import comparisons, results
+from stampede.report.run import load
+
+# Of what failed, and of what was paid.
+ONLY_WHERE_NEEDED = {"failures", "accounts", "objects", "bill"}
+NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
+
+
+def page_of(folder: Path, name: str = "report.html") -> Element:
+    """The page; one that isn't well-formed can't be parsed."""
+    html = (folder / name).read_text().replace("<!doctype html>", "")
+    html = re.sub(r"<(style|script)>.*?</\1>", "", html, flags=re.DOTALL)
+    return ElementTree.fromstring(re.sub(r"<meta ([^>]*)>", r"<meta \1/>", html))
+
+
+def text_of(element: Element) -> str:
+    """Its text with single ordinary spaces."""
+    return " ".join(" ".join(element.itertext()).replace("\u00a0", " ").split())
+
+
+def opened(element: Element) -> Iterator[Element]:
+    """It and what is in it, but for what is folded."""
+    yield element
+    for child in element:
+        if child.tag != "details":
+            yield from opened(child)
+
+
+def check(folder: Path) -> None:
+    """That a reader gets an answer on one screen, and that the page agrees with the files beside it."""
+    page, statistics = page_of(folder), json.loads((folder / "statistics.json").read_text())
+    shown = list(opened(page.find("body")))
+    headline = text_of(page.find(".//h1"))
+    assert len(headline) <= 200 and len(re.findall(r"[.!?](?= |$)", headline)) <= 2, headline
+    assert unseen(analyse(load(folder)), headline) == set(), headline
+    assert headline.startswith("Local test, not AWS") == (statistics["target"] == "local")
+    assert words_in(page.find("body")) <= 450
+    tables = {table.find("caption").get("id"): table for table in shown if table.tag == "table"}
+    names = {name.removesuffix("-caption") for name in tables}
+    assert names - ONLY_WHERE_NEEDED <= {"results", "comparisons"}
+    for table in tables.values():
+        assert len(table.findall("thead/tr/th")) <= 11 and len(table.findall("tbody/tr")) <= 40
+    caveats = page.findall(".//section[@aria-labelledby='caveats']//li")
+    assert [text_of(caveat) for caveat in caveats] == statistics["caveats"] and len(caveats) <= 5
+    ids = [element.get("id") for element in page.iter() if element.get("id")]
+    assert len(ids) == len(set(ids))
+    pictures = {figure.get("id").removeprefix("figure-") for figure in page.iter("figure")}
+    assert {path.name for path in (folder / "figures").glob("*")} == {
+        f"{name}.{kind}" for name in pictures for kind in ("svg", "png")
+    }
+    assert ("bill" in names) <= (statistics["target"] == "aws")
+
+
+def words_in(element: Element) -> int:
+    """Outside of tables, pictures and what is folded."""
+    if element.tag in ("table", "details") or element.tag.endswith("svg"):
+        return len((element.tail or "").split())
+    texts = f"{element.text or ''} {element.tail or ''}"
+    return len(texts.split()) + sum(words_in(child) for child in element)
+
+
+def unseen(analysis: Analysis, headline: str) -> set[str]:
+    """The numbers of a headline that neither tables nor picture show."""
+    tables = [results(analysis), comparisons(analysis.findings, analysis.experiment)]
+    texts = [table.markdown() for table in tables if table]
+    chart = first(analysis)
+    texts += [chart.words if chart else "", successes_words(analysis)]
+    shares = [100 * end for row in analysis.findings for end in row.ratio or () if end]
+    texts += [f"{share:.0f}" for share in shares]
+    numbers = re.findall(NUMBER, re.sub(r"\d+ series|\d of \d+ cases|95 % CI|above 10 %", "", headline))
+    return set(numbers) - set(re.findall(NUMBER, " ".join(texts)))

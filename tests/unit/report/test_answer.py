@@ -1,0 +1,104 @@
+"""What a run says in a sentence: one case for each pattern."""
+
+import re
+from math import prod
+
+import pytest
+
+from experiments import EXPERIMENTS
+from stampede.report.analysis import analyse
+from stampede.report.answer import say
+from stampede.report.run import load
+from tests.contract import synthetic
+from tests.contract.pages import unseen
+from tests.unit.report import handmade_run
+
+ONE_CELL = ("memory_size=1024", "concurrency_value=2")
+BY_N = ("memory_size=1024", "concurrency_value=1,10")
+MEMORIES = ("memory_size=1024,2048", "concurrency_value=1")
+METHODS = ("method=download_file,ranges", "sink=memory")
+THREE = ("method=download_file,ranges,stream", "sink=memory")
+LIMITS = ("parallel_limit=1,10,100",)
+CLASSES = ("storage_class=standard,express", "object_bytes=1000,100000000", "operation=upload")
+AT_10, LEAST = {"concurrency_value": 10}, {"memory_size": 1024}
+RANGES, STREAM = {"method": "ranges"}, {"method": "stream"}
+ALONE, MANY = {"parallel_limit": 1}, {"parallel_limit": 100}
+EXPRESS, SMALL, LARGE = {"storage_class": "express"}, {"object_bytes": 1000}, {"object_bytes": 100_000_000}
+
+
+CASES = [
+    ("download", "aws", ONE_CELL, [], r"^A download takes \S+ s at N = 2 \(95 % CI .*; 24 of 24 succeeded"),
+    ("download", "aws", BY_N, [(AT_10, 1.25)], r"^N = 10: each function keeps [78]\d % .*alone"),
+    ("download", "local", BY_N, [(AT_10, 8)], r"^Local test, not AWS: .* alone and [78]\.\d+ s"),
+    ("download", "endpoint", BY_N, [], r"^An endpoint, not AWS: "),
+    ("download", "aws", MEMORIES, [], r"^With 2,048 MB .* with 1,024 MB"),
+    ("download", "aws", (*ONE_CELL, *METHODS), [(RANGES, 0.5)], r"^ranges is [12]\.\d+ times as fast"),
+    ("download", "aws", (*BY_N, *THREE), [(RANGES, 0.5), (STREAM, 0.5)], r"^No clear winner at N = 10: "),
+    ("download", "aws", (*BY_N, *METHODS), [(RANGES, 2), (RANGES | AT_10, 0.25)], r"^The order .* ranges with N = 10"),
+    ("download", "aws", (*MEMORIES, *METHODS), [(RANGES | LEAST, 0.5)], r"^ranges is .* in 1 of 2 cases"),
+    ("copy", "aws", LIMITS, [(ALONE, 4), (MANY, 1.5)], r"^Up to 10 parallel calls help: .*no gain"),
+    ("copy", "aws", LIMITS, [(ALONE, 4), (MANY, 0.5)], r"^More parallel calls help up to 100"),
+    ("express", "aws", CLASSES, [(EXPRESS | SMALL, 0.5), (EXPRESS | LARGE, 2)], r"^With express, writing is .* 1 KB"),
+    ("function", "aws", MEMORIES, [(LEAST, 1.3)], r"^At N = 1, 1,024 MB is the cheapest.* 2,048 MB is the fastest"),
+    ("filesystem", "local", ("dataset=small",), [], r"folder stood in for efs, so nothing is compared"),
+]
+
+
+def seconds_of(factors):
+    """The seconds of a cell: 1, times the factors of all that it has."""
+    return lambda demand: prod(factor for part, factor in factors if part.items() <= demand.cell.values.items())
+
+
+@pytest.mark.parametrize(("name", "target", "settings", "factors", "words"), CASES)
+def test_the_headline_is_what_the_figures_say_and_has_no_other_number(tmp_path, name, target, settings, factors, words):
+    keys = {"target": target, "takes": seconds_of(factors)}
+    folder = synthetic.write(tmp_path / "run", EXPERIMENTS[name], settings, **keys)
+    analysis = analyse(load(folder))
+    headline = say(analysis).headline
+    assert re.search(words, headline), headline
+    assert unseen(analysis, headline) == set(), headline
+
+
+def errors(count, **changes):
+    return [
+        handmade_run.error(0, 100, seq=seq, error_message="app.handler can't be imported", **changes)
+        for seq in range(count)
+    ]
+
+
+IN_TURN = handmade_run.lasting([0.1, 0.11] * 6, n=10)
+AT_ONCE = [handmade_run.record(0, 1000, n=3, seq=seq) for seq in range(3)]
+HANDMADE = {
+    "the median of one": (handmade_run.lasting([0.1] * 11 + [1.1]), "A download takes 0.100 s at N = 1"),
+    "nothing succeeded": (errors(11), "All 11 messages failed: app.handler can't be imported."),
+    "nothing is there": ([], "No download is on record."),
+    "N isn't reached": (
+        [*AT_ONCE, *IN_TURN],
+        "N = 10 was not reached: 1 ran at once at most; a download takes 0.105 s.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HANDMADE)
+def test_a_run_that_is_counted_by_hand_has_this_answer(tmp_path, case):
+    records, words = HANDMADE[case]
+    folder = handmade_run.write(tmp_path / "run", records, {"memory_size": [1024], "concurrency_value": [3, 10]})
+    assert say(analyse(load(folder))).headline.startswith(words)
+
+
+def test_where_most_objects_failed_no_speed_is_claimed(tmp_path):
+    folder = synthetic.write(tmp_path / "run", EXPERIMENTS["copy"], ["parallel_limit=10"])
+    synthetic.change_records(folder, lambda row: row | {"copied": 1, "failed": row["planned"] - 1})
+    assert re.search(r"[\d,]+ of 996 objects failed, so speeds say nothing", say(analyse(load(folder))).headline)
+
+
+def test_what_to_know_before_relying_on_it_is_said_weightiest_first_and_in_five_lines(tmp_path):
+    two = {"memory_size": [1024], "concurrency_value": [1, 2]}
+    lost = errors(2, n=1)
+    alone = handmade_run.lasting([0.1] * 12, n=1, sdk="botocore 1.0")
+    too_many = [handmade_run.record(0, 200, n=2, seq=seq, sdk="botocore 2.0") for seq in range(10)]
+    folder = handmade_run.write(tmp_path / "run", [*lost, *alone[2:], *too_many], two)
+    (folder / "evidence.json").write_text('{"checks": [{"id": "clocks", "contradicted": 1}]}')
+    keys = ["assumes of AWS", "2 of 22 messages", "10 with", "drift", "botocore 1.0 and 2.0"]
+    lines = say(analyse(load(folder))).caveats
+    assert len(lines) == 5 and all(key in line for key, line in zip(keys, lines, strict=True)), lines
