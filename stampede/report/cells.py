@@ -17,7 +17,7 @@ import numpy as np
 from experiments import Experiment
 from stampede.cell import Cell, is_query
 from stampede.experiment import FAILED_RUN, Metric
-from stampede.report.intervals import ROUND_BITS, Estimate, Sample, quantile
+from stampede.report.intervals import MOST_ROUNDS, ROUND_BITS, Estimate, Sample, quantile
 from stampede.report.run import Run
 from stampede.runs import cells as stored_cells
 from stampede.runs.spread import spread as spread_of
@@ -349,7 +349,7 @@ class _Seconds:
         self._stacks = _stacks(run)
         cell_at, rounds = columns["cell_at"], columns["round"]
         stack_of_cell = np.array([*(self._stack_numbers(run)), UNKNOWN], dtype=np.int64)
-        is_in_round = (cell_at != UNKNOWN) & (rounds > 0) & (rounds < 1 << ROUND_BITS)
+        is_in_round = (cell_at != UNKNOWN) & (rounds > 0) & (rounds <= MOST_ROUNDS)
         columns["rounds"] = np.where(is_in_round, stack_of_cell[cell_at] << ROUND_BITS | rounds, UNKNOWN)
         order = np.argsort(columns["place_at"], kind="stable")
         self._columns = {name: column[order] for name, column in columns.items()}
@@ -381,11 +381,14 @@ class _Seconds:
 
 def _stacks(run: Run) -> list[tuple[str, int]]:
     """What names each stack that cells ran on, and its last round."""
-    rows = "SELECT cell_at, max(round) FROM operations WHERE NOT is_foreign AND cell_at IS NOT NULL GROUP BY cell_at"
+    rows = (
+        f"SELECT cell_at, max(round) FILTER (round <= {MOST_ROUNDS}) FROM operations "
+        "WHERE NOT is_foreign AND cell_at IS NOT NULL GROUP BY cell_at"
+    )
     lasts = dict.fromkeys(sorted({run.stack(name) for name in run.store.cells}), 0)
     for at, last in run.store.rows(rows):
         stack = run.stack(run.store.cells[at])
-        lasts[stack] = max(lasts[stack], last if last and last < 1 << ROUND_BITS else 0)
+        lasts[stack] = max(lasts[stack], last or 0)
     return list(lasts.items())
 
 

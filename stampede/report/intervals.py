@@ -30,6 +30,9 @@ MANY = 2000
 SHORTEST_S = 1e-9
 # A round is the number of its stack and its own in one integer.
 ROUND_BITS = 32
+# A resample counts each round of a stack: a record that says round 1,000,000 would take minutes
+# and gigabytes.
+MOST_ROUNDS = 4096
 _ROUND = (1 << ROUND_BITS) - 1
 _COUNTS_AT_ONCE = 1 << 20
 
