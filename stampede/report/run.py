@@ -271,7 +271,7 @@ def _manifest(run_dir: Path, warnings: list[str]) -> dict[str, Any]:
 
 def _accounting(run_dir: Path, warnings: list[str]) -> list[dict[str, Any]] | None:
     rows = stored_json.value_or_warning(run_dir / "accounting.json", list, warnings)
-    return None if rows is None else [row for row in rows if isinstance(row, dict)]
+    return None if rows is None else [row | {"cell": str(row.get("cell"))} for row in rows if isinstance(row, dict)]
 
 
 def _stored_rows(run_dir: Path, experiment: Experiment, warnings: list[str]) -> list[dict[str, Any]] | None:
