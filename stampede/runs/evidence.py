@@ -33,7 +33,7 @@ def rows(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The checks of an evidence.json: id, assumption, outcome, how often it held and was contradicted, and figures."""
     checks = evidence.get("checks")
     checks = checks if isinstance(checks, list) else []
-    by_id = {check.get("id"): check for check in checks if isinstance(check, dict)}
+    by_id = {str(check.get("id")): check for check in checks if isinstance(check, dict)}
     return [_row(name, assumption, by_id.get(name, {})) for name, assumption in ASSUMPTIONS.items()]
 
 
