@@ -54,7 +54,7 @@ def _where(analysis: Analysis) -> str:
     target = analysis.run.target
     if target == "aws":
         return ""
-    return {"local": "Local test, not AWS: ", "unknown": "Target unknown: "}.get(target, "An endpoint, not AWS: ")
+    return {"local": "Local test, not AWS: ", "endpoint": "An endpoint, not AWS: "}.get(target, "Target unknown: ")
 
 
 def _basis(analysis: Analysis, headline: str) -> str:
