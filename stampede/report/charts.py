@@ -22,6 +22,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from stampede.phrases import decimal_size, unbroken
+from stampede.standard_streams import plain
 
 # What is more than these is not drawn.
 MOST_LINES, MOST_ROWS, MOST_PANELS = 8, 40, 24
@@ -428,7 +429,7 @@ def _label_ends(axes: Axes, lines: Sequence[Line]) -> None:
     ends = []
     for at, line in enumerate(lines):
         x, mark = max(line.marks.items())
-        ends.append((to_axes.transform((x, mark.value))[1], at, line.label))
+        ends.append((to_axes.transform((x, mark.value))[1], at, plain(line.label)))
     lowest = 0.0
     for height, at, label in sorted(ends):
         height = max(height, lowest)
@@ -485,8 +486,9 @@ def _legend_above(figure: Figure, handles: Sequence[Artist]) -> None:
 
 
 def _fold(text: str, letters: int) -> str:
-    """In lines of so many letters, which break neither within `N = 10` nor before a unit."""
-    return fill(unbroken(text), letters).replace("\u00a0", " ")
+    """In lines of so many letters, which break neither within `N = 10` nor before a unit; without control characters,
+    which an SVG can't have."""
+    return fill(unbroken(plain(text)), letters).replace("\u00a0", " ")
 
 
 def _number(value: float, _place: object = None) -> str:
