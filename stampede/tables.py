@@ -139,7 +139,7 @@ class Table:
     def markdown(self) -> str:
         """For pasting, with the caption under it."""
         heads = [field.label for field in self.read]
-        rows = [[field.text(row).replace("|", "\\|") for field in self.read] for row in self.rows]
+        rows = [[in_markdown(field.text(row)) for field in self.read] for row in self.rows]
         texts = [field.label for field in self.read if field.is_text]
         return "\n".join([*markdown(heads, rows, texts), "", *self.caption]) + "\n"
 
@@ -262,6 +262,11 @@ def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: Collect
     right."""
     sides = ["---" if head in texts else "---:" for head in heads]
     return [f"| {' | '.join(cells)} |" for cells in (heads, sides, *rows)]
+
+
+def in_markdown(text: str) -> str:
+    """A text as an entry of a table: in one line, without what ends the entry, or begins a tag or a link."""
+    return re.sub(r"([\\|<\[])", r"\\\1", " ".join(text.splitlines()))
 
 
 def number_text(value: float) -> str:
