@@ -33,11 +33,11 @@ def unrecorded(folder: Path) -> list[dict[str, Any]]:
             return []
         records = folder / "records.jsonl"  # is only there where an invocation left one
         rows_of_records = stored_json.rows(records, []) if records.exists() else ()
-        recorded = {row.get("request_id") for _, row in rows_of_records}
+        recorded = {str(row.get("request_id")) for _, row in rows_of_records}
         for _, row in stored_json.rows(folder / "sent.jsonl", []):
-            if type(row.get("sent_at_ms")) is int and (not floods or floods[-1][1] != row.get("cell")):
-                floods.append((row["sent_at_ms"], row.get("cell")))
-    except (InsightsError, OSError):
+            if type(row.get("sent_at_ms")) is int and (not floods or floods[-1][1] != str(row.get("cell"))):
+                floods.append((row["sent_at_ms"], str(row.get("cell"))))
+    except (InsightsError, OSError, stored_json.NotAFile):
         return []
     rows = []
     for row in failed:

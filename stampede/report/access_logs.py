@@ -80,9 +80,9 @@ def seen(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 
 def _recorded(run: Run) -> dict[str, int | None]:
     """What all records say whose requests S3 logs: warm-ups and failures asked S3 too."""
-    path = run.directory / "records.jsonl"
+    is_file = "records" in run.store.files
     sums: dict[str, int | None] = dict.fromkeys(LABELS)
-    for _, row in stored_json.rows(path, []) if path.exists() else ():
+    for _, row in stored_json.rows(run.directory / "records.jsonl", []) if is_file else ():
         if run.experiment.is_logged(row):
             for name in sums:
                 if type(row.get(name)) is int:

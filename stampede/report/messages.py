@@ -159,10 +159,10 @@ def failures(run: Run, account: Account) -> list[Failure]:
 
 def failed_objects(run: Run) -> list[Failure]:
     """The rows of failed_objects.jsonl by cell and error, most first; it may have millions."""
-    path = run.directory / FAILED_OBJECTS
+    is_file = "failed_objects" in run.store.files
     counts: Counter[tuple[str, str]] = Counter()
     examples: dict[tuple[str, str], str] = {}
-    for _, row in stored_json.rows(path, run.warnings) if path.exists() else ():
+    for _, row in stored_json.rows(run.directory / FAILED_OBJECTS, run.warnings) if is_file else ():
         key = str(row.get("cell")), str(row.get("error_type") or "not named")
         counts[key] += 1
         texts = (str(row.get(name) or "") for name in ("source", "destination", "error_message"))
