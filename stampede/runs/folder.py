@@ -39,7 +39,8 @@ _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 
 def is_flood_by_hand(description: Mapping[str, Any]) -> bool:
     """Whether a run.json is `stampede flood`'s: it has no plan; in the first edition what the stack fixed."""
-    return not set(description.get("plan") or ()) - {"fixed"}
+    plan = description.get("plan")
+    return not isinstance(plan, Mapping) or not plan.keys() - {"fixed"}
 
 
 class RunFolder:
