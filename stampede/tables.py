@@ -141,7 +141,7 @@ class Table:
         heads = [field.label for field in self.read]
         rows = [[in_markdown(field.text(row)) for field in self.read] for row in self.rows]
         texts = [field.label for field in self.read if field.is_text]
-        return "\n".join([*markdown(heads, rows, texts), "", *self.caption]) + "\n"
+        return "\n".join([*markdown(heads, rows, texts), "", *map(in_markdown, self.caption)]) + "\n"
 
 
 @dataclass(frozen=True)
