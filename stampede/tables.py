@@ -23,6 +23,7 @@ from rich.text import Text
 
 from stampede import terminal
 from stampede.phrases import NOTHING
+from stampede.standard_streams import plain
 
 # Between two columns, and the width to which a text may be folded before a column is left out.
 GAP, LEAST_TEXT = 2, 20
@@ -266,7 +267,7 @@ def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: Collect
 
 def in_markdown(text: str) -> str:
     """A text as an entry of a table: in one line, without what ends the entry, or begins a tag or a link."""
-    return re.sub(r"([\\|<\[])", r"\\\1", " ".join(text.splitlines()))
+    return re.sub(r"([\\|<\[])", r"\\\1", plain(" ".join(text.splitlines())))
 
 
 def number_text(value: float) -> str:
