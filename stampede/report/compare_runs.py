@@ -198,5 +198,5 @@ def _warnings(base: Analysis, other: Analysis, *, with_folders: bool) -> list[st
         resume = RunFolder(side.run.directory).as_argument if with_folders else None
         warnings += [f"{letter}: {text}" for text in (*unfinished(side.run, resume), *side.run.warnings)]
     if base.run.run_id == other.run.run_id:
-        warnings.append(f"{BASE} and {OTHER} are the same run, {base.run.run_id}, from two folders.")
+        warnings.append(f"{BASE} and {OTHER} are the same run, {base.run.run_id}.")
     return warnings
