@@ -118,12 +118,12 @@ def headline_for_unreached_n(analysis: Analysis) -> str:
     n = max(figures.cell.n for figures in analysis.of_headline.values())
     at_n = [figures for figures in analysis.of_headline.values() if figures.cell.n == n and figures.overlap]
     peak = max((figures.overlap.peak for figures in at_n if figures.overlap), default=n)
-    if peak >= n:
+    medians = [figures.everything.median for figures in at_n if figures.count]
+    if peak >= n or not medians:
         return ""
     one, many = analysis.experiment.operation
-    shortest = min(figures.sample.median for figures in at_n if len(figures.sample))
-    claim = f"N = {n:,} was not reached: {peak:,} ran at once at most; {_a(one)} takes {_s(shortest)}"
-    return f"{claim}. More messages (--messages-per-concurrency) or longer {many} would reach it."
+    claim = f"N = {n:,} was not reached: {peak:,} ran at once at most; {_a(one)} takes {_span(medians)}"
+    return f"{claim}. More messages (--messages-per-concurrency) or longer {many} may reach it."
 
 
 def headline_for_knee(analysis: Analysis) -> str:
