@@ -300,9 +300,15 @@ def headline_for_scale(analysis: Analysis) -> str:
         ]
         if not is_of_n(analysis.experiment, compare):
             return _other_scale(analysis, last, compare)
+        last = [row for row in last if (row.subject.n, row.baseline.n) == _ends_of_n(last)]
         is_shared = analysis.run.target == "aws" and all(row.ratio for row in last)
         return _kept_throughput(analysis, last) if is_shared else _growing_time(analysis, last)
     return ""
+
+
+def _ends_of_n(rows: Sequence[Finding]) -> tuple[int, int]:
+    """The largest N, and what it is compared with."""
+    return max((row.subject.n, row.baseline.n) for row in rows)
 
 
 def _of_place(rows: Sequence[Finding], place: tuple[object, ...], compare: Compare) -> list[Finding]:
