@@ -132,10 +132,12 @@ def headline_for_knee(analysis: Analysis) -> str:
         return ""
     axis, calls = analysis.experiment.knee
     series = [[row for row in rows if row.subject.without((axis,)) == alike] for alike in _places(rows, (axis,))]
+    series = [of_series for of_series in series if of_series[0].titles is not None] or series[:1]
     sentences = list(dict.fromkeys(_knee(analysis, of_series, axis, calls) for of_series in series))
     if len(sentences) > 1:
-        ends = [next(iter(_knee_range(of_series, axis))) for of_series in series]
-        return f"{calls} help up to {min(ends):,} to {max(ends):,} of them, by series; the table has each."
+        lows = [_knee_range(of_series, axis)[0] for of_series in series]
+        ends = " to ".join(dict.fromkeys(f"{low:,}" for low in (min(lows), max(lows))))
+        return f"up to {ends} {calls} help, by series; the table has each."
     return sentences[0]
 
 
