@@ -111,7 +111,9 @@ def headline_for_stand_ins(analysis: Analysis) -> str:
     if not stand_ins:
         return ""
     clauses = [f"{stand_in.short} stood in for {listed(names)}" for stand_in, names in stand_ins.items()]
-    return f"{successes_words(analysis)}. {capitalised(listed(clauses))}, so nothing is compared with that."
+    took = _span(figures.everything.median for figures in analysis.of_headline.values() if figures.count)
+    claim = f"{_a(analysis.experiment.operation[0])} takes {took}; {successes_words(analysis)}"
+    return f"{claim}. {capitalised(listed(clauses))}, so nothing is compared with that."
 
 
 def headline_for_unreached_n(analysis: Analysis) -> str:
