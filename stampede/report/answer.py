@@ -150,7 +150,7 @@ def _knee(analysis: Analysis, series: Sequence[Finding], axis: str, calls: str) 
         ends = [f"{significant(speeds[value])} {unit} with {value:,}" for value in (min(speeds), max(speeds))]
         return f"too few {analysis.experiment.operation[1]} to say how many {calls} help; medians are {listed(ends)}."
     low, high = _knee_range(series, axis)
-    most, speed = max(speeds), f"{significant(speeds[low])} {unit}"
+    most, speed = max(speeds), f"a median of {significant(speeds[low])} {unit}"
     if low == most:
         return f"more {calls} help up to {most:,}, the most tried: {speed}."
     gain = f"no gain above {A_TENTH}" if high < most else f"a gain above {A_TENTH} is neither shown nor ruled out"
