@@ -317,7 +317,7 @@ def result_words(finding: Finding) -> str:
         return finding.why
     if finding.kind == "knee" and finding.titles is not None:
         if "below" in finding.titles:
-            return "more help"
+            return "more calls help"
         return {True: "the knee", False: "may be the knee"}.get(finding.titles.get("knee"), "no further gain")
     if finding.kind == "memory":
         titles = [title if is_alone else f"perhaps {title}" for title, is_alone in (finding.titles or {}).items()]
