@@ -114,7 +114,8 @@ def cost(run: Run) -> Detail | None:
         Field("unit", "unit", is_text=True, rank=3),
         Field("usd", "cost", "USD", show=dollars, rank=4),
     ]
-    table = Table("bill", "Estimated cost", fields, [_bill_row(item) for item in items])
+    rows = [row for row in map(_bill_row, items) if row["quantity"] != 0]
+    table = Table("bill", "Estimated cost", fields, rows)
     place = f"{stored.get('prices_region') or stored.get('region')}, {stored.get('prices_date') or 'date unknown'}"
     unpriced = [str(item.get("what")) for item in items if item.get("usd") is None]
     lack = f" Price unknown, not included: {', '.join(unpriced)}." if unpriced else ""
