@@ -16,6 +16,8 @@ from markupsafe import Markup, escape
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -34,6 +36,7 @@ _SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 _MARKERS = ("D", "o", "s", "^", "v", "P", "X", "p")
 # Narrow enough that its text can be read 360 px wide.
 _WIDTH_IN = 6.0
+_PNG_DPI = 200
 _LINE_IN, _PANEL_IN, _TEXT_LINE_IN = 3.2, 1.45, 0.18
 # Letters that have room in a row: of a legend, beside a line, before a row, above a panel.
 _LEGEND_LETTERS, _END_LETTERS, _NAME_LETTERS, _TITLE_LETTERS = 52, 16, 30, 28
@@ -148,7 +151,8 @@ class Chart:
         text = io.StringIO()
         no_metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
         with matplotlib.rc_context(_STYLE):
-            self.figure.savefig(text, format="svg", metadata=no_metadata)
+            # Figure.savefig draws everything twice, once for a layout that is there already.
+            FigureCanvasSVG(self.figure).print_svg(text, metadata=no_metadata)
         # Two digits are a hundredth of a point; six make a long timeline three times as large.
         shorter = r"(\.\d\d)\d+"
         return re.sub(r' d="[^"]*"', lambda path: re.sub(shorter, r"\1", path[0]), text.getvalue())
@@ -158,7 +162,8 @@ class Chart:
         """For where SVG can't go."""
         data = io.BytesIO()
         with matplotlib.rc_context(_STYLE):
-            self.figure.savefig(data, format="png", dpi=200, metadata={"Software": None})
+            self.figure.set_dpi(_PNG_DPI)
+            FigureCanvasAgg(self.figure).print_png(data, metadata={"Software": None})
         return data.getvalue()
 
     @property
