@@ -10,6 +10,8 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -111,15 +113,15 @@ SELECT cell, count(*) FILTER (NOT is_warm_up), count(*) FILTER (is_warm_up) FROM
 # The lowest and the highest of each stretch of time, after Jugel et al., "M4" (VLDB 2014).
 _CURVE = """
 WITH steps AS (
-    SELECT at_ms - min(at_ms) OVER () AS at_ms, running FROM running WHERE cell_at = ? AND round = ?
+    SELECT round, at_ms - min(at_ms) OVER (PARTITION BY round) AS at_ms, running FROM running WHERE cell_at = ?
 ), stretches AS (
-    SELECT *, (at_ms * {buckets} / greatest(max(at_ms) OVER (), 1))::INT AS stretch FROM steps
+    SELECT *, (at_ms * {buckets} / greatest(max(at_ms) OVER (PARTITION BY round), 1))::INT AS stretch FROM steps
 )
-SELECT DISTINCT at_ms, running FROM (
-    SELECT unnest([arg_min(at_ms, running), arg_max(at_ms, running), max(at_ms)]) AS at_ms,
+SELECT DISTINCT round, at_ms, running FROM (
+    SELECT round, unnest([arg_min(at_ms, running), arg_max(at_ms, running), max(at_ms)]) AS at_ms,
            unnest([min(running), max(running), arg_max(running, at_ms)]) AS running
-    FROM stretches GROUP BY stretch
-) ORDER BY at_ms
+    FROM stretches GROUP BY round, stretch
+) ORDER BY round, at_ms
 """
 
 
@@ -448,8 +450,8 @@ def curves(run: Run, cell: Cell) -> Iterator[tuple[list[float], list[int]]]:
     store = run.store
     ids = [at for place_at, at in store.rows(_PAIRS) if store.places[place_at] == cell]
     for at in ids:
-        for (number,) in store.rows("SELECT DISTINCT round FROM running WHERE cell_at = ? ORDER BY round", at):
-            steps = store.rows(_CURVE.format(buckets=BUCKETS), at, number)
+        for _, flood in groupby(store.rows(_CURVE.format(buckets=BUCKETS), at), key=itemgetter(0)):
+            steps = [step[1:] for step in flood]
             yield [at_ms / 1000 for at_ms, _ in steps], [running for _, running in steps]
 
 
