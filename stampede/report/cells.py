@@ -75,17 +75,21 @@ FROM attempts AS late JOIN rounds
     ON late.cell_at <> rounds.cell_at AND late.started_ms < rounds.last_ms AND late.ended_ms > rounds.first_ms
 WHERE late.attempt > 1 AND late.round > 0 AND late.cell_at >= 0
 """
-# Intervals are half-open: one that ends in the millisecond in which another starts doesn't overlap it.
+# Intervals are half-open: one that ends in the millisecond in which another starts doesn't overlap it. The changes of a
+# flood add up to 0, so one sum runs through all floods, in their order: with a partition for each it takes four times
+# as long.
 _RUNNING = """
 CREATE OR REPLACE TEMP TABLE running AS
-SELECT cell_at, round, at_ms, (sum(change) OVER in_time)::BIGINT AS running,
-       lead(at_ms) OVER in_time - at_ms AS lasts_ms
-FROM (
+WITH steps AS (
     SELECT cell_at, round, at_ms, sum(change) AS change FROM (
         SELECT cell_at, round, started_ms AS at_ms, 1 AS change FROM attempts
         UNION ALL SELECT cell_at, round, ended_ms, -1 FROM attempts
-    ) GROUP BY ALL
-) WINDOW in_time AS (PARTITION BY cell_at, round ORDER BY at_ms)
+    ) GROUP BY ALL ORDER BY cell_at, round, at_ms
+)
+SELECT cell_at, round, at_ms, (sum(change) OVER (ROWS UNBOUNDED PRECEDING))::BIGINT AS running,
+       CASE WHEN lead(cell_at) OVER () = cell_at AND lead(round) OVER () = round
+            THEN lead(at_ms) OVER () - at_ms END AS lasts_ms
+FROM steps
 """
 _FLOODS = """
 WITH shape AS (
