@@ -17,7 +17,7 @@ from stampede.report.analysis import Analysis, analyse
 from stampede.report.answer import caveats, successes_words
 from stampede.report.cells import Figures
 from stampede.report.details import settings
-from stampede.report.findings import Finding, compared, has_enough
+from stampede.report.findings import STAND_IN_RAN, Finding, compared, has_enough
 from stampede.report.page import embedded, unfinished
 from stampede.report.render import Detail, Page, render
 from stampede.report.results import comparisons, coordinates, figure_fields, results
@@ -67,8 +67,15 @@ def _findings(base: Analysis, other: Analysis) -> list[Finding]:
     found = []
     for figures, of_base in pairs:
         apart = replace(figures, sample=figures.sample.salted(OTHER))
-        found.append(compared("run", RUNS, apart, of_base, base.experiment, among))
+        finding = compared("run", RUNS, apart, of_base, base.experiment, among)
+        if _ran_on_stand_in(figures) != _ran_on_stand_in(of_base):
+            finding = replace(finding, ratio=None, level="unknown", why=STAND_IN_RAN)
+        found.append(finding)
     return found
+
+
+def _ran_on_stand_in(figures: Figures) -> bool:
+    return figures.cell.is_of_stand_in([axis.name for axis in figures.cell.axes])
 
 
 def _timed(analysis: Analysis) -> dict[Cell, Figures]:
