@@ -91,6 +91,9 @@ SELECT cell_at, round, at_ms, (sum(change) OVER (ROWS UNBOUNDED PRECEDING))::BIG
             THEN lead(at_ms) OVER () - at_ms END AS lasts_ms
 FROM steps
 """
+_N_OF_CELLS = """
+CREATE OR REPLACE TEMP TABLE n_of_cells AS SELECT unnest(?::BIGINT[]) AS cell_at, unnest(?::BIGINT[]) AS n
+"""
 _FLOODS = """
 WITH shape AS (
     SELECT cell_at, n, round, max(running) AS peak, sum(lasts_ms)::BIGINT AS span_ms,
@@ -423,10 +426,8 @@ def prepare_overlap(run: Run) -> None:
     store.connection.execute(_INTRUDERS)
     store.connection.execute(_RUNNING)
     # Nobody planned some cells, and their records may tell several N.
-    n_of_cells = {(at, store.places[place_at].n) for place_at, at in store.rows(_PAIRS)}
-    store.connection.execute("CREATE OR REPLACE TEMP TABLE n_of_cells (cell_at BIGINT, n BIGINT)")
-    if n_of_cells:
-        store.connection.executemany("INSERT INTO n_of_cells VALUES (?, ?)", sorted(n_of_cells))
+    pairs = sorted({(at, store.places[place_at].n) for place_at, at in store.rows(_PAIRS)})
+    store.rows(_N_OF_CELLS, [at for at, _ in pairs], [n for _, n in pairs])
 
 
 def _overlap(floods: Sequence[Mapping[str, Any]], experiment: Experiment) -> Overlap:
