@@ -27,7 +27,7 @@ def architecture(run: Run, key: Cell) -> str | None:
     """That of a cell's functions, as the plan or the flood set it; None where its repeats differ."""
     usual = run.experiment.defaults.get("architecture")
     cells = [cell for name, cell in run.cells.items() if run.key_of(name) == key] or list(run.cells.values())
-    names = {cell.values.get("architecture") or usual for cell in cells}
+    names = {str(cell.values.get("architecture") or usual) for cell in cells}
     return names.pop() if len(names) == 1 else None
 
 
