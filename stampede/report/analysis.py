@@ -9,6 +9,7 @@ from typing import Any
 
 from experiments import Experiment
 from stampede.cell import Cell
+from stampede.experiment import Compare
 from stampede.report import cells, economy, findings
 from stampede.report.cells import Figures
 from stampede.report.findings import Finding
@@ -54,6 +55,12 @@ class Analysis:
             if figures.count and all(cell[name] == value for name, value in wanted)
         }
         return chosen or dict(self.cells)
+
+    def compares(self, kind: str) -> list[Compare]:
+        """The declared comparisons of this kind, but for those between the headline's cells and others."""
+        declared = self.experiment
+        apart = declared.headline_of.keys()
+        return [compare for compare in declared.compare if compare.kind == kind and not apart & set(compare.axes)]
 
     @cached_property
     def planned(self) -> list[Figures]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
-from stampede.cell import Cell, distinguishing, ignored_axes
+from stampede.cell import Cell, distinguishing
 from stampede.experiment import FAILED_RUN, Compare, is_of_n
 from stampede.phrases import capitalised, counted, decimal_size, listed, ratios, significant, some
 from stampede.report.analysis import Analysis
-from stampede.report.findings import A_TENTH, HOLDS_WITHIN, Finding
+from stampede.report.caveats import caveats
+from stampede.report.findings import A_TENTH, MEMORY, Finding
 from stampede.report.intervals import MINIMUM_FOR_INTERVAL, MINIMUM_ROUNDS, Estimate
 from stampede.report.messages import failures, total_objects
 
@@ -71,6 +71,8 @@ def _basis(analysis: Analysis, headline: str) -> str:
         words += f", {' to '.join(dict.fromkeys(f'{number:,}' for number in (rounds[0], rounds[-1])))} rounds"
     repeats = max(len(figures.repeats) for figures in analysis.cells.values())
     words += f", {repeats} repeats" if repeats else ""
+    if len(analysis.of_headline) < len(analysis.cells) and analysis.experiment.headline_of:
+        words += f"; the headline is of {listed([*analysis.experiment.headline_of.values()])} ones"
     succeeded = successes_words(analysis)
     return words if succeeded in headline else f"{words}; {succeeded}"
 
@@ -88,15 +90,13 @@ def headline_for_nothing(analysis: Analysis) -> str:
     if any(figures.count for figures in analysis.cells.values()):
         return ""
     kinds = sorted(failures(analysis.run, analysis.account), key=lambda failure: -failure.records)
-    sent, many = analysis.totals["sent"], analysis.experiment.operation[1]
+    sent, account = analysis.totals["sent"], analysis.account
+    what = counted(sent, "message") if sent else analysis.experiment.operation[1]
     if not kinds:
-        return f"no {analysis.experiment.operation[0]} is on record" + (
-            f"; {counted(sent, 'message')} sent." if sent else "."
-        )
-    worst = kinds[0]
-    why = worst.example or worst.kind
-    failed = f"all {sent:,} messages failed" if sent else f"all {many} failed"
-    return f"{failed}: {why.rstrip('.')}."
+        return f"no {analysis.experiment.operation[0]} is on record" + (f"; {what} sent." if sent else ".")
+    is_known = sent and account.total("failed") + account.total("dead_lettered") >= sent
+    failed = f"all {what} failed" if is_known else f"none of {what} succeeded"
+    return f"{failed}: {(kinds[0].example or kinds[0].kind).rstrip('.')}."
 
 
 def headline_for_failed_objects(analysis: Analysis) -> str:
@@ -133,12 +133,11 @@ def headline_for_knee(analysis: Analysis) -> str:
     if not rows or analysis.experiment.knee is None:
         return ""
     axis, calls = analysis.experiment.knee
-    series = [[row for row in rows if row.subject.without((axis,)) == alike] for alike in _places(rows, (axis,))]
-    series = [of_series for of_series in series if of_series[0].titles is not None] or series[:1]
+    every = _by_place(rows, (axis,))
+    series = [of_series for of_series in every if of_series[0].titles is not None] or every[:1]
     sentences = list(dict.fromkeys(_knee(analysis, of_series, axis, calls) for of_series in series))
     if len(sentences) > 1:
-        lows = [_knee_range(of_series, axis)[0] for of_series in series]
-        ends = " to ".join(dict.fromkeys(f"{low:,}" for low in (min(lows), max(lows))))
+        ends = _range((_knee_range(of_series, axis)[0] for of_series in series), "{:,}".format)
         return f"up to {ends} {calls} help, by series; the table has each."
     return sentences[0]
 
@@ -177,15 +176,13 @@ def headline_for_sizes(analysis: Analysis) -> str:
     along = (declared.size, *(axis.name for axis in analysis.experiment.axes if callable(axis.default)))
     clauses = []
     for what in dict.fromkeys(moves.values()):
-        of_move = [row for row in rows if moves[row.subject[axis]] == what]
-        series = [[row for row in of_move if row.subject.without(along) == alike] for alike in _places(of_move, along)]
+        series = _by_place((row for row in rows if moves[row.subject[axis]] == what), along)
         if series:
-            fullest = max(series, key=len)
-            clauses.append(f"{VERBS[what]} is {sizes_words(fullest, declared.size)}")
+            clauses.append(f"{VERBS[what]} is {_sizes(max(series, key=len), declared.size)}")
     return f"with {rows[0].subject[declared.choice]}, {'; '.join(clauses)}."
 
 
-def sizes_words(series: Sequence[Finding], axis: str) -> str:
+def _sizes(series: Sequence[Finding], axis: str) -> str:
     """At which sizes the subject is faster, and cheaper."""
     speeds = {row.subject[axis]: row.ratio for row in series if row.ratio}
     costs = {row.subject[axis]: row.cheaper for row in series if row.cheaper}
@@ -210,31 +207,24 @@ def _at_sizes(estimates: Mapping[int, Estimate]) -> str:
 
 def headline_for_memory(analysis: Analysis) -> str:
     rows = [row for row in analysis.findings if row.kind == "memory" and row.subject in analysis.of_headline]
-    for place in sorted(_places(rows, ("memory_size_mb",)), key=lambda place: _n_of(rows, place), reverse=True):
-        series = [row for row in rows if row.subject.without(("memory_size_mb",)) == place]
+    for series in sorted(_by_place(rows, (MEMORY,)), key=lambda series: -series[0].subject.n):
         held: dict[str, list[str]] = {}
         for row in series:
             for title, is_alone in (row.titles or {}).items():
                 if is_alone:
-                    held.setdefault(row.subject.value_words("memory_size_mb"), []).append(TITLES[title])
+                    held.setdefault(row.subject.value_words(MEMORY), []).append(TITLES[title])
         if held:
             clauses = [f"{size} is {listed(titles)}" for size, titles in held.items()]
             return f"at N = {series[0].subject.n:,}, {listed(clauses)}; {successes_words(analysis)}."
     return ""
 
 
-def _n_of(rows: Sequence[Finding], place: tuple[object, ...]) -> int:
-    return next(row.subject.n for row in rows if row.subject.without(("memory_size_mb",)) == place)
-
-
 def headline_for_choice(analysis: Analysis) -> str:
-    for compare in _compares(analysis, "choice"):
+    for compare in analysis.compares("choice"):
         rows = [row for row in _rows(analysis, compare) if row.ratio]
         if not rows:
             continue
-        places = [
-            [row for row in rows if row.subject.without(compare.axes) == place] for place in _places(rows, compare.axes)
-        ]
+        places = _by_place(rows, compare.axes)
         winners = {_winner(place) for place in places} - {None}
         if len({winner.words_of(compare.axes) for winner in winners if winner}) > 1:
             return _changing_order(analysis, places, compare)
@@ -257,10 +247,8 @@ def _ranking(analysis: Analysis, places: Sequence[Sequence[Finding]], compare: C
     first = followings[0].subject.words_of(compare.axes)
     seconds = {row.baseline.words_of(compare.axes) for row in followings}
     following = seconds.pop() if len(seconds) == 1 else "the next"
-    ends = [pick(estimate.value for estimate in estimates) for pick in (min, max)]
-    times = " to ".join(dict.fromkeys(f"{end:.2f}" for end in ends))
-    low, high = min(estimate.low or 0 for estimate in estimates), max(estimate.high or 0 for estimate in estimates)
-    span = f"95 % CI {ratios({'low': low, 'high': high})}"
+    times, ends = _range((estimate.value for estimate in estimates), "{:.2f}".format), _around(estimates)
+    span = f"95 % CI {ratios({'low': ends.low, 'high': ends.high})}"
     here = _here(analysis, followings[0].subject, compare.axes)
     if won:
         where = here if len(places) == 1 else f" in {len(won)} of {len(places)} cases"
@@ -294,51 +282,31 @@ def _changing_order(analysis: Analysis, places: Sequence[Sequence[Finding]], com
 
 
 def headline_for_scale(analysis: Analysis) -> str:
-    for compare in _compares(analysis, "scale"):
+    for compare in analysis.compares("scale"):
         rows = _rows(analysis, compare)
         if not rows:
             continue
-        last = [
-            max(_of_place(rows, place, compare), key=lambda row: row.subject[compare.axes[0]])
-            for place in _places(rows, compare.axes)
-        ]
+        last = [place[-1] for place in _by_place(rows, compare.axes)]
         if not is_of_n(analysis.experiment, compare):
-            return _other_scale(analysis, last, compare)
-        last = [row for row in last if (row.subject.n, row.baseline.n) == _ends_of_n(last)]
+            return _other_scale(analysis, last[0], compare)
+        # Series that end before the largest N, or begin elsewhere, aren't of it.
+        ends = max((row.subject.n, row.baseline.n) for row in last)
+        last = [row for row in last if (row.subject.n, row.baseline.n) == ends]
         is_shared = analysis.run.target == "aws" and all(row.ratio for row in last)
         return _kept_throughput(analysis, last) if is_shared else _growing_time(analysis, last)
     return ""
 
 
-def _ends_of_n(rows: Sequence[Finding]) -> tuple[int, int]:
-    """The largest N, and what it is compared with."""
-    return max((row.subject.n, row.baseline.n) for row in rows)
-
-
-def _of_place(rows: Sequence[Finding], place: tuple[object, ...], compare: Compare) -> list[Finding]:
-    return [row for row in rows if row.subject.without(compare.axes) == place]
-
-
 def _kept_throughput(analysis: Analysis, last: Sequence[Finding]) -> str:
     """The largest N against the smallest: `each function keeps 96 % of the throughput it has alone`."""
-    worker = analysis.experiment.worker[0]
     n, base = last[0].subject.n, last[0].baseline.n
     alone = "it has alone" if base == 1 else f"it has at N = {base:,}"
     shares = [row.ratio for row in last if row.ratio]
     verb = "keeps" if max(share.value for share in shares) <= 1 else "gets"
-    if len(last) == 1:
-        [share] = shares
-        span = f" (95 % CI {_percent(share.low)} to {_percent(share.high)} %)"
-        kept = f"{_percent(share.value)} %{span}"
-        return f"N = {n:,}: each {worker} {verb} {kept} of the throughput {alone}; {successes_words(analysis)}."
-    ends = [_percent(pick(share.value for share in shares)) for pick in (min, max)]
-    kept = f"{' to '.join(dict.fromkeys(ends))} %"
-    least, most = min(share.low or 0 for share in shares), max(share.high or 0 for share in shares)
-    span = f"95 % CI {_percent(least)} to {_percent(most)} %"
-    return (
-        f"N = {n:,}: each {worker} {verb} {kept} of the throughput {alone} ({span}, {len(last)} series); "
-        f"{successes_words(analysis)}."
-    )
+    ends, several = _around(shares), f", {len(last)} series" if len(last) > 1 else ""
+    span = f"95 % CI {_percent(ends.low or 0)} to {_percent(ends.high or 0)} %{several}"
+    kept = f"{_range((share.value for share in shares), _percent)} % of the throughput {alone} ({span})"
+    return f"N = {n:,}: each {analysis.experiment.worker[0]} {verb} {kept}; {successes_words(analysis)}."
 
 
 def _growing_time(analysis: Analysis, last: Sequence[Finding]) -> str:
@@ -349,13 +317,12 @@ def _growing_time(analysis: Analysis, last: Sequence[Finding]) -> str:
         for cells in zip(*((row.baseline, row.subject) for row in last), strict=True)
     )
     alone = "alone" if base == 1 else f"at N = {base:,}"
-    return (
-        f"{_a(one)} takes {firsts} {alone} and {lasts} with {last[0].subject.n:,} at once. {successes_words(analysis)}."
-    )
+    claim = f"{_a(one)} takes {firsts} {alone} and {lasts} with {last[0].subject.n:,} at once"
+    return f"{claim}. {successes_words(analysis)}."
 
 
-def _other_scale(analysis: Analysis, last: Sequence[Finding], compare: Compare) -> str:
-    row = last[0]
+def _other_scale(analysis: Analysis, row: Finding, compare: Compare) -> str:
+    """The largest value of something else that grew against the smallest."""
     top, base = (cell.words_of(compare.axes) for cell in (row.subject, row.baseline))
     medians = [_s(analysis.cells[cell].seconds["median_s"]) for cell in (row.subject, row.baseline)]
     claim = f"with {top} {_a(analysis.experiment.operation[0])} takes {medians[0]}, with {base} {medians[1]}"
@@ -391,22 +358,16 @@ RULES: Sequence[Callable[[Analysis], str]] = (
 )
 
 
-def _compares(analysis: Analysis, kind: str) -> list[Compare]:
-    declared = analysis.experiment
-    return [
-        compare
-        for compare in declared.compare
-        if compare.kind == kind and not declared.headline_of.keys() & set(compare.axes)
-    ]
-
-
 def _rows(analysis: Analysis, compare: Compare) -> list[Finding]:
     return [row for row in analysis.findings if row.compare == compare.name and row.subject in analysis.of_headline]
 
 
-def _places(rows: Iterable[Finding], axes: Sequence[str]) -> list[tuple[object, ...]]:
-    """What the subjects have on all other axes, in their order."""
-    return list(dict.fromkeys(row.subject.without(axes) for row in rows))
+def _by_place(rows: Iterable[Finding], axes: Sequence[str]) -> list[list[Finding]]:
+    """The rows whose subjects differ in these axes alone, together."""
+    places: dict[tuple[object, ...], list[Finding]] = {}
+    for row in rows:
+        places.setdefault(row.subject.without(axes), []).append(row)
+    return list(places.values())
 
 
 def _here(analysis: Analysis, cell: Cell, axes: Sequence[str]) -> str:
@@ -430,131 +391,20 @@ def _s(seconds: float) -> str:
 
 def _span(seconds: Iterable[float]) -> str:
     """`0.11 s`, `0.11 to 0.12 s`."""
-    values = sorted(seconds)
-    return f"{' to '.join(dict.fromkeys(significant(value) for value in (values[0], values[-1])))} s"
+    return f"{_range(seconds, significant)} s"
 
 
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.3g}" if share < 0.1 else f"{100 * share:.0f}"
+def _range(values: Iterable[float], show: Callable[[float], str]) -> str:
+    """The smallest and the largest, or what both look like."""
+    ordered = sorted(values)
+    return " to ".join(dict.fromkeys(show(value) for value in (ordered[0], ordered[-1])))
 
 
-# What to know before relying on it, the weightiest first.
+def _around(estimates: Sequence[Estimate]) -> Estimate:
+    """The interval that holds those of all."""
+    low, high = min(estimate.low or 0 for estimate in estimates), max(estimate.high or 0 for estimate in estimates)
+    return Estimate(estimates[0].value, low, high)
 
 
-def caveats(analysis: Analysis) -> list[str]:
-    """All of them."""
-    parts = (
-        _ignored,
-        _replaced,
-        _unsuccessful,
-        _partly_full,
-        _unfair,
-        _drift,
-        _repeats,
-        _intruders,
-        _versions,
-        _untried,
-    )
-    sentences = [*analysis.contradictions]
-    for part in parts:
-        sentences += part(analysis)
-    if any(figures.count for figures in analysis.cells.values()):
-        sentences.append("The intervals describe this run; only repeats show how much another would differ.")
-    return sentences
-
-
-def _ignored(analysis: Analysis) -> list[str]:
-    return [f"{capitalised(analysis.run.without_effect)}."] if analysis.run.without_effect else []
-
-
-def _replaced(analysis: Analysis) -> list[str]:
-    return [stand_in.sentence for stand_in in analysis.run.stand_ins(analysis.cells)]
-
-
-def _unsuccessful(analysis: Analysis) -> list[str]:
-    missing = sum(figures.lost for figures in analysis.planned)
-    sent = sum(figures.counts["sent"] or 0 for figures in analysis.planned)
-    objects = total_objects(analysis.account)
-    sentences = []
-    if missing:
-        sentences.append(f"{missing:,} of {counted(sent, 'message')} didn’t succeed; the times leave them out.")
-    if objects["failed"]:
-        sentences.append(f"{objects['failed']:,} of {counted(objects['planned'], 'object')} failed.")
-    return sentences
-
-
-def _partly_full(analysis: Analysis) -> list[str]:
-    """Where N ran at once never, not always, or exceeded; the headline says it of the largest."""
-    short, over = [], []
-    shown = distinguishing(analysis.cells)
-    for figures in analysis.planned:
-        overlap, n = figures.overlap, figures.cell.n
-        if overlap and overlap.reached < overlap.floods:
-            of_floods = f" in {overlap.reached} of {overlap.floods} rounds" if overlap.reached else ""
-            short.append(f"{overlap.peak:,} of {n:,}{of_floods} with {figures.cell.words_without((), shown)}")
-        if overlap and overlap.peak > n:
-            over.append(f"{overlap.peak:,} with {figures.cell.words_without((), shown)}")
-    sentences = [f"N didn’t always run at once: {some(short, MOST_NAMED)}."] if short else []
-    return sentences + ([f"More than N ran at once: {some(over, MOST_NAMED)}."] if over else [])
-
-
-def _unfair(analysis: Analysis) -> list[str]:
-    """Choices that were swept and aren't ranked, because their cells differ in something else, too."""
-    sentences = []
-    measured = [figures.cell for figures in analysis.of_headline.values() if figures.count]
-    for compare in _compares(analysis, "choice"):
-        axis = next(axis for axis in analysis.experiment.axes if axis.name == compare.axes[0])
-        if axis.variable not in analysis.run.swept or axis.name in ignored_axes(analysis.experiment.axes):
-            continue
-        pairs = [pair for pair in combinations(measured, 2) if pair[0][axis.name] != pair[1][axis.name]]
-        apart = [
-            other.label
-            for other in analysis.experiment.axes
-            if other.name not in compare.axes
-            and all(cell[other.name] != another[other.name] for cell, another in pairs)
-        ]
-        if pairs and apart:
-            sentences.append(f"No {axis.label} is ranked: each has another {listed(apart)}.")
-    return sentences
-
-
-def _drift(analysis: Analysis) -> list[str]:
-    """That what drifted between cells that ran one after the other is in no interval."""
-    between = {compare.name for compare in analysis.experiment.compare if not _is_of_records(analysis, compare)}
-    rows = [row for row in analysis.findings if row.compare in between | {"knee", "memory"} and row.ratio]
-    if not any(row.rounds is None and not row.is_best for row in rows):
-        return []
-    return [f"Compared cells ran one after the other: a difference may be drift (--repeats {MINIMUM_ROUNDS})."]
-
-
-def _is_of_records(analysis: Analysis, compare: Compare) -> bool:
-    return not any(axis.variable for axis in analysis.experiment.axes if axis.name in compare.axes)
-
-
-def _repeats(analysis: Analysis) -> list[str]:
-    """How far the means of a cell's repeats lie apart."""
-    means = [[mean for mean in figures.repeats.values() if mean > 0] for figures in analysis.cells.values()]
-    apart = max((max(of_cell) / min(of_cell) for of_cell in means if of_cell), default=1.0)
-    return [f"The means of a cell’s repeats differ by up to {apart:.2f} ×."] if apart > 1 + HOLDS_WITHIN else []
-
-
-def _intruders(analysis: Analysis) -> list[str]:
-    count = sum(figures.overlap.intruders for figures in analysis.planned if figures.overlap)
-    return [f"{counted(count, 'redelivered message')} of other cells ran during rounds of these."] if count else []
-
-
-def _versions(analysis: Analysis) -> list[str]:
-    several = [
-        f"{name} {listed(versions)}" for name, versions in analysis.run.sdk_versions.items() if len(versions) > 1
-    ]
-    return [f"The functions used more than one version of an SDK: {listed(several)}."] if several else []
-
-
-def _untried(analysis: Analysis) -> list[str]:
-    untried = analysis.experiment.untried.items() if analysis.run.target == "aws" else ()
-    names = sorted({cell[axis] for cell in analysis.cells for axis, values in untried if cell[axis] in values})
-    return (
-        [f"{listed(names)} {'has' if len(names) == 1 else 'have'} never been run on AWS by this project."]
-        if names
-        else []
-    )
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g}" if share < 0.1 else f"{100 * share:.0f}"

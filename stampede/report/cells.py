@@ -109,7 +109,8 @@ WITH shape AS (
 SELECT * FROM shape JOIN moved USING (cell_at, round) ORDER BY cell_at, round
 """
 _PAIRS = """
-SELECT DISTINCT place_at, coalesce(cell_at, -1) FROM operations
+CREATE OR REPLACE TEMP TABLE pairs AS
+SELECT DISTINCT place_at, coalesce(cell_at, -1) AS cell_at FROM operations
 WHERE NOT is_foreign AND NOT is_warm_up AND place_at IS NOT NULL ORDER BY ALL
 """
 _SENT = """
@@ -413,7 +414,7 @@ def _overlaps(run: Run) -> dict[int, Overlap]:
         flood = dict(zip(names, row, strict=True))
         floods.setdefault((flood["cell_at"], flood["n"]), []).append(flood)
     by_place: dict[int, list[dict[str, Any]]] = {}
-    for place_at, cell_at in store.rows(_PAIRS):
+    for place_at, cell_at in store.rows("FROM pairs"):
         by_place.setdefault(place_at, []).extend(floods.get((cell_at, store.places[place_at].n), ()))
     return {at: _overlap(together, experiment) for at, together in by_place.items() if together}
 
@@ -426,7 +427,8 @@ def prepare_overlap(run: Run) -> None:
     store.connection.execute(_INTRUDERS)
     store.connection.execute(_RUNNING)
     # Nobody planned some cells, and their records may tell several N.
-    pairs = sorted({(at, store.places[place_at].n) for place_at, at in store.rows(_PAIRS)})
+    store.connection.execute(_PAIRS)
+    pairs = sorted({(at, store.places[place_at].n) for place_at, at in store.rows("FROM pairs")})
     store.rows(_N_OF_CELLS, [at for at, _ in pairs], [n for _, n in pairs])
 
 
@@ -453,8 +455,7 @@ def _overlap(floods: Sequence[Mapping[str, Any]], experiment: Experiment) -> Ove
 def curves(run: Run, cell: Cell) -> Iterator[tuple[list[float], list[int]]]:
     """Of each flood of a cell, after `measure`: the seconds since its first start, and how many ran from then on."""
     store = run.store
-    ids = [at for place_at, at in store.rows(_PAIRS) if store.places[place_at] == cell]
-    for at in ids:
+    for (at,) in store.rows("SELECT cell_at FROM pairs WHERE place_at = ?", store.numbers.get(cell, UNKNOWN)):
         for _, flood in groupby(store.rows(_CURVE.format(buckets=BUCKETS), at), key=itemgetter(0)):
             steps = [step[1:] for step in flood]
             yield [at_ms / 1000 for at_ms, _ in steps], [running for _, running in steps]

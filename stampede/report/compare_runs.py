@@ -14,7 +14,8 @@ from stampede.model.retries import rules_of
 from stampede.phrases import listed, ratios, size_words
 from stampede.report import pictures
 from stampede.report.analysis import Analysis, analyse
-from stampede.report.answer import caveats, successes_words
+from stampede.report.answer import successes_words
+from stampede.report.caveats import caveats
 from stampede.report.cells import Figures
 from stampede.report.details import settings
 from stampede.report.findings import STAND_IN_RAN, Finding, compared, has_enough

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -44,18 +44,30 @@ def failures(analysis: Analysis) -> list[Detail]:
     return [*details, *_objects(analysis)]
 
 
-def _failures(name: str, title: str, run: Run, rows: Sequence[Failure]) -> Table:
+def _failures(name: str, title: str, run: Run, rows: Iterable[Failure]) -> Table:
+    """A row for each kind of failure, the most frequent first, with the first example."""
+    kinds: dict[str, list[Failure]] = {}
+    for row in rows:
+        kinds.setdefault(row.kind, []).append(row)
+    lines = []
+    for kind, alike in kinds.items():
+        cell = run.cell_words(alike[0].cell) if alike[0].cell else NO_ORDER
+        line = {"kind": kind, "where": cell if len(alike) == 1 else f"{len(alike)} cells", "example": alike[0].example}
+        for count in ("records", "messages", "recovered"):
+            counts = [number for row in alike if (number := getattr(row, count)) is not None]
+            line[count] = sum(counts) if counts else None
+        lines.append(line)
+    lines.sort(key=lambda line: -line["records"])
     fields = [
-        Field("cell", "cell", is_text=True),
-        Field("kind", "error", is_text=True, rank=1),
+        Field("kind", "error", is_text=True),
+        Field("where", "where", is_text=True, rank=1),
         Field("records", "records", show="{:,}".format, rank=2),
         Field("messages", "messages", show="{:,}".format, rank=3),
         Field("recovered", "succeeded later", show="{:,}".format, rank=4),
         Field("example", "example", is_text=True, rank=5),
     ]
-    shown = [field for field in fields if any(getattr(row, field.name) is not None for row in rows)]
-    named = [{**vars(row), "cell": run.cell_words(row.cell) if row.cell else NO_ORDER} for row in rows]
-    return Table(name, title, shown, named)
+    shown = [field for field in fields if any(line[field.name] is not None for line in lines)]
+    return Table(name, title, shown, lines)
 
 
 def _accounts(run: Run, analysis: Analysis, rows: Sequence[Row]) -> Table:
@@ -101,12 +113,36 @@ def _objects(analysis: Analysis) -> list[Detail]:
 
 def cost(run: Run) -> Detail | None:
     """What the sweep estimated, from run.json; None where no AWS was paid, or nobody knew."""
+    stored = _estimate(run)
+    if stored is None:
+        return None
+    place = f"{stored.get('prices_region') or stored.get('region')}, {stored.get('prices_date') or 'date unknown'}"
+    sentences = [
+        f"Estimated: about ${dollars(stored['total_usd'])}, at list prices of {place}; without free tier, retries and "
+        "taxes."
+    ]
+    unpriced = [str(item.get("what")) for item in _items(stored) if item.get("usd") is None]
+    if unpriced:
+        sentences.append(f"Price unknown, not included: {', '.join(unpriced)}.")
+    return Detail("cost", "Cost", sentences)
+
+
+def _estimate(run: Run) -> Mapping[str, Any] | None:
     stored = run.manifest.get("cost")
     if run.target != "aws" or not isinstance(stored, dict) or stored.get("is_at_most"):
         return None
-    if not _is_number(stored.get("total_usd")) or not isinstance(stored.get("items"), list):
+    is_whole = _is_number(stored.get("total_usd")) and isinstance(stored.get("items"), list)
+    return stored if is_whole else None
+
+
+def _items(stored: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [item for item in stored["items"] if isinstance(item, dict)]
+
+
+def _bill(analysis: Analysis) -> Detail | None:
+    stored = _estimate(analysis.run)
+    if stored is None:
         return None
-    items = [item for item in stored["items"] if isinstance(item, dict)]
     fields = [
         Field("service", "service", is_text=True),
         Field("what", "item", is_text=True, rank=1),
@@ -114,15 +150,8 @@ def cost(run: Run) -> Detail | None:
         Field("unit", "unit", is_text=True, rank=3),
         Field("usd", "cost", "USD", show=dollars, rank=4),
     ]
-    rows = [row for row in map(_bill_row, items) if row["quantity"] != 0]
-    table = Table("bill", "Estimated cost", fields, rows)
-    place = f"{stored.get('prices_region') or stored.get('region')}, {stored.get('prices_date') or 'date unknown'}"
-    unpriced = [str(item.get("what")) for item in items if item.get("usd") is None]
-    lack = f" Price unknown, not included: {', '.join(unpriced)}." if unpriced else ""
-    sentence = (
-        f"Estimated: about ${dollars(stored['total_usd'])}, at list prices of {place}; without free tier, retries "
-    )
-    return Detail("cost", "Cost", [f"{sentence}and taxes.{lack}"], tables=[table])
+    rows = [row for row in map(_bill_row, _items(stored)) if row["quantity"] != 0]
+    return Detail("bill", "Bill", tables=[Table("items", "Estimated cost", fields, rows)])
 
 
 def _bill_row(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,7 +169,7 @@ def _is_number(value: object) -> bool:
 
 def details(analysis: Analysis) -> list[Detail]:
     """The folded ones, of those that have something to show."""
-    parts = (_distribution, _overlap, _resources, _athena, _rates, _access_logs, _evidence, _environment)
+    parts = (_distribution, _overlap, _resources, _athena, _rates, _access_logs, _evidence, _bill, _environment)
     found = [detail for part in parts if (detail := part(analysis))]
     return [*found, _definitions(analysis)]
 

@@ -29,7 +29,7 @@ MOST_NAMED = 6
 def page(
     analysis: Analysis, answer: Answer, results: Table, statistics: str, problems: list[str], warnings: list[str]
 ) -> tuple[str, list[Chart]]:
-    """The HTML, and its charts."""
+    """The HTML, and its charts, that of the answer first."""
     run, first = analysis.run, pictures.first(analysis)
     compared = comparisons(analysis.findings, analysis.experiment)
     context = Page(
@@ -48,10 +48,8 @@ def page(
         details=[_without(detail, first) for detail in details(analysis)],
         downloads=_downloads(run, results, statistics),
     )
-    charts = {chart.name: chart for detail in context.details for chart in detail.charts}
-    if context.chart:
-        charts[context.chart.name] = context.chart
-    return render(context), list(charts.values())
+    charts = [chart for detail in context.details for chart in detail.charts]
+    return render(context), [first, *charts] if first else charts
 
 
 def _without(detail: Detail, first: Chart | None) -> Detail:

@@ -29,8 +29,7 @@ class Rebuilt(NamedTuple):
 
 
 def build(run_dir: Path) -> Rebuilt:
-    """Write cells.csv, statistics.json, table.md, figures/*.svg and *.png, and report.html into the results folder
-    `run_dir`.
+    """Write cells.csv, statistics.json, table.md, the charts and report.html into the results folder `run_dir`.
 
     Every file is replaced whole. The same folder gives the same bytes. Raises NoReport for a folder that can't be
     reported at all, OSError when it can't be written.
@@ -53,12 +52,14 @@ def build(run_dir: Path) -> Rebuilt:
 
 
 def write_charts(folder: RunFolder, charts: Iterable[Chart]) -> None:
-    """Write each chart as SVG and PNG; any other among them is of an earlier build, of other records, and goes."""
+    """Write each chart as SVG, and the first, that of the answer, as PNG too, for slides. Any other among them is of an
+    earlier build, of other records, and goes."""
     drawn = set()
-    for chart in charts:
-        drawn |= {f"{chart.name}.svg", f"{chart.name}.png"}
-        folder.replace(f"{FIGURES}/{chart.name}.svg", chart.svg)
-        folder.replace(f"{FIGURES}/{chart.name}.png", chart.png)
+    for at, chart in enumerate(charts):
+        files = {f"{chart.name}.svg": chart.svg} | ({f"{chart.name}.png": chart.png} if at == 0 else {})
+        for name, content in files.items():
+            folder.replace(f"{FIGURES}/{name}", content)
+        drawn |= files.keys()
     if (folder.path / FIGURES).is_symlink():
         return
     for path in (folder.path / FIGURES).glob("*"):

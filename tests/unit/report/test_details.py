@@ -107,8 +107,8 @@ def test_the_estimated_cost_is_shown_of_what_was_paid_on_aws(folder, target, cos
     shown = details.cost(load(folder))
     assert (shown is None) == (usd is None)
     if shown:
-        assert [row["usd"] for row in shown.tables[0].rows] == usd
-        assert "$1.50" in shown.sentences[0] and "not included: free" in shown.sentences[0]
+        assert "$1.50" in shown.sentences[0] and "not included: free" in shown.sentences[1]
+        assert [row["usd"] for row in detail_of(folder, "bill").tables[0].rows] == usd
 
 
 def test_athenas_own_times_and_what_a_query_costs_have_a_table(tmp_path):

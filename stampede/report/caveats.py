@@ -1,0 +1,127 @@
+"""What to know before relying on a run's figures, the weightiest first: a rule and one sentence each."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from stampede.cell import distinguishing, ignored_axes
+from stampede.phrases import capitalised, counted, listed, some
+from stampede.report.analysis import Analysis
+from stampede.report.findings import HOLDS_WITHIN
+from stampede.report.intervals import MINIMUM_ROUNDS
+from stampede.report.messages import total_objects
+
+# A sentence that names more isn't read to its end.
+MOST_NAMED = 3
+
+
+def caveats(analysis: Analysis) -> list[str]:
+    """All of them."""
+    parts = (
+        _ignored,
+        _replaced,
+        _unsuccessful,
+        _partly_full,
+        _unfair,
+        _drift,
+        _repeats,
+        _intruders,
+        _versions,
+        _untried,
+    )
+    sentences = [*analysis.contradictions]
+    for part in parts:
+        sentences += part(analysis)
+    if any(figures.count for figures in analysis.cells.values()):
+        sentences.append("The intervals describe this run; only repeats show how much another would differ.")
+    return sentences
+
+
+def _ignored(analysis: Analysis) -> list[str]:
+    return [f"{capitalised(analysis.run.without_effect)}."] if analysis.run.without_effect else []
+
+
+def _replaced(analysis: Analysis) -> list[str]:
+    return [stand_in.sentence for stand_in in analysis.run.stand_ins(analysis.cells)]
+
+
+def _unsuccessful(analysis: Analysis) -> list[str]:
+    missing = sum(figures.lost for figures in analysis.planned)
+    sent = sum(figures.counts["sent"] or 0 for figures in analysis.planned)
+    objects = total_objects(analysis.account)
+    sentences = []
+    if missing:
+        sentences.append(f"{missing:,} of {counted(sent, 'message')} didn’t succeed; the times leave them out.")
+    if objects["failed"]:
+        sentences.append(f"{objects['failed']:,} of {counted(objects['planned'], 'object')} failed.")
+    return sentences
+
+
+def _partly_full(analysis: Analysis) -> list[str]:
+    """Where N ran at once never, not always, or exceeded; the headline says it of the largest."""
+    short, over = [], []
+    shown = distinguishing(analysis.cells)
+    for figures in analysis.planned:
+        overlap, n = figures.overlap, figures.cell.n
+        if overlap and overlap.reached < overlap.floods:
+            of_floods = f" in {overlap.reached} of {overlap.floods} rounds" if overlap.reached else ""
+            short.append(f"{overlap.peak:,} of {n:,}{of_floods} with {figures.cell.words_without((), shown)}")
+        if overlap and overlap.peak > n:
+            over.append(f"{overlap.peak:,} with {figures.cell.words_without((), shown)}")
+    sentences = [f"N didn’t always run at once: {some(short, MOST_NAMED)}."] if short else []
+    return sentences + ([f"More than N ran at once: {some(over, MOST_NAMED)}."] if over else [])
+
+
+def _unfair(analysis: Analysis) -> list[str]:
+    """Choices that were swept and aren't ranked, because their cells differ in something else, too."""
+    sentences = []
+    measured = [figures.cell for figures in analysis.of_headline.values() if figures.count]
+    for compare in analysis.compares("choice"):
+        axis = next(axis for axis in analysis.experiment.axes if axis.name == compare.axes[0])
+        if axis.variable not in analysis.run.swept or axis.name in ignored_axes(analysis.experiment.axes):
+            continue
+        pairs = [pair for pair in combinations(measured, 2) if pair[0][axis.name] != pair[1][axis.name]]
+        apart = [
+            other.label
+            for other in analysis.experiment.axes
+            if other.name not in compare.axes
+            and all(cell[other.name] != another[other.name] for cell, another in pairs)
+        ]
+        if pairs and apart:
+            sentences.append(f"No {axis.label} is ranked: each has another {listed(apart)}.")
+    return sentences
+
+
+def _drift(analysis: Analysis) -> list[str]:
+    """That what drifted between cells that ran one after the other is in no interval."""
+    # What records alone tell apart ran in the same cell.
+    planned = {axis.name for axis in analysis.experiment.axes if axis.variable}
+    between = {compare.name for compare in analysis.experiment.compare if planned & set(compare.axes)}
+    rows = [row for row in analysis.findings if row.compare in between | {"knee", "memory"} and row.ratio]
+    if not any(row.rounds is None and not row.is_best for row in rows):
+        return []
+    return [f"Compared cells ran one after the other: a difference may be drift (--repeats {MINIMUM_ROUNDS})."]
+
+
+def _repeats(analysis: Analysis) -> list[str]:
+    """How far the means of a cell's repeats lie apart."""
+    means = [[mean for mean in figures.repeats.values() if mean > 0] for figures in analysis.cells.values()]
+    apart = max((max(of_cell) / min(of_cell) for of_cell in means if of_cell), default=1.0)
+    return [f"The means of a cell’s repeats differ by up to {apart:.2f} ×."] if apart > 1 + HOLDS_WITHIN else []
+
+
+def _intruders(analysis: Analysis) -> list[str]:
+    count = sum(figures.overlap.intruders for figures in analysis.planned if figures.overlap)
+    return [f"{counted(count, 'redelivered message')} of other cells ran during rounds of these."] if count else []
+
+
+def _versions(analysis: Analysis) -> list[str]:
+    versions = analysis.run.sdk_versions.items()
+    several = [f"{name} {listed(numbers)}" for name, numbers in versions if len(numbers) > 1]
+    return [f"The functions used more than one version of an SDK: {listed(several)}."] if several else []
+
+
+def _untried(analysis: Analysis) -> list[str]:
+    untried = analysis.experiment.untried.items() if analysis.run.target == "aws" else ()
+    values = sorted({cell[axis] for cell in analysis.cells for axis, names in untried if cell[axis] in names})
+    return [f"Never run on AWS by this project: {listed(values)}."] if values else []
