@@ -124,4 +124,4 @@ def _versions(analysis: Analysis) -> list[str]:
 def _untried(analysis: Analysis) -> list[str]:
     untried = analysis.experiment.untried.items() if analysis.run.target == "aws" else ()
     values = sorted({cell[axis] for cell in analysis.cells for axis, names in untried if cell[axis] in names})
-    return [f"Never run on AWS by this project: {listed(values)}."] if values else []
+    return [f"This project has no figures of its own of {listed(values)}; check these."] if values else []
