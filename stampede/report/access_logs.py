@@ -117,9 +117,9 @@ def _every(rows: Iterable[Row], role: object) -> Table:
         Field("bytes_sent", "bytes sent", show="{:,}".format, rank=1),
         Field("size_bytes", "objects’ sizes", "bytes", "{:,}".format, rank=1),
     ]
-    named = []
+    lines = []
     for row in rows:
         whose = "the run’s" if role and row.get("role") == role else str(row.get("role") or "")
         numbers = {name: row.get(name) for name in ("status", "requests", "bytes_sent", "size_bytes")}
-        named.append({"request": row["request"], "role": whose, "error": str(row.get("error") or ""), **numbers})
-    return Table("server-side-operations", "All operations that S3 logged in that time", fields, named)
+        lines.append({"request": row["request"], "role": whose, "error": str(row.get("error") or ""), **numbers})
+    return Table("server-side-operations", "All operations that S3 logged in that time", fields, lines)

@@ -89,12 +89,12 @@ def analyse(run: Run) -> Analysis:
     """Count and compare the cells of a run."""
     measured = cells.measure(run)
     timed = [figures for figures in measured.values() if figures.count]
-    found = [
+    compared = [
         *economy.by_size(run, timed),
         *economy.by_memory(run, timed),
         *findings.find(timed, run.experiment),
     ]
-    return Analysis(run, measured, found, cells.totals(run, measured))
+    return Analysis(run, measured, compared, cells.totals(run, measured))
 
 
 def as_dict(analysis: Analysis, headline: str, caveats: list[str]) -> dict[str, Any]:

@@ -65,14 +65,14 @@ def _findings(base: Analysis, other: Analysis) -> list[Finding]:
     looks certain: so those of the second are drawn apart."""
     pairs = [(_timed(other)[cell], _timed(base)[cell]) for cell in sorted(_timed(base).keys() & _timed(other).keys())]
     among = max(1, sum(has_enough(*pair) for pair in pairs))
-    found = []
+    findings = []
     for figures, of_base in pairs:
         apart = replace(figures, sample=figures.sample.salted(OTHER))
         finding = compared("run", RUNS, apart, of_base, base.experiment, among)
         if _ran_on_stand_in(figures) != _ran_on_stand_in(of_base):
             finding = replace(finding, ratio=None, level="unknown", why=STAND_IN_RAN)
-        found.append(finding)
-    return found
+        findings.append(finding)
+    return findings
 
 
 def _ran_on_stand_in(figures: Figures) -> bool:

@@ -83,13 +83,13 @@ def _accounts(run: Run, analysis: Analysis, rows: Sequence[Row]) -> Table:
     ]
     if analysis.account.unrecorded:
         fields.append(Field("without_record", "invocations without a record", is_text=True, rank=len(names) + 1))
-    named = []
+    lines = []
     for row in rows:
         kinds = analysis.account.without_record(row["cell"]).items()
         words = ", ".join(f"{count:,} {kind}" for kind, count in kinds)
-        named.append({**row, "cell": run.cell_words(row["cell"]), "without_record": words})
+        lines.append({**row, "cell": run.cell_words(row["cell"]), "without_record": words})
     caption = ["sent = succeeded + failed + dead-lettered + unanswered, warm-ups among them; duplicates are apart."]
-    return Table("accounts", "Where the messages went", fields, named, caption)
+    return Table("accounts", "Where the messages went", fields, lines, caption)
 
 
 def _bad_unless_none(name: str) -> Any:
@@ -170,8 +170,8 @@ def _is_number(value: object) -> bool:
 def details(analysis: Analysis) -> list[Detail]:
     """The folded ones, of those that have something to show."""
     parts = (_distribution, _overlap, _resources, _athena, _rates, _access_logs, _evidence, _bill, _environment)
-    found = [detail for part in parts if (detail := part(analysis))]
-    return [*found, _definitions(analysis)]
+    shown = [detail for part in parts if (detail := part(analysis))]
+    return [*shown, _definitions(analysis)]
 
 
 def _rows(analysis: Analysis, cells: Sequence[Figures]) -> list[dict[str, Any]]:
@@ -248,7 +248,7 @@ def _athena(analysis: Analysis) -> Detail | None:
     cells = [figures for figures in analysis.cells.values() if figures.count and is_of_athena(figures, experiment)]
     if not cells:
         return None
-    tb_usd, rows = prices.known(run).get("athena_tb"), []
+    tb_usd, rows = prices.stored(run).get("athena_tb"), []
     for row, figures in zip(_rows(analysis, cells), cells, strict=True):
         scanned = figures.metrics.get("scanned_bytes")
         usd = (

@@ -42,12 +42,12 @@ def by_size(run: Run, cells: Sequence[Figures]) -> list[Finding]:
     enough = [pair for pair in pairs if has_enough(*pair)]
     among = max(1, len(enough) * (2 if costs.are_known else 1))
     compare = next(compare for compare in experiment.compare if compare.axes[0] == declared.choice)
-    found = []
+    findings = []
     for figures, base in pairs:
         finding = Finding("size", compare.name, figures.cell, base.cell, among=among)
         why = _size_refusal(figures, base, compare)
         if why:
-            found.append(replace(finding, why=why))
+            findings.append(replace(finding, why=why))
             continue
         size = min(figures.sample.size, base.sample.size)
         # One of both may come in more slices: of one object each.
@@ -56,8 +56,8 @@ def by_size(run: Run, cells: Sequence[Figures]) -> list[Finding]:
         ratio = interval(base.sample.median / figures.sample.median / share, medians, size, among=among)
         usd, cheaper = costs.compared(figures, base, moves[figures.cell[axis]], size, among)
         rounds = rounds_in_common(figures.sample, base.sample)
-        found.append(replace(finding, ratio=ratio, level=level_of(ratio), rounds=rounds, usd=usd, cheaper=cheaper))
-    return found
+        findings.append(replace(finding, ratio=ratio, level=level_of(ratio), rounds=rounds, usd=usd, cheaper=cheaper))
+    return findings
 
 
 def _size_refusal(figures: Figures, base: Figures, compare: Compare) -> str:
@@ -95,7 +95,7 @@ class _Costs:
     """What moving one object costs: the request, its bytes, and the function's median time; no storage."""
 
     def __init__(self, run: Run) -> None:
-        self._run, self._prices, self._tariffs = run, prices.known(run), prices.tariffs(run)
+        self._run, self._prices, self._tariffs = run, prices.stored(run), prices.tariffs(run)
         self._size_axis = run.experiment.by_size.size if run.experiment.by_size else ""
         self._choice = run.experiment.by_size.choice if run.experiment.by_size else ""
 
@@ -142,10 +142,10 @@ def by_memory(run: Run, cells: Sequence[Figures]) -> list[Finding]:
     series = [group for group in series if len(group) > 1]
     scores = [_scores(_candidates(group), billed, usd) for group in series]
     among = max(1, sum(len(rivals) * (len(rivals) - 1) // 2 for of_titles in scores for rivals in of_titles.values()))
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for group, of_titles in zip(series, scores, strict=True):
-        found += _titled(group, of_titles, usd, among)
-    return found
+        findings += _titled(group, of_titles, usd, among)
+    return findings
 
 
 Score = tuple[float, np.ndarray]
@@ -153,8 +153,8 @@ Score = tuple[float, np.ndarray]
 
 def _usd(run: Run, cell: Cell, billed: Sample) -> Score | None:
     """What one invocation costs, in US dollars, and its resamples; None without prices."""
-    known = prices.known(run)
-    mb_second_usd, request_usd = prices.mb_second_usd(run, known, cell), known.get("lambda_request")
+    usd_by_price = prices.stored(run)
+    mb_second_usd, request_usd = prices.mb_second_usd(run, usd_by_price, cell), usd_by_price.get("lambda_request")
     if not len(billed) or mb_second_usd is None or request_usd is None:
         return None
     second_usd = mb_second_usd * cell[MEMORY]
@@ -211,7 +211,7 @@ def _titled(
                 if ratio.high is None or ratio.high >= 1:
                     holders[title].append(cell)
     fastest = holders.get("fastest", [min(group, key=lambda figures: figures.sample.median).cell])[0]
-    found = []
+    findings = []
     for figures in group:
         cell, cost = figures.cell, usd[figures.cell]
         ratio = ratios.get("fastest", {}).get(cell)
@@ -219,7 +219,7 @@ def _titled(
         why = ""
         if not any(cell in rivals for rivals in scores.values()):
             why = f"{figures.lost:,} of its messages never succeeded" if figures.lost else "too few measurements"
-        found.append(
+        findings.append(
             Finding(
                 "memory",
                 "memory",
@@ -235,7 +235,7 @@ def _titled(
                 titles=titles,
             )
         )
-    return found
+    return findings
 
 
 def break_even(estimates: Mapping[int, Estimate]) -> tuple[int, int] | None:

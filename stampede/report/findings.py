@@ -93,11 +93,11 @@ class Finding:
 
 def find(cells: Sequence[Figures], experiment: Experiment) -> list[Finding]:
     """Knees, choices, scales and starts of the cells with a time, kind by kind, sorted by subject."""
-    found = _knees(cells, experiment) if experiment.knee else []
+    findings = _knees(cells, experiment) if experiment.knee else []
     comparable = [compare for compare in experiment.compare if is_comparable(compare, experiment)]
     for kind in ("choice", "scale"):
-        found += _of_kind(kind, [compare for compare in comparable if compare.kind == kind], cells, experiment)
-    return [*found, *_starts(cells, experiment)]
+        findings += _of_kind(kind, [compare for compare in comparable if compare.kind == kind], cells, experiment)
+    return [*findings, *_starts(cells, experiment)]
 
 
 def is_comparable(compare: Compare, experiment: Experiment) -> bool:
@@ -216,13 +216,13 @@ def _starts(cells: Sequence[Figures], experiment: Experiment) -> list[Finding]:
         if min(len(figures.cold), len(figures.warm)) >= MINIMUM_FOR_COMPARISON
         and min(figures.cold.values[0], figures.warm.values[0]) >= SHORTEST_S
     ]
-    found = []
+    findings = []
     for figures in both:
         ratio = speed_ratio(figures.cold, figures.warm, len(both))
         if ratio.leaves_1_out:
             finding = Finding("start", "start", figures.cell, figures.cell, ratio, level_of(ratio), among=len(both))
-            found.append(finding)
-    return found
+            findings.append(finding)
+    return findings
 
 
 # The knee: the smallest value beyond which no larger one gains more than a tenth.
@@ -236,12 +236,12 @@ def _knees(cells: Sequence[Figures], experiment: Experiment) -> list[Finding]:
     if experiment.knee is None:
         return []
     axis, _ = experiment.knee
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for series in groups(cells, (axis,)):
         timed = [figures for figures in series if len(figures.speeds)]
         if len(timed) > 1:
-            found += _knee(timed)
-    return found
+            findings += _knee(timed)
+    return findings
 
 
 def _knee(series: Sequence[Figures]) -> list[Finding]:
@@ -250,12 +250,12 @@ def _knee(series: Sequence[Figures]) -> list[Finding]:
     gains = {pair: _gain(*(samples[at] for at in pair)) for pair in combinations(range(len(series)), 2)}
     low = _first_unbeaten(gains, len(series), lambda gain: gain.low is not None and gain.low > 1 + HOLDS_WITHIN)
     high = _first_unbeaten(gains, len(series), lambda gain: gain.high is None or gain.high > 1 + HOLDS_WITHIN)
-    found = []
+    findings = []
     for at, figures in enumerate(series):
         ratio = gains[0, at] if at else Estimate(1.0)
         why = f"too few: {len(figures.speeds)} of {MINIMUM_ROUNDS} needed" if few else ""
         titles = None if few else {"below": True} if at < low else {"knee": low == high} if at <= high else {}
-        found.append(
+        findings.append(
             Finding(
                 "knee",
                 "knee",
@@ -268,7 +268,7 @@ def _knee(series: Sequence[Figures]) -> list[Finding]:
                 titles=titles,
             )
         )
-    return found
+    return findings
 
 
 def _gain(smaller: Sample, larger: Sample) -> Estimate:

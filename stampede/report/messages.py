@@ -144,8 +144,8 @@ def _open_objects(run: Run, accounts: Sequence[CellAccount]) -> Iterator[str]:
 def failures(run: Run, account: Account) -> list[Failure]:
     """Everything that failed: error records by cell and type, messages in the dead-letter queue, and what Lambda alone
     logged."""
-    found = [Failure(*row[:-1], example=_short(row[-1])) for row in run.store.rows(_FAILURES)]
-    found += [
+    rows = [Failure(*row[:-1], example=_short(row[-1])) for row in run.store.rows(_FAILURES)]
+    rows += [
         Failure(cell, "in the dead-letter queue", messages, messages, None, _short(body))
         for cell, messages, body in run.store.rows(_LETTERS)
     ]
@@ -153,8 +153,8 @@ def failures(run: Run, account: Account) -> list[Failure]:
     for row in account.unrecorded:
         silent.setdefault((row["cell"], row["kind"]), []).append(row["line"])
     for (cell, kind), lines in silent.items():
-        found.append(Failure(cell, f"{kind}, without a record", len(lines), None, None, _short(max(lines))))
-    return sorted(found, key=lambda failure: run.order(failure.cell or ""))
+        rows.append(Failure(cell, f"{kind}, without a record", len(lines), None, None, _short(max(lines))))
+    return sorted(rows, key=lambda failure: run.order(failure.cell or ""))
 
 
 def failed_objects(run: Run) -> list[Failure]:

@@ -10,16 +10,16 @@ from stampede.report.run import Run
 BYTES_IN_A_GB = 2**30  # AWS's GB for storage and memory
 
 
-def known(run: Run) -> dict[str, float]:
+def stored(run: Run) -> dict[str, float]:
     """USD by the name of the price; none where no AWS was paid. Of a run of before all were stored, those of the bill's
     lines."""
     cost = run.manifest.get("cost")
     if run.target != "aws" or not isinstance(cost, dict):
         return {}
     items = cost.get("items") if isinstance(cost.get("items"), list) else []
-    named = {item.get("price"): item.get("usd_per_unit") for item in items if isinstance(item, dict)}
-    named |= cost["prices"] if isinstance(cost.get("prices"), dict) else {}
-    usable = {name: usd for name, usd in named.items() if isinstance(name, str) and type(usd) in (int, float)}
+    usd_by_name = {item.get("price"): item.get("usd_per_unit") for item in items if isinstance(item, dict)}
+    usd_by_name |= cost["prices"] if isinstance(cost.get("prices"), dict) else {}
+    usable = {name: usd for name, usd in usd_by_name.items() if isinstance(name, str) and type(usd) in (int, float)}
     return {name: usd for name, usd in usable.items() if math.isfinite(usd)}
 
 
@@ -39,7 +39,7 @@ def mb_second_usd(run: Run, prices: Mapping[str, float], key: Cell) -> float | N
 
 def tariffs(run: Run) -> Mapping[str, Tariff]:
     """What each kind of storage costs; empty where the experiment compares none, or a price isn't known."""
-    return (run.experiment.by_size and run.experiment.by_size.tariffs(known(run))) or {}
+    return (run.experiment.by_size and run.experiment.by_size.tariffs(stored(run))) or {}
 
 
 def moved_usd(tariff: Tariff, moves: str, size_bytes: float) -> float:

@@ -65,12 +65,12 @@ def _of_table(experiment: Experiment, published: Published) -> Iterator[Publishe
     by_key: dict[Cell, list[Mapping[str, str]]] = {}
     for row in _read(published.file):
         if published.only.items() <= row.items():
-            named = row | {ours: row[its] for ours, its in published.columns.items()}
-            own = {axis.name: axis.kind(named[axis.name]) for axis in experiment.axes if axis.name in named}
-            values = {**published.fixed, **own, **published.cell(row)}
-            key = Cell.at(experiment.axes, (values.get(axis.name) for axis in experiment.axes))
+            values = row | {name: row[column] for name, column in published.columns.items()}
+            own = {axis.name: axis.kind(values[axis.name]) for axis in experiment.axes if axis.name in values}
+            place = {**published.fixed, **own, **published.cell(row)}
+            key = Cell.at(experiment.axes, (place.get(axis.name) for axis in experiment.axes))
             if key is not None:
-                by_key.setdefault(key, []).append(named)
+                by_key.setdefault(key, []).append(values)
     for key, alike in by_key.items():
         figures = {name: sum(float(row[name]) for row in alike) / len(alike) for name in wanted if name in alike[0]}
         runs_s = [int(alike[0][column]) / 1000 for column in published.runs_ms]
