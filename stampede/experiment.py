@@ -167,13 +167,14 @@ class Tariff:
 class BySize:
     """A choice of two, whose time and cost are set against the size of an object.
 
-    `choice` is its axis, `size` that of an object's bytes. `moves` is the axis that says what is done with an object,
-    and which of its values "write" or "read" one; where a cell is an `execution`, neither. `tariffs(prices)` is what
-    each value of the choice costs, None where a price isn't known.
+    `choice` is its axis, `size` that of an object's bytes, `count` that of how many objects there are. `moves` is the
+    axis that says what is done with an object, and which of its values "write" or "read" one; where a cell is an
+    `execution`, neither. `tariffs(prices)` is what each value of the choice costs, None where a price isn't known.
     """
 
     choice: str
     size: str
+    count: str
     moves: tuple[str, Mapping[str, str]]
     tariffs: Callable[[Mapping[str, float]], Mapping[str, Tariff] | None]
 

@@ -199,6 +199,7 @@ class Express(Experiment):
     by_size = BySize(
         "storage_class",
         "object_bytes",
+        "object_count",
         moves=("operation", {orders.UPLOAD: "write", orders.DOWNLOAD: "read"}),
         tariffs=tariffs,
     )

@@ -11,7 +11,17 @@ from dataclasses import dataclass
 
 from stampede.cell import Cell, distinguishing
 from stampede.experiment import FAILED_RUN, Compare, is_of_n
-from stampede.phrases import capitalised, counted, decimal_size, listed, ratios, significant, some
+from stampede.phrases import (
+    capitalised,
+    counted,
+    decimal_size,
+    listed,
+    ratios,
+    rounded_down,
+    rounded_up,
+    significant,
+    some,
+)
 from stampede.report.analysis import Analysis
 from stampede.report.caveats import caveats
 from stampede.report.findings import A_TENTH, MEMORY, Finding
@@ -21,7 +31,6 @@ from stampede.report.messages import failures, total_objects
 MOST_CAVEATS = 5
 # A sentence that names more isn't read to its end.
 MOST_NAMED = 3
-VERBS = {"write": "writing", "read": "reading"}
 TITLES = {"cheapest": "the cheapest", "fastest": "the fastest", "balanced": "the best balance of both"}
 
 
@@ -65,14 +74,17 @@ def _basis(analysis: Analysis, headline: str) -> str:
     span = f"{min(counts):,} to {max(counts):,}" if min(counts) < max(counts) else f"{max(counts):,}"
     words = f"{span} {analysis.experiment.operation[max(counts) != 1]} a cell"
     needed = MINIMUM_ROUNDS if analysis.experiment.knee else MINIMUM_FOR_INTERVAL
-    words += ", 95 % intervals" if min(counts) >= needed else ", too few for some intervals"
+    few = "too few for some intervals" if max(counts) >= needed else "too few for intervals"
+    words += ", 95 % intervals" if min(counts) >= needed else f", {few}"
     rounds = sorted({figures.rounds for figures in analysis.cells.values() if figures.rounds > 1})
     if rounds:
         words += f", {' to '.join(dict.fromkeys(f'{number:,}' for number in (rounds[0], rounds[-1])))} rounds"
     repeats = max(len(figures.repeats) for figures in analysis.cells.values())
     words += f", {repeats} repeats" if repeats else ""
     if len(analysis.of_headline) < len(analysis.cells) and analysis.experiment.headline_of:
-        words += f"; the headline is of {listed([*analysis.experiment.headline_of.values()])} ones"
+        axes = {axis.name: axis for axis in analysis.experiment.axes}
+        counting = [axes[name].words.format(value) for name, value in analysis.experiment.headline_of.items()]
+        words += f"; the headline counts {listed(counting)}s alone"
     succeeded = successes_words(analysis)
     return words if succeeded in headline else f"{words}; {succeeded}"
 
@@ -113,7 +125,8 @@ def headline_for_stand_ins(analysis: Analysis) -> str:
     clauses = [f"{stand_in.short} stood in for {listed(names)}" for stand_in, names in stand_ins.items()]
     took = _span(figures.everything.median for figures in analysis.of_headline.values() if figures.count)
     claim = f"{_a(analysis.experiment.operation[0])} takes {took}; {successes_words(analysis)}"
-    return f"{claim}. {capitalised(listed(clauses))}, so nothing is compared with that."
+    replaced = listed([name for names in stand_ins.values() for name in names])
+    return f"{claim}. {capitalised(listed(clauses))}, so this says nothing about {replaced}."
 
 
 def headline_for_unreached_n(analysis: Analysis) -> str:
@@ -152,11 +165,11 @@ def _knee(analysis: Analysis, series: Sequence[Finding], axis: str, calls: str) 
     most, speed = max(speeds), f"a median of {significant(speeds[low])} {unit}"
     if low == most:
         return f"more {calls} help up to {most:,}, the most tried: {speed}."
-    gain = f"no gain above {A_TENTH}" if high < most else f"a gain above {A_TENTH} is neither shown nor ruled out"
+    unclear = f"whether more gain {A_TENTH} is unclear"
     if low == min(speeds):
         limit = next(row.subject for row in series if row.subject[axis] == low).value_words(axis)
-        return f"{speed} with {limit}; from more, {gain}."
-    beyond = f"Beyond, {gain}"
+        return f"{speed} with {limit}; {f'more gain at most {A_TENTH}' if high < most else unclear}."
+    beyond = f"Beyond, no gain above {A_TENTH}" if high < most else f"Beyond, {unclear}"
     between = f"; from {high:,} on, none is left" if low < high < most else ""
     return f"up to {low:,} {calls} help: {speed}. {beyond}{between}."
 
@@ -172,22 +185,24 @@ def headline_for_sizes(analysis: Analysis) -> str:
     rows = [finding for finding in analysis.findings if finding.kind == "size" and finding.ratio]
     if not rows or declared is None:
         return ""
-    axis, moves = declared.moves
-    along = (declared.size, *(axis.name for axis in analysis.experiment.axes if callable(axis.default)))
+    axis = declared.moves[0]
+    along = (declared.size, *(other.name for other in analysis.experiment.axes if callable(other.default)))
     clauses = []
-    for what in dict.fromkeys(moves.values()):
-        series = _by_place((row for row in rows if moves[row.subject[axis]] == what), along)
-        if series:
-            clauses.append(f"{VERBS[what]} is {_sizes(max(series, key=len), declared.size)}")
-    return f"with {rows[0].subject[declared.choice]}, {'; '.join(clauses)}."
+    for operation in dict.fromkeys(row.subject[axis] for row in rows):
+        series = _by_place((row for row in rows if row.subject[axis] == operation), along)
+        clauses.append(f"{operation} {_sizes(max(series, key=len), declared.size)}")
+    choice, base = (cell[declared.choice] for cell in (rows[0].subject, rows[0].baseline))
+    return f"{choice} against {base}: {'; '.join(clauses)}."
 
 
 def _sizes(series: Sequence[Finding], axis: str) -> str:
     """At which sizes the subject is faster, and cheaper."""
-    speeds = {row.subject[axis]: row.ratio for row in series if row.ratio}
+    faster = _at_sizes({row.subject[axis]: row.ratio for row in series if row.ratio})
     costs = {row.subject[axis]: row.cheaper for row in series if row.cheaper}
-    words = f"faster {_at_sizes(speeds)}"
-    return f"{words} and cheaper {_at_sizes(costs)}" if costs else words
+    cheaper = _at_sizes(costs) if costs else ""
+    if faster == cheaper:
+        return f"faster and cheaper {faster}"
+    return f"faster {faster}" + (f" and cheaper {cheaper}" if cheaper else "")
 
 
 def _at_sizes(estimates: Mapping[int, Estimate]) -> str:
@@ -263,11 +278,7 @@ def _changing_order(analysis: Analysis, places: Sequence[Sequence[Finding]], com
     """Which choice is the fastest where, where that differs."""
     by_winner: dict[str, list[str]] = {}
     shown = distinguishing(row.subject for place in places for row in place)
-    common = [
-        axis.name
-        for axis in analysis.experiment.axes
-        if len({row.subject[axis.name] for place in places for row in place}) == 1
-    ]
+    common = _common(row.subject for place in places for row in place)
     for place in places:
         winner = _winner(place)
         if winner:
@@ -302,11 +313,21 @@ def _kept_throughput(analysis: Analysis, last: Sequence[Finding]) -> str:
     n, base = last[0].subject.n, last[0].baseline.n
     alone = "it has alone" if base == 1 else f"it has at N = {base:,}"
     shares = [row.ratio for row in last if row.ratio]
-    verb = "keeps" if max(share.value for share in shares) <= 1 else "gets"
-    ends, several = _around(shares), f", {len(last)} series" if len(last) > 1 else ""
-    span = f"95 % CI {_percent(ends.low or 0)} to {_percent(ends.high or 0)} %{several}"
-    kept = f"{_range((share.value for share in shares), _percent)} % of the throughput {alone} ({span})"
-    return f"N = {n:,}: each {analysis.experiment.worker[0]} {verb} {kept}; {successes_words(analysis)}."
+    start = f"N = {n:,}: each {analysis.experiment.worker[0]} {_verb(shares)}"
+    if len(last) == 1 or len(last) > MOST_NAMED:
+        several = f", {len(last)} series" if len(last) > 1 else ""
+        kept = f"{_range((share.value for share in shares), _percent)} % of the throughput {alone}"
+        return f"{start} {kept} (95 % CI {_percents(_around(shares))}{several}); {successes_words(analysis)}."
+    shown, common = distinguishing(row.subject for row in last), _common(row.subject for row in last)
+    parts = []
+    for row, share in zip(last, shares, strict=True):
+        where = row.subject.words_without(common, shown)
+        parts.append(f"{_percent(share.value)} % ({_percents(share)}) with {where}")
+    return f"{start} {listed(parts)} of the throughput {alone}; {successes_words(analysis)}."
+
+
+def _verb(shares: Sequence[Estimate]) -> str:
+    return "keeps" if max(share.value for share in shares) <= 1 else "gets"
 
 
 def _growing_time(analysis: Analysis, last: Sequence[Finding]) -> str:
@@ -408,3 +429,15 @@ def _around(estimates: Sequence[Estimate]) -> Estimate:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.3g}" if share < 0.1 else f"{100 * share:.0f}"
+
+
+def _percents(share: Estimate) -> str:
+    """The ends of an interval, rounded outwards as the table has them."""
+    low, high = (100 * (end or 0) for end in share[1:])
+    return f"{rounded_down(low, 0 if low >= 10 else 1)} to {rounded_up(high, 0 if high >= 10 else 1)} %"
+
+
+def _common(cells: Iterable[Cell]) -> list[str]:
+    """The axes on which all have the same."""
+    every = list(cells)
+    return [axis.name for axis in every[0].axes if len({cell[axis.name] for cell in every}) == 1]

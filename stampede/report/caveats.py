@@ -33,7 +33,7 @@ def caveats(analysis: Analysis) -> list[str]:
     for part in parts:
         sentences += part(analysis)
     if any(figures.count for figures in analysis.cells.values()):
-        sentences.append("The intervals describe this run; only repeats show how much another would differ.")
+        sentences.append("The intervals describe this run; only repeats show how much another run would differ.")
     return sentences
 
 
@@ -100,7 +100,8 @@ def _drift(analysis: Analysis) -> list[str]:
     rows = [row for row in analysis.findings if row.compare in between | {"knee", "memory"} and row.ratio]
     if not any(row.rounds is None and not row.is_best for row in rows):
         return []
-    return [f"Compared cells ran one after the other: a difference may be drift (--repeats {MINIMUM_ROUNDS})."]
+    repeats = f"--repeats {MINIMUM_ROUNDS} shows whether"
+    return [f"Compared cells ran one after the other: a difference may be drift; {repeats}."]
 
 
 def _repeats(analysis: Analysis) -> list[str]:
@@ -124,4 +125,4 @@ def _versions(analysis: Analysis) -> list[str]:
 def _untried(analysis: Analysis) -> list[str]:
     untried = analysis.experiment.untried.items() if analysis.run.target == "aws" else ()
     values = sorted({cell[axis] for cell in analysis.cells for axis, names in untried if cell[axis] in names})
-    return [f"This project has no figures of its own of {listed(values)}; check these."] if values else []
+    return [f"Nobody has measured {listed(values)} with this project before; check the figures."] if values else []

@@ -19,7 +19,15 @@ import numpy as np
 from experiments import Experiment
 from stampede.cell import Cell, is_query
 from stampede.experiment import FAILED_RUN, Metric
-from stampede.report.intervals import MOST_ROUNDS, ROUND_BITS, Estimate, Sample, quantile
+from stampede.report.intervals import (
+    MINIMUM_FOR_INTERVAL,
+    MINIMUM_ROUNDS,
+    MOST_ROUNDS,
+    ROUND_BITS,
+    Estimate,
+    Sample,
+    quantile,
+)
 from stampede.report.run import Run
 from stampede.runs import cells as stored_cells
 from stampede.runs.spread import spread as spread_of
@@ -244,7 +252,7 @@ def measure(run: Run) -> dict[Cell, Figures]:
                 "succeeded": sum(succeeded.get(name, 0) for name in run.names_of(cell)),
             },
             seconds=spread(everything),
-            median=everything.median_interval(),
+            median=everything.median_interval(MINIMUM_ROUNDS if experiment.knee else MINIMUM_FOR_INTERVAL),
             metrics=metrics_of(row, whole.get(at, {}), experiment),
             everything=everything,
             sample=sample,

@@ -11,6 +11,7 @@ from stampede.phrases import NOTHING, counted, dollars, percent, quantity, signi
 from stampede.report import access_logs, messages, pictures, prices
 from stampede.report.analysis import Analysis
 from stampede.report.cells import Figures, is_of_athena
+from stampede.report.charts import MOST_PANELS
 from stampede.report.messages import COUNTS, NO_ORDER, Failure
 from stampede.report.render import Detail
 from stampede.report.results import coordinates
@@ -151,7 +152,7 @@ def _bill(analysis: Analysis) -> Detail | None:
         Field("usd", "cost", "USD", show=dollars, rank=4),
     ]
     rows = [row for row in map(_bill_row, _items(stored)) if row["quantity"] != 0]
-    return Detail("bill", "Bill", tables=[Table("items", "Estimated cost", fields, rows)])
+    return Detail("bill", "Estimated cost by service", tables=[Table("items", "Before the run", fields, rows)])
 
 
 def _bill_row(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -188,15 +189,15 @@ def _distribution(analysis: Analysis) -> Detail | None:
     seconds = [
         Field(name, name.removesuffix("_s"), "s", significant, rank=at) for at, name in enumerate(names, start=2)
     ]
-    fields = [*coordinates(rows, analysis.experiment), Field("count", "n", show="{:,}".format, rank=1), *seconds]
+    told = [field for field in seconds if any(row[field.name] is not None for row in rows)]
+    fields = [*coordinates(rows, analysis.experiment), Field("count", "n", show="{:,}".format, rank=1), *told]
     table = Table("distribution", f"Seconds for one {analysis.experiment.operation[0]}", fields, rows)
     return Detail("spread", "Distribution of times", charts=[chart], tables=[table])
 
 
 def _overlap(analysis: Analysis) -> Detail | None:
     cells = [figures for figures in analysis.planned if figures.overlap]
-    chart = pictures.timeline(analysis)
-    if not chart:
+    if not cells:
         return None
     rows = [row | vars(figures.overlap) for row, figures in zip(_rows(analysis, cells), cells, strict=True)]
     aggregate = "Mbit/s"
@@ -209,11 +210,16 @@ def _overlap(analysis: Analysis) -> Detail | None:
         Field("time_to_n_s", "time to N", "s", significant, rank=3),
         Field("share_at_n", "at N", "% of time", percent, rank=4),
         Field("elapsed_s", "elapsed", "s", significant, rank=5),
-        Field("aggregate_per_s", "aggregate", aggregate, quantity, rank=6),
+        Field("aggregate_per_s", f"all {analysis.experiment.worker[1]}", aggregate, significant, rank=6),
     ]
-    return Detail(
-        "overlap", "Concurrency reached", charts=[chart], tables=[Table("concurrency", "At once", fields, rows)]
-    )
+    # One function at a time has no course.
+    chart = pictures.timeline(analysis) if max(figures.cell.n for figures in cells) > 1 else None
+    table = Table("concurrency", "At once", fields, rows)
+    return Detail("overlap", "Concurrency reached", _undrawn(len(cells)), [chart] if chart else [], [table])
+
+
+def _undrawn(cells: int) -> list[str]:
+    return [f"The picture has the first {MOST_PANELS} of {cells} cells."] if cells > MOST_PANELS else []
 
 
 def _short_of_n(row: Row) -> str:
@@ -285,7 +291,9 @@ def _rates(analysis: Analysis) -> Detail | None:
         Field("slow_share", "SlowDown", "% of calls", percent, rank=3),
     ]
     table = Table("rates", f"The median {analysis.experiment.operation[0]} of each cell", fields, rows)
-    return Detail("rate", "Rate over time", charts=[chart], tables=[table])
+    timed = sum(figures.count > 0 for figures in analysis.cells.values())
+    short = [f"{counted(timed - len(shown), 'cell')} ended too soon to have a course."] if timed > len(shown) else []
+    return Detail("rate", "Rate over time", short, [chart], [table])
 
 
 def _access_logs(analysis: Analysis) -> Detail | None:
@@ -370,9 +378,10 @@ def _definitions(analysis: Analysis) -> Detail:
             "kind hold at once (Šidák 1967).",
         ),
         ("same, faster, slower", "The whole interval lies within 10 % of 1, or beyond that on one side."),
+        ("at least slightly", "The whole interval lies on one side of 1, but reaches into those 10 %."),
         ("peak", f"The most {workers} that ran at once, failed and repeated attempts among them."),
         ("at N", "The part of the time from first start to last end with N running."),
-        ("aggregate", f"What all {workers} got together over that time."),
+        (f"all {workers}", "What they got together over that time."),
     ]
     if analysis.experiment.knee:
         knee = "The smallest value that no larger one beats by more than 10 % in the median, by its interval."

@@ -10,7 +10,7 @@ import numpy as np
 
 from experiments import Experiment
 from stampede.cell import Cell
-from stampede.experiment import MINIMUM_FOR_COMPARISON, Compare
+from stampede.experiment import Compare
 from stampede.report import prices
 from stampede.report.billing import billed_samples
 from stampede.report.cells import Figures
@@ -19,6 +19,7 @@ from stampede.report.findings import (
     MEMORY,
     SIZES_DIFFER,
     STAND_IN_RAN,
+    TOO_FEW,
     Finding,
     asks_for_memory,
     groups,
@@ -62,7 +63,7 @@ def by_size(run: Run, cells: Sequence[Figures]) -> list[Finding]:
 
 def _size_refusal(figures: Figures, base: Figures, compare: Compare) -> str:
     if not has_enough(figures, base):
-        return f"too few: {len(figures.sample)} and {len(base.sample)} of {MINIMUM_FOR_COMPARISON} needed"
+        return TOO_FEW
     if not figures.mean_bytes or not base.mean_bytes:
         return SIZES_DIFFER
     if min(side.sample.values[0] for side in (figures, base)) < SHORTEST_S:

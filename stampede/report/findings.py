@@ -33,6 +33,7 @@ A_MILLION = 1_000_000
 Kind = Literal["scale", "choice", "knee", "size", "memory", "start", "run"]
 Level = Literal["holds", "slower", "faster", "unclear", "unknown"]
 STAND_IN_RAN = "a stand-in ran"
+TOO_FEW = f"fewer than {MINIMUM_FOR_COMPARISON} measurements"
 SIZES_DIFFER = "the amounts moved differ or aren’t recorded"
 
 
@@ -177,9 +178,8 @@ def compared(
 
 def refusal(figures: Figures, base: Figures, experiment: Experiment, axes: Sequence[str]) -> str:
     """Why the two aren't compared; "" where they are."""
-    counts = [len(figures.sample), len(base.sample)]
-    if min(counts) < MINIMUM_FOR_COMPARISON:
-        return f"too few: {counts[0]} and {counts[1]} of {MINIMUM_FOR_COMPARISON} needed"
+    if not has_enough(figures, base):
+        return TOO_FEW
     if min(side.sample.values[0] for side in (figures, base)) < SHORTEST_S:
         return "an operation took no measurable time"
     is_sized = figures.size_bytes is not None or is_of_athena(figures, experiment)
@@ -248,13 +248,14 @@ def _knee(series: Sequence[Figures]) -> list[Finding]:
     samples = [figures.speeds for figures in series]
     few = min(map(len, samples)) < MINIMUM_ROUNDS or min(sample.median for sample in samples) <= 0
     gains = {pair: _gain(*(samples[at] for at in pair)) for pair in combinations(range(len(series)), 2)}
-    low = _first_unbeaten(gains, len(series), lambda gain: gain.low is not None and gain.low > 1 + HOLDS_WITHIN)
+    low = _first_unbeaten(gains, len(series), _is_gain)
     high = _first_unbeaten(gains, len(series), lambda gain: gain.high is None or gain.high > 1 + HOLDS_WITHIN)
     findings = []
     for at, figures in enumerate(series):
         ratio = gains[0, at] if at else Estimate(1.0)
-        why = f"too few: {len(figures.speeds)} of {MINIMUM_ROUNDS} needed" if few else ""
-        titles = None if few else {"below": True} if at < low else {"knee": low == high} if at <= high else {}
+        why = f"fewer than {MINIMUM_ROUNDS} measurements" if few else ""
+        is_beaten = any(_is_gain(gains[at, larger]) for larger in range(at + 1, len(series)))
+        titles = {"below": True} if is_beaten else {"knee": low == high} if at <= high else {}
         findings.append(
             Finding(
                 "knee",
@@ -265,7 +266,7 @@ def _knee(series: Sequence[Figures]) -> list[Finding]:
                 "unknown" if few or not at else level_of(ratio),
                 why,
                 rounds_in_common(samples[at], samples[0]),
-                titles=titles,
+                titles=None if few else titles,
             )
         )
     return findings
@@ -279,6 +280,11 @@ def _gain(smaller: Sample, larger: Sample) -> Estimate:
     if min(len(smaller), len(larger)) < MINIMUM_ROUNDS or smaller.values[0] <= 0:
         return Estimate(value)
     return interval(value, larger.medians / smaller.medians, min(smaller.size, larger.size))
+
+
+def _is_gain(gain: Estimate) -> bool:
+    """Whether it is one of more than a tenth beyond its interval."""
+    return gain.low is not None and gain.low > 1 + HOLDS_WITHIN
 
 
 def _first_unbeaten(gains: Mapping[tuple[int, int], Estimate], count: int, is_beaten: Any) -> int:

@@ -109,15 +109,11 @@ class Sample:
         """Of how many units a resample is drawn: values, rounds or repeats."""
         return len(self.values) if self.rounds is None else len(self._units)
 
-    @property
-    def has_interval(self) -> bool:
-        return len(self.values) >= MINIMUM_FOR_INTERVAL
-
-    def median_interval(self) -> Estimate | None:
-        """The median with its interval; None without any value."""
+    def median_interval(self, needed: int = MINIMUM_FOR_INTERVAL) -> Estimate | None:
+        """The median with its interval, which so many values allow; None without any value."""
         if not len(self):
             return None
-        return self.interval_of_median() if self.has_interval else Estimate(self.median)
+        return self.interval_of_median() if len(self) >= needed else Estimate(self.median)
 
     def interval_of_median(self) -> Estimate:
         """Of two values or more."""

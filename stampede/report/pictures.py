@@ -49,13 +49,23 @@ def _against_a_scale(analysis: Analysis) -> Chart | None:
     if name is None:
         return None
     axis = next(axis for axis in experiment.axes if axis.name == name)
+    if experiment.by_size and name == experiment.by_size.size:
+        return _per_object(timed, name)
     lines = _lines({cell: _mark(figures.median) for cell, figures in timed.items()}, name)
-    is_bytes = axis.unit == "bytes"
-    label = f"{axis.label} size" if is_bytes else axis.label
-    title = f"Median seconds of one {experiment.operation[0]} against {label}"
-    words = _words(lines, "s", decimal_size if is_bytes else "{:,}".format)
-    across = f"{label} (logarithmic)"
-    return charts.line("seconds_by", title, words, lines, across, "seconds", is_bytes_across=is_bytes)
+    title = f"Median seconds of one {experiment.operation[0]} against {axis.label}"
+    return charts.line("seconds_by", title, _words(lines, "s"), lines, f"{axis.label} (logarithmic)", "seconds")
+
+
+def _per_object(timed: Mapping[Cell, Figures], name: str) -> Chart:
+    """The median of one object against its size: an operation moves many."""
+    marks = {}
+    for cell, figures in timed.items():
+        share = cell[name] / figures.mean_bytes if figures.mean_bytes else 1
+        marks[cell] = Mark(*(value if value is None else value * share for value in figures.median or (0,)))
+    lines = _lines(marks, name)
+    up, across = "seconds (logarithmic)", "object size (logarithmic)"
+    title, words = "Median seconds per object, by size", _words(lines, "s", decimal_size)
+    return charts.line("per_object", title, words, lines, across, up, is_log_up=True, is_bytes_across=True)
 
 
 def _mark(estimate: Estimate | None) -> Mark:
@@ -111,7 +121,7 @@ def _knee(analysis: Analysis) -> Chart | None:
     marks = {row.subject: _speed_mark(analysis.cells[row.subject]) for row in rows}
     ringed = [row.subject for row in rows if row.titles and row.titles.get("knee")]
     lines, unit = _lines(marks, name, ringed), experiment.speed.unit
-    title = f"Median throughput against {calls}"
+    title = f"Median throughput against {calls}" + (": a ring marks the knee" if ringed else "")
     return charts.line(
         "knee",
         title,
@@ -159,7 +169,8 @@ def _memories(analysis: Analysis) -> Chart | None:
     marks = {row.subject: _mark(analysis.cells[row.subject].median) for row in rows}
     ringed = [row.subject for row in rows if (row.titles or {}).get("fastest")]
     lines = _lines(marks, MEMORY, ringed)
-    title = f"Median seconds of one {analysis.experiment.operation[0]} by memory"
+    one = analysis.experiment.operation[0]
+    title = f"Median seconds of one {one} by memory" + (": a ring marks the fastest" if ringed else "")
     return charts.line("memory", title, _words(lines, "s"), lines, "memory, MB (logarithmic)", "seconds")
 
 

@@ -20,7 +20,7 @@ from stampede.tables import Field, Row, Table
 # Rows of a table that are open; more are folded.
 MOST_ROWS = 40
 # A column of text may be folded to so many letters.
-LEAST_LETTERS = 22
+LEAST_LETTERS = 16
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any
 from experiments import Experiment
 from stampede.axes import Axis
 from stampede.cell import SETTINGS, Cell, distinguishing
+from stampede.experiment import BySize
 from stampede.phrases import NOTHING, counted, decimal_size, dollars, listed, ratios, significant, size_words, some
 from stampede.report import published
 from stampede.report.analysis import Analysis
@@ -31,6 +32,7 @@ LEVELS = {
     "faster": "▲ faster",
     "unclear": "? too close to call",
 }
+SLIGHTLY = {True: "▲ at least slightly faster", False: "▼ at least slightly slower"}
 
 
 def results(analysis: Analysis) -> Table:
@@ -103,7 +105,7 @@ def coordinates(rows: Sequence[Row], experiment: Experiment) -> list[Field]:
     if not differing and not has_settings:
         differing = [axis for axis in experiment.axes if axis.name == "concurrency"]
     own = len(differing) if len(differing) + has_settings <= MOST_COORDINATES else MOST_COORDINATES - 1
-    fields = [_coordinate(axis) for axis in differing[:own]]
+    fields = [_coordinate(axis, experiment) for axis in differing[:own]]
     rest = differing[own:]
     if rest or has_settings:
         label = " and ".join([*(axis.label for axis in rest[:1]), *(["settings"] if has_settings else [])])
@@ -127,12 +129,20 @@ def _differing(rows: Sequence[Row], experiment: Experiment) -> list[Axis]:
     return axes
 
 
-def _coordinate(axis: Axis) -> Field:
+def _coordinate(axis: Axis, experiment: Experiment) -> Field:
+    declared = experiment.by_size
+    if declared and axis.name == declared.size:
+        return Field("cell", "objects", show=partial(_objects, declared), only="reading")
     if axis.unit == "bytes":
         return Field(axis.name, axis.label, show=lambda size: decimal_size(size, digits=9), only="reading")
     if axis.kind is int:
         return Field(axis.name, axis.label, axis.unit, show="{:,}".format, only="reading")
     return Field("cell", axis.label, show=lambda cell: cell.plain.text(axis), is_text=True, only="reading")
+
+
+def _objects(declared: BySize, cell: Cell) -> str:
+    """`50 × 10 KB`: what one operation moves."""
+    return f"{cell[declared.count]:,} × {decimal_size(cell[declared.size], digits=9)}"
 
 
 def _rest_words(axes: Sequence[Axis], cell: Cell) -> str:
@@ -145,11 +155,11 @@ def figure_fields(experiment: Experiment) -> list[Field]:
     speed = experiment.speed
     return [
         Field("source", "where", is_text=True, rank=1),
-        Field("count", "n", show="{:,}".format, rank=4),
         Field("median_s", "median", "s", show=significant, rank=2),
         Field("interval", "95 %", "s", rank=7, only="reading"),
         Field("avg_s", "mean", "s", show=significant, rank=6),
-        Field(speed.name, speed.label, speed.unit, show=significant, rank=3),
+        Field(speed.name, f"{speed.label}, {'median' if experiment.knee else 'mean'}", speed.unit, significant, rank=3),
+        Field("count", "n", show="{:,}".format, rank=4),
         Field("most_at_once", "peak", show="{:,}".format, rank=5, look=_short_of_n),
     ]
 
@@ -180,7 +190,13 @@ def _common(rows: Sequence[Row], experiment: Experiment) -> Iterator[str]:
         if (axis.name in departures or not axis.is_variant) and len({cell[axis.name] for cell in cells}) == 1
     ]
     if same:
-        yield f"In all rows: {', '.join(cells[0].value_words(name) for name in same)}."
+        yield f"In all rows: {', '.join(_labelled(cells[0], name, experiment) for name in same)}."
+
+
+def _labelled(cell: Cell, name: str, experiment: Experiment) -> str:
+    """A value with its axis, where it doesn't say that itself."""
+    axis = next(axis for axis in experiment.axes if axis.name == name)
+    return f"{axis.label} {cell.value_words(name)}" if axis.words == "{}" else cell.value_words(name)
 
 
 def _of_published(analysis: Analysis, shown: Sequence[published.PublishedCell]) -> Iterator[str]:
@@ -248,17 +264,14 @@ def comparisons(findings: Sequence[Finding], experiment: Experiment, base: str =
         Field("where", "with", is_text=True),
         Field("ratio", "speed", "×", show="{:.2f}".format, rank=1),
         Field("interval", "95 %", "×", rank=2),
-        *([Field("usd", "per million", "USD", show=dollars, rank=6)] if any(row["usd"] for row in rows) else []),
-        *([Field("cheaper", "cheapness", "×", show="{:.2f}".format, rank=4)] if costs else []),
+        *([Field("usd", "USD", "per million", show=dollars, rank=6)] if any(row["usd"] for row in rows) else []),
+        *([Field("cheaper", "as cheap", "×", show="{:.2f}".format, rank=4)] if costs else []),
         *([Field("cheaper_interval", "95 %", "×", rank=5)] if costs else []),
         Field("result", "result", is_text=True, rank=3, look=lambda row: row["level"]),
     ]
     if not any(row["where"] for row in rows):
         fields = [field for field in fields if field.name != "where"]
-    among = max(finding.among for finding in findings)
     caption = ["“speed”: how many times as fast the first is as the second, by medians."]
-    caption += [f"All intervals of a kind hold at once ({among} at most)."] if among > 1 else []
-    caption += ["“cheapness”: how many times as cheap."] if costs else []
     caption += _break_evens(measured, experiment)
     if whys:
         refused = [f"{counted(count, 'pair')} ({why})" for why, count in whys.items()]
@@ -323,9 +336,7 @@ def result_words(finding: Finding) -> str:
         titles = [title if is_alone else f"perhaps {title}" for title, is_alone in (finding.titles or {}).items()]
         return ", ".join(titles) or LEVELS.get(finding.level, "")
     if finding.level == "unclear" and finding.ratio and finding.ratio.leaves_1_out:
-        return (
-            "▲ faster, perhaps by less than 10 %" if finding.ratio.value > 1 else "▼ slower, perhaps by less than 10 %"
-        )
+        return SLIGHTLY[finding.ratio.value > 1]
     return LEVELS.get(finding.level, "")
 
 
