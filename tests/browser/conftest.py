@@ -50,7 +50,7 @@ def open_tab(browser: Chromium) -> Iterator[Callable[..., Tab]]:
 
 
 @pytest.fixture(scope="session")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Path]]:
+def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """A function that builds the page of an experiment's synthetic run, once for all tests."""
     pages: dict[str, Path] = {}
 
@@ -59,9 +59,9 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Pa
         if name not in pages:
             folder = tmp_path_factory.mktemp("runs") / name
             synthetic.write(folder, EXPERIMENTS[experiment], **{"per_n": 10, **settings})
-            pages[name] = report.build(folder).page
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(Chart, "png", b"")  # no page shows them
+                pages[name] = report.build(folder).page
         return pages[name]
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Chart, "png", b"")  # no page shows them
-        yield page_of
+    return page_of

@@ -79,6 +79,6 @@ def unseen(analysis: Analysis, headline: str) -> set[str]:
     chart = first(analysis)
     texts += [chart.words if chart else "", successes_words(analysis)]
     shares = [100 * end for row in analysis.findings for end in row.ratio or () if end]
-    texts += [f"{share:.0f}" for share in shares]
-    numbers = re.findall(NUMBER, re.sub(r"\d+ series|\d of \d+ cases|95 % CI|above 10 %", "", headline))
+    texts += [text for share in shares for text in (f"{share:.0f}", f"{share // 1:.0f}", f"{share // 1 + 1:.0f}")]
+    numbers = re.findall(NUMBER, re.sub(r"\d+ series|\d of \d+ cases|95 % CI|gain\D*10 %", "", headline))
     return set(numbers) - set(re.findall(NUMBER, " ".join(texts)))

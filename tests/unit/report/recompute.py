@@ -173,7 +173,8 @@ class Recount:
         figures = {"count": len(seconds), "mean_s": math.fsum(seconds) / len(seconds) if seconds else None}
         for name, (percent, needed) in QUANTILES.items():
             figures[name] = np.percentile(seconds, percent) if len(seconds) >= needed else None
-        return figures | {"median_interval": len(seconds) >= FOR_AN_INTERVAL}
+        needed = FOR_ROUNDS if self.experiment.knee else FOR_AN_INTERVAL
+        return figures | {"median_interval": len(seconds) >= needed}
 
     def _metric(self, metric, own):
         if metric.how == "mean" and self.experiment.shared_list:

@@ -39,13 +39,8 @@ def test_the_page_has_each_common_cell_of_both_and_their_ratio_of_speeds(base, t
     )
     page = page_of(tmp_path, "comparison.html")
     rows = [[text_of(cell) for cell in row] for row in page.iter("tr")]
-    measured = [row[:4] for row in rows if row[2:3] == ["12"]]
-    assert measured == [
-        ["1", "A", "12", "0.106"],
-        ["1", "B", "12", "0.211"],
-        ["2", "A", "12", "0.106"],
-        ["3", "B", "12", "0.211"],
-    ]
+    measured = [row[:3] for row in rows if row[0].isdigit()]
+    assert measured == [["1", "A", "0.106"], ["1", "B", "0.211"], ["2", "A", "0.106"], ["3", "B", "0.211"]]
     assert "weren’t interleaved" in text_of(page)
 
 
