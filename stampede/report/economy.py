@@ -198,6 +198,7 @@ def _titled(
     usd: Mapping[Cell, Score | None],
     among: int,
 ) -> list[Finding]:
+    """The sizes of a series: each holds the titles for which none is better beyond its interval."""
     by_cell = {figures.cell: figures for figures in group}
     ratios: dict[str, dict[Cell, Estimate]] = {}
     holders: dict[str, list[Cell]] = {}

@@ -7,7 +7,7 @@ kind are read together, and their intervals hold at once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal
@@ -287,7 +287,9 @@ def _is_gain(gain: Estimate) -> bool:
     return gain.low is not None and gain.low > 1 + HOLDS_WITHIN
 
 
-def _first_unbeaten(gains: Mapping[tuple[int, int], Estimate], count: int, is_beaten: Any) -> int:
+def _first_unbeaten(
+    gains: Mapping[tuple[int, int], Estimate], count: int, is_beaten: Callable[[Estimate], bool]
+) -> int:
     """The first position that no larger one beats."""
     for at in range(count):
         if not any(is_beaten(gains[at, larger]) for larger in range(at + 1, count)):

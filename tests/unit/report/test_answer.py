@@ -38,7 +38,13 @@ CASES = [
     ("download", "aws", (*MEMORIES, *METHODS), [(RANGES | LEAST, 0.5)], r"^ranges is .* in 1 of 2 cases"),
     ("copy", "aws", LIMITS, [(ALONE, 4), (MANY, 1.5)], r"^Up to 10 parallel calls help: .*no gain"),
     ("copy", "aws", LIMITS, [(ALONE, 4), (MANY, 0.5)], r"^More parallel calls help up to 100"),
-    ("express", "aws", CLASSES, [(EXPRESS | SMALL, 0.5), (EXPRESS | LARGE, 2)], r"^express against standard: .*faster .* 1 KB"),
+    (
+        "express",
+        "aws",
+        CLASSES,
+        [(EXPRESS | SMALL, 0.5), (EXPRESS | LARGE, 2)],
+        r"^express against standard: .*faster .* 1 KB",
+    ),
     ("function", "aws", MEMORIES, [(LEAST, 1.3)], r"^At N = 1, 1,024 MB is the cheapest.* 2,048 MB is the fastest"),
     ("filesystem", "local", ("dataset=small",), [], r"folder stood in for efs, so this says nothing about efs"),
 ]
