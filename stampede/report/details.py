@@ -384,8 +384,8 @@ def _definitions(analysis: Analysis) -> Detail:
         (f"all {workers}", "What they got together over that time."),
     ]
     if analysis.experiment.knee:
-        knee = "The smallest value that no larger one beats by more than 10 % in the median, by its interval."
-        terms.append(("knee", knee))
+        knee = "The smallest value that no larger one beats by more than 10 % in the median"
+        terms.append(("knee", f"{knee}; where intervals leave that open, each that may be it."))
     return Detail("counting", "Definitions", terms=terms)
 
 

@@ -12,7 +12,7 @@ from stampede.errors import UsageError
 from stampede.planning.plan import Plan
 
 OPTION = "--rounds"
-# What an interval over rounds needs: MINIMUM_ROUNDS of report/statistics/rules.py. With more of them N functions would
+# What an interval over rounds needs: MINIMUM_ROUNDS of report/intervals.py. With more of them N functions would
 # be busy for less of the time.
 USUAL = 5
 
