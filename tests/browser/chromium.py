@@ -19,11 +19,9 @@ FLAGS = (
     "--headless=new",
     "--no-sandbox",
     "--disable-gpu",
-    "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
     "--disable-component-update",
-    "--disable-sync",
     "--disable-dev-shm-usage",  # containers give /dev/shm 64 MB
     "--hide-scrollbars",
     "--remote-debugging-pipe",
@@ -37,15 +35,18 @@ CONTRASTS = """(() => {
     .reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0);
   const behind = (e) => { for (; e; e = e.parentElement) { const c = channels(getComputedStyle(e).backgroundColor);
     if (c.length < 4 || c[3] === 1) return c; } return [255, 255, 255]; };
-  const found = []; let checked = 0;
+  const faint = []; let checked = 0;
   for (const e of document.querySelectorAll('main *:not(svg *):not(.again)')) {
     if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) || !e.getClientRects().length) continue;
     checked += 1;
     const [a, b] = [bright(channels(getComputedStyle(e).color)), bright(behind(e))].sort((x, y) => y - x);
-    if ((a + 0.05) / (b + 0.05) < 4.5) found.push(e.tagName + ' ' + e.className + ' ' + e.textContent.slice(0, 40));
+    if ((a + 0.05) / (b + 0.05) < 4.5) faint.push(e.tagName + ' ' + e.className + ' ' + e.textContent.slice(0, 40));
   }
-  return { checked, found };
+  return { checked, faint };
 })()"""
+MIDDLE = """(() => { const e = document.querySelector(%s);
+  e.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});
+  const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()"""
 KEYS = {"Enter": ("Enter", 13, "\r"), " ": ("Space", 32, " "), "Tab": ("Tab", 9, "")}
 
 
@@ -53,50 +54,34 @@ class ChromiumError(RuntimeError):
     """The browser didn't start, didn't answer, or a script in the page threw."""
 
 
-def find() -> str | None:
+def program() -> str | None:
     """The path of a Chromium, None where there is none."""
-    return next((path for name in NAMES if (path := shutil.which(name))), None)
+    return next(filter(None, map(shutil.which, NAMES)), None)
 
 
 class Chromium:
     """One browser process with a fresh profile; use it as a context manager."""
 
-    def __init__(self, program: str, profile: Path) -> None:
-        """Start `program` with its profile in the folder `profile`. Raises ChromiumError, OSError."""
+    def __init__(self, path: str, profile: Path) -> None:
+        """Start the program `path` with its profile in the folder `profile`. Raises ChromiumError, OSError."""
         self.events: list[dict[str, Any]] = []
-        self._number = 0
-        self._rest = b""
-        their_in, self._out = os.pipe()
-        self._in, their_out = os.pipe()
-
-        def fds_3_and_4() -> None:
-            # First out of the way: either may itself be 3 or 4.
-            spare_in, spare_out = os.dup(their_in), os.dup(their_out)
-            high_in, high_out = os.dup2(spare_in, 103, False), os.dup2(spare_out, 104, False)
-            os.dup2(high_in, 3)
-            os.dup2(high_out, 4)
-
-        self._process = subprocess.Popen(
-            [program, *FLAGS, f"--user-data-dir={profile}", "about:blank"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            close_fds=False,
-            preexec_fn=fds_3_and_4,
-        )
-        os.close(their_in)
-        os.close(their_out)
+        self._number, self._rest = 0, b""
+        reads, self._out = os.pipe()
+        self._in, writes = os.pipe()
+        # The shell moves both out of the way first: either may itself be 3 or 4.
+        script = f'exec 8<&{reads} 9>&{writes}; exec 3<&8 4>&9 8<&- 9>&-; exec "$@"'
+        command = ["bash", "-c", script, "bash", path, *FLAGS, f"--user-data-dir={profile}", "about:blank"]
+        nothing = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+        self._process = subprocess.Popen(command, pass_fds=(reads, writes), **nothing)
+        os.close(reads)
+        os.close(writes)
         self.send("Browser.getVersion")
 
     def __enter__(self) -> "Chromium":
         return self
 
     def __exit__(self, *_: object) -> None:
-        try:
-            self.send("Browser.close")
-        except (ChromiumError, OSError):
-            self._process.terminate()
-        os.close(self._out)
+        os.close(self._out)  # it ends with its pipe
         os.close(self._in)
         try:
             self._process.wait(10)
@@ -110,38 +95,30 @@ class Chromium:
         message = {"id": self._number, "method": method, "params": parameters or {}}
         message |= {"sessionId": session} if session else {}
         os.write(self._out, json.dumps(message).encode() + b"\0")
-        until = time.monotonic() + TIMEOUT_S
-        while True:
-            answer = self._receive(until, method)
-            if answer.get("id") != self._number:
-                self.events.append(answer)
-            elif "error" in answer:
-                raise ChromiumError(f"{method}: {answer['error'].get('message')}")
-            else:
-                return answer["result"]
+        while (answer := self._receive(method)).get("id") != self._number:
+            self.events.append(answer)
+        if "error" in answer:
+            raise ChromiumError(f"{method}: {answer['error'].get('message')}")
+        return answer["result"]
 
-    def wait_for(self, method: str, session: str | None = None, **expected: Any) -> dict[str, Any]:
+    def wait_for(self, method: str, **expected: Any) -> dict[str, Any]:
         """Parameters of the first event `method`, past or coming, with the `expected` ones. Raises ChromiumError."""
-        until = time.monotonic() + TIMEOUT_S
         seen = 0
         while True:
             for event in self.events[seen:]:
-                parameters = event.get("params", {})
-                if (event["method"], event.get("sessionId")) == (
-                    method,
-                    session,
-                ) and expected.items() <= parameters.items():
-                    return parameters
+                if event["method"] == method and expected.items() <= event["params"].items():
+                    return event["params"]
             seen = len(self.events)
-            self.events.append(self._receive(until, method))
+            self.events.append(self._receive(method))
 
-    def _receive(self, until: float, what: str) -> dict[str, Any]:
+    def _receive(self, what: str) -> dict[str, Any]:
+        """The next message."""
+        until = time.monotonic() + TIMEOUT_S
         while b"\0" not in self._rest:
             ready, _, _ = select.select([self._in], [], [], max(0.0, until - time.monotonic()))
             data = os.read(self._in, 1 << 20) if ready else b""
             if not data:
-                state = "ended" if ready else f"gave no answer within {TIMEOUT_S:.0f} s"
-                raise ChromiumError(f"{what}: Chromium {state}")
+                raise ChromiumError(f"{what}: Chromium ended, or gave no answer within {TIMEOUT_S:.0f} s")
             self._rest += data
         line, self._rest = self._rest.split(b"\0", 1)
         return json.loads(line)
@@ -159,8 +136,7 @@ class Tab:
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.send(f"{domain}.enable")
         self.resize(width, height)
-        if not script:
-            self.send("Emulation.setScriptExecutionDisabled", value=True)
+        self.send("Emulation.setScriptExecutionDisabled", value=not script)
 
     def send(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Call a DevTools method of this page."""
@@ -168,9 +144,8 @@ class Tab:
 
     def resize(self, width: int, height: int) -> None:
         """Set the viewport; narrow ones are phones, that is: they obey <meta name=viewport>."""
-        self.send(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
-        )
+        size = {"width": width, "height": height, "mobile": width < 600}
+        self.send("Emulation.setDeviceMetricsOverride", **size, deviceScaleFactor=1)
 
     def media(self, kind: str = "", scheme: str = "light") -> None:
         """Emulate a medium ("print") and a preferred colour scheme."""
@@ -180,24 +155,20 @@ class Tab:
     def open(self, url: str) -> None:
         """Load `url` and wait for its load event."""
         self.send("Page.navigate", url=url)
-        self._browser.wait_for("Page.loadEventFired", self._session)
+        self._browser.wait_for("Page.loadEventFired")
 
     def run(self, script: str) -> Any:
         """The JSON-ready value of a JavaScript expression in the page. Raises ChromiumError when it throws."""
         answer = self.send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
-            raise ChromiumError(answer["exceptionDetails"].get("exception", {}).get("description", "the script threw"))
+            raise ChromiumError(json.dumps(answer["exceptionDetails"]))
         return answer["result"].get("value")
 
     def click(self, selector: str) -> None:
-        """Click, with the mouse, the middle of the first element that `selector` finds."""
-        where = self.run(
-            f"(() => {{ const e = document.querySelector({json.dumps(selector)});"
-            " e.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});"
-            " const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()"
-        )
+        """Click, with the mouse, the middle of the first element of `selector`."""
+        x, y = self.run(MIDDLE % json.dumps(selector))
         for kind in ("mousePressed", "mouseReleased"):
-            self.send("Input.dispatchMouseEvent", type=kind, x=where[0], y=where[1], button="left", clickCount=1)
+            self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def press(self, key: str) -> None:
         """Press a key of KEYS where the focus is."""
@@ -206,44 +177,32 @@ class Tab:
         self.send("Input.dispatchKeyEvent", type="keyDown", **common, **({"text": text} if text else {}))
         self.send("Input.dispatchKeyEvent", type="keyUp", **common)
 
-    def downloads(self, folder: Path) -> None:
-        """Let downloads land in `folder`."""
-        self._browser.send(
-            "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(folder), "eventsEnabled": True}
-        )
-
-    def downloaded(self) -> str:
-        """Wait for the next finished download; the name it was given."""
-        download = self._browser.wait_for("Browser.downloadWillBegin")
-        self._browser.wait_for("Browser.downloadProgress", guid=download["guid"], state="completed")
-        self._browser.events.clear()
-        return download["suggestedFilename"]
+    def download(self, selector: str, folder: Path) -> Path:
+        """Click a link and wait for what it downloads into `folder`; the file."""
+        place = {"behavior": "allow", "downloadPath": str(folder), "eventsEnabled": True}
+        self._browser.send("Browser.setDownloadBehavior", place)
+        self.click(selector)
+        begun = self._browser.wait_for("Browser.downloadWillBegin")
+        self._browser.wait_for("Browser.downloadProgress", guid=begun["guid"], state="completed")
+        return folder / begun["suggestedFilename"]
 
     def pdf(self) -> bytes:
         """The page printed on A4, as `Ctrl-P` prints it."""
         return base64.b64decode(self.send("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)["data"])
 
-    def screenshot(self) -> bytes:
-        """The whole page as PNG."""
-        return base64.b64decode(self.send("Page.captureScreenshot", captureBeyondViewport=True)["data"])
+    def _events(self, method: str) -> list[dict[str, Any]]:
+        return [event["params"] for event in self._browser.events if event["method"] == method]
 
     def complaints(self) -> list[str]:
         """Errors and warnings of the page's console, exceptions, and what the browser itself logged."""
-        complaints = []
-        for event in self._browser.events:
-            detail = event.get("params", {})
-            if event["method"] == "Runtime.exceptionThrown":
-                complaints.append(json.dumps(detail["exceptionDetails"]))
-            elif event["method"] == "Log.entryAdded" and detail["entry"]["level"] in ("error", "warning"):
-                complaints.append(detail["entry"]["text"])
-            elif event["method"] == "Runtime.consoleAPICalled" and detail["type"] in ("error", "warning", "assert"):
-                complaints.append(json.dumps(detail["args"]))
-        return complaints
+        entries = [event["entry"] for event in self._events("Log.entryAdded")]
+        logged = [entry["text"] for entry in entries if entry["level"] in ("error", "warning")]
+        calls = [call for call in self._events("Runtime.consoleAPICalled") if call["type"] in ("error", "warning")]
+        return logged + [json.dumps(event) for event in (*calls, *self._events("Runtime.exceptionThrown"))]
 
     def requests(self) -> list[str]:
         """Every address that the page asked for, itself first."""
-        sent = [event["params"] for event in self._browser.events if event["method"] == "Network.requestWillBeSent"]
-        return [request["request"]["url"] for request in sent]
+        return [sent["request"]["url"] for sent in self._events("Network.requestWillBeSent")]
 
     def close(self) -> None:
         """Close the page."""

@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from experiments import EXPERIMENTS
 from stampede import report
 from stampede.report.charts import Chart
-from tests.browser.chromium import Chromium, Tab, find
+from tests.browser.chromium import Chromium, Tab, program
 from tests.contract import synthetic
 
 HEIGHTS = {390: 844, 1200: 900}
@@ -26,42 +28,38 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
     """A headless Chromium. Without it the tests fail: a skipped test looks like a passed test."""
-    program = find()
-    if program is None:
+    path = program()
+    if path is None:
         pytest.fail("no Chromium for the tests of the pages: apt-get install chromium", pytrace=False)
-    with Chromium(program, tmp_path_factory.mktemp("profile")) as started:
+    with Chromium(path, tmp_path_factory.mktemp("profile")) as started:
         yield started
 
 
 @pytest.fixture
 def open_tab(browser: Chromium) -> Iterator[Callable[..., Tab]]:
     """A function that opens a page file in a new tab of a given width."""
-    tabs: list[Tab] = []
+    with ExitStack() as closing:
 
-    def open_page(page: Path, width: int = 1200, *, script: bool = True, scheme: str = "light") -> Tab:
-        tabs.append(Tab(browser, width, HEIGHTS[width], script=script))
-        tabs[-1].media(scheme=scheme)
-        tabs[-1].open(page.as_uri())
-        return tabs[-1]
+        def open_page(page: Path, width: int = 1200, *, script: bool = True, scheme: str = "light") -> Tab:
+            tab = Tab(browser, width, HEIGHTS[width], script=script)
+            closing.callback(tab.close)
+            tab.media(scheme=scheme)
+            tab.open(page.as_uri())
+            return tab
 
-    yield open_page
-    for tab in tabs:
-        tab.close()
+        yield open_page
 
 
 @pytest.fixture(scope="session")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """A function that builds the page of an experiment's synthetic run, once for all tests."""
-    pages: dict[str, Path] = {}
 
+    @cache
     def page_of(experiment: str, name: str = "", **settings: object) -> Path:
-        name = name or experiment
-        if name not in pages:
-            folder = tmp_path_factory.mktemp("runs") / name
-            synthetic.write(folder, EXPERIMENTS[experiment], **{"per_n": 10, **settings})
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(Chart, "png", b"")  # no page shows them
-                pages[name] = report.build(folder).page
-        return pages[name]
+        folder = tmp_path_factory.mktemp("runs") / (name or experiment)
+        synthetic.write(folder, EXPERIMENTS[experiment], **{"per_n": 10, **settings})
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Chart, "png", b"")  # no page shows them
+            return report.build(folder).page
 
     return page_of

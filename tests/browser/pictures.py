@@ -11,7 +11,7 @@ from pathlib import Path
 from PIL import Image
 
 from stampede import report
-from tests.browser.chromium import Chromium, Tab, find
+from tests.browser.chromium import Chromium, Tab, program
 from tests.measured import run_folders
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
@@ -26,7 +26,7 @@ FIGURE = """(() => {
 
 def main(folders: list[Path]) -> int:
     """Photograph the report of each run."""
-    with tempfile.TemporaryDirectory() as profile, Chromium(find(), Path(profile)) as browser:
+    with tempfile.TemporaryDirectory() as profile, Chromium(program(), Path(profile)) as browser:
         for folder in folders:
             report.build(folder)
             experiment = json.loads((folder / "run.json").read_text())["experiment"]

@@ -3,7 +3,8 @@
 import json
 import queue
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import quote, urlencode
 
 import boto3
@@ -39,16 +40,6 @@ TRIES = """(async () => {
 })()"""
 
 
-class Page(BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(b"<!doctype html><body></body>")
-
-    def log_message(self, *_):
-        pass
-
-
 class Serving:
     """A server of `handler` on a port of its own, for a block."""
 
@@ -66,9 +57,10 @@ class Serving:
 
 
 @pytest.fixture
-def page(browser):
+def page(browser, tmp_path):
     """A tab with a page of another port of this machine."""
-    with Serving(Page) as site:
+    (tmp_path / "index.html").write_text("<!doctype html><body></body>")
+    with Serving(partial(SimpleHTTPRequestHandler, directory=tmp_path)) as site:
         tab = Tab(browser)
         tab.open(site.url)
         yield tab

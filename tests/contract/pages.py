@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
@@ -37,31 +38,31 @@ def opened(element: Element) -> Iterator[Element]:
             yield from opened(child)
 
 
+def names_of(elements: Iterable[Element], tag: str, affix: str) -> set[str]:
+    """The ids of the elements of a tag without `affix`."""
+    return {element.get("id").replace(affix, "") for element in elements if element.tag == tag and element.get("id")}
+
+
 def check(folder: Path) -> None:
     """That a reader gets an answer on one screen, and that the page agrees with the files beside it."""
     page, statistics = page_of(folder), json.loads((folder / "statistics.json").read_text())
-    shown = list(opened(page.find("body")))
-    headline = text_of(page.find(".//h1"))
+    body, headline = page.find("body"), text_of(page.find(".//h1"))
+    shown = list(opened(body))
     assert len(headline) <= 200 and len(re.findall(r"[.!?](?= |$)", headline)) <= 2, headline
     assert unseen(analyse(load(folder)), headline) == set(), headline
     assert headline.startswith("Local test, not AWS") == (statistics["target"] == "local")
-    assert words_in(page.find("body")) <= 450
-    tables = {table.find("caption").get("id"): table for table in shown if table.tag == "table"}
-    names = {name.removesuffix("-caption") for name in tables}
-    assert names - ONLY_WHERE_SOMETHING_FAILED <= {"results", "comparisons"}
-    for table in tables.values():
+    assert words_in(body) <= 450
+    assert names_of(shown, "caption", "-caption") - ONLY_WHERE_SOMETHING_FAILED <= {"results", "comparisons"}
+    for table in (element for element in shown if element.tag == "table"):
         assert len(table.findall("thead/tr/th")) <= 11 and len(table.findall("tbody/tr")) <= 40
     caveats = page.findall(".//section[@aria-labelledby='caveats']//li")
     assert [text_of(caveat) for caveat in caveats] == statistics["caveats"] and len(caveats) <= 5
-    ids = [element.get("id") for element in page.iter() if element.get("id")]
-    assert len(ids) == len(set(ids))
-    pictures = {figure.get("id").removeprefix("figure-") for figure in page.iter("figure")}
-    files = {path.name for path in (folder / "figures").glob("*")}
-    assert {name.removesuffix(".svg") for name in files if name.endswith(".svg")} == pictures
-    beside_answer = {figure.get("id").removeprefix("figure-") for figure in shown if figure.tag == "figure"}
-    assert {name.removesuffix(".png") for name in files if name.endswith(".png")} == beside_answer
-    is_priced = "bill" in {details.get("id") for details in page.iter("details")}
-    assert is_priced <= (statistics["target"] == "aws")
+    ids = Counter(element.get("id") for element in page.iter() if element.get("id"))
+    assert max(ids.values()) == 1
+    for elements, ending in ((page.iter(), ".svg"), (shown, ".png")):
+        files = {path.stem for path in (folder / "figures").glob(f"*{ending}")}
+        assert files == names_of(elements, "figure", "figure-")
+    assert "bill" not in ids or statistics["target"] == "aws"
 
 
 def words_in(element: Element) -> int:
@@ -69,16 +70,15 @@ def words_in(element: Element) -> int:
     if element.tag in ("table", "details") or element.tag.endswith("svg"):
         return len((element.tail or "").split())
     texts = f"{element.text or ''} {element.tail or ''}"
-    return len(texts.split()) + sum(words_in(child) for child in element)
+    return len(texts.split()) + sum(map(words_in, element))
 
 
 def unseen(analysis: Analysis, headline: str) -> set[str]:
     """The numbers of a headline that neither tables nor picture show."""
     tables = [results(analysis), comparisons(analysis.findings, analysis.experiment)]
-    texts = [table.markdown() for table in tables if table]
-    chart = first(analysis)
-    texts += [chart.words if chart else "", successes_words(analysis)]
+    texts = [table.markdown() for table in tables if table] + [successes_words(analysis)]
+    texts += [chart.words for chart in [first(analysis)] if chart]
     shares = [100 * end for row in analysis.findings for end in row.ratio or () if end]
-    texts += [text for share in shares for text in (f"{share:.0f}", f"{share // 1:.0f}", f"{share // 1 + 1:.0f}")]
+    texts += [f"{whole:.0f}" for share in shares for whole in (share, share // 1, share // 1 + 1)]
     numbers = re.findall(NUMBER, re.sub(r"\d+ series|\d of \d+ cases|95 % CI|gain\D*10 %", "", headline))
     return set(numbers) - set(re.findall(NUMBER, " ".join(texts)))

@@ -3,14 +3,12 @@ declaration and nothing else: the real plan, and records with the agreed keys.""
 
 import json
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from experiments import Experiment
 from stampede.cell import FORMAT
-from stampede.planning import cost
 from stampede.planning.cost.rounds import with_rounds
 from stampede.planning.demand import Demand, demands
 from stampede.planning.plan import make_plan, share_of_round
@@ -19,9 +17,10 @@ from tests.contract.declaration import RECORD, kinds
 
 STARTED_MS = 1_760_000_000_000
 PER_N = 12
-ONE_S = 1.0
 TAG = "experiment 01"  # what the published query looks for
-SDK = "botocore 1.43.106"
+PRICES = {"lambda_gb_s_x86_64": 1e-5, "lambda_request": 2e-7, "s3_get": 4e-7, "s3_put": 5e-6, "express_put": 1e-6}
+PRICES |= {"express_get": 4e-8, "express_upload_gb": 0.003, "express_read_gb": 0.001, "s3_transfer_gb": 0}
+COST = {"total_usd": 1.5, "items": [{"service": "S3", "what": "GET", "usd": 1.5}], "prices": PRICES}
 
 
 def kind_of(experiment: Experiment, demand: Demand) -> str:
@@ -32,28 +31,30 @@ def kind_of(experiment: Experiment, demand: Demand) -> str:
 def record(experiment: Experiment, demand: Demand, seq: int = 0, attempt: int = 1, **changes: Any) -> dict[str, Any]:
     """A record of one cell with the agreed keys in their order; `changes` have what happened. A failed one has no
     time."""
+    is_error = changes.get("status") == "error"
     fields = [experiment.time_field if name == "<time>" else name for name in RECORD["common"]]
-    fields += RECORD["own"][kind_of(experiment, demand)] + (RECORD["error"] if changes.get("status") == "error" else [])
+    fields += RECORD["own"][kind_of(experiment, demand)] + (RECORD["error"] if is_error else [])
+    message = f"{demand.name}-{seq}"
     values = dict.fromkeys(fields, "made up")
     values |= {metric.field: 0 if metric.how == "sum" else 0.25 for metric in experiment.metrics}
-    before: list[Any] = []
-    for axis in experiment.axes:
-        value = demand.cell.setting(axis.variable) if axis.variable else axis.default_of(before)
-        is_path = axis.variable in RULES and RULES[axis.variable].shared.get("is_path")
-        before.append(Path(value).name if is_path else value)
-    values |= {
-        axis.record_field: None if axis.variable and not value else value
-        for axis, value in zip(experiment.axes, before, strict=True)
-    }
+    values |= _coordinates(experiment, demand)
     values |= {"concurrency_limit": demand.concurrency, "memory_size": demand.memory_mb, "experiment_tag": TAG}
     values |= {"cell": demand.name, "seq": seq, "attempt": attempt, "round": 0, "warm_up": 0, "cold_start": 0}
-    values |= {"status": "ok", "sdk": SDK}
-    values |= {"message_id": f"{demand.name}-{seq}", "request_id": f"{demand.name}-{seq}-{attempt}"}
+    values |= {"status": "ok", "sdk": "botocore 1.43.106", "message_id": message, "request_id": f"{message}-{attempt}"}
     values |= {"started_at_ms": STARTED_MS, "finished_at_ms": STARTED_MS + 1000}
     values |= {"bytes": demand.usage.moved_mb * 2**20} | changes
-    if values["status"] == "error":
-        del values[experiment.time_field]
-    return {name: values[name] for name in [*fields, *changes] if name in values}
+    return {name: values[name] for name in [*fields, *changes] if not is_error or name != experiment.time_field}
+
+
+def _coordinates(experiment: Experiment, demand: Demand) -> dict[str, Any]:
+    """What its records say of each axis."""
+    values: list[Any] = []
+    for axis in experiment.axes:
+        value = demand.cell.setting(axis.variable) if axis.variable else axis.default_of(values)
+        is_path = axis.variable in RULES and RULES[axis.variable].shared.get("is_path")
+        values.append(Path(value).name if is_path else value)
+    axes = zip(experiment.axes, values, strict=True)
+    return {axis.record_field: None if axis.variable and not value else value for axis, value in axes}
 
 
 def write(
@@ -71,26 +72,17 @@ def write(
     message of each cell fails once and then succeeds; of the last `unmeasured` cells nothing is there but the plan.
     `takes` gives the seconds of a cell's operations, else each cell's are longer than those of the one before; cells of
     one stack ran in at most `rounds`. run.json has `keys` too."""
-    folder.mkdir(parents=True)
     plan = make_plan(experiment, "local", settings, messages_per_concurrency=per_n, repeats=repeats)
     plan = with_rounds(plan, rounds) if rounds > 1 else plan
     cells = demands(plan)
     measured = cells[: len(cells) - unmeasured]
-    dice, made = random.Random(1), []
+    dice, made, sent = random.Random(1), [], []
     for number, demand in enumerate(measured):
-        factor = takes(demand) if takes else 1 + number / 4
-        flood = (record | {"run_id": folder.name} for record in _flood(experiment, demand, factor, dice))
+        seconds = takes(demand) if takes else 1 + number / 4
+        flood = (record | {"run_id": folder.name} for record in _flood(experiment, demand, seconds, dice))
         made += _in_rounds(flood, demand, number) if demand.cell.rounds > 1 else flood
-    sent = [
-        {"cell": demand.name, "seq": seq, "message_id": f"{demand.name}-{seq}", "warm_up": 0}
-        for demand in measured
-        for seq in range(demand.cell.messages)
-    ]
-    counts = {"failed": 0, "dead_lettered": 0, "duplicates": 0, "unaccounted": 0, "unexpected": 0}
-    accounts = [
-        {"cell": cell.name, "sent": cell.messages, "succeeded": cell.messages, **counts}
-        for cell in (demand.cell for demand in measured)
-    ]
+        messages = range(demand.cell.messages)
+        sent += [{"cell": demand.name, "seq": seq, "message_id": f"{demand.name}-{seq}"} for seq in messages]
     manifest = {
         "format": FORMAT,
         "run_id": folder.name,
@@ -99,59 +91,50 @@ def write(
         "plan": plan.as_dict(),
         "cells": [cell.as_json() for cell in plan.cells],
         "finished": {demand.name: {} for demand in measured},
-        "cost": _cost_of_a_cell(experiment),
+        "cost": COST,
     }
-    manifest |= keys
-    files = {"records": made, "log_events": list(log_lines(made)), "sent": sent, "dead_letters": []}
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text(json.dumps(manifest | keys))
+    counts = [
+        {"cell": demand.name, **dict.fromkeys(("sent", "succeeded"), demand.cell.messages)} for demand in measured
+    ]
+    (folder / "accounting.json").write_text(json.dumps(counts))
+    files = {"records": made, "log_events": log_lines(made), "sent": sent}
     if experiment.shared_list:
         files["failed_objects"] = failed_objects(made)
     for name, rows in files.items():
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    for name, content in {"run": manifest, "accounting": accounts}.items():
-        (folder / f"{name}.json").write_text(json.dumps(content))
+        _write_lines(folder / f"{name}.jsonl", rows)
     return folder
 
 
-def change_records(folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-    """Write the records of a run anew, each as `change` gives it."""
-    path = folder / "records.jsonl"
-    rows = [change(json.loads(line)) for line in path.read_text().splitlines()]
+def _write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-@cache
-def _cost_of_a_cell(experiment: Experiment) -> dict[str, Any]:
-    """What one cell costs, for all of them: to foresee every cell takes longer than all else."""
-    return cost.estimate(make_plan(experiment, "local", first(experiment), messages_per_concurrency=PER_N)).as_dict()
+def change_records(folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Write the records of a run anew, each with what `change` gives of it."""
+    path = folder / "records.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    _write_lines(path, (row | change(row) for row in rows))
 
 
-def first(experiment: Experiment) -> list[str]:
-    """Settings of the local matrix's first cell."""
-    return [f"{variable}={values[0]}" for variable, values in experiment.matrices["local"].swept.items()]
-
-
-def _flood(experiment: Experiment, demand: Demand, factor: float, dice: random.Random) -> Iterator[dict[str, Any]]:
-    """The records of one cell: N functions take its messages in turn, about `factor` times ONE_S each."""
+def _flood(experiment: Experiment, demand: Demand, about_s: float, dice: random.Random) -> Iterator[dict[str, Any]]:
+    """The records of one cell: N functions take its messages in turn."""
     free = [STARTED_MS + dice.randrange(50) for _ in range(demand.concurrency)]
     for at, seq in enumerate([0, *range(demand.cell.messages)]):
         worker = at % demand.concurrency
-        seconds = ONE_S * factor * dice.lognormvariate(0, 0.1)
+        seconds = about_s * dice.lognormvariate(0, 0.1)
         start, end = free[worker], free[worker] + max(1, round(seconds * 1000))
         free[worker] = end + dice.randrange(1, 15)
-        happened = {
-            experiment.time_field: seconds,
-            "started_at_ms": start,
-            "finished_at_ms": end,
-            "sandbox_id": f"sandbox-{worker}",
-            "cold_start": int(at < demand.concurrency),
-        }
+        happened = {experiment.time_field: seconds, "started_at_ms": start, "finished_at_ms": end}
+        happened |= {"sandbox_id": f"sandbox-{worker}", "cold_start": int(at < demand.concurrency)}
         if experiment.speed.field == "objects_per_s":
             happened["objects_per_s"] = demand.cell.values["object_count"] / seconds
         if experiment.shared_list:
             happened |= _objects(demand, seconds, failed=int(at == 1))
         if at == 0:
             happened |= {"status": "error", "error_type": "ThrottlingError", "error_message": "slow down", "bytes": 0}
-        yield record(experiment, demand, seq, 2 if seq == 0 and at else 1, **happened)
+        yield record(experiment, demand, seq, 2 if at == 1 else 1, **happened)
 
 
 def _in_rounds(flood: Iterator[dict[str, Any]], demand: Demand, number: int) -> Iterator[dict[str, Any]]:
@@ -160,11 +143,8 @@ def _in_rounds(flood: Iterator[dict[str, Any]], demand: Demand, number: int) -> 
     for record in flood:
         at = next(at for at, share in enumerate(shares) if record["seq"] in share)
         later_ms = at * 3_600_000 + number * 60_000
-        yield record | {
-            "round": at + 1,
-            "started_at_ms": record["started_at_ms"] + later_ms,
-            "finished_at_ms": record["finished_at_ms"] + later_ms,
-        }
+        times = {name: record[name] + later_ms for name in ("started_at_ms", "finished_at_ms")}
+        yield record | times | {"round": at + 1}
 
 
 def _objects(demand: Demand, seconds: float, failed: int) -> dict[str, Any]:
@@ -176,31 +156,23 @@ def _objects(demand: Demand, seconds: float, failed: int) -> dict[str, Any]:
     return counts | {"calls": planned + 3, "calls_per_s": per_s, "slowdowns": 3, "trajectory": course}
 
 
-def failed_objects(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def failed_objects(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The rows of failed_objects.jsonl for these records."""
-    return [
-        {name: record[name] for name in ("cell", "seq", "attempt")}
-        | {"slice": 0, "line": 3, "source": "a b", "destination": "2015/01/01/00/a b"}
-        | {"error_type": "AccessDenied", "error_message": "Access Denied"}
-        for record in records
-        if record.get("failed") == 1
-    ]
+    error = {"slice": 0, "line": 3, "source": "a b", "destination": "2015/01/01/00/a b"}
+    error |= {"error_type": "AccessDenied", "error_message": "Access Denied"}
+    own = ("cell", "seq", "attempt")
+    return [{name: row[name] for name in own} | error for row in records if row.get("failed") == 1]
 
 
-def log_lines(records: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The log events of these records as Lambda writes them."""
+def log_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The log events of these records as Lambda writes them, but for the lines of a start and an end."""
     for record in records:
-        at, request = record["finished_at_ms"], record["request_id"]
-        ran = f"Duration: {at - record['started_at_ms']}.00 ms\tBilled Duration: {at - record['started_at_ms']} ms"
+        at = record["finished_at_ms"]
+        lasted_ms = at - record["started_at_ms"]
         sizes = f"Memory Size: {record['memory_size']} MB\tMax Memory Used: 99 MB\tInit Duration: 100.00 ms\t"
-        named = ("run_id", "cell", "seq", "attempt")
-        lost = [{name: row[name] for name in row if name not in named} for row in failed_objects([record])]
-        lines = [json.dumps({name: record.get(name) for name in named} | {"failed_objects": lost})] if lost else []
-        texts = (
-            f"START RequestId: {request} Version: $LATEST",
-            *lines,
-            json.dumps(record),
-            f"END RequestId: {request}",
-            f"REPORT RequestId: {request}\t{ran}\t{sizes}",
-        )
+        billed = f"Duration: {lasted_ms}.00 ms\tBilled Duration: {lasted_ms} ms\t{sizes}"
+        lost = failed_objects([record])
+        own = {name: record[name] for name in ("run_id", "cell", "seq", "attempt")}
+        texts = [json.dumps(own | {"failed_objects": lost})] if lost else []
+        texts += [json.dumps(record), f"REPORT RequestId: {record['request_id']}\t{billed}"]
         yield from ({"timestamp": at, "message": f"{text}\n", "logStream": record["sandbox_id"]} for text in texts)

@@ -1,6 +1,7 @@
 """What the model knows: each row is asked for by some experiment's work or some part, and says the same everywhere."""
 
 import json
+from collections import Counter
 
 from experiments import EXPERIMENTS
 from experiments.copy import work as copy_work
@@ -17,12 +18,9 @@ FILES = [AWS, *(ROOT / "experiments").glob("*/parameters.json")]
 # What a default matrix doesn't come to, as the plans that do.
 SETTINGS = {
     "download": [
-        *(["method=crt"], ['provisioned_pollers={"minimum":2,"maximum":5}']),
-        *(
-            [f"method={method}", f"sink={sink}"]
-            for method in ("stream", "ranges", "go_stream", "go_ranges")
-            for sink in ("discard", "memory", "tmp")
-        ),
+        ["method=crt"],
+        ['provisioned_pollers={"minimum":2,"maximum":5}'],
+        *(["method=stream,ranges,go_stream,go_ranges", f"sink={sink}"] for sink in ("discard", "memory", "tmp")),
     ],
     "filesystem": [["read_method=pool"], ["storage=s3files", "with_s3files=true"]],
     "copy": [["pace=adaptive"]],
@@ -34,8 +32,8 @@ SETTINGS = {
 class RecordedReads(Parameters):
     """Parameters that remember which of them were asked for."""
 
-    def __init__(self, known):
-        super().__init__([known.row(name) for name in known])
+    def __init__(self, parameters):
+        super().__init__([parameters.row(name) for name in parameters])
         self.names = set()
 
     def __getitem__(self, name):
@@ -47,9 +45,8 @@ def test_a_row_is_a_line_of_its_own_and_a_name_stands_once_in_a_file_and_has_one
     units = {}
     for path in FILES:
         rows = read(path)
-        assert [json.loads(line.strip(" ,"))["name"] for line in path.read_text().splitlines()[1:-1]] == list(
-            dict.fromkeys(row.name for row in rows)
-        )
+        lines = [json.loads(line.strip(" ,"))["name"] for line in path.read_text().splitlines()[1:-1]]
+        assert Counter(lines) == Counter({row.name for row in rows})
         for row in rows:
             assert units.setdefault(row.name, row.unit) == row.unit, (path.name, row.name)
 
@@ -67,27 +64,21 @@ def ask(experiment, parameters, settings=()):
                 published.work(demand.cell.values, parameters)
 
 
-def test_every_row_is_asked_for_by_a_work_or_a_part():
-    unasked = {}
+def ask_of_checks(parameters):
+    busy = {"concurrency_value": 9, "parallel_limit": 900, "object_bytes": 1000, "calls_per_s": 0}
+    busy |= {"retry_mode": "standard", "retry_attempts": 5}
+    for pace in ("fixed", "adaptive"):
+        copy_work.throttled(busy | {"pace": pace}, parameters)
+
+
+def test_every_row_is_asked_for_by_a_work_a_part_or_a_check():
+    unasked = {path: {row.name for row in read(path)} for path in FILES}
     for name, experiment in EXPERIMENTS.items():
         parameters = RecordedReads(known_parameters(name))
         for settings in ([], *SETTINGS.get(name, ())):
             ask(experiment, parameters, settings)
+        if name == "copy":
+            ask_of_checks(parameters)
         for path in files(name):
-            names = {row.name for row in read(path)}
-            unasked[path] = unasked.get(path, names) & names - parameters.names
-    # What the checks ask.
-    busy = {
-        "concurrency_value": 9,
-        "parallel_limit": 900,
-        "object_bytes": 1000,
-        "pace": "fixed",
-        "calls_per_s": 0,
-        "retry_mode": "standard",
-        "retry_attempts": 5,
-    }
-    parameters = RecordedReads(known_parameters("copy"))
-    copy_work.throttled(busy, parameters)
-    copy_work.throttled(busy | {"pace": "adaptive"}, parameters)
-    unasked[AWS] -= parameters.names
-    assert {name: rows for name, rows in unasked.items() if rows} == {}
+            unasked[path] -= parameters.names
+    assert {path: rows for path, rows in unasked.items() if rows} == {}

@@ -20,6 +20,7 @@ import numpy as np
 
 from experiments import EXPERIMENTS
 
+# Percent, and how many seconds it takes.
 QUANTILES = {"p5_s": (5, 20), "p25_s": (25, 1), "median_s": (50, 1), "p75_s": (75, 1), "p95_s": (95, 20)}
 QUANTILES |= {"min_s": (0, 1), "max_s": (100, 1), "p99_s": (99, 100)}
 FOR_AN_INTERVAL, FOR_ROUNDS = 10, 5
@@ -29,10 +30,10 @@ class Operation:
     """A record that counts, and where."""
 
     def __init__(self, row, place, seconds):
-        self.row, self.place, self.seconds, self.is_first = row, place, seconds, False
-        self.is_warm_up, self.has_failed = row.get("warm_up") == 1, row["status"] == "error"
-        self.cell, self.round = row.get("cell"), row.get("round") or 0
-        self.attempt, self.start, self.end = row.get("attempt", 1), row.get("started_at_ms"), row.get("finished_at_ms")
+        self.row, self.place, self.seconds = row, place, seconds
+        self.is_warm_up, self.has_failed, self.is_first = row.get("warm_up") == 1, row["status"] == "error", False
+        self.cell, self.round, self.attempt = row.get("cell"), row.get("round") or 0, row.get("attempt", 1)
+        self.start, self.end = row.get("started_at_ms"), row.get("finished_at_ms")
         planned, failed, before = (row.get(name) or 0 for name in ("planned", "failed", "already_there"))
         # Its own work is all of the operation, and most of it succeeded.
         self.is_whole = not before and not (failed and failed >= planned / 2)
@@ -56,9 +57,7 @@ def place_of(axes, values, settings):
     place = []
     for axis, value in zip(axes, values, strict=True):
         place.append(as_recorded(value) or axis.default_of(place))
-        if place[-1] is None:
-            return None
-    return *place, settings
+    return None if None in place else (*place, settings)
 
 
 def as_recorded(value):
@@ -67,7 +66,7 @@ def as_recorded(value):
 
 
 class Recount:
-    """The records of a run, each where it belongs, and what statistics.json has to say of them."""
+    """The records of a run, each where it belongs."""
 
     def __init__(self, folder):
         self.manifest = json.loads((folder / "run.json").read_text())
@@ -75,15 +74,14 @@ class Recount:
         self.axes = self.experiment.axes
         self.planned = self._planned()
         self.sent = read_lines(folder / "sent.jsonl")
-        counted = (self._operation(row) for row in read_lines(folder / "records.jsonl"))
-        self.operations = [operation for operation in counted if operation is not None]
-        self.firsts, seen = [], set()
+        self.operations = [*filter(None, map(self._operation, read_lines(folder / "records.jsonl")))]
+        seen = set()
         for operation in self.operations:
             message = identity(operation.row)
-            if not operation.is_warm_up and not operation.has_failed and (message is None or message not in seen):
+            if not operation.is_warm_up and not operation.has_failed and message not in seen:
                 operation.is_first = True
-                self.firsts.append(operation)
-                seen.add(message)
+                seen |= {message} - {None}
+        self.firsts = [operation for operation in self.operations if operation.is_first]
         self.floods = self._floods()
 
     def _planned(self):
@@ -111,10 +109,10 @@ class Recount:
     def _floods(self):
         """What ran at once in each round of a cell, late messages of other cells among it."""
         floods = {}
-        for operation in self.operations:
-            is_timed = operation.start is not None and operation.start < operation.end
-            if is_timed and not operation.is_warm_up and operation.place:
-                floods.setdefault((operation.cell, operation.round), []).append(operation)
+        for each in self.operations:
+            is_timed = each.start is not None and each.start < each.end
+            if is_timed and not each.is_warm_up and each.place:
+                floods.setdefault((each.cell, each.round), []).append(each)
         late = [each for flood in floods.values() for each in flood if each.attempt > 1 and each.round]
         for (cell, at), flood in floods.items():
             first = [each for each in flood if each.attempt == 1]
@@ -123,19 +121,15 @@ class Recount:
                 flood += [each for each in late if each.cell != cell and each.start < end and each.end > start]
         return floods
 
-    def expected(self, stated):
-        """The content of statistics.json, with the cells and findings that are stated there."""
-        places = [self._stated(cell) for cell in stated["cells"]]
-        cells = [self._cell(place) for place in places]
-        counts, sent = counts_of(self.operations), self._sent(self.sent)
-        totals = {"records": len(self.operations), "downloads": counts.pop("count"), **counts}
-        totals |= {"sent": sent[0], "sent_warm_up": sent[1]}
-        ratios = [self._ratio(finding) for finding in stated["findings"]]
-        unstated = {operation.place for operation in self.operations} - {*places, None}
-        return {"totals": totals, "cells": cells, "ratios": ratios, "cells that aren't stated": sorted(unstated)}
-
-    def _stated(self, figures):
+    def stated(self, figures):
+        """The place of a cell of statistics.json."""
         return *(figures[axis.name] for axis in self.axes), figures.get("settings", "")
+
+    def totals(self):
+        counts = counts_of(self.operations)
+        sent, warm_ups = self._sent(self.sent)
+        totals = {"records": len(self.operations), "downloads": counts.pop("count")}
+        return totals | counts | {"sent": sent, "sent_warm_up": warm_ups}
 
     def _sent(self, rows):
         """How many messages were sent to be measured, and to warm up."""
@@ -143,53 +137,42 @@ class Recount:
         warm_ups = sum(is_warm_up for *_, is_warm_up in messages)
         return len(messages) - warm_ups, warm_ups
 
-    def _cell(self, place):
+    def figures(self, place):
+        """A cell of statistics.json."""
         here = [each for each in self.operations if each.place == place]
-        own, recorded = [each for each in here if each.is_first], {each.cell for each in here}
+        own, names = [each for each in here if each.is_first], {each.cell for each in here}
         for name, values in self.planned.items():
             coordinates = [values.get(axis.variable or axis.name) for axis in self.axes]
             if place_of(self.axes, coordinates, values.get("settings", "")) == place:
-                recorded.add(name)
+                names.add(name)
         by_cell = {}
         for each in own:
             by_cell.setdefault(each.cell or "", []).append(each.seconds)
-        means = {name: math.fsum(seconds) / len(seconds) for name, seconds in by_cell.items()}
         rounds = {(each.cell, each.round) for each in own if not self.experiment.shared_list or each.is_whole}
         is_in_rounds = len(rounds) >= FOR_ROUNDS and all(cell and at for cell, at in rounds)
         return {
             **{axis.name: value for axis, value in zip(self.axes, place[:-1], strict=True)},
             **({"settings": place[-1]} if place[-1] else {}),
             **counts_of(here),
-            "sent": self._sent([row for row in self.sent if row.get("cell") in recorded])[0],
-            "succeeded": sum(each.cell in recorded for each in self.firsts),
-            "seconds": self._seconds([each.seconds for each in own]),
+            "sent": self._sent([row for row in self.sent if row.get("cell") in names])[0],
+            "succeeded": sum(each.cell in names for each in self.firsts),
+            "seconds": spread([each.seconds for each in own], FOR_ROUNDS if self.experiment.knee else FOR_AN_INTERVAL),
             "metrics": {metric.name: self._metric(metric, own) for metric in self.experiment.metrics[1:]},
             "overlap": self._overlap(place),
-            "repeats": means if len(means) > 1 else {},
+            "repeats": {name: mean(seconds) for name, seconds in by_cell.items() if len(by_cell) > 1},
             "rounds": len(rounds) if is_in_rounds else 0,
         }
-
-    def _seconds(self, seconds):
-        figures = {"count": len(seconds), "mean_s": math.fsum(seconds) / len(seconds) if seconds else None}
-        for name, (percent, needed) in QUANTILES.items():
-            figures[name] = np.percentile(seconds, percent) if len(seconds) >= needed else None
-        needed = FOR_ROUNDS if self.experiment.knee else FOR_AN_INTERVAL
-        return figures | {"median_interval": len(seconds) >= needed}
 
     def _metric(self, metric, own):
         if metric.how == "mean" and self.experiment.shared_list:
             own = [each for each in own if each.is_whole]
-        values, sizes = ([each.row.get(name) for each in own] for name in (metric.field, "bytes"))
-        spent = sum(each.seconds for each in own)
-        if metric.how == "per_second":
-            return len(own) / spent if spent else None
+        values = [1 if metric.how == "per_second" else each.row.get(metric.field) for each in own]
         if not own or None in values:
             return None
-        if metric.how == "rate":
-            return sum(values) * 8 / 1e6 / spent if spent else None
-        if metric.how == "per_gib":
-            return sum(values) / sum(sizes) * 2**30 if None not in sizes and sum(sizes) else None
-        return sum(values) / (len(own) if metric.how == "mean" else 1)
+        spent, sizes = sum(each.seconds for each in own), [each.row.get("bytes") for each in own]
+        divisors = {"sum": 1, "mean": len(own), "per_second": spent, "rate": spent / 8 * 1e6}
+        divisors["per_gib"] = 0 if None in sizes else sum(sizes) / 2**30
+        return sum(values) / divisors[metric.how] if divisors[metric.how] else None
 
     def _overlap(self, place):
         cells = {each.cell for each in self.operations if each.place == place and not each.is_warm_up}
@@ -215,40 +198,47 @@ class Recount:
             "aggregate_per_s": None if None in amounts else sum(amounts) * factor / (len(every) / 1000),
         }
 
-    def _ratio(self, finding):
+    def ratio(self, finding):
         """How many times as fast the subject is as the baseline, where the finding says it."""
         if finding["ratio"] is None:
             return None
-        subject, base = (
-            [each for each in self.firsts if each.place == self._stated(finding[side])]
-            for side in ("subject", "baseline")
-        )
+        places = [self.stated(finding[side]) for side in ("subject", "baseline")]
+        sides = [[each for each in self.firsts if each.place == place] for place in places]
         if self.experiment.shared_list:
-            subject, base = ([each for each in side if each.is_whole] for side in (subject, base))
+            sides = [[each for each in side if each.is_whole] for side in sides]
         if finding["kind"] == "knee":
             rate = self.experiment.speed.field
-            return median(each.row[rate] for each in subject) / median(each.row[rate] for each in base)
+            return np.divide(*(median(each.row[rate] for each in side) for side in sides))
         if finding["kind"] == "start":
-            subject, base = ([each for each in subject if each.row.get("cold_start") == cold] for cold in (1, 0))
-        ratio = median(each.seconds for each in base) / median(each.seconds for each in subject)
+            sides = [[each for each in sides[0] if each.row.get("cold_start") == cold] for cold in (1, 0)]
+        ratio = np.divide(*(median(each.seconds for each in side) for side in reversed(sides)))
         if finding["kind"] == "size":
-            moved, of_base = (np.mean([each.row["bytes"] for each in side]) for side in (subject, base))
-            ratio *= moved / of_base
+            ratio *= np.divide(*(mean([each.row["bytes"] for each in side]) for side in sides))
         return ratio
 
 
 def counts_of(operations):
+    measured = [each for each in operations if not each.is_warm_up]
     warm_ups = [each for each in operations if each.is_warm_up]
-    firsts = [each for each in operations if each.is_first]
-    errors = [each for each in operations if each.has_failed and not each.is_warm_up]
     return {
-        "count": len(firsts),
-        "duplicates": len(operations) - len(warm_ups) - len(firsts) - len(errors),
-        "errors": len(errors),
+        "count": sum(each.is_first for each in measured),
+        "duplicates": sum(not each.is_first and not each.has_failed for each in measured),
+        "errors": sum(each.has_failed for each in measured),
         "warm_ups": len(warm_ups),
         "warm_up_errors": sum(each.has_failed for each in warm_ups),
-        "retried": sum(each.attempt != 1 for each in firsts),
+        "retried": sum(each.is_first and each.attempt != 1 for each in measured),
     }
+
+
+def mean(values):
+    return math.fsum(values) / len(values) if values else None
+
+
+def spread(seconds, for_an_interval):
+    figures = {"count": len(seconds), "mean_s": mean(seconds), "median_interval": len(seconds) >= for_an_interval}
+    for name, (percent, needed) in QUANTILES.items():
+        figures[name] = np.percentile(seconds, percent) if len(seconds) >= needed else None
+    return figures
 
 
 def at_once(flood):
@@ -260,33 +250,42 @@ def at_once(flood):
     return running
 
 
-def differences(path, expected, stated):
-    """A line for each number that differs, is missing, or isn't counted again."""
-    if isinstance(expected, dict) and isinstance(stated, dict):
-        for name in sorted(expected.keys() | stated.keys()):
-            yield from differences(f"{path}.{name}", expected.get(name, "nothing"), stated.get(name, "nothing"))
-    elif isinstance(expected, list) and isinstance(stated, list) and len(expected) == len(stated):
-        for at, pair in enumerate(zip(expected, stated, strict=True)):
-            yield from differences(f"{path}[{at}]", *pair)
-    elif isinstance(expected, bool) and isinstance(stated, dict | None):
-        if expected is not (stated is not None and 0 < stated["low"] <= stated["high"]):
-            yield f"{path}: {stated}"
-    elif isinstance(expected, int | float | np.number) and type(stated) in (int, float):
-        if not math.isclose(expected, stated, rel_tol=1e-9, abs_tol=1e-12):
-            yield f"{path}: {stated}, recounted {expected}"
-    elif expected != stated:
-        yield f"{path}: {stated}, recounted {expected}"
+def leaves(value, path):
+    """Each number or text with its place."""
+    if not isinstance(value, dict | list):
+        yield path, value
+        return
+    for name, part in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from leaves(part, f"{path}.{name}")
+
+
+def is_same(recounted, stated):
+    if isinstance(recounted, str) or None in (recounted, stated):
+        return recounted == stated
+    return math.isclose(recounted, stated, rel_tol=1e-9, abs_tol=1e-12)
 
 
 def mismatches(folder):
     """Every difference between statistics.json and what the other files of the folder say."""
-    stated = json.loads((folder / "statistics.json").read_text())
-    ratios = [finding["ratio"] and finding["ratio"]["value"] for finding in stated["findings"]]
-    figures = {"totals": stated["totals"], "cells": stated["cells"], "ratios": ratios, "cells that aren't stated": []}
-    return list(differences("statistics", Recount(folder).expected(stated), figures))
+    stated, run = json.loads((folder / "statistics.json").read_text()), Recount(folder)
+    for cell in stated["cells"]:
+        interval = cell["seconds"]["median_interval"]
+        cell["seconds"]["median_interval"] = bool(interval) and 0 < interval["low"] <= interval["high"]
+    places = [run.stated(cell) for cell in stated["cells"]]
+    recounted = {"totals": run.totals(), "cells": [run.figures(place) for place in places]}
+    recounted["ratios"] = [run.ratio(finding) for finding in stated["findings"]]
+    recounted["unstated"] = sorted({operation.place for operation in run.operations} - {*places, None})
+    stated["ratios"] = [finding["ratio"] and finding["ratio"]["value"] for finding in stated["findings"]]
+    again = dict(leaves(recounted, "statistics"))
+    said = dict(
+        leaves({"totals": stated["totals"], "cells": stated["cells"], "ratios": stated["ratios"]}, "statistics")
+    )
+    return [
+        f"{path}: {said.get(path, 'nothing')}, recounted {again.get(path, 'nothing')}"
+        for path in sorted(again.keys() | said.keys())
+        if path not in again or path not in said or not is_same(again[path], said[path])
+    ]
 
 
 if __name__ == "__main__":
-    wrong = mismatches(Path(sys.argv[1]))
-    print("\n".join(wrong) or "every number agrees")
-    sys.exit(1 if wrong else 0)
+    sys.exit("\n".join(mismatches(Path(sys.argv[1]))) or 0)

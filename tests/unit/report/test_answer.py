@@ -6,12 +6,11 @@ from math import prod
 import pytest
 
 from experiments import EXPERIMENTS
-from stampede.report.analysis import analyse
 from stampede.report.answer import say
-from stampede.report.run import load
 from tests.contract import synthetic
 from tests.contract.pages import unseen
 from tests.unit.report import handmade_run
+from tests.unit.report.handmade_run import analysed, error, lasting, record
 
 ONE_CELL = ("memory_size=1024", "concurrency_value=2")
 BY_N = ("memory_size=1024", "concurrency_value=1,10")
@@ -58,53 +57,44 @@ def seconds_of(factors):
 @pytest.mark.parametrize(("name", "target", "settings", "factors", "words"), CASES)
 def test_the_headline_is_what_the_figures_say_and_has_no_other_number(tmp_path, name, target, settings, factors, words):
     keys = {"target": target, "takes": seconds_of(factors)}
-    folder = synthetic.write(tmp_path / "run", EXPERIMENTS[name], settings, **keys)
-    analysis = analyse(load(folder))
+    analysis = analysed(synthetic.write(tmp_path / "run", EXPERIMENTS[name], settings, **keys))
     headline = say(analysis).headline
     assert re.search(words, headline), headline
     assert unseen(analysis, headline) == set(), headline
 
 
-def errors(count, **changes):
-    return [
-        handmade_run.error(0, 100, seq=seq, error_message="app.handler can't be imported", **changes)
-        for seq in range(count)
-    ]
+FAILED = [error(0, 100, seq=seq, error_message="app.handler can't be imported") for seq in range(11)]
+AT_ONCE = [record(0, 1000, n=3, seq=seq) for seq in range(3)]
 
 
-IN_TURN = handmade_run.lasting([0.1, 0.11] * 6, n=10)
-AT_ONCE = [handmade_run.record(0, 1000, n=3, seq=seq) for seq in range(3)]
-HANDMADE = {
-    "the median of one": (handmade_run.lasting([0.1] * 11 + [1.1]), "A download takes 0.100 s at N = 1"),
-    "nothing succeeded": (errors(11), "All 11 messages failed: app.handler can't be imported."),
-    "nothing is there": ([], "No download is on record."),
-    "N isn't reached": (
-        [*AT_ONCE, *IN_TURN],
-        "N = 10 was not reached: 1 ran at once at most; a download takes 0.105 s.",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", HANDMADE)
-def test_a_run_that_is_counted_by_hand_has_this_answer(tmp_path, case):
-    records, words = HANDMADE[case]
-    folder = handmade_run.write(tmp_path / "run", records, {"memory_size": [1024], "concurrency_value": [3, 10]})
-    assert say(analyse(load(folder))).headline.startswith(words)
+@pytest.mark.parametrize(
+    ("records", "words"),
+    [
+        (lasting([0.1] * 11 + [1.1]), "A download takes 0.100 s at N = 1"),  # the median
+        (FAILED, "All 11 messages failed: app.handler can't be imported."),
+        ([], "No download is on record."),
+        (
+            AT_ONCE + lasting([0.1, 0.11] * 6, n=10),
+            "N = 10 was not reached: 1 ran at once at most; a download takes 0.105 s.",
+        ),
+    ],
+)
+def test_a_run_that_is_counted_by_hand_has_this_answer(tmp_path, records, words):
+    folder = handmade_run.write(tmp_path / "run", records, [3, 10])
+    assert say(analysed(folder)).headline.startswith(words)
 
 
 def test_where_most_objects_failed_no_speed_is_claimed(tmp_path):
     folder = synthetic.write(tmp_path / "run", EXPERIMENTS["copy"], ["parallel_limit=10"])
-    synthetic.change_records(folder, lambda row: row | {"copied": 1, "failed": row["planned"] - 1})
-    assert re.search(r"[\d,]+ of 996 objects failed, so speeds say nothing", say(analyse(load(folder))).headline)
+    synthetic.change_records(folder, lambda row: {"copied": 1, "failed": row["planned"] - 1})
+    assert re.search(r"[\d,]+ of 996 objects failed", say(analysed(folder)).headline)
 
 
 def test_what_to_know_before_relying_on_it_is_said_weightiest_first_and_in_five_lines(tmp_path):
-    two = {"memory_size": [1024], "concurrency_value": [1, 2]}
-    lost = errors(2, n=1)
-    alone = handmade_run.lasting([0.1] * 12, n=1, sdk="botocore 1.0")
-    too_many = [handmade_run.record(0, 200, n=2, seq=seq, sdk="botocore 2.0") for seq in range(10)]
-    folder = handmade_run.write(tmp_path / "run", [*lost, *alone[2:], *too_many], two)
+    alone = lasting([0.1] * 12, sdk="botocore 1.0")
+    too_many = [record(0, 200, n=2, seq=seq, sdk="botocore 2.0") for seq in range(10)]
+    folder = handmade_run.write(tmp_path / "run", [*FAILED[:2], *alone[2:], *too_many], [1, 2])
     (folder / "evidence.json").write_text('{"checks": [{"id": "clocks", "contradicted": 1}]}')
     keys = ["assumes of AWS", "2 of 22 messages", "10 with", "drift", "botocore 1.0 and 2.0"]
-    lines = say(analyse(load(folder))).caveats
+    lines = say(analysed(folder)).caveats
     assert len(lines) == 5 and all(key in line for key, line in zip(keys, lines, strict=True)), lines

@@ -12,6 +12,7 @@ from stampede.report.run import NoReport
 from tests.contract import synthetic
 from tests.contract.pages import page_of, text_of
 from tests.unit.report import handmade_run
+from tests.unit.report.handmade_run import lasting
 
 pytestmark = pytest.mark.usefixtures("unpainted")
 SECONDS = [0.1 + at / 1000 for at in range(12)]
@@ -19,8 +20,8 @@ SECONDS = [0.1 + at / 1000 for at in range(12)]
 
 def run_of(folder, factor=1.0, n=2, **changes):
     """Twelve downloads of each of two cells."""
-    alone, together = (handmade_run.lasting([factor * each for each in SECONDS], n=at, **changes) for at in (1, n))
-    return handmade_run.write(folder, alone + together, run_id=folder.name)
+    records = [row for at in (1, n) for row in lasting([factor * each for each in SECONDS], n=at, **changes)]
+    return handmade_run.write(folder, records, run_id=folder.name)
 
 
 @pytest.fixture
@@ -30,13 +31,8 @@ def base(tmp_path):
 
 def test_the_page_has_each_common_cell_of_both_and_their_ratio_of_speeds(base, tmp_path):
     compared = compare([base, run_of(tmp_path / "two", factor=2.0, n=3)], tmp_path)
-    assert re.match(
-        r"B is slower than A in the only common cell: 0\.50 times as fast \(95 % CI 0\.4", compared.headline
-    )
-    assert (compared.differences, compared.warnings) == (
-        [],
-        ["A: accounting.json is missing.", "B: accounting.json is missing."],
-    )
+    assert re.match(r"B is slower than A in the only common cell: 0\.50 times .* CI 0\.4", compared.headline)
+    assert compared.differences == [] and ["accounting.json" in text for text in compared.warnings] == [True] * 2
     page = page_of(tmp_path, "comparison.html")
     rows = [[text_of(cell) for cell in row] for row in page.iter("tr")]
     measured = [row[:3] for row in rows if row[0].isdigit()]
@@ -45,36 +41,33 @@ def test_the_page_has_each_common_cell_of_both_and_their_ratio_of_speeds(base, t
 
 
 def test_a_run_beside_its_copy_claims_nothing(base, tmp_path):
-    compared = compare([base, shutil.copytree(base, tmp_path / "two")], tmp_path / "page.html")
+    compared = compare([base, shutil.copytree(base, tmp_path / "two")], tmp_path)
     low, high = map(float, re.search(r"CI (\S+) to (\S+)\)", compared.headline).groups())
     assert low < 1 < high and "1.00 times" in compared.headline
     assert "the same run" in compared.warnings[-1]
 
 
 @pytest.mark.parametrize(
-    ("changes", "manifest", "words"),
+    ("changes", "target", "words"),
     [
-        ({"bytes": 5}, {}, "Different sizes: 976.6 KiB against 5 bytes"),
-        ({}, {"target": "local"}, "Different targets: AWS, us-east-1 and this machine"),
-        ({"sdk": "botocore 2.0"}, {}, "Different versions of an SDK: botocore 1.0 and 2.0"),
+        ({"bytes": 5}, "aws", "Different sizes: 976.6 KiB against 5 bytes"),
+        ({}, "local", "Different targets: AWS, us-east-1 and this machine"),
+        ({"sdk": "botocore 2.0"}, "aws", "Different versions of an SDK: botocore 1.0 and 2.0"),
     ],
 )
-def test_what_the_runs_do_not_have_in_common_is_said(base, tmp_path, changes, manifest, words):
+def test_what_the_runs_do_not_have_in_common_is_said(base, tmp_path, changes, target, words):
     other = run_of(tmp_path / "two", **{"sdk": "botocore 1.0"} | changes)
-    (other / "run.json").write_text(json.dumps(json.loads((other / "run.json").read_text()) | manifest))
+    manifest = json.loads((other / "run.json").read_text())
+    (other / "run.json").write_text(json.dumps(manifest | {"target": target}))
     compared = compare([base, other], tmp_path)
-    assert len(compared.differences) == 1 and words in compared.differences[0]
-    assert words in text_of(page_of(tmp_path, "comparison.html"))
+    [difference] = compared.differences
+    assert words in difference and words in text_of(page_of(tmp_path, "comparison.html"))
     assert ("Nothing can be compared" in compared.headline) == ("bytes" in changes)
 
 
 def test_what_is_no_pair_of_runs_is_refused(base, tmp_path):
     copies = synthetic.write(tmp_path / "copies", EXPERIMENTS["copy"], ["parallel_limit=1"])
-    for runs, words in (
-        ([base], "name two"),
-        ([base, copies], "runs of download and copy"),
-        ([base, tmp_path / "absent"], "no such results folder"),
-    ):
+    for runs, words in (([base], "name two"), ([base, copies], "runs of download and copy")):
         with pytest.raises(NoReport, match=words):
-            compare(runs, tmp_path / "page.html")
-    assert not (tmp_path / "page.html").exists()
+            compare(runs, tmp_path)
+    assert not (tmp_path / "comparison.html").exists()

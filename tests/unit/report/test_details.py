@@ -7,11 +7,11 @@ import pytest
 from experiments import EXPERIMENTS
 from stampede.report import details
 from stampede.report.access_logs import FILE, detail
-from stampede.report.analysis import analyse
 from stampede.report.run import load
 from stampede.runs import evidence
 from tests.contract import synthetic
 from tests.unit.report import handmade_run
+from tests.unit.report.handmade_run import analysed
 
 ROLE = "stampede-download-us-east-1"
 
@@ -20,7 +20,7 @@ ROLE = "stampede-download-us-east-1"
 def folder(tmp_path):
     """Three downloads of 1 MB in 10 requests each, one after a failure, and a warm-up."""
     made = [handmade_run.record(1000 * at, 1000 * at + 500, seq=at, requests=10, retries=0) for at in range(3)]
-    failed = handmade_run.error(0, 400, seq=0, requests=4, retries=3)
+    failed = handmade_run.error(0, 400, requests=4, retries=3)
     return handmade_run.write(tmp_path / "run", [failed, *made, made[0] | {"seq": 9, "warm_up": 1}])
 
 
@@ -35,7 +35,7 @@ def logs_of(folder, *rows):
 
 
 def detail_of(folder, name):
-    return next((each for each in details.details(analyse(load(folder))) if each.name == name), None)
+    return next((each for each in details.details(analysed(folder)) if each.name == name), None)
 
 
 def test_what_s3_logged_of_the_runs_own_role_stands_beside_the_records(folder):
@@ -46,6 +46,7 @@ def test_what_s3_logged_of_the_runs_own_role_stands_beside_the_records(folder):
         row("REST.COPY.OBJECT_GET", 4, size_bytes=7),
         row("REST.GET.OBJECT", 3, 503, error="SlowDown", bytes_sent=900),
         row("REST.PUT.PART", 64, role=None, size_bytes=1_000_000),
+        row("REST.PUT.PART", "many"),
     )
     assert lines == [[47, 44, 3], [4_000_007, 4_000_000, 7], [3, 3, 0], [3, None, None]]
     assert len(shown.sentences) == 1 and len(shown.tables[1].rows) == 5
@@ -53,19 +54,18 @@ def test_what_s3_logged_of_the_runs_own_role_stands_beside_the_records(folder):
 
 def test_lines_that_came_twice_and_a_run_without_own_lines_are_said(folder):
     shown, _ = logs_of(folder, row("REST.GET.OBJECT", 40, role="someone", request_ids=30))
-    assert ["own role" in shown.sentences[1], "more than once" in shown.sentences[2]] == [True, True]
+    assert "own role" in shown.sentences[1] and "more than once" in shown.sentences[2]
 
 
-@pytest.mark.parametrize("content", ['{"rows": [7, {"request": 1}]}', "[]"])
-def test_what_is_no_access_log_leaves_no_detail(folder, content):
-    (folder / FILE).write_text(content)
+def test_what_is_no_access_log_leaves_no_detail(folder):
+    (folder / FILE).write_text("[]")
     run = load(folder)
-    assert detail(run) is None and any(FILE in text for text in run.warnings) == (content == "[]")
+    assert detail(run) is None and FILE in " ".join(run.warnings)
 
 
 def test_requests_that_s3_logs_nowhere_are_not_expected_of_it(tmp_path):
     folder = synthetic.write(tmp_path / "run", EXPERIMENTS["express"], ["operation=upload", "object_bytes=1000"])
-    synthetic.change_records(folder, lambda row: row | {"requests": 1 if row["storage_class"] == "standard" else 1000})
+    synthetic.change_records(folder, lambda row: {"requests": 1 if row["storage_class"] == "standard" else 1000})
     _, [(_, recorded, _), *_] = logs_of(folder, row("REST.PUT.OBJECT", 1))
     assert 0 < recorded < 1000
 
@@ -74,41 +74,26 @@ def test_evidence_says_what_was_held_and_what_contradicted(folder):
     checks = [{"id": "clocks", "held": 12}, {"id": "logs-late", "contradicted": 1, "values": {"latest_s": 1700.5}}]
     (folder / evidence.FILE).write_text(json.dumps({"checks": [*checks, {"id": "of another version"}]}))
     rows = {row["check"]: row for row in detail_of(folder, "evidence").tables[0].rows}
-    assert [rows[check["id"]]["outcome"] for check in checks] == [evidence.HELD, evidence.CONTRADICTED]
-    assert rows["logs-late"]["figures"] == "latest 1,700.5 s" and rows["codes"]["outcome"] == evidence.NOT_MET
+    outcomes = [rows[name]["outcome"] for name in ("clocks", "logs-late", "codes")]
+    assert outcomes == [evidence.HELD, evidence.CONTRADICTED, evidence.NOT_MET]
+    assert rows["logs-late"]["figures"] == "latest 1,700.5 s"
 
 
-def item(**changes):
-    return {
-        "service": "S3",
-        "what": "GET",
-        "quantity": 20,
-        "unit": "requests",
-        "usd": 0,
-        "usd_per_unit": 4e-7,
-    } | changes
+ITEM = {"service": "S3", "what": "GET", "quantity": 20, "unit": "requests", "usd": 0, "usd_per_unit": 4e-7}
+UNPRICED = ITEM | {"what": "free", "usd": None, "usd_per_unit": None}
+COST = {"total_usd": 1.5, "items": [ITEM, ITEM | {"usd": 1.5}, UNPRICED]}
 
 
 @pytest.mark.parametrize(
-    ("target", "cost", "usd"),
-    [
-        (
-            "aws",
-            {"total_usd": 1.5, "items": [item(), item(usd=1.5), item(what="free", usd=None, usd_per_unit=None)]},
-            [8e-6, 1.5, None],
-        ),
-        ("aws", {"total_usd": 1.5, "items": [], "is_at_most": True}, None),
-        ("local", {"total_usd": 1.5, "items": [item()]}, None),
-    ],
+    ("changes", "usd"),
+    [({}, [8e-6, 1.5, None]), ({"cost": COST | {"is_at_most": True}}, None), ({"target": "local"}, None)],
 )
-def test_the_estimated_cost_is_shown_of_what_was_paid_on_aws(folder, target, cost, usd):
-    manifest = json.loads((folder / "run.json").read_text()) | {"target": target, "cost": cost}
-    (folder / "run.json").write_text(json.dumps(manifest))
-    shown = details.cost(load(folder))
-    assert (shown is None) == (usd is None)
-    if shown:
-        assert "$1.50" in shown.sentences[0] and "not included: free" in shown.sentences[1]
-        assert [row["usd"] for row in detail_of(folder, "bill").tables[0].rows] == usd
+def test_the_estimated_cost_is_shown_of_what_was_paid_on_aws(tmp_path, changes, usd):
+    keys = {"cost": COST} | changes
+    folder = handmade_run.write(tmp_path / "run", [handmade_run.record(0, 9)], **keys)
+    shown, bill = details.cost(load(folder)), detail_of(folder, "bill")
+    assert (bill and [row["usd"] for row in bill.tables[0].rows]) == usd
+    assert (shown and "$1.50" in shown.sentences[0] and "not included: free" in shown.sentences[1]) == (usd and True)
 
 
 def test_athenas_own_times_and_what_a_query_costs_have_a_table(tmp_path):
@@ -116,25 +101,18 @@ def test_athenas_own_times_and_what_a_query_costs_have_a_table(tmp_path):
     prices = {"prices": {"athena_tb": 5.0}, "items": []}
     folder = synthetic.write(tmp_path / "run", EXPERIMENTS["express"], settings, target="aws", cost=prices)
     [queried] = detail_of(folder, "athena").tables[0].rows
-    least = 5.0 * 10 / 2**20
-    assert (queried["engine_s"], queried["usd"]) == (0.25, pytest.approx(least))
+    assert (queried["engine_s"], queried["usd"]) == (0.25, pytest.approx(5.0 * 10 / 2**20))
     assert detail_of(folder, "resources") is None
 
 
 @pytest.mark.parametrize(
     ("course", "figures"),
-    [
-        ("1:100:8:0 2:100:8:100 4:400:9:0", [400, 9, 1 / 11]),
-        ("1:100:8:0 2:nan:8:0", None),
-        (None, None),
-    ],
+    [("1:100:8:0 2:100:8:100 4:400:9:0", [400, 9, 1 / 11]), ("1:100:8:0 2:nan:8:0", None), (None, None)],
 )
 def test_the_rate_over_time_is_that_of_the_median_run(tmp_path, course, figures):
     folder = synthetic.write(tmp_path / "run", EXPERIMENTS["copy"], ["parallel_limit=10"])
-    synthetic.change_records(folder, lambda row: row | {"trajectory": course})
+    synthetic.change_records(folder, lambda row: {"trajectory": course})
     shown = detail_of(folder, "rate")
-    assert (shown is None) == (figures is None)
-    if shown:
-        [line] = shown.tables[0].rows
-        most = [line[name] for name in ("most_per_s", "most_in_flight", "slow_share")]
-        assert most == pytest.approx(figures)
+    lines = shown.tables[0].rows if shown else []
+    most = [line[name] for line in lines for name in ("most_per_s", "most_in_flight", "slow_share")]
+    assert most == pytest.approx(figures or [])

@@ -22,39 +22,26 @@ def folder(tmp_path):
     return made
 
 
-def changed(**values):
-    return json.dumps(RECORDS[0] | values)
-
-
 def operations(run):
     [(count,)] = run.store.rows("SELECT count(*) FROM operations")
     return count
-
-
-def test_a_whole_run_is_read_without_a_warning(folder):
-    run = load(folder)
-    assert (run.warnings, operations(run), run.source) == ([], 4, "AWS, us-east-1")
 
 
 @pytest.mark.parametrize(
     ("name", "line", "words"),
     [
         ("records.jsonl", GOOD[:-9], "records.jsonl, line 5: the last line is incomplete"),
-        ("records.jsonl", f"{GOOD[:9]}\n{GOOD}\n", "records.jsonl, line 5: not JSON"),
-        ("records.jsonl", changed(download_time_seconds=-1), "line 5: not a valid record"),
-        ("records.jsonl", changed(download_time_seconds=True), "line 5: not a valid record"),
-        ("records.jsonl", changed(status="fine"), "line 5: not a valid record"),
-        ("sent.jsonl", "{}\n", "sent.jsonl, line 5: doesn't say of which message"),
+        ("records.jsonl", f'{{"status": "fine"}}\n{GOOD}\n', "records.jsonl, line 5: not a valid record"),
         ("run.json", "{", "run.json can't be read"),
         ("accounting.json", "{", "accounting.json can't be read"),
     ],
 )
-def test_what_can_not_be_read_is_named_and_the_rest_kept(folder, name, line, words):
+def test_what_can_not_be_read_is_said_and_the_rest_kept(folder, name, line, words):
     with (folder / name).open("a") as file:
-        file.write(line if line.endswith("\n") or "incomplete" in words else f"{line}\n")
+        file.write(line)
     run = load(folder)
-    assert words in " ".join(run.warnings) and len(run.warnings) == 1
-    assert operations(run) == 4 + line.count(f"{GOOD}\n")
+    [warning] = run.warnings
+    assert words in warning and operations(run) == 4 + line.count(f"{GOOD}\n")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +62,7 @@ def test_what_can_not_be_reported_is_one_line(tmp_path, manifest, words):
         load(tmp_path / "absent")
 
 
-def test_a_cell_is_known_by_run_json_else_by_its_records_and_never_by_its_text(folder):
+def test_a_cell_is_what_run_json_says_else_by_its_records_and_never_by_its_text(folder):
     settings = ["memory_size=512", "concurrency_value=5", "object_size_mb=1,4"]
     plan = make_plan(DOWNLOAD, "local", settings, messages_per_concurrency=10, repeats=2)
     stored = [cell.as_json() for cell in plan.cells]
