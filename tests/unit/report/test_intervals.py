@@ -13,6 +13,7 @@ from stampede.report.intervals import (
     interval,
     quantile,
     rounds_in_common,
+    speed_ratio,
     student_quantile,
     tail_probability,
 )
@@ -73,6 +74,30 @@ def test_the_interval_of_a_median_holds_it_as_often_as_it_says(unit):
     dice, runs = np.random.default_rng(1), 300
     intervals = [simulated(unit, dice, run).median_interval() for run in range(runs)]
     assert 0.93 <= sum(each.low <= 1 <= each.high for each in intervals) / runs <= 0.999
+
+
+@pytest.mark.parametrize(("is_interleaved", "least", "most"), [(True, 0, 0.05), (False, 0.3, 1)])
+def test_equal_cells_that_drift_differ_in_5_of_100_runs_where_they_are_interleaved(is_interleaved, least, most):
+    dice, apart, runs = np.random.default_rng(2), 0, 200
+    for run in range(runs):
+        noise = np.exp(dice.normal(0, NOISE, (2, 10)))
+        drift = np.exp(np.cumsum(dice.normal(0, DRIFT, 20)))
+        if is_interleaved:
+            sides = [in_rounds(own * drift[:10], 10, label, run) for own, label in zip(noise, "ab", strict=True)]
+        else:
+            sides = [
+                Sample(own, f"{label}{run}") for own, label in zip(noise * drift.reshape(2, 10), "ab", strict=True)
+            ]
+        apart += speed_ratio(*sides).leaves_1_out
+    assert least <= apart / runs <= most
+
+
+def test_of_40_ratios_of_equals_that_are_read_together_none_leaves_1_out_on_95_of_100_pages():
+    dice, pages, excluded = np.random.default_rng(11), 40, 0
+    for page in range(pages):
+        pairs = [[Sample(dice.lognormal(0, 0.2, 20), f"{page} {pair} {side}") for side in "ab"] for pair in range(40)]
+        excluded += any(speed_ratio(*pair, among=40).leaves_1_out for pair in pairs)
+    assert excluded <= 0.05 * pages
 
 
 def test_intervals_that_hold_together_are_wider_as_students_quantiles_are():
