@@ -3,7 +3,6 @@
 import gzip
 import json
 import re
-import shutil
 
 import pytest
 
@@ -11,8 +10,7 @@ from experiments import EXPERIMENTS
 from stampede import report
 from tests.browser.chromium import CONTRASTS
 from tests.browser.conftest import HEIGHTS
-from tests.contract import synthetic
-from tests.contract.golden import GOLDEN
+from tests.contract import golden, synthetic
 
 STRANGE_ID = "a\"'<b>&amp;"
 HOSTILE = "</title></style><script>document.title = 'ran'</script><img src=//127.0.0.1:9>"
@@ -44,8 +42,7 @@ def strange(tmp_path):
 
 def measured(name, folder):
     """The page of a golden run."""
-    shutil.unpack_archive(GOLDEN / f"{name}.tar.gz", folder, filter="data")
-    return report.build(folder / name).page
+    return report.build(golden.unpack(name, folder)).page
 
 
 def assert_whole(tab, page):

@@ -14,6 +14,7 @@ def test_ctrl_c_while_a_bar_starts_brings_the_cursor_back(monkeypatch):
     terminal = io.StringIO()
     monkeypatch.setattr(progress, "_console", Console(file=terminal, force_terminal=True))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
     presses = [KeyboardInterrupt]
 
     def refresh(live):

@@ -1,7 +1,5 @@
 """What the verbs say of a run in whose folder something was changed or removed: one line, with a way out that works."""
 
-import tarfile
-
 import pytest
 
 from experiments import EXPERIMENTS
@@ -10,7 +8,7 @@ from stampede.planning.plan import make_plan
 from stampede.runs.description import RunDescription
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
-from tests.contract.golden import GOLDEN
+from tests.contract import golden
 
 NAMES = ", ".join(EXPERIMENTS)
 
@@ -143,9 +141,7 @@ def as_of_today(folder):
 
 @pytest.mark.parametrize("file", ["records.jsonl", "log_events.jsonl"])
 def test_a_sweep_whose_figures_are_in_doubt_exits_as_its_report_does(tmp_path, file):
-    with tarfile.open(GOLDEN / "download_killed.tar.gz") as archive:
-        archive.extractall(tmp_path, filter="data")
-    folder = tmp_path / "download_killed"
+    folder = golden.unpack("download_killed", tmp_path)
     as_of_today(RunFolder(folder))
     verbs = (["report", str(folder)], ["sweep", "--resume", folder.name, "--results-dir", str(tmp_path)])
     assert [main(verb) for verb in verbs] == [0, 0]

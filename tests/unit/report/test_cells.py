@@ -1,20 +1,15 @@
 """What is counted of each cell: by hand, and in the stored runs by a program of its own."""
 
-import shutil
-from pathlib import Path
-
 import pytest
 
 from experiments import EXPERIMENTS
 from stampede.report.analysis import as_dict
 from stampede.report.cells import as_text, counted_rows
 from stampede.report.run import load
-from tests.contract import synthetic
+from tests.contract import golden, synthetic
 from tests.unit.report import handmade_run
 from tests.unit.report.handmade_run import analysed, cell_id, error, record
 from tests.unit.report.recompute import mismatches
-
-GOLDEN = Path(__file__).parents[2] / "data" / "golden"
 
 
 def counted(folder):
@@ -24,10 +19,9 @@ def counted(folder):
     return content
 
 
-@pytest.mark.parametrize("archive", sorted(GOLDEN.glob("*.tar.gz")), ids=lambda path: path.name.partition(".")[0])
-def test_every_number_of_a_stored_run_is_what_another_program_counts(archive, tmp_path):
-    shutil.unpack_archive(archive, tmp_path, filter="data")
-    [folder] = tmp_path.iterdir()
+@pytest.mark.parametrize("name", golden.NAMES)
+def test_every_number_of_a_stored_run_is_what_another_program_counts(name, tmp_path):
+    folder = golden.unpack(name, tmp_path)
     counted(folder)
     assert mismatches(folder) == []
 
