@@ -19,7 +19,7 @@ variable "storage" {
 
 variable "read_method" {
   type        = string
-  description = "How to read from S3: download_file (boto3, as published, also what null means) or pool (Stampede's own HTTP client, whose connections stay open). Without effect on a mount."
+  description = "How to read from S3: download_file (boto3, as published, also what null means) or pool (one GetObject a file, in threads that share a client). Without effect on a mount."
   default     = null
 
   validation {

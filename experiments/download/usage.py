@@ -10,7 +10,7 @@ from stampede.experiment import HOURS_IN_A_MONTH, Usage, Use
 # What a function of the embedded AWS takes besides the object: the proportional set size (/proc/*/smaps_rollup) of the
 # largest of 20 processes at work on an object of 1 MiB, rounded up [tried, x86_64]. It differs by machine: of 500 of
 # go_stream the largest had 2.9 MB on one, 5.8 with the object on another. emulator/function_memory.py measures it.
-PROCESS_MB = {"download_file": 44, "crt": 29, "stream": 24, "ranges": 24, "go_stream": 5, "go_ranges": 5}
+PROCESS_MB = {"download_file": 44, "crt": 44, "stream": 44, "ranges": 44, "go_stream": 5, "go_ranges": 5}
 
 
 def usage(values: DownloadValues) -> Usage:

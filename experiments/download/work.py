@@ -26,10 +26,9 @@ def work(values: DownloadValues, parameters: Parameters) -> Work:
         threads = 1.0
     elif method in ("download_file", "ranges"):
         threads = parameters["python_processors"]
-    # What the init of a function takes; only one method imports boto3.
-    cold_s = parameters["go_start_s" if method.startswith("go_") else "python_start_s"]
-    if method == "download_file":
-        cold_s += parameters["boto3_start_s"]
+    # What the init of a function takes.
+    start = ("go_start_s",) if method.startswith("go_") else ("python_start_s", "boto3_start_s")
+    cold_s = sum(parameters[name] for name in start)
     step = reading(
         object_mb,
         requests(object_mb, values),

@@ -1,4 +1,4 @@
-"""What one copy of a data set does, in quantities: from S3 by the SDK or our own HTTP, or off a mount by one thread."""
+"""What one copy of a data set does, in quantities: from S3 by boto3, or off a mount by one thread."""
 
 from __future__ import annotations
 
@@ -20,20 +20,19 @@ DIRECT_READ_FROM_MB = 512
 def work(values: FilesystemValues, parameters: Parameters) -> Work:
     """One copy of the data set of `values` to /tmp."""
     storage, mounted = values["storage"], is_mounted(values)
-    has_boto3 = not mounted and values["read_method"] != "pool"
     once = Work(
         _mounted(values, parameters, cached=False) if mounted else _from_s3(values, parameters),
         network="function" if storage == "s3" else "vpc",
         subnets=values["subnet_count"],
         spread=parameters["spread"],
-        cold_s=parameters["python_start_s"] + (parameters["boto3_start_s"] if has_boto3 else 0.0),
+        cold_s=parameters["python_start_s"] + (0.0 if mounted else parameters["boto3_start_s"]),
     )
     if mounted:
         if values["cache"] != "drop" and fits_in_page_cache(
             what_arrives(values)["bytes"], PROCESS_MB, values["memory_size"]
         ):
             return replace(once, repeat=replace(once, steps=_mounted(values, parameters, cached=True)))
-    elif has_boto3:
+    elif values["read_method"] != "pool":
         return with_first_use(once, parameters)
     return once
 
@@ -66,7 +65,7 @@ def _mount_bytes_per_s(values: FilesystemValues, parameters: Parameters) -> floa
 
 
 def _from_s3(values: FilesystemValues, parameters: Parameters) -> list[Step]:
-    """The small files by many threads, after a listing; or the large one, in parts by the SDK and whole by our HTTP."""
+    """The small files by many threads, after a listing; or the large one, in parts or (`pool`) whole."""
     pool, large_mb = values["read_method"] == "pool", values["large_file_mb"]
     if values["dataset"] != "small":
         if pool:

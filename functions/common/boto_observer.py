@@ -36,15 +36,17 @@ class _Observer:
     def __init__(self, measurement: Measurement, object_of: Callable[[str], ObjectRead]) -> None:
         self._measurement = measurement
         self._object_of = object_of
-        self._sent: set[tuple[str, str, Any]] = set()
+        self._sent: set[tuple[str, str, bytes]] = set()
 
     def before_call(self, params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
         """Keep the key: the answer doesn't say whose it is."""
         context[_KEY] = params["Key"]
 
     def before_send(self, request: Any, **_: Any) -> None:
-        """Count the request; one for bytes that were asked for before is a retry, whichever layer of boto3 made it."""
-        sent = (request.method, request.url, request.headers.get("Range"))
+        """Count the request; one for bytes that were asked for before is a retry, whoever made it: the rest of a body
+        ends where the whole does."""
+        last = request.headers.get("Range", b"").rpartition(b"-")[2]
+        sent = (request.method, request.url, last)
         is_retry = sent in self._sent
         self._sent.add(sent)
         self._measurement.count_request(is_retry=is_retry)

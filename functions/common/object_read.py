@@ -10,12 +10,13 @@ from common.measurement import Measurement
 
 @dataclass
 class ObjectRead:
-    """An object of the client's bucket, and the measurement that its requests and bytes are counted in.
+    """An object, and the measurement that its requests and bytes are counted in.
 
-    `s3` is the client. `etag` and `size_bytes` are those of the first good answer, or of a listing before it.
+    `s3` is boto3's client. `etag` and `size_bytes` are those of the first good answer, or of a listing before it.
     """
 
     s3: Any
+    bucket: str
     key: str
     measurement: Measurement
     etag: str | None = None

@@ -1,21 +1,24 @@
 """The method `crt`: the AWS Common Runtime's S3 client, a C program with its own threads, ranges, retries and TLS.
 
 boto3 can use it (`preferred_transfer_client="crt"`), but sets neither the target throughput nor an endpoint without
-TLS; so it is asked for here by itself, and boto3 isn't needed. Its retries can't be chosen from Python: six tries a
-request, with growing random delays. It doesn't tell how many requests it made, but it asks for credentials to sign each
-of them, tries included, and that is counted. When the first byte came can't be known.
+TLS; so it is asked for here by itself, with the address and the credentials that boto3 has. Its retries can't be
+chosen from Python: six tries a request, with growing random delays. It doesn't tell how many requests it made, but it
+asks for credentials to sign each of them, tries included, and that is counted. When the first byte came can't be known.
 """
 
 import os
 import threading
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
-from common.endpoint import locate
+import botocore.session
+from botocore import UNSIGNED
+
+from common import s3_client
 from common.environment import SettingsError
-from common.failures import Failure
+from common.failures import Failure, NoCredentials
 from common.object_read import object_changed
-from common.sigv4 import read_credentials
 from download.crt_failures import translate
 from download.settings import Settings
 from download.transfer import Transfer
@@ -29,17 +32,17 @@ class CrtS3:
     """The runtime's client, and the one request that it is used for."""
 
     def __init__(self, settings: Settings, awscrt: Any) -> None:
-        """Raises SettingsError when AWS_ENDPOINT_URL is no URL."""
+        """Raises SettingsError when region or AWS_ENDPOINT_URL can't be used."""
         self._awscrt = awscrt
         self._on_request: Callable[[], None] = _nothing
-        self._address = locate(settings.bucket, settings.key, settings.region, os.environ)
-        is_tls = self._address.is_tls
+        self._host, self._path, is_tls = _address(settings)
+        self._credentials = botocore.session.get_session().get_credentials()
         event_loops = awscrt.io.EventLoopGroup()
         modes = awscrt.s3.S3RequestTlsMode
         self._client = awscrt.s3.S3Client(
             bootstrap=awscrt.io.ClientBootstrap(event_loops, awscrt.io.DefaultHostResolver(event_loops)),
             region=settings.region,
-            credential_provider=awscrt.auth.AwsCredentialsProvider.new_delegate(self._credentials),
+            credential_provider=awscrt.auth.AwsCredentialsProvider.new_delegate(self._delegate),
             part_size=settings.range_part_mb * 2**20,
             tls_mode=modes.ENABLED if is_tls else modes.DISABLED,
             tls_connection_options=self._tls_options() if is_tls else None,
@@ -53,25 +56,41 @@ class CrtS3:
         """
         self._on_request = on_request
         # Without this header the client takes the request for one with a body.
-        fields = [("host", self._address.host_header), ("content-length", "0")]
+        fields = [("host", self._host), ("content-length", "0")]
         headers = self._awscrt.http.HttpHeaders(fields)
         return self._client.make_request(
             type=self._awscrt.s3.S3RequestType.GET_OBJECT,
-            request=self._awscrt.http.HttpRequest("GET", self._address.path, headers),
+            request=self._awscrt.http.HttpRequest("GET", self._path, headers),
             recv_filepath=path,
             **callbacks,
         )
 
-    def _credentials(self) -> Any:
+    def check_credentials(self) -> None:
+        """Raise NoCredentials where there are none: the runtime would hide it."""
+        if self._credentials is None:
+            raise NoCredentials("boto3 finds no credentials: give the function a role, or set them")
+
+    def _delegate(self) -> Any:
         self._on_request()
-        credentials = read_credentials(os.environ)
-        return self._awscrt.auth.AwsCredentials(credentials.access_key, credentials.secret_key, credentials.token)
+        return self._awscrt.auth.AwsCredentials(*self._credentials.get_frozen_credentials())
 
     def _tls_options(self) -> Any:
         options = self._awscrt.io.TlsContextOptions()
         if bundle := os.environ.get("AWS_CA_BUNDLE"):
             options.override_default_trust_store_from_path(ca_filepath=bundle)
         return self._awscrt.io.ClientTlsContext(options).new_connection_options()
+
+
+def _address(settings: Settings) -> tuple[str, str, bool]:
+    """Return the object's host and path as boto3 asks for them, and whether the host speaks TLS."""
+    client = s3_client.build_client(settings.region, signature_version=UNSIGNED)
+    endpoint = urlsplit(client.meta.endpoint_url)
+    # A presigned URL tells how the bucket is named and the key is encoded, but its host may be another region's.
+    place = {"Bucket": settings.bucket, "Key": settings.key}
+    example = urlsplit(client.generate_presigned_url("get_object", Params=place))
+    is_in_host = example.netloc.startswith(f"{settings.bucket}.")
+    host = f"{settings.bucket}.{endpoint.netloc}" if is_in_host else endpoint.netloc
+    return host, example.path, endpoint.scheme == "https"
 
 
 def build_client(settings: Settings) -> CrtS3:
@@ -94,7 +113,7 @@ def fetch(transfer: Transfer) -> int:
 
     Timed are the request and all that the runtime does for it, until the file is complete.
     """
-    read_credentials(os.environ)  # raises NoCredentials, which the runtime would hide
+    transfer.s3.check_credentials()
     with transfer.timed():
         _Download(transfer).run()
     return transfer.sink.path.stat().st_size

@@ -7,17 +7,20 @@ error. There is no HEAD: the other connections begin with the head of the first 
 import itertools
 import threading
 from collections.abc import Iterator
+from typing import Any
 
-from common.failures import AnswerError
-from common.get_span import Span, fetch_span
-from common.raw_s3 import RawS3
+from botocore.exceptions import ClientError
+
+from common import get_object
+from common.boto_observer import observed
+from common.get_object import Span, fetch_span, is_beyond_the_end
 from download.settings import Settings
 from download.transfer import Transfer
 
 
-def build_client(settings: Settings) -> RawS3:
-    """Return the client; raises SettingsError."""
-    return RawS3(settings.bucket, settings.region)
+def build_client(settings: Settings) -> Any:
+    """Return boto3's client with a connection for each thread; raises SettingsError."""
+    return get_object.build_client(settings.region, settings.range_parallel)
 
 
 def fetch(transfer: Transfer) -> int:
@@ -26,7 +29,7 @@ def fetch(transfer: Transfer) -> int:
     Timed are connecting, where no connections are left of an earlier message, all requests, all bytes into the sink,
     and the start and end of the threads.
     """
-    with transfer.timed():
+    with observed(transfer.s3, transfer, lambda key: transfer.object), transfer.timed():
         _Ranges(transfer).run()
     return transfer.received_bytes
 
@@ -57,11 +60,11 @@ class _Ranges:
         slot = self._transfer.sink.slot()
         try:
             fetch_span(self._transfer.object, Span(0, self._part_bytes), slot, self._begin_others)
-        except AnswerError as error:
-            if error.status != 416 or self._size:
+        except ClientError as error:
+            if not is_beyond_the_end(error) or self._size:
                 raise
             # An empty object has no first byte to ask for.
-            fetch_span(self._transfer.object, Span(0, None), slot, self._transfer.sink.prepare)
+            fetch_span(self._transfer.object, Span(), slot, self._transfer.sink.prepare)
 
     def _begin_others(self, size: int) -> None:
         self._size = size

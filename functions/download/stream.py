@@ -1,17 +1,20 @@
-"""The method `stream`: one GET, each byte copied once, by the kernel into a buffer that is used again and again.
+"""The method `stream`: one GetObject, read piece by piece into one buffer that is used again and again.
 
 It shows what one connection gives when the client costs next to nothing.
 """
 
-from common.get_span import Span, fetch_span
-from common.raw_s3 import RawS3
+from typing import Any
+
+from common import get_object
+from common.boto_observer import observed
+from common.get_object import Span, fetch_span
 from download.settings import Settings
 from download.transfer import Transfer
 
 
-def build_client(settings: Settings) -> RawS3:
-    """Return the client; raises SettingsError."""
-    return RawS3(settings.bucket, settings.region)
+def build_client(settings: Settings) -> Any:
+    """Return boto3's client; raises SettingsError."""
+    return get_object.build_client(settings.region)
 
 
 def fetch(transfer: Transfer) -> int:
@@ -19,6 +22,6 @@ def fetch(transfer: Transfer) -> int:
 
     Timed are connecting, where no connection is left of an earlier message, the request, and all bytes into the sink.
     """
-    with transfer.timed():
-        fetch_span(transfer.object, Span(0, None), transfer.sink.slot(), transfer.sink.prepare)
+    with observed(transfer.s3, transfer, lambda key: transfer.object), transfer.timed():
+        fetch_span(transfer.object, Span(), transfer.sink.slot(), transfer.sink.prepare)
     return transfer.received_bytes

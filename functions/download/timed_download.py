@@ -7,8 +7,7 @@ from typing import Any
 from common.deadline import DeadlineRunner
 from common.failures import SizeMismatch
 from common.outcome import Outcome
-from common.retries import RETRIES
-from common.sdk import sdk_of
+from common.s3_client import ATTEMPTS, RETRY_MODE, sdk_of
 from common.start_barrier import wait_until
 from common.work_folder import WorkFolder
 from common.work_order import WorkOrderError
@@ -22,9 +21,11 @@ from download.transfer import Transfer
 CRT_ATTEMPTS = 6
 
 
-def mode_and_attempts(method: str) -> tuple[str, int]:
-    """Return a method's retry mode and its tries of one request, as its records say them."""
-    return ("crt", CRT_ATTEMPTS) if method == "crt" else (RETRIES.mode, RETRIES.attempts)
+def retries_of(method: str) -> dict[str, Any]:
+    """Return a record's keys about who tries again, and how often."""
+    if method == "crt":
+        return {"retry_mode": "crt", "retry_attempts": CRT_ATTEMPTS, "sdk": sdk_of("awscrt")}
+    return {"retry_mode": RETRY_MODE, "retry_attempts": ATTEMPTS, "sdk": sdk_of()}
 
 
 class Download:
@@ -77,7 +78,7 @@ class Download:
     def own_keys(self, order: DownloadOrder | None, outcome: Outcome) -> dict[str, Any]:
         """Return the record's keys that are the download's own."""
         settings = self.settings
-        retry_mode, retry_attempts = mode_and_attempts(settings.method) if settings else (None, None)
+        unknown = dict.fromkeys(("retry_mode", "retry_attempts", "sdk"))
         return {
             "warm_up": order.warm_up if order else 0,
             "sink": settings.sink if settings else None,
@@ -86,9 +87,7 @@ class Download:
             "client_cpu_seconds": outcome.cpu_s,
             "retries": outcome.retries,
             "requests": outcome.requests,
-            "retry_mode": retry_mode,
-            "retry_attempts": retry_attempts,
-            "sdk": sdk_of(settings.method) if settings else None,
+            **(retries_of(settings.method) if settings else unknown),
         }
 
 

@@ -1,13 +1,11 @@
 """The published method of reading S3: boto3's `download_file`, one file after the other in a pool of threads."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from boto3.s3.transfer import TransferConfig
 
 from common import s3_client
 from common.boto_observer import observed
-from common.listing import ListedObject
 from filesystem.reading import Reading, each
 from filesystem.settings import Settings
 
@@ -35,14 +33,6 @@ def fetch(reading: Reading) -> None:
         # The size that S3 has said: that of what is on the disk is compared with it afterwards.
         reading.sizes_bytes[path] = objects[path].size_bytes
 
-    by_key = {}
-    with observed(reading.s3, reading, lambda key: by_key[key]), reading.timed():
-        objects = reading.objects(lambda prefix: _listed(reading.s3, bucket, prefix))
-        by_key |= {read.key: read for read in objects.values()}
+    with observed(reading.s3, reading, reading.object_of), reading.timed():
+        objects = reading.objects()
         each(reading, min(reading.order.threads, len(objects)), download, objects)
-
-
-def _listed(s3: Any, bucket: str, prefix: str) -> Iterator[ListedObject]:
-    for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
-        for entry in page.get("Contents", ()):
-            yield ListedObject(entry["Key"], entry["Size"], entry["ETag"])

@@ -1,4 +1,4 @@
-"""The faster method of reading S3: our own HTTP over connections that are kept, one GET a file, each byte copied once.
+"""The faster method of reading S3: one GetObject a file, straight into its place, in threads that share a client.
 
 As many threads as the order has, but never more than its connections: each thread has one. The GET of a file asks for
 the object that was listed (If-Match), so one that is replaced in between is an error.
@@ -6,19 +6,20 @@ the object that was listed (If-Match), so one that is replaced in between is an 
 
 from collections import deque
 from pathlib import Path
+from typing import Any
 
-from common.get_span import Span, fetch_span
-from common.listing import listed_objects
+from common import get_object
+from common.boto_observer import observed
+from common.get_object import Span, fetch_span
 from common.object_read import ObjectRead
-from common.raw_s3 import RawS3
 from common.slots import FileSlot, TargetFile
 from filesystem.reading import Reading, each
 from filesystem.settings import Settings
 
 
-def build_client(settings: Settings, connections: int) -> RawS3:
-    """Return the client; raises SettingsError. It opens connections as threads ask for them."""
-    return RawS3(settings.bucket, settings.region)
+def build_client(settings: Settings, connections: int) -> Any:
+    """Return boto3's client with a pool of `connections`; raises SettingsError."""
+    return get_object.build_client(settings.region, connections)
 
 
 def fetch(reading: Reading) -> None:
@@ -28,8 +29,8 @@ def fetch(reading: Reading) -> None:
     all requests, all bytes into the files, and the start and end of the threads.
     """
     order = reading.order
-    with reading.timed():
-        objects = reading.objects(lambda prefix: listed_objects(reading.s3, prefix, reading))
+    with observed(reading.s3, reading, reading.object_of), reading.timed():
+        objects = reading.objects()
         threads = min(order.threads, order.connections, len(objects))
         slots = deque(FileSlot() for _ in range(threads))
 
@@ -46,6 +47,6 @@ def fetch_file(read: ObjectRead, slot: FileSlot, path: Path) -> None:
     """Fetch an object through the slot into a new file."""
     slot.target = TargetFile(path)
     try:
-        fetch_span(read, Span(0, None), slot, slot.target.prepare)
+        fetch_span(read, Span(), slot, slot.target.prepare)
     finally:
         slot.target.close()

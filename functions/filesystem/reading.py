@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 from common.failures import NoData, SizeMismatch
-from common.listing import ListedObject
+from common.listing import listed_objects
 from common.measurement import Measurement
 from common.object_read import ObjectRead
 from filesystem.copy_order import LARGE, LARGE_FILE, CopyOrder
@@ -34,30 +34,40 @@ class Reading(Measurement):
     read_order: int
     listing_s: float | None = None
     sizes_bytes: dict[str, int] = field(default_factory=dict)
+    _by_key: dict[str, ObjectRead] = field(default_factory=dict)
 
-    def objects(self, listed: Callable[[str], Iterable[ListedObject]]) -> dict[str, ObjectRead]:
+    def object_of(self, key: str) -> ObjectRead:
+        """Return the object of the data set that has this key."""
+        return self._by_key[key]
+
+    def objects(self) -> dict[str, ObjectRead]:
         """Return the objects of the data set by the path that each gets, with the folders that they need made.
 
-        `listed` gives the objects under a prefix; it is called for many files only, and timed apart. Raises NoData
-        when there are none, UnsafePath for keys that aren't files of one folder.
+        They are listed where they are many, which is timed apart. Raises NoData when there are none, UnsafePath for
+        keys that aren't files of one folder, and what a listing raises.
         """
-        prefix = f"{self.order.dataset}/"
-        if self.order.dataset == LARGE:
-            return {LARGE_FILE: ObjectRead(self.s3, prefix + LARGE_FILE, self)}
+        objects = self._only_object() if self.order.dataset == LARGE else self._listed_objects()
+        self._by_key |= {read.key: read for read in objects.values()}
+        return objects
+
+    def _only_object(self) -> dict[str, ObjectRead]:
+        return {LARGE_FILE: ObjectRead(self.s3, self.settings.bucket, f"{LARGE}/{LARGE_FILE}", self)}
+
+    def _listed_objects(self) -> dict[str, ObjectRead]:
+        bucket, prefix = self.settings.bucket, f"{self.order.dataset}/"
         began_s = perf_counter()
         try:
-            objects = list(listed(prefix))
+            objects = list(listed_objects(self.s3, bucket, prefix))
         finally:
             self.listing_s = perf_counter() - began_s
         if not objects:
-            bucket = self.settings.bucket
             raise NoData(f"there is no object under {prefix} in {bucket}: upload the data set (stampede dataset)")
         self.announced_bytes = sum(listing.size_bytes for listing in objects)
         files = by_path(objects, prefix)
         for folder in {path.rpartition("/")[0] for path in files}:
             (self.target / folder).mkdir(parents=True, exist_ok=True)
         return {
-            path: ObjectRead(self.s3, listing.key, self, listing.etag, listing.size_bytes)
+            path: ObjectRead(self.s3, bucket, listing.key, self, listing.etag, listing.size_bytes)
             for path, listing in files.items()
         }
 

@@ -12,17 +12,17 @@ import shutil
 import threading
 import time
 from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from common import get_object
+from common.boto_observer import observed
 from common.describing import describe
 from common.environment import read_region, text
 from common.failures import ChecksumMismatch, DeadlineExceeded, NoData
 from common.listing import ListedObject, listed_objects
 from common.measurement import Measurement
 from common.object_read import ObjectRead
-from common.raw_s3 import RawS3
 from common.slots import FileSlot
 from filesystem.copy_order import LARGE, SMALL
 from filesystem.names import by_path
@@ -67,17 +67,17 @@ def _seed(environ: Mapping[str, str], measurement: Measurement) -> dict[str, Any
     mount = Path(read_mount_path(environ))
     if not mount.is_dir():
         raise NoData(f"nothing is mounted at MOUNT_PATH={mount}")
-    s3 = RawS3(text(environ, "BUCKET_NAME"), read_region(environ), environ)
+    bucket, s3 = text(environ, "BUCKET_NAME"), get_object.build_client(read_region(environ), _THREADS)
     objects: dict[str, ListedObject] = {}
     for dataset in (LARGE, SMALL):
-        listed = by_path(listed_objects(s3, f"{dataset}/", measurement), f"{dataset}/")
+        listed = by_path(listed_objects(s3, bucket, f"{dataset}/"), f"{dataset}/")
         if not listed:
             raise NoData(f"there is no object under {dataset}/ in the bucket: upload the data set (stampede dataset)")
         objects |= {f"{dataset}/{path}": listed_object for path, listed_object in listed.items()}
         _remove_strays(mount, dataset, objects)
     missing = {path: expected for path, expected in objects.items() if not _is_there(mount / path, expected)}
     if missing:
-        _copy(mount, s3, missing, measurement)
+        _copy(mount, s3, bucket, missing, measurement)
     return {
         "files": len(objects),
         "bytes": sum(seeded.size_bytes for seeded in objects.values()),
@@ -86,23 +86,29 @@ def _seed(environ: Mapping[str, str], measurement: Measurement) -> dict[str, Any
     }
 
 
-def _copy(mount: Path, s3: RawS3, objects: Mapping[str, ListedObject], measurement: Measurement) -> None:
+def _copy(mount: Path, s3: Any, bucket: str, objects: Mapping[str, ListedObject], measurement: Measurement) -> None:
     """Copy the objects. A file gets its name once it is verified."""
+    reads = {
+        path: ObjectRead(s3, bucket, listed.key, measurement, listed.etag, listed.size_bytes)
+        for path, listed in objects.items()
+    }
+    by_key = {read.key: read for read in reads.values()}
     unverified, numbers = mount / _UNVERIFIED, itertools.count()
     shutil.rmtree(unverified, ignore_errors=True)  # of one that was killed
     unverified.mkdir()
 
     def copy(path: str) -> None:
-        source, file, slot = objects[path], unverified / str(next(numbers)), _HashingSlot()
-        fetch_file(ObjectRead(s3, source.key, measurement, source.etag, source.size_bytes), slot, file)
+        file, slot, time_s = unverified / str(next(numbers)), _HashingSlot(), _time_s(objects[path])
+        fetch_file(reads[path], slot, file)
         if slot.sha256.hexdigest() != _sha256(file):
             raise ChecksumMismatch(f"{path!a:.100} on the mount differs from the object in S3: invoke again")
-        os.utime(file, (_time_s(source), _time_s(source)))
+        os.utime(file, (time_s, time_s))
         (mount / path).parent.mkdir(parents=True, exist_ok=True)
         file.replace(mount / path)
 
     try:
-        each(measurement, _THREADS, copy, objects)
+        with observed(s3, measurement, by_key.__getitem__):
+            each(measurement, _THREADS, copy, objects)
     finally:
         shutil.rmtree(unverified, ignore_errors=True)
 
@@ -136,7 +142,7 @@ def _is_there(path: Path, expected: ListedObject) -> bool:
 
 
 def _time_s(listed: ListedObject) -> int:
-    return int(datetime.fromisoformat(listed.modified).timestamp())
+    return int(listed.modified.timestamp())
 
 
 def _remove_strays(mount: Path, dataset: str, objects: Mapping[str, ListedObject]) -> None:

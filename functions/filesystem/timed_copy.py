@@ -7,11 +7,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from common import s3_client
 from common.deadline import DeadlineRunner
-from common.measurement import Measurement
+from common.listing import listed_objects
 from common.outcome import Outcome
-from common.retries import RETRIES
-from common.sdk import sdk_of
+from common.s3_client import ATTEMPTS, RETRY_MODE, sdk_of
 from common.start_barrier import wait_until
 from common.work_folder import WorkFolder
 from filesystem.copy_order import CopyOrder, parse_copy_order
@@ -98,9 +98,9 @@ class Copies:
             "client_cpu_seconds": outcome.cpu_s,
             "retries": outcome.retries if is_requested else None,
             "requests": outcome.requests if is_requested else None,
-            "retry_mode": RETRIES.mode if is_requested else None,
-            "retry_attempts": RETRIES.attempts if is_requested else None,
-            "sdk": sdk_of(settings.method) if is_requested else None,
+            "retry_mode": RETRY_MODE if is_requested else None,
+            "retry_attempts": ATTEMPTS if is_requested else None,
+            "sdk": sdk_of() if is_requested else None,
             "experiment": EXPERIMENT,
         }
 
@@ -110,11 +110,8 @@ class Copies:
         if settings.is_mounted:
             next((Path(settings.mount_path) / dataset).iterdir(), None)
         else:
-            from common.listing import listed_objects
-            from common.raw_s3 import RawS3
-
-            s3 = RawS3(settings.bucket, settings.region)
-            next(listed_objects(s3, f"{dataset}/", Measurement()), None)
+            client = s3_client.build_client(settings.region)
+            next(listed_objects(client, settings.bucket, f"{dataset}/"), None)
         return Outcome(began_ms, 0.0, 0, None)
 
     def _new_reading(self, client: Any, order: CopyOrder, folder: Path) -> Reading:

@@ -35,7 +35,8 @@ class Rules:
 def rules_of(sdk: str) -> Rules | None:
     """The rules of an `sdk` as records name it (`botocore 1.44.5`); None for one whose rules aren't known.
 
-    `none` is our own HTTP. Ours are also the retries around the calls of the AWS SDK for Go, whose own are off.
+    Records of the first edition say `none` for its own HTTP clients. The SDK for Go has its own retries off: ours are
+    around its calls.
     """
     name, _, version = sdk.partition(" ")
     since = _agreed()["sdks"].get(name, {})
@@ -44,7 +45,7 @@ def rules_of(sdk: str) -> Rules | None:
 
 
 def ours() -> Rules:
-    """Those of our own HTTP and of the Go programs."""
+    """Those of the Go programs, and of the first edition's own HTTP clients."""
     return _standard(_agreed()["ours"])
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from common.deadline import GRACE_S, MARGIN_S
 from common.failures import ERROR_TYPES
-from common.retries import ATTEMPTS
+from common.s3_client import ATTEMPTS
 from tests.fakes.s3 import ALWAYS
 from tests.unit.functions.download.test_download_record import ERROR_KEYS
 from tests.unit.functions.lambda_sandbox import order

@@ -4,20 +4,19 @@ import zlib
 
 import pytest
 
-from common.retries import RetryPolicy
 from tests.fakes.s3 import ALWAYS, FakeS3, Faults
 from tests.unit.functions.lambda_sandbox import order
 
 MIB = 2**20
 OBJECT = 35 * MIB + 5  # three ranges of 16 MiB
 each_method = pytest.mark.parametrize("method", ["download_file", "stream", "ranges", "crt"])
-each_own_http = pytest.mark.parametrize("method", ["stream", "ranges"])
+each_get_object = pytest.mark.parametrize("method", ["stream", "ranges"])
 
 
 @pytest.fixture
 def start(sandbox_environment, sandbox, monkeypatch, certificate):
     """Return a function that starts an S3 with TLS and faults, and a sandbox with a method that trusts it."""
-    monkeypatch.setattr(RetryPolicy, "delay_s", lambda self, retry: 0.01 * retry)
+    monkeypatch.setattr("common.get_object.pause_s", lambda tries: 0.01 * tries)
     started = []
 
     def start(method, object_bytes=OBJECT, trusted=True, **faults):
@@ -51,7 +50,7 @@ def test_a_server_that_nobody_vouches_for_is_an_error(start, method):
     assert s3.requests == []
 
 
-@each_own_http
+@each_get_object
 def test_a_certificate_for_another_name_is_an_error(start, sandbox, monkeypatch, method):
     s3, _ = start(method)
     monkeypatch.setenv("AWS_ENDPOINT_URL", s3.url.replace("127.0.0.1", "localhost"))
@@ -59,21 +58,21 @@ def test_a_certificate_for_another_name_is_an_error(start, sandbox, monkeypatch,
     assert (record["error_type"], s3.requests) == ("NoConnection", [])
 
 
-@each_own_http
+@each_get_object
 def test_a_body_cut_once_goes_on_at_the_byte_reached(start, method):
     s3, function = start(method, cut_bodies=1)
     [record], _ = function.invoke(order(checksum=f"crc32:{zlib.crc32(s3.body):08x}"))
     assert (record["status"], record["bytes"], record["retries"]) == ("ok", OBJECT, 1), record
 
 
-@each_own_http
+@each_get_object
 def test_bodies_that_are_always_cut_are_an_error(start, method):
     _, function = start(method, cut_bodies=ALWAYS)
     [record], _ = function.invoke(order())
     assert record["error_type"] == "ConnectionCut"
 
 
-@each_own_http
+@each_get_object
 def test_a_silent_connection_becomes_a_read_timeout(start, monkeypatch, method):
     monkeypatch.setattr("common.s3_client.READ_TIMEOUT_S", 0.2)
     _, function = start(method, MIB, trickle_bytes=1024, trickle_pause_s=1.0)
@@ -81,7 +80,7 @@ def test_a_silent_connection_becomes_a_read_timeout(start, monkeypatch, method):
     assert record["error_type"] == "ReadTimeout", record
 
 
-@each_own_http
+@each_get_object
 def test_a_warm_sandbox_keeps_its_connections(start, method):
     s3, function = start(method, MIB)
     for _ in range(3):

@@ -9,7 +9,7 @@ import pytest
 from common.deadline import MARGIN_S
 from common.listing import ListedObject
 from common.measurement import Measurement
-from common.retries import ATTEMPTS, RetryPolicy
+from common.s3_client import ATTEMPTS
 from filesystem.names import by_path
 from filesystem.reading import each
 from tests.fakes.s3 import ALWAYS
@@ -30,7 +30,7 @@ each_read_method = pytest.mark.parametrize("method", ["download_file", "pool"])
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch):
-    monkeypatch.setattr(RetryPolicy, "delay_s", lambda self, retry: 0.01 * retry)
+    monkeypatch.setattr("common.get_object.pause_s", lambda tries: 0.01 * tries)
 
 
 @pytest.fixture

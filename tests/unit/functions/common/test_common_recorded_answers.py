@@ -9,7 +9,6 @@ from botocore.exceptions import ClientError
 from common.boto_failures import translate
 from common.describing import describe
 from common.failures import AnswerError
-from common.retries import RETRIES
 from tests.aws_answers import ANSWERS, answering, recorded, wire
 from tests.fakes.s3 import BUCKET, KEY, FakeS3
 
@@ -19,7 +18,7 @@ REQUEST_HEADERS = {"s3-116": {"Range": "bytes=1024-4096"}, "s3-119": {"If-Match"
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_our_http_and_boto3_read_the_same_refusal_in_it_and_do_not_try_again(name):
+def test_the_crt_client_and_boto3_find_the_same_refusal_in_it(name):
     status, code, message = recorded(name)
     _, _, body = wire(name)
     ours = AnswerError.from_body("GetObject", status, body)
@@ -29,7 +28,6 @@ def test_our_http_and_boto3_read_the_same_refusal_in_it_and_do_not_try_again(nam
     assert (ours.status, ours.code or str(status)) == (theirs.status, theirs.code) == (status, code)
     assert ours.detail == ("" if status == 304 else message)
     assert describe(ours)[0] == describe(theirs)[0] == ("NoSuchKey" if status == 404 else "S3Error")
-    assert not RETRIES.applies_to(status, code)
 
 
 @pytest.mark.parametrize("name", REQUEST_HEADERS)

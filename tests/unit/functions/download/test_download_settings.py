@@ -10,10 +10,10 @@ from botocore.retries.quota import RetryQuota
 
 from common.deadline import GRACE_S, MARGIN_S
 from common.environment import SettingsError
-from common.retries import ATTEMPTS, RETRIES
-from common.s3_client import CONNECT_TIMEOUT_S, READ_TIMEOUT_S, build_client
+from common.get_object import pause_s
+from common.s3_client import ATTEMPTS, CONNECT_TIMEOUT_S, READ_TIMEOUT_S, RETRY_MODE, build_client
 from download.settings import Settings, read_settings
-from download.timed_download import mode_and_attempts
+from download.timed_download import retries_of
 from stampede.model.retries import AGREED, ours, rules_of
 from tests.unit.functions.lambda_sandbox import ENVIRONMENT, set_environment
 
@@ -177,28 +177,15 @@ def test_retries_and_timeouts_fit_into_the_published_timeout(client_environment)
     assert config.connect_timeout + config.read_timeout < PUBLISHED_TIMEOUT_S
 
 
-def test_the_retries_of_our_own_http_are_those_that_both_languages_agreed_on(monkeypatch):
+def test_the_retries_that_both_languages_agreed_on_are_those_of_botocores_standard_mode(monkeypatch):
     agreed = json.loads(AGREED.read_text())
-    assert "botocore/retries/standard.py" in agreed["source"]
-    assert {name: agreed[name] for name in ("mode", "attempts", "statuses", "codes")} == {
-        "mode": RETRIES.mode,
-        "attempts": RETRIES.attempts,
-        "statuses": sorted(RETRIES.statuses),
-        "codes": sorted(RETRIES.codes),
-    }
-    assert (ours().first_pause_s, ours().throttle_first_pause_s) == (RETRIES.first_pause_s, RETRIES.first_pause_s)
-    assert ours().longest_pause_s == RETRIES.longest_pause_s
-    monkeypatch.setattr("common.retries.random.random", lambda: 1.0)
-    assert [RETRIES.delay_s(retry) for retry in range(1, 8)] == [1, 2, 4, 8, 16, 20, 20]
-
-
-def test_what_is_tried_again_is_what_botocores_standard_mode_tries_again():
-    transient, throttled = (
-        theirs.TransientRetryableChecker._TRANSIENT_ERROR_CODES,
-        theirs.ThrottledRetryableChecker._THROTTLED_ERROR_CODES,
-    )
-    assert sorted(RETRIES.statuses) == theirs.TransientRetryableChecker._TRANSIENT_STATUS_CODES
-    assert {*transient, *throttled} == RETRIES.codes
+    transient, throttled = theirs.TransientRetryableChecker, theirs.ThrottledRetryableChecker
+    assert (agreed["mode"], agreed["attempts"]) == (RETRY_MODE, ATTEMPTS)
+    assert agreed["statuses"] == transient._TRANSIENT_STATUS_CODES
+    assert agreed["codes"] == sorted({*transient._TRANSIENT_ERROR_CODES, *throttled._THROTTLED_ERROR_CODES})
+    monkeypatch.setattr("common.get_object.random.random", lambda: 1.0)
+    rules = ours()
+    assert [pause_s(tries) for tries in (1, 2, 3)] == [rules.first_pause_s * factor for factor in (1, 2, 4)]
 
 
 def answer(status: int, code: str, **headers: str) -> theirs.RetryContext:
@@ -243,7 +230,7 @@ def test_the_rules_of_an_sdk_are_those_of_its_version():
     ("method", "expected"), [("download_file", ("standard", 4)), ("ranges", ("standard", 4)), ("crt", ("crt", 6))]
 )
 def test_a_method_says_the_retries_that_it_really_has(method, expected):
-    assert mode_and_attempts(method) == expected
+    assert tuple(retries_of(method).values())[:2] == expected
 
 
 def test_the_waits_of_all_retries_fit_into_the_published_timeout():

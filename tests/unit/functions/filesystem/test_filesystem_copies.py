@@ -33,7 +33,7 @@ def test_many_files_of_s3_arrive_with_the_bytes_and_names_that_they_have(start, 
     assert 0 < record["listing_seconds"] < record["elapsed_seconds"]
     assert (record["requests"], record["retries"]) == (len(s3.requests), 0)
     assert (record["retry_mode"], record["retry_attempts"], record["experiment"]) == ("standard", 4, "filesystem")
-    assert record["sdk"] == {"download_file": f"botocore {botocore.__version__}", "pool": "none"}[method]
+    assert record["sdk"] == f"botocore {botocore.__version__}"
 
 
 @each_read_method

@@ -155,9 +155,7 @@ def test_a_file_that_is_not_on_the_mount_what_came_is_found_and_not_named(place,
 
 
 def test_a_body_that_breaks_off_is_asked_for_again(place, start_s3, mount, monkeypatch):
-    from common.retries import RetryPolicy
-
-    monkeypatch.setattr(RetryPolicy, "delay_s", lambda self, retry: 0.01)
+    monkeypatch.setattr("common.get_object.pause_s", lambda tries: 0.01)
     start_s3(objects=OBJECTS, cut_bodies=3, cut_listings=1, slow_down_gets=1)
     place()
     assert on(mount) == OBJECTS
