@@ -7,7 +7,7 @@ from common.failures import AnswerError, Failure
 
 
 def describe(error: Exception) -> tuple[str, str]:
-    """Return `(error_type, message)` of whatever a message failed with; error_type is in ERROR_TYPES."""
+    """Return `(error_type, message)` of whatever a message failed with; error_type is in agreed/failures.json."""
     if isinstance(error, Failure):
         return error.error_type, str(error)
     if isinstance(error, AnswerError):

@@ -4,9 +4,6 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-# The message attribute with the work order of a message whose body is the user's own.
-ATTRIBUTE = "stampede"
-
 
 class EventError(ValueError):
     """The event isn't one of SQS: there is no message to answer for, so the whole invocation fails."""
@@ -16,8 +13,7 @@ class EventError(ValueError):
 class Message:
     """One message: its id, its body as sent, and how many times it has been received (1 = first attempt).
 
-    `receipt_handle` and `queue_arn` say what to tell SQS about it; None where the event leaves them out. `order` is
-    what an attribute says where the body is the user's own; None without it.
+    `receipt_handle` and `queue_arn` say what to tell SQS about it; None where the event leaves them out.
     """
 
     message_id: str
@@ -25,7 +21,6 @@ class Message:
     attempt: int
     receipt_handle: str | None = None
     queue_arn: str | None = None
-    order: str | None = None
 
 
 def read_messages(event: Any) -> list[Message]:
@@ -60,7 +55,6 @@ def _read_message(record: Any, number: int) -> Message:
         attempt=int(attempt),
         receipt_handle=_text(record, "receiptHandle"),
         queue_arn=_text(record, "eventSourceARN"),
-        order=_text((record.get("messageAttributes") or {}).get(ATTRIBUTE, {}), "stringValue"),
     )
 
 

@@ -39,7 +39,7 @@ _UNVERIFIED = ".stampede-unverified"
 
 
 class SeedingError(Exception):
-    """The data set isn't on the mount; the message is one line that begins with a word of ERROR_TYPES."""
+    """The data set isn't on the mount; the message is one line that begins with an error_type."""
 
 
 def handler(event: Any, context: Any) -> dict[str, Any]:

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from common.deadline import GRACE_S, MARGIN_S
-from common.failures import ERROR_TYPES
 from common.s3_client import ATTEMPTS
 from tests.fakes.s3 import ALWAYS
 from tests.unit.functions.download.test_download_record import ERROR_KEYS
-from tests.unit.functions.lambda_sandbox import order
+from tests.unit.functions.lambda_sandbox import ERROR_TYPES, order
 
 MIB = 2**20
 # s3transfer's own tries for one body, on top of the client's tries for one request.

@@ -11,11 +11,10 @@ import botocore
 import pytest
 
 from common.deadline import MARGIN_S
-from common.failures import ERROR_TYPES
 from common.s3_client import ATTEMPTS
 from tests.fakes.s3 import ALWAYS
 from tests.unit.functions.download.test_download_record import ERROR_KEYS, OK_KEYS
-from tests.unit.functions.lambda_sandbox import order
+from tests.unit.functions.lambda_sandbox import ERROR_TYPES, order
 
 MIB = 2**20
 PART = 16 * MIB  # the smallest range

@@ -15,6 +15,8 @@ from typing import Any
 import boto3
 import pytest
 
+# Every word that a record's error_type may be.
+ERROR_TYPES = json.loads((Path(__file__).parents[3] / "functions" / "agreed" / "failures.json").read_text())
 # What Terraform and Lambda give to the function, for the one object of FakeS3.
 ENVIRONMENT = {
     "CONCURRENCY_LIMIT": "5",

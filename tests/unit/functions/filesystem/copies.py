@@ -4,8 +4,7 @@ import json
 import random
 from pathlib import Path
 
-from common.failures import ERROR_TYPES
-from tests.unit.functions.lambda_sandbox import LambdaSandbox, order
+from tests.unit.functions.lambda_sandbox import ERROR_TYPES, LambdaSandbox, order
 
 _AGREED = json.loads((Path(__file__).parents[4] / "functions" / "agreed" / "record.json").read_text())
 OK_KEYS = [_AGREED["time"]["filesystem"] if key == "<time>" else key for key in _AGREED["common"]]
