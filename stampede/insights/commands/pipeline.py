@@ -35,6 +35,7 @@ class Pipeline:
         self.columns: dict[str, Value] = {}
         self.shown: list[str] = []
         self.parsed: list[str] = []
+        self.has_parse = False  # since the last stats: without fields, only what it makes is shown
         self.displayed: list[str] | None = None
         self.order = ["event_ms DESC", "ordinal"]
         self.determined = ["event_ms DESC"]  # the terms of the order that the reference or a sort determines
@@ -215,7 +216,7 @@ class Pipeline:
         self._sorted = {}
         self._titles = {item.title: tree(item.expression) for item in items if item.alias is None}
         self.shown = list(columns)
-        self.parsed, self.displayed = [], None
+        self.parsed, self.has_parse, self.displayed = [], False, None
         self.determined = []
 
     def append(self, select: str) -> None:
@@ -280,7 +281,7 @@ class Pipeline:
     def _output_names(self) -> list[str]:
         if self.displayed is not None:
             return self.displayed
-        shown = self.shown or ([] if self.stats_count else ["@timestamp", "@message"])
+        shown = self.shown or ([] if self.stats_count or self.has_parse else ["@timestamp", "@message"])
         return list(dict.fromkeys([*shown, *self.parsed]))
 
 

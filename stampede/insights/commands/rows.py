@@ -41,11 +41,13 @@ def compile_filter(command: syntax.Filter, pipeline: Pipeline) -> None:
 
 
 def compile_parse(command: syntax.Parse, pipeline: Pipeline) -> None:
-    """Adds the captured fields, all TEXT; a row that doesn't match stays, without them.
+    """Adds the captured fields, all TEXT; a row that doesn't match stays, without them. Without `fields` the result has
+    these alone (recorded: aws/aws-sdk-js-v3#6928).
 
     An optional group that took no part is missing as well, unless its content could have matched nothing. What logfmt
     and csv make of a line is described in `line_formats`.
     """
+    pipeline.has_parse = True
     source = pipeline.field(command.source or syntax.Name(command.span, "@message"))
     text = as_text(scalar(source, pipeline.store))
     if command.pattern == "logfmt":
