@@ -166,7 +166,7 @@ func (p *proxy) begin(answer *http.Response) error {
 		return nil
 	}
 	ms, _ := strconv.ParseInt(answer.Header.Get("Lambda-Runtime-Deadline-Ms"), 10, 64)
-	i := &invocation{deadline: time.UnixMilli(ms), Delivery: sandbox.Delivery{
+	i := &invocation{deadline: time.UnixMilli(ms), Delivery: record.Delivery{
 		Message: messages[0], RequestID: answer.Header.Get("Lambda-Runtime-Aws-Request-Id"), Function: p.labels,
 	}}
 	err = cmp.Or(i.read(), p.wrong)

@@ -12,13 +12,12 @@ import (
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/process"
 	"stampede/transfer/internal/record"
-	"stampede/transfer/internal/sandbox"
 	"stampede/transfer/internal/workorder"
 )
 
 // invocation is a message on its way through the program.
 type invocation struct {
-	sandbox.Delivery
+	record.Delivery
 	payload    *int64 // the number of the body among those of the run
 	warmUp     *int64 // 1 marks a message that no figure counts
 	deadline   time.Time

@@ -7,7 +7,6 @@ import (
 
 	"stampede/transfer/internal/deadline"
 	"stampede/transfer/internal/failure"
-	"stampede/transfer/internal/redelivery"
 	"stampede/transfer/internal/sandbox"
 	"stampede/transfer/internal/sqsevent"
 )
@@ -112,7 +111,7 @@ func (w *worker) settle(ctx context.Context, message *sqsevent.Message, failed, 
 	case stopping:
 		err = w.queue.hide(settling, message, 0)
 	default:
-		err = w.queue.hide(settling, message, redelivery.Delay(message.Attempt))
+		err = w.queue.hide(settling, message, sandbox.Delay(message.Attempt))
 	}
 	if err != nil {
 		w.queue.say("message %s comes back after its visibility timeout: %s", message.ID, inShort(err))

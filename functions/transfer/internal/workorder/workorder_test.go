@@ -35,8 +35,8 @@ func TestWhatIsNoWorkOrderIsRefusedInOneLineThatNamesTheKey(t *testing.T) {
 	valid := `"run_id": "r", "cell": "c", "seq": 1`
 	for body, word := range map[string]string{
 		``:                                    "JSON",
-		`hello`:                               "line 1, column 1",
-		"{\n \"run_id\" 1}":                   "line 2, column 11",
+		`hello`:                               "byte 1",
+		"{\n \"run_id\" 1}":                   "byte 13",
 		`[1]`:                                 "object",
 		`null`:                                "object",
 		`{` + valid + `} x`:                   "JSON",

@@ -1,4 +1,4 @@
-package redelivery
+package sandbox
 
 import (
 	"context"
@@ -62,9 +62,9 @@ func failed(attempt int64) sqsevent.Message {
 
 func TestAFailedMessageComesBackAfterATimeThatDoublesUpTo32Seconds(t *testing.T) {
 	calls := start(t, 200, 0)
-	r, want := Redelivery{}, []call{}
+	r, want := Recorder{}, []call{}
 	for attempt, delay := range map[int64]int{1: 2, 2: 4, 3: 8, 4: 16, 5: 32, 6: 32, 999_999_999: 32} {
-		if err := r.Hasten(context.Background(), failed(attempt), time.Now().Add(time.Minute)); err != nil {
+		if err := r.hasten(context.Background(), failed(attempt), time.Now().Add(time.Minute)); err != nil {
 			t.Error(err)
 		}
 		want = append(want, call{"https://sqs.us-east-1.amazonaws.com/000000000000/stampede-queue", "handle", delay})
@@ -78,7 +78,7 @@ func TestTheQueueOfEveryPartitionIsNamedByItsOwnHost(t *testing.T) {
 	calls := start(t, 200, 0)
 	message := failed(1)
 	message.QueueARN = "arn:aws-eusc:sqs:eusc-de-east-1:123456789012:q"
-	if err := (&Redelivery{}).Hasten(context.Background(), message, time.Now().Add(time.Minute)); err != nil {
+	if err := (&Recorder{}).hasten(context.Background(), message, time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	if got := calls()[0].QueueUrl; got != "https://sqs.eusc-de-east-1.amazonaws.eu/123456789012/q" {
@@ -94,7 +94,7 @@ func TestACallThatFailsIsTriedOnceAndEndsSoon(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			calls := start(t, wrong.status, wrong.pause)
 			began := time.Now()
-			err := (&Redelivery{}).Hasten(context.Background(), failed(1), time.Now().Add(time.Minute))
+			err := (&Recorder{}).hasten(context.Background(), failed(1), time.Now().Add(time.Minute))
 			if took := time.Since(began); err == nil || len(calls()) != 1 || took > 4*time.Second {
 				t.Errorf("%v after %v and %d calls", err, took, len(calls()))
 			}
@@ -114,7 +114,7 @@ func TestNothingIsAskedWithoutTimeOrWithoutKnowingWhatFor(t *testing.T) {
 	} {
 		message, deadline := failed(1), time.Now().Add(time.Minute)
 		change(&message, &deadline)
-		if err := (&Redelivery{}).Hasten(context.Background(), message, deadline); err != nil || len(calls()) > 0 {
+		if err := (&Recorder{}).hasten(context.Background(), message, deadline); err != nil || len(calls()) > 0 {
 			t.Errorf("%s: %v, %v", name, err, calls())
 		}
 	}
