@@ -35,23 +35,17 @@ type patience struct {
 // until makes a call until it works, and says once that it doesn't and once that it does again. It returns the call's error
 // when the context ends, or when that error is final (it wraps errGone).
 func (p *patience) until(ctx context.Context, doing string, timeout time.Duration, call func(context.Context) error) error {
-	said := false
 	for tries := 0; ; tries++ {
-		err := bounded(ctx, timeout, call)
-		if err == nil {
-			if said {
-				p.say("%s: works again", doing)
-			}
+		err := p.once(ctx, timeout, call)
+		switch {
+		case err == nil && tries > 0:
+			p.say("%s: works again", doing)
 			return nil
-		}
-		if ctx.Err() != nil || errors.Is(err, errGone) {
+		case err == nil || ctx.Err() != nil || errors.Is(err, errGone):
 			return err
-		}
-		if !said {
+		case tries == 0:
 			p.say("%s: %s; retrying until it works", doing, inShort(err))
-			said = true
 		}
-		p.renew(err)
 		pause := min(longestPause, p.pause<<min(tries, 10))
 		select {
 		case <-time.After(pause/2 + rand.N(pause/2+1)):
@@ -61,18 +55,17 @@ func (p *patience) until(ctx context.Context, doing string, timeout time.Duratio
 	}
 }
 
-func bounded(ctx context.Context, timeout time.Duration, call func(context.Context) error) error {
+// once makes a call. It forgets credentials that a service refuses, so that the next call asks for new ones where they come
+// from.
+func (p *patience) once(ctx context.Context, timeout time.Duration, call func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	return call(ctx)
-}
-
-// renew forgets credentials that a service refused, so that the next call asks for new ones where they come from.
-func (p *patience) renew(err error) {
-	cache, ok := p.credentials.(*aws.CredentialsCache)
-	if ok && strings.Contains(codeOf(err), "Token") { // ExpiredToken, ExpiredTokenException, InvalidClientTokenId
+	err := call(ctx)
+	cache, isCache := p.credentials.(*aws.CredentialsCache)
+	if isCache && strings.Contains(codeOf(err), "Token") { // ExpiredToken, ExpiredTokenException, InvalidClientTokenId
 		cache.Invalidate()
 	}
+	return err
 }
 
 // say writes one line, which no query takes for a record, to stderr.

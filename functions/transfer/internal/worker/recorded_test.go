@@ -26,7 +26,7 @@ func TestAHandleThatWasRecordedAsExpiredIsOfAMessageThatIsGone(t *testing.T) {
 	}))
 	defer server.Close()
 	client := sqs.New(sqs.Options{Region: "us-east-1", BaseEndpoint: &server.URL, Credentials: aws.AnonymousCredentials{}, RetryMaxAttempts: 1})
-	err := (&queue{client: client, url: server.URL}).visible(context.Background(), &sqsevent.Message{ReceiptHandle: "h"}, 0)
+	err := (&queue{client: client, url: server.URL}).hide(context.Background(), &sqsevent.Message{ReceiptHandle: "h"}, 0)
 	if !errors.Is(err, errGone) {
 		t.Error(err)
 	}

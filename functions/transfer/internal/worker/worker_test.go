@@ -12,7 +12,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"stampede/transfer/internal/environment"
 	"stampede/transfer/internal/failure"
@@ -78,17 +77,10 @@ func run(t *testing.T, beat time.Duration, do task) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	patience := &patience{stderr: &r.stderr, credentials: found.Credentials, pause: time.Millisecond}
-	log := &stream{
-		client: cloudwatchlogs.NewFromConfig(found), group: "/stampede/test", name: "host/now", stdout: &r.stdout, context: ctx, patience: patience,
-	}
-	w := worker{
-		queue:   &queue{client: sqs.NewFromConfig(found), url: os.Getenv("QUEUE_URL"), beat: beat, patience: patience},
-		log:     log,
-		sandbox: sandbox.New(do, log),
-		graces:  graces{200 * time.Millisecond, 300 * time.Millisecond, 400 * time.Millisecond},
-	}
-	go func() { r.ended <- w.poll(ctx, 0) }()
+	w := newWorker(ctx, found, do, &r.stdout, &patience{stderr: &r.stderr, credentials: found.Credentials, pause: time.Millisecond})
+	w.queue.url, w.queue.beat, w.log.group, w.log.name = os.Getenv("QUEUE_URL"), beat, "/stampede/test", "host/now"
+	w.graces = graces{200 * time.Millisecond, 300 * time.Millisecond, 400 * time.Millisecond}
+	go func() { r.ended <- w.poll(ctx, forever) }()
 	t.Cleanup(stop)
 	return r
 }
@@ -319,13 +311,13 @@ func TestManyLinesGoInBatchesThatCloudWatchTakes(t *testing.T) {
 	long, short := strings.Repeat("x", 100_000), 25_000
 	for range 30 {
 		_, _ = log.Write([]byte(long + "\n"))
-		if log.bytes > mostBatchBytes {
-			t.Fatalf("%d bytes wait", log.bytes)
+		if len(log.pending) > 1 {
+			t.Fatalf("%d batches wait", len(log.pending))
 		}
 	}
 	_, _ = log.Write([]byte(strings.Repeat("y\n", short)))
-	if err := log.Flush(context.Background()); err != nil || len(log.pending) > 0 || log.bytes != 0 {
-		t.Error(err, len(log.pending), log.bytes)
+	if err := log.Flush(context.Background()); err != nil || len(log.pending) > 0 {
+		t.Error(err, len(log.pending))
 	}
 	ys := strings.Count(strings.Join(aws.lines, ""), "y")
 	if len(aws.lines) != 30+short || ys != short || len(aws.batches) < 6 {
