@@ -13,12 +13,11 @@ import (
 )
 
 // The limits of one PutLogEvents (CloudWatch Logs API reference): its bytes, of which every event costs 26 beside its text, its
-// events, and the time that they span. Events stand in the order of time.
+// events. They stand in the order of time, and may span a day: a message is held for half of one.
 const (
 	mostBatchBytes  = 1 << 20
 	eventBytes      = 26
 	mostBatchEvents = 10_000
-	longestSpanMs   = 24 * 60 * 60 * 1000
 )
 
 // batch is what goes in one call.
@@ -28,8 +27,8 @@ type batch struct {
 }
 
 // isFullFor says whether a line of so many bytes doesn't fit in any more.
-func (b *batch) isFullFor(size int, ms int64) bool {
-	return b.bytes+size > mostBatchBytes || len(b.events) == mostBatchEvents || ms-*b.events[0].Timestamp > longestSpanMs
+func (b *batch) isFullFor(size int) bool {
+	return b.bytes+size > mostBatchBytes || len(b.events) == mostBatchEvents
 }
 
 // stream is this process's log stream in the host's log group: what Lambda does with the lines of a function. Every line goes
@@ -66,7 +65,7 @@ func (s *stream) add(line string) {
 	s.lastMs = max(s.lastMs, time.Now().UnixMilli()) // a clock that is set back must not get a batch refused
 	size, ms := len(line)+eventBytes, s.lastMs
 	last := len(s.pending) - 1
-	if last < 0 || s.pending[last].isFullFor(size, ms) {
+	if last < 0 || s.pending[last].isFullFor(size) {
 		s.pending = append(s.pending, batch{})
 		last++
 	}
