@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,16 +34,23 @@ func Delay(attempt int64) time.Duration { return time.Second << min(attempt, 5) 
 // timeout, as functions/common/redelivery.py does, which says why; deadline is the invocation's end. What goes wrong is a plain
 // line on stderr, which no query takes for a record.
 func (r *Recorder) Hasten(ctx context.Context, message sqsevent.Message, deadline time.Time) {
-	err := r.hasten(ctx, message, deadline)
-	if err == nil {
-		return
+	if err := r.hasten(ctx, message, deadline); err != nil {
+		fmt.Fprintf(os.Stderr, "message %s comes back only after the queue's visibility timeout: %s\n", message.ID, InShort(err))
 	}
-	said := err.Error()
+}
+
+// InShort names an error on one line; a service's own words are left out, which could be JSON and pass for a record.
+func InShort(err error) string {
+	return cmp.Or(CodeOf(err), fmt.Sprintf("%+.200q", err))
+}
+
+// CodeOf is the code of a service's refusal, "" for what is none.
+func CodeOf(err error) string {
 	var refused smithy.APIError
 	if errors.As(err, &refused) {
-		said = refused.ErrorCode() // without what SQS said, which could be JSON and pass for a record
+		return refused.ErrorCode()
 	}
-	fmt.Fprintf(os.Stderr, "message %s comes back only after the queue's visibility timeout: %+.200q\n", message.ID, said)
+	return ""
 }
 
 func (r *Recorder) hasten(ctx context.Context, message sqsevent.Message, deadline time.Time) error {

@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/smithy-go"
+
+	"stampede/transfer/internal/sandbox"
 )
 
 const (
@@ -44,7 +45,7 @@ func (p *patience) until(ctx context.Context, doing string, timeout time.Duratio
 		case err == nil || ctx.Err() != nil || errors.Is(err, errGone):
 			return err
 		case tries == 0:
-			p.say("%s: %s; retrying until it works", doing, inShort(err))
+			p.say("%s: %s; retrying until it works", doing, sandbox.InShort(err))
 		}
 		pause := min(longestPause, p.pause<<min(tries, 10))
 		select {
@@ -62,7 +63,7 @@ func (p *patience) once(ctx context.Context, timeout time.Duration, call func(co
 	defer cancel()
 	err := call(ctx)
 	cache, isCache := p.credentials.(*aws.CredentialsCache)
-	if isCache && strings.Contains(codeOf(err), "Token") { // ExpiredToken, ExpiredTokenException, InvalidClientTokenId
+	if isCache && strings.Contains(sandbox.CodeOf(err), "Token") { // ExpiredToken, ExpiredTokenException, InvalidClientTokenId
 		cache.Invalidate()
 	}
 	return err
@@ -73,21 +74,4 @@ func (p *patience) say(format string, values ...any) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	_, _ = fmt.Fprintf(p.stderr, "transfer work: "+format+"\n", values...)
-}
-
-// codeOf is the code of a service's refusal, "" for what is none.
-func codeOf(err error) string {
-	var refused smithy.APIError
-	if errors.As(err, &refused) {
-		return refused.ErrorCode()
-	}
-	return ""
-}
-
-// inShort names an error on one line; a service's own words are left out, which could be JSON and pass for a record.
-func inShort(err error) string {
-	if code := codeOf(err); code != "" {
-		return code
-	}
-	return fmt.Sprintf("%+.200q", err.Error())
 }

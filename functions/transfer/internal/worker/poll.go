@@ -94,7 +94,7 @@ func (w *worker) process(ctx, working context.Context, message *sqsevent.Message
 // settle tells SQS what becomes of a message. err is why its record isn't in the log: then it isn't deleted, however it went.
 func (w *worker) settle(ctx context.Context, message *sqsevent.Message, failed, err error) {
 	if err != nil {
-		w.queue.say("message %s returns to the queue because its record isn't in CloudWatch Logs: %s", message.ID, inShort(err))
+		w.queue.say("message %s returns to the queue because its record isn't in CloudWatch Logs: %s", message.ID, sandbox.InShort(err))
 	}
 	span := sandbox.Delay(message.Attempt)
 	if ctx.Err() != nil {
@@ -107,6 +107,6 @@ func (w *worker) settle(ctx context.Context, message *sqsevent.Message, failed, 
 	settling, cancel := deadline.Outlasting(ctx, w.graces.settle)
 	defer cancel()
 	if err := w.queue.until(settling, doing, callTimeout, tell); err != nil {
-		w.queue.say("message %s comes back after its visibility timeout: %s", message.ID, inShort(err))
+		w.queue.say("message %s comes back after its visibility timeout: %s", message.ID, sandbox.InShort(err))
 	}
 }

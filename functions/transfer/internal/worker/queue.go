@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"stampede/transfer/internal/sandbox"
 	"stampede/transfer/internal/sqsevent"
 )
 
@@ -87,7 +88,7 @@ func (q *queue) delete(ctx context.Context, message *sqsevent.Message) error {
 }
 
 func orGone(err error) error {
-	if code := codeOf(err); slices.Contains(goneCodes, code) {
+	if code := sandbox.CodeOf(err); slices.Contains(goneCodes, code) {
 		return fmt.Errorf("%w (%s)", errGone, code)
 	}
 	return err
@@ -112,7 +113,7 @@ func (q *queue) keep(message *sqsevent.Message, lost func(error)) (stop func()) 
 				return
 			}
 			if err != nil && !said {
-				q.say("keeping message %s: %s; retrying until it works", message.ID, inShort(err))
+				q.say("keeping message %s: %s; retrying until it works", message.ID, sandbox.InShort(err))
 				said = true
 			}
 		}
