@@ -6,35 +6,27 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"reflect"
-	"slices"
-	"sync"
 	"testing"
 	"time"
 
 	"stampede/transfer/internal/sqsevent"
 )
 
-const arn = "arn:aws:sqs:us-east-1:000000000000:stampede-queue"
-
 type call struct {
 	QueueUrl, ReceiptHandle string
 	VisibilityTimeout       int
 }
 
-// start runs an SQS that answers with a status, after a pause, and returns what tells what it was asked so far.
-func start(t *testing.T, status int, pause time.Duration) func() []call {
+// startSQS runs an SQS that answers with a status, after a pause, and returns what it is asked.
+func startSQS(t *testing.T, status int, pause time.Duration) chan call {
 	t.Helper()
-	var mutex sync.Mutex
-	calls, ended := []call{}, make(chan struct{})
+	calls, ended := make(chan call, 10), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var one call
-		if err := json.NewDecoder(r.Body).Decode(&one); err != nil || r.Header.Get("X-Amz-Target") != "AmazonSQS.ChangeMessageVisibility" {
+		var asked call
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || r.Header.Get("X-Amz-Target") != "AmazonSQS.ChangeMessageVisibility" {
 			t.Errorf("%v: %v", r.Header, err)
 		}
-		mutex.Lock()
-		calls = append(calls, one)
-		mutex.Unlock()
+		calls <- asked
 		select {
 		case <-time.After(pause):
 		case <-ended:
@@ -44,78 +36,56 @@ func start(t *testing.T, status int, pause time.Duration) func() []call {
 	}))
 	t.Cleanup(func() { close(ended); server.Close() })
 	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_ENDPOINT_URL_SQS": server.URL, "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
+		"AWS_ENDPOINT_URL_SQS": server.URL, "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
 		"AWS_PROFILE": "", "AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true",
 	} {
 		t.Setenv(name, value)
 	}
-	return func() []call {
-		mutex.Lock()
-		defer mutex.Unlock()
-		return slices.Clone(calls)
-	}
+	return calls
 }
 
-func failed(attempt int64) sqsevent.Message {
-	return sqsevent.Message{ID: "m", Attempt: attempt, ReceiptHandle: "handle", QueueARN: arn}
+// hasten asks SQS for a message that failed.
+func hasten(attempt int64, queueARN, handle string, remaining time.Duration) error {
+	message := sqsevent.Message{ID: "m", Attempt: attempt, ReceiptHandle: handle, QueueARN: queueARN}
+	return (&Recorder{}).hasten(context.Background(), message, time.Now().Add(remaining))
 }
+
+const arn = "arn:aws:sqs:us-east-1:000000000000:stampede-queue"
 
 func TestAFailedMessageComesBackAfterATimeThatDoublesUpTo32Seconds(t *testing.T) {
-	calls := start(t, 200, 0)
-	r, want := Recorder{}, []call{}
-	for attempt, delay := range map[int64]int{1: 2, 2: 4, 3: 8, 4: 16, 5: 32, 6: 32, 999_999_999: 32} {
-		if err := r.hasten(context.Background(), failed(attempt), time.Now().Add(time.Minute)); err != nil {
-			t.Error(err)
+	calls := startSQS(t, 200, 0)
+	for attempt, delay := range map[int64]int{1: 2, 2: 4, 5: 32, 999_999_999: 32} {
+		err, want := hasten(attempt, arn, "handle", time.Minute), call{"https://sqs.us-east-1.amazonaws.com/000000000000/stampede-queue", "handle", delay}
+		if err != nil || len(calls) != 1 || <-calls != want {
+			t.Error(attempt, err)
 		}
-		want = append(want, call{"https://sqs.us-east-1.amazonaws.com/000000000000/stampede-queue", "handle", delay})
 	}
-	if got := calls(); !reflect.DeepEqual(got, want) {
-		t.Errorf("%v, not %v", got, want)
-	}
-}
-
-func TestTheQueueOfEveryPartitionIsNamedByItsOwnHost(t *testing.T) {
-	calls := start(t, 200, 0)
-	message := failed(1)
-	message.QueueARN = "arn:aws-eusc:sqs:eusc-de-east-1:123456789012:q"
-	if err := (&Recorder{}).hasten(context.Background(), message, time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
-	if got := calls()[0].QueueUrl; got != "https://sqs.eusc-de-east-1.amazonaws.eu/123456789012/q" {
-		t.Error(got)
+	err := hasten(1, "arn:aws-eusc:sqs:eusc-de-east-1:123456789012:q", "handle", time.Minute)
+	if err != nil || (<-calls).QueueUrl != "https://sqs.eusc-de-east-1.amazonaws.eu/123456789012/q" {
+		t.Error(err)
 	}
 }
 
 func TestACallThatFailsIsTriedOnceAndEndsSoon(t *testing.T) {
-	for name, wrong := range map[string]struct {
-		status int
-		pause  time.Duration
-	}{"refused": {403, 0}, "throttled": {503, 0}, "a defect": {500, 0}, "silence": {200, 10 * time.Second}} {
-		t.Run(name, func(t *testing.T) {
-			calls := start(t, wrong.status, wrong.pause)
-			began := time.Now()
-			err := (&Recorder{}).hasten(context.Background(), failed(1), time.Now().Add(time.Minute))
-			if took := time.Since(began); err == nil || len(calls()) != 1 || took > 4*time.Second {
-				t.Errorf("%v after %v and %d calls", err, took, len(calls()))
-			}
-		})
+	for status, pause := range map[int]time.Duration{403: 0, 503: 0, 200: 10 * time.Second} {
+		calls, began := startSQS(t, status, pause), time.Now()
+		if err := hasten(1, arn, "handle", time.Minute); err == nil || len(calls) != 1 || time.Since(began) > 4*time.Second {
+			t.Errorf("%d: %v after %v and %d calls", status, err, time.Since(began), len(calls))
+		}
 	}
 }
 
 func TestNothingIsAskedWithoutTimeOrWithoutKnowingWhatFor(t *testing.T) {
-	calls := start(t, 200, 0)
-	for name, change := range map[string]func(*sqsevent.Message, *time.Time){
-		"too late":            func(_ *sqsevent.Message, deadline *time.Time) { *deadline = time.Now().Add(1900 * time.Millisecond) },
-		"no receipt handle":   func(m *sqsevent.Message, _ *time.Time) { m.ReceiptHandle = "" },
-		"no queue":            func(m *sqsevent.Message, _ *time.Time) { m.QueueARN = "" },
-		"not a queue":         func(m *sqsevent.Message, _ *time.Time) { m.QueueARN = "arn:aws:s3:::stampede-queue" },
-		"more than a queue":   func(m *sqsevent.Message, _ *time.Time) { m.QueueARN += "/other" },
-		"not a region at all": func(m *sqsevent.Message, _ *time.Time) { m.QueueARN = "arn:aws:sqs:evil.example.com#:000000000000:q" },
+	calls := startSQS(t, 200, 0)
+	for name, err := range map[string]error{
+		"too late":            hasten(1, arn, "handle", 1900*time.Millisecond),
+		"no receipt handle":   hasten(1, arn, "", time.Minute),
+		"not a queue":         hasten(1, "arn:aws:s3:::stampede-queue", "handle", time.Minute),
+		"more than a queue":   hasten(1, arn+"/other", "handle", time.Minute),
+		"not a region at all": hasten(1, "arn:aws:sqs:evil.example.com#:000000000000:q", "handle", time.Minute),
 	} {
-		message, deadline := failed(1), time.Now().Add(time.Minute)
-		change(&message, &deadline)
-		if err := (&Recorder{}).hasten(context.Background(), message, deadline); err != nil || len(calls()) > 0 {
-			t.Errorf("%s: %v, %v", name, err, calls())
+		if err != nil || len(calls) > 0 {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
