@@ -65,8 +65,8 @@ func (q *queue) receive(ctx context.Context, poll time.Duration) (message *sqsev
 func read(received types.Message) (*sqsevent.Message, error) {
 	count := received.Attributes[string(types.MessageSystemAttributeNameApproximateReceiveCount)]
 	attempt, err := strconv.ParseInt(count, 10, 64)
-	if err != nil || attempt < 1 || received.MessageId == nil || received.ReceiptHandle == nil {
-		return nil, fmt.Errorf("SQS's answer lacks the message ID, the receipt handle or a valid ApproximateReceiveCount (%.20q)", count)
+	if err != nil || received.MessageId == nil || received.ReceiptHandle == nil {
+		return nil, errors.New("SQS's answer lacks the message ID, the receipt handle or the ApproximateReceiveCount")
 	}
 	return &sqsevent.Message{
 		ID: *received.MessageId, Body: aws.ToString(received.Body), Attempt: attempt, ReceiptHandle: *received.ReceiptHandle,

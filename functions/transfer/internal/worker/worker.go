@@ -31,13 +31,10 @@ type Operations func(ctx context.Context, lookup func(string) string) (sandbox.O
 
 // Verb is `transfer work`.
 func Verb(operations Operations) host.Verb {
-	return host.Verb{Name: "work", Does: "processes the messages of the queue QUEUE_URL; logs one record for each", Run: func(
-		ctx context.Context, arguments []string, stdout, stderr io.Writer) error {
-		return work(ctx, operations, arguments, stdout, stderr)
-	}}
+	return host.Verb{Name: "work", Does: "processes the messages of the queue QUEUE_URL; logs one record for each", Run: operations.work}
 }
 
-func work(ctx context.Context, operations Operations, arguments []string, stdout, stderr io.Writer) error {
+func (operations Operations) work(ctx context.Context, arguments []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("transfer work", flag.ContinueOnError)
 	idleS := flags.Int64("until-idle-s", 0, "exit after this many `seconds` without a message (default never)")
 	if err := host.Parse(flags, arguments, stderr, func() string { return host.Between("until-idle-s", *idleS, 0, 1_000_000) }); err != nil {
