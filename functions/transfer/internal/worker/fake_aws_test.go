@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"stampede/transfer/internal/recorded"
 )
 
 const (
@@ -21,11 +23,13 @@ const (
 )
 
 // The codes that a call is refused with, one after the other; with always behind it, a code repeats for ever. Two are of
-// PutLogEvents alone: the lines are dropped by an answer 200; the lines are taken, and the answer is lost.
+// PutLogEvents alone: the lines are dropped by an answer 200; the lines are taken, and the answer is lost. One is what SQS was
+// recorded to answer for a handle that has expired.
 const (
 	always  = "*"
 	dropped = "dropped"
 	lost    = "lost"
+	gone    = "gone"
 )
 
 type refusals map[string][]string
@@ -94,6 +98,11 @@ func (f *fakeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case code == dropped:
 		answer = `{"rejectedLogEventsInfo": {"tooOldLogEventEndIndex": 0}}`
+	case code == gone: // the code that the SDK gives is that of the older protocol, from the head
+		recorded := recorded.Answer(f.t, "sqs-27").Answer
+		w.Header().Set("X-Amzn-Query-Error", recorded.Code+";Sender")
+		w.WriteHeader(recorded.Status)
+		answer = fmt.Sprintf(`{"__type": "com.amazonaws.sqs#%s", "message": %q}`, recorded.QueryErrorCode, recorded.Message)
 	case code != "" && code != lost:
 		w.WriteHeader(400)
 		answer = fmt.Sprintf(`{"__type": "%s", "message": "{\"injected\": 1}"}`, code)

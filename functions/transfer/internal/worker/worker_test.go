@@ -242,10 +242,12 @@ func TestAHostEndsInTimeWhateverHangs(t *testing.T) {
 }
 
 func TestTheWorkOfAMessageThatIsNoLongerOursIsStopped(t *testing.T) {
-	worker := run(t, oftBeat, waitForStop, refusals{hide: {"ReceiptHandleIsInvalid", always}}, order)
-	until(t, "it is given up", func() bool { return strings.Contains(worker.stderr.String(), "comes back after") })
-	if _, records, _ := worker.end(put, 1); !strings.Contains(fmt.Sprint(records[0]["error_message"]), "no longer belongs to this host") {
-		t.Error(records)
+	for _, code := range []string{"ReceiptHandleIsInvalid", gone} {
+		worker := run(t, oftBeat, waitForStop, refusals{hide: {code, always}}, order)
+		until(t, "it is given up", func() bool { return strings.Contains(worker.stderr.String(), "comes back after") })
+		if _, records, _ := worker.end(put, 1); !strings.Contains(fmt.Sprint(records[0]["error_message"]), "no longer belongs to this host") {
+			t.Error(code, records)
+		}
 	}
 }
 
