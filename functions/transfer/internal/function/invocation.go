@@ -109,9 +109,9 @@ func (p *proxy) record(i *invocation, then time.Time, err error) {
 		TimeKey: "elapsed_seconds", StartedAtMs: i.started.UnixMilli(), ElapsedSeconds: then.Sub(i.started).Seconds(),
 		Bytes: int64(len(i.Message.Body)), Err: err,
 		Own: []record.Pair{
-			{Key: "warm_up", Value: i.warmUp}, {Key: "package", Value: p.lookup("STAMPEDE_PACKAGE")},
-			{Key: "payload", Value: i.payload}, {Key: "start", Value: start}, {Key: "runtime", Value: p.lookup("STAMPEDE_RUNTIME")},
-			{Key: "architecture", Value: p.lookup("STAMPEDE_ARCHITECTURE")}, {Key: "init_seconds", Value: orNull(init.Seconds())},
+			{Key: "warm_up", Value: i.warmUp}, {Key: "package", Value: os.Getenv("STAMPEDE_PACKAGE")},
+			{Key: "payload", Value: i.payload}, {Key: "start", Value: start}, {Key: "runtime", Value: os.Getenv("STAMPEDE_RUNTIME")},
+			{Key: "architecture", Value: os.Getenv("STAMPEDE_ARCHITECTURE")}, {Key: "init_seconds", Value: orNull(init.Seconds())},
 			{Key: "peak_memory_mb", Value: orNull(process.PeakMemoryMBOf(p.pid))},
 			{Key: "client_cpu_seconds", Value: orNull(process.CPUSecondsOf(p.pid) - i.startedCPU)},
 			{Key: "experiment", Value: "function"},

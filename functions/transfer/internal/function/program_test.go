@@ -25,7 +25,7 @@ import (
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "proxy":
-		Run(os.Args[1:], os.Getenv, os.Stdout)
+		Run(os.Args[1:])
 	case "bootstrap":
 		program()
 	}

@@ -41,7 +41,6 @@ const (
 // proxy is the runtime API as the program sees it. A sandbox of Lambda has one invocation at a time.
 type proxy struct {
 	*sandbox.Recorder
-	lookup  func(string) string
 	labels  *environment.Labels // nil when the environment is wrong
 	api     *url.URL            // Lambda's own
 	client  http.Client
@@ -58,11 +57,10 @@ type proxy struct {
 
 // Run starts a program, measures it for as long as it runs, and ends this process as it ended. managed is the command line of
 // a managed runtime; without one the program is the bootstrap that STAMPEDE_BOOTSTRAP names.
-func Run(managed []string, lookup func(string) string, log io.Writer) {
+func Run(managed []string) {
 	process.UseOneProcessor()
 	runtime.LockOSThread() // the program is killed when the thread that started it ends
-	p := newProxy(lookup, log)
-	program := command(managed, lookup)
+	p, program := newProxy(), command(managed)
 	if err := p.run(program); err != nil {
 		p.ended(err.Error())
 		os.Exit(1)
@@ -76,7 +74,7 @@ func Run(managed []string, lookup func(string) string, log io.Writer) {
 
 // command is the program's command line, folder and environment, which lacks two variables that lead elsewhere:
 // _LAMBDA_TELEMETRY_LOG_FD names an open file of this process, and without it a runtime logs to its standard output.
-func command(managed []string, lookup func(string) string) *exec.Cmd {
+func command(managed []string) *exec.Cmd {
 	leadsElsewhere := func(variable string) bool {
 		return strings.HasPrefix(variable, "_LAMBDA_TELEMETRY_LOG_FD=") || strings.HasPrefix(variable, "AWS_LAMBDA_EXEC_WRAPPER=")
 	}
@@ -86,19 +84,19 @@ func command(managed []string, lookup func(string) string) *exec.Cmd {
 		program.Env = environment
 		return program
 	}
-	file := cmp.Or(lookup("STAMPEDE_BOOTSTRAP"), "/opt/bootstrap")
+	file := cmp.Or(os.Getenv("STAMPEDE_BOOTSTRAP"), "/opt/bootstrap")
 	program := exec.Command(file)
 	program.Dir = filepath.Dir(file)
 	program.Env = append(environment, "LAMBDA_TASK_ROOT="+program.Dir)
 	return program
 }
 
-func newProxy(lookup func(string) string, log io.Writer) *proxy {
-	reader := environment.Reader{Lookup: lookup}
+func newProxy() *proxy {
+	reader := environment.Reader{Lookup: os.Getenv}
 	labels := reader.Labels()
 	p := &proxy{
-		Recorder: sandbox.NewRecorder(log), lookup: lookup, lines: &wholeLines{log: log}, started: time.Now(), wrong: reader.Err,
-		api: &url.URL{Scheme: "http", Host: lookup("AWS_LAMBDA_RUNTIME_API"), Path: "/"},
+		Recorder: sandbox.NewRecorder(os.Stdout), lines: &wholeLines{log: os.Stdout}, started: time.Now(), wrong: reader.Err,
+		api: &url.URL{Scheme: "http", Host: os.Getenv("AWS_LAMBDA_RUNTIME_API"), Path: "/"},
 	}
 	if reader.Err == nil {
 		p.labels = &labels

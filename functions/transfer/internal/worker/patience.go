@@ -37,7 +37,9 @@ type patience struct {
 // when the context ends, or when that error is final (it wraps errGone).
 func (p *patience) until(ctx context.Context, doing string, timeout time.Duration, call func(context.Context) error) error {
 	for tries := 0; ; tries++ {
-		err := p.once(ctx, timeout, call)
+		trying, cancel := context.WithTimeout(ctx, timeout)
+		err := call(trying)
+		cancel()
 		switch {
 		case err == nil && tries > 0:
 			p.say("%s: works again", doing)
@@ -47,6 +49,7 @@ func (p *patience) until(ctx context.Context, doing string, timeout time.Duratio
 		case tries == 0:
 			p.say("%s: %s; retrying until it works", doing, sandbox.InShort(err))
 		}
+		p.renew(err)
 		pause := min(longestPause, p.pause<<min(tries, 10))
 		select {
 		case <-time.After(pause/2 + rand.N(pause/2+1)):
@@ -56,17 +59,12 @@ func (p *patience) until(ctx context.Context, doing string, timeout time.Duratio
 	}
 }
 
-// once makes a call. It forgets credentials that a service refuses, so that the next call asks for new ones where they come
-// from.
-func (p *patience) once(ctx context.Context, timeout time.Duration, call func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	err := call(ctx)
+// renew forgets credentials that a service refused, so that the next call asks for new ones where they come from.
+func (p *patience) renew(err error) {
 	cache, isCache := p.credentials.(*aws.CredentialsCache)
 	if isCache && strings.Contains(sandbox.CodeOf(err), "Token") { // ExpiredToken, ExpiredTokenException, InvalidClientTokenId
 		cache.Invalidate()
 	}
-	return err
 }
 
 // say writes one line, which no query takes for a record, to stderr.

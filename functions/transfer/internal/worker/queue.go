@@ -95,28 +95,28 @@ func orGone(err error) error {
 }
 
 // keep holds a message invisible until the returned function is called. That waits for a heartbeat under way, which would
-// otherwise undo what SQS is told next. lost is called when the message is no longer ours; another error is said once, and the
-// next heartbeat is the next try.
+// otherwise undo what SQS is told next. lost is called when the message is no longer ours.
 func (q *queue) keep(message *sqsevent.Message, lost func(error)) (stop func()) {
-	stopped, ended := make(chan struct{}), make(chan struct{})
+	holding, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for said := false; ; {
+		for {
 			select {
-			case <-stopped:
+			case <-holding.Done():
 				return
 			case <-time.After(q.beat):
 			}
-			err := q.once(context.Background(), beatTimeout, func(ctx context.Context) error { return q.hide(ctx, message, hidden) })
+			err := q.until(holding, "keeping message "+message.ID, beatTimeout, func(context.Context) error {
+				whole, end := context.WithTimeout(context.Background(), beatTimeout)
+				defer end()
+				return q.hide(whole, message, hidden)
+			})
 			if errors.Is(err, errGone) {
 				lost(err)
 				return
 			}
-			if err != nil && !said {
-				q.say("keeping message %s: %s; retrying until it works", message.ID, sandbox.InShort(err))
-				said = true
-			}
 		}
 	}()
-	return func() { close(stopped); <-ended }
+	return func() { cancel(); <-ended }
 }

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -41,7 +42,6 @@ type stream struct {
 	*patience
 
 	mutex   sync.Mutex
-	isMade  bool
 	pending []batch // not in CloudWatch yet, in the order of time
 	lastMs  int64
 }
@@ -102,17 +102,14 @@ func (s *stream) put(ctx context.Context) error {
 }
 
 func (s *stream) putBatch(ctx context.Context, events []types.InputLogEvent) error {
-	if !s.isMade {
-		if err := s.make(ctx); err != nil {
-			return err
-		}
-	}
 	answer, err := s.client.PutLogEvents(ctx, &cloudwatchlogs.PutLogEventsInput{
 		LogGroupName: &s.group, LogStreamName: &s.name, LogEvents: events,
 	})
 	var missing *types.ResourceNotFoundException
-	s.isMade = !errors.As(err, &missing)
-	if err == nil && answer.RejectedLogEventsInfo != nil { // answered with 200: too old or too new, by CloudWatch's clock
+	switch {
+	case errors.As(err, &missing):
+		return cmp.Or(s.make(ctx), err)
+	case err == nil && answer.RejectedLogEventsInfo != nil: // answered with 200: too old or too new, by CloudWatch's clock
 		return errors.New("CloudWatch Logs rejected the lines because of their timestamps: check this machine's clock")
 	}
 	return err
@@ -121,7 +118,7 @@ func (s *stream) putBatch(ctx context.Context, events []types.InputLogEvent) err
 func (s *stream) make(ctx context.Context) error {
 	_, err := s.client.CreateLogStream(ctx, &cloudwatchlogs.CreateLogStreamInput{LogGroupName: &s.group, LogStreamName: &s.name})
 	var there *types.ResourceAlreadyExistsException
-	if s.isMade = err == nil || errors.As(err, &there); s.isMade {
+	if errors.As(err, &there) {
 		return nil
 	}
 	return err
