@@ -14,15 +14,12 @@ import (
 	"time"
 )
 
-// listening answers "an event" to whoever is let in, as the proxy's listener does.
+// listening answers "an event" to whoever is let in, as the proxy does.
 func listening(t *testing.T) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	events := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "an event") })
-	server := &httptest.Server{Listener: ownListener{listener}, Config: &http.Server{Handler: forNoPage(events, address)}}
+	server := httptest.NewUnstartedServer(nil)
+	address := server.Listener.Addr().String()
+	server.Config.Handler = forNoPage(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "an event") }), address)
+	server.Config.ConnState = closeOthers
 	server.Start()
 	t.Cleanup(server.Close)
 	return address

@@ -19,7 +19,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -75,19 +74,15 @@ func Run(managed []string) {
 // command is the program's command line, folder and environment, which lacks two variables that lead elsewhere:
 // _LAMBDA_TELEMETRY_LOG_FD names an open file of this process, and without it a runtime logs to its standard output.
 func command(managed []string) *exec.Cmd {
-	leadsElsewhere := func(variable string) bool {
-		return strings.HasPrefix(variable, "_LAMBDA_TELEMETRY_LOG_FD=") || strings.HasPrefix(variable, "AWS_LAMBDA_EXEC_WRAPPER=")
-	}
-	environment := slices.DeleteFunc(os.Environ(), leadsElsewhere)
+	_ = os.Unsetenv("_LAMBDA_TELEMETRY_LOG_FD")
+	_ = os.Unsetenv("AWS_LAMBDA_EXEC_WRAPPER")
 	if len(managed) > 0 {
-		program := exec.Command(managed[0], managed[1:]...)
-		program.Env = environment
-		return program
+		return exec.Command(managed[0], managed[1:]...)
 	}
 	file := cmp.Or(os.Getenv("STAMPEDE_BOOTSTRAP"), "/opt/bootstrap")
 	program := exec.Command(file)
 	program.Dir = filepath.Dir(file)
-	program.Env = append(environment, "LAMBDA_TASK_ROOT="+program.Dir)
+	_ = os.Setenv("LAMBDA_TASK_ROOT", program.Dir)
 	return program
 }
 
@@ -118,15 +113,15 @@ func (p *proxy) run(program *exec.Cmd) error {
 	}
 	address := listener.Addr().String()
 	program.Stdout, program.Stderr, program.SysProcAttr = output, output, process.EndsWithParent()
-	program.Env = append(program.Env, "AWS_LAMBDA_RUNTIME_API="+address)
+	program.Env = append(os.Environ(), "AWS_LAMBDA_RUNTIME_API="+address)
 	if err = program.Start(); err != nil {
 		return err
 	}
 	p.pid = program.Process.Pid
 	_ = output.Close() // the program has its own
 	go p.lines.follow()
-	server := &http.Server{Handler: forNoPage(p.handler(), address)}
-	go func() { _ = server.Serve(ownListener{listener}) }()
+	server := &http.Server{Handler: forNoPage(p.handler(), address), ConnState: closeOthers}
+	go func() { _ = server.Serve(listener) }()
 	_ = program.Wait()
 	replying, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
