@@ -46,7 +46,7 @@ func operationOf(ctx context.Context, lookup func(string) string) (sandbox.Opera
 func main() {
 	if os.Getenv("AWS_LAMBDA_RUNTIME_API") != "" {
 		if os.Getenv("EXPERIMENT") == "function" { // the operation is another program's
-			function.Run(os.Args[1:], os.Getenv, os.Stdout)
+			function.Run(os.Args[1:])
 		}
 		operation, err := operationOf(context.Background(), os.Getenv)
 		if err != nil {

@@ -34,9 +34,9 @@ func Keys(t *testing.T, experiment string, isError bool) []string {
 	}
 	keys := append(record.Common, record.Own[experiment]...)
 	place := slices.Index(keys, "<time>")
+	keys[place] = record.Time[experiment]
 	if isError {
 		return append(slices.Delete(keys, place, place+1), record.Error...)
 	}
-	keys[place] = record.Time[experiment]
 	return keys
 }

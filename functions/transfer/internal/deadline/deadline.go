@@ -28,23 +28,21 @@ type Runner struct {
 // MakeWay waits until an operation that was stopped earlier has really ended. An error says that it hasn't, or that it is too
 // late to begin another.
 func (r *Runner) MakeWay(deadline time.Time) error {
-	if r.previous != nil {
-		select {
-		case <-r.previous:
-		case <-time.After(max(0, min(patience, time.Until(deadline)))):
-		}
-		select { // again: of two that are ready, select takes either
-		case <-r.previous:
-		default:
-			return failure.New(failure.PreviousDownloadRunning, "an earlier %s that was stopped still runs in this sandbox and would disturb the "+
-				"timing: SQS redelivers the message", r.Operation)
-		}
-	}
-	if !time.Now().Before(deadline) {
+	remaining := time.Until(deadline)
+	if remaining <= 0 {
 		return failure.New(failure.DeadlineExceeded, "less than %g s are left, too late to start a %s: raise timeout_s",
 			Margin.Seconds(), r.Operation)
 	}
-	return nil
+	if r.previous == nil {
+		return nil
+	}
+	select {
+	case <-r.previous:
+		return nil
+	case <-time.After(min(patience, remaining)):
+		return failure.New(failure.PreviousDownloadRunning, "an earlier %s that was stopped still runs in this sandbox and would disturb the "+
+			"timing: SQS redelivers the message", r.Operation)
+	}
 }
 
 // Run does the work and returns how it ended. At the deadline its context ends, with the error that is then returned;
@@ -86,13 +84,13 @@ func WaitUntil(ctx context.Context, startAtMs *int64, deadline time.Time) error 
 	if startAtMs == nil {
 		return nil
 	}
-	wait := time.Until(time.UnixMilli(*startAtMs))
+	wait, remaining := time.Until(time.UnixMilli(*startAtMs)), time.Until(deadline)
 	if wait <= 0 {
 		return nil
 	}
-	if left := time.Until(deadline); wait >= left {
+	if wait >= remaining {
 		return failure.New(failure.StartTooLate, "start_at_ms is %.1f s ahead, but only %.1f s are left to wait: choose an earlier start or "+
-			"raise timeout_s", wait.Seconds(), max(0, left.Seconds()))
+			"raise timeout_s", wait.Seconds(), max(0, remaining.Seconds()))
 	}
 	select {
 	case <-time.After(wait):

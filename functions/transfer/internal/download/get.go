@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"stampede/transfer/internal/account"
+	"stampede/transfer/internal/environment"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/host"
 	"stampede/transfer/internal/ident"
 	"stampede/transfer/internal/record"
+	"stampede/transfer/internal/sqsevent"
 )
 
 // Verbs are the downloads from a host.
@@ -80,9 +82,9 @@ func get(ctx context.Context, arguments []string, stdout, stderr io.Writer) erro
 		return err
 	}
 	variant := Variant{Method: o.method, Sink: o.sink, Parallel: o.parallel, PartBytes: o.partMB << 20}
-	outcome, method := o.download(ctx, variant), variant.name()
-	labels := record.Labels{SandboxID: ident.New(), ColdStart: 1, Attempt: 1, Method: &method}
-	if _, err := io.WriteString(stdout, record.Format(labels, outcome.said(&variant, 0))+"\n"); err != nil {
+	outcome := o.download(ctx, variant)
+	of := record.Delivery{IsFirst: true, Message: sqsevent.Message{Attempt: 1}, Function: &environment.Labels{Method: variant.name()}}
+	if _, err := io.WriteString(stdout, record.Format(ident.New(), of, outcome.said(&variant, 0))+"\n"); err != nil {
 		return failure.OfFile(err)
 	}
 	return outcome.Err

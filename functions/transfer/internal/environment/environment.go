@@ -2,7 +2,7 @@
 package environment
 
 import (
-	"regexp"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,29 +27,22 @@ type Reader struct {
 	Err    error
 }
 
-// Labels reads the labels, without the method.
-func (r *Reader) Labels() Labels {
-	return Labels{
-		ConcurrencyLimit: r.Integer("CONCURRENCY_LIMIT", 1, 1_000_000),
-		// 128 to 10,240 MB are the limits of Lambda.
-		MemorySizeMB:  r.Integer("MEMORY_SIZE", 128, 10_240),
-		ExperimentTag: r.tag(),
-	}
-}
+// Labels reads the labels, without the method. 128 to 10,240 MB are the limits of Lambda.
+func (r *Reader) Labels() Labels { return r.labels(r.Integer("MEMORY_SIZE", 128, 10_240)) }
 
 // HostLabels reads the labels of a host, whose memory is its machine's where MEMORY_SIZE doesn't say it.
 func (r *Reader) HostLabels(machineMB int64) Labels {
-	return Labels{
-		ConcurrencyLimit: r.Integer("CONCURRENCY_LIMIT", 1, 1_000_000),
-		MemorySizeMB:     r.IntegerOr("MEMORY_SIZE", machineMB, 128, 100_000_000),
-		ExperimentTag:    r.tag(),
-	}
+	return r.labels(r.IntegerOr("MEMORY_SIZE", machineMB, 128, 100_000_000))
+}
+
+func (r *Reader) labels(memoryMB int64) Labels {
+	return Labels{ConcurrencyLimit: r.Integer("CONCURRENCY_LIMIT", 1, 1_000_000), MemorySizeMB: memoryMB, ExperimentTag: r.tag()}
 }
 
 // Region reads the region. Lambda sets both variables; other places often only one.
 func (r *Reader) Region() string {
-	if r.Lookup("AWS_REGION") != "" {
-		return r.Text("AWS_REGION")
+	if region := r.Lookup("AWS_REGION"); region != "" {
+		return region
 	}
 	return r.Text("AWS_DEFAULT_REGION")
 }
@@ -63,16 +56,14 @@ func (r *Reader) Text(name string) string {
 	return value
 }
 
-var digits = regexp.MustCompile(`^[0-9]{1,9}$`)
-
 // Integer reads a whole number from smallest to largest.
 func (r *Reader) Integer(name string, smallest, largest int64) int64 {
 	value := r.Text(name)
-	number, _ := strconv.ParseInt(value, 10, 64)
-	if !digits.MatchString(value) || number < smallest || number > largest {
-		r.fail("the environment variable %s must be a whole number from %d to %d, not %s", name, smallest, largest, cut(value))
+	number, err := strconv.ParseUint(value, 10, 63) // takes digits alone, no sign
+	if err != nil || int64(number) < smallest || int64(number) > largest {
+		r.fail("the environment variable %s must be a whole number from %d to %d, not %+.60q", name, smallest, largest, value)
 	}
-	return number
+	return int64(number)
 }
 
 // IntegerOr reads a whole number that may be left out.
@@ -86,36 +77,26 @@ func (r *Reader) IntegerOr(name string, whenEmpty, smallest, largest int64) int6
 // tag refuses quotes and backslashes, which would break the published regular expression's `"..."`.
 func (r *Reader) tag() string {
 	value := r.Text("EXPERIMENT_TAG")
-	unfit := func(c rune) bool { return !unicode.IsPrint(c) || c == '"' || c == '\\' }
-	if !utf8.ValidString(value) || strings.IndexFunc(value, unfit) >= 0 || utf8.RuneCountInString(value) > 256 {
+	unfit := func(c rune) bool { return !unicode.IsPrint(c) || c == '"' || c == '\\' || c == utf8.RuneError }
+	if strings.IndexFunc(value, unfit) >= 0 || utf8.RuneCountInString(value) > 256 {
 		r.fail("the environment variable EXPERIMENT_TAG must be 1 to 256 printable characters without double quote and "+
-			"backslash, not %s", cut(value))
+			"backslash, not %+.60q", value)
 	}
 	return value
 }
 
 // OneOf reads one of some words; whenEmpty "" says that it must be there.
 func (r *Reader) OneOf(name, whenEmpty string, words ...string) string {
-	value := r.Lookup(name)
-	if value == "" && whenEmpty != "" {
-		return whenEmpty
+	value := cmp.Or(r.Lookup(name), whenEmpty)
+	if !slices.Contains(words, value) {
+		r.fail("the environment variable %s must be one of %s, not %+.60q", name, strings.Join(words, ", "), value)
+		return ""
 	}
-	if slices.Contains(words, value) {
-		return value
-	}
-	r.fail("the environment variable %s must be one of %s, not %s", name, strings.Join(words, ", "), cut(value))
-	return ""
+	return value
 }
 
 func (r *Reader) fail(format string, values ...any) {
 	if r.Err == nil {
 		r.Err = failure.New(failure.Settings, format, values...)
 	}
-}
-
-func cut(value string) string {
-	if runes := []rune(value); len(runes) > 60 {
-		value = string(runes[:60])
-	}
-	return strconv.QuoteToASCII(value)
 }

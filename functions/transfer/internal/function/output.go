@@ -2,7 +2,6 @@ package function
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"math"
 	"os"
@@ -16,8 +15,8 @@ var traceback = regexp.MustCompile(`(?m)^Traceback \(most recent call last\):\n(
 
 // uncaught is the first exception, as its type and text, of which a traceback was printed; "" for none.
 func uncaught(printed []byte) string {
-	if found := traceback.FindSubmatch(printed); found != nil {
-		return string(found[1])
+	if match := traceback.FindSubmatch(printed); match != nil {
+		return string(match[1])
 	}
 	return ""
 }
@@ -31,28 +30,18 @@ const (
 
 // wholeLines is the log as the program writes it: line by line, so that no record is appended to one that isn't complete.
 type wholeLines struct {
-	pipe    *os.File // of the program's output
-	reading sync.Mutex
-	mutex   sync.Mutex
 	log     io.Writer
+	pipe    *os.File // of the program's output
+	mutex   sync.Mutex
+	buffer  [64 << 10]byte
 	rest    []byte
 	printed []byte // the end of what the program wrote since it has the message
 }
 
 // open returns the end of a pipe that the program writes to. What a child of the program writes to it later is nobody's.
-func (w *wholeLines) open() *os.File {
-	var ends [2]int
-	syscall.ForkLock.RLock()
-	if err := syscall.Pipe(ends[:]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	syscall.CloseOnExec(ends[0])
-	syscall.CloseOnExec(ends[1])
-	syscall.ForkLock.RUnlock()
-	_ = syscall.SetNonblock(ends[0], true) // this end alone: a program's output waits for its reader
-	w.pipe = os.NewFile(uintptr(ends[0]), "output")
-	return os.NewFile(uintptr(ends[1]), "output")
+func (w *wholeLines) open() (output *os.File, err error) {
+	w.pipe, output, err = os.Pipe()
+	return output, err
 }
 
 // follow logs what the program writes, until nobody can write any more.
@@ -72,34 +61,29 @@ func (w *wholeLines) take() {
 
 // read logs what is in the pipe, in at most so many pieces, and returns whether that was the end.
 func (w *wholeLines) read(fd uintptr, pieces int) (ended bool) {
-	buffer := make([]byte, 64<<10)
 	for range pieces {
-		w.reading.Lock()
-		size, err := syscall.Read(int(fd), buffer)
-		if size > 0 {
-			_, _ = w.Write(buffer[:size])
-		}
-		w.reading.Unlock()
-		if size <= 0 && err != syscall.EINTR {
+		if size, err := w.readPiece(fd); size <= 0 && err != syscall.EINTR {
 			return err != syscall.EAGAIN
 		}
 	}
 	return false
 }
 
-func (w *wholeLines) Write(text []byte) (int, error) {
+func (w *wholeLines) readPiece(fd uintptr) (int, error) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	w.printed = append(w.printed, text...)
+	size, err := syscall.Read(int(fd), w.buffer[:])
+	piece := w.buffer[:max(0, size)]
+	w.printed = append(w.printed, piece...)
 	w.printed = w.printed[max(0, len(w.printed)-mostPrinted):]
-	w.rest = append(w.rest, text...)
+	w.rest = append(w.rest, piece...)
 	whole := bytes.LastIndexByte(w.rest, '\n') + 1
-	_, err := w.log.Write(w.rest[:whole])
+	_, _ = w.log.Write(w.rest[:whole])
 	w.rest = append(w.rest[:0], w.rest[whole:]...)
 	if len(w.rest) > mostRest {
 		w.endLine()
 	}
-	return len(text), err
+	return size, err
 }
 
 // begin forgets what was written before a message.

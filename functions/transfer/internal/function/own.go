@@ -6,16 +6,9 @@ import (
 	"slices"
 )
 
-// ownListener takes the connections of this user's processes alone: whoever asks for the next event gets one.
-type ownListener struct{ net.Listener }
-
-// Accept waits for such a connection, and closes any other.
-func (l ownListener) Accept() (net.Conn, error) {
-	for {
-		connection, err := l.Listener.Accept()
-		if err != nil || isOfThisUser(connection) {
-			return connection, err
-		}
+// closeOthers leaves a server the connections of this user's processes alone: whoever asks for the next event gets one.
+func closeOthers(connection net.Conn, state http.ConnState) {
+	if state == http.StateNew && !isOfThisUser(connection) {
 		_ = connection.Close()
 	}
 }

@@ -1,25 +1,14 @@
 package function
 
 import (
-	"bytes"
 	"encoding/binary"
+	"math"
 	"net"
 	"os"
 	"syscall"
 )
 
 const byFamily = 20 // SOCK_DIAG_BY_FAMILY, sock_diag(7)
-
-// diagRequest asks the kernel for one TCP socket of IPv4: struct nlmsghdr and struct inet_diag_req_v2.
-type diagRequest struct {
-	syscall.NlMsghdr
-	Family, Protocol, Ext, _ byte
-	States                   uint32
-	Ports                    [4]byte // in network order, as the addresses are
-	Source, Destination      [16]byte
-	Interface                uint32
-	Cookie                   [2]uint32
-}
 
 // isOfThisUser says whether this user's process is at the other end of a connection on loopback; also where the system doesn't
 // tell. /proc/net/tcp tells it too, but takes milliseconds where the table is large.
@@ -29,40 +18,40 @@ func isOfThisUser(connection net.Conn) bool {
 	if !isTCP || peer == nil || own.IP.To4() == nil || peer.IP.To4() == nil {
 		return true
 	}
-	user, found, err := ownerOf(peer, own)
-	if err == nil && !found {
-		_, found, err = ownerOf(own, peer)
-		return err != nil || !found // it knows this end and not the other one: that has gone
+	user, exists, err := ownerOf(peer, own)
+	if err == nil && !exists {
+		_, exists, err = ownerOf(own, peer)
+		return err != nil || !exists // it knows this end and not the other one: that has gone
 	}
 	return err != nil || user == os.Geteuid()
 }
 
-// ownerOf is the user whose socket is at an end of a connection. It isn't found where no process has it any more.
-func ownerOf(end, other *net.TCPAddr) (user int, found bool, err error) {
+// ownerOf is the user whose socket is at an end of a connection of IPv4. It doesn't exist where no process has it any more.
+func ownerOf(end, other *net.TCPAddr) (user int, exists bool, err error) {
 	kernel, err := syscall.Socket(syscall.AF_NETLINK, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, syscall.NETLINK_INET_DIAG)
 	if err != nil {
 		return 0, false, err
 	}
 	defer func() { _ = syscall.Close(kernel) }()
-	request := diagRequest{
-		NlMsghdr: syscall.NlMsghdr{Len: 72, Type: byFamily, Flags: syscall.NLM_F_REQUEST},
-		Family:   syscall.AF_INET, Protocol: syscall.IPPROTO_TCP,
-		States: ^uint32(0), Cookie: [2]uint32{^uint32(0), ^uint32(0)},
-	}
-	binary.BigEndian.PutUint16(request.Ports[:2], uint16(end.Port))
-	binary.BigEndian.PutUint16(request.Ports[2:], uint16(other.Port))
-	copy(request.Source[:], end.IP.To4())
-	copy(request.Destination[:], other.IP.To4())
-	var message bytes.Buffer
-	_ = binary.Write(&message, binary.NativeEndian, request) // into memory
-	if err := syscall.Sendto(kernel, message.Bytes(), 0, &syscall.SockaddrNetlink{Family: syscall.AF_NETLINK}); err != nil {
+	message := make([]byte, 4096)
+	native, network := binary.NativeEndian, binary.BigEndian
+	native.PutUint32(message, 72) // struct nlmsghdr: length, type, flags
+	native.PutUint16(message[4:], byFamily)
+	native.PutUint16(message[6:], syscall.NLM_F_REQUEST)
+	message[16], message[17] = syscall.AF_INET, syscall.IPPROTO_TCP // struct inet_diag_req_v2
+	native.PutUint32(message[20:], math.MaxUint32)                  // in any state
+	network.PutUint16(message[24:], uint16(end.Port))
+	network.PutUint16(message[26:], uint16(other.Port))
+	copy(message[28:], end.IP.To4())
+	copy(message[44:], other.IP.To4())
+	native.PutUint64(message[64:], math.MaxUint64) // whatever its cookie
+	if err := syscall.Sendto(kernel, message[:72], 0, &syscall.SockaddrNetlink{Family: syscall.AF_NETLINK}); err != nil {
 		return 0, false, err
 	}
-	answer := make([]byte, 4096)
-	size, _, err := syscall.Recvfrom(kernel, answer, 0)
-	if err != nil || size < 88 || binary.NativeEndian.Uint16(answer[4:]) != byFamily {
+	size, _, err := syscall.Recvfrom(kernel, message, 0)
+	if err != nil || size < 88 || native.Uint16(message[4:]) != byFamily {
 		return 0, false, err
 	}
-	inode := binary.NativeEndian.Uint32(answer[84:])
-	return int(binary.NativeEndian.Uint32(answer[80:])), inode != 0, nil
+	owner, inode := native.Uint32(message[80:]), native.Uint32(message[84:])
+	return int(owner), inode != 0, nil
 }

@@ -2,12 +2,14 @@ package function
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,7 +25,7 @@ import (
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "proxy":
-		Run(os.Args[1:], os.Getenv, os.Stdout)
+		Run(os.Args[1:])
 	case "bootstrap":
 		program()
 	}
@@ -32,16 +34,14 @@ func TestMain(m *testing.M) {
 
 // task is the body of a message: what the program is to do with it, in this order.
 type task struct {
-	Print   string            `json:",omitempty"` // as it is, without a line break
-	SleepMs int               `json:",omitempty"`
-	SpinMs  int               `json:",omitempty"` // of CPU
-	Exit    *int              `json:",omitempty"`
-	Killed  bool              `json:",omitempty"`
-	Kind    string            `json:",omitempty"` // of the reply: response unless it is error
-	Reply   string            `json:",omitempty"`
-	Headers map[string]string `json:",omitempty"`
-	Chunked bool              `json:",omitempty"`
-	Trailer string            `json:",omitempty"`
+	Print   string `json:",omitempty"` // as it is, without a line break
+	SleepMs int    `json:",omitempty"`
+	SpinMs  int    `json:",omitempty"` // of CPU
+	Ends    string `json:",omitempty"` // how, instead of a reply: killed, or an exit status
+	Kind    string `json:",omitempty"` // of the reply: response unless it is error
+	Reply   string `json:",omitempty"`
+	Chunked bool   `json:",omitempty"` // of unknown length
+	Trailer string `json:",omitempty"`
 }
 
 // program is somebody's bootstrap, with a runtime of its own.
@@ -71,33 +71,29 @@ func program() {
 		time.Sleep(time.Duration(todo.SleepMs) * time.Millisecond)
 		for begun := process.CPUSeconds(); process.CPUSeconds()-begun < float64(todo.SpinMs)/1000; {
 		}
-		if todo.Exit != nil {
-			os.Exit(*todo.Exit)
-		}
-		if todo.Killed {
+		switch status, _ := strconv.Atoi(todo.Ends); todo.Ends {
+		case "":
+		case "killed":
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		}
-		if todo.Kind == "" {
-			todo.Kind = "response"
+		default:
+			os.Exit(status)
 		}
 		if todo.Reply == "headers" {
 			said, _ := json.Marshal(map[string]any{"headers": answer.Header, "event": string(event), "pid": os.Getpid(), "root": os.Getenv("LAMBDA_TASK_ROOT"),
 				"args": os.Args[1:], "elsewhere": os.Getenv("_LAMBDA_TELEMETRY_LOG_FD") + os.Getenv("AWS_LAMBDA_EXEC_WRAPPER")})
 			todo.Reply = string(said)
 		}
-		post(api+"/invocation/"+answer.Header.Get("Lambda-Runtime-Aws-Request-Id")+"/"+todo.Kind, &todo)
+		post(api+"/invocation/"+answer.Header.Get("Lambda-Runtime-Aws-Request-Id")+"/"+cmp.Or(todo.Kind, "response"), &todo)
 	}
 }
 
 func post(url string, todo *task) {
 	var body io.Reader = bytes.NewReader([]byte(todo.Reply))
 	if todo.Chunked {
-		body = io.MultiReader(body) // of unknown length
+		body = io.MultiReader(body)
 	}
 	request, _ := http.NewRequest(http.MethodPost, url, body)
-	for name, value := range todo.Headers {
-		request.Header.Set(name, value)
-	}
+	request.Header.Set("Lambda-Runtime-Function-Response-Mode", "streaming")
 	if todo.Trailer != "" {
 		request.Trailer = http.Header{errorType: {todo.Trailer}}
 	}

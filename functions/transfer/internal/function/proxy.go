@@ -8,9 +8,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -19,20 +19,16 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
-	"stampede/transfer/internal/deadline"
 	"stampede/transfer/internal/environment"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/process"
 	"stampede/transfer/internal/record"
 	"stampede/transfer/internal/sandbox"
-	"stampede/transfer/internal/sqsevent"
 )
 
 const (
@@ -41,15 +37,12 @@ const (
 	lead = 200 * time.Millisecond
 )
 
-// errRefused says that a message has been answered without the program.
-var errRefused = errors.New("the message can't be measured")
-
 // proxy is the runtime API as the program sees it. A sandbox of Lambda has one invocation at a time.
 type proxy struct {
 	*sandbox.Recorder
-	lookup  func(string) string
 	labels  *environment.Labels // nil when the environment is wrong
 	api     *url.URL            // Lambda's own
+	client  http.Client
 	lambda  *httputil.ReverseProxy
 	lines   *wholeLines
 	pid     int // the program's
@@ -61,33 +54,13 @@ type proxy struct {
 	current *invocation
 }
 
-// Run starts a program, measures it for as long as it runs, and ends this process as it ended. runtime is the command line of
+// Run starts a program, measures it for as long as it runs, and ends this process as it ended. managed is the command line of
 // a managed runtime; without one the program is the bootstrap that STAMPEDE_BOOTSTRAP names.
-func Run(managed []string, lookup func(string) string, log io.Writer) {
+func Run(managed []string) {
 	process.UseOneProcessor()
 	runtime.LockOSThread() // the program is killed when the thread that started it ends
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	p := newProxy(lookup, log)
-	program, output := command(managed, lookup), p.lines.open()
-	program.Stdout, program.Stderr = output, output
-	program.SysProcAttr = process.EndsWithParent()
-	program.Env = append(program.Env, "AWS_LAMBDA_RUNTIME_API="+listener.Addr().String())
-	if err = program.Start(); err == nil {
-		p.pid = program.Process.Pid
-		_ = output.Close() // the program has its own
-		go p.lines.follow()
-		server := &http.Server{Handler: forNoPage(p.handler(), listener.Addr().String())}
-		go func() { _ = server.Serve(ownListener{listener}) }()
-		_ = program.Wait()
-		replying, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		_ = server.Shutdown(replying) // what the program sent last may still be on its way
-	}
-	if program.ProcessState == nil {
+	p, program := newProxy(), command(managed)
+	if err := p.run(program); err != nil {
 		p.ended(err.Error())
 		os.Exit(1)
 	}
@@ -100,112 +73,110 @@ func Run(managed []string, lookup func(string) string, log io.Writer) {
 
 // command is the program's command line, folder and environment, which lacks two variables that lead elsewhere:
 // _LAMBDA_TELEMETRY_LOG_FD names an open file of this process, and without it a runtime logs to its standard output.
-func command(managed []string, lookup func(string) string) *exec.Cmd {
-	elsewhere := func(variable string) bool {
-		return strings.HasPrefix(variable, "_LAMBDA_TELEMETRY_LOG_FD=") || strings.HasPrefix(variable, "AWS_LAMBDA_EXEC_WRAPPER=")
-	}
-	environment := slices.DeleteFunc(os.Environ(), elsewhere)
+func command(managed []string) *exec.Cmd {
+	_ = os.Unsetenv("_LAMBDA_TELEMETRY_LOG_FD")
+	_ = os.Unsetenv("AWS_LAMBDA_EXEC_WRAPPER")
 	if len(managed) > 0 {
-		program := exec.Command(managed[0], managed[1:]...)
-		program.Env = environment
-		return program
+		return exec.Command(managed[0], managed[1:]...)
 	}
-	file := cmp.Or(lookup("STAMPEDE_BOOTSTRAP"), "/opt/bootstrap")
+	file := cmp.Or(os.Getenv("STAMPEDE_BOOTSTRAP"), "/opt/bootstrap")
 	program := exec.Command(file)
 	program.Dir = filepath.Dir(file)
-	program.Env = append(environment, "LAMBDA_TASK_ROOT="+program.Dir)
+	_ = os.Setenv("LAMBDA_TASK_ROOT", program.Dir)
 	return program
 }
 
-func newProxy(lookup func(string) string, log io.Writer) *proxy {
-	p := &proxy{Recorder: sandbox.NewRecorder(log), lookup: lookup, lines: &wholeLines{log: log}, started: time.Now()}
-	reader := environment.Reader{Lookup: lookup}
-	if labels := reader.Labels(); reader.Err == nil {
+func newProxy() *proxy {
+	reader := environment.Reader{Lookup: os.Getenv}
+	labels := reader.Labels()
+	p := &proxy{
+		Recorder: sandbox.NewRecorder(os.Stdout), lines: &wholeLines{log: os.Stdout}, started: time.Now(), wrong: reader.Err,
+		api: &url.URL{Scheme: "http", Host: os.Getenv("AWS_LAMBDA_RUNTIME_API"), Path: "/"},
+	}
+	if reader.Err == nil {
 		p.labels = &labels
 	}
-	p.wrong, p.api = reader.Err, &url.URL{Scheme: "http", Host: lookup("AWS_LAMBDA_RUNTIME_API")}
-	p.lambda = &httputil.ReverseProxy{
-		Rewrite:        p.forward,
-		Transport:      &http.Transport{DisableCompression: true},
-		ModifyResponse: p.begin,
-		ErrorHandler:   p.again,
-	}
+	p.client.Transport = &http.Transport{DisableCompression: true}
+	p.lambda = &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(p.api) }, Transport: p.client.Transport}
 	return p
+}
+
+// run serves a program until it has ended. An error says that it couldn't be started.
+func (p *proxy) run(program *exec.Cmd) error {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	output, err := p.lines.open()
+	if err != nil {
+		return err
+	}
+	address := listener.Addr().String()
+	program.Stdout, program.Stderr, program.SysProcAttr = output, output, process.EndsWithParent()
+	program.Env = append(os.Environ(), "AWS_LAMBDA_RUNTIME_API="+address)
+	if err = program.Start(); err != nil {
+		return err
+	}
+	p.pid = program.Process.Pid
+	_ = output.Close() // the program has its own
+	go p.lines.follow()
+	server := &http.Server{Handler: forNoPage(p.handler(), address), ConnState: closeOthers}
+	go func() { _ = server.Serve(listener) }()
+	_ = program.Wait()
+	replying, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = server.Shutdown(replying) // what the program sent last may still be on its way
+	return nil
 }
 
 func (p *proxy) handler() http.Handler {
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+apiPath+"/invocation/next", p.next)
 	mux.HandleFunc("POST "+apiPath+"/invocation/{id}/{kind}", p.reply)
 	mux.HandleFunc("POST "+apiPath+"/init/error", p.initError)
 	mux.Handle("/", p.lambda)
 	return mux
 }
 
-// forward hands a request on to Lambda. The first one says that the program has started.
-func (p *proxy) forward(r *httputil.ProxyRequest) {
+// next hands the program the next event that it may have. Its first request says that it has started.
+func (p *proxy) next(w http.ResponseWriter, r *http.Request) {
 	p.mutex.Lock()
-	defer p.mutex.Unlock()
 	p.init = cmp.Or(p.init, time.Since(p.started))
-	r.SetURL(p.api)
+	p.mutex.Unlock()
+	r.Header.Del("Connection") // it speaks of the program's own
+	for {
+		answer, event, err := p.ask(r.Context(), r.Header)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+			return
+		}
+		if p.begin(r.Context(), answer, event) {
+			maps.Copy(w.Header(), answer.Header)
+			w.WriteHeader(answer.StatusCode)
+			_, _ = w.Write(event)
+			return
+		}
+	}
 }
 
-// begin starts the clock of an event that goes to the program. One that can't be measured is answered here; one that isn't a
-// message of SQS goes to the program without a record.
-func (p *proxy) begin(answer *http.Response) error {
-	if !strings.HasSuffix(answer.Request.URL.Path, "/next") || answer.StatusCode != http.StatusOK {
-		return nil
+// ask waits for Lambda's next event.
+func (p *proxy) ask(ctx context.Context, header http.Header) (answer *http.Response, event []byte, err error) {
+	request := (&http.Request{URL: p.api.JoinPath(apiPath, "invocation/next"), Header: header}).WithContext(ctx)
+	if answer, err = p.client.Do(request); err == nil {
+		event, err = io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
 	}
-	event, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return err
-	}
-	answer.Body = io.NopCloser(bytes.NewReader(event))
-	messages, err := sqsevent.Read(event)
-	if err != nil || len(messages) > 1 {
-		fmt.Fprintln(os.Stderr, "not measured: the event isn't one message of SQS")
-		return nil
-	}
-	ms, _ := strconv.ParseInt(answer.Header.Get("Lambda-Runtime-Deadline-Ms"), 10, 64)
-	i := &invocation{deadline: time.UnixMilli(ms), Delivery: sandbox.Delivery{
-		Message: messages[0], RequestID: answer.Header.Get("Lambda-Runtime-Aws-Request-Id"), Function: p.labels,
-	}}
-	err = cmp.Or(i.read(), p.wrong)
-	if err == nil && i.Order != nil {
-		err = deadline.WaitUntil(answer.Request.Context(), i.Order.StartAtMs, i.deadline.Add(-lead))
-	}
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	i.IsFirst = p.IsFirst()
-	p.lines.begin()
-	i.startedCPU, i.started = process.CPUSecondsOf(p.pid), time.Now()
-	if err != nil {
-		return p.refuse(i, answer.Request, err)
-	}
-	p.current = i
-	i.timer = time.AfterFunc(time.Until(i.deadline)-lead, func() { p.timedOut(i) })
-	return nil
+	return answer, event, err
 }
 
-// refuse records a message that the program doesn't get, and tells Lambda that its invocation failed.
-func (p *proxy) refuse(i *invocation, next *http.Request, err error) error {
-	p.record(i, time.Now(), err)
+// refuse tells Lambda that an invocation failed whose message the program doesn't get.
+func (p *proxy) refuse(requestID string, err error) {
 	kind, message := failure.Describe(err)
 	body := record.Object([]record.Pair{{Key: "errorType", Value: kind}, {Key: "errorMessage", Value: message}})
-	url := strings.Replace(next.URL.String(), "/next", "/"+i.RequestID+"/error", 1)
-	answer, err := http.Post(url, "application/json", strings.NewReader(body))
-	if err != nil {
-		return err
+	url := p.api.JoinPath(apiPath, "invocation", requestID, "error").String()
+	if answer, err := p.client.Post(url, "application/json", strings.NewReader(body)); err == nil {
+		_ = answer.Body.Close()
 	}
-	return cmp.Or(answer.Body.Close(), errRefused)
-}
-
-// again asks for the next event after one that was refused.
-func (p *proxy) again(w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(err, errRefused) {
-		p.lambda.ServeHTTP(w, r)
-		return
-	}
-	http.Error(w, err.Error(), http.StatusBadGateway)
 }
 
 // reply takes what the program says of an event, and records it before handing it on: then Lambda may freeze the sandbox.
@@ -217,13 +188,9 @@ func (p *proxy) reply(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	p.mutex.Lock()
-	if i := p.current; i != nil && i.RequestID == r.PathValue("id") { // another one is for Lambda to refuse
-		p.current = nil
-		i.timer.Stop()
+	if i := p.release(r.PathValue("id")); i != nil {
 		p.record(i, arrived, judge(r, body, i.Message.ID))
 	}
-	p.mutex.Unlock()
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	p.lambda.ServeHTTP(w, r)
 }
@@ -238,30 +205,17 @@ func (p *proxy) initError(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// timedOut records a message that the program still has when Lambda is about to end it. A reply may come after all.
-func (p *proxy) timedOut(i *invocation) {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	if p.current == i {
-		p.record(i, time.Now(), failure.New(failure.HandlerTimedOut, "still running %g s before the function's timeout: raise timeout_s", lead.Seconds()))
-	}
-}
-
 // ended records the message that the program had when it ended; the next one, if it never asked for any. A runtime that dies of
 // what the handler raised, as Python's does of an exception that can't be printed, says so in a traceback.
 func (p *proxy) ended(how string) {
 	p.lines.take()
 	p.lines.end()
-	p.mutex.Lock()
-	i := p.current
-	p.current = nil
-	p.mutex.Unlock()
 	printed := bytes.TrimSpace(p.lines.printed)
 	ending := how
 	if last := printed[bytes.LastIndexByte(printed, '\n')+1:]; len(last) > 0 {
 		ending += fmt.Sprintf(", after %.200q", last)
 	}
-	if i != nil {
+	if i := p.release(""); i != nil {
 		why := failure.New(failure.HandlerExited, "the program ended before it replied: %s", ending)
 		ofException := how == "exit status 1" || how == "signal: interrupt" // as Python ends of one
 		if raised := uncaught(printed); raised != "" && ofException {
@@ -270,8 +224,8 @@ func (p *proxy) ended(how string) {
 		p.record(i, time.Now(), why)
 	} else if p.init == 0 {
 		p.wrong = cmp.Or(p.wrong, error(failure.New(failure.HandlerMissing, "the program ended before it asked for a message: %s", ending)))
-		if answer, err := http.Get(p.api.JoinPath(apiPath, "invocation/next").String()); err == nil {
-			_ = p.begin(answer)
+		if answer, event, err := p.ask(context.Background(), nil); err == nil {
+			p.begin(context.Background(), answer, event)
 		}
 	}
 }

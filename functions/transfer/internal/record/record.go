@@ -3,33 +3,31 @@
 package record
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"stampede/transfer/internal/environment"
 	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/sqsevent"
+	"stampede/transfer/internal/workorder"
 )
 
 const longestErrorMessage = 300 // characters
 
-// Labels says which message a record belongs to and where it ran. Nil is null: what couldn't be read, or what a host
-// doesn't have.
-type Labels struct {
-	ConcurrencyLimit *int64
-	MemorySizeMB     *int64
-	ExperimentTag    *string
-	RunID            *string
-	Cell             *string
-	Seq              *int64
-	MessageID        *string
-	RequestID        *string
-	SandboxID        string
-	ColdStart        int64
-	Attempt          int64
-	Method           *string
-	Round            *int64
+// Delivery is a message as one invocation gets it. RequestID is empty on a host, the message's ID in a direct invocation;
+// Function and Order are nil where they couldn't be read.
+type Delivery struct {
+	Message   sqsevent.Message
+	RequestID string
+	IsFirst   bool // of the sandbox
+	Function  *environment.Labels
+	Order     *workorder.Order
 }
 
 // Outcome is how the operation of one message went. Err is nil when it succeeded; TimeKey is the operation's name for the
@@ -43,127 +41,100 @@ type Outcome struct {
 	Own            []Pair
 }
 
-// Pair is one key of a record and its value: an int64, a float64, a string, or a pointer to one, nil for null.
+// Pair is one key of a record and its value: an int64, a float64, a string, or a pointer to one; nil for null.
 type Pair struct {
 	Key   string
 	Value any
 }
 
 // Format returns the record as one line without its line break, with ": " and ", " as the separators. A failed outcome
-// has no time, so that no query can take it for a measurement.
-func Format(labels Labels, outcome Outcome) string {
-	l := line{}
-	l.add("concurrency_limit", labels.ConcurrencyLimit)
-	if outcome.Err == nil {
-		l.add(outcome.TimeKey, outcome.ElapsedSeconds)
+// has no time, so that no query can take it for a measurement. What couldn't be read, or what a host doesn't have, is null.
+func Format(sandboxID string, of Delivery, outcome Outcome) string {
+	var labels environment.Labels
+	if of.Function != nil {
+		labels = *of.Function
 	}
-	l.add("memory_size", labels.MemorySizeMB)
-	l.add("experiment_tag", labels.ExperimentTag)
-	l.add("run_id", labels.RunID)
-	l.add("cell", labels.Cell)
-	l.add("seq", labels.Seq)
-	l.add("message_id", labels.MessageID)
-	l.add("request_id", labels.RequestID)
-	l.add("sandbox_id", labels.SandboxID)
-	l.add("cold_start", labels.ColdStart)
-	l.add("attempt", labels.Attempt)
-	l.add("started_at_ms", outcome.StartedAtMs)
-	// From start and duration, so that overlaps of records fit their durations.
-	l.add("finished_at_ms", outcome.StartedAtMs+int64(math.RoundToEven(outcome.ElapsedSeconds*1000)))
-	l.add("bytes", outcome.Bytes)
-	l.add("method", labels.Method)
+	var order workorder.Order
+	var seq, round *int64 // 0 is a value of both
+	if of.Order != nil {
+		order, seq, round = *of.Order, &of.Order.Seq, &of.Order.Round
+	}
+	coldStart := int64(0)
+	if of.IsFirst {
+		coldStart = 1
+	}
+	pairs := []Pair{{"concurrency_limit", orNull(labels.ConcurrencyLimit)}}
+	status, reason := "ok", []Pair{}
 	if outcome.Err == nil {
-		l.add("status", "ok")
+		pairs = append(pairs, Pair{outcome.TimeKey, outcome.ElapsedSeconds})
 	} else {
-		l.add("status", "error")
-	}
-	l.add("round", labels.Round)
-	for _, own := range outcome.Own {
-		l.add(own.Key, own.Value)
-	}
-	if outcome.Err != nil {
 		kind, message := failure.Describe(outcome.Err)
-		l.add("error_type", kind)
-		l.add("error_message", OneLine(message))
+		status, reason = "error", []Pair{{"error_type", kind}, {"error_message", OneLine(message)}}
 	}
-	return "{" + strings.Join(l.pairs, ", ") + "}"
+	pairs = append(pairs, []Pair{
+		{"memory_size", orNull(labels.MemorySizeMB)},
+		{"experiment_tag", orNull(labels.ExperimentTag)},
+		{"run_id", orNull(order.RunID)},
+		{"cell", orNull(order.Cell)},
+		{"seq", seq},
+		{"message_id", orNull(of.Message.ID)},
+		{"request_id", orNull(of.RequestID)},
+		{"sandbox_id", sandboxID},
+		{"cold_start", coldStart},
+		{"attempt", of.Message.Attempt},
+		{"started_at_ms", outcome.StartedAtMs},
+		// From start and duration, so that overlaps of records fit their durations.
+		{"finished_at_ms", outcome.StartedAtMs + int64(math.RoundToEven(outcome.ElapsedSeconds*1000))},
+		{"bytes", outcome.Bytes},
+		{"method", orNull(labels.Method)}, // a program of somebody else has none
+		{"status", status},
+		{"round", round},
+	}...)
+	return Object(append(append(pairs, outcome.Own...), reason...))
+}
+
+func orNull[T comparable](value T) any {
+	var nothing T
+	if value == nothing {
+		return nil
+	}
+	return value
 }
 
 // Object returns pairs as one JSON object on one line, without its line break.
 func Object(pairs []Pair) string {
-	l := line{}
-	for _, one := range pairs {
-		l.add(one.Key, one.Value)
+	var texts []string
+	for _, pair := range pairs {
+		texts = append(texts, Quote(pair.Key)+": "+formatValue(pair.Value))
 	}
-	return "{" + strings.Join(l.pairs, ", ") + "}"
-}
-
-type line struct{ pairs []string }
-
-func (l *line) add(key string, value any) {
-	l.pairs = append(l.pairs, Quote(key)+": "+formatValue(value))
+	return "{" + strings.Join(texts, ", ") + "}"
 }
 
 func formatValue(value any) string {
-	switch v := value.(type) {
-	case int64:
-		return strconv.FormatInt(v, 10)
-	case *int64:
-		if v != nil {
-			return strconv.FormatInt(*v, 10)
-		}
-	case float64:
-		return FormatFloat(v)
-	case *float64:
-		if v != nil {
-			return FormatFloat(*v)
-		}
-	case string:
-		return Quote(v)
-	case *string:
-		if v != nil {
-			return Quote(*v)
-		}
-	default:
-		panic(fmt.Sprintf("a record holds integers, finite numbers and text, not %T", value))
+	switch v := reflect.Indirect(reflect.ValueOf(value)); v.Kind() {
+	case reflect.Invalid: // nil, or what a nil pointer points to
+		return "null"
+	case reflect.Int64:
+		return strconv.FormatInt(v.Int(), 10)
+	case reflect.Float64:
+		return FormatFloat(v.Float())
+	case reflect.String:
+		return Quote(v.String())
 	}
-	return "null"
+	panic(fmt.Sprintf("a record holds integers, finite numbers and text, not %T", value))
 }
 
 // FormatFloat never writes 1e-05, which the `[\d.]+` of the published regular expression can't read. 9 digits: the clock
 // ticks in nanoseconds.
 func FormatFloat(value float64) string { return strconv.FormatFloat(value, 'f', 9, 64) }
 
-// Quote writes text as a JSON string that keeps every character a query could filter on as the user typed it; escaped is
-// only what JSON asks for, as Python's json does. encoding/json would also escape U+2028 and U+2029.
+// Quote writes text as a JSON string that keeps what a query could filter on as the user typed it, as Python's json does.
 func Quote(text string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range text {
-		switch r {
-		case '"', '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case '\n':
-			b.WriteString(`\n`)
-		case '\r':
-			b.WriteString(`\r`)
-		case '\t':
-			b.WriteString(`\t`)
-		case '\b':
-			b.WriteString(`\b`)
-		case '\f':
-			b.WriteString(`\f`)
-		default:
-			if r < 0x20 {
-				fmt.Fprintf(&b, `\u%04x`, r)
-			} else {
-				b.WriteRune(r)
-			}
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(text) // a string always can be
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // OneLine puts a foreign message on one line of printable characters, cut to the longest length allowed.
@@ -175,7 +146,7 @@ func OneLine(text string) string {
 		}
 	}
 	if len(runes) > longestErrorMessage {
-		runes = append(runes[:longestErrorMessage-3], []rune("...")...)
+		return string(runes[:longestErrorMessage-3]) + "..."
 	}
 	return string(runes)
 }

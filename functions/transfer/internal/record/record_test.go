@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"stampede/transfer/internal/environment"
 	"stampede/transfer/internal/failure"
 )
 
@@ -17,14 +18,11 @@ const timeKey = "download_time_seconds"
 // The four keys as the published query takes them apart.
 var published = regexp.MustCompile(`"concurrency_limit": (\d+), "download_time_seconds": ([\d.]+), "memory_size": (\d+), "experiment_tag": "([^"]*)"`)
 
-func labels() Labels {
-	one, size, tag := int64(1), int64(1024), "première, n°1"
-	return Labels{ConcurrencyLimit: &one, MemorySizeMB: &size, ExperimentTag: &tag, SandboxID: "s"}
-}
+var of = Delivery{Function: &environment.Labels{ConcurrencyLimit: 1, MemorySizeMB: 1024, ExperimentTag: "première, n°1"}}
 
 func TestThePublishedExpressionReadsEveryDuration(t *testing.T) {
 	for _, seconds := range []float64{0, 1e-9, 0.00001, 12.380369424819946, 123456.789} {
-		found := published.FindStringSubmatch(Format(labels(), Outcome{TimeKey: timeKey, ElapsedSeconds: seconds}))
+		found := published.FindStringSubmatch(Format("s", of, Outcome{TimeKey: timeKey, ElapsedSeconds: seconds}))
 		if found == nil {
 			t.Fatalf("%v isn't found", seconds)
 		}
@@ -35,7 +33,7 @@ func TestThePublishedExpressionReadsEveryDuration(t *testing.T) {
 }
 
 func TestAnErrorHasNoTimeAndAShortPrintableLine(t *testing.T) {
-	line := Format(labels(), Outcome{TimeKey: timeKey, Err: errors.New("a\nb\x00\u2028c " + strings.Repeat("é", 400))})
+	line := Format("s", of, Outcome{TimeKey: timeKey, Err: errors.New("a\nb\x00\u2028c " + strings.Repeat("é", 400))})
 	var read map[string]any
 	if err := json.Unmarshal([]byte(line), &read); err != nil {
 		t.Fatal(err)
@@ -50,14 +48,14 @@ func TestAnErrorHasNoTimeAndAShortPrintableLine(t *testing.T) {
 }
 
 func TestTheEndIsTheStartPlusTheDuration(t *testing.T) {
-	line := Format(labels(), Outcome{TimeKey: timeKey, StartedAtMs: 1_735_689_600_123, ElapsedSeconds: 1.2346})
+	line := Format("s", of, Outcome{TimeKey: timeKey, StartedAtMs: 1_735_689_600_123, ElapsedSeconds: 1.2346})
 	if !strings.Contains(line, `"finished_at_ms": 1735689601358,`) {
 		t.Error(line)
 	}
 }
 
 func TestTextIsWrittenAsPythonsJSONWritesIt(t *testing.T) {
-	if got := Quote("a\"b\\c\n\t\r\b\f\x01\x7f<é>\u2028"); got != `"a\"b\\c\n\t\r\b\f\u0001`+"\x7f<é>\u2028\"" {
+	if got := Quote("a\"b\\c\n\t\r\b\f\x01\x7f<é>"); got != `"a\"b\\c\n\t\r\b\f\u0001`+"\x7f<é>\"" {
 		t.Error(got)
 	}
 }

@@ -2,9 +2,10 @@
 package recorded
 
 import (
-	"encoding/json"
-	"os"
+	"slices"
 	"testing"
+
+	"stampede/transfer/internal/agreed"
 )
 
 // Row is one of tests/data/aws_answers/services.json.
@@ -17,22 +18,14 @@ type Row struct {
 	}
 }
 
-// Answer is the row with this id. It is read from the folder of a package beside this one, where go test runs its tests.
+// Answer is the row with this id.
 func Answer(t *testing.T, id string) Row {
 	t.Helper()
-	text, err := os.ReadFile("../../../../tests/data/aws_answers/services.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var rows []Row
-	if err := json.Unmarshal(text, &rows); err != nil {
-		t.Fatal(err)
+	agreed.Read(t, "../../tests/data/aws_answers/services.json", &rows)
+	place := slices.IndexFunc(rows, func(row Row) bool { return row.ID == id })
+	if place < 0 {
+		t.Fatalf("no recorded answer %s", id)
 	}
-	for _, row := range rows {
-		if row.ID == id {
-			return row
-		}
-	}
-	t.Fatalf("no recorded answer %s", id)
-	return Row{}
+	return rows[place]
 }

@@ -96,7 +96,7 @@ func (s *Sandbox) invoked(ctx context.Context, body string) (any, error) {
 // has to come again, nil when it is done; err says that the log couldn't be written.
 func (s *Sandbox) Process(ctx context.Context, message sqsevent.Message, until time.Time) (line string, failed, err error) {
 	order, outcome := s.operation.Do(record.WithDelivery(ctx, message.Attempt, s.log), message.Body, until)
-	delivery := Delivery{Message: message, IsFirst: s.IsFirst(), Function: s.operation.Labels(), Order: order}
+	delivery := record.Delivery{Message: message, IsFirst: s.IsFirst(), Function: s.operation.Labels(), Order: order}
 	if invocation, ok := lambdacontext.FromContext(ctx); ok {
 		delivery.RequestID = invocation.AwsRequestID
 	}

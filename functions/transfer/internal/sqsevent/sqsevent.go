@@ -4,8 +4,6 @@ package sqsevent
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
-	"regexp"
 	"strconv"
 )
 
@@ -21,61 +19,36 @@ type Message struct {
 	QueueARN      string
 }
 
-// record is read loosely, so that a wrong type in one field gives our own sentence. aws-lambda-go's events.SQSEvent would
-// take a missing field for an empty one.
-type record struct {
-	EventSource   any `json:"eventSource"`
-	MessageID     any `json:"messageId"`
-	Body          any `json:"body"`
-	Attributes    any `json:"attributes"`
-	OfSender      any `json:"messageAttributes"`
-	ReceiptHandle any `json:"receiptHandle"`
-	QueueARN      any `json:"eventSourceARN"`
+// event tells what is missing from what is empty, which aws-lambda-go's events.SQSEvent doesn't.
+type event struct {
+	Records []struct {
+		EventSource, ReceiptHandle, EventSourceARN string
+		MessageID, Body                            *string
+		Attributes                                 struct{ ApproximateReceiveCount string }
+		MessageAttributes                          map[string]struct{ StringValue string }
+	}
 }
-
-var count = regexp.MustCompile(`^[0-9]{1,9}$`)
 
 // Read returns the messages of an SQS event. Every other event is an error, a direct test invoke included: returning
 // something instead would look like success, and without a message id there's nothing to report as failed.
-func Read(event json.RawMessage) ([]Message, error) {
-	var parsed struct {
-		Records []json.RawMessage `json:"Records"`
-	}
-	if err := json.Unmarshal(event, &parsed); err != nil || len(parsed.Records) == 0 {
+func Read(text json.RawMessage) ([]Message, error) {
+	var received event
+	err := json.Unmarshal(text, &received)
+	if len(received.Records) == 0 {
 		return nil, errors.New("this function takes SQS events: the event has no Records; send a message to its queue " +
 			"(stampede flood), or use the console's SQS test event with the message as the body")
 	}
-	messages := make([]Message, len(parsed.Records))
-	for number, raw := range parsed.Records {
-		message, err := read(raw, number)
-		if err != nil {
-			return nil, fmt.Errorf("this function takes SQS events: %w", err)
+	messages := []Message{}
+	for _, record := range received.Records {
+		attempt, notANumber := strconv.ParseUint(record.Attributes.ApproximateReceiveCount, 10, 31)
+		if err != nil || record.EventSource != "aws:sqs" || record.MessageID == nil || record.Body == nil || notANumber != nil {
+			return nil, errors.New("this function takes SQS events: each record needs eventSource aws:sqs, messageId and body as " +
+				"text, and a number in attributes.ApproximateReceiveCount")
 		}
-		messages[number] = message
+		messages = append(messages, Message{
+			ID: *record.MessageID, Body: *record.Body, Order: record.MessageAttributes["stampede"].StringValue,
+			Attempt: int64(attempt), ReceiptHandle: record.ReceiptHandle, QueueARN: record.EventSourceARN,
+		})
 	}
 	return messages, nil
-}
-
-func read(raw json.RawMessage, number int) (Message, error) {
-	var given record
-	if err := json.Unmarshal(raw, &given); err != nil || given.EventSource != "aws:sqs" {
-		return Message{}, fmt.Errorf("Records[%d].eventSource isn't aws:sqs", number)
-	}
-	id, hasID := given.MessageID.(string)
-	body, hasBody := given.Body.(string)
-	if !hasID || !hasBody {
-		return Message{}, fmt.Errorf("Records[%d] needs messageId and body as text", number)
-	}
-	attributes, _ := given.Attributes.(map[string]any)
-	text, _ := attributes["ApproximateReceiveCount"].(string)
-	if !count.MatchString(text) {
-		return Message{}, fmt.Errorf("Records[%d].attributes.ApproximateReceiveCount isn't a number", number)
-	}
-	attempt, _ := strconv.ParseInt(text, 10, 64)
-	ofSender, _ := given.OfSender.(map[string]any)
-	stampede, _ := ofSender["stampede"].(map[string]any)
-	order, _ := stampede["stringValue"].(string)
-	handle, _ := given.ReceiptHandle.(string)
-	queue, _ := given.QueueARN.(string)
-	return Message{ID: id, Body: body, Order: order, Attempt: attempt, ReceiptHandle: handle, QueueARN: queue}, nil
 }

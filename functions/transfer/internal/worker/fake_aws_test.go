@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"stampede/transfer/internal/recorded"
 )
 
 const (
@@ -20,35 +22,43 @@ const (
 	put     = "PutLogEvents"
 )
 
+// The codes that a call is refused with, one after the other; with always behind it, a code repeats for ever. Two are of
+// PutLogEvents alone: the lines are dropped by an answer 200; the lines are taken, and the answer is lost. One is what SQS was
+// recorded to answer for a handle that has expired.
+const (
+	always  = "*"
+	dropped = "dropped"
+	lost    = "lost"
+	gone    = "gone"
+)
+
+type refusals map[string][]string
+
+type event struct {
+	Message   string
+	Timestamp int64
+}
+
+type request struct {
+	WaitTimeSeconds, VisibilityTimeout, MaxNumberOfMessages int
+	ReceiptHandle, LogGroupName, LogStreamName              string
+	LogEvents                                               []event
+}
+
 // fakeAWS is SQS and CloudWatch Logs on loopback: it hands out the messages once each, takes log events by the rules of
 // PutLogEvents, and refuses as told.
 type fakeAWS struct {
-	t       *testing.T
-	mutex   sync.Mutex
-	bodies  []string
-	refuse  map[string][]string // codes that a call is refused with, one after the other; the last one "*" repeats for ever
-	drop    int                 // answers of PutLogEvents that say that the events were dropped
-	lose    int                 // answers of PutLogEvents that don't arrive, though the events were taken
-	lines   []string
-	times   []int64  // of the lines
-	calls   []string // in their order, of ChangeMessageVisibility with the seconds
-	batches []int    // events of each PutLogEvents
-	lastMs  int64
+	t      *testing.T
+	mutex  sync.Mutex
+	bodies []string
+	refuse refusals
+	events []event
+	calls  []string // in their order but those of ReceiveMessage, of ChangeMessageVisibility with the seconds
 }
 
-type asked struct {
-	WaitTimeSeconds, VisibilityTimeout, MaxNumberOfMessages int
-	ReceiptHandle, LogGroupName, LogStreamName              string
-	MessageSystemAttributeNames                             []string
-	LogEvents                                               []struct {
-		Message   string
-		Timestamp int64
-	}
-}
-
-func startAWS(t *testing.T, bodies ...string) *fakeAWS {
+func startAWS(t *testing.T, refuse refusals, bodies ...string) *fakeAWS {
 	t.Helper()
-	f := &fakeAWS{t: t, bodies: bodies, refuse: map[string][]string{}}
+	f := &fakeAWS{t: t, bodies: bodies, refuse: refuse}
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
 	for name, value := range map[string]string{
@@ -63,99 +73,91 @@ func startAWS(t *testing.T, bodies ...string) *fakeAWS {
 
 func (f *fakeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, name, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-	var given asked
-	if err := json.NewDecoder(r.Body).Decode(&given); err != nil {
+	var asked request
+	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
 		return // a worker that was told to stop in the middle of a call
 	}
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	if name == hide {
-		f.calls = append(f.calls, fmt.Sprintf("%s %d", name, given.VisibilityTimeout))
-	} else if name != receive {
-		f.calls = append(f.calls, name)
-	}
-	if codes := f.refuse[name]; len(codes) > 0 {
-		if len(codes) == 1 || codes[1] != "*" {
-			f.refuse[name] = codes[1:]
-		}
-		w.WriteHeader(400)
-		_, _ = fmt.Fprintf(w, `{"__type": "%s", "message": "{\"injected\": 1}"}`, codes[0])
-		return
-	}
 	switch name {
 	case receive:
-		f.receive(w, given)
-	case put:
-		f.put(w, given)
-	case hide, remove:
-		if given.ReceiptHandle == "" {
-			f.t.Errorf("%s without a receipt handle", name)
-		}
-		_, _ = w.Write([]byte("{}"))
-	case create:
-		_, _ = w.Write([]byte("{}"))
+	case hide:
+		f.calls = append(f.calls, fmt.Sprintf("%s %d", name, asked.VisibilityTimeout))
 	default:
-		f.t.Errorf("asked for %s", name)
+		f.calls = append(f.calls, name)
 	}
+	code := ""
+	if codes := f.refuse[name]; len(codes) > 0 {
+		code = codes[0]
+		if len(codes) == 1 || codes[1] != always {
+			f.refuse[name] = codes[1:]
+		}
+	}
+	answer := "{}"
+	switch {
+	case code == dropped:
+		answer = `{"rejectedLogEventsInfo": {"tooOldLogEventEndIndex": 0}}`
+	case code == gone: // the code that the SDK gives is that of the older protocol, from the head
+		recorded := recorded.Answer(f.t, "sqs-27").Answer
+		w.Header().Set("X-Amzn-Query-Error", recorded.Code+";Sender")
+		w.WriteHeader(recorded.Status)
+		answer = fmt.Sprintf(`{"__type": "com.amazonaws.sqs#%s", "message": %q}`, recorded.QueryErrorCode, recorded.Message)
+	case code != "" && code != lost:
+		w.WriteHeader(400)
+		answer = fmt.Sprintf(`{"__type": "%s", "message": "{\"injected\": 1}"}`, code)
+	case name == receive:
+		answer = f.receive(asked)
+	case name == put:
+		f.put(asked)
+	case (name == hide || name == remove) && asked.ReceiptHandle == "":
+		f.t.Errorf("%s without a receipt handle", name)
+	}
+	if code == lost {
+		panic(http.ErrAbortHandler)
+	}
+	_, _ = w.Write([]byte(answer))
 }
 
-func (f *fakeAWS) receive(w http.ResponseWriter, given asked) {
-	if given.MaxNumberOfMessages != 1 || given.VisibilityTimeout != 60 || given.WaitTimeSeconds < 1 || given.WaitTimeSeconds > 20 {
-		f.t.Errorf("receiving with %+v", given)
+func (f *fakeAWS) receive(asked request) string {
+	if asked.MaxNumberOfMessages != 1 || asked.VisibilityTimeout != 60 || asked.WaitTimeSeconds < 1 || asked.WaitTimeSeconds > 20 {
+		f.t.Errorf("receiving with %+v", asked)
 	}
 	if len(f.bodies) == 0 {
 		f.mutex.Unlock()
 		time.Sleep(20 * time.Millisecond) // a long poll of a test
 		f.mutex.Lock()
-		_, _ = w.Write([]byte("{}"))
-		return
+		return "{}"
 	}
-	number := len(f.lines) + 1
-	answer, _ := json.Marshal(map[string]any{"Messages": []any{map[string]any{
-		"MessageId": fmt.Sprintf("message-%d", number), "ReceiptHandle": fmt.Sprintf("handle-%d", number), "Body": f.bodies[0],
-		"Attributes": map[string]string{"ApproximateReceiveCount": "2"},
-	}}})
+	body := f.bodies[0]
 	f.bodies = f.bodies[1:]
-	_, _ = w.Write(answer)
+	return fmt.Sprintf(`{"Messages": [{"MessageId": "message-%d", "ReceiptHandle": "handle", "Body": %q, "Attributes": {"ApproximateReceiveCount": "2"}}]}`,
+		len(f.events)+1, body)
 }
 
-func (f *fakeAWS) put(w http.ResponseWriter, given asked) {
-	bytes := 0
-	for _, event := range given.LogEvents {
+func (f *fakeAWS) put(asked request) {
+	bytes, lastMs := 0, int64(0)
+	for _, event := range asked.LogEvents {
 		bytes += len(event.Message) + 26
-		if event.Timestamp < f.lastMs {
+		if event.Timestamp < lastMs {
 			f.t.Error("events out of the order of time")
 		}
-		f.lastMs = event.Timestamp
+		lastMs = event.Timestamp
 	}
-	if bytes > 1<<20 || len(given.LogEvents) > 10_000 || given.LogGroupName != "/stampede/test" || strings.ContainsAny(given.LogStreamName, ":*") {
-		f.t.Errorf("%d bytes in %d events for %s in %s", bytes, len(given.LogEvents), given.LogStreamName, given.LogGroupName)
+	if bytes > 1<<20 || len(asked.LogEvents) > 10_000 || asked.LogGroupName != "/stampede/test" || strings.ContainsAny(asked.LogStreamName, ":*") {
+		f.t.Errorf("%d bytes in %d events for %s in %s", bytes, len(asked.LogEvents), asked.LogStreamName, asked.LogGroupName)
 	}
-	if f.drop > 0 {
-		f.drop--
-		_, _ = w.Write([]byte(`{"rejectedLogEventsInfo": {"tooOldLogEventEndIndex": 0}}`))
-		return
-	}
-	f.batches = append(f.batches, len(given.LogEvents))
-	for _, event := range given.LogEvents {
-		f.lines, f.times = append(f.lines, event.Message), append(f.times, event.Timestamp)
-	}
-	if f.lose > 0 {
-		f.lose--
-		panic(http.ErrAbortHandler)
-	}
-	_, _ = w.Write([]byte("{}"))
+	f.events = append(f.events, asked.LogEvents...)
 }
 
 // seen returns the calls but those of ReceiveMessage, and the records in the log, as they are now.
 func (f *fakeAWS) seen() (calls string, records []map[string]any) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	for _, line := range f.lines {
+	for _, event := range f.events {
 		record := map[string]any{}
-		if err := json.Unmarshal([]byte(line), &record); err != nil {
-			f.t.Errorf("%v: %s", err, line)
+		if err := json.Unmarshal([]byte(event.Message), &record); err != nil {
+			f.t.Errorf("%v: %s", err, event.Message)
 		}
 		records = append(records, record)
 	}

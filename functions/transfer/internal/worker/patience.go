@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/smithy-go"
+
+	"stampede/transfer/internal/sandbox"
 )
 
 const (
@@ -35,21 +36,18 @@ type patience struct {
 // until makes a call until it works, and says once that it doesn't and once that it does again. It returns the call's error
 // when the context ends, or when that error is final (it wraps errGone).
 func (p *patience) until(ctx context.Context, doing string, timeout time.Duration, call func(context.Context) error) error {
-	said := false
 	for tries := 0; ; tries++ {
-		err := bounded(ctx, timeout, call)
-		if err == nil {
-			if said {
-				p.say("%s: works again", doing)
-			}
+		trying, cancel := context.WithTimeout(ctx, timeout)
+		err := call(trying)
+		cancel()
+		switch {
+		case err == nil && tries > 0:
+			p.say("%s: works again", doing)
 			return nil
-		}
-		if ctx.Err() != nil || errors.Is(err, errGone) {
+		case err == nil || ctx.Err() != nil || errors.Is(err, errGone):
 			return err
-		}
-		if !said {
-			p.say("%s: %s; retrying until it works", doing, inShort(err))
-			said = true
+		case tries == 0:
+			p.say("%s: %s; retrying until it works", doing, sandbox.InShort(err))
 		}
 		p.renew(err)
 		pause := min(longestPause, p.pause<<min(tries, 10))
@@ -61,16 +59,10 @@ func (p *patience) until(ctx context.Context, doing string, timeout time.Duratio
 	}
 }
 
-func bounded(ctx context.Context, timeout time.Duration, call func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	return call(ctx)
-}
-
 // renew forgets credentials that a service refused, so that the next call asks for new ones where they come from.
 func (p *patience) renew(err error) {
-	cache, ok := p.credentials.(*aws.CredentialsCache)
-	if ok && strings.Contains(codeOf(err), "Token") { // ExpiredToken, ExpiredTokenException, InvalidClientTokenId
+	cache, isCache := p.credentials.(*aws.CredentialsCache)
+	if isCache && strings.Contains(sandbox.CodeOf(err), "Token") { // ExpiredToken, ExpiredTokenException, InvalidClientTokenId
 		cache.Invalidate()
 	}
 }
@@ -80,21 +72,4 @@ func (p *patience) say(format string, values ...any) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	_, _ = fmt.Fprintf(p.stderr, "transfer work: "+format+"\n", values...)
-}
-
-// codeOf is the code of a service's refusal, "" for what is none.
-func codeOf(err error) string {
-	var refused smithy.APIError
-	if errors.As(err, &refused) {
-		return refused.ErrorCode()
-	}
-	return ""
-}
-
-// inShort names an error on one line; a service's own words are left out, which could be JSON and pass for a record.
-func inShort(err error) string {
-	if code := codeOf(err); code != "" {
-		return code
-	}
-	return fmt.Sprintf("%+.200q", err.Error())
 }

@@ -7,7 +7,6 @@ import (
 
 	"stampede/transfer/internal/deadline"
 	"stampede/transfer/internal/failure"
-	"stampede/transfer/internal/redelivery"
 	"stampede/transfer/internal/sandbox"
 	"stampede/transfer/internal/sqsevent"
 )
@@ -26,34 +25,31 @@ type worker struct {
 	graces
 }
 
-// poll takes messages until the context ends, or with idle > 0 until none came for so long. The error is that of a queue which
-// couldn't be asked in all that time.
+// poll takes messages until the context ends, or until none came for a time. The error is that of a queue which couldn't be
+// asked in all that time.
 func (w *worker) poll(ctx context.Context, idle time.Duration) error {
 	if err := w.log.open(ctx); err != nil {
 		return nil // told to stop; that it couldn't be opened has been said
 	}
 	for last := time.Now(); ctx.Err() == nil; {
-		wait := longestPoll
-		asking, cancel := ctx, context.CancelFunc(func() {})
-		if idle > 0 {
-			if wait = idle - time.Since(last); wait <= 0 {
-				return nil
-			}
-			asking, cancel = context.WithTimeout(ctx, wait+callTimeout)
+		wait := idle - time.Since(last)
+		if wait <= 0 {
+			return nil
 		}
+		asking, cancel := context.WithTimeout(ctx, wait+callTimeout)
 		message, err := w.queue.receive(asking, wait)
 		cancel()
-		if message == nil {
-			if err != nil && ctx.Err() == nil {
-				return err
-			}
-			continue
+		if message != nil {
+			w.handle(ctx, message)
+			last = time.Now()
+		} else if err != nil && ctx.Err() == nil {
+			return err
 		}
-		w.handle(ctx, message)
-		last = time.Now()
 	}
 	return nil
 }
+
+var errStopped = failure.New(failure.DeadlineExceeded, "the host was stopped during the operation: SQS redelivers the message for the rest")
 
 // handle does one message: it is deleted once its record is in the log, and otherwise comes back.
 func (w *worker) handle(ctx context.Context, message *sqsevent.Message) {
@@ -71,50 +67,46 @@ func (w *worker) handle(ctx context.Context, message *sqsevent.Message) {
 	w.settle(ctx, message, failed, err)
 }
 
-var errStopped = failure.New(failure.DeadlineExceeded, "the host was stopped during the operation: SQS redelivers the message for the rest")
-
 // process runs the operation and puts its record into the log. failed is why the operation has more to do, err why the record
 // isn't in the log.
 func (w *worker) process(ctx, working context.Context, message *sqsevent.Message, until time.Time) (failed, err error) {
-	type result struct{ failed, err error }
-	ended := make(chan result, 1)
+	ended := make(chan bool)
+	var ofWork, ofRecord error
 	go func() {
-		_, failed, err := w.sandbox.Process(working, *message, until)
-		ended <- result{failed, err}
+		defer close(ended)
+		_, ofWork, ofRecord = w.sandbox.Process(working, *message, until)
 	}()
 	patient, cancel := deadline.Outlasting(ctx, w.graces.operation)
 	defer cancel()
 	select {
-	case got := <-ended:
-		failed, err = got.failed, got.err
+	case <-ended:
 	case <-patient.Done():
-		err = errors.New("the operation didn't stop in time")
+		return nil, errors.New("the operation didn't stop in time")
 	}
-	if err != nil {
-		return nil, err
+	if ofRecord != nil {
+		return nil, ofRecord
 	}
 	logging, cancel := deadline.Outlasting(ctx, w.graces.log)
 	defer cancel()
-	return failed, w.log.Flush(logging)
+	return ofWork, w.log.Flush(logging)
 }
 
 // settle tells SQS what becomes of a message. err is why its record isn't in the log: then it isn't deleted, however it went.
 func (w *worker) settle(ctx context.Context, message *sqsevent.Message, failed, err error) {
-	stopping := ctx.Err() != nil
+	if err != nil {
+		w.queue.say("message %s returns to the queue because its record isn't in CloudWatch Logs: %s", message.ID, sandbox.InShort(err))
+	}
+	span := sandbox.Delay(message.Attempt)
+	if ctx.Err() != nil {
+		span = 0
+	}
+	doing, tell := "returning a message", func(ctx context.Context) error { return w.queue.hide(ctx, message, span) }
+	if failed == nil && err == nil {
+		doing, tell = "deleting a message", func(ctx context.Context) error { return w.queue.delete(ctx, message) }
+	}
 	settling, cancel := deadline.Outlasting(ctx, w.graces.settle)
 	defer cancel()
-	if err != nil {
-		w.queue.say("message %s returns to the queue because its record isn't in CloudWatch Logs: %s", message.ID, inShort(err))
-	}
-	switch {
-	case failed == nil && err == nil:
-		err = w.queue.delete(settling, message)
-	case stopping:
-		err = w.queue.hide(settling, message, 0)
-	default:
-		err = w.queue.hide(settling, message, redelivery.Delay(message.Attempt))
-	}
-	if err != nil {
-		w.queue.say("message %s comes back after its visibility timeout: %s", message.ID, inShort(err))
+	if err := w.queue.until(settling, doing, callTimeout, tell); err != nil {
+		w.queue.say("message %s comes back after its visibility timeout: %s", message.ID, sandbox.InShort(err))
 	}
 }

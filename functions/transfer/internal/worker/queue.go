@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"stampede/transfer/internal/sandbox"
 	"stampede/transfer/internal/sqsevent"
 )
 
@@ -46,7 +47,7 @@ type queue struct {
 }
 
 // receive waits up to poll for a message; nil when none came. The error is that of the context.
-func (q *queue) receive(ctx context.Context, poll time.Duration) (received *sqsevent.Message, err error) {
+func (q *queue) receive(ctx context.Context, poll time.Duration) (message *sqsevent.Message, err error) {
 	seconds := int32((min(poll, longestPoll) + time.Second - 1) / time.Second)
 	err = q.until(ctx, "receiving messages", callTimeout+longestPoll, func(ctx context.Context) error {
 		answer, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
@@ -54,77 +55,68 @@ func (q *queue) receive(ctx context.Context, poll time.Duration) (received *sqse
 			MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameApproximateReceiveCount},
 		})
 		if err == nil && len(answer.Messages) > 0 {
-			received, err = read(answer.Messages[0])
+			message, err = read(answer.Messages[0])
 		}
 		return err
 	})
-	return received, err
+	return message, err
 }
 
-func read(given types.Message) (*sqsevent.Message, error) {
-	count := given.Attributes[string(types.MessageSystemAttributeNameApproximateReceiveCount)]
+func read(received types.Message) (*sqsevent.Message, error) {
+	count := received.Attributes[string(types.MessageSystemAttributeNameApproximateReceiveCount)]
 	attempt, err := strconv.ParseInt(count, 10, 64)
-	if err != nil || attempt < 1 || given.MessageId == nil || given.ReceiptHandle == nil {
-		return nil, fmt.Errorf("SQS's answer lacks the message ID, the receipt handle or a valid ApproximateReceiveCount (%.20q)", count)
+	if err != nil || received.MessageId == nil || received.ReceiptHandle == nil {
+		return nil, errors.New("SQS's answer lacks the message ID, the receipt handle or the ApproximateReceiveCount")
 	}
-	return &sqsevent.Message{ID: *given.MessageId, Body: aws.ToString(given.Body), Attempt: attempt, ReceiptHandle: *given.ReceiptHandle}, nil
+	return &sqsevent.Message{
+		ID: *received.MessageId, Body: aws.ToString(received.Body), Attempt: attempt, ReceiptHandle: *received.ReceiptHandle,
+	}, nil
 }
 
 // hide makes a message invisible for a time from now on; 0 gives it back to the queue at once.
 func (q *queue) hide(ctx context.Context, message *sqsevent.Message, span time.Duration) error {
-	return q.until(ctx, "returning a message", callTimeout, func(ctx context.Context) error { return q.visible(ctx, message, span) })
-}
-
-// delete removes a message that is done.
-func (q *queue) delete(ctx context.Context, message *sqsevent.Message) error {
-	return q.until(ctx, "deleting a message", callTimeout, func(ctx context.Context) error {
-		_, err := q.client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &q.url, ReceiptHandle: &message.ReceiptHandle})
-		return orGone(err)
-	})
-}
-
-func (q *queue) visible(ctx context.Context, message *sqsevent.Message, after time.Duration) error {
 	_, err := q.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
-		QueueUrl: &q.url, ReceiptHandle: &message.ReceiptHandle, VisibilityTimeout: int32(after / time.Second),
+		QueueUrl: &q.url, ReceiptHandle: &message.ReceiptHandle, VisibilityTimeout: int32(span / time.Second),
 	})
 	return orGone(err)
 }
 
+// delete removes a message that is done.
+func (q *queue) delete(ctx context.Context, message *sqsevent.Message) error {
+	_, err := q.client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &q.url, ReceiptHandle: &message.ReceiptHandle})
+	return orGone(err)
+}
+
 func orGone(err error) error {
-	if code := codeOf(err); slices.Contains(goneCodes, code) {
+	if code := sandbox.CodeOf(err); slices.Contains(goneCodes, code) {
 		return fmt.Errorf("%w (%s)", errGone, code)
 	}
 	return err
 }
 
 // keep holds a message invisible until the returned function is called. That waits for a heartbeat under way, which would
-// otherwise undo what SQS is told next. lost is called when the message is no longer ours; another error is said once, and the
-// next heartbeat is the next try.
+// otherwise undo what SQS is told next. lost is called when the message is no longer ours.
 func (q *queue) keep(message *sqsevent.Message, lost func(error)) (stop func()) {
-	stopped, ended := make(chan struct{}), make(chan struct{})
+	holding, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		ticks := time.NewTicker(q.beat)
-		defer ticks.Stop()
-		for said := false; ; {
+		for {
 			select {
-			case <-stopped:
+			case <-holding.Done():
 				return
-			case <-ticks.C:
+			case <-time.After(q.beat):
 			}
-			err := bounded(context.Background(), beatTimeout, func(ctx context.Context) error { return q.visible(ctx, message, hidden) })
+			err := q.until(holding, "keeping message "+message.ID, beatTimeout, func(context.Context) error {
+				whole, end := context.WithTimeout(context.Background(), beatTimeout)
+				defer end()
+				return q.hide(whole, message, hidden)
+			})
 			if errors.Is(err, errGone) {
 				lost(err)
 				return
 			}
-			if err != nil {
-				q.renew(err)
-			}
-			if err != nil && !said {
-				q.say("keeping message %s: %s; retrying until it works", message.ID, inShort(err))
-				said = true
-			}
 		}
 	}()
-	return func() { close(stopped); <-ended }
+	return func() { cancel(); <-ended }
 }

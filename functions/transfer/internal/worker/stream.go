@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -13,13 +14,23 @@ import (
 )
 
 // The limits of one PutLogEvents (CloudWatch Logs API reference): its bytes, of which every event costs 26 beside its text, its
-// events, and the time that they span. Events stand in the order of time.
+// events. They stand in the order of time, and may span a day: a message is held for half of one.
 const (
 	mostBatchBytes  = 1 << 20
 	eventBytes      = 26
 	mostBatchEvents = 10_000
-	longestSpanMs   = 24 * 60 * 60 * 1000
 )
+
+// batch is what goes in one call.
+type batch struct {
+	events []types.InputLogEvent
+	bytes  int
+}
+
+// isFullFor says whether a line of so many bytes doesn't fit in any more.
+func (b *batch) isFullFor(size int) bool {
+	return b.bytes+size > mostBatchBytes || len(b.events) == mostBatchEvents
+}
 
 // stream is this process's log stream in the host's log group: what Lambda does with the lines of a function. Every line goes
 // to stdout as well, where systemd's journal keeps it, whatever becomes of CloudWatch.
@@ -31,9 +42,7 @@ type stream struct {
 	*patience
 
 	mutex   sync.Mutex
-	made    bool
-	pending []types.InputLogEvent // not in CloudWatch yet, in the order of time
-	bytes   int                   // of them
+	pending []batch // not in CloudWatch yet, in the order of time
 	lastMs  int64
 }
 
@@ -46,7 +55,7 @@ func (s *stream) Write(text []byte) (int, error) {
 	for line := range strings.Lines(string(text)) {
 		s.add(strings.TrimSuffix(line, "\n"))
 	}
-	if s.bytes > mostBatchBytes {
+	if len(s.pending) > 1 {
 		_ = s.put(s.context)
 	}
 	return len(text), nil
@@ -54,9 +63,14 @@ func (s *stream) Write(text []byte) (int, error) {
 
 func (s *stream) add(line string) {
 	s.lastMs = max(s.lastMs, time.Now().UnixMilli()) // a clock that is set back must not get a batch refused
-	timestamp := s.lastMs
-	s.pending = append(s.pending, types.InputLogEvent{Message: &line, Timestamp: &timestamp})
-	s.bytes += len(line) + eventBytes
+	size, ms := len(line)+eventBytes, s.lastMs
+	last := len(s.pending) - 1
+	if last < 0 || s.pending[last].isFullFor(size) {
+		s.pending = append(s.pending, batch{})
+		last++
+	}
+	to := &s.pending[last]
+	to.events, to.bytes = append(to.events, types.InputLogEvent{Message: &line, Timestamp: &ms}), to.bytes+size
 }
 
 // Flush returns when every line is in CloudWatch, or when the context ends; then the error says why they aren't.
@@ -68,8 +82,6 @@ func (s *stream) Flush(ctx context.Context) error {
 
 // open makes the stream, and with it shows that records can be written, before any message is taken.
 func (s *stream) open(ctx context.Context) error {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
 	return s.until(ctx, "creating the log stream "+s.name+" in "+s.group, callTimeout, s.make)
 }
 
@@ -77,59 +89,36 @@ func (s *stream) open(ctx context.Context) error {
 // an event by its time, stream and text.
 func (s *stream) put(ctx context.Context) error {
 	for len(s.pending) > 0 {
-		count, bytes := s.batch()
 		err := s.until(ctx, "writing to the log group "+s.group, callTimeout, func(ctx context.Context) error {
-			return s.putBatch(ctx, s.pending[:count])
+			return s.putBatch(ctx, s.pending[0].events)
 		})
 		if err != nil {
 			return err
 		}
-		s.pending, s.bytes = s.pending[count:], s.bytes-bytes
+		s.pending = s.pending[1:]
 	}
 	s.pending = nil
 	return nil
 }
 
-// batch counts the pending lines that go in one call, and their bytes.
-func (s *stream) batch() (count, bytes int) {
-	for _, event := range s.pending {
-		size := len(*event.Message) + eventBytes
-		full := bytes+size > mostBatchBytes || count == mostBatchEvents || *event.Timestamp-*s.pending[0].Timestamp > longestSpanMs
-		if count > 0 && full {
-			break
-		}
-		count, bytes = count+1, bytes+size
-	}
-	return count, bytes
-}
-
 func (s *stream) putBatch(ctx context.Context, events []types.InputLogEvent) error {
-	if !s.made {
-		if err := s.make(ctx); err != nil {
-			return err
-		}
-	}
 	answer, err := s.client.PutLogEvents(ctx, &cloudwatchlogs.PutLogEventsInput{
 		LogGroupName: &s.group, LogStreamName: &s.name, LogEvents: events,
 	})
 	var missing *types.ResourceNotFoundException
 	switch {
 	case errors.As(err, &missing):
-		s.made = false
-		return err
-	case err != nil:
-		return err
-	case answer.RejectedLogEventsInfo != nil: // answered with 200: too old or too new, by CloudWatch's clock
+		return cmp.Or(s.make(ctx), err)
+	case err == nil && answer.RejectedLogEventsInfo != nil: // answered with 200: too old or too new, by CloudWatch's clock
 		return errors.New("CloudWatch Logs rejected the lines because of their timestamps: check this machine's clock")
 	}
-	return nil
+	return err
 }
 
 func (s *stream) make(ctx context.Context) error {
 	_, err := s.client.CreateLogStream(ctx, &cloudwatchlogs.CreateLogStreamInput{LogGroupName: &s.group, LogStreamName: &s.name})
 	var there *types.ResourceAlreadyExistsException
-	if err == nil || errors.As(err, &there) {
-		s.made = true
+	if errors.As(err, &there) {
 		return nil
 	}
 	return err

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"stampede/transfer/internal/environment"
 	"stampede/transfer/internal/failure"
@@ -30,13 +28,18 @@ func (do task) Labels() *environment.Labels { return nil }
 func (do task) Do(ctx context.Context, body string, until time.Time) (*workorder.Order, record.Outcome) {
 	_, order := workorder.Open(body)
 	outcome := record.Outcome{TimeKey: "elapsed_seconds", StartedAtMs: time.Now().UnixMilli(), Err: do(ctx)}
-	if left := time.Until(until); left < 11*time.Hour || left > 12*time.Hour {
-		outcome.Err = fmt.Errorf("%v left", left)
+	if remaining := time.Until(until); remaining < 11*time.Hour || remaining > 12*time.Hour {
+		outcome.Err = fmt.Errorf("%v remain", remaining)
 	}
 	return &order, outcome
 }
 
 func succeed(context.Context) error { return nil }
+
+func waitForStop(ctx context.Context) error {
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
 
 const order = `{"run_id": "r", "cell": "c", "seq": 1}`
 
@@ -58,7 +61,10 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
+// running is a worker before an AWS that refuses as told.
 type running struct {
+	*fakeAWS
+	worker         *worker
 	stdout, stderr output
 	stop           context.CancelFunc // what SIGTERM does
 	ended          chan error
@@ -69,27 +75,29 @@ const (
 	oftBeat = 10 * time.Millisecond
 )
 
-// run starts a worker with short pauses until the test ends it.
-func run(t *testing.T, beat time.Duration, do task) *running {
+// prepare makes a worker with short pauses, which doesn't run.
+func prepare(t *testing.T, ctx context.Context, do task, refuse refusals, bodies ...string) *running {
 	t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	r := &running{stop: stop, ended: make(chan error, 1)}
-	found, err := config.LoadDefaultConfig(ctx, config.WithRetryMaxAttempts(1))
+	r := &running{fakeAWS: startAWS(t, refuse, bodies...), ended: make(chan error, 1)}
+	settings, err := config.LoadDefaultConfig(ctx, config.WithRetryMaxAttempts(1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	patience := &patience{stderr: &r.stderr, credentials: found.Credentials, pause: time.Millisecond}
-	log := &stream{
-		client: cloudwatchlogs.NewFromConfig(found), group: "/stampede/test", name: "host/now", stdout: &r.stdout, context: ctx, patience: patience,
-	}
-	w := worker{
-		queue:   &queue{client: sqs.NewFromConfig(found), url: os.Getenv("QUEUE_URL"), beat: beat, patience: patience},
-		log:     log,
-		sandbox: sandbox.New(do, log),
-		graces:  graces{200 * time.Millisecond, 300 * time.Millisecond, 400 * time.Millisecond},
-	}
-	go func() { r.ended <- w.poll(ctx, 0) }()
+	patience := &patience{stderr: &r.stderr, credentials: settings.Credentials, pause: time.Millisecond}
+	r.worker = newWorker(ctx, settings, do, &r.stdout, patience)
+	r.worker.queue.url, r.worker.log.group, r.worker.log.name = os.Getenv("QUEUE_URL"), "/stampede/test", "host/now"
+	r.worker.graces = graces{200 * time.Millisecond, 300 * time.Millisecond, 400 * time.Millisecond}
+	return r
+}
+
+// run starts a worker with short pauses until the test ends it.
+func run(t *testing.T, beat time.Duration, do task, refuse refusals, bodies ...string) *running {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
 	t.Cleanup(stop)
+	r := prepare(t, ctx, do, refuse, bodies...)
+	r.stop, r.worker.queue.beat = stop, beat
+	go func() { r.ended <- r.worker.poll(ctx, forever) }()
 	return r
 }
 
@@ -103,26 +111,26 @@ func until(t *testing.T, what string, happened func() bool) {
 	}
 }
 
-// end stops the worker as SIGTERM does; it has to end soon and without an error.
-func (r *running) end(t *testing.T) {
-	t.Helper()
+// end stops the worker as SIGTERM does, once a call was seen so often; it has to end soon and without an error.
+func (r *running) end(call string, times int) (calls string, records []map[string]any, heard string) {
+	r.t.Helper()
+	until(r.t, call, func() bool { return r.count(call) >= times })
 	r.stop()
 	select {
 	case err := <-r.ended:
 		if err != nil {
-			t.Error(err)
+			r.t.Error(err)
 		}
 	case <-time.After(10 * time.Second):
-		t.Fatalf("it doesn't end: %s", r.stderr.String())
+		r.t.Fatalf("it doesn't end: %s", r.stderr.String())
 	}
+	calls, records = r.seen()
+	return calls, records, r.stderr.String()
 }
 
 func TestAMessageIsDeletedOnceItsRecordIsInTheLog(t *testing.T) {
-	aws := startAWS(t, order, order)
-	worker := run(t, noBeat, succeed)
-	until(t, "both are deleted", func() bool { return aws.count(remove) == 2 })
-	worker.end(t)
-	calls, records := aws.seen()
+	worker := run(t, noBeat, succeed, nil, order, order)
+	calls, records, _ := worker.end(remove, 2)
 	if calls != strings.Join([]string{create, put, remove, put, remove}, ", ") {
 		t.Error(calls)
 	}
@@ -137,45 +145,36 @@ func TestAMessageIsDeletedOnceItsRecordIsInTheLog(t *testing.T) {
 	if second["cold_start"] != 0.0 || second["sandbox_id"] != first["sandbox_id"] || second["message_id"] != "message-2" {
 		t.Error(second)
 	}
-	if lines := strings.Join(aws.lines, "\n") + "\n"; worker.stdout.String() != lines {
-		t.Errorf("%s on stdout, and in the log %s", worker.stdout.String(), lines)
+	if worker.stdout.String() != worker.events[0].Message+"\n"+worker.events[1].Message+"\n" {
+		t.Errorf("%s on stdout, and in the log %v", worker.stdout.String(), worker.events)
 	}
 }
 
 func TestAFailedMessageComesBackAfterSeconds(t *testing.T) {
-	aws := startAWS(t, order)
-	worker := run(t, noBeat, func(context.Context) error { return failure.New(failure.NoSuchKey, "gone") })
-	until(t, "it is told to SQS", func() bool { return aws.count(hide) == 1 })
-	worker.end(t)
-	calls, records := aws.seen()
-	if !strings.HasSuffix(calls, put+", "+hide+" 4") || aws.count(remove) > 0 || records[0]["error_type"] != "NoSuchKey" {
+	worker := run(t, noBeat, func(context.Context) error { return failure.New(failure.NoSuchKey, "gone") }, nil, order)
+	if calls, records, _ := worker.end(hide, 1); !strings.HasSuffix(calls, put+", "+hide+" 4") || records[0]["error_type"] != "NoSuchKey" {
 		t.Error(calls, records)
 	}
 }
 
 func TestAMessageIsHeldByHeartbeatsAsLongAsItsWorkAndItsRecordTake(t *testing.T) {
-	aws := startAWS(t, order)
-	aws.refuses(hide, "RequestThrottled", "ExpiredTokenException")
-	worker := run(t, oftBeat, func(context.Context) error {
-		until(t, "five heartbeats", func() bool { return aws.count(hide+" 60") >= 5 })
-		aws.refuses(put, "ThrottlingException", "*")
-		return nil
-	})
-	until(t, "its record is refused", func() bool { return aws.count(put) > 0 })
-	beats := aws.count(hide)
-	until(t, "heartbeats go on", func() bool { return aws.count(hide) > beats+2 })
-	if aws.count(remove) > 0 {
+	begin := make(chan bool)
+	worker := run(t, oftBeat, func(context.Context) error { <-begin; return nil }, refusals{
+		hide: {"RequestThrottled", "ExpiredTokenException"}, put: {"ThrottlingException", always},
+	}, order)
+	until(t, "five heartbeats", func() bool { return worker.count(hide+" 60") >= 5 })
+	close(begin)
+	until(t, "its record is refused", func() bool { return worker.count(put) > 0 })
+	beats := worker.count(hide)
+	until(t, "heartbeats go on", func() bool { return worker.count(hide) > beats+2 })
+	if worker.count(remove) > 0 {
 		t.Error("deleted without a record")
 	}
-	aws.refuses(put)
-	until(t, "it is deleted", func() bool { return aws.count(remove) == 1 })
-	time.Sleep(50 * time.Millisecond) // five heartbeats, were there any
-	worker.end(t)
-	if calls, _ := aws.seen(); !strings.HasSuffix(calls, remove) {
-		t.Errorf("a heartbeat after the end: %s", calls)
-	}
-	if heard := worker.stderr.String(); strings.Count(heard, "keeping message") != 1 {
-		t.Error(heard)
+	worker.refuses(put)
+	until(t, "it is deleted", func() bool { return worker.count(remove) == 1 })
+	time.Sleep(5 * oftBeat)
+	if calls, _, heard := worker.end(remove, 1); !strings.HasSuffix(calls, remove) || strings.Count(heard, "keeping message") != 2 {
+		t.Errorf("a heartbeat after the end: %s; %s", calls, heard)
 	}
 }
 
@@ -184,199 +183,119 @@ func TestWhatAServiceRefusesIsWaitedOutAndSaidOnce(t *testing.T) {
 		receive: "receiving messages", create: "creating the log stream", put: "writing to the log group", remove: "deleting a message",
 	} {
 		t.Run(call, func(t *testing.T) {
-			aws := startAWS(t, order)
-			aws.refuses(call, "ExpiredTokenException", "AccessDenied", "ThrottlingException", "ServiceUnavailable")
-			worker := run(t, noBeat, succeed)
-			until(t, "it is deleted", func() bool { return aws.count(remove) > 0 })
+			worker := run(t, noBeat, succeed, refusals{call: {"ExpiredTokenException", "AccessDenied", "ServiceUnavailable"}}, order)
 			until(t, "it is said", func() bool { return strings.Contains(worker.stderr.String(), "works again") })
-			worker.end(t)
-			_, records := aws.seen()
-			heard := worker.stderr.String()
+			_, records, heard := worker.end(remove, 1)
 			if len(records) != 1 || strings.Count(heard, "\n") != 2 || !strings.Contains(heard, said) ||
-				!strings.Contains(heard, ": ExpiredTokenException; retrying until it works\n") || strings.Contains(heard, "injected") {
+				!strings.Contains(heard, ": ExpiredTokenException; retrying") || strings.Contains(heard, "injected") {
 				t.Errorf("%d records: %s", len(records), heard)
 			}
 		})
 	}
 }
 
-func TestALogGroupThatDropsTheLinesHasNotTakenThem(t *testing.T) {
-	aws := startAWS(t, order)
-	aws.drop = 2
-	worker := run(t, noBeat, succeed)
-	until(t, "it is deleted", func() bool { return aws.count(remove) == 1 })
-	worker.end(t)
-	if calls, records := aws.seen(); len(records) != 1 || aws.count(put) != 3 || !strings.Contains(worker.stderr.String(), "clock") {
-		t.Error(calls, records, worker.stderr.String())
+func TestALogThatDoesntTakeTheLinesGetsThemAgainAsTheyWere(t *testing.T) {
+	for code, wanted := range map[string]string{
+		dropped: strings.Join([]string{create, put, put, remove}, ", "), lost: strings.Join([]string{create, put, put, remove}, ", "),
+		"ResourceNotFoundException": strings.Join([]string{create, put, create, put, remove}, ", "),
+	} {
+		worker := run(t, noBeat, succeed, refusals{put: {code}}, order)
+		calls, _, heard := worker.end(remove, 1)
+		if calls != wanted || strings.Contains(heard, "clock") != (code == dropped) {
+			t.Errorf("%s: %s; %s", code, calls, heard)
+		}
+		if events := worker.events; events[0] != events[len(events)-1] || len(events) != 1+strings.Count(code, lost) {
+			t.Errorf("%s: %v", code, events) // the account knows an event by time, stream and text
+		}
 	}
 }
 
-func TestLinesWhoseAnswerWasLostArePutAgainAsTheyWere(t *testing.T) {
-	aws := startAWS(t, order)
-	aws.lose = 1
-	worker := run(t, noBeat, succeed)
-	until(t, "it is deleted", func() bool { return aws.count(remove) == 1 })
-	worker.end(t)
-	if len(aws.lines) != 2 || aws.lines[0] != aws.lines[1] || aws.times[0] != aws.times[1] {
-		t.Error(aws.times, aws.lines) // the account knows an event by time, stream and text
-	}
-}
-
-func TestAStreamThatIsGoneIsMadeAgain(t *testing.T) {
-	aws := startAWS(t, order)
-	aws.refuses(put, "ResourceNotFoundException")
-	worker := run(t, noBeat, succeed)
-	until(t, "it is deleted", func() bool { return aws.count(remove) == 1 })
-	worker.end(t)
-	if calls, _ := aws.seen(); calls != strings.Join([]string{create, put, create, put, remove}, ", ") {
-		t.Error(calls)
-	}
-}
-
-func TestAHostThatIsToldToStopInMidWorkRecordsWhatIsLeftAndHandsTheMessageBack(t *testing.T) {
-	aws := startAWS(t, order, order)
-	began := make(chan bool)
-	worker := run(t, noBeat, func(ctx context.Context) error {
-		close(began)
-		<-ctx.Done()
-		return context.Cause(ctx)
-	})
-	<-began
-	worker.end(t)
-	calls, records := aws.seen()
-	if !strings.HasSuffix(calls, put+", "+hide+" 0") || len(records) != 1 || records[0]["error_type"] != "DeadlineExceeded" ||
-		!strings.Contains(fmt.Sprint(records[0]["error_message"]), "the host was stopped") {
-		t.Error(calls, records)
-	}
-}
-
-func TestWorkThatIsDoneWhenTheHostIsToldToStopIsDeleted(t *testing.T) {
-	aws := startAWS(t, order)
-	began := make(chan bool)
-	worker := run(t, noBeat, func(ctx context.Context) error {
-		close(began)
-		<-ctx.Done()
-		return nil
-	})
-	<-began
-	worker.end(t)
-	if calls, records := aws.seen(); !strings.HasSuffix(calls, put+", "+remove) || len(records) != 1 {
-		t.Error(calls, records)
+func TestAHostThatIsToldToStopRecordsWhatItDidAndHandsBackWhatIsUnfinished(t *testing.T) {
+	for last, finish := range map[string]func(error) error{
+		hide + " 0": func(err error) error { return err }, remove: func(error) error { return nil },
+	} {
+		began := make(chan bool)
+		worker := run(t, noBeat, func(ctx context.Context) error { close(began); return finish(waitForStop(ctx)) }, nil, order, order)
+		<-began
+		calls, records, _ := worker.end("", 0)
+		isStopped := strings.Contains(fmt.Sprint(records[0]["error_message"]), "the host was stopped")
+		if !strings.HasSuffix(calls, put+", "+last) || len(records) != 1 || isStopped != (last != remove) {
+			t.Error(calls, records)
+		}
 	}
 }
 
 func TestAHostEndsInTimeWhateverHangs(t *testing.T) {
-	for name, prepare := range map[string]func(*fakeAWS) task{
-		"the work": func(*fakeAWS) task {
-			return func(context.Context) error { time.Sleep(5 * time.Second); return nil }
-		},
-		"the log": func(aws *fakeAWS) task {
-			aws.refuses(put, "AccessDeniedException", "*")
-			return succeed
-		},
+	hang := func(context.Context) error { time.Sleep(5 * time.Second); return nil }
+	for awaited, worker := range map[string]*running{
+		hide: run(t, oftBeat, hang, nil, order), put: run(t, oftBeat, succeed, refusals{put: {"AccessDeniedException", always}}, order),
 	} {
-		t.Run(name, func(t *testing.T) {
-			aws := startAWS(t, order)
-			worker := run(t, oftBeat, prepare(aws))
-			until(t, "work begins", func() bool { return aws.count(hide)+aws.count(put) > 0 })
-			worker.end(t)
-			calls, records := aws.seen()
-			if len(records) > 0 || aws.count(remove) > 0 || !strings.HasSuffix(calls, hide+" 0") {
-				t.Error(calls, records)
-			}
-			if heard := worker.stderr.String(); !strings.Contains(heard, "message message-1 returns to the queue because its record isn't in CloudWatch Logs") {
-				t.Error(heard)
-			}
-			if onStdout := strings.Contains(worker.stdout.String(), `"status": "ok"`); onStdout != (name == "the log") {
-				t.Errorf("stdout: %s", worker.stdout.String())
-			}
-		})
+		calls, records, heard := worker.end(awaited, 1)
+		if len(records) > 0 || worker.count(remove) > 0 || !strings.HasSuffix(calls, hide+" 0") ||
+			!strings.Contains(heard, "message-1 returns to the queue because its record isn't in CloudWatch Logs") {
+			t.Error(calls, records, heard)
+		}
+		if isOnStdout := strings.Contains(worker.stdout.String(), `"status": "ok"`); isOnStdout != (awaited == put) {
+			t.Errorf("stdout: %s", worker.stdout.String())
+		}
 	}
 }
 
 func TestTheWorkOfAMessageThatIsNoLongerOursIsStopped(t *testing.T) {
-	aws := startAWS(t, order)
-	aws.refuses(hide, "ReceiptHandleIsInvalid", "*")
-	worker := run(t, oftBeat, func(ctx context.Context) error {
-		<-ctx.Done()
-		return context.Cause(ctx)
-	})
-	until(t, "a record", func() bool { _, records := aws.seen(); return len(records) == 1 })
-	until(t, "it is given up", func() bool { return strings.Contains(worker.stderr.String(), "comes back after") })
-	worker.end(t)
-	if _, records := aws.seen(); !strings.Contains(fmt.Sprint(records[0]["error_message"]), "no longer belongs to this host") {
-		t.Error(records)
+	for _, code := range []string{"ReceiptHandleIsInvalid", gone} {
+		worker := run(t, oftBeat, waitForStop, refusals{hide: {code, always}}, order)
+		until(t, "it is given up", func() bool { return strings.Contains(worker.stderr.String(), "comes back after") })
+		if _, records, _ := worker.end(put, 1); !strings.Contains(fmt.Sprint(records[0]["error_message"]), "no longer belongs to this host") {
+			t.Error(code, records)
+		}
 	}
 }
 
 func TestManyLinesGoInBatchesThatCloudWatchTakes(t *testing.T) {
-	aws := startAWS(t)
-	found, _ := config.LoadDefaultConfig(context.Background(), config.WithRetryMaxAttempts(1))
-	var stdout, stderr output
-	log := &stream{client: cloudwatchlogs.NewFromConfig(found), group: "/stampede/test", name: "n", stdout: &stdout, context: context.Background(),
-		patience: &patience{stderr: &stderr, pause: time.Millisecond}}
-	aws.refuses(put, "ThrottlingException", "ThrottlingException")
-	long, short := strings.Repeat("x", 100_000), 25_000
+	r := prepare(t, context.Background(), succeed, refusals{put: {"ThrottlingException", "ThrottlingException"}})
+	log := r.worker.log
 	for range 30 {
-		_, _ = log.Write([]byte(long + "\n"))
-		if log.bytes > mostBatchBytes {
-			t.Fatalf("%d bytes wait", log.bytes)
+		_, _ = log.Write([]byte(strings.Repeat("x", 100_000) + "\n"))
+		if len(log.pending) > 1 {
+			t.Fatalf("%d batches wait", len(log.pending))
 		}
 	}
-	_, _ = log.Write([]byte(strings.Repeat("y\n", short)))
-	if err := log.Flush(context.Background()); err != nil || len(log.pending) > 0 || log.bytes != 0 {
-		t.Error(err, len(log.pending), log.bytes)
-	}
-	ys := strings.Count(strings.Join(aws.lines, ""), "y")
-	if len(aws.lines) != 30+short || ys != short || len(aws.batches) < 6 {
-		t.Errorf("%d lines in batches %v", len(aws.lines), aws.batches)
+	_, _ = log.Write([]byte(strings.Repeat("y\n", 25_000)))
+	if err := log.Flush(context.Background()); err != nil || len(log.pending) > 0 || len(r.events) != 25_030 || r.events[25_029].Message != "y" {
+		t.Error(err, len(log.pending), len(r.events))
 	}
 }
 
 // command runs the verb as the command line does.
-func command(ctx context.Context, do task, arguments ...string) (status int, stderr string) {
+func command(ctx context.Context, arguments ...string) (status int, stderr string) {
 	var out, errors output
-	verb := Verb(func(context.Context, func(string) string) (sandbox.Operation, error) { return do, nil })
+	verb := Verb(func(context.Context, func(string) string) (sandbox.Operation, error) { return task(succeed), nil })
 	return host.Main(ctx, []host.Verb{verb}, append([]string{"work"}, arguments...), &out, &errors), errors.String()
 }
 
-func TestTheVerbEndsWhenNothingMoreComes(t *testing.T) {
-	aws := startAWS(t, order)
-	if status, stderr := command(context.Background(), succeed, "--until-idle-s", "1"); status != 0 || aws.count(remove) != 1 {
+func TestTheVerbEndsWhenNothingMoreComesAndWhenItIsToldToStop(t *testing.T) {
+	aws := startAWS(t, nil, order)
+	if status, stderr := command(context.Background(), "--until-idle-s", "1"); status != 0 || aws.count(remove) != 1 {
+		t.Error(status, stderr)
+	}
+	ctx, stop := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer stop()
+	if status, stderr := command(ctx); status != 0 {
 		t.Error(status, stderr)
 	}
 }
 
 func TestAMissingVariableOrAWrongOptionIsOneLine(t *testing.T) {
-	for _, c := range []struct {
-		missing, option string
-		status          int
-		word            string
-	}{
-		{"QUEUE_URL", "", 2, "QUEUE_URL"}, {"LOG_GROUP_NAME", "", 2, "LOG_GROUP_NAME"}, {"AWS_REGION", "", 2, "AWS_DEFAULT_REGION"},
-		{"", "--until-idle-s=-1", 2, "--until-idle-s"}, {"", "more", 2, "more"},
+	for missing, option := range map[string]string{
+		"QUEUE_URL": "", "LOG_GROUP_NAME": "", "AWS_REGION": "", "until-idle-s": "--until-idle-s=-1", "more": "more",
 	} {
-		startAWS(t)
+		startAWS(t, nil)
 		t.Setenv("AWS_DEFAULT_REGION", "")
-		arguments := []string{"--until-idle-s=1"}
-		if c.missing != "" {
-			t.Setenv(c.missing, "")
+		t.Setenv(missing, "")
+		status, stderr := command(context.Background(), strings.Fields("--until-idle-s=1 "+option)...)
+		word := strings.Replace(missing, "AWS_REGION", "AWS_DEFAULT_REGION", 1)
+		if status != 2 || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, word) {
+			t.Errorf("%s: %d %s", missing, status, stderr)
 		}
-		if c.option != "" {
-			arguments = []string{c.option}
-		}
-		status, stderr := command(context.Background(), succeed, arguments...)
-		if status != c.status || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.word) {
-			t.Errorf("%+v: %d %s", c, status, stderr)
-		}
-	}
-}
-
-func TestAHostToldToStopEndsWithStatus0(t *testing.T) {
-	startAWS(t)
-	ctx, stop := context.WithTimeout(context.Background(), 100*time.Millisecond)
-	defer stop()
-	if status, stderr := command(ctx, succeed); status != 0 {
-		t.Error(status, stderr)
 	}
 }

@@ -3,9 +3,9 @@
 package workorder
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,10 +21,7 @@ const (
 	longestNameCharacters = 256
 )
 
-var (
-	required = []string{"run_id", "cell", "seq"}
-	common   = append(required[:3:3], "start_at_ms", "round")
-)
+var common = []string{"run_id", "cell", "seq", "start_at_ms", "round"}
 
 // Order is what every work order says. StartAtMs (epoch ms) holds the timed part back until then; nil: at once. Round is
 // the round of the sweep in which it was sent, from 1; 0: in none.
@@ -43,196 +40,137 @@ type Reader struct {
 }
 
 // Open reads the body of a message, whose order has the common keys and those of own. Anything but one JSON object with
-// exactly the known keys is an error: a parameter that is ignored would be measured as something that it isn't. The common
+// exactly these keys is an error: a parameter that is ignored would be measured as something that it isn't. The common
 // values have been read when it returns.
 func Open(body string, own ...string) (*Reader, Order) {
-	values, keys, err := object(body)
-	if err == nil {
-		err = checkKeys(values, keys, append(common[:5:5], own...))
+	r := &Reader{values: map[string]json.RawMessage{}}
+	r.take(body, slices.Concat(common, own))
+	return r, Order{
+		RunID: r.name("run_id"), Cell: r.name("cell"), Seq: r.Between("seq", nil, 0, LargestInteger),
+		StartAtMs: r.Optional("start_at_ms"), Round: r.Between("round", new(int64), 0, LargestInteger),
 	}
-	if err != nil {
-		return &Reader{Err: err}, Order{}
-	}
-	r := &Reader{values: values}
-	order := Order{RunID: r.name("run_id"), Cell: r.name("cell"), Seq: r.integer("seq"), StartAtMs: r.Optional("start_at_ms")}
-	if round := r.Optional("round"); round != nil {
-		order.Round = *round
-	}
-	return r, order
 }
 
-func checkKeys(values map[string]json.RawMessage, keys, known []string) error {
-	for _, key := range required {
-		if _, given := values[key]; !given {
-			return refuse("the message lacks the key %s: it needs %s", key, strings.Join(required, ", "))
-		}
+// take takes a JSON object apart. Token by token, because a map would hide a key that is there twice.
+func (r *Reader) take(body string, keys []string) {
+	var syntax *json.SyntaxError
+	if errors.As(json.Unmarshal([]byte(body), new(json.RawMessage)), &syntax) {
+		r.fail("the message body isn't JSON: %v at byte %d", syntax, syntax.Offset)
+		return
 	}
-	for _, key := range keys {
-		if !slices.Contains(known, key) {
-			return refuse("the message has the unknown key %s: known are %s", quote(key), strings.Join(known, ", "))
-		}
+	decoder := json.NewDecoder(strings.NewReader(body)) // no error can follow
+	if start, _ := decoder.Token(); start != json.Delim('{') {
+		r.fail("the message body must be a JSON object, not %+.60q", body)
+		return
 	}
-	return nil
-}
-
-// object takes a JSON object apart: its values, and its keys in their order.
-func object(body string) (map[string]json.RawMessage, []string, error) {
-	raw := []byte(body)
-	var all json.RawMessage
-	if err := json.Unmarshal(raw, &all); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
-			line, column := position(body, syntax.Offset)
-			return nil, nil, refuse("the message body isn't JSON: %v at line %d, column %d", err, line, column)
-		}
-		return nil, nil, refuse("the message body can't be read as JSON: %v", err)
-	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	if token, _ := decoder.Token(); token != json.Delim('{') {
-		return nil, nil, refuse("the message body must be a JSON object, not %s", quote(strings.TrimSpace(body)))
-	}
-	values, keys := map[string]json.RawMessage{}, []string{}
 	for decoder.More() {
 		token, _ := decoder.Token()
-		key, _ := token.(string)
+		key := token.(string)
+		if !slices.Contains(keys, key) {
+			r.fail("the message has the unknown key %+.60q: known are %s", key, strings.Join(keys, ", "))
+		}
+		if r.has(key) {
+			r.fail("the message has the key %s twice", key)
+		}
 		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil {
-			return nil, nil, refuse("the message body can't be read as JSON: %v", err)
-		}
-		if _, twice := values[key]; twice {
-			return nil, nil, refuse("the message has the key %s twice", quote(key))
-		}
-		values[key] = value
-		keys = append(keys, key)
+		_ = decoder.Decode(&value)
+		r.values[key] = value
 	}
-	return values, keys, nil
 }
 
-func (r *Reader) name(key string) string {
-	var text *string
-	raw := r.values[key]
-	wrong := json.Unmarshal(raw, &text) != nil || text == nil || loneSurrogate(raw)
-	if wrong || !printable(*text) || *text == "" || utf8.RuneCountInString(*text) > longestNameCharacters {
-		r.fail("%s must be text of 1 to %d printable characters, not %s", key, longestNameCharacters, quote(string(raw)))
-		return ""
-	}
-	return *text
+func (r *Reader) has(key string) bool {
+	_, is := r.values[key]
+	return is
 }
 
-func (r *Reader) integer(key string) int64 {
-	raw := string(r.values[key])
-	// Digits only: true, 1.0, 1e3 and "1" are no integers. JSON allows no leading zero, and -0 is a whole number.
-	value, err := strconv.ParseInt(raw, 10, 64)
-	if err != nil || value < 0 || value > LargestInteger {
-		r.fail("%s must be a whole number from 0 to %d, not %s", key, int64(LargestInteger), quote(raw))
-		return 0
+// read hands the value of a key to a function, which tells whether it is what the rule says.
+func (r *Reader) read(key, rule string, isFit func(raw json.RawMessage) bool) {
+	if raw := r.values[key]; !r.has(key) {
+		r.fail("the message lacks the key %s: it must be %s", key, rule)
+	} else if !isFit(raw) {
+		r.fail("%s must be %s, not %+.60q", key, rule, raw)
 	}
+}
+
+// Between reads a whole number from smallest to largest; whenMissing is for an order that leaves it out, nil when none may.
+func (r *Reader) Between(key string, whenMissing *int64, smallest, largest int64) int64 {
+	if whenMissing != nil && !r.has(key) {
+		return *whenMissing
+	}
+	return r.number(key, fmt.Sprintf("a whole number from %d to %d", smallest, largest), smallest, largest)
+}
+
+func (r *Reader) number(key, rule string, smallest, largest int64) (value int64) {
+	r.read(key, rule, func(raw json.RawMessage) bool {
+		// Digits only: true, 1.0, 1e3 and "1" are no integers. JSON allows no leading zero, and -0 is a whole number.
+		number, err := strconv.ParseInt(string(raw), 10, 64)
+		value = number
+		return err == nil && smallest <= number && number <= largest
+	})
 	return value
 }
 
 // Optional reads a whole number from 0 to LargestInteger; nil where the order leaves it out.
 func (r *Reader) Optional(key string) *int64 {
-	if _, given := r.values[key]; !given {
+	if !r.has(key) {
 		return nil
 	}
-	value := r.integer(key)
+	value := r.Between(key, nil, 0, LargestInteger)
 	return &value
-}
-
-// Between reads a whole number from smallest to largest; whenMissing is for an order that leaves it out, nil when none may.
-func (r *Reader) Between(key string, whenMissing *int64, smallest, largest int64) int64 {
-	raw, given := r.values[key]
-	if !given && whenMissing != nil {
-		return *whenMissing
-	}
-	value, err := strconv.ParseInt(string(raw), 10, 64)
-	switch {
-	case !given:
-		r.fail("the message lacks the key %s: it must be a whole number from %d to %d", key, smallest, largest)
-	case err != nil || value < smallest || value > largest:
-		r.fail("%s must be a whole number from %d to %d, not %s", key, smallest, largest, quote(string(raw)))
-	}
-	return value
-}
-
-// Only refuses a key that means nothing without another one.
-func (r *Reader) Only(key, with string) {
-	if _, given := r.values[key]; given {
-		r.fail("%s is allowed only together with %s", key, with)
-	}
 }
 
 // Flag reads 0 or 1; 0 where the order leaves it out.
 func (r *Reader) Flag(key string) int64 {
-	raw, given := r.values[key]
-	if !given {
+	if !r.has(key) {
 		return 0
 	}
-	if text := string(raw); text != "0" && text != "1" {
-		r.fail("%s must be 0 or 1, not %s", key, quote(text))
+	return r.number(key, "0 or 1", 0, 1)
+}
+
+// Only refuses a key that means nothing without another one.
+func (r *Reader) Only(key, with string) {
+	if r.has(key) {
+		r.fail("%s is allowed only together with %s", key, with)
 	}
-	return int64(raw[0] - '0')
 }
 
 // Text hands a text, if there is one, to read, which tells whether it fits the rule; what is no text is "" there.
 func (r *Reader) Text(key, rule string, read func(text string) bool) {
-	raw, given := r.values[key]
-	if !given {
-		return
-	}
-	var text string
-	_ = json.Unmarshal(raw, &text)
-	if !read(text) {
-		r.fail("%s must be %s, not %s", key, rule, quote(string(raw)))
+	if r.has(key) {
+		r.text(key, rule, read)
 	}
 }
 
+func (r *Reader) text(key, rule string, read func(text string) bool) {
+	r.read(key, rule, func(raw json.RawMessage) bool {
+		var text string
+		_ = json.Unmarshal(raw, &text)
+		return read(text)
+	})
+}
+
 // Word reads one of some words.
-func (r *Reader) Word(key string, words ...string) string {
-	read, rule := "", strings.Join(words, " or ")
-	if _, given := r.values[key]; !given {
-		r.fail("the message lacks the key %s: it must be %s", key, rule)
-	}
-	r.Text(key, rule, func(text string) bool {
-		read = text
+func (r *Reader) Word(key string, words ...string) (word string) {
+	r.text(key, strings.Join(words, " or "), func(text string) bool {
+		word = text
 		return slices.Contains(words, text)
 	})
-	return read
+	return word
+}
+
+func (r *Reader) name(key string) (name string) {
+	// Half of a surrogate pair is read as U+FFFD.
+	unfit := func(c rune) bool { return !unicode.IsPrint(c) || c == utf8.RuneError }
+	rule := fmt.Sprintf("text of 1 to %d printable characters", longestNameCharacters)
+	r.text(key, rule, func(text string) bool {
+		name = text
+		return text != "" && strings.IndexFunc(text, unfit) < 0 && utf8.RuneCountInString(text) <= longestNameCharacters
+	})
+	return name
 }
 
 func (r *Reader) fail(format string, values ...any) {
 	if r.Err == nil {
-		r.Err = refuse(format, values...)
+		r.Err = failure.New(failure.WorkOrder, format, values...)
 	}
-}
-
-func refuse(format string, values ...any) error {
-	return failure.New(failure.WorkOrder, format, values...)
-}
-
-// loneSurrogate tells whether a JSON string holds half of a surrogate pair, which Go would read as U+FFFD.
-func loneSurrogate(raw json.RawMessage) bool {
-	var text string
-	_ = json.Unmarshal(raw, &text)
-	return strings.ContainsRune(text, utf8.RuneError) && !bytes.Contains(raw, []byte("\uFFFD")) &&
-		!bytes.Contains(bytes.ToLower(raw), []byte(`\ufffd`))
-}
-
-func printable(text string) bool {
-	return strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
-}
-
-// quote shows a foreign value on one line in ASCII, cut to 60 characters.
-func quote(text string) string {
-	shown := strconv.QuoteToASCII(text)
-	if len(shown) > 60 {
-		return shown[:57] + "..."
-	}
-	return shown
-}
-
-// position turns the offset of a syntax error (the bytes read when it was found) into line and column, from 1.
-func position(body string, offset int64) (line, column int) {
-	before := body[:max(0, min(int(offset)-1, len(body)))]
-	return strings.Count(before, "\n") + 1, utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1
 }

@@ -4,6 +4,12 @@ package process
 
 import "syscall"
 
+// EndsWithParent does nothing: these systems have no way.
+func EndsWithParent() *syscall.SysProcAttr { return nil }
+
+// CPUSecondsOf isn't known.
+func CPUSecondsOf(int) float64 { return 0 }
+
 // ResetPeak does nothing: these systems have no way.
 func ResetPeak() {}
 
