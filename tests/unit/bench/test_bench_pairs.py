@@ -116,8 +116,9 @@ def test_the_shells_account_and_proxy_are_left_out(monkeypatch):
 
 
 def test_other_work_is_what_the_processors_did_beyond_this_process_and_its_children(monkeypatch, tmp_path):
-    def tell(busy_s, steal_s=0):
-        ticks = [busy_s * os.sysconf("SC_CLK_TCK"), 0, 0, 99900, 9900, 0, 0, steal_s * os.sysconf("SC_CLK_TCK"), 0, 0]
+    def tell(busy_s, steal_s=0, idle_s=0):
+        seconds = [busy_s, 0, 0, 999 + idle_s, 99 + idle_s, 0, 0, steal_s, 0, 0]
+        ticks = [number * os.sysconf("SC_CLK_TCK") for number in seconds]
         (tmp_path / "stat").write_text("cpu  " + " ".join(map(str, ticks)) + "\ncpu0 1 2\n")
 
     clock, own = iter([0.0, 10.0, 0.0, 10.0]), iter([100.0, 101.0, 0.0, 0.0])
@@ -126,7 +127,7 @@ def test_other_work_is_what_the_processors_did_beyond_this_process_and_its_child
     monkeypatch.setattr(machine, "_own_s", lambda: next(own))
     tell(500)
     watch = machine.Watch()
-    tell(504, steal_s=1)  # in ten seconds, one of the five by this process
+    tell(504, steal_s=1, idle_s=5)  # in ten seconds, one of the five by this process
     assert watch.share() == pytest.approx(4 / 10 / (os.cpu_count() or 1))
     (tmp_path / "stat").unlink()
     assert machine.Watch().share() is None and machine.counts(None)
