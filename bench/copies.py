@@ -1,9 +1,10 @@
 """Copies on the server by `transfer copy`: what a call costs beside boto3 and s5cmd, what parallel calls gain, how near
 the adaptive pace comes to a limit that it isn't told, how workers share one, and what memory a long list takes.
 
-What a call costs is measured before versitygw. All else is before the front (bench/front) as a store of keys alone,
-which adds latency and the limit, S3's own 3,500 writes/s for a prefix: versitygw serves about 1,300 copies/s beside its
-client. Every run copies to a new prefix, and counts only if every object is there, or none failed.
+What a call costs is measured before versitygw. All else is before the front (bench/front), which adds latency and the
+limit: S3's own 3,500 writes/s for a prefix as a store of keys alone, and 500/s in front of versitygw, which serves
+about 1,300 copies/s beside its client. Every run copies to a new prefix, and counts only if every object is there, or
+none failed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from bench.servers import BUCKET, Place
 SOURCE, SOURCE_BYTES = "masters/0a1b2c3d/0", 1000
 CALLS, PARALLEL_LIMIT, BOTO3_PROCESSES = 3000, 32, 4
 LATENCY_MS, PARALLEL_CALLS = 20, {100: 20_000, 1: 200}  # about 4 s each
-LIMIT_PER_S, MOST_IN_FLIGHT = 3500, 1000
+LIMIT_PER_S, VERSITYGW_LIMIT_PER_S, MOST_IN_FLIGHT = 3500, 500, 1000
 MOST_RUNS, RUN_SECONDS, SETTLING_SECONDS, MOST_SLOW_DOWNS = 3, 60, 10, 0.02
 WORKERS, FAIR_SHARE = 3, (0.75, 1.25)
 # Objects of different sizes, and one worker or many: (limit, workers, latency of a copy in ms, parallel limit).
@@ -67,25 +68,29 @@ def parallel(runs: int) -> Measured:
     return [entry], f"{LATENCY_MS} ms per answer; {pair[0].sentence()}; {pair[1].sentence()}"
 
 
-def adaptive(name: str, workers: int, runs: int) -> Measured:
-    """Copies/s of the slowest of so many workers against its share of the limit, a minute each."""
+def adaptive(name: str, workers: int, limit_per_s: int, behind: str, runs: int) -> Measured:
+    """Copies/s of the slowest of so many workers against its share of the limit, a minute each. `behind` the front is
+    a store of keys ("none") or "versitygw"."""
     notes = []
 
     def minute() -> Figures:
-        with servers.front(latency_ms=LATENCY_MS, limit_per_s=LIMIT_PER_S) as store, servers.place(store.url) as place:
-            rates = _paced(place, LIMIT_PER_S, workers, MOST_IN_FLIGHT, RUN_SECONDS)
+        with ExitStack() as stack:
+            upstream = stack.enter_context(servers.versitygw(room_mb=512)) if behind == "versitygw" else behind
+            store = stack.enter_context(servers.front(upstream, latency_ms=LATENCY_MS, limit_per_s=limit_per_s))
+            place = stack.enter_context(servers.place(store.url))
+            rates = _paced(place, limit_per_s, workers, MOST_IN_FLIGHT, RUN_SECONDS)
             refused = settled_slow_downs(store.status())
-        shares = [rate * workers / LIMIT_PER_S for rate in rates]
+        shares = [rate * workers / limit_per_s for rate in rates]
         unfair = min(shares) < FAIR_SHARE[0] or max(shares) > FAIR_SHARE[1]
         missed = " MISSED" if unfair or refused > MOST_SLOW_DOWNS else ""
         notes.append(f"{refused:.2%} SlowDown after {SETTLING_SECONDS} s, Jain {jain(rates):.3f}{missed}")
-        return {"copies_per_s": rates[0], "of_limit": sum(rates) / LIMIT_PER_S, "most_of_share": max(shares)}
+        return {"copies_per_s": rates[0], "of_limit": sum(rates) / limit_per_s, "most_of_share": max(shares)}
 
     slowest = Side(name, minute)
-    limit = Side("its share of the limit", lambda: {"copies_per_s": LIMIT_PER_S / workers})
+    limit = Side("its share of the limit", lambda: {"copies_per_s": limit_per_s / workers})
     in_turn((slowest, limit), min(runs, MOST_RUNS), warm_up=False)
     entry = compare(name, slowest, limit, "copies_per_s", "copies/s", more_is_better=True)
-    setting = f"{LIMIT_PER_S:,} writes/s per prefix, {LATENCY_MS} ms per answer, {RUN_SECONDS} s per run"
+    setting = f"{limit_per_s:,} writes/s to a bucket, {LATENCY_MS} ms per answer, {RUN_SECONDS} s per run"
     return [entry], "; ".join([setting, slowest.sentence(), *notes, "0 failed"])
 
 
@@ -212,7 +217,7 @@ def _paced(place: Place, limit_per_s: int, workers: int, parallel_limit: int, se
 
 def settled_slow_downs(status: dict[str, Any]) -> float:
     """The part of all writes that were answered SlowDown from SETTLING_SECONDS after the first second of load on."""
-    seconds = status["writes"][f"{BUCKET}/"]["by_second"]
+    seconds = status["writes"][BUCKET]["by_second"]
     begun = next((second["t_s"] for second in seconds if second["accepted"] > 1), 0)  # 1 is the master's PUT
     settled = [second for second in seconds if second["t_s"] >= begun + SETTLING_SECONDS]
     refused, accepted = (sum(second[what] for second in settled) for what in ("slow_downs", "accepted"))
@@ -227,8 +232,11 @@ def jain(rates: Sequence[float]) -> float:
 MEASUREMENTS: Measurements = {
     ("copy_cpu", "copy_cpu_s5cmd"): cpu,
     ("copy_parallel_100",): parallel,
-    ("copy_adaptive_rate",): partial(adaptive, "copy_adaptive_rate", 1),
+    ("copy_adaptive_rate",): partial(adaptive, "copy_adaptive_rate", 1, LIMIT_PER_S, "none"),
+    ("copy_adaptive_rate_versitygw",): partial(
+        adaptive, "copy_adaptive_rate_versitygw", 1, VERSITYGW_LIMIT_PER_S, "versitygw"
+    ),
     ("copy_adaptive_slow",): adaptive_slow,
-    ("copy_fair",): partial(adaptive, "copy_fair", WORKERS),
+    ("copy_fair",): partial(adaptive, "copy_fair", WORKERS, LIMIT_PER_S, "none"),
     ("copy_memory",): memory,
 }

@@ -121,7 +121,7 @@ func TestTheSameSeedSparesTheSameTriesInAnyOrder(t *testing.T) {
 		f := &fates{lose: 0.3, seed: seed, tries: map[string]uint64{}}
 		found := map[string]bool{}
 		for _, key := range keys {
-			found[key] = f.next(copyTo(key)) == lost
+			found[key] = f.next(request{operation: "copy", bucket: "b", key: key}) == lost
 		}
 		for i := range keys {
 			lostKeys += fmt.Sprint(found[fmt.Sprint(i)], " ")

@@ -51,7 +51,7 @@ def test_slow_downs_count_from_ten_seconds_after_the_load_began():
 
     # The master's PUT, then a pause, then load: refused while it settles, and 1 of 100 afterwards.
     seconds = [second(0, 1, 0), *(second(t_s, 10, 50) for t_s in range(4, 14)), second(14, 50, 0), second(15, 49, 1)]
-    assert copies.settled_slow_downs({"writes": {"stampede-bench/": {"by_second": seconds}}}) == 0.01
+    assert copies.settled_slow_downs({"writes": {"stampede-bench": {"by_second": seconds}}}) == 0.01
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_worker_far_from_its_share_and_too_many_refusals_are_said_and_the_slow
 ):
     monkeypatch.setattr(copies, "_paced", lambda *_: rates)
     monkeypatch.setattr(copies, "settled_slow_downs", lambda status: slow_downs)
-    [entry], setting = copies.adaptive("copy", len(rates), 2)
+    [entry], setting = copies.adaptive("copy", len(rates), 3500, "none", 2)
     assert entry.ratio == pytest.approx(rates[0] * len(rates) / 3500)
     assert ("MISSED" in setting) is missed
 
