@@ -75,7 +75,7 @@ func TestWhatIsAboveTheLimitIsAnsweredSlowDownAndNotCarriedOut(t *testing.T) {
 		t.Errorf("what was refused is there: %d", got)
 	}
 	told := status(t, server)
-	if of := told.Writes["c/"]; of.Accepted != 3 || of.SlowDowns != 2 || told.SlowDowns != 2 || told.Requests["copy"] != 3 {
+	if of := told.Writes["c"]; of.Accepted != 3 || of.SlowDowns != 2 || told.SlowDowns != 2 || told.Requests["copy"] != 3 {
 		t.Errorf("the status page says %+v", told)
 	}
 }
