@@ -23,7 +23,7 @@ from typing import Any
 from bench import programs, servers, sides
 from bench.child import run_child
 from bench.errors import BenchError
-from bench.pairs import Figures, Measured, Measurements, Side, compare, in_turn
+from bench.pairs import Figures, Measured, Measurements, Side, bound, compare, in_turn
 from bench.servers import BUCKET, Place
 
 SOURCE, SOURCE_BYTES = "masters/0a1b2c3d/0", 1000
@@ -87,8 +87,8 @@ def adaptive(name: str, workers: int, limit_per_s: int, behind: str, runs: int) 
         return {"copies_per_s": rates[0], "of_limit": sum(rates) / limit_per_s, "most_of_share": max(shares)}
 
     slowest = Side(name, minute)
-    limit = Side("its share of the limit", lambda: {"copies_per_s": limit_per_s / workers})
-    in_turn((slowest, limit), min(runs, MOST_RUNS), warm_up=False)
+    in_turn([slowest], min(runs, MOST_RUNS), warm_up=False)
+    limit = bound("its share of the limit", copies_per_s=limit_per_s / workers)
     entry = compare(name, slowest, limit, "copies_per_s", "copies/s", more_is_better=True)
     setting = f"{limit_per_s:,} writes/s to a bucket, {LATENCY_MS} ms per answer, {RUN_SECONDS} s per run"
     return [entry], "; ".join([setting, slowest.sentence(), *notes, "0 failed"])
@@ -103,12 +103,10 @@ def adaptive_slow(runs: int) -> Measured:
             _paced(place, limit_per_s, workers, parallel_limit, SLOW_SECONDS)
             return {"of_limit": store.status()["accepted"] / (limit_per_s * SLOW_SECONDS)}
 
-    cases = []
-    for case in SLOW_CASES:
-        cases.append(Side("limit {}/s, {} workers, {} ms a copy, {} at once".format(*case), partial(accepted, *case)))
-        in_turn(cases[-1:], 1, warm_up=False)
-    worst = min(cases, key=lambda side: side.median("of_limit"))
-    limit = Side("the limit", dict, [{"of_limit": 1.0}])
+    label = "limit {}/s, {} workers, {} ms a copy, {} at once"
+    cases = [Side(label.format(*case), partial(accepted, *case)) for case in SLOW_CASES]
+    in_turn(cases, 1, warm_up=False)
+    worst, limit = min(cases, key=lambda side: side.median("of_limit")), bound("the limit", of_limit=1.0)
     entry = compare("copy_adaptive_slow", worst, limit, "of_limit", "of the limit", more_is_better=True)
     return [entry], "; ".join([f"{SLOW_SECONDS} s per case", *(side.sentence() for side in cases)])
 

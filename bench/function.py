@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench import programs
 from bench.errors import BenchError
-from bench.pairs import Figures, Measured, Measurements, Side, compare, in_turn
+from bench.pairs import Figures, Measured, Measurements, Side, bound, compare, in_turn
 from stampede.checkout import FUNCTIONS
 from stampede.emulator import python_runtime
 from stampede.progress import say
@@ -34,8 +34,8 @@ def cost(name: str, runtime: str, runs: int) -> Measured:
         programs.output_of(build, BUILD_TIMEOUT_S, FUNCTIONS / "transfer")
         command = _python(handler.parent) if runtime == "python" else ""
         measured = Side(f"{INVOCATIONS:,} invocations of a handler that does nothing", partial(added, program, command))
-        most = Side("the most that it may add", lambda: {"added_us": MOST_US})
-        in_turn((measured, most), runs, warm_up=False)
+        in_turn([measured], runs, warm_up=False)
+    most = bound("the most that it may add", added_us=MOST_US)
     return [compare(name, measured, most, "added_us", "us")], measured.sentence()
 
 

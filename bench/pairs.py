@@ -41,6 +41,11 @@ class Side:
         return f"{self.label}: {figures}"
 
 
+def bound(label: str, **figures: float) -> Side:
+    """What isn't run: a limit, or the most that something may take."""
+    return Side(label, lambda: figures, [figures])
+
+
 @dataclass(frozen=True)
 class Entry:
     """One comparison: medians over `runs` of each side, in `unit`; a `ratio` above 1 says that ours is better."""
@@ -82,7 +87,7 @@ def compare(name: str, ours: Side, peer: Side, figure: str, unit: str, *, more_i
             raise BenchError(f"{name}: the runs of {side.label} gave {values}; every one must be a positive number")
         medians.append(statistics.median(values))
     ratio = medians[0] / medians[1] if more_is_better else medians[1] / medians[0]
-    return Entry(name, *medians, unit, ratio, min(len(ours.measured), len(peer.measured)))
+    return Entry(name, *medians, unit, ratio, len(ours.measured))
 
 
 def save(path: Path, entry: Entry) -> None:
