@@ -121,11 +121,13 @@ def _stored_run(*, platform_lines: bool) -> Iterator[Path]:
         yield run
 
 
-def write_run(folder: Path, records: int, seed: int = SEED, *, platform_lines: bool) -> None:
-    """Write a stored run of so many downloads, in the published cells and in proportion to N; the same for the same
-    seed. In each cell N workers take one message after the other, as from a queue. Its log has the lines that Lambda
-    itself writes with `platform_lines`, as a drained one; without, as an exported one, the records alone."""
-    draw = random.Random(seed)
+def write_run(folder: Path, records: int, *, platform_lines: bool) -> None:
+    """Write a stored run of so many downloads, in the published cells and in proportion to N; always the same.
+
+    In each cell N workers take one message after the other, as from a queue. Its log has the lines that Lambda itself
+    writes with `platform_lines`, as a drained one; without, as an exported one, the records alone.
+    """
+    draw = random.Random(SEED)
     folder.mkdir(parents=True)
     cells = list(product(MEMORIES_MB, CONCURRENCIES))
     counts = [n * (records // sum(n for _, n in cells)) for _, n in cells]
