@@ -122,7 +122,9 @@ def claimed(name: str, runs: int) -> Measured:
         _sweep_to(wanted, name, kind, loaded)
     pages = [claims(kind, run) for run in finished(FOLDER / name)]
     inside = 1 - sum(page.alone_out for page in pages) / sum(page.intervals for page in pages)
-    return [Entry(name, inside, CONFIDENCE, "of intervals", inside / CONFIDENCE, len(pages))], "; ".join(row(name))
+    entry = Entry(name, inside, CONFIDENCE, "of intervals", inside / CONFIDENCE, len(pages))
+    counts = ", ".join(f"{head}: {text}" for head, text in zip(HEADS[1:], row(name, pages)[1:], strict=True))
+    return [entry], "; ".join([counts, *(page.headline for page in pages if page.out)])
 
 
 def finished(folder: Path) -> list[Path]:
@@ -144,10 +146,8 @@ def claims(kind: Kind, run: Path) -> Claims:
         return Claims(len(together), alone_out, out, answer.say(analysis).headline)
 
 
-def row(name: str) -> list[str]:
+def row(name: str, pages: Sequence[Claims]) -> list[str]:
     """What all pages of an entry claim, as HEADS says it."""
-    kind, _ = ENTRIES[name]
-    pages = [claims(kind, run) for run in finished(FOLDER / name)]
     count = sum(page.intervals for page in pages)
     outs = (sum(page.alone_out for page in pages), sum(page.out for page in pages))
     shares = [f"{out} ({100 * out / count:.1f} %)" for out in outs]
@@ -232,10 +232,14 @@ def _stampede(arguments: Sequence[str], state: str) -> None:
 
 def main() -> None:
     """Count the stored runs again, and write the table into docs/."""
-    rows = "\n".join(markdown(HEADS, [row(name) for name in ENTRIES if finished(FOLDER / name)], texts=["entry"]))
-    print(rows)
+    rows = []
+    for name, (kind, _) in ENTRIES.items():
+        if pages := [claims(kind, run) for run in finished(FOLDER / name)]:
+            rows.append(row(name, pages))
+    table = "\n".join(markdown(HEADS, rows, texts=["entry"]))
+    print(table)
     for path in DOCUMENTS:
-        path.write_text(re.sub(r"(?s)(<!-- aa -->\n).*?(\n<!-- /aa -->)", rf"\g<1>{rows}\g<2>", path.read_text()))
+        path.write_text(re.sub(r"(?s)(<!-- aa -->\n).*?(\n<!-- /aa -->)", rf"\g<1>{table}\g<2>", path.read_text()))
 
 
 MEASUREMENTS: Measurements = {(name,): partial(claimed, name) for name in ENTRIES}

@@ -58,4 +58,4 @@ def test_what_was_swept_is_not_swept_again(run, tmp_path, monkeypatch, there):
     [entry], setting = aa.claimed("aa_download_load", runs=1)
     assert swept == [(number, True) for number in range(there + 1, 5)]
     assert entry == Entry("aa_download_load", 0.0, 0.95, "of intervals", 0.0, 4)
-    assert setting == "`aa_download_load`; 4; 4; 4 (100.0 %); 4 (100.0 %); 4"
+    assert "pages that claim: 4" in setting and setting.count(" as fast as ") == 4

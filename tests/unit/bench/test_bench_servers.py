@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import textwrap
 import time
 from pathlib import Path
 
@@ -53,27 +52,31 @@ def test_a_wrong_option_is_said_in_the_fronts_own_words():
         front(lose_answers=7).__enter__()
 
 
-@pytest.mark.parametrize("killed", ["the bench, with the kernel's help", "the front's parent, without it"])
-def test_no_server_outlives_a_bench_that_is_killed(tmp_path, killed):
-    script = f"""
-        import subprocess, time
-        front = subprocess.Popen([{programs.front()!r}], stdout=subprocess.PIPE)
-        front.stdout.readline()
-        print(front.pid, flush=True)
-        time.sleep(60)
-    """
-    if killed.startswith("the bench"):
-        port = free_port()
-        command = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", str(port)]
-        script = f"""
-            import time
-            from pathlib import Path
-            from bench.servers import running
-            with running({command!r}, Path({str(tmp_path)!r}), "http://127.0.0.1:{port}/") as pid:
-                print(pid, flush=True)
-                time.sleep(60)
-        """
-    with subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE) as parent:
+RUN = """
+import sys, time
+from pathlib import Path
+from bench.servers import running
+with running(sys.argv[3:], Path(sys.argv[1]), sys.argv[2]) as pid:
+    print(pid, flush=True)
+    time.sleep(60)
+"""
+START = """
+import subprocess, sys, time
+front = subprocess.Popen(sys.argv[3:], stdout=subprocess.PIPE)
+front.stdout.readline()
+print(front.pid, flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("script", [RUN, START], ids=["with the kernel's help", "without it"])
+def test_no_server_outlives_a_bench_that_is_killed(tmp_path, script):
+    port = free_port()
+    command = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", str(port)]
+    if script == START:
+        command = [programs.front(), "--port", str(port)]
+    arguments = [str(tmp_path), f"http://127.0.0.1:{port}/", *command]
+    with subprocess.Popen([sys.executable, "-c", script, *arguments], stdout=subprocess.PIPE) as parent:
         pid = int(parent.stdout.readline())
         parent.send_signal(signal.SIGKILL)
     deadline = time.monotonic() + 60
@@ -82,13 +85,11 @@ def test_no_server_outlives_a_bench_that_is_killed(tmp_path, killed):
     assert not alive(pid)
 
 
-def test_a_server_is_stopped_when_the_block_fails(tmp_path):
-    port = free_port()
-    command = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", str(port)]
-    with pytest.raises(KeyboardInterrupt), running(command, tmp_path, f"http://127.0.0.1:{port}/") as pid:
-        assert alive(pid)
+def test_a_server_is_stopped_when_the_block_fails():
+    with pytest.raises(KeyboardInterrupt), front() as made:
         raise KeyboardInterrupt
-    assert not alive(pid)
+    with pytest.raises(OSError, match="refused"):
+        made.status()
 
 
 @pytest.mark.parametrize(
