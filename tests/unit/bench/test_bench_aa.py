@@ -1,5 +1,6 @@
 """`aa_*`: runs of two variants that are one are read as runs that claim something; a clear difference is counted."""
 
+import multiprocessing
 import shutil
 from dataclasses import replace
 
@@ -59,3 +60,9 @@ def test_what_was_swept_is_not_swept_again(run, tmp_path, monkeypatch, there):
     assert swept == [(number, True) for number in range(there + 1, 5)]
     assert entry == Entry("aa_download_load", 0.0, 0.95, "of intervals", 0.0, 4)
     assert "pages that claim: 4" in setting and setting.count(" as fast as ") == 4
+
+
+def test_a_sweep_beside_load_has_a_process_for_each_processor_and_none_is_left():
+    with aa._load(seed=1, count=2):
+        assert len(multiprocessing.active_children()) == 2
+    assert multiprocessing.active_children() == []

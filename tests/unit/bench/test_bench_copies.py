@@ -71,10 +71,3 @@ def test_a_worker_far_from_its_share_and_too_many_refusals_are_said_and_the_slow
 def test_jain_is_1_where_all_have_the_same_and_less_where_not():
     assert copies.jain([5.0, 5.0]) == 1
     assert copies.jain([1.0, 3.0]) == pytest.approx(0.8)
-
-
-def test_keys_are_all_different_five_a_folder_below_a_new_prefix(store):
-    with copies.listed(store[0], 100) as (prefix, path), copies.listed(store[0], 1) as (other, _):
-        keys = [line.partition(",")[2] for line in path.read_text().splitlines()]
-    assert other != prefix and all(key.startswith(prefix) for key in keys)
-    assert (len(set(keys)), len({key.rpartition("/")[0] for key in keys})) == (100, 20)
