@@ -104,8 +104,8 @@ SIDES = {"lines": lines, "columns": columns, "report": built_report}
 def check_same(ours: list[Row], peer: list[Row]) -> None:
     """Raises BenchError unless both sides gave the same table, to the last digits of the means."""
     same = len(ours) == len(peer) and all(
-        len(one) == len(other) and all(math.isclose(a, b, rel_tol=1e-9) for a, b in zip(one, other, strict=True))
-        for one, other in zip(ours, peer, strict=True)
+        len(row) == len(expected) and all(math.isclose(a, b, rel_tol=1e-9) for a, b in zip(row, expected, strict=True))
+        for row, expected in zip(ours, peer, strict=True)
     )
     if not same:
         raise BenchError(f"the two sides disagree: {ours[:1]} and {peer[:1]}")

@@ -115,7 +115,7 @@ PEERS: dict[str, Callable[..., Work]] = {
 def main(name: str, report: str, *arguments: str) -> None:
     """Run one of them and write its report."""
     # Not a part of boto3: it is in this environment for the method `crt`, and boto3 would spend time on importing it.
-    sys.modules["awscrt"] = None  # type: ignore[assignment]
+    sys.modules["awscrt"] = None
     work = PEERS[name](*arguments)
     cpu_s, started = time.process_time(), time.perf_counter()
     work()
