@@ -155,9 +155,8 @@ release-check: $(READY) ## Every command of README and docs/, typed in a fresh c
 	$(BIN)/python -m tests.release_check
 
 .PHONY: bench
-bench: $(READY) ## Ratios against real peers, to results/bench.json and bench-matrix.json (docs/benchmarks.md)
+bench: $(READY) ## Ratios against real peers, to results/bench.json (docs/benchmarks.md)
 	$(BIN)/python -m bench
-	$(BIN)/python -m bench.matrix
 
 .PHONY: setup
 setup: $(READY) go-function ## Only set up: Python, Terraform's providers, the Go program, OpenTofu where there is no Terraform

@@ -2,79 +2,86 @@
 
 from __future__ import annotations
 
+import argparse
+import os
 import shlex
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bench import (
-    aa,
-    copies,
-    copy_memory,
-    copy_rate,
-    download,
-    express,
-    filesystem,
-    flood,
-    function,
-    go_download,
-    insights,
-    machine,
-    report,
-    session,
-    simulate,
-    small_objects,
-)
-from bench.measure import Entry, save
-from bench.other_work import Watch
-from bench.table import print_entries
+from bench import aa, copies, download, express, filesystem, flood, function, insights, machine, simulate
+from bench.pairs import Measurements, print_entries, save
+from stampede.errors import FixableError
 from stampede.progress import say
 
 OUTPUT = Path("results/bench.json")
-# Each measurement takes the number of runs and gives its entry and a line about its servers.
-ENTRIES: dict[str, Callable[[int], tuple[Entry, str]]] = {
-    **download.ENTRIES,
-    **go_download.ENTRIES,
-    **small_objects.ENTRIES,
-    **express.ENTRIES,
-    **filesystem.ENTRIES,
-    **copies.ENTRIES,
-    **copy_rate.ENTRIES,
-    "copy_memory": copy_memory.memory,
-    flood.NAME: flood.latency_15ms,
-    flood.NAME_LOOPBACK: flood.loopback,
-    **function.ENTRIES,
-    insights.NAME: insights.summary_1m,
-    insights.NAME_PARQUET: insights.summary_1m_parquet,
-    report.NAME: report.report_1m,
-    simulate.NAME: simulate.against_simpy,
-    simulate.NAME_MEMORY: simulate.memory,
-    **aa.ENTRIES,
-}
+AREAS = (download, filesystem, express, copies, flood, function, insights, simulate, aa)
+MEASUREMENTS: Measurements = {names: measure for area in AREAS for names, measure in area.MEASUREMENTS.items()}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the chosen measurements, print the table, write the results; returns the exit status."""
-    chosen = session.parser("python -m bench", __doc__, ENTRIES, "entry", OUTPUT).parse_args(arguments)
-    names = list(dict.fromkeys(chosen.only)) or list(ENTRIES)
-    return session.guarded(lambda: _measure(names, chosen.runs, chosen.output))
+    """Run the chosen measurements, print the table, write the results; returns the exit status: 0, 1 or 130."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__, allow_abbrev=False)
+    every = [name for names in MEASUREMENTS for name in names]
+    only = f"measure only this entry; may be repeated (default: all: {', '.join(every)})"
+    parser.add_argument("--only", metavar="ENTRY", action="append", choices=every, default=[], help=only)
+    runs = "runs of each side (default: %(default)s)"
+    parser.add_argument("--runs", metavar="N", type=int, choices=range(1, 101), default=5, help=runs)
+    output = "the JSON list to write the results into (default: %(default)s)"
+    parser.add_argument("--output", metavar="FILE", type=Path, default=OUTPUT, help=output)
+    chosen = parser.parse_args(arguments)
+    return guarded(lambda: _measure(chosen.only or every, chosen.runs, chosen.output))
 
 
-def _measure(names: Sequence[str], runs: int, output: Path) -> None:
-    entries, notes = [], []
-    gives = machine.prologue()
-    for name in names:
-        watch = Watch()
-        entry, setting = ENTRIES[name](runs)
-        entry = replace(entry, others_share=watch.share())
-        save(output, [entry])  # at once: what comes after may fail
-        entries.append(entry)
-        notes.append(f"{name}: {setting}")
-    command = "python -m bench " + shlex.join([part for name in names for part in ("--only", name)])
-    notes += [f"machine: {machine.describe()}", gives, f"command: {command} --runs {runs}"]
-    print_entries(entries, notes)
+def guarded(measure: Callable[[], None]) -> int:
+    """Call `measure` without this shell's AWS account and proxies; returns the exit status: 0, 1 (failed) or 130."""
+    stay_on_loopback()
+    signal.signal(signal.SIGTERM, _leave)  # so that the servers are stopped then, too
+    try:
+        measure()
+    except FixableError as error:
+        say(f"bench: {error}", style="red")
+        return 1
+    except KeyboardInterrupt:
+        say("bench: interrupted; the servers are stopped and finished results are kept")
+        return 130
+    return 0
+
+
+def stay_on_loopback() -> None:
+    """Leave this shell's AWS account and proxies out: every server of a measurement is on 127.0.0.1."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        del os.environ[name]
+    os.environ["AWS_CONFIG_FILE"] = os.environ["AWS_SHARED_CREDENTIALS_FILE"] = os.devnull
+    for name in ("NO_PROXY", "no_proxy"):
+        os.environ[name] = ",".join(filter(None, (os.environ.get(name), "127.0.0.1")))
+
+
+def _measure(chosen: Sequence[str], runs: int, output: Path) -> None:
+    measured, notes = [], []
+    for names, measure in MEASUREMENTS.items():
+        wanted = [name for name in names if name in chosen]
+        if not wanted:
+            continue
+        say(f"{', '.join(wanted)}: {runs} runs")
+        watch = machine.Watch()
+        entries, setting = measure(runs)
+        share = watch.share()
+        for entry in entries:
+            if entry.name in wanted:
+                measured.append(replace(entry, others_share=share))
+                save(output, measured[-1])  # at once: what comes after may fail
+        notes.append(f"{', '.join(wanted)}: {setting}")
+    command = "python -m bench " + shlex.join([part for entry in measured for part in ("--only", entry.name)])
+    notes += [f"machine: {machine.describe()}", f"command: {command} --runs {runs}"]
+    print_entries(measured, notes)
     say(f"results: {output}")
+
+
+def _leave(number: int, frame: object) -> None:
+    raise SystemExit(128 + number)
 
 
 if __name__ == "__main__":

@@ -14,15 +14,16 @@ counts them again, without a sweep, and writes the table into docs/.
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import random
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -31,9 +32,8 @@ from typing import Any
 from unittest.mock import patch
 
 from bench.errors import BenchError
-from bench.measure import Entry
-from bench.process import output_of, stop
-from stampede.emulator.process import end_with_parent
+from bench.pairs import Entry, Measured, Measurements
+from bench.programs import output_of
 from stampede.progress import say
 from stampede.report import answer, intervals
 from stampede.report.analysis import Analysis, analyse
@@ -43,10 +43,11 @@ from stampede.tables import markdown
 
 FOLDER = Path("results/aa")
 DOCUMENTS = (Path("docs/benchmarks.md"), Path("docs/results.md"))
-# Of five runs, as every entry has them, twenty sweeps.
-SWEEPS_A_RUN = 4
+SWEEPS_A_RUN = 4  # of five runs, as every entry has them, twenty sweeps
 LONGEST_SWEEP_S = 600
+SHORTEST_LOAD_S, LONGEST_LOAD_S = 1.0, 5.0
 METHODS = ("download_file", "stream")
+HEADS = ("entry", "sweeps", "intervals", "leave 1 out, each alone", "as they hold together", "pages that claim")
 Lines = list[dict[str, Any]]
 
 
@@ -55,14 +56,14 @@ class Kind:
     """Which experiment is swept, with which options, which comparison is of equals, and how a run is read as one that
     claims."""
 
-    name: str
+    experiment: str
     options: str
     compare: str
     read_as: Callable[[dict[str, Any], Lines], None]
 
 
 @dataclass(frozen=True)
-class Judged:
+class Claims:
     """What the page of a run of equals claims: how many intervals it has, and how many of them leave 1 out, each taken
     alone and as they hold together."""
 
@@ -70,11 +71,6 @@ class Judged:
     alone_out: int
     out: int
     headline: str
-
-    @property
-    def claims(self) -> bool:
-        """Whether anything is claimed at all."""
-        return self.out > 0
 
 
 def as_storage_classes(manifest: dict[str, Any], lines: Lines) -> None:
@@ -84,19 +80,19 @@ def as_storage_classes(manifest: dict[str, Any], lines: Lines) -> None:
 
 def as_methods(manifest: dict[str, Any], lines: Lines) -> None:
     """Name the two repeats of each pair, one after the other as they ran, A and B by lot."""
-    draw, named = random.Random(manifest["run_id"]), {}
+    draw, renamed = random.Random(manifest["run_id"]), {}
     order = list(manifest["finished"])
     for repeat, pair in enumerate(zip(order[::2], order[1::2], strict=True), start=1):
         for cell, method in zip(pair, draw.sample(METHODS, 2), strict=True):
             name = re.sub(r"repeat=\d+", f"repeat={repeat}", f"method={method},{cell}")
-            named[cell] = {"cell": name, "method": method, "repeat": repeat}
+            renamed[cell] = {"cell": name, "method": method, "repeat": repeat}
     for cell in manifest["cells"]:
-        own = named[cell["cell"]]
+        own = renamed[cell["cell"]]
         cell |= {"cell": own["cell"], "repeat": own["repeat"], "values": cell["values"] | {"method": own["method"]}}
-    manifest["finished"] = {named[cell]["cell"]: times for cell, times in manifest["finished"].items()}
+    manifest["finished"] = {renamed[cell]["cell"]: times for cell, times in manifest["finished"].items()}
     for line in lines:
-        method = {"method": named[line["cell"]]["method"]} if "method" in line else {}
-        line |= {"cell": named[line["cell"]]["cell"]} | method
+        method = {"method": renamed[line["cell"]]["method"]} if "method" in line else {}
+        line |= {"cell": renamed[line["cell"]]["cell"]} | method
 
 
 EXPRESS = Kind(
@@ -111,41 +107,33 @@ DOWNLOAD = Kind(
     "between_methods",
     as_methods,
 )
-KINDS = (EXPRESS, DOWNLOAD)
+# The name of an entry, and of its folder, with its kind, and whether it is swept beside load.
+ENTRIES = {
+    f"aa_{kind.experiment}{'_load' * loaded}": (kind, loaded)
+    for kind, loaded in product((EXPRESS, DOWNLOAD), (False, True))
+}
 
 
-def entry(kind: Kind, loaded: bool, runs: int) -> tuple[Entry, str]:
+def claimed(name: str, runs: int) -> Measured:
     """Sweep what is missing of so many runs, and count them all. Raises BenchError."""
-    name, folder = name_of(kind, loaded), FOLDER / name_of(kind, loaded)
+    kind, loaded = ENTRIES[name]
     wanted = SWEEPS_A_RUN * runs
-    if len(finished(folder)) < wanted:
-        _built()
-        with _emulator() as environment:
-            while (number := len(finished(folder)) + 1) <= wanted:
-                say(f"{name}: sweep {number} of {wanted} (about 40 s; the first of an entry a minute more)")
-                _sweep(kind, folder, number, loaded, environment)
-    pages = [judged(kind, run) for run in finished(folder)]
+    if len(finished(FOLDER / name)) < wanted:
+        _sweep_to(wanted, name, kind, loaded)
+    pages = [claims(kind, run) for run in finished(FOLDER / name)]
     inside = 1 - sum(page.alone_out for page in pages) / sum(page.intervals for page in pages)
-    ratio = inside / CONFIDENCE
-    return Entry(name, inside, CONFIDENCE, "of intervals", ratio, len(pages)), sentence(pages)
-
-
-def name_of(kind: Kind, loaded: bool) -> str:
-    """That of the entry, and of its folder."""
-    return f"aa_{kind.name}_load" if loaded else f"aa_{kind.name}"
-
-
-ENTRIES = {name_of(kind, loaded): partial(entry, kind, loaded) for kind, loaded in product(KINDS, (False, True))}
+    entry = Entry(name, inside, CONFIDENCE, "of intervals", inside / CONFIDENCE, len(pages))
+    counts = ", ".join(f"{head}: {text}" for head, text in zip(HEADS[1:], row(name, pages)[1:], strict=True))
+    return [entry], "; ".join([counts, *(page.headline for page in pages if page.out)])
 
 
 def finished(folder: Path) -> list[Path]:
     """The runs there that came to their end, the oldest first."""
-    return [
-        path.parent for path in sorted(folder.glob("*/run.json")) if json.loads(path.read_text()).get("finished_at")
-    ]
+    manifests = sorted(folder.glob("*/run.json"))
+    return [path.parent for path in manifests if json.loads(path.read_text()).get("finished_at")]
 
 
-def judged(kind: Kind, run: Path) -> Judged:
+def claims(kind: Kind, run: Path) -> Claims:
     """What the page of this run claims, where it is one that claims anything."""
     with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder:
         copy = Path(folder) / run.name
@@ -154,38 +142,16 @@ def judged(kind: Kind, run: Path) -> Judged:
         with patch.object(intervals, "confidence", lambda among: CONFIDENCE):
             alone = _ratios(kind, analyse(load(copy)))
         together = _ratios(kind, analysis)
-        return Judged(
-            intervals=len(together),
-            alone_out=sum(ratio.leaves_1_out for ratio in alone),
-            out=sum(ratio.leaves_1_out for ratio in together),
-            headline=answer.say(analysis).headline,
-        )
+        alone_out, out = (sum(ratio.leaves_1_out for ratio in ratios) for ratios in (alone, together))
+        return Claims(len(together), alone_out, out, answer.say(analysis).headline)
 
 
-def sentence(pages: Sequence[Judged]) -> str:
-    """What all of them claim."""
-    intervals, alone_out = sum(page.intervals for page in pages), sum(page.alone_out for page in pages)
-    claiming = [page.headline for page in pages if page.claims]
-    headlines = f"; it says: {' / '.join(claiming[:3])}" if claiming else ""
-    return (
-        f"{alone_out} of {intervals} intervals leave 1 out, each taken alone, and {sum(page.out for page in pages)} as "
-        f"they hold together; {len(claiming)} of {len(pages)} pages claim anything{headlines}"
-    )
-
-
-def table() -> str:
-    """The rows of docs/, of what was swept."""
-    heads = ("entry", "sweeps", "intervals", "leave 1 out, each alone", "as they hold together", "pages that claim")
-    rows = []
-    for kind, loaded in product(KINDS, (False, True)):
-        pages = [judged(kind, run) for run in finished(FOLDER / name_of(kind, loaded))]
-        if pages:
-            intervals = sum(page.intervals for page in pages)
-            outs = (sum(page.alone_out for page in pages), sum(page.out for page in pages))
-            shares = [f"{out} ({100 * out / intervals:.1f} %)" for out in outs]
-            claiming = sum(page.claims for page in pages)
-            rows.append([f"`{name_of(kind, loaded)}`", str(len(pages)), str(intervals), *shares, str(claiming)])
-    return "\n".join(markdown(heads, rows, texts=["entry"]))
+def row(name: str, pages: Sequence[Claims]) -> list[str]:
+    """What all pages of an entry claim, as HEADS says it."""
+    count = sum(page.intervals for page in pages)
+    outs = (sum(page.alone_out for page in pages), sum(page.out for page in pages))
+    shares = [f"{out} ({100 * out / count:.1f} %)" for out in outs]
+    return [f"`{name}`", str(len(pages)), str(count), *shares, str(sum(page.out > 0 for page in pages))]
 
 
 def _ratios(kind: Kind, analysis: Analysis) -> list[Estimate]:
@@ -193,7 +159,7 @@ def _ratios(kind: Kind, analysis: Analysis) -> list[Estimate]:
     measured = [ratio for ratio in ratios if ratio and ratio.has_interval]
     if not measured or len(measured) < len(ratios):
         run_id = analysis.run.run_id
-        raise BenchError(f"{kind.compare}: {run_id} has a comparison without an interval; remove that run")
+        raise BenchError(f"{kind.compare}: {run_id} has a comparison without an interval", "remove that run")
     return measured
 
 
@@ -210,57 +176,73 @@ def _read_again(kind: Kind, run: Path, copy: Path) -> None:
         (copy / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def _built() -> None:
-    """Have the Go program that express runs; seconds where Go has built it before."""
-    output_of(("make", "--no-print-directory", "go-function"), "`make go-function`", LONGEST_SWEEP_S)
-
-
-@contextmanager
-def _emulator() -> Iterator[dict[str, str]]:
-    """The environment of sweeps that leave their stack to the next one; it goes when the block ends."""
+def _sweep_to(wanted: int, name: str, kind: Kind, loaded: bool) -> None:
+    """Sweep until so many runs are there, each on the stack of the one before; it goes at the end."""
+    output_of(("make", "--no-print-directory", "go-function"), LONGEST_SWEEP_S)  # what express runs
+    folder = FOLDER / name
     with tempfile.TemporaryDirectory(prefix="stampede-bench-") as state:
-        environment = os.environ | {"STAMPEDE_STATE_DIR": state}
         try:
-            yield environment
+            while (number := len(finished(folder)) + 1) <= wanted:
+                say(f"{name}: sweep {number} of {wanted} (about 40 s; the first of an entry a minute more)")
+                _sweep(kind, folder, number, loaded, state)
         finally:
-            _stampede(("emulator", "stop"), environment)
+            _stampede(("emulator", "stop"), state)
 
 
-def _sweep(kind: Kind, folder: Path, number: int, loaded: bool, environment: dict[str, str]) -> None:
-    """One sweep on the stack of the one before, its report without what is drawn."""
+def _sweep(kind: Kind, folder: Path, number: int, loaded: bool, state: str) -> None:
+    """One sweep; its report goes, which is only drawn."""
     before = set(folder.glob("*"))
-    with _load(number) if loaded else ExitStack():
-        options = ("--keep", "--seed", str(number), "--results-dir", str(folder))
-        _stampede(("sweep", kind.name, *kind.options.split(), *options), environment)
+    options = (*kind.options.split(), "--keep", "--seed", str(number), "--results-dir", str(folder))
+    with _load(number, os.cpu_count() or 1 if loaded else 0):
+        _stampede(("sweep", kind.experiment, *options), state)
     for run in set(folder.glob("*")) - before:
         shutil.rmtree(run / "figures", ignore_errors=True)
         (run / "report.html").unlink(missing_ok=True)
 
 
 @contextmanager
-def _load(seed: int) -> Iterator[None]:
-    """As many processes as there are processors, which come and go together."""
-    command = [sys.executable, "-m", "bench.coming_load", str(seed)]
-    with ExitStack() as started:
-        for _ in range(os.cpu_count() or 1):
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=end_with_parent())
-            started.callback(stop, process)
+def _load(seed: int, count: int) -> Iterator[None]:
+    """So many processes, which come and go together."""
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=come_and_go, args=(seed, os.getpid()), daemon=True) for _ in range(count)]
+    for process in processes:
+        process.start()
+    try:
         yield
+    finally:
+        for process in processes:
+            process.terminate()
+            process.join()
 
 
-def _stampede(arguments: Sequence[str], environment: dict[str, str]) -> None:
+def come_and_go(seed: int, parent: int) -> None:
+    """Be busy for one to five seconds, then idle for as long, while the parent lives."""
+    draw = random.Random(seed)
+    while os.getppid() == parent:
+        until_s = time.monotonic() + draw.uniform(SHORTEST_LOAD_S, LONGEST_LOAD_S)
+        while time.monotonic() < until_s:
+            pass
+        time.sleep(draw.uniform(SHORTEST_LOAD_S, LONGEST_LOAD_S))
+
+
+def _stampede(arguments: Sequence[str], state: str) -> None:
     program = str(Path(sys.executable).parent / "stampede")
-    output_of([program, *arguments], f"stampede {' '.join(arguments)}", LONGEST_SWEEP_S, environment)
+    output_of([program, *arguments], LONGEST_SWEEP_S, STAMPEDE_STATE_DIR=state)
 
 
 def main() -> None:
     """Count the stored runs again, and write the table into docs/."""
-    rows = table()
-    print(rows)
+    rows = []
+    for name, (kind, _) in ENTRIES.items():
+        if pages := [claims(kind, run) for run in finished(FOLDER / name)]:
+            rows.append(row(name, pages))
+    table = "\n".join(markdown(HEADS, rows, texts=["entry"]))
+    print(table)
     for path in DOCUMENTS:
-        text = re.sub(r"(?s)(<!-- aa -->\n).*?(\n<!-- /aa -->)", rf"\g<1>{rows}\g<2>", path.read_text())
-        path.write_text(text)
+        path.write_text(re.sub(r"(?s)(<!-- aa -->\n).*?(\n<!-- /aa -->)", rf"\g<1>{table}\g<2>", path.read_text()))
 
+
+MEASUREMENTS: Measurements = {(name,): partial(claimed, name) for name in ENTRIES}
 
 if __name__ == "__main__":
     main()

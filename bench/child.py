@@ -15,11 +15,13 @@ import time
 RSS_UNIT_BYTES = 1 if sys.platform == "darwin" else 1024  # getrusage(2): kilobytes on Linux, bytes on macOS
 
 
-def run_child(command: list[str], timeout_s: float = 600.0, printed: str = os.devnull) -> dict[str, float]:
-    """Run a command to its end; returns wall_s, cpu_s (user + system) and peak_mb (MiB).
+def run_child(
+    command: list[str], timeout_s: float = 600.0, printed: str = os.devnull, status: int = 0, **environment: str
+) -> dict[str, float]:
+    """Run a command to its end; returns wall_s, cpu_s (user + system, of its own children too) and peak_mb (MiB).
 
-    What it prints goes to the file `printed`. Raises BenchError when it can't be started, fails, or isn't done after
-    `timeout_s`.
+    What it prints goes to the file `printed`. Raises BenchError when it can't be started, ends with another `status`,
+    or isn't done after `timeout_s`.
     """
     import subprocess
     import tempfile
@@ -29,9 +31,13 @@ def run_child(command: list[str], timeout_s: float = 600.0, printed: str = os.de
 
     with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder, Path(printed).open("wb") as output:
         report = Path(folder) / "report.json"
-        between = [sys.executable, "-I", "-S", __file__, str(report), *command]
         process = subprocess.Popen(
-            between, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE, start_new_session=True
+            [sys.executable, "-I", "-S", __file__, str(report), *command],
+            env=os.environ | environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
         try:
             _, complaint = process.communicate(timeout=timeout_s)
@@ -41,7 +47,7 @@ def run_child(command: list[str], timeout_s: float = 600.0, printed: str = os.de
             if isinstance(error, subprocess.TimeoutExpired):
                 raise BenchError(f"{command[0]} didn't finish within {timeout_s:g} s") from None
             raise
-        if process.returncode != 0:
+        if process.returncode != status:
             last = complaint.decode(errors="replace").strip().splitlines()[-1:] or ["it printed nothing"]
             raise BenchError(f"{command[0]} exited with status {process.returncode}: {last[0][:300]}")
         return json.loads(report.read_text())

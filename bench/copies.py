@@ -1,88 +1,240 @@
-"""Copies on the server: what a call costs the client beside boto3, s5cmd and the AWS CLI, and what parallel calls gain.
+"""Copies on the server by `transfer copy`: what a call costs beside boto3 and s5cmd, what parallel calls gain, how near
+the adaptive pace comes to a limit that it isn't told, how workers share one, and what memory a long list takes.
 
-What a call costs is measured before versitygw. Parallel calls are before the front (bench/front) as a store of keys
-alone, which adds latency: versitygw serves about 1,300 copies/s beside its client, too few to tell 80 times from 30.
+What a call costs is measured before versitygw. All else is before the front (bench/front), which adds latency and the
+limit: S3's own 3,500 writes/s for a prefix as a store of keys alone, and 500/s in front of versitygw, which serves
+about 1,300 copies/s beside its client. Every run copies to a new prefix, and counts only if every object is there, or
+none failed.
 """
 
 from __future__ import annotations
 
-import functools
+import itertools
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from functools import partial
+from pathlib import Path
+from typing import Any
 
-from bench import copy_clients, download, rounds, tools
-from bench.download import Gateway, Side
+from bench import programs, servers, sides
+from bench.child import run_child
 from bench.errors import BenchError
-from bench.front import front
-from bench.measure import Entry
-from bench.table import figure
+from bench.pairs import Figures, Measured, Measurements, Side, bound, compare, in_turn
+from bench.servers import BUCKET, Place
 
-CALLS, CLI_CALLS = 3000, 10
-PARALLEL_LIMIT = 32
-LATENCY_MS = 20
-PARALLEL_CALLS = {100: 20_000, 1: 200}  # about 4 s each
-
-
-def cpu(name: str, peer: int, runs: int) -> tuple[Entry, str]:
-    """Client CPU a call against one of the `baselines`, by its place."""
-    sides = baselines(runs)
-    sentences = "; ".join(_sentence(side) for side in (sides[0], sides[peer]))
-    return rounds.entry(name, sides[0], sides[peer], "cpu_ms", "CPU-ms/call"), f"{setting()}; {sentences}"
-
-
-@functools.cache  # the entries and the table come from the same runs
-def baselines(runs: int) -> tuple[Side, Side, Side, Side]:
-    """Ours, boto3, s5cmd and the AWS CLI, run in turn. Raises BenchError when one of them isn't there."""
-    with download.gateway() as made:
-        copy_clients.put_master(made)
-        sides = (
-            copy_clients.ours(made, CALLS, PARALLEL_LIMIT),
-            copy_clients.boto3(made, CALLS),
-            copy_clients.s5cmd(made, CALLS),
-            copy_clients.aws(made, CLI_CALLS),
-        )
-        rounds.in_turn(sides, runs, seconds_a_round=25)
-    return sides
+SOURCE, SOURCE_BYTES = "masters/0a1b2c3d/0", 1000
+CALLS, PARALLEL_LIMIT, BOTO3_PROCESSES = 3000, 32, 4
+LATENCY_MS, PARALLEL_CALLS = 20, {100: 20_000, 1: 200}  # about 4 s each
+LIMIT_PER_S, VERSITYGW_LIMIT_PER_S, MOST_IN_FLIGHT = 3500, 500, 1000
+MOST_RUNS, RUN_SECONDS, SETTLING_SECONDS, MOST_SLOW_DOWNS = 3, 60, 10, 0.02
+WORKERS, FAIR_SHARE = 3, (0.75, 1.25)
+# Objects of different sizes, and one worker or many: (limit, workers, latency of a copy in ms, parallel limit).
+SLOW_CASES = ((100, 1, 500, 1000), (500, 10, 500, 100), (500, 1, 20, 1000), (100, 1, 5000, 1000))
+SLOW_SECONDS, REFUSAL_MS = 30, 15  # S3 refuses fast and copies slowly
+FEW, MANY, MEMORY_PARALLEL, LONGEST_S = 10_000, 1_000_000, 100, 3600
+_number = itertools.count()
 
 
-def setting() -> str:
-    """What the baselines copy, in words."""
-    return (
-        f"{CALLS:,} CopyObject calls ({CLI_CALLS} of the AWS CLI) of {copy_clients.SOURCE_BYTES:,} bytes by versitygw "
-        f"{tools.VERSITYGW.version} over http on loopback, in memory"
-    )
+def cpu(runs: int) -> Measured:
+    """Client CPU a call against boto3 and s5cmd."""
+    with servers.s3(room_mb=512) as place:
+        put_master(place)
+        ours, boto3, s5cmd = (Side(label, partial(run, place, CALLS)) for label, run in CLIENTS.items())
+        in_turn((ours, boto3, s5cmd), runs)
+    entries = [
+        compare(name, ours, peer, "cpu_ms_per_call", "CPU-ms/call")
+        for name, peer in (("copy_cpu", boto3), ("copy_cpu_s5cmd", s5cmd))
+    ]
+    setting = f"{CALLS:,} CopyObject calls of {SOURCE_BYTES:,} bytes by versitygw over http on loopback, in memory"
+    return entries, "; ".join([setting, *(side.sentence() for side in (ours, boto3, s5cmd))])
 
 
-def _sentence(side: Side) -> str:
-    cpu_ms, calls_per_s, peak_mb = (rounds.median(side, name) for name in ("cpu_ms", "calls_per_s", "peak_mb"))
-    return f"{side.label}: {cpu_ms:.3g} CPU-ms per call, {figure(calls_per_s)} calls/s, peak {peak_mb:.0f} MiB"
-
-
-def parallel_100(runs: int) -> tuple[Entry, str]:
+def parallel(runs: int) -> Measured:
     """Copies/s at a parallel limit of 100 against those at 1, every answer 20 ms late, by the record's clock."""
-    with front(latency_ms=LATENCY_MS) as store, download.place(store.url) as made:
-        copy_clients.put_master(made)
-        sides = [Side(f"limit {limit}", partial(_fixed, made, calls, limit)) for limit, calls in PARALLEL_CALLS.items()]
-        rounds.in_turn(sides, runs, seconds_a_round=10)
-    samples = rounds.samples(*sides, "calls_per_s")
-    calls_words = " and ".join(f"{calls:,} copies at {limit}" for limit, calls in PARALLEL_CALLS.items())
-    setting = (
-        f"{calls_words}, against the front as a store of keys, {LATENCY_MS} ms per answer; {rounds.sentence(sides[0])}"
-    )
-    return samples.entry("copy_parallel_100", "copies/s", higher_is_better=True), setting
+
+    def run(limit: int) -> Figures:
+        record = copied(place, PARALLEL_CALLS[limit], limit)
+        return {name: record[name] for name in ("calls_per_s", "cpu_s", "peak_mb")}
+
+    with servers.front(latency_ms=LATENCY_MS) as store, servers.place(store.url) as place:
+        put_master(place)
+        pair = [Side(f"limit {limit}", partial(run, limit)) for limit in PARALLEL_CALLS]
+        in_turn(pair, runs)
+    entry = compare("copy_parallel_100", *pair, "calls_per_s", "copies/s", more_is_better=True)
+    return [entry], f"{LATENCY_MS} ms per answer; {pair[0].sentence()}; {pair[1].sentence()}"
 
 
-def _fixed(made: Gateway, calls: int, parallel_limit: int) -> dict[str, float]:
-    prefix = copy_clients.new_prefix()
-    with copy_clients.manifest(made, prefix, calls) as rows:
-        record = copy_clients.record(made, prefix, rows, parallel_limit)
-    if record["copied"] != calls:
-        raise BenchError(f"{record['copied']} of {calls} objects were copied: this run can't be compared")
-    return {name: record[name] for name in ("wall_s", "cpu_s", "peak_mb", "calls_per_s")}
+def adaptive(name: str, workers: int, limit_per_s: int, behind: str, runs: int) -> Measured:
+    """Copies/s of the slowest of so many workers against its share of the limit, a minute each. `behind` the front is
+    a store of keys ("none") or "versitygw"."""
+    notes = []
+
+    def minute() -> Figures:
+        with ExitStack() as stack:
+            upstream = stack.enter_context(servers.versitygw(room_mb=512)) if behind == "versitygw" else behind
+            store = stack.enter_context(servers.front(upstream, latency_ms=LATENCY_MS, limit_per_s=limit_per_s))
+            place = stack.enter_context(servers.place(store.url))
+            rates = _paced(place, limit_per_s, workers, MOST_IN_FLIGHT, RUN_SECONDS)
+            refused = settled_slow_downs(store.status())
+        shares = [rate * workers / limit_per_s for rate in rates]
+        unfair = min(shares) < FAIR_SHARE[0] or max(shares) > FAIR_SHARE[1]
+        missed = " MISSED" if unfair or refused > MOST_SLOW_DOWNS else ""
+        notes.append(f"{refused:.2%} SlowDown after {SETTLING_SECONDS} s, Jain {jain(rates):.3f}{missed}")
+        return {"copies_per_s": rates[0], "of_limit": sum(rates) / limit_per_s, "most_of_share": max(shares)}
+
+    slowest = Side(name, minute)
+    in_turn([slowest], min(runs, MOST_RUNS), warm_up=False)
+    limit = bound("its share of the limit", copies_per_s=limit_per_s / workers)
+    entry = compare(name, slowest, limit, "copies_per_s", "copies/s", more_is_better=True)
+    setting = f"{limit_per_s:,} writes/s to a bucket, {LATENCY_MS} ms per answer, {RUN_SECONDS} s per run"
+    return [entry], "; ".join([setting, slowest.sentence(), *notes, "0 failed"])
 
 
-ENTRIES = {
-    "copy_cpu": partial(cpu, "copy_cpu", 1),
-    "copy_cpu_s5cmd": partial(cpu, "copy_cpu_s5cmd", 2),
-    "copy_cpu_aws_cli": partial(cpu, "copy_cpu_aws_cli", 3),
-    "copy_parallel_100": parallel_100,
+def adaptive_slow(runs: int) -> Measured:
+    """Copies that S3 accepted of those that the limit allows, in the worst of the cases; each runs once."""
+
+    def accepted(limit_per_s: int, workers: int, latency_ms: int, parallel_limit: int) -> Figures:
+        late = {"latency_ms": latency_ms, "refusal_latency_ms": REFUSAL_MS}
+        with servers.front(limit_per_s=limit_per_s, **late) as store, servers.place(store.url) as place:
+            _paced(place, limit_per_s, workers, parallel_limit, SLOW_SECONDS)
+            return {"of_limit": store.status()["accepted"] / (limit_per_s * SLOW_SECONDS)}
+
+    label = "limit {}/s, {} workers, {} ms a copy, {} at once"
+    cases = [Side(label.format(*case), partial(accepted, *case)) for case in SLOW_CASES]
+    in_turn(cases, 1, warm_up=False)
+    worst, limit = min(cases, key=lambda side: side.median("of_limit")), bound("the limit", of_limit=1.0)
+    entry = compare("copy_adaptive_slow", worst, limit, "of_limit", "of the limit", more_is_better=True)
+    return [entry], "; ".join([f"{SLOW_SECONDS} s per case", *(side.sentence() for side in cases)])
+
+
+def memory(runs: int) -> Measured:
+    """Peak MiB at a million objects against that at 10 thousand; one run of each, whatever `runs` says."""
+    large, small = (Side(f"{count:,} objects", partial(peak, count)) for count in (MANY, FEW))
+    in_turn((large, small), 1, warm_up=False)
+    return [compare("copy_memory", large, small, "peak_mb", "MiB")], f"{large.sentence()}; {small.sentence()}"
+
+
+def peak(count: int) -> Figures:
+    """Copy so many objects before the store of keys: peak memory, CPU, time and rate."""
+    with servers.front() as store, servers.place(store.url) as place:
+        put_master(place)
+        record = copied(place, count, MEMORY_PARALLEL)
+    return {name: record[name] for name in ("peak_mb", "cpu_s", "wall_s", "calls_per_s")}
+
+
+def put_master(place: Place) -> None:
+    """Put the object that is copied."""
+    place.client().put_object(Bucket=BUCKET, Key=SOURCE, Body=os.urandom(SOURCE_BYTES))
+
+
+@contextmanager
+def listed(place: Place, count: int, line: str = "{source},{key}") -> Iterator[tuple[str, Path]]:
+    """A new prefix, and a file with a line for each of `count` keys below it: hours, five objects each."""
+    prefix = f"copies/{next(_number)}/"
+    path = place.folder / f"{prefix.replace('/', '-')}rows"
+    with path.open("w") as file:
+        for number in range(count):
+            hours, name = divmod(number, 5)
+            key = f"{prefix}{hours // 24:06}/{hours % 24:02}/{name}-{number:08}.mp4"
+            file.write(line.format(source=SOURCE, key=key) + "\n")
+    yield prefix, path
+    path.unlink()
+
+
+def transfer(place: Place, prefix: str, rows: Path, parallel_limit: int, *options: str) -> dict[str, Any]:
+    """Copy a manifest with the Go program, at a fixed pace unless `options` say otherwise; returns its summary, and
+    wall_s, cpu_s and peak_mb. Raises BenchError when an object failed: it ends with status 1 then."""
+    command = [programs.transfer(), "copy", "--source-bucket", BUCKET, "--manifest", str(rows), "--pace", "fixed"]
+    to = ["--destination-bucket", BUCKET, "--destination-prefix", prefix, "--parallel-limit", str(parallel_limit)]
+    with tempfile.TemporaryDirectory(prefix="run-", dir=place.folder) as scratch:
+        printed = Path(scratch) / "summary.json"
+        used = run_child([*command, *to, *options], LONGEST_S, str(printed), **place.environment)
+        return json.loads(printed.read_text()) | used
+
+
+def copied(place: Place, count: int, parallel_limit: int) -> dict[str, Any]:
+    """Copy so many objects with the Go program; returns its summary. Raises BenchError unless it copied all."""
+    with listed(place, count) as (prefix, rows):
+        summary = transfer(place, prefix, rows, parallel_limit)
+    if summary["copied"] != count:
+        raise BenchError(f"{summary['copied']} of {count} objects were copied: this run can't be compared")
+    return summary
+
+
+def call_costs(place: Place, count: int, run: Callable[[str, Path], Figures], line: str = "{source},{key}") -> Figures:
+    """Have a client copy `count` objects; returns its CPU a call and its rate. Raises BenchError unless all are
+    there."""
+    with listed(place, count, line) as (prefix, rows):
+        used = run(prefix, rows)
+    pages = place.client().get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=prefix)
+    there = sum(page["KeyCount"] for page in pages)
+    if there != count:
+        raise BenchError(f"{there} of {count} objects exist: this run can't be compared")
+    rates = {"cpu_ms_per_call": used["cpu_s"] * 1000 / count, "calls_per_s": count / used["wall_s"]}
+    return rates | {"peak_mb": used["peak_mb"]}
+
+
+def transfer_costs(place: Place, count: int) -> Figures:
+    """Of `transfer copy`."""
+    return call_costs(place, count, lambda prefix, rows: transfer(place, prefix, rows, PARALLEL_LIMIT))
+
+
+def boto3_costs(place: Place, count: int) -> Figures:
+    """Of a loop of `copy_object` in each of several processes."""
+    processes = str(BOTO3_PROCESSES)
+    return call_costs(place, count, lambda _, rows: sides.boto3(place, "copy_many", BUCKET, str(rows), processes))
+
+
+def s5cmd_costs(place: Place, count: int) -> Figures:
+    """Of s5cmd with a run file."""
+    line = f"cp s3://{BUCKET}/{{source}} s3://{BUCKET}/{{key}}"
+    return call_costs(place, count, lambda _, rows: sides.s5cmd(place, "run", str(rows)), line)
+
+
+CLIENTS: dict[str, Callable[[Place, int], Figures]] = {
+    f"transfer copy, parallel limit {PARALLEL_LIMIT}": transfer_costs,
+    f"boto3, {BOTO3_PROCESSES} processes": boto3_costs,
+    f"s5cmd {programs.S5CMD_VERSION} run": s5cmd_costs,
+}
+
+
+def _paced(place: Place, limit_per_s: int, workers: int, parallel_limit: int, seconds: int) -> list[float]:
+    """Copies/s of each of the workers, which copy at once at the adaptive pace; the slowest first."""
+    put_master(place)
+    rows = limit_per_s * (seconds + 15)  # more than the limit lets through
+    options = ("--pace", "adaptive", "--seconds", str(seconds))
+    with ExitStack() as lists, ThreadPoolExecutor(workers) as pool:  # all are there before the first worker begins
+        orders = [lists.enter_context(listed(place, rows)) for _ in range(workers)]
+        summaries = list(pool.map(lambda order: transfer(place, *order, parallel_limit, *options), orders))
+    return sorted(summary["calls_per_s"] for summary in summaries)
+
+
+def settled_slow_downs(status: dict[str, Any]) -> float:
+    """The part of all writes that were answered SlowDown from SETTLING_SECONDS after the first second of load on."""
+    seconds = status["writes"][BUCKET]["by_second"]
+    begun = next((second["t_s"] for second in seconds if second["accepted"] > 1), 0)  # 1 is the master's PUT
+    settled = [second for second in seconds if second["t_s"] >= begun + SETTLING_SECONDS]
+    refused, accepted = (sum(second[what] for second in settled) for what in ("slow_downs", "accepted"))
+    return refused / max(1, refused + accepted)
+
+
+def jain(rates: Sequence[float]) -> float:
+    """Jain's index of fairness: 1 where all have the same."""
+    return sum(rates) ** 2 / (len(rates) * sum(rate**2 for rate in rates))
+
+
+MEASUREMENTS: Measurements = {
+    ("copy_cpu", "copy_cpu_s5cmd"): cpu,
+    ("copy_parallel_100",): parallel,
+    ("copy_adaptive_rate",): partial(adaptive, "copy_adaptive_rate", 1, LIMIT_PER_S, "none"),
+    ("copy_adaptive_rate_versitygw",): partial(
+        adaptive, "copy_adaptive_rate_versitygw", 1, VERSITYGW_LIMIT_PER_S, "versitygw"
+    ),
+    ("copy_adaptive_slow",): adaptive_slow,
+    ("copy_fair",): partial(adaptive, "copy_fair", WORKERS, LIMIT_PER_S, "none"),
+    ("copy_memory",): memory,
 }

@@ -1,199 +1,146 @@
-"""20,000 objects of 10 KB up and down, 4 ms away: the Go program against the published loop, and s5cmd.
+"""20,000 objects of 10 KB up and down, 4 ms away: the Go function against the published loop.
 
 The published way is one loop of boto3's calls. Its rate doesn't depend on how many objects there are, so it is given
-2,000 of them, and counted by its own clock, without Python's start; the others are processes measured whole. The server
-is the front (bench/front) as a store of keys: a real one would take more of the two cores than the clients do.
+2,000 of them. Both are timed by their own clocks, the record's and the loop's, without their start. The server is the
+front (bench/front) as a store of keys: a real one would take more of the two cores than the clients do.
 """
 
 from __future__ import annotations
 
-import functools
-import json
-import tempfile
+import hashlib
+import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from bench import download, object_set, peers, programs, rounds
-from bench.child import run_child
-from bench.download import BUCKET, Gateway, Side
+from bench import servers, sides
 from bench.errors import BenchError
-from bench.front import Front, front
-from bench.measure import Entry, Samples
-from bench.object_set import OBJECT_BYTES, OBJECTS
-from bench.table import figure
+from bench.pairs import Figures, Measured, Measurements, Side, compare, in_turn
+from bench.servers import BUCKET, Front, Place
 
-LATENCY_MS = 4
-LOOP_OBJECTS = 2_000
-PARALLEL = 64
+OBJECTS, LOOP_OBJECTS, OBJECT_BYTES = 20_000, 2_000, 10_000
+LATENCY_MS, PARALLEL = 4, 64
 SERVER_CORES = 1  # on two it would take half as much CPU again for waking its own threads, and from its clients
-SECONDS_A_ROUND = 25  # of one direction
-OTHERS_PREFIX = "others/"
+LOOP_PREFIX = "loop/"
+ROW_BYTES, VALUES = 100, 1000
 
 
-@dataclass(frozen=True)
-class Sides:
-    """The clients of one direction."""
-
-    ours: Side
-    loop: Side
-    s5cmd: Side
-
-
-def cpu(runs: int) -> tuple[Entry, str]:
-    """Client CPU an object, half of them up and half down, against the published loop."""
-    up_ms, down_ms = (rounds.samples(sides.ours, sides.loop, "cpu_ms") for sides in measured(runs))
-    ours_ms = tuple((up + down) / 2 for up, down in zip(up_ms.ours, down_ms.ours, strict=True))
-    peer_ms = tuple((up + down) / 2 for up, down in zip(up_ms.peer, down_ms.peer, strict=True))
-    samples = Samples(ours_ms, peer_ms)
-    sentences = "; ".join(_sentence(side) for sides in measured(runs) for side in (sides.ours, sides.loop))
-    return samples.entry("express_cpu", "CPU-ms/object", higher_is_better=False), f"{setting()}; {sentences}"
-
-
-def rate(name: str, direction: int, peer: str, runs: int) -> tuple[Entry, str]:
-    """Objects/s of uploads (0) or downloads (1) against the published loop or s5cmd."""
-    sides = measured(runs)[direction]
-    other = getattr(sides, peer)
-    entry = rounds.samples(sides.ours, other, "objects_per_s").entry(name, "objects/s", higher_is_better=True)
-    return entry, f"{setting()}; {_sentence(sides.ours)}; {_sentence(other)}"
-
-
-ENTRIES = {
-    "express_up": partial(rate, "express_up", 0, "loop"),
-    "express_down": partial(rate, "express_down", 1, "loop"),
-    "express_cpu": cpu,
-    "express_up_s5cmd": partial(rate, "express_up_s5cmd", 0, "s5cmd"),
-    "express_down_s5cmd": partial(rate, "express_down_s5cmd", 1, "s5cmd"),
-}
-
-
-def setting() -> str:
-    """What is measured, in words."""
-    return (
+def up_and_down(runs: int) -> Measured:
+    """Objects/s of uploads and of downloads: in each round both sides put their objects, then get them."""
+    with servers.front(cores=SERVER_CORES, latency_ms=LATENCY_MS) as store, servers.place(store.url) as place:
+        up, down = uploads(place, store), downloads(place, store)
+        in_turn((*up, *down), runs, warm_up=False)
+    entries = [
+        compare(name, *pair, "objects_per_s", "objects/s", more_is_better=True)
+        for name, pair in (("express_up", up), ("express_down", down))
+    ]
+    setting = (
         f"{OBJECTS:,} objects of {OBJECT_BYTES // 1000} KB ({LOOP_OBJECTS:,} in the loop), the front as a store of "
-        f"keys over http on loopback, {LATENCY_MS} ms per answer, all in memory"
+        f"keys over http on loopback, {LATENCY_MS} ms per answer, {PARALLEL} at once, all in memory"
     )
+    return entries, "; ".join([setting, *(side.sentence() for side in (*up, *down))])
 
 
-def _sentence(side: Side) -> str:
-    names = ("objects_per_s", "cpu_ms", "server_cpu_ms", "peak_mb")
-    rate, cpu_ms, server_ms, peak_mb = (rounds.median(side, name) for name in names)
-    clients = f"{figure(rate)} objects/s, {figure(cpu_ms)} CPU-ms per object"
-    return f"{side.label}: {clients}, {figure(server_ms)} of the server, peak {peak_mb:.0f} MiB"
+def uploads(place: Place, store: Front) -> tuple[Side, Side]:
+    """Who puts objects: ours makes them itself, the loop reads them from files."""
+    files, client = place.folder / "files", place.client()
+    files.mkdir()
+    for number in range(LOOP_OBJECTS):
+        (files / name(number)).write_bytes(body(number))
 
-
-@functools.cache  # all entries come from the same runs
-def measured(runs: int) -> tuple[Sides, Sides]:
-    """The clients that upload and those that download, run in turn. Raises BenchError."""
-    with front(cores=SERVER_CORES, latency_ms=LATENCY_MS) as store, download.place(store.url) as made:
-        files = made.folder / "files"
-        files.mkdir()
-        object_set.write(files)
-        uploads = uploading(made, store, files)
-        rounds.in_turn((uploads.ours, uploads.loop, uploads.s5cmd), runs, SECONDS_A_ROUND)
-        uploads.ours.run()  # so that there is something to download
-        downloads = downloading(made, store)
-        rounds.in_turn((downloads.ours, downloads.loop, downloads.s5cmd), runs, SECONDS_A_ROUND)
-    return uploads, downloads
-
-
-def uploading(made: Gateway, store: Front, files: Path) -> Sides:
-    """The clients that put the set: ours makes its objects itself, the others read them from files."""
-    counted = partial(_counted, store, "put")
-    client = made.client()
-
-    def placed(below: str, objects: int, run: Callable[[], dict[str, float]]) -> Callable[[], dict[str, float]]:
-        def fresh() -> dict[str, float]:
-            object_set.remove(client, below)
-            took = counted(objects, run)
-            object_set.check_uploaded(client, below, objects)
+    def placed(prefix: str, objects: int, run: Callable[[], Figures]) -> Callable[[], Figures]:
+        def checked() -> Figures:
+            took = _counted(store, "put", objects, run)
+            check_uploaded(client, prefix, objects)
             return took
 
-        return fresh
+        return checked
 
-    target = f"s3://{BUCKET}/{OTHERS_PREFIX}"
-    loop = ["put_loop", "{scratch}/report.json", BUCKET, OTHERS_PREFIX, str(files), str(LOOP_OBJECTS)]
-    return Sides(
-        Side(_label("put-set"), placed(object_set.prefix(), OBJECTS, lambda: _ours(made, "put-set"))),
-        Side("boto3 put_object, one loop", placed(OTHERS_PREFIX, LOOP_OBJECTS, lambda: _loop(made, loop))),
-        Side(
-            f"s5cmd {programs.S5CMD_VERSION} cp",
-            placed(OTHERS_PREFIX, OBJECTS, lambda: _s5cmd(made, f"{files}/*", target)),
-        ),
+    loop = partial(sides.boto3, place, "put_loop", BUCKET, LOOP_PREFIX, str(files))
+    return (
+        Side("express upload", placed(prefix(), OBJECTS, partial(_ours, place, "upload"))),
+        Side("boto3 put_object, one loop", placed(LOOP_PREFIX, LOOP_OBJECTS, loop)),
     )
 
 
-def downloading(made: Gateway, store: Front) -> Sides:
-    """The clients that get the set: each writes files, ours eight for all its connections, again and again."""
-    counted = partial(_counted, store, "get")
-    below = object_set.prefix()
+def downloads(place: Place, store: Front) -> tuple[Side, Side]:
+    """Who gets these objects: ours compares what it gets itself, the loop writes files."""
+    folder = place.folder / "objects"
 
-    def to_folder(objects: int, run: Callable[[str], dict[str, float]]) -> Callable[[], dict[str, float]]:
-        def fresh() -> dict[str, float]:
-            with tempfile.TemporaryDirectory(prefix="objects-", dir=made.folder) as folder:
-                took = counted(objects, lambda: run(folder))
-                object_set.check_downloaded(Path(folder), objects)
-            return took
+    def loop() -> Figures:
+        folder.mkdir()
+        took = _counted(store, "get", LOOP_OBJECTS, run)
+        check_downloaded(folder, LOOP_OBJECTS)
+        shutil.rmtree(folder)
+        return took
 
-        return fresh
-
-    def loop(folder: str) -> dict[str, float]:
-        return _loop(made, ["get_loop", "{scratch}/report.json", BUCKET, below, folder, str(LOOP_OBJECTS)])
-
-    return Sides(
-        Side(_label("get-set"), lambda: counted(OBJECTS, lambda: _ours(made, "get-set"))),
-        Side("boto3 get_object, one loop", to_folder(LOOP_OBJECTS, loop)),
-        Side(
-            f"s5cmd {programs.S5CMD_VERSION} cp",
-            to_folder(OBJECTS, lambda folder: _s5cmd(made, f"s3://{BUCKET}/{below}*", f"{folder}/")),
-        ),
-    )
+    run = partial(sides.boto3, place, "get_loop", BUCKET, LOOP_PREFIX, str(folder))
+    ours = partial(_counted, store, "get", OBJECTS, partial(_ours, place, "download"))
+    return Side("express download", ours), Side("boto3 get_object, one loop", loop)
 
 
-def _counted(store: Front, request: str, objects: int, run: Callable[[], dict[str, float]]) -> dict[str, float]:
-    """Run a client; gives its figures and the server's share. Raises BenchError unless it asked once an object."""
-    before = store.status()
+def _ours(place: Place, operation: str) -> Figures:
+    """The Go function's record says how many objects it did; it fails unless what it gets is what must be there."""
+    objects = {"object_bytes": OBJECT_BYTES, "object_count": OBJECTS, "first_object": 0, "objects": OBJECTS}
+    order = objects | {"storage_class": "standard", "parallel_limit": PARALLEL}
+    settings = {"EXPERIMENT": "express", "OPERATION": operation, "PLACEMENT": "any_zone"}
+    record = sides.go(place, order, **settings, EXPRESS_BUCKET_NAME="bench--use1-az4--x-s3")
+    if record["objects"] != OBJECTS:
+        raise BenchError(f"the {operation} did {record['objects']} of {OBJECTS} objects: this run can't be compared")
+    return {"seconds": record["elapsed_seconds"]} | {name: record[name] for name in ("cpu_s", "peak_mb")}
+
+
+def _counted(store: Front, request: str, objects: int, run: Callable[[], Figures]) -> Figures:
+    """Run a client; gives its rate. Raises BenchError unless it asked once an object."""
+    before = store.status()["requests"].get(request, 0)
     took = run()
-    after = store.status()
-    requests = after["requests"].get(request, 0) - before["requests"].get(request, 0)
+    requests = store.status()["requests"].get(request, 0) - before
     if requests != objects:
         raise BenchError(f"{requests} {request.upper()} requests for {objects} objects: this run can't be compared")
-    return took | {"server_cpu_ms": (after["cpu_s"] - before["cpu_s"]) * 1000 / objects}
+    cpu_s = took.get("client_cpu_s", took["cpu_s"])
+    figures = {"objects_per_s": objects / took["seconds"], "cpu_ms_per_object": cpu_s * 1000 / objects}
+    return figures | {"peak_mb": took["peak_mb"]}
 
 
-def _label(verb: str) -> str:
-    return f"transfer {verb}, {PARALLEL} at once"
+def prefix() -> str:
+    """Where the function puts the set."""
+    return f"data/object_bytes={OBJECT_BYTES}/object_count={OBJECTS}/"
 
 
-def _ours(made: Gateway, verb: str) -> dict[str, float]:
-    """The Go program, which compares what it gets with what must be there and fails otherwise."""
-    what = ["--bucket", BUCKET, "--object-bytes", str(OBJECT_BYTES), "--object-count", str(OBJECTS)]
-    command = [programs.transfer(), verb, *what, "--parallel", str(PARALLEL), "--endpoint-url", made.url]
-    with tempfile.TemporaryDirectory(prefix="run-", dir=made.folder) as scratch:
-        printed = Path(scratch) / "record.json"
-        took = run_child(["env", *_settings(made, scratch), *command], printed=str(printed))
-        done = json.loads(printed.read_text())["objects"]
-    if done != OBJECTS:
-        raise BenchError(f"transfer {verb} did {done} of {OBJECTS} objects: this run can't be compared")
-    return _whole(took)
+def name(number: int) -> str:
+    """The last part of an object's key."""
+    return f"{number:09}.json"
 
 
-def _s5cmd(made: Gateway, source: str, target: str) -> dict[str, float]:
-    command = [programs.s5cmd(), "--endpoint-url", made.url, "cp", source, target]
-    with tempfile.TemporaryDirectory(prefix="run-", dir=made.folder) as scratch:
-        return _whole(run_child(["env", *_settings(made, scratch), *command]))
+def body(number: int) -> bytes:
+    """The bytes of an object, made here once more, beside the Go program's, so that neither checks itself: rows of
+    JSON, of which the first names the object."""
+    rows = []
+    for row in range(OBJECT_BYTES // ROW_BYTES):
+        owner = f"{number:09}" if row == 0 else " " * 9
+        head, tail = f'{{"object": "{owner}", "value": {row % VALUES:3}, "pad": "', '"}\n'
+        rows.append(f"{head}{'x' * (ROW_BYTES - len(head) - len(tail))}{tail}")
+    return "".join(rows).encode()
 
 
-def _settings(made: Gateway, scratch: str) -> list[str]:
-    return [f"{name}={value}" for name, value in (made.environment | {"TMPDIR": scratch, "HOME": scratch}).items()]
+def check_uploaded(client: Any, below: str, objects: int) -> None:
+    """Raises BenchError unless the first `objects` of the set are there, with their bytes (by their MD5), and no other.
+
+    The store answers with an ETag that it has taken of what it holds.
+    """
+    pages = client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=below)
+    etags = {listed["Key"]: listed["ETag"].strip('"') for page in pages for listed in page.get("Contents", ())}
+    expected = {below + name(number): hashlib.md5(body(number)).hexdigest() for number in range(objects)}
+    if etags != expected:
+        raise BenchError(f"{len(etags)} of {objects} objects are there, or their bytes differ")
 
 
-def _whole(took: dict[str, float]) -> dict[str, float]:
-    return took | {"objects_per_s": OBJECTS / took["wall_s"], "cpu_ms": took["cpu_s"] * 1000 / OBJECTS}
+def check_downloaded(folder: Path, objects: int) -> None:
+    """Raises BenchError unless a folder holds the first `objects` of the set, byte for byte, and nothing else."""
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    if files != {name(number): body(number) for number in range(objects)}:
+        raise BenchError(f"{len(files)} of {objects} objects arrived, or their bytes differ from what was uploaded")
 
 
-def _loop(made: Gateway, arguments: list[str]) -> dict[str, float]:
-    took = made.run([peers.__file__, *arguments])
-    rates = {"objects_per_s": LOOP_OBJECTS / took["seconds"], "cpu_ms": took["client_cpu_s"] * 1000 / LOOP_OBJECTS}
-    return {name: took[name] for name in ("wall_s", "cpu_s", "peak_mb")} | rates
+MEASUREMENTS: Measurements = {("express_up", "express_down"): up_and_down}

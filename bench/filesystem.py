@@ -7,81 +7,115 @@ sandbox starts Python once and not for every copy.
 
 from __future__ import annotations
 
-import json
+import random
 import shutil
 import tempfile
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
-from bench import download, invoke, rounds, servers, small_objects, tools
+from bench import peers, programs, servers, sides
 from bench.child import run_child
-from bench.download import FUNCTIONS, Gateway, Side
-from bench.measure import Entry
-from bench.small_set import WORDS, SmallSet, small_set
+from bench.errors import BenchError
+from bench.pairs import Figures, Measured, Measurements, Side, compare, in_turn
+from bench.servers import BUCKET, Place
 
-CONNECTIONS = 10  # as many as the published program had in effect
+PREFIX = "small/"
 NOWHERE = "http://127.0.0.1:9"  # the discard port: a mount is read without S3
+_draw = random.Random(4)
+# Each object begins elsewhere in the same bytes: two of the same size must not pass for each other.
+SIZES = {f"{number:04}.dat": _draw.randint(10_000, 100_000) for number in range(1000)}
+CONTENT = _draw.randbytes(101_000)
+WORDS = f"{len(SIZES):,} objects of 10 to 100 KB"
+Files = dict[str, bytes]
 
 
-def tree_wall(runs: int) -> tuple[Entry, str]:
-    """Seconds to copy the tree. Raises BenchError without `cp`."""
-    small, cp = small_set(), tools.require("cp", "copying a tree")
+def small(runs: int) -> Measured:
+    """CPU seconds and seconds of whole processes, Python's start and imports included."""
+    files = small_set()
+    with servers.s3(room_mb=512) as place:
+        client = place.client()
+        with ThreadPoolExecutor(8) as pool:
+            names = list(files)
+            list(pool.map(lambda name: client.put_object(Bucket=BUCKET, Key=PREFIX + name, Body=files[name]), names))
+        pair = function(place, files, STORAGE="s3", READ_METHOD="pool"), download_file(place, files)
+        in_turn(pair, runs)
+    cpu = compare("filesystem_small_cpu", *pair, "cpu_s", "CPU-s")
+    wall = compare("filesystem_small_wall", *pair, "wall_s", "s")
+    setting = f"{WORDS} from versitygw over http on loopback to files, all in memory"
+    return [cpu, wall], f"{setting}; {pair[0].sentence()}; {pair[1].sentence()}"
+
+
+def tree(runs: int) -> Measured:
+    """Seconds to copy the tree."""
+    files = small_set()
     with tempfile.TemporaryDirectory(prefix="stampede-tree-", dir=servers.RAM_FOLDER) as folder:
-        mount = Path(folder) / "mount"
-        source = mount / "small"
-        source.mkdir(parents=True)
-        for name in small.sizes:
-            (source / name).write_bytes(small.body(name))
-        made = Gateway(NOWHERE, Path(folder), {"AWS_ENDPOINT_URL": NOWHERE, "AWS_REGION": servers.REGION})
-        sides = function(made, small, "copy", STORAGE="efs", MOUNT_PATH=str(mount)), _cp(cp, source, made.folder, small)
-        rounds.in_turn(sides, runs, seconds_a_round=1)
-    setting = f"{WORDS} from a folder to another, both in memory; {rounds.sentence(sides[0])} (the copy alone)"
-    return rounds.entry("filesystem_tree_wall", *sides, "wall_s", "s"), f"{setting}; {rounds.sentence(sides[1])}"
+        source = Path(folder) / "mount" / "small"
+        write(source, files)
+        settings = {"AWS_ENDPOINT_URL": NOWHERE, "AWS_REGION": servers.REGION}
+        place = Place(NOWHERE, Path(folder), settings)
+        ours = function(place, files, STORAGE="efs", MOUNT_PATH=str(source.parent))
+        pair = ours, copy_tree(source, place.folder / "copied", files)
+        in_turn(pair, runs)
+    setting = f"{WORDS} from a folder to another, both in memory; {pair[0].sentence()}; {pair[1].sentence()}"
+    return [compare("filesystem_tree_wall", *pair, "seconds", "s")], setting
 
 
-def _pool(made: Gateway, small: SmallSet) -> Side:
-    return function(made, small, "pool", STORAGE="s3", READ_METHOD="pool")
+def small_set() -> Files:
+    """The same objects every time."""
+    return {name: CONTENT[number : number + size] for number, (name, size) in enumerate(SIZES.items())}
 
 
-def function(made: Gateway, small: SmallSet, method: str, **environment: str) -> Side:
+def write(folder: Path, files: Files) -> None:
+    """Make the files of a new folder."""
+    folder.mkdir(parents=True)
+    for name, body in files.items():
+        (folder / name).write_bytes(body)
+
+
+def function(place: Place, files: Files, **environment: str) -> Side:
     """The function in a sandbox of its own. It verifies number and sizes itself, so a run with others fails."""
-    order: dict[str, Any] = {"run_id": "bench", "cell": "bench", "seq": 0, "dataset": "small"}
-    order |= {"connections": CONNECTIONS, "files": len(small.sizes), "bytes": sum(small.sizes.values())}
-    labels = {
-        "CONCURRENCY_LIMIT": "1",
-        "MEMORY_SIZE": "1024",
-        "EXPERIMENT_TAG": "bench",
-        "BUCKET_NAME": download.BUCKET,
-    }
+    order = {"dataset": "small", "files": len(files), "bytes": sum(map(len, files.values()))}
 
-    def run() -> dict[str, float]:
-        program = [invoke.__file__, str(FUNCTIONS), "filesystem", json.dumps(order), "{scratch}/report.json"]
-        record = made.run(program, **labels | environment)
-        if method == "copy":
-            record |= {"wall_s": record["elapsed_seconds"], "cpu_s": record["client_cpu_seconds"]}
-        return {name: record[name] for name in ("wall_s", "cpu_s", "peak_mb")}
+    def run() -> Figures:
+        record = sides.python(place, "filesystem", order, **environment)
+        return {"seconds": record["elapsed_seconds"]} | {name: record[name] for name in ("wall_s", "cpu_s", "peak_mb")}
 
-    return Side(f"Python {method}", run)
+    return Side(f"Python {environment.get('READ_METHOD', 'copy')}", run)
 
 
-def _cp(cp: str, source: Path, folder: Path, small: SmallSet) -> Side:
-    check = small.checked()
+def download_file(place: Place, files: Files) -> Side:
+    """boto3's `download_file` in threads."""
+    folder = place.folder / "objects"
 
-    def run() -> dict[str, float]:
-        target = folder / "copied"
-        try:
-            measured = run_child([cp, "-r", str(source), str(target)])
-            check(target)
-        finally:
-            shutil.rmtree(target, ignore_errors=True)
-        return measured
+    def run() -> Figures:
+        folder.mkdir()
+        took = sides.boto3(place, "download_many", BUCKET, PREFIX, str(folder))
+        remove_checked(folder, files)
+        return took
+
+    return Side(f"download_file, {peers.THREADS} threads", run)
+
+
+def copy_tree(source: Path, target: Path, files: Files) -> Side:
+    """`cp -r` of a folder."""
+
+    def run() -> Figures:
+        took = run_child([programs.require("cp"), "-r", str(source), str(target)])
+        remove_checked(target, files)
+        return took | {"seconds": took["wall_s"]}
 
     return Side("cp -r", run)
 
 
-ENTRIES = {
-    "filesystem_small_cpu": partial(small_objects.against_boto3, "filesystem_small_cpu", _pool, "cpu_s", "CPU-s"),
-    "filesystem_small_wall": partial(small_objects.against_boto3, "filesystem_small_wall", _pool, "wall_s", "s"),
-    "filesystem_tree_wall": tree_wall,
+def remove_checked(folder: Path, files: Files) -> None:
+    """Remove what a client wrote. Raises BenchError unless exactly these files are there, byte for byte."""
+    arrived = {path.name: path.read_bytes() for path in folder.iterdir()}
+    shutil.rmtree(folder)
+    if arrived != files:
+        raise BenchError(f"{len(arrived)} of {len(files)} objects arrived, or their bytes differ from those uploaded")
+
+
+MEASUREMENTS: Measurements = {
+    ("filesystem_small_cpu", "filesystem_small_wall"): small,
+    ("filesystem_tree_wall",): tree,
 }

@@ -1,41 +1,33 @@
-"""The flood against its peers: `flood_latency_15ms` (a queue 15 ms away, against batch after batch) and
-`flood_loopback` (a queue on loopback, against the same request bytes with nothing around them)."""
+"""The flood of `stampede flood` against one batch after the other, as the published loader sends them.
+
+The queue is 15 ms away: ElasticMQ behind toxiproxy. A flood counts only if exactly its messages are in it afterwards.
+"""
 
 from __future__ import annotations
 
+import json
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import boto3
 from botocore.config import Config
 
-from bench import raw_http, servers, tools
+from bench import servers
 from bench.errors import BenchError
-from bench.measure import Entry, alternate
-from loader.flood import orders, sent_log
-from loader.sqs import sending
-from loader.sqs.signing import Signer, request_body
+from bench.pairs import Figures, Measured, Measurements, Side, compare, in_turn
+from loader.flood import flood
 from stampede.progress import say
 from stampede.runs.folder import RunFolder
 from stampede.stacks.target import Target
 
-NAME = "flood_latency_15ms"
-NAME_LOOPBACK = "flood_loopback"
-MESSAGES = 5_000
-LOOPBACK_MESSAGES = 50_000  # a second or two for either side
-LATENCY_MS = 15
-QUEUE = "stampede-bench-flood"
-CELL = "memory_size=2048,concurrency_value=500"
-EXTRAS = {"object_bytes": 2**30}
-# Java compiles ElasticMQ's code while it runs: the first thousand batches take six times as long as the later ones, and
-# behind ten thousand they still become faster by a third.
-WARM_UP_FLOODS = 6
+MESSAGES, BATCH, LATENCY_MS = 5_000, 10, 15
+# Java compiles ElasticMQ's code while it runs: the first thousand batches take six times as long as the later ones.
+WARM_UP_MESSAGES = 100_000
+QUEUE, CELL, ORDER = "stampede-bench-flood", "memory_size=2048,concurrency_value=500", {"object_bytes": 2**30}
 
 
 @dataclass(frozen=True)
@@ -50,95 +42,52 @@ class Queue:
         name = "ApproximateNumberOfMessages"
         return int(self.client.get_queue_attributes(QueueUrl=self.url, AttributeNames=[name])["Attributes"][name])
 
-    def empty(self) -> None:
-        """Remove every message."""
-        self.client.purge_queue(QueueUrl=self.url)
 
-
-def latency_15ms(runs: int) -> tuple[Entry, str]:
-    """Measure both loaders in turn; gives the entry (messages/s) and a line about the servers. Raises BenchError."""
-    with servers.elasticmq() as near, servers.toxiproxy() as toxiproxy:
-        far = toxiproxy.delayed("sqs", near, LATENCY_MS)
-        near_queue = made_queue(near)
-        far_queue = Queue(sqs_client(far), near_queue.url)
-        # Both sides have their client and credentials when the clock starts; neither has a connection.
-        near_endpoint, far_endpoint = (sending.endpoint_of(_target(url)) for url in (near, far))
-        _warm_up(NAME, near_queue, near_endpoint)
-        added_ms = (_round_trip_s(far_queue) - _round_trip_s(near_queue)) * 1000
-        say(f"{NAME}: {runs} runs of each side in turn, {MESSAGES:,} messages each (about {runs * 11} s)")
-        samples = alternate(
-            lambda: rate(near_queue, lambda: ours(far_endpoint, near_queue.url)),
-            lambda: rate(near_queue, lambda: one_batch_at_a_time(far_queue)),
-            runs,
-            "messages/s",
+def latency_15ms(runs: int) -> Measured:
+    """Messages/s of both loaders in turn."""
+    with servers.elasticmq() as near_url, servers.delayed(near_url, LATENCY_MS) as far_url:
+        near = sqs_client(near_url)
+        queue = Queue(near, near.create_queue(QueueName=QUEUE)["QueueUrl"])
+        far = Queue(sqs_client(far_url), queue.url)
+        say(f"warming ElasticMQ up with {WARM_UP_MESSAGES:,} messages")
+        rate(queue, lambda: flooded(near_url, queue.url, WARM_UP_MESSAGES), WARM_UP_MESSAGES)
+        pair = (
+            Side("stampede flood", lambda: rate(queue, lambda: flooded(far_url, queue.url, MESSAGES), MESSAGES)),
+            Side("one batch after the other", lambda: rate(queue, lambda: one_batch_at_a_time(far), MESSAGES)),
         )
-    setting = (
-        f"{MESSAGES:,} messages to ElasticMQ {_version()} behind toxiproxy {tools.TOXIPROXY.version}: every answer "
-        f"{LATENCY_MS} ms late (measured: {added_ms:.1f} ms); {sending.IN_FLIGHT} requests in flight against one"
-    )
-    return samples.entry(NAME, "messages/s", higher_is_better=True), setting
+        in_turn(pair, runs)
+    entry = compare("flood_latency_15ms", *pair, "messages_per_s", "messages/s", more_is_better=True)
+    return [entry], f"{MESSAGES:,} messages to ElasticMQ behind toxiproxy, every answer {LATENCY_MS} ms late"
 
 
-def loopback(runs: int) -> tuple[Entry, str]:
-    """Measure our flood and the same request bytes sent bare, in turn; gives the entry (messages/s) and a line about
-    the servers. Raises BenchError."""
-    count = LOOPBACK_MESSAGES
-    with servers.elasticmq() as url:
-        queue = made_queue(url)
-        endpoint = sending.endpoint_of(_target(url))
-        _warm_up(NAME_LOOPBACK, queue, endpoint)
-        say(f"{NAME_LOOPBACK}: {runs} runs of each side in turn, {count:,} messages each (about {runs * 5} s)")
-        samples = alternate(
-            lambda: rate(queue, lambda: ours(endpoint, queue.url, count), count),
-            lambda: bare_rate(queue, endpoint, count),
-            runs,
-            "messages/s",
-        )
-    setting = (
-        f"{count:,} messages to ElasticMQ {_version()} on loopback; the peer is an epoll loop (bench/raw_http.py) that "
-        f"writes the same requests, built and signed before, on {sending.IN_FLIGHT} connections, as ours does"
-    )
-    return samples.entry(NAME_LOOPBACK, "messages/s", higher_is_better=True), setting
-
-
-def rate(queue: Queue, flood: Callable[[], None], count: int = MESSAGES) -> float:
+def rate(queue: Queue, send: Callable[[], None], count: int) -> Figures:
     """Messages/s of one flood into the empty queue. Raises BenchError unless exactly `count` arrived."""
     started = time.perf_counter()
-    flood()
+    send()
     seconds = time.perf_counter() - started
     arrived = queue.count()
-    queue.empty()
+    queue.client.purge_queue(QueueUrl=queue.url)
     if arrived != count:
         raise BenchError(f"{arrived} of {count} messages are in the queue: this flood can't be compared")
-    return count / seconds
+    return {"messages_per_s": count / seconds}
 
 
-def bare_rate(queue: Queue, endpoint: sending.Endpoint, count: int) -> float:
-    """Messages/s of the requests that `ours` sends, made before the clock starts."""
-    requests = bare_requests(endpoint, queue.url, count)
-    return rate(queue, lambda: raw_http.post_all(endpoint.url, requests, sending.IN_FLIGHT), count)
+def flooded(endpoint_url: str, queue_url: str, count: int) -> None:
+    """Flood as `stampede flood` does, its line in sent.jsonl for each message included. Raises BenchError unless every
+    message was accepted, and once."""
+    values = {"region": servers.REGION, "queue_name": QUEUE, "queue_url": queue_url, "experiment": "download"}
+    with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder:
+        run = RunFolder.create(Path(folder), "bench")
+        outcome = flood(Target("local", values, endpoint_url), run, CELL, count, order=ORDER, quiet=True)
+    if outcome.sent != count or outcome.possible_duplicates:
+        raise BenchError(f"this flood is not clean: {outcome.sentence()}")
 
 
-def bare_requests(endpoint: sending.Endpoint, queue_url: str, count: int) -> list[bytes]:
-    """The bytes of every request of one flood, signed now."""
-    signer = Signer(endpoint)
-    groups = sending.batches(orders("bench", CELL, count, EXTRAS))
-    return [signer.request(request_body(queue_url, [order.body for order in group])) for group in groups]
-
-
-def ours(endpoint: sending.Endpoint, queue_url: str, count: int = MESSAGES) -> None:
-    """Flood with the loader, its line in sent.jsonl for each message included. Raises BenchError if one is refused."""
-    with run_folder() as folder, sent_log(folder, CELL) as log:
-        outcome = sending.send_to(endpoint, queue_url, orders(folder.run_id, CELL, count, EXTRAS), log)
-    if outcome.failed or outcome.possible_duplicates:
-        raise BenchError(f"our flood is not clean: {outcome.sentence()}")
-
-
-def one_batch_at_a_time(queue: Queue) -> None:
+def one_batch_at_a_time(queue: Queue, count: int = MESSAGES) -> None:
     """Flood as the published loader does: batches of ten, each sent when the one before it was accepted."""
-    source = orders("peer", CELL, MESSAGES, EXTRAS)
-    while batch := list(islice(source, 10)):
-        entries = [{"Id": str(index), "MessageBody": order.body} for index, order in enumerate(batch)]
+    for first in range(0, count, BATCH):
+        bodies = [{"run_id": "peer", "cell": CELL, "seq": seq} | ORDER for seq in range(first, first + BATCH)]
+        entries = [{"Id": str(index), "MessageBody": json.dumps(body)} for index, body in enumerate(bodies)]
         answer = queue.client.send_message_batch(QueueUrl=queue.url, Entries=entries)
         if answer.get("Failed"):
             raise BenchError(f"ElasticMQ refused {len(answer['Failed'])} of the peer's messages")
@@ -156,39 +105,4 @@ def sqs_client(endpoint_url: str) -> Any:
     )
 
 
-@contextmanager
-def run_folder() -> Iterator[RunFolder]:
-    """A run's folder that goes with the block."""
-    with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder:
-        yield RunFolder.create(Path(folder), "bench")
-
-
-def _warm_up(name: str, queue: Queue, endpoint: sending.Endpoint) -> None:
-    count = LOOPBACK_MESSAGES
-    say(f"{name}: warming ElasticMQ up with {WARM_UP_FLOODS * count:,} messages (about 20 s)")
-    for _ in range(WARM_UP_FLOODS):
-        rate(queue, lambda: ours(endpoint, queue.url, count), count)
-
-
-def _target(endpoint_url: str) -> Target:
-    return Target("local", {"region": servers.REGION}, endpoint_url)
-
-
-def made_queue(endpoint_url: str) -> Queue:
-    """The bench's queue at an SQS endpoint, made if it isn't there."""
-    client = sqs_client(endpoint_url)
-    return Queue(client, client.create_queue(QueueName=QUEUE)["QueueUrl"])
-
-
-def _version() -> str:
-    return tools.elasticmq_version(tools.elasticmq_jars())
-
-
-def _round_trip_s(queue: Queue, times: int = 9) -> float:
-    """The median time of a small request and its answer."""
-    seconds = []
-    for _ in range(times):
-        started = time.perf_counter()
-        queue.count()
-        seconds.append(time.perf_counter() - started)
-    return sorted(seconds)[times // 2]
+MEASUREMENTS: Measurements = {("flood_latency_15ms",): latency_15ms}

@@ -1,26 +1,37 @@
-"""Real servers on loopback for the measurements, each a context manager that stops its own process by its id.
+"""Servers on loopback for the measurements, each a context manager that stops its own process by its id.
 
-ElasticMQ (SQS, in memory), toxiproxy (latency) and versitygw (S3 over a RAM-backed folder).
+versitygw (S3 over a RAM-backed folder), the front that throttles (bench/front, S3 before another one or as a store of
+keys alone), ElasticMQ (SQS, in memory) and toxiproxy (latency).
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import ssl
+import subprocess
 import tempfile
+import time
+import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from bench import tools
+import boto3
+from botocore.config import Config
+
+from bench import programs
 from bench.errors import BenchError
-from bench.process import get, output_of, running
 from stampede.emulator.ministack import HOST, free_port
+from stampede.emulator.process import end_with_parent
 
-ACCESS_KEY, SECRET_KEY, REGION = "test", "test", "us-east-1"
+ACCESS_KEY, SECRET_KEY, REGION, BUCKET = "test", "test", "us-east-1", "stampede-bench"
 RAM_FOLDER = Path("/dev/shm")
+START_TIMEOUT_S, STOP_TIMEOUT_S, ANSWER_TIMEOUT_S = 60, 10, 5
 
 # node-address only shapes the queue URLs that ElasticMQ hands out. Nothing is stored on disk.
 ELASTICMQ_CONFIG = """\
@@ -31,81 +42,8 @@ rest-stats.enabled = false
 queues-storage.enabled = false
 messages-storage.enabled = false
 """
-
-
-@contextmanager
-def elasticmq(heap_mb: int = 1024) -> Iterator[str]:
-    """Run ElasticMQ; gives its endpoint URL. It keeps every message in its heap: about 1 GiB for a million.
-
-    Raises BenchError when Java is missing or it doesn't come up.
-    """
-    java = tools.require("java", "running ElasticMQ")
-    jars = tools.elasticmq_jars()
-    with _scratch("elasticmq") as folder:
-        port = free_port()
-        config = folder / "elasticmq.conf"
-        config.write_text(ELASTICMQ_CONFIG.format(host=HOST, port=port))
-        command = [
-            java,
-            "-XX:+UseSerialGC",  # the other collectors' threads would compete with the clients for the cores
-            "-Xms256m",
-            f"-Xmx{heap_mb}m",
-            f"-Dconfig.file={config}",
-            f"-Djava.io.tmpdir={folder}",
-            "-cp",
-            f"{jars}/*",
-            "org.elasticmq.server.Main",
-        ]
-        with running(command, "ElasticMQ", folder, answers_at=f"http://{HOST}:{port}/"):
-            yield f"http://{HOST}:{port}"
-
-
-class Toxiproxy:
-    """A running toxiproxy; `delayed` puts a proxy with latency in front of another loopback server."""
-
-    def __init__(self, api_url: str) -> None:
-        self._api_url = api_url
-
-    def delayed(self, name: str, upstream_url: str, latency_ms: int) -> str:
-        """Return the URL of a proxy to `upstream_url` which hands on every answer `latency_ms` later.
-
-        So each request and its answer take `latency_ms` longer, as over a path with that round-trip time. Only data is
-        delayed: opening a connection is not, although it would cost one more round trip on a real path.
-        """
-        upstream = upstream_url.removeprefix("http://")
-        made = self._post("/proxies", {"name": name, "listen": f"{HOST}:0", "upstream": upstream, "enabled": True})
-        self._post(
-            f"/proxies/{name}/toxics",
-            {
-                "name": "latency",
-                "type": "latency",
-                "stream": "downstream",
-                "toxicity": 1.0,
-                "attributes": {"latency": latency_ms, "jitter": 0},
-            },
-        )
-        return f"http://{made['listen']}"
-
-    def _post(self, path: str, body: dict) -> dict:
-        request = urllib.request.Request(
-            self._api_url + path, json.dumps(body).encode(), {"Content-Type": "application/json"}
-        )
-        status, answer = get(request)
-        if status not in (200, 201):
-            raise BenchError(f"toxiproxy answered {status} to {path}: {answer[:200].decode(errors='replace')}")
-        return json.loads(answer)
-
-
-@contextmanager
-def toxiproxy() -> Iterator[Toxiproxy]:
-    """Run toxiproxy. Raises BenchError when Go is missing (the first time) or it doesn't come up."""
-    binary = tools.go_binary(tools.TOXIPROXY)
-    with _scratch("toxiproxy") as folder:
-        port = free_port()
-        url = f"http://{HOST}:{port}"
-        command = [str(binary), "-host", HOST, "-port", str(port)]
-        with running(command, "toxiproxy", folder, answers_at=f"{url}/version"):
-            yield Toxiproxy(url)
+# Loopback is never reached through a proxy, whatever the environment says.
+_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @dataclass(frozen=True)
@@ -116,47 +54,224 @@ class Certificate:
     key: Path
 
 
+@dataclass(frozen=True)
+class Place:
+    """A running S3 server with the bench's bucket, and a RAM-backed folder for what its clients keep."""
+
+    url: str
+    folder: Path
+    environment: dict[str, str]
+
+    def client(self) -> Any:
+        """A boto3 client for preparing and checking; it never leaves loopback."""
+        return boto3.client(
+            "s3",
+            endpoint_url=self.url,
+            region_name=REGION,
+            aws_access_key_id=ACCESS_KEY,
+            aws_secret_access_key=SECRET_KEY,
+            verify=self.environment.get("AWS_CA_BUNDLE"),
+            config=Config(proxies={}, signature_version="s3v4", retries={"mode": "standard", "total_max_attempts": 4}),
+        )
+
+
+@dataclass(frozen=True)
+class Front:
+    """A running front: its S3 endpoint URL, and what it has counted."""
+
+    url: str
+
+    def status(self) -> dict[str, Any]:
+        """What it has accepted, refused and carried out since its start, by prefix and second. Raises BenchError."""
+        answered, body = get(f"{self.url}/__front")
+        if answered != 200:
+            raise BenchError(f"the front answered {answered} to /__front: {body[:200].decode(errors='replace')}")
+        return json.loads(body)
+
+
 @contextmanager
 def certificate() -> Iterator[Certificate]:
     """Make a certificate for a server on loopback. Raises BenchError without openssl."""
-    openssl = tools.require("openssl", "creating a local certificate")
     with _scratch("certificate") as folder:
         made = Certificate(folder / "certificate.pem", folder / "key.pem")
         subject = ["-subj", "/CN=127.0.0.1", "-addext", f"subjectAltName=IP:{HOST}", "-days", "2"]
         kind = ["-x509", "-newkey", "rsa:2048", "-nodes"]
-        command = [openssl, "req", *kind, *subject, "-keyout", str(made.key), "-out", str(made.certificate)]
-        output_of(command, "creating a certificate", timeout_s=60)
+        command = [programs.require("openssl"), "req", *kind, *subject]
+        programs.output_of([*command, "-keyout", str(made.key), "-out", str(made.certificate)], 60)
         yield made
 
 
 @contextmanager
-def versitygw(room_mb: int, certificate: Certificate | None = None) -> Iterator[str]:
-    """Run versitygw over a RAM-backed folder with `room_mb` MiB to spare; gives its S3 endpoint URL.
+def s3(room_mb: int, *, tls: bool = False) -> Iterator[Place]:
+    """versitygw with `room_mb` MiB to spare, over HTTPS with `tls`. Raises BenchError without Go (the first time),
+    openssl (tls) or room."""
+    with ExitStack() as stack:
+        keys = stack.enter_context(certificate()) if tls else None
+        bundle = {"AWS_CA_BUNDLE": str(keys.certificate)} if keys else {}
+        yield stack.enter_context(place(stack.enter_context(versitygw(room_mb, keys)), **bundle))
 
-    Access and secret key are ACCESS_KEY and SECRET_KEY; with a certificate it speaks HTTPS. Raises BenchError without
-    Go (the first time) or without room.
-    """
-    binary = tools.go_binary(tools.VERSITYGW)
+
+@contextmanager
+def place(url: str, **environment: str) -> Iterator[Place]:
+    """A running S3 server as a place for clients: the bucket is made, and a folder in memory."""
+    settings = {
+        "AWS_ENDPOINT_URL": url,
+        "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+        "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+        "AWS_REGION": REGION,
+        "AWS_DEFAULT_REGION": REGION,
+    }
+    with _scratch("place", RAM_FOLDER) as folder:
+        made = Place(url, folder, settings | environment)
+        made.client().create_bucket(Bucket=BUCKET)
+        yield made
+
+
+@contextmanager
+def versitygw(room_mb: int, keys: Certificate | None = None) -> Iterator[str]:
+    """Run versitygw over a RAM-backed folder; gives its S3 endpoint URL. Raises BenchError."""
     if not RAM_FOLDER.is_dir():
-        raise BenchError(f"no RAM-backed folder {RAM_FOLDER}: the figures would be the disk's; run this on Linux")
+        raise BenchError(f"no RAM-backed folder {RAM_FOLDER}", "run this on Linux: the figures would be the disk's")
     free_mb = shutil.disk_usage(RAM_FOLDER).free // 2**20
     if free_mb < room_mb:
-        raise BenchError(
-            f"{RAM_FOLDER} has {free_mb} MiB free and this measurement needs {room_mb} MiB; free some memory"
-        )
+        raise BenchError(f"{RAM_FOLDER} has {free_mb} MiB free, and {room_mb} MiB are needed", "free some memory")
     with _scratch("versitygw", RAM_FOLDER) as folder:
-        port = free_port()
-        data = folder / "data"
+        port, data = free_port(), folder / "data"
         data.mkdir()
         # Without --keep-alive it closes the connection after every answer, which no client of S3 expects.
         options = ["--quiet", "--keep-alive", "--region", REGION, "--port", f"{HOST}:{port}"]
-        keys = {"ROOT_ACCESS_KEY": ACCESS_KEY, "ROOT_SECRET_KEY": SECRET_KEY}
-        if certificate is not None:
-            options += ["--cert", str(certificate.certificate), "--key", str(certificate.key)]
-        command = [str(binary), *options, "posix", str(data)]
-        url = f"{'http' if certificate is None else 'https'}://{HOST}:{port}"
-        with running(command, "versitygw", folder, answers_at=f"{url}/", environment=keys):
+        if keys is not None:
+            options += ["--cert", str(keys.certificate), "--key", str(keys.key)]
+        command = [programs.versitygw(), *options, "posix", str(data)]
+        url = f"http{'s' * (keys is not None)}://{HOST}:{port}"
+        with running(command, folder, url, ROOT_ACCESS_KEY=ACCESS_KEY, ROOT_SECRET_KEY=SECRET_KEY):
             yield url
+
+
+@contextmanager
+def front(upstream: str = "none", cores: int | None = None, **options: float | str | bool) -> Iterator[Front]:
+    """Run the front before the S3 at `upstream`, or as a store of keys alone; gives where it answers.
+
+    Options are those of its command line with _ for - (`limit_per_s=500`); `bench/front --help` explains them. With
+    `cores` it keeps no more of them busy at once. Raises BenchError without Go (the first time), or when it refuses an
+    option.
+    """
+    port = free_port()
+    settings = {"port": port, "upstream": upstream} | options
+    command = [programs.front()]
+    for name, value in settings.items():
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        command.append(f"--{name.replace('_', '-')}={text}")
+    with _scratch("front") as folder:
+        made = Front(f"http://{HOST}:{port}")
+        environment = {} if cores is None else {"GOMAXPROCS": str(cores)}
+        with running(command, folder, f"{made.url}/__front", **environment):
+            yield made
+
+
+@contextmanager
+def elasticmq() -> Iterator[str]:
+    """Run ElasticMQ; gives its endpoint URL. Raises BenchError when Java is missing or it doesn't come up."""
+    jars = programs.elasticmq_jars()
+    with _scratch("elasticmq") as folder:
+        port = free_port()
+        config = folder / "elasticmq.conf"
+        config.write_text(ELASTICMQ_CONFIG.format(host=HOST, port=port))
+        # The other collectors' threads would compete with the clients for the cores.
+        options = ["-XX:+UseSerialGC", "-Xms256m", "-Xmx1g", f"-Dconfig.file={config}", f"-Djava.io.tmpdir={folder}"]
+        command = [programs.require("java"), *options, "-cp", f"{jars}/*", "org.elasticmq.server.Main"]
+        with running(command, folder, f"http://{HOST}:{port}/"):
+            yield f"http://{HOST}:{port}"
+
+
+@contextmanager
+def delayed(upstream_url: str, latency_ms: int) -> Iterator[str]:
+    """Run toxiproxy before a server on loopback; gives the URL where every answer comes `latency_ms` later.
+
+    So a request and its answer take as long as over a path with that round-trip time; opening a connection doesn't.
+    """
+    port, listening = free_port(), free_port()
+    with _scratch("toxiproxy") as folder:
+        config = folder / "proxies.json"
+        upstream = upstream_url.removeprefix("http://")
+        entry = {"name": "far", "listen": f"{HOST}:{listening}", "upstream": upstream, "enabled": True}
+        config.write_text(json.dumps([entry]))
+        command = [programs.toxiproxy(), "-host", HOST, "-port", str(port), "-config", str(config)]
+        with running(command, folder, f"http://{HOST}:{port}/version"):
+            toxic = {"type": "latency", "stream": "downstream", "attributes": {"latency": latency_ms}}
+            body = json.dumps(toxic).encode()
+            status, answer = get(urllib.request.Request(f"http://{HOST}:{port}/proxies/far/toxics", body))
+            if status != 200:
+                raise BenchError(f"toxiproxy answered {status}: {answer[:200].decode(errors='replace')}")
+            yield f"http://{HOST}:{listening}"
+
+
+@contextmanager
+def running(
+    command: Sequence[str], folder: Path, answers_at: str, start_timeout_s: float = START_TIMEOUT_S, **environment: str
+) -> Iterator[int]:
+    """Run a server with its log in `folder` while the block runs; gives its process id.
+
+    Waits until `answers_at` (an http or https URL) gives any answer. Raises BenchError when it ends early or doesn't
+    answer in time. The process is stopped on every way out, and by the kernel (Linux) if this process is killed.
+    """
+    log = folder / "server.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            env=os.environ | environment,
+            start_new_session=True,  # Ctrl-C in the terminal reaches us only: we stop it in order
+            preexec_fn=end_with_parent(),
+        )
+    try:
+        _wait_until_it_answers(process, Path(command[0]).name, answers_at, log, start_timeout_s)
+        yield process.pid
+    finally:
+        stop(process)
+
+
+def stop(process: subprocess.Popen) -> None:
+    """End a process that we started: asked first, then killed."""
+    process.terminate()
+    try:
+        process.wait(STOP_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def get(request: str | urllib.request.Request) -> tuple[int, bytes]:
+    """Ask a loopback server; returns status and body, of a refusal too. Raises OSError when it doesn't answer."""
+    try:
+        with _opener.open(request, timeout=ANSWER_TIMEOUT_S) as answer:
+            return answer.status, answer.read()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read()
+
+
+def _wait_until_it_answers(process: subprocess.Popen, name: str, url: str, log: Path, timeout_s: float) -> None:
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise BenchError(f"{name} exited immediately with status {process.returncode}: {_said(log)}")
+        try:
+            get(url)
+            return
+        except OSError as error:
+            if isinstance(getattr(error, "reason", None), ssl.SSLCertVerificationError):
+                return  # it answers with a certificate of ours, which only its clients are told to trust
+            time.sleep(0.1)
+    raise BenchError(f"{name} didn't answer at {url} within {timeout_s:g} s: {_said(log)}")
+
+
+def _said(log: Path) -> str:
+    """The log goes with its folder, so what it said last belongs in the error."""
+    return programs.last_words(log.read_text(errors="replace"))
 
 
 @contextmanager

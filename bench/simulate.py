@@ -10,20 +10,19 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from math import inf
 
 import numpy as np
 
 from bench.child import run_child
 from bench.errors import BenchError
-from bench.measure import Entry, Samples, alternate
+from bench.pairs import Figures, Measured, Measurements, Side, compare, in_turn
 from stampede.model.flood import Flood
 from stampede.model.operation import Operation
 from stampede.model.simulation import run
 from stampede.model.trigger import Trigger
-from stampede.progress import say
 
-NAME, NAME_MEMORY = "simulate_10k", "simulate_memory"
 MESSAGES, WORKERS, AT_ONCE, PER_MINUTE = 100_000, 10_000, 1_000, 1_000
 MESSAGES_PER_S, HAND_OVER_S, SEED = 16_000.0, 0.01, 1
 MOST_RUNS = 3  # the peer takes a quarter of a minute
@@ -31,39 +30,36 @@ SAME_DRAIN = 0.02  # the two may differ by what they draw
 FEW, MANY = 10_000, 1_000_000
 
 
-def against_simpy(runs: int) -> tuple[Entry, str]:
+def against_simpy(runs: int) -> Measured:
     """Seconds for one flood of each side, from its making to its last figure."""
-    runs = min(runs, MOST_RUNS)
-    say(f"{NAME}: {runs} runs of each side")
-    drains: dict[str, float] = {}
-
-    def timed(side: str, simulated: Callable[[], float]) -> Callable[[], float]:
-        def measure() -> float:
-            begun = time.perf_counter()
-            drains[side] = simulated()
-            return time.perf_counter() - begun
-
-        return measure
-
-    samples = alternate(timed("ours", ours_drain_s), timed("peer", simpy_drain_s), runs, "s")
-    if not abs(drains["ours"] / drains["peer"] - 1) < SAME_DRAIN:
-        raise BenchError(f"{NAME}: the floods differ: they drain in {drains['ours']} and {drains['peer']} s")
-    setting = (
-        f"{MESSAGES:,} messages by {WORKERS:,}, {AT_ONCE:,} at once and {PER_MINUTE:,} more per minute; "
-        f"drained after {drains['ours']:,.1f} s, SimPy's after {drains['peer']:,.1f}"
-    )
-    return samples.entry(NAME, "s", higher_is_better=False), setting
+    pair = Side("ours", partial(_timed, drain_s)), Side("SimPy", partial(_timed, simpy_drain_s))
+    in_turn(pair, min(runs, MOST_RUNS), warm_up=False)
+    ours_s, peer_s = (side.median("drained_s") for side in pair)
+    if not abs(ours_s / peer_s - 1) < SAME_DRAIN:
+        raise BenchError(f"the floods differ: they drain in {ours_s} and {peer_s} s")
+    setting = f"{MESSAGES:,} messages by {WORKERS:,}, {AT_ONCE:,} at once and {PER_MINUTE:,} more per minute"
+    return [compare("simulate_10k", *pair, "seconds", "s")], f"{setting}; {pair[0].sentence()}; {pair[1].sentence()}"
 
 
-def memory(runs: int) -> tuple[Entry, str]:
+def memory(runs: int) -> Measured:
     """Peak MiB of a process that simulates a million messages against one of 10,000; one run, whatever `runs` says."""
-    few, many = (_child(count) for count in (FEW, MANY))
-    samples = Samples((many["peak_mb"],), (few["peak_mb"],))
-    setting = f"{MANY:,} messages by 1,000 against {FEW:,}, imports included; {many['wall_s']:.1f} s"
-    return samples.entry(NAME_MEMORY, "MiB", higher_is_better=False), setting
+
+    def simulated(messages: int) -> Figures:
+        return run_child([sys.executable, "-c", f"from bench import simulate; simulate.drain_s({messages}, 1000)"])
+
+    many, few = (Side(f"{count:,} messages by 1,000", partial(simulated, count)) for count in (MANY, FEW))
+    in_turn((many, few), 1, warm_up=False)
+    entry = compare("simulate_memory", many, few, "peak_mb", "MiB")
+    return [entry], f"imports included; {many.sentence()}; {few.sentence()}"
 
 
-def ours_drain_s(messages: int = MESSAGES, workers: int = WORKERS) -> float:
+def _timed(simulated: Callable[[], float]) -> Figures:
+    begun = time.perf_counter()
+    drained_s = simulated()
+    return {"seconds": time.perf_counter() - begun, "drained_s": drained_s}
+
+
+def drain_s(messages: int = MESSAGES, workers: int = WORKERS) -> float:
     """Our flood; returns when it had drained."""
     doing = Operation(lambda random, count, cold: _seconds(random, count), 100.0, {}, 1.0, "drawn")
     flood = Flood(
@@ -116,6 +112,4 @@ def _seconds(random: np.random.Generator, count: int) -> np.ndarray:
     return random.uniform(90, 110, count)
 
 
-def _child(messages: int) -> dict[str, float]:
-    say(f"simulating {messages:,} messages")
-    return run_child([sys.executable, "-c", f"from bench import simulate; simulate.ours_drain_s({messages}, 1000)"])
+MEASUREMENTS: Measurements = {("simulate_10k",): against_simpy, ("simulate_memory",): memory}

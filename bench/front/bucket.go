@@ -2,7 +2,7 @@ package main
 
 import "time"
 
-// rate is what a prefix may do: requests/s, and how many of them at once (0: a tenth of a second of them). 0/s: no limit.
+// rate is what may be written to a bucket: requests/s, and how many of them at once (0: a tenth of a second of them). 0/s: no limit.
 type rate struct{ perS, burst float64 }
 
 func (r rate) room() float64 {
@@ -36,10 +36,4 @@ func (b *tokenBucket) take(now time.Time) bool {
 	}
 	b.tokens--
 	return true
-}
-
-// double is what a split does: two partitions where there was one.
-func (b *tokenBucket) double() {
-	b.rate.perS *= 2
-	b.rate.burst *= 2
 }

@@ -27,7 +27,7 @@ type fates struct {
 }
 
 func (f *fates) next(asked request) fate {
-	if f.lose+f.reset == 0 || !asked.limited() {
+	if f.lose+f.reset == 0 || !asked.mayBeCut() {
 		return served
 	}
 	name := asked.operation + " " + asked.bucket + "/" + asked.key

@@ -32,7 +32,7 @@ func newFront(s settings, clock func() time.Time) *front {
 		latency:     time.Duration(s.latencyMS * float64(time.Millisecond)),
 		refusal:     time.Duration(min(s.refusalLatencyMS, s.latencyMS) * float64(time.Millisecond)),
 		deny:        s.denyPrefix,
-		limits:      newLimits(s, clock),
+		limits:      newLimits(s.writes, clock),
 		fates:       &fates{lose: s.loseAnswers, reset: s.reset, seed: s.seed, tries: map[string]uint64{}},
 		behind:      behind(s),
 		counts:      map[string]int64{},
@@ -72,7 +72,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		hangUp(w, true)
 		return
 	}
-	if asked.limited() && !f.limits.admit(asked) {
+	if asked.writes() && !f.limits.admit(asked.bucket) {
 		refuse(w, r, http.StatusServiceUnavailable, "SlowDown", "Please reduce your request rate.")
 		return
 	}
@@ -138,15 +138,13 @@ func (f *front) status(w http.ResponseWriter) {
 	f.limits.mutex.Lock()
 	defer f.limits.mutex.Unlock()
 	var accepted, slowDowns int64
-	for _, kind := range f.limits.meters {
-		for _, one := range kind {
-			accepted += one.Accepted
-			slowDowns += one.SlowDowns
-		}
+	for _, m := range f.limits.meters {
+		accepted += m.Accepted
+		slowDowns += m.SlowDowns
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{
 		"t_s": f.limits.clock().Sub(f.limits.began).Seconds(), "cpu_s": cpuS(), "accepted": accepted, "slow_downs": slowDowns,
-		"requests": counts, "writes": f.limits.meters[true], "reads": f.limits.meters[false],
+		"requests": counts, "writes": f.limits.meters,
 	})
 }

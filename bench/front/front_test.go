@@ -75,7 +75,7 @@ func TestWhatIsAboveTheLimitIsAnsweredSlowDownAndNotCarriedOut(t *testing.T) {
 		t.Errorf("what was refused is there: %d", got)
 	}
 	told := status(t, server)
-	if of := told.Writes["c/"]; of.Accepted != 3 || of.SlowDowns != 2 || told.SlowDowns != 2 || told.Requests["copy"] != 3 {
+	if of := told.Writes["c"]; of.Accepted != 3 || of.SlowDowns != 2 || told.SlowDowns != 2 || told.Requests["copy"] != 3 {
 		t.Errorf("the status page says %+v", told)
 	}
 }
@@ -121,7 +121,7 @@ func TestTheSameSeedSparesTheSameTriesInAnyOrder(t *testing.T) {
 		f := &fates{lose: 0.3, seed: seed, tries: map[string]uint64{}}
 		found := map[string]bool{}
 		for _, key := range keys {
-			found[key] = f.next(copyTo(key)) == lost
+			found[key] = f.next(request{operation: "copy", bucket: "b", key: key}) == lost
 		}
 		for i := range keys {
 			lostKeys += fmt.Sprint(found[fmt.Sprint(i)], " ")

@@ -1,5 +1,5 @@
 // front is an S3 that throttles, for tests and measurements: it stands before a real S3 server, or answers for a store of
-// keys alone, and refuses what is above a rate a prefix as S3 does. It listens on 127.0.0.1, prints its URL as a line of
+// keys alone, and refuses what is written to a bucket above a rate, as S3 does. It listens on 127.0.0.1, prints its URL as a line of
 // JSON, and ends with the process that started it. GET /__front says as JSON what it has accepted and refused.
 package main
 
@@ -20,14 +20,14 @@ import (
 const parentLookedForEvery = 200 * time.Millisecond
 
 type settings struct {
-	port, prefixDepth, splitAfterS, expireAfter int
-	upstream                                    string
-	writes, reads                               rate
-	latencyMS, refusalLatencyMS                 float64
-	loseAnswers, reset                          float64
-	denyPrefix                                  string
-	etagPerCopy                                 bool
-	seed                                        uint64
+	port, expireAfter           int
+	upstream                    string
+	writes                      rate
+	latencyMS, refusalLatencyMS float64
+	loseAnswers, reset          float64
+	denyPrefix                  string
+	etagPerCopy                 bool
+	seed                        uint64
 }
 
 func main() {
@@ -67,11 +67,8 @@ func parse(arguments []string, stderr io.Writer) (settings, error) {
 	flags.SetOutput(stderr)
 	flags.IntVar(&s.port, "port", 0, "`port` on 127.0.0.1; 0: any free port")
 	flags.StringVar(&s.upstream, "upstream", "none", "`URL` of the S3 server behind, or none: answer as a store of keys")
-	flags.Float64Var(&s.writes.perS, "limit-per-s", 0, "COPY, PUT, POST and DELETE `requests`/s of a prefix; 0: no limit")
-	flags.Float64Var(&s.reads.perS, "read-limit-per-s", 0, "GET, HEAD and LIST `requests`/s of a prefix; 0: no limit")
-	flags.Float64Var(&s.writes.burst, "burst", 0, "`requests` that a prefix takes at once; 0: a tenth of a second of its limit")
-	flags.IntVar(&s.prefixDepth, "prefix-depth", 0, "a prefix is the bucket and this `number` of folders of the key")
-	flags.IntVar(&s.splitAfterS, "split-after-s", 0, "double the limit of a prefix after this many `seconds` of continuous load; 0: never")
+	flags.Float64Var(&s.writes.perS, "limit-per-s", 0, "COPY, PUT, POST and DELETE `requests`/s of a bucket; 0: no limit")
+	flags.Float64Var(&s.writes.burst, "burst", 0, "`requests` that a bucket takes at once; 0: a tenth of a second of its limit")
 	flags.Float64Var(&s.latencyMS, "latency-ms", 0, "`milliseconds` added to every answer")
 	flags.Float64Var(&s.refusalLatencyMS, "refusal-latency-ms", -1, "`milliseconds` before a SlowDown; -1: as --latency-ms")
 	flags.Float64Var(&s.loseAnswers, "lose-answers", 0, "`share` of the requests that are carried out and never answered, 0 to 1")
@@ -85,7 +82,6 @@ func parse(arguments []string, stderr io.Writer) (settings, error) {
 	if err := flags.Parse(arguments); err != nil {
 		return s, err
 	}
-	s.reads.burst = s.writes.burst
 	if s.refusalLatencyMS < 0 {
 		s.refusalLatencyMS = s.latencyMS
 	}
@@ -97,8 +93,7 @@ func (s settings) check(rest []string) error {
 		return fmt.Errorf("unexpected argument %q; see --help", rest[0])
 	}
 	for name, value := range map[string]float64{
-		"limit-per-s": s.writes.perS, "read-limit-per-s": s.reads.perS, "burst": s.writes.burst, "latency-ms": s.latencyMS, "refusal-latency-ms": s.refusalLatencyMS,
-		"prefix-depth": float64(s.prefixDepth), "split-after-s": float64(s.splitAfterS),
+		"limit-per-s": s.writes.perS, "burst": s.writes.burst, "latency-ms": s.latencyMS, "refusal-latency-ms": s.refusalLatencyMS,
 		"expire-credentials-after": float64(s.expireAfter), "lose-answers": s.loseAnswers, "reset": s.reset,
 	} {
 		if !(value >= 0 && value <= 1e9) {

@@ -8,7 +8,7 @@ import (
 
 // request is what a client asks of S3: a bucket, a key ("" for the bucket itself; of LIST its prefix), and of a COPY its source.
 type request struct {
-	operation               string // copy put delete delete_batch get head list; create_bucket and other are never refused
+	operation               string // copy put delete delete_batch get head list create_bucket other
 	bucket, key             string
 	sourceBucket, sourceKey string
 }
@@ -44,7 +44,8 @@ func (a request) writes() bool {
 	return false
 }
 
-func (a request) limited() bool { return a.operation != "other" && a.operation != "create_bucket" }
+// mayBeCut: its answer can be lost, or its connection reset.
+func (a request) mayBeCut() bool { return a.operation != "other" && a.operation != "create_bucket" }
 
 // copySource decodes as S3 does: a bare + is a space there.
 func copySource(header string) (bucket, key string) {

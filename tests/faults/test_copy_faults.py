@@ -17,7 +17,7 @@ import pytest
 from botocore.config import Config
 
 from bench import programs
-from bench.front import Front, front
+from bench.servers import Front, front
 
 BUCKET, MASTER = "stampede-copies", "masters/1"
 TIMEOUT_S = 60

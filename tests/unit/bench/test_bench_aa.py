@@ -1,13 +1,13 @@
 """`aa_*`: runs of two variants that are one are read as runs that claim something; a clear difference is counted."""
 
+import multiprocessing
 import shutil
-from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
 
 from bench import aa
-from bench.measure import Entry
+from bench.pairs import Entry
 from experiments.download.declaration import DOWNLOAD
 from tests.contract import synthetic
 
@@ -31,32 +31,38 @@ def run(tmp_path):
 
 def test_repeats_of_one_cell_are_named_as_two_methods_of_which_nothing_is_claimed(tmp_path):
     run = synthetic.write(tmp_path / "run", DOWNLOAD, CELL, takes=lambda demand: 1.0, repeats=10)
-    judged = aa.judged(aa.DOWNLOAD, run)
-    assert (judged.intervals, judged.out, judged.claims) == (1, 0, False)
-    assert "no clear winner" in judged.headline
+    claims = aa.claims(aa.DOWNLOAD, run)
+    assert (claims.intervals, claims.out) == (1, 0)
+    assert "no clear winner" in claims.headline
 
 
 def test_a_difference_that_is_there_is_counted(run):
-    judged = aa.judged(AS_IT_IS, run)
-    assert (judged.intervals, judged.alone_out, judged.out, judged.claims) == (1, 1, 1, True)
+    claims = aa.claims(AS_IT_IS, run)
+    assert (claims.intervals, claims.alone_out, claims.out) == (1, 1, 1)
 
 
 @pytest.mark.parametrize("there", [0, 3])
 def test_what_was_swept_is_not_swept_again(run, tmp_path, monkeypatch, there):
     swept = []
 
-    def sweep(kind, folder, number, loaded, environment):
+    def sweep(kind, folder, number, loaded, state):
         swept.append((number, loaded))
         shutil.copytree(run, folder / str(number))
 
     monkeypatch.setattr(aa, "FOLDER", tmp_path / "aa")
     monkeypatch.setattr(aa, "_sweep", sweep)
-    monkeypatch.setattr(aa, "_emulator", lambda: nullcontext({}))
-    monkeypatch.setattr(aa, "_built", lambda: None)
+    monkeypatch.setitem(aa.ENTRIES, "aa_download_load", (AS_IT_IS, True))
+    monkeypatch.setattr(aa, "output_of", lambda *_, **__: "")
     for number in range(1, there + 1):
-        sweep(AS_IT_IS, tmp_path / "aa" / "aa_download_load", number, True, {})
+        sweep(AS_IT_IS, tmp_path / "aa" / "aa_download_load", number, True, "")
     swept.clear()
-    entry, words = aa.entry(AS_IT_IS, loaded=True, runs=1)
+    [entry], setting = aa.claimed("aa_download_load", runs=1)
     assert swept == [(number, True) for number in range(there + 1, 5)]
     assert entry == Entry("aa_download_load", 0.0, 0.95, "of intervals", 0.0, 4)
-    assert words.startswith("4 of 4 intervals leave 1 out, each taken alone, and 4 as they hold together; 4 of 4 pages")
+    assert "pages that claim: 4" in setting and setting.count(" as fast as ") == 4
+
+
+def test_a_sweep_beside_load_has_a_process_for_each_processor_and_none_is_left():
+    with aa._load(seed=1, count=2):
+        assert len(multiprocessing.active_children()) == 2
+    assert multiprocessing.active_children() == []

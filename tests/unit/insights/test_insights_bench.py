@@ -1,4 +1,4 @@
-"""The measurement's own parts: the same events for the same seed, and two sides that give the same table."""
+"""The measurement's own parts: a run as it is stored, and two sides that give the same table."""
 
 import json
 
@@ -6,18 +6,18 @@ import pytest
 
 from bench import insights
 from bench.errors import BenchError
+from bench.plain_summary import plain_python
+from stampede.insights import log_columns
+from stampede.runs.folder import RunFolder
+
+RECORDS = 13_320
 
 
-@pytest.fixture
-def logs(tmp_path):
-    insights.write_events(tmp_path / "log_events.jsonl", 1_200)
-    return tmp_path / "log_events.jsonl"
-
-
-def test_the_same_seed_writes_the_same_events(logs, tmp_path):
-    insights.write_events(tmp_path / "again.jsonl", 1_200)
-    insights.write_events(tmp_path / "other.jsonl", 1_200, seed=1)
-    assert (tmp_path / "again.jsonl").read_bytes() == logs.read_bytes() != (tmp_path / "other.jsonl").read_bytes()
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory):
+    run = tmp_path_factory.mktemp("runs") / insights.RUN_ID
+    insights.write_run(run, RECORDS, platform_lines=False)
+    return run / insights.LOG_EVENTS
 
 
 def test_a_line_is_as_long_and_as_formed_as_an_exported_record(logs):
@@ -28,22 +28,30 @@ def test_a_line_is_as_long_and_as_formed_as_an_exported_record(logs):
     assert {"sink", "client_cpu_seconds", "retries"} <= record.keys()
 
 
-def test_both_sides_give_the_same_table(logs):
-    theirs = insights.plain_python(logs)
-    assert len(theirs) == 12
-    insights._compare(insights.ours(logs), theirs)
-    [[size_bytes]] = insights.stored(logs)
-    assert size_bytes < logs.stat().st_size / 5
-    insights._compare(insights.of_run(logs), theirs)
+def test_both_sides_give_the_same_table_of_every_record_and_others_are_no_measurement(logs):
+    log_columns.store(RunFolder(logs.parent), at_end=True)
+    tables = {}
+    for side in ("lines", "columns", "plain_python"):
+        figures = insights.in_child(side, logs.parent, tables)
+        assert min(figures.values()) > 0
+    peer = plain_python(logs)
+    assert (len(peer), sum(row[2] for row in peer)) == (12, RECORDS)
+    for table in tables.values():
+        insights.check_same(table, peer)
+    for other in ([(*row[:-1], row[-1] * 1.001) for row in peer], peer[1:]):
+        with pytest.raises(BenchError, match="disagree"):
+            insights.check_same(other, peer)
 
 
-def test_sides_that_disagree_are_no_measurement(logs):
-    theirs = insights.plain_python(logs)
-    with pytest.raises(BenchError, match="disagree"):
-        insights._compare([(*row[:-1], row[-1] * 1.001) for row in theirs], theirs)
+def test_a_report_counts_only_with_every_record(monkeypatch):
+    monkeypatch.setattr(insights, "RECORDS", 1_332)
+    [entry], setting = insights.whole_report(1)
+    assert entry.ours > 0 and "1,332 records" in setting
+    monkeypatch.setattr(insights, "_compared", lambda name, ours, run, runs, tables: _report_of_none(run))
+    with pytest.raises(BenchError, match=r"counted 0 of 1,332 records"):
+        insights.whole_report(1)
 
 
-def test_the_time_of_compiling_is_measured_for_the_first_query_and_for_later_ones(logs):
-    report = insights.in_child("compile", logs)
-    first_ms, later_ms = report["rows"][0]
-    assert 0 < later_ms < first_ms < report["seconds"] * 1000
+def _report_of_none(run):
+    (run / "statistics.json").write_text('{"cells": []}')
+    return None, ""
