@@ -16,11 +16,9 @@ def observed(s3: Any, measurement: Measurement, object_of: Callable[[str], Objec
     """Tell the measurement of its client's requests while the block runs, and `object_of(key)` of their answers."""
     observer = _Observer(measurement, object_of)
     handlers = (
-        ("before-parameter-build.s3.HeadObject", observer.before_call),
-        ("before-parameter-build.s3.GetObject", observer.before_call),
+        ("before-parameter-build.s3", observer.before_call),
         ("before-send.s3", observer.before_send),
-        ("after-call.s3.HeadObject", observer.after_head),
-        ("after-call.s3.GetObject", observer.after_get),
+        ("after-call.s3", observer.after_call),
     )
     events = s3.meta.events
     for event_name, handler in handlers:
@@ -39,8 +37,8 @@ class _Observer:
         self._sent: set[tuple[str, str, bytes]] = set()
 
     def before_call(self, params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
-        """Keep the key: the answer doesn't say whose it is."""
-        context[_KEY] = params["Key"]
+        """Keep the key: the answer doesn't say whose it is. A listing has none."""
+        context[_KEY] = params.get("Key")
 
     def before_send(self, request: Any, **_: Any) -> None:
         """Count the request; one for bytes that were asked for before is a retry, whoever made it: the rest of a body
@@ -51,17 +49,14 @@ class _Observer:
         self._sent.add(sent)
         self._measurement.count_request(is_retry=is_retry)
 
-    def after_head(self, http_response: Any, parsed: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
-        self._after(http_response, parsed, context[_KEY], is_body=False)
-
-    def after_get(self, http_response: Any, parsed: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
-        self._after(http_response, parsed, context[_KEY], is_body=True)
-
-    def _after(self, http_response: Any, parsed: dict[str, Any], key: str, is_body: bool) -> None:
+    def after_call(
+        self, http_response: Any, parsed: dict[str, Any], model: Any, context: dict[str, Any], **_: Any
+    ) -> None:
         """Compare the ETags: newer boto3 asks for that itself (If-Match), the one in a Lambda runtime may be older."""
+        key, is_body = context[_KEY], model.name == "GetObject"
         if http_response.status_code == 412:
             raise object_changed()
-        if http_response.status_code < 300:
+        if key is not None and http_response.status_code < 300:
             self._object_of(key).note_answer(parsed.get("ETag"), _object_size_bytes(parsed), is_body=is_body)
 
 

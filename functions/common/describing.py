@@ -9,16 +9,16 @@ from common.failures import AnswerError, Failure
 def describe(error: Exception) -> tuple[str, str]:
     """Return `(error_type, message)` of whatever a message failed with; error_type is in agreed/failures.json."""
     if isinstance(error, Failure):
-        return error.error_type, str(error)
+        return type(error).__name__, str(error)
     if isinstance(error, AnswerError):
         return _describe_answer(error)
     # Only where botocore is in use: importing it just for its exceptions takes longer than a small download.
     if "botocore.exceptions" in sys.modules:
         from common import boto_failures
 
-        known = boto_failures.translate(error)
-        if known is not None:
-            return describe(known)
+        translated = boto_failures.translate(error)
+        if translated is not None:
+            return describe(translated)
     if isinstance(error, OSError):
         return _describe_file_error(error)
     return "UnexpectedError", f"{type(error).__name__}: {error}"

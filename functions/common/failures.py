@@ -9,11 +9,7 @@ import re
 
 
 class Failure(Exception):
-    """A failure found by this function itself; its `error_type` is the name of the subclass, unless it is given."""
-
-    def __init__(self, message: str, error_type: str = "") -> None:
-        super().__init__(message)
-        self.error_type = error_type or type(self).__name__
+    """A failure found by this function itself; its `error_type` is the name of the subclass."""
 
 
 class StartTooLate(Failure):

@@ -65,7 +65,6 @@ def fetch_span(read: ObjectRead, span: Span, slot: Slot, on_answer: Callable[[in
             _receive(read, span, end, body, slot)
             return
         except _BROKEN_OFF:
-            read.measurement.raise_if_stopped()
             if span.position - counted >= PROGRESS_BYTES:
                 tries, counted = 1, span.position
             if tries >= ATTEMPTS:

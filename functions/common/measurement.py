@@ -48,15 +48,11 @@ class Measurement:
             self.cpu_s = _cpu_s() - self._started_cpu_s
 
     def elapsed_so_far_s(self) -> float:
-        """Return the seconds of the timed part, until now if it still runs; 0 before it began."""
-        if self.started_at_ms is None:
-            return 0.0
+        """Return the seconds of the timed part, which has begun: until now if it still runs."""
         return self.elapsed_s if self.elapsed_s is not None else time.perf_counter() - self._started_s
 
     def cpu_so_far_s(self) -> float:
-        """Return the CPU seconds of the timed part, until now if it still runs; 0 before it began."""
-        if self.started_at_ms is None:
-            return 0.0
+        """Return the CPU seconds of the timed part, which has begun: until now if it still runs."""
         return self.cpu_s if self.cpu_s is not None else _cpu_s() - self._started_cpu_s
 
     @property

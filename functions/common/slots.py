@@ -57,8 +57,8 @@ class FileSlot:
         self._buffer = new_window()
 
     def window(self, position: int, count: int) -> memoryview:
-        """Return the buffer."""
-        return self._buffer if count >= WINDOW_BYTES else self._buffer[:count]
+        """Return the buffer, or its beginning where fewer bytes are to come."""
+        return self._buffer[:count]
 
     def keep(self, position: int, count: int) -> None:
         """Write the buffer to its place in the file."""

@@ -83,7 +83,7 @@ class _DiscardSlot:
         self._buffer = new_window()
 
     def window(self, position: int, count: int) -> memoryview:
-        return self._buffer if count >= WINDOW_BYTES else self._buffer[:count]
+        return self._buffer[:count]
 
     def keep(self, position: int, count: int) -> None:
         if self._algorithm is None:

@@ -42,6 +42,7 @@ class Faults:
     trickle_pause_s: float = 0.05
     get_announces_extra_bytes: int = 0
     ignore_range: bool = False
+    another_range: bool = False  # a 206 for what begins a byte later
     close_connections: int = 0
     cut_listings: int = 0
     keys_a_page: int = 1000
@@ -198,6 +199,8 @@ class FakeS3(Loopback):
             first, last = int(part[1]), min(int(part[2] or size), size - 1)
             if first >= size:
                 return self._error(416, "InvalidRange")
+            if faults.another_range:
+                first, last = first + 1, min(last + 1, size - 1)
             status, body = 206, body[first : last + 1]
             headers["Content-Range"] = f"bytes {first}-{last}/{size}"
         elif request.method == "GET":

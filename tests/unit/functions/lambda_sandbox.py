@@ -15,8 +15,10 @@ from typing import Any
 import boto3
 import pytest
 
+AGREED = Path(__file__).parents[3] / "functions" / "agreed"
 # Every word that a record's error_type may be.
-ERROR_TYPES = json.loads((Path(__file__).parents[3] / "functions" / "agreed" / "failures.json").read_text())
+ERROR_TYPES = json.loads((AGREED / "failures.json").read_text())
+RECORD = json.loads((AGREED / "record.json").read_text())
 # What Terraform and Lambda give to the function, for the one object of FakeS3.
 ENVIRONMENT = {
     "CONCURRENCY_LIMIT": "5",
@@ -62,10 +64,11 @@ class Context:
 
 
 class LambdaSandbox:
-    """One sandbox. The environment must be set before it is made, as on Lambda."""
+    """One sandbox. The environment must be set before it is made, as on Lambda. `changes` are those of every order."""
 
-    def __init__(self, experiment: str = "download") -> None:
+    def __init__(self, experiment: str = "download", **changes: Any) -> None:
         sys.modules.pop(f"{experiment}.handler", None)
+        self._experiment, self._changes = experiment, changes
         self.handler = importlib.import_module(f"{experiment}.handler").handler
         self.log = ""
 
@@ -82,6 +85,39 @@ class LambdaSandbox:
         json.dumps(answer)
         failed = [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
         return [json.loads(line) for line in self.log.splitlines()], failed
+
+    def succeed(self, **changes: Any) -> dict[str, Any]:
+        """Deliver one order, and return its record, which must be a good one."""
+        record = self._deliver(**changes)
+        assert record["status"] == "ok", record
+        return record
+
+    def fail(self, error_type: str, **changes: Any) -> dict[str, Any]:
+        """Deliver one order, and return its record, which must be of this failure."""
+        record = self._deliver(**changes)
+        assert record["status"] == "error", record
+        assert record["error_type"] == error_type, record
+        assert error_type in ERROR_TYPES
+        assert record["error_message"].isprintable()
+        assert len(record["error_message"]) <= 300
+        return record
+
+    def _deliver(self, remaining_s: float = 60, **changes: Any) -> dict[str, Any]:
+        [record], failed = self.invoke(order(**self._changes | changes), remaining_s=remaining_s)
+        is_ok = record["status"] == "ok"
+        assert list(record) == record_keys(self._experiment, is_ok=is_ok)
+        assert failed == ([] if is_ok else [record["message_id"]])
+        assert record["started_at_ms"] <= record["finished_at_ms"]
+        folder = Path(os.environ["TMPDIR"])
+        assert not folder.exists() or not list(folder.iterdir()), "something was left in the temporary folder"
+        return record
+
+
+def record_keys(experiment: str, *, is_ok: bool) -> list[str]:
+    """The keys of an experiment's record in their order: a failure has an error in the place of the seconds taken."""
+    time_key = RECORD["time"][experiment]
+    common = [time_key if key == "<time>" else key for key in RECORD["common"] if is_ok or key != "<time>"]
+    return common + RECORD["own"][experiment] + ([] if is_ok else RECORD["error"])
 
 
 def sqs_record(body: str, attempt: int = 1) -> dict[str, Any]:

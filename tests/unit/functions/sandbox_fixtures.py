@@ -1,5 +1,6 @@
 """Fixtures: the function in a fresh sandbox, against a fake of S3."""
 
+import ssl
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -23,8 +24,14 @@ def start_s3(sandbox_environment: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     """Return a function that starts an S3 with an object of a size, or `objects`, and points the sandbox at it."""
     started: list[FakeS3] = []
 
-    def start(object_bytes: int = 0, *, objects: Mapping[str, bytes] | None = None, **faults: object) -> FakeS3:
-        server = FakeS3(object_bytes, Faults(**faults), objects=objects).__enter__()
+    def start(
+        object_bytes: int = 0,
+        *,
+        objects: Mapping[str, bytes] | None = None,
+        tls: ssl.SSLContext | None = None,
+        **faults: object,
+    ) -> FakeS3:
+        server = FakeS3(object_bytes, Faults(**faults), tls, objects).__enter__()
         started.append(server)
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         return server

@@ -7,26 +7,20 @@ import pytest
 from common.s3_client import build_client
 from download.crt import _address
 from download.settings import read_settings
-from tests.unit.functions.lambda_sandbox import ENVIRONMENT, set_environment
+from tests.unit.functions.lambda_sandbox import ENVIRONMENT
 
 
 @pytest.mark.parametrize("key", ["sample_large_file.dat", "folder/a b+c&d=e?f#g%h", "ä/日本.dat", "a//b", "'(q)*!"])
 @pytest.mark.parametrize(
     ("bucket", "region", "endpoint"),
     [
-        ("bucket", "eu-west-1", None),
-        ("bucket", "cn-north-1", None),
-        ("bucket.with.dots", "eu-west-1", None),
-        ("bucket", "us-east-1", "http://127.0.0.1:4566"),
-        ("bucket", "us-east-1", "http://[::1]:4566"),
+        *((bucket, region, "") for bucket in ("bucket", "bucket.with.dots") for region in ("eu-west-1", "cn-north-1")),
+        *(("bucket", "us-east-1", f"http://{host}:4566") for host in ("127.0.0.1", "[::1]")),
         ("bucket", "eu-west-1", "https://s3.example.com"),
     ],
 )
-def test_the_address_is_the_one_that_boto3_asks(monkeypatch, tmp_path, bucket, region, endpoint, key):
-    set_environment(monkeypatch, tmp_path)
-    monkeypatch.delenv("AWS_ENDPOINT_URL")
-    if endpoint:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+def test_the_address_is_the_one_that_boto3_asks(sandbox_environment, monkeypatch, bucket, region, endpoint, key):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
     urls = []
 
     def look(request, **_):

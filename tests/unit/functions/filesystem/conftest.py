@@ -25,6 +25,6 @@ def start(sandbox_environment: Path, mount: Path, monkeypatch: pytest.MonkeyPatc
         mount_path = str(mount) if storage in ("efs", "s3files") else ""
         for name, value in ({"STORAGE": storage, "MOUNT_PATH": mount_path} | changes).items():
             monkeypatch.setenv(name, value)
-        return LambdaSandbox("filesystem")
+        return LambdaSandbox("filesystem", dataset="small")
 
     return start

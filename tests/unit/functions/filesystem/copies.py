@@ -1,15 +1,6 @@
-"""What the tests of the file system experiment share: its environment, its data sets, its work orders, its records."""
+"""What the tests of the file system experiment share: its data sets, and what becomes of them."""
 
-import json
 import random
-from pathlib import Path
-
-from tests.unit.functions.lambda_sandbox import ERROR_TYPES, LambdaSandbox, order
-
-_AGREED = json.loads((Path(__file__).parents[4] / "functions" / "agreed" / "record.json").read_text())
-OK_KEYS = [_AGREED["time"]["filesystem"] if key == "<time>" else key for key in _AGREED["common"]]
-OK_KEYS += _AGREED["own"]["filesystem"]
-ERROR_KEYS = [key for key in OK_KEYS if key != "elapsed_seconds"] + _AGREED["error"]
 
 # 23 files in two folders, one of them empty, and one name with what a URL must not hold as it is.
 SMALL = {f"{number:05}.bin": random.Random(number).randbytes(number % 10 * 1000) for number in range(20)}
@@ -40,22 +31,3 @@ def put_on_mount(mount, dataset="small", files=SMALL):
         path = mount / dataset / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-
-
-def success(function: LambdaSandbox, **changes):
-    """Invoke once and return the record, which must be a good one."""
-    [record], failed = function.invoke(order(**{"dataset": "small"} | changes))
-    assert (failed, record["status"]) == ([], "ok"), record
-    assert list(record) == OK_KEYS
-    return record
-
-
-def failure(function: LambdaSandbox, folder: Path, remaining_s=60, **changes):
-    """Invoke once, check what every failure has in common, and return the record."""
-    [record], failed = function.invoke(order(**{"dataset": "small"} | changes), remaining_s=remaining_s)
-    assert list(record) == ERROR_KEYS
-    assert record["error_type"] in ERROR_TYPES
-    assert record["error_message"].isprintable()
-    assert failed == [record["message_id"]]
-    assert list(folder.iterdir()) == [], "something was left in the temporary folder"
-    return record

@@ -12,54 +12,51 @@ from tests.unit.functions.filesystem.copies import (
     OBJECTS,
     SMALL,
     SMALL_BYTES,
-    failure,
     keep_what_is_copied,
     put_on_mount,
-    success,
 )
 
 each_read_method = pytest.mark.parametrize("method", ["download_file", "pool"])
 
 
 @each_read_method
-@pytest.mark.parametrize("storage", ["s3", "s3_in_vpc"])
-def test_many_files_of_s3_arrive_with_the_bytes_and_names_that_they_have(start, start_s3, monkeypatch, method, storage):
+def test_many_files_of_s3_arrive_with_the_bytes_and_names_that_they_have(start, start_s3, monkeypatch, method):
     s3 = start_s3(objects=OBJECTS)
     copied = keep_what_is_copied(monkeypatch)
-    record = success(start(storage, READ_METHOD=method), files=len(SMALL), bytes=SMALL_BYTES, threads=5, connections=3)
+    function = start("s3_in_vpc", READ_METHOD=method)
+    record = function.succeed(files=len(SMALL), bytes=SMALL_BYTES, threads=5, connections=3)
     assert copied == [SMALL]
-    assert (record["method"], record["storage"], record["dataset"]) == (method, storage, "small")
+    assert (record["method"], record["storage"], record["dataset"]) == (method, "s3_in_vpc", "small")
     assert (record["files"], record["bytes"], record["threads"], record["connections"]) == (23, SMALL_BYTES, 5, 3)
     assert 0 < record["listing_seconds"] < record["elapsed_seconds"]
     assert (record["requests"], record["retries"]) == (len(s3.requests), 0)
     assert (record["retry_mode"], record["retry_attempts"], record["experiment"]) == ("standard", 4, "filesystem")
     assert record["sdk"] == f"botocore {botocore.__version__}"
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("copy")]
 
 
 @each_read_method
 def test_the_large_file_of_s3_is_fetched_without_a_listing(start, start_s3, monkeypatch, method):
     s3 = start_s3(objects=OBJECTS)
     copied = keep_what_is_copied(monkeypatch)
-    record = success(start("s3", READ_METHOD=method), dataset="large", files=1, bytes=len(LARGE))
+    assert start("s3", READ_METHOD=method).succeed(dataset="large")["listing_seconds"] is None
     assert copied == [{"file.bin": LARGE}]
-    assert (record["listing_seconds"], record["files"], record["bytes"]) == (None, 1, len(LARGE))
-    assert not [request for request in s3.requests if "list-type" in request.query]
+    assert s3.count("ListObjectsV2") == 0
 
 
 def test_the_pool_asks_once_a_file_over_no_more_connections_than_the_order_has(start, start_s3):
     s3 = start_s3(objects=OBJECTS)
-    record = success(start("s3", READ_METHOD="pool"), threads=200, connections=4)
-    assert record["requests"] == len(s3.requests) == len(SMALL) + 1
+    start("s3", READ_METHOD="pool").succeed(threads=200, connections=4)
+    assert len(s3.requests) == len(SMALL) + 1
     assert s3.connections <= 4
     assert all(request.headers["If-Match"] for request in s3.requests if "list-type" not in request.query)
 
 
-@each_read_method
 @pytest.mark.parametrize("is_whole", [True, False])
-def test_a_listing_of_several_pages_is_read_to_its_end(start, start_s3, method, is_whole):
+def test_a_listing_of_several_pages_is_read_to_its_end(start, start_s3, is_whole):
     s3 = start_s3(objects=OBJECTS, keys_a_page=10, is_listing_whole=is_whole)
-    assert success(start("s3", READ_METHOD=method))["files"] == len(SMALL)
-    assert sum("list-type" in request.query for request in s3.requests) == 3
+    assert start("s3", READ_METHOD="pool").succeed()["files"] == len(SMALL)
+    assert s3.count("ListObjectsV2") == 3
 
 
 def test_the_sdk_has_a_pool_of_the_orders_size_and_the_pool_of_threads_too(start, start_s3, monkeypatch):
@@ -74,10 +71,9 @@ def test_the_sdk_has_a_pool_of_the_orders_size_and_the_pool_of_threads_too(start
 
     monkeypatch.setattr(download_file, "each", each)
     function = start("s3")
-    for threads, connections in ((7, 3), (2, 10), (7, 3)):
-        success(function, threads=threads, connections=connections)
-    success(function)
-    assert seen == [(7, 3), (2, 10), (7, 3), (23, 10)]  # of 30 threads no more than there are files
+    for changes in ({"threads": 7, "connections": 3}, {"threads": 2}, {}):
+        function.succeed(**changes)
+    assert seen == [(7, 3), (2, 10), (23, 10)]  # of 30 threads no more than there are files
 
 
 @pytest.mark.parametrize("storage", ["efs", "s3files"])
@@ -86,7 +82,7 @@ def test_a_tree_of_the_mount_arrives_as_it_is(start, mount, monkeypatch, storage
     put_on_mount(mount, dataset, files)
     copied = keep_what_is_copied(monkeypatch)
     size = sum(map(len, files.values()))
-    record = success(start(storage), dataset=dataset, files=len(files), bytes=size)
+    record = start(storage).succeed(dataset=dataset, files=len(files), bytes=size)
     assert copied == [files]
     assert (record["method"], record["storage"]) == ("copy", storage)
     assert (record["files"], record["bytes"]) == (len(files), size)
@@ -101,7 +97,7 @@ def test_a_mount_is_copied_between_file_systems_that_know_no_sendfile(start, mou
     put_on_mount(mount)
     monkeypatch.setattr(os, "sendfile", sendfile)
     copied = keep_what_is_copied(monkeypatch)
-    success(start("efs"))
+    start("efs").succeed()
     assert copied == [SMALL]
 
 
@@ -109,34 +105,27 @@ def test_first_reads_and_repeats_are_told_apart_by_data_set_and_sandbox(start, m
     put_on_mount(mount)
     put_on_mount(mount, "large", {"file.bin": LARGE})
     function = start("efs")
-    records = [success(function, dataset=dataset, warm_up=1) for dataset in ("small", "large", "small", "small")]
-    assert [(record["read"], record["read_order"]) for record in records] == [
-        ("first", 1),
-        ("first", 1),
-        ("repeat", 2),
-        ("repeat", 3),
-    ]
-    assert [record["warm_up"] for record in records] == [1] * 4
-    assert success(start("efs"))["read"] == "first"
+    records = [function.succeed(dataset=dataset, warm_up=1) for dataset in ("small", "large", "small", "small")]
+    reads = [(record["read"], record["read_order"], record["warm_up"]) for record in records]
+    assert reads == [("first", 1, 1), ("first", 1, 1), ("repeat", 2, 1), ("repeat", 3, 1)]
+    assert start("efs").succeed()["read"] == "first"
 
 
 @pytest.mark.parametrize("storage", ["s3", "efs"])
 def test_a_proof_lists_and_reads_nothing_so_that_the_first_copy_is_still_the_first_read(
-    start, mount, start_s3, monkeypatch, storage
+    start, mount, start_s3, storage
 ):
     put_on_mount(mount)
-    start_s3(objects=OBJECTS)
-    copied = keep_what_is_copied(monkeypatch)
+    s3 = start_s3(objects=OBJECTS)
     function = start(storage)
-    proof = success(function, proof=1, warm_up=1)
-    assert (proof["bytes"], proof["files"], proof["warm_up"], copied) == (0, 0, 1, [])
-    assert success(function)["read"] == "first"
-    assert copied == [SMALL]
+    proof = function.succeed(proof=1, warm_up=1)
+    assert (proof["bytes"], proof["files"], s3.count("GetObject")) == (0, 0, 0)
+    assert function.succeed()["read"] == "first"
 
 
-def test_a_proof_that_is_refused_says_so(start, start_s3, sandbox_environment):
+def test_a_proof_that_is_refused_says_so(start, start_s3):
     start_s3(objects=OBJECTS, status=403)
-    assert failure(start("s3"), sandbox_environment, proof=1)["error_type"] == "AccessDenied"
+    start("s3").fail("AccessDenied", proof=1)
 
 
 def test_a_repeat_with_cache_drop_has_every_file_forgotten_before_the_clock_starts(start, mount, monkeypatch):
@@ -151,25 +140,20 @@ def test_a_repeat_with_cache_drop_has_every_file_forgotten_before_the_clock_star
     monkeypatch.setattr(os, "posix_fadvise", fadvise)
     monkeypatch.setattr(mounted, "fetch", lambda reading: (dropped.append("fetched"), fetch(reading)))
     function = start("efs", CACHE="drop")
-    assert success(function)["read"] == "first"
-    assert dropped == ["fetched"]  # a first read's names mustn't have been looked at before it
-    record = success(function)
-    assert (record["read"], record["read_order"]) == ("dropped", 2)
+    assert [function.succeed()["read"] for _ in range(2)] == ["first", "dropped"]
     inodes = {path.stat().st_ino for path in (mount / "small").rglob("*") if path.is_file()}
-    assert set(dropped[1:-1]) == inodes
-    assert dropped[-1] == "fetched"
+    # A first read's names mustn't have been looked at before it.
+    assert (dropped[0], set(dropped[1:-1]), dropped[-1]) == ("fetched", inodes, "fetched")
 
 
 def test_s3_has_no_cache_to_drop(start, start_s3):
     start_s3(objects=OBJECTS)
     function = start("s3", CACHE="drop", READ_METHOD="pool")
-    assert [success(function)["read"] for _ in range(2)] == ["first", "repeat"]
+    assert [function.succeed()["read"] for _ in range(2)] == ["first", "repeat"]
 
 
-def test_nothing_is_left_in_the_temporary_folder_and_no_thread(start, mount, start_s3, sandbox_environment):
-    put_on_mount(mount)
-    start_s3(objects=OBJECTS)
-    for function in (start("efs"), start("s3"), start("s3", READ_METHOD="pool")):
-        success(function)
-        assert list(sandbox_environment.iterdir()) == []
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("copy")]
+def test_what_could_not_be_read_of_the_environment_or_the_order_is_null(start):
+    record = start("s3").fail("WorkOrderError", threads=0)
+    assert (record["storage"], record["dataset"], record["read"], record["files"]) == ("s3", None, None, 0)
+    record = start("s3", READ_METHOD="fast").fail("SettingsError")
+    assert (record["storage"], record["dataset"], record["retry_mode"]) == (None, "small", None)

@@ -12,27 +12,21 @@ from tests.unit.functions.lambda_sandbox import Context
 
 @pytest.fixture
 def place(start_s3, mount, monkeypatch):
-    """Return a function that invokes the seeding function; gives what it returns."""
+    """Return a function that invokes the seeding function; gives what it returns, or the line that it fails with."""
     for name in ("CONCURRENCY_LIMIT", "MEMORY_SIZE", "EXPERIMENT_TAG", "FILE_NAME"):
         monkeypatch.delenv(name)  # it has no need of them
     monkeypatch.setenv("MOUNT_PATH", str(mount))
+    monkeypatch.setattr("common.get_object.pause_s", lambda tries: 0.01)
     from filesystem import seeding
 
     def place(remaining_s=60):
-        answer = seeding.handler({}, Context(remaining_s))
-        return json.loads(json.dumps(answer))
+        try:
+            return json.loads(json.dumps(seeding.handler({}, Context(remaining_s))))
+        except seeding.SeedingError as error:
+            assert str(error).isprintable()
+            return str(error)
 
     return place
-
-
-def refused(place, **changes):
-    """Invoke and return the one line that the function fails with."""
-    from filesystem.seeding import SeedingError
-
-    with pytest.raises(SeedingError) as caught:
-        place(**changes)
-    assert str(caught.value).isprintable()
-    return str(caught.value)
 
 
 def on(mount):
@@ -40,8 +34,8 @@ def on(mount):
     return {path.relative_to(mount).as_posix(): path.read_bytes() for path in mount.rglob("*") if path.is_file()}
 
 
-def test_the_data_set_is_put_with_its_bytes_and_said(place, start_s3, mount, monkeypatch):
-    start_s3(objects=OBJECTS)
+def test_the_data_set_is_put_with_its_bytes_and_is_not_asked_for_again(place, start_s3, mount, monkeypatch):
+    s3 = start_s3(objects=OBJECTS, cut_bodies=3, cut_listings=1, slow_down_gets=1)
     forgotten = []
     monkeypatch.setattr(os, "posix_fadvise", lambda file, *advice: forgotten.append(advice))
     answer = place()
@@ -49,17 +43,12 @@ def test_the_data_set_is_put_with_its_bytes_and_said(place, start_s3, mount, mon
     assert on(mount) == OBJECTS
     assert 0 < answer.pop("seconds") < 60
     assert answer == {"files": 24, "bytes": SMALL_BYTES + len(LARGE), "already_there": 0}
-
-
-def test_what_is_there_is_not_asked_for_again(place, start_s3, mount):
-    s3 = start_s3(objects=OBJECTS)
-    place()
     before = len(s3.requests)
     assert place()["already_there"] == 24
     assert len(s3.requests) == before + 2  # two listings
 
 
-def test_a_file_that_was_changed_removed_or_is_new_in_the_bucket_is_put_and_the_others_stay(place, start_s3, mount):
+def test_what_was_changed_removed_or_is_new_in_the_bucket_is_put_and_the_rest_stays(place, start_s3, mount):
     s3 = start_s3(objects=OBJECTS)
     place()
     changed = mount / "small/00003.bin"
@@ -68,11 +57,6 @@ def test_a_file_that_was_changed_removed_or_is_new_in_the_bucket_is_put_and_the_
     s3.objects["small/new.bin"] = b"new"
     assert place()["already_there"] == 22
     assert on(mount) == s3.objects
-
-
-def test_all_is_put_again_when_the_objects_were_replaced(place, start_s3, mount):
-    s3 = start_s3(objects=OBJECTS)
-    place()
     s3.objects = {key: bytes(reversed(content)) for key, content in OBJECTS.items()}
     s3.generation = 2
     assert place()["already_there"] == 0
@@ -83,54 +67,50 @@ def test_what_does_not_belong_to_the_data_set_is_removed_and_nothing_is_written_
     place, start_s3, mount, tmp_path
 ):
     outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "00001.bin").write_bytes(b"mine")
+    put_on_mount(outside, ".", {"00001.bin": b"mine"})
     put_on_mount(mount, "small", {"stray.bin": b"1", "deep/stray.bin": b"2"})
     (mount / "small/more").symlink_to(outside)
     (mount / "large").symlink_to(outside)
     (mount / "small/00001.bin").symlink_to(outside / "00001.bin")
-    (mount / "notes.txt").write_bytes(b"beside the data sets")
+    put_on_mount(mount, ".", {"notes.txt": b"beside the data sets"})
     start_s3(objects=OBJECTS)
     place()
     assert on(mount) == OBJECTS | {"notes.txt": b"beside the data sets"}
     assert on(outside) == {"00001.bin": b"mine"}
 
 
-def test_a_mount_that_is_not_there_is_said(place, start_s3, monkeypatch, mount):
+@pytest.mark.parametrize(("path", "reason"), [("/nowhere", "NoData: "), ("data", "SettingsError: ")])
+def test_a_mount_that_is_not_there_is_said(place, start_s3, monkeypatch, path, reason):
     start_s3(objects=OBJECTS)
-    monkeypatch.setenv("MOUNT_PATH", str(mount / "nowhere"))
-    assert refused(place) == f"NoData: nothing is mounted at MOUNT_PATH={mount}/nowhere"
-    monkeypatch.setenv("MOUNT_PATH", "data")
-    assert "MOUNT_PATH must be an absolute path like /mnt/data, not 'data'" in refused(place)
+    monkeypatch.setenv("MOUNT_PATH", path)
+    line = place()
+    assert line.startswith(reason)
+    assert "MOUNT_PATH" in line
 
 
 def test_a_mount_that_is_read_only_is_said(place, start_s3, mount, monkeypatch):
     start_s3(objects=OBJECTS)
-    mkdir = Path.mkdir
 
-    def refuse(path, *arguments, **options):
+    def refuse(path, *_, mkdir=Path.mkdir, **options):
         if path.is_relative_to(mount):
             raise OSError(30, "Read-only file system", str(path))
-        mkdir(path, *arguments, **options)
+        mkdir(path, **options)
 
     monkeypatch.setattr(Path, "mkdir", refuse)  # the tests may run as root, who may write anywhere
-    assert refused(place).startswith("FileError: the mount can't be written: [Errno 30] Read-only file system: ")
+    assert place().startswith("FileError: ")
     assert on(mount) == {}
 
 
 @pytest.mark.parametrize("dataset", ["small", "large"])
-def test_a_data_set_that_is_not_in_the_bucket_is_said(place, start_s3, mount, dataset):
+def test_a_data_set_that_is_not_in_the_bucket_is_said(place, start_s3, dataset):
     start_s3(objects={key: content for key, content in OBJECTS.items() if not key.startswith(dataset)})
-    assert (
-        refused(place)
-        == f"NoData: there is no object under {dataset}/ in the bucket: upload the data set (stampede dataset)"
-    )
+    assert place().startswith(f"NoData: there is no object under {dataset}/")
 
 
-@pytest.mark.parametrize("key", ["small/../../stolen.bin", "small//etc/stolen.bin", "large/a/../../../stolen.bin"])
-def test_a_key_that_leads_out_of_the_mount_is_refused_before_anything_is_written(place, start_s3, mount, tmp_path, key):
+@pytest.mark.parametrize("key", ["small/../../stolen.bin", "large/a/../../../stolen.bin"])
+def test_a_key_that_leads_out_of_the_mount_is_refused_before_anything_is_written(place, start_s3, tmp_path, key):
     start_s3(objects=OBJECTS | {key: b"stolen"})
-    assert refused(place).startswith("UnsafePath: ")
+    assert place().startswith("UnsafePath: ")
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
@@ -139,31 +119,20 @@ def test_a_file_that_is_not_on_the_mount_what_came_is_found_and_not_named(place,
     pwrite = os.pwrite
 
     def forgetful(file, data, position):
-        if bytes(data[:50]) == b"y" * 50:  # small/more/ä.bin
-            return pwrite(file, bytes(len(data)), position)
-        return pwrite(file, data, position)
+        is_lost = bytes(data[:50]) == b"y" * 50  # small/more/ä.bin
+        return pwrite(file, bytes(len(data)) if is_lost else data, position)
 
     monkeypatch.setattr(os, "pwrite", forgetful)
-    assert (
-        refused(place)
-        == "ChecksumMismatch: 'small/more/\\xe4.bin' on the mount differs from the object in S3: invoke again"
-    )
+    assert place().startswith("ChecksumMismatch: 'small/more/\\xe4.bin'")
     assert on(mount).items() <= OBJECTS.items()
     monkeypatch.setattr(os, "pwrite", pwrite)
     place()
     assert on(mount) == OBJECTS
 
 
-def test_a_body_that_breaks_off_is_asked_for_again(place, start_s3, mount, monkeypatch):
-    monkeypatch.setattr("common.get_object.pause_s", lambda tries: 0.01)
-    start_s3(objects=OBJECTS, cut_bodies=3, cut_listings=1, slow_down_gets=1)
-    place()
-    assert on(mount) == OBJECTS
-
-
 def test_it_ends_before_its_time_is_up_and_goes_on_when_it_is_invoked_again(place, start_s3, mount):
     s3 = start_s3(objects=OBJECTS, trickle_bytes=100_000, trickle_pause_s=0.2)
-    assert refused(place, remaining_s=6).startswith("DeadlineExceeded: the time ran out before all files were written")
+    assert place(remaining_s=6).startswith("DeadlineExceeded: ")
     s3.faults.trickle_bytes = None
     assert 0 < place()["already_there"] < 24
     assert on(mount) == OBJECTS
