@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import boto3
 from botocore.config import Config
@@ -19,8 +20,10 @@ from bench import raw_http, servers, tools
 from bench.errors import BenchError
 from bench.measure import Entry, alternate
 from loader.flood import orders, sent_log
-from loader.sqs import sending
-from loader.sqs.signing import Signer, request_body
+from loader.sqs.message import batches, request_body
+from loader.sqs.outcome import IN_FLIGHT
+from loader.sqs.sending import endpoint_of, send_to
+from loader.sqs.service import Endpoint, signed_headers
 from stampede.progress import say
 from stampede.runs.folder import RunFolder
 from stampede.stacks.target import Target
@@ -62,7 +65,7 @@ def latency_15ms(runs: int) -> tuple[Entry, str]:
         near_queue = made_queue(near)
         far_queue = Queue(sqs_client(far), near_queue.url)
         # Both sides have their client and credentials when the clock starts; neither has a connection.
-        near_endpoint, far_endpoint = (sending.endpoint_of(_target(url)) for url in (near, far))
+        near_endpoint, far_endpoint = (endpoint_of(_target(url)) for url in (near, far))
         _warm_up(NAME, near_queue, near_endpoint)
         added_ms = (_round_trip_s(far_queue) - _round_trip_s(near_queue)) * 1000
         say(f"{NAME}: {runs} runs of each side in turn, {MESSAGES:,} messages each (about {runs * 11} s)")
@@ -74,7 +77,7 @@ def latency_15ms(runs: int) -> tuple[Entry, str]:
         )
     setting = (
         f"{MESSAGES:,} messages to ElasticMQ {_version()} behind toxiproxy {tools.TOXIPROXY.version}: every answer "
-        f"{LATENCY_MS} ms late (measured: {added_ms:.1f} ms); {sending.IN_FLIGHT} requests in flight against one"
+        f"{LATENCY_MS} ms late (measured: {added_ms:.1f} ms); {IN_FLIGHT} requests in flight against one"
     )
     return samples.entry(NAME, "messages/s", higher_is_better=True), setting
 
@@ -85,7 +88,7 @@ def loopback(runs: int) -> tuple[Entry, str]:
     count = LOOPBACK_MESSAGES
     with servers.elasticmq() as url:
         queue = made_queue(url)
-        endpoint = sending.endpoint_of(_target(url))
+        endpoint = endpoint_of(_target(url))
         _warm_up(NAME_LOOPBACK, queue, endpoint)
         say(f"{NAME_LOOPBACK}: {runs} runs of each side in turn, {count:,} messages each (about {runs * 5} s)")
         samples = alternate(
@@ -96,7 +99,7 @@ def loopback(runs: int) -> tuple[Entry, str]:
         )
     setting = (
         f"{count:,} messages to ElasticMQ {_version()} on loopback; the peer is an epoll loop (bench/raw_http.py) that "
-        f"writes the same requests, built and signed before, on {sending.IN_FLIGHT} connections, as ours does"
+        f"writes the same requests, built and signed before, on {IN_FLIGHT} connections, as ours does"
     )
     return samples.entry(NAME_LOOPBACK, "messages/s", higher_is_better=True), setting
 
@@ -113,23 +116,27 @@ def rate(queue: Queue, flood: Callable[[], None], count: int = MESSAGES) -> floa
     return count / seconds
 
 
-def bare_rate(queue: Queue, endpoint: sending.Endpoint, count: int) -> float:
+def bare_rate(queue: Queue, endpoint: Endpoint, count: int) -> float:
     """Messages/s of the requests that `ours` sends, made before the clock starts."""
     requests = bare_requests(endpoint, queue.url, count)
-    return rate(queue, lambda: raw_http.post_all(endpoint.url, requests, sending.IN_FLIGHT), count)
+    return rate(queue, lambda: raw_http.post_all(endpoint.url, requests, IN_FLIGHT), count)
 
 
-def bare_requests(endpoint: sending.Endpoint, queue_url: str, count: int) -> list[bytes]:
+def bare_requests(endpoint: Endpoint, queue_url: str, count: int) -> list[bytes]:
     """The bytes of every request of one flood, signed now."""
-    signer = Signer(endpoint)
-    groups = sending.batches(orders("bench", CELL, count, EXTRAS))
-    return [signer.request(request_body(queue_url, [order.body for order in group])) for group in groups]
+    requests = []
+    for batch in batches(orders("bench", CELL, count, EXTRAS)):
+        body = request_body(queue_url, {str(index): order for index, order in enumerate(batch)})
+        headers = {"Host": urlsplit(endpoint.url).netloc, "Content-Length": str(len(body))}
+        lines = [f"{name}: {value}" for name, value in (headers | signed_headers(endpoint, body)).items()]
+        requests.append("\r\n".join(["POST / HTTP/1.1", *lines, "", ""]).encode() + body)
+    return requests
 
 
-def ours(endpoint: sending.Endpoint, queue_url: str, count: int = MESSAGES) -> None:
+def ours(endpoint: Endpoint, queue_url: str, count: int = MESSAGES) -> None:
     """Flood with the loader, its line in sent.jsonl for each message included. Raises BenchError if one is refused."""
     with run_folder() as folder, sent_log(folder, CELL) as log:
-        outcome = sending.send_to(endpoint, queue_url, orders(folder.run_id, CELL, count, EXTRAS), log)
+        outcome = send_to(endpoint, queue_url, orders(folder.run_id, CELL, count, EXTRAS), log)
     if outcome.failed or outcome.possible_duplicates:
         raise BenchError(f"our flood is not clean: {outcome.sentence()}")
 
@@ -163,7 +170,7 @@ def run_folder() -> Iterator[RunFolder]:
         yield RunFolder.create(Path(folder), "bench")
 
 
-def _warm_up(name: str, queue: Queue, endpoint: sending.Endpoint) -> None:
+def _warm_up(name: str, queue: Queue, endpoint: Endpoint) -> None:
     count = LOOPBACK_MESSAGES
     say(f"{name}: warming ElasticMQ up with {WARM_UP_FLOODS * count:,} messages (about 20 s)")
     for _ in range(WARM_UP_FLOODS):

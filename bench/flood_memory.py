@@ -43,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def flood_once(url: str, queue_url: str, folder: str, count: int) -> None:
     """What the first process does: the flood of `stampede flood`, without looking for the object at S3."""
-    target = Target("local", {"region": servers.REGION, "queue_name": "bench", "queue_url": queue_url}, url)
+    outputs = {"experiment": "download", "region": servers.REGION, "queue_name": "bench", "queue_url": queue_url}
+    target = Target("local", outputs, url)
     outcome = flood(target, RunFolder(Path(folder)), CELL, count, order=EXTRAS)
     if outcome.sent != count or outcome.possible_duplicates:
         raise BenchError(f"this flood is not clean: {outcome.sentence()}")

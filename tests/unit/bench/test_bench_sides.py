@@ -18,7 +18,7 @@ from bench.errors import BenchError
 from bench.process import running
 from bench.session import stay_on_loopback
 from bench.small_set import small_set
-from loader.sqs.sending import Endpoint
+from loader.sqs.service import Endpoint
 from stampede.emulator.ministack import free_port
 from tests.fakes import s3 as fake_s3
 from tests.fakes.sqs import DENY, OK, FakeSqs
