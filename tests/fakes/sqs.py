@@ -31,14 +31,16 @@ DRIPS = "accept, answer one byte after the other without an end"
 ENDLESS_HEAD = "accept, answer 200 and headers without an end"
 NO_HTTP = "accept, answer something that isn't HTTP"
 NO_LENGTH = "accept, answer with a length that is no number"
-TOO_LONG = "accept, answer 200 with more than anybody may have asked for"
+TOO_LONG = "accept, answer with a megabyte of spaces at the end"
 COMPRESSED = "accept, answer 200 with gzip that nobody asked for"
 NO_JSON = "accept, answer 200 with something that isn't JSON"
 LISTS_HALF = "accept all, list every second entry and say nothing of the others"
+ANSWER_BEFORE = "accept nothing, answer what the request before was answered"
 UNAVAILABLE = "503, accept nothing"
 ERROR_AFTER = "accept, then answer 500"
 THROTTLE = "400 ThrottlingException"
 THROTTLE_AND_CLOSES = "400 ThrottlingException, close without a word"
+THROTTLE_TWICE = "400 ThrottlingException, two times"
 TOO_MANY = "429"
 FAIL_ODD = "accept every second entry, list the others as Failed"
 SENDER_FAULT = "list every entry as Failed with SenderFault"
@@ -54,11 +56,11 @@ _ACCEPTS_ALL |= {COMPRESSED, ERROR_AFTER}
 _RAW = {
     NO_HTTP: b"220 mail.example ESMTP\r\n\r\n",
     NO_LENGTH: b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n{}",
-    TOO_LONG: b"HTTP/1.1 200 OK\r\nContent-Length: 50000000\r\n\r\n" + b" " * 2_000_000,
 }
 _ERRORS = {
     THROTTLE: (400, "com.amazon.coral.availability#ThrottlingException"),
     THROTTLE_AND_CLOSES: (400, "com.amazon.coral.availability#ThrottlingException"),
+    THROTTLE_TWICE: (400, "com.amazon.coral.availability#ThrottlingException"),
     TOO_MANY: (429, "com.amazonaws.sqs#SlowDown"),
     UNAVAILABLE: (503, "com.amazonaws.sqs#ServiceUnavailable"),
     ERROR_AFTER: (500, "com.amazonaws.sqs#InternalFailure"),
@@ -111,6 +113,7 @@ class FakeSqs(Loopback):
         self.accepted: list[str] = []
         self.heads: list[dict[str, str]] = []
         self.contents: list[bytes] = []
+        self._answer_before = b"{}"
         self.requests = 0
         self.visibility_changes: list[dict] = []
         self.on_change: Callable[[], None] = lambda: None
@@ -148,6 +151,11 @@ class FakeSqs(Loopback):
             status, content = _error(fault) if fault in _ERRORS else (200, b"{}")
         else:
             status, content = self._send_message_batch(fault, parameters["Entries"])
+        if fault == ANSWER_BEFORE:
+            status, content = 200, self._answer_before
+        if fault == TOO_LONG:
+            content += b" " * 1_000_000
+        self._answer_before = content
         if fault == NO_ANSWER:
             self.stopping.wait(NO_ANSWER_S)
         if fault in (CUT_AFTER, NO_ANSWER):
@@ -174,7 +182,8 @@ class FakeSqs(Loopback):
             headers["Content-Encoding"], content = "gzip", gzip.compress(content)
             headers["Content-Length"] = str(len(content))
         http.respond(status, headers, content[:half] if fault == CUT_IN_ANSWER else content)
-        if fault == OK_TWICE:
+        if fault in (OK_TWICE, THROTTLE_TWICE):
+            self.stopping.wait(0.03)  # the first has been read
             http.respond(status, headers, content)
         if fault == OK_AND_408:
             http.wfile.write(b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")

@@ -78,11 +78,19 @@ def test_a_connection_that_is_bad_behind_an_answer_confirms_nothing_that_was_not
     assert outcome.possible_duplicates <= 30  # those that went into the bad connections
 
 
-def test_a_connection_closed_while_its_sender_waits_is_noticed_before_the_next_request(monkeypatch):
+@pytest.mark.parametrize("fault", [fake_sqs.THROTTLE_AND_CLOSES, fake_sqs.THROTTLE_TWICE])
+def test_what_befalls_a_connection_while_its_sender_waits_is_noticed_before_the_next_request(fault, monkeypatch):
     monkeypatch.setattr(sending.random, "uniform", lambda *_: 0.1)
-    with FakeSqs(fake_sqs.THROTTLE_AND_CLOSES) as sqs:
+    with FakeSqs(fault) as sqs:
         outcome, _ = flood(sqs, count=10, in_flight=1)
-    assert (outcome.sent, outcome.retries, outcome.possible_duplicates) == (10, 1, 0)
+    assert (outcome.sent, outcome.possible_duplicates, sqs.requests, sqs.connections) == (10, 0, 2, 2)
+
+
+def test_an_answer_that_belongs_to_another_request_confirms_nothing():
+    with FakeSqs(fake_sqs.OK, fake_sqs.ANSWER_BEFORE) as sqs:
+        outcome, _ = flood(sqs, in_flight=1)
+    assert sqs.copies() == dict.fromkeys(range(95), 1)
+    assert (outcome.sent, outcome.possible_duplicates) == (95, 10)
 
 
 ANY = [*TWICE_AND_SAID.keys() - set(SLOW), *LEAVES_A_BAD_CONNECTION]
