@@ -15,7 +15,7 @@ from typing import Any
 from loader.drain import Drained, drain
 from loader.flood import check as check_flood
 from loader.flood import first_seq, flood
-from loader.sqs.sending import Outcome
+from loader.sqs.outcome import Outcome
 from stampede.errors import RunError
 from stampede.experiment import DataObject, Execution
 from stampede.progress import say

@@ -18,7 +18,7 @@ from typing import Any
 from loader.athena import Query, QueryFailure
 from loader.execution_records import ExecutionRecords, now_ms
 from loader.flood import first_seq, sent_log
-from loader.sqs.sending import Accepted, Outcome
+from loader.sqs.outcome import Accepted, Outcome
 from stampede.experiment import Execution
 from stampede.phrases import counted
 from stampede.progress import bar, say

@@ -1,7 +1,7 @@
 """`stampede flood`: sends N x 10 work orders to the queue, many batches in flight, so that N functions run at once.
 
 Every order accepted by SQS is written to the run's sent.jsonl; what isn't accepted is said, with a non-zero exit. A
-flood that is killed leaves at most the batches then in flight (loader.sqs.sending.IN_FLIGHT) accepted and not written
+flood that is killed leaves at most the batches then in flight (loader.sqs.outcome.IN_FLIGHT) accepted and not written
 down.
 """
 
@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from loader.payloads import Payloads, carrying
-from loader.sqs.sending import IN_FLIGHT, Accepted, Order, Outcome, send
-from loader.sqs.signing import quoted
+from loader.sqs.message import Order
+from loader.sqs.outcome import IN_FLIGHT, Accepted, Outcome
 from loader.unfinished_cell import ABANDONED
 from stampede.errors import RunError
 from stampede.phrases import counted
@@ -78,6 +78,15 @@ def flood(
     if outcome.failed or not quiet:
         say(outcome.sentence(), style="red" if outcome.failed else None)
     return outcome
+
+
+def send(
+    target: Target, queue_url: str, messages: Iterator[Order], on_accepted: Callable[[list[Accepted]], None]
+) -> Outcome:
+    """`loader.sqs.sending.send_to` for a target; only a flood needs aiohttp, which takes 0.1 s to import."""
+    from loader.sqs.sending import endpoint_of, send_to
+
+    return send_to(endpoint_of(target), queue_url, messages, on_accepted)
 
 
 def first_seq(folder: RunFolder, cell: str, *, knows_all_sent: bool = True) -> int:
@@ -169,7 +178,7 @@ def sent_log(
                 file = opened.enter_context(folder.appending(path.name))
             file.write(
                 "".join(
-                    f'{before}, "seq": {seq}, "message_id": {quoted(message_id)}, '
+                    f'{before}, "seq": {seq}, "message_id": {json.dumps(message_id)}, '
                     f'"sent_at_ms": {sent_at_ms}, "possible_duplicate": {possible_duplicate}{after}'
                     for seq, message_id, sent_at_ms, possible_duplicate in batch
                 )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loader.sqs.sending import Attributed, Order
+from loader.sqs.message import Order
 from stampede import user_json
 from stampede.errors import UsageError, one_line
 from stampede.runs import stored_json
@@ -120,10 +120,10 @@ class Payloads:
         return f"each message carries one of {len(self.bodies)} payloads: {sizes}" if len(self.bodies) > 1 else ""
 
 
-def carrying(payloads: Payloads, numbers: Sequence[int], orders: Iterable[Order]) -> Iterator[Attributed]:
+def carrying(payloads: Payloads, numbers: Sequence[int], orders: Iterable[Order]) -> Iterator[Order]:
     """The work orders as attributes of messages whose bodies are the payloads."""
     for order, number in zip(orders, numbers, strict=True):
-        yield Attributed(order.seq, payloads.bodies[number], order.body)
+        yield order._replace(body=payloads.bodies[number], attribute=order.body)
 
 
 def _is_weighted(row: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from loader.sqs.signing import ATTRIBUTE
+from loader.sqs.message import ATTRIBUTE
 from stampede.runs import stored_json
 
 # A letter that has been read stays hidden from the next look for so long, and is shown again at the end. Not longer:

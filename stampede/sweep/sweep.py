@@ -25,7 +25,7 @@ from loader.manifest import put_manifest
 from loader.payloads import Payloads
 from loader.permission import wait_for_permission
 from loader.seeding import seed
-from loader.sqs.sending import Outcome
+from loader.sqs.outcome import Outcome
 from loader.unfinished_cell import set_aside, whole_rounds
 from stampede.cell import Cell
 from stampede.emulator import function_memory

@@ -2,20 +2,26 @@
 
 from botocore.credentials import Credentials
 
-from loader.sqs.sending import Order, Outcome, send_to
-from loader.sqs.signing import Endpoint
+from loader.sqs.message import Order
+from loader.sqs.outcome import Outcome
+from loader.sqs.sending import send_to
+from loader.sqs.service import Endpoint
 
 CREDENTIALS = Credentials("AKIDEXAMPLE", "secret", "session-token")
 
 
 def endpoint(url, **settings):
     """The endpoint at `url` with credentials that carry a session token."""
-    return Endpoint(url, "us-east-1", CREDENTIALS.get_frozen_credentials, **({"timeout_s": 30} | settings))
+    return Endpoint(url, "us-east-1", **({"credentials": CREDENTIALS.get_frozen_credentials} | settings))
 
 
-def flood(sqs, count=95, in_flight=4, **settings) -> tuple[Outcome, list]:
+def flood(sqs, count=95, in_flight=4, on_accepted=lambda batch: None, **settings) -> tuple[Outcome, list]:
     """Send messages 0, 1, ... whose bodies are their numbers; returns the outcome and what was confirmed."""
     accepted = []
+
+    def note(batch):
+        accepted.extend(batch)
+        on_accepted(batch)
+
     orders = (Order(seq, str(seq)) for seq in range(count))
-    outcome = send_to(endpoint(sqs.url, **settings), sqs.queue_url, orders, accepted.extend, in_flight=in_flight)
-    return outcome, accepted
+    return send_to(endpoint(sqs.url, **settings), sqs.queue_url, orders, note, in_flight=in_flight), accepted

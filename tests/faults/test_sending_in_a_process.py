@@ -20,7 +20,7 @@ from types import SimpleNamespace
 from loader.flood import orders, sent_log
 from stampede.runs.folder import RunFolder
 from loader.sqs.sending import send_to
-from loader.sqs.signing import Endpoint
+from loader.sqs.service import Endpoint
 
 url, queue_url, folder, count = sys.argv[1:]
 key = SimpleNamespace(access_key="test", secret_key="test", token=None)

@@ -18,8 +18,8 @@ from loader.flood import MOST_UNRECORDED, check, flood, orders, payload_messages
 from loader.manifest import check_manifest
 from loader.payloads import DEFAULT, Payloads
 from loader.seeding import events_of
-from loader.sqs.sending import Outcome
-from loader.sqs.signing import ATTRIBUTE
+from loader.sqs.message import ATTRIBUTE
+from loader.sqs.outcome import Outcome
 from stampede import terminal
 from stampede.cell import FORMAT, Cell
 from stampede.cli.verbs.order_option import order_of

@@ -8,9 +8,17 @@ from bench.errors import BenchError
 
 def test_the_cost_is_what_is_added_to_the_same_invocation_by_the_runtime_of_python(monkeypatch):
     monkeypatch.setattr(function, "INVOCATIONS", 20)
+    measured, added = [], function.added
+
+    def noted(program, command):
+        measured.append(added(program, command))
+        return measured[-1] | {"added_us": 250.0}  # a difference of so few may be below 0
+
+    monkeypatch.setattr(function, "added", noted)
     [entry], setting = function.cost("function_proxy_python", "python", 1)
-    assert 0 < entry.ours < 100_000 and entry.peer == function.MOST_US
+    assert (entry.ours, entry.peer) == (250.0, function.MOST_US)
     assert "recorded_us" in setting
+    assert all(figures["bare_us"] > 0 and figures["recorded_us"] > 0 for figures in measured)
 
 
 def test_what_is_added_is_the_difference_of_both_and_a_benchmark_that_says_else_is_no_measurement(tmp_path):

@@ -37,7 +37,7 @@ from stampede.stacks.stack_lock import holding
 from tests.commands import without_links
 
 # What takes long to import: only a verb at work may need it.
-SLOW = ("awscrt", "boto3", "botocore", "duckdb", "hcl2", "jinja2", "lark", "matplotlib", "numpy", "rich")
+SLOW = ("aiohttp", "awscrt", "boto3", "botocore", "duckdb", "hcl2", "jinja2", "lark", "matplotlib", "numpy", "rich")
 EXAMPLES_OF_ALL = [command for command, _ in EXAMPLES] + [
     command for verb in VERBS for command, _ in importlib.import_module(f"stampede.cli.options.{verb}").EXAMPLES
 ]

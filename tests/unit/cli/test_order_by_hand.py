@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from experiments import EXPERIMENTS
-from loader.sqs.sending import Outcome
+from loader.sqs.outcome import Outcome
 from stampede.cli.command_line import main
 from stampede.cli.verbs import dataset, emulator, flood, query
 from stampede.errors import RunError

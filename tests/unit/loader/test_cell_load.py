@@ -9,7 +9,7 @@ from loader import cell_load, collecting
 from loader.cell_load import CellLoad, prepare
 from loader.drain import drain
 from loader.flood import first_seq, orders
-from loader.sqs.sending import Outcome
+from loader.sqs.outcome import Outcome
 from stampede.cli.command_line import main
 from stampede.cli.verbs import flood as flood_verb
 from stampede.errors import RunError

@@ -10,8 +10,7 @@ import pytest
 from loader.flood import orders, payload_messages
 from loader.payloads import MOST_BYTES, Payloads
 from loader.sqs.dead_letters import DeadLetters
-from loader.sqs.sending import Attributed, Order, batches
-from loader.sqs.signing import attributed_body
+from loader.sqs.message import Order, batches, request_body
 from stampede.errors import UsageError
 from stampede.runs.folder import RunFolder
 
@@ -72,7 +71,7 @@ def test_a_message_is_the_payload_and_its_attribute_says_what_a_body_says_elsewh
     assert attributes[0].keys() == {"run_id", "cell", "seq", "warm_up", "payload"}
     assert [message.body for message in messages] == [payloads.bodies[row["payload"]] for row in attributes]
     assert {order.attribute for order in orders("r", "a", 2, {})} == {""}
-    entry = json.loads(attributed_body("https://queue", [("body", '{"seq": 1}')]))["Entries"][0]
+    entry = json.loads(request_body("https://queue", {"1-0": Order(1, "body", '{"seq": 1}')}))["Entries"][0]
     assert entry["MessageAttributes"] == {"stampede": {"DataType": "String", "StringValue": '{"seq": 1}'}}
     assert entry["MessageBody"] == "body"
 
@@ -80,7 +79,7 @@ def test_a_message_is_the_payload_and_its_attribute_says_what_a_body_says_elsewh
 def test_a_batch_counts_what_its_attributes_take():
     half = 1_000_000 // 2
     assert [len(group) for group in batches([Order(0, "x" * half), Order(1, "x" * half)])] == [2]
-    with_attributes = [Attributed(number, "x" * (half - 100), "y" * 90) for number in range(2)]
+    with_attributes = [Order(number, "x" * (half - 100), "y" * 110) for number in range(2)]
     assert [len(group) for group in batches(with_attributes)] == [1, 1]
 
 

@@ -10,7 +10,8 @@ from botocore.exceptions import ClientError
 from loader import dataset, permission, seeding
 from loader.collecting import message_counts
 from loader.sqs.dead_letters import DeadLetters
-from loader.sqs.sending import Order, send_to
+from loader.sqs.message import Order
+from loader.sqs.sending import send_to
 from stampede.insights.cloudwatch import run_on_service
 from stampede.planning.checks.asking import Account
 from stampede.stacks import target as targets

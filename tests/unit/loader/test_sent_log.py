@@ -3,7 +3,7 @@
 import pytest
 
 from loader.flood import sent_log
-from loader.sqs.sending import Accepted
+from loader.sqs.outcome import Accepted
 from stampede.errors import UsageError
 from stampede.runs.folder import RunFolder
 

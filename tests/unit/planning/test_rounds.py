@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from experiments import EXPERIMENTS
 from loader import collecting, flood
 from loader.drain import drain, wait_for_round
-from loader.sqs.sending import Accepted, Outcome
+from loader.sqs.outcome import Accepted, Outcome
 from stampede.errors import RunError, UsageError
 from stampede.planning.cost import estimate
 from stampede.planning.cost.rounds import with_rounds

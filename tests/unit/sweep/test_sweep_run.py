@@ -10,7 +10,7 @@ import pytest
 from experiments import EXPERIMENTS
 from loader import collecting
 from loader.drain import drain
-from loader.sqs.sending import Outcome
+from loader.sqs.outcome import Outcome
 from stampede.errors import RunError, UsageError
 from stampede.insights import log_columns
 from stampede.planning.plan import make_plan

@@ -1,0 +1,50 @@
+"""A message as SendMessageBatch takes it, and batches within its limits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from stampede.stacks.sqs_limits import MAX_BATCH_BYTES, MAX_ENTRIES
+
+# The message attribute with what Stampede says of a message whose body is the user's own.
+ATTRIBUTE = "stampede"
+
+
+class Order(NamedTuple):
+    """One message to send: its number within the cell and its body. Where the body is the user's own, what Stampede
+    says is in its attribute."""
+
+    seq: int
+    body: str
+    attribute: str = ""
+
+    def entry(self, name: str) -> dict[str, Any]:
+        """Its entry of a batch, which the answer will call `name`."""
+        entry: dict[str, Any] = {"Id": name, "MessageBody": self.body}
+        if self.attribute:
+            entry["MessageAttributes"] = {ATTRIBUTE: {"DataType": "String", "StringValue": self.attribute}}
+        return entry
+
+
+def batches(orders: Iterable[Order]) -> Iterator[list[Order]]:
+    """Group orders into batches of at most MAX_ENTRIES entries and MAX_BATCH_BYTES bytes. The attributes' names count
+    for SQS, too, but its limit leaves room for them."""
+    batch: list[Order] = []
+    size = 0
+    for order in orders:
+        length = len(order.body.encode()) + len(order.attribute.encode())
+        if batch and (len(batch) == MAX_ENTRIES or size + length > MAX_BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(order)
+        size += length
+    if batch:
+        yield batch
+
+
+def request_body(queue_url: str, entries: Mapping[str, Order]) -> bytes:
+    """The JSON body of SendMessageBatch for orders by the ids of their entries."""
+    named = [order.entry(name) for name, order in entries.items()]
+    return json.dumps({"QueueUrl": queue_url, "Entries": named}).encode()
