@@ -33,10 +33,10 @@ func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
 		return o
 	}
 	given := account.Given{Region: o.settings.Region}
-	if o.from, o.wrong = account.Client(ctx, given, o.settings.Source); o.wrong != nil {
+	if o.from, o.wrong = s3.Open(ctx, given, o.settings.Source); o.wrong != nil {
 		return o
 	}
-	if o.to, o.wrong = account.Client(ctx, given, o.settings.Destination); o.wrong == nil {
+	if o.to, o.wrong = s3.Open(ctx, given, o.settings.Destination); o.wrong == nil {
 		o.to = o.to.ForManySmallAnswers(silence)
 	}
 	return o

@@ -266,7 +266,7 @@ func TestALostNetworkEndsTheWorkInsteadOfEachRow(t *testing.T) {
 	}
 	slice(store, 0, rows...)
 	f := start(t)
-	nowhere, err := account.Client(context.Background(), account.Given{EndpointURL: "http://127.0.0.1:9"}, to)
+	nowhere, err := s3.Open(context.Background(), account.Given{EndpointURL: "http://127.0.0.1:9"}, to)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"stampede/transfer/internal/host"
 	"stampede/transfer/internal/process"
 	"stampede/transfer/internal/record"
+	"stampede/transfer/internal/s3"
 )
 
 // Verbs are the copies from a host.
@@ -192,10 +193,10 @@ func (o *options) connect(ctx context.Context, j *job, seen *observed) error {
 	var err error
 	given := o.Given
 	given.Region = cmp.Or(o.sourceRegion, given.Region)
-	if j.from, err = account.Client(ctx, given, o.source); err != nil {
+	if j.from, err = s3.Open(ctx, given, o.source); err != nil {
 		return err
 	}
-	to, err := account.Client(ctx, o.Given, o.destination)
+	to, err := s3.Open(ctx, o.Given, o.destination)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/host"
+	"stampede/transfer/internal/s3"
 	"stampede/transfer/internal/s3test"
 )
 
@@ -356,7 +357,7 @@ func TestAFailedRowIsCalledWhatItIsAndEmptyFirstOnlyWhereItWasGiven(t *testing.T
 		!strings.Contains(stderr, "must be those of CSV: extraneous") || !strings.HasSuffix(stderr, "run the command again\n") {
 		t.Error(status, stderr)
 	}
-	client, err := account.Client(context.Background(), account.Given{}, from)
+	client, err := s3.Open(context.Background(), account.Given{}, from)
 	if err != nil {
 		t.Fatal(err)
 	}

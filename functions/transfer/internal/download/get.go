@@ -15,6 +15,7 @@ import (
 	"stampede/transfer/internal/host"
 	"stampede/transfer/internal/ident"
 	"stampede/transfer/internal/record"
+	"stampede/transfer/internal/s3"
 )
 
 // Verbs are the downloads from a host.
@@ -89,7 +90,7 @@ func get(ctx context.Context, arguments []string, stdout, stderr io.Writer) erro
 }
 
 func (o *getOptions) download(ctx context.Context, variant Variant) Outcome {
-	client, err := account.Client(ctx, o.Given, o.bucket)
+	client, err := s3.Open(ctx, o.Given, o.bucket)
 	if err != nil {
 		return NotStarted(err)
 	}

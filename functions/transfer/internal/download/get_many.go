@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/host"
 	"stampede/transfer/internal/ident"
@@ -45,7 +44,7 @@ func getMany(ctx context.Context, arguments []string, stdout, stderr io.Writer) 
 	}
 	many := &many{output: output, cut: prefix[:strings.LastIndexByte(prefix, '/')+1], stderr: stderr}
 	started, cpu := time.Now(), process.CPUSeconds()
-	if many.client, err = account.Client(ctx, from.Given, from.bucket); err != nil {
+	if many.client, err = s3.Open(ctx, from.Given, from.bucket); err != nil {
 		return err
 	}
 	err = many.run(ctx, prefix, int(parallel))

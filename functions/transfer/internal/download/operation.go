@@ -28,7 +28,7 @@ type operation struct {
 func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
 	o := &operation{runner: newRunner()}
 	if o.settings, o.wrong = readSettings(lookup); o.wrong == nil {
-		o.client, o.wrong = account.Client(ctx, account.Given{Region: o.settings.Region}, o.settings.Bucket)
+		o.client, o.wrong = s3.Open(ctx, account.Given{Region: o.settings.Region}, o.settings.Bucket)
 	}
 	return o
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"stampede/transfer/internal/record"
+	"stampede/transfer/internal/retry"
 	"stampede/transfer/internal/s3"
 )
 
@@ -27,7 +28,7 @@ func (o Outcome) said(variant *Variant, warmUp int64) record.Outcome {
 	var sink, retryMode, sdk *string
 	var retryAttempts *int64
 	if variant != nil {
-		mode, attempts, own := s3.RetryMode, int64(s3.Attempts), s3.SDK // the same for every method
+		mode, attempts, own := retry.Mode, int64(retry.Attempts), s3.SDK // the same for every method
 		sink, retryMode, retryAttempts, sdk = &variant.Sink, &mode, &attempts, &own
 	}
 	return record.Outcome{

@@ -12,11 +12,12 @@ import (
 
 	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/retry"
 	"stampede/transfer/internal/s3"
 )
 
 // bucket is the SDK's client for one bucket. The SDK makes requests, signs them, and speaks with directory buckets in sessions;
-// tries are s3.Retry's, as everywhere in this program.
+// tries are retry.Policy's, as everywhere in this program.
 type bucket struct {
 	name      string
 	client    *sdk.Client
@@ -24,7 +25,7 @@ type bucket struct {
 	base      aws.CredentialsProvider // what sessions are made with, and all that a general bucket needs
 	sessions  *sessions               // nil for a general bucket
 	renewing  sync.Mutex
-	retry     s3.Retry
+	retry     retry.Policy
 }
 
 // open makes the client of a bucket of a class; mode is that of its sessions. An error is of the type Settings.
@@ -43,7 +44,7 @@ func open(ctx context.Context, given account.Given, class, name string, mode typ
 	if err != nil {
 		return nil, err
 	}
-	b := &bucket{name: name, transport: transport, base: found.Credentials, retry: s3.Retry{FirstPause: s3.FirstPause}}
+	b := &bucket{name: name, transport: transport, base: found.Credentials, retry: retry.Policy{FirstPause: retry.FirstPause}}
 	if directoryBucket.MatchString(name) {
 		b.sessions = newSessions(b, mode)
 	}

@@ -13,6 +13,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/retry"
 	"stampede/transfer/internal/s3"
 )
 
@@ -86,7 +87,7 @@ func refusal(operation string, status int, err error) *failure.Error {
 		named = known{failure.S3, message}
 	}
 	refused := failure.New(named.kind, "%s %d%s: %s", operation, status, strings.TrimRight(" "+code, " "), named.advice)
-	refused.Temporary = s3.Passing(status, code) && named.kind != failure.Settings
+	refused.Temporary = retry.Passing(status, code) && named.kind != failure.Settings
 	return refused
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"stampede/transfer/internal/process"
 	"stampede/transfer/internal/record"
-	"stampede/transfer/internal/s3"
+	"stampede/transfer/internal/retry"
 )
 
 // outcome returns what the record says of a slice, whatever came of it. Order and settings are nil where they couldn't be read:
@@ -32,8 +32,8 @@ func (o *observed) outcome(order *order, from *settings, err error) record.Outco
 	if order != nil {
 		count = order.objectCount
 	}
-	own = append(append(own, o.measured(count)...), record.Pair{Key: "retry_mode", Value: s3.RetryMode},
-		record.Pair{Key: "retry_attempts", Value: int64(s3.Attempts)}, record.Pair{Key: "sdk", Value: aws.SDKName + " " + aws.SDKVersion},
+	own = append(append(own, o.measured(count)...), record.Pair{Key: "retry_mode", Value: retry.Mode},
+		record.Pair{Key: "retry_attempts", Value: int64(retry.Attempts)}, record.Pair{Key: "sdk", Value: aws.SDKName + " " + aws.SDKVersion},
 		record.Pair{Key: "experiment", Value: experiment})
 	return record.Outcome{
 		TimeKey: "elapsed_seconds", StartedAtMs: o.startedAtMs(), ElapsedSeconds: o.elapsedSeconds(), Bytes: o.bytes.Load(), Err: err, Own: own,

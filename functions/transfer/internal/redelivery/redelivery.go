@@ -14,7 +14,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"stampede/transfer/internal/s3"
 	"stampede/transfer/internal/sqsevent"
 )
 
@@ -48,8 +47,12 @@ func (r *Redelivery) Hasten(ctx context.Context, message sqsevent.Message, deadl
 		}
 		r.client = client
 	}
-	url := fmt.Sprintf("https://sqs.%s.%s/%s/%s", region, s3.DNSSuffix(region), account, name)
-	_, err := r.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
+	host, err := sqs.NewDefaultEndpointResolverV2().ResolveEndpoint(ctx, sqs.EndpointParameters{Region: &region}) // of every partition
+	if err != nil {
+		return err
+	}
+	url := fmt.Sprintf("%s/%s/%s", host.URI.String(), account, name)
+	_, err = r.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
 		QueueUrl: &url, ReceiptHandle: &message.ReceiptHandle, VisibilityTimeout: int32(Delay(message.Attempt) / time.Second),
 	})
 	return err

@@ -16,7 +16,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
+	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/retry"
 )
 
 const (
@@ -29,7 +31,7 @@ const (
 
 // Client speaks with one bucket.
 type Client struct {
-	Retry Retry
+	Retry retry.Policy
 	// StorageClass is that of copies; "" for S3's own choice.
 	StorageClass string
 	// RequesterPays accepts the charges of a bucket whose owner doesn't pay for requests.
@@ -50,6 +52,15 @@ type Counted interface {
 	CountRetry()
 }
 
+// Open makes the client for a bucket. An error is of the type Settings; missing credentials show at the first request.
+func Open(ctx context.Context, given account.Given, bucket string) (*Client, error) {
+	found, err := account.Config(ctx, given)
+	if err != nil {
+		return nil, err
+	}
+	return NewClient(aws.ToString(found.BaseEndpoint), found.Region, bucket, found.Credentials)
+}
+
 // NewClient makes a client; endpointURL is empty for AWS itself. An error is of the type Settings.
 func NewClient(endpointURL, region, bucket string, credentials aws.CredentialsProvider) (*Client, error) {
 	where, err := endpointOf(endpointURL, region, bucket)
@@ -61,7 +72,7 @@ func NewClient(endpointURL, region, bucket string, credentials aws.CredentialsPr
 		return nil, err
 	}
 	return &Client{
-		Retry:       Retry{FirstPause: FirstPause},
+		Retry:       retry.Policy{FirstPause: retry.FirstPause},
 		bucket:      bucket,
 		region:      region,
 		endpoint:    where,

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/retry"
 )
 
 const (
@@ -60,7 +61,7 @@ func refusedKeys(answer []byte, keys []string) ([]string, error) {
 				kind = failure.S3
 			}
 			first = failure.New(kind, "DeleteObjects %s of %q: %s", refused.Code, refused.Key, refused.Message)
-			first.Temporary = Passing(200, refused.Code) || refused.Code == "InternalError"
+			first.Temporary = retry.Passing(200, refused.Code) || refused.Code == "InternalError"
 		}
 	}
 	if first == nil {

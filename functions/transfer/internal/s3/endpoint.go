@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/failure"
 )
 
@@ -17,18 +18,6 @@ type endpoint struct {
 	base   string // path in front of every key, without a slash at its end
 }
 
-// ServerRule is what an address that Server doesn't read is told.
-const ServerRule = "must be http://host:port or https://host:port"
-
-// Server reads the address of a server; nil where it isn't one.
-func Server(address string) *url.URL {
-	parsed, err := url.Parse(address)
-	if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") || parsed.Path != "" && parsed.Path != "/" {
-		return nil
-	}
-	return parsed
-}
-
 // endpointOf makes the endpoint of a bucket. On AWS (given is empty) that is the virtual-hosted name, except for a bucket
 // with dots, which no wildcard certificate covers; a given endpoint gets the bucket in the path, which every server knows.
 func endpointOf(given, region, bucket string) (endpoint, error) {
@@ -36,9 +25,9 @@ func endpointOf(given, region, bucket string) (endpoint, error) {
 	if given == "" {
 		base = "https://s3." + region + "." + DNSSuffix(region)
 	}
-	parsed := Server(base)
+	parsed := account.Server(base)
 	if parsed == nil {
-		return endpoint{}, failure.New(failure.Settings, "the endpoint %q %s", given, ServerRule)
+		return endpoint{}, failure.New(failure.Settings, "the endpoint %q %s", given, account.ServerRule)
 	}
 	if given == "" && !strings.Contains(bucket, ".") {
 		parsed.Host = bucket + "." + parsed.Host

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/retry"
 )
 
 // A body of an error is short; more of it is no error of S3.
@@ -80,7 +81,7 @@ func (a *Answer) refused(body []byte) error {
 		}
 	}
 	refused := failure.New(named.kind, "%s %d%s: %s", a.operation, a.Status, strings.TrimRight(" "+said.Code, " "), named.advice)
-	refused.Temporary = Passing(a.Status, said.Code)
+	refused.Temporary = retry.Passing(a.Status, said.Code)
 	refused.Throttled = said.Code == failure.SlowDown
 	unsaid := a.operation == headObject && a.Status == http.StatusBadRequest // which is what expired credentials get
 	if unsaid || expired(said.Code) {

@@ -13,6 +13,12 @@ import (
 	"stampede/transfer/internal/failure"
 )
 
+const (
+	connectTimeout = 5 * time.Second
+	// ReadTimeout is the longest silence on a connection.
+	ReadTimeout = 15 * time.Second
+)
+
 // Transport is what another S3 client of this program, the SDK's, connects through: directly, with the timeouts of this one,
 // with as many connections as it has requests at once and not one more, and keeping them.
 type Transport struct{ http *http.Transport }

@@ -1,4 +1,4 @@
-package s3
+package retry
 
 import (
 	"context"
@@ -24,7 +24,7 @@ func TestTriesAreBoundedAndOnlyForWhatPasses(t *testing.T) {
 		{nil, 1},
 	} {
 		tries, retries := 0, 0
-		err := Retry{FirstPause: time.Microsecond}.Do(context.Background(), func() { retries++ }, func() error { tries++; return c.err })
+		err := Policy{FirstPause: time.Microsecond}.Do(context.Background(), func() { retries++ }, func() error { tries++; return c.err })
 		if tries != c.tries || retries != tries-1 || (err == nil) != (c.err == nil) {
 			t.Errorf("%v: %d tries, %d retries, %v", c.err, tries, retries, err)
 		}
@@ -47,8 +47,8 @@ func TestWhatIsTriedAgainIsWhatBothLanguagesAgreedOn(t *testing.T) {
 		} `json:"standard"`
 	}
 	agreed.Read(t, "retries.json", &rules)
-	if rules.Mode != RetryMode || rules.Attempts != Attempts || !reflect.DeepEqual(rules.Codes, passingCodes) {
-		t.Errorf("%+v isn't %s, %d and %v", rules, RetryMode, Attempts, passingCodes)
+	if rules.Mode != Mode || rules.Attempts != Attempts || !reflect.DeepEqual(rules.Codes, passingCodes) {
+		t.Errorf("%+v isn't %s, %d and %v", rules, Mode, Attempts, passingCodes)
 	}
 	for status := 100; status < 600; status++ {
 		if Passing(status, "AccessDenied") != slices.Contains(rules.Statuses, status) {
@@ -65,20 +65,12 @@ func TestWhatIsTriedAgainIsWhatBothLanguagesAgreedOn(t *testing.T) {
 	}
 }
 
-func TestTheTimeoutsAreThoseThatBothLanguagesAgreedOn(t *testing.T) {
-	var timeouts map[string]float64
-	agreed.Read(t, "timeouts.json", &timeouts)
-	if timeouts["connect_s"] != connectTimeout.Seconds() || timeouts["read_s"] != ReadTimeout.Seconds() {
-		t.Errorf("%v: the timeouts are %v and %v", timeouts, connectTimeout, ReadTimeout)
-	}
-}
-
 func TestAStopEndsThePauseAndIsTheReason(t *testing.T) {
 	stopped := failure.New(failure.DeadlineExceeded, "stopped")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	time.AfterFunc(20*time.Millisecond, func() { cancel(stopped) })
 	began := time.Now()
-	err := Retry{FirstPause: time.Hour}.Do(ctx, func() {}, func() error { return failure.Passing(failure.SlowDown, "503") })
+	err := Policy{FirstPause: time.Hour}.Do(ctx, func() {}, func() error { return failure.Passing(failure.SlowDown, "503") })
 	if !errors.Is(err, stopped) || time.Since(began) > 5*time.Second {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}

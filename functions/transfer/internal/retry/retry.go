@@ -1,4 +1,6 @@
-package s3
+// Package retry tries requests again by the policy that both languages agreed on (functions/agreed/retries.json): that of
+// functions/common/retries.py.
+package retry
 
 import (
 	"context"
@@ -10,23 +12,18 @@ import (
 	"stampede/transfer/internal/failure"
 )
 
-// Timeouts, the same as in functions/common/s3_client.py, and tries, as in functions/common/retries.py.
 const (
-	// RetryMode is the SDKs' word for this policy.
-	RetryMode = "standard"
+	// Mode is the SDKs' word for this policy.
+	Mode = "standard"
 	// Attempts is the tries of one request, the first included.
-	Attempts       = 4
-	connectTimeout = 5 * time.Second
-	// ReadTimeout is the longest silence on a connection: below the 60 s of the function, and far above any pause seen while the network
-	// allowance of a function is used up.
-	ReadTimeout = 15 * time.Second
-	// FirstPause is the most that the first pause takes, and each later one takes at most twice the one before: 1, 2 and 4 s in
-	// all, so that a request that S3 turns down every time ends well below the function's timeout and becomes a record.
+	Attempts = 4
+	// FirstPause is the most that the first pause takes, and each later one takes at most twice the one before: 1, 2 and
+	// 4 s in all, so that a request that S3 always turns down ends well before the function's timeout, with a record.
 	FirstPause   = time.Second
 	longestPause = 20 * time.Second
 )
 
-// The statuses and codes that botocore's standard mode tries again: functions/agreed/retries.json, for both languages.
+// The statuses and codes that botocore's standard mode tries again.
 var (
 	passingStatuses = []int{500, 502, 503, 504}
 	passingCodes    = []string{
@@ -42,21 +39,21 @@ func Passing(status int, code string) bool {
 	return slices.Contains(passingStatuses, status) || slices.Contains(passingCodes, code)
 }
 
-// Retry makes bounded tries of whatever failed in passing, with a random pause that doubles.
-type Retry struct {
+// Policy makes bounded tries of whatever failed in passing, with a random pause that doubles.
+type Policy struct {
 	FirstPause time.Duration
 	// Patient tries what S3 throttles until it gets through.
 	Patient bool
 }
 
 // Do calls once until it succeeds, fails for good, or has failed Attempts times. retried hears of every repetition.
-func (r Retry) Do(ctx context.Context, retried func(), once func() error) error {
-	return r.DoOn(ctx, retried, func() bool { return false }, once)
+func (p Policy) Do(ctx context.Context, retried func(), once func() error) error {
+	return p.DoOn(ctx, retried, func() bool { return false }, once)
 }
 
 // DoOn is Do for work that goes on where the last try ended: a failed try that brought it on is the first again.
-func (r Retry) DoOn(ctx context.Context, retried func(), broughtOn func() bool, once func() error) error {
-	pause := r.FirstPause
+func (p Policy) DoOn(ctx context.Context, retried func(), broughtOn func() bool, once func() error) error {
+	pause := p.FirstPause
 	for try := 1; ; try++ {
 		err := once()
 		if err == nil {
@@ -65,17 +62,20 @@ func (r Retry) DoOn(ctx context.Context, retried func(), broughtOn func() bool, 
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		var known *failure.Error
-		if !errors.As(err, &known) || !known.Temporary {
+		var failed *failure.Error
+		if !errors.As(err, &failed) || !failed.Temporary {
 			return err
 		}
 		if broughtOn() {
-			try, pause = 1, r.FirstPause
+			try, pause = 1, p.FirstPause
 		}
-		if try >= Attempts && !(r.Patient && known.Throttled) {
-			return failure.New(known.Type, "%s (after all retries)", known.Message)
+		if try >= Attempts && !(p.Patient && failed.Throttled) {
+			return failure.New(failed.Type, "%s (after all retries)", failed.Message)
 		}
 		retried()
+		if failed.Mended {
+			continue
+		}
 		select {
 		case <-time.After(time.Duration(rand.Float64() * float64(pause))):
 		case <-ctx.Done():
