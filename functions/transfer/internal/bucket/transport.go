@@ -106,3 +106,6 @@ func (c *patientConn) Write(p []byte) (int, error) {
 	c.extend()
 	return c.Conn.Write(p)
 }
+
+// NetConn is the connection beneath, as that of a tls.Conn.
+func (c *patientConn) NetConn() net.Conn { return c.Conn }

@@ -46,7 +46,7 @@ func start(t *testing.T, changes ...string) *function {
 	made := New(context.Background(), func(name string) string { return values[name] })
 	o := made.(*operation)
 	if o.wrong == nil {
-		o.from.Retry.FirstPause, o.to.Retry.FirstPause = time.Millisecond, time.Millisecond
+		o.route.from.Retry.FirstPause, o.route.to.Retry.FirstPause = time.Millisecond, time.Millisecond
 	}
 	f := &function{t: t, operation: o, experiment: values["EXPERIMENT"]}
 	f.Sandbox = sandbox.New(made, &f.log)
@@ -168,9 +168,9 @@ func TestARowThatCantBeCopiedIsReportedWithItsLineAndTheOthersAreCopied(t *testi
 		}
 		return 0, ""
 	}
-	escaped := url.PathEscape(odd)
+	escaped := url.QueryEscape(odd)
 	oddCopy := "copies/" + odd[len("masters/"):]
-	slice(store, 3, "masters/1,copies/1,3", escaped+","+url.PathEscape(oddCopy)+"\r")
+	slice(store, 3, "masters/1,copies/1,3", escaped+","+url.QueryEscape(oddCopy)+"\r")
 	slice(store, 4, "masters/1,copies/2", "nonsense", "masters/1", "masters/1,copies/%zz", ",copies/3", "masters/1,copies/4,many", "",
 		"masters/missing,copies/5", "masters/secret/1,copies/6", "masters/1,masters/1", "copies/1,copies/1", "masters/1,elsewhere/1",
 		"masters/1,copies/"+strings.Repeat("x", 1018), "masters/1,copies/7,5368709121", "masters/1,copies/"+strings.Repeat("x", 70_000),

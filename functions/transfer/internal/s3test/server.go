@@ -204,7 +204,9 @@ func (s *Server) list(w http.ResponseWriter, query url.Values) {
 	truncated := s.PageKeys > 0 && len(keys) > s.PageKeys
 	var b bytes.Buffer
 	b.WriteString("<ListBucketResult>")
-	if truncated {
+	if !truncated {
+		b.WriteString("<IsTruncated>false</IsTruncated>")
+	} else {
 		keys = keys[:s.PageKeys]
 		b.WriteString("<IsTruncated>true</IsTruncated><NextContinuationToken>")
 		_ = xml.EscapeText(&b, []byte(keys[len(keys)-1]))
