@@ -1,6 +1,7 @@
 package bucket
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -53,7 +54,11 @@ func newTransport(configured aws.HTTPClient, options Options) *Transport {
 		if err != nil {
 			return nil, err
 		}
-		return &patientConn{Conn: plain, silence: silence}, nil
+		patient := &patientConn{Conn: plain, reader: plain, silence: silence}
+		if options.ReadAheadBytes > 0 {
+			patient.reader = bufio.NewReaderSize(plain, options.ReadAheadBytes)
+		}
+		return patient, nil
 	}
 	return &Transport{made, silence}
 }
@@ -84,6 +89,7 @@ func (t *Transport) CloseIdle() { t.http.CloseIdleConnections() }
 // silent. An idle one ends so too.
 type patientConn struct {
 	net.Conn
+	reader     io.Reader
 	silence    time.Duration
 	extendedAt atomic.Int64 // ns
 }
@@ -99,7 +105,7 @@ func (c *patientConn) extend() {
 
 func (c *patientConn) Read(p []byte) (int, error) {
 	c.extend()
-	return c.Conn.Read(p)
+	return c.reader.Read(p)
 }
 
 func (c *patientConn) Write(p []byte) (int, error) {

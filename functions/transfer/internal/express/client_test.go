@@ -8,14 +8,16 @@ import (
 	"testing"
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"stampede/transfer/internal/bucket"
 )
 
 // dialed lets the client of a bucket reach another address than the one that it asks for.
-func dialed(b *bucket, dial func(address string) (net.Conn, error), trusted *httptest.Server) {
+func dialed(b *bucket.Bucket, dial func(address string) (net.Conn, error), trusted *httptest.Server) {
 	transport := trusted.Client().Transport.(*http.Transport).Clone()
 	transport.TLSClientConfig.ServerName = "example.com" // that of the test's certificate
 	transport.DialContext = func(_ context.Context, _, address string) (net.Conn, error) { return dial(address) }
-	b.client = sdk.New(b.client.Options(), func(o *sdk.Options) { o.HTTPClient = &http.Client{Transport: transport} })
+	b.Client = sdk.New(b.Client.Options(), func(o *sdk.Options) { o.HTTPClient = &http.Client{Transport: transport} })
 }
 
 func TestADirectoryBucketIsAskedAtTheHostOfItsZoneOverTLS(t *testing.T) {

@@ -73,9 +73,8 @@ func TestATemporaryFolderThatFillsUpInMidWriteIsNoSpace(t *testing.T) {
 		t.Skip("only Linux has such a device")
 	}
 	defer full.Close()
-	asked := set{1000, 1}
-	g := &getter{slice: &slice{set: asked}, file: full, buffer: make([]byte, 1000)}
-	kind, said := failure.Describe(g.receive(asked.content(0), asked.content(0), asked.key(0)))
+	_, _, err = place{file: full, buffer: make([]byte, 1000)}.receive(set{1000, 1}.content(0))
+	kind, said := failure.Describe(err)
 	if kind != failure.NoSpace || !strings.Contains(said, "raise ephemeral_storage_mb") {
 		t.Error(kind, said)
 	}

@@ -42,7 +42,7 @@ func start(t *testing.T, changes ...string) *function {
 	f := &function{t: t, operation: made.(*operation)}
 	for _, b := range f.buckets {
 		if b != nil {
-			b.retry.FirstPause = time.Millisecond
+			b.Retry.FirstPause = time.Millisecond
 		}
 	}
 	f.Sandbox = sandbox.New(made, &f.log)
@@ -149,7 +149,7 @@ func TestOneSessionServesHoweverManyRequestsAtOnceAndEveryMessageHasItsOwn(t *te
 
 func TestASessionIsRenewedBeforeItExpires(t *testing.T) {
 	s := startStub(t)
-	s.life, s.silent = renewBefore+300*time.Millisecond, 50*time.Millisecond
+	s.life, s.silent = 20*time.Second+300*time.Millisecond, 50*time.Millisecond
 	s.refuse = func(_ *http.Request, kind string, asked int) (int, string) {
 		if kind == "session" && asked == 2 {
 			s.life = time.Hour
@@ -196,7 +196,7 @@ func TestARefusedSessionEndsTheWorkBeforeAnyObjectAndSaysWhy(t *testing.T) {
 	}{
 		"the role":   {403, "AccessDenied", "AccessDenied", "CreateSession 403 AccessDenied: the role may not open a session with the directory bucket"},
 		"the zone":   {404, "NoSuchBucket", "NoSuchBucket", "check EXPRESS_BUCKET_NAME, and that its zone"},
-		"the region": {400, "AuthorizationHeaderMalformed", "SettingsError", "the bucket is in another region than AWS_REGION"},
+		"the region": {400, "AuthorizationHeaderMalformed", "SettingsError", "is in another region than AWS_REGION"},
 		"all tries":  {503, "SlowDown", "SlowDown", "(after all retries)"},
 	} {
 		s := startStub(t)
@@ -213,7 +213,7 @@ func TestARefusedSessionEndsTheWorkBeforeAnyObjectAndSaysWhy(t *testing.T) {
 
 func TestASessionThatIsRefusedInMidRunSaysWhy(t *testing.T) {
 	s := startStub(t)
-	s.life, s.silent = renewBefore+400*time.Millisecond, 20*time.Millisecond
+	s.life, s.silent = 20*time.Second+400*time.Millisecond, 20*time.Millisecond
 	s.refuse = func(_ *http.Request, kind string, asked int) (int, string) {
 		if kind == "session" && asked > 1 {
 			return 403, "AccessDenied"

@@ -43,10 +43,19 @@ type Outcome struct {
 	Own            []Pair
 }
 
-// Pair is one key of a record and its value: an int64, a float64, a string, or a pointer to one, nil for null.
+// Pair is one key of a record and its value: an int64, a float64, a string, or a pointer to one; nil is null.
 type Pair struct {
 	Key   string
 	Value any
+}
+
+// Pairs makes pairs of keys and values that follow each other.
+func Pairs(keysAndValues ...any) []Pair {
+	pairs := make([]Pair, 0, len(keysAndValues)/2)
+	for i := 0; i+1 < len(keysAndValues); i += 2 {
+		pairs = append(pairs, Pair{keysAndValues[i].(string), keysAndValues[i+1]})
+	}
+	return pairs
 }
 
 // Format returns the record as one line without its line break, with ": " and ", " as the separators. A failed outcome
@@ -106,6 +115,7 @@ func (l *line) add(key string, value any) {
 
 func formatValue(value any) string {
 	switch v := value.(type) {
+	case nil:
 	case int64:
 		return strconv.FormatInt(v, 10)
 	case *int64:

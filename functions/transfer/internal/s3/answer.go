@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"os"
-	"syscall"
 	"time"
 
 	"stampede/transfer/internal/failure"
@@ -69,39 +67,6 @@ func (a *Answer) Read(p []byte) (int, error) {
 		return n, nil // an error comes back at the next read
 	}
 	return 0, a.failed(err)
-}
-
-// CanSplice tells whether the rest of the body can go from the socket to a file within the kernel: no TLS, and nothing of
-// it read yet by this process.
-func (a *Answer) CanSplice() bool {
-	return canSplice && a.connection.tcp != nil && a.connection.reader.Buffered() == 0
-}
-
-// Splice moves up to n bytes to the file's current position, and returns how many it moved.
-func (a *Answer) Splice(file *os.File, n int64) (int64, error) {
-	a.connection.extend()
-	limited := &io.LimitedReader{R: a.connection.tcp, N: min(n, a.Left)}
-	moved, err := file.ReadFrom(limited)
-	a.Left -= moved
-	switch {
-	case ofDisk(err):
-		return moved, failure.OfFile(err)
-	case moved > 0:
-		return moved, nil // an error comes back at the next call
-	case err == nil:
-		err = io.ErrUnexpectedEOF
-	}
-	return 0, a.failed(err)
-}
-
-// ofDisk tells the file's errors from the socket's: splice gives both.
-func ofDisk(err error) bool {
-	for _, number := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EFBIG, syscall.EROFS, syscall.EBADF} {
-		if errors.Is(err, number) {
-			return true
-		}
-	}
-	return false
 }
 
 func (a *Answer) failed(err error) error {

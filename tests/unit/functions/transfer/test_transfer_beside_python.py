@@ -9,8 +9,8 @@ from tests.fakes.sqs import DENY, OK
 from tests.unit.functions.lambda_sandbox import order, sqs_record
 
 MIB = 2**20
-# What no two runs have in common, and the method, which is told apart.
-OWN = re.compile(r"_seconds$|_at_ms$|_id$|^method$|^error_message$")
+# What no two runs have in common, and the method and the SDK, which are told apart.
+OWN = re.compile(r"_seconds$|_at_ms$|_id$|^method$|^sdk$|^error_message$")
 
 
 def both(sandbox, go_sandbox, monkeypatch, method, sink):
@@ -56,7 +56,7 @@ def test_a_line_has_the_same_form(start_s3, sandbox, go_sandbox, monkeypatch):
     python_line = python.log.replace('"stream"', '"go_stream"')
 
     def form(line):
-        line = re.sub(r'("(?:message|request|sandbox)_id": )"[^"]+"', r'\1"id"', line)
+        line = re.sub(r'("(?:message_id|request_id|sandbox_id|sdk)": )"[^"]+"', r'\1"own"', line)
         line = re.sub(r'("\w+_seconds": )\d+\.\d{9}', r"\1seconds", line)
         return re.sub(r'("\w+_at_ms": )\d{13}', r"\1ms", line)
 
