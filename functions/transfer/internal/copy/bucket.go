@@ -3,6 +3,7 @@ package copy
 import (
 	"context"
 	"io"
+	"maps"
 	"net/url"
 	"strings"
 	"sync"
@@ -58,6 +59,8 @@ func openRoute(ctx context.Context, from, to account.Given, source, destination 
 		return nil, err
 	}
 	options.Silence, options.Connections = 0, sourcesAtOnce
+	options.Advice = maps.Clone(advice)
+	options.Advice[headObject+" "+failure.NoSuchKey] = noSourceAdvice
 	origin, err := bucket.Open(ctx, from, source, options)
 	if err != nil {
 		return nil, err

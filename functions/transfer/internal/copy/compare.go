@@ -1,11 +1,9 @@
 package copy
 
 import (
-	"cmp"
 	"context"
-	"maps"
+	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -21,8 +19,8 @@ import (
 type object struct {
 	etag  string
 	bytes int64
-	// checksum is algorithm, type and value, such as "crc64nvme FULL_OBJECT ..."; "" for an object that has none.
-	checksum string
+	// Checksums of a kind have the same algorithm, over all bytes or over parts; "" for an object that has none.
+	checksumKind, checksum string
 	// isDigest says that the ETag is a sum of the content: neither of parts nor encrypted with a key of KMS or the customer.
 	isDigest bool
 	// age is the time since the object was written, by S3's clock in whole seconds; an hour where it doesn't say.
@@ -35,23 +33,26 @@ func head(ctx context.Context, b *bucket.Bucket, seen *observed, key, version st
 	if version != "" {
 		asked.VersionId = &version
 	}
-	var answer *s3.HeadObjectOutput
-	err := b.Do(ctx, seen, headObject, func() (err error) {
-		answer, err = b.Client.HeadObject(ctx, asked)
+	told := object{}
+	err := b.Do(ctx, seen, headObject, func() error {
+		answer, err := b.Client.HeadObject(ctx, asked)
+		if err == nil {
+			told = objectOf(answer)
+		}
 		return err
 	})
-	if err != nil {
-		return object{}, err
-	}
-	return objectOf(answer), nil
+	return told, err
 }
 
 func objectOf(answer *s3.HeadObjectOutput) object {
-	told := object{
-		etag: aws.ToString(answer.ETag), bytes: aws.ToInt64(answer.ContentLength), checksum: checksumOf(answer),
-		isDigest: !strings.Contains(aws.ToString(answer.ETag), "-") && answer.SSECustomerAlgorithm == nil &&
-			!strings.HasPrefix(string(answer.ServerSideEncryption), "aws:kms"),
-		age: time.Hour,
+	etag := aws.ToString(answer.ETag)
+	encrypted := answer.SSECustomerAlgorithm != nil || strings.HasPrefix(string(answer.ServerSideEncryption), "aws:kms")
+	told := object{etag: etag, bytes: aws.ToInt64(answer.ContentLength), isDigest: !encrypted && !strings.Contains(etag, "-"), age: time.Hour}
+	sums := []*string{answer.ChecksumCRC64NVME, answer.ChecksumCRC32, answer.ChecksumCRC32C, answer.ChecksumSHA1, answer.ChecksumSHA256}
+	for algorithm, sum := range sums {
+		if sum != nil {
+			told.checksumKind, told.checksum = fmt.Sprint(algorithm, answer.ChecksumType), *sum
+		}
 	}
 	if asked, ok := awsmiddleware.GetServerTime(answer.ResultMetadata); ok && answer.LastModified != nil {
 		told.age = asked.Sub(*answer.LastModified)
@@ -59,86 +60,52 @@ func objectOf(answer *s3.HeadObjectOutput) object {
 	return told
 }
 
-func checksumOf(answer *s3.HeadObjectOutput) string {
-	values := map[string]*string{
-		"crc64nvme": answer.ChecksumCRC64NVME, "crc32": answer.ChecksumCRC32, "crc32c": answer.ChecksumCRC32C, "sha1": answer.ChecksumSHA1,
-		"sha256": answer.ChecksumSHA256,
-	}
-	maps.DeleteFunc(values, func(_ string, value *string) bool { return value == nil })
-	for algorithm, value := range values { // S3 stores one
-		return algorithm + " " + string(answer.ChecksumType) + " " + *value
-	}
-	return ""
-}
-
 // comparable tells whether two objects that aren't the same by what S3 stored must differ.
 func (o object) comparable(other object) bool {
-	kind := func(checksum string) string { return checksum[:strings.LastIndexByte(checksum, ' ')+1] }
-	return o.bytes != other.bytes || o.isDigest && other.isDigest || o.checksum != "" && kind(o.checksum) == kind(other.checksum)
+	return o.bytes != other.bytes || o.isDigest && other.isDigest || o.checksum != "" && o.checksumKind == other.checksumKind
 }
 
 // same tells whether two objects have the same content as far as S3 can say: by ETag, or, since KMS and parts give the same
 // bytes other ETags, by size and a checksum of the same kind.
 func (o object) same(other object) bool {
-	return o.bytes == other.bytes && (o.etag != "" && o.etag == other.etag || o.checksum != "" && o.checksum == other.checksum)
+	return o.bytes == other.bytes && (o.etag != "" && o.etag == other.etag ||
+		o.checksum != "" && o.checksum == other.checksum && o.checksumKind == other.checksumKind)
 }
 
-// sources are the objects that are copied, as HEAD describes them. Masters are few, and those of a listing are each asked for
-// once anyway, so only the first are kept.
-type sources struct {
-	mutex sync.Mutex
-	heads map[string]object
-}
-
+// mostSources are remembered: masters are few, and the sources of a listing are each asked for once anyway.
 const mostSources = 1000
 
+// source is what S3 says of a row's source, or has said before.
 func (j *job) source(ctx context.Context, r row) (object, error) {
 	name := r.Source + "\x00" + r.Version
-	j.sources.mutex.Lock()
-	told, ok := j.sources.heads[name]
-	j.sources.mutex.Unlock()
+	j.mutex.Lock()
+	told, ok := j.sources[name]
+	j.mutex.Unlock()
 	if ok {
 		return told, nil
 	}
 	told, err := head(ctx, j.from, j.seen, r.Source, r.Version)
-	if kind, _ := failure.Describe(err); err != nil && kind == failure.NoSuchKey {
-		err = failure.New(kind, "HeadObject 404: %s", noSourceAdvice)
-	}
-	j.sources.mutex.Lock()
-	defer j.sources.mutex.Unlock()
-	if err == nil && len(j.sources.heads) < mostSources {
-		j.sources.heads[name] = told
+	j.mutex.Lock()
+	defer j.mutex.Unlock()
+	if err == nil && len(j.sources) < mostSources {
+		j.sources[name] = told
 	}
 	return told, err
-}
-
-// bothEnds asks for what is at both ends of a row, at once; what a listing says of the source isn't asked for again.
-func (j *job) bothEnds(ctx context.Context, r row) (there, wanted object, err error) {
-	if r.ETag != "" {
-		there, err = head(ctx, j.to, j.seen, r.Destination, "")
-		if wanted = (object{etag: r.ETag, bytes: r.Bytes}); err != nil || there.same(wanted) {
-			return there, wanted, err
-		}
-		wanted, err = j.source(ctx, r)
-		return there, wanted, err
-	}
-	asked := make(chan error, 1)
-	go func() {
-		var err error
-		wanted, err = j.source(ctx, r)
-		asked <- err
-	}()
-	there, err = head(ctx, j.to, j.seen, r.Destination, "")
-	return there, wanted, cmp.Or(<-asked, err)
 }
 
 // compare finds out what has the destination's key already: the same object, which is this worker's own copy when an earlier
 // try has an unknown outcome; nil then. Another object is an error. tried is the time since the first try: what S3 can't compare
 // is our copy, if it has the size and was written since.
 func (j *job) compare(ctx context.Context, r row, unknown bool, tried time.Duration) error {
-	there, wanted, err := j.bothEnds(ctx, r)
+	there, err := head(ctx, j.to, j.seen, r.Destination, "")
 	if err != nil {
 		return err
+	}
+	wanted := object{etag: r.ETag, bytes: r.Bytes} // as a listing says
+	if !there.same(wanted) {
+		if wanted, err = j.source(ctx, r); err != nil {
+			return err
+		}
 	}
 	isOwn := unknown && there.bytes == wanted.bytes && there.age <= tried+time.Second
 	switch comparable := there.comparable(wanted); {

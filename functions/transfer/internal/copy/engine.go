@@ -1,12 +1,12 @@
 package copy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"math/big"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -38,21 +38,20 @@ type job struct {
 	rows       source // nil: nothing to copy
 	seen       *observed
 	failures   *failures
-	finished   *finished // rows that need no request; nil: none, and none is remembered
 	nameRest   bool      // rows that aren't begun because the work ended go to failures too
 	notices    io.Writer // for a user, a line each
 	// until bounds the whole; zero: no bound. Copies stop beginning early enough that those under way end before it.
 	until time.Time
-	// enough is why copies stop beginning at until, without an error; nil: they must not.
-	enough error
 	// lookFirst is whether the next row's destination is looked at before it is copied: rows that are there come together, where a
 	// run goes on with what an earlier one left.
 	lookFirst atomic.Bool
 
 	pacer      *pacer
 	quota      *quota
-	sources    sources
 	unanswered atomic.Int64 // rows given up one after the other without an answer of S3 in between
+
+	mutex   sync.Mutex
+	sources map[string]object // as HEAD describes them
 }
 
 // run does a job. When ctx ends, nothing more begins; calls bounds what is under way. What happened is in seen, at any time; the
@@ -71,19 +70,17 @@ func (j *job) run(calls, ctx context.Context) error {
 		return nil
 	}
 	j.capParallel()
-	j.pacer, j.quota, j.sources.heads = newPacer(j.Policy, j.seen.began), newQuota(j.RetryMode), map[string]object{}
+	j.pacer, j.quota, j.sources = newPacer(j.Policy, j.seen.began), newQuota(j.RetryMode), map[string]object{}
 	ended, watched := make(chan struct{}), make(chan struct{})
 	go func() {
 		j.watch(stop, ended)
 		close(watched)
 	}()
-	err := j.copyAll(calls, begin, stop)
-	close(ended)
-	<-watched
-	if err != nil && err == j.enough {
-		return nil
-	}
-	return err
+	defer func() {
+		close(ended)
+		<-watched
+	}()
+	return j.copyAll(calls, begin, stop)
 }
 
 // watch looks at the copy until it has ended, and stops it in time.
@@ -107,67 +104,46 @@ func (j *job) watch(stop context.CancelCauseFunc, ended chan struct{}) {
 			noticed = true
 			_, _ = fmt.Fprintln(j.notices, notice)
 		}
-		if !j.until.IsZero() && !time.Now().Add(j.reserve()).Before(j.until) {
-			stop(j.tooLate())
+		if j.isLate() {
+			stop(failure.New(failure.DeadlineExceeded, "stopped before the timeout with %d copied, %d already there and %d failed; SQS redelivers "+
+				"the message for the rest: raise timeout_s or lower slice_rows", j.seen.copied.Load(), j.seen.alreadyThere.Load(), j.seen.failed.Load()))
 		}
 	}
 }
 
-// reserve is how long before the end the last copy may begin: twice the slowest so far, but no more than half of all the time.
-func (j *job) reserve() time.Duration {
-	if j.enough != nil {
-		return 0
-	}
+// isLate tells whether it is time to begin no more copies: the rest is for the slowest so far, twice over, but at most half of all.
+func (j *job) isLate() bool {
 	slowest := time.Duration(2 * j.seen.callMs(100) * float64(time.Millisecond))
-	return min(max(slowest, shortestReserve), longestReserve, j.until.Sub(j.seen.began)/2)
-}
-
-func (j *job) tooLate() error {
-	if j.enough != nil {
-		return j.enough
-	}
-	return failure.New(failure.DeadlineExceeded, "stopped before the timeout with %d copied, %d already there and %d failed; SQS redelivers "+
-		"the message for the rest: raise timeout_s or lower slice_rows", j.seen.copied.Load(), j.seen.alreadyThere.Load(), j.seen.failed.Load())
+	reserve := min(max(slowest, shortestReserve), longestReserve, j.until.Sub(j.seen.began)/2)
+	return !j.until.IsZero() && time.Until(j.until) <= reserve
 }
 
 // copyAll copies all rows. calls bounds the requests; when begin ends, no further copy begins, but those under way are brought to
 // their end.
 func (j *job) copyAll(calls, begin context.Context, stop context.CancelCauseFunc) error {
-	waiting := make(chan row)
-	var workers sync.WaitGroup
-	work := func() {
-		defer workers.Done()
+	var underWay sync.WaitGroup
+	places := make(chan struct{}, j.Parallel)
+	bring := func(r row) {
+		defer underWay.Done()
 		defer func() {
 			if defect := recover(); defect != nil {
 				stop(fmt.Errorf("a defect in the copy: %v", defect)) // a record says so, instead of the process's end
 			}
+			<-places
 		}()
-		for r := range waiting {
-			if err := j.copy(calls, begin, r); err != nil {
-				j.leave(r) // where that is no error of the work, the row isn't part of it any more
-				stop(err)
-			}
+		if err := j.copy(calls, begin, r); err != nil {
+			j.leave(r) // where that is no error of the work, the row isn't part of it any more
+			stop(err)
 		}
 	}
-	number, started := int64(0), 0
 	err := j.rows(begin, func(r row) error {
-		r.Number = number // of its own, as planned goes down for rows that are left
-		number++
 		if !j.plan(r) {
 			return nil
 		}
-		select { // a new worker only when none is idle
-		case waiting <- r:
-			return nil
-		default:
-		}
-		if started < j.Parallel {
-			started++
-			workers.Add(1)
-			go work()
-		}
 		select {
-		case waiting <- r:
+		case places <- struct{}{}:
+			underWay.Add(1)
+			go bring(r)
 			return nil
 		case <-begin.Done():
 			if j.leave(r); j.nameRest {
@@ -176,21 +152,13 @@ func (j *job) copyAll(calls, begin context.Context, stop context.CancelCauseFunc
 			return context.Cause(begin)
 		}
 	})
-	close(waiting)
-	workers.Wait()
-	if begin.Err() != nil {
-		return context.Cause(begin)
-	}
-	return err
+	underWay.Wait()
+	return cmp.Or(context.Cause(begin), err)
 }
 
 // plan counts a row, and tells whether there is something to copy.
 func (j *job) plan(r row) bool {
 	j.seen.planned.Add(1)
-	if j.finished.has(r.Number) {
-		j.seen.alreadyThere.Add(1)
-		return false
-	}
 	refused := r.refused(j.prefix, j.from.Name == j.to.Name)
 	if refused != nil {
 		j.fail(r, refused)
@@ -232,7 +200,6 @@ type tries struct {
 func (j *job) copy(calls, begin context.Context, r row) error {
 	if j.lookFirst.Load() {
 		if j.compare(calls, r, false, 0) == nil {
-			j.finished.add(r.Number)
 			return nil
 		}
 		j.lookFirst.Store(false)
@@ -244,7 +211,6 @@ func (j *job) copy(calls, begin context.Context, r row) error {
 		}
 		err := j.try(calls, t)
 		if err == nil {
-			j.finished.add(r.Number)
 			j.quota.give(t.paid)
 			return nil
 		}
@@ -331,7 +297,6 @@ func (j *job) again(t *tries, err error) (pause time.Duration, again bool) {
 // give gives a row up, unless one of its tries made the copy after all.
 func (j *job) give(calls context.Context, t *tries, err error) error {
 	if t.unknown && j.compare(calls, t.row, true, time.Since(t.began)) == nil {
-		j.finished.add(t.Number)
 		return nil
 	}
 	if calls.Err() != nil {
@@ -347,29 +312,4 @@ func (j *job) give(calls context.Context, t *tries, err error) error {
 		return failure.New(kind, "S3 answered no request for %d objects in a row; the last error: %s", mostUnanswered, message)
 	}
 	return nil
-}
-
-// finished are the rows of one message that are at their destination, a bit each: when the message comes back to this process, they
-// cost no request. nil remembers nothing.
-type finished struct {
-	message string
-	mutex   sync.Mutex
-	bits    big.Int
-}
-
-func (f *finished) add(number int64) {
-	if f != nil {
-		f.mutex.Lock()
-		defer f.mutex.Unlock()
-		f.bits.SetBit(&f.bits, int(number), 1)
-	}
-}
-
-func (f *finished) has(number int64) bool {
-	if f == nil {
-		return false
-	}
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	return f.bits.Bit(int(number)) == 1
 }

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -24,38 +24,34 @@ type failures struct {
 	begin       string
 	longestLine int // 0: a line a row
 
-	mutex   sync.Mutex
-	line    strings.Builder
-	err     error // of the first write that failed
-	most    int   // rows written; 0: all
-	added   int
-	reasons []*reason
-}
-
-// reason is an error_type of rows that failed, with the first of their messages.
-type reason struct {
-	kind, message string
-	rows          int
-	varies        bool
+	mutex      sync.Mutex
+	line       strings.Builder
+	err        error // of the first write that failed
+	most       int   // rows written; 0: all
+	added      int
+	reasons    map[string]int // rows by error_type
+	first      string         // of the reasons, in full
+	sameReason bool           // for all of them
 }
 
 func newFailures(log io.Writer, runID, cell string, seq, attempt int64, longestLine int) *failures {
-	return &failures{log: log, longestLine: longestLine, begin: fmt.Sprintf(`{"run_id": %s, "cell": %s, "seq": %d, "attempt": %d, `+
+	return &failures{log: log, longestLine: longestLine, reasons: map[string]int{}, begin: fmt.Sprintf(`{"run_id": %s, "cell": %s, "seq": %d, "attempt": %d, `+
 		`"failed_objects": [`, record.Quote(runID), record.Quote(cell), seq, attempt)}
 }
 
 func (f *failures) add(r row, kind, message string) {
-	version := ""
+	pairs := append(some(r.Slice >= 0, "slice", r.Slice), some(r.Line >= 0, "line", r.Line)...)
+	pairs = append(pairs, some(true, "source", r.Source, "destination", r.Destination)...)
 	if r.Version != "" {
-		version = `, "version": ` + record.Quote(r.Version)
+		pairs = append(pairs, some(true, "version", r.Version)...)
 	}
-	text := fmt.Sprintf(`{"slice": %s, "line": %s, "source": %s, "destination": %s%s, "error_type": %s, "error_message": %s}`,
-		orNull(r.Slice), orNull(r.Line), record.Quote(r.Source), record.Quote(r.Destination), version, record.Quote(kind),
-		record.Quote(record.OneLine(message)))
+	text := record.Object(append(pairs, some(true, "error_type", kind, "error_message", record.OneLine(message))...))
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	if kind != failure.NotBegun {
-		f.count(kind, message)
+	if reason := kind + ": " + message; kind != failure.NotBegun {
+		f.sameReason = len(f.reasons) == 0 || f.sameReason && f.first == reason
+		f.first = cmp.Or(f.first, reason)
+		f.reasons[kind]++
 	}
 	if f.added++; f.most > 0 && f.added > f.most {
 		return
@@ -71,36 +67,25 @@ func (f *failures) add(r row, kind, message string) {
 	f.line.WriteString(text)
 }
 
-func (f *failures) count(kind, message string) {
-	place := slices.IndexFunc(f.reasons, func(r *reason) bool { return r.kind == kind })
-	if place < 0 {
-		place = len(f.reasons)
-		f.reasons = append(f.reasons, &reason{kind: kind, message: message})
-	}
-	f.reasons[place].rows++
-	f.reasons[place].varies = f.reasons[place].varies || f.reasons[place].message != message
-}
-
 // summary says how many rows weren't copied, and why.
 func (f *failures) summary() string {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	rows, counts := 0, []string{}
-	slices.SortStableFunc(f.reasons, func(a, b *reason) int { return b.rows - a.rows })
-	for _, r := range f.reasons {
-		rows += r.rows
-		counts = append(counts, fmt.Sprintf("%d %s", r.rows, r.kind))
+	rows, kinds := 0, slices.Sorted(maps.Keys(f.reasons))
+	for i, kind := range kinds {
+		rows += f.reasons[kind]
+		kinds[i] = fmt.Sprintf("%d %s", f.reasons[kind], kind)
 	}
-	first := f.reasons[0]
+	said := fmt.Sprintf("%d rows weren't copied (%s)", rows, strings.Join(kinds, ", "))
 	switch {
 	case rows == 1:
-		return fmt.Sprintf("1 row wasn't copied: %s: %s", first.kind, first.message)
-	case len(counts) > 1:
-		return fmt.Sprintf("%d rows weren't copied: %s", rows, strings.Join(counts, ", "))
-	case first.varies:
-		return fmt.Sprintf("%d rows weren't copied, all for %s, such as: %s", rows, first.kind, first.message)
+		said = "1 row wasn't copied: " + f.first
+	case f.sameReason:
+		said = fmt.Sprintf("%d rows weren't copied, all for one reason: %s", rows, f.first)
+	case len(kinds) == 1:
+		said += ", such as: " + f.first
 	}
-	return fmt.Sprintf("%d rows weren't copied, all for one reason: %s: %s", rows, first.kind, first.message)
+	return said
 }
 
 // flush writes what is left, and returns the first error of all writes.
@@ -118,11 +103,4 @@ func (f *failures) write() {
 		f.err = cmp.Or(f.err, err)
 		f.line.Reset()
 	}
-}
-
-func orNull(number int64) string {
-	if number < 0 {
-		return "null"
-	}
-	return strconv.FormatInt(number, 10)
 }

@@ -2,7 +2,6 @@ package copy
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -24,7 +23,6 @@ type operation struct {
 	route    *route
 	wrong    error // why settings or route are nil
 	runner   *deadline.Runner
-	finished *finished // of the message that wasn't done
 }
 
 // New reads the environment and makes what every message uses.
@@ -63,9 +61,6 @@ func (o *operation) Do(ctx context.Context, body string, until time.Time) (*work
 		bounded, cancel := deadline.Outlasting(ctx, callsGrace)
 		defer cancel()
 		err = o.runner.Run(bounded, until, seen.bytes.Load, func(calls context.Context) error { return job.run(calls, ctx) })
-		if o.finished = job.finished; err == nil {
-			o.finished = nil
-		}
 	}
 	return &order.Order, seen.outcome(order, o.settings, err)
 }
@@ -95,10 +90,6 @@ func (o *operation) job(ctx context.Context, order *order, seen *observed, until
 	if order.Manifest == "" {
 		j.rows = listed(j.patiently(j.from), seen, o.settings.SourcePrefix, j.prefix)
 	} else if order.Slices > 0 {
-		message := fmt.Sprintf("%q %q %d %q %d %d", order.RunID, order.Cell, order.Seq, order.Manifest, order.FirstSlice, order.Slices)
-		if j.finished = o.finished; j.finished == nil || j.finished.message != message || order.EmptyFirst {
-			j.finished = &finished{message: message}
-		}
 		j.lookFirst.Store(attempt > 1)
 		j.rows = sliced(j.patiently(j.from), seen, order.Manifest, order.FirstSlice, order.Slices)
 	}

@@ -1,6 +1,7 @@
 package copy
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"net/url"
@@ -22,7 +23,6 @@ type row struct {
 	Version             string // of the source, "" for the current one
 	Bytes               int64
 	ETag                string // of the source, "" where it isn't known
-	Number              int64  // from 0, of the rows of one copy
 	Err                 *failure.Error
 }
 
@@ -65,18 +65,13 @@ func ownFormat(fields []string) (row, *failure.Error) {
 	source, wrong := key("source", source)
 	destination, wrongToo := key("destination", fields[1])
 	r := row{Source: source, Version: version, Destination: destination, Bytes: -1}
-	switch {
-	case wrong != nil:
-		return r, wrong
-	case wrongToo != nil:
-		return r, wrongToo
-	case len(fields) == 3:
+	if len(fields) == 3 {
 		bytes, err := strconv.ParseInt(fields[2], 10, 64)
 		if r.Bytes = bytes; err != nil || bytes < 0 {
-			return r, failure.New(failure.MalformedRow, "bytes must be a whole number, not %.60q", fields[2])
+			wrong = failure.New(failure.MalformedRow, "bytes must be a whole number, not %.60q", fields[2])
 		}
 	}
-	return r, nil
+	return r, cmp.Or(wrong, wrongToo)
 }
 
 // bucketFormat is bucket,key[,version], as S3 Batch Operations and S3 Inventory have it; an inventory may have a size in the

@@ -161,15 +161,22 @@ func copyVerb(ctx context.Context, arguments []string, stdout, stderr io.Writer)
 	}
 	j.copier.storageClass = o.storageClass
 	o.chooseRows(j)
+	calls, cancel := deadline.Outlasting(ctx, callsGrace)
+	defer cancel()
+	begin := ctx
 	if o.seconds > 0 {
-		j.until, j.enough = seen.began.Add(time.Duration(o.seconds)*time.Second), errEnough
+		limited, stop := context.WithTimeoutCause(ctx, time.Duration(o.seconds)*time.Second, errEnough)
+		defer stop()
+		begin = limited
 	}
 	ended := make(chan struct{})
 	go o.progress(seen, stderr, ended)
-	calls, cancel := deadline.Outlasting(ctx, callsGrace)
-	defer cancel()
-	err = j.run(calls, ctx)
+	err = j.run(calls, begin)
 	close(ended)
+	if err == errEnough {
+		err = nil
+		_, _ = fmt.Fprintf(stderr, "stopped after %d seconds (--seconds), with %d copied\n", o.seconds, seen.copied.Load())
+	}
 	o.sayRest(seen, stderr)
 	return o.conclude(j, err, stdout)
 }
@@ -252,9 +259,6 @@ const keptFiles = sourcesAtOnce + 16
 
 // sayRest says what stderr should have after the last line of progress.
 func (o *options) sayRest(seen *observed, stderr io.Writer) {
-	if took := time.Duration(o.seconds) * time.Second; o.seconds > 0 && time.Since(seen.began) >= took {
-		_, _ = fmt.Fprintf(stderr, "stopped after %d seconds (--seconds), with %d copied\n", o.seconds, seen.copied.Load())
-	}
 	if more := seen.failed.Load() - shownFailures; o.failed == "" && more > 0 {
 		_, _ = fmt.Fprintf(stderr, "%d more rows failed; --failed FILE has all of them\n", more)
 	}
