@@ -19,6 +19,7 @@ import (
 	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/recorded"
+	"stampede/transfer/internal/s3test"
 )
 
 // proxied counts what a proxy was asked for: net/http reads the environment once in a process, and never for loopback.
@@ -44,14 +45,9 @@ func (c *counter) CountRetry()   { c.retries.Add(1) }
 // open makes the client of a bucket on a server, with short pauses and credentials that can't come from anywhere else.
 func open(t *testing.T, url string, options Options) *Bucket {
 	t.Helper()
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL": url, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_SESSION_TOKEN": "",
-		"AWS_PROFILE": "", "AWS_ENDPOINT_URL_S3": "", "AWS_CA_BUNDLE": "", "AWS_CONFIG_FILE": os.DevNull,
-		"AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true",
-	} {
-		if name != "AWS_ACCESS_KEY_ID" || os.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI") == "" {
-			t.Setenv(name, value)
-		}
+	s3test.Isolate(t, url)
+	if os.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI") != "" {
+		t.Setenv("AWS_ACCESS_KEY_ID", "")
 	}
 	b, err := Open(t.Context(), account.Given{}, "data", options)
 	if err != nil {
@@ -162,7 +158,6 @@ func roles(t *testing.T) *atomic.Int64 {
 	}))
 	t.Cleanup(server.Close)
 	t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", server.URL)
-	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	return made
 }
 

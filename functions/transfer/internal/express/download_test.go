@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/s3test"
 )
 
 func TestAnObjectThatIsNotWhatWasUploadedIsAnError(t *testing.T) {
@@ -35,7 +36,7 @@ func TestAnObjectThatIsNotWhatWasUploadedIsAnError(t *testing.T) {
 		{func(stored) (stored, func(io.Reader) io.Reader) { return stored{1100, ""}, nil }, "SizeMismatch", "has 1100 bytes instead of"},
 	} {
 		s := startStub(t)
-		expect(t, start(t).invoke(ordered()), map[string]any{"status": "ok"})
+		s3test.Expect(t, start(t).Invoke(ordered()), map[string]any{"status": "ok"})
 		changed, body := c.change(s.objects[directory+"/"+key])
 		s.objects[directory+"/"+key] = changed
 		if body != nil {
@@ -46,7 +47,7 @@ func TestAnObjectThatIsNotWhatWasUploadedIsAnError(t *testing.T) {
 				return content
 			}
 		}
-		expect(t, start(t, "OPERATION=download").invoke(ordered()), map[string]any{"error_type": c.kind, "error_message": c.said, "retries": 0})
+		s3test.Expect(t, start(t, "OPERATION=download").Invoke(ordered()), map[string]any{"error_type": c.kind, "error_message": c.said, "retries": 0})
 	}
 }
 
@@ -57,8 +58,8 @@ func sumOf(text string) string {
 func TestFilesThatDontFitIntoTheTemporaryFolderAreRefusedBeforeTheFirstRequestForOne(t *testing.T) {
 	s := startStub(t)
 	order := []string{`"object_bytes": 1000000000`, `"object_count": 100000`, `"parallel_limit": 1000`}
-	record := start(t, "OPERATION=download").invoke(ordered(append(order, `"objects": 50000`)...))
-	expect(t, record, map[string]any{"error_type": "NoSpace", "error_message": "raise ephemeral_storage_mb or lower parallel_limit"})
+	record := start(t, "OPERATION=download").Invoke(ordered(append(order, `"objects": 50000`)...))
+	s3test.Expect(t, record, map[string]any{"error_type": "NoSpace", "error_message": "raise ephemeral_storage_mb or lower parallel_limit"})
 	if s.count(http.MethodGet) > 0 || !strings.HasPrefix(record["error_message"].(string), "1000 objects of 1000000000 bytes at a time don't fit") {
 		t.Error(record)
 	}
@@ -95,11 +96,11 @@ func TestManyRequestsAtATimeNeedOneFileMoreAndNoConnectionsOfTheOtherClass(t *te
 		}
 	}
 	f, all := start(t, "OPERATION=download"), []string{`"parallel_limit": 50`, `"first_object": 0`, `"objects": 100`}
-	expect(t, f.invoke(ordered(append(all, class(standard))...)), map[string]any{"status": "ok"})
+	s3test.Expect(t, f.Invoke(ordered(append(all, class(standard))...)), map[string]any{"status": "ok"})
 	if files.Load() != 1 || bytes.Load() > 50*1000 || bytes.Load() < 25*1000 {
 		t.Error(files.Load(), bytes.Load())
 	}
-	expect(t, f.invoke(ordered(`"parallel_limit": 1`)), map[string]any{"status": "ok"})
+	s3test.Expect(t, f.Invoke(ordered(`"parallel_limit": 1`)), map[string]any{"status": "ok"})
 	for range 100 {
 		if s.open.Load() == 1 {
 			return
@@ -116,7 +117,7 @@ func TestALargeObjectIsNeverInMemory(t *testing.T) {
 	for _, f := range []*function{up, down} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		expect(t, f.invoke(order), map[string]any{"status": "ok", "bytes": 60_000_000})
+		s3test.Expect(t, f.Invoke(order), map[string]any{"status": "ok", "bytes": 60_000_000})
 		runtime.ReadMemStats(&after)
 		if made := after.TotalAlloc - before.TotalAlloc; made > 8<<20 {
 			t.Errorf("%d bytes of memory for 60,000,000", made)

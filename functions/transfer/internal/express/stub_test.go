@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"stampede/transfer/internal/s3test"
 )
 
 const (
@@ -68,14 +69,7 @@ func startStub(t *testing.T) *stub {
 	running.Start()
 	t.Cleanup(running.Close)
 	s.URL = running.URL
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL": s.URL, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "secret",
-		"AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_ENDPOINT_URL_S3": "", "AWS_CA_BUNDLE": "", "AWS_CONFIG_FILE": os.DevNull,
-		"AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:9", "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true",
-		"TMPDIR": t.TempDir(),
-	} {
-		t.Setenv(name, value)
-	}
+	s3test.Isolate(t, s.URL)
 	return s
 }
 
