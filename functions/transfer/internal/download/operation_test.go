@@ -98,6 +98,8 @@ func TestEveryFailureIsARecordWithItsWord(t *testing.T) {
 	}{
 		{"503 for ever", "SlowDown", func(s *s3test.Server) { s.SlowDowns = 100 }, 4},
 		{"bodies always cut", "ConnectionCut", func(s *s3test.Server) { s.Cuts = 100 }, 4},
+		// After 1.5, 2.25, 2.6, 2.8, 2.9 and 2.95 MiB: the first and the third cut had been brought on by 1 MiB.
+		{"a larger body always cut", "ConnectionCut", func(s *s3test.Server) { s.Cuts = 100; s.Put(key, s3test.Random(3*mib)) }, 6},
 		{"404", "NoSuchKey", func(s *s3test.Server) { s.Status = 404 }, 1},
 		{"replaced", "ObjectChanged", func(s *s3test.Server) { s.ReplaceAfter, s.Cuts = 1, 1 }, 2},
 		{"replaced unseen", "ObjectChanged", func(s *s3test.Server) { s.ReplaceAfter, s.Cuts, s.IgnoreMatch = 1, 1, true }, 2},

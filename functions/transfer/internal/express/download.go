@@ -19,8 +19,8 @@ import (
 // bufferBytes is the most that is read before it is written.
 const bufferBytes = 128 << 10
 
-// place is where a worker's objects go, each over the one before: all have one size. All places are in one file: a sandbox has
-// 1,024 file descriptors (Lambda guide, "Lambda quotas"), and every request a connection.
+// place is where a worker's objects go, each over the one before: all have one size. All places are in one file:
+// every request needs a connection, and a sandbox has few file descriptors more than that.
 type place struct {
 	file   *os.File
 	offset int64
