@@ -107,8 +107,8 @@ def test_what_a_function_may_open_and_start_is_within_what_was_recorded():
     limits = ANSWERS["lam-71"]["answer"]["fields"]
     text = (ROOT / "functions/filesystem/copy_order.py").read_text()
     assert int(re.search(r"(?m)^MOST_THREADS = (\d+)", text)[1]) < limits["RLIMIT_NPROC"][0]
-    text = (ROOT / "functions/transfer/internal/express/slice.go").read_text()
-    assert int(re.search(r"mostFiles\s*= (\d+)", text)[1]) < limits["RLIMIT_NOFILE"][0] == 1024
+    text = (ROOT / "functions/transfer/internal/express/order.go").read_text()
+    assert int(re.search(r"largestParallel\s*= (\d+)", text)[1]) < limits["RLIMIT_NOFILE"][0] == 1024
 
 
 def test_the_page_is_current_and_leads_with_what_is_not_proven():

@@ -25,7 +25,7 @@ import (
 // SDK is what records say of the requests that a Bucket makes.
 const SDK = aws.SDKName + " " + aws.SDKVersion
 
-// Options are what a bucket's user wants of it.
+// Options are what the user of a bucket wants of it.
 type Options struct {
 	// Connections is the most that are open at once; all of them are kept for later.
 	Connections int
@@ -125,15 +125,9 @@ func (b *Bucket) Do(ctx context.Context, counted Counter, operation string, once
 
 // DoOn is Do for work that goes on where the last try ended: a failed try that brought it on is the first again.
 func (b *Bucket) DoOn(ctx context.Context, counted Counter, operation string, broughtOn func() bool, once func() error) error {
-	return b.signed(ctx, counted, b.signer(), operation, broughtOn, once)
-}
-
-func (b *Bucket) signed(
-	ctx context.Context, counted Counter, signer aws.CredentialsProvider, operation string, broughtOn func() bool, once func() error,
-) error {
 	mended := false
 	return b.Retry.DoOn(ctx, counted.CountRetry, broughtOn, func() error {
-		used, err := b.identify(ctx, signer)
+		used, err := b.identify(ctx)
 		if err != nil {
 			return err
 		}
@@ -142,7 +136,7 @@ func (b *Bucket) signed(
 		var failed *failure.Error
 		if errors.As(err, &failed) && failed.Mended {
 			if failed.Temporary, failed.Mended = !mended, !mended; !mended {
-				b.renew(ctx, signer, used)
+				b.Renew(ctx, used)
 			}
 			mended = true
 		}
@@ -159,8 +153,8 @@ func (b *Bucket) signer() aws.CredentialsProvider {
 }
 
 // identify asks for what the next request is signed with. The SDK asks again and gets the same; its errors don't say why.
-func (b *Bucket) identify(ctx context.Context, signer aws.CredentialsProvider) (aws.Credentials, error) {
-	credentials, err := signer.Retrieve(ctx)
+func (b *Bucket) identify(ctx context.Context) (aws.Credentials, error) {
+	credentials, err := b.signer().Retrieve(ctx)
 	var failed *failure.Error
 	switch {
 	case err == nil:
@@ -173,20 +167,13 @@ func (b *Bucket) identify(ctx context.Context, signer aws.CredentialsProvider) (
 	return credentials, failure.New(failure.NoCredentials, "no AWS credentials found: %v", err)
 }
 
-// Renew makes the next request be signed with something newer than what was refused, unless another one has already.
+// Renew makes the next request be signed with something newer than what was refused. Of many that are refused at once one does.
 func (b *Bucket) Renew(ctx context.Context, refused aws.Credentials) {
-	b.renew(ctx, b.signer(), refused)
-}
-
-func (b *Bucket) renew(ctx context.Context, signer aws.CredentialsProvider, refused aws.Credentials) {
 	b.renewing.Lock()
 	defer b.renewing.Unlock()
-	cache, ok := signer.(interface{ Invalidate() })
-	if !ok {
-		return
-	}
-	if current, err := signer.Retrieve(ctx); err == nil && current.SessionToken == refused.SessionToken {
+	cache, ok := b.signer().(interface{ Invalidate() })
+	if current, err := b.signer().Retrieve(ctx); ok && err == nil && current.SessionToken == refused.SessionToken {
 		cache.Invalidate()
-		_, _ = signer.Retrieve(ctx)
+		_, _ = b.signer().Retrieve(ctx)
 	}
 }

@@ -62,8 +62,7 @@ func (b *Bucket) Get(ctx context.Context, span Span) (io.ReadCloser, Object, err
 }
 
 func (b *Bucket) check(s Span, answer *s3.GetObjectOutput) (Object, error) {
-	object := Object{ETag: aws.ToString(answer.ETag), Bytes: aws.ToInt64(answer.ContentLength)}
-	ranged := aws.ToString(answer.ContentRange)
+	object, ranged := Object{aws.ToString(answer.ETag), aws.ToInt64(answer.ContentLength)}, aws.ToString(answer.ContentRange)
 	if answer.ContentLength == nil || object.ETag == "" || (ranged != "") != (s.Last != Whole) {
 		return object, failure.New(failure.S3, "GetObject of bytes %d to %d returned the length %d, the ETag %q and the range %q: this server isn't "+
 			"compatible with S3", s.First, s.Last, object.Bytes, object.ETag, ranged)
@@ -75,19 +74,11 @@ func (b *Bucket) check(s Span, answer *s3.GetObjectOutput) (Object, error) {
 		return object, nil
 	}
 	length := object.Bytes
-	first, total, ok := readContentRange(ranged)
-	if !ok || first != s.First || length != min(s.Last+1, total)-first {
+	_, size, _ := strings.Cut(ranged, "/")
+	object.Bytes, _ = strconv.ParseInt(size, 10, 64)
+	last := min(s.Last, object.Bytes-1)
+	if ranged != fmt.Sprintf("bytes %d-%d/%d", s.First, last, object.Bytes) || length != last-s.First+1 {
 		return object, failure.New(failure.SizeMismatch, "requested bytes %d-%d, but S3 announced %d bytes as %q", s.First, s.Last, length, ranged)
 	}
-	object.Bytes = total
 	return object, nil
-}
-
-// readContentRange reads "bytes 0-99/1000".
-func readContentRange(text string) (first, total int64, ok bool) {
-	span, size, slashed := strings.Cut(strings.TrimPrefix(text, "bytes "), "/")
-	start, _, dashed := strings.Cut(span, "-")
-	first, errFirst := strconv.ParseInt(start, 10, 64)
-	total, errTotal := strconv.ParseInt(size, 10, 64)
-	return first, total, slashed && dashed && errFirst == nil && errTotal == nil && first >= 0
 }

@@ -1,12 +1,15 @@
 package bucket
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/aws/smithy-go"
@@ -20,21 +23,26 @@ const (
 	createSession = "CreateSession"
 	headObject    = "HeadObject"
 	listObjects   = "ListObjectsV2"
+	expired       = "ExpiredToken"
+	skewed        = "RequestTimeTooSkewed"
 )
 
 // commonAdvice is what the reader can do, where Options say nothing else.
 var commonAdvice = map[string]string{
-	failure.AccessDenied: "the role may not do this, or the object doesn't exist (without s3:ListBucket S3 answers 403 for a missing " +
-		"key too): check the policies of role and bucket, and the key",
-	failure.NoSuchKey:        "the object doesn't exist: check the key, or upload the object",
-	failure.NoSuchBucket:     "the bucket doesn't exist: check its name and region",
+	failure.AccessDenied: "the role may not do this, or the object doesn't exist (without s3:ListBucket S3 answers 403 for that too): " +
+		"check the role's policy and the key, or seed the data (stampede dataset)",
+	failure.NoSuchKey:        "the object doesn't exist: check the key, or seed the data first (stampede dataset)",
+	failure.NoSuchBucket:     "the bucket doesn't exist: check its name, and that AWS_REGION is its region",
 	failure.ObjectChanged:    "the object was replaced while it was read: don't change it during a run",
 	failure.ChecksumMismatch: "S3 received different bytes than were sent: try again",
-	failure.SlowDown:         "S3 throttled every attempt: lower the concurrency or wait for S3 to scale",
+	failure.SlowDown:         "S3 throttled every attempt: lower parallel_limit or the concurrency, or wait for S3 to scale",
+	failure.NoCredentials:    "S3 doesn't accept these credentials: check access key, secret key and session token, and that the endpoint is theirs",
+	skewed:                   "the clock of this machine differs from S3's by more than 15 minutes, and S3 refused the corrected time too: set it",
+	expired:                  "the credentials have expired, and so have their replacements",
 	createSession + " " + failure.AccessDenied: "the role may not open a session with the directory bucket: it needs " +
-		"s3express:CreateSession on it, for the requested mode (s3express:SessionMode)",
-	createSession + " " + failure.NoSuchBucket: "there is no such directory bucket in this zone: check EXPRESS_BUCKET_NAME, and that " +
-		"its zone (the part before --x-s3) is in AWS_REGION",
+		"s3express:CreateSession for the mode (s3express:SessionMode)",
+	createSession + " " + failure.NoSuchBucket: "there is no such directory bucket: check EXPRESS_BUCKET_NAME, and that its zone (before " +
+		"--x-s3) is in AWS_REGION",
 }
 
 // Refusal is an error that S3 answered. Region is that of the bucket, where S3 says it.
@@ -48,59 +56,39 @@ var (
 	ofStatus = map[int]string{
 		http.StatusForbidden: failure.AccessDenied, http.StatusNotFound: failure.NoSuchKey,
 		http.StatusPreconditionFailed: failure.ObjectChanged, http.StatusServiceUnavailable: failure.SlowDown,
+		http.StatusMovedPermanently: failure.Settings,
 	}
 	ofCode = map[string]string{
 		"NoSuchBucket": failure.NoSuchBucket, "BadDigest": failure.ChecksumMismatch,
-		"ExpiredToken": failure.NoCredentials, "TokenRefreshRequired": failure.NoCredentials,
-		"InvalidAccessKeyId": failure.NoCredentials, "SignatureDoesNotMatch": failure.NoCredentials, "InvalidToken": failure.NoCredentials,
-		"RequestTimeTooSkewed": failure.Settings, "AuthorizationHeaderMalformed": failure.Settings,
-		"IllegalLocationConstraintException": failure.Settings,
+		expired: failure.NoCredentials, "TokenRefreshRequired": failure.NoCredentials, "InvalidToken": failure.NoCredentials,
+		"InvalidAccessKeyId": failure.NoCredentials, "SignatureDoesNotMatch": failure.NoCredentials, skewed: failure.Settings,
+		"AuthorizationHeaderMalformed": failure.Settings, "IllegalLocationConstraintException": failure.Settings,
 	}
 )
 
 func (r Refusal) kind() string {
-	ofBucket := r.Operation == createSession || r.Operation == listObjects
-	switch kind, ok := ofCode[r.Code]; {
-	case ok:
+	if kind, ok := ofCode[r.Code]; ok {
 		return kind
-	case r.Status == http.StatusMovedPermanently:
-		return failure.Settings
-	case r.Status == http.StatusNotFound && ofBucket:
+	}
+	if r.Status == http.StatusNotFound && (r.Operation == createSession || r.Operation == listObjects) {
 		return failure.NoSuchBucket
 	}
-	if kind, ok := ofStatus[r.Status]; ok {
-		return kind
-	}
-	return failure.S3
+	return cmp.Or(ofStatus[r.Status], failure.S3)
 }
 
 // Refused names a refusal. Mended says that the same request may succeed when it is signed anew: with renewed credentials, or
 // by the clock of S3.
 func (b *Bucket) Refused(r Refusal) *failure.Error {
-	kind := r.kind()
-	advice := r.Message
-	for _, key := range []string{kind, r.Operation + " " + kind} {
-		if text, ok := b.advice[key]; ok {
-			advice = text
-		}
+	kind, advice := r.kind(), r.Message
+	if kind == failure.Settings {
+		advice = fmt.Sprintf("the bucket %s is in %s: set AWS_REGION (by hand also --region): %s", b.Name, cmp.Or(r.Region, "another region"), r.Message)
 	}
-	// A HEAD has no body to say it with.
-	expired := r.Code == "ExpiredToken" || r.Code == "TokenRefreshRequired" || r.Operation == headObject && r.Status == http.StatusBadRequest
-	skewed := r.Code == "RequestTimeTooSkewed"
-	switch {
-	case skewed:
-		advice = "the clock of this machine differs from S3's by more than 15 minutes, and S3 refused the corrected time too: set the clock"
-	case kind == failure.Settings && r.Region != "":
-		advice = "the bucket " + b.Name + " is in " + r.Region + ": set AWS_REGION (by hand also --region) to that region"
-	case kind == failure.Settings:
-		advice = "the bucket " + b.Name + " is in another region than AWS_REGION: " + r.Message
-	case kind == failure.NoCredentials && expired:
-		advice = "the credentials have expired, and so have their replacements"
-	case kind == failure.NoCredentials:
-		advice = "S3 doesn't accept these credentials: check access key, secret key and session token, and that the endpoint is theirs"
+	for _, key := range []string{kind, r.Code, r.Operation + " " + kind} {
+		advice = cmp.Or(b.advice[key], advice)
 	}
 	refused := failure.New(kind, "%s %d%s: %s", r.Operation, r.Status, strings.TrimRight(" "+r.Code, " "), advice)
-	refused.Mended = expired || skewed
+	// A HEAD has no body to say with that the credentials have expired.
+	refused.Mended = r.Code == expired || r.Code == "TokenRefreshRequired" || r.Code == skewed || r.Operation == headObject && r.Status == 400
 	// A 408 is for the request before: it came while this one was sent.
 	refused.Temporary = refused.Mended || retry.Passing(r.Status, r.Code) || r.Status == http.StatusRequestTimeout
 	refused.Throttled = r.Code == failure.SlowDown
@@ -137,17 +125,16 @@ func (b *Bucket) Explain(ctx context.Context, operation string, err error) error
 
 // ofNetwork names what ended a request without an answer.
 func (b *Bucket) ofNetwork(operation string, err error) *failure.Error {
-	var dialed *net.OpError
 	var unknown *net.DNSError
 	var sent *smithyhttp.RequestSendError
 	if errors.As(err, &sent) {
 		err = sent.Err
 	}
 	switch {
-	case errors.As(err, &unknown) && unknown.IsNotFound && b.sessions != nil:
+	case errors.As(err, &unknown) && unknown.IsNotFound && IsDirectory(b.Name):
 		return failure.New(failure.NoConnection, "%s: no host %s: the zone in EXPRESS_BUCKET_NAME must be one of AWS_REGION that has "+
 			"S3 Express One Zone", operation, unknown.Name)
-	case errors.As(err, &dialed) && (dialed.Op == "dial" || dialed.Op == "proxyconnect"), isTLS(err):
+	case slices.ContainsFunc(connecting, func(word string) bool { return strings.Contains(err.Error(), word) }):
 		return failure.Passing(failure.NoConnection, "%s: no connection: %v", operation, err)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return failure.Passing(failure.ReadTimeout, "%s: S3 sent no byte for %g s", operation, b.Transport.silence.Seconds())
@@ -155,7 +142,5 @@ func (b *Bucket) ofNetwork(operation string, err error) *failure.Error {
 	return failure.Passing(failure.ConnectionCut, "%s: the connection ended before the answer did: %v", operation, err)
 }
 
-func isTLS(err error) bool {
-	text := err.Error()
-	return strings.Contains(text, "tls: ") || strings.Contains(text, "x509: ") || strings.Contains(text, "TLS handshake")
-}
+// connecting is in the errors of connections that were never made; net/http has no type for most of them.
+var connecting = []string{"dial tcp", "proxyconnect", "tls: ", "x509: ", "TLS handshake"}

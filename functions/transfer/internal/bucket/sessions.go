@@ -15,11 +15,10 @@ import (
 // renewBefore is how long before its end (five minutes after its beginning) a session isn't used any more.
 const renewBefore = 20 * time.Second
 
-// SessionCounter is told about the requests for sessions too, and how long each session took to get, tries included.
+// SessionCounter is told about requests for sessions too, and how long each took.
 type SessionCounter interface {
 	Counter
-	CountSession()
-	SessionTook(time.Duration)
+	CountSession(took time.Duration)
 }
 
 // sessions are those with one directory bucket, one after the other: the SDK asks for the session's credentials at every
@@ -46,7 +45,7 @@ func (b *Bucket) Prime(ctx context.Context, counted SessionCounter) error {
 	}
 	b.sessions.counted.Store(counted)
 	b.sessions.cache.Invalidate()
-	_, err := b.identify(ctx, b.sessions.cache)
+	_, err := b.identify(ctx)
 	return err
 }
 
@@ -57,10 +56,11 @@ func (s *sessions) Retrieve(ctx context.Context, _ string) (aws.Credentials, err
 
 func (s *sessions) create(ctx context.Context) (aws.Credentials, error) {
 	counted := s.counted.Load().(SessionCounter)
-	defer func(began time.Time) { counted.SessionTook(time.Since(began)) }(time.Now())
+	account := *s.bucket
+	account.sessions = nil // this request is signed with the account's credentials
 	var answer *s3.CreateSessionOutput
-	err := s.bucket.signed(ctx, counted, s.bucket.Credentials, createSession, func() bool { return false }, func() (err error) {
-		counted.CountSession()
+	err := account.Do(ctx, counted, createSession, func() (err error) {
+		defer func(began time.Time) { counted.CountSession(time.Since(began)) }(time.Now())
 		answer, err = s.bucket.Client.CreateSession(ctx, &s3.CreateSessionInput{Bucket: &s.bucket.Name, SessionMode: s.mode})
 		return err
 	})
@@ -68,11 +68,11 @@ func (s *sessions) create(ctx context.Context) (aws.Credentials, error) {
 		return aws.Credentials{}, err
 	}
 	made := answer.Credentials
-	if made == nil || made.AccessKeyId == nil || made.SecretAccessKey == nil || made.SessionToken == nil || made.Expiration == nil {
+	if made == nil || made.SessionToken == nil || made.Expiration == nil {
 		return aws.Credentials{}, failure.New(failure.S3, "CreateSession returned no credentials: this server has no directory buckets")
 	}
 	return aws.Credentials{
-		AccessKeyID: *made.AccessKeyId, SecretAccessKey: *made.SecretAccessKey, SessionToken: *made.SessionToken, CanExpire: true,
-		Expires: *made.Expiration,
+		AccessKeyID: aws.ToString(made.AccessKeyId), SecretAccessKey: aws.ToString(made.SecretAccessKey), SessionToken: *made.SessionToken,
+		CanExpire: true, Expires: *made.Expiration,
 	}, nil
 }

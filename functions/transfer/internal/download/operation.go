@@ -10,18 +10,10 @@ import (
 	"stampede/transfer/internal/bucket"
 	"stampede/transfer/internal/deadline"
 	"stampede/transfer/internal/environment"
-	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/record"
 	"stampede/transfer/internal/sandbox"
 	"stampede/transfer/internal/workorder"
 )
-
-var advice = map[string]string{
-	failure.AccessDenied: "the role may not read the object, or the object doesn't exist (without s3:ListBucket S3 answers 403 for a " +
-		"missing key too): check the role, BUCKET_NAME and the key (FILE_NAME)",
-	failure.NoSuchKey:     "the object doesn't exist: check BUCKET_NAME and the key (FILE_NAME), or upload the object",
-	failure.ObjectChanged: "the object was replaced while it was downloaded: don't change it during a run",
-}
 
 // operation is the download in Lambda: of the object that the function's environment names, as it says.
 type operation struct {
@@ -35,7 +27,7 @@ type operation struct {
 func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
 	o := &operation{runner: &deadline.Runner{Operation: "download", Thing: "object"}}
 	if o.settings, o.wrong = readSettings(lookup); o.wrong == nil {
-		options := bucket.Options{Connections: int(o.settings.Parallel), ReadAheadBytes: 128 << 10, Advice: advice}
+		options := bucket.Options{Connections: int(o.settings.Parallel), ReadAheadBytes: 128 << 10}
 		o.bucket, o.wrong = bucket.Open(ctx, account.Given{Region: o.settings.Region}, o.settings.Bucket, options)
 	}
 	return o

@@ -2,13 +2,13 @@ package download
 
 import (
 	"context"
-	"errors"
 	"io"
 	"sync"
 	"sync/atomic"
 
 	"stampede/transfer/internal/bucket"
 	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/workers"
 )
 
 const (
@@ -23,87 +23,62 @@ type transfer struct {
 	settings *settings
 	bucket   *bucket.Bucket
 	order    *order
-	sink     sink
+	sink     *sink
 	seen     *observed
 	object   bucket.Object // known from the first answer on
 }
 
 // complete is the timed part, and what is checked after it.
-func (t *transfer) complete(ctx context.Context) error {
-	var err error
+func (t *transfer) complete(ctx context.Context) (err error) {
+	defer t.sink.close()
 	if t.settings.Method == ranges {
 		err = t.ranges(ctx)
 	} else {
 		err = t.span(ctx, 0, bucket.Whole, func() {})
 	}
 	t.seen.end()
-	if err == nil {
-		err = t.verify()
+	if err != nil {
+		return err
 	}
-	if closed := t.sink.close(); err == nil && closed != nil {
-		err = failure.OfFile(closed)
-	}
-	return err
+	return t.verify()
 }
 
 func (t *transfer) verify() error {
-	received, wanted := t.seen.bytes.Load(), t.order.ObjectBytes
-	if received != t.object.Bytes {
-		return failure.New(failure.SizeMismatch, "received %d bytes, but S3 announced %d: upload the object again", received, t.object.Bytes)
+	received := t.seen.bytes.Load()
+	for by, wanted := range map[string]*int64{"S3 announced": &t.object.Bytes, "the message expects": t.order.ObjectBytes} {
+		if wanted != nil && received != *wanted {
+			return failure.New(failure.SizeMismatch, "received %d bytes, but %s %d: upload the object again", received, by, *wanted)
+		}
 	}
-	if wanted != nil && received != *wanted {
-		return failure.New(failure.SizeMismatch, "received %d bytes, but the message expects %d: upload the object again", received, *wanted)
-	}
-	if t.order.Checksum == nil {
-		return nil
-	}
-	sum, err := t.sink.digest(t.order.Checksum.Algorithm)
-	if err != nil {
-		return failure.OfFile(err)
-	}
-	return t.order.Checksum.compare(sum)
+	return t.sink.verify()
 }
 
 // ranges fetches parts in parallel. The first part's answer says how large the object is and which one it is, so no HEAD is
-// needed; the other parts start with that answer, and ask for the same ETag. The first error ends them all.
+// needed; the other parts start with that answer, and ask for the same ETag.
 func (t *transfer) ranges(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	size := t.settings.PartBytes
-	var next atomic.Int64 // part 0 is the first one's
-	rest := func() {
-		for ctx.Err() == nil {
-			first := next.Add(1) * size
-			if first >= t.object.Bytes {
-				return
+	size, first := t.settings.PartBytes, make(chan struct{})
+	var next atomic.Int64
+	err := workers.Run(ctx, t.settings.Parallel, func(ctx context.Context, _ int64) error {
+		for {
+			part := next.Add(1) - 1
+			if part > 0 {
+				select {
+				case <-first:
+				case <-ctx.Done():
+				}
+				if ctx.Err() != nil || part*size >= t.object.Bytes {
+					return nil
+				}
 			}
-			if err := t.span(ctx, first, min(first+size, t.object.Bytes)-1, func() {}); err != nil {
-				cancel(err)
+			if err := t.span(ctx, part*size, (part+1)*size-1, func() { close(first) }); err != nil {
+				return err
 			}
-		}
-	}
-	var others sync.WaitGroup
-	err := t.span(ctx, 0, size-1, func() {
-		for range min(t.settings.Parallel, (t.object.Bytes+size-1)/size) - 1 {
-			others.Add(1)
-			go func() {
-				defer others.Done()
-				rest()
-			}()
 		}
 	})
 	if err == bucket.ErrNoBytes {
 		return t.span(ctx, 0, bucket.Whole, func() {})
 	}
-	if err != nil {
-		cancel(err)
-	}
-	rest()
-	others.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return nil
+	return err
 }
 
 // span fetches the bytes first to last (bucket.Whole: all), and goes on where a connection was cut. At the download's very first
@@ -152,21 +127,12 @@ var buffers = sync.Pool{New: func() any { return new([bufferBytes]byte) }}
 func (t *transfer) receive(body io.Reader, at *int64, end int64, buffer []byte) error {
 	for *at < end {
 		place := t.sink.place(buffer, *at, end)
-		n, err := 0, error(nil)
-		for n < len(place) && err == nil {
-			var read int
-			read, err = body.Read(place[n:])
-			n += read
-			t.seen.bytes.Add(int64(read))
-		}
+		n, err := io.ReadFull(body, place)
+		t.seen.bytes.Add(int64(n))
 		if failed := t.sink.keep(place[:n], *at); failed != nil {
 			return failure.OfFile(failed)
 		}
-		*at += int64(n)
-		if err != nil && *at < end {
-			if errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF
-			}
+		if *at += int64(n); err != nil {
 			return err
 		}
 	}

@@ -16,52 +16,42 @@ import (
 	"stampede/transfer/internal/workfolder"
 )
 
-const (
-	// bufferBytes is the most that is read before it is written.
-	bufferBytes = 128 << 10
-	// mostFiles are written to at once: a sandbox has 1,024 file descriptors (Lambda guide, "Lambda quotas"), and every request a
-	// connection.
-	mostFiles = 8
-)
+// bufferBytes is the most that is read before it is written.
+const bufferBytes = 128 << 10
 
-// place is where a worker's objects go, each over the one before: all have one size.
+// place is where a worker's objects go, each over the one before: all have one size. All places are in one file:
+// every request needs a connection, and a sandbox has few file descriptors more than that.
 type place struct {
-	file   io.WriterAt
+	file   *os.File
 	offset int64
 	buffer []byte
 }
 
-// download gets every object of the slice to files in a folder of its own, which is gone afterwards.
+// download gets every object of the slice to a file in a folder of its own, which is gone afterwards.
 func (s *slice) download(ctx context.Context) error {
-	workers := s.workers()
-	workfolder.RemoveAbandoned()
-	left, err := room.Left(os.TempDir())
-	if err != nil {
-		return failure.OfFile(err)
-	}
-	if left/workers < s.objectBytes {
-		return failure.New(failure.NoSpace, "%d files of %d bytes at a time don't fit into the %d bytes left in the temporary folder: raise "+
-			"ephemeral_storage_mb or lower parallel_limit", workers, s.objectBytes, left)
-	}
 	folder, err := workfolder.New()
 	if err != nil {
 		return failure.OfFile(err)
 	}
 	defer folder.Close()
-	places := make([]place, workers)
-	for i := range places {
-		if i >= mostFiles {
-			places[i].file = places[i-mostFiles].file
-		} else if file, err := os.CreateTemp(folder.Path, ""); err == nil {
-			defer file.Close() // WriteAt has told of every error of ours
-			places[i].file = file
-		} else {
-			return failure.OfFile(err)
-		}
-		places[i].offset = int64(i/mostFiles) * s.objectBytes
-		places[i].buffer = make([]byte, min(bufferBytes, s.objectBytes))
+	left, err := room.Left(folder.Path)
+	if err != nil {
+		return failure.OfFile(err)
 	}
-	return s.each(ctx, func(ctx context.Context, worker int, object int64) error { return s.get(ctx, places[worker], object) })
+	if left/s.workers() < s.objectBytes {
+		return failure.New(failure.NoSpace, "%d objects of %d bytes at a time don't fit into the %d bytes left in the temporary folder: raise "+
+			"ephemeral_storage_mb or lower parallel_limit", s.workers(), s.objectBytes, left)
+	}
+	file, err := os.CreateTemp(folder.Path, "")
+	if err != nil {
+		return failure.OfFile(err)
+	}
+	defer file.Close() // WriteAt has told of every error of ours
+	places := make([]place, s.workers())
+	for i := range places {
+		places[i] = place{file, int64(i) * s.objectBytes, make([]byte, min(bufferBytes, s.objectBytes))}
+	}
+	return s.each(ctx, func(ctx context.Context, worker, object int64) error { return s.get(ctx, places[worker], object) })
 }
 
 func (s *slice) get(ctx context.Context, to place, object int64) error {

@@ -32,10 +32,12 @@ func observe() *observed {
 	return &observed{prepared: time.Now(), beganCPU: process.CPUSeconds(), latency: hdrhistogram.New(1, int64(time.Hour/time.Microsecond), 3)}
 }
 
-func (o *observed) CountRequest()                  { o.requests.Add(1) }
-func (o *observed) CountRetry()                    { o.retries.Add(1) }
-func (o *observed) CountSession()                  { o.sessions.Add(1) }
-func (o *observed) SessionTook(took time.Duration) { o.sessionNs.Add(int64(took)) }
+func (o *observed) CountRequest() { o.requests.Add(1) }
+func (o *observed) CountRetry()   { o.retries.Add(1) }
+func (o *observed) CountSession(took time.Duration) {
+	o.sessions.Add(1)
+	o.sessionNs.Add(int64(took))
+}
 
 func (o *observed) begin() { o.began.Store(max(1, int64(time.Since(o.prepared)))) }
 func (o *observed) end()   { o.ended.Store(max(1, int64(time.Since(o.prepared)))) }

@@ -19,14 +19,6 @@ import (
 	"stampede/transfer/internal/workorder"
 )
 
-var advice = map[string]string{
-	failure.AccessDenied: "the role may not do this, or an object to download doesn't exist (without s3:ListBucket S3 answers 403 for that " +
-		"too): seed the set (stampede dataset), or check the policies of role and bucket and the mode of the role's sessions",
-	failure.NoSuchKey:    "the object doesn't exist: seed the set first (stampede dataset)",
-	failure.NoSuchBucket: "the bucket doesn't exist in this region: check BUCKET_NAME or EXPRESS_BUCKET_NAME, and AWS_REGION",
-	failure.SlowDown:     "S3 throttled every attempt: lower parallel_limit or the concurrency",
-}
-
 // operation is the upload or the download in Lambda.
 type operation struct {
 	settings *settings
@@ -42,7 +34,7 @@ func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
 		return o
 	}
 	process.CollectRarely(o.settings.MemorySizeMB)
-	options := bucket.Options{Connections: largestParallel, BufferBytes: 16 << 10, SessionMode: types.SessionModeReadOnly, Advice: advice}
+	options := bucket.Options{Connections: largestParallel, BufferBytes: 16 << 10, SessionMode: types.SessionModeReadOnly}
 	if o.settings.Operation == upload {
 		options.SessionMode = types.SessionModeReadWrite
 	}

@@ -11,6 +11,7 @@ const (
 )
 
 const (
+	// A sandbox has 1,024 file descriptors (Lambda guide, "Lambda quotas"), and every request a connection.
 	largestParallel = 1000
 	mostSlices      = 1000
 )

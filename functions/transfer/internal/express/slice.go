@@ -2,12 +2,11 @@ package express
 
 import (
 	"context"
-	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"stampede/transfer/internal/bucket"
+	"stampede/transfer/internal/workers"
 )
 
 // slice is the objects of an order to bring to or from a bucket, so many at a time.
@@ -19,35 +18,19 @@ type slice struct {
 
 func (s *slice) workers() int64 { return min(s.Parallel, s.Objects) }
 
-// each moves every object of the slice, as many at once as there are workers, which are numbered from 0. The first error ends it.
-func (s *slice) each(ctx context.Context, move func(ctx context.Context, worker int, object int64) error) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
+// each moves every object of the slice, as many at once as there are workers, which are numbered from 0.
+func (s *slice) each(ctx context.Context, move func(ctx context.Context, worker, object int64) error) error {
 	var next atomic.Int64
-	var workers sync.WaitGroup
 	s.seen.begin()
-	for worker := range int(s.workers()) {
-		workers.Add(1)
-		go func() {
-			defer workers.Done()
-			defer func() {
-				if defect := recover(); defect != nil {
-					stop(fmt.Errorf("a defect in the work: %v", defect)) // a record says so, instead of the process's end
-				}
-			}()
-			for i := next.Add(1) - 1; i < s.Objects && ctx.Err() == nil; i = next.Add(1) - 1 {
-				if err := move(ctx, worker, s.FirstObject+i); err != nil {
-					stop(err)
-				}
+	defer s.seen.end()
+	return workers.Run(ctx, s.workers(), func(ctx context.Context, worker int64) error {
+		for i := next.Add(1) - 1; i < s.Objects && ctx.Err() == nil; i = next.Add(1) - 1 {
+			if err := move(ctx, worker, s.FirstObject+i); err != nil {
+				return err
 			}
-		}()
-	}
-	workers.Wait()
-	s.seen.end()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return nil
+		}
+		return nil
+	})
 }
 
 // timed does the requests for one object, and notes what they took.

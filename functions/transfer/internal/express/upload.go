@@ -19,7 +19,7 @@ func (s *slice) upload(ctx context.Context, onlyMissing bool) error {
 			return err
 		}
 	}
-	return s.each(ctx, func(ctx context.Context, _ int, object int64) error {
+	return s.each(ctx, func(ctx context.Context, _, object int64) error {
 		if there[object] {
 			return nil
 		}

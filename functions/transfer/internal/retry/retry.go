@@ -6,8 +6,9 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"slices"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 
 	"stampede/transfer/internal/failure"
 )
@@ -23,20 +24,12 @@ const (
 	longestPause = 20 * time.Second
 )
 
-// The statuses and codes that botocore's standard mode tries again.
-var (
-	passingStatuses = []int{500, 502, 503, 504}
-	passingCodes    = []string{
-		"BandwidthLimitExceeded", "EC2ThrottledException", "LimitExceededException", "PriorRequestNotComplete",
-		"ProvisionedThroughputExceededException", "RequestLimitExceeded", "RequestThrottled", "RequestThrottledException",
-		"RequestTimeout", "RequestTimeoutException", "SlowDown", "ThrottledException", "Throttling", "ThrottlingException",
-		"TooManyRequestsException", "TransactionInProgressException",
-	}
-)
-
-// Passing tells whether an answer with this HTTP status and S3 error code is worth another try.
+// Passing tells whether an answer with this HTTP status and S3 error code is worth another try, by the SDK's lists.
 func Passing(status int, code string) bool {
-	return slices.Contains(passingStatuses, status) || slices.Contains(passingCodes, code)
+	_, passes := retry.DefaultRetryableHTTPStatusCodes[status]
+	_, throttled := retry.DefaultThrottleErrorCodes[code]
+	_, late := retry.DefaultRetryableErrorCodes[code]
+	return passes || throttled || late
 }
 
 // Policy makes bounded tries of whatever failed in passing, with a random pause that doubles.
