@@ -1,10 +1,12 @@
 package copy
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -149,62 +151,45 @@ func deleteBelow(ctx context.Context, b *bucket.Bucket, seen *observed, prefix s
 	defer stop(nil)
 	var deletions sync.WaitGroup
 	turns := make(chan struct{}, deletionsAtOnce)
-	var keys []string
-	remove := func() {
-		batch := keys
-		keys = nil
+	remove := func(keys []string) {
 		turns <- struct{}{}
 		deletions.Add(1)
 		go func() {
 			defer deletions.Done()
 			defer func() { <-turns }()
-			if err := deleteKeys(ctx, b, seen, batch); err != nil {
+			if err := deleteKeys(ctx, b, seen, keys); err != nil {
 				stop(err)
 			}
 		}()
 	}
+	var keys []string
 	err := list(ctx, b, seen, prefix, func(key string, _ types.Object) error {
-		if keys = append(keys, key); len(keys) == mostDeleted {
-			remove()
+		if strings.ContainsFunc(key, notInXML) {
+			remove([]string{key})
+		} else if keys = append(keys, key); len(keys) == mostDeleted {
+			remove(keys)
+			keys = nil
 		}
 		return context.Cause(ctx)
 	})
 	if err == nil {
-		remove()
+		remove(keys)
 	}
 	deletions.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
+	return cmp.Or(context.Cause(ctx), err)
 }
 
 // deleteKeys deletes one batch; what S3 refuses in passing is tried again, and what it wants slower for as long as it does: several
 // batches at once are more than a prefix takes, and no time is taken of it.
 func deleteKeys(ctx context.Context, b *bucket.Bucket, seen *observed, keys []string) error {
-	var together []types.ObjectIdentifier
-	for _, key := range keys {
-		if !strings.ContainsFunc(key, notInXML) {
-			together = append(together, types.ObjectIdentifier{Key: &key})
-			continue
-		}
-		err := b.Do(ctx, seen, deleteObjects, func() error {
-			_, err := b.Client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &b.Name, Key: &key})
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		seen.emptied.Add(1)
-	}
-	for len(together) > 0 {
+	for len(keys) > 0 {
 		err := b.Do(ctx, seen, deleteObjects, func() (err error) {
-			before := len(together)
-			together, err = deleteTogether(ctx, b, together)
-			seen.emptied.Add(int64(before - len(together)))
+			before := len(keys)
+			keys, err = deleteOnce(ctx, b, keys)
+			seen.emptied.Add(int64(before - len(keys)))
 			return err
 		})
-		if kind, _ := failure.Describe(err); err != nil && kind != failure.SlowDown {
+		if err != nil && !isOf(err, failure.SlowDown) {
 			return err
 		}
 	}
@@ -214,23 +199,26 @@ func deleteKeys(ctx context.Context, b *bucket.Bucket, seen *observed, keys []st
 // notInXML are the control characters, which S3 allows in keys and XML changes or forbids.
 func notInXML(r rune) bool { return r < ' ' || r == 0xFFFE || r == 0xFFFF }
 
-// deleteTogether returns the keys that S3 refused to delete, with the first refusal as the error; after any other error all.
-func deleteTogether(ctx context.Context, b *bucket.Bucket, keys []types.ObjectIdentifier) ([]types.ObjectIdentifier, error) {
-	answer, err := b.Client.DeleteObjects(ctx, &s3.DeleteObjectsInput{
-		Bucket: &b.Name, Delete: &types.Delete{Objects: keys, Quiet: aws.Bool(true)},
-	})
+// deleteOnce returns the keys that S3 refused to delete, with the first refusal as the error; after any other error all.
+func deleteOnce(ctx context.Context, b *bucket.Bucket, keys []string) (refused []string, err error) {
+	if strings.ContainsFunc(keys[0], notInXML) { // it is alone
+		if _, err := b.Client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &b.Name, Key: &keys[0]}); err != nil {
+			return keys, err
+		}
+		return nil, nil
+	}
+	batch := &types.Delete{Quiet: aws.Bool(true)}
+	for _, key := range keys {
+		batch.Objects = append(batch.Objects, types.ObjectIdentifier{Key: &key})
+	}
+	answer, err := b.Client.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: &b.Name, Delete: batch})
 	if err != nil {
 		return keys, err
 	}
-	if len(answer.Errors) == 0 {
-		return nil, nil
+	for _, object := range slices.Backward(answer.Errors) {
+		code := aws.ToString(object.Code)
+		refused = append(refused, aws.ToString(object.Key))
+		err = b.Refused(bucket.Refusal{Operation: deleteObjects, Status: statusBefore[code], Code: code, Message: aws.ToString(object.Message)})
 	}
-	var refused []types.ObjectIdentifier
-	for _, object := range answer.Errors {
-		refused = append(refused, types.ObjectIdentifier{Key: object.Key})
-	}
-	first := answer.Errors[0]
-	code := aws.ToString(first.Code)
-	said := bucket.Refusal{Operation: deleteObjects, Status: statusBefore[code], Code: code, Message: aws.ToString(first.Message)}
-	return refused, b.Refused(said)
+	return refused, err
 }

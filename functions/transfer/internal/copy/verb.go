@@ -51,34 +51,32 @@ func readOptions(arguments []string, stderr io.Writer) (*options, error) {
 	o := &options{}
 	flags := flag.NewFlagSet("transfer copy", flag.ContinueOnError)
 	text := func(value *string, name, usage string) { flags.StringVar(value, name, "", usage) }
-	text(&o.EndpointURL, "endpoint-url", "`URL` of the S3 server, http://host:port (default AWS_ENDPOINT_URL, else AWS)")
+	text(&o.EndpointURL, "endpoint-url", "`URL` of another S3 server, http://host:port (default AWS_ENDPOINT_URL)")
 	text(&o.Region, "region", "`region` of the buckets (default AWS_REGION)")
-	text(&o.sourceRegion, "source-region", "`region` of the source bucket (default that of --region)")
+	text(&o.sourceRegion, "source-region", "`region` of the source bucket (default --region)")
 	text(&o.storageClass, "storage-class", "storage `class` of the copies (default STANDARD)")
 	text(&o.payer, "request-payer", "`requester`: you pay for requests to a Requester Pays bucket")
 	for name, why := range unavailable {
 		flags.Func(name, "not available: "+why, func(string) error { return fmt.Errorf("--%s isn't available: %s", name, why) })
 	}
 	text(&o.source, "source-bucket", "`name` of the bucket to copy from")
-	flags.Func("source-prefix", "`prefix` of the keys to copy, \"\" for the whole bucket; it isn't part of the destination keys", func(prefix string) error {
+	flags.Func("source-prefix", "`prefix` of the keys to copy, left out of the copies' keys; \"\": the whole bucket", func(prefix string) error {
 		o.sourcePrefix, o.isListing = prefix, true
 		return nil
 	})
-	text(&o.manifest, "manifest", "`file` of rows instead of --source-prefix; - for stdin. Rows are source,destination[,bytes], or bucket,key[,version] of "+
-		"the source bucket as S3 Inventory and S3 Batch Operations have them; keys are URL-encoded (%20 or + is a space, %2B a plus). It may be "+
-		"compressed with gzip, or a file of --failed")
+	text(&o.manifest, "manifest", "`file` of rows instead of --source-prefix, - for stdin: source,destination[,bytes], or bucket,key[,version] of the "+
+		"source bucket (S3 Inventory, S3 Batch Operations); gzip too. Keys are URL-encoded: + is a space, %2B a plus. A file of --failed is one too")
 	text(&o.destination, "destination-bucket", "`name` of the bucket to copy to")
-	text(&o.prefix, "destination-prefix", "`prefix` of every destination key: put in front of keys that are listed or of bucket,key; the "+
-		"destinations of other rows must begin with it")
+	text(&o.prefix, "destination-prefix", "`prefix` of every destination key; put in front of keys listed or of bucket,key")
 	flags.Int64Var(&o.parallel, "parallel-limit", 100, "most parallel `calls`")
 	flags.StringVar(&o.Pace, "pace", Adaptive, "`pace`: adaptive (finds S3's limit) or fixed (--parallel-limit alone)")
 	flags.Int64Var(&o.CallsPerS, "calls-per-s", 0, "most `calls` per second; 0: no cap")
-	flags.StringVar(&o.RetryMode, "retry-mode", Standard, "`mode`: standard (botocore's, with a quota of retries) or legacy (without)")
+	flags.StringVar(&o.RetryMode, "retry-mode", Standard, "`mode`: standard (botocore's, with a quota of retries) or legacy")
 	flags.Int64Var(&o.Attempts, "retry-attempts", defaultAttempts, "`attempts` per call, including the first")
 	flags.Int64Var(&o.seconds, "seconds", 0, "stop after this many `seconds`; 0: when everything is copied")
 	flags.BoolVar(&o.empty, "empty-first", false, "delete everything below --destination-prefix first")
-	text(&o.failed, "failed", "`file` for the failed rows and their reasons, as JSON lines (default: the first few on stderr). To retry them, give the "+
-		"file as --manifest, and another one as --failed; leave out --empty-first")
+	text(&o.failed, "failed", "`file` for the failed rows, as JSON lines (default: the first few on stderr). To retry them, give it as "+
+		"--manifest, without --empty-first")
 	err := host.Parse(flags, arguments, stderr, o.wrong)
 	o.Parallel = int(o.parallel)
 	return o, err
