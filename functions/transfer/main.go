@@ -58,6 +58,6 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	verbs := slices.Concat(download.Verbs, copy.Verbs, express.Verbs, []host.Verb{worker.Verb(operationOf)})
+	verbs := slices.Concat(copy.Verbs, []host.Verb{worker.Verb(operationOf)})
 	os.Exit(host.Main(ctx, verbs, os.Args[1:], os.Stdout, os.Stderr))
 }

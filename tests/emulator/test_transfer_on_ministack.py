@@ -1,13 +1,11 @@
-"""The Go program as the embedded AWS's Lambda runs it (`provided.al2023`), and as a host uses it, against its S3."""
+"""The Go program as the embedded AWS's Lambda runs it (`provided.al2023`), against its S3."""
 
 import base64
 import functools
 import io
 import json
-import os
 import platform
 import random
-import subprocess
 import zipfile
 import zlib
 
@@ -32,15 +30,13 @@ ARCHITECTURE = {"x86_64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}[platfo
 
 @pytest.fixture(scope="module")
 def access(tmp_path_factory):
-    """A running emulator with the object and a few small ones in its bucket."""
+    """A running emulator with the object in its bucket."""
     state_dir = tmp_path_factory.mktemp("ministack-go")
     running = ministack.start(state_dir, follow_parent=True)
     try:
         s3 = client("s3", running.access)
         s3.create_bucket(Bucket=ENVIRONMENT["BUCKET_NAME"])
         s3.put_object(Bucket=ENVIRONMENT["BUCKET_NAME"], Key=ENVIRONMENT["FILE_NAME"], Body=BODY)
-        for number in range(20):
-            s3.put_object(Bucket=ENVIRONMENT["BUCKET_NAME"], Key=f"small/é {number}+.txt", Body=b"x" * number)
         yield running.access
     finally:
         ministack.stop(state_dir)
@@ -99,26 +95,6 @@ def test_a_failed_message_comes_back_after_seconds_until_it_is_a_dead_letter(acc
         variables={"METHOD": "go_stream"},
     )
     assert_redelivered_soon(records, "WorkOrderError")
-
-
-def test_a_host_gets_the_object_and_the_small_ones(access, transfer_program, tmp_path):
-    environment = os.environ | access.environment
-
-    def run(*arguments):
-        source = ("--endpoint-url", access.endpoint_url, "--bucket", ENVIRONMENT["BUCKET_NAME"])
-        done = subprocess.run(
-            [transfer_program, *arguments, *source], env=environment, capture_output=True, text=True, timeout=60
-        )
-        assert (done.returncode, done.stderr) == (0, "")
-        return json.loads(done.stdout)
-
-    record = run("get", "--key", ENVIRONMENT["FILE_NAME"], "--output", str(tmp_path / "object"))
-    assert (record["status"], record["method"], record["memory_size"]) == ("ok", "go_ranges", None)
-    assert (tmp_path / "object").read_bytes() == BODY
-
-    summary = run("get-many", "--prefix", "small/", "--output", str(tmp_path / "many"))
-    assert (summary["objects"], summary["bytes"], summary["failed"]) == (20, sum(range(20)), 0)
-    assert (tmp_path / "many" / "é 7+.txt").read_bytes() == b"x" * 7
 
 
 @functools.cache

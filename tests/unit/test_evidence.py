@@ -16,7 +16,10 @@ REPLAYS = {
     "embedded": ["tests/unit/emulator/manners/test_recorded_answers.py"],
     "loader": ["tests/unit/loader/test_recorded_answers.py", "tests/unit/loader/test_executions.py"],
     "python": ["tests/unit/functions/common/test_common_recorded_answers.py"],
-    "go": [f"functions/transfer/internal/{package}/recorded_test.go" for package in ("s3", "express", "worker")],
+    "go": [
+        f"functions/transfer/internal/{file}_test.go"
+        for file in ("bucket/bucket", "copy/copyobject", "express/recorded", "worker/fake_aws")
+    ],
     "fakes": ["tests/unit/loader/test_recorded_answers.py", "functions/transfer/internal/s3test/recorded_test.go"],
     "limits": ["tests/unit/test_evidence.py"],
     "evaluator": ["tests/unit/insights/test_insights_recorded_lines.py"],
@@ -107,8 +110,8 @@ def test_what_a_function_may_open_and_start_is_within_what_was_recorded():
     limits = ANSWERS["lam-71"]["answer"]["fields"]
     text = (ROOT / "functions/filesystem/copy_order.py").read_text()
     assert int(re.search(r"(?m)^MOST_THREADS = (\d+)", text)[1]) < limits["RLIMIT_NPROC"][0]
-    text = (ROOT / "functions/transfer/internal/express/slice.go").read_text()
-    assert int(re.search(r"mostFiles\s*= (\d+)", text)[1]) < limits["RLIMIT_NOFILE"][0] == 1024
+    text = (ROOT / "functions/transfer/internal/express/order.go").read_text()
+    assert int(re.search(r"largestParallel\s*= (\d+)", text)[1]) < limits["RLIMIT_NOFILE"][0] == 1024
 
 
 def test_the_page_is_current_and_leads_with_what_is_not_proven():

@@ -1,10 +1,8 @@
 package copy
 
 import (
-	"bytes"
 	"encoding/json"
 	"regexp"
-	"strings"
 )
 
 // wholeNumber is a number as text: the published payload has them so.
@@ -15,27 +13,24 @@ var wholeNumber = regexp.MustCompile(`^"(0|[1-9][0-9]{0,15})"$`)
 // manifest the destination is emptied first, as it is there. What is wrong with it is said as of an order; an object without
 // parallel_limit isn't meant as one.
 func (o *operation) Invoked(event json.RawMessage) (body string, ok bool) {
-	decoder := json.NewDecoder(bytes.NewReader(event))
-	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
+	values := map[string]json.RawMessage{}
+	if json.Unmarshal(event, &values) != nil || values["parallel_limit"] == nil || values["Records"] != nil {
 		return "", false
 	}
-	pairs, given := []string{`"run_id": "direct"`, `"cell": "direct"`, `"seq": 0`}, map[string]bool{}
-	for decoder.More() {
-		token, err := decoder.Token()
-		key, isText := token.(string)
-		var value json.RawMessage
-		if err != nil || !isText || decoder.Decode(&value) != nil {
-			return "", false
-		}
-		given[key] = true
+	for key, value := range values {
 		if wholeNumber.Match(value) {
-			value = value[1 : len(value)-1]
+			values[key] = value[1 : len(value)-1]
 		}
-		name, _ := json.Marshal(key)
-		pairs = append(pairs, string(name)+": "+string(value)) // a key that is there twice is still, and is refused
 	}
-	if !given["manifest"] && !given["empty_first"] {
-		pairs = append(pairs, `"empty_first": 1`)
+	usual := map[string]string{"run_id": `"direct"`, "cell": `"direct"`, "seq": "0"}
+	if values["manifest"] == nil {
+		usual["empty_first"] = "1"
 	}
-	return "{" + strings.Join(pairs, ", ") + "}", given["parallel_limit"] && !given["Records"]
+	for key, value := range usual {
+		if values[key] == nil {
+			values[key] = json.RawMessage(value)
+		}
+	}
+	order, err := json.Marshal(values)
+	return string(order), err == nil
 }

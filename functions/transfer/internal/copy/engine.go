@@ -5,297 +5,311 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"stampede/transfer/internal/failure"
-	"stampede/transfer/internal/s3"
 )
 
-// engine copies rows. Its memory doesn't grow with their number.
-type engine struct {
+const (
+	// look is how often the trajectory and the deadline are seen to.
+	look = 50 * time.Millisecond
+	// callsGrace is how long calls under way may take once the work was told to stop: what S3 copies is counted then. It is
+	// shorter than the time that a host gives its work (internal/worker, graces).
+	callsGrace = 15 * time.Second
+	// mostUnanswered rows given up one after the other end the work: then it isn't the rows, but the way to S3, and a message that
+	// comes back finds it open again. Fewer may be lost on the way while others get through.
+	mostUnanswered = 100
+	// Bounds of the time that calls under way are given to end.
+	shortestReserve = time.Second
+	longestReserve  = 30 * time.Second
+)
+
+// job is one copy to do. Its memory doesn't grow with the number of rows.
+type job struct {
 	Policy
-	to           *s3.Client // the destination bucket
-	sources      *sources
-	sourceBucket string
-	sameBucket   bool
-	prefix       string // of every destination
-	seen         *observed
-	failures     *failures
-	pacer        *pacer
-	quota        *quota
-	finished     *finished
-	nameRest     bool
-	// lookFirst is whether the next row's destination is looked at before it is copied: rows that are there come together, where a run
-	// goes on with what an earlier one left.
-	lookFirst  atomic.Bool
+	*route
+	prefix     string // of every destination
+	emptyFirst bool
+	rows       source // nil: nothing to copy
+	seen       *observed
+	failures   *failures
+	nameRest   bool      // rows that aren't begun because the work ended go to failures too
+	notices    io.Writer // for a user, a line each
+	// until bounds the whole; zero: no bound. Copies stop beginning early enough that those under way end before it.
+	until time.Time
+	// lookFirst is whether the next row's destination is looked at before it is copied: rows that are there come together, where a
+	// run goes on with what an earlier one left.
+	lookFirst atomic.Bool
+
+	pacer      *pacer
+	quota      *quota
 	unanswered atomic.Int64 // rows given up one after the other without an answer of S3 in between
+
+	mutex   sync.Mutex
+	sources map[string]object // as HEAD describes them
 }
 
-// mostUnanswered is how many of them end the work: then it isn't the rows, but the way to S3, and a message that comes back finds
-// it open again. Fewer may be lost on the way while others get through.
-const mostUnanswered = 100
-
-// source calls take for every row, and returns how reading them ended. take's error ends it.
-type source func(ctx context.Context, take func(row) error) error
-
-// run copies all rows. calls bounds the requests; when begin ends, no further copy begins, but those under way are brought to
-// their end. The error is why the work as a whole couldn't be done.
-func (e *engine) run(calls, begin context.Context, rows source) error {
-	begin, stop := context.WithCancelCause(begin)
+// run does a job. When ctx ends, nothing more begins; calls bounds what is under way. What happened is in seen, at any time; the
+// error is why the work as a whole wasn't done.
+func (j *job) run(calls, ctx context.Context) error {
+	defer func() { _ = j.failures.flush() }() // a log that can't be written to shows at the record, a file at the end of the verb
+	begin, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	given := make(chan row)
-	var workers sync.WaitGroup
-	started := 0
-	worker := func() {
-		defer workers.Done()
+	defer context.AfterFunc(calls, func() { stop(context.Cause(calls)) })()
+	if j.emptyFirst {
+		if err := empty(begin, j.patiently(j.to), j.seen, j.prefix); err != nil {
+			return err
+		}
+	}
+	if j.rows == nil {
+		return nil
+	}
+	j.capParallel()
+	j.pacer, j.quota, j.sources = newPacer(j.Policy, j.seen.began), newQuota(j.RetryMode), map[string]object{}
+	ended, watched := make(chan struct{}), make(chan struct{})
+	go func() {
+		j.watch(stop, ended)
+		close(watched)
+	}()
+	defer func() {
+		close(ended)
+		<-watched
+	}()
+	return j.copyAll(calls, begin, stop)
+}
+
+// watch looks at the copy until it has ended, and stops it in time.
+func (j *job) watch(stop context.CancelCauseFunc, ended chan struct{}) {
+	defer j.seen.endTrack()
+	ticker := time.NewTicker(look)
+	defer ticker.Stop()
+	noticed, flushed := false, time.Now()
+	for {
+		select {
+		case <-ended:
+			return
+		case <-ticker.C:
+		}
+		j.seen.look()
+		if time.Since(flushed) > time.Second { // so that they are there whatever becomes of this process
+			flushed = time.Now()
+			_ = j.failures.flush()
+		}
+		if notice := j.pacer.crowded(j.seen.sinceBegan()); notice != "" && !noticed {
+			noticed = true
+			_, _ = fmt.Fprintln(j.notices, notice)
+		}
+		if j.isLate() {
+			stop(failure.New(failure.DeadlineExceeded, "stopped before the timeout with %d copied, %d already there and %d failed; SQS redelivers "+
+				"the message for the rest: raise timeout_s or lower slice_rows", j.seen.copied.Load(), j.seen.alreadyThere.Load(), j.seen.failed.Load()))
+		}
+	}
+}
+
+// isLate tells whether it is time to begin no more copies: the rest is for the slowest so far, twice over, but at most half of all.
+func (j *job) isLate() bool {
+	slowest := time.Duration(2 * j.seen.callMs(100) * float64(time.Millisecond))
+	reserve := min(max(slowest, shortestReserve), longestReserve, j.until.Sub(j.seen.began)/2)
+	return !j.until.IsZero() && time.Until(j.until) <= reserve
+}
+
+// copyAll copies all rows. calls bounds the requests; when begin ends, no further copy begins, but those under way are brought to
+// their end.
+func (j *job) copyAll(calls, begin context.Context, stop context.CancelCauseFunc) error {
+	var underWay sync.WaitGroup
+	places := make(chan struct{}, j.Parallel)
+	bring := func(r row) {
+		defer underWay.Done()
 		defer func() {
 			if defect := recover(); defect != nil {
 				stop(fmt.Errorf("a defect in the copy: %v", defect)) // a record says so, instead of the process's end
 			}
+			<-places
 		}()
-		for r := range given {
-			if err := e.copy(calls, begin, r); err != nil {
-				e.leave(r) // where that is no error of the work, the row isn't part of it any more
-				stop(err)
-			}
+		if err := j.copy(calls, begin, r); err != nil {
+			j.leave(r) // where that is no error of the work, the row isn't part of it any more
+			stop(err)
 		}
 	}
-	number := int64(0)
-	err := rows(begin, func(r row) error {
-		r.Number = number // of its own, as planned goes down for rows that are left
-		number++
-		e.seen.planned.Add(1)
-		if e.finished.has(r.Number) {
-			e.seen.alreadyThere.Add(1)
+	err := j.rows(begin, func(r row) error {
+		if !j.plan(r) {
 			return nil
-		}
-		if refused := r.refused(e.prefix, e.sameBucket); refused != nil {
-			e.fail(r, refused)
-			return nil
-		}
-		select { // a new worker only when none is idle
-		case given <- r:
-			return nil
-		default:
-		}
-		if started < e.Parallel {
-			started++
-			workers.Add(1)
-			go worker()
 		}
 		select {
-		case given <- r:
+		case places <- struct{}{}:
+			underWay.Add(1)
+			go bring(r)
 			return nil
 		case <-begin.Done():
-			if e.leave(r); e.nameRest {
+			if j.leave(r); j.nameRest {
 				return nil
 			}
 			return context.Cause(begin)
 		}
 	})
-	close(given)
-	workers.Wait()
-	if begin.Err() != nil {
-		return context.Cause(begin)
+	underWay.Wait()
+	return cmp.Or(context.Cause(begin), err)
+}
+
+// plan counts a row, and tells whether there is something to copy.
+func (j *job) plan(r row) bool {
+	j.seen.planned.Add(1)
+	refused := r.refused(j.prefix, j.from.Name == j.to.Name)
+	if refused != nil {
+		j.fail(r, refused)
 	}
-	return err
+	return refused == nil
 }
 
 // leave takes a row out of the work.
-func (e *engine) leave(r row) {
-	e.seen.planned.Add(-1)
-	if e.nameRest {
-		e.seen.left.Add(1)
-		e.failures.add(r, failure.NotBegun, "the copy stopped before this row was done")
+func (j *job) leave(r row) {
+	j.seen.planned.Add(-1)
+	if j.nameRest {
+		j.seen.left.Add(1)
+		j.failures.add(r, failure.NotBegun, "the copy stopped before this row was done")
 	}
 }
 
-func (e *engine) fail(r row, err error) {
-	e.seen.failed.Add(1)
+func (j *job) fail(r row, err error) {
+	j.seen.failed.Add(1)
 	kind, message := failure.Describe(err)
 	if kind == failure.MalformedRow {
-		e.seen.malformed.Add(1)
+		j.seen.malformed.Add(1)
 	}
-	e.failures.add(r, kind, message)
+	j.failures.add(r, kind, message)
+}
+
+// tries is what became of a row so far.
+type tries struct {
+	row
+	began        time.Time
+	number       int64
+	slowed       int64
+	copiedBefore int64 // by all workers
+	paid         int64 // of the quota, for the last retry
+	unknown      bool  // S3 may have made the copy
+	mended       bool  // what it refused for all rows: new credentials, a corrected clock
 }
 
 // copy brings one row to its end. An error is one that every other row would meet too; so is the end of begin.
-func (e *engine) copy(calls, begin context.Context, r row) error {
-	unknown := false // an earlier try may have made the copy
-	began := time.Now()
-	others := e.seen.copied.Load()
-	mended := false // what S3 refused for all rows: new credentials, a corrected clock
-	var paid, slowed int64
-	if e.lookFirst.Load() {
-		if e.compare(calls, r, false, 0) == nil {
-			e.finished.add(r.Number)
+func (j *job) copy(calls, begin context.Context, r row) error {
+	if j.lookFirst.Load() {
+		if j.compare(calls, r, false, 0) == nil {
 			return nil
 		}
-		e.lookFirst.Store(false)
+		j.lookFirst.Store(false)
 	}
-	for try := int64(1); ; {
-		if err := e.pacer.wait(begin); err != nil {
+	t := &tries{row: r, began: time.Now(), number: 1, copiedBefore: j.seen.copied.Load()}
+	for {
+		if err := j.pacer.wait(begin); err != nil {
 			return err
 		}
-		resent, err := e.call(calls, r)
-		if calls.Err() != nil && err != nil {
-			return context.Cause(calls)
-		}
-		unknown = unknown || resent || s3.OutcomeUnknown(err)
-		if err == s3.ErrExists {
-			err = e.compare(calls, r, unknown, time.Since(began))
-		} else if err == nil {
-			e.copied(r.Bytes)
-		}
+		err := j.try(calls, t)
 		if err == nil {
-			e.finished.add(r.Number)
-			e.quota.give(paid)
+			j.quota.give(t.paid)
 			return nil
 		}
-		known, temporary := passing(err)
-		pause, again := time.Duration(0), false
-		if known != nil && known.Type == failure.SlowDown && e.Pace == Adaptive { // of a comparison too, which has been tried often
-			slowed++
-			stuck := slowed >= fewestSlowed && time.Since(began) > longestSlowed && e.seen.copied.Load() > others
-			pause, again = pauseAfter(slowed, longestSlowedPause, e.to.Retry.FirstPause/10), !stuck
-		} else if temporary && known.Mended && !mended { // so that none of the calls that met it has to pay
-			mended, again = true, true
-		} else if temporary && try < e.Attempts {
-			if paid, again = e.quota.take(known); again {
-				pause = pauseAfter(try, e.longestPause(), e.to.Retry.FirstPause)
-				try++
-			}
+		if calls.Err() != nil {
+			return context.Cause(calls)
 		}
+		pause, again := j.again(t, err)
 		if !again {
-			return e.give(calls, r, unknown, time.Since(began), err)
+			return j.give(calls, t, err)
 		}
-		e.seen.retries.Add(1)
+		j.seen.retries.Add(1)
 		if err := sleep(begin, pause); err != nil {
 			return err
 		}
 	}
 }
 
+// try makes one CopyObject, and compares where the destination is taken.
+func (j *job) try(ctx context.Context, t *tries) error {
+	sentAt := j.seen.noteCall()
+	j.pacer.adapt(func(a *adaptive) { a.Sent(sentAt) })
+	unknown, err := j.copier.copy(ctx, t.row, j.seen.countCopy)
+	t.unknown = t.unknown || unknown
+	now := j.seen.noteAnswer(sentAt, err == nil)
+	slowDown, answered := isOf(err, failure.SlowDown), isAnswer(err)
+	if slowDown {
+		j.seen.slowDowns.Add(1)
+	}
+	if answered {
+		j.unanswered.Store(0)
+	}
+	j.pacer.adapt(func(a *adaptive) { a.Answered(now, sentAt, answered && !slowDown, slowDown) })
+	if err == errExists {
+		return j.compare(ctx, t.row, t.unknown, time.Since(t.began))
+	}
+	if err == nil {
+		j.seen.copied.Add(1)
+		j.seen.bytes.Add(max(0, t.Bytes))
+	}
+	return err
+}
+
+// isOf tells whether an error is of one of these kinds.
+func isOf(err error, kinds ...string) bool {
+	var failed *failure.Error
+	return errors.As(err, &failed) && slices.Contains(kinds, failed.Type)
+}
+
+// isAnswer tells whether S3 answered, whatever it said.
+func isAnswer(err error) bool {
+	return !isOf(err, failure.NoConnection, failure.ConnectionCut, failure.ReadTimeout)
+}
+
+// again tells whether a row is tried again after an error, and when.
+func (j *job) again(t *tries, err error) (pause time.Duration, again bool) {
+	var failed *failure.Error
+	if !errors.As(err, &failed) {
+		return 0, false
+	}
+	unit := j.to.Retry.FirstPause
+	if failed.Type == failure.SlowDown && j.Pace == Adaptive { // of a comparison too, which has been tried often
+		t.slowed++
+		stuck := t.slowed >= fewestSlowed && time.Since(t.began) > longestSlowed && j.seen.copied.Load() > t.copiedBefore
+		return pauseAfter(t.slowed, longestSlowedPause, unit/10), !stuck
+	}
+	if failed.Temporary && failed.Mended && !t.mended { // so that none of the calls that met it has to pay
+		t.mended = true
+		return 0, true
+	}
+	if !failed.Temporary || t.number >= j.Attempts {
+		return 0, false
+	}
+	longest := float64(longestPause)
+	if j.RetryMode == Legacy {
+		longest = math.Inf(1)
+	}
+	if t.paid, again = j.quota.take(failed); again {
+		pause = pauseAfter(t.number, longest, unit)
+		t.number++
+	}
+	return pause, again
+}
+
 // give gives a row up, unless one of its tries made the copy after all.
-func (e *engine) give(calls context.Context, r row, unknown bool, tried time.Duration, err error) error {
-	if unknown && e.compare(calls, r, true, tried) == nil {
-		e.finished.add(r.Number)
+func (j *job) give(calls context.Context, t *tries, err error) error {
+	if t.unknown && j.compare(calls, t.row, true, time.Since(t.began)) == nil {
 		return nil
 	}
 	if calls.Err() != nil {
 		return context.Cause(calls)
 	}
-	kind, message := failure.Describe(err)
-	var known *failure.Error
-	if kind == failure.NoCredentials || kind == failure.NoSuchBucket || errors.As(err, &known) && known.OfAll {
+	var failed *failure.Error
+	if isOf(err, failure.NoCredentials, failure.NoSuchBucket) || errors.As(err, &failed) && failed.OfAll {
 		return err
 	}
-	e.fail(r, err)
-	if !answered(err) && e.unanswered.Add(1) >= mostUnanswered {
+	j.fail(t.row, err)
+	if !isAnswer(err) && j.unanswered.Add(1) >= mostUnanswered {
+		kind, message := failure.Describe(err)
 		return failure.New(kind, "S3 answered no request for %d objects in a row; the last error: %s", mostUnanswered, message)
 	}
 	return nil
-}
-
-// answered tells whether S3 answered, whatever it said.
-func answered(err error) bool {
-	kind, _ := failure.Describe(err)
-	return err == nil || !slices.Contains([]string{failure.NoConnection, failure.ConnectionCut, failure.ReadTimeout}, kind)
-}
-
-func (e *engine) longestPause() float64 {
-	if e.RetryMode == Legacy {
-		return 0
-	}
-	return longestPause
-}
-
-// call makes one CopyObject.
-func (e *engine) call(ctx context.Context, r row) (resent bool, err error) {
-	sentAt := e.seen.noteCall()
-	e.pacer.sent(sentAt)
-	resent, err = e.to.Copy(ctx, copies{e.seen}, e.sourceBucket, r.Source, r.Destination)
-	now := e.seen.noteAnswer(sentAt, err == nil)
-	kind, _ := failure.Describe(err)
-	slowDown := err != nil && kind == failure.SlowDown
-	if slowDown {
-		e.seen.slowDowns.Add(1)
-	}
-	if answered(err) {
-		e.unanswered.Store(0)
-	}
-	e.pacer.answered(now, sentAt, answered(err) && !slowDown, slowDown)
-	return resent, err
-}
-
-func (e *engine) copied(bytes int64) {
-	e.seen.copied.Add(1)
-	e.seen.bytes.Add(max(0, bytes))
-}
-
-// compare finds out what has the destination's key already: the same object, which is this worker's own copy when an earlier
-// try has an unknown outcome; nil then. Another object is an error. tried is the time since the first try: what S3 can't compare
-// is our copy, if it has the size and was written since.
-func (e *engine) compare(ctx context.Context, r row, unknown bool, tried time.Duration) error {
-	there, wanted, err := e.heads(ctx, r)
-	if err != nil {
-		return err
-	}
-	ours := unknown && there.Bytes == wanted.Bytes && there.Age <= tried+time.Second
-	switch {
-	case there.Same(wanted):
-	case !there.Comparable(wanted) && ours:
-	case !there.Comparable(wanted):
-		return failure.New(failure.ObjectNotComparable, "an object of the same size (%d bytes) is at the destination, but its ETag %s can't be compared "+
-			"with the source's %s, and they have no common checksum: keep it if an earlier run copied it; otherwise delete it and copy again",
-			there.Bytes, there.ETag, wanted.ETag)
-	default:
-		return failure.New(failure.ObjectDiffers, "the object at the destination (%d bytes, ETag %s) differs from the source (%d bytes, ETag %s): delete it, "+
-			"or empty the destination first", there.Bytes, there.ETag, wanted.Bytes, wanted.ETag)
-	}
-	if unknown {
-		e.copied(r.Bytes)
-	} else {
-		e.seen.alreadyThere.Add(1)
-		e.lookFirst.Store(true)
-	}
-	return nil
-}
-
-// heads asks for what is at both ends of a row, at once; what a listing says of the source isn't asked for again.
-func (e *engine) heads(ctx context.Context, r row) (there, wanted s3.Head, err error) {
-	asked := make(chan error, 1)
-	if r.ETag == "" {
-		go func() {
-			var err error
-			wanted, err = e.sources.head(ctx, e.seen, r.Source)
-			asked <- err
-		}()
-	}
-	there, err = head(ctx, e.to, e.seen, r.Destination)
-	if r.ETag == "" {
-		return there, wanted, cmp.Or(err, <-asked)
-	}
-	if wanted = (s3.Head{Object: s3.Object{ETag: r.ETag, Bytes: r.Bytes}}); err == nil && !there.Same(wanted) {
-		wanted, err = e.sources.head(ctx, e.seen, r.Source)
-	}
-	return there, wanted, err
-}
-
-// sleep waits; an error is why it ended before its time.
-func sleep(ctx context.Context, pause time.Duration) error {
-	if pause <= 0 && ctx.Err() == nil {
-		return nil
-	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

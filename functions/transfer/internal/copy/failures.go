@@ -4,46 +4,59 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"strconv"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
+	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/record"
 )
 
-// longestLineBytes is the most that a line of failed objects may have: a log event takes more, but not every reader does.
-const longestLineBytes = 100_000
+// longestLogLine is the most bytes that a line of failed objects may have in a log: an event takes more, but not every reader
+// does.
+const longestLogLine = 100_000
 
-// failures writes the rows that failed as they come, in lines of many, so that none is kept. End is what stands after them in
-// each line.
+// failures writes the rows that failed as they come, so that none is kept. What identifies a line stands first in it: Logs
+// Insights finds only the first 200 fields.
 type failures struct {
-	mutex sync.Mutex
-	log   io.Writer
-	begin string
-	end   string
-	line  strings.Builder
-	err   error // of the first write that failed
-	most  int   // rows written; 0: all
-	added int
+	log         io.Writer
+	begin       string
+	longestLine int // 0: a line a row
+
+	mutex      sync.Mutex
+	line       strings.Builder
+	err        error // of the first write that failed
+	most       int   // rows written; 0: all
+	added      int
+	reasons    map[string]int // rows by error_type
+	first      string         // of the reasons, in full
+	sameReason bool           // for all of them
 }
 
-// newFailures makes lines {"run_id": ..., "failed_objects": [...]} for the log: Logs Insights finds only the first 200 fields of
-// a line, so what identifies it comes first.
-func newFailures(log io.Writer, runID, cell string, seq, attempt int64) *failures {
-	return &failures{log: log, end: "]}\n", begin: fmt.Sprintf(`{"run_id": %s, "cell": %s, "seq": %d, "attempt": %d, "failed_objects": [`,
-		record.Quote(runID), record.Quote(cell), seq, attempt)}
+func newFailures(log io.Writer, runID, cell string, seq, attempt int64, longestLine int) *failures {
+	return &failures{log: log, longestLine: longestLine, reasons: map[string]int{}, begin: fmt.Sprintf(`{"run_id": %s, "cell": %s, "seq": %d, "attempt": %d, `+
+		`"failed_objects": [`, record.Quote(runID), record.Quote(cell), seq, attempt)}
 }
 
 func (f *failures) add(r row, kind, message string) {
-	one := fmt.Sprintf(`{"slice": %s, "line": %s, "source": %s, "destination": %s, "error_type": %s, "error_message": %s}`,
-		orNull(r.Slice), orNull(r.Line), record.Quote(r.Source), record.Quote(r.Destination), record.Quote(kind),
-		record.Quote(record.OneLine(message)))
+	pairs := append(some(r.Slice >= 0, "slice", r.Slice), some(r.Line >= 0, "line", r.Line)...)
+	pairs = append(pairs, some(true, "source", r.Source, "destination", r.Destination)...)
+	if r.Version != "" {
+		pairs = append(pairs, some(true, "version", r.Version)...)
+	}
+	text := record.Object(append(pairs, some(true, "error_type", kind, "error_message", record.OneLine(message))...))
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
+	if reason := kind + ": " + message; kind != failure.NotBegun {
+		f.sameReason = len(f.reasons) == 0 || f.sameReason && f.first == reason
+		f.first = cmp.Or(f.first, reason)
+		f.reasons[kind]++
+	}
 	if f.added++; f.most > 0 && f.added > f.most {
 		return
 	}
-	if f.line.Len() > 0 && f.line.Len()+len(one)+len(f.end)+2 > longestLineBytes {
+	if f.line.Len()+len(text)+4 > f.longestLine {
 		f.write()
 	}
 	if f.line.Len() == 0 {
@@ -51,7 +64,28 @@ func (f *failures) add(r row, kind, message string) {
 	} else {
 		f.line.WriteString(", ")
 	}
-	f.line.WriteString(one)
+	f.line.WriteString(text)
+}
+
+// summary says how many rows weren't copied, and why.
+func (f *failures) summary() string {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	rows, kinds := 0, slices.Sorted(maps.Keys(f.reasons))
+	for i, kind := range kinds {
+		rows += f.reasons[kind]
+		kinds[i] = fmt.Sprintf("%d %s", f.reasons[kind], kind)
+	}
+	said := fmt.Sprintf("%d rows weren't copied (%s)", rows, strings.Join(kinds, ", "))
+	switch {
+	case rows == 1:
+		said = "1 row wasn't copied: " + f.first
+	case f.sameReason:
+		said = fmt.Sprintf("%d rows weren't copied, all for one reason: %s", rows, f.first)
+	case len(kinds) == 1:
+		said += ", such as: " + f.first
+	}
+	return said
 }
 
 // flush writes what is left, and returns the first error of all writes.
@@ -65,15 +99,8 @@ func (f *failures) flush() error {
 func (f *failures) write() {
 	if f.line.Len() > 0 {
 		// One write, so that lines of several writers can't mix.
-		_, err := io.WriteString(f.log, f.line.String()+f.end)
+		_, err := io.WriteString(f.log, f.line.String()+"]}\n")
 		f.err = cmp.Or(f.err, err)
 		f.line.Reset()
 	}
-}
-
-func orNull(number int64) string {
-	if number < 0 {
-		return "null"
-	}
-	return strconv.FormatInt(number, 10)
 }

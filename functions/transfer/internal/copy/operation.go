@@ -3,15 +3,16 @@ package copy
 import (
 	"context"
 	"os"
+	"strings"
 	"time"
 
 	"stampede/transfer/internal/account"
+	"stampede/transfer/internal/bucket"
 	"stampede/transfer/internal/deadline"
 	"stampede/transfer/internal/environment"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/process"
 	"stampede/transfer/internal/record"
-	"stampede/transfer/internal/s3"
 	"stampede/transfer/internal/sandbox"
 	"stampede/transfer/internal/workorder"
 )
@@ -19,25 +20,19 @@ import (
 // operation is the copy in Lambda or by a host's worker: between the buckets that the environment names.
 type operation struct {
 	settings *settings
-	from, to *s3.Client
-	wrong    error // why settings or clients are nil
+	route    *route
+	wrong    error // why settings or route are nil
 	runner   *deadline.Runner
-	finished *finished // of the message that wasn't done
 }
 
 // New reads the environment and makes what every message uses.
 func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
 	process.UseOneProcessor()
 	o := &operation{runner: &deadline.Runner{Operation: "copy", Thing: "slice"}}
-	if o.settings, o.wrong = readSettings(lookup); o.wrong != nil {
-		return o
-	}
-	given := account.Given{Region: o.settings.Region}
-	if o.from, o.wrong = account.Client(ctx, given, o.settings.Source); o.wrong != nil {
-		return o
-	}
-	if o.to, o.wrong = account.Client(ctx, given, o.settings.Destination); o.wrong == nil {
-		o.to = o.to.ForManySmallAnswers(silence)
+	if o.settings, o.wrong = readSettings(lookup); o.wrong == nil {
+		region := account.Given{Region: o.settings.Region}
+		options := bucket.Options{Connections: LargestParallel}
+		o.route, o.wrong = openRoute(ctx, region, region, o.settings.Source, o.settings.Destination, options)
 	}
 	return o
 }
@@ -65,10 +60,7 @@ func (o *operation) Do(ctx context.Context, body string, until time.Time) (*work
 		job := o.job(ctx, order, seen, until)
 		bounded, cancel := deadline.Outlasting(ctx, callsGrace)
 		defer cancel()
-		err = o.runner.Run(bounded, until, seen.bytes.Load, func(calls context.Context) error { return job.run(calls, ctx, seen) })
-		if o.finished = job.finished; err == nil {
-			o.finished = nil
-		}
+		err = o.runner.Run(bounded, until, seen.bytes.Load, func(calls context.Context) error { return job.run(calls, ctx) })
 	}
 	return &order.Order, seen.outcome(order, o.settings, err)
 }
@@ -90,19 +82,77 @@ func (o *operation) begin(ctx context.Context, order *order, until time.Time) er
 }
 
 func (o *operation) job(ctx context.Context, order *order, seen *observed, until time.Time) *job {
-	from := o.settings
 	attempt, log := record.DeliveryOf(ctx)
 	j := &job{
-		Policy: order.Policy, from: o.from, to: o.to, sourceBucket: from.Source, sameBucket: from.Source == from.Destination,
-		prefix: from.DestinationPrefix, emptyFirst: order.EmptyFirst, until: until,
-		failures: newFailures(log, order.RunID, order.Cell, order.Seq, attempt), notices: os.Stderr,
+		Policy: order.Policy, route: o.route, prefix: o.settings.DestinationPrefix, emptyFirst: order.EmptyFirst, seen: seen, until: until,
+		failures: newFailures(log, order.RunID, order.Cell, order.Seq, attempt, longestLogLine), notices: os.Stderr,
 	}
-	switch {
-	case order.Manifest == "":
-		j.rows = listed(order.lister(o.from), seen, from.SourcePrefix, from.DestinationPrefix)
-	case order.Slices > 0:
-		j.finished, j.lookFirst = finishedOf(o.finished, order), attempt > 1
-		j.rows = sliced(order.lister(o.from), seen, order.Manifest, order.FirstSlice, order.Slices)
+	if order.Manifest == "" {
+		j.rows = listed(j.patiently(j.from), seen, o.settings.SourcePrefix, j.prefix)
+	} else if order.Slices > 0 {
+		j.lookFirst.Store(attempt > 1)
+		j.rows = sliced(j.patiently(j.from), seen, order.Manifest, order.FirstSlice, order.Slices)
 	}
 	return j
+}
+
+// settings is what the environment says: the labels of the record, the two buckets, and what the record repeats.
+type settings struct {
+	environment.Labels
+	Experiment        string
+	Source            string // bucket
+	SourcePrefix      string // of the listing mode; "" otherwise
+	Destination       string // bucket
+	DestinationPrefix string
+	ObjectCount       int64
+	KeyOrder          string
+	InstanceType      string // of a host
+	Region            string
+}
+
+// onHost is the experiment whose function is a host.
+const onHost = "copy_host"
+
+// readSettings takes the settings out of an environment; the error is of the type Settings.
+func readSettings(lookup func(string) string) (*settings, error) {
+	r := environment.Reader{Lookup: lookup}
+	read := &settings{
+		Experiment: r.OneOf("EXPERIMENT", "", "copy", onHost),
+		Source:     r.Text("BUCKET_NAME"), SourcePrefix: lookup("SOURCE_PREFIX"),
+		Destination: r.Text("DESTINATION_BUCKET_NAME"), DestinationPrefix: lookup("DESTINATION_PREFIX"),
+		ObjectCount: r.Integer("OBJECT_COUNT", 1, 100_000_000), KeyOrder: r.OneOf("KEY_ORDER", "none", "straight", "reversed_hash", "none"),
+		Region: r.Region(),
+	}
+	if read.Experiment == onHost {
+		read.InstanceType = r.Text("INSTANCE_TYPE")
+		read.Labels = r.HostLabels(process.MachineMemoryMB())
+	} else {
+		read.Labels = r.Labels()
+	}
+	read.Method = "copy_object"
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	return read, nil
+}
+
+// kept is what the source bucket holds besides destinations.
+var kept = []string{"masters/", "source/", "manifest/", "program/"}
+
+// mayEmpty refuses to empty what isn't the destination's alone: with one bucket for everything, a prefix that holds, or lies
+// in, something else of the stack.
+func (s *settings) mayEmpty(manifest string) error {
+	if s.Source != s.Destination {
+		return nil
+	}
+	for _, other := range append([]string{s.SourcePrefix, manifest}, kept...) {
+		if other == "" && s.DestinationPrefix != "" {
+			continue
+		}
+		if strings.HasPrefix(other, s.DestinationPrefix) || strings.HasPrefix(s.DestinationPrefix, other) {
+			return failure.New(failure.Settings, "DESTINATION_PREFIX %q isn't emptied: in the source bucket %q that would delete %q too; give the "+
+				"destination a separate prefix or bucket", s.DestinationPrefix, s.Source, other)
+		}
+	}
+	return nil
 }

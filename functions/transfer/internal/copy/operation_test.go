@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"stampede/transfer/internal/agreed"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/s3test"
 	"stampede/transfer/internal/sandbox"
@@ -46,7 +45,7 @@ func start(t *testing.T, changes ...string) *function {
 	made := New(context.Background(), func(name string) string { return values[name] })
 	o := made.(*operation)
 	if o.wrong == nil {
-		o.from.Retry.FirstPause, o.to.Retry.FirstPause = time.Millisecond, time.Millisecond
+		o.route.from.Retry.FirstPause, o.route.to.Retry.FirstPause = time.Millisecond, time.Millisecond
 	}
 	f := &function{t: t, operation: o, experiment: values["EXPERIMENT"]}
 	f.Sandbox = sandbox.New(made, &f.log)
@@ -58,11 +57,11 @@ type failedObject struct {
 	Source, Destination, Error_type, Error_message string
 }
 
-// invoke delivers one message and returns its record and the failed objects of the lines before.
-func (f *function) invoke(body string, remaining time.Duration) (map[string]any, []failedObject) {
+// invoke delivers one message for the second time, and returns its record and the failed objects of the lines before.
+func (f *function) invoke(body string, remaining ...time.Duration) (map[string]any, []failedObject) {
 	f.t.Helper()
 	f.log.Reset()
-	ctx, cancel := context.WithTimeout(context.Background(), remaining)
+	ctx, cancel := context.WithTimeout(context.Background(), append(remaining, time.Minute)[0])
 	defer cancel()
 	event, _ := json.Marshal(map[string]any{"Records": []any{map[string]any{
 		"messageId": "message-1", "body": body, "eventSource": "aws:sqs", "attributes": map[string]string{"ApproximateReceiveCount": "2"},
@@ -70,47 +69,27 @@ func (f *function) invoke(body string, remaining time.Duration) (map[string]any,
 	if _, err := f.Handle(ctx, event); err != nil {
 		f.t.Fatal(err)
 	}
-	lines := strings.Split(strings.TrimSuffix(f.log.String(), "\n"), "\n")
-	record, failed := map[string]any{}, []failedObject{}
+	lines, failed := strings.Split(strings.TrimSuffix(f.log.String(), "\n"), "\n"), []failedObject{}
 	for _, line := range lines[:len(lines)-1] {
-		var read struct {
-			Failed_objects []failedObject
-			Run_id, Cell   string
-			Attempt        int
-		}
-		if err := json.Unmarshal([]byte(line), &read); err != nil || read.Run_id != "run-1" || read.Cell != "c" || read.Attempt != 2 || len(line) > 100_000 {
+		var read struct{ Failed_objects []failedObject }
+		err := json.Unmarshal([]byte(line), &read)
+		identified := strings.HasPrefix(line, `{"run_id": "run-1", "cell": "c", "seq": 7, "attempt": 2, "failed_objects": [{"slice": `)
+		if err != nil || !identified || len(line) > longestLogLine {
 			f.t.Fatalf("%v: %.300s", err, line)
 		}
 		failed = append(failed, read.Failed_objects...)
 	}
-	line, keys := lines[len(lines)-1], []string{}
-	if err := json.Unmarshal([]byte(line), &record); err != nil {
-		f.t.Fatalf("%v: %s", err, line)
-	}
-	for _, found := range regexp.MustCompile(`"(\w+)": `).FindAllStringSubmatch(line, -1) {
-		keys = append(keys, found[1])
-	}
-	if want := agreed.Keys(f.t, f.experiment, record["status"] == "error"); !slices.Equal(keys, want) {
-		f.t.Fatalf("%v\nisn't\n%v", keys, want)
-	}
-	return record, failed
+	return s3test.NewFunction(f.t, f.experiment, f.operation).Record(lines[len(lines)-1]), failed
 }
 
-func ordered(changes ...string) string {
-	return `{"run_id": "run-1", "cell": "c", "seq": 7` + strings.Join(append([]string{""}, changes...), ", ") + "}"
+// ordered is a work order of some parallel calls, and what else it says.
+func ordered(parallel int, changes ...string) string {
+	return fmt.Sprintf(`{"run_id": "run-1", "cell": "c", "seq": 7, "parallel_limit": %d`, parallel) + strings.Join(append([]string{""}, changes...), ", ") + "}"
 }
 
-// expect compares some values of a record.
-func expect(t *testing.T, record map[string]any, want map[string]any) {
-	t.Helper()
-	for key, value := range want {
-		if number, ok := value.(int); ok {
-			value = float64(number)
-		}
-		if record[key] != value {
-			t.Errorf("%s is %v, not %v, in %v", key, record[key], value, record)
-		}
-	}
+// ofSlices are those of a manifest in slices.
+func ofSlices(first, number int) string {
+	return fmt.Sprintf(`"manifest": "manifest/m/", "first_slice": %d, "slices": %d`, first, number)
 }
 
 // fill puts n objects of some bytes below source/.
@@ -125,6 +104,14 @@ func slice(store *s3test.Store, number int, rows ...string) {
 	store.Put(from, fmt.Sprintf("manifest/m/%06d.csv", number), s3test.Stored{Body: []byte(strings.Join(rows, "\n") + "\n")})
 }
 
+// many are so many rows of one source.
+func many(n int, source string) (rows []string) {
+	for i := range n {
+		rows = append(rows, fmt.Sprintf("%s,copies/%d", source, i))
+	}
+	return rows
+}
+
 func TestTheDestinationIsEmptiedAndEveryObjectBelowThePrefixCopied(t *testing.T) {
 	store := s3test.StartStore(t, from, to)
 	store.PageKeys = 300
@@ -136,8 +123,8 @@ func TestTheDestinationIsEmptiedAndEveryObjectBelowThePrefixCopied(t *testing.T)
 	}
 	store.Put(to, "old/\x01", s3test.Stored{}) // XML can't name it
 	f := start(t)
-	record, failed := f.invoke(ordered(`"parallel_limit": 50`, `"empty_first": 1`), time.Minute)
-	expect(t, record, map[string]any{
+	record, failed := f.invoke(ordered(50, `"empty_first": 1`))
+	s3test.Expect(t, record, map[string]any{
 		"status": "ok", "concurrency_limit": 1, "memory_size": 512, "method": "copy_object", "bytes": 7000, "warm_up": 0, "parallel_limit": 50,
 		"pace": "fixed", "calls_per_s_cap": nil, "object_count": 1000, "key_order": "none", "planned": 700, "copied": 700, "already_there": 0,
 		"failed": 0, "calls": 700, "slowdowns": 0, "retries": 0, "emptied": 2346, "first_slice": nil, "slices": nil, "retry_mode": "standard",
@@ -168,16 +155,16 @@ func TestARowThatCantBeCopiedIsReportedWithItsLineAndTheOthersAreCopied(t *testi
 		}
 		return 0, ""
 	}
-	escaped := url.PathEscape(odd)
+	escaped := url.QueryEscape(odd)
 	oddCopy := "copies/" + odd[len("masters/"):]
-	slice(store, 3, "masters/1,copies/1,3", escaped+","+url.PathEscape(oddCopy)+"\r")
+	slice(store, 3, "masters/1,copies/1,3", escaped+","+url.QueryEscape(oddCopy)+"\r")
 	slice(store, 4, "masters/1,copies/2", "nonsense", "masters/1", "masters/1,copies/%zz", ",copies/3", "masters/1,copies/4,many", "",
 		"masters/missing,copies/5", "masters/secret/1,copies/6", "masters/1,masters/1", "copies/1,copies/1", "masters/1,elsewhere/1",
 		"masters/1,copies/"+strings.Repeat("x", 1018), "masters/1,copies/7,5368709121", "masters/1,copies/"+strings.Repeat("x", 70_000),
 		"masters/1,copies/%ff", "masters/1,copies/8")
 	f := start(t, "EXPERIMENT=copy_host", "DESTINATION_BUCKET_NAME="+from, "DESTINATION_PREFIX=copies/", "KEY_ORDER=straight", "MEMORY_SIZE=", "SOURCE_PREFIX=")
-	record, failed := f.invoke(ordered(`"parallel_limit": 4`, `"manifest": "manifest/m/"`, `"first_slice": 3`, `"slices": 2`), time.Minute)
-	expect(t, record, map[string]any{
+	record, failed := f.invoke(ordered(4, ofSlices(3, 2)))
+	s3test.Expect(t, record, map[string]any{
 		"status": "ok", "planned": 18, "copied": 4, "failed": 14, "malformed": 7, "bytes": 3, "first_slice": 3, "slices": 2,
 		"instance_type": "m5a.8xlarge", "experiment": "copy_host",
 	})
@@ -203,59 +190,27 @@ func TestARowThatCantBeCopiedIsReportedWithItsLineAndTheOthersAreCopied(t *testi
 	}
 }
 
-func TestManyFailedRowsAreLinesBelowTheLimitAndNoneIsLost(t *testing.T) {
-	store := s3test.StartStore(t, from, to)
-	rows := make([]string, 3000)
-	for i := range rows {
-		rows[i] = fmt.Sprintf("masters/missing,copies/%d", i)
-	}
-	slice(store, 0, rows...)
-	record, failed := start(t).invoke(ordered(`"parallel_limit": 20`, `"manifest": "manifest/m/"`, `"first_slice": 0`, `"slices": 1`), time.Minute)
-	lines := map[int64]bool{}
-	for _, one := range failed {
-		lines[*one.Line] = true
-	}
-	expect(t, record, map[string]any{"status": "ok", "planned": 3000, "failed": 3000, "copied": 0, "trajectory": record["trajectory"]})
-	if len(failed) != 3000 || len(lines) != 3000 {
-		t.Errorf("%d failed objects of %d lines", len(failed), len(lines))
-	}
-}
-
 func TestWorkThatCantBeDoneIsAnErrorWithWhatHappenedSoFar(t *testing.T) {
-	manifest := []string{`"manifest": "manifest/m/"`, `"first_slice": 0`, `"slices": 2`}
-	listing := []string{`"parallel_limit": 3`}
-	for name, c := range map[string]struct {
-		changes []string
-		order   []string
-		word    string
-		says    string
-	}{
-		"no source bucket":      {[]string{"BUCKET_NAME=nowhere"}, listing, "NoSuchBucket", "ListObjectsV2 404 NoSuchBucket"},
-		"no destination bucket": {[]string{"DESTINATION_BUCKET_NAME=nowhere"}, listing, "NoSuchBucket", "the source or the destination bucket doesn't exist"},
-		"nothing to copy":       {[]string{"SOURCE_PREFIX=none/"}, listing, "NoData", "none/"},
-		"no such slice":         {nil, append(manifest, `"parallel_limit": 3`), "NoSuchKey", "manifest/m/000001.csv"},
-		"no manifest":           {[]string{"SOURCE_PREFIX="}, listing, "WorkOrderError", "manifest"},
-		"parallel limit 0":      {nil, []string{`"parallel_limit": 0`}, "WorkOrderError", "parallel_limit must be a whole number from 1 to 10000, not"},
-		"parallel limit 100000": {nil, []string{`"parallel_limit": 100000`}, "WorkOrderError", "parallel_limit"},
-		"no parallel limit":     {nil, nil, "WorkOrderError", "parallel_limit"},
-		"a slice alone":         {nil, append(listing, `"first_slice": 1`), "WorkOrderError", "first_slice"},
-		"no number of slices":   {nil, append(listing, `"manifest": "m/"`, `"first_slice": 1`), "WorkOrderError", "slices"},
-		"a manifest's file":     {nil, append(listing, `"manifest": "m"`), "WorkOrderError", "manifest"},
-		"an unknown pace":       {nil, append(listing, `"pace": "fast"`), "WorkOrderError", "fixed or adaptive"},
-		"an unknown mode":       {nil, append(listing, `"retry_mode": "adaptive"`), "WorkOrderError", "standard or legacy"},
-		"51 attempts":           {nil, append(listing, `"retry_attempts": 51`), "WorkOrderError", "retry_attempts"},
-		"no environment":        {[]string{"DESTINATION_BUCKET_NAME="}, listing, "SettingsError", "DESTINATION_BUCKET_NAME"},
+	for _, c := range []struct{ change, order, word, says string }{
+		{"BUCKET_NAME=nowhere", ordered(3), "NoSuchBucket", "ListObjectsV2 404 NoSuchBucket"},
+		{"DESTINATION_BUCKET_NAME=nowhere", ordered(3), "NoSuchBucket", "the source or the destination bucket doesn't exist"},
+		{"SOURCE_PREFIX=none/", ordered(3), "NoData", "none/"},
+		{"", ordered(3, ofSlices(0, 2)), "NoSuchKey", "manifest/m/000001.csv"},
+		{"SOURCE_PREFIX=", ordered(3), "WorkOrderError", "manifest"},
+		{"", ordered(0), "WorkOrderError", "parallel_limit must be a whole number from 1 to 10000, not"},
+		{"", ordered(3, `"first_slice": 1`), "WorkOrderError", "first_slice"},
+		{"", ordered(3, `"manifest": "m/"`, `"first_slice": 1`), "WorkOrderError", "slices"},
+		{"", ordered(3, `"manifest": "m"`), "WorkOrderError", "manifest"},
+		{"", ordered(3, `"pace": "fast"`), "WorkOrderError", "fixed or adaptive"},
+		{"", ordered(3, `"retry_mode": "adaptive"`), "WorkOrderError", "standard or legacy"},
+		{"", ordered(3, `"retry_attempts": 51`), "WorkOrderError", "retry_attempts"},
+		{"DESTINATION_BUCKET_NAME=", ordered(3), "SettingsError", "DESTINATION_BUCKET_NAME"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			store := s3test.StartStore(t, from, to)
-			fill(store, 5, 1)
-			slice(store, 0, "source/1.mp4,a")
-			record, _ := start(t, c.changes...).invoke(ordered(c.order...), time.Minute)
-			expect(t, record, map[string]any{"status": "error", "error_type": c.word, "planned": nil})
-			if says, _ := record["error_message"].(string); !strings.Contains(says, c.says) {
-				t.Error(says)
-			}
-		})
+		store := s3test.StartStore(t, from, to)
+		fill(store, 5, 1)
+		slice(store, 0, "source/1.mp4,a")
+		record, _ := start(t, c.change).invoke(c.order)
+		s3test.Expect(t, record, map[string]any{"status": "error", "error_type": c.word, "error_message": c.says, "planned": nil})
 	}
 }
 
@@ -263,32 +218,28 @@ func TestTheEndOfTheInvocationStopsInTimeAndTheNextDeliveryCopiesTheRest(t *test
 	store := s3test.StartStore(t, from, to)
 	fill(store, 1, 5)
 	store.Latency = 50 * time.Millisecond
-	rows := make([]string, 150)
-	for i := range rows {
-		rows[i] = fmt.Sprintf("source/1.mp4,c/%d", i)
-	}
-	slice(store, 0, rows...)
+	slice(store, 0, many(150, "source/1.mp4")...)
 	f := start(t)
-	order := ordered(`"parallel_limit": 2`, `"manifest": "manifest/m/"`, `"first_slice": 0`, `"slices": 1`)
+	order := ordered(2, ofSlices(0, 1))
 	first, _ := f.invoke(order, 5*time.Second) // 2 s until the margin; a copy of all takes 3.75 s
-	expect(t, first, map[string]any{"status": "error", "error_type": "DeadlineExceeded", "planned": nil, "failed": 0})
+	s3test.Expect(t, first, map[string]any{"status": "error", "error_type": "DeadlineExceeded", "planned": nil, "failed": 0})
 	done := int(first["copied"].(float64))
 	if done < 10 || done > 120 || done != len(store.Keys(to)) || int(store.Copies.Load()) != done {
 		t.Errorf("%d copied of %d there: %v", done, len(store.Keys(to)), first)
 	}
 	store.Latency = 0
 	asked := store.Requests.Load()
-	second, failed := f.invoke(order, time.Minute)
-	expect(t, second, map[string]any{"status": "ok", "planned": 150, "already_there": done, "copied": 150 - done, "failed": 0, "bytes": 0})
+	second, failed := f.invoke(order)
+	s3test.Expect(t, second, map[string]any{"status": "ok", "planned": 150, "already_there": done, "copied": 150 - done, "failed": 0, "bytes": 0})
 	if len(failed) > 0 || len(store.Keys(to)) != 150 {
 		t.Error(failed)
 	}
-	if asked = store.Requests.Load() - asked; asked > int64(150-done+5) {
-		t.Errorf("%d requests for %d rows: those known to be there need none", asked, 150-done)
+	if asked = store.Requests.Load() - asked; asked > 150+5 {
+		t.Errorf("%d requests for 150 rows, each of which needs one", asked)
 	}
 	asked = store.Requests.Load()
-	third, _ := start(t).invoke(order, time.Minute) // another sandbox, which has seen none of it
-	expect(t, third, map[string]any{"status": "ok", "planned": 150, "already_there": 150, "copied": 0})
+	third, _ := start(t).invoke(order) // another sandbox, which has seen none of it
+	s3test.Expect(t, third, map[string]any{"status": "ok", "planned": 150, "already_there": 150, "copied": 0})
 	if asked = store.Requests.Load() - asked; asked > 150+5 {
 		t.Errorf("%d requests for 150 rows that are there", asked)
 	}
@@ -302,7 +253,7 @@ func TestCallsUnderWayWhenTheHostIsToldToStopComeToTheirEndAndAreCounted(t *test
 	ctx, stop := context.WithCancelCause(context.Background())
 	told := failure.New(failure.DeadlineExceeded, "the host was stopped")
 	time.AfterFunc(350*time.Millisecond, func() { stop(told) })
-	line, failed, err := f.Process(ctx, sqsevent.Message{Body: ordered(`"parallel_limit": 20`)}, time.Now().Add(time.Hour))
+	line, failed, err := f.Process(ctx, sqsevent.Message{Body: ordered(20)}, time.Now().Add(time.Hour))
 	there := len(store.Keys(to))
 	if err != nil || failed != told || there < 20 || there > 150 || !strings.Contains(line, fmt.Sprintf(`"copied": %d, `, there)) ||
 		int(store.Copies.Load()) != there || !strings.Contains(line, `"error_message": "the host was stopped"`) {
@@ -323,8 +274,8 @@ func TestADestinationThatIsntEmptyAfterItsEmptyingIsAnError(t *testing.T) {
 		}
 		return 0, ""
 	}
-	record, _ := start(t).invoke(ordered(`"parallel_limit": 1`, `"empty_first": 1`), time.Minute)
-	expect(t, record, map[string]any{"status": "error", "error_type": "DestinationNotEmpty", "emptied": 1, "calls": 0})
+	record, _ := start(t).invoke(ordered(1, `"empty_first": 1`))
+	s3test.Expect(t, record, map[string]any{"status": "error", "error_type": "DestinationNotEmpty", "emptied": 1, "calls": 0})
 }
 
 func TestADeletionThatIsRefusedIsTriedAgainOrTheReasonWhyNot(t *testing.T) {
@@ -341,7 +292,7 @@ func TestADeletionThatIsRefusedIsTriedAgainOrTheReasonWhyNot(t *testing.T) {
 			}
 			return 0, ""
 		}
-		record, _ := start(t).invoke(ordered(`"parallel_limit": 1`, `"empty_first": 1`), time.Minute)
+		record, _ := start(t).invoke(ordered(1, `"empty_first": 1`))
 		if word, _ := record["error_type"].(string); word != want {
 			t.Errorf("%s: %v", code, record)
 		}
@@ -356,8 +307,8 @@ func TestNothingButTheDestinationIsEmptied(t *testing.T) {
 		store := s3test.StartStore(t, from)
 		fill(store, 2, 1)
 		f := start(t, "DESTINATION_BUCKET_NAME="+from, "DESTINATION_PREFIX="+prefix)
-		record, _ := f.invoke(ordered(`"parallel_limit": 1`, `"empty_first": 1`, `"manifest": "slices/m/"`, `"first_slice": 0`, `"slices": 0`), time.Minute)
-		expect(t, record, map[string]any{"status": "error", "error_type": "SettingsError", "emptied": 0})
+		record, _ := f.invoke(ordered(1, `"empty_first": 1`, `"manifest": "slices/m/"`, `"first_slice": 0`, `"slices": 0`))
+		s3test.Expect(t, record, map[string]any{"status": "error", "error_type": "SettingsError", "emptied": 0})
 		if len(store.Keys(from)) != 2 || store.Requests.Load() != 0 {
 			t.Errorf("%q: %v", prefix, store.Keys(from))
 		}
@@ -369,32 +320,9 @@ func TestAnOrderWithoutSlicesOnlyEmpties(t *testing.T) {
 	fill(store, 2, 1)
 	store.Put(from, "copies/a", s3test.Stored{})
 	f := start(t, "EXPERIMENT=copy_host", "DESTINATION_BUCKET_NAME="+from, "DESTINATION_PREFIX=copies/")
-	record, _ := f.invoke(ordered(`"parallel_limit": 1`, `"empty_first": 1`, `"manifest": "manifest/m/"`, `"first_slice": 0`, `"slices": 0`, `"warm_up": 1`),
-		time.Minute)
-	expect(t, record, map[string]any{"status": "ok", "emptied": 1, "planned": 0, "elapsed_seconds": 0, "trajectory": "", "warm_up": 1, "slices": 0})
+	record, _ := f.invoke(ordered(1, `"empty_first": 1`, ofSlices(0, 0), `"warm_up": 1`))
+	s3test.Expect(t, record, map[string]any{"status": "ok", "emptied": 1, "planned": 0, "elapsed_seconds": 0, "trajectory": "", "warm_up": 1, "slices": 0})
 	if len(store.Keys(from)) != 2 {
 		t.Error(store.Keys(from))
-	}
-}
-
-func TestAPublishedPayloadIsTheOrderOfAListing(t *testing.T) {
-	store := s3test.StartStore(t, from, to)
-	fill(store, 3, 1)
-	o := New(context.Background(), func(string) string { return "" }).(*operation)
-	for payload, want := range map[string]int{`{"parallel_limit": "100"}`: 100, `{"parallel_limit": 7, "pace": "adaptive"}`: 7} {
-		body, ok := o.Invoked([]byte(payload))
-		order, err := parse(body)
-		if !ok || err != nil || order.Parallel != want || !order.EmptyFirst || order.RunID != "direct" || order.Cell != "direct" || order.Seq != 0 {
-			t.Errorf("%s: %s %v", payload, body, err)
-		}
-	}
-	for _, payload := range []string{`{}`, `{"Records": []}`, `[1]`, `"x"`, `null`} {
-		if body, ok := o.Invoked([]byte(payload)); ok {
-			t.Errorf("%s: %s", payload, body)
-		}
-	}
-	body, _ := o.Invoked([]byte(`{"parallel_limit": "many"}`))
-	if _, err := parse(body); err == nil || !strings.Contains(err.Error(), "parallel_limit") {
-		t.Error(err)
 	}
 }

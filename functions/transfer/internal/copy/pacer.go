@@ -3,6 +3,7 @@ package copy
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 )
@@ -15,67 +16,40 @@ const (
 	lead = 4 * time.Millisecond
 )
 
-// pacer spaces the calls of one worker out, one every 1/rate seconds. nil: as fast as they come.
+// pacer spaces the calls of one worker out, one every 1/rate seconds.
 type pacer struct {
 	gate  chan struct{} // held while waiting, so that a new rate counts from the next call on
 	next  time.Time
 	began time.Time
 
 	mutex sync.Mutex
-	rate  control
+	rate  *adaptive // nil for a fixed pace
+	cap   float64   // of a fixed pace: calls a second
 }
-
-// control finds the rate of calls; times are those since the copy began.
-type control interface {
-	// Rate is the calls a second from now on.
-	Rate(now time.Duration) float64
-	// Sent hears of every call, Answered of its end; through says that S3 let it, even where it then refused what was asked.
-	Sent(now time.Duration)
-	Answered(now, sentAt time.Duration, through, slowDown bool)
-	// Crowded tells whether S3 refuses most calls however few they are.
-	Crowded() bool
-}
-
-// constant is a cap that nothing changes.
-type constant float64
-
-func (c constant) Rate(time.Duration) float64                        { return float64(c) }
-func (c constant) Sent(time.Duration)                                {}
-func (c constant) Answered(time.Duration, time.Duration, bool, bool) {}
-func (c constant) Crowded() bool                                     { return false }
 
 // newPacer makes the pacer of a policy.
 func newPacer(policy Policy, began time.Time) *pacer {
-	var rate control
-	switch {
-	case policy.Pace == Adaptive:
-		rate = newAdaptive(float64(policy.CallsPerS))
-	case policy.CallsPerS > 0:
-		rate = constant(policy.CallsPerS)
-	default:
-		return nil
+	p := &pacer{gate: make(chan struct{}, 1), next: began, began: began, cap: math.Inf(1)}
+	if policy.Pace == Adaptive {
+		p.rate = newAdaptive(float64(policy.CallsPerS))
+	} else if policy.CallsPerS > 0 {
+		p.cap = float64(policy.CallsPerS)
 	}
-	return &pacer{gate: make(chan struct{}, 1), next: began, began: began, rate: rate}
+	return p
 }
 
 // wait returns when the next call may go out; an error is why none may any more.
 func (p *pacer) wait(ctx context.Context) error {
+	select {
+	case p.gate <- struct{}{}:
+		defer func() { <-p.gate }()
+	case <-ctx.Done():
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if p == nil {
-		return nil
-	}
-	select {
-	case p.gate <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	defer func() { <-p.gate }()
-	now := time.Now()
-	p.mutex.Lock()
-	rate := p.rate.Rate(now.Sub(p.began))
-	p.mutex.Unlock()
+	now, rate := time.Now(), p.cap
+	p.adapt(func(a *adaptive) { rate = a.Rate(now.Sub(p.began)) })
 	if late := now.Add(-longestDebt); p.next.Before(late) {
 		p.next = late
 	}
@@ -87,32 +61,32 @@ func (p *pacer) wait(ctx context.Context) error {
 	return sleep(ctx, turn.Sub(now))
 }
 
-func (p *pacer) sent(now time.Duration) {
-	if p != nil {
+// adapt does something with the adaptive pace, if it is one.
+func (p *pacer) adapt(do func(*adaptive)) {
+	if p.rate != nil {
 		p.mutex.Lock()
-		p.rate.Sent(now)
-		p.mutex.Unlock()
-	}
-}
-
-func (p *pacer) answered(now, sentAt time.Duration, through, slowDown bool) {
-	if p != nil {
-		p.mutex.Lock()
-		p.rate.Answered(now, sentAt, through, slowDown)
-		p.mutex.Unlock()
+		defer p.mutex.Unlock()
+		do(p.rate)
 	}
 }
 
 // crowded says, in words for a user, that slowing down doesn't help; "" as long as it does.
-func (p *pacer) crowded(now time.Duration) string {
-	if p == nil {
-		return ""
+func (p *pacer) crowded(now time.Duration) (notice string) {
+	p.adapt(func(a *adaptive) {
+		if a.Crowded() {
+			notice = fmt.Sprintf("S3 throttles most calls although this program makes only %.0f a second: another client of this bucket seems "+
+				"to ignore SlowDown; stop it or slow it down", a.Rate(now))
+		}
+	})
+	return notice
+}
+
+// sleep waits; an error is why it ended before its time.
+func sleep(ctx context.Context, pause time.Duration) error {
+	select {
+	case <-time.After(pause):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	if !p.rate.Crowded() {
-		return ""
-	}
-	return fmt.Sprintf("S3 throttles most calls although this program makes only %.0f a second: another client of this bucket seems to ignore "+
-		"SlowDown; stop it or slow it down", p.rate.Rate(now))
 }

@@ -2,6 +2,7 @@ package copy
 
 import (
 	"bufio"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,23 +10,30 @@ import (
 	"io"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"stampede/transfer/internal/bucket"
 	"stampede/transfer/internal/failure"
-	"stampede/transfer/internal/s3"
 )
 
+// source calls take for every row, and returns how reading them ended. take's error ends it.
+type source func(ctx context.Context, take func(row) error) error
+
 // listed gives a row for every object below a prefix; its destination is the rest of its key behind another prefix.
-func listed(client *s3.Client, counted s3.Counted, sourcePrefix, destinationPrefix string) source {
+func listed(from *bucket.Bucket, seen *observed, sourcePrefix, destinationPrefix string) source {
 	return func(ctx context.Context, take func(row) error) error {
-		found := false
-		err := client.List(ctx, counted, sourcePrefix, func(one s3.Listed) error {
-			rest := strings.TrimPrefix(one.Key, sourcePrefix)
+		empty := true
+		err := list(ctx, from, seen, sourcePrefix, func(key string, object types.Object) error {
+			rest := strings.TrimPrefix(key, sourcePrefix)
 			if rest == "" {
 				return nil // the console's sign for the folder itself
 			}
-			found = true
-			return take(row{Slice: -1, Line: -1, Source: one.Key, Destination: destinationPrefix + rest, Bytes: one.Size, ETag: one.ETag})
+			empty = false
+			return take(row{Slice: -1, Line: -1, Source: key, Destination: destinationPrefix + rest, Bytes: aws.ToInt64(object.Size),
+				ETag: aws.ToString(object.ETag)})
 		})
-		if err == nil && !found {
+		if err == nil && empty {
 			return failure.New(failure.NoData, "no objects below the source prefix %q: upload the objects to copy (stampede dataset), or check the prefix", sourcePrefix)
 		}
 		return err
@@ -33,16 +41,17 @@ func listed(client *s3.Client, counted s3.Counted, sourcePrefix, destinationPref
 }
 
 // sliced gives the rows of some slices of a manifest, one after the other.
-func sliced(client *s3.Client, counted s3.Counted, manifest string, first, number int64) source {
+func sliced(from *bucket.Bucket, seen *observed, manifest string, first, number int64) source {
 	return func(ctx context.Context, take func(row) error) error {
 		for slice := first; slice < first+number; slice++ {
 			key := fmt.Sprintf("%s%06d.csv", manifest, slice)
-			body := &slowBody{ctx: ctx, client: client, counted: counted, key: key}
-			err := lines(body, slice, take)
-			body.close()
+			body, err := read(ctx, from, seen, key)
 			if kind, message := failure.Describe(err); err != nil && kind == failure.NoSuchKey {
 				return failure.New(kind, "the slice %s doesn't exist: upload the manifest (stampede dataset) before the flood: %s", key, message)
 			} else if err != nil {
+				return err
+			}
+			if err := lines(bufio.NewReaderSize(strings.NewReader(body), 64<<10), slice, ownFormat, take); err != nil {
 				return err
 			}
 		}
@@ -50,22 +59,51 @@ func sliced(client *s3.Client, counted s3.Counted, manifest string, first, numbe
 	}
 }
 
-// manifestRows gives the rows of a manifest by hand: lines of source,destination, or what --failed wrote.
-func manifestRows(body io.Reader, take func(row) error) error {
-	reader := bufio.NewReaderSize(body, 64<<10)
-	if first, err := reader.Peek(1); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	} else if string(first) != "{" {
-		return lines(reader, -1, take)
+// manifestRows gives the rows of a manifest by hand, which may be compressed: lines of CSV, or what --failed wrote.
+func manifestRows(body io.Reader, as format, take func(row) error) error {
+	empty := true
+	taken := func(r row) error {
+		empty = false
+		return take(r)
 	}
-	decoder := json.NewDecoder(reader)
+	reader := bufio.NewReaderSize(body, 64<<10)
+	if packed, err := reader.Peek(2); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	} else if string(packed) == gzipMark {
+		unpacked, err := gzip.NewReader(reader)
+		if err != nil {
+			return failure.OfFile(err)
+		}
+		reader = bufio.NewReaderSize(unpacked, 64<<10)
+	}
+	first, _ := reader.Peek(1)
+	var err error
+	if string(first) == "{" {
+		err = failedRows(reader, taken)
+	} else {
+		err = lines(reader, -1, as, taken)
+	}
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
+		return failure.New(failure.File, "the compressed manifest is cut short or damaged: %v", err)
+	case err == nil && empty:
+		return failure.New(failure.NoData, "the manifest has no rows, so there is nothing to copy")
+	}
+	return err
+}
+
+const gzipMark = "\x1f\x8b"
+
+// failedRows gives the rows of what --failed wrote.
+func failedRows(body io.Reader, take func(row) error) error {
+	decoder := json.NewDecoder(body)
 	for {
 		var line struct {
 			Objects []struct {
-				Line                *int64
-				Source, Destination string
-				Type                string `json:"error_type"`
-				Message             string `json:"error_message"`
+				Line                         *int64
+				Source, Destination, Version string
+				Type                         string `json:"error_type"`
+				Message                      string `json:"error_message"`
 			} `json:"failed_objects"`
 		}
 		if err := decoder.Decode(&line); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -74,7 +112,7 @@ func manifestRows(body io.Reader, take func(row) error) error {
 			return failure.New(failure.File, "the manifest begins as a file of --failed, but isn't one: %v", err)
 		}
 		for _, failed := range line.Objects {
-			r := row{Slice: -1, Line: -1, Source: failed.Source, Destination: failed.Destination, Bytes: -1}
+			r := row{Slice: -1, Line: -1, Source: failed.Source, Version: failed.Version, Destination: failed.Destination, Bytes: -1}
 			if failed.Line != nil {
 				r.Line = *failed.Line
 			}
@@ -92,104 +130,49 @@ func manifestRows(body io.Reader, take func(row) error) error {
 const longestRowBytes = 8 << 10
 
 // lines gives the rows of one slice; -1 for a manifest that isn't in slices. An error of the body is returned as it is.
-func lines(body io.Reader, slice int64, take func(row) error) error {
-	reader := bufio.NewReaderSize(body, 64<<10)
-	if mark, err := reader.Peek(3); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	} else if string(mark) == "\xEF\xBB\xBF" { // of a spreadsheet
+func lines(reader *bufio.Reader, slice int64, as format, take func(row) error) error {
+	if mark, _ := reader.Peek(3); string(mark) == "\xEF\xBB\xBF" { // of a spreadsheet
 		_, _ = reader.Discard(3)
 	}
 	for line := int64(1); ; line++ {
-		text, err := reader.ReadSlice('\n')
-		long := len(text) > longestRowBytes
-		kept := string(text[:min(len(text), longestRowBytes)])
-		for errors.Is(err, bufio.ErrBufferFull) { // the rest of a line that is no row
-			long = true
-			_, err = reader.ReadSlice('\n')
+		text, long, err := readLine(reader)
+		if err != nil && (text == "" || !errors.Is(err, io.EOF)) {
+			return notEnd(err)
 		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		if kept == "" {
-			return nil
-		}
-		r := row{}
-		if strings.TrimSpace(kept) == "" && err == nil {
+		if strings.TrimSpace(text) == "" && err == nil {
 			continue
 		}
-		if err != nil && !long {
-			r = malformed(kept, "the last line has no line break, so it may be cut short: end it with one")
-		} else if long {
-			r = malformed(kept, "the line has more than %d bytes, more than any valid row", longestRowBytes)
-		} else {
-			r = parseRow(strings.TrimSuffix(kept, "\n"))
+		var r row
+		switch {
+		case long:
+			r = malformed(text, failure.New(failure.MalformedRow, "the line has more than %d bytes, more than any valid row", longestRowBytes))
+		case err != nil:
+			r = malformed(text, failure.New(failure.MalformedRow, "the last line has no line break, so it may be cut short: end it with one"))
+		default:
+			r = parseRow(text, as)
 		}
 		r.Slice, r.Line = slice, line
 		if err := take(r); err != nil {
 			return err
 		}
-		if err != nil {
-			return nil
-		}
 	}
 }
 
-// slowBody reads an object at the speed at which its rows are copied. S3 ends a connection on which nothing is read for long:
-// then it goes on where it was, with another request for the same object.
-type slowBody struct {
-	ctx     context.Context
-	client  *s3.Client
-	counted s3.Counted
-	key     string
-	answer  *s3.Answer
-	object  s3.Object
-	at      int64
+// readLine returns a line without its break, and no more than the beginning of a long one.
+func readLine(reader *bufio.Reader) (line string, long bool, err error) {
+	text, err := reader.ReadSlice('\n')
+	long = len(text) > longestRowBytes
+	line = strings.TrimSuffix(string(text[:min(len(text), longestRowBytes)]), "\n")
+	for errors.Is(err, bufio.ErrBufferFull) {
+		long = true
+		_, err = reader.ReadSlice('\n')
+	}
+	return line, long, err
 }
 
-func (b *slowBody) Read(p []byte) (n int, err error) {
-	if b.object.ETag != "" && b.at == b.object.Bytes {
-		return 0, io.EOF
-	}
-	err = b.client.Retry.Do(b.ctx, b.counted.CountRetry, func() error {
-		if b.answer == nil {
-			if err := b.open(); err != nil {
-				return err
-			}
-		}
-		if b.at == b.object.Bytes {
-			n = 0
-			return nil
-		}
-		var err error
-		if n, err = b.answer.Read(p); err != nil {
-			b.close()
-			return err
-		}
+func notEnd(err error) error {
+	if errors.Is(err, io.EOF) {
 		return nil
-	})
-	b.at += int64(n)
-	if err == nil && n == 0 {
-		err = io.EOF
 	}
-	return n, err
-}
-
-func (b *slowBody) open() error {
-	get := s3.Get{Key: b.key, Last: s3.Whole}
-	if b.at > 0 {
-		get = s3.Get{Key: b.key, First: b.at, Last: b.object.Bytes - 1, IfMatch: b.object.ETag}
-	}
-	answer, object, err := b.client.Get(b.ctx, b.counted, get)
-	if err != nil {
-		return err
-	}
-	b.answer, b.object = answer, object
-	return nil
-}
-
-func (b *slowBody) close() {
-	if b.answer != nil {
-		b.answer.Close()
-		b.answer = nil
-	}
+	return err
 }

@@ -2,6 +2,7 @@ package copy
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,17 +17,17 @@ import (
 	"testing"
 	"time"
 
-	"stampede/transfer/internal/account"
+	"stampede/transfer/internal/bucket"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/host"
 	"stampede/transfer/internal/s3test"
 )
 
-// command runs one command line; stdout is parsed when there is one.
-func command(t *testing.T, arguments ...string) (status int, answer map[string]any, stderr string) {
+// run runs one command line; stdout is parsed when there is one.
+func run(ctx context.Context, t *testing.T, arguments ...string) (status int, answer map[string]any, stderr string) {
 	t.Helper()
 	var out, errors bytes.Buffer
-	status = host.Main(context.Background(), Verbs, append([]string{"copy", "--source-bucket", from, "--destination-bucket", to}, arguments...), &out, &errors)
+	status = host.Main(ctx, Verbs, append([]string{"copy", "--source-bucket", from, "--destination-bucket", to}, arguments...), &out, &errors)
 	if out.Len() > 0 {
 		if err := json.Unmarshal(out.Bytes(), &answer); err != nil {
 			t.Fatalf("%v: %s", err, out.String())
@@ -35,22 +36,52 @@ func command(t *testing.T, arguments ...string) (status int, answer map[string]a
 	return status, answer, errors.String()
 }
 
+func command(t *testing.T, arguments ...string) (status int, answer map[string]any, stderr string) {
+	t.Helper()
+	return run(context.Background(), t, arguments...)
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	return lines[len(lines)-1]
+}
+
+// manifest writes a file of rows.
+func manifest(t *testing.T, rows string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "m.csv")
+	if err := os.WriteFile(name, []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func zipped(text string) string {
+	var packed bytes.Buffer
+	writer := gzip.NewWriter(&packed)
+	_, _ = io.WriteString(writer, text)
+	_ = writer.Close()
+	return packed.String()
+}
+
 func TestTheVerbCopiesAPrefixAndSaysWhatHappened(t *testing.T) {
 	store := s3test.StartStore(t, from, to)
 	fill(store, 30, 4)
 	store.Put(to, "p/old", s3test.Stored{})
-	status, answer, stderr := command(t, "--source-prefix", "source/", "--destination-prefix", "p/", "--empty-first", "--pace", "adaptive",
-		"--parallel-limit", "5")
-	expect(t, answer, map[string]any{"planned": 30, "copied": 30, "failed": 0, "emptied": 1, "bytes": 120})
+	status, answer, stderr := command(t, "--source-prefix", "source/", "--destination-prefix", "p/", "--empty-first", "--parallel-limit", "5")
+	s3test.Expect(t, answer, map[string]any{"planned": 30, "copied": 30, "failed": 0, "emptied": 1, "bytes": 120})
 	if keys := store.Keys(to); status != 0 || stderr != "" || len(keys) != 30 || keys[0] != "p/1.mp4" {
 		t.Error(status, stderr, keys)
 	}
 	asked := store.Requests.Load()
 	_, answer, _ = command(t, "--source-prefix", "source/", "--destination-prefix", "p/", "--parallel-limit", "1")
-	expect(t, answer, map[string]any{"planned": 30, "copied": 0, "already_there": 30})
+	s3test.Expect(t, answer, map[string]any{"planned": 30, "copied": 0, "already_there": 30})
 	if asked = store.Requests.Load() - asked; asked > 30+5 {
 		t.Errorf("%d requests for 30 rows that are there", asked)
 	}
+	store.Put(from, "other", s3test.Stored{})
+	_, answer, _ = command(t, "--source-prefix", "", "--destination-prefix", "whole/")
+	s3test.Expect(t, answer, map[string]any{"planned": 31, "copied": 31})
 }
 
 func TestTheVerbCopiesEveryRowThroughSecondsOfSlowDown(t *testing.T) {
@@ -64,106 +95,133 @@ func TestTheVerbCopiesEveryRowThroughSecondsOfSlowDown(t *testing.T) {
 		return 0, ""
 	}
 	status, answer, stderr := command(t, "--source-prefix", "source/")
-	if expect(t, answer, map[string]any{"planned": 300, "copied": 300, "failed": 0}); status != 0 {
+	if s3test.Expect(t, answer, map[string]any{"planned": 300, "copied": 300, "failed": 0}); status != 0 {
 		t.Error(status, stderr)
 	}
 }
 
-func TestTheVerbInterruptedSaysSoAndWhatWasDone(t *testing.T) {
-	s3test.StartStore(t, from, to)
-	ctx, interrupt := context.WithCancel(context.Background())
-	interrupt()
-	var out, errors bytes.Buffer
-	status := host.Main(ctx, Verbs, []string{"copy", "--source-bucket", from, "--destination-bucket", to, "--source-prefix", "a/"}, &out, &errors)
-	if status != 130 || errors.String() != "transfer copy: interrupted\n" || !strings.Contains(out.String(), `"copied": 0`) {
-		t.Error(status, errors.String(), out.String())
+func TestAManifestMayBeAsPeopleHaveIt(t *testing.T) {
+	const plus = `"trip+data/yellow%2B1.parquet","trip+data/yellow%2B1.parquet"` + "\n"
+	for name, c := range map[string]struct{ rows, keys, says string }{
+		"inventory's plus":       {plus, "trip data/yellow+1.parquet", ""},
+		"compressed":             {zipped(plus), "trip data/yellow+1.parquet", ""},
+		"in two parts":           {zipped("a,b\n") + zipped("a,c\n"), "b c", ""},
+		"cut in mid-compression": {zipped(plus)[:30], "", "FileError: the compressed manifest is cut short"},
+		"bucket,key":             {from + ",a\n" + from + `,"d+e"` + "\n", "p/a p/d e", ""},
+		"an inventory with size": {`"source-bucket","a","1","2026-01-01"` + "\n", "p/a", ""},
+		"a version":              {from + ",a,v1\n", "p/a", ""},
+		"of two buckets":         {from + ",a\nanother,a\n", "p/a", "MalformedRow: the first row is bucket,key of source-bucket"},
+		"of another bucket":      {"another,a\nanother,b\n", "", "all for one reason: NoSuchKey: "},
+		"of a spreadsheet":       {"\xEF\xBB\xBFa,b\r\n\n \r\n\"a\",\"c\"\n\"a,b\",d\n", "b c d", ""},
+		"quotes that don't end":  {"a,b\n\"x,d\na,c\n", "b c", "1 row wasn't copied: MalformedRow: the quotes of a row must be those of CSV: extraneous"},
+		"without the last break": {"a,b\na,cop", "b", "may be cut short"},
+		"empty":                  {"", "", "NoData: the manifest has no rows"},
+		"nothing compressed":     {zipped(""), "", "NoData: the manifest has no rows"},
+		"another JSON":           {`{"files": []}`, "", "NoData: the manifest has no rows"},
+		"no JSON":                {`{nonsense`, "", "FileError: the manifest begins as a file of --failed, but isn't one"},
+	} {
+		store := s3test.StartStore(t, from, to)
+		for _, key := range []string{"a", "a,b", "d e", "trip data/yellow+1.parquet", "a?versionId=v1"} {
+			store.Put(from, key, s3test.Stored{})
+		}
+		arguments := []string{"--manifest", manifest(t, c.rows), "--parallel-limit", "1"}
+		if strings.HasPrefix(c.keys, "p/") {
+			arguments = append(arguments, "--destination-prefix", "p/")
+		}
+		status, _, stderr := command(t, arguments...)
+		if keys := strings.Join(store.Keys(to), " "); keys != c.keys || (status == 0) != (c.says == "") || !strings.Contains(lastLine(stderr), c.says) {
+			t.Errorf("%s: %d, %q, %s", name, status, keys, stderr)
+		}
 	}
 }
 
-func TestTheVerbCopiesAFileOfRowsAndWritesTheFailedOnes(t *testing.T) {
+func TestFailedRowsHaveALineEachAndTheirFileIsAManifest(t *testing.T) {
 	store := s3test.StartStore(t, from, to)
 	fill(store, 1, 1)
-	folder := t.TempDir()
-	manifest, failed := filepath.Join(folder, "m.csv"), filepath.Join(folder, "failed.jsonl")
-	if err := os.WriteFile(manifest, []byte("source/1.mp4,a\nsource/2.mp4,b\nnonsense"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	status, answer, stderr := command(t, "--manifest", manifest, "--failed", failed)
-	expect(t, answer, map[string]any{"planned": 3, "copied": 1, "failed": 2, "malformed": 1})
+	failed := filepath.Join(t.TempDir(), "failed.jsonl")
+	rows := manifest(t, "source/1.mp4,a\nsource/2.mp4,b\nsource/3.mp4?versionId=v,c\nnonsense\n")
+	status, answer, stderr := command(t, "--manifest", rows, "--failed", failed)
+	s3test.Expect(t, answer, map[string]any{"planned": 4, "copied": 1, "failed": 3, "malformed": 1})
 	text, _ := os.ReadFile(failed)
-	if status != 1 || strings.Count(stderr, "\n") != 1 || !strings.Contains(string(text), `"line": 2, "source": "source/2.mp4"`) ||
-		!strings.Contains(string(text), `"line": 3, "source": "nonsense"`) {
+	if status != 1 || stderr != "transfer copy: S3Error: 3 rows weren't copied (1 MalformedRow, 2 NoSuchKey); mend what the reasons name, and run the command again\n" ||
+		strings.Count(string(text), "\n") != 3 || !strings.Contains(string(text), `"line": 2, "source": "source/2.mp4"`) ||
+		!strings.Contains(string(text), `"version": "v"`) || !strings.Contains(string(text), `"line": 4, "source": "nonsense"`) {
 		t.Error(status, stderr, string(text))
 	}
 	store.Put(from, "source/2.mp4", s3test.Stored{})
-	_, answer, stderr = command(t, "--manifest", manifest, "--failed", failed) // as the help says: to retry, the same again
-	expect(t, answer, map[string]any{"planned": 3, "copied": 1, "already_there": 1, "failed": 1})
-	if text, _ = os.ReadFile(failed); strings.Contains(string(text), "source/2.mp4") {
-		t.Error(stderr, string(text))
+	store.Put(from, "source/3.mp4?versionId=v", s3test.Stored{})
+	_, answer, _ = command(t, "--manifest", failed, "--failed", failed+"2")
+	s3test.Expect(t, answer, map[string]any{"planned": 3, "copied": 2, "failed": 1, "malformed": 1})
+	if status, _, stderr := command(t, "--manifest", failed, "--failed", filepath.Dir(failed)+"/./failed.jsonl"); status != 2 || !strings.Contains(stderr, "overwrite") {
+		t.Error(status, stderr)
 	}
 }
 
-func TestRowsThatFailedOrWereLeftAreInTheFileAtOnceAndItIsAManifest(t *testing.T) {
+func TestWhereEveryRowFailsForOneReasonTheLastLineSaysItWithItsCount(t *testing.T) {
+	s3test.StartStore(t, from, to)
+	rows := manifest(t, strings.Join(many(3000, "missing"), "\n")+"\n")
+	status, _, stderr := command(t, "--manifest", rows, "--empty-first", "--destination-prefix", "copies/")
+	last := lastLine(stderr)
+	if status != 1 || strings.Count(stderr, "\n") != shownFailures+2 || !strings.Contains(stderr, "2990 more rows failed; --failed FILE") ||
+		!strings.Contains(last, "3000 rows weren't copied, all for one reason: NoSuchKey: CopyObject 404 NoSuchKey: the source doesn't exist") ||
+		!strings.HasSuffix(last, "without --empty-first") || len(last) > 300 {
+		t.Error(status, stderr)
+	}
+}
+
+func TestRowsThatFailedOrWereLeftAreInTheFileAtOnce(t *testing.T) {
 	store := s3test.StartStore(t, from, to)
 	fill(store, 1, 1)
 	store.Latency = 50 * time.Millisecond
-	folder := t.TempDir()
-	manifest, failed := filepath.Join(folder, "m.csv"), filepath.Join(folder, "failed.jsonl")
-	rows := "source/missing,b\nnonsense\n"
-	for i := range 500 {
-		rows += fmt.Sprintf("source/1.mp4,c/%d\n", i)
-	}
-	if err := os.WriteFile(manifest, []byte(rows), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	failed := filepath.Join(t.TempDir(), "failed.jsonl")
+	rows := manifest(t, "source/missing,b\nnonsense\n"+strings.Join(many(500, "source/1.mp4"), "\n")+"\n")
 	time.AfterFunc(1800*time.Millisecond, func() {
 		if text, _ := os.ReadFile(failed); !strings.Contains(string(text), "source/missing") {
 			t.Errorf("after 1.8 s the file has %q", text)
 		}
 	})
-	status, first, stderr := command(t, "--manifest", manifest, "--failed", failed, "--parallel-limit", "2", "--seconds", "2")
+	status, first, stderr := command(t, "--manifest", rows, "--failed", failed, "--parallel-limit", "2", "--seconds", "2")
 	if status != 1 || !strings.Contains(stderr, "give "+failed+" as --manifest") {
 		t.Error(status, stderr)
 	}
 	store.Put(from, "source/missing", s3test.Stored{})
 	store.Latency = 0
-	_, second, _ := command(t, "--manifest", failed, "--failed", filepath.Join(folder, "again.jsonl"))
+	_, second, _ := command(t, "--manifest", failed, "--failed", failed+"2")
 	copied := first["copied"].(float64)
-	expect(t, second, map[string]any{"planned": 502 - copied, "copied": 501 - copied, "already_there": 0, "failed": 1, "malformed": 1})
+	s3test.Expect(t, second, map[string]any{"planned": 502 - copied, "copied": 501 - copied, "already_there": 0, "failed": 1, "malformed": 1})
 	if len(store.Keys(to)) != 501 {
 		t.Error(len(store.Keys(to)))
 	}
-	if status, _, stderr := command(t, "--manifest", failed, "--failed", folder+"/./failed.jsonl"); status != 2 || !strings.Contains(stderr, "overwrite") {
-		t.Error(status, stderr)
-	}
 }
 
-func TestAManifestMayComeFromASpreadsheetButNotBeCutShort(t *testing.T) {
+func TestTheVerbStopsAfterItsSecondsAndWhenItIsInterruptedEvenWhileItWaitsForRows(t *testing.T) {
 	store := s3test.StartStore(t, from, to)
-	fill(store, 1, 1)
-	store.Put(from, "a,b", s3test.Stored{})
-	manifest := filepath.Join(t.TempDir(), "m.csv")
-	rows := "\xEF\xBB\xBFsource/1.mp4,a\r\n\n \r\n\"source/1.mp4\",\"b\"\n\"a,b\",c\n\"x,d\nsource/1.mp4,cop"
-	if err := os.WriteFile(manifest, []byte(rows), 0o600); err != nil {
+	fill(store, 500, 1)
+	store.Latency = 20 * time.Millisecond
+	status, answer, stderr := command(t, "--source-prefix", "source/", "--seconds", "1", "--parallel-limit", "2")
+	if copied := answer["copied"].(float64); status != 0 || !strings.HasPrefix(stderr, "stopped after 1 seconds (--seconds), with ") || copied < 10 || copied > 110 || answer["planned"] != copied {
+		t.Error(status, stderr, answer)
+	}
+	idle, writer, _ := os.Pipe()
+	defer writer.Close()
+	stdin := os.Stdin
+	os.Stdin = idle
+	defer func() { os.Stdin = stdin }()
+	fifo := filepath.Join(t.TempDir(), "rows")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, answer, stderr := command(t, "--manifest", manifest)
-	expect(t, answer, map[string]any{"planned": 5, "copied": 3, "failed": 2, "malformed": 2})
-	if keys := store.Keys(to); strings.Join(keys, " ") != "a b c" || !strings.Contains(stderr, "may be cut short") || !strings.Contains(stderr, `"line": 6`) {
-		t.Error(keys, stderr)
-	}
-}
-
-func TestWithoutAFileForThemTheFirstFailedRowsAreOnStderrAndTheRestIsCounted(t *testing.T) {
-	store := s3test.StartStore(t, from, to)
-	fill(store, 1, 1)
-	manifest := filepath.Join(t.TempDir(), "m.csv")
-	if err := os.WriteFile(manifest, []byte(strings.Repeat("missing,a\n", 3000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, _, stderr := command(t, "--manifest", manifest)
-	if named := strings.Count(stderr, "NoSuchKey"); named > 2*shownFailures || !strings.Contains(stderr, "2990 more rows failed; --failed FILE") {
-		t.Errorf("%d named in %.500s", named, stderr)
+	for _, rows := range []string{"-", fifo} {
+		began := time.Now()
+		if status, _, stderr := command(t, "--manifest", rows, "--seconds", "1"); status != 0 || time.Since(began) > 5*time.Second {
+			t.Errorf("%s: %d after %v: %s", rows, status, time.Since(began), stderr)
+		}
+		ctx, interrupt := context.WithCancel(context.Background())
+		time.AfterFunc(100*time.Millisecond, interrupt)
+		status, answer, stderr := run(ctx, t, "--manifest", rows)
+		if s3test.Expect(t, answer, map[string]any{"copied": 0, "planned": nil}); status != 130 || stderr != "transfer copy: interrupted\n" {
+			t.Errorf("%s: %d %s", rows, status, stderr)
+		}
 	}
 }
 
@@ -174,15 +232,7 @@ func TestProgressHasTotalRateAndTimeLeft(t *testing.T) {
 	store := s3test.StartStore(t, from, to)
 	fill(store, 1, 1)
 	store.Latency = 20 * time.Millisecond
-	rows := ""
-	for i := range 40 {
-		rows += fmt.Sprintf("source/1.mp4,%d\n", i)
-	}
-	manifest := filepath.Join(t.TempDir(), "m.csv")
-	if err := os.WriteFile(manifest, []byte(rows), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, _, stderr := command(t, "--manifest", manifest, "--parallel-limit", "1")
+	_, _, stderr := command(t, "--manifest", manifest(t, strings.Join(many(40, "source/1.mp4"), "\n")+"\n"), "--parallel-limit", "1")
 	if !regexp.MustCompile(`(?m)^\d+ of 40 copied, 0 already there, 0 failed, 0 SlowDowns, \d+ rows/s, \d+s left$`).MatchString(stderr) {
 		t.Error(stderr)
 	}
@@ -199,11 +249,11 @@ func TestMoreCallsThanThisProcessMayOpenFilesAreCappedAndSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &usual) }()
-	var stderr bytes.Buffer
-	j := &job{Policy: Policy{Parallel: 1000}}
-	(&options{Policy: j.Policy}).capParallel(j, &stderr)
-	if j.Parallel != 256-keptFiles || !strings.HasPrefix(stderr.String(), "--parallel-limit is 224 instead of 1000: ") {
-		t.Error(j.Parallel, stderr.String())
+	var notices bytes.Buffer
+	j := &job{Policy: Policy{Parallel: 1000}, notices: &notices}
+	j.capParallel()
+	if j.Parallel != 256-keptFiles || !strings.HasPrefix(notices.String(), "--parallel-limit is 224 instead of 1000: ") {
+		t.Error(j.Parallel, notices.String())
 	}
 }
 
@@ -227,20 +277,55 @@ func TestTheSourcesRegionTheStorageClassAndThePayerAreSent(t *testing.T) {
 	}
 }
 
-func TestAVersionOfASourceIsRefusedAndNotTakenForAKey(t *testing.T) {
-	if r := parseRow("a?versionId=1,b"); r.Err == nil || !strings.Contains(r.Err.Error(), "versionId") {
-		t.Error(r)
+func TestAWrongCommandLineOrSettingIsOneLineAndStatus2(t *testing.T) {
+	listing := func(arguments ...string) []string { return append([]string{"--source-prefix", "a/"}, arguments...) }
+	within := []string{"--destination-bucket", from}
+	for _, c := range []struct {
+		arguments []string
+		word      string
+	}{
+		{nil, "--source-prefix or --manifest"},
+		{listing("--manifest", "m"), "--source-prefix or --manifest"},
+		{listing("--parallel-limit", "0"), "--parallel-limit must be a whole number from 1 to 10000, not 0"},
+		{listing("--pace", "fast"), "--pace"},
+		{listing("--calls-per-s", "-1"), "--calls-per-s"},
+		{listing("--retry-mode", "adaptive"), "--retry-mode"},
+		{listing("--retry-attempts", "0"), "--retry-attempts"},
+		{listing("--destination-bucket", ""), "--destination-bucket is missing"},
+		{listing(append(within, "--empty-first")...), "--empty-first"},
+		{listing(append(within, "--empty-first", "--destination-prefix", "a/b/")...), "--empty-first"},
+		{listing(append(within, "--destination-prefix", "a/b/")...), "--destination-prefix \"a/b/\" is inside"},
+		{append([]string{"--source-prefix", "", "--destination-prefix", "b/"}, within...), "is inside --source-prefix \"\""},
+		{append([]string{"--source-prefix", "", "--destination-prefix", "b/", "--empty-first"}, within...), "would delete sources"},
+		{append([]string{"--manifest", "-", "--empty-first"}, within...), "would delete sources"},
+		{listing("more"), "more"},
+		{[]string{"--manifest", "nowhere"}, "--manifest nowhere can't be read: no such file or directory"},
+		{[]string{"--manifest", os.TempDir()}, "--manifest " + os.TempDir() + " must be a file, not a folder"},
+		{listing("--failed", os.TempDir()), "must be a file, not a folder"},
+		{listing("--failed", "nowhere/f"), "--failed nowhere/f can't be written: no such file or directory"},
+		{listing("--endpoint-url", "http://h/path"), `--endpoint-url must be http://host:port or`},
+		{listing("--tags", "a=b"), "--tags isn't available: S3 copies the tags"},
+		{listing("--storage-class", "COLD"), "--storage-class must be STANDARD or"},
+		{listing("--request-payer", "me"), "--request-payer must be requester"},
+	} {
+		status, answer, stderr := command(t, c.arguments...)
+		if status != 2 || answer != nil || !strings.Contains(stderr, c.word) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%v: %d %s", c.arguments, status, stderr)
+		}
 	}
-	if r := parseRow("a%3FversionId=1,b"); r.Err != nil || r.Source != "a?versionId=1" {
-		t.Error(r)
+	s3test.StartStore(t, from, to)
+	t.Setenv("AWS_ENDPOINT_URL_S3", "ftp://h")
+	if status, _, stderr := command(t, listing()...); status != 2 || !strings.Contains(stderr, "AWS_ENDPOINT_URL_S3 must be http://host:port") {
+		t.Error(status, stderr)
 	}
 }
 
 func TestHelpAndVersionGoToStdout(t *testing.T) {
-	for want, arguments := range map[string][]string{"-manifest file": {"copy", "--help"}, "transfer, commit ": {"--version"}} {
-		var out, errors bytes.Buffer
-		if status := host.Main(context.Background(), Verbs, arguments, &out, &errors); status != 0 || errors.Len() > 0 || !strings.Contains(out.String(), want) {
-			t.Errorf("%v: %d, %s, %s", arguments, status, out.String(), errors.String())
+	for word, arguments := range map[string][]string{"-manifest file": {"copy", "--help"}, "transfer, commit ": {"--version"}} {
+		var stdout, stderr bytes.Buffer
+		if status := host.Main(context.Background(), Verbs, arguments, &stdout, &stderr); status != 0 || stderr.Len() > 0 ||
+			!strings.Contains(stdout.String(), word) {
+			t.Errorf("%v: %d, %s, %s", arguments, status, &stdout, &stderr)
 		}
 	}
 }
@@ -251,120 +336,12 @@ type full struct{}
 func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
 func TestAFailedRowThatCantBeWrittenIsSaid(t *testing.T) {
-	failed := newFailures(full{}, "r", "c", 0, 1)
+	failed := newFailures(full{}, "r", "c", 0, 1, 0)
 	failed.add(row{}, failure.NoSuchKey, "")
 	for range 2 {
 		if err := failed.flush(); err != syscall.ENOSPC {
 			t.Error(err)
 		}
-	}
-}
-
-func TestTheVerbStopsAfterItsSecondsWithoutAnError(t *testing.T) {
-	store := s3test.StartStore(t, from, to)
-	fill(store, 500, 1)
-	store.Latency = 20 * time.Millisecond
-	status, answer, stderr := command(t, "--source-prefix", "source/", "--seconds", "1", "--parallel-limit", "2")
-	if copied := answer["copied"].(float64); status != 0 || !strings.HasPrefix(stderr, "stopped after 1 seconds (--seconds), with ") || copied < 10 || copied > 110 || answer["planned"] != copied {
-		t.Error(status, stderr, answer)
-	}
-}
-
-func TestTheVerbStopsWhileItWaitsForRows(t *testing.T) {
-	s3test.StartStore(t, from, to)
-	idle, writer, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer writer.Close()
-	stdin := os.Stdin
-	os.Stdin = idle
-	defer func() { os.Stdin = stdin }()
-	fifo := filepath.Join(t.TempDir(), "rows")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, manifest := range []string{"-", fifo} {
-		began := time.Now()
-		if status, _, stderr := command(t, "--manifest", manifest, "--seconds", "1"); status != 0 || time.Since(began) > 5*time.Second {
-			t.Errorf("%s: %d after %v: %s", manifest, status, time.Since(began), stderr)
-		}
-		ctx, interrupt := context.WithCancel(context.Background())
-		time.AfterFunc(100*time.Millisecond, interrupt)
-		var out, errors bytes.Buffer
-		arguments := []string{"copy", "--source-bucket", from, "--destination-bucket", to, "--manifest", manifest}
-		if status := host.Main(ctx, Verbs, arguments, &out, &errors); status != 130 {
-			t.Errorf("%s: %d %s", manifest, status, errors.String())
-		}
-	}
-}
-
-func TestAWrongCommandLineIsOneLineAndStatus2(t *testing.T) {
-	for _, c := range []struct {
-		arguments []string
-		word      string
-	}{
-		{nil, "--source-prefix or --manifest"},
-		{[]string{"--source-prefix", "a/", "--manifest", "m"}, "--source-prefix or --manifest"},
-		{[]string{"--source-prefix", "a/", "--parallel-limit", "0"}, "--parallel-limit must be a whole number from 1 to 10000, not 0"},
-		{[]string{"--source-prefix", "a/", "--parallel-limit", "100000"}, "--parallel-limit"},
-		{[]string{"--source-prefix", "a/", "--pace", "fast"}, "--pace"},
-		{[]string{"--source-prefix", "a/", "--calls-per-s", "-1"}, "--calls-per-s"},
-		{[]string{"--source-prefix", "a/", "--retry-mode", "adaptive"}, "--retry-mode"},
-		{[]string{"--source-prefix", "a/", "--retry-attempts", "0"}, "--retry-attempts"},
-		{[]string{"--source-prefix", "a/", "--destination-bucket", ""}, "--destination-bucket is missing"},
-		{[]string{"--source-prefix", "a/", "--destination-bucket", from, "--empty-first"}, "--empty-first"},
-		{[]string{"--source-prefix", "a/", "--destination-bucket", from, "--destination-prefix", "a/b/", "--empty-first"}, "--empty-first"},
-		{[]string{"--source-prefix", "a/", "--destination-bucket", from, "--destination-prefix", "a/b/"}, "--destination-prefix \"a/b/\" is inside"},
-		{[]string{"--source-prefix", "a/", "more"}, "more"},
-		{[]string{"--manifest", "nowhere"}, "--manifest nowhere can't be read: no such file or directory"},
-		{[]string{"--manifest", os.TempDir()}, "--manifest " + os.TempDir() + " must be a file, not a folder"},
-		{[]string{"--source-prefix", "a/", "--failed", os.TempDir()}, "must be a file, not a folder"},
-		{[]string{"--source-prefix", "a/", "--failed", "nowhere/f"}, "--failed nowhere/f can't be written: no such file or directory"},
-		{[]string{"--source-prefix", "a/", "--endpoint-url", "http://h/path"}, `--endpoint-url must be http://host:port or`},
-		{[]string{"--source-prefix", "a/", "--tags", "a=b"}, "--tags isn't available: S3 copies the tags"},
-		{[]string{"--source-prefix", "a/", "--storage-class", "COLD"}, "--storage-class must be STANDARD or"},
-		{[]string{"--source-prefix", "a/", "--request-payer", "me"}, "--request-payer must be requester"},
-	} {
-		status, answer, stderr := command(t, c.arguments...)
-		if status != 2 || answer != nil || !strings.Contains(stderr, c.word) || strings.Count(stderr, "\n") != 1 {
-			t.Errorf("%v: %d %s", c.arguments, status, stderr)
-		}
-	}
-}
-
-func TestAWrongSettingIsOneLineThatNamesItsVariableAndStatus2(t *testing.T) {
-	for name, value := range map[string]string{"AWS_ENDPOINT_URL": "127.0.0.1:9", "AWS_ENDPOINT_URL_S3": "ftp://h"} {
-		s3test.StartStore(t, from, to)
-		t.Setenv(name, value)
-		status, _, stderr := command(t, "--source-prefix", "a/")
-		if status != 2 || !strings.Contains(stderr, fmt.Sprintf("%s must be http://host:port or https://host:port, not %q", name, value)) {
-			t.Errorf("%s: %d %s", name, status, stderr)
-		}
-		t.Setenv(name, "")
-	}
-}
-
-func TestAFailedRowIsCalledWhatItIsAndEmptyFirstOnlyWhereItWasGiven(t *testing.T) {
-	s3test.StartStore(t, from, to)
-	manifest := filepath.Join(t.TempDir(), "m.csv")
-	if err := os.WriteFile(manifest, []byte("source/missing,there\n\"a,b\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	status, _, stderr := command(t, "--manifest", manifest)
-	if status != 1 || !strings.Contains(stderr, "CopyObject 404 NoSuchKey: the source doesn't exist: check the key") ||
-		!strings.Contains(stderr, "must be those of CSV: extraneous") || !strings.HasSuffix(stderr, "run the command again\n") {
-		t.Error(status, stderr)
-	}
-	client, err := account.Client(context.Background(), account.Given{}, from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err = newSources(client).head(context.Background(), observe(), "source/missing"); err == nil || !strings.Contains(err.Error(), "the source doesn't exist") {
-		t.Error(err)
-	}
-	if _, _, stderr = command(t, "--manifest", manifest, "--empty-first", "--destination-prefix", "t"); !strings.HasSuffix(stderr, "without --empty-first\n") {
-		t.Error(stderr)
 	}
 }
 
@@ -392,22 +369,22 @@ func copyBytes(to, from []byte) int { return copy(to, from) }
 
 func TestMemoryAndGoroutinesDontGrowWithTheRows(t *testing.T) {
 	heap := func(rows int) (uint64, int) {
-		seen := observe()
-		e := &engine{Policy: Policy{Parallel: 100}, prefix: "copies/", seen: seen, failures: newFailures(io.Discard, "r", "c", 0, 1)}
-		most := 0
-		err := e.run(context.Background(), context.Background(), func(_ context.Context, take func(row) error) error {
-			return lines(&endless{left: rows}, 0, func(r row) error {
+		most, b := 0, &bucket.Bucket{Name: from}
+		j := &job{Policy: Policy{Parallel: 100}, route: &route{from: b, to: b}, prefix: "copies/", seen: observe(),
+			failures: newFailures(io.Discard, "r", "c", 0, 1, 0)}
+		j.rows = func(_ context.Context, take func(row) error) error {
+			return manifestRows(&endless{left: rows}, ownFormat, func(r row) error {
 				most = max(most, runtime.NumGoroutine())
 				return take(r)
 			})
-		})
-		if err != os.ErrDeadlineExceeded || seen.failed.Load() != int64(rows) {
-			t.Fatal(err, seen.failed.Load())
+		}
+		if err := j.run(context.Background(), context.Background()); err != os.ErrDeadlineExceeded || j.seen.failed.Load() != int64(rows) {
+			t.Fatal(err, j.seen.failed.Load())
 		}
 		runtime.GC()
 		var now runtime.MemStats
 		runtime.ReadMemStats(&now)
-		runtime.KeepAlive(e)
+		runtime.KeepAlive(j)
 		return now.HeapAlloc, most
 	}
 	few, _ := heap(1_000)

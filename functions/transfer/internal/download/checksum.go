@@ -48,8 +48,9 @@ func newDigest(algorithm string) hash.Hash {
 
 func hexadecimal(digest hash.Hash) string { return hex.EncodeToString(digest.Sum(nil)) }
 
-// run is the CRC-32 of bytes in a row.
+// run is the CRC-32 of bytes in a row, from a position on.
 type run struct {
+	at    int64
 	crc   uint32
 	bytes int64
 }

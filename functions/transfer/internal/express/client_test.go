@@ -8,14 +8,17 @@ import (
 	"testing"
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"stampede/transfer/internal/bucket"
+	"stampede/transfer/internal/s3test"
 )
 
 // dialed lets the client of a bucket reach another address than the one that it asks for.
-func dialed(b *bucket, dial func(address string) (net.Conn, error), trusted *httptest.Server) {
+func dialed(b *bucket.Bucket, dial func(address string) (net.Conn, error), trusted *httptest.Server) {
 	transport := trusted.Client().Transport.(*http.Transport).Clone()
 	transport.TLSClientConfig.ServerName = "example.com" // that of the test's certificate
 	transport.DialContext = func(_ context.Context, _, address string) (net.Conn, error) { return dial(address) }
-	b.client = sdk.New(b.client.Options(), func(o *sdk.Options) { o.HTTPClient = &http.Client{Transport: transport} })
+	b.Client = sdk.New(b.Client.Options(), func(o *sdk.Options) { o.HTTPClient = &http.Client{Transport: transport} })
 }
 
 func TestADirectoryBucketIsAskedAtTheHostOfItsZoneOverTLS(t *testing.T) {
@@ -31,8 +34,8 @@ func TestADirectoryBucketIsAskedAtTheHostOfItsZoneOverTLS(t *testing.T) {
 	up, down := start(t), start(t, "OPERATION=download")
 	dialed(up.buckets[oneZone], reach, secured)
 	dialed(down.buckets[oneZone], reach, secured)
-	expect(t, up.invoke(ordered(`"parallel_limit": 1`)), map[string]any{"status": "ok", "sessions": 1})
-	expect(t, down.invoke(ordered(`"parallel_limit": 1`)), map[string]any{"status": "ok", "sessions": 1})
+	s3test.Expect(t, up.Invoke(ordered(`"parallel_limit": 1`)), map[string]any{"status": "ok", "sessions": 1})
+	s3test.Expect(t, down.Invoke(ordered(`"parallel_limit": 1`)), map[string]any{"status": "ok", "sessions": 1})
 	if len(asked) != 1 || !asked[directory+".s3express-use1-az4.us-east-1.amazonaws.com:443"] {
 		t.Error(asked)
 	}
@@ -47,17 +50,17 @@ func TestAZoneThatIsNotInTheRegionIsSaid(t *testing.T) {
 	dialed(f.buckets[oneZone], func(address string) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: address, IsNotFound: true}}
 	}, secured)
-	expect(t, f.invoke(ordered()), map[string]any{"error_type": "NoConnection", "requests": 1,
+	s3test.Expect(t, f.Invoke(ordered()), map[string]any{"error_type": "NoConnection", "requests": 1,
 		"error_message": "no host b--apne1-az4--x-s3.s3express-apne1-az4.us-east-1.amazonaws.com:443: the zone in EXPRESS_BUCKET_NAME must be one of AWS_REGION"})
 }
 
 func TestWhatKeepsS3OutOfReachIsSaid(t *testing.T) {
 	startStub(t)
 	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-	expect(t, start(t).invoke(ordered()), map[string]any{"error_type": "NoConnection", "error_message": "CreateSession: no connection", "retries": 3})
+	s3test.Expect(t, start(t).Invoke(ordered()), map[string]any{"error_type": "NoConnection", "error_message": "CreateSession: no connection", "retries": 3})
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
 	for _, of := range []string{standard, oneZone} {
-		expect(t, start(t).invoke(ordered(class(of))), map[string]any{"error_type": "NoCredentials", "error_message": "no AWS credentials found", "requests": 0})
+		s3test.Expect(t, start(t).Invoke(ordered(class(of))), map[string]any{"error_type": "NoCredentials", "error_message": "no AWS credentials found", "requests": 0})
 	}
 }

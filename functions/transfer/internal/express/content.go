@@ -2,7 +2,6 @@ package express
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -16,7 +15,6 @@ const (
 	smallestObject     = rowBytes
 	largestObject      = 1_000_000_000
 	mostObjects        = 10_000_000
-	longestPadding     = 2*rowBytes - 1
 	rowFormat          = `{"object": "%9s", "value": %3d, "pad": "%s"}` + "\n"
 	rowBytesWithoutPad = 49
 )
@@ -41,27 +39,24 @@ var rows = func() []byte {
 }()
 
 // content is what object i of a set holds: rows of JSON, one a line. The first names the object, and has what bytes are left
-// over as padding; the value of row j is j mod 1000. It needs no memory of the object's size, and implements io.ReadSeeker.
+// over as padding; the value of row j is j mod 1000. It needs no memory of the object's size.
 type content struct {
-	bytes    int64
-	first    [rowBytes + longestPadding]byte
-	firstEnd int64
-	at       int64
+	bytes, at int64
+	first     []byte
 }
 
 func (s set) content(i int64) *content {
-	c := &content{bytes: s.objectBytes}
 	padding := strings.Repeat("x", int(rowBytes-rowBytesWithoutPad+s.objectBytes%rowBytes))
-	c.firstEnd = int64(len(fmt.Appendf(c.first[:0], rowFormat, fmt.Sprintf("%09d", i), 0, padding)))
-	return c
+	return &content{bytes: s.objectBytes, first: fmt.Appendf(nil, rowFormat, fmt.Sprintf("%09d", i), 0, padding)}
 }
 
 // piece returns at least one byte of what stands at a position before the end, in memory that isn't the caller's.
 func (c *content) piece(at int64) []byte {
-	if at < c.firstEnd {
-		return c.first[at:c.firstEnd]
+	firstEnd := int64(len(c.first))
+	if at < firstEnd {
+		return c.first[at:]
 	}
-	piece := rows[(at-c.firstEnd+rowBytes)%int64(len(rows)):]
+	piece := rows[(at-firstEnd+rowBytes)%int64(len(rows)):]
 	return piece[:min(int64(len(piece)), c.bytes-at)]
 }
 
@@ -75,32 +70,6 @@ func (c *content) Read(p []byte) (n int, err error) {
 		n, c.at = n+copied, c.at+int64(copied)
 	}
 	return n, nil
-}
-
-// Seek implements io.Seeker.
-func (c *content) Seek(offset int64, whence int) (int64, error) {
-	from := map[int]int64{io.SeekStart: 0, io.SeekCurrent: c.at, io.SeekEnd: c.bytes}[whence]
-	if from+offset < 0 {
-		return c.at, errors.New("before the beginning")
-	}
-	c.at = from + offset
-	return c.at, nil
-}
-
-// has tells whether p is what stands at a position.
-func (c *content) has(p []byte, at int64) bool {
-	if at+int64(len(p)) > c.bytes {
-		return false
-	}
-	for len(p) > 0 {
-		piece := c.piece(at)
-		n := min(len(p), len(piece))
-		if !bytes.Equal(p[:n], piece[:n]) {
-			return false
-		}
-		p, at = p[n:], at+int64(n)
-	}
-	return true
 }
 
 // crc32 is the checksum that S3 compares with what it received.

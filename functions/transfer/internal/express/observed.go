@@ -7,10 +7,13 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"stampede/transfer/internal/bucket"
 	"stampede/transfer/internal/process"
+	"stampede/transfer/internal/record"
+	"stampede/transfer/internal/retry"
 )
 
-// observed is what is seen of a slice while it runs; every field may be read at any time.
+// observed is what is seen of a slice while it runs; every field may be read at any time. It is a bucket.SessionCounter.
 type observed struct {
 	prepared time.Time
 	beganCPU float64
@@ -29,11 +32,12 @@ func observe() *observed {
 	return &observed{prepared: time.Now(), beganCPU: process.CPUSeconds(), latency: hdrhistogram.New(1, int64(time.Hour/time.Microsecond), 3)}
 }
 
-// CountRequest counts a request that is sent: for an object, a session or a page of a listing, repeated ones included.
 func (o *observed) CountRequest() { o.requests.Add(1) }
-
-// CountRetry counts a request that is sent again.
-func (o *observed) CountRetry() { o.retries.Add(1) }
+func (o *observed) CountRetry()   { o.retries.Add(1) }
+func (o *observed) CountSession(took time.Duration) {
+	o.sessions.Add(1)
+	o.sessionNs.Add(int64(took))
+}
 
 func (o *observed) begin() { o.began.Store(max(1, int64(time.Since(o.prepared)))) }
 func (o *observed) end()   { o.ended.Store(max(1, int64(time.Since(o.prepared)))) }
@@ -59,18 +63,43 @@ func (o *observed) elapsedSeconds() float64 {
 	return time.Duration(ended - began).Seconds()
 }
 
-// startedAtMs is when the first request for an object went out, or the whole began where there was none.
-func (o *observed) startedAtMs() int64 {
-	return o.prepared.Add(time.Duration(o.began.Load())).UnixMilli()
-}
-
 // requestMs is a percentile of what one object took, 100 of the slowest; nil before the first.
-func (o *observed) requestMs(percentile float64) *float64 {
+func (o *observed) requestMs(percentile float64) any {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	if o.latency.TotalCount() == 0 {
 		return nil
 	}
-	found := float64(o.latency.ValueAtQuantile(percentile)) / 1000
-	return &found
+	return float64(o.latency.ValueAtQuantile(percentile)) / 1000
+}
+
+// outcome returns what the record says of a slice, whatever came of it. Order and settings are nil where they couldn't be read:
+// what is theirs is null then. It began with the first request for an object, or where there was none with everything.
+func (o *observed) outcome(order *order, from *settings, err error) record.Outcome {
+	var operation, placement, experiment, class, objectBytes, objectCount, parallel, slices, first, count, rate, set, session any
+	warmUp, elapsed, objects := int64(0), o.elapsedSeconds(), float64(o.objects.Load())
+	if from != nil {
+		operation, placement, experiment = from.Operation, from.Placement, from.Experiment
+	}
+	if order != nil {
+		warmUp, class, parallel, slices = order.WarmUp, order.StorageClass, order.Parallel, order.Slices
+		objectBytes, objectCount, first, count = order.objectBytes, order.objectCount, order.FirstObject, order.Objects
+	}
+	rate = 0.0
+	if elapsed > 0 && objects > 0 {
+		rate, set = objects/elapsed, elapsed*float64(order.objectCount)/objects
+	}
+	if o.sessions.Load() > 0 {
+		session = float64(o.sessionNs.Load()) / 1e6
+	}
+	own := record.Pairs("warm_up", warmUp, "operation", operation, "storage_class", class, "placement", placement, "object_bytes", objectBytes,
+		"object_count", objectCount, "parallel_limit", parallel, "slices", slices, "first_object", first, "objects", count,
+		"objects_per_s", rate, "set_seconds", set, "request_p50_ms", o.requestMs(50), "request_p90_ms", o.requestMs(90),
+		"request_p99_ms", o.requestMs(99), "request_max_ms", o.requestMs(100), "sessions", o.sessions.Load(), "session_ms", session,
+		"peak_memory_mb", process.PeakMemoryMB(), "client_cpu_seconds", process.CPUSeconds()-o.beganCPU, "requests", o.requests.Load(),
+		"retries", o.retries.Load(), "retry_mode", retry.Mode, "retry_attempts", int64(retry.Attempts), "sdk", bucket.SDK, "experiment", experiment)
+	return record.Outcome{
+		TimeKey: "elapsed_seconds", StartedAtMs: o.prepared.Add(time.Duration(o.began.Load())).UnixMilli(), ElapsedSeconds: elapsed,
+		Bytes: o.bytes.Load(), Err: err, Own: own,
+	}
 }

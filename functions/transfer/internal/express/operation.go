@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"stampede/transfer/internal/account"
+	"stampede/transfer/internal/bucket"
 	"stampede/transfer/internal/deadline"
 	"stampede/transfer/internal/environment"
 	"stampede/transfer/internal/failure"
@@ -21,26 +22,32 @@ import (
 // operation is the upload or the download in Lambda.
 type operation struct {
 	settings *settings
-	buckets  map[string]*bucket // by class
-	wrong    error              // why settings or a bucket are nil
+	buckets  map[string]*bucket.Bucket // by class
+	wrong    error                     // why settings or a bucket are nil
 	runner   *deadline.Runner
 }
 
 // New reads the environment and makes what every message uses.
 func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
-	o := &operation{runner: &deadline.Runner{Operation: "slice", Thing: "slice"}, buckets: map[string]*bucket{}}
+	o := &operation{runner: &deadline.Runner{Operation: "slice", Thing: "slice"}, buckets: map[string]*bucket.Bucket{}}
 	if o.settings, o.wrong = readSettings(lookup); o.wrong != nil {
 		return o
 	}
 	process.CollectRarely(o.settings.MemorySizeMB)
-	mode := types.SessionModeReadOnly
+	options := bucket.Options{Connections: largestParallel, BufferBytes: 16 << 10, SessionMode: types.SessionModeReadOnly}
 	if o.settings.Operation == upload {
-		mode = types.SessionModeReadWrite
+		options.SessionMode = types.SessionModeReadWrite
 	}
 	for class, name := range o.settings.Buckets {
 		if o.wrong == nil {
-			o.buckets[class], o.wrong = open(ctx, account.Given{Region: o.settings.Region}, class, name, mode)
+			o.buckets[class], o.wrong = bucket.Open(ctx, account.Given{Region: o.settings.Region}, name, options)
 		}
+	}
+	// With an endpoint of its own, a general bucket may stand in.
+	name := o.settings.Buckets[oneZone]
+	if o.wrong == nil && o.buckets[oneZone].Client.Options().BaseEndpoint == nil && !bucket.IsDirectory(name) {
+		o.wrong = failure.New(failure.Settings, "EXPRESS_BUCKET_NAME %.100q isn't the name of a directory bucket: it must end in --ZONE--x-s3 "+
+			"with the ID of its zone, such as --use1-az4--x-s3", name)
 	}
 	return o
 }
@@ -63,13 +70,12 @@ func (o *operation) Do(ctx context.Context, body string, until time.Time) (*work
 	if err = o.begin(ctx, order, until); err == nil {
 		for class, other := range o.buckets {
 			if class != order.StorageClass {
-				other.transport.CloseIdle() // both at 1,000 at a time are more than a sandbox has file descriptors
+				other.Transport.CloseIdle() // both at 1,000 at a time are more than a sandbox has file descriptors
 			}
 		}
 		seen = observe() // the wait for the common start is no part of it
-		s := &slice{set: order.set, bucket: o.buckets[order.StorageClass], first: order.FirstObject, objects: order.Objects,
-			parallel: order.Parallel, seen: seen}
-		err = o.runner.Run(ctx, until, seen.bytes.Load, func(ctx context.Context) error { return o.do(ctx, s, order.OnlyMissing) })
+		s := &slice{order: order, bucket: o.buckets[order.StorageClass], seen: seen}
+		err = o.runner.Run(ctx, until, seen.bytes.Load, func(ctx context.Context) error { return o.do(ctx, s) })
 	}
 	return &order.Order, seen.outcome(order, o.settings, err)
 }
@@ -91,19 +97,13 @@ func (o *operation) begin(ctx context.Context, order *order, until time.Time) er
 	return o.runner.MakeWay(until)
 }
 
-func (o *operation) do(ctx context.Context, s *slice, onlyMissing bool) error {
-	if err := s.prime(ctx); err != nil {
+// do opens the session, if the bucket has such, before the first request for an object.
+func (o *operation) do(ctx context.Context, s *slice) error {
+	if err := s.bucket.Prime(ctx, s.seen); err != nil {
 		return err
 	}
 	if o.settings.Operation == download {
 		return s.download(ctx)
 	}
-	var there *presence
-	if onlyMissing {
-		var err error
-		if there, err = s.list(ctx); err != nil {
-			return err
-		}
-	}
-	return s.upload(ctx, there)
+	return s.upload(ctx, s.OnlyMissing)
 }

@@ -11,9 +11,12 @@ const (
 )
 
 const (
+	// A sandbox has 1,024 file descriptors (Lambda guide, "Lambda quotas"), and every request a connection.
 	largestParallel = 1000
 	mostSlices      = 1000
 )
+
+var oneSlice int64 = 1 // of an order that says nothing
 
 // order is one slice of a set to upload or to download. WarmUp 1 marks one that no figure counts; OnlyMissing uploads what
 // isn't there, or has another size.
@@ -21,7 +24,7 @@ type order struct {
 	workorder.Order
 	set
 	StorageClass string
-	Parallel     int
+	Parallel     int64
 	Slices       int64
 	FirstObject  int64
 	Objects      int64
@@ -36,8 +39,8 @@ func parse(body string) (*order, error) {
 	read := &order{Order: common, StorageClass: r.Word("storage_class", standard, oneZone)}
 	read.objectBytes = r.Between("object_bytes", nil, smallestObject, largestObject)
 	read.objectCount = r.Between("object_count", nil, 1, mostObjects)
-	read.Slices = r.Between("slices", ptr[int64](1), 1, mostSlices)
-	read.Parallel = int(r.Between("parallel_limit", nil, 1, largestParallel))
+	read.Slices = r.Between("slices", &oneSlice, 1, mostSlices)
+	read.Parallel = r.Between("parallel_limit", nil, 1, largestParallel)
 	read.FirstObject = r.Between("first_object", nil, 0, max(0, read.objectCount-1))
 	read.Objects = r.Between("objects", nil, 1, max(1, read.objectCount-read.FirstObject))
 	read.OnlyMissing, read.WarmUp = r.Flag("only_missing") == 1, r.Flag("warm_up")

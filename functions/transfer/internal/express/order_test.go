@@ -1,28 +1,17 @@
 package express
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
 	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/s3test"
 )
 
-// ordered is a work order of four objects of 1,000 bytes, with changes (`"name": value`; without a value it is left out).
+// ordered is a work order of four objects of 1,000 bytes.
 func ordered(changes ...string) string {
-	values := map[string]string{"run_id": `"run-1"`, "cell": `"c"`, "seq": "7", "storage_class": `"express"`, "object_bytes": "1000",
-		"object_count": "100", "slices": "25", "parallel_limit": "8", "first_object": "20", "objects": "4"}
-	for _, change := range changes {
-		name, value, _ := strings.Cut(change, ": ")
-		values[strings.Trim(name, `"`)] = value
-	}
-	pairs := []string{}
-	for name, value := range values {
-		if value != "" {
-			pairs = append(pairs, fmt.Sprintf("%q: %s", name, value))
-		}
-	}
-	return "{" + strings.Join(pairs, ", ") + "}"
+	return s3test.Order(map[string]string{"storage_class": `"express"`, "object_bytes": "1000", "object_count": "100", "slices": "25",
+		"parallel_limit": "8", "first_object": "20", "objects": "4"}, changes...)
 }
 
 func TestAWorkOrderSaysWhichObjects(t *testing.T) {

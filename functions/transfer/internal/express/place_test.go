@@ -1,26 +1,23 @@
 package express
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-lambda-go/lambda/messages"
+
+	"stampede/transfer/internal/s3test"
 )
 
 // place invokes the function directly.
 func (f *function) place(payload string) (map[string]any, error) {
-	f.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	answer, err := f.Handle(ctx, json.RawMessage(payload))
+	answer, err := f.Deliver(payload)
 	if err != nil {
 		return nil, err
 	}
-	return f.record(string(answer.(json.RawMessage))), nil
+	return f.Record(string(answer.(json.RawMessage))), nil
 }
 
 const placed = `{"storage_class": "express", "object_bytes": 1000, "object_count": 40, "first_object": 10, "objects": 20, "parallel_limit": 4}`
@@ -39,14 +36,14 @@ func TestPlacingUploadsWhatIsMissingOrHasAnotherSizeWhateverOrderTheListingHas(t
 		t.Fatal(err)
 	}
 	// A session, five pages, and 20 objects but for seven.
-	expect(t, record, map[string]any{"status": "ok", "operation": "upload", "bytes": 13_000, "objects": 20, "sessions": 1, "requests": 19, "run_id": "place"})
+	s3test.Expect(t, record, map[string]any{"status": "ok", "operation": "upload", "bytes": 13_000, "objects": 20, "sessions": 1, "requests": 19, "run_id": "place"})
 	for i := range int64(20) {
 		if s.objects[directory+"/"+asked.key(10+i)].bytes != 1000 {
 			t.Error(i)
 		}
 	}
 	record, err = f.place(`{"place": ` + placed + `}`)
-	expect(t, record, map[string]any{"status": "ok", "bytes": 0, "objects_per_s": 0, "set_seconds": nil})
+	s3test.Expect(t, record, map[string]any{"status": "ok", "bytes": 0, "objects_per_s": 0, "set_seconds": nil})
 	if puts := s.count(http.MethodPut); err != nil || puts != 13 {
 		t.Error(err, puts)
 	}

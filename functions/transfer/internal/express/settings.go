@@ -1,11 +1,6 @@
 package express
 
-import (
-	"regexp"
-
-	"stampede/transfer/internal/environment"
-	"stampede/transfer/internal/failure"
-)
+import "stampede/transfer/internal/environment"
 
 // Operations, as in OPERATION. The last two are Athena's, which stampede asks itself.
 const (
@@ -27,9 +22,6 @@ type settings struct {
 
 var methods = map[string]string{upload: "put_object", download: "get_object", count: "athena", aggregate: "athena"}
 
-// directoryBucket is what the name of one is: S3 User Guide, "Directory bucket naming rules".
-var directoryBucket = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*--([a-z0-9]+(?:-[a-z0-9]+)*-az[0-9]+)--x-s3$`)
-
 // readSettings takes the settings out of an environment; the error is of the type Settings.
 func readSettings(lookup func(string) string) (*settings, error) {
 	r := environment.Reader{Lookup: lookup}
@@ -45,13 +37,4 @@ func readSettings(lookup func(string) string) (*settings, error) {
 		return nil, r.Err
 	}
 	return read, nil
-}
-
-// checkName refuses the name of anything but a directory bucket.
-func checkName(bucket string) error {
-	if directoryBucket.MatchString(bucket) {
-		return nil
-	}
-	return failure.New(failure.Settings, "EXPRESS_BUCKET_NAME %.100q isn't the name of a directory bucket: it must end in --ZONE--x-s3 with the "+
-		"ID of its zone, such as --use1-az4--x-s3", bucket)
 }

@@ -1,16 +1,15 @@
 package express
 
 import (
-	"context"
 	"encoding/base64"
 	"fmt"
 	"hash/crc32"
-	"hash/fnv"
 	"io"
+	"maps"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,8 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"stampede/transfer/internal/s3test"
 )
 
 const (
@@ -29,7 +27,7 @@ const (
 )
 
 // stub is a general and a directory bucket as the S3 API reference describes them ("CreateSession", "Regional and Zonal
-// endpoint API operations", "ListObjectsV2"), and misbehaves as told. It checks the signature of every request. What it stores
+// endpoint API operations", "ListObjectsV2"), and misbehaves as told. It checks whose credentials a request is signed with. What it stores
 // is an object's size and checksum; it sends the content of the set, unless body says otherwise.
 type stub struct {
 	URL string
@@ -55,7 +53,8 @@ type stored struct {
 }
 
 type session struct {
-	aws.Credentials
+	key      string
+	expires  time.Time
 	readOnly bool
 }
 
@@ -70,14 +69,7 @@ func startStub(t *testing.T) *stub {
 	running.Start()
 	t.Cleanup(running.Close)
 	s.URL = running.URL
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL": s.URL, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "secret",
-		"AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_ENDPOINT_URL_S3": "", "AWS_CA_BUNDLE": "", "AWS_CONFIG_FILE": os.DevNull,
-		"AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:9", "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true",
-		"TMPDIR": t.TempDir(),
-	} {
-		t.Setenv(name, value)
-	}
+	s3test.Isolate(t, s.URL)
 	return s
 }
 
@@ -128,62 +120,36 @@ func refuse(w http.ResponseWriter, status int, code string) {
 
 // forbidden checks who asks: CreateSession and the general bucket by the account's credentials, all else by a session's.
 func (s *stub) forbidden(r *http.Request, bucket, kind string) (status int, code string) {
-	token, service, by := r.Header.Get("X-Amz-S3session-Token"), "s3", aws.Credentials{AccessKeyID: "test", SecretAccessKey: "secret"}
-	if bucket == directory {
-		service = "s3express"
-	}
+	token, by := r.Header.Get("X-Amz-S3session-Token"), "test"
 	switch {
 	case bucket != general && bucket != directory:
 		return 404, "NoSuchBucket"
 	case bucket == directory && kind != "session":
 		used, known := s.sessions[token]
-		if !known || time.Now().After(used.Expires) {
+		if !known || time.Now().After(used.expires) {
 			return 400, "ExpiredToken"
 		}
 		if used.readOnly && kind == http.MethodPut {
 			return 403, "AccessDenied"
 		}
-		by = used.Credentials
+		by = used.key
 	case token != "":
 		return 400, "InvalidRequest"
 	}
-	by.SessionToken = "" // it is signed as a header of its own
-	if wanted := signature(r, by, service); r.Header.Get("Authorization") != wanted {
+	if !strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 Credential="+by+"/") {
 		return 403, "SignatureDoesNotMatch"
 	}
 	return 0, ""
 }
 
-// signature is the Authorization that a request should have.
-func signature(r *http.Request, by aws.Credentials, service string) string {
-	at, _ := time.Parse("20060102T150405Z", r.Header.Get("X-Amz-Date"))
-	again := r.Clone(context.Background())
-	again.URL.Host, again.URL.Scheme = r.Host, "http"
-	again.Header = http.Header{}
-	_, names, _ := strings.Cut(r.Header.Get("Authorization"), "SignedHeaders=")
-	names, _, _ = strings.Cut(names, ",")
-	for _, name := range strings.Split(names, ";") {
-		if values := r.Header.Values(name); len(values) > 0 {
-			again.Header[http.CanonicalHeaderKey(name)] = values
-		}
-	}
-	if !strings.Contains(names, "content-length") {
-		again.ContentLength = 0
-	}
-	_ = v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping, o.DisableSessionToken = true, true }).SignHTTP(
-		context.Background(), by, again, r.Header.Get("X-Amz-Content-Sha256"), service, "us-east-1", at)
-	return again.Header.Get("Authorization")
-}
-
 func (s *stub) create(w http.ResponseWriter, mode string) {
 	s.modes = append(s.modes, mode)
 	number := strconv.Itoa(len(s.sessions) + 1)
-	made := session{aws.Credentials{AccessKeyID: "session" + number, SecretAccessKey: "secret" + number, Expires: time.Now().Add(s.life)},
-		mode == "ReadOnly"}
+	made := session{"session" + number, time.Now().Add(s.life), mode == "ReadOnly"}
 	s.sessions["token"+number] = made
 	fmt.Fprintf(w, `<CreateSessionResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Credentials><SessionToken>token%s</SessionToken>`+
-		`<SecretAccessKey>%s</SecretAccessKey><AccessKeyId>%s</AccessKeyId><Expiration>%s</Expiration></Credentials></CreateSessionResult>`,
-		number, made.SecretAccessKey, made.AccessKeyID, made.Expires.UTC().Format("2006-01-02T15:04:05.000Z"))
+		`<SecretAccessKey>secret</SecretAccessKey><AccessKeyId>%s</AccessKeyId><Expiration>%s</Expiration></Credentials></CreateSessionResult>`,
+		number, made.key, made.expires.UTC().Format("2006-01-02T15:04:05.000Z"))
 }
 
 func (s *stub) put(w http.ResponseWriter, r *http.Request, path string) {
@@ -222,12 +188,12 @@ func (s *stub) get(w http.ResponseWriter, path, key string) {
 // list gives pages of three keys in no order, after one that is empty.
 func (s *stub) list(w http.ResponseWriter, bucket, prefix, token string) {
 	keys := []string{}
-	for path := range s.objects {
+	for _, path := range slices.Sorted(maps.Keys(s.objects)) {
 		if key, found := strings.CutPrefix(path, bucket); found && strings.HasPrefix(key, prefix) {
 			keys = append(keys, key)
 		}
 	}
-	slices.SortFunc(keys, func(a, b string) int { return int(hashed(a)) - int(hashed(b)) })
+	rand.New(rand.NewPCG(1, uint64(len(keys)))).Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 	from, _ := strconv.Atoi(token)
 	page, next := keys[max(0, from-1):min(len(keys), max(0, from+2))], from+3
 	if token == "" {
@@ -238,12 +204,6 @@ func (s *stub) list(w http.ResponseWriter, bucket, prefix, token string) {
 		fmt.Fprintf(w, "<Contents><Key>%s</Key><Size>%d</Size></Contents>", key, s.objects[bucket+key].bytes)
 	}
 	fmt.Fprint(w, "</ListBucketResult>")
-}
-
-func hashed(text string) uint16 {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(text))
-	return uint16(h.Sum32())
 }
 
 // count is how many requests of a kind came in.

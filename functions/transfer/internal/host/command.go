@@ -13,8 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/failure"
-	"stampede/transfer/internal/s3"
 )
 
 // Verb is one command: its name, what it does in a few words, and the function that does it.
@@ -30,7 +30,7 @@ func usage(verbs []Verb) string {
 	}
 	return lines + `
 "transfer COMMAND --help" lists the options of a command; "transfer --version" names the build. Credentials and region are looked up as the AWS CLI does.
-Connections to S3 are direct; proxy settings are ignored.
+Proxies are taken from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 `
 }
 
@@ -158,8 +158,8 @@ func OneOf(name, value string, words ...string) string {
 
 // URL returns a complaint about an address that isn't one of a server; "" is the usual one.
 func URL(name, value string) string {
-	if value == "" || s3.Server(value) != nil {
+	if value == "" || account.Server(value) != nil {
 		return ""
 	}
-	return fmt.Sprintf("--%s %s, not %q", name, s3.ServerRule, value)
+	return fmt.Sprintf("--%s %s, not %q", name, account.ServerRule, value)
 }

@@ -47,6 +47,15 @@ type Pair struct {
 	Value any
 }
 
+// Pairs makes pairs of keys and values that follow each other.
+func Pairs(keysAndValues ...any) []Pair {
+	pairs := make([]Pair, 0, len(keysAndValues)/2)
+	for i := 0; i+1 < len(keysAndValues); i += 2 {
+		pairs = append(pairs, Pair{keysAndValues[i].(string), keysAndValues[i+1]})
+	}
+	return pairs
+}
+
 // Format returns the record as one line without its line break, with ": " and ", " as the separators. A failed outcome
 // has no time, so that no query can take it for a measurement. What couldn't be read, or what a host doesn't have, is null.
 func Format(sandboxID string, of Delivery, outcome Outcome) string {

@@ -77,14 +77,7 @@ func (s *Server) announce(t *testing.T, running *httptest.Server) {
 	t.Helper()
 	t.Cleanup(running.Close)
 	s.URL = running.URL
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL": s.URL, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
-		"AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_ENDPOINT_URL_S3": "", "AWS_CA_BUNDLE": "",
-		"AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:9", // nobody listens: what a failure tells SQS is tested elsewhere
-		"AWS_CONFIG_FILE":      os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true",
-	} {
-		t.Setenv(name, value)
-	}
+	Isolate(t, s.URL)
 }
 
 // Put adds an object.
@@ -204,7 +197,9 @@ func (s *Server) list(w http.ResponseWriter, query url.Values) {
 	truncated := s.PageKeys > 0 && len(keys) > s.PageKeys
 	var b bytes.Buffer
 	b.WriteString("<ListBucketResult>")
-	if truncated {
+	if !truncated {
+		b.WriteString("<IsTruncated>false</IsTruncated>")
+	} else {
 		keys = keys[:s.PageKeys]
 		b.WriteString("<IsTruncated>true</IsTruncated><NextContinuationToken>")
 		_ = xml.EscapeText(&b, []byte(keys[len(keys)-1]))

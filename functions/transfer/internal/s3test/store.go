@@ -225,7 +225,7 @@ func (s *Store) delete(w http.ResponseWriter, objects map[string]Stored, r *http
 		Quiet  bool
 		Object []struct{ Key string }
 	}
-	if r.Header.Get("Content-Md5") == "" || xml.Unmarshal(body, &asked) != nil || !asked.Quiet || len(asked.Object) > 1000 {
+	if xml.Unmarshal(body, &asked) != nil || !asked.Quiet || len(asked.Object) > 1000 {
 		refuse(w, 400, "MalformedXML")
 		return
 	}

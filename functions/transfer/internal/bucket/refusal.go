@@ -1,0 +1,146 @@
+package bucket
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/retry"
+)
+
+const (
+	createSession = "CreateSession"
+	headObject    = "HeadObject"
+	listObjects   = "ListObjectsV2"
+	expired       = "ExpiredToken"
+	skewed        = "RequestTimeTooSkewed"
+)
+
+// commonAdvice is what the reader can do, where Options say nothing else.
+var commonAdvice = map[string]string{
+	failure.AccessDenied: "the role may not do this, or the object doesn't exist (without s3:ListBucket S3 answers 403 for that too): " +
+		"check the role's policy and the key, or seed the data (stampede dataset)",
+	failure.NoSuchKey:        "the object doesn't exist: check the key, or seed the data first (stampede dataset)",
+	failure.NoSuchBucket:     "the bucket doesn't exist: check its name, and that AWS_REGION is its region",
+	failure.ObjectChanged:    "the object was replaced while it was read: don't change it during a run",
+	failure.ChecksumMismatch: "S3 received different bytes than were sent: try again",
+	failure.SlowDown:         "S3 throttled every attempt: lower parallel_limit or the concurrency, or wait for S3 to scale",
+	failure.NoCredentials:    "S3 doesn't accept these credentials: check access key, secret key and session token, and that the endpoint is theirs",
+	skewed:                   "the clock of this machine differs from S3's by more than 15 minutes, and S3 refused the corrected time too: set it",
+	expired:                  "the credentials have expired, and so have their replacements",
+	createSession + " " + failure.AccessDenied: "the role may not open a session with the directory bucket: it needs " +
+		"s3express:CreateSession for the mode (s3express:SessionMode)",
+	createSession + " " + failure.NoSuchBucket: "there is no such directory bucket: check EXPRESS_BUCKET_NAME, and that its zone (before " +
+		"--x-s3) is in AWS_REGION",
+}
+
+// Refusal is an error that S3 answered. Region is that of the bucket, where S3 says it.
+type Refusal struct {
+	Operation             string
+	Status                int
+	Code, Message, Region string
+}
+
+var (
+	ofStatus = map[int]string{
+		http.StatusForbidden: failure.AccessDenied, http.StatusNotFound: failure.NoSuchKey,
+		http.StatusPreconditionFailed: failure.ObjectChanged, http.StatusServiceUnavailable: failure.SlowDown,
+		http.StatusMovedPermanently: failure.Settings,
+	}
+	ofCode = map[string]string{
+		"NoSuchBucket": failure.NoSuchBucket, "BadDigest": failure.ChecksumMismatch,
+		expired: failure.NoCredentials, "TokenRefreshRequired": failure.NoCredentials, "InvalidToken": failure.NoCredentials,
+		"InvalidAccessKeyId": failure.NoCredentials, "SignatureDoesNotMatch": failure.NoCredentials, skewed: failure.Settings,
+		"AuthorizationHeaderMalformed": failure.Settings, "IllegalLocationConstraintException": failure.Settings,
+	}
+)
+
+func (r Refusal) kind() string {
+	if kind, ok := ofCode[r.Code]; ok {
+		return kind
+	}
+	if r.Status == http.StatusNotFound && (r.Operation == createSession || r.Operation == listObjects) {
+		return failure.NoSuchBucket
+	}
+	return cmp.Or(ofStatus[r.Status], failure.S3)
+}
+
+// Refused names a refusal. Mended says that the same request may succeed when it is signed anew: with renewed credentials, or
+// by the clock of S3.
+func (b *Bucket) Refused(r Refusal) *failure.Error {
+	kind, advice := r.kind(), r.Message
+	if kind == failure.Settings {
+		advice = fmt.Sprintf("the bucket %s is in %s: set AWS_REGION (by hand also --region): %s", b.Name, cmp.Or(r.Region, "another region"), r.Message)
+	}
+	for _, key := range []string{kind, r.Code, r.Operation + " " + kind} {
+		advice = cmp.Or(b.advice[key], advice)
+	}
+	refused := failure.New(kind, "%s %d%s: %s", r.Operation, r.Status, strings.TrimRight(" "+r.Code, " "), advice)
+	// A HEAD has no body to say with that the credentials have expired.
+	refused.Mended = r.Code == expired || r.Code == "TokenRefreshRequired" || r.Code == skewed || r.Operation == headObject && r.Status == 400
+	// A 408 is for the request before: it came while this one was sent.
+	refused.Temporary = refused.Mended || retry.Passing(r.Status, r.Code) || r.Status == http.StatusRequestTimeout
+	refused.Throttled = r.Code == failure.SlowDown
+	refused.OfAll = kind == failure.Settings || kind == failure.NoCredentials
+	return refused
+}
+
+// Explain turns an error of the SDK, or of the body of one of its answers, into a failure.Error; nil stays nil.
+func (b *Bucket) Explain(ctx context.Context, operation string, err error) error {
+	var failed *failure.Error
+	var refused *smithyhttp.ResponseError
+	var unreadable *smithy.DeserializationError
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.As(err, &failed):
+		return failed
+	case errors.As(err, &refused) && refused.HTTPStatusCode() >= 300:
+		answer := Refusal{Operation: operation, Status: refused.HTTPStatusCode(), Region: refused.Response.Header.Get("X-Amz-Bucket-Region")}
+		var said smithy.APIError
+		if errors.As(err, &said) {
+			answer.Code, answer.Message = said.ErrorCode(), said.ErrorMessage()
+		}
+		return b.Refused(answer)
+	case strings.Contains(err.Error(), "checksum did not match"): // the SDK's type isn't exported
+		return failure.New(failure.ChecksumMismatch, "%s: the bytes received don't match the checksum that S3 stores: try again", operation)
+	case errors.As(err, &unreadable) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, os.ErrDeadlineExceeded):
+		return failure.New(failure.S3, "%s: the answer isn't S3's: %v", operation, unreadable.Err)
+	}
+	return b.ofNetwork(operation, err)
+}
+
+// ofNetwork names what ended a request without an answer.
+func (b *Bucket) ofNetwork(operation string, err error) *failure.Error {
+	var unknown *net.DNSError
+	var sent *smithyhttp.RequestSendError
+	if errors.As(err, &sent) {
+		err = sent.Err
+	}
+	switch {
+	case errors.As(err, &unknown) && unknown.IsNotFound && IsDirectory(b.Name):
+		return failure.New(failure.NoConnection, "%s: no host %s: the zone in EXPRESS_BUCKET_NAME must be one of AWS_REGION that has "+
+			"S3 Express One Zone", operation, unknown.Name)
+	case slices.ContainsFunc(connecting, func(word string) bool { return strings.Contains(err.Error(), word) }):
+		return failure.Passing(failure.NoConnection, "%s: no connection: %v", operation, err)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return failure.Passing(failure.ReadTimeout, "%s: S3 sent no byte for %g s", operation, b.Transport.silence.Seconds())
+	}
+	return failure.Passing(failure.ConnectionCut, "%s: the connection ended before the answer did: %v", operation, err)
+}
+
+// connecting is in the errors of connections that were never made; net/http has no type for most of them.
+var connecting = []string{"dial tcp", "proxyconnect", "tls: ", "x509: ", "TLS handshake"}

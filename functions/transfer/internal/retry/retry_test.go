@@ -1,0 +1,78 @@
+package retry
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+
+	"stampede/transfer/internal/agreed"
+	"stampede/transfer/internal/failure"
+)
+
+func TestTriesAreBoundedAndOnlyForWhatPasses(t *testing.T) {
+	for _, c := range []struct {
+		err   error
+		tries int
+	}{
+		{failure.Passing(failure.SlowDown, "503"), Attempts},
+		{failure.New(failure.AccessDenied, "403"), 1},
+		{errors.New("a defect"), 1},
+		{nil, 1},
+	} {
+		tries, retries := 0, 0
+		err := Policy{FirstPause: time.Microsecond}.Do(context.Background(), func() { retries++ }, func() error { tries++; return c.err })
+		if tries != c.tries || retries != tries-1 || (err == nil) != (c.err == nil) {
+			t.Errorf("%v: %d tries, %d retries, %v", c.err, tries, retries, err)
+		}
+		if tries == Attempts && !strings.HasSuffix(err.Error(), "(after all retries)") {
+			t.Error(err)
+		}
+	}
+}
+
+func TestWhatIsTriedAgainIsWhatBothLanguagesAgreedOn(t *testing.T) {
+	var rules struct {
+		Mode     string   `json:"mode"`
+		Attempts int      `json:"attempts"`
+		Statuses []int    `json:"statuses"`
+		Codes    []string `json:"codes"`
+		Ours     string   `json:"ours"`
+		Standard map[string]struct {
+			FirstPauseS   float64 `json:"first_pause_s"`
+			LongestPauseS float64 `json:"longest_pause_s"`
+		} `json:"standard"`
+	}
+	agreed.Read(t, "retries.json", &rules)
+	if rules.Mode != Mode || rules.Attempts != Attempts || len(rules.Codes) != len(retry.DefaultThrottleErrorCodes)+len(retry.DefaultRetryableErrorCodes) {
+		t.Errorf("%+v isn't %s, %d and the SDK's codes", rules, Mode, Attempts)
+	}
+	for status := 100; status < 600; status++ {
+		if Passing(status, "AccessDenied") != slices.Contains(rules.Statuses, status) {
+			t.Errorf("%d is tried again or not, other than agreed", status)
+		}
+	}
+	if ours := rules.Standard[rules.Ours]; ours.FirstPauseS != FirstPause.Seconds() || ours.LongestPauseS != longestPause.Seconds() {
+		t.Errorf("%+v: the pauses are %v to %v", rules, FirstPause, longestPause)
+	}
+	for _, code := range rules.Codes {
+		if !Passing(400, code) {
+			t.Errorf("%s isn't tried again", code)
+		}
+	}
+}
+
+func TestAStopEndsThePauseAndIsTheReason(t *testing.T) {
+	stopped := failure.New(failure.DeadlineExceeded, "stopped")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	time.AfterFunc(20*time.Millisecond, func() { cancel(stopped) })
+	began := time.Now()
+	err := Policy{FirstPause: time.Hour}.Do(ctx, func() {}, func() error { return failure.Passing(failure.SlowDown, "503") })
+	if !errors.Is(err, stopped) || time.Since(began) > 5*time.Second {
+		t.Errorf("%v after %v", err, time.Since(began))
+	}
+}

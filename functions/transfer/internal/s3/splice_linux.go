@@ -1,3 +1,0 @@
-package s3
-
-const canSplice = true

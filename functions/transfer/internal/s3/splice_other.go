@@ -1,5 +1,0 @@
-//go:build !linux
-
-package s3
-
-const canSplice = false

@@ -1,0 +1,138 @@
+package s3test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"stampede/transfer/internal/agreed"
+	"stampede/transfer/internal/sandbox"
+)
+
+// Isolate makes the AWS environment that of a sandbox which reaches an S3 and nothing else, with a temporary folder of its own.
+func Isolate(t *testing.T, url string) {
+	t.Helper()
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL": url, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
+		"AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_ENDPOINT_URL_S3": "", "AWS_CA_BUNDLE": "", "AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:9", // nobody listens: what a failure tells SQS is tested elsewhere
+		"AWS_CONFIG_FILE":      os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "TMPDIR": t.TempDir(),
+	} {
+		t.Setenv(name, value)
+	}
+}
+
+// Lookup is an environment with changes ("NAME=value").
+func Lookup(values map[string]string, changes ...string) func(string) string {
+	for _, change := range changes {
+		name, value, _ := strings.Cut(change, "=")
+		values[name] = value
+	}
+	return func(name string) string { return values[name] }
+}
+
+// Function is an operation as Lambda runs it, whose records can be read back.
+type Function struct {
+	*sandbox.Sandbox
+	t          *testing.T
+	experiment string
+	log        bytes.Buffer
+}
+
+// NewFunction makes the function of an experiment.
+func NewFunction(t *testing.T, experiment string, operation sandbox.Operation) *Function {
+	f := &Function{t: t, experiment: experiment}
+	f.Sandbox = sandbox.New(operation, &f.log)
+	return f
+}
+
+// Invoke delivers one message and returns its record. The answer must name the message exactly when the record is an error.
+func (f *Function) Invoke(body string, remaining ...time.Duration) map[string]any {
+	f.t.Helper()
+	event, _ := json.Marshal(map[string]any{"Records": []any{map[string]any{
+		"messageId": "message-1", "body": body, "eventSource": "aws:sqs", "attributes": map[string]string{"ApproximateReceiveCount": "2"},
+	}}})
+	answer, err := f.Deliver(string(event), remaining...)
+	record := f.Record(f.log.String())
+	failed, ok := answer.(events.SQSEventResponse)
+	if err != nil || !ok || (record["status"] == "error") != (len(failed.BatchItemFailures) == 1) {
+		f.t.Fatal(answer, err, record)
+	}
+	return record
+}
+
+// Deliver hands any event to the function.
+func (f *Function) Deliver(event string, remaining ...time.Duration) (any, error) {
+	f.log.Reset()
+	ctx, cancel := context.WithTimeout(context.Background(), append(remaining, time.Minute)[0])
+	defer cancel()
+	ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{AwsRequestID: "request-1"})
+	return f.Handle(ctx, json.RawMessage(event))
+}
+
+// Record reads a line: one record with the agreed keys in their order. Nothing is left in the temporary folder then.
+func (f *Function) Record(line string) map[string]any {
+	f.t.Helper()
+	record, keys := map[string]any{}, []string{}
+	if err := json.Unmarshal([]byte(line), &record); err != nil {
+		f.t.Fatalf("%v: %s", err, line)
+	}
+	for _, match := range regexp.MustCompile(`"(\w+)": `).FindAllStringSubmatch(line, -1) {
+		keys = append(keys, match[1])
+	}
+	if want := agreed.Keys(f.t, f.experiment, record["status"] == "error"); !slices.Equal(keys, want) {
+		f.t.Fatalf("%v\nisn't\n%v", keys, want)
+	}
+	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) > 0 {
+		f.t.Errorf("left behind: %v", left)
+	}
+	return record
+}
+
+// Expect compares some values of a record, numbers as they are printed; of text, that it has the value in it.
+func Expect(t *testing.T, record map[string]any, want map[string]any) {
+	t.Helper()
+	for key, value := range want {
+		got, whole := fmt.Sprint(record[key]), fmt.Sprint(value)
+		if number, ok := record[key].(float64); ok {
+			got, whole = fmt.Sprint(number), fmt.Sprint(asFloat(value))
+		}
+		_, isText := value.(string)
+		if isText && !strings.Contains(got, whole) || !isText && got != whole {
+			t.Errorf("%s is %s, not %s, in %v", key, got, whole, record)
+		}
+	}
+}
+
+func asFloat(value any) any {
+	if number, ok := value.(int); ok {
+		return float64(number)
+	}
+	return value
+}
+
+// Order is a work order with changes (`"name": value`; without a value it is left out).
+func Order(values map[string]string, changes ...string) string {
+	values["run_id"], values["cell"], values["seq"] = `"run-1"`, `"c"`, "7"
+	for _, change := range changes {
+		name, value, _ := strings.Cut(change, ": ")
+		values[strings.Trim(name, `"`)] = value
+	}
+	pairs := []string{}
+	for name, value := range values {
+		if value != "" {
+			pairs = append(pairs, fmt.Sprintf("%q: %s", name, value))
+		}
+	}
+	return "{" + strings.Join(pairs, ", ") + "}"
+}
