@@ -1,9 +1,8 @@
-"""Copies on the server by `transfer copy`: what a call costs beside boto3 and s5cmd, what parallel calls gain, how near
-the adaptive pace comes to a limit that it isn't told, how workers share one, and what memory a long list takes.
+"""Copies on the server by `transfer copy`: what a call costs beside boto3 and s5cmd, how near the adaptive pace comes
+to a limit that it isn't told, and how workers share one.
 
-What a call costs is measured before versitygw. All else is before the front (bench/front), which adds latency and the
-limit: S3's own 3,500 writes/s for a prefix as a store of keys alone, and 500/s in front of versitygw, which serves
-about 1,300 copies/s beside its client. Every run copies to a new prefix, and counts only if every object is there, or
+What a call costs is measured before versitygw, the pace before the front (bench/front), a store of keys with S3's own
+limit of 3,500 writes/s for a prefix. Every run copies to a new prefix, and counts only if every object is there, or
 none failed.
 """
 
@@ -28,14 +27,13 @@ from bench.servers import BUCKET, Place
 
 SOURCE, SOURCE_BYTES = "masters/0a1b2c3d/0", 1000
 CALLS, PARALLEL_LIMIT, BOTO3_PROCESSES = 3000, 32, 4
-LATENCY_MS, PARALLEL_CALLS = 20, {100: 20_000, 1: 200}  # about 4 s each
-LIMIT_PER_S, VERSITYGW_LIMIT_PER_S, MOST_IN_FLIGHT = 3500, 500, 1000
+LATENCY_MS, LIMIT_PER_S, MOST_IN_FLIGHT = 20, 3500, 1000
 MOST_RUNS, RUN_SECONDS, SETTLING_SECONDS, MOST_SLOW_DOWNS = 3, 60, 10, 0.02
 WORKERS, FAIR_SHARE = 3, (0.75, 1.25)
 # Objects of different sizes, and one worker or many: (limit, workers, latency of a copy in ms, parallel limit).
 SLOW_CASES = ((100, 1, 500, 1000), (500, 10, 500, 100), (500, 1, 20, 1000), (100, 1, 5000, 1000))
 SLOW_SECONDS, REFUSAL_MS = 30, 15  # S3 refuses fast and copies slowly
-FEW, MANY, MEMORY_PARALLEL, LONGEST_S = 10_000, 1_000_000, 100, 3600
+LONGEST_S = 3600
 _number = itertools.count()
 
 
@@ -53,44 +51,26 @@ def cpu(runs: int) -> Measured:
     return entries, "; ".join([setting, *(side.sentence() for side in (ours, boto3, s5cmd))])
 
 
-def parallel(runs: int) -> Measured:
-    """Copies/s at a parallel limit of 100 against those at 1, every answer 20 ms late, by the record's clock."""
-
-    def run(limit: int) -> Figures:
-        record = copied(place, PARALLEL_CALLS[limit], limit)
-        return {name: record[name] for name in ("calls_per_s", "cpu_s", "peak_mb")}
-
-    with servers.front(latency_ms=LATENCY_MS) as store, servers.place(store.url) as place:
-        put_master(place)
-        pair = [Side(f"limit {limit}", partial(run, limit)) for limit in PARALLEL_CALLS]
-        in_turn(pair, runs)
-    entry = compare("copy_parallel_100", *pair, "calls_per_s", "copies/s", more_is_better=True)
-    return [entry], f"{LATENCY_MS} ms per answer; {pair[0].sentence()}; {pair[1].sentence()}"
-
-
-def adaptive(name: str, workers: int, limit_per_s: int, behind: str, runs: int) -> Measured:
-    """Copies/s of the slowest of so many workers against its share of the limit, a minute each. `behind` the front is
-    a store of keys ("none") or "versitygw"."""
+def adaptive(name: str, workers: int, runs: int) -> Measured:
+    """Copies/s of the slowest of so many workers against its share of the limit, a minute each."""
     notes = []
 
     def minute() -> Figures:
-        with ExitStack() as stack:
-            upstream = stack.enter_context(servers.versitygw(room_mb=512)) if behind == "versitygw" else behind
-            store = stack.enter_context(servers.front(upstream, latency_ms=LATENCY_MS, limit_per_s=limit_per_s))
-            place = stack.enter_context(servers.place(store.url))
-            rates = _paced(place, limit_per_s, workers, MOST_IN_FLIGHT, RUN_SECONDS)
+        limited = servers.front(latency_ms=LATENCY_MS, limit_per_s=LIMIT_PER_S)
+        with limited as store, servers.place(store.url) as place:
+            rates = _paced(place, LIMIT_PER_S, workers, MOST_IN_FLIGHT, RUN_SECONDS)
             refused = settled_slow_downs(store.status())
-        shares = [rate * workers / limit_per_s for rate in rates]
+        shares = [rate * workers / LIMIT_PER_S for rate in rates]
         unfair = min(shares) < FAIR_SHARE[0] or max(shares) > FAIR_SHARE[1]
         missed = " MISSED" if unfair or refused > MOST_SLOW_DOWNS else ""
         notes.append(f"{refused:.2%} SlowDown after {SETTLING_SECONDS} s, Jain {jain(rates):.3f}{missed}")
-        return {"copies_per_s": rates[0], "of_limit": sum(rates) / limit_per_s, "most_of_share": max(shares)}
+        return {"copies_per_s": rates[0], "of_limit": sum(rates) / LIMIT_PER_S, "most_of_share": max(shares)}
 
     slowest = Side(name, minute)
     in_turn([slowest], min(runs, MOST_RUNS), warm_up=False)
-    limit = bound("its share of the limit", copies_per_s=limit_per_s / workers)
+    limit = bound("its share of the limit", copies_per_s=LIMIT_PER_S / workers)
     entry = compare(name, slowest, limit, "copies_per_s", "copies/s", more_is_better=True)
-    setting = f"{limit_per_s:,} writes/s to a bucket, {LATENCY_MS} ms per answer, {RUN_SECONDS} s per run"
+    setting = f"{LIMIT_PER_S:,} writes/s to a bucket, {LATENCY_MS} ms per answer, {RUN_SECONDS} s per run"
     return [entry], "; ".join([setting, slowest.sentence(), *notes, "0 failed"])
 
 
@@ -109,21 +89,6 @@ def adaptive_slow(runs: int) -> Measured:
     worst, limit = min(cases, key=lambda side: side.median("of_limit")), bound("the limit", of_limit=1.0)
     entry = compare("copy_adaptive_slow", worst, limit, "of_limit", "of the limit", more_is_better=True)
     return [entry], "; ".join([f"{SLOW_SECONDS} s per case", *(side.sentence() for side in cases)])
-
-
-def memory(runs: int) -> Measured:
-    """Peak MiB at a million objects against that at 10 thousand; one run of each, whatever `runs` says."""
-    large, small = (Side(f"{count:,} objects", partial(peak, count)) for count in (MANY, FEW))
-    in_turn((large, small), 1, warm_up=False)
-    return [compare("copy_memory", large, small, "peak_mb", "MiB")], f"{large.sentence()}; {small.sentence()}"
-
-
-def peak(count: int) -> Figures:
-    """Copy so many objects before the store of keys: peak memory, CPU, time and rate."""
-    with servers.front() as store, servers.place(store.url) as place:
-        put_master(place)
-        record = copied(place, count, MEMORY_PARALLEL)
-    return {name: record[name] for name in ("peak_mb", "cpu_s", "wall_s", "calls_per_s")}
 
 
 def put_master(place: Place) -> None:
@@ -154,15 +119,6 @@ def transfer(place: Place, prefix: str, rows: Path, parallel_limit: int, *option
         printed = Path(scratch) / "summary.json"
         used = run_child([*command, *to, *options], LONGEST_S, str(printed), **place.environment)
         return json.loads(printed.read_text()) | used
-
-
-def copied(place: Place, count: int, parallel_limit: int) -> dict[str, Any]:
-    """Copy so many objects with the Go program; returns its summary. Raises BenchError unless it copied all."""
-    with listed(place, count) as (prefix, rows):
-        summary = transfer(place, prefix, rows, parallel_limit)
-    if summary["copied"] != count:
-        raise BenchError(f"{summary['copied']} of {count} objects were copied: this run can't be compared")
-    return summary
 
 
 def call_costs(place: Place, count: int, run: Callable[[str, Path], Figures], line: str = "{source},{key}") -> Figures:
@@ -229,12 +185,7 @@ def jain(rates: Sequence[float]) -> float:
 
 MEASUREMENTS: Measurements = {
     ("copy_cpu", "copy_cpu_s5cmd"): cpu,
-    ("copy_parallel_100",): parallel,
-    ("copy_adaptive_rate",): partial(adaptive, "copy_adaptive_rate", 1, LIMIT_PER_S, "none"),
-    ("copy_adaptive_rate_versitygw",): partial(
-        adaptive, "copy_adaptive_rate_versitygw", 1, VERSITYGW_LIMIT_PER_S, "versitygw"
-    ),
+    ("copy_adaptive_rate",): partial(adaptive, "copy_adaptive_rate", 1),
     ("copy_adaptive_slow",): adaptive_slow,
-    ("copy_fair",): partial(adaptive, "copy_fair", WORKERS, LIMIT_PER_S, "none"),
-    ("copy_memory",): memory,
+    ("copy_fair",): partial(adaptive, "copy_fair", WORKERS),
 }

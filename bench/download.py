@@ -20,17 +20,6 @@ from bench.servers import BUCKET, Place
 KEY = "sample_large_file.dat"
 PIECE = random.Random(4).randbytes(2**20)
 PIECES = 1024
-# Method and sink of each entry.
-HTTPS_METHODS = {
-    "download_stream_cpu_https": ("stream", "discard"),
-    "download_stream_tmp_cpu_https": ("stream", "tmp"),
-    "download_ranges_cpu_https": ("ranges", "tmp"),
-    "download_ranges_memory_cpu_https": ("ranges", "memory"),
-    "download_crt_cpu_https": ("crt", "tmp"),
-    "download_go_stream_cpu_https": ("go_stream", "discard"),
-    "download_go_stream_tmp_cpu_https": ("go_stream", "tmp"),
-    "download_go_ranges_memory_cpu_https": ("go_ranges", "memory"),
-}
 # The object, a copy of it in the temporary folder (RAM-backed too), and some room for the server.
 ROOM_MB = 2 * PIECES + 256
 
@@ -44,24 +33,13 @@ def against_download_file(names: tuple[str, ...], method: str, sink: str, runs: 
     return _entries(names, pair), _setting(pair)
 
 
-def against_s5cmd(names: tuple[str, ...], tls: bool, runs: int) -> Measured:
+def against_s5cmd(names: tuple[str, ...], runs: int) -> Measured:
     """Go's ranges to a file, 8 connections and parts of 32 MiB, against `s5cmd cp`."""
-    with servers.s3(ROOM_MB, tls=tls) as place:
+    with servers.s3(ROOM_MB) as place:
         put_object(place)
         pair = function(place, "go_ranges", "tmp", RANGE_PART_MB="32"), s5cmd(place)
         in_turn(pair, runs)
     return _entries(names, pair), _setting(pair)
-
-
-def every_method_https(runs: int) -> Measured:
-    """CPU-s a GiB over HTTPS of every method and sink against boto3's `download_file`, all in turn."""
-    with servers.s3(ROOM_MB, tls=True) as place:
-        put_object(place)
-        peer = download_file(place)
-        ours = [function(place, method, sink) for method, sink in HTTPS_METHODS.values()]
-        in_turn((*ours, peer), runs)
-    entries = [compare(name, side, peer, "cpu_s", "CPU-s/GiB") for name, side in zip(HTTPS_METHODS, ours, strict=True)]
-    return entries, "; ".join([f"{PIECES} MiB over https", *(side.sentence() for side in (*ours, peer))])
 
 
 def put_object(place: Place) -> None:
@@ -151,12 +129,9 @@ MEASUREMENTS: Measurements = {
         (("download_stream_cpu",), "stream", "discard"),
         (("download_ranges_cpu", "download_ranges_wall"), "ranges", "tmp"),
         (("download_crt_cpu", "download_crt_wall"), "crt", "tmp"),
-        (("download_go_stream_cpu",), "go_stream", "discard"),
     )
 } | {
     ("download_go_ranges_wall", "download_go_ranges_cpu"): partial(
-        against_s5cmd, ("download_go_ranges_wall", "download_go_ranges_cpu"), False
+        against_s5cmd, ("download_go_ranges_wall", "download_go_ranges_cpu")
     ),
-    ("download_go_ranges_cpu_https",): partial(against_s5cmd, ("download_go_ranges_cpu_https",), True),
-    tuple(HTTPS_METHODS): every_method_https,
 }

@@ -1,26 +1,19 @@
-"""The file system experiment's function: 1,000 objects of 10 to 100 KB from versitygw, and their tree from a mount.
-
-S3 against 30 threads of boto3's `download_file`, as published, each side a process that is measured whole. The tree
-against `cp -r`, between two folders in memory: there the function's own clock counts, as a record has it, since a
-sandbox starts Python once and not for every copy.
-"""
+"""1,000 objects of 10 to 100 KB from versitygw: the file system experiment's function against 30 threads of boto3's
+`download_file`, as published. Each side is a process that is measured whole."""
 
 from __future__ import annotations
 
 import random
 import shutil
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from bench import peers, programs, servers, sides
-from bench.child import run_child
+from bench import peers, servers, sides
 from bench.errors import BenchError
 from bench.pairs import Figures, Measured, Measurements, Side, compare, in_turn
 from bench.servers import BUCKET, Place
 
 PREFIX = "small/"
-NOWHERE = "http://127.0.0.1:9"  # the discard port: a mount is read without S3
 _draw = random.Random(4)
 # Each object begins elsewhere in the same bytes: two of the same size must not pass for each other.
 SIZES = {f"{number:04}.dat": _draw.randint(10_000, 100_000) for number in range(1000)}
@@ -45,31 +38,9 @@ def small(runs: int) -> Measured:
     return [cpu, wall], f"{setting}; {pair[0].sentence()}; {pair[1].sentence()}"
 
 
-def tree(runs: int) -> Measured:
-    """Seconds to copy the tree."""
-    files = small_set()
-    with tempfile.TemporaryDirectory(prefix="stampede-tree-", dir=servers.RAM_FOLDER) as folder:
-        source = Path(folder) / "mount" / "small"
-        write(source, files)
-        settings = {"AWS_ENDPOINT_URL": NOWHERE, "AWS_REGION": servers.REGION}
-        place = Place(NOWHERE, Path(folder), settings)
-        ours = function(place, files, STORAGE="efs", MOUNT_PATH=str(source.parent))
-        pair = ours, copy_tree(source, place.folder / "copied", files)
-        in_turn(pair, runs)
-    setting = f"{WORDS} from a folder to another, both in memory; {pair[0].sentence()}; {pair[1].sentence()}"
-    return [compare("filesystem_tree_wall", *pair, "seconds", "s")], setting
-
-
 def small_set() -> Files:
     """The same objects every time."""
     return {name: CONTENT[number : number + size] for number, (name, size) in enumerate(SIZES.items())}
-
-
-def write(folder: Path, files: Files) -> None:
-    """Make the files of a new folder."""
-    folder.mkdir(parents=True)
-    for name, body in files.items():
-        (folder / name).write_bytes(body)
 
 
 def function(place: Place, files: Files, **environment: str) -> Side:
@@ -80,7 +51,7 @@ def function(place: Place, files: Files, **environment: str) -> Side:
         record = sides.python(place, "filesystem", order, **environment)
         return {"seconds": record["elapsed_seconds"]} | {name: record[name] for name in ("wall_s", "cpu_s", "peak_mb")}
 
-    return Side(f"Python {environment.get('READ_METHOD', 'copy')}", run)
+    return Side(f"Python {environment['READ_METHOD']}", run)
 
 
 def download_file(place: Place, files: Files) -> Side:
@@ -96,17 +67,6 @@ def download_file(place: Place, files: Files) -> Side:
     return Side(f"download_file, {peers.THREADS} threads", run)
 
 
-def copy_tree(source: Path, target: Path, files: Files) -> Side:
-    """`cp -r` of a folder."""
-
-    def run() -> Figures:
-        took = run_child([programs.require("cp"), "-r", str(source), str(target)])
-        remove_checked(target, files)
-        return took | {"seconds": took["wall_s"]}
-
-    return Side("cp -r", run)
-
-
 def remove_checked(folder: Path, files: Files) -> None:
     """Remove what a client wrote. Raises BenchError unless exactly these files are there, byte for byte."""
     arrived = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -117,5 +77,4 @@ def remove_checked(folder: Path, files: Files) -> None:
 
 MEASUREMENTS: Measurements = {
     ("filesystem_small_cpu", "filesystem_small_wall"): small,
-    ("filesystem_tree_wall",): tree,
 }

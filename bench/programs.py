@@ -35,7 +35,6 @@ HOW_TO_GET = {
     "go": "install Go, 1.25 or newer",
     "java": "install a Java runtime, 17 or newer (Debian: `apt-get install openjdk-17-jre-headless`)",
     "mvn": "install Apache Maven, 3.8 or newer (Debian: `apt-get install maven`)",
-    "openssl": "install OpenSSL, 1.1.1 or newer (Debian: `apt-get install openssl`)",
 }
 
 

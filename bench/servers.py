@@ -1,7 +1,7 @@
 """Servers on loopback for the measurements, each a context manager that stops its own process by its id.
 
-versitygw (S3 over a RAM-backed folder), the front that throttles (bench/front, S3 before another one or as a store of
-keys alone), ElasticMQ (SQS, in memory) and toxiproxy (latency).
+versitygw (S3 over a RAM-backed folder), the front that throttles (bench/front, an S3 of keys alone), ElasticMQ (SQS, in
+memory) and toxiproxy (latency).
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import ssl
 import subprocess
 import tempfile
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,14 +46,6 @@ _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @dataclass(frozen=True)
-class Certificate:
-    """A certificate for 127.0.0.1, signed by itself, and its key: two PEM files."""
-
-    certificate: Path
-    key: Path
-
-
-@dataclass(frozen=True)
 class Place:
     """A running S3 server with the bench's bucket, and a RAM-backed folder for what its clients keep."""
 
@@ -70,7 +61,6 @@ class Place:
             region_name=REGION,
             aws_access_key_id=ACCESS_KEY,
             aws_secret_access_key=SECRET_KEY,
-            verify=self.environment.get("AWS_CA_BUNDLE"),
             config=Config(proxies={}, signature_version="s3v4", retries={"mode": "standard", "total_max_attempts": 4}),
         )
 
@@ -90,29 +80,14 @@ class Front:
 
 
 @contextmanager
-def certificate() -> Iterator[Certificate]:
-    """Make a certificate for a server on loopback. Raises BenchError without openssl."""
-    with _scratch("certificate") as folder:
-        made = Certificate(folder / "certificate.pem", folder / "key.pem")
-        subject = ["-subj", "/CN=127.0.0.1", "-addext", f"subjectAltName=IP:{HOST}", "-days", "2"]
-        kind = ["-x509", "-newkey", "rsa:2048", "-nodes"]
-        command = [programs.require("openssl"), "req", *kind, *subject]
-        programs.output_of([*command, "-keyout", str(made.key), "-out", str(made.certificate)], 60)
+def s3(room_mb: int) -> Iterator[Place]:
+    """versitygw with `room_mb` MiB to spare. Raises BenchError without Go (the first time) or room."""
+    with versitygw(room_mb) as url, place(url) as made:
         yield made
 
 
 @contextmanager
-def s3(room_mb: int, *, tls: bool = False) -> Iterator[Place]:
-    """versitygw with `room_mb` MiB to spare, over HTTPS with `tls`. Raises BenchError without Go (the first time),
-    openssl (tls) or room."""
-    with ExitStack() as stack:
-        keys = stack.enter_context(certificate()) if tls else None
-        bundle = {"AWS_CA_BUNDLE": str(keys.certificate)} if keys else {}
-        yield stack.enter_context(place(stack.enter_context(versitygw(room_mb, keys)), **bundle))
-
-
-@contextmanager
-def place(url: str, **environment: str) -> Iterator[Place]:
+def place(url: str) -> Iterator[Place]:
     """A running S3 server as a place for clients: the bucket is made, and a folder in memory."""
     settings = {
         "AWS_ENDPOINT_URL": url,
@@ -122,13 +97,13 @@ def place(url: str, **environment: str) -> Iterator[Place]:
         "AWS_DEFAULT_REGION": REGION,
     }
     with _scratch("place", RAM_FOLDER) as folder:
-        made = Place(url, folder, settings | environment)
+        made = Place(url, folder, settings)
         made.client().create_bucket(Bucket=BUCKET)
         yield made
 
 
 @contextmanager
-def versitygw(room_mb: int, keys: Certificate | None = None) -> Iterator[str]:
+def versitygw(room_mb: int) -> Iterator[str]:
     """Run versitygw over a RAM-backed folder; gives its S3 endpoint URL. Raises BenchError."""
     if not RAM_FOLDER.is_dir():
         raise BenchError(f"no RAM-backed folder {RAM_FOLDER}", "run this on Linux: the figures would be the disk's")
@@ -140,24 +115,22 @@ def versitygw(room_mb: int, keys: Certificate | None = None) -> Iterator[str]:
         data.mkdir()
         # Without --keep-alive it closes the connection after every answer, which no client of S3 expects.
         options = ["--quiet", "--keep-alive", "--region", REGION, "--port", f"{HOST}:{port}"]
-        if keys is not None:
-            options += ["--cert", str(keys.certificate), "--key", str(keys.key)]
         command = [programs.versitygw(), *options, "posix", str(data)]
-        url = f"http{'s' * (keys is not None)}://{HOST}:{port}"
+        url = f"http://{HOST}:{port}"
         with running(command, folder, url, ROOT_ACCESS_KEY=ACCESS_KEY, ROOT_SECRET_KEY=SECRET_KEY):
             yield url
 
 
 @contextmanager
-def front(upstream: str = "none", cores: int | None = None, **options: float | str | bool) -> Iterator[Front]:
-    """Run the front before the S3 at `upstream`, or as a store of keys alone; gives where it answers.
+def front(cores: int | None = None, **options: float | str | bool) -> Iterator[Front]:
+    """Run the front; gives where it answers.
 
     Options are those of its command line with _ for - (`limit_per_s=500`); `bench/front --help` explains them. With
     `cores` it keeps no more of them busy at once. Raises BenchError without Go (the first time), or when it refuses an
     option.
     """
     port = free_port()
-    settings = {"port": port, "upstream": upstream} | options
+    settings = {"port": port} | options
     command = [programs.front()]
     for name, value in settings.items():
         text = str(value).lower() if isinstance(value, bool) else str(value)
@@ -212,7 +185,7 @@ def running(
 ) -> Iterator[int]:
     """Run a server with its log in `folder` while the block runs; gives its process id.
 
-    Waits until `answers_at` (an http or https URL) gives any answer. Raises BenchError when it ends early or doesn't
+    Waits until `answers_at` (a URL) gives any answer. Raises BenchError when it ends early or doesn't
     answer in time. The process is stopped on every way out, and by the kernel (Linux) if this process is killed.
     """
     log = folder / "server.log"
@@ -262,9 +235,7 @@ def _wait_until_it_answers(process: subprocess.Popen, name: str, url: str, log: 
         try:
             get(url)
             return
-        except OSError as error:
-            if isinstance(getattr(error, "reason", None), ssl.SSLCertVerificationError):
-                return  # it answers with a certificate of ours, which only its clients are told to trust
+        except OSError:
             time.sleep(0.1)
     raise BenchError(f"{name} didn't answer at {url} within {timeout_s:g} s: {_said(log)}")
 

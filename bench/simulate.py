@@ -1,4 +1,4 @@
-"""The model's engine against a plain SimPy model of the same flood, and what a large flood holds in memory.
+"""The model's engine against a plain SimPy model of the same flood.
 
 Both sides: 100,000 messages of 90 to 110 s to 10,000 functions, 16,000 a second from the loader, by provisioned pollers
 that hold 1,000 at once and 1,000 more a minute. SimPy's is as its documentation shows a queue of customers: a process a
@@ -7,7 +7,6 @@ message, which requests a `Resource` of 10,000; the pollers that aren't there ye
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -15,7 +14,6 @@ from math import inf
 
 import numpy as np
 
-from bench.child import run_child
 from bench.errors import BenchError
 from bench.pairs import Figures, Measured, Measurements, Side, compare, in_turn
 from stampede.model.flood import Flood
@@ -27,7 +25,6 @@ MESSAGES, WORKERS, AT_ONCE, PER_MINUTE = 100_000, 10_000, 1_000, 1_000
 MESSAGES_PER_S, HAND_OVER_S, SEED = 16_000.0, 0.01, 1
 MOST_RUNS = 3  # the peer takes a quarter of a minute
 SAME_DRAIN = 0.02  # the two may differ by what they draw
-FEW, MANY = 10_000, 1_000_000
 
 
 def against_simpy(runs: int) -> Measured:
@@ -39,18 +36,6 @@ def against_simpy(runs: int) -> Measured:
         raise BenchError(f"the floods differ: they drain in {ours_s} and {peer_s} s")
     setting = f"{MESSAGES:,} messages by {WORKERS:,}, {AT_ONCE:,} at once and {PER_MINUTE:,} more per minute"
     return [compare("simulate_10k", *pair, "seconds", "s")], f"{setting}; {pair[0].sentence()}; {pair[1].sentence()}"
-
-
-def memory(runs: int) -> Measured:
-    """Peak MiB of a process that simulates a million messages against one of 10,000; one run, whatever `runs` says."""
-
-    def simulated(messages: int) -> Figures:
-        return run_child([sys.executable, "-c", f"from bench import simulate; simulate.drain_s({messages}, 1000)"])
-
-    many, few = (Side(f"{count:,} messages by 1,000", partial(simulated, count)) for count in (MANY, FEW))
-    in_turn((many, few), 1, warm_up=False)
-    entry = compare("simulate_memory", many, few, "peak_mb", "MiB")
-    return [entry], f"imports included; {many.sentence()}; {few.sentence()}"
 
 
 def _timed(simulated: Callable[[], float]) -> Figures:
@@ -112,4 +97,4 @@ def _seconds(random: np.random.Generator, count: int) -> np.ndarray:
     return random.uniform(90, 110, count)
 
 
-MEASUREMENTS: Measurements = {("simulate_10k",): against_simpy, ("simulate_memory",): memory}
+MEASUREMENTS: Measurements = {("simulate_10k",): against_simpy}

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,7 +17,7 @@ type front struct {
 	deny    string
 	limits  *limits
 	fates   *fates
-	behind  http.Handler
+	behind  *store
 
 	mutex       sync.Mutex
 	counts      map[string]int64 // carried out by operation; and lost, reset, denied, expired
@@ -34,28 +32,10 @@ func newFront(s settings, clock func() time.Time) *front {
 		deny:        s.denyPrefix,
 		limits:      newLimits(s.writes, clock),
 		fates:       &fates{lose: s.loseAnswers, reset: s.reset, seed: s.seed, tries: map[string]uint64{}},
-		behind:      behind(s),
+		behind:      newStore(s.etagPerCopy),
 		counts:      map[string]int64{},
 		expireAfter: s.expireAfter,
 		used:        map[string]int{},
-	}
-}
-
-func behind(s settings) http.Handler {
-	if s.upstream == "none" {
-		return newStore(s.etagPerCopy)
-	}
-	target, _ := url.Parse(s.upstream) // looked at by settings.check
-	return &httputil.ReverseProxy{
-		// The Host header and the escaped path stay the client's own: they are signed.
-		Rewrite: func(proxied *httputil.ProxyRequest) {
-			proxied.Out.URL.Scheme, proxied.Out.URL.Host = target.Scheme, target.Host
-			proxied.Out.Host = proxied.In.Host
-		},
-		Transport: &http.Transport{
-			MaxIdleConnsPerHost: 4096, IdleConnTimeout: time.Minute, ExpectContinueTimeout: time.Second,
-			DisableCompression: true, // another header of ours would be one too many
-		},
 	}
 }
 

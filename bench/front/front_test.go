@@ -14,15 +14,13 @@ import (
 // serving runs a front over a store with the buckets b and c and the object b/master.
 func serving(t *testing.T, change func(*settings)) *httptest.Server {
 	t.Helper()
-	s := settings{upstream: "none", seed: 1}
+	s := settings{seed: 1}
 	change(&s)
 	made := newFront(s, time.Now)
-	if keys, isStore := made.behind.(*store); isStore {
-		for _, name := range []string{"b", "c"} {
-			keys.buckets[name] = &bucket{objects: map[string]*object{}}
-		}
-		keys.buckets["b"].objects["master"] = &object{etag: etagOf(nil), crc32: crc32Of(nil), bytes: 7}
+	for _, name := range []string{"b", "c"} {
+		made.behind.buckets[name] = &bucket{objects: map[string]*object{}}
 	}
+	made.behind.buckets["b"].objects["master"] = &object{etag: etagOf(nil), crc32: crc32Of(nil), bytes: 7}
 	server := httptest.NewServer(made)
 	t.Cleanup(server.Close)
 	return server
@@ -106,7 +104,7 @@ func TestALostAnswerIsCarriedOutAndAResetIsNot(t *testing.T) {
 	}
 	keys := newStore(false)
 	keys.buckets["b"] = &bucket{objects: map[string]*object{"master": {}}}
-	made := newFront(settings{upstream: "none", loseAnswers: 1}, time.Now)
+	made := newFront(settings{loseAnswers: 1}, time.Now)
 	made.behind = keys
 	server := httptest.NewServer(made)
 	defer server.Close()
@@ -168,25 +166,6 @@ func TestCredentialsServeSoManyRequestsAndOthersAreNeededThen(t *testing.T) {
 	}
 }
 
-func TestAnUpstreamGetsHostPathAndHeadersAsTheClientSignedThem(t *testing.T) {
-	var host, path, source, extra string
-	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host, path, source = r.Host, r.RequestURI, r.Header.Get("X-Amz-Copy-Source")
-		extra = r.Header.Get("X-Forwarded-For") + r.Header.Get("Accept-Encoding")
-		w.WriteHeader(http.StatusTeapot)
-	}))
-	defer upstream.Close()
-	server := serving(t, func(s *settings) { s.upstream = upstream.URL })
-	server.Client().Transport.(*http.Transport).DisableCompression = true
-	got, _, _, _ := ask(t, server, "PUT", "/c/a%20b/%2B%25%C3%A4?x-id=CopyObject", "", "X-Amz-Copy-Source", "/b/a%20b")
-	if got != http.StatusTeapot || host != strings.TrimPrefix(server.URL, "http://") {
-		t.Errorf("answered %d, reached as %q", got, host)
-	}
-	if path != "/c/a%20b/%2B%25%C3%A4?x-id=CopyObject" || source != "/b/a%20b" || extra != "" {
-		t.Errorf("path %q, source %q, added %q", path, source, extra)
-	}
-}
-
 func TestLatencyIsAddedToEveryAnswer(t *testing.T) {
 	server := serving(t, func(s *settings) { s.latencyMS = 30 })
 	started := time.Now()
@@ -199,8 +178,7 @@ func TestLatencyIsAddedToEveryAnswer(t *testing.T) {
 func TestOptionsThatCanNotBeAreNamed(t *testing.T) {
 	for _, one := range []struct{ option, said string }{
 		{"--limit-per-s=-1", "--limit-per-s must be from 0 to 1e9, not -1"},
-		{"--upstream=http://example.com", "must be none or http://127.0.0.1:PORT"},
-		{"--upstream=none --lose-answers=0.7 --reset=0.7", "together they must be at most 1"},
+		{"--lose-answers=0.7 --reset=0.7", "together they must be at most 1"},
 		{"--seed=1 more", `unexpected argument "more"`},
 	} {
 		if _, err := parse(strings.Fields(one.option), io.Discard); err == nil || !strings.Contains(err.Error(), one.said) {

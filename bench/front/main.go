@@ -1,5 +1,5 @@
-// front is an S3 that throttles, for tests and measurements: it stands before a real S3 server, or answers for a store of
-// keys alone, and refuses what is written to a bucket above a rate, as S3 does. It listens on 127.0.0.1, prints its URL as a line of
+// front is an S3 of keys alone that throttles, for tests and measurements: it refuses what is written to a bucket above a
+// rate, as S3 does. It listens on 127.0.0.1, prints its URL as a line of
 // JSON, and ends with the process that started it. GET /__front says as JSON what it has accepted and refused.
 package main
 
@@ -11,9 +11,7 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
-	"strings"
 	"time"
 )
 
@@ -21,7 +19,6 @@ const parentLookedForEvery = 200 * time.Millisecond
 
 type settings struct {
 	port, expireAfter           int
-	upstream                    string
 	writes                      rate
 	latencyMS, refusalLatencyMS float64
 	loseAnswers, reset          float64
@@ -66,7 +63,6 @@ func parse(arguments []string, stderr io.Writer) (settings, error) {
 	flags := flag.NewFlagSet("front", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.IntVar(&s.port, "port", 0, "`port` on 127.0.0.1; 0: any free port")
-	flags.StringVar(&s.upstream, "upstream", "none", "`URL` of the S3 server behind, or none: answer as a store of keys")
 	flags.Float64Var(&s.writes.perS, "limit-per-s", 0, "COPY, PUT, POST and DELETE `requests`/s of a bucket; 0: no limit")
 	flags.Float64Var(&s.writes.burst, "burst", 0, "`requests` that a bucket takes at once; 0: a tenth of a second of its limit")
 	flags.Float64Var(&s.latencyMS, "latency-ms", 0, "`milliseconds` added to every answer")
@@ -77,7 +73,7 @@ func parse(arguments []string, stderr io.Writer) (settings, error) {
 	flags.IntVar(&s.expireAfter, "expire-credentials-after", 0,
 		"400 ExpiredToken once an access key and session token have served this many `requests`; 0: never")
 	flags.BoolVar(&s.etagPerCopy, "etag-per-copy", false,
-		"without --upstream: a copy's ETag isn't its source's (as SSE-KMS has it), its checksum is")
+		"a copy's ETag isn't its source's (as SSE-KMS has it), its checksum is")
 	flags.Uint64Var(&s.seed, "seed", 1, "`number`: the same seed loses and resets the same attempts of the same keys")
 	if err := flags.Parse(arguments); err != nil {
 		return s, err
@@ -102,11 +98,6 @@ func (s settings) check(rest []string) error {
 	}
 	if s.loseAnswers+s.reset > 1 {
 		return errors.New("--lose-answers and --reset are shares of all requests: together they must be at most 1")
-	}
-	behind, err := url.Parse(s.upstream)
-	loopback := err == nil && behind.Scheme == "http" && strings.HasPrefix(behind.Host, "127.0.0.1:")
-	if s.upstream != "none" && !loopback {
-		return fmt.Errorf("--upstream %q must be none or http://127.0.0.1:PORT", s.upstream)
 	}
 	return nil
 }

@@ -1,12 +1,12 @@
 """What the fault tests share: the sandbox fixtures of the download function, and a certificate for loopback."""
 
 import ssl
+import subprocess
 import time
 from types import SimpleNamespace
 
 import pytest
 
-from bench import servers
 from tests.unit.functions.filesystem.conftest import mount, start
 from tests.unit.functions.sandbox_fixtures import sandbox, sandbox_environment, start_s3
 
@@ -24,9 +24,13 @@ def short_naps(monkeypatch):
 
 
 @pytest.fixture(scope="session")
-def certificate():
+def certificate(tmp_path_factory):
     """A certificate for 127.0.0.1 that signs itself: the `path` of its file, and a server's `context`."""
-    with servers.certificate() as made:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(made.certificate, made.key)
-        yield SimpleNamespace(path=str(made.certificate), context=context)
+    folder = tmp_path_factory.mktemp("certificate")
+    certificate, key = str(folder / "certificate.pem"), str(folder / "key.pem")
+    subject = ("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2")
+    command = ("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *subject)
+    subprocess.run([*command, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    return SimpleNamespace(path=certificate, context=context)
