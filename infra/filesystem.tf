@@ -195,19 +195,3 @@ module "placing" {
     MOUNT_PATH  = local.mount_path
   }
 }
-
-# From before there was a network without mount targets.
-moved {
-  from = module.network[0].aws_security_group.mount_targets
-  to   = module.mount_targets[0].aws_security_group.this
-}
-
-moved {
-  from = module.network[0].aws_vpc_security_group_egress_rule.to_mount_targets
-  to   = module.mount_targets[0].aws_vpc_security_group_egress_rule.to_mount_targets
-}
-
-moved {
-  from = module.network[0].aws_vpc_security_group_ingress_rule.from_functions
-  to   = module.mount_targets[0].aws_vpc_security_group_ingress_rule.from_inside
-}

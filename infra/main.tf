@@ -73,9 +73,3 @@ module "worker" {
     MEMORY_SIZE       = tostring(local.memory_size)
   })
 }
-
-# From before there was an experiment without a function.
-moved {
-  from = module.worker
-  to   = module.worker[0]
-}

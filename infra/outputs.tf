@@ -36,11 +36,6 @@ output "queue_url" {
   value       = module.queue.url
 }
 
-output "dead_letter_queue_name" {
-  description = "Queue of the messages that failed max_receive_count times."
-  value       = module.queue.dead_letter_name
-}
-
 output "dead_letter_queue_url" {
   description = "URL of the dead-letter queue."
   value       = module.queue.dead_letter_url
@@ -116,13 +111,8 @@ output "ephemeral_storage_mb" {
   value       = local.ephemeral_storage_mb
 }
 
-output "event_source_mapping_uuid" {
-  description = "Id of the trigger; null where hosts work."
-  value       = one(module.worker[*].event_source_mapping_uuid)
-}
-
 output "placing_function_name" {
-  description = "The function that seeds the data: filesystem's copies it from the bucket to S3 Files with storage = s3files, otherwise to EFS; express's uploads it to both buckets. Null where there is none."
+  description = "The function that seeds the data: filesystem's copies it to the file system, express's to both buckets."
   value = one(concat(
     [for name, placing in module.placing : placing.function_name if name == (var.storage == "s3files" ? "s3files" : "efs")],
     module.placing_objects[*].function_name,

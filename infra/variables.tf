@@ -17,7 +17,7 @@ variable "s3_bucket_name" {
 
 variable "memory_size" {
   type        = number
-  description = "Memory of the function in MB, 128 to 10240; null means 512 for copy, 1024 for function and 2048 for the other experiments. A host has that of its instance_type."
+  description = "Memory of the function in MB, 128 to 10240; null: 512 for copy, 1024 for function, 2048 elsewhere."
   default     = null
 
   validation {
@@ -54,7 +54,7 @@ variable "experiment_tag" {
 
 variable "concurrency_value" {
   type        = number
-  description = "N, 1 to 100000: how many functions may run at once, which is the function's reserved concurrency and comes out of the account's; with copy_host, how many hosts work."
+  description = "N, 1 to 100000: the function's reserved concurrency, out of the account's; with copy_host, how many hosts."
   default     = 1
   nullable    = false
 
@@ -124,7 +124,7 @@ variable "prefix" {
 
 variable "timeout_s" {
   type        = number
-  description = "Longest duration of one invocation in seconds, 1 to 900; null means 30 for function, 60 for download and filesystem, 900 for copy, copy_host and express. A host's work has no such limit: while it runs, the host hides its message for another 60 s at a time, for at most 12 hours."
+  description = "Longest invocation in seconds, 1 to 900; null: 30 for function, 60 for download and filesystem, else 900."
   default     = null
 
   validation {
@@ -138,7 +138,7 @@ variable "timeout_s" {
 
 variable "visibility_timeout_s" {
   type        = number
-  description = "How long a received message stays hidden, in seconds, at least 6 x timeout_s and at most 43200; null means 6 x timeout_s. A host sets its own, 60 s at a time."
+  description = "How long a received message stays hidden, in seconds, 6 x timeout_s to 43200; null: 6 x timeout_s."
   default     = null
 
   # AWS asks for at least six function timeouts, so that the trigger can retry while the function is throttled.
@@ -154,7 +154,7 @@ variable "visibility_timeout_s" {
 
 variable "maximum_concurrency" {
   type        = number
-  description = "The trigger's own cap on concurrent invocations, 2 to 1000; null means concurrency_value, but at least 2, and no cap with provisioned_pollers."
+  description = "The trigger's own cap on invocations at once, 2 to 1000; null: concurrency_value, none with pollers."
   default     = null
 
   validation {
@@ -183,7 +183,7 @@ variable "provisioned_pollers" {
     minimum = number
     maximum = number
   })
-  description = "Event pollers for a fast ramp-up, billed by the hour, with up to 10 concurrent invocations each. The minimum (2 to 200) is kept ready; up to the maximum (2 to 10000), 1,000 invocations are added a minute. null means the standard ramp-up of 300 a minute. AWS provider 6.34 takes a maximum of 2000 at most."
+  description = "Event pollers kept ready (2 to 200) and at most (2 to 10000), 10 invocations each, billed hourly; null: none."
   default     = null
 
   validation {
@@ -226,7 +226,7 @@ variable "log_retention_days" {
 
 variable "server_side_proof" {
   type        = bool
-  description = "Whether S3's server access logs of the data buckets go to CloudWatch Logs, where a saved query counts requests and errors as S3 saw them. Billed by the GB; S3 starts 15 to 20 minutes after the apply."
+  description = "Whether S3's server access logs go to CloudWatch Logs, billed by the GB; S3 starts 15 to 20 minutes later."
   default     = false
   nullable    = false
 
@@ -238,7 +238,7 @@ variable "server_side_proof" {
 
 variable "architecture" {
   type        = string
-  description = "Processor of the function, x86_64 or arm64; null means x86_64 for download, copy and function, arm64 for filesystem and express. A host has that of its instance_type."
+  description = "Processor of the function, x86_64 or arm64; null: arm64 for filesystem and express, x86_64 elsewhere."
   default     = null
 
   validation {
@@ -254,7 +254,7 @@ variable "architecture" {
 
 variable "ephemeral_storage_mb" {
   type        = number
-  description = "Size of the function's /tmp in MB (Lambda's MB are MiB here), 512 to 10240; null means 1200 for download, 1228 for filesystem, 512 for copy and function, and 8192 for express."
+  description = "Size of /tmp in MB, 512 to 10240; null: 1200 for download, 1228 filesystem, 8192 express, 512 elsewhere."
   default     = null
 
   validation {

@@ -25,7 +25,7 @@ variable "object_count" {
 
 variable "object_bytes" {
   type        = number
-  description = "Size of each object in bytes, 1 to 5368709120 (AWS calls it 5 GB: the most that one CopyObject copies); null means the published 20000000 for copy and 1000000 for copy_host."
+  description = "Size of each object in bytes, 1 to 5368709120 (5 GB); null: 20000000 for copy, 1000000 for copy_host."
   default     = null
 
   # The limit of one CopyObject: AWS's pages say 5 GB, S3's error 5368709120 (S3 User Guide, "Copying, moving, and renaming objects").
@@ -40,7 +40,7 @@ variable "object_bytes" {
 
 variable "from_manifest" {
   type        = bool
-  description = "Whether the functions of copy share the slices of a manifest. With false, one function lists the source, empties the destination and copies everything, as published. Hosts always work from a manifest."
+  description = "Whether functions share a manifest's slices; false: one lists, empties and copies all. Hosts always share."
   default     = false
   nullable    = false
 
@@ -96,7 +96,7 @@ variable "objects_per_folder" {
 
 variable "key_order" {
   type        = string
-  description = "How the keys of a manifest begin: straight (year/month/day/hour/) or reversed_hash (hash/hour/day/month/year/), which spreads them over S3's partitions."
+  description = "How keys of a manifest begin: straight (year/month/...) or reversed_hash (hash/hour/...), which spreads them."
   default     = "straight"
   nullable    = false
 
@@ -123,7 +123,7 @@ variable "masters" {
 
 variable "slice_rows" {
   type        = number
-  description = "Objects in a slice of a manifest, the smallest unit of work, 1 to 100000; null means 1000 for copy and 10000 for copy_host."
+  description = "Objects in a slice of a manifest, 1 to 100000; null: 1000 for copy, 10000 for copy_host."
   default     = null
 
   validation {

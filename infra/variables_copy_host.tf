@@ -2,7 +2,7 @@
 
 variable "instance_type" {
   type        = string
-  description = "EC2 instance type of the hosts; its name decides between x86_64 and arm64. The published ones are m5a.4xlarge, m5a.8xlarge and m5a.12xlarge."
+  description = "EC2 instance type of the hosts, such as the published m5a.8xlarge; its name decides the processor."
   default     = "m5a.8xlarge"
   nullable    = false
 

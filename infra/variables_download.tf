@@ -18,7 +18,7 @@ variable "s3_file_name" {
 
 variable "method" {
   type        = string
-  description = "How to download: download_file (boto3, as published), stream, ranges or crt in Python; go_stream or go_ranges in Go."
+  description = "How to download: download_file (as published), stream, ranges, crt in Python; go_stream, go_ranges in Go."
   default     = "download_file"
   nullable    = false
 
@@ -30,7 +30,7 @@ variable "method" {
 
 variable "sink" {
   type        = string
-  description = "Where the bytes go: discard, memory or tmp (a file in /tmp). null means tmp for download_file and crt, discard for stream and go_stream, memory for ranges and go_ranges."
+  description = "Where the bytes go: discard, memory or tmp; null: the method's own (streams discard, ranges memory, else tmp)."
   default     = null
 
   validation {

@@ -14,7 +14,7 @@ variable "operation" {
 
 variable "placement" {
   type        = string
-  description = "Where the function runs: any_zone (outside a VPC, in a zone that Lambda chooses) or same_zone (in a subnet in the directory bucket's zone)."
+  description = "Where the function runs: any_zone (outside a VPC) or same_zone (in the directory bucket's zone)."
   default     = "any_zone"
   nullable    = false
 
@@ -26,7 +26,7 @@ variable "placement" {
 
 variable "zone_id" {
   type        = string
-  description = "Id of the directory bucket's zone, such as use1-az4, which is the same place in every account; null means the region's first zone with S3 Express One Zone."
+  description = "Id of the directory bucket's zone, such as use1-az4; null: the region's first with S3 Express One Zone."
   default     = null
 
   validation {
@@ -43,7 +43,7 @@ variable "zone_id" {
 
 variable "express_bucket_name" {
   type        = string
-  description = "Name of the directory bucket, which ends in --ZONE_ID--x-s3; null makes one from prefix, experiment, account and zone."
+  description = "Name of the directory bucket, ending in --ZONE_ID--x-s3; null: of prefix, experiment, account and zone."
   default     = null
 
   # S3 User Guide, "Directory bucket naming rules".

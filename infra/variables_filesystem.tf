@@ -2,7 +2,7 @@
 
 variable "storage" {
   type        = string
-  description = "What the function reads: s3 (outside the VPC, as published), s3_in_vpc (the control, in the network that the mounts need), efs or s3files (Amazon S3 Files, not yet run on AWS)."
+  description = "What the function reads: s3 (as published), s3_in_vpc (in the mounts' network), efs or s3files (S3 Files)."
   default     = "s3"
   nullable    = false
 
@@ -19,7 +19,7 @@ variable "storage" {
 
 variable "read_method" {
   type        = string
-  description = "How to read from S3: download_file (boto3, as published, also what null means) or pool (one GetObject a file, in threads that share a client). Without effect on a mount."
+  description = "How to read from S3: download_file (as published; null) or pool (one GetObject a file, in threads)."
   default     = null
 
   validation {
@@ -30,7 +30,7 @@ variable "read_method" {
 
 variable "cache" {
   type        = string
-  description = "What happens to a mount's page cache before each repeat read: keep, or drop (POSIX_FADV_DONTNEED on every file)."
+  description = "What happens to a mount's page cache before each repeat read: keep, or drop (POSIX_FADV_DONTNEED)."
   default     = "keep"
   nullable    = false
 
@@ -70,7 +70,7 @@ variable "small_files" {
 
 variable "subnet_count" {
   type        = number
-  description = "How many zones functions and mount targets are in, one private subnet each, 1 to 6. A VPC limits the throughput of all functions together; more subnets may raise it."
+  description = "How many zones functions and mount targets are in, one private subnet each, 1 to 6."
   default     = 2
   nullable    = false
 
@@ -85,7 +85,7 @@ variable "subnet_count" {
 
 variable "throughput_mode" {
   type        = string
-  description = "Throughput mode of EFS: elastic (billed by the GB that is read and written) or bursting (by what is stored, 50 KiB/s for each GiB)."
+  description = "Throughput mode of EFS: elastic (billed by the GB moved) or bursting (50 KiB/s for each GiB stored)."
   default     = "elastic"
   nullable    = false
 
@@ -109,7 +109,7 @@ variable "with_s3files" {
 
 variable "direct_s3_read" {
   type        = string
-  description = "Whether Lambda may read files of S3 Files straight from their bucket: AUTO (Lambda's default, from 512 MB of memory on) or DISABLED (the function's role may not, so every read goes through the file system)."
+  description = "Whether Lambda may read S3 Files straight from their bucket: AUTO (Lambda's default) or DISABLED."
   default     = "AUTO"
   nullable    = false
 

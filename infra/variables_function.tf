@@ -2,7 +2,7 @@
 
 variable "package" {
   type        = string
-  description = "Path of your function's code, a folder or a .zip file, deployed as it is. A relative path begins at infra/; `stampede` begins at the current folder. Needed for experiment = function."
+  description = "Path of your function's code, a folder or .zip, deployed as it is; a relative one begins at infra/."
   default     = null
 
   validation {
@@ -22,7 +22,7 @@ variable "package" {
 
 variable "handler" {
   type        = string
-  description = "Your function's entry point, module.function, or package.module.function. On provided.al2023 only a runtime of your own reads it, as _HANDLER."
+  description = "Your function's entry point, module.function; on provided.al2023 your own runtime reads it as _HANDLER."
   default     = "app.handler"
   nullable    = false
 
@@ -39,7 +39,7 @@ variable "handler" {
 
 variable "runtime" {
   type        = string
-  description = "Your function's runtime: python3.9 to python3.14, or provided.al2023 for a package with an executable named bootstrap."
+  description = "Your function's runtime: python3.9 to python3.14, or provided.al2023 (an executable named bootstrap)."
   default     = "python3.12"
   nullable    = false
 
@@ -51,7 +51,7 @@ variable "runtime" {
 
 variable "policy_file" {
   type        = string
-  description = "Path of a JSON policy document whose statements the function's role gets. A relative path begins at infra/; `stampede` begins at the current folder. null means that the function may only take messages and write logs."
+  description = "Path of a JSON policy whose statements the function's role gets; a relative one begins at infra/."
   default     = null
 
   validation {

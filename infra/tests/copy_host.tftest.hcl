@@ -98,7 +98,7 @@ run "defaults" {
 
   assert {
     condition = alltrue([for value in [
-      output.function_name, output.maximum_concurrency, output.event_source_mapping_uuid, output.object_key, output.storage
+      output.function_name, output.maximum_concurrency, output.object_key, output.storage
     ] : value == null])
     error_message = "there is no function, and what other experiments alone have is null"
   }

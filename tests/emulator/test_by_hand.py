@@ -154,7 +154,8 @@ def kept_object(local_stack):
 def flooded_before_the_functions_run(stack, change_object, *arguments):
     """Flood with the trigger off, change the object that the messages announce, and let the functions go."""
     functions = stack.target.client("lambda")
-    mapping = stack.target["event_source_mapping_uuid"]
+    [trigger] = functions.list_event_source_mappings(FunctionName=stack.target["function_name"])["EventSourceMappings"]
+    mapping = trigger["UUID"]
     functions.update_event_source_mapping(UUID=mapping, Enabled=False)
     try:
         outcome = flooded(stack, *arguments)

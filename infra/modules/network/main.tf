@@ -134,9 +134,3 @@ resource "aws_vpc_security_group_egress_rule" "to_s3express" {
   from_port         = 443
   to_port           = 443
 }
-
-# From before hosts worked in such a network.
-moved {
-  from = aws_security_group.functions
-  to   = aws_security_group.inside
-}

@@ -40,7 +40,7 @@ variable "package" {
     path     = string
     is_layer = bool
   })
-  description = "Somebody's code, a folder or a .zip file, deployed as it is. It or program_file, which measures it, is the function, and the other one its layer. null for code of this repository."
+  description = "Somebody's code, a folder or a .zip file, deployed as it is, and measured by program_file; null for our own."
   default     = null
 }
 
@@ -100,7 +100,7 @@ variable "trigger" {
       maximum = number
     })
   })
-  description = "The queue that triggers the function, and either its maximum concurrency, from 2, or the event pollers kept ready; null for a function that is only invoked."
+  description = "The queue that triggers the function, and its maximum concurrency or its event pollers; null for none."
   default     = null
 }
 
@@ -120,7 +120,7 @@ variable "network" {
 
 variable "in_network" {
   type        = bool
-  description = "Whether the function is in that network. Outside, the role keeps the permission with which Lambda removes the interfaces that the function left."
+  description = "Whether the function is in that network; outside, its role may still remove the interfaces that it left."
   default     = true
 }
 
