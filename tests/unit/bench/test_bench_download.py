@@ -29,7 +29,7 @@ def test_a_peer_counts_only_if_it_left_the_object_and_leaves_nothing(tmp_path, m
     def boto3(place, peer, bucket, key, path):
         if (body := next(written)) is not None:
             (tmp_path / "object").write_bytes(body)
-        return {"seconds": 1.0, "wall_s": 2.0, "cpu_s": 3.0, "peak_mb": 4.0}
+        return {"seconds": 1.0, "client_cpu_s": 1.0, "wall_s": 2.0, "cpu_s": 3.0, "peak_mb": 4.0}
 
     monkeypatch.setattr(sides, "boto3", boto3)
     side = download.download_file(Place("http://127.0.0.1:9", tmp_path, {}))
@@ -44,7 +44,7 @@ def test_seconds_and_cpu_are_those_of_the_entry_that_names_them():
         Side(name, dict, [{"seconds": seconds, "cpu_s": cpu_s}])
         for name, seconds, cpu_s in (("ours", 1.0, 4.0), ("peer", 2.0, 2.0))
     )
-    wall, cpu = download._entries(("a_wall", "a_cpu"), pair)
+    wall, cpu = download._entries(("a_wall", "a_cpu"), pair, "cpu_s")
     assert (wall.ratio, wall.unit, cpu.ratio, cpu.unit) == (2.0, "s", 0.5, "CPU-s/GiB")
 
 
