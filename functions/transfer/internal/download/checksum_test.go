@@ -14,10 +14,10 @@ func TestTheCRCOfRunsIsTheCRCOfTheWhole(t *testing.T) {
 		whole[i] = byte(source.Uint32())
 	}
 	for range 50 {
-		runs, rest := []run{}, whole
+		runs, rest := []piece{}, whole
 		for len(rest) > 0 {
 			n := 1 + source.IntN(len(rest))
-			runs = append(runs, run{int64(len(whole) - len(rest)), crc32.ChecksumIEEE(rest[:n]), int64(n)})
+			runs = append(runs, piece{int64(len(whole) - len(rest)), int64(n), crc32.ChecksumIEEE(rest[:n])})
 			rest = rest[n:]
 		}
 		if got, want := joined(runs), hexOf(whole); got != want {

@@ -12,7 +12,7 @@ func TestADiskThatIsTooSmallIsNoSpaceBeforeTheFirstByte(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := &sink{kind: tmp, folder: folder}
+	made := &sink{settings: &settings{Sink: tmp}, folder: folder}
 	defer made.close()
 	if kind, _ := failure.Describe(made.prepare(1 << 60)); kind != failure.NoSpace {
 		t.Error(kind)

@@ -71,7 +71,12 @@ func TestATemporaryFolderThatFillsUpInMidWriteIsNoSpace(t *testing.T) {
 		t.Skip("only Linux has such a device")
 	}
 	defer full.Close()
-	_, _, err = place{file: full, buffer: make([]byte, 1000)}.receive(set{1000, 1}.content(0))
+	startStub(t)
+	f := start(t, "OPERATION=download")
+	s3test.Expect(t, start(t).Invoke(ordered()), map[string]any{"status": "ok"})
+	work := &slice{order: &order{set: set{1000, 100}}, bucket: f.buckets[oneZone], seen: observe()}
+	_ = work.bucket.Prime(t.Context(), work.seen)
+	err = work.get(t.Context(), work.key(20), 0, full, make([]byte, 1000))
 	kind, said := failure.Describe(err)
 	if kind != failure.NoSpace || !strings.Contains(said, "raise ephemeral_storage_mb") {
 		t.Error(kind, said)

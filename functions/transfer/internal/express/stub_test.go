@@ -172,7 +172,8 @@ func (s *stub) get(w http.ResponseWriter, path, key string) {
 	}
 	var bytes, objectCount, number int64
 	_, _ = fmt.Sscanf(key, "data/object_bytes=%d/object_count=%d/%d.json", &bytes, &objectCount, &number)
-	body := io.Reader(set{object.bytes, objectCount}.content(number))
+	written := set{object.bytes, objectCount}.content(number)
+	body := io.Reader(&written)
 	if s.body != nil {
 		body = s.body(key, body)
 	}
