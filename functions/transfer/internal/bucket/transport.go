@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -38,24 +39,25 @@ type Transport struct {
 }
 
 func newTransport(configured aws.HTTPClient, options Options) *Transport {
-	client, _ := configured.(*awshttp.BuildableClient)
-	t := &Transport{cmp.Or(client, awshttp.NewBuildableClient()).GetTransport(), cmp.Or(options.Silence, ReadTimeout)}
-	t.http.ForceAttemptHTTP2, t.http.DisableCompression = false, true
-	t.http.TLSHandshakeTimeout, t.http.IdleConnTimeout = ReadTimeout, 0 // silence ends idle ones too
-	t.http.MaxConnsPerHost, t.http.MaxIdleConnsPerHost, t.http.MaxIdleConns = options.Connections, options.Connections, 0
-	t.http.ReadBufferSize, t.http.WriteBufferSize, t.http.MaxResponseHeaderBytes = options.BufferBytes, options.BufferBytes, largestHead
-	t.http.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+	silence := cmp.Or(options.Silence, ReadTimeout)
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		plain, err := (&net.Dialer{Timeout: connectTimeout}).DialContext(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
-		patient := &patientConn{Conn: plain, reader: plain, silence: t.silence}
+		patient := &patientConn{Conn: plain, reader: plain, silence: silence}
 		if options.ReadAheadBytes > 0 {
 			patient.reader = bufio.NewReaderSize(plain, options.ReadAheadBytes)
 		}
 		return patient, nil
 	}
-	return t
+	client, _ := configured.(*awshttp.BuildableClient)
+	ofSDK := cmp.Or(client, awshttp.NewBuildableClient()).GetTransport()
+	return &Transport{&http.Transport{
+		Proxy: ofSDK.Proxy, TLSClientConfig: &tls.Config{RootCAs: ofSDK.TLSClientConfig.RootCAs}, TLSHandshakeTimeout: ReadTimeout,
+		DialContext: dial, MaxConnsPerHost: options.Connections, MaxIdleConnsPerHost: options.Connections, MaxResponseHeaderBytes: largestHead,
+		DisableCompression: true, ReadBufferSize: options.BufferBytes, WriteBufferSize: options.BufferBytes,
+	}, silence}
 }
 
 // Do sends one request; it follows no redirect. Of an answer that isn't an object no more is read than S3 ever sends.
