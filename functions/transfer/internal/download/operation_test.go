@@ -153,7 +153,7 @@ func TestEveryFailureIsARecordWithItsWord(t *testing.T) {
 		"replaced unseen":             {"ObjectChanged", replaced(1, "If-Match", ""), 1, mib, 2},
 		"replaced between the ranges": {"ObjectChanged", replaced(2, "", ""), 0, largeBytes, 0},
 		"ranges ignored":              {"S3Error", replaced(100, "Range", ""), 0, mib, 1},
-		"other ranges":                {"SizeMismatch", replaced(100, "Range", "bytes=1-16777216"), 0, mib, 1},
+		"other ranges":                {"SizeMismatch", replaced(100, "Range", "bytes=1-16777216"), 0, largeBytes, 1},
 		"another size than ordered":   {"SizeMismatch", none, 0, mib - 1, 1},
 		"another checksum":            {"ChecksumMismatch", none, 0, mib, 1},
 	} {

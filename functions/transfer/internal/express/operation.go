@@ -75,7 +75,7 @@ func (o *operation) Do(ctx context.Context, body string, until time.Time) (*work
 			}
 		}
 		seen = observe() // the wait for the common start is no part of it
-		s := &slice{order: order, bucket: o.buckets[order.StorageClass], seen: seen, there: make([]bool, order.objectCount)}
+		s := &slice{order: order, bucket: o.buckets[order.StorageClass], seen: seen}
 		err = o.runner.Run(ctx, until, seen.Bytes.Load, func(ctx context.Context) error { return o.do(ctx, s) })
 	}
 	return &order.Order, o.outcome(order, seen, err)

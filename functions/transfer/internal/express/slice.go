@@ -18,12 +18,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
+	"stampede/transfer/internal/bucket"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/room"
 	"stampede/transfer/internal/workers"
 	"stampede/transfer/internal/workfolder"
-
-	"stampede/transfer/internal/bucket"
 )
 
 // bufferBytes is the most that is read before it is written.
@@ -34,7 +33,7 @@ type slice struct {
 	*order
 	bucket *bucket.Bucket
 	seen   *seen
-	there  []bool // by object: already, so that it isn't uploaded
+	there  []bool // by object: already, so that it isn't uploaded; nil where nobody has listed
 }
 
 func (s *slice) workers() int64 { return min(s.Parallel, s.Objects) }
@@ -47,7 +46,7 @@ func (s *slice) each(ctx context.Context, operation string, prepare func(ctx con
 	defer s.seen.End()
 	return workers.Run(ctx, s.workers(), func(ctx context.Context, worker int64) error {
 		for i := next.Add(1) - 1; i < s.Objects && ctx.Err() == nil; i = next.Add(1) - 1 {
-			if s.there[s.FirstObject+i] {
+			if s.there != nil && s.there[s.FirstObject+i] {
 				continue
 			}
 			once, began := prepare(ctx, worker, s.FirstObject+i), time.Now()
@@ -85,6 +84,7 @@ func unsignedBody(o *s3.Options) {
 // none, and give pages that are empty.
 func (s *slice) list(ctx context.Context) error {
 	prefix := s.prefix()
+	s.there = make([]bool, s.objectCount)
 	pages := s3.NewListObjectsV2Paginator(s.bucket.Client, &s3.ListObjectsV2Input{Bucket: &s.bucket.Name, Prefix: &prefix})
 	for pages.HasMorePages() {
 		var page *s3.ListObjectsV2Output
