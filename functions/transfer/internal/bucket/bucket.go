@@ -10,7 +10,6 @@ import (
 	"maps"
 	"net/http"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -281,20 +280,15 @@ func (b *Bucket) Get(ctx context.Context, span Span) (io.ReadCloser, Object, err
 // check tells what an answer says of its object, and whether it answers the span.
 func (b *Bucket) check(span Span, answer *s3.GetObjectOutput) (Object, error) {
 	length, ranged := aws.ToInt64(answer.ContentLength), aws.ToString(answer.ContentRange)
-	object := Object{aws.ToString(answer.ETag), length}
+	first, last, object := int64(0), length-1, Object{aws.ToString(answer.ETag), length}
+	_, _ = fmt.Sscanf(ranged, "bytes %d-%d/%d", &first, &last, &object.Bytes)
 	switch {
 	case answer.ContentLength == nil || object.ETag == "" || (ranged != "") != (span.Last != Whole):
 		return object, failure.New(failure.S3, "GetObject returned the length %d, the ETag %q and the range %q: this server isn't compatible with S3",
 			length, object.ETag, ranged)
 	case span.IfMatch != "" && object.ETag != span.IfMatch:
 		return object, failure.New(failure.ObjectChanged, "%s", b.advice[failure.ObjectChanged])
-	case ranged == "":
-		return object, nil
-	}
-	_, size, _ := strings.Cut(ranged, "/")
-	object.Bytes, _ = strconv.ParseInt(size, 10, 64)
-	last := min(span.Last, object.Bytes-1)
-	if ranged != fmt.Sprintf("bytes %d-%d/%d", span.First, last, object.Bytes) || length != last-span.First+1 {
+	case span.Last != Whole && (first != span.First || last != min(span.Last, object.Bytes-1) || length != last-first+1):
 		return object, failure.New(failure.SizeMismatch, "requested bytes %d-%d, but S3 announced %d bytes as %q", span.First, span.Last, length, ranged)
 	}
 	return object, nil

@@ -223,12 +223,16 @@ func TestAnAnswerThatIsCutSilentEndlessOrNotS3sIsAFailure(t *testing.T) {
 		"a silent body":     {nine + "b", silence, failure.ReadTimeout, 4},
 		"an endless head":   {head, "X-More: " + strings.Repeat("x", 1000) + "\r\n", failure.ConnectionCut, 4},
 		"endless interims":  {"", "HTTP/1.1 102 Processing\r\nX-More: 1\r\n\r\n", failure.ConnectionCut, 4},
-		"an endless reason": {"HTTP/1.1 500 No\r\n\r\n<Error>", "<Code>x</Code>", failure.S3, 4},
+		"an endless reason": {"HTTP/1.1 500 No\r\n\r\n<Error>", strings.Repeat("<Code>x</Code>", 1000), failure.S3, 4},
 		"no length":         {head + "\r\nbytes", "", failure.S3, 1},
 		"no ETag":           {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nbytes", "", failure.S3, 1},
 		"an unasked range":  {head + "Content-Range: bytes 0-4/9\r\nContent-Length: 5\r\n\r\nbytes", "", failure.S3, 1},
 	} {
-		b := answering(t, Options{Silence: 300 * time.Millisecond}, func(w http.ResponseWriter, r *http.Request) {
+		longest := 300 * time.Millisecond
+		if c.then != silence {
+			longest = time.Minute
+		}
+		b := answering(t, Options{Silence: longest}, func(w http.ResponseWriter, r *http.Request) {
 			connection, _, _ := http.NewResponseController(w).Hijack()
 			defer connection.Close()
 			_, err := io.WriteString(connection, c.text)

@@ -80,86 +80,42 @@ func TestEveryWayDownloadsEveryByteAndSaysSo(t *testing.T) {
 	}
 }
 
-// fault answers the Nth request, or changes it.
-type fault func(s *s3test.Store, r *http.Request, n int64) (status int, code string)
-
-func (wrong fault) in(s *s3test.Store) {
-	s.Refuse = func(r *http.Request, _, _, _ string) (int, string) { return wrong(s, r, s.Requests.Load()) }
-}
-
-func refused(times int64, status int, code string) fault {
-	return func(_ *s3test.Store, _ *http.Request, n int64) (int, string) {
-		if n > times {
-			return 0, ""
-		}
-		return status, code
-	}
-}
-
-// replaced makes the object another one after so many requests, at a server that doesn't know a header, or knows another value of it.
-func replaced(after int64, header, value string) fault {
-	return func(s *s3test.Store, r *http.Request, n int64) (int, string) {
-		if n == after+1 {
-			s.Put("stampede-test", key, s3test.Stored{Body: s3test.Random(largeBytes), ETag: `"other"`})
-		}
-		if r.Header.Del(header); value != "" {
-			r.Header.Set(header, value)
-		}
-		return 0, ""
-	}
-}
-
 func TestFaultsThatPassAreTriedAgainAndCountedAndLoseNoByte(t *testing.T) {
 	body := s3test.Random(20*mib + 17)
-	for name, c := range map[string]struct {
-		fault         fault
-		cuts, retries int
-	}{
-		"a 503":                      {refused(2, 503, "SlowDown"), 0, 2},
-		"a connection that is reset": {refused(2, s3test.HangUp, ""), 0, 2},
-		"a cut body":                 {refused(0, 0, ""), 2, 2},
-		"a body cut more often than a request is tried": {refused(0, 0, ""), 4, 4},
-	} {
+	for retries, faults := range map[int]s3test.Faults{2: {Busy: 1, Resets: 1}, 3: {Cuts: 3}, 4: {Cuts: 4}} { // more than a request is tried
 		for method, sink := range everyWay {
 			s := serve(t, body)
 			if sink == "SINK="+memory {
 				s = s3test.StartStoreTLS(t, "stampede-test")
 				s.Put("stampede-test", key, s3test.Stored{Body: body})
 			}
-			s.Cuts = c.cuts
-			c.fault.in(s)
+			s.Faults = faults
 			record := start(t, method, sink).Invoke(ordered(checksum(body)))
-			s3test.Expect(t, record, values{"status": "ok", "bytes": len(body), "retries": c.retries, "requests": int(s.Requests.Load())})
-			if t.Failed() {
-				t.Fatal(name, method, sink)
-			}
+			s3test.Expect(t, record, values{"status": "ok", "bytes": len(body), "retries": retries, "requests": int(s.Requests.Load())})
 		}
 	}
 }
 
 func TestEveryFailureIsARecordWithItsWord(t *testing.T) {
-	none := refused(0, 0, "")
 	for name, wrong := range map[string]struct {
-		word                  string
-		fault                 fault
-		cuts, bytes, requests int
+		word            string
+		faults          s3test.Faults
+		bytes, requests int
 	}{
-		"503 for ever":      {"SlowDown", refused(100, 503, "SlowDown"), 0, mib, 4},
-		"bodies always cut": {"ConnectionCut", none, 100, mib, 4},
+		"503 for ever":      {"SlowDown", s3test.Faults{Busy: 100}, mib, 4},
+		"bodies always cut": {"ConnectionCut", s3test.Faults{Cuts: 100}, mib, 4},
 		// After 1.5, 2.25, 2.6, 2.8, 2.9 and 2.95 MiB: the first and the third cut had been brought on by 1 MiB.
-		"a larger body always cut":    {"ConnectionCut", none, 100, 3 * mib, 6},
-		"404":                         {"NoSuchKey", refused(1, 404, "NoSuchKey"), 0, mib, 1},
-		"replaced after a cut":        {"ObjectChanged", replaced(1, "", ""), 1, mib, 2},
-		"replaced unseen":             {"ObjectChanged", replaced(1, "If-Match", ""), 1, mib, 2},
-		"replaced between the ranges": {"ObjectChanged", replaced(2, "", ""), 0, largeBytes, 0},
-		"ranges ignored":              {"S3Error", replaced(100, "Range", ""), 0, mib, 1},
-		"other ranges":                {"SizeMismatch", replaced(100, "Range", "bytes=1-16777216"), 0, largeBytes, 1},
-		"another size than ordered":   {"SizeMismatch", none, 0, mib - 1, 1},
-		"another checksum":            {"ChecksumMismatch", none, 0, mib, 1},
+		"a larger body always cut":    {"ConnectionCut", s3test.Faults{Cuts: 100}, 3 * mib, 6},
+		"replaced after a cut":        {"ObjectChanged", s3test.Faults{ReplaceAfter: 1, Cuts: 1}, mib, 2},
+		"replaced unseen":             {"ObjectChanged", s3test.Faults{ReplaceAfter: 1, Cuts: 1, Headers: map[string]string{"If-Match": ""}}, mib, 2},
+		"replaced between the ranges": {"ObjectChanged", s3test.Faults{ReplaceAfter: 2}, largeBytes, 0},
+		"ranges ignored":              {"S3Error", s3test.Faults{Headers: map[string]string{"Range": ""}}, mib, 1},
+		"other ranges":                {"SizeMismatch", s3test.Faults{Headers: map[string]string{"Range": "bytes=1-16777216"}}, largeBytes, 1},
+		"another size than ordered":   {"SizeMismatch", s3test.Faults{}, mib - 1, 1},
+		"another checksum":            {"ChecksumMismatch", s3test.Faults{}, mib, 1},
 	} {
 		s := serve(t, s3test.Random(wrong.bytes))
-		s.Cuts = wrong.cuts
-		wrong.fault.in(s)
+		s.Faults = wrong.faults
 		record := start(t).Invoke(ordered(fmt.Sprintf(`"object_bytes": %d`, max(wrong.bytes, mib)), `"checksum": "crc32:00000000"`))
 		if record["error_type"] != wrong.word || wrong.requests > 0 && record["requests"] != float64(wrong.requests) {
 			t.Error(name, record)
@@ -270,10 +226,10 @@ func TestAServerThatCannotBeReachedOrTrustedIsNoConnection(t *testing.T) {
 
 func TestAWarmSandboxUsesItsConnectionAgainAndReplacesOneThatS3Closed(t *testing.T) {
 	s, places := serve(t, s3test.Random(1000)), []string{}
-	fault(func(_ *s3test.Store, r *http.Request, n int64) (int, string) {
+	s.Refuse = func(r *http.Request, _, _, _ string) (int, string) {
 		places = append(places, r.RemoteAddr)
-		return map[int64]int{3: s3test.HangUp}[n], ""
-	}).in(s)
+		return map[int]int{3: s3test.HangUp}[len(places)], ""
+	}
 	f := start(t)
 	for range 3 {
 		s3test.Expect(t, f.Invoke(ordered()), values{"status": "ok", "retries": 0})

@@ -1,10 +1,10 @@
 package express
 
 import (
-	"encoding/xml"
 	"io"
 	"net/http"
 	"reflect"
+	"regexp"
 	"testing"
 
 	"stampede/transfer/internal/recorded"
@@ -23,20 +23,11 @@ func TestASessionOfTheTestsHasTheFormThatWasRecorded(t *testing.T) {
 	}
 	defer answer.Body.Close()
 	body, _ := io.ReadAll(answer.Body)
-	var given struct {
-		XMLName     xml.Name
-		Credentials struct {
-			Members []struct{ XMLName xml.Name } `xml:",any"`
-		}
+	names := []any{}
+	for _, opened := range regexp.MustCompile(`<(\w+)`).FindAllSubmatch(body, -1) {
+		names = append(names, string(opened[1]))
 	}
-	if err := xml.Unmarshal(body, &given); err != nil {
-		t.Fatal(err)
-	}
-	var names []any
-	for _, member := range given.Credentials.Members {
-		names = append(names, member.XMLName.Local)
-	}
-	if given.XMLName.Local != wanted["root"] || !reflect.DeepEqual(names, wanted["Credentials"]) {
-		t.Errorf("%s %v instead of %+v", given.XMLName.Local, names, wanted)
+	if members := append([]any{wanted["root"], "Credentials"}, wanted["Credentials"].([]any)...); !reflect.DeepEqual(names, members) {
+		t.Errorf("%s instead of %v", names, members)
 	}
 }

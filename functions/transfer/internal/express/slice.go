@@ -5,15 +5,15 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
@@ -96,11 +96,10 @@ func (s *slice) list(ctx context.Context) error {
 			return err
 		}
 		for _, listed := range page.Contents {
-			if listed.Key == nil || listed.Size == nil || *listed.Size != s.objectBytes {
-				continue
-			}
-			number, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimPrefix(*listed.Key, prefix), ".json"), 10, 64)
-			if err == nil && number >= 0 && number < s.objectCount && s.key(number) == *listed.Key {
+			var number uint64
+			key := aws.ToString(listed.Key)
+			_, _ = fmt.Sscanf(key, prefix+"%d.json", &number)
+			if number < uint64(s.objectCount) && s.key(int64(number)) == key && aws.ToInt64(listed.Size) == s.objectBytes {
 				s.there[number] = true
 			}
 		}

@@ -2,7 +2,7 @@
 package observed
 
 import (
-	"sync"
+	"cmp"
 	"sync/atomic"
 	"time"
 
@@ -16,11 +16,11 @@ type Work struct {
 
 	prepared    time.Time
 	preparedCPU float64
-	mutex       sync.Mutex // of what follows
-	began       time.Time  // the timed part; zero: not yet
-	elapsed     float64    // seconds from its beginning to its end; 0: still running
-	cpu         float64    // seconds up to its end
+	began       atomic.Pointer[time.Time] // the timed part; nil: not yet
+	spent       atomic.Pointer[spent]     // up to its end; nil: not yet
 }
+
+type spent struct{ elapsed, cpu float64 }
 
 // Prepare begins to count the CPU time.
 func (w *Work) Prepare() { w.prepared, w.preparedCPU = time.Now(), process.CPUSeconds() }
@@ -33,28 +33,23 @@ func (w *Work) CountRetry() { w.Retries.Add(1) }
 
 // Begin begins the timed part.
 func (w *Work) Begin() {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	w.began = time.Now()
+	now := time.Now()
+	w.began.Store(&now)
 }
 
 // End ends the timed part; what comes after isn't measured.
 func (w *Work) End() {
 	elapsed, cpu := w.Spent()
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	w.elapsed, w.cpu = elapsed, cpu
+	w.spent.Store(&spent{elapsed, cpu})
 }
 
 // Spent is the seconds that the timed part took, 0 before it, and those of CPU; until its end, both until now.
 func (w *Work) Spent() (elapsed, cpu float64) {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	if w.elapsed > 0 {
-		return w.elapsed, w.cpu
+	if whole := w.spent.Load(); whole != nil {
+		return whole.elapsed, whole.cpu
 	}
-	if !w.began.IsZero() {
-		elapsed = time.Since(w.began).Seconds()
+	if began := w.began.Load(); began != nil {
+		elapsed = time.Since(*began).Seconds()
 	}
 	return elapsed, process.CPUSeconds() - w.preparedCPU
 }
@@ -62,12 +57,7 @@ func (w *Work) Spent() (elapsed, cpu float64) {
 // Outcome is what a record says of the work, with an operation's own keys. It started with its timed part, or where there was
 // none with everything.
 func (w *Work) Outcome(timeKey string, elapsed float64, err error, own []record.Pair) record.Outcome {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	started := w.began
-	if started.IsZero() {
-		started = w.prepared
-	}
+	started := cmp.Or(w.began.Load(), &w.prepared)
 	return record.Outcome{TimeKey: timeKey, StartedAtMs: started.UnixMilli(), ElapsedSeconds: elapsed, Bytes: w.Bytes.Load(), Err: err, Own: own}
 }
 

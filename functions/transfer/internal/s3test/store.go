@@ -32,7 +32,7 @@ import (
 const HangUp = -1
 
 // Store is an S3 with buckets, general and directory ones, as the S3 API reference describes them, and misbehaves as told. Refuse,
-// Latency and the limit must be set before the first request; the faults count down with every use.
+// Latency and the limit must be set before the first request.
 type Store struct {
 	URL string
 	// Refuse looks at a request first, and may change it. It answers with an error: status and code (or a whole body, which begins
@@ -44,20 +44,29 @@ type Store struct {
 	// Requests is the number of all, Copies that of copies asked for, Connections that of open ones.
 	Requests, Copies, Connections atomic.Int64
 	PageKeys                      int           // keys in a page of a listing; 0: all
-	Lost                          int           // copies that are made, but whose answer isn't sent
-	Halved                        int           // copies that are made, but whose answer ends in the middle
-	LateErrors                    int           // copies answered 200 and then an error
-	SlowDowns                     int           // copies answered 503
-	Conflicts                     int           // copies answered 409
-	Cuts                          int           // bodies that end in the middle, with the connection
 	Stall                         atomic.Int64  // ns before the second half of every body
 	Life                          time.Duration // of a session with a directory bucket
+	Faults
 
 	mutex    sync.Mutex
 	buckets  map[string]map[string]Stored
 	tokens   float64
 	filled   time.Time
 	sessions []*session
+}
+
+// Faults count down with every use.
+type Faults struct {
+	Lost         int               // copies that are made, but whose answer isn't sent
+	Halved       int               // copies that are made, but whose answer ends in the middle
+	LateErrors   int               // copies answered 200 and then an error
+	SlowDowns    int               // copies answered 503
+	Conflicts    int               // copies answered 409
+	Busy         int               // other requests answered 503
+	Resets       int               // other requests whose connection is closed without an answer
+	Cuts         int               // bodies that end in the middle, with the connection
+	ReplaceAfter int64             // requests after which every object is another one; 0: never
+	Headers      map[string]string // that this server takes every request to have
 }
 
 // Stored is an object. ETag and Checksum are made from the body where they are empty.
@@ -214,11 +223,21 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Store) answer(w http.ResponseWriter, r *http.Request, bucket, key, source string, body []byte) {
+	for header, value := range s.Headers {
+		r.Header.Set(header, value)
+	}
 	objects, query, match := s.buckets[bucket], r.URL.Query(), r.Header.Get("If-Match")
 	object, there := objects[key]
+	if s.ReplaceAfter > 0 && s.Requests.Load() > s.ReplaceAfter {
+		object.ETag = `"another"`
+	}
 	switch {
 	case source != "":
 		s.copy(w, bucket, key, source)
+	case s.use(&s.Resets):
+		refuse(w, HangUp, "")
+	case s.use(&s.Busy):
+		refuse(w, 503, "SlowDown")
 	case query.Has("session"):
 		s.createSession(w, r.Header.Get("X-Amz-Create-Session-Mode"))
 	case query.Has("list-type"):
