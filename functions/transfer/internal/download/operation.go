@@ -148,12 +148,12 @@ func (s *seen) noteAnswer() {
 
 // outcome returns what the record says by now. What the settings would say is null where they couldn't be read.
 func (o *operation) outcome(warmUp int64, s *seen, err error) record.Outcome {
-	told, known := o.settings.Method != "", observed.Known
+	isSet, pairs := o.settings.Method != "", observed.Pairs
 	elapsed, cpu := s.Spent()
 	return s.Outcome("download_time_seconds", elapsed, err, slices.Concat(
-		known(true, "warm_up", warmUp),
-		known(told, "sink", o.settings.Sink),
-		known(true, "first_byte_seconds", s.firstByte.Load(), "client_cpu_seconds", cpu, "retries", s.Retries.Load(), "requests", s.Requests.Load()),
-		known(told, "retry_mode", retry.Mode, "retry_attempts", int64(retry.Attempts), "sdk", bucket.SDK),
+		pairs(true, "warm_up", warmUp),
+		pairs(isSet, "sink", o.settings.Sink),
+		pairs(true, "first_byte_seconds", s.firstByte.Load(), "client_cpu_seconds", cpu, "retries", s.Retries.Load(), "requests", s.Requests.Load()),
+		pairs(isSet, "retry_mode", retry.Mode, "retry_attempts", int64(retry.Attempts), "sdk", bucket.SDK),
 	))
 }

@@ -152,8 +152,8 @@ func (s *seen) requestMs(percentile float64) float64 {
 
 // outcome is what the record says of a slice, whatever came of it. The order is nil where it couldn't be read.
 func (o *operation) outcome(asked *order, s *seen, err error) record.Outcome {
-	ordered, told, known := asked != nil, o.settings.Method != "", observed.Known
-	if !ordered {
+	isOrder, isSet, pairs := asked != nil, o.settings.Method != "", observed.Pairs
+	if !isOrder {
 		asked = &order{}
 	}
 	elapsed, cpu := s.Spent()
@@ -162,19 +162,19 @@ func (o *operation) outcome(asked *order, s *seen, err error) record.Outcome {
 		rate = moved / elapsed
 	}
 	return s.Outcome("elapsed_seconds", elapsed, err, slices.Concat(
-		known(true, "warm_up", asked.WarmUp),
-		known(told, "operation", o.settings.Operation),
-		known(ordered, "storage_class", asked.StorageClass),
-		known(told, "placement", o.settings.Placement),
-		known(ordered, "object_bytes", asked.objectBytes, "object_count", asked.objectCount, "parallel_limit", asked.Parallel, "slices", asked.Slices,
+		pairs(true, "warm_up", asked.WarmUp),
+		pairs(isSet, "operation", o.settings.Operation),
+		pairs(isOrder, "storage_class", asked.StorageClass),
+		pairs(isSet, "placement", o.settings.Placement),
+		pairs(isOrder, "object_bytes", asked.objectBytes, "object_count", asked.objectCount, "parallel_limit", asked.Parallel, "slices", asked.Slices,
 			"first_object", asked.FirstObject, "objects", asked.Objects),
-		known(true, "objects_per_s", rate),
-		known(moved > 0, "set_seconds", float64(asked.objectCount)/rate, "request_p50_ms", s.requestMs(50), "request_p90_ms", s.requestMs(90),
+		pairs(true, "objects_per_s", rate),
+		pairs(moved > 0, "set_seconds", float64(asked.objectCount)/rate, "request_p50_ms", s.requestMs(50), "request_p90_ms", s.requestMs(90),
 			"request_p99_ms", s.requestMs(99), "request_max_ms", s.requestMs(100)),
-		known(true, "sessions", sessions),
-		known(sessions > 0, "session_ms", float64(s.sessionNs.Load())/1e6),
-		known(true, "peak_memory_mb", process.PeakMemoryMB(), "client_cpu_seconds", cpu, "requests", s.Requests.Load(), "retries", s.Retries.Load(),
+		pairs(true, "sessions", sessions),
+		pairs(sessions > 0, "session_ms", float64(s.sessionNs.Load())/1e6),
+		pairs(true, "peak_memory_mb", process.PeakMemoryMB(), "client_cpu_seconds", cpu, "requests", s.Requests.Load(), "retries", s.Retries.Load(),
 			"retry_mode", retry.Mode, "retry_attempts", int64(retry.Attempts), "sdk", bucket.SDK),
-		known(told, "experiment", o.settings.Experiment),
+		pairs(isSet, "experiment", o.settings.Experiment),
 	))
 }

@@ -61,11 +61,11 @@ func (w *Work) Outcome(timeKey string, elapsed float64, err error, own []record.
 	return record.Outcome{TimeKey: timeKey, StartedAtMs: started.UnixMilli(), ElapsedSeconds: elapsed, Bytes: w.Bytes.Load(), Err: err, Own: own}
 }
 
-// Known makes pairs of keys and values, null where these couldn't be read.
-func Known(known bool, keysAndValues ...any) []record.Pair {
+// Pairs makes pairs of keys and values, null where these couldn't be read.
+func Pairs(wereRead bool, keysAndValues ...any) []record.Pair {
 	pairs := record.Pairs(keysAndValues...)
 	for i := range pairs {
-		if !known {
+		if !wereRead {
 			pairs[i].Value = nil
 		}
 	}
