@@ -3,10 +3,12 @@
 package bucket
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"maps"
+	"net/http"
 	"regexp"
 	"strings"
 	"sync"
@@ -22,8 +24,12 @@ import (
 	"stampede/transfer/internal/retry"
 )
 
-// SDK is what records say of the requests that a Bucket makes.
-const SDK = aws.SDKName + " " + aws.SDKVersion
+const (
+	// SDK is what records say of the requests that a Bucket makes.
+	SDK = aws.SDKName + " " + aws.SDKVersion
+	// renewBefore is how long before its end (five minutes after its beginning) a session isn't used any more.
+	renewBefore = 20 * time.Second
+)
 
 // Options are what the user of a bucket wants of it.
 type Options struct {
@@ -57,14 +63,30 @@ type Bucket struct {
 	Retry       retry.Policy
 
 	advice   map[string]string
-	sessions *sessions // nil for a general bucket
 	renewing *sync.Mutex
+	session  *session // nil for a general bucket
+	counted  SessionCounter
+}
+
+// session is that with a directory bucket: the SDK asks for its credentials at every request, and CreateSession is called when
+// there are none, by one goroutine however many ask.
+type session struct{ *aws.CredentialsCache }
+
+// Retrieve implements the SDK's ExpressCredentialsProvider.
+func (s session) Retrieve(ctx context.Context, _ string) (aws.Credentials, error) {
+	return s.CredentialsCache.Retrieve(ctx)
 }
 
 // Counter is told about requests sent, and requests sent again.
 type Counter interface {
 	CountRequest()
 	CountRetry()
+}
+
+// SessionCounter is told about requests for sessions too, and how long each took.
+type SessionCounter interface {
+	Counter
+	CountSession(took time.Duration)
 }
 
 // directoryName is the form of a directory bucket's name: S3 User Guide, "Directory bucket naming rules".
@@ -79,7 +101,7 @@ func Open(ctx context.Context, where account.Given, name string, options Options
 	if err != nil {
 		return nil, err
 	}
-	if !strings.HasPrefix(cmp.Or(aws.ToString(config.BaseEndpoint), "https:"), "https:") {
+	if strings.HasPrefix(aws.ToString(config.BaseEndpoint), "http:") {
 		options.ReadAheadBytes = 0
 	}
 	b := &Bucket{
@@ -88,14 +110,15 @@ func Open(ctx context.Context, where account.Given, name string, options Options
 	}
 	maps.Copy(b.advice, options.Advice)
 	if IsDirectory(name) {
-		b.sessions = newSessions(b, options.SessionMode)
+		create := aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) { return b.create(ctx, options.SessionMode) })
+		b.session = &session{aws.NewCredentialsCache(create, func(o *aws.CredentialsCacheOptions) { o.ExpiryWindow = renewBefore })}
 	}
 	b.Client = s3.NewFromConfig(config, func(o *s3.Options) {
 		o.HTTPClient, o.UsePathStyle = b.Transport, config.BaseEndpoint != nil
-		o.Retryer, o.RetryMaxAttempts = aws.NopRetryer{}, 0
+		o.Retryer = aws.NopRetryer{}
 		o.DisableS3ExpressSessionAuth = aws.Bool(false)
-		if b.sessions != nil {
-			o.ExpressCredentials = b.sessions
+		if b.session != nil {
+			o.ExpressCredentials = b.session
 		}
 		if options.RequesterPays {
 			o.APIOptions = append(o.APIOptions, smithyhttp.SetHeaderValue("X-Amz-Request-Payer", "requester"))
@@ -105,7 +128,6 @@ func Open(ctx context.Context, where account.Given, name string, options Options
 		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 		o.DisableLogOutputChecksumValidationSkipped = true
 		o.ContinueHeaderThresholdBytes = -1
-		o.ClientLogMode = 0
 	})
 	return b, nil
 }
@@ -135,7 +157,7 @@ func (b *Bucket) DoOn(ctx context.Context, counted Counter, operation string, br
 		err = b.Explain(ctx, operation, once())
 		var failed *failure.Error
 		if errors.As(err, &failed) && failed.Mended {
-			if failed.Temporary, failed.Mended = !mended, !mended; !mended {
+			if failed.Temporary = !mended; failed.Temporary {
 				b.Renew(ctx, used)
 			}
 			mended = true
@@ -146,8 +168,8 @@ func (b *Bucket) DoOn(ctx context.Context, counted Counter, operation string, br
 
 // signer is what requests are signed with: credentials, or a session that was made with them.
 func (b *Bucket) signer() aws.CredentialsProvider {
-	if b.sessions != nil {
-		return b.sessions.cache
+	if b.session != nil {
+		return b.session.CredentialsCache
 	}
 	return b.Credentials
 }
@@ -155,16 +177,10 @@ func (b *Bucket) signer() aws.CredentialsProvider {
 // identify asks for what the next request is signed with. The SDK asks again and gets the same; its errors don't say why.
 func (b *Bucket) identify(ctx context.Context) (aws.Credentials, error) {
 	credentials, err := b.signer().Retrieve(ctx)
-	var failed *failure.Error
-	switch {
-	case err == nil:
-		return credentials, nil
-	case ctx.Err() != nil:
-		return credentials, context.Cause(ctx)
-	case errors.As(err, &failed):
-		return credentials, failed
+	if err != nil && !errors.As(err, new(*failure.Error)) {
+		err = failure.New(failure.NoCredentials, "no AWS credentials found: %v", err)
 	}
-	return credentials, failure.New(failure.NoCredentials, "no AWS credentials found: %v", err)
+	return credentials, b.Explain(ctx, createSession, err)
 }
 
 // Renew makes the next request be signed with something newer than what was refused. Of many that are refused at once one does.
@@ -176,4 +192,104 @@ func (b *Bucket) Renew(ctx context.Context, refused aws.Credentials) {
 		cache.Invalidate()
 		_, _ = b.signer().Retrieve(ctx)
 	}
+}
+
+// Prime makes a new session with a directory bucket, so that the requests that follow find one; counted is told of it and of
+// those after it. A general bucket needs none. It must come before every other request.
+func (b *Bucket) Prime(ctx context.Context, counted SessionCounter) error {
+	if b.session == nil {
+		return nil
+	}
+	b.counted = counted
+	b.session.Invalidate()
+	_, err := b.identify(ctx)
+	return err
+}
+
+// create makes a session, by a request that is signed with the account's credentials.
+func (b *Bucket) create(ctx context.Context, mode types.SessionMode) (aws.Credentials, error) {
+	account := *b
+	account.session = nil
+	var made *types.SessionCredentials
+	err := account.Do(ctx, b.counted, createSession, func() error {
+		began := time.Now()
+		answer, err := b.Client.CreateSession(ctx, &s3.CreateSessionInput{Bucket: &b.Name, SessionMode: mode})
+		b.counted.CountSession(time.Since(began))
+		if err != nil {
+			return err
+		}
+		if made = answer.Credentials; made == nil || made.SessionToken == nil || made.Expiration == nil {
+			return failure.New(failure.S3, "CreateSession returned no credentials: this server has no directory buckets")
+		}
+		return nil
+	})
+	if err != nil {
+		return aws.Credentials{}, err
+	}
+	return aws.Credentials{
+		AccessKeyID: aws.ToString(made.AccessKeyId), SecretAccessKey: aws.ToString(made.SecretAccessKey), SessionToken: *made.SessionToken,
+		CanExpire: true, Expires: *made.Expiration,
+	}, nil
+}
+
+// Whole is the Last of a Span without an end: the whole object.
+const Whole = -1
+
+// Span is an object, or its bytes First to Last. IfMatch is the ETag that the object must still have, "" for any.
+type Span struct {
+	Key         string
+	First, Last int64
+	IfMatch     string
+}
+
+// Object is what an answer says of its object; Bytes is the size of the whole.
+type Object struct {
+	ETag  string
+	Bytes int64
+}
+
+// ErrNoBytes says that a range was asked of an empty object.
+var ErrNoBytes = failure.New(failure.S3, "the object is empty, so it has no ranges")
+
+// Get asks for a span once, within Do. The body is the bytes asked for, or fewer where the object ends before Last; it ends with io.EOF
+// only when it was whole, and must be closed. An answer that isn't the one asked for is an error: a server that ignores Range or
+// If-Match would otherwise give the right size and the wrong bytes.
+func (b *Bucket) Get(ctx context.Context, span Span) (io.ReadCloser, Object, error) {
+	input := &s3.GetObjectInput{Bucket: &b.Name, Key: &span.Key}
+	if span.IfMatch != "" {
+		input.IfMatch = &span.IfMatch
+	}
+	if span.Last != Whole {
+		input.Range = aws.String(fmt.Sprintf("bytes=%d-%d", span.First, span.Last))
+	}
+	answer, err := b.Client.GetObject(ctx, input)
+	var refused *smithyhttp.ResponseError
+	switch {
+	case err == nil:
+		object, err := b.check(span, answer)
+		if err != nil {
+			_ = answer.Body.Close()
+		}
+		return answer.Body, object, err
+	case errors.As(err, &refused) && refused.HTTPStatusCode() == http.StatusRequestedRangeNotSatisfiable && span.First == 0:
+		err = ErrNoBytes
+	}
+	return nil, Object{}, err
+}
+
+// check tells what an answer says of its object, and whether it answers the span.
+func (b *Bucket) check(span Span, answer *s3.GetObjectOutput) (Object, error) {
+	length, ranged := aws.ToInt64(answer.ContentLength), aws.ToString(answer.ContentRange)
+	first, last, object := int64(0), length-1, Object{aws.ToString(answer.ETag), length}
+	_, _ = fmt.Sscanf(ranged, "bytes %d-%d/%d", &first, &last, &object.Bytes)
+	switch {
+	case answer.ContentLength == nil || object.ETag == "" || (ranged != "") != (span.Last != Whole):
+		return object, failure.New(failure.S3, "GetObject returned the length %d, the ETag %q and the range %q: this server isn't compatible with S3",
+			length, object.ETag, ranged)
+	case span.IfMatch != "" && object.ETag != span.IfMatch:
+		return object, failure.New(failure.ObjectChanged, "%s", b.advice[failure.ObjectChanged])
+	case span.Last != Whole && (first != span.First || last != min(span.Last, object.Bytes-1) || length != last-first+1):
+		return object, failure.New(failure.SizeMismatch, "requested bytes %d-%d, but S3 announced %d bytes as %q", span.First, span.Last, length, ranged)
+	}
+	return object, nil
 }

@@ -21,9 +21,8 @@ import (
 
 const (
 	createSession = "CreateSession"
-	headObject    = "HeadObject"
-	listObjects   = "ListObjectsV2"
 	expired       = "ExpiredToken"
+	refresh       = "TokenRefreshRequired"
 	skewed        = "RequestTimeTooSkewed"
 )
 
@@ -60,46 +59,40 @@ var (
 	}
 	ofCode = map[string]string{
 		"NoSuchBucket": failure.NoSuchBucket, "BadDigest": failure.ChecksumMismatch,
-		expired: failure.NoCredentials, "TokenRefreshRequired": failure.NoCredentials, "InvalidToken": failure.NoCredentials,
+		expired: failure.NoCredentials, refresh: failure.NoCredentials, "InvalidToken": failure.NoCredentials,
 		"InvalidAccessKeyId": failure.NoCredentials, "SignatureDoesNotMatch": failure.NoCredentials, skewed: failure.Settings,
 		"AuthorizationHeaderMalformed": failure.Settings, "IllegalLocationConstraintException": failure.Settings,
 	}
+	// A HEAD has no body to say with that the credentials have expired.
+	mendable = []string{expired, refresh, skewed, "HeadObject 400"}
 )
-
-func (r Refusal) kind() string {
-	if kind, ok := ofCode[r.Code]; ok {
-		return kind
-	}
-	if r.Status == http.StatusNotFound && (r.Operation == createSession || r.Operation == listObjects) {
-		return failure.NoSuchBucket
-	}
-	return cmp.Or(ofStatus[r.Status], failure.S3)
-}
 
 // Refused names a refusal. Mended says that the same request may succeed when it is signed anew: with renewed credentials, or
 // by the clock of S3.
 func (b *Bucket) Refused(r Refusal) *failure.Error {
-	kind, advice := r.kind(), r.Message
+	kind, advice := cmp.Or(ofCode[r.Code], ofStatus[r.Status], failure.S3), r.Message
 	if kind == failure.Settings {
 		advice = fmt.Sprintf("the bucket %s is in %s: set AWS_REGION (by hand also --region): %s", b.Name, cmp.Or(r.Region, "another region"), r.Message)
 	}
 	for _, key := range []string{kind, r.Code, r.Operation + " " + kind} {
 		advice = cmp.Or(b.advice[key], advice)
 	}
-	refused := failure.New(kind, "%s %d%s: %s", r.Operation, r.Status, strings.TrimRight(" "+r.Code, " "), advice)
-	// A HEAD has no body to say with that the credentials have expired.
-	refused.Mended = r.Code == expired || r.Code == "TokenRefreshRequired" || r.Code == skewed || r.Operation == headObject && r.Status == 400
-	// A 408 is for the request before: it came while this one was sent.
-	refused.Temporary = refused.Mended || retry.Passing(r.Status, r.Code) || r.Status == http.StatusRequestTimeout
-	refused.Throttled = r.Code == failure.SlowDown
-	refused.OfAll = kind == failure.Settings || kind == failure.NoCredentials
-	return refused
+	answer := fmt.Sprintf("%s %d", r.Operation, r.Status)
+	mended := slices.Contains(mendable, r.Code) || slices.Contains(mendable, answer)
+	return &failure.Error{
+		Type: kind, Message: strings.TrimSpace(answer+" "+r.Code) + ": " + advice, Mended: mended,
+		// A 408 is for the request before: it came while this one was sent.
+		Temporary: mended || retry.Passing(r.Status, r.Code) || r.Status == http.StatusRequestTimeout,
+		Throttled: r.Code == failure.SlowDown,
+		OfAll:     kind == failure.Settings || kind == failure.NoCredentials,
+	}
 }
 
 // Explain turns an error of the SDK, or of the body of one of its answers, into a failure.Error; nil stays nil.
 func (b *Bucket) Explain(ctx context.Context, operation string, err error) error {
 	var failed *failure.Error
 	var refused *smithyhttp.ResponseError
+	var said smithy.APIError
 	var unreadable *smithy.DeserializationError
 	switch {
 	case err == nil:
@@ -110,7 +103,6 @@ func (b *Bucket) Explain(ctx context.Context, operation string, err error) error
 		return failed
 	case errors.As(err, &refused) && refused.HTTPStatusCode() >= 300:
 		answer := Refusal{Operation: operation, Status: refused.HTTPStatusCode(), Region: refused.Response.Header.Get("X-Amz-Bucket-Region")}
-		var said smithy.APIError
 		if errors.As(err, &said) {
 			answer.Code, answer.Message = said.ErrorCode(), said.ErrorMessage()
 		}

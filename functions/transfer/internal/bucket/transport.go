@@ -24,12 +24,11 @@ const (
 	ReadTimeout = 15 * time.Second
 )
 
-// Most bytes of an answer that is read whole: its head; the body of an error; a page of a listing, which has at most 1,000 keys
-// of at most 1,024 bytes that escaping can make three times as long.
+// Most bytes of the head of an answer, and of a body that is read whole: the largest is a page of a listing, with at most 1,000
+// keys of at most 1,024 bytes that escaping can make three times as long.
 const (
-	largestHead  = 1 << 20
-	largestError = 64 << 10
-	largestPage  = 8 << 20
+	largestHead = 1 << 20
+	largestBody = 8 << 20
 )
 
 // Transport carries the requests of a bucket: over as many connections as there are requests at once and not one more, with
@@ -40,16 +39,8 @@ type Transport struct {
 }
 
 func newTransport(configured aws.HTTPClient, options Options) *Transport {
-	made := &http.Transport{
-		Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, TLSHandshakeTimeout: ReadTimeout,
-		MaxConnsPerHost: options.Connections, MaxIdleConnsPerHost: options.Connections, MaxResponseHeaderBytes: largestHead,
-		DisableCompression: true, ReadBufferSize: options.BufferBytes, WriteBufferSize: options.BufferBytes,
-	}
-	if client, ok := configured.(*awshttp.BuildableClient); ok {
-		made.TLSClientConfig.RootCAs = client.GetTransport().TLSClientConfig.RootCAs
-	}
 	silence := cmp.Or(options.Silence, ReadTimeout)
-	made.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		plain, err := (&net.Dialer{Timeout: connectTimeout}).DialContext(ctx, network, address)
 		if err != nil {
 			return nil, err
@@ -60,26 +51,22 @@ func newTransport(configured aws.HTTPClient, options Options) *Transport {
 		}
 		return patient, nil
 	}
-	return &Transport{made, silence}
+	client, _ := configured.(*awshttp.BuildableClient)
+	ofSDK := cmp.Or(client, awshttp.NewBuildableClient()).GetTransport()
+	return &Transport{&http.Transport{
+		Proxy: ofSDK.Proxy, TLSClientConfig: &tls.Config{RootCAs: ofSDK.TLSClientConfig.RootCAs}, TLSHandshakeTimeout: ReadTimeout,
+		DialContext: dial, MaxConnsPerHost: options.Connections, MaxIdleConnsPerHost: options.Connections, MaxResponseHeaderBytes: largestHead,
+		DisableCompression: true, ReadBufferSize: options.BufferBytes, WriteBufferSize: options.BufferBytes,
+	}, silence}
 }
 
 // Do sends one request; it follows no redirect. Of an answer that isn't an object no more is read than S3 ever sends.
 func (t *Transport) Do(request *http.Request) (*http.Response, error) {
 	answer, err := t.http.RoundTrip(request)
-	if err != nil {
-		return nil, err
+	if err == nil && (answer.StatusCode >= 300 || !strings.Contains(request.URL.RawQuery, "x-id=GetObject")) {
+		answer.Body = http.MaxBytesReader(nil, answer.Body, largestBody)
 	}
-	largest := int64(largestPage)
-	if answer.StatusCode >= 300 {
-		largest = largestError
-	} else if strings.Contains(request.URL.RawQuery, "x-id=GetObject") {
-		return answer, nil
-	}
-	answer.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.LimitReader(answer.Body, largest), answer.Body}
-	return answer, nil
+	return answer, err
 }
 
 // CloseIdle closes the connections that are kept for later.
@@ -89,16 +76,14 @@ func (t *Transport) CloseIdle() { t.http.CloseIdleConnections() }
 // silent. An idle one ends so too.
 type patientConn struct {
 	net.Conn
-	reader     io.Reader
-	silence    time.Duration
-	extendedAt atomic.Int64 // ns
+	reader  io.Reader
+	silence time.Duration
+	second  atomic.Int64 // in which the deadline was moved last
 }
 
-// extend grants the next read or write its time from now; at most once a second, since it is called for each of them.
+// extend grants the next read or write its time from now; once a second, since it is called for each of them.
 func (c *patientConn) extend() {
-	now := time.Now()
-	last := c.extendedAt.Load()
-	if now.UnixNano()-last > int64(time.Second) && c.extendedAt.CompareAndSwap(last, now.UnixNano()) {
+	if now := time.Now(); c.second.Swap(now.Unix()) != now.Unix() {
 		_ = c.SetDeadline(now.Add(c.silence))
 	}
 }

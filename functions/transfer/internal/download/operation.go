@@ -4,22 +4,85 @@ package download
 
 import (
 	"context"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/bucket"
 	"stampede/transfer/internal/deadline"
 	"stampede/transfer/internal/environment"
+	"stampede/transfer/internal/observed"
 	"stampede/transfer/internal/record"
+	"stampede/transfer/internal/retry"
 	"stampede/transfer/internal/sandbox"
 	"stampede/transfer/internal/workorder"
 )
+
+// Methods, as in METHOD.
+const (
+	stream = "go_stream" // one GET
+	ranges = "go_ranges" // parallel GETs of ranges
+)
+
+// Sinks, as in SINK.
+const (
+	discard = "discard" // received into a reused buffer, nothing kept
+	memory  = "memory"  // a buffer of the object's size
+	tmp     = "tmp"     // a file
+)
+
+// settings is what the function's environment says: the labels of the record, the object, and the way to download it. Parallel
+// (connections) and PartBytes are of ranges only.
+type settings struct {
+	environment.Labels
+	Bucket, Key, Region, Sink string
+	Parallel, PartBytes       int64
+}
+
+// readSettings takes the settings out of an environment; an error is of the type Settings, and the settings are empty then. What is
+// left out of SINK, RANGE_PARALLEL and RANGE_PART_MB has the defaults of functions/download/settings.py.
+func readSettings(lookup func(string) string) (*settings, error) {
+	r := environment.Reader{Lookup: lookup}
+	read := &settings{Labels: r.Labels(), Bucket: r.Text("BUCKET_NAME"), Key: r.Text("FILE_NAME"), Region: r.Region(), Parallel: 1}
+	read.Method = r.OneOf("METHOD", "", stream, ranges)
+	read.Sink = r.OneOf("SINK", map[string]string{stream: discard, ranges: memory}[read.Method], discard, memory, tmp)
+	if read.Method == ranges {
+		read.Parallel = r.IntegerOr("RANGE_PARALLEL", 8, 1, 64)
+		// From 16 MiB: at 8, 500 functions would ask one key more often than the 5,500 times a second that S3 grants.
+		read.PartBytes = r.IntegerOr("RANGE_PART_MB", 16, 16, 64) << 20
+	}
+	if r.Err != nil {
+		return &settings{}, r.Err
+	}
+	return read, nil
+}
+
+// order is one download to do. ObjectBytes is the size that the object must have, Checksum what its bytes must have; nil
+// where the order leaves them out. WarmUp 1 marks a download that no figure counts.
+type order struct {
+	workorder.Order
+	ObjectBytes *int64
+	WarmUp      int64
+	Checksum    *Checksum
+}
+
+// parse reads the body of a message; an error is of the type WorkOrder.
+func parse(body string) (*order, error) {
+	r, common := workorder.Open(body, "object_bytes", "warm_up", "checksum")
+	parsed := &order{Order: common, ObjectBytes: r.Optional("object_bytes"), WarmUp: r.Flag("warm_up")}
+	r.Text("checksum", "sha256: with 64 or crc32: with 8 lower-case hexadecimal digits", func(text string) bool {
+		parsed.Checksum = ParseChecksum(text)
+		return parsed.Checksum != nil
+	})
+	return parsed, r.Err
+}
 
 // operation is the download in Lambda: of the object that the function's environment names, as it says.
 type operation struct {
 	settings *settings
 	bucket   *bucket.Bucket
-	wrong    error // why settings or bucket are nil
+	wrong    error // with the settings or the bucket
 	runner   *deadline.Runner
 }
 
@@ -34,26 +97,22 @@ func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
 }
 
 // Labels implements sandbox.Operation.
-func (o *operation) Labels() *environment.Labels {
-	if o.settings == nil {
-		return nil
-	}
-	return &o.settings.Labels
-}
+func (o *operation) Labels() *environment.Labels { return &o.settings.Labels }
 
 // Do implements sandbox.Operation.
 func (o *operation) Do(ctx context.Context, body string, until time.Time) (*workorder.Order, record.Outcome) {
-	seen := &observed{}
+	seen := &seen{}
+	seen.Prepare()
 	order, err := parse(body)
 	if err != nil {
-		return nil, seen.outcome(o.settings, 0, err)
+		return nil, o.outcome(0, seen, err)
 	}
 	err = o.download(ctx, order, until, seen)
-	return &order.Order, seen.outcome(o.settings, order.WarmUp, err)
+	return &order.Order, o.outcome(order.WarmUp, seen, err)
 }
 
 // download waits until it may begin, and stops at the deadline: its connections are closed then.
-func (o *operation) download(ctx context.Context, order *order, until time.Time, seen *observed) error {
+func (o *operation) download(ctx context.Context, order *order, until time.Time, seen *seen) error {
 	if o.wrong != nil {
 		return o.wrong
 	}
@@ -67,7 +126,34 @@ func (o *operation) download(ctx context.Context, order *order, until time.Time,
 	if err != nil {
 		return err
 	}
-	seen.begin()
+	seen.Prepare()
+	seen.Begin()
 	t := &transfer{settings: o.settings, bucket: o.bucket, order: order, sink: sink, seen: seen}
-	return o.runner.Run(ctx, until, seen.bytes.Load, t.complete)
+	return o.runner.Run(ctx, until, seen.Bytes.Load, t.complete)
+}
+
+// seen is what is seen of a download while it runs.
+type seen struct {
+	observed.Work
+	firstByte atomic.Value // float64, seconds
+}
+
+// noteAnswer notes the first good answer, as functions/common/object_read.py does: its body may be long in coming.
+func (s *seen) noteAnswer() {
+	if s.firstByte.Load() == nil {
+		elapsed, _ := s.Spent()
+		s.firstByte.CompareAndSwap(nil, elapsed)
+	}
+}
+
+// outcome returns what the record says by now. What the settings would say is null where they couldn't be read.
+func (o *operation) outcome(warmUp int64, s *seen, err error) record.Outcome {
+	isSet, pairs := o.settings.Method != "", observed.Pairs
+	elapsed, cpu := s.Spent()
+	return s.Outcome("download_time_seconds", elapsed, err, slices.Concat(
+		pairs(true, "warm_up", warmUp),
+		pairs(isSet, "sink", o.settings.Sink),
+		pairs(true, "first_byte_seconds", s.firstByte.Load(), "client_cpu_seconds", cpu, "retries", s.Retries.Load(), "requests", s.Requests.Load()),
+		pairs(isSet, "retry_mode", retry.Mode, "retry_attempts", int64(retry.Attempts), "sdk", bucket.SDK),
+	))
 }

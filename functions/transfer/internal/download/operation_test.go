@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"hash/crc32"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"stampede/transfer/internal/bucket"
+	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/s3test"
 )
 
@@ -20,11 +22,21 @@ const (
 	largeBytes = 64*mib + 1000
 )
 
+type values = map[string]any
+
+// serve runs an S3 that has the object.
+func serve(t *testing.T, body []byte) *s3test.Store {
+	t.Helper()
+	s := s3test.StartStore(t, "stampede-test")
+	s.Put("stampede-test", key, s3test.Stored{Body: body})
+	return s
+}
+
 // start makes the function of an environment with changes ("NAME=value"). Pauses before retries are short.
 func start(t *testing.T, changes ...string) *s3test.Function {
 	t.Helper()
 	made := New(context.Background(), s3test.Lookup(map[string]string{
-		"CONCURRENCY_LIMIT": "5", "MEMORY_SIZE": "1024", "EXPERIMENT_TAG": "experiment 01", "BUCKET_NAME": s3test.Bucket, "FILE_NAME": key,
+		"CONCURRENCY_LIMIT": "5", "MEMORY_SIZE": "1024", "EXPERIMENT_TAG": "experiment 01", "BUCKET_NAME": "stampede-test", "FILE_NAME": key,
 		"AWS_REGION": "us-east-1", "METHOD": "go_ranges", "SINK": "tmp", "RANGE_PARALLEL": "3", "RANGE_PART_MB": "16",
 	}, changes...)).(*operation)
 	if made.bucket != nil {
@@ -40,148 +52,123 @@ func checksum(body []byte) string {
 	return fmt.Sprintf(`"checksum": "crc32:%08x"`, crc32.ChecksumIEEE(body))
 }
 
-// everyWay are the methods and sinks, as changes of an environment.
-func everyWay() (ways [][]string) {
+// everyWay are the methods and sinks.
+func everyWay(yield func(method, sink string) bool) {
 	for _, method := range []string{stream, ranges} {
 		for _, sink := range []string{discard, memory, tmp} {
-			ways = append(ways, []string{"METHOD=" + method, "SINK=" + sink})
+			if !yield("METHOD="+method, "SINK="+sink) {
+				return
+			}
 		}
 	}
-	return ways
 }
 
 func TestEveryWayDownloadsEveryByteAndSaysSo(t *testing.T) {
-	body := s3test.Random(largeBytes)
-	s3test.Start(t, key, body)
-	for _, way := range everyWay() {
-		record := start(t, way...).Invoke(ordered(fmt.Sprintf(`"object_bytes": %d`, largeBytes), `"warm_up": 1`, checksum(body)))
-		requests := map[string]int{"METHOD=go_stream": 1, "METHOD=go_ranges": 5}[way[0]]
-		s3test.Expect(t, record, map[string]any{"status": "ok", "bytes": largeBytes, "method": way[0][len("METHOD="):], "sink": way[1][len("SINK="):],
-			"requests": requests, "retries": 0, "retry_mode": "standard", "retry_attempts": 4, "sdk": bucket.SDK, "attempt": 2, "warm_up": 1})
-		if first := record["first_byte_seconds"].(float64); first <= 0 || first > record["download_time_seconds"].(float64) ||
-			record["client_cpu_seconds"].(float64) <= 0 {
-			t.Error(record)
+	for _, size := range []int{largeBytes, 0} {
+		body := s3test.Random(size)
+		serve(t, body)
+		for method, sink := range everyWay {
+			record := start(t, method, sink).Invoke(ordered(fmt.Sprintf(`"object_bytes": %d`, size), `"warm_up": 1`, checksum(body)))
+			requests := map[string]int{"METHOD=go_stream": 1, "METHOD=go_ranges": size/16/mib + 1 + (largeBytes-size)/largeBytes}[method]
+			s3test.Expect(t, record, values{"status": "ok", "bytes": size, "method": method[len("METHOD="):], "sink": sink[len("SINK="):],
+				"requests": requests, "retries": 0, "retry_mode": "standard", "retry_attempts": 4, "sdk": bucket.SDK, "attempt": 2, "warm_up": 1})
+			if first := record["first_byte_seconds"].(float64); first <= 0 || first > record["download_time_seconds"].(float64) ||
+				record["client_cpu_seconds"].(float64) <= 0 {
+				t.Error(record)
+			}
 		}
 	}
 }
 
 func TestFaultsThatPassAreTriedAgainAndCountedAndLoseNoByte(t *testing.T) {
 	body := s3test.Random(20*mib + 17)
-	for name, fault := range map[string]func(*s3test.Server){
-		"a 503":                      func(s *s3test.Server) { s.SlowDowns = 2 },
-		"a cut body":                 func(s *s3test.Server) { s.Cuts = 2 },
-		"a connection that is reset": func(s *s3test.Server) { s.Resets = 2 },
-		"a body cut more often than a request is tried": func(s *s3test.Server) { s.Cuts = 4 },
-	} {
-		for i, way := range everyWay() {
-			server := s3test.Start
-			if i%2 == 1 {
-				server = s3test.StartTLS
+	for retries, faults := range map[int]s3test.Faults{2: {Busy: 1, Resets: 1}, 3: {Cuts: 3}, 4: {Cuts: 4}} { // more than a request is tried
+		for method, sink := range everyWay {
+			s := serve(t, body)
+			if sink == "SINK="+memory {
+				s = s3test.StartStoreTLS(t, "stampede-test")
+				s.Put("stampede-test", key, s3test.Stored{Body: body})
 			}
-			s := server(t, key, body)
-			fault(s)
-			retries := s.SlowDowns + s.Cuts + s.Resets
-			record := start(t, way...).Invoke(ordered(checksum(body)))
-			s3test.Expect(t, record, map[string]any{"status": "ok", "bytes": len(body), "retries": retries, "requests": len(s.Requests())})
-			if t.Failed() {
-				t.Fatal(name, way)
-			}
+			s.Faults = faults
+			record := start(t, method, sink).Invoke(ordered(checksum(body)))
+			s3test.Expect(t, record, values{"status": "ok", "bytes": len(body), "retries": retries, "requests": int(s.Requests.Load())})
 		}
 	}
 }
 
 func TestEveryFailureIsARecordWithItsWord(t *testing.T) {
-	for _, wrong := range []struct {
-		name, word string
-		fault      func(*s3test.Server)
-		requests   int
+	for name, wrong := range map[string]struct {
+		word            string
+		faults          s3test.Faults
+		bytes, requests int
 	}{
-		{"503 for ever", "SlowDown", func(s *s3test.Server) { s.SlowDowns = 100 }, 4},
-		{"bodies always cut", "ConnectionCut", func(s *s3test.Server) { s.Cuts = 100 }, 4},
+		"503 for ever":      {"SlowDown", s3test.Faults{Busy: 100}, mib, 4},
+		"bodies always cut": {"ConnectionCut", s3test.Faults{Cuts: 100}, mib, 4},
 		// After 1.5, 2.25, 2.6, 2.8, 2.9 and 2.95 MiB: the first and the third cut had been brought on by 1 MiB.
-		{"a larger body always cut", "ConnectionCut", func(s *s3test.Server) { s.Cuts = 100; s.Put(key, s3test.Random(3*mib)) }, 6},
-		{"404", "NoSuchKey", func(s *s3test.Server) { s.Status = 404 }, 1},
-		{"replaced", "ObjectChanged", func(s *s3test.Server) { s.ReplaceAfter, s.Cuts = 1, 1 }, 2},
-		{"replaced unseen", "ObjectChanged", func(s *s3test.Server) { s.ReplaceAfter, s.Cuts, s.IgnoreMatch = 1, 1, true }, 2},
-		{"ranges ignored", "S3Error", func(s *s3test.Server) { s.IgnoreRange = true }, 1},
-		{"other ranges", "SizeMismatch", func(s *s3test.Server) { s.ShiftRanges = 1 }, 1},
-		{"another size than ordered", "SizeMismatch", func(s *s3test.Server) { s.Put(key, s3test.Random(mib-1)) }, 1},
-		{"a wrong checksum", "ChecksumMismatch", func(*s3test.Server) {}, 1},
+		"a larger body always cut":    {"ConnectionCut", s3test.Faults{Cuts: 100}, 3 * mib, 6},
+		"replaced after a cut":        {"ObjectChanged", s3test.Faults{ReplaceAfter: 1, Cuts: 1}, mib, 2},
+		"replaced unseen":             {"ObjectChanged", s3test.Faults{ReplaceAfter: 1, Cuts: 1, Headers: map[string]string{"If-Match": ""}}, mib, 2},
+		"replaced between the ranges": {"ObjectChanged", s3test.Faults{ReplaceAfter: 2}, largeBytes, 0},
+		"ranges ignored":              {"S3Error", s3test.Faults{Headers: map[string]string{"Range": ""}}, mib, 1},
+		"other ranges":                {"SizeMismatch", s3test.Faults{Headers: map[string]string{"Range": "bytes=1-16777216"}}, largeBytes, 1},
+		"another size than ordered":   {"SizeMismatch", s3test.Faults{}, mib - 1, 1},
+		"another checksum":            {"ChecksumMismatch", s3test.Faults{}, mib, 1},
 	} {
-		server := s3test.Start(t, key, s3test.Random(mib))
-		wrong.fault(server)
-		record := start(t).Invoke(ordered(fmt.Sprintf(`"object_bytes": %d`, mib), `"checksum": "crc32:00000000"`))
-		s3test.Expect(t, record, map[string]any{"error_type": wrong.word, "requests": wrong.requests})
-		if t.Failed() {
-			t.Fatal(wrong.name)
+		s := serve(t, s3test.Random(wrong.bytes))
+		s.Faults = wrong.faults
+		record := start(t).Invoke(ordered(fmt.Sprintf(`"object_bytes": %d`, max(wrong.bytes, mib)), `"checksum": "crc32:00000000"`))
+		if record["error_type"] != wrong.word || wrong.requests > 0 && record["requests"] != float64(wrong.requests) {
+			t.Error(name, record)
 		}
 	}
-}
-
-func TestAnObjectReplacedBetweenTheRangesIsAnErrorAndNotAMix(t *testing.T) {
-	server := s3test.Start(t, key, s3test.Random(largeBytes))
-	server.ReplaceAfter = 2
-	s3test.Expect(t, start(t).Invoke(ordered()), map[string]any{"error_type": "ObjectChanged"})
 }
 
 func TestAChecksumIsComparedInEverySinkOrRefused(t *testing.T) {
-	s3test.Start(t, key, s3test.Random(mib))
-	for _, way := range everyWay() {
-		for _, sum := range []string{"crc32:00000000", "sha256:" + strings.Repeat("0", 64)} {
-			word := "ChecksumMismatch"
-			if sum[0] == 's' && way[0] == "METHOD=go_ranges" && way[1] == "SINK=discard" {
-				word = "WorkOrderError"
+	serve(t, []byte("\x00"))
+	for method, sink := range everyWay {
+		for sum, wanted := range map[string]any{
+			"crc32:00000000": "ChecksumMismatch", "sha256:" + strings.Repeat("0", 64): "ChecksumMismatch",
+			"sha256:6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d": nil,
+		} {
+			if method == "METHOD=go_ranges" && sink == "SINK=discard" && sum[0] == 's' {
+				wanted = "WorkOrderError"
 			}
-			s3test.Expect(t, start(t, way...).Invoke(ordered(`"checksum": "`+sum+`"`)), map[string]any{"error_type": word})
+			if record := start(t, method, sink).Invoke(ordered(`"checksum": "` + sum + `"`)); record["error_type"] != wanted {
+				t.Error(record)
+			}
 		}
-	}
-	body := "\x00"
-	s3test.Start(t, key, []byte(body))
-	for _, way := range everyWay()[:3] {
-		sum := `"checksum": "sha256:6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d"`
-		s3test.Expect(t, start(t, way...).Invoke(ordered(sum)), map[string]any{"status": "ok"})
 	}
 }
 
 func TestTheFirstByteIsThatOfTheAnswerAndNotOfABodyThatComesLater(t *testing.T) {
-	server := s3test.Start(t, key, []byte("x"))
-	server.Stall(500 * time.Millisecond) // after the head, before the one byte
+	s := serve(t, []byte("x"))
+	s.Stall.Store(int64(500 * time.Millisecond)) // after the head, before the one byte
 	record := start(t, "METHOD=go_stream", "SINK=memory").Invoke(ordered())
 	if first := record["first_byte_seconds"].(float64); first >= 0.5 || record["download_time_seconds"].(float64) < 0.5 {
 		t.Error(record)
 	}
 }
 
-func TestAnEmptyObjectIsADownloadOfNoBytes(t *testing.T) {
-	s3test.Start(t, key, nil)
-	for _, way := range everyWay() {
-		s3test.Expect(t, start(t, way...).Invoke(ordered(`"object_bytes": 0`)), map[string]any{"status": "ok", "bytes": 0})
-	}
-}
-
 func TestADownloadThatWouldOutlastTheFunctionIsStoppedWithARecord(t *testing.T) {
-	server := s3test.Start(t, key, s3test.Random(2*mib))
+	s := serve(t, s3test.Random(2*mib))
 	for _, sink := range []string{tmp, discard} {
 		f, began := start(t, "SINK="+sink), time.Now()
-		server.Stall(time.Minute)
+		s.Stall.Store(int64(time.Minute))
 		record := f.Invoke(ordered(), 3500*time.Millisecond)
 		if took := time.Since(began); took < 400*time.Millisecond || took > 2*time.Second {
 			t.Errorf("stopped after %v", took)
 		}
-		s3test.Expect(t, record, map[string]any{"error_type": "DeadlineExceeded", "bytes": mib, "retries": 0})
-		server.Stall(0)
-		s3test.Expect(t, f.Invoke(ordered()), map[string]any{"status": "ok", "cold_start": 0})
+		s3test.Expect(t, record, values{"error_type": "DeadlineExceeded", "bytes": mib, "retries": 0})
+		s.Stall.Store(0)
+		s3test.Expect(t, f.Invoke(ordered()), values{"status": "ok", "cold_start": 0})
 	}
 }
 
 func TestTheStartIsWaitedForOutsideTheTimedPartOrRefused(t *testing.T) {
-	server := s3test.Start(t, key, s3test.Random(1000))
-	s3test.Expect(t, start(t).Invoke(ordered(), 2*time.Second), map[string]any{"error_type": "DeadlineExceeded"})
+	serve(t, s3test.Random(1000))
+	s3test.Expect(t, start(t).Invoke(ordered(), 2*time.Second), values{"error_type": "DeadlineExceeded", "requests": 0})
 	late := fmt.Sprintf(`"start_at_ms": %d`, time.Now().Add(time.Minute).UnixMilli())
-	s3test.Expect(t, start(t).Invoke(ordered(late), 10*time.Second), map[string]any{"error_type": "StartTooLate"})
-	if len(server.Requests()) > 0 {
-		t.Error("asked all the same")
-	}
+	s3test.Expect(t, start(t).Invoke(ordered(late), 10*time.Second), values{"error_type": "StartTooLate", "requests": 0})
 	at := time.Now().Add(400 * time.Millisecond).UnixMilli()
 	record := start(t).Invoke(ordered(fmt.Sprintf(`"start_at_ms": %d`, at)))
 	if started := int64(record["started_at_ms"].(float64)); started < at || started > at+300 {
@@ -190,55 +177,64 @@ func TestTheStartIsWaitedForOutsideTheTimedPartOrRefused(t *testing.T) {
 }
 
 func TestWhatCannotBeReadIsARecordThatNamesIt(t *testing.T) {
-	s3test.Start(t, key, nil)
+	serve(t, nil)
 	for _, change := range []string{"MEMORY_SIZE=", "METHOD=download_file", "SINK=disk", "RANGE_PARALLEL=0", "RANGE_PART_MB=8"} {
 		name, _, _ := strings.Cut(change, "=")
-		s3test.Expect(t, start(t, change).Invoke(ordered()), map[string]any{"error_type": "SettingsError", "error_message": name,
+		s3test.Expect(t, start(t, change).Invoke(ordered()), values{"error_type": "SettingsError", "error_message": name,
 			"memory_size": nil, "method": nil, "sink": nil, "retry_mode": nil, "retry_attempts": nil, "sdk": nil, "run_id": "run-1"})
 	}
 	for _, change := range []string{`"speed": 1`, `"object_bytes": -1`, `"warm_up": 2`, `"checksum": "md5:00"`} {
 		name, _, _ := strings.Cut(change[1:], `"`)
-		s3test.Expect(t, start(t).Invoke(ordered(change)), map[string]any{"error_type": "WorkOrderError", "error_message": name, "run_id": nil,
+		s3test.Expect(t, start(t).Invoke(ordered(change)), values{"error_type": "WorkOrderError", "error_message": name, "run_id": nil,
 			"memory_size": 1024, "warm_up": 0, "retry_mode": "standard"})
 	}
 }
 
 func TestWhatThisMachineLacksIsARecord(t *testing.T) {
-	s3test.Start(t, key, s3test.Random(65*mib))
-	s3test.Expect(t, start(t, "SINK=memory", "MEMORY_SIZE=128").Invoke(ordered()), map[string]any{"error_type": "NoMemory", "bytes": 0})
+	serve(t, s3test.Random(65*mib))
+	s3test.Expect(t, start(t, "SINK=memory", "MEMORY_SIZE=128").Invoke(ordered()), values{"error_type": "NoMemory", "bytes": 0})
+	file, _ := newSink(&settings{Sink: tmp}, nil)
+	if kind, _ := failure.Describe(file.prepare(1 << 60)); kind != failure.NoSpace {
+		t.Error(kind)
+	}
+	file.close()
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
-	s3test.Expect(t, start(t).Invoke(ordered()), map[string]any{"error_type": "NoCredentials", "requests": 0})
+	s3test.Expect(t, start(t).Invoke(ordered()), values{"error_type": "NoCredentials", "requests": 0})
 	t.Setenv("TMPDIR", os.Getenv("TMPDIR")+"/gone")
-	s3test.Expect(t, start(t).Invoke(ordered()), map[string]any{"error_type": "FileError"})
+	s3test.Expect(t, start(t).Invoke(ordered()), values{"error_type": "FileError"})
 }
 
 func TestAServerThatCannotBeReachedOrTrustedIsNoConnection(t *testing.T) {
-	server := s3test.StartTLS(t, key, s3test.Random(1000))
-	t.Setenv("AWS_CA_BUNDLE", "")
-	record := start(t).Invoke(ordered())
-	s3test.Expect(t, record, map[string]any{"error_type": "NoConnection", "error_message": "certificate", "bytes": 0})
-	if len(server.Requests()) > 0 {
-		t.Error(record)
+	s := s3test.StartStoreTLS(t)
+	for _, c := range []struct {
+		name, value, word, said string
+		retries                 int
+	}{
+		{"AWS_CA_BUNDLE", "", "NoConnection", "certificate", 3},
+		{"AWS_ENDPOINT_URL", "http://127.0.0.1:9", "NoConnection", "", 3},
+		{"AWS_ENDPOINT_URL", "127.0.0.1:9000", "SettingsError", "AWS_ENDPOINT_URL", 0},
+		{"AWS_CA_BUNDLE", os.DevNull, "SettingsError", "AWS_CA_BUNDLE", 0},
+	} {
+		t.Setenv(c.name, c.value)
+		s3test.Expect(t, start(t).Invoke(ordered()), values{"error_type": c.word, "error_message": c.said, "retries": c.retries, "bytes": 0})
 	}
-	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-	s3test.Expect(t, start(t).Invoke(ordered()), map[string]any{"error_type": "NoConnection", "retries": 3})
-	for name, value := range map[string]string{"AWS_ENDPOINT_URL": "127.0.0.1:9000", "AWS_CA_BUNDLE": os.DevNull} {
-		t.Setenv(name, value)
-		s3test.Expect(t, start(t).Invoke(ordered()), map[string]any{"error_type": "SettingsError", "error_message": name})
+	if s.Requests.Load() > 0 {
+		t.Error("asked a server that it doesn't trust")
 	}
 }
 
 func TestAWarmSandboxUsesItsConnectionAgainAndReplacesOneThatS3Closed(t *testing.T) {
-	server, f := s3test.Start(t, key, s3test.Random(1000)), start(t)
-	first, second := f.Invoke(ordered()), f.Invoke(ordered())
-	server.Resets = 1
-	s3test.Expect(t, f.Invoke(ordered()), map[string]any{"status": "ok", "retries": 0})
-	requests := server.Requests()
-	if requests[0].RemoteAddr != requests[1].RemoteAddr || requests[2].RemoteAddr == requests[3].RemoteAddr {
-		t.Error("connections aren't kept, or not replaced")
+	s, places := serve(t, s3test.Random(1000)), []string{}
+	s.Refuse = func(r *http.Request, _, _, _ string) (int, string) {
+		places = append(places, r.RemoteAddr)
+		return map[int]int{3: s3test.HangUp}[len(places)], ""
 	}
-	if first["sandbox_id"] != second["sandbox_id"] || first["cold_start"] != 1.0 || second["cold_start"] != 0.0 {
-		t.Error(first, second)
+	f := start(t)
+	for range 3 {
+		s3test.Expect(t, f.Invoke(ordered()), values{"status": "ok", "retries": 0})
+	}
+	if len(places) != 4 || places[0] != places[1] || places[2] == places[3] {
+		t.Error("connections aren't kept, or not replaced", places)
 	}
 }

@@ -1,15 +1,18 @@
 package download
 
 import (
-	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"hash"
 	"hash/crc32"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -18,40 +21,55 @@ import (
 	"stampede/transfer/internal/workfolder"
 )
 
-const (
-	// windowBytes is received at once into memory, where nothing is reused.
-	windowBytes = 1 << 20
-	// otherMemoryMB is kept for the runtime and this program: about 25 MiB in use.
-	otherMemoryMB = 64
-)
+// otherMemoryMB is kept for the runtime and this program: about 25 MiB in use.
+const otherMemoryMB = 64
+
+// Checksum is what the bytes must have: an algorithm, and the value in lower-case hexadecimal digits.
+type Checksum struct{ Algorithm, Value string }
+
+var checksumForm = regexp.MustCompile(`^(sha256:[0-9a-f]{64}|crc32:[0-9a-f]{8})$`)
+
+// ParseChecksum reads `sha256:<64 digits>` or `crc32:<8 digits>`; nil when it is neither.
+func ParseChecksum(text string) *Checksum {
+	if !checksumForm.MatchString(text) {
+		return nil
+	}
+	algorithm, value, _ := strings.Cut(text, ":")
+	return &Checksum{algorithm, value}
+}
 
 // sink takes the bytes of one download; many spans may give them at once. To a file or to memory they go as they are; of what is
 // discarded a checksum is computed on the way: of a stream in order, of ranges a CRC-32 of each piece.
 type sink struct {
-	kind     string
-	limitMB  int64 // of memory
+	*settings
+	checksum *Checksum // nil: none
+	digest   hash.Hash // of the whole
 	whole    []byte
 	folder   *workfolder.Folder
 	file     *os.File
-	checksum *Checksum // nil: none
-	inOrder  hash.Hash // SHA-256; nil: none
 	mutex    sync.Mutex
-	runs     []run
+	pieces   []piece
+}
+
+// piece is the CRC-32 of bytes in a row.
+type piece struct {
+	at, bytes int64
+	crc       uint32
 }
 
 // newSink makes the sink that the settings name, to be closed; it refuses a checksum that it can't compute.
 func newSink(from *settings, checksum *Checksum) (made *sink, err error) {
-	made = &sink{kind: from.Sink, limitMB: from.MemorySizeMB, checksum: checksum}
-	switch {
-	case made.kind == tmp:
+	made = &sink{settings: from, checksum: checksum, digest: crc32.NewIEEE()}
+	if checksum != nil && checksum.Algorithm == "sha256" {
+		made.digest = sha256.New()
+		if from.Sink == discard && from.Method == ranges {
+			return nil, failure.New(failure.WorkOrder, "discarded ranges arrive out of order: use a crc32, or set SINK to memory or tmp")
+		}
+	}
+	if from.Sink == tmp {
 		if made.folder, err = workfolder.New(); err != nil {
 			return nil, failure.OfFile(err)
 		}
-	case made.kind == discard && checksum != nil && checksum.Algorithm == sha256Name:
-		if from.Method == ranges {
-			return nil, failure.New(failure.WorkOrder, "discarded ranges arrive out of order: use a crc32, or set SINK to memory or tmp")
-		}
-		made.inOrder = newDigest(sha256Name)
 	}
 	return made, nil
 }
@@ -59,14 +77,14 @@ func newSink(from *settings, checksum *Checksum) (made *sink, err error) {
 // prepare makes room for the whole object, before the first byte is kept.
 func (s *sink) prepare(bytes int64) (err error) {
 	switch {
-	case s.kind == tmp:
+	case s.Sink == tmp:
 		if err = s.makeFile(bytes); err != nil {
 			return failure.OfFile(err)
 		}
-	case s.kind == memory && bytes > (s.limitMB-otherMemoryMB)<<20:
+	case s.Sink == memory && bytes > (s.MemorySizeMB-otherMemoryMB)<<20:
 		return failure.New(failure.NoMemory, "%d bytes and %d MiB for the function itself don't fit into MEMORY_SIZE=%d: raise "+
-			"memory_size, or choose another sink", bytes, otherMemoryMB, s.limitMB)
-	case s.kind == memory && bytes > 0:
+			"memory_size, or choose another sink", bytes, otherMemoryMB, s.MemorySizeMB)
+	case s.Sink == memory && bytes > 0:
 		// Outside of Go's heap: the collector would let it grow to twice the object.
 		s.whole, err = syscall.Mmap(-1, 0, int(bytes), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
 		if err != nil {
@@ -79,8 +97,8 @@ func (s *sink) prepare(bytes int64) (err error) {
 // makeFile finds out now that the disk is full, and not after most of the bytes. The blocks themselves aren't taken: fallocate
 // would do it on one processor before the first byte is kept (0.3 s for 1 GiB of RAM disk), and the writes do it on all of them.
 func (s *sink) makeFile(bytes int64) error {
-	left, err := room.Left(s.folder.Path)
-	if err == nil && bytes > left {
+	free, err := room.Left(s.folder.Path)
+	if err == nil && bytes > free {
 		err = syscall.ENOSPC
 	}
 	if err != nil {
@@ -92,50 +110,65 @@ func (s *sink) makeFile(bytes int64) error {
 	return s.file.Truncate(bytes)
 }
 
-// place is where the next bytes from a position, and before an end, are received: in buffer, or where they stay.
-func (s *sink) place(buffer []byte, at, end int64) []byte {
-	if s.kind == memory {
-		return s.whole[at:min(at+windowBytes, end)]
+// place is where the next bytes from a position are received: in buffer, or where they stay.
+func (s *sink) place(buffer []byte, at int64) []byte {
+	if s.Sink == memory {
+		return s.whole[at:][:len(buffer)]
 	}
-	return buffer[:min(int64(len(buffer)), end-at)]
+	return buffer
 }
 
 // keep takes what was received at a position.
-func (s *sink) keep(piece []byte, at int64) (err error) {
+func (s *sink) keep(received []byte, at int64) (err error) {
 	switch {
-	case s.kind == tmp:
-		_, err = s.file.WriteAt(piece, at)
-	case s.inOrder != nil:
-		_, err = s.inOrder.Write(piece)
-	case s.kind == discard && s.checksum != nil:
-		piece := run{at, crc32.ChecksumIEEE(piece), int64(len(piece))}
+	case s.Sink == tmp:
+		_, err = s.file.WriteAt(received, at)
+	case s.Sink == memory || s.checksum == nil:
+	case s.Method == stream:
+		_, err = s.digest.Write(received)
+	default:
+		sum := crc32.ChecksumIEEE(received)
 		s.mutex.Lock()
-		s.runs = append(s.runs, piece)
-		s.mutex.Unlock()
+		defer s.mutex.Unlock()
+		s.pieces = append(s.pieces, piece{at, int64(len(received)), sum})
 	}
 	return err
 }
 
 // verify compares the checksum, if there is one, with that of what was kept.
-func (s *sink) verify() error {
+func (s *sink) verify() (err error) {
 	if s.checksum == nil {
 		return nil
 	}
-	content := io.Reader(bytes.NewReader(s.whole))
-	switch {
-	case s.inOrder != nil:
-		return s.checksum.compare(hexadecimal(s.inOrder))
-	case s.kind == discard:
-		slices.SortFunc(s.runs, func(a, b run) int { return cmp.Compare(a.at, b.at) })
-		return s.checksum.compare(joined(s.runs))
-	case s.kind == tmp:
-		content = io.NewSectionReader(s.file, 0, math.MaxInt64)
+	switch s.Sink {
+	case memory:
+		_, err = s.digest.Write(s.whole)
+	case tmp: // WriteAt has left the file at its beginning
+		_, err = io.Copy(s.digest, s.file)
 	}
-	digest := newDigest(s.checksum.Algorithm)
-	if _, err := io.Copy(digest, content); err != nil {
+	if err != nil {
 		return failure.OfFile(err)
 	}
-	return s.checksum.compare(hexadecimal(digest))
+	sum := hex.EncodeToString(s.digest.Sum(nil))
+	if s.Sink == discard && s.Method == ranges {
+		sum = joined(s.pieces)
+	}
+	if sum != s.checksum.Value {
+		return failure.New(failure.ChecksumMismatch, "the bytes received have the %s %s, but the message expects %s: upload the object again",
+			s.checksum.Algorithm, sum, s.checksum.Value)
+	}
+	return nil
+}
+
+// joined returns the CRC-32 of pieces of at most bufferBytes that make a whole. A CRC is linear: what comes after bytes changes theirs
+// as zeros would.
+func joined(pieces []piece) string {
+	slices.SortFunc(pieces, func(a, b piece) int { return cmp.Compare(a.at, b.at) })
+	crc, zeros := uint32(0), make([]byte, bufferBytes)
+	for _, next := range pieces {
+		crc = ^crc32.Update(^crc, crc32.IEEETable, zeros[:next.bytes]) ^ next.crc
+	}
+	return fmt.Sprintf("%08x", crc)
 }
 
 // close gives memory and files back.

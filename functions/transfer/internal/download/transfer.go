@@ -20,31 +20,28 @@ const (
 
 // transfer is one download under way.
 type transfer struct {
-	settings *settings
-	bucket   *bucket.Bucket
-	order    *order
-	sink     *sink
-	seen     *observed
-	object   bucket.Object // known from the first answer on
+	*settings
+	bucket *bucket.Bucket
+	order  *order
+	sink   *sink
+	seen   *seen
+	object bucket.Object // known from the first answer on
 }
 
 // complete is the timed part, and what is checked after it.
 func (t *transfer) complete(ctx context.Context) (err error) {
 	defer t.sink.close()
-	if t.settings.Method == ranges {
+	if t.Method == ranges {
 		err = t.ranges(ctx)
-	} else {
+	}
+	if t.Method == stream || err == bucket.ErrNoBytes {
 		err = t.span(ctx, 0, bucket.Whole, func() {})
 	}
-	t.seen.end()
+	t.seen.End()
 	if err != nil {
 		return err
 	}
-	return t.verify()
-}
-
-func (t *transfer) verify() error {
-	received := t.seen.bytes.Load()
+	received := t.seen.Bytes.Load()
 	for by, wanted := range map[string]*int64{"S3 announced": &t.object.Bytes, "the message expects": t.order.ObjectBytes} {
 		if wanted != nil && received != *wanted {
 			return failure.New(failure.SizeMismatch, "received %d bytes, but %s %d: upload the object again", received, by, *wanted)
@@ -56,29 +53,22 @@ func (t *transfer) verify() error {
 // ranges fetches parts in parallel. The first part's answer says how large the object is and which one it is, so no HEAD is
 // needed; the other parts start with that answer, and ask for the same ETag.
 func (t *transfer) ranges(ctx context.Context) error {
-	size, first := t.settings.PartBytes, make(chan struct{})
 	var next atomic.Int64
-	err := workers.Run(ctx, t.settings.Parallel, func(ctx context.Context, _ int64) error {
-		for {
-			part := next.Add(1) - 1
-			if part > 0 {
-				select {
-				case <-first:
-				case <-ctx.Done():
-				}
-				if ctx.Err() != nil || part*size >= t.object.Bytes {
-					return nil
-				}
+	first := make(chan struct{})
+	return workers.Run(ctx, t.Parallel, func(ctx context.Context, worker int64) error {
+		if worker > 0 {
+			select {
+			case <-first:
+			case <-ctx.Done():
 			}
-			if err := t.span(ctx, part*size, (part+1)*size-1, func() { close(first) }); err != nil {
+		}
+		for at := next.Add(t.PartBytes) - t.PartBytes; ctx.Err() == nil && (at == 0 || at < t.object.Bytes); at = next.Add(t.PartBytes) - t.PartBytes {
+			if err := t.span(ctx, at, at+t.PartBytes-1, func() { close(first) }); err != nil {
 				return err
 			}
 		}
+		return nil
 	})
-	if err == bucket.ErrNoBytes {
-		return t.span(ctx, 0, bucket.Whole, func() {})
-	}
-	return err
 }
 
 // span fetches the bytes first to last (bucket.Whole: all), and goes on where a connection was cut. At the download's very first
@@ -95,11 +85,7 @@ func (t *transfer) span(ctx context.Context, first, last int64, begun func()) er
 		return true
 	}
 	return t.bucket.DoOn(ctx, t.seen, "GetObject", broughtOn, func() error {
-		asked := bucket.Span{Key: t.settings.Key, First: at, Last: last, IfMatch: t.object.ETag}
-		if last == bucket.Whole && at > first {
-			asked.Last = t.object.Bytes - 1
-		}
-		body, object, err := t.bucket.Get(ctx, asked)
+		body, object, err := t.bucket.Get(ctx, bucket.Span{Key: t.Key, First: at, Last: last, IfMatch: t.object.ETag})
 		if err != nil {
 			return err
 		}
@@ -112,11 +98,10 @@ func (t *transfer) span(ctx context.Context, first, last int64, begun func()) er
 			}
 			begun()
 		}
-		end := last + 1
-		if last == bucket.Whole || end > t.object.Bytes {
-			end = t.object.Bytes
+		if last == bucket.Whole || last >= object.Bytes {
+			last = object.Bytes - 1
 		}
-		return t.receive(body, &at, end, buffer[:])
+		return t.receive(body, &at, last+1, buffer[:])
 	})
 }
 
@@ -126,9 +111,9 @@ var buffers = sync.Pool{New: func() any { return new([bufferBytes]byte) }}
 // receive reads until the end, a buffer at a time: TLS gives 16 KiB, and to keep each of them by itself would cost a call.
 func (t *transfer) receive(body io.Reader, at *int64, end int64, buffer []byte) error {
 	for *at < end {
-		place := t.sink.place(buffer, *at, end)
+		place := t.sink.place(buffer[:min(bufferBytes, end-*at)], *at)
 		n, err := io.ReadFull(body, place)
-		t.seen.bytes.Add(int64(n))
+		t.seen.Bytes.Add(int64(n))
 		if failed := t.sink.keep(place[:n], *at); failed != nil {
 			return failure.OfFile(failed)
 		}

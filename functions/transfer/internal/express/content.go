@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"hash/crc32"
-	"io"
+	"net"
 	"strings"
 )
 
@@ -39,46 +39,22 @@ var rows = func() []byte {
 }()
 
 // content is what object i of a set holds: rows of JSON, one a line. The first names the object, and has what bytes are left
-// over as padding; the value of row j is j mod 1000. It needs no memory of the object's size.
-type content struct {
-	bytes, at int64
-	first     []byte
-}
-
-func (s set) content(i int64) *content {
+// over as padding; the value of row j is j mod 1000. Its pieces need no memory of the object's size.
+func (s set) content(i int64) net.Buffers {
 	padding := strings.Repeat("x", int(rowBytes-rowBytesWithoutPad+s.objectBytes%rowBytes))
-	return &content{bytes: s.objectBytes, first: fmt.Appendf(nil, rowFormat, fmt.Sprintf("%09d", i), 0, padding)}
+	first := fmt.Appendf(make([]byte, 0, 2*rowBytes), rowFormat, fmt.Sprintf("%09d", i), 0, padding)
+	pieces, from := net.Buffers{first}, int64(rowBytes)
+	for left := s.objectBytes - int64(len(first)); left > 0; from = 0 {
+		piece := rows[from:min(int64(len(rows)), from+left)]
+		pieces, left = append(pieces, piece), left-int64(len(piece))
+	}
+	return pieces
 }
 
-// piece returns at least one byte of what stands at a position before the end, in memory that isn't the caller's.
-func (c *content) piece(at int64) []byte {
-	firstEnd := int64(len(c.first))
-	if at < firstEnd {
-		return c.first[at:]
-	}
-	piece := rows[(at-firstEnd+rowBytes)%int64(len(rows)):]
-	return piece[:min(int64(len(piece)), c.bytes-at)]
-}
-
-// Read implements io.Reader.
-func (c *content) Read(p []byte) (n int, err error) {
-	if c.at >= c.bytes {
-		return 0, io.EOF
-	}
-	for n < len(p) && c.at < c.bytes {
-		copied := copy(p[n:], c.piece(c.at))
-		n, c.at = n+copied, c.at+int64(copied)
-	}
-	return n, nil
-}
-
-// crc32 is the checksum that S3 compares with what it received.
-func (c *content) crc32() uint32 {
-	sum := uint32(0)
-	for at := int64(0); at < c.bytes; {
-		piece := c.piece(at)
+// checksum is what S3 compares with what it received, and a download with what was uploaded.
+func checksum(content net.Buffers) (sum uint32) {
+	for _, piece := range content {
 		sum = crc32.Update(sum, crc32.IEEETable, piece)
-		at += int64(len(piece))
 	}
 	return sum
 }

@@ -4,8 +4,12 @@ package express
 
 import (
 	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"stampede/transfer/internal/account"
@@ -13,8 +17,10 @@ import (
 	"stampede/transfer/internal/deadline"
 	"stampede/transfer/internal/environment"
 	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/observed"
 	"stampede/transfer/internal/process"
 	"stampede/transfer/internal/record"
+	"stampede/transfer/internal/retry"
 	"stampede/transfer/internal/sandbox"
 	"stampede/transfer/internal/workorder"
 )
@@ -23,7 +29,7 @@ import (
 type operation struct {
 	settings *settings
 	buckets  map[string]*bucket.Bucket // by class
-	wrong    error                     // why settings or a bucket are nil
+	wrong    error                     // with the settings or a bucket
 	runner   *deadline.Runner
 }
 
@@ -39,13 +45,13 @@ func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
 		options.SessionMode = types.SessionModeReadWrite
 	}
 	for class, name := range o.settings.Buckets {
-		if o.wrong == nil {
-			o.buckets[class], o.wrong = bucket.Open(ctx, account.Given{Region: o.settings.Region}, name, options)
+		if o.buckets[class], o.wrong = bucket.Open(ctx, account.Given{Region: o.settings.Region}, name, options); o.wrong != nil {
+			return o
 		}
 	}
 	// With an endpoint of its own, a general bucket may stand in.
 	name := o.settings.Buckets[oneZone]
-	if o.wrong == nil && o.buckets[oneZone].Client.Options().BaseEndpoint == nil && !bucket.IsDirectory(name) {
+	if o.buckets[oneZone].Client.Options().BaseEndpoint == nil && !bucket.IsDirectory(name) {
 		o.wrong = failure.New(failure.Settings, "EXPRESS_BUCKET_NAME %.100q isn't the name of a directory bucket: it must end in --ZONE--x-s3 "+
 			"with the ID of its zone, such as --use1-az4--x-s3", name)
 	}
@@ -53,19 +59,14 @@ func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
 }
 
 // Labels implements sandbox.Operation.
-func (o *operation) Labels() *environment.Labels {
-	if o.settings == nil {
-		return nil
-	}
-	return &o.settings.Labels
-}
+func (o *operation) Labels() *environment.Labels { return &o.settings.Labels }
 
 // Do implements sandbox.Operation.
 func (o *operation) Do(ctx context.Context, body string, until time.Time) (*workorder.Order, record.Outcome) {
 	seen := observe()
 	order, err := parse(body)
 	if err != nil {
-		return nil, seen.outcome(nil, o.settings, err)
+		return nil, o.outcome(nil, seen, err)
 	}
 	if err = o.begin(ctx, order, until); err == nil {
 		for class, other := range o.buckets {
@@ -75,17 +76,16 @@ func (o *operation) Do(ctx context.Context, body string, until time.Time) (*work
 		}
 		seen = observe() // the wait for the common start is no part of it
 		s := &slice{order: order, bucket: o.buckets[order.StorageClass], seen: seen}
-		err = o.runner.Run(ctx, until, seen.bytes.Load, func(ctx context.Context) error { return o.do(ctx, s) })
+		err = o.runner.Run(ctx, until, seen.Bytes.Load, func(ctx context.Context) error { return o.do(ctx, s) })
 	}
-	return &order.Order, seen.outcome(order, o.settings, err)
+	return &order.Order, o.outcome(order, seen, err)
 }
 
 // begin waits until the work may begin; an error is why it may not.
 func (o *operation) begin(ctx context.Context, order *order, until time.Time) error {
-	if o.wrong != nil {
-		return o.wrong
-	}
 	switch asked := o.settings.Operation; {
+	case o.wrong != nil:
+		return o.wrong
 	case asked == count || asked == aggregate:
 		return failure.New(failure.Settings, "OPERATION %s is a query, which stampede runs in Athena: send this function no messages", asked)
 	case order.OnlyMissing && asked != upload:
@@ -99,11 +99,82 @@ func (o *operation) begin(ctx context.Context, order *order, until time.Time) er
 
 // do opens the session, if the bucket has such, before the first request for an object.
 func (o *operation) do(ctx context.Context, s *slice) error {
-	if err := s.bucket.Prime(ctx, s.seen); err != nil {
-		return err
+	err := s.bucket.Prime(ctx, s.seen)
+	if err == nil && s.OnlyMissing {
+		err = s.list(ctx)
 	}
-	if o.settings.Operation == download {
+	switch {
+	case err != nil:
+		return err
+	case o.settings.Operation == download:
 		return s.download(ctx)
 	}
-	return s.upload(ctx, s.OnlyMissing)
+	return s.upload(ctx)
+}
+
+// seen is what is seen of a slice while it runs. It is a bucket.SessionCounter.
+type seen struct {
+	observed.Work
+	objects, sessions, sessionNs atomic.Int64
+	mutex                        sync.Mutex              // of latency
+	latency                      *hdrhistogram.Histogram // µs
+}
+
+func observe() *seen {
+	process.ResetPeak()
+	// From 1 µs to an hour within 0.1 %: some 200 kB, however many requests there are.
+	made := &seen{latency: hdrhistogram.New(1, int64(time.Hour/time.Microsecond), 3)}
+	made.Prepare()
+	return made
+}
+
+// CountSession counts a request for a session.
+func (s *seen) CountSession(took time.Duration) {
+	s.sessions.Add(1)
+	s.sessionNs.Add(int64(took))
+}
+
+// done notes an object that was brought to its end.
+func (s *seen) done(took time.Duration, bytes int64) {
+	s.objects.Add(1)
+	s.Bytes.Add(bytes)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	_ = s.latency.RecordValue(min(int64(took/time.Microsecond), s.latency.HighestTrackableValue()))
+}
+
+// requestMs is a percentile of what one object took, 100 of the slowest.
+func (s *seen) requestMs(percentile float64) float64 {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return float64(s.latency.ValueAtQuantile(percentile)) / 1000
+}
+
+// outcome is what the record says of a slice, whatever came of it. The order is nil where it couldn't be read.
+func (o *operation) outcome(asked *order, s *seen, err error) record.Outcome {
+	isOrder, isSet, pairs := asked != nil, o.settings.Method != "", observed.Pairs
+	if !isOrder {
+		asked = &order{}
+	}
+	elapsed, cpu := s.Spent()
+	moved, rate, sessions := float64(s.objects.Load()), 0.0, s.sessions.Load()
+	if moved > 0 {
+		rate = moved / elapsed
+	}
+	return s.Outcome("elapsed_seconds", elapsed, err, slices.Concat(
+		pairs(true, "warm_up", asked.WarmUp),
+		pairs(isSet, "operation", o.settings.Operation),
+		pairs(isOrder, "storage_class", asked.StorageClass),
+		pairs(isSet, "placement", o.settings.Placement),
+		pairs(isOrder, "object_bytes", asked.objectBytes, "object_count", asked.objectCount, "parallel_limit", asked.Parallel, "slices", asked.Slices,
+			"first_object", asked.FirstObject, "objects", asked.Objects),
+		pairs(true, "objects_per_s", rate),
+		pairs(moved > 0, "set_seconds", float64(asked.objectCount)/rate, "request_p50_ms", s.requestMs(50), "request_p90_ms", s.requestMs(90),
+			"request_p99_ms", s.requestMs(99), "request_max_ms", s.requestMs(100)),
+		pairs(true, "sessions", sessions),
+		pairs(sessions > 0, "session_ms", float64(s.sessionNs.Load())/1e6),
+		pairs(true, "peak_memory_mb", process.PeakMemoryMB(), "client_cpu_seconds", cpu, "requests", s.Requests.Load(), "retries", s.Retries.Load(),
+			"retry_mode", retry.Mode, "retry_attempts", int64(retry.Attempts), "sdk", bucket.SDK),
+		pairs(isSet, "experiment", o.settings.Experiment),
+	))
 }

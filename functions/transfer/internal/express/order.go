@@ -1,7 +1,19 @@
 package express
 
 import (
+	"encoding/json"
+	"maps"
+
+	"stampede/transfer/internal/environment"
 	"stampede/transfer/internal/workorder"
+)
+
+// Operations, as in OPERATION. The last two are Athena's, which stampede asks itself.
+const (
+	upload    = "upload"
+	download  = "download"
+	count     = "count"
+	aggregate = "aggregate"
 )
 
 // Classes of storage, as in storage_class.
@@ -16,27 +28,47 @@ const (
 	mostSlices      = 1000
 )
 
-var oneSlice int64 = 1 // of an order that says nothing
+// settings is what the function's environment says: the labels of the record, the two buckets, and what is done with them.
+type settings struct {
+	environment.Labels
+	Experiment, Operation, Placement, Region string
+	Buckets                                  map[string]string // by class
+}
+
+var methods = map[string]string{upload: "put_object", download: "get_object", count: "athena", aggregate: "athena"}
+
+// readSettings takes the settings out of an environment; an error is of the type Settings, and the settings are empty then.
+func readSettings(lookup func(string) string) (*settings, error) {
+	r := environment.Reader{Lookup: lookup}
+	read := &settings{
+		Experiment: r.OneOf("EXPERIMENT", "", "express"),
+		Operation:  r.OneOf("OPERATION", "", upload, download, count, aggregate),
+		Placement:  r.OneOf("PLACEMENT", "", "any_zone", "same_zone"),
+		Buckets:    map[string]string{standard: r.Text("BUCKET_NAME"), oneZone: r.Text("EXPRESS_BUCKET_NAME")},
+		Region:     r.Region(), Labels: r.Labels(),
+	}
+	read.Method = methods[read.Operation]
+	if r.Err != nil {
+		return &settings{}, r.Err
+	}
+	return read, nil
+}
 
 // order is one slice of a set to upload or to download. WarmUp 1 marks one that no figure counts; OnlyMissing uploads what
 // isn't there, or has another size.
 type order struct {
 	workorder.Order
 	set
-	StorageClass string
-	Parallel     int64
-	Slices       int64
-	FirstObject  int64
-	Objects      int64
-	WarmUp       int64
-	OnlyMissing  bool
+	StorageClass                                   string
+	Parallel, Slices, FirstObject, Objects, WarmUp int64
+	OnlyMissing                                    bool
 }
 
 // parse reads the body of a message; an error is of the type WorkOrder.
 func parse(body string) (*order, error) {
 	r, common := workorder.Open(body, "storage_class", "object_bytes", "object_count", "slices", "parallel_limit", "first_object", "objects",
 		"only_missing", "warm_up")
-	read := &order{Order: common, StorageClass: r.Word("storage_class", standard, oneZone)}
+	read, oneSlice := &order{Order: common, StorageClass: r.Word("storage_class", standard, oneZone)}, int64(1)
 	read.objectBytes = r.Between("object_bytes", nil, smallestObject, largestObject)
 	read.objectCount = r.Between("object_count", nil, 1, mostObjects)
 	read.Slices = r.Between("slices", &oneSlice, 1, mostSlices)
@@ -48,4 +80,18 @@ func parse(body string) (*order, error) {
 		return nil, r.Err
 	}
 	return read, nil
+}
+
+// Invoked implements sandbox.Direct: {"place": {...}} with the keys of an order is the order to upload what is missing.
+func (o *operation) Invoked(event json.RawMessage) (body string, ok bool) {
+	var asked map[string]map[string]json.RawMessage
+	if json.Unmarshal(event, &asked) != nil || len(asked) != 1 || asked["place"] == nil {
+		return "", false
+	}
+	ordered := map[string]json.RawMessage{
+		"run_id": json.RawMessage(`"place"`), "cell": json.RawMessage(`"place"`), "seq": json.RawMessage("0"), "only_missing": json.RawMessage("1"),
+	}
+	maps.Copy(ordered, asked["place"])
+	text, err := json.Marshal(ordered)
+	return string(text), err == nil
 }

@@ -2,43 +2,158 @@ package express
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
 	"sync/atomic"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
 	"stampede/transfer/internal/bucket"
+	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/room"
 	"stampede/transfer/internal/workers"
+	"stampede/transfer/internal/workfolder"
 )
+
+// bufferBytes is the most that is read before it is written.
+const bufferBytes = 128 << 10
 
 // slice is the objects of an order to bring to or from a bucket, so many at a time.
 type slice struct {
 	*order
 	bucket *bucket.Bucket
-	seen   *observed
+	seen   *seen
+	there  []bool // by object: already, so that it isn't uploaded; nil where nobody has listed
 }
 
 func (s *slice) workers() int64 { return min(s.Parallel, s.Objects) }
 
-// each moves every object of the slice, as many at once as there are workers, which are numbered from 0.
-func (s *slice) each(ctx context.Context, move func(ctx context.Context, worker, object int64) error) error {
+// each moves every object of the slice, as many at once as there are workers, which are numbered from 0: prepare makes what is
+// tried, and timed.
+func (s *slice) each(ctx context.Context, operation string, prepare func(ctx context.Context, worker, object int64) (once func() error)) error {
 	var next atomic.Int64
-	s.seen.begin()
-	defer s.seen.end()
+	s.seen.Begin()
+	defer s.seen.End()
 	return workers.Run(ctx, s.workers(), func(ctx context.Context, worker int64) error {
 		for i := next.Add(1) - 1; i < s.Objects && ctx.Err() == nil; i = next.Add(1) - 1 {
-			if err := move(ctx, worker, s.FirstObject+i); err != nil {
+			if s.there != nil && s.there[s.FirstObject+i] {
+				continue
+			}
+			once, began := prepare(ctx, worker, s.FirstObject+i), time.Now()
+			if err := s.bucket.Do(ctx, s.seen, operation, once); err != nil {
 				return err
 			}
+			s.seen.done(time.Since(began), s.objectBytes)
 		}
 		return nil
 	})
 }
 
-// timed does the requests for one object, and notes what they took.
-func (s *slice) timed(ctx context.Context, operation string, once func() error) error {
-	began := time.Now()
-	err := s.bucket.Do(ctx, s.seen, operation, once)
-	if err == nil {
-		s.seen.done(time.Since(began), s.objectBytes)
+// upload puts every object of the slice, by one request each.
+func (s *slice) upload(ctx context.Context) error {
+	return s.each(ctx, "PutObject", func(ctx context.Context, _, object int64) func() error {
+		key, sum := s.key(object), binary.BigEndian.AppendUint32(nil, checksum(s.content(object)))
+		text := base64.StdEncoding.EncodeToString(sum)
+		return func() error {
+			body := s.content(object)
+			_, err := s.bucket.Client.PutObject(ctx, &s3.PutObjectInput{
+				Bucket: &s.bucket.Name, Key: &key, Body: &body, ContentLength: &s.objectBytes, ChecksumCRC32: &text,
+			}, unsignedBody)
+			return err
+		}
+	})
+}
+
+// unsignedBody leaves the SHA-256 of the body out of the signature, as the SDK does with TLS: the CRC-32 that S3 checks is among
+// the signed headers.
+func unsignedBody(o *s3.Options) {
+	o.APIOptions = append(o.APIOptions, v4.SwapComputePayloadSHA256ForUnsignedPayloadMiddleware)
+}
+
+// list marks what is there of the slice's set, with the right size. It relies on no order of the keys: directory buckets list in
+// none, and give pages that are empty.
+func (s *slice) list(ctx context.Context) error {
+	prefix := s.prefix()
+	s.there = make([]bool, s.objectCount)
+	pages := s3.NewListObjectsV2Paginator(s.bucket.Client, &s3.ListObjectsV2Input{Bucket: &s.bucket.Name, Prefix: &prefix})
+	for pages.HasMorePages() {
+		var page *s3.ListObjectsV2Output
+		err := s.bucket.Do(ctx, s.seen, "ListObjectsV2", func() (err error) {
+			page, err = pages.NextPage(ctx)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, listed := range page.Contents {
+			var number uint64
+			key := aws.ToString(listed.Key)
+			_, _ = fmt.Sscanf(key, prefix+"%d.json", &number)
+			if number < uint64(s.objectCount) && s.key(int64(number)) == key && aws.ToInt64(listed.Size) == s.objectBytes {
+				s.there[number] = true
+			}
+		}
 	}
-	return err
+	return nil
+}
+
+// download gets every object of the slice to a file in a folder of its own, which is gone afterwards. In that one file every
+// worker has a place for its objects, each over the one before: a sandbox has few file descriptors more than its connections.
+func (s *slice) download(ctx context.Context) error {
+	folder, err := workfolder.New()
+	if err != nil {
+		return failure.OfFile(err)
+	}
+	defer folder.Close()
+	file, err := os.Create(folder.Path + "/objects")
+	if err != nil {
+		return failure.OfFile(err)
+	}
+	defer file.Close() // WriteAt has told of every error of ours
+	if free, err := room.Left(folder.Path); err != nil || free/s.workers() < s.objectBytes {
+		return failure.New(failure.NoSpace, "%d objects of %d bytes at a time don't fit into the %d bytes left in the temporary folder: raise "+
+			"ephemeral_storage_mb or lower parallel_limit", s.workers(), s.objectBytes, free)
+	}
+	buffers := make([][]byte, s.workers())
+	for i := range buffers {
+		buffers[i] = make([]byte, min(bufferBytes, s.objectBytes))
+	}
+	return s.each(ctx, "GetObject", func(ctx context.Context, worker, object int64) func() error {
+		key, sum := s.key(object), checksum(s.content(object))
+		return func() error {
+			return s.get(ctx, key, sum, io.NewOffsetWriter(file, worker*s.objectBytes), buffers[worker])
+		}
+	})
+}
+
+// get writes an object to its place. It is read to its end, where the SDK tells whether the bytes are those that S3 sent.
+func (s *slice) get(ctx context.Context, key string, sum uint32, place io.Writer, buffer []byte) error {
+	answer, err := s.bucket.Client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket.Name, Key: &key, ChecksumMode: types.ChecksumModeEnabled})
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	digest := crc32.NewIEEE()
+	received, err := io.CopyBuffer(io.MultiWriter(place, digest), answer.Body, buffer)
+	switch {
+	case errors.As(err, new(*fs.PathError)):
+		return failure.OfFile(err)
+	case err != nil:
+		return err
+	case received != s.objectBytes:
+		return failure.New(failure.SizeMismatch, "%s has %d bytes instead of %d: seed the set again", key, received, s.objectBytes)
+	case digest.Sum32() != sum:
+		return failure.New(failure.ObjectChanged, "%s isn't what was uploaded: delete it, seed the set again, and don't change it during a run", key)
+	}
+	return nil
 }

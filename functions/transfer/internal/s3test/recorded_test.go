@@ -9,21 +9,19 @@ import (
 	"stampede/transfer/internal/recorded"
 )
 
-// The servers of the tests answer with status and code as S3 was recorded to (tests/data/aws_answers/services.json).
-func TestTheServersOfTheTestsRefuseAsRecorded(t *testing.T) {
-	server, store := Start(t, "k", []byte("12345678")), StartStore(t, "b")
+// The server of the tests answers with status and code as S3 was recorded to (tests/data/aws_answers/services.json).
+func TestTheServerOfTheTestsRefusesAsRecorded(t *testing.T) {
+	store := StartStore(t, "b")
 	store.Put("b", "k", Stored{Body: []byte("12345678")})
-	store.Put("b", "taken", Stored{})
-	asked := map[string]struct{ method, url, header, value string }{
-		"s3-100":  {http.MethodPut, store.URL + "/b/copy", "X-Amz-Copy-Source", "/b/random-src-key"},
-		"s3a-113": {http.MethodPut, store.URL + "/b/taken", "X-Amz-Copy-Source", "/b/k"},
-		"s3-116":  {http.MethodGet, server.URL + "/" + Bucket + "/k", "Range", "bytes=1024-4096"},
-		"s3-119":  {http.MethodGet, server.URL + "/" + Bucket + "/k", "If-Match", `"other"`},
-	}
-	for id, one := range asked {
+	for id, asked := range map[string]struct{ method, key, header, value string }{
+		"s3-100":  {http.MethodPut, "copy", "X-Amz-Copy-Source", "/b/random-src-key"},
+		"s3a-113": {http.MethodPut, "k", "X-Amz-Copy-Source", "/b/k"},
+		"s3-116":  {http.MethodGet, "k", "Range", "bytes=1024-4096"},
+		"s3-119":  {http.MethodGet, "k", "If-Match", `"other"`},
+	} {
 		wanted := recorded.Answer(t, id).Answer
-		request, _ := http.NewRequest(one.method, one.url, nil)
-		request.Header.Set(one.header, one.value)
+		request, _ := http.NewRequest(asked.method, store.URL+"/b/"+asked.key, nil)
+		request.Header.Set(asked.header, asked.value)
 		request.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=test/")
 		answer, err := http.DefaultClient.Do(request)
 		if err != nil {

@@ -1,15 +1,26 @@
+// Package s3test is a small S3 on loopback for tests: it serves objects over real HTTP and misbehaves as told.
 package s3test
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/pem"
 	"encoding/xml"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"log"
+	"maps"
+	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,28 +28,45 @@ import (
 	"time"
 )
 
-// Store is an S3 with buckets that copies, deletes, lists and answers HEAD, and misbehaves as told. Refuse, Latency and the
-// limit must be set before the first request; the faults count down with every copy.
+// HangUp is the status of an answer that doesn't come: the connection is closed.
+const HangUp = -1
+
+// Store is an S3 with buckets, general and directory ones, as the S3 API reference describes them, and misbehaves as told. Refuse,
+// Latency and the limit must be set before the first request.
 type Store struct {
 	URL string
-	// Refuse answers a request with an error: status and code, 0 for none. Source is "/bucket/key", decoded, of a copy.
+	// Refuse looks at a request first, and may change it. It answers with an error: status and code (or a whole body, which begins
+	// with "<"), 0 for none. Source is "/bucket/key", decoded, of a copy.
 	Refuse  func(r *http.Request, bucket, key, source string) (status int, code string)
 	Latency time.Duration // of every copy that is made; a refusal comes at once
 
 	LimitPerS, Burst float64 // of a token bucket for copies; 0: no limit
-	// Requests is the number of all, Copies that of copies asked for.
-	Requests, Copies atomic.Int64
-	PageKeys         int // keys in a page of a listing; 0: all
-	Lost             int // copies that are made, but whose answer isn't sent
-	Halved           int // copies that are made, but whose answer ends in the middle
-	LateErrors       int // copies answered 200 and then an error
-	SlowDowns        int // copies answered 503
-	Conflicts        int // copies answered 409
+	// Requests is the number of all, Copies that of copies asked for, Connections that of open ones.
+	Requests, Copies, Connections atomic.Int64
+	PageKeys                      int           // keys in a page of a listing; 0: all
+	Stall                         atomic.Int64  // ns before the second half of every body
+	Life                          time.Duration // of a session with a directory bucket
+	Faults
 
-	mutex   sync.Mutex
-	buckets map[string]map[string]Stored
-	tokens  float64
-	filled  time.Time
+	mutex    sync.Mutex
+	buckets  map[string]map[string]Stored
+	tokens   float64
+	filled   time.Time
+	sessions []*session
+}
+
+// Faults count down with every use.
+type Faults struct {
+	Lost         int               // copies that are made, but whose answer isn't sent
+	Halved       int               // copies that are made, but whose answer ends in the middle
+	LateErrors   int               // copies answered 200 and then an error
+	SlowDowns    int               // copies answered 503
+	Conflicts    int               // copies answered 409
+	Busy         int               // other requests answered 503
+	Resets       int               // other requests whose connection is closed without an answer
+	Cuts         int               // bodies that end in the middle, with the connection
+	ReplaceAfter int64             // requests after which every object is another one; 0: never
+	Headers      map[string]string // that this server takes every request to have
 }
 
 // Stored is an object. ETag and Checksum are made from the body where they are empty.
@@ -50,18 +78,55 @@ type Stored struct {
 	Modified   time.Time // when it was put, where it is zero
 }
 
-// StartStore runs a store with some empty buckets and ends it with the test; the environment is as for Start.
+// session number N from 1 has the token "tokenN" and the access key "sessionN".
+type session struct {
+	mode    string
+	expires time.Time
+}
+
+// StartStore runs a store with some empty buckets and ends it with the test. The AWS environment is that of a sandbox which can't
+// reach anything else.
 func StartStore(t *testing.T, buckets ...string) *Store {
 	t.Helper()
-	s := &Store{buckets: map[string]map[string]Stored{}}
+	return start(t, (*httptest.Server).Start, buckets)
+}
+
+// StartStoreTLS is StartStore over HTTPS; AWS_CA_BUNDLE names the server's certificate.
+func StartStoreTLS(t *testing.T, buckets ...string) *Store {
+	t.Helper()
+	return start(t, (*httptest.Server).StartTLS, buckets)
+}
+
+func start(t *testing.T, run func(*httptest.Server), buckets []string) *Store {
+	t.Helper()
+	s := &Store{buckets: map[string]map[string]Stored{}, Life: 5 * time.Minute}
 	for _, bucket := range buckets {
 		s.buckets[bucket] = map[string]Stored{}
 	}
-	running := httptest.NewServer(s)
-	announced := &Server{}
-	announced.announce(t, running)
+	running := httptest.NewUnstartedServer(s)
+	running.Config.ErrorLog = log.New(io.Discard, "", 0) // a certificate that the client refuses is a line there
+	running.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		s.Connections.Add(map[http.ConnState]int64{http.StateNew: 1, http.StateClosed: -1, http.StateHijacked: -1}[state])
+	}
+	run(running)
+	t.Cleanup(running.Close)
 	s.URL = running.URL
+	Isolate(t, s.URL)
+	if certificate := running.Certificate(); certificate != nil {
+		bundle := filepath.Join(t.TempDir(), "certificate.pem")
+		if err := os.WriteFile(bundle, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("AWS_CA_BUNDLE", bundle)
+	}
 	return s
+}
+
+// Random returns bytes that are the same for the same number.
+func Random(n int) []byte {
+	body := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{byte(n)}).Read(body)
+	return body
 }
 
 // Put stores an object.
@@ -72,12 +137,12 @@ func (s *Store) Put(bucket, key string, object Stored) {
 }
 
 func (s *Store) put(bucket, key string, object Stored) {
-	sum := crc32.ChecksumIEEE(object.Body)
+	sum := binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(object.Body))
 	if object.ETag == "" {
-		object.ETag = fmt.Sprintf(`"%08x"`, sum)
+		object.ETag = fmt.Sprintf(`"%x"`, sum)
 	}
 	if object.Checksum == "" {
-		object.Checksum = fmt.Sprintf("%08x", sum)
+		object.Checksum = base64.StdEncoding.EncodeToString(sum)
 	}
 	if object.Modified.IsZero() {
 		object.Modified = time.Now()
@@ -89,12 +154,32 @@ func (s *Store) put(bucket, key string, object Stored) {
 func (s *Store) Keys(bucket string) []string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	keys := []string{}
-	for key := range s.buckets[bucket] {
-		keys = append(keys, key)
+	return slices.Sorted(maps.Keys(s.buckets[bucket]))
+}
+
+// Numbered is a Refuse that knows a request by its kind ("session", "list", or its method) and how many of that there were.
+func Numbered(refuse func(kind string, number int) (status int, code string)) func(*http.Request, string, string, string) (int, string) {
+	var mutex sync.Mutex
+	asked := map[string]int{}
+	return func(r *http.Request, _, _, _ string) (int, string) {
+		mutex.Lock()
+		kind := kindOf(r)
+		asked[kind]++
+		number := asked[kind]
+		mutex.Unlock()
+		return refuse(kind, number)
 	}
-	slices.Sort(keys)
-	return keys
+}
+
+func kindOf(r *http.Request) string {
+	query := r.URL.Query()
+	switch {
+	case query.Has("session"):
+		return "session"
+	case query.Has("list-type"):
+		return "list"
+	}
+	return r.Method
 }
 
 func (s *Store) use(counter *int) bool {
@@ -105,6 +190,9 @@ func (s *Store) use(counter *int) bool {
 func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.Requests.Add(1)
 	bucket, key, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	if zonal, isZonal := strings.CutSuffix(r.Host, ".s3express-use1-az4.us-east-1.amazonaws.com"); isZonal {
+		bucket, key = zonal, strings.TrimPrefix(r.URL.Path, "/")
+	}
 	source, _ := url.PathUnescape(r.Header.Get("X-Amz-Copy-Source"))
 	if source != "" {
 		s.Copies.Add(1)
@@ -127,24 +215,47 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(s.Latency)
 		s.mutex.Lock()
 	}
-	objects, known := s.buckets[bucket]
+	if status, code := s.forbidden(r, bucket); status != 0 {
+		refuse(w, status, code)
+		return
+	}
+	s.answer(w, r, bucket, key, source, body)
+}
+
+func (s *Store) answer(w http.ResponseWriter, r *http.Request, bucket, key, source string, body []byte) {
+	for header, value := range s.Headers {
+		r.Header.Set(header, value)
+	}
+	objects, query, match := s.buckets[bucket], r.URL.Query(), r.Header.Get("If-Match")
 	object, there := objects[key]
+	if s.ReplaceAfter > 0 && s.Requests.Load() > s.ReplaceAfter {
+		object.ETag = `"another"`
+	}
 	switch {
-	case !strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 Credential=test/"):
-		refuse(w, 403, "AccessDenied")
-	case !known:
-		refuse(w, 404, "NoSuchBucket")
 	case source != "":
 		s.copy(w, bucket, key, source)
-	case r.URL.Query().Has("list-type"):
-		s.list(w, objects, r.URL.Query())
-	case r.URL.Query().Has("delete"):
+	case s.use(&s.Resets):
+		refuse(w, HangUp, "")
+	case s.use(&s.Busy):
+		refuse(w, 503, "SlowDown")
+	case query.Has("session"):
+		s.createSession(w, r.Header.Get("X-Amz-Create-Session-Mode"))
+	case query.Has("list-type"):
+		s.list(w, bucket, query)
+	case query.Has("delete"):
 		s.delete(w, objects, r, body)
 	case r.Method == http.MethodDelete:
 		delete(objects, key)
 		w.WriteHeader(204)
+	case r.Method == http.MethodPut:
+		if s.put(bucket, key, Stored{Body: body}); objects[key].Checksum != r.Header.Get("X-Amz-Checksum-Crc32") {
+			delete(objects, key)
+			refuse(w, 400, "BadDigest") // without one too
+		}
 	case !there:
 		refuse(w, 404, "NoSuchKey")
+	case match != "" && match != object.ETag:
+		refuse(w, 412, "PreconditionFailed")
 	default:
 		w.Header().Set("Etag", object.ETag)
 		w.Header().Set("Last-Modified", object.Modified.UTC().Format(http.TimeFormat))
@@ -152,7 +263,40 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("X-Amz-Checksum-Crc32", object.Checksum)
 			w.Header().Set("X-Amz-Checksum-Type", "FULL_OBJECT")
 		}
-		(&Server{}).object(w, r, object.Body)
+		cut := r.Method == http.MethodGet && s.use(&s.Cuts)
+		s.mutex.Unlock()
+		s.send(w, r, object.Body, cut)
+		s.mutex.Lock()
+	}
+}
+
+// send sends a body, or a range of it, with a stall in its middle or cut there.
+func (s *Store) send(w http.ResponseWriter, r *http.Request, body []byte, cut bool) {
+	status := 200
+	if asked := r.Header.Get("Range"); asked != "" {
+		var first, last int
+		_, _ = fmt.Sscanf(asked, "bytes=%d-%d", &first, &last)
+		if first >= len(body) {
+			refuse(w, 416, "InvalidRange")
+			return
+		}
+		last = min(last, len(body)-1)
+		w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", first, last, len(body)))
+		body, status = body[first:last+1], 206
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	half := len(body) / 2
+	_, _ = w.Write(body[:half])
+	_ = http.NewResponseController(w).Flush()
+	if cut {
+		refuse(w, HangUp, "")
+		return
+	}
+	select {
+	case <-time.After(time.Duration(s.Stall.Load())):
+		_, _ = w.Write(body[half:])
+	case <-r.Context().Done():
 	}
 }
 
@@ -178,7 +322,7 @@ func (s *Store) copy(w http.ResponseWriter, bucket, key, source string) {
 		}
 		s.put(bucket, key, object)
 		if s.use(&s.Lost) {
-			hangUp(w)
+			refuse(w, HangUp, "")
 			return
 		}
 		if s.use(&s.Halved) {
@@ -211,12 +355,84 @@ func (s *Store) slowDown() bool {
 	return false
 }
 
-func (s *Store) list(w http.ResponseWriter, objects map[string]Stored, query url.Values) {
-	lister := Server{objects: map[string][]byte{}, etags: map[string]string{}, PageKeys: s.PageKeys}
-	for key, object := range objects {
-		lister.objects[key], lister.etags[key] = object.Body, object.ETag
+func isDirectory(bucket string) bool { return strings.HasSuffix(bucket, "--x-s3") }
+
+// forbidden checks who asks: CreateSession and a general bucket by the account's credentials, all else by a session's.
+func (s *Store) forbidden(r *http.Request, bucket string) (status int, code string) {
+	token, by := r.Header.Get("X-Amz-S3session-Token"), "test"
+	switch {
+	case s.buckets[bucket] == nil:
+		return 404, "NoSuchBucket"
+	case isDirectory(bucket) && kindOf(r) != "session":
+		number, err := strconv.Atoi(strings.TrimPrefix(token, "token"))
+		if err != nil || time.Now().After(s.sessions[number-1].expires) {
+			return 400, "ExpiredToken"
+		}
+		if s.sessions[number-1].mode == "ReadOnly" && r.Method == http.MethodPut {
+			return 403, "AccessDenied"
+		}
+		by = fmt.Sprint("session", number)
+	case token != "":
+		return 400, "InvalidRequest"
 	}
-	lister.list(w, query)
+	if !strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 Credential="+by+"/") {
+		return 403, "AccessDenied"
+	}
+	return 0, ""
+}
+
+func (s *Store) createSession(w http.ResponseWriter, mode string) {
+	made := &session{mode, time.Now().Add(s.Life)}
+	s.sessions = append(s.sessions, made)
+	fmt.Fprintf(w, `<CreateSessionResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Credentials><SessionToken>token%[1]d</SessionToken>`+
+		`<SecretAccessKey>secret</SecretAccessKey><AccessKeyId>session%[1]d</AccessKeyId><Expiration>%[2]s</Expiration></Credentials></CreateSessionResult>`,
+		len(s.sessions), made.expires.UTC().Format("2006-01-02T15:04:05.000Z"))
+}
+
+// ForgetSessions makes all sessions so far expire, and says what their modes were.
+func (s *Store) ForgetSessions() (modes []string) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	for _, made := range s.sessions {
+		made.expires = time.Time{}
+		modes = append(modes, made.mode)
+	}
+	return modes
+}
+
+// list lists a directory bucket in no order, and begins with a page that is empty.
+func (s *Store) list(w http.ResponseWriter, bucket string, query url.Values) {
+	rank, token := func(key string) string { return key }, query.Get("continuation-token")
+	if isDirectory(bucket) {
+		rank = func(key string) string { return fmt.Sprintf("%08x%s", crc32.ChecksumIEEE([]byte(key)), key) }
+	}
+	ranks := map[string]string{}
+	for key := range s.buckets[bucket] {
+		if strings.HasPrefix(key, query.Get("prefix")) && rank(key) > token {
+			ranks[rank(key)] = key
+		}
+	}
+	page, next := slices.Sorted(maps.Keys(ranks)), ""
+	if isDirectory(bucket) && token == "" {
+		page, next = nil, " "
+	} else if s.PageKeys > 0 && len(page) > s.PageKeys {
+		page, next = page[:s.PageKeys], page[s.PageKeys-1]
+	}
+	fmt.Fprintf(w, "<ListBucketResult><IsTruncated>%v</IsTruncated><NextContinuationToken>%s</NextContinuationToken>", next != "", escape(next))
+	for _, ranked := range page {
+		key, object := ranks[ranked], s.buckets[bucket][ranks[ranked]]
+		if query.Get("encoding-type") == "url" {
+			key = url.QueryEscape(key)
+		}
+		fmt.Fprintf(w, "<Contents><Key>%s</Key><Size>%d</Size><ETag>%s</ETag></Contents>", escape(key), len(object.Body), escape(object.ETag))
+	}
+	fmt.Fprint(w, "</ListBucketResult>")
+}
+
+func escape(text string) string {
+	var b bytes.Buffer
+	_ = xml.EscapeText(&b, []byte(text))
+	return b.String()
 }
 
 // delete answers as Quiet asks for. A key that Refuse refuses for the method DELETE is an error of its own.
@@ -229,21 +445,31 @@ func (s *Store) delete(w http.ResponseWriter, objects map[string]Stored, r *http
 		refuse(w, 400, "MalformedXML")
 		return
 	}
-	var b bytes.Buffer
-	b.WriteString("<DeleteResult>")
-	for _, one := range asked.Object {
+	fmt.Fprint(w, "<DeleteResult>")
+	for _, object := range asked.Object {
 		if s.Refuse != nil {
 			each := r.Clone(r.Context())
 			each.Method = http.MethodDelete
-			if _, code := s.Refuse(each, "", one.Key, ""); code != "" {
-				b.WriteString("<Error><Key>")
-				_ = xml.EscapeText(&b, []byte(one.Key))
-				fmt.Fprintf(&b, "</Key><Code>%s</Code><Message>Injected by the test.</Message></Error>", code)
+			if _, code := s.Refuse(each, "", object.Key, ""); code != "" {
+				fmt.Fprintf(w, "<Error><Key>%s</Key><Code>%s</Code><Message>Injected by the test.</Message></Error>", escape(object.Key), code)
 				continue
 			}
 		}
-		delete(objects, one.Key)
+		delete(objects, object.Key)
 	}
-	b.WriteString("</DeleteResult>")
-	_, _ = w.Write(b.Bytes())
+	fmt.Fprint(w, "</DeleteResult>")
+}
+
+func refuse(w http.ResponseWriter, status int, code string) {
+	switch {
+	case status == HangUp:
+		if connection, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			_ = connection.Close()
+		}
+	case strings.HasPrefix(code, "<"):
+		w.WriteHeader(status)
+		fmt.Fprint(w, code)
+	default:
+		refuse(w, status, "<Error><Code>"+code+"</Code><Message>Injected by the test.</Message></Error>")
+	}
 }
