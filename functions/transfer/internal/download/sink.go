@@ -8,14 +8,12 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
 
 	"stampede/transfer/internal/failure"
-	"stampede/transfer/internal/room"
-	"stampede/transfer/internal/workfolder"
+	"stampede/transfer/internal/tempfile"
 )
 
 const (
@@ -31,7 +29,6 @@ type sink struct {
 	kind     string
 	limitMB  int64 // of memory
 	whole    []byte
-	folder   *workfolder.Folder
 	file     *os.File
 	checksum *Checksum // nil: none
 	inOrder  hash.Hash // SHA-256; nil: none
@@ -44,7 +41,7 @@ func newSink(from *settings, checksum *Checksum) (made *sink, err error) {
 	made = &sink{kind: from.Sink, limitMB: from.MemorySizeMB, checksum: checksum}
 	switch {
 	case made.kind == tmp:
-		if made.folder, err = workfolder.New(); err != nil {
+		if made.file, err = tempfile.New(); err != nil {
 			return nil, failure.OfFile(err)
 		}
 	case made.kind == discard && checksum != nil && checksum.Algorithm == sha256Name:
@@ -79,14 +76,11 @@ func (s *sink) prepare(bytes int64) (err error) {
 // makeFile finds out now that the disk is full, and not after most of the bytes. The blocks themselves aren't taken: fallocate
 // would do it on one processor before the first byte is kept (0.3 s for 1 GiB of RAM disk), and the writes do it on all of them.
 func (s *sink) makeFile(bytes int64) error {
-	left, err := room.Left(s.folder.Path)
-	if err == nil && bytes > left {
+	room, err := tempfile.Room(s.file)
+	if err == nil && bytes > room {
 		err = syscall.ENOSPC
 	}
 	if err != nil {
-		return err
-	}
-	if s.file, err = os.Create(filepath.Join(s.folder.Path, "object")); err != nil {
 		return err
 	}
 	return s.file.Truncate(bytes)
@@ -143,8 +137,5 @@ func (s *sink) close() {
 	if s.whole != nil {
 		_ = syscall.Munmap(s.whole)
 	}
-	if s.folder != nil {
-		_ = s.file.Close() // of no file too; WriteAt has told of every error of ours
-		s.folder.Close()
-	}
+	_ = s.file.Close() // of no file too; WriteAt has told of every error of ours
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"stampede/transfer/internal/failure"
-	"stampede/transfer/internal/room"
-	"stampede/transfer/internal/workfolder"
+	"stampede/transfer/internal/tempfile"
 )
 
 // bufferBytes is the most that is read before it is written.
@@ -27,14 +26,14 @@ type place struct {
 	buffer []byte
 }
 
-// download gets every object of the slice to a file in a folder of its own, which is gone afterwards.
+// download gets every object of the slice to a file that is gone afterwards.
 func (s *slice) download(ctx context.Context) error {
-	folder, err := workfolder.New()
+	file, err := tempfile.New()
 	if err != nil {
 		return failure.OfFile(err)
 	}
-	defer folder.Close()
-	left, err := room.Left(folder.Path)
+	defer file.Close() // WriteAt has told of every error of ours
+	left, err := tempfile.Room(file)
 	if err != nil {
 		return failure.OfFile(err)
 	}
@@ -42,11 +41,6 @@ func (s *slice) download(ctx context.Context) error {
 		return failure.New(failure.NoSpace, "%d objects of %d bytes at a time don't fit into the %d bytes left in the temporary folder: raise "+
 			"ephemeral_storage_mb or lower parallel_limit", s.workers(), s.objectBytes, left)
 	}
-	file, err := os.CreateTemp(folder.Path, "")
-	if err != nil {
-		return failure.OfFile(err)
-	}
-	defer file.Close() // WriteAt has told of every error of ours
 	places := make([]place, s.workers())
 	for i := range places {
 		places[i] = place{file, int64(i) * s.objectBytes, make([]byte, min(bufferBytes, s.objectBytes))}

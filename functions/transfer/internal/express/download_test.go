@@ -83,11 +83,17 @@ func TestManyRequestsAtATimeNeedOneFileMoreAndNoConnectionsOfTheOtherClass(t *te
 	s := startStub(t)
 	var files, bytes atomic.Int64
 	s.body = func(_ string, content io.Reader) io.Reader {
-		paths, _ := filepath.Glob(os.Getenv("TMPDIR") + "/*/*")
-		files.Store(int64(len(paths)))
-		if found, err := os.Stat(paths[0]); err == nil {
-			bytes.Store(max(bytes.Load(), found.Size()))
+		descriptors, _ := filepath.Glob("/proc/self/fd/*") // the file has no name
+		number := int64(0)
+		for _, descriptor := range descriptors {
+			if to, _ := os.Readlink(descriptor); strings.HasPrefix(to, os.Getenv("TMPDIR")) {
+				number++
+				if file, err := os.Stat(descriptor); err == nil {
+					bytes.Store(max(bytes.Load(), file.Size()))
+				}
+			}
 		}
+		files.Store(number)
 		return content
 	}
 	for i := range int64(100) {

@@ -36,8 +36,8 @@ func TestWhatIsNoWorkOrderIsRefusedInOneLineThatNamesTheKey(t *testing.T) {
 	valid := `"run_id": "r", "cell": "c", "seq": 1`
 	for body, word := range map[string]string{
 		``:                                    "JSON",
-		`hello`:                               "byte 1",
-		"{\n \"run_id\" 1}":                   "byte 13",
+		`hello`:                               "JSON",
+		"{\n \"run_id\" 1}":                   "JSON",
 		`[1]`:                                 "object",
 		`{` + valid + `} x`:                   "JSON",
 		`{}`:                                  "lacks the key run_id",
