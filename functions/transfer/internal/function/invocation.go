@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"stampede/transfer/internal/deadline"
@@ -68,7 +69,9 @@ func (p *proxy) begin(ctx context.Context, answer *http.Response, event []byte) 
 	i.startedCPU, i.started = process.CPUSecondsOf(p.pid), time.Now()
 	if err != nil {
 		p.record(i, i.started, err)
-		p.refuse(i.RequestID, err)
+		kind, message := failure.Describe(err)
+		told := strings.NewReader(record.Object(record.Pairs("errorType", kind, "errorMessage", message)))
+		_, _, _ = p.ask(ctx, http.MethodPost, i.RequestID+"/error", http.Header{"Content-Type": {"application/json"}}, told)
 		return false
 	}
 	p.current, i.timer = i, time.AfterFunc(time.Until(i.deadline)-lead, func() { p.timedOut(i) })

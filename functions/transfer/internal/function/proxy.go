@@ -19,7 +19,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -27,7 +26,6 @@ import (
 	"stampede/transfer/internal/environment"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/process"
-	"stampede/transfer/internal/record"
 	"stampede/transfer/internal/sandbox"
 )
 
@@ -143,7 +141,7 @@ func (p *proxy) next(w http.ResponseWriter, r *http.Request) {
 	p.mutex.Unlock()
 	r.Header.Del("Connection") // it speaks of the program's own
 	for {
-		answer, event, err := p.ask(r.Context(), r.Header)
+		answer, event, err := p.ask(r.Context(), http.MethodGet, "next", r.Header, nil)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 			return
@@ -157,23 +155,18 @@ func (p *proxy) next(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ask waits for Lambda's next event.
-func (p *proxy) ask(ctx context.Context, header http.Header) (answer *http.Response, event []byte, err error) {
-	request := (&http.Request{URL: p.api.JoinPath(apiPath, "invocation/next"), Header: header}).WithContext(ctx)
+// ask asks Lambda's runtime API: for the next event, or to note a reply.
+func (p *proxy) ask(ctx context.Context, method, path string, header http.Header, body io.Reader) (answer *http.Response, text []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, method, p.api.JoinPath(apiPath, "invocation", path).String(), body)
+	if err != nil {
+		return nil, nil, err
+	}
+	request.Header = header
 	if answer, err = p.client.Do(request); err == nil {
-		event, err = io.ReadAll(answer.Body)
+		text, err = io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
 	}
-	return answer, event, err
-}
-
-// refuse tells Lambda that an invocation failed whose message the program doesn't get.
-func (p *proxy) refuse(requestID string, err error) {
-	kind, message := failure.Describe(err)
-	body := strings.NewReader(record.Object(record.Pairs("errorType", kind, "errorMessage", message)))
-	if answer, err := p.client.Post(p.api.JoinPath(apiPath, "invocation", requestID, "error").String(), "application/json", body); err == nil {
-		_ = answer.Body.Close()
-	}
+	return answer, text, err
 }
 
 // reply takes what the program says of an event, and records it before handing it on: then Lambda may freeze the sandbox.
@@ -187,7 +180,7 @@ func (p *proxy) reply(lambda http.Handler) http.HandlerFunc {
 			return
 		}
 		if i := p.release(r.PathValue("id")); i != nil {
-			p.record(i, arrived, judge(r, body, i.Message.ID))
+			p.record(i, arrived, judge(r, body))
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		lambda.ServeHTTP(w, r)
@@ -220,7 +213,7 @@ func (p *proxy) ended(how string) {
 		p.record(i, time.Now(), why)
 	} else if p.init == 0 {
 		p.wrong = cmp.Or(p.wrong, error(failure.New(failure.HandlerMissing, "the program ended before it asked for a message: %s", ending)))
-		if answer, event, err := p.ask(context.Background(), nil); err == nil {
+		if answer, event, err := p.ask(context.Background(), http.MethodGet, "next", nil, nil); err == nil {
 			p.begin(context.Background(), answer, event)
 		}
 	}

@@ -153,7 +153,7 @@ func TestAReplyIsJudgedAsLambdaAndSqsTakeIt(t *testing.T) {
 		`{"batchItemFailures": [{"foo": "notvalid"}]}`:             "PartialFailure", `{"batchItemFailures": "message-1"}`: "PartialFailure",
 	} {
 		got := ""
-		if err := judge(httptest.NewRequest(http.MethodPost, "/", nil), []byte(reply), "message-1"); err != nil {
+		if err := judge(httptest.NewRequest(http.MethodPost, "/", nil), []byte(reply)); err != nil {
 			got, _ = failure.Describe(err)
 		}
 		if got != kind {

@@ -17,7 +17,7 @@ const errorType = "Lambda-Runtime-Function-Error-Type"
 
 // judge returns why a reply is a failure; nil for one that lets SQS delete the message (Lambda guide, "Implementing partial batch
 // responses").
-func judge(r *http.Request, body []byte, messageID string) error {
+func judge(r *http.Request, body []byte) error {
 	if r.PathValue("kind") == "error" || r.Trailer.Get(errorType) != "" {
 		kind, raised := failure.HandlerError, thrown(r, body)
 		if strings.HasPrefix(raised, "Runtime.MarshalError: ") { // what the handler returned, and nothing it raised
@@ -37,10 +37,8 @@ func judge(r *http.Request, body []byte, messageID string) error {
 		return failure.New(failure.InvalidResponse, "the reply isn't JSON: %.100q", reply)
 	case answer == nil || json.Unmarshal(answer, &failures) == nil && len(failures) == 0:
 		return nil
-	case bytes.Contains(answer, []byte(messageID)):
-		return failure.New(failure.PartialFailure, "batchItemFailures names the message")
 	}
-	return failure.New(failure.PartialFailure, "batchItemFailures must name messages of the batch only, not %.200s", answer)
+	return failure.New(failure.PartialFailure, "batchItemFailures has the message, or what isn't in the batch: %.200s", answer)
 }
 
 // thrown is the error that a program reports, as its type and text.

@@ -18,7 +18,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
@@ -66,22 +65,12 @@ func (operations Operations) work(ctx context.Context, arguments []string, stdou
 		return failure.New(failure.Settings, "the AWS configuration can't be read: %v", err)
 	}
 	w := newWorker(ctx, settings, operation, stdout, stderr)
-	w.queue.url, w.log.group, w.log.name = queueURL, group, streamName(ctx, settings)
+	machine, _ := os.Hostname()
+	w.queue.url, w.log.group = queueURL, group
+	w.log.name = machine + "/" + time.Now().UTC().Format("2006-01-02T15-04-05Z") + "/" + rand.Text()[:8] // several may begin at once
 	w.say("receiving messages from %s; records go to %s, %s", queueURL, group, w.log.name)
 	w.poll(ctx)
 	return nil
-}
-
-// streamName names this process: by its instance, or its host's name where there is none, its start, and something that no
-// other process has, because several may begin at once on one machine.
-func streamName(ctx context.Context, settings aws.Config) string {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	machine, _ := os.Hostname()
-	if instance, err := imds.NewFromConfig(settings).GetInstanceIdentityDocument(ctx, nil); err == nil {
-		machine = instance.InstanceID
-	}
-	return machine + "/" + time.Now().UTC().Format("2006-01-02T15-04-05Z") + "/" + rand.Text()[:8]
 }
 
 // worker does the messages of a queue, one after the other.
