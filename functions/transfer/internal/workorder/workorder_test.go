@@ -3,6 +3,7 @@ package workorder
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -18,17 +19,21 @@ func parse(body string) (Order, *int64, int64, string, error) {
 }
 
 func TestAWorkOrderIsReadWithTheCommonKeysAndItsOwn(t *testing.T) {
-	order, number, warm, word, err := parse(`{"run_id": "r", "cell": "c é", "seq": 9007199254740991, "start_at_ms": 1, "round": 3, "number": 0, "warm": 1,
-		"word": "ab"}`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if order.RunID != "r" || order.Cell != "c é" || order.Seq != LargestInteger || *order.StartAtMs != 1 || order.Round != 3 || *number != 0 || warm != 1 || word != "ab" {
-		t.Errorf("%+v %d %d %s", order, *number, warm, word)
-	}
-	order, number, warm, word, err = parse(`{"run_id": "r", "cell": "c", "seq": 0}`)
-	if err != nil || order.StartAtMs != nil || order.Round != 0 || number != nil || warm != 0 || word != "" {
-		t.Errorf("%+v %v", order, err)
+	for body, want := range map[string]string{
+		`{"run_id": "r", "cell": "c é", "seq": 9007199254740991, "start_at_ms": 1, "round": 3, "number": 0, "warm": 1, "word": "ab"}`: "r, c é, 9007199254740991, 1, 3, 0, 1, ab",
+		`{"run_id": "r", "cell": "c", "seq": 0}`: "r, c, 0, nil, 0, nil, 0, ",
+	} {
+		text := func(number *int64) string {
+			if number == nil {
+				return "nil"
+			}
+			return fmt.Sprint(*number)
+		}
+		order, number, warm, word, err := parse(body)
+		got := fmt.Sprintf("%s, %s, %d, %s, %d, %s, %d, %s", order.RunID, order.Cell, order.Seq, text(order.StartAtMs), order.Round, text(number), warm, word)
+		if err != nil || got != want {
+			t.Error(got, err)
+		}
 	}
 }
 
