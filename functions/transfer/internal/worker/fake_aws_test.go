@@ -114,6 +114,9 @@ func (f *fakeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // refusal is the next code of a call; "" for none.
 func (f *fakeAWS) refusal(name string) (code string) {
+	if name == put && !slices.Contains(f.calls, create) {
+		return noStream
+	}
 	if codes := f.refuse[name]; len(codes) > 0 {
 		code = codes[0]
 		if codes[len(codes)-1] != always || len(codes) > 2 {

@@ -35,29 +35,26 @@ var goneCodes = []string{"ReceiptHandleIsInvalid", "MessageNotInflight", "AWS.Si
 
 // queue is the queue of orders.
 type queue struct {
-	*patience
 	client *sqs.Client
 	url    string
 	beat   time.Duration // between two heartbeats
 }
 
 // receive waits for a message; nil when none came.
-func (q *queue) receive(ctx context.Context) (message *sqsevent.Message) {
+func (q *queue) receive(ctx context.Context) (*sqsevent.Message, error) {
 	const count = types.MessageSystemAttributeNameApproximateReceiveCount
-	_ = q.until(ctx, "receiving messages", callTimeout+longestPoll, func(ctx context.Context) error {
-		answer, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
-			QueueUrl: &q.url, MaxNumberOfMessages: 1, WaitTimeSeconds: int32(longestPoll / time.Second), VisibilityTimeout: int32(hidden / time.Second),
-			MessageSystemAttributeNames: []types.MessageSystemAttributeName{count},
-		})
-		if err != nil || len(answer.Messages) == 0 {
-			return err
-		}
-		received := answer.Messages[0]
-		message = &sqsevent.Message{ID: aws.ToString(received.MessageId), Body: aws.ToString(received.Body), ReceiptHandle: aws.ToString(received.ReceiptHandle)}
-		message.Attempt, err = strconv.ParseInt(received.Attributes[string(count)], 10, 64)
-		return err
+	answer, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
+		QueueUrl: &q.url, MaxNumberOfMessages: 1, WaitTimeSeconds: int32(longestPoll / time.Second), VisibilityTimeout: int32(hidden / time.Second),
+		MessageSystemAttributeNames: []types.MessageSystemAttributeName{count},
 	})
-	return message
+	if err != nil || len(answer.Messages) == 0 {
+		return nil, err
+	}
+	received := answer.Messages[0]
+	attempt, _ := strconv.ParseInt(received.Attributes[string(count)], 10, 64)
+	return &sqsevent.Message{
+		ID: aws.ToString(received.MessageId), Body: aws.ToString(received.Body), Attempt: attempt, ReceiptHandle: aws.ToString(received.ReceiptHandle),
+	}, nil
 }
 
 // hide makes a message invisible for a time from now on; 0 gives it back to the queue at once.
@@ -79,21 +76,23 @@ func isGone(err error) bool { return slices.Contains(goneCodes, sandbox.CodeOf(e
 // keep holds a message invisible until the returned function is called. That waits for a heartbeat under way, which would
 // otherwise undo what SQS is told next. lost is called when the message is no longer ours.
 func (q *queue) keep(message *sqsevent.Message, lost func(error)) (stop func()) {
-	holding, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	beat := func(ctx context.Context) error {
-		whole, end := context.WithTimeout(context.WithoutCancel(ctx), beatTimeout)
-		defer end()
-		return q.hide(whole, message, hidden)
-	}
+	stopped, ended := make(chan bool), make(chan bool)
 	go func() {
 		defer close(ended)
-		for pause(holding, q.beat) {
-			if err := q.until(holding, "keeping message "+message.ID, beatTimeout, beat); isGone(err) {
+		for {
+			select {
+			case <-stopped:
+				return
+			case <-time.After(q.beat):
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), beatTimeout)
+			err := q.hide(ctx, message, hidden)
+			cancel()
+			if isGone(err) {
 				lost(err)
 				return
 			}
 		}
 	}()
-	return func() { cancel(); <-ended }
+	return func() { close(stopped); <-ended }
 }

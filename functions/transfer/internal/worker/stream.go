@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -11,6 +10,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
+
+	"stampede/transfer/internal/sandbox"
 )
 
 // The limits of one PutLogEvents (CloudWatch Logs API reference): its bytes, of which every event costs 26 beside its text, its
@@ -19,12 +20,12 @@ const (
 	mostBatchBytes  = 1 << 20
 	eventBytes      = 26
 	mostBatchEvents = 10_000
+	noStream        = "ResourceNotFoundException"
 )
 
 // stream is this process's log stream in the host's log group: what Lambda does with the lines of a function. Every line goes
 // to stdout as well, where systemd's journal keeps it, whatever becomes of CloudWatch.
 type stream struct {
-	*patience
 	client      *cloudwatchlogs.Client
 	group, name string
 	stdout      io.Writer
@@ -76,17 +77,16 @@ func (s *stream) Flush(ctx context.Context) error {
 	return s.put(ctx)
 }
 
-// open makes the stream, and with it shows that records can be written, before any message is taken.
-func (s *stream) open(ctx context.Context) error {
-	return s.until(ctx, "creating the log stream "+s.name+" in "+s.group, callTimeout, s.make)
-}
-
 // put sends the pending lines batch by batch. Lines whose answer was lost are sent again as they were: who reads the log knows
 // an event by its time, stream and text.
 func (s *stream) put(ctx context.Context) error {
 	for len(s.pending) > 0 {
 		batch := s.batch()
-		err := s.until(ctx, "writing to the log group "+s.group, callTimeout, func(ctx context.Context) error { return s.putBatch(ctx, batch) })
+		err := s.putBatch(ctx, batch)
+		if sandbox.CodeOf(err) == noStream {
+			_, _ = s.client.CreateLogStream(ctx, &cloudwatchlogs.CreateLogStreamInput{LogGroupName: &s.group, LogStreamName: &s.name})
+			err = s.putBatch(ctx, batch)
+		}
 		if err != nil {
 			return err
 		}
@@ -99,21 +99,8 @@ func (s *stream) putBatch(ctx context.Context, events []types.InputLogEvent) err
 	answer, err := s.client.PutLogEvents(ctx, &cloudwatchlogs.PutLogEventsInput{
 		LogGroupName: &s.group, LogStreamName: &s.name, LogEvents: events,
 	})
-	var missing *types.ResourceNotFoundException
-	switch {
-	case errors.As(err, &missing):
-		return cmp.Or(s.make(ctx), err)
-	case err == nil && answer.RejectedLogEventsInfo != nil: // answered with 200: too old or too new, by CloudWatch's clock
+	if err == nil && answer.RejectedLogEventsInfo != nil { // answered with 200: too old or too new, by CloudWatch's clock
 		return errors.New("CloudWatch Logs rejected the lines because of their timestamps: check this machine's clock")
-	}
-	return err
-}
-
-func (s *stream) make(ctx context.Context) error {
-	_, err := s.client.CreateLogStream(ctx, &cloudwatchlogs.CreateLogStreamInput{LogGroupName: &s.group, LogStreamName: &s.name})
-	var there *types.ResourceAlreadyExistsException
-	if errors.As(err, &there) {
-		return nil
 	}
 	return err
 }

@@ -10,13 +10,16 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	mathrand "math/rand/v2"
+	"math"
 	"os"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -30,12 +33,11 @@ import (
 )
 
 const (
-	// The first and the longest pause between two tries; each is shortened at random by up to half, so that hosts which lost
-	// the same service don't come back all at once.
-	firstPause   = 500 * time.Millisecond
+	// longestPause is between two tries. The SDK shortens the first ones at random, so that hosts which lost a service don't come back all
+	// at once.
 	longestPause = 30 * time.Second
-	// callTimeout bounds one call; a long poll gets its wait on top.
-	callTimeout = 15 * time.Second
+	// callTimeout bounds one try; a long poll is one.
+	callTimeout = longestPoll + 15*time.Second
 	// usualGrace is half of what an operation under way may take once the host was told to stop. Putting its record into the log
 	// has to end one grace later, giving back its message another one later. systemd's TimeoutStopSec has to be longer.
 	usualGrace = 10 * time.Second
@@ -60,11 +62,11 @@ func (operations Operations) work(ctx context.Context, arguments []string, stdou
 	if err = cmp.Or(r.Err, err); err != nil {
 		return err
 	}
-	settings, err := config.LoadDefaultConfig(ctx, config.WithRegion(region), config.WithRetryMaxAttempts(1)) // patience tries again
+	settings, err := config.LoadDefaultConfig(ctx, config.WithRegion(region))
 	if err != nil {
 		return failure.New(failure.Settings, "the AWS configuration can't be read: %v", err)
 	}
-	w := newWorker(ctx, settings, operation, stdout, stderr)
+	w := newWorker(ctx, settings, operation, stdout, stderr, longestPause)
 	machine, _ := os.Hostname()
 	w.queue.url, w.log.group = queueURL, group
 	w.log.name = machine + "/" + time.Now().UTC().Format("2006-01-02T15-04-05Z") + "/" + rand.Text()[:8] // several may begin at once
@@ -75,26 +77,32 @@ func (operations Operations) work(ctx context.Context, arguments []string, stdou
 
 // worker does the messages of a queue, one after the other.
 type worker struct {
-	*patience
 	queue   *queue
 	log     *stream
 	sandbox *sandbox.Sandbox
+	stderr  io.Writer
 	grace   time.Duration
 }
 
-func newWorker(ctx context.Context, settings aws.Config, operation sandbox.Operation, stdout, stderr io.Writer) *worker {
-	patience := &patience{stderr: stderr, credentials: settings.Credentials, first: firstPause}
-	log := &stream{patience: patience, client: cloudwatchlogs.NewFromConfig(settings), stdout: stdout, context: ctx}
-	queue := &queue{patience: patience, client: sqs.NewFromConfig(settings), beat: heartbeat}
-	return &worker{patience, queue, log, sandbox.New(operation, log), usualGrace}
+func newWorker(ctx context.Context, settings aws.Config, operation sandbox.Operation, stdout, stderr io.Writer, longestPause time.Duration) *worker {
+	w := &worker{stderr: stderr, grace: usualGrace}
+	settings.Retryer = func() aws.Retryer { return w.patient(settings.Credentials, longestPause) }
+	settings.RetryMaxAttempts = 0 // as many as it takes
+	settings.HTTPClient = awshttp.NewBuildableClient().WithTimeout(callTimeout)
+	w.log = &stream{client: cloudwatchlogs.NewFromConfig(settings), stdout: stdout, context: ctx}
+	w.queue, w.sandbox = &queue{client: sqs.NewFromConfig(settings), beat: heartbeat}, sandbox.New(operation, w.log)
+	return w
 }
 
 // poll takes messages until the context ends.
 func (w *worker) poll(ctx context.Context) {
-	_ = w.log.open(ctx)
 	for ctx.Err() == nil {
-		if message := w.queue.receive(ctx); message != nil {
+		message, err := w.queue.receive(ctx)
+		switch {
+		case message != nil:
 			w.handle(ctx, message)
+		case err != nil && ctx.Err() == nil: // what no other try mends
+			time.Sleep(time.Second)
 		}
 	}
 }
@@ -114,20 +122,20 @@ func (w *worker) handle(ctx context.Context, message *sqsevent.Message) {
 	})
 	failed, err := w.process(ctx, working, message)
 	release()
-	doing, tell := "deleting a message", func(ctx context.Context) error { return w.queue.delete(ctx, message) }
 	if err != nil {
 		w.say("message %s returns to the queue because its record isn't in CloudWatch Logs: %s", message.ID, sandbox.InShort(err))
 	}
-	if failed != nil || err != nil {
-		span := sandbox.Delay(message.Attempt)
-		if ctx.Err() != nil {
-			span = 0
-		}
-		doing, tell = "returning a message", func(ctx context.Context) error { return w.queue.hide(ctx, message, span) }
-	}
 	settling, cancel := deadline.Outlasting(ctx, 4*w.grace)
 	defer cancel()
-	if err := w.until(settling, doing, callTimeout, tell); err != nil {
+	switch {
+	case failed == nil && err == nil:
+		err = w.queue.delete(settling, message)
+	case ctx.Err() != nil:
+		err = w.queue.hide(settling, message, 0)
+	default:
+		err = w.queue.hide(settling, message, sandbox.Delay(message.Attempt))
+	}
+	if err != nil {
 		w.say("message %s comes back after its visibility timeout: %s", message.ID, sandbox.InShort(err))
 	}
 }
@@ -153,54 +161,27 @@ func (w *worker) process(ctx, working context.Context, message *sqsevent.Message
 	return failed, w.log.Flush(logging)
 }
 
-// patience waits out what a service refuses, whatever it is: throttling and lost connections pass, and a host that came up
-// before its permissions, or whose credentials have just expired, has nothing better to do than to wait for them.
-type patience struct {
-	stderr      io.Writer
-	credentials aws.CredentialsProvider
-	first       time.Duration // of the pauses
-	mutex       sync.Mutex    // the heartbeat speaks beside the rest
-}
-
-// until makes a call until it works, and says once that it doesn't and once that it does again. It returns the call's error
-// when the context ends, or when that error is final.
-func (p *patience) until(ctx context.Context, doing string, timeout time.Duration, call func(context.Context) error) error {
-	for span := p.first; ; span = min(2*span, longestPause) {
-		trying, cancel := context.WithTimeout(ctx, timeout)
-		err := call(trying)
-		cancel()
-		switch {
-		case err == nil && span > p.first:
-			p.say("%s: works again", doing)
-			return nil
-		case err == nil || ctx.Err() != nil || isGone(err):
-			return err
-		case span == p.first:
-			p.say("%s: %s; retrying until it works", doing, sandbox.InShort(err))
+// patient waits out what a service refuses, whatever it is: throttling and lost connections pass, and a host that came up before
+// its permissions, or whose credentials have just expired, has nothing better to do than to wait for them. It says what was refused.
+func (w *worker) patient(credentials aws.CredentialsProvider, longestPause time.Duration) aws.Retryer {
+	passes := func(err error) aws.Ternary {
+		final := errors.Is(err, context.Canceled) || isGone(err) || slices.Contains([]string{noStream, "ResourceAlreadyExistsException"}, sandbox.CodeOf(err))
+		if !final {
+			w.say("%s; trying again until it works", sandbox.InShort(err))
 		}
 		// ExpiredToken, ExpiredTokenException, InvalidClientTokenId: the next call asks for credentials where they come from.
-		if cache, isCache := p.credentials.(*aws.CredentialsCache); isCache && strings.Contains(sandbox.CodeOf(err), "Token") {
+		if cache, isCache := credentials.(*aws.CredentialsCache); isCache && strings.Contains(sandbox.CodeOf(err), "Token") {
 			cache.Invalidate()
 		}
-		if !pause(ctx, span/2+mathrand.N(span/2+1)) {
-			return err
-		}
+		return aws.BoolTernary(!final)
 	}
-}
-
-// pause waits for a time, and returns whether the context lasted as long.
-func pause(ctx context.Context, span time.Duration) bool {
-	select {
-	case <-time.After(span):
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts, o.MaxBackoff, o.RateLimiter = math.MaxInt, longestPause, ratelimit.None
+		o.Retryables = []retry.IsErrorRetryable{retry.IsErrorRetryableFunc(passes)}
+	})
 }
 
 // say writes one line, which no query takes for a record, to stderr.
-func (p *patience) say(format string, values ...any) {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	_, _ = fmt.Fprintf(p.stderr, "transfer work: "+format+"\n", values...)
+func (w *worker) say(format string, values ...any) {
+	_, _ = fmt.Fprintf(w.stderr, "transfer work: "+format+"\n", values...)
 }
