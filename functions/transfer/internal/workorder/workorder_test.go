@@ -1,7 +1,6 @@
 package workorder
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -67,14 +66,4 @@ func TestWhatIsNoWorkOrderIsRefusedInOneLineThatNamesTheKey(t *testing.T) {
 			t.Errorf("%.60s: %v, not %s", body, err, word)
 		}
 	}
-}
-
-func FuzzABodyIsAnOrderOrRefused(f *testing.F) {
-	f.Add(`{"run_id": "r", "cell": "c", "seq": 1}`)
-	f.Fuzz(func(t *testing.T, body string) {
-		order, _, _, _, err := parse(body)
-		if err == nil && (order.RunID == "" || order.Cell == "" || order.Seq < 0 || order.Seq > LargestInteger || !json.Valid([]byte(body))) {
-			t.Errorf("%+v", order)
-		}
-	})
 }
