@@ -2,7 +2,7 @@
 
 Lambda keeps /tmp when it kills a sandbox for its memory or its time, and starts the next one with what is left there:
 the disk would be full for every later operation. So each folder is locked as long as its process lives, and what nobody
-locks is removed at the start. functions/transfer/internal/workfolder does the same with the same names.
+locks is removed at the start. functions/transfer/internal/tempfile has a file without a name instead.
 """
 
 import fcntl

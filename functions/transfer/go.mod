@@ -7,7 +7,6 @@ require (
 	github.com/aws/aws-lambda-go v1.54.0 // the Lambda runtime's side: events in, answers out
 	github.com/aws/aws-sdk-go-v2 v1.47.6 // SigV4
 	github.com/aws/aws-sdk-go-v2/config v1.33.14 // credentials and region from wherever AWS's tools find them
-	github.com/aws/aws-sdk-go-v2/feature/ec2/imds v1.20.6 // which instance this host is: the name of its log stream
 	github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs v1.91.1 // a host's records; Lambda forwards a function's itself
 	github.com/aws/aws-sdk-go-v2/service/s3 v1.114.7 // uploads and downloads by the SDK, with sessions of directory buckets
 	github.com/aws/aws-sdk-go-v2/service/sqs v1.52.9 // tells SQS when a failed message comes back; a host's messages
@@ -17,6 +16,7 @@ require (
 require (
 	github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream v1.7.26 // indirect
 	github.com/aws/aws-sdk-go-v2/credentials v1.20.14 // indirect
+	github.com/aws/aws-sdk-go-v2/feature/ec2/imds v1.20.6 // indirect
 	github.com/aws/aws-sdk-go-v2/internal/configsources v1.5.9 // indirect
 	github.com/aws/aws-sdk-go-v2/internal/endpoints/v2 v2.8.9 // indirect
 	github.com/aws/aws-sdk-go-v2/internal/v4a v1.5.9 // indirect

@@ -18,6 +18,7 @@ import (
 	"stampede/transfer/internal/copy"
 	"stampede/transfer/internal/download"
 	"stampede/transfer/internal/express"
+	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/function"
 	"stampede/transfer/internal/host"
 	"stampede/transfer/internal/sandbox"
@@ -37,7 +38,7 @@ var operations = map[string]func(ctx context.Context, lookup func(string) string
 func operationOf(ctx context.Context, lookup func(string) string) (sandbox.Operation, error) {
 	made, known := operations[cmp.Or(lookup("EXPERIMENT"), "download")]
 	if !known {
-		return nil, fmt.Errorf("the environment variable EXPERIMENT must be one of %s, not %.60q",
+		return nil, failure.New(failure.Settings, "the environment variable EXPERIMENT must be one of %s, not %.60q",
 			strings.Join(slices.Sorted(maps.Keys(operations)), ", "), lookup("EXPERIMENT"))
 	}
 	return made(ctx, lookup), nil

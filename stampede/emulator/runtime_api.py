@@ -1,5 +1,5 @@
 """Who may ask MiniStack's runtime API, which hands a function its events and asks for no key: this
-user's processes, and no page in a browser. functions/transfer/internal/function/own.go does the same
+user's processes, and no page in a browser. functions/transfer/internal/function/guard.go does the same
 for the listener of the proxy before a user's program."""
 
 from __future__ import annotations

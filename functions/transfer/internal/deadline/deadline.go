@@ -5,6 +5,7 @@ package deadline
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"stampede/transfer/internal/failure"
@@ -15,34 +16,25 @@ const (
 	Margin = 3 * time.Second
 	// How long a stopped operation gets to end by itself; a part of the margin.
 	grace = time.Second
-	// How long the next operation waits for one that didn't end in its grace.
-	patience = 15 * time.Second
 )
 
 // Runner runs the operations of one process, one at a time. Operation and Thing are what its errors call them.
 type Runner struct {
 	Operation, Thing string
-	previous         chan struct{} // closed when the last operation has really ended
+	isRunning        atomic.Bool
 }
 
-// MakeWay waits until an operation that was stopped earlier has really ended. An error says that it hasn't, or that it is too
-// late to begin another.
+// MakeWay says whether another operation may begin: not beside one that was stopped earlier and hasn't really ended, and not when
+// it is too late.
 func (r *Runner) MakeWay(deadline time.Time) error {
-	remaining := time.Until(deadline)
-	if remaining <= 0 {
-		return failure.New(failure.DeadlineExceeded, "less than %g s are left, too late to start a %s: raise timeout_s",
-			Margin.Seconds(), r.Operation)
-	}
-	if r.previous == nil {
-		return nil
-	}
-	select {
-	case <-r.previous:
-		return nil
-	case <-time.After(min(patience, remaining)):
+	switch {
+	case time.Until(deadline) <= 0:
+		return failure.New(failure.DeadlineExceeded, "less than %g s are left, too late to start a %s: raise timeout_s", Margin.Seconds(), r.Operation)
+	case r.isRunning.Load():
 		return failure.New(failure.PreviousDownloadRunning, "an earlier %s that was stopped still runs in this sandbox and would disturb the "+
 			"timing: SQS redelivers the message", r.Operation)
 	}
+	return nil
 }
 
 // Run does the work and returns how it ended. At the deadline its context ends, with the error that is then returned;
@@ -50,20 +42,21 @@ func (r *Runner) MakeWay(deadline time.Time) error {
 func (r *Runner) Run(ctx context.Context, deadline time.Time, bytes func() int64, work func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	ended := make(chan struct{})
-	r.previous = ended
-	var result error
+	ended := make(chan error, 1)
+	r.isRunning.Store(true)
 	go func() {
-		defer close(ended)
+		var result error
 		defer func() {
 			if defect := recover(); defect != nil {
 				result = fmt.Errorf("a defect in the %s: %v", r.Operation, defect)
 			}
+			r.isRunning.Store(false)
+			ended <- result
 		}()
 		result = work(ctx)
 	}()
 	select {
-	case <-ended:
+	case result := <-ended:
 		return result
 	case <-time.After(time.Until(deadline)):
 	}
@@ -71,7 +64,7 @@ func (r *Runner) Run(ctx context.Context, deadline time.Time, bytes func() int64
 		"the %s smaller", Margin.Seconds(), bytes(), r.Thing)
 	cancel(stopped)
 	select {
-	case <-ended: // it may have come to its end first: then it is a result like any other
+	case result := <-ended: // it may have come to its end first: then it is a result like any other
 		return result
 	case <-time.After(grace):
 		return stopped

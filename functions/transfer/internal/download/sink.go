@@ -9,7 +9,6 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,8 +16,7 @@ import (
 	"syscall"
 
 	"stampede/transfer/internal/failure"
-	"stampede/transfer/internal/room"
-	"stampede/transfer/internal/workfolder"
+	"stampede/transfer/internal/tempfile"
 )
 
 // otherMemoryMB is kept for the runtime and this program: about 25 MiB in use.
@@ -45,7 +43,6 @@ type sink struct {
 	checksum *Checksum // nil: none
 	digest   hash.Hash // of the whole
 	whole    []byte
-	folder   *workfolder.Folder
 	file     *os.File
 	mutex    sync.Mutex
 	pieces   []piece
@@ -67,7 +64,7 @@ func newSink(from *settings, checksum *Checksum) (made *sink, err error) {
 		}
 	}
 	if from.Sink == tmp {
-		if made.folder, err = workfolder.New(); err != nil {
+		if made.file, err = tempfile.New(); err != nil {
 			return nil, failure.OfFile(err)
 		}
 	}
@@ -97,14 +94,11 @@ func (s *sink) prepare(bytes int64) (err error) {
 // makeFile finds out now that the disk is full, and not after most of the bytes. The blocks themselves aren't taken: fallocate
 // would do it on one processor before the first byte is kept (0.3 s for 1 GiB of RAM disk), and the writes do it on all of them.
 func (s *sink) makeFile(bytes int64) error {
-	free, err := room.Left(s.folder.Path)
-	if err == nil && bytes > free {
+	room, err := tempfile.Room(s.file)
+	if err == nil && bytes > room {
 		err = syscall.ENOSPC
 	}
 	if err != nil {
-		return err
-	}
-	if s.file, err = os.Create(filepath.Join(s.folder.Path, "object")); err != nil {
 		return err
 	}
 	return s.file.Truncate(bytes)
@@ -176,8 +170,5 @@ func (s *sink) close() {
 	if s.whole != nil {
 		_ = syscall.Munmap(s.whole)
 	}
-	if s.folder != nil {
-		_ = s.file.Close() // of no file too; WriteAt has told of every error of ours
-		s.folder.Close()
-	}
+	_ = s.file.Close() // of no file too; WriteAt has told of every error of ours
 }

@@ -9,7 +9,6 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -20,9 +19,8 @@ import (
 
 	"stampede/transfer/internal/bucket"
 	"stampede/transfer/internal/failure"
-	"stampede/transfer/internal/room"
+	"stampede/transfer/internal/tempfile"
 	"stampede/transfer/internal/workers"
-	"stampede/transfer/internal/workfolder"
 )
 
 // bufferBytes is the most that is read before it is written.
@@ -107,20 +105,15 @@ func (s *slice) list(ctx context.Context) error {
 	return nil
 }
 
-// download gets every object of the slice to a file in a folder of its own, which is gone afterwards. In that one file every
+// download gets every object of the slice to a file that is gone afterwards. In that one file every
 // worker has a place for its objects, each over the one before: a sandbox has few file descriptors more than its connections.
 func (s *slice) download(ctx context.Context) error {
-	folder, err := workfolder.New()
-	if err != nil {
-		return failure.OfFile(err)
-	}
-	defer folder.Close()
-	file, err := os.Create(folder.Path + "/objects")
+	file, err := tempfile.New()
 	if err != nil {
 		return failure.OfFile(err)
 	}
 	defer file.Close() // WriteAt has told of every error of ours
-	if free, err := room.Left(folder.Path); err != nil || free/s.workers() < s.objectBytes {
+	if free, err := tempfile.Room(file); err != nil || free/s.workers() < s.objectBytes {
 		return failure.New(failure.NoSpace, "%d objects of %d bytes at a time don't fit into the %d bytes left in the temporary folder: raise "+
 			"ephemeral_storage_mb or lower parallel_limit", s.workers(), s.objectBytes, free)
 	}

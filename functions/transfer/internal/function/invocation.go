@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"stampede/transfer/internal/deadline"
@@ -28,8 +29,9 @@ type invocation struct {
 	timer      *time.Timer
 }
 
-// read takes the work order out of the message's attribute: the body is the program's. A message that somebody else sent has none.
-func (i *invocation) read() error {
+// readOrder takes the work order out of the message's attribute: the body is the program's. A message that somebody else sent
+// has none.
+func (i *invocation) readOrder() error {
 	if i.Message.Order == "" {
 		return nil
 	}
@@ -56,22 +58,23 @@ func (p *proxy) begin(ctx context.Context, answer *http.Response, event []byte) 
 	i := &invocation{deadline: time.UnixMilli(ms), Delivery: record.Delivery{
 		Message: messages[0], RequestID: answer.Header.Get("Lambda-Runtime-Aws-Request-Id"), Function: p.labels,
 	}}
-	err = cmp.Or(i.read(), p.wrong)
+	err = cmp.Or(i.readOrder(), p.wrong)
 	if err == nil && i.Order != nil {
 		err = deadline.WaitUntil(ctx, i.Order.StartAtMs, i.deadline.Add(-lead))
 	}
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	i.IsFirst = p.IsFirst()
-	p.lines.begin()
+	p.output.begin()
 	i.startedCPU, i.started = process.CPUSecondsOf(p.pid), time.Now()
 	if err != nil {
 		p.record(i, i.started, err)
-		p.refuse(i.RequestID, err)
+		kind, message := failure.Describe(err)
+		told := strings.NewReader(record.Object(record.Pairs("errorType", kind, "errorMessage", message)))
+		_, _, _ = p.ask(ctx, http.MethodPost, i.RequestID+"/error", http.Header{"Content-Type": {"application/json"}}, told)
 		return false
 	}
-	p.current = i
-	i.timer = time.AfterFunc(time.Until(i.deadline)-lead, func() { p.timedOut(i) })
+	p.current, i.timer = i, time.AfterFunc(time.Until(i.deadline)-lead, func() { p.timedOut(i) })
 	return true
 }
 
@@ -81,7 +84,7 @@ func (p *proxy) release(requestID string) *invocation {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	i := p.current
-	if i == nil || requestID != "" && requestID != i.RequestID {
+	if i == nil || cmp.Or(requestID, i.RequestID) != i.RequestID {
 		return nil
 	}
 	p.current = nil
@@ -98,9 +101,10 @@ func (p *proxy) timedOut(i *invocation) {
 	}
 }
 
-// record writes what became of a message until then, and lets one that failed come back soon.
+// record writes what became of a message until then, and lets one that failed come back soon. What couldn't be measured is null,
+// such as the memory of a program that has ended.
 func (p *proxy) record(i *invocation, then time.Time, err error) {
-	p.lines.end()
+	p.output.end()
 	start, init := "warm", time.Duration(0)
 	if i.IsFirst {
 		start, init = "cold", p.init
@@ -108,26 +112,14 @@ func (p *proxy) record(i *invocation, then time.Time, err error) {
 	_, _ = p.Record(i.Delivery, record.Outcome{
 		TimeKey: "elapsed_seconds", StartedAtMs: i.started.UnixMilli(), ElapsedSeconds: then.Sub(i.started).Seconds(),
 		Bytes: int64(len(i.Message.Body)), Err: err,
-		Own: []record.Pair{
-			{Key: "warm_up", Value: i.warmUp}, {Key: "package", Value: os.Getenv("STAMPEDE_PACKAGE")},
-			{Key: "payload", Value: i.payload}, {Key: "start", Value: start}, {Key: "runtime", Value: os.Getenv("STAMPEDE_RUNTIME")},
-			{Key: "architecture", Value: os.Getenv("STAMPEDE_ARCHITECTURE")}, {Key: "init_seconds", Value: orNull(init.Seconds())},
-			{Key: "peak_memory_mb", Value: orNull(process.PeakMemoryMBOf(p.pid))},
-			{Key: "client_cpu_seconds", Value: orNull(process.CPUSecondsOf(p.pid) - i.startedCPU)},
-			{Key: "experiment", Value: "function"},
-		},
+		Own: record.Pairs("warm_up", i.warmUp, "package", os.Getenv("STAMPEDE_PACKAGE"), "payload", i.payload, "start", start,
+			"runtime", os.Getenv("STAMPEDE_RUNTIME"), "architecture", os.Getenv("STAMPEDE_ARCHITECTURE"),
+			"init_seconds", record.OrNull(init.Seconds()), "peak_memory_mb", record.OrNull(process.PeakMemoryMBOf(p.pid)),
+			"client_cpu_seconds", record.OrNull(max(0, process.CPUSecondsOf(p.pid)-i.startedCPU)), "experiment", "function"),
 	})
 	if err != nil { // even after a timeout, when little is left
 		ctx, cancel := context.WithDeadline(context.Background(), i.deadline)
 		defer cancel()
 		p.Hasten(ctx, i.Message, time.Now().Add(time.Minute))
 	}
-}
-
-// orNull is null for what couldn't be measured, such as the memory of a program that has ended.
-func orNull(measured float64) any {
-	if measured <= 0 {
-		return nil
-	}
-	return measured
 }

@@ -10,17 +10,6 @@ import (
 	"syscall"
 )
 
-// traceback is what Python prints of an exception that nobody caught, up to the exception's type and text.
-var traceback = regexp.MustCompile(`(?m)^Traceback \(most recent call last\):\n(?:[ \t].*\n)*(?:\w+\.)*(\w+(?:: .*)?)$`)
-
-// uncaught is the first exception, as its type and text, of which a traceback was printed; "" for none.
-func uncaught(printed []byte) string {
-	if match := traceback.FindSubmatch(printed); match != nil {
-		return string(match[1])
-	}
-	return ""
-}
-
 const (
 	// mostRest is how much of a line without an end is kept back; CloudWatch's events end there, too (256 KiB).
 	mostRest = 256 << 10
@@ -28,81 +17,93 @@ const (
 	mostPrinted = 64 << 10
 )
 
-// wholeLines is the log as the program writes it: line by line, so that no record is appended to one that isn't complete.
-type wholeLines struct {
-	log     io.Writer
-	pipe    *os.File // of the program's output
-	mutex   sync.Mutex
-	buffer  [64 << 10]byte
-	rest    []byte
-	printed []byte // the end of what the program wrote since it has the message
-}
-
-// open returns the end of a pipe that the program writes to. What a child of the program writes to it later is nobody's.
-func (w *wholeLines) open() (output *os.File, err error) {
-	w.pipe, output, err = os.Pipe()
-	return output, err
+// output is what the program writes. It goes to the log line by line, so that no record is appended to a line that isn't
+// complete.
+type output struct {
+	log    io.Writer
+	pipe   *os.File // which the program writes to. What a child of it writes later is nobody's
+	mutex  sync.Mutex
+	piece  [64 << 10]byte
+	text   []byte // the end of what was written since the program has the message
+	logged int    // bytes of text
 }
 
 // follow logs what the program writes, until nobody can write any more.
-func (w *wholeLines) follow() {
-	if pipe, err := w.pipe.SyscallConn(); err == nil {
-		_ = pipe.Read(func(fd uintptr) bool { return w.read(fd, math.MaxInt) })
+func (o *output) follow() {
+	if pipe, err := o.pipe.SyscallConn(); err == nil {
+		_ = pipe.Read(func(fd uintptr) bool { return o.read(fd, math.MaxInt) })
 	}
 }
 
 // take logs what the program has written until now: what came before a reply stands before its record. Of one that writes
 // without a pause that is a few pipes full.
-func (w *wholeLines) take() {
-	if pipe, err := w.pipe.SyscallConn(); err == nil {
-		_ = pipe.Control(func(fd uintptr) { w.read(fd, 16) })
+func (o *output) take() {
+	if pipe, err := o.pipe.SyscallConn(); err == nil {
+		_ = pipe.Control(func(fd uintptr) { o.read(fd, 16) })
 	}
 }
 
 // read logs what is in the pipe, in at most so many pieces, and returns whether that was the end.
-func (w *wholeLines) read(fd uintptr, pieces int) (ended bool) {
+func (o *output) read(fd uintptr, pieces int) (ended bool) {
 	for range pieces {
-		if size, err := w.readPiece(fd); size <= 0 && err != syscall.EINTR {
+		if size, err := o.readPiece(fd); size <= 0 && err != syscall.EINTR {
 			return err != syscall.EAGAIN
 		}
 	}
 	return false
 }
 
-func (w *wholeLines) readPiece(fd uintptr) (int, error) {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	size, err := syscall.Read(int(fd), w.buffer[:])
-	piece := w.buffer[:max(0, size)]
-	w.printed = append(w.printed, piece...)
-	w.printed = w.printed[max(0, len(w.printed)-mostPrinted):]
-	w.rest = append(w.rest, piece...)
-	whole := bytes.LastIndexByte(w.rest, '\n') + 1
-	_, _ = w.log.Write(w.rest[:whole])
-	w.rest = append(w.rest[:0], w.rest[whole:]...)
-	if len(w.rest) > mostRest {
-		w.endLine()
+func (o *output) readPiece(fd uintptr) (int, error) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	size, err := syscall.Read(int(fd), o.piece[:])
+	o.text = append(o.text, o.piece[:max(0, size)]...)
+	o.write(max(o.logged, bytes.LastIndexByte(o.text, '\n')+1))
+	if len(o.text)-o.logged > mostRest {
+		o.endLine()
 	}
+	cut := min(o.logged, max(0, len(o.text)-mostPrinted))
+	o.text, o.logged = o.text[cut:], o.logged-cut
 	return size, err
 }
 
+// write logs the text up to a place.
+func (o *output) write(end int) {
+	_, _ = o.log.Write(o.text[o.logged:end])
+	o.logged = end
+}
+
 // begin forgets what was written before a message.
-func (w *wholeLines) begin() {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	w.printed = w.printed[:0]
+func (o *output) begin() {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	o.text, o.logged = o.text[o.logged:], 0
 }
 
 // end completes the last line, when a message ends.
-func (w *wholeLines) end() {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	if len(w.rest) > 0 {
-		w.endLine()
+func (o *output) end() {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if o.logged < len(o.text) {
+		o.endLine()
 	}
 }
 
-func (w *wholeLines) endLine() {
-	_, _ = w.log.Write(append(w.rest, '\n'))
-	w.rest = w.rest[:0]
+func (o *output) endLine() {
+	o.text = append(o.text, '\n')
+	o.write(len(o.text))
+}
+
+// traceback is what Python prints of an exception that nobody caught, up to the exception's type and text.
+var traceback = regexp.MustCompile(`(?m)^Traceback \(most recent call last\):\n(?:[ \t].*\n)*(?:\w+\.)*(\w+(?:: .*)?)$`)
+
+// last returns the last line, and the first exception, as its type and text, of which a traceback was printed; "" for none.
+func (o *output) last() (line, exception string) {
+	o.take()
+	o.end()
+	printed := bytes.TrimSpace(o.text)
+	if match := traceback.FindSubmatch(printed); match != nil {
+		exception = string(match[1])
+	}
+	return string(printed[bytes.LastIndexByte(printed, '\n')+1:]), exception
 }

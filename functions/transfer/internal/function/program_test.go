@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,9 +36,9 @@ type task struct {
 	Print   string `json:",omitempty"` // as it is, without a line break
 	SleepMs int    `json:",omitempty"`
 	SpinMs  int    `json:",omitempty"` // of CPU
-	Ends    string `json:",omitempty"` // how, instead of a reply: killed, or an exit status
+	Exit    *int   `json:",omitempty"` // the status, instead of a reply; killed below 0
 	Kind    string `json:",omitempty"` // of the reply: response unless it is error
-	Reply   string `json:",omitempty"`
+	Reply   string `json:",omitempty"` // "seen": what the program sees of event and process
 	Chunked bool   `json:",omitempty"` // of unknown length
 	Trailer string `json:",omitempty"`
 }
@@ -51,7 +50,7 @@ func program() {
 	case start == "official":
 		lambda.Start(func(json.RawMessage) (events.SQSEventResponse, error) { return events.SQSEventResponse{}, nil })
 	case strings.HasPrefix(start, "{"):
-		post(api+"/init/error", &task{Reply: start})
+		post(api+"/init/error", task{Reply: start})
 		os.Exit(4)
 	case start != "":
 		os.Exit(5)
@@ -59,35 +58,33 @@ func program() {
 	for {
 		answer, err := http.Get(api + "/invocation/next")
 		if err != nil || answer.StatusCode != http.StatusOK {
-			os.Exit(6)
+			os.Exit(replied)
 		}
 		event, _ := io.ReadAll(answer.Body)
-		var received struct{ Records []struct{ Body string } }
+		var received events.SQSEvent
 		todo := task{}
-		if json.Unmarshal(event, &received); len(received.Records) == 1 {
+		if _ = json.Unmarshal(event, &received); len(received.Records) == 1 {
 			_ = json.Unmarshal([]byte(received.Records[0].Body), &todo)
 		}
 		fmt.Print(todo.Print)
 		time.Sleep(time.Duration(todo.SleepMs) * time.Millisecond)
 		for begun := process.CPUSeconds(); process.CPUSeconds()-begun < float64(todo.SpinMs)/1000; {
 		}
-		switch status, _ := strconv.Atoi(todo.Ends); todo.Ends {
-		case "":
-		case "killed":
+		if todo.Exit != nil && *todo.Exit < 0 {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		default:
-			os.Exit(status)
+		} else if todo.Exit != nil {
+			os.Exit(*todo.Exit)
 		}
-		if todo.Reply == "headers" {
-			said, _ := json.Marshal(map[string]any{"headers": answer.Header, "event": string(event), "pid": os.Getpid(), "root": os.Getenv("LAMBDA_TASK_ROOT"),
+		if todo.Reply == "seen" {
+			seen, _ := json.Marshal(map[string]any{"headers": answer.Header, "event": string(event), "pid": os.Getpid(), "root": os.Getenv("LAMBDA_TASK_ROOT"),
 				"args": os.Args[1:], "elsewhere": os.Getenv("_LAMBDA_TELEMETRY_LOG_FD") + os.Getenv("AWS_LAMBDA_EXEC_WRAPPER")})
-			todo.Reply = string(said)
+			todo.Reply = string(seen)
 		}
-		post(api+"/invocation/"+answer.Header.Get("Lambda-Runtime-Aws-Request-Id")+"/"+cmp.Or(todo.Kind, "response"), &todo)
+		post(api+"/invocation/"+answer.Header.Get("Lambda-Runtime-Aws-Request-Id")+"/"+cmp.Or(todo.Kind, "response"), todo)
 	}
 }
 
-func post(url string, todo *task) {
+func post(url string, todo task) {
 	var body io.Reader = bytes.NewReader([]byte(todo.Reply))
 	if todo.Chunked {
 		body = io.MultiReader(body)
@@ -97,8 +94,7 @@ func post(url string, todo *task) {
 	if todo.Trailer != "" {
 		request.Trailer = http.Header{errorType: {todo.Trailer}}
 	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil || answer.StatusCode != http.StatusAccepted {
+	if answer, err := http.DefaultClient.Do(request); err != nil || answer.StatusCode != http.StatusAccepted {
 		os.Exit(7)
 	}
 }

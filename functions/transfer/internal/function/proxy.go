@@ -19,7 +19,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -27,7 +26,6 @@ import (
 	"stampede/transfer/internal/environment"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/process"
-	"stampede/transfer/internal/record"
 	"stampede/transfer/internal/sandbox"
 )
 
@@ -43,8 +41,7 @@ type proxy struct {
 	labels  *environment.Labels // nil when the environment is wrong
 	api     *url.URL            // Lambda's own
 	client  http.Client
-	lambda  *httputil.ReverseProxy
-	lines   *wholeLines
+	output  output
 	pid     int // the program's
 	started time.Time
 
@@ -65,7 +62,7 @@ func Run(managed []string) {
 		os.Exit(1)
 	}
 	p.ended(program.ProcessState.String())
-	if program.ProcessState.Sys().(syscall.WaitStatus).Signaled() {
+	if program.ProcessState.ExitCode() < 0 {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // so that Lambda reports the same of this process
 	}
 	os.Exit(program.ProcessState.ExitCode())
@@ -79,9 +76,8 @@ func command(managed []string) *exec.Cmd {
 	if len(managed) > 0 {
 		return exec.Command(managed[0], managed[1:]...)
 	}
-	file := cmp.Or(os.Getenv("STAMPEDE_BOOTSTRAP"), "/opt/bootstrap")
-	program := exec.Command(file)
-	program.Dir = filepath.Dir(file)
+	program := exec.Command(cmp.Or(os.Getenv("STAMPEDE_BOOTSTRAP"), "/opt/bootstrap"))
+	program.Dir = filepath.Dir(program.Path)
 	_ = os.Setenv("LAMBDA_TASK_ROOT", program.Dir)
 	return program
 }
@@ -90,14 +86,13 @@ func newProxy() *proxy {
 	reader := environment.Reader{Lookup: os.Getenv}
 	labels := reader.Labels()
 	p := &proxy{
-		Recorder: sandbox.NewRecorder(os.Stdout), lines: &wholeLines{log: os.Stdout}, started: time.Now(), wrong: reader.Err,
-		api: &url.URL{Scheme: "http", Host: os.Getenv("AWS_LAMBDA_RUNTIME_API"), Path: "/"},
+		Recorder: sandbox.NewRecorder(os.Stdout), output: output{log: os.Stdout}, started: time.Now(), wrong: reader.Err,
+		api:    &url.URL{Scheme: "http", Host: os.Getenv("AWS_LAMBDA_RUNTIME_API"), Path: "/"},
+		client: http.Client{Transport: &http.Transport{DisableCompression: true}},
 	}
 	if reader.Err == nil {
 		p.labels = &labels
 	}
-	p.client.Transport = &http.Transport{DisableCompression: true}
-	p.lambda = &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(p.api) }, Transport: p.client.Transport}
 	return p
 }
 
@@ -107,19 +102,19 @@ func (p *proxy) run(program *exec.Cmd) error {
 	if err != nil {
 		return err
 	}
-	output, err := p.lines.open()
-	if err != nil {
+	var written *os.File
+	if p.output.pipe, written, err = os.Pipe(); err != nil {
 		return err
 	}
 	address := listener.Addr().String()
-	program.Stdout, program.Stderr, program.SysProcAttr = output, output, process.EndsWithParent()
+	program.Stdout, program.Stderr, program.SysProcAttr = written, written, process.EndsWithParent()
 	program.Env = append(os.Environ(), "AWS_LAMBDA_RUNTIME_API="+address)
 	if err = program.Start(); err != nil {
 		return err
 	}
 	p.pid = program.Process.Pid
-	_ = output.Close() // the program has its own
-	go p.lines.follow()
+	_ = written.Close() // the program has its own
+	go p.output.follow()
 	server := &http.Server{Handler: forNoPage(p.handler(), address), ConnState: closeOthers}
 	go func() { _ = server.Serve(listener) }()
 	_ = program.Wait()
@@ -130,11 +125,12 @@ func (p *proxy) run(program *exec.Cmd) error {
 }
 
 func (p *proxy) handler() http.Handler {
+	lambda := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(p.api) }, Transport: p.client.Transport}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+apiPath+"/invocation/next", p.next)
-	mux.HandleFunc("POST "+apiPath+"/invocation/{id}/{kind}", p.reply)
 	mux.HandleFunc("POST "+apiPath+"/init/error", p.initError)
-	mux.Handle("/", p.lambda)
+	mux.Handle("POST "+apiPath+"/invocation/{id}/{kind}", p.reply(lambda))
+	mux.Handle("/", lambda)
 	return mux
 }
 
@@ -145,7 +141,7 @@ func (p *proxy) next(w http.ResponseWriter, r *http.Request) {
 	p.mutex.Unlock()
 	r.Header.Del("Connection") // it speaks of the program's own
 	for {
-		answer, event, err := p.ask(r.Context(), r.Header)
+		answer, event, err := p.ask(r.Context(), http.MethodGet, "next", r.Header, nil)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 			return
@@ -159,40 +155,36 @@ func (p *proxy) next(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ask waits for Lambda's next event.
-func (p *proxy) ask(ctx context.Context, header http.Header) (answer *http.Response, event []byte, err error) {
-	request := (&http.Request{URL: p.api.JoinPath(apiPath, "invocation/next"), Header: header}).WithContext(ctx)
+// ask asks Lambda's runtime API: for the next event, or to note a reply.
+func (p *proxy) ask(ctx context.Context, method, path string, header http.Header, body io.Reader) (answer *http.Response, text []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, method, p.api.JoinPath(apiPath, "invocation", path).String(), body)
+	if err != nil {
+		return nil, nil, err
+	}
+	request.Header = header
 	if answer, err = p.client.Do(request); err == nil {
-		event, err = io.ReadAll(answer.Body)
+		text, err = io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
 	}
-	return answer, event, err
-}
-
-// refuse tells Lambda that an invocation failed whose message the program doesn't get.
-func (p *proxy) refuse(requestID string, err error) {
-	kind, message := failure.Describe(err)
-	body := record.Object([]record.Pair{{Key: "errorType", Value: kind}, {Key: "errorMessage", Value: message}})
-	url := p.api.JoinPath(apiPath, "invocation", requestID, "error").String()
-	if answer, err := p.client.Post(url, "application/json", strings.NewReader(body)); err == nil {
-		_ = answer.Body.Close()
-	}
+	return answer, text, err
 }
 
 // reply takes what the program says of an event, and records it before handing it on: then Lambda may freeze the sandbox.
-func (p *proxy) reply(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body) // all of a streamed one too: nobody reads that of a queue's trigger as a stream
-	arrived := time.Now()
-	p.lines.take()
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+func (p *proxy) reply(lambda http.Handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body) // all of a streamed one too: nobody reads that of a queue's trigger as a stream
+		arrived := time.Now()
+		p.output.take()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		if i := p.release(r.PathValue("id")); i != nil {
+			p.record(i, arrived, judge(r, body))
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		lambda.ServeHTTP(w, r)
 	}
-	if i := p.release(r.PathValue("id")); i != nil {
-		p.record(i, arrived, judge(r, body, i.Message.ID))
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	p.lambda.ServeHTTP(w, r)
 }
 
 // initError keeps why the program can't start. Lambda hears it as the error of the first message, which so has a record, and
@@ -208,23 +200,20 @@ func (p *proxy) initError(w http.ResponseWriter, r *http.Request) {
 // ended records the message that the program had when it ended; the next one, if it never asked for any. A runtime that dies of
 // what the handler raised, as Python's does of an exception that can't be printed, says so in a traceback.
 func (p *proxy) ended(how string) {
-	p.lines.take()
-	p.lines.end()
-	printed := bytes.TrimSpace(p.lines.printed)
+	line, exception := p.output.last()
 	ending := how
-	if last := printed[bytes.LastIndexByte(printed, '\n')+1:]; len(last) > 0 {
-		ending += fmt.Sprintf(", after %.200q", last)
+	if line != "" {
+		ending += fmt.Sprintf(", after %.200q", line)
 	}
 	if i := p.release(""); i != nil {
 		why := failure.New(failure.HandlerExited, "the program ended before it replied: %s", ending)
-		ofException := how == "exit status 1" || how == "signal: interrupt" // as Python ends of one
-		if raised := uncaught(printed); raised != "" && ofException {
-			why = failure.New(failure.HandlerError, "%s (the program ended: %s)", raised, how)
+		if exception != "" && (how == "exit status 1" || how == "signal: interrupt") { // as Python ends of one
+			why = failure.New(failure.HandlerError, "%s (the program ended: %s)", exception, how)
 		}
 		p.record(i, time.Now(), why)
 	} else if p.init == 0 {
 		p.wrong = cmp.Or(p.wrong, error(failure.New(failure.HandlerMissing, "the program ended before it asked for a message: %s", ending)))
-		if answer, event, err := p.ask(context.Background(), nil); err == nil {
+		if answer, event, err := p.ask(context.Background(), http.MethodGet, "next", nil, nil); err == nil {
 			p.begin(context.Background(), answer, event)
 		}
 	}

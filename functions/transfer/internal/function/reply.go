@@ -17,31 +17,28 @@ const errorType = "Lambda-Runtime-Function-Error-Type"
 
 // judge returns why a reply is a failure; nil for one that lets SQS delete the message (Lambda guide, "Implementing partial batch
 // responses").
-func judge(r *http.Request, body []byte, messageID string) error {
+func judge(r *http.Request, body []byte) error {
 	if r.PathValue("kind") == "error" || r.Trailer.Get(errorType) != "" {
-		raised := thrown(r, body)
+		kind, raised := failure.HandlerError, thrown(r, body)
 		if strings.HasPrefix(raised, "Runtime.MarshalError: ") { // what the handler returned, and nothing it raised
-			return failure.New(failure.InvalidResponse, "%s", raised)
+			kind = failure.InvalidResponse
 		}
-		return failure.New(failure.HandlerError, "%s", raised)
+		return failure.New(kind, "%s", raised)
 	}
-	if len(body) > mostReply {
-		return failure.New(failure.ResponseTooLarge, "the reply has %d bytes, and Lambda takes %d", len(body), mostReply)
-	}
-	if body = bytes.TrimSpace(body); len(body) > 0 && !json.Valid(body) {
-		return failure.New(failure.InvalidResponse, "the reply isn't JSON: %.100q", body)
-	}
-	var reply map[string]json.RawMessage // stays empty for text, a number or a list
-	_ = json.Unmarshal(body, &reply)
+	reply := bytes.TrimSpace(body)
+	var values map[string]json.RawMessage // stays empty for text, a number or a list
+	_ = json.Unmarshal(reply, &values)
 	var failures []json.RawMessage
-	switch answer := reply["batchItemFailures"]; {
+	answer := values["batchItemFailures"]
+	switch {
+	case len(body) > mostReply:
+		return failure.New(failure.ResponseTooLarge, "the reply has %d bytes, and Lambda takes %d", len(body), mostReply)
+	case len(reply) > 0 && !json.Valid(reply):
+		return failure.New(failure.InvalidResponse, "the reply isn't JSON: %.100q", reply)
 	case answer == nil || json.Unmarshal(answer, &failures) == nil && len(failures) == 0:
 		return nil
-	case bytes.Contains(answer, []byte(messageID)):
-		return failure.New(failure.PartialFailure, "batchItemFailures names the message")
-	default:
-		return failure.New(failure.PartialFailure, "batchItemFailures must name messages of the batch only, not %.200s", answer)
 	}
+	return failure.New(failure.PartialFailure, "batchItemFailures has the message, or what isn't in the batch: %.200s", answer)
 }
 
 // thrown is the error that a program reports, as its type and text.

@@ -3,7 +3,6 @@
 package host
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -38,83 +37,57 @@ Proxies are taken from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 var errUsage = errors.New("wrong command line")
 
 // help is what was asked for, and no error.
-type help struct{ text string }
+type help string
 
-func (*help) Error() string { return "help" }
-
-// version is the commit that the program was built from, as far as the build recorded one.
-func version() string {
-	revision, built := "unknown", ""
-	if info, ok := debug.ReadBuildInfo(); ok {
-		built = info.GoVersion
-		for _, setting := range info.Settings {
-			if setting.Key == "vcs.revision" {
-				revision = setting.Value
-			}
-		}
-	}
-	return fmt.Sprintf("transfer, commit %s, %s", revision, built)
-}
+func (text help) Error() string { return string(text) }
 
 // Main runs one of the verbs and returns the exit status.
 func Main(ctx context.Context, verbs []Verb, arguments []string, stdout, stderr io.Writer) int {
-	if len(arguments) > 0 && (arguments[0] == "--help" || arguments[0] == "-h") {
-		_, _ = io.WriteString(stdout, usage(verbs))
-		return 0
-	}
-	if len(arguments) > 0 && arguments[0] == "--version" {
-		_, _ = fmt.Fprintln(stdout, version())
-		return 0
-	}
-	if len(arguments) == 0 {
-		_, _ = io.WriteString(stderr, usage(verbs))
+	name := append(arguments, "")[0]
+	place := slices.IndexFunc(verbs, func(verb Verb) bool { return verb.Name == name })
+	var err error
+	switch build, _ := debug.ReadBuildInfo(); {
+	case name == "--help" || name == "-h":
+		err = help(usage(verbs))
+	case name == "--version":
+		err = help(fmt.Sprintf("transfer, commit %s, %s\n", build.Main.Version, build.GoVersion))
+	case place < 0:
+		_, _ = fmt.Fprintf(stderr, "transfer: there is no command %q\n\n%s", name, usage(verbs))
 		return 2
+	default:
+		err = verbs[place].Run(ctx, arguments[1:], stdout, stderr)
 	}
-	place := slices.IndexFunc(verbs, func(verb Verb) bool { return verb.Name == arguments[0] })
-	if place < 0 {
-		_, _ = fmt.Fprintf(stderr, "transfer: there is no command %q; see transfer --help\n", arguments[0])
-		return 2
-	}
-	var asked *help
-	switch err := verbs[place].Run(ctx, arguments[1:], stdout, stderr); {
+	var asked help
+	kind, message := failure.Describe(err)
+	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &asked):
-		_, _ = io.WriteString(stdout, asked.text)
+		_, _ = io.WriteString(stdout, string(asked))
 		return 0
 	case errors.Is(err, errUsage):
 		return 2
 	case ctx.Err() != nil:
-		_, _ = fmt.Fprintf(stderr, "transfer %s: interrupted\n", arguments[0])
+		_, _ = fmt.Fprintf(stderr, "transfer %s: interrupted\n", name)
 		return 130
-	default:
-		kind, message := failure.Describe(err)
-		_, _ = fmt.Fprintf(stderr, "transfer %s: %s: %s\n", arguments[0], kind, message)
-		if kind == failure.Settings {
-			return 2
-		}
-		return 1
 	}
+	_, _ = fmt.Fprintf(stderr, "transfer %s: %s: %s\n", name, kind, message)
+	if kind == failure.Settings {
+		return 2
+	}
+	return 1
 }
 
 // Parse reads the options of a verb; what is wrong, wrong() included ("" for nothing), is said in one line on stderr.
 func Parse(flags *flag.FlagSet, arguments []string, stderr io.Writer, wrong func() string) error {
-	var options bytes.Buffer
-	flags.Usage = func() {} // after a wrong option it would push what is wrong out of sight
-	flags.SetOutput(io.Discard)
-	err := flags.Parse(arguments)
-	if errors.Is(err, flag.ErrHelp) {
-		_, _ = fmt.Fprintf(&options, "Usage of %s:\n", flags.Name())
-		flags.SetOutput(&options)
-		flags.PrintDefaults()
-		return &help{options.String()}
-	}
-	message := ""
+	var said strings.Builder // the options where they were asked for
+	flags.SetOutput(&said)
+	err, message := flags.Parse(arguments), ""
 	switch {
-	case err != nil && strings.HasPrefix(err.Error(), "invalid value"): // of a number, the only kind that can be wrong beside true or false
-		message = strings.Replace(err.Error(), "parse error", "must be a whole number", 1)
+	case errors.Is(err, flag.ErrHelp):
+		return help(said.String())
 	case err != nil:
-		message = err.Error()
+		message = strings.Replace(err.Error(), "parse error", "must be a whole number", 1) // no other kind can't be read
 	case flags.NArg() > 0:
 		message = fmt.Sprintf("unexpected argument %q", flags.Arg(0))
 	default:

@@ -2,9 +2,11 @@
 package process
 
 import (
+	"fmt"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"syscall"
 )
 
@@ -13,6 +15,24 @@ func CPUSeconds() float64 {
 	var usage syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage) // fails only for a wrong argument
 	return float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1e9
+}
+
+// ResetPeak lets the kernel's high-water mark begin anew. Where it may not, the mark is that of the whole process, which can
+// only be higher.
+func ResetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
+
+// PeakMemoryMBOf is the most memory that a process had resident, in MiB; 0 once it has ended.
+func PeakMemoryMBOf(pid int) float64 { return mebibytes(fmt.Sprintf("/proc/%d/status", pid), "VmHWM:") }
+
+// MachineMemoryMB is the machine's memory in MiB.
+func MachineMemoryMB() int64 { return int64(mebibytes("/proc/meminfo", "MemTotal:")) }
+
+// mebibytes reads what Linux says in kB; 0 where it doesn't, and on other systems.
+func mebibytes(file, name string) (kB float64) {
+	text, _ := os.ReadFile(file)
+	_, value, _ := strings.Cut(string(text), name)
+	_, _ = fmt.Sscan(value, &kB)
+	return kB / 1024
 }
 
 // UseOneProcessor lets Go code run on one processor at a time, unless GOMAXPROCS says how many. For thousands of small calls a

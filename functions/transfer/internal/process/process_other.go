@@ -10,18 +10,9 @@ func EndsWithParent() *syscall.SysProcAttr { return nil }
 // CPUSecondsOf isn't known.
 func CPUSecondsOf(int) float64 { return 0 }
 
-// ResetPeak does nothing: these systems have no way.
-func ResetPeak() {}
-
 // PeakMemoryMB is the most memory that this process had resident, in MiB; these systems count it in bytes.
 func PeakMemoryMB() float64 {
 	var usage syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
 	return float64(usage.Maxrss) / (1 << 20)
 }
-
-// PeakMemoryMBOf isn't known.
-func PeakMemoryMBOf(int) float64 { return 0 }
-
-// MachineMemoryMB isn't known.
-func MachineMemoryMB() int64 { return 0 }

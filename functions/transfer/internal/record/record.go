@@ -5,9 +5,9 @@ package record
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -56,15 +56,14 @@ func Pairs(keysAndValues ...any) []Pair {
 	return pairs
 }
 
-// Format returns the record as one line without its line break, with ": " and ", " as the separators. A failed outcome
-// has no time, so that no query can take it for a measurement. What couldn't be read, or what a host doesn't have, is null.
+// Format returns the record as one line without its line break. A failed outcome has no time, so that no query can take it for a
+// measurement. What couldn't be read, or what a host doesn't have, is null.
 func Format(sandboxID string, of Delivery, outcome Outcome) string {
-	var labels environment.Labels
+	labels, order := environment.Labels{}, workorder.Order{}
+	var seq, round *int64 // 0 is a value of both
 	if of.Function != nil {
 		labels = *of.Function
 	}
-	var order workorder.Order
-	var seq, round *int64 // 0 is a value of both
 	if of.Order != nil {
 		order, seq, round = *of.Order, &of.Order.Seq, &of.Order.Round
 	}
@@ -72,37 +71,34 @@ func Format(sandboxID string, of Delivery, outcome Outcome) string {
 	if of.IsFirst {
 		coldStart = 1
 	}
-	pairs := []Pair{{"concurrency_limit", orNull(labels.ConcurrencyLimit)}}
-	status, reason := "ok", []Pair{}
-	if outcome.Err == nil {
-		pairs = append(pairs, Pair{outcome.TimeKey, outcome.ElapsedSeconds})
-	} else {
+	status, time, reason := "ok", Pairs(outcome.TimeKey, outcome.ElapsedSeconds), []Pair{}
+	if outcome.Err != nil {
 		kind, message := failure.Describe(outcome.Err)
-		status, reason = "error", []Pair{{"error_type", kind}, {"error_message", OneLine(message)}}
+		status, time, reason = "error", nil, Pairs("error_type", kind, "error_message", OneLine(message))
 	}
-	pairs = append(pairs, []Pair{
-		{"memory_size", orNull(labels.MemorySizeMB)},
-		{"experiment_tag", orNull(labels.ExperimentTag)},
-		{"run_id", orNull(order.RunID)},
-		{"cell", orNull(order.Cell)},
-		{"seq", seq},
-		{"message_id", orNull(of.Message.ID)},
-		{"request_id", orNull(of.RequestID)},
-		{"sandbox_id", sandboxID},
-		{"cold_start", coldStart},
-		{"attempt", of.Message.Attempt},
-		{"started_at_ms", outcome.StartedAtMs},
+	return Object(slices.Concat(Pairs("concurrency_limit", OrNull(labels.ConcurrencyLimit)), time, Pairs(
+		"memory_size", OrNull(labels.MemorySizeMB),
+		"experiment_tag", OrNull(labels.ExperimentTag),
+		"run_id", OrNull(order.RunID),
+		"cell", OrNull(order.Cell),
+		"seq", seq,
+		"message_id", OrNull(of.Message.ID),
+		"request_id", OrNull(of.RequestID),
+		"sandbox_id", sandboxID,
+		"cold_start", coldStart,
+		"attempt", of.Message.Attempt,
+		"started_at_ms", outcome.StartedAtMs,
 		// From start and duration, so that overlaps of records fit their durations.
-		{"finished_at_ms", outcome.StartedAtMs + int64(math.RoundToEven(outcome.ElapsedSeconds*1000))},
-		{"bytes", outcome.Bytes},
-		{"method", orNull(labels.Method)}, // a program of somebody else has none
-		{"status", status},
-		{"round", round},
-	}...)
-	return Object(append(append(pairs, outcome.Own...), reason...))
+		"finished_at_ms", outcome.StartedAtMs+int64(math.RoundToEven(outcome.ElapsedSeconds*1000)),
+		"bytes", outcome.Bytes,
+		"method", OrNull(labels.Method), // a program of somebody else has none
+		"status", status,
+		"round", round,
+	), outcome.Own, reason))
 }
 
-func orNull[T comparable](value T) any {
+// OrNull is null for a value that is 0 or "".
+func OrNull[T comparable](value T) any {
 	var nothing T
 	if value == nothing {
 		return nil
@@ -110,39 +106,25 @@ func orNull[T comparable](value T) any {
 	return value
 }
 
-// Object returns pairs as one JSON object on one line, without its line break.
+// Object returns pairs as one JSON object on one line, without its line break, as Python's json writes it.
 func Object(pairs []Pair) string {
-	var texts []string
-	for _, pair := range pairs {
-		texts = append(texts, Quote(pair.Key)+": "+formatValue(pair.Value))
+	texts := make([]string, len(pairs))
+	for i, pair := range pairs {
+		texts[i] = Quote(pair.Key) + ": " + Quote(pair.Value)
 	}
 	return "{" + strings.Join(texts, ", ") + "}"
 }
 
-func formatValue(value any) string {
-	switch v := reflect.Indirect(reflect.ValueOf(value)); v.Kind() {
-	case reflect.Invalid: // nil, or what a nil pointer points to
-		return "null"
-	case reflect.Int64:
-		return strconv.FormatInt(v.Int(), 10)
-	case reflect.Float64:
-		return FormatFloat(v.Float())
-	case reflect.String:
-		return Quote(v.String())
+// Quote writes a value as JSON that keeps what a query could filter on as the user typed it. A float is never 1e-05, which the
+// `[\d.]+` of the published regular expression can't read; 9 digits: the clock ticks in nanoseconds.
+func Quote(value any) string {
+	if v := reflect.Indirect(reflect.ValueOf(value)); v.Kind() == reflect.Float64 {
+		return strconv.FormatFloat(v.Float(), 'f', 9, 64)
 	}
-	panic(fmt.Sprintf("a record holds integers, finite numbers and text, not %T", value))
-}
-
-// FormatFloat never writes 1e-05, which the `[\d.]+` of the published regular expression can't read. 9 digits: the clock
-// ticks in nanoseconds.
-func FormatFloat(value float64) string { return strconv.FormatFloat(value, 'f', 9, 64) }
-
-// Quote writes text as a JSON string that keeps what a query could filter on as the user typed it, as Python's json does.
-func Quote(text string) string {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(text) // a string always can be
+	_ = encoder.Encode(value) // text and integers always can be
 	return strings.TrimSuffix(b.String(), "\n")
 }
 

@@ -5,13 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
-	"regexp"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/smithy-go"
@@ -19,13 +17,8 @@ import (
 	"stampede/transfer/internal/sqsevent"
 )
 
-const (
-	connectTimeout = time.Second
-	// hastenTimeout bounds the whole call; with less left of the invocation there is none.
-	hastenTimeout = 2 * time.Second
-)
-
-var queueARN = regexp.MustCompile(`^arn:[a-z0-9-]+:sqs:([a-z0-9-]+):([0-9]{12}):([A-Za-z0-9_-]{1,80})$`)
+// hastenTimeout bounds the whole call; with less left of the invocation there is none.
+const hastenTimeout = 2 * time.Second
 
 // Delay is after how long a message comes back: 2, 4, 8, 16 and 32 s after the attempts 1, 2, 3, 4, and 5 or more.
 func Delay(attempt int64) time.Duration { return time.Second << min(attempt, 5) }
@@ -53,29 +46,27 @@ func CodeOf(err error) string {
 	return ""
 }
 
+// hasten asks the SQS of this function's own region: a queue that triggers it is there.
 func (r *Recorder) hasten(ctx context.Context, message sqsevent.Message, deadline time.Time) error {
-	queue := queueARN.FindStringSubmatch(message.QueueARN)
-	if queue == nil || message.ReceiptHandle == "" || time.Until(deadline) < hastenTimeout {
+	queue, err := arn.Parse(message.QueueARN)
+	if err != nil || queue.Service != "sqs" || message.ReceiptHandle == "" || time.Until(deadline) < hastenTimeout {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, hastenTimeout)
 	defer cancel()
-	region, account, name := queue[1], queue[2], queue[3]
 	if r.sqs == nil {
-		dialing := awshttp.NewBuildableClient().WithDialerOptions(func(d *net.Dialer) { d.Timeout = connectTimeout })
-		settings, err := config.LoadDefaultConfig(ctx, config.WithRegion(region), config.WithHTTPClient(dialing),
-			config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }))
+		settings, err := config.LoadDefaultConfig(ctx, config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }))
 		if err != nil {
 			return err
 		}
 		r.sqs = sqs.NewFromConfig(settings)
 	}
-	service, err := sqs.NewDefaultEndpointResolverV2().ResolveEndpoint(ctx, sqs.EndpointParameters{Region: &region})
+	service, err := sqs.NewDefaultEndpointResolverV2().ResolveEndpoint(ctx, sqs.EndpointParameters{Region: aws.String(r.sqs.Options().Region)})
 	if err != nil {
 		return err
 	}
 	_, err = r.sqs.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
-		QueueUrl: aws.String(service.URI.JoinPath(account, name).String()), ReceiptHandle: &message.ReceiptHandle,
+		QueueUrl: aws.String(service.URI.JoinPath(queue.AccountID, queue.Resource).String()), ReceiptHandle: &message.ReceiptHandle,
 		VisibilityTimeout: int32(Delay(message.Attempt) / time.Second),
 	})
 	return err

@@ -48,39 +48,48 @@ func invoke(event string) (answer map[string]any, err error, logged string) {
 	return answer, err, log.String()
 }
 
-func TestADirectInvocationIsAnsweredWithTheRecordThatIsLogged(t *testing.T) {
-	answer, err, logged := invoke(`{"run_id": "direct <&>", "cell": "direct", "seq": 0}`)
-	var record map[string]any
-	if err != nil || json.Unmarshal([]byte(logged), &record) != nil || !reflect.DeepEqual(record, answer) {
-		t.Fatal(err, answer, logged)
-	}
-	for key, value := range map[string]any{
-		"run_id": "direct <&>", "status": "ok", "elapsed_seconds": 1.5, "message_id": nil, "request_id": "request-1", "attempt": 1.0, "cold_start": 1.0,
+func TestAnEventIsAnsweredAndLeavesARecordThatFits(t *testing.T) {
+	const order, sqs = `{"run_id": "direct <&>", "cell": "c", "seq": %SEQ%}`, `{"Records": [{"eventSource": "aws:sqs", "messageId": "m", ` +
+		`"body": "{\"run_id\": \"r\", \"cell\": \"c\", \"seq\": %SEQ%}", "attributes": {"ApproximateReceiveCount": "3"}}]}`
+	for event, want := range map[string]map[string]any{
+		order: {"run_id": "direct <&>", "message_id": nil, "attempt": 1.0}, sqs: {"run_id": "r", "message_id": "m", "attempt": 3.0},
 	} {
-		if record[key] != value {
-			t.Errorf("%s: %v", key, record[key])
+		for seq, status := range map[string]string{"0": "ok", "1": "error"} {
+			answer, err, logged := invoke(strings.Replace(event, "%SEQ%", seq, 1))
+			var record map[string]any
+			if json.Unmarshal([]byte(logged), &record) != nil || record["status"] != status || record["request_id"] != "request-1" || record["cold_start"] != 1.0 {
+				t.Fatal(answer, err, logged)
+			}
+			for key, value := range want {
+				if record[key] != value {
+					t.Errorf("%s: %v", key, record[key])
+				}
+			}
+			told, _ := json.Marshal(err) // as the runtime tells the caller
+			var failed struct{ ErrorType, ErrorMessage string }
+			_ = json.Unmarshal(told, &failed)
+			failures, _ := answer["batchItemFailures"].([]any)
+			switch {
+			case event == sqs: // the failed messages, and no others
+				if err != nil || failures == nil || len(failures) != len(status)/len("error") {
+					t.Error(answer, err)
+				}
+			case status == "ok": // the record itself
+				if err != nil || !reflect.DeepEqual(record, answer) {
+					t.Error(answer, err)
+				}
+			case failed.ErrorType != "NoSuchKey" || failed.ErrorMessage+"\n" != logged:
+				t.Errorf("%s for %s", told, logged)
+			}
 		}
 	}
 }
 
-func TestADirectInvocationThatFailsIsAnErrorOfTheFunctionAndARecord(t *testing.T) {
-	_, err, logged := invoke(`{"run_id": "direct", "cell": "direct", "seq": 1}`)
-	told, _ := json.Marshal(err) // as the runtime tells the caller
-	var answer struct{ ErrorType, ErrorMessage string }
-	_ = json.Unmarshal(told, &answer)
-	if answer.ErrorType != "NoSuchKey" || answer.ErrorMessage+"\n" != logged || !strings.Contains(logged, `"status": "error"`) {
-		t.Errorf("%s for %s", told, logged)
-	}
-}
-
-func TestAnEventOfSqsIsNeverTakenForADirectInvocationNorOneThatTheOperationDoesntKnow(t *testing.T) {
-	message := `{"eventSource": "aws:sqs", "messageId": "m", "body": "{\"run_id\": \"r\", \"cell\": \"c\", \"seq\": 0}", ` +
-		`"attributes": {"ApproximateReceiveCount": "1"}}`
-	answer, err, logged := invoke(`{"Records": [` + message + `]}`)
-	if _, ok := answer["batchItemFailures"]; err != nil || !ok || !strings.Contains(logged, `"message_id": "m"`) {
-		t.Error(answer, err, logged)
-	}
-	if _, err, logged = invoke(`{"parallel_limit": "100"}`); err == nil || !strings.HasPrefix(err.Error(), "this function takes SQS events") || logged != "" {
-		t.Error(err, logged)
+func TestAnEventThatTheOperationDoesntKnowIsAnErrorWithoutARecord(t *testing.T) {
+	for _, event := range []string{`{"parallel_limit": "100"}`, `{"Records": []}`, `{"Records": [{"eventSource": "aws:sqs", "body": "{}"}]}`,
+		`{"Records": [{"eventSource": "aws:s3", "messageId": "m", "body": "", "attributes": {"ApproximateReceiveCount": "1"}}]}`} {
+		if _, err, logged := invoke(event); err == nil || !strings.HasPrefix(err.Error(), "this function takes SQS events") || logged != "" {
+			t.Error(err, logged)
+		}
 	}
 }

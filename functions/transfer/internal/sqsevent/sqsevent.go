@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
 // Message is one message: its id, its body as sent, and how many times it has been received (1 = first attempt).
@@ -19,36 +22,25 @@ type Message struct {
 	QueueARN      string
 }
 
-// event tells what is missing from what is empty, which aws-lambda-go's events.SQSEvent doesn't.
-type event struct {
-	Records []struct {
-		EventSource, ReceiptHandle, EventSourceARN string
-		MessageID, Body                            *string
-		Attributes                                 struct{ ApproximateReceiveCount string }
-		MessageAttributes                          map[string]struct{ StringValue string }
-	}
-}
-
 // Read returns the messages of an SQS event. Every other event is an error, a direct test invoke included: returning
 // something instead would look like success, and without a message id there's nothing to report as failed.
-func Read(text json.RawMessage) ([]Message, error) {
-	var received event
-	err := json.Unmarshal(text, &received)
-	if len(received.Records) == 0 {
-		return nil, errors.New("this function takes SQS events: the event has no Records; send a message to its queue " +
-			"(stampede flood), or use the console's SQS test event with the message as the body")
-	}
-	messages := []Message{}
-	for _, record := range received.Records {
-		attempt, notANumber := strconv.ParseUint(record.Attributes.ApproximateReceiveCount, 10, 31)
-		if err != nil || record.EventSource != "aws:sqs" || record.MessageID == nil || record.Body == nil || notANumber != nil {
+func Read(text json.RawMessage) (messages []Message, err error) {
+	var event events.SQSEvent
+	wrong := json.Unmarshal(text, &event)
+	for _, record := range event.Records {
+		attempt, notANumber := strconv.ParseUint(record.Attributes["ApproximateReceiveCount"], 10, 31)
+		if wrong != nil || record.EventSource != "aws:sqs" || record.MessageId == "" || notANumber != nil {
 			return nil, errors.New("this function takes SQS events: each record needs eventSource aws:sqs, messageId and body as " +
 				"text, and a number in attributes.ApproximateReceiveCount")
 		}
 		messages = append(messages, Message{
-			ID: *record.MessageID, Body: *record.Body, Order: record.MessageAttributes["stampede"].StringValue,
+			ID: record.MessageId, Body: record.Body, Order: aws.ToString(record.MessageAttributes["stampede"].StringValue),
 			Attempt: int64(attempt), ReceiptHandle: record.ReceiptHandle, QueueARN: record.EventSourceARN,
 		})
+	}
+	if messages == nil {
+		return nil, errors.New("this function takes SQS events: the event has no Records; send a message to its queue " +
+			"(stampede flood), or use the console's SQS test event with the message as the body")
 	}
 	return messages, nil
 }

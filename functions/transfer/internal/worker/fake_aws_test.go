@@ -1,11 +1,13 @@
 package worker
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -74,28 +76,19 @@ func startAWS(t *testing.T, refuse refusals, bodies ...string) *fakeAWS {
 func (f *fakeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, name, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	var asked request
-	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+	if json.NewDecoder(r.Body).Decode(&asked) != nil {
 		return // a worker that was told to stop in the middle of a call
 	}
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	switch name {
-	case receive:
-	case hide:
-		f.calls = append(f.calls, fmt.Sprintf("%s %d", name, asked.VisibilityTimeout))
-	default:
+	if name == hide {
+		f.calls = append(f.calls, fmt.Sprint(name, " ", asked.VisibilityTimeout))
+	} else if name != receive {
 		f.calls = append(f.calls, name)
 	}
-	code := ""
-	if codes := f.refuse[name]; len(codes) > 0 {
-		code = codes[0]
-		if len(codes) == 1 || codes[1] != always {
-			f.refuse[name] = codes[1:]
-		}
-	}
 	answer := "{}"
-	switch {
+	switch code := f.refusal(name); {
 	case code == dropped:
 		answer = `{"rejectedLogEventsInfo": {"tooOldLogEventEndIndex": 0}}`
 	case code == gone: // the code that the SDK gives is that of the older protocol, from the head
@@ -110,17 +103,31 @@ func (f *fakeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer = f.receive(asked)
 	case name == put:
 		f.put(asked)
-	case (name == hide || name == remove) && asked.ReceiptHandle == "":
+		if code == lost {
+			panic(http.ErrAbortHandler)
+		}
+	case name != create && asked.ReceiptHandle != "handle":
 		f.t.Errorf("%s without a receipt handle", name)
-	}
-	if code == lost {
-		panic(http.ErrAbortHandler)
 	}
 	_, _ = w.Write([]byte(answer))
 }
 
+// refusal is the next code of a call; "" for none.
+func (f *fakeAWS) refusal(name string) (code string) {
+	if name == put && !slices.Contains(f.calls, create) {
+		return noStream
+	}
+	if codes := f.refuse[name]; len(codes) > 0 {
+		code = codes[0]
+		if codes[len(codes)-1] != always || len(codes) > 2 {
+			f.refuse[name] = codes[1:]
+		}
+	}
+	return code
+}
+
 func (f *fakeAWS) receive(asked request) string {
-	if asked.MaxNumberOfMessages != 1 || asked.VisibilityTimeout != 60 || asked.WaitTimeSeconds < 1 || asked.WaitTimeSeconds > 20 {
+	if asked.MaxNumberOfMessages != 1 || asked.VisibilityTimeout != 60 || asked.WaitTimeSeconds != 20 {
 		f.t.Errorf("receiving with %+v", asked)
 	}
 	if len(f.bodies) == 0 {
@@ -136,15 +143,12 @@ func (f *fakeAWS) receive(asked request) string {
 }
 
 func (f *fakeAWS) put(asked request) {
-	bytes, lastMs := 0, int64(0)
+	bytes := 0
 	for _, event := range asked.LogEvents {
 		bytes += len(event.Message) + 26
-		if event.Timestamp < lastMs {
-			f.t.Error("events out of the order of time")
-		}
-		lastMs = event.Timestamp
 	}
-	if bytes > 1<<20 || len(asked.LogEvents) > 10_000 || asked.LogGroupName != "/stampede/test" || strings.ContainsAny(asked.LogStreamName, ":*") {
+	inOrder := slices.IsSortedFunc(asked.LogEvents, func(a, b event) int { return cmp.Compare(a.Timestamp, b.Timestamp) })
+	if !inOrder || bytes > 1<<20 || len(asked.LogEvents) > 10_000 || asked.LogGroupName != "/stampede/test" || strings.ContainsAny(asked.LogStreamName, ":*") {
 		f.t.Errorf("%d bytes in %d events for %s in %s", bytes, len(asked.LogEvents), asked.LogStreamName, asked.LogGroupName)
 	}
 	f.events = append(f.events, asked.LogEvents...)
@@ -162,12 +166,6 @@ func (f *fakeAWS) seen() (calls string, records []map[string]any) {
 		records = append(records, record)
 	}
 	return strings.Join(f.calls, ", "), records
-}
-
-func (f *fakeAWS) refuses(name string, codes ...string) {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	f.refuse[name] = codes
 }
 
 func (f *fakeAWS) count(call string) int {

@@ -2,8 +2,6 @@ package worker
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -31,10 +29,7 @@ const (
 	margin      = 5 * time.Minute
 )
 
-// errGone says that a message is no longer ours: it was purged, or came back to the queue and was received again.
-var errGone = errors.New("the message no longer belongs to this host")
-
-// The codes of SQS that say so, of the JSON protocol and of its predecessor (SQS API reference, ChangeMessageVisibility and
+// The codes of SQS for a message that is no longer ours: it was purged, or came back to the queue and was received again. They are of the JSON protocol and of its predecessor (SQS API reference, ChangeMessageVisibility and
 // DeleteMessage). InvalidParameterValue is what it answers for a message that is gone, and beyond the 12 hours.
 var goneCodes = []string{"ReceiptHandleIsInvalid", "MessageNotInflight", "AWS.SimpleQueueService.MessageNotInflight", "InvalidParameterValue"}
 
@@ -43,33 +38,22 @@ type queue struct {
 	client *sqs.Client
 	url    string
 	beat   time.Duration // between two heartbeats
-	*patience
 }
 
-// receive waits up to poll for a message; nil when none came. The error is that of the context.
-func (q *queue) receive(ctx context.Context, poll time.Duration) (message *sqsevent.Message, err error) {
-	seconds := int32((min(poll, longestPoll) + time.Second - 1) / time.Second)
-	err = q.until(ctx, "receiving messages", callTimeout+longestPoll, func(ctx context.Context) error {
-		answer, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
-			QueueUrl: &q.url, MaxNumberOfMessages: 1, WaitTimeSeconds: seconds, VisibilityTimeout: int32(hidden / time.Second),
-			MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameApproximateReceiveCount},
-		})
-		if err == nil && len(answer.Messages) > 0 {
-			message, err = read(answer.Messages[0])
-		}
-		return err
+// receive waits for a message; nil when none came.
+func (q *queue) receive(ctx context.Context) (*sqsevent.Message, error) {
+	const count = types.MessageSystemAttributeNameApproximateReceiveCount
+	answer, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
+		QueueUrl: &q.url, MaxNumberOfMessages: 1, WaitTimeSeconds: int32(longestPoll / time.Second), VisibilityTimeout: int32(hidden / time.Second),
+		MessageSystemAttributeNames: []types.MessageSystemAttributeName{count},
 	})
-	return message, err
-}
-
-func read(received types.Message) (*sqsevent.Message, error) {
-	count := received.Attributes[string(types.MessageSystemAttributeNameApproximateReceiveCount)]
-	attempt, err := strconv.ParseInt(count, 10, 64)
-	if err != nil || received.MessageId == nil || received.ReceiptHandle == nil {
-		return nil, errors.New("SQS's answer lacks the message ID, the receipt handle or the ApproximateReceiveCount")
+	if err != nil || len(answer.Messages) == 0 {
+		return nil, err
 	}
+	received := answer.Messages[0]
+	attempt, _ := strconv.ParseInt(received.Attributes[string(count)], 10, 64)
 	return &sqsevent.Message{
-		ID: *received.MessageId, Body: aws.ToString(received.Body), Attempt: attempt, ReceiptHandle: *received.ReceiptHandle,
+		ID: aws.ToString(received.MessageId), Body: aws.ToString(received.Body), Attempt: attempt, ReceiptHandle: aws.ToString(received.ReceiptHandle),
 	}, nil
 }
 
@@ -78,45 +62,37 @@ func (q *queue) hide(ctx context.Context, message *sqsevent.Message, span time.D
 	_, err := q.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
 		QueueUrl: &q.url, ReceiptHandle: &message.ReceiptHandle, VisibilityTimeout: int32(span / time.Second),
 	})
-	return orGone(err)
+	return err
 }
 
 // delete removes a message that is done.
 func (q *queue) delete(ctx context.Context, message *sqsevent.Message) error {
 	_, err := q.client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &q.url, ReceiptHandle: &message.ReceiptHandle})
-	return orGone(err)
-}
-
-func orGone(err error) error {
-	if code := sandbox.CodeOf(err); slices.Contains(goneCodes, code) {
-		return fmt.Errorf("%w (%s)", errGone, code)
-	}
 	return err
 }
+
+func isGone(err error) bool { return slices.Contains(goneCodes, sandbox.CodeOf(err)) }
 
 // keep holds a message invisible until the returned function is called. That waits for a heartbeat under way, which would
 // otherwise undo what SQS is told next. lost is called when the message is no longer ours.
 func (q *queue) keep(message *sqsevent.Message, lost func(error)) (stop func()) {
-	holding, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
+	stopped, ended := make(chan bool), make(chan bool)
 	go func() {
 		defer close(ended)
 		for {
 			select {
-			case <-holding.Done():
+			case <-stopped:
 				return
 			case <-time.After(q.beat):
 			}
-			err := q.until(holding, "keeping message "+message.ID, beatTimeout, func(context.Context) error {
-				whole, end := context.WithTimeout(context.Background(), beatTimeout)
-				defer end()
-				return q.hide(whole, message, hidden)
-			})
-			if errors.Is(err, errGone) {
+			ctx, cancel := context.WithTimeout(context.Background(), beatTimeout)
+			err := q.hide(ctx, message, hidden)
+			cancel()
+			if isGone(err) {
 				lost(err)
 				return
 			}
 		}
 	}()
-	return func() { cancel(); <-ended }
+	return func() { close(stopped); <-ended }
 }

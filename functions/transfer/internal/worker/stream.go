@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -11,6 +10,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
+
+	"stampede/transfer/internal/sandbox"
 )
 
 // The limits of one PutLogEvents (CloudWatch Logs API reference): its bytes, of which every event costs 26 beside its text, its
@@ -19,18 +20,8 @@ const (
 	mostBatchBytes  = 1 << 20
 	eventBytes      = 26
 	mostBatchEvents = 10_000
+	noStream        = "ResourceNotFoundException"
 )
-
-// batch is what goes in one call.
-type batch struct {
-	events []types.InputLogEvent
-	bytes  int
-}
-
-// isFullFor says whether a line of so many bytes doesn't fit in any more.
-func (b *batch) isFullFor(size int) bool {
-	return b.bytes+size > mostBatchBytes || len(b.events) == mostBatchEvents
-}
 
 // stream is this process's log stream in the host's log group: what Lambda does with the lines of a function. Every line goes
 // to stdout as well, where systemd's journal keeps it, whatever becomes of CloudWatch.
@@ -39,11 +30,9 @@ type stream struct {
 	group, name string
 	stdout      io.Writer
 	context     context.Context // ends what a full batch waits for
-	*patience
 
 	mutex   sync.Mutex
-	pending []batch // not in CloudWatch yet, in the order of time
-	lastMs  int64
+	pending []types.InputLogEvent // not in CloudWatch yet, in the order of time
 }
 
 // Write takes whole lines. A full batch is put before it returns, so that the lines of ever so many failed objects take no more
@@ -55,22 +44,30 @@ func (s *stream) Write(text []byte) (int, error) {
 	for line := range strings.Lines(string(text)) {
 		s.add(strings.TrimSuffix(line, "\n"))
 	}
-	if len(s.pending) > 1 {
+	if len(s.batch()) < len(s.pending) {
 		_ = s.put(s.context)
 	}
 	return len(text), nil
 }
 
 func (s *stream) add(line string) {
-	s.lastMs = max(s.lastMs, time.Now().UnixMilli()) // a clock that is set back must not get a batch refused
-	size, ms := len(line)+eventBytes, s.lastMs
-	last := len(s.pending) - 1
-	if last < 0 || s.pending[last].isFullFor(size) {
-		s.pending = append(s.pending, batch{})
-		last++
+	ms := time.Now().UnixMilli()
+	if last := len(s.pending) - 1; last >= 0 {
+		ms = max(ms, *s.pending[last].Timestamp) // a clock that is set back must not get a batch refused
 	}
-	to := &s.pending[last]
-	to.events, to.bytes = append(to.events, types.InputLogEvent{Message: &line, Timestamp: &ms}), to.bytes+size
+	s.pending = append(s.pending, types.InputLogEvent{Message: &line, Timestamp: &ms})
+}
+
+// batch is the first of the lines, as many as go in one call.
+func (s *stream) batch() []types.InputLogEvent {
+	bytes := 0
+	for i, event := range s.pending {
+		bytes += len(*event.Message) + eventBytes
+		if i > 0 && bytes > mostBatchBytes || i == mostBatchEvents {
+			return s.pending[:i]
+		}
+	}
+	return s.pending
 }
 
 // Flush returns when every line is in CloudWatch, or when the context ends; then the error says why they aren't.
@@ -80,24 +77,21 @@ func (s *stream) Flush(ctx context.Context) error {
 	return s.put(ctx)
 }
 
-// open makes the stream, and with it shows that records can be written, before any message is taken.
-func (s *stream) open(ctx context.Context) error {
-	return s.until(ctx, "creating the log stream "+s.name+" in "+s.group, callTimeout, s.make)
-}
-
-// put sends the pending lines batch by batch. A batch whose answer was lost is sent again as it was: who reads the log knows
+// put sends the pending lines batch by batch. Lines whose answer was lost are sent again as they were: who reads the log knows
 // an event by its time, stream and text.
 func (s *stream) put(ctx context.Context) error {
 	for len(s.pending) > 0 {
-		err := s.until(ctx, "writing to the log group "+s.group, callTimeout, func(ctx context.Context) error {
-			return s.putBatch(ctx, s.pending[0].events)
-		})
+		batch := s.batch()
+		err := s.putBatch(ctx, batch)
+		if sandbox.CodeOf(err) == noStream {
+			_, _ = s.client.CreateLogStream(ctx, &cloudwatchlogs.CreateLogStreamInput{LogGroupName: &s.group, LogStreamName: &s.name})
+			err = s.putBatch(ctx, batch)
+		}
 		if err != nil {
 			return err
 		}
-		s.pending = s.pending[1:]
+		s.pending = s.pending[len(batch):]
 	}
-	s.pending = nil
 	return nil
 }
 
@@ -105,21 +99,8 @@ func (s *stream) putBatch(ctx context.Context, events []types.InputLogEvent) err
 	answer, err := s.client.PutLogEvents(ctx, &cloudwatchlogs.PutLogEventsInput{
 		LogGroupName: &s.group, LogStreamName: &s.name, LogEvents: events,
 	})
-	var missing *types.ResourceNotFoundException
-	switch {
-	case errors.As(err, &missing):
-		return cmp.Or(s.make(ctx), err)
-	case err == nil && answer.RejectedLogEventsInfo != nil: // answered with 200: too old or too new, by CloudWatch's clock
+	if err == nil && answer.RejectedLogEventsInfo != nil { // answered with 200: too old or too new, by CloudWatch's clock
 		return errors.New("CloudWatch Logs rejected the lines because of their timestamps: check this machine's clock")
-	}
-	return err
-}
-
-func (s *stream) make(ctx context.Context) error {
-	_, err := s.client.CreateLogStream(ctx, &cloudwatchlogs.CreateLogStreamInput{LogGroupName: &s.group, LogStreamName: &s.name})
-	var there *types.ResourceAlreadyExistsException
-	if errors.As(err, &there) {
-		return nil
 	}
 	return err
 }

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -36,17 +35,26 @@ func (do task) Do(ctx context.Context, body string, until time.Time) (*workorder
 
 func succeed(context.Context) error { return nil }
 
+func fail(context.Context) error { return failure.New(failure.NoSuchKey, "gone") }
+
+func hang(context.Context) error { time.Sleep(5 * time.Second); return nil }
+
 func waitForStop(ctx context.Context) error {
 	<-ctx.Done()
 	return context.Cause(ctx)
 }
 
-const order = `{"run_id": "r", "cell": "c", "seq": 1}`
+func endAtStop(ctx context.Context) error { <-ctx.Done(); return nil }
+
+const (
+	order   = `{"run_id": "r", "cell": "c", "seq": 1}`
+	oftBeat = 10 * time.Millisecond
+)
 
 // output is written to by several goroutines.
 type output struct {
 	mutex sync.Mutex
-	text  bytes.Buffer
+	text  strings.Builder
 }
 
 func (o *output) Write(text []byte) (int, error) {
@@ -67,37 +75,31 @@ type running struct {
 	worker         *worker
 	stdout, stderr output
 	stop           context.CancelFunc // what SIGTERM does
-	ended          chan error
+	ended          chan bool
 }
 
-const (
-	noBeat  = time.Hour
-	oftBeat = 10 * time.Millisecond
-)
-
 // prepare makes a worker with short pauses, which doesn't run.
-func prepare(t *testing.T, ctx context.Context, do task, refuse refusals, bodies ...string) *running {
+func prepare(t *testing.T, do task, refuse refusals, bodies ...string) *running {
 	t.Helper()
-	r := &running{fakeAWS: startAWS(t, refuse, bodies...), ended: make(chan error, 1)}
-	settings, err := config.LoadDefaultConfig(ctx, config.WithRetryMaxAttempts(1))
+	ctx, stop := context.WithCancel(context.Background())
+	t.Cleanup(stop)
+	r := &running{fakeAWS: startAWS(t, refuse, bodies...), stop: stop, ended: make(chan bool)}
+	settings, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	patience := &patience{stderr: &r.stderr, credentials: settings.Credentials, pause: time.Millisecond}
-	r.worker = newWorker(ctx, settings, do, &r.stdout, patience)
+	r.worker = newWorker(ctx, settings, do, &r.stdout, &r.stderr, time.Millisecond)
+	r.worker.grace = 100 * time.Millisecond
 	r.worker.queue.url, r.worker.log.group, r.worker.log.name = os.Getenv("QUEUE_URL"), "/stampede/test", "host/now"
-	r.worker.graces = graces{200 * time.Millisecond, 300 * time.Millisecond, 400 * time.Millisecond}
 	return r
 }
 
 // run starts a worker with short pauses until the test ends it.
 func run(t *testing.T, beat time.Duration, do task, refuse refusals, bodies ...string) *running {
 	t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	t.Cleanup(stop)
-	r := prepare(t, ctx, do, refuse, bodies...)
-	r.stop, r.worker.queue.beat = stop, beat
-	go func() { r.ended <- r.worker.poll(ctx, forever) }()
+	r := prepare(t, do, refuse, bodies...)
+	r.worker.queue.beat = beat
+	go func() { r.worker.poll(r.worker.log.context); close(r.ended) }()
 	return r
 }
 
@@ -111,16 +113,13 @@ func until(t *testing.T, what string, happened func() bool) {
 	}
 }
 
-// end stops the worker as SIGTERM does, once a call was seen so often; it has to end soon and without an error.
+// end stops the worker as SIGTERM does, once a call was seen so often; it has to end soon.
 func (r *running) end(call string, times int) (calls string, records []map[string]any, heard string) {
 	r.t.Helper()
 	until(r.t, call, func() bool { return r.count(call) >= times })
 	r.stop()
 	select {
-	case err := <-r.ended:
-		if err != nil {
-			r.t.Error(err)
-		}
+	case <-r.ended:
 	case <-time.After(10 * time.Second):
 		r.t.Fatalf("it doesn't end: %s", r.stderr.String())
 	}
@@ -128,10 +127,12 @@ func (r *running) end(call string, times int) (calls string, records []map[strin
 	return calls, records, r.stderr.String()
 }
 
+func list(calls ...string) string { return strings.Join(calls, ", ") }
+
 func TestAMessageIsDeletedOnceItsRecordIsInTheLog(t *testing.T) {
-	worker := run(t, noBeat, succeed, nil, order, order)
+	worker := run(t, time.Hour, succeed, nil, order, order)
 	calls, records, _ := worker.end(remove, 2)
-	if calls != strings.Join([]string{create, put, remove, put, remove}, ", ") {
+	if calls != list(put, create, put, remove, put, remove) {
 		t.Error(calls)
 	}
 	first, second := records[0], records[1]
@@ -150,10 +151,44 @@ func TestAMessageIsDeletedOnceItsRecordIsInTheLog(t *testing.T) {
 	}
 }
 
-func TestAFailedMessageComesBackAfterSeconds(t *testing.T) {
-	worker := run(t, noBeat, func(context.Context) error { return failure.New(failure.NoSuchKey, "gone") }, nil, order)
-	if calls, records, _ := worker.end(hide, 1); !strings.HasSuffix(calls, put+", "+hide+" 4") || records[0]["error_type"] != "NoSuchKey" {
-		t.Error(calls, records)
+// What the worker does whose operation ends so, and which is told to stop once it has made a call: its last calls, its record, and
+// what it says.
+func TestWhatBecomesOfAMessage(t *testing.T) {
+	for name, try := range map[string]struct {
+		do                   task
+		beat                 time.Duration
+		refuse               refusals
+		awaited, last, error string
+		said                 string
+	}{
+		"it fails":                  {fail, time.Hour, nil, hide, list(put, create, put, hide+" 4"), "gone", ""},
+		"stopped, and unfinished":   {waitForStop, oftBeat, nil, hide + " 60", list(put, hide+" 0"), "the host was stopped", ""},
+		"stopped, and finished":     {endAtStop, oftBeat, nil, hide + " 60", list(put, remove), "<nil>", ""},
+		"it hangs":                  {hang, oftBeat, nil, hide, hide + " 0", "", "message-1 returns to the queue"},
+		"the log takes nothing":     {succeed, oftBeat, refusals{put: {"AccessDeniedException", always}}, put, hide + " 0", "", "message-1 returns to the queue"},
+		"it was purged":             {waitForStop, oftBeat, refusals{hide: {"ReceiptHandleIsInvalid", always}}, put, "", "no longer belongs to this host", "comes back after"},
+		"its handle has expired":    {waitForStop, oftBeat, refusals{hide: {gone, always}}, put, "", "no longer belongs to this host", "comes back after"},
+		"the lines are dropped":     {succeed, time.Hour, refusals{put: {dropped}}, hide, list(put, create, put, hide+" 4"), "", "clock"},
+		"the lines' answer is lost": {succeed, time.Hour, refusals{put: {lost}}, remove, list(create, put, put, remove), "<nil>", "trying again"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			worker := run(t, try.beat, try.do, try.refuse, order)
+			if strings.Contains(try.said, "comes back") {
+				until(t, "it is given up", func() bool { return strings.Contains(worker.stderr.String(), try.said) })
+			}
+			calls, records, heard := worker.end(try.awaited, 1)
+			if !strings.HasSuffix(calls, try.last) || !strings.Contains(heard, try.said) || (try.error == "") != (len(records) == 0) {
+				t.Fatal(calls, records, heard)
+			}
+			for _, record := range records { // who reads the log knows an event by its time, stream and text
+				if !strings.Contains(fmt.Sprint(record["error_message"]), try.error) || worker.events[0] != worker.events[len(records)-1] {
+					t.Error(records)
+				}
+			}
+			if isOnStdout := strings.Contains(worker.stdout.String(), `"status": "`); isOnStdout != (name != "it hangs") {
+				t.Errorf("stdout: %s", worker.stdout.String())
+			}
+		})
 	}
 }
 
@@ -170,94 +205,35 @@ func TestAMessageIsHeldByHeartbeatsAsLongAsItsWorkAndItsRecordTake(t *testing.T)
 	if worker.count(remove) > 0 {
 		t.Error("deleted without a record")
 	}
-	worker.refuses(put)
+	worker.mutex.Lock()
+	worker.refuse[put] = nil
+	worker.mutex.Unlock()
 	until(t, "it is deleted", func() bool { return worker.count(remove) == 1 })
 	time.Sleep(5 * oftBeat)
-	if calls, _, heard := worker.end(remove, 1); !strings.HasSuffix(calls, remove) || strings.Count(heard, "keeping message") != 2 {
+	if calls, _, heard := worker.end(remove, 1); !strings.HasSuffix(calls, remove) || !strings.Contains(heard, "RequestThrottled") {
 		t.Errorf("a heartbeat after the end: %s; %s", calls, heard)
 	}
 }
 
-func TestWhatAServiceRefusesIsWaitedOutAndSaidOnce(t *testing.T) {
-	for call, said := range map[string]string{
-		receive: "receiving messages", create: "creating the log stream", put: "writing to the log group", remove: "deleting a message",
-	} {
-		t.Run(call, func(t *testing.T) {
-			worker := run(t, noBeat, succeed, refusals{call: {"ExpiredTokenException", "AccessDenied", "ServiceUnavailable"}}, order)
-			until(t, "it is said", func() bool { return strings.Contains(worker.stderr.String(), "works again") })
-			_, records, heard := worker.end(remove, 1)
-			if len(records) != 1 || strings.Count(heard, "\n") != 2 || !strings.Contains(heard, said) ||
-				!strings.Contains(heard, ": ExpiredTokenException; retrying") || strings.Contains(heard, "injected") {
-				t.Errorf("%d records: %s", len(records), heard)
-			}
-		})
-	}
-}
-
-func TestALogThatDoesntTakeTheLinesGetsThemAgainAsTheyWere(t *testing.T) {
-	for code, wanted := range map[string]string{
-		dropped: strings.Join([]string{create, put, put, remove}, ", "), lost: strings.Join([]string{create, put, put, remove}, ", "),
-		"ResourceNotFoundException": strings.Join([]string{create, put, create, put, remove}, ", "),
-	} {
-		worker := run(t, noBeat, succeed, refusals{put: {code}}, order)
-		calls, _, heard := worker.end(remove, 1)
-		if calls != wanted || strings.Contains(heard, "clock") != (code == dropped) {
-			t.Errorf("%s: %s; %s", code, calls, heard)
-		}
-		if events := worker.events; events[0] != events[len(events)-1] || len(events) != 1+strings.Count(code, lost) {
-			t.Errorf("%s: %v", code, events) // the account knows an event by time, stream and text
-		}
-	}
-}
-
-func TestAHostThatIsToldToStopRecordsWhatItDidAndHandsBackWhatIsUnfinished(t *testing.T) {
-	for last, finish := range map[string]func(error) error{
-		hide + " 0": func(err error) error { return err }, remove: func(error) error { return nil },
-	} {
-		began := make(chan bool)
-		worker := run(t, noBeat, func(ctx context.Context) error { close(began); return finish(waitForStop(ctx)) }, nil, order, order)
-		<-began
-		calls, records, _ := worker.end("", 0)
-		isStopped := strings.Contains(fmt.Sprint(records[0]["error_message"]), "the host was stopped")
-		if !strings.HasSuffix(calls, put+", "+last) || len(records) != 1 || isStopped != (last != remove) {
-			t.Error(calls, records)
-		}
-	}
-}
-
-func TestAHostEndsInTimeWhateverHangs(t *testing.T) {
-	hang := func(context.Context) error { time.Sleep(5 * time.Second); return nil }
-	for awaited, worker := range map[string]*running{
-		hide: run(t, oftBeat, hang, nil, order), put: run(t, oftBeat, succeed, refusals{put: {"AccessDeniedException", always}}, order),
-	} {
-		calls, records, heard := worker.end(awaited, 1)
-		if len(records) > 0 || worker.count(remove) > 0 || !strings.HasSuffix(calls, hide+" 0") ||
-			!strings.Contains(heard, "message-1 returns to the queue because its record isn't in CloudWatch Logs") {
-			t.Error(calls, records, heard)
-		}
-		if isOnStdout := strings.Contains(worker.stdout.String(), `"status": "ok"`); isOnStdout != (awaited == put) {
-			t.Errorf("stdout: %s", worker.stdout.String())
-		}
-	}
-}
-
-func TestTheWorkOfAMessageThatIsNoLongerOursIsStopped(t *testing.T) {
-	for _, code := range []string{"ReceiptHandleIsInvalid", gone} {
-		worker := run(t, oftBeat, waitForStop, refusals{hide: {code, always}}, order)
-		until(t, "it is given up", func() bool { return strings.Contains(worker.stderr.String(), "comes back after") })
-		if _, records, _ := worker.end(put, 1); !strings.Contains(fmt.Sprint(records[0]["error_message"]), "no longer belongs to this host") {
-			t.Error(code, records)
+func TestWhatAServiceRefusesIsWaitedOutAndSaid(t *testing.T) {
+	for _, call := range []string{receive, create, put, remove} {
+		worker := run(t, time.Hour, succeed, refusals{call: {"ExpiredTokenException", "AccessDenied", "ServiceUnavailable"}}, order)
+		times := map[string]int{remove: 4}[call]
+		_, records, heard := worker.end(remove, max(1, times))
+		if len(records) != 1 || strings.Count(heard, "trying again until it works\n") != 3 || !strings.Contains(heard, ": ExpiredTokenException; ") ||
+			strings.Contains(heard, "injected") {
+			t.Errorf("%s, %d records: %s", call, len(records), heard)
 		}
 	}
 }
 
 func TestManyLinesGoInBatchesThatCloudWatchTakes(t *testing.T) {
-	r := prepare(t, context.Background(), succeed, refusals{put: {"ThrottlingException", "ThrottlingException"}})
+	r := prepare(t, succeed, refusals{put: {"ThrottlingException", "ThrottlingException"}})
 	log := r.worker.log
 	for range 30 {
 		_, _ = log.Write([]byte(strings.Repeat("x", 100_000) + "\n"))
-		if len(log.pending) > 1 {
-			t.Fatalf("%d batches wait", len(log.pending))
+		if len(log.pending) > 10 {
+			t.Fatalf("%d lines wait", len(log.pending))
 		}
 	}
 	_, _ = log.Write([]byte(strings.Repeat("y\n", 25_000)))
@@ -266,36 +242,28 @@ func TestManyLinesGoInBatchesThatCloudWatchTakes(t *testing.T) {
 	}
 }
 
-// command runs the verb as the command line does.
-func command(ctx context.Context, arguments ...string) (status int, stderr string) {
-	var out, errors output
-	verb := Verb(func(context.Context, func(string) string) (sandbox.Operation, error) { return task(succeed), nil })
-	return host.Main(ctx, []host.Verb{verb}, append([]string{"work"}, arguments...), &out, &errors), errors.String()
-}
-
-func TestTheVerbEndsWhenNothingMoreComesAndWhenItIsToldToStop(t *testing.T) {
-	aws := startAWS(t, nil, order)
-	if status, stderr := command(context.Background(), "--until-idle-s", "1"); status != 0 || aws.count(remove) != 1 {
-		t.Error(status, stderr)
-	}
-	ctx, stop := context.WithTimeout(context.Background(), 100*time.Millisecond)
-	defer stop()
-	if status, stderr := command(ctx); status != 0 {
-		t.Error(status, stderr)
-	}
-}
-
-func TestAMissingVariableOrAWrongOptionIsOneLine(t *testing.T) {
-	for missing, option := range map[string]string{
-		"QUEUE_URL": "", "LOG_GROUP_NAME": "", "AWS_REGION": "", "until-idle-s": "--until-idle-s=-1", "more": "more",
-	} {
-		startAWS(t, nil)
-		t.Setenv("AWS_DEFAULT_REGION", "")
-		t.Setenv(missing, "")
-		status, stderr := command(context.Background(), strings.Fields("--until-idle-s=1 "+option)...)
-		word := strings.Replace(missing, "AWS_REGION", "AWS_DEFAULT_REGION", 1)
-		if status != 2 || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, word) {
-			t.Errorf("%s: %d %s", missing, status, stderr)
+func TestTheVerbEndsWhenItIsToldToStopAndSaysWhatIsMissing(t *testing.T) {
+	for missing, status := range map[string]int{"": 0, "QUEUE_URL": 2, "LOG_GROUP_NAME": 2, "AWS_REGION": 2, "more": 2} {
+		aws := startAWS(t, nil, order)
+		ctx, stop := context.WithCancel(context.Background())
+		arguments, word := []string{"work"}, missing
+		switch missing {
+		case "":
+			word = "receiving messages from " + os.Getenv("QUEUE_URL")
+			go func() { until(t, "it is done", func() bool { return aws.count(remove) == 1 }); stop() }()
+		case "more":
+			arguments = append(arguments, missing)
+		default:
+			t.Setenv("AWS_DEFAULT_REGION", "")
+			t.Setenv(missing, "")
+			word = strings.Replace(missing, "AWS_REGION", "AWS_DEFAULT_REGION", 1)
+		}
+		var stdout, stderr output
+		verb := Verb(func(context.Context, func(string) string) (sandbox.Operation, error) { return task(succeed), nil })
+		got := host.Main(ctx, []host.Verb{verb}, arguments, &stdout, &stderr)
+		stop()
+		if got != status || strings.Count(stderr.String(), "\n") != 1 || !strings.Contains(stderr.String(), word) {
+			t.Errorf("%s: %d %s", missing, got, stderr.String())
 		}
 	}
 }

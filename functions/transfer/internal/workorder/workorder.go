@@ -4,7 +4,6 @@ package workorder
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,8 +16,8 @@ import (
 
 const (
 	// LargestInteger is 2^53 - 1: above it a JSON reader that holds numbers as doubles would change the value.
-	LargestInteger        = 1<<53 - 1
-	longestNameCharacters = 256
+	LargestInteger = 1<<53 - 1
+	longestName    = 256 // characters
 )
 
 var common = []string{"run_id", "cell", "seq", "start_at_ms", "round"}
@@ -53,9 +52,8 @@ func Open(body string, own ...string) (*Reader, Order) {
 
 // take takes a JSON object apart. Token by token, because a map would hide a key that is there twice.
 func (r *Reader) take(body string, keys []string) {
-	var syntax *json.SyntaxError
-	if errors.As(json.Unmarshal([]byte(body), new(json.RawMessage)), &syntax) {
-		r.fail("the message body isn't JSON: %v at byte %d", syntax, syntax.Offset)
+	if err := json.Unmarshal([]byte(body), new(json.RawMessage)); err != nil {
+		r.fail("the message body isn't JSON: %v", err)
 		return
 	}
 	decoder := json.NewDecoder(strings.NewReader(body)) // no error can follow
@@ -69,7 +67,7 @@ func (r *Reader) take(body string, keys []string) {
 		if !slices.Contains(keys, key) {
 			r.fail("the message has the unknown key %+.60q: known are %s", key, strings.Join(keys, ", "))
 		}
-		if r.has(key) {
+		if r.values[key] != nil {
 			r.fail("the message has the key %s twice", key)
 		}
 		var value json.RawMessage
@@ -78,14 +76,9 @@ func (r *Reader) take(body string, keys []string) {
 	}
 }
 
-func (r *Reader) has(key string) bool {
-	_, is := r.values[key]
-	return is
-}
-
 // read hands the value of a key to a function, which tells whether it is what the rule says.
 func (r *Reader) read(key, rule string, isFit func(raw json.RawMessage) bool) {
-	if raw := r.values[key]; !r.has(key) {
+	if raw := r.values[key]; raw == nil {
 		r.fail("the message lacks the key %s: it must be %s", key, rule)
 	} else if !isFit(raw) {
 		r.fail("%s must be %s, not %+.60q", key, rule, raw)
@@ -93,14 +86,14 @@ func (r *Reader) read(key, rule string, isFit func(raw json.RawMessage) bool) {
 }
 
 // Between reads a whole number from smallest to largest; whenMissing is for an order that leaves it out, nil when none may.
-func (r *Reader) Between(key string, whenMissing *int64, smallest, largest int64) int64 {
-	if whenMissing != nil && !r.has(key) {
+func (r *Reader) Between(key string, whenMissing *int64, smallest, largest int64) (value int64) {
+	if whenMissing != nil && r.values[key] == nil {
 		return *whenMissing
 	}
-	return r.number(key, fmt.Sprintf("a whole number from %d to %d", smallest, largest), smallest, largest)
-}
-
-func (r *Reader) number(key, rule string, smallest, largest int64) (value int64) {
+	rule := fmt.Sprintf("a whole number from %d to %d", smallest, largest)
+	if smallest+1 == largest {
+		rule = fmt.Sprintf("%d or %d", smallest, largest)
+	}
 	r.read(key, rule, func(raw json.RawMessage) bool {
 		// Digits only: true, 1.0, 1e3 and "1" are no integers. JSON allows no leading zero, and -0 is a whole number.
 		number, err := strconv.ParseInt(string(raw), 10, 64)
@@ -112,7 +105,7 @@ func (r *Reader) number(key, rule string, smallest, largest int64) (value int64)
 
 // Optional reads a whole number from 0 to LargestInteger; nil where the order leaves it out.
 func (r *Reader) Optional(key string) *int64 {
-	if !r.has(key) {
+	if r.values[key] == nil {
 		return nil
 	}
 	value := r.Between(key, nil, 0, LargestInteger)
@@ -120,53 +113,41 @@ func (r *Reader) Optional(key string) *int64 {
 }
 
 // Flag reads 0 or 1; 0 where the order leaves it out.
-func (r *Reader) Flag(key string) int64 {
-	if !r.has(key) {
-		return 0
-	}
-	return r.number(key, "0 or 1", 0, 1)
-}
+func (r *Reader) Flag(key string) int64 { return r.Between(key, new(int64), 0, 1) }
 
 // Only refuses a key that means nothing without another one.
 func (r *Reader) Only(key, with string) {
-	if r.has(key) {
+	if r.values[key] != nil {
 		r.fail("%s is allowed only together with %s", key, with)
 	}
 }
 
 // Text hands a text, if there is one, to read, which tells whether it fits the rule; what is no text is "" there.
 func (r *Reader) Text(key, rule string, read func(text string) bool) {
-	if r.has(key) {
+	if r.values[key] != nil {
 		r.text(key, rule, read)
 	}
 }
 
-func (r *Reader) text(key, rule string, read func(text string) bool) {
+func (r *Reader) text(key, rule string, isFit func(text string) bool) (text string) {
 	r.read(key, rule, func(raw json.RawMessage) bool {
-		var text string
 		_ = json.Unmarshal(raw, &text)
-		return read(text)
+		return isFit(text)
 	})
+	return text
 }
 
 // Word reads one of some words.
-func (r *Reader) Word(key string, words ...string) (word string) {
-	r.text(key, strings.Join(words, " or "), func(text string) bool {
-		word = text
-		return slices.Contains(words, text)
-	})
-	return word
+func (r *Reader) Word(key string, words ...string) string {
+	return r.text(key, strings.Join(words, " or "), func(text string) bool { return slices.Contains(words, text) })
 }
 
-func (r *Reader) name(key string) (name string) {
+func (r *Reader) name(key string) string {
 	// Half of a surrogate pair is read as U+FFFD.
 	unfit := func(c rune) bool { return !unicode.IsPrint(c) || c == utf8.RuneError }
-	rule := fmt.Sprintf("text of 1 to %d printable characters", longestNameCharacters)
-	r.text(key, rule, func(text string) bool {
-		name = text
-		return text != "" && strings.IndexFunc(text, unfit) < 0 && utf8.RuneCountInString(text) <= longestNameCharacters
+	return r.text(key, fmt.Sprintf("text of 1 to %d printable characters", longestName), func(text string) bool {
+		return text != "" && strings.IndexFunc(text, unfit) < 0 && utf8.RuneCountInString(text) <= longestName
 	})
-	return name
 }
 
 func (r *Reader) fail(format string, values ...any) {
