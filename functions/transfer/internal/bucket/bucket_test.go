@@ -18,8 +18,8 @@ import (
 
 	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/failure"
-	"stampede/transfer/internal/recorded"
 	"stampede/transfer/internal/s3test"
+	"stampede/transfer/internal/s3test/recorded"
 )
 
 // proxied counts what a proxy was asked for: net/http reads the environment once in a process, and never for loopback.

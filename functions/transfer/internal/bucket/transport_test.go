@@ -3,7 +3,7 @@ package bucket
 import (
 	"testing"
 
-	"stampede/transfer/internal/agreed"
+	"stampede/transfer/internal/s3test/agreed"
 )
 
 func TestTheTimeoutsAreThoseThatBothLanguagesAgreedOn(t *testing.T) {

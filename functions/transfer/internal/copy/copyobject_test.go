@@ -19,8 +19,8 @@ import (
 	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/bucket"
 	"stampede/transfer/internal/failure"
-	"stampede/transfer/internal/recorded"
 	"stampede/transfer/internal/s3test"
+	"stampede/transfer/internal/s3test/recorded"
 )
 
 const result = `<?xml version="1.0" encoding="UTF-8"?><CopyObjectResult><ETag>"x"</ETag></CopyObjectResult>`

@@ -12,9 +12,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"stampede/transfer/internal/agreed"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/s3test"
+	"stampede/transfer/internal/s3test/agreed"
 )
 
 func TestAnAnswerThatWasLostIsACopyOfOurOwnAndAnErrorAfterA200IsTriedAgain(t *testing.T) {

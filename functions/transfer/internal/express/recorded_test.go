@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/transfer/internal/recorded"
+	"stampede/transfer/internal/s3test/recorded"
 )
 
 // The answer to CreateSession that AWS was recorded to give (x-133) has these members in this order, and five minutes.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/transfer/internal/recorded"
+	"stampede/transfer/internal/s3test/recorded"
 )
 
 const (
