@@ -302,7 +302,7 @@ func TestAnAnswerThatNobodyAskedForHarmsNobody(t *testing.T) {
 				workers.Add(1)
 				go func() {
 					defer workers.Done()
-					for range 50 {
+					for range 25 {
 						if _, err := c.ask([]string{"there", "missing"}[worker%2]); late == 0 && isOf(err, failure.NoSuchKey) != (worker%2 == 1) {
 							t.Errorf("%.20q: %v", unasked, err)
 						}

@@ -34,6 +34,9 @@ const (
 	keptFiles = sourcesAtOnce + 16
 )
 
+// flushEvery is how often the failed rows are written, full or not. A variable for tests.
+var flushEvery = time.Second
+
 // job is one copy to do. Its memory doesn't grow with the number of rows.
 type job struct {
 	Policy
@@ -117,7 +120,7 @@ func (j *job) watch(stop context.CancelCauseFunc, ended chan struct{}) {
 		case <-ticker.C:
 		}
 		j.seen.look(false)
-		if time.Since(flushed) > time.Second { // so that they are there whatever becomes of this process
+		if time.Since(flushed) > flushEvery { // so that they are there whatever becomes of this process
 			flushed = time.Now()
 			_ = j.failures.flush()
 		}
