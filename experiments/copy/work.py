@@ -24,7 +24,7 @@ MEGABYTE = 1e6
 OURS, PUBLISHED = "transfer", "go_sdk"
 # The Go program runs its code on one processor (functions/transfer/internal/process).
 THREADS = 1
-# DeleteObjects in parallel (functions/transfer/internal/copy/empty.go).
+# DeleteObjects in parallel (functions/transfer/internal/copy/bucket.go).
 DELETIONS_AT_ONCE = 4
 
 

@@ -15,11 +15,11 @@ import (
 	"time"
 
 	"stampede/transfer/internal/account"
-	"stampede/transfer/internal/agreed"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/observed"
-	"stampede/transfer/internal/recorded"
 	"stampede/transfer/internal/s3test"
+	"stampede/transfer/internal/s3test/agreed"
+	"stampede/transfer/internal/s3test/recorded"
 )
 
 // TestMain sets a proxy: net/http reads the environment once in a process, and never uses one for loopback.

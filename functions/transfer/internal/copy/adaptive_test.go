@@ -150,6 +150,7 @@ func sum(numbers []int) (all int) {
 const milli = time.Millisecond
 
 func TestWorkersUseTheLimitAndShareItHoweverSlowACopyIs(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		workers                int
 		limit                  float64
@@ -180,6 +181,7 @@ func TestWorkersUseTheLimitAndShareItHoweverSlowACopyIs(t *testing.T) {
 }
 
 func TestWorkersThatBeginLaterGetAShareToo(t *testing.T) {
+	t.Parallel()
 	for _, late := range []time.Duration{300 * milli, 3 * time.Second} {
 		s := simulate(60, 500, 50, 500*milli, 15*milli, 0, late/3, late).run()
 		if s.through(0, 60) < 0.95 || s.jain(30) < 0.9 {
@@ -189,6 +191,7 @@ func TestWorkersThatBeginLaterGetAShareToo(t *testing.T) {
 }
 
 func TestALimitThatHalvesAndDoublesIsFoundAgain(t *testing.T) {
+	t.Parallel()
 	for _, workers := range []int{1, 20} {
 		for _, limit := range []float64{100, 500, 3500} {
 			s := simulate(90, limit, limit/10, 500*milli, 15*milli, make([]time.Duration, workers)...)
@@ -211,6 +214,7 @@ func TestALimitThatHalvesAndDoublesIsFoundAgain(t *testing.T) {
 }
 
 func TestAClientThatIgnoresSlowDownIsSeenAndTheRateHolds(t *testing.T) {
+	t.Parallel()
 	for _, workers := range []int{1, 10} {
 		s := simulate(70, 500, 50, 500*milli, 15*milli, make([]time.Duration, workers)...)
 		var ignoring func(now time.Duration)
@@ -240,6 +244,7 @@ func TestAClientThatIgnoresSlowDownIsSeenAndTheRateHolds(t *testing.T) {
 }
 
 func TestWorkersAmongTheirLikeNeverTakeEachOtherForSuchAClient(t *testing.T) {
+	t.Parallel()
 	s := simulate(60, 100, 10, 500*milli, 15*milli, make([]time.Duration, 20)...)
 	for second := range 60 {
 		s.at(time.Duration(second)*time.Second, func(time.Duration) {
@@ -254,6 +259,7 @@ func TestWorkersAmongTheirLikeNeverTakeEachOtherForSuchAClient(t *testing.T) {
 }
 
 func TestARateThatIsNotUsedDoesNotGrow(t *testing.T) {
+	t.Parallel()
 	s := simulate(60, 1e6, 1e6, 20*milli, 20*milli, 0)
 	s.workers[0].most = 1000
 	s.run()
@@ -263,6 +269,7 @@ func TestARateThatIsNotUsedDoesNotGrow(t *testing.T) {
 }
 
 func TestALimitIsFoundAgainAfterS3HasRefusedEverything(t *testing.T) {
+	t.Parallel()
 	for _, limit := range []float64{100, 500, 3500} {
 		for _, began := range []time.Duration{0, 15 * time.Second} {
 			s := simulate(60, limit, limit/10, 500*milli, 15*milli, 0)
@@ -277,6 +284,7 @@ func TestALimitIsFoundAgainAfterS3HasRefusedEverything(t *testing.T) {
 }
 
 func TestACapIsNeverExceeded(t *testing.T) {
+	t.Parallel()
 	control := newAdaptive(300)
 	for now := time.Duration(0); now < 10*time.Second; now += time.Millisecond {
 		control.Sent(now)

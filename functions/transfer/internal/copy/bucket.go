@@ -1,14 +1,11 @@
 package copy
 
 import (
-	"cmp"
 	"context"
 	"io"
-	"maps"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -17,6 +14,7 @@ import (
 	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/bucket"
 	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/workers"
 )
 
 const (
@@ -29,22 +27,19 @@ const (
 	// deletionsAtOnce is the batches of deleted keys under way: S3 counts each key against the 3,500 a second of a prefix.
 	deletionsAtOnce = 4
 	mostDeleted     = 1000
-	noSourceAdvice  = "the source doesn't exist: check the key, or upload the object"
 )
 
 // advice is what the reader can do about a refusal.
 var advice = map[string]string{
 	copyObject + " " + failure.AccessDenied: "the role may not read the source, write the destination or use their KMS key, or the source " +
 		"doesn't exist (without s3:ListBucket S3 answers 403 for a missing key too): check the role's policy and the key",
-	copyObject + " " + failure.NoSuchKey:       noSourceAdvice,
+	copyObject + " " + failure.NoSuchKey:       "the source doesn't exist: check the key, or upload the object",
 	copyObject + " " + failure.NoSuchBucket:    "the source or the destination bucket doesn't exist: check the names of both buckets",
 	copyObject + " " + failure.SlowDown:        "S3 throttled every attempt: lower parallel_limit, cap calls_per_s, or use the adaptive pace",
 	deleteObjects + " " + failure.AccessDenied: "the role may not delete in the destination bucket: it needs s3:DeleteObject there",
-	headObject + " " + failure.S3: "a HEAD gets no reason from S3: the credentials have expired, or the object is encrypted with a " +
-		"customer-provided key (SSE-C)",
 	headObject + " " + failure.AccessDenied: "the role may not compare the source with the object at the destination: it needs s3:GetObject on " +
 		"both, and kms:Decrypt where they are encrypted with a KMS key",
-	headObject + " " + failure.NoSuchKey:     "the object was deleted while it was compared: don't change either bucket during a run",
+	headObject + " " + failure.NoSuchKey:     "the source or the copy is gone: don't change either bucket during a run",
 	listObjects + " " + failure.AccessDenied: "the role may not list the bucket, or another account owns the bucket: it needs s3:ListBucket",
 }
 
@@ -61,18 +56,15 @@ func openRoute(ctx context.Context, from, to account.Given, source, destination 
 		return nil, err
 	}
 	options.Silence, options.Connections = 0, sourcesAtOnce
-	options.Advice = maps.Clone(advice)
-	options.Advice[headObject+" "+failure.NoSuchKey] = noSourceAdvice
 	origin, err := bucket.Open(ctx, from, source, options)
 	if err != nil {
 		return nil, err
 	}
 	made, err := newCopier(ctx, source, target)
-	if err != nil {
-		return nil, err
+	if err == nil && options.RequesterPays {
+		made.header["X-Amz-Request-Payer"] = []string{"requester"}
 	}
-	made.requesterPays = options.RequesterPays
-	return &route{origin, target, made}, nil
+	return &route{origin, target, made}, err
 }
 
 // patiently returns the bucket for what a copy lists and reads besides its copies: as patient with SlowDown as they are.
@@ -86,18 +78,17 @@ func (p Policy) patiently(b *bucket.Bucket) *bucket.Bucket {
 // list calls take for every object whose key begins with prefix, in order of the keys.
 func list(ctx context.Context, b *bucket.Bucket, seen *observed, prefix string, take func(key string, object types.Object) error) error {
 	// url: XML can't hold every character that a key can.
-	asked := &s3.ListObjectsV2Input{Bucket: &b.Name, Prefix: &prefix, EncodingType: types.EncodingTypeUrl}
-	for {
+	pages := s3.NewListObjectsV2Paginator(b.Client, &s3.ListObjectsV2Input{Bucket: &b.Name, Prefix: &prefix, EncodingType: types.EncodingTypeUrl})
+	for pages.HasMorePages() {
 		var page *s3.ListObjectsV2Output
 		err := b.Do(ctx, seen, listObjects, func() (err error) {
-			page, err = b.Client.ListObjectsV2(ctx, asked)
+			page, err = pages.NextPage(ctx)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		token, more := aws.ToString(page.NextContinuationToken), aws.ToBool(page.IsTruncated)
-		if page.IsTruncated == nil || more && (token == "" || token == aws.ToString(asked.ContinuationToken)) {
+		if page.IsTruncated == nil || *page.IsTruncated != pages.HasMorePages() {
 			return failure.New(failure.S3, "the answer of ListObjectsV2 isn't a whole listing: it doesn't say whether or where it goes on")
 		}
 		for _, object := range page.Contents {
@@ -110,11 +101,8 @@ func list(ctx context.Context, b *bucket.Bucket, seen *observed, prefix string, 
 				return err
 			}
 		}
-		if !more {
-			return nil
-		}
-		asked.ContinuationToken = &token
 	}
+	return nil
 }
 
 // read returns a small object.
@@ -147,36 +135,43 @@ func empty(ctx context.Context, b *bucket.Bucket, seen *observed, prefix string)
 
 // deleteBelow lists and deletes at the same time.
 func deleteBelow(ctx context.Context, b *bucket.Bucket, seen *observed, prefix string) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	var deletions sync.WaitGroup
-	turns := make(chan struct{}, deletionsAtOnce)
-	remove := func(keys []string) {
-		turns <- struct{}{}
-		deletions.Add(1)
-		go func() {
-			defer deletions.Done()
-			defer func() { <-turns }()
-			if err := deleteKeys(ctx, b, seen, keys); err != nil {
-				stop(err)
-			}
-		}()
-	}
-	var keys []string
-	err := list(ctx, b, seen, prefix, func(key string, _ types.Object) error {
-		if strings.ContainsFunc(key, notInXML) {
-			remove([]string{key})
-		} else if keys = append(keys, key); len(keys) == mostDeleted {
-			remove(keys)
-			keys = nil
+	batches := make(chan []string)
+	return workers.Run(ctx, 1+deletionsAtOnce, func(ctx context.Context, worker int64) error {
+		if worker == 0 {
+			defer close(batches)
+			return batch(ctx, b, seen, prefix, batches)
 		}
-		return context.Cause(ctx)
+		for keys := range batches {
+			if err := deleteKeys(ctx, b, seen, keys); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
-	if err == nil {
-		remove(keys)
+}
+
+// batch sends the keys below a prefix, as many at a time as one request deletes.
+func batch(ctx context.Context, b *bucket.Bucket, seen *observed, prefix string, batches chan<- []string) error {
+	var keys []string
+	send := func() error {
+		select {
+		case batches <- keys:
+			keys = nil
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
-	deletions.Wait()
-	return cmp.Or(context.Cause(ctx), err)
+	err := list(ctx, b, seen, prefix, func(key string, _ types.Object) error {
+		if keys = append(keys, key); len(keys) == mostDeleted {
+			return send()
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return send()
 }
 
 // deleteKeys deletes one batch; what S3 refuses in passing is tried again, and what it wants slower for as long as it does: several
@@ -196,17 +191,8 @@ func deleteKeys(ctx context.Context, b *bucket.Bucket, seen *observed, keys []st
 	return nil
 }
 
-// notInXML are the control characters, which S3 allows in keys and XML changes or forbids.
-func notInXML(r rune) bool { return r < ' ' || r == 0xFFFE || r == 0xFFFF }
-
 // deleteOnce returns the keys that S3 refused to delete, with the first refusal as the error; after any other error all.
 func deleteOnce(ctx context.Context, b *bucket.Bucket, keys []string) (refused []string, err error) {
-	if strings.ContainsFunc(keys[0], notInXML) { // it is alone
-		if _, err := b.Client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &b.Name, Key: &keys[0]}); err != nil {
-			return keys, err
-		}
-		return nil, nil
-	}
 	batch := &types.Delete{Quiet: aws.Bool(true)}
 	for _, key := range keys {
 		batch.Objects = append(batch.Objects, types.ObjectIdentifier{Key: &key})

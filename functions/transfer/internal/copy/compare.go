@@ -28,13 +28,12 @@ type object struct {
 }
 
 // head asks for an object's size, ETag and checksum.
-func head(ctx context.Context, b *bucket.Bucket, seen *observed, key, version string) (object, error) {
+func head(ctx context.Context, b *bucket.Bucket, seen *observed, key, version string) (told object, err error) {
 	asked := &s3.HeadObjectInput{Bucket: &b.Name, Key: &key, ChecksumMode: types.ChecksumModeEnabled}
 	if version != "" {
 		asked.VersionId = &version
 	}
-	told := object{}
-	err := b.Do(ctx, seen, headObject, func() error {
+	err = b.Do(ctx, seen, headObject, func() error {
 		answer, err := b.Client.HeadObject(ctx, asked)
 		if err == nil {
 			told = objectOf(answer)
@@ -119,8 +118,7 @@ func (j *job) compare(ctx context.Context, r row, unknown bool, tried time.Durat
 			"or empty the destination first", there.bytes, there.etag, wanted.bytes, wanted.etag)
 	}
 	if unknown {
-		j.seen.copied.Add(1)
-		j.seen.bytes.Add(max(0, r.Bytes))
+		j.seen.made(r)
 	} else {
 		j.seen.alreadyThere.Add(1)
 		j.lookFirst.Store(true)

@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -53,14 +55,13 @@ var errExists = errors.New("CopyObject 412 PreconditionFailed: the destination e
 
 // copier makes CopyObject calls with a bucket's connections and credentials. The SDK's own call would take three times the CPU.
 type copier struct {
-	to            *bucket.Bucket
-	where         url.URL // of the empty key
-	source        string  // of the empty key
-	storageClass  string
-	requesterPays bool
-	signer        *v4.Signer
-	clock         atomic.Int64  // ns by which S3's time is ahead of this machine's
-	opening       chan struct{} // calls that may not have their connection yet
+	to      *bucket.Bucket
+	where   url.URL     // of the empty key
+	source  string      // of the empty key
+	header  http.Header // of every request
+	signer  *v4.Signer
+	clock   atomic.Int64  // ns by which S3's time is ahead of this machine's
+	opening chan struct{} // calls that may not have their connection yet
 }
 
 func newCopier(ctx context.Context, from string, to *bucket.Bucket) (*copier, error) {
@@ -74,6 +75,7 @@ func newCopier(ctx context.Context, from string, to *bucket.Bucket) (*copier, er
 	found.URI.Path, found.URI.RawPath = found.URI.Path+"/", found.URI.EscapedPath()+"/"
 	return &copier{
 		to: to, where: found.URI, source: "/" + httpbinding.EscapePath(from, true) + "/",
+		header:  http.Header{"User-Agent": {"stampede-transfer/1"}, "X-Amz-Content-Sha256": {unsigned}, "If-None-Match": {"*"}},
 		signer:  v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }),
 		opening: make(chan struct{}, handshakesAtOnce),
 	}, nil
@@ -111,15 +113,8 @@ func (c *copier) request(r row) *http.Request {
 	if r.Version != "" {
 		source += "?versionId=" + httpbinding.EscapePath(r.Version, true)
 	}
-	header := http.Header{
-		"User-Agent": {"stampede-transfer/1"}, "X-Amz-Content-Sha256": {unsigned}, "X-Amz-Copy-Source": {source}, "If-None-Match": {"*"},
-	}
-	if c.storageClass != "" {
-		header["X-Amz-Storage-Class"] = []string{c.storageClass}
-	}
-	if c.requesterPays {
-		header["X-Amz-Request-Payer"] = []string{"requester"}
-	}
+	header := maps.Clone(c.header)
+	header["X-Amz-Copy-Source"] = []string{source}
 	return &http.Request{Method: http.MethodPut, URL: &where, Host: where.Host, Header: header}
 }
 
@@ -131,21 +126,11 @@ func (c *copier) send(ctx context.Context, request *http.Request, credentials aw
 	}
 	// Unsent, it lets net/http send the request again when a kept connection ends before the first byte of an answer.
 	request.Header["Idempotency-Key"] = nil
-	select {
-	case c.opening <- struct{}{}:
-	case <-ctx.Done():
-		return nil, nil, ctx.Err()
-	}
-	connected := false
-	connect := func() {
-		if !connected {
-			connected = true
-			<-c.opening
-		}
-	}
-	defer connect()
+	c.opening <- struct{}{}
+	connected := sync.OnceFunc(func() { <-c.opening })
+	defer connected()
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
-		connect()
+		connected()
 		if got.Reused && !isSilent(got.Conn) {
 			_ = got.Conn.Close() // nothing goes out on it, so net/http takes another
 			return
@@ -204,8 +189,8 @@ func (c *copier) judge(ctx context.Context, answer *http.Response, body []byte, 
 		Operation: copyObject, Status: status, Code: said.Code, Message: said.Message,
 		Region: cmp.Or(answer.Header.Get("X-Amz-Bucket-Region"), said.Region),
 	}
-	if before, ok := statusBefore[said.Code]; ok && status < 300 {
-		refusal.Status = before
+	if status < 300 {
+		refusal.Status = cmp.Or(statusBefore[said.Code], status)
 	}
 	if refusal.Status == http.StatusPreconditionFailed {
 		return errExists

@@ -19,8 +19,8 @@ import (
 	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/bucket"
 	"stampede/transfer/internal/failure"
-	"stampede/transfer/internal/recorded"
 	"stampede/transfer/internal/s3test"
+	"stampede/transfer/internal/s3test/recorded"
 )
 
 const result = `<?xml version="1.0" encoding="UTF-8"?><CopyObjectResult><ETag>"x"</ETag></CopyObjectResult>`
@@ -177,6 +177,7 @@ func TestAnAnswerThatIsCutSlowOrEndlessHasAnUnknownOutcome(t *testing.T) {
 	usual := longestCall
 	longestCall = 3 * time.Second
 	defer func() { longestCall = usual }()
+	var running sync.WaitGroup
 	for name, c := range map[string]struct {
 		answer func(w http.ResponseWriter, r *http.Request)
 		want   string
@@ -203,10 +204,14 @@ func TestAnAnswerThatIsCutSlowOrEndlessHasAnUnknownOutcome(t *testing.T) {
 			}
 		}, failure.ReadTimeout},
 	} {
-		c.want += ", tried again"
-		if unknown, err := asking(t, c.answer).ask("k"); judged(err) != c.want || !unknown {
-			t.Errorf("%s: unknown %v, %v", name, unknown, err)
-		}
+		asked := asking(t, c.answer)
+		running.Add(1)
+		go func() {
+			defer running.Done()
+			if unknown, err := asked.ask("k"); judged(err) != c.want+", tried again" || !unknown {
+				t.Errorf("%s: unknown %v, %v", name, unknown, err)
+			}
+		}()
 	}
 	slow := asking(t, func(w http.ResponseWriter, _ *http.Request) {
 		for range 8 { // 2.4 s, where 2 s of silence are too long
@@ -219,6 +224,7 @@ func TestAnAnswerThatIsCutSlowOrEndlessHasAnUnknownOutcome(t *testing.T) {
 	if _, err := slow.ask("k"); err != nil {
 		t.Error("white space while S3 copies is no silence:", err)
 	}
+	running.Wait()
 }
 
 func TestAKeptConnectionThatEndsCostsNoTryAndLeavesTheOutcomeUnknown(t *testing.T) {
@@ -296,7 +302,7 @@ func TestAnAnswerThatNobodyAskedForHarmsNobody(t *testing.T) {
 				workers.Add(1)
 				go func() {
 					defer workers.Done()
-					for range 50 {
+					for range 25 {
 						if _, err := c.ask([]string{"there", "missing"}[worker%2]); late == 0 && isOf(err, failure.NoSuchKey) != (worker%2 == 1) {
 							t.Errorf("%.20q: %v", unasked, err)
 						}
@@ -362,12 +368,20 @@ func TestAFewConnectionsAreMadeAtATime(t *testing.T) {
 	for range handshakesAtOnce {
 		c.opening <- struct{}{}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if _, err := c.copy(ctx, row{Source: "k", Destination: "k"}, func() {}); err == nil {
+	connected := make(chan error)
+	go func() {
+		_, err := c.ask("k")
+		connected <- err
+	}()
+	select {
+	case <-connected:
 		t.Error("a connection beyond the most")
+	case <-time.After(50 * time.Millisecond):
 	}
 	<-c.opening
+	if err := <-connected; err != nil {
+		t.Error(err)
+	}
 	for range 200 {
 		if _, err := c.ask("k"); err != nil || len(c.opening) != handshakesAtOnce-1 {
 			t.Fatal(err, len(c.opening))

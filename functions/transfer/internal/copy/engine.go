@@ -1,7 +1,6 @@
 package copy
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +9,13 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+
 	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/workers"
 )
 
 const (
@@ -27,7 +30,12 @@ const (
 	// Bounds of the time that calls under way are given to end.
 	shortestReserve = time.Second
 	longestReserve  = 30 * time.Second
+	// keptFiles is for what isn't a copy's connection: HEADs of sources, the listing, standard streams, files.
+	keptFiles = sourcesAtOnce + 16
 )
+
+// flushEvery is how often the failed rows are written, full or not. A variable for tests.
+var flushEvery = time.Second
 
 // job is one copy to do. Its memory doesn't grow with the number of rows.
 type job struct {
@@ -35,6 +43,7 @@ type job struct {
 	*route
 	prefix     string // of every destination
 	emptyFirst bool
+	where      string // the rows come from
 	rows       source // nil: nothing to copy
 	seen       *observed
 	failures   *failures
@@ -47,7 +56,7 @@ type job struct {
 	lookFirst atomic.Bool
 
 	pacer      *pacer
-	quota      *quota
+	quota      *ratelimit.TokenBucket
 	unanswered atomic.Int64 // rows given up one after the other without an answer of S3 in between
 
 	mutex   sync.Mutex
@@ -73,19 +82,34 @@ func (j *job) run(calls, ctx context.Context) error {
 	j.pacer, j.quota, j.sources = newPacer(j.Policy, j.seen.began), newQuota(j.RetryMode), map[string]object{}
 	ended, watched := make(chan struct{}), make(chan struct{})
 	go func() {
+		defer close(watched)
 		j.watch(stop, ended)
-		close(watched)
 	}()
-	defer func() {
-		close(ended)
-		<-watched
-	}()
-	return j.copyAll(calls, begin, stop)
+	err := j.copyAll(calls, begin)
+	close(ended)
+	<-watched
+	if err == nil && j.seen.planned.Load() == 0 {
+		return failure.New(failure.NoData, "%s has nothing to copy", j.where)
+	}
+	return err
+}
+
+// capParallel lowers the calls at once to the connections that this process may open.
+func (j *job) capParallel() {
+	var files syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) != nil || files.Cur > LargestParallel*2 {
+		return
+	}
+	if most := max(1, int(files.Cur)-keptFiles); j.Parallel > most {
+		_, _ = fmt.Fprintf(j.notices, "--parallel-limit is %d instead of %d: this process may open only %d files; raise the limit (ulimit -n) for more\n",
+			most, j.Parallel, files.Cur)
+		j.Parallel = most
+	}
 }
 
 // watch looks at the copy until it has ended, and stops it in time.
 func (j *job) watch(stop context.CancelCauseFunc, ended chan struct{}) {
-	defer j.seen.endTrack()
+	defer j.seen.look(true)
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
 	noticed, flushed := false, time.Now()
@@ -95,8 +119,8 @@ func (j *job) watch(stop context.CancelCauseFunc, ended chan struct{}) {
 			return
 		case <-ticker.C:
 		}
-		j.seen.look()
-		if time.Since(flushed) > time.Second { // so that they are there whatever becomes of this process
+		j.seen.look(false)
+		if time.Since(flushed) > flushEvery { // so that they are there whatever becomes of this process
 			flushed = time.Now()
 			_ = j.failures.flush()
 		}
@@ -120,50 +144,39 @@ func (j *job) isLate() bool {
 
 // copyAll copies all rows. calls bounds the requests; when begin ends, no further copy begins, but those under way are brought to
 // their end.
-func (j *job) copyAll(calls, begin context.Context, stop context.CancelCauseFunc) error {
-	var underWay sync.WaitGroup
-	places := make(chan struct{}, j.Parallel)
-	bring := func(r row) {
-		defer underWay.Done()
-		defer func() {
-			if defect := recover(); defect != nil {
-				stop(fmt.Errorf("a defect in the copy: %v", defect)) // a record says so, instead of the process's end
+func (j *job) copyAll(calls, begin context.Context) error {
+	rows := make(chan row)
+	return workers.Run(begin, int64(j.Parallel)+1, func(begin context.Context, worker int64) error {
+		if worker == 0 {
+			defer close(rows)
+			return j.rows(begin, func(r row) error { return j.hand(begin, r, rows) })
+		}
+		for r := range rows {
+			if err := j.copy(calls, begin, r); err != nil {
+				j.leave(r) // where that is no error of the work, the row isn't part of it any more
+				return err
 			}
-			<-places
-		}()
-		if err := j.copy(calls, begin, r); err != nil {
-			j.leave(r) // where that is no error of the work, the row isn't part of it any more
-			stop(err)
 		}
-	}
-	err := j.rows(begin, func(r row) error {
-		if !j.plan(r) {
-			return nil
-		}
-		select {
-		case places <- struct{}{}:
-			underWay.Add(1)
-			go bring(r)
-			return nil
-		case <-begin.Done():
-			if j.leave(r); j.nameRest {
-				return nil
-			}
-			return context.Cause(begin)
-		}
+		return nil
 	})
-	underWay.Wait()
-	return cmp.Or(context.Cause(begin), err)
 }
 
-// plan counts a row, and tells whether there is something to copy.
-func (j *job) plan(r row) bool {
+// hand counts a row, and hands it to who copies it if there is something to copy.
+func (j *job) hand(begin context.Context, r row, rows chan<- row) error {
 	j.seen.planned.Add(1)
-	refused := r.refused(j.prefix, j.from.Name == j.to.Name)
-	if refused != nil {
+	if refused := r.refused(j.prefix, j.from.Name == j.to.Name); refused != nil {
 		j.fail(r, refused)
+		return nil
 	}
-	return refused == nil
+	select {
+	case rows <- r:
+		return nil
+	case <-begin.Done():
+	}
+	if j.leave(r); j.nameRest {
+		return nil
+	}
+	return context.Cause(begin)
 }
 
 // leave takes a row out of the work.
@@ -191,7 +204,7 @@ type tries struct {
 	number       int64
 	slowed       int64
 	copiedBefore int64 // by all workers
-	paid         int64 // of the quota, for the last retry
+	paid         uint  // of the quota, for the last retry
 	unknown      bool  // S3 may have made the copy
 	mended       bool  // what it refused for all rows: new credentials, a corrected clock
 }
@@ -211,7 +224,7 @@ func (j *job) copy(calls, begin context.Context, r row) error {
 		}
 		err := j.try(calls, t)
 		if err == nil {
-			j.quota.give(t.paid)
+			j.quota.Refund(max(t.paid, unretriedGain))
 			return nil
 		}
 		if calls.Err() != nil {
@@ -243,12 +256,11 @@ func (j *job) try(ctx context.Context, t *tries) error {
 		j.unanswered.Store(0)
 	}
 	j.pacer.adapt(func(a *adaptive) { a.Answered(now, sentAt, answered && !slowDown, slowDown) })
-	if err == errExists {
+	switch err {
+	case nil:
+		j.seen.made(t.row)
+	case errExists:
 		return j.compare(ctx, t.row, t.unknown, time.Since(t.began))
-	}
-	if err == nil {
-		j.seen.copied.Add(1)
-		j.seen.bytes.Add(max(0, t.Bytes))
 	}
 	return err
 }
@@ -267,28 +279,28 @@ func isAnswer(err error) bool {
 // again tells whether a row is tried again after an error, and when.
 func (j *job) again(t *tries, err error) (pause time.Duration, again bool) {
 	var failed *failure.Error
-	if !errors.As(err, &failed) {
+	unit, longest, cost := j.to.Retry.FirstPause, float64(longestPause), uint(retryCost)
+	switch {
+	case !errors.As(err, &failed):
 		return 0, false
-	}
-	unit := j.to.Retry.FirstPause
-	if failed.Type == failure.SlowDown && j.Pace == Adaptive { // of a comparison too, which has been tried often
+	case failed.Type == failure.SlowDown && j.Pace == Adaptive: // of a comparison too, which has been tried often
 		t.slowed++
 		stuck := t.slowed >= fewestSlowed && time.Since(t.began) > longestSlowed && j.seen.copied.Load() > t.copiedBefore
 		return pauseAfter(t.slowed, longestSlowedPause, unit/10), !stuck
-	}
-	if failed.Temporary && failed.Mended && !t.mended { // so that none of the calls that met it has to pay
+	case failed.Mended && !t.mended: // so that none of the calls that met it has to pay
 		t.mended = true
 		return 0, true
+	case failed.Type == failure.ReadTimeout:
+		cost = timeoutCost
+	}
+	if j.RetryMode == Legacy {
+		longest = math.Inf(1)
 	}
 	if !failed.Temporary || t.number >= j.Attempts {
 		return 0, false
 	}
-	longest := float64(longestPause)
-	if j.RetryMode == Legacy {
-		longest = math.Inf(1)
-	}
-	if t.paid, again = j.quota.take(failed); again {
-		pause = pauseAfter(t.number, longest, unit)
+	if _, again = j.quota.Retrieve(cost); again {
+		t.paid, pause = cost, pauseAfter(t.number, longest, unit)
 		t.number++
 	}
 	return pause, again
@@ -303,13 +315,12 @@ func (j *job) give(calls context.Context, t *tries, err error) error {
 		return context.Cause(calls)
 	}
 	var failed *failure.Error
-	if isOf(err, failure.NoCredentials, failure.NoSuchBucket) || errors.As(err, &failed) && failed.OfAll {
+	if errors.As(err, &failed) && (failed.OfAll || isOf(err, failure.NoCredentials, failure.NoSuchBucket)) {
 		return err
 	}
 	j.fail(t.row, err)
 	if !isAnswer(err) && j.unanswered.Add(1) >= mostUnanswered {
-		kind, message := failure.Describe(err)
-		return failure.New(kind, "S3 answered no request for %d objects in a row; the last error: %s", mostUnanswered, message)
+		return failure.New(failed.Type, "S3 answered no request for %d objects in a row; the last error: %s", mostUnanswered, failed.Message)
 	}
 	return nil
 }

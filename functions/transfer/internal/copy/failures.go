@@ -23,15 +23,15 @@ type failures struct {
 	log         io.Writer
 	begin       string
 	longestLine int // 0: a line a row
+	most        int // rows written; 0: all
 
-	mutex      sync.Mutex
-	line       strings.Builder
-	err        error // of the first write that failed
-	most       int   // rows written; 0: all
-	added      int
-	reasons    map[string]int // rows by error_type
-	first      string         // of the reasons, in full
-	sameReason bool           // for all of them
+	mutex   sync.Mutex
+	line    strings.Builder
+	err     error // of the first write that failed
+	added   int
+	reasons map[string]int // rows by error_type
+	first   string         // of the reasons, in full
+	others  bool           // not all have the first
 }
 
 func newFailures(log io.Writer, runID, cell string, seq, attempt int64, longestLine int) *failures {
@@ -41,16 +41,17 @@ func newFailures(log io.Writer, runID, cell string, seq, attempt int64, longestL
 
 func (f *failures) add(r row, kind, message string) {
 	pairs := append(some(r.Slice >= 0, "slice", r.Slice), some(r.Line >= 0, "line", r.Line)...)
-	pairs = append(pairs, some(true, "source", r.Source, "destination", r.Destination)...)
+	pairs = append(pairs, record.Pairs("source", r.Source, "destination", r.Destination)...)
 	if r.Version != "" {
-		pairs = append(pairs, some(true, "version", r.Version)...)
+		pairs = append(pairs, record.Pairs("version", r.Version)...)
 	}
-	text := record.Object(append(pairs, some(true, "error_type", kind, "error_message", record.OneLine(message))...))
+	text := record.Object(append(pairs, record.Pairs("error_type", kind, "error_message", record.OneLine(message))...))
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	if reason := kind + ": " + message; kind != failure.NotBegun {
-		f.sameReason = len(f.reasons) == 0 || f.sameReason && f.first == reason
+	if kind != failure.NotBegun {
+		reason := kind + ": " + message
 		f.first = cmp.Or(f.first, reason)
+		f.others = f.others || f.first != reason
 		f.reasons[kind]++
 	}
 	if f.added++; f.most > 0 && f.added > f.most {
@@ -67,25 +68,18 @@ func (f *failures) add(r row, kind, message string) {
 	f.line.WriteString(text)
 }
 
-// summary says how many rows weren't copied, and why.
+// summary says why rows weren't copied.
 func (f *failures) summary() string {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	rows, kinds := 0, slices.Sorted(maps.Keys(f.reasons))
+	if !f.others {
+		return "for one reason: " + f.first
+	}
+	kinds := slices.Sorted(maps.Keys(f.reasons))
 	for i, kind := range kinds {
-		rows += f.reasons[kind]
 		kinds[i] = fmt.Sprintf("%d %s", f.reasons[kind], kind)
 	}
-	said := fmt.Sprintf("%d rows weren't copied (%s)", rows, strings.Join(kinds, ", "))
-	switch {
-	case rows == 1:
-		said = "1 row wasn't copied: " + f.first
-	case f.sameReason:
-		said = fmt.Sprintf("%d rows weren't copied, all for one reason: %s", rows, f.first)
-	case len(kinds) == 1:
-		said += ", such as: " + f.first
-	}
-	return said
+	return fmt.Sprintf("(%s), such as: %s", strings.Join(kinds, ", "), f.first)
 }
 
 // flush writes what is left, and returns the first error of all writes.

@@ -49,6 +49,12 @@ func (o *observed) countCopy() {
 	o.calls.Add(1)
 }
 
+// made counts a copy of ours.
+func (o *observed) made(r row) {
+	o.copied.Add(1)
+	o.bytes.Add(max(0, r.Bytes))
+}
+
 // sinceBegan is the time on this copy's clock, never 0.
 func (o *observed) sinceBegan() time.Duration { return max(1, time.Since(o.began)) }
 
@@ -84,20 +90,18 @@ func (o *observed) callMs(percentile float64) float64 {
 	return float64(o.latency.ValueAtQuantile(percentile)) / 1000
 }
 
-// look takes note of the state for the trajectory.
-func (o *observed) look() {
-	if first := time.Duration(o.firstCall.Load()); first > 0 {
-		o.mutex.Lock()
-		defer o.mutex.Unlock()
-		o.track.look((o.sinceBegan() - first).Seconds(), o)
+// look takes note of the state for the trajectory, for the last time where the copy has ended.
+func (o *observed) look(ended bool) {
+	first, seconds := time.Duration(o.firstCall.Load()), o.elapsedSeconds()
+	if first == 0 {
+		return
 	}
-}
-
-// endTrack makes the trajectory's last point.
-func (o *observed) endTrack() {
+	if !ended {
+		seconds = (o.sinceBegan() - first).Seconds()
+	}
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
-	o.track.end(o.elapsedSeconds(), o)
+	o.track.look(point{seconds, o.copied.Load(), o.slowDowns.Load(), o.inFlight.Load(), 1}, ended)
 }
 
 // outcome returns what the record says of a copy, whatever came of it. Order and settings are nil where they couldn't be read:
@@ -133,12 +137,12 @@ func (o *observed) outcome(asked *order, from *settings, err error) record.Outco
 }
 
 // some makes pairs of keys and values; null for what isn't known.
-func some(known bool, keysAndValues ...any) (pairs []record.Pair) {
-	for pair := range slices.Chunk(keysAndValues, 2) {
+func some(known bool, keysAndValues ...any) []record.Pair {
+	pairs := record.Pairs(keysAndValues...)
+	for i := range pairs {
 		if !known {
-			pair[1] = (*int64)(nil)
+			pairs[i].Value = nil
 		}
-		pairs = append(pairs, record.Pair{Key: pair[0].(string), Value: pair[1]})
 	}
 	return pairs
 }
@@ -157,73 +161,63 @@ func (o *observed) counts(all bool) []record.Pair {
 		"client_cpu_seconds", process.CPUSeconds()-o.beganCPU, "requests", o.requests.Load())...)
 }
 
-// mostPoints is the most points that a trajectory has; a longer copy has coarser ones.
-const mostPoints = 600
+const (
+	// mostPoints is the most points that a trajectory has; a longer copy has coarser ones.
+	mostPoints = 600
+	// shortestRest is how long what comes after the last whole point must be to be a point of its own: a rate over less says
+	// nothing.
+	shortestRest = 0.2
+)
 
-// point is one stretch of a copy: when it ended (seconds after the first call), what came through and what was slowed down in
-// it, and the calls in flight on average.
+// point is how far a copy was so many seconds after its first call: what had come through, what had been slowed down, and the calls
+// in flight, added up over so many looks.
 type point struct {
-	seconds           float64
-	copied, slowDowns int64
-	inFlight          float64
+	seconds                            float64
+	copied, slowDowns, inFlight, looks int64
 }
 
-// trajectory gathers points, each of the same number of seconds, in constant memory: when there are too many, two become one.
+// trajectory gathers points, each a number of seconds after the one before, in constant memory: when there are too many, every
+// other one goes.
 type trajectory struct {
-	points          []point
-	width           float64 // seconds of a point
-	total           point   // up to the last one
-	inFlight, looks int64   // since the last one
+	points []point
+	last   point // as of the last look
+	width  float64
 }
 
-// look takes note of a copy's state so many seconds after its first call.
-func (t *trajectory) look(seconds float64, seen *observed) {
-	t.inFlight += seen.inFlight.Load()
-	t.looks++
-	if seconds >= t.total.seconds+t.width {
-		t.end(seconds, seen)
+// look takes note of a copy's state, whose calls in flight are those of this look alone.
+func (t *trajectory) look(now point, ended bool) {
+	now.inFlight += t.last.inFlight
+	now.looks += t.last.looks
+	t.last = now
+	next := t.width
+	if ended {
+		next = shortestRest
 	}
-}
-
-// end makes a point of what happened since the last.
-func (t *trajectory) end(seconds float64, seen *observed) {
-	if seconds <= t.total.seconds {
+	if n := len(t.points); n > 0 {
+		next += t.points[n-1].seconds
+	} else if ended {
+		next = 1e-9 // however short it was
+	}
+	if now.seconds < next {
 		return
 	}
-	before, now := t.total, point{seconds: seconds, copied: seen.copied.Load(), slowDowns: seen.slowDowns.Load()}
-	inFlight := float64(t.inFlight) / float64(max(1, t.looks))
-	t.points = append(t.points, point{seconds, now.copied - before.copied, now.slowDowns - before.slowDowns, inFlight})
-	t.total, t.inFlight, t.looks = now, 0, 0
-	if len(t.points) <= mostPoints {
-		return
-	}
-	half := t.points[:0]
-	for pair := range slices.Chunk(slices.Clone(t.points), 2) {
-		first, last := pair[0], pair[len(pair)-1]
-		if len(pair) == 2 {
-			last = point{last.seconds, first.copied + last.copied, first.slowDowns + last.slowDowns, (first.inFlight + last.inFlight) / 2}
+	if t.points = append(t.points, now); len(t.points) == mostPoints {
+		for i := range mostPoints / 2 {
+			t.points[i] = t.points[2*i+1]
 		}
-		half = append(half, last)
+		t.points, t.width = t.points[:mostPoints/2], 2*t.width
 	}
-	t.points, t.width = half, 2*t.width
 }
-
-// shortestRest is how long what comes after the last whole point must be to be a point of its own: a rate over less says
-// nothing.
-const shortestRest = 0.2
 
 // text is "t_s:copied_per_s:in_flight:slowdowns_per_s" for each point, joined by spaces; t_s is a whole number of seconds.
 func (t *trajectory) text() string {
-	parts, before := make([]string, 0, len(t.points)), 0.0
+	parts, before := make([]string, len(t.points)), point{}
 	for i, p := range t.points {
-		width := p.seconds - before
-		if i > 0 && width < shortestRest {
-			continue
-		}
-		perS := func(number int64) float64 { return math.Round(float64(number) / max(width, 1e-6)) }
-		at := max(1, math.Round(p.seconds))
-		parts = append(parts, fmt.Sprintf("%.0f:%.0f:%.0f:%.0f", at, perS(p.copied), math.Round(p.inFlight), perS(p.slowDowns)))
-		before = p.seconds
+		perS := func(number int64) float64 { return math.Round(float64(number) / max(p.seconds-before.seconds, 1e-6)) }
+		inFlight := math.Round(float64(p.inFlight-before.inFlight) / float64(p.looks-before.looks))
+		parts[i] = fmt.Sprintf("%.0f:%.0f:%.0f:%.0f", max(1, math.Round(p.seconds)), perS(p.copied-before.copied), inFlight,
+			perS(p.slowDowns-before.slowDowns))
+		before = p
 	}
 	return strings.Join(parts, " ")
 }

@@ -88,9 +88,11 @@ func (o *operation) job(ctx context.Context, order *order, seen *observed, until
 		failures: newFailures(log, order.RunID, order.Cell, order.Seq, attempt, longestLogLine), notices: os.Stderr,
 	}
 	if order.Manifest == "" {
+		j.where = "the source prefix " + o.settings.SourcePrefix
 		j.rows = listed(j.patiently(j.from), seen, o.settings.SourcePrefix, j.prefix)
 	} else if order.Slices > 0 {
 		j.lookFirst.Store(attempt > 1)
+		j.where = "the manifest " + order.Manifest
 		j.rows = sliced(j.patiently(j.from), seen, order.Manifest, order.FirstSlice, order.Slices)
 	}
 	return j
@@ -146,10 +148,8 @@ func (s *settings) mayEmpty(manifest string) error {
 		return nil
 	}
 	for _, other := range append([]string{s.SourcePrefix, manifest}, kept...) {
-		if other == "" && s.DestinationPrefix != "" {
-			continue
-		}
-		if strings.HasPrefix(other, s.DestinationPrefix) || strings.HasPrefix(s.DestinationPrefix, other) {
+		inside := other != "" && strings.HasPrefix(s.DestinationPrefix, other)
+		if inside || strings.HasPrefix(other, s.DestinationPrefix) && (other != "" || s.DestinationPrefix == "") {
 			return failure.New(failure.Settings, "DESTINATION_PREFIX %q isn't emptied: in the source bucket %q that would delete %q too; give the "+
 				"destination a separate prefix or bucket", s.DestinationPrefix, s.Source, other)
 		}

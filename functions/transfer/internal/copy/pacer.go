@@ -53,12 +53,12 @@ func (p *pacer) wait(ctx context.Context) error {
 	if late := now.Add(-longestDebt); p.next.Before(late) {
 		p.next = late
 	}
-	turn := p.next
+	pause := p.next.Sub(now)
 	p.next = p.next.Add(time.Duration(float64(time.Second) / rate))
-	if turn.Sub(now) < lead {
+	if pause < lead {
 		return nil
 	}
-	return sleep(ctx, turn.Sub(now))
+	return sleep(ctx, pause)
 }
 
 // adapt does something with the adaptive pace, if it is one.

@@ -5,10 +5,9 @@ package copy
 import (
 	"math"
 	"math/rand/v2"
-	"sync"
 	"time"
 
-	"stampede/transfer/internal/failure"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 )
 
 // Retry modes, paces, and the limits of an order.
@@ -41,6 +40,7 @@ type Policy struct {
 // same by the rules of 2026.
 const (
 	quotaTokens        = 500
+	noQuota            = 1 << 62
 	retryCost          = 5
 	timeoutCost        = 10
 	unretriedGain      = 1
@@ -53,45 +53,11 @@ const (
 // tests.
 var longestSlowed = 5 * time.Minute
 
-// quota is the tokens of one worker; nil for legacy mode, which has none.
-type quota struct {
-	mutex  sync.Mutex
-	tokens int64
-}
-
-func newQuota(mode string) *quota {
+func newQuota(mode string) *ratelimit.TokenBucket {
 	if mode == Legacy {
-		return nil
+		return ratelimit.NewTokenBucket(noQuota)
 	}
-	return &quota{tokens: quotaTokens}
-}
-
-// take pays for a retry after err and returns what it cost; ok is false when there aren't enough tokens.
-func (q *quota) take(err *failure.Error) (cost int64, ok bool) {
-	if q == nil {
-		return 0, true
-	}
-	cost = retryCost
-	if err.Type == failure.ReadTimeout {
-		cost = timeoutCost
-	}
-	q.mutex.Lock()
-	defer q.mutex.Unlock()
-	if q.tokens < cost {
-		return 0, false
-	}
-	q.tokens -= cost
-	return cost, true
-}
-
-// give returns what a call that succeeded paid for its last retry; 0: it had none.
-func (q *quota) give(cost int64) {
-	if q == nil {
-		return
-	}
-	q.mutex.Lock()
-	defer q.mutex.Unlock()
-	q.tokens = min(quotaTokens, q.tokens+max(cost, unretriedGain))
+	return ratelimit.NewTokenBucket(quotaTokens)
 }
 
 // pauseAfter is how long to wait after the n-th try (from 1) failed: full jitter that doubles, up to longest units.

@@ -2,13 +2,18 @@ package copy
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"context"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
@@ -17,26 +22,57 @@ import (
 	"stampede/transfer/internal/failure"
 )
 
+const (
+	longestKeyBytes   = 1024     // S3's limit
+	longestLineBytes  = 64 << 10 // far more than any row has: two keys, each byte as %XX, and a size
+	longestShownBytes = 200      // of a line that is no row
+	gzipMark          = "\x1f\x8b"
+	byteOrderMark     = "\xEF\xBB\xBF" // of a spreadsheet
+)
+
+// row is one object to copy. Slice and Line (from 1) say where it stands in a manifest, -1 where there is none; Bytes is -1
+// where the size isn't known. Err is why there is nothing to copy.
+type row struct {
+	Slice, Line         int64
+	Source, Destination string
+	Version             string // of the source, "" for the current one
+	Bytes               int64
+	ETag                string // of the source, "" where it isn't known
+	Err                 *failure.Error
+}
+
+// refused tells why a row must not be copied; nil when it may.
+func (r row) refused(prefix string, sameBucket bool) *failure.Error {
+	switch {
+	case r.Err != nil:
+		return r.Err
+	case max(len(r.Source), len(r.Destination)) > longestKeyBytes:
+		return failure.New(failure.RowRefused, "a key has at most %d bytes: the source has %d, the destination %d", longestKeyBytes,
+			len(r.Source), len(r.Destination))
+	case !strings.HasPrefix(r.Destination, prefix):
+		return failure.New(failure.RowRefused, "the destination key must begin with the destination prefix %q", prefix)
+	case sameBucket && r.Source == r.Destination:
+		return failure.New(failure.RowRefused, "source and destination are the same object: choose another destination key")
+	case r.Bytes > largestCopyBytes:
+		return failure.New(failure.ObjectTooLarge, "%d bytes: %s", r.Bytes, tooLargeAdvice)
+	}
+	return nil
+}
+
 // source calls take for every row, and returns how reading them ended. take's error ends it.
 type source func(ctx context.Context, take func(row) error) error
 
 // listed gives a row for every object below a prefix; its destination is the rest of its key behind another prefix.
 func listed(from *bucket.Bucket, seen *observed, sourcePrefix, destinationPrefix string) source {
 	return func(ctx context.Context, take func(row) error) error {
-		empty := true
-		err := list(ctx, from, seen, sourcePrefix, func(key string, object types.Object) error {
+		return list(ctx, from, seen, sourcePrefix, func(key string, object types.Object) error {
 			rest := strings.TrimPrefix(key, sourcePrefix)
 			if rest == "" {
 				return nil // the console's sign for the folder itself
 			}
-			empty = false
 			return take(row{Slice: -1, Line: -1, Source: key, Destination: destinationPrefix + rest, Bytes: aws.ToInt64(object.Size),
 				ETag: aws.ToString(object.ETag)})
 		})
-		if err == nil && empty {
-			return failure.New(failure.NoData, "no objects below the source prefix %q: upload the objects to copy (stampede dataset), or check the prefix", sourcePrefix)
-		}
-		return err
 	}
 }
 
@@ -46,12 +82,13 @@ func sliced(from *bucket.Bucket, seen *observed, manifest string, first, number 
 		for slice := first; slice < first+number; slice++ {
 			key := fmt.Sprintf("%s%06d.csv", manifest, slice)
 			body, err := read(ctx, from, seen, key)
-			if kind, message := failure.Describe(err); err != nil && kind == failure.NoSuchKey {
-				return failure.New(kind, "the slice %s doesn't exist: upload the manifest (stampede dataset) before the flood: %s", key, message)
-			} else if err != nil {
-				return err
+			if isOf(err, failure.NoSuchKey) {
+				return failure.New(failure.NoSuchKey, "the slice %s doesn't exist: upload the manifest (stampede dataset) before the flood: %v", key, err)
 			}
-			if err := lines(bufio.NewReaderSize(strings.NewReader(body), 64<<10), slice, ownFormat, take); err != nil {
+			if err == nil {
+				err = lines(bufio.NewReaderSize(strings.NewReader(body), longestLineBytes), slice, ownFormat, take)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -60,39 +97,25 @@ func sliced(from *bucket.Bucket, seen *observed, manifest string, first, number 
 }
 
 // manifestRows gives the rows of a manifest by hand, which may be compressed: lines of CSV, or what --failed wrote.
-func manifestRows(body io.Reader, as format, take func(row) error) error {
-	empty := true
-	taken := func(r row) error {
-		empty = false
-		return take(r)
-	}
-	reader := bufio.NewReaderSize(body, 64<<10)
-	if packed, err := reader.Peek(2); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	} else if string(packed) == gzipMark {
+func manifestRows(body io.Reader, as format, take func(row) error) (err error) {
+	reader := bufio.NewReaderSize(body, longestLineBytes)
+	if mark, _ := reader.Peek(2); string(mark) == gzipMark {
 		unpacked, err := gzip.NewReader(reader)
 		if err != nil {
 			return failure.OfFile(err)
 		}
-		reader = bufio.NewReaderSize(unpacked, 64<<10)
+		reader = bufio.NewReaderSize(unpacked, longestLineBytes)
 	}
-	first, _ := reader.Peek(1)
-	var err error
-	if string(first) == "{" {
-		err = failedRows(reader, taken)
+	if first, _ := reader.Peek(1); string(first) == "{" {
+		err = failedRows(reader, take)
 	} else {
-		err = lines(reader, -1, as, taken)
+		err = lines(reader, -1, as, take)
 	}
-	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) {
 		return failure.New(failure.File, "the compressed manifest is cut short or damaged: %v", err)
-	case err == nil && empty:
-		return failure.New(failure.NoData, "the manifest has no rows, so there is nothing to copy")
 	}
 	return err
 }
-
-const gzipMark = "\x1f\x8b"
 
 // failedRows gives the rows of what --failed wrote.
 func failedRows(body io.Reader, take func(row) error) error {
@@ -102,7 +125,6 @@ func failedRows(body io.Reader, take func(row) error) error {
 			Objects []struct {
 				Line                         *int64
 				Source, Destination, Version string
-				Type                         string `json:"error_type"`
 				Message                      string `json:"error_message"`
 			} `json:"failed_objects"`
 		}
@@ -116,7 +138,7 @@ func failedRows(body io.Reader, take func(row) error) error {
 			if failed.Line != nil {
 				r.Line = *failed.Line
 			}
-			if failed.Type == failure.MalformedRow || failed.Destination == "" {
+			if failed.Destination == "" {
 				r.Err = failure.New(failure.MalformedRow, "%s", failed.Message)
 			}
 			if err := take(r); err != nil {
@@ -126,53 +148,104 @@ func failedRows(body io.Reader, take func(row) error) error {
 	}
 }
 
-// longestRowBytes is more than any row has: two keys of 1,024 bytes, each byte as %XX, and a size.
-const longestRowBytes = 8 << 10
-
 // lines gives the rows of one slice; -1 for a manifest that isn't in slices. An error of the body is returned as it is.
 func lines(reader *bufio.Reader, slice int64, as format, take func(row) error) error {
-	if mark, _ := reader.Peek(3); string(mark) == "\xEF\xBB\xBF" { // of a spreadsheet
-		_, _ = reader.Discard(3)
+	if mark, _ := reader.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
+		_, _ = reader.Discard(len(byteOrderMark))
 	}
-	for line := int64(1); ; line++ {
-		text, long, err := readLine(reader)
-		if err != nil && (text == "" || !errors.Is(err, io.EOF)) {
-			return notEnd(err)
+	for number := int64(1); ; number++ {
+		read, err := reader.ReadSlice('\n')
+		isLast := err == io.EOF
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			return failure.New(failure.File, "line %d of the manifest has more than %d bytes, more than any row", number, longestLineBytes)
+		case err != nil && !isLast:
+			return err
+		case isLast && len(read) == 0:
+			return nil
 		}
-		if strings.TrimSpace(text) == "" && err == nil {
+		line := strings.TrimRight(string(read), "\r\n")
+		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		var r row
-		switch {
-		case long:
-			r = malformed(text, failure.New(failure.MalformedRow, "the line has more than %d bytes, more than any valid row", longestRowBytes))
-		case err != nil:
-			r = malformed(text, failure.New(failure.MalformedRow, "the last line has no line break, so it may be cut short: end it with one"))
-		default:
-			r = parseRow(text, as)
+		r, wrong := parseRow(line, as)
+		if isLast {
+			wrong = failure.New(failure.MalformedRow, "the last line has no line break, so it may be cut short: end it with one")
 		}
-		r.Slice, r.Line = slice, line
+		if wrong != nil {
+			r = row{Source: strings.ToValidUTF8(line[:min(len(line), longestShownBytes)], "\uFFFD"), Bytes: -1, Err: wrong}
+		}
+		r.Slice, r.Line = slice, number
 		if err := take(r); err != nil {
 			return err
 		}
 	}
 }
 
-// readLine returns a line without its break, and no more than the beginning of a long one.
-func readLine(reader *bufio.Reader) (line string, long bool, err error) {
-	text, err := reader.ReadSlice('\n')
-	long = len(text) > longestRowBytes
-	line = strings.TrimSuffix(string(text[:min(len(text), longestRowBytes)]), "\n")
-	for errors.Is(err, bufio.ErrBufferFull) {
-		long = true
-		_, err = reader.ReadSlice('\n')
+// format makes a row of the fields of a line.
+type format func(fields []string) (row, *failure.Error)
+
+// parseRow reads a line of CSV.
+func parseRow(line string, as format) (row, *failure.Error) {
+	fields := strings.Split(line, ",")
+	if strings.Contains(line, `"`) {
+		quoted, err := csv.NewReader(strings.NewReader(line)).Read()
+		if err != nil { // without its place, which is one in this line
+			return row{}, failure.New(failure.MalformedRow, "the quotes of a row must be those of CSV: %v", errors.Unwrap(err))
+		}
+		fields = quoted
 	}
-	return line, long, err
+	return as(fields)
 }
 
-func notEnd(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
+// ownFormat is source,destination[,bytes].
+func ownFormat(fields []string) (row, *failure.Error) {
+	if len(fields) != 2 && len(fields) != 3 {
+		return row{}, failure.New(failure.MalformedRow, "a row must be source,destination or source,destination,bytes, not %d fields", len(fields))
 	}
-	return err
+	source, version, _ := strings.Cut(fields[0], "?versionId=") // a question mark of a key is %3F
+	source, wrong := key(source)
+	destination, wrongToo := key(fields[1])
+	r := row{Source: source, Version: version, Destination: destination, Bytes: -1}
+	if len(fields) == 3 {
+		bytes, err := strconv.ParseUint(fields[2], 10, 63)
+		if r.Bytes = int64(bytes); err != nil {
+			wrong = failure.New(failure.MalformedRow, "bytes must be a whole number, not %.60q", fields[2])
+		}
+	}
+	return r, cmp.Or(wrong, wrongToo)
+}
+
+// manifestFormat is the one that the first row has: that of a row by hand, or bucket,key[,version] as S3 Batch Operations and S3
+// Inventory have it. An inventory may have a size in the version's place, and more fields, which aren't needed. The destination
+// is the key behind a prefix.
+func manifestFormat(bucket, prefix string) format {
+	first := ""
+	return func(fields []string) (row, *failure.Error) {
+		if first = cmp.Or(first, fields[0]); first != bucket {
+			return ownFormat(fields)
+		}
+		if len(fields) < 2 || fields[0] != bucket {
+			return row{}, failure.New(failure.MalformedRow, "the first row is bucket,key of %s, so this one must be too, not of %.60q: give a "+
+				"manifest for each bucket", bucket, fields[0])
+		}
+		source, wrong := key(fields[1])
+		r := row{Source: source, Destination: prefix + source, Bytes: -1}
+		if len(fields) > 2 {
+			bytes, err := strconv.ParseInt(fields[2], 10, 64)
+			if r.Bytes = bytes; err != nil {
+				r.Version, r.Bytes = fields[2], -1
+			}
+		}
+		return r, wrong
+	}
+}
+
+// key decodes a key as S3 Inventory encodes it and S3 Batch Operations reads it: %XX, and + for a space.
+func key(encoded string) (string, *failure.Error) {
+	decoded, err := url.QueryUnescape(encoded)
+	if err != nil || decoded == "" || !utf8.ValidString(decoded) {
+		return "", failure.New(failure.MalformedRow, "a key must be percent-encoded, not %.60q", encoded)
+	}
+	return decoded, nil
 }

@@ -1,7 +1,6 @@
 package copy
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -10,7 +9,7 @@ import (
 	"io"
 	"os"
 	"strings"
-	"syscall"
+	"sync/atomic"
 	"time"
 
 	"stampede/transfer/internal/account"
@@ -33,19 +32,9 @@ type options struct {
 	parallel, seconds                                           int64
 	empty, isListing                                            bool
 	sourceRegion, storageClass, payer                           string
+	size                                                        int64        // of a manifest that is a file
+	read                                                        atomic.Int64 // of its bytes
 }
-
-// unavailable are options of other copy tools that this one hasn't, and why.
-var unavailable = map[string]string{
-	"source-version-id": "only a manifest names versions",
-	"tags":              "S3 copies the tags of the source",
-	"metadata":          "S3 copies the metadata of the source",
-	"acl":               "S3 doesn't copy ACLs; new objects are private",
-	"sse":               "a copy is encrypted as the destination bucket says",
-}
-
-// storageClasses are those of a general purpose bucket.
-var storageClasses = []string{"STANDARD", "STANDARD_IA", "ONEZONE_IA", "INTELLIGENT_TIERING", "GLACIER_IR", "GLACIER", "DEEP_ARCHIVE", "REDUCED_REDUNDANCY"}
 
 func readOptions(arguments []string, stderr io.Writer) (*options, error) {
 	o := &options{}
@@ -56,9 +45,6 @@ func readOptions(arguments []string, stderr io.Writer) (*options, error) {
 	text(&o.sourceRegion, "source-region", "`region` of the source bucket (default --region)")
 	text(&o.storageClass, "storage-class", "storage `class` of the copies (default STANDARD)")
 	text(&o.payer, "request-payer", "`requester`: you pay for requests to a Requester Pays bucket")
-	for name, why := range unavailable {
-		flags.Func(name, "not available: "+why, func(string) error { return fmt.Errorf("--%s isn't available: %s", name, why) })
-	}
 	text(&o.source, "source-bucket", "`name` of the bucket to copy from")
 	flags.Func("source-prefix", "`prefix` of the keys to copy, left out of the copies' keys; \"\": the whole bucket", func(prefix string) error {
 		o.sourcePrefix, o.isListing = prefix, true
@@ -88,8 +74,7 @@ func (o *options) wrong() string {
 		rows = "give either --source-prefix or --manifest"
 	}
 	return cmp.Or(host.Missing("source-bucket", o.source), host.Missing("destination-bucket", o.destination), rows, o.wrongPlaces(), o.wrongFiles(),
-		host.OneOf("storage-class", cmp.Or(o.storageClass, "STANDARD"), storageClasses...), host.OneOf("request-payer", cmp.Or(o.payer, "requester"), "requester"),
-		host.URL("endpoint-url", o.EndpointURL),
+		host.OneOf("request-payer", cmp.Or(o.payer, "requester"), "requester"), host.URL("endpoint-url", o.EndpointURL),
 		host.Between("parallel-limit", o.parallel, 1, LargestParallel), host.OneOf("pace", o.Pace, Fixed, Adaptive),
 		host.Between("calls-per-s", o.CallsPerS, 0, largestCallsPerS), host.OneOf("retry-mode", o.RetryMode, Standard, Legacy),
 		host.Between("retry-attempts", o.Attempts, 1, largestAttempts), host.Between("seconds", o.seconds, 0, 1_000_000))
@@ -111,17 +96,19 @@ func (o *options) wrongPlaces() string {
 	return ""
 }
 
+// wrongFiles refuses a manifest that can't be read, or that the failed rows would overwrite.
 func (o *options) wrongFiles() string {
-	read, errRead := os.Stat(o.manifest)
-	written, errWritten := os.Stat(o.failed)
-	switch {
-	case errRead != nil && o.manifest != "" && o.manifest != "-":
-		return fmt.Sprintf("--manifest %s can't be read: %v", o.manifest, errors.Unwrap(errRead))
-	case errRead == nil && read.IsDir():
-		return fmt.Sprintf("--manifest %s must be a file, not a folder", o.manifest)
-	case errWritten == nil && written.IsDir():
-		return fmt.Sprintf("--failed %s must be a file, not a folder", o.failed)
-	case errWritten == nil && errRead == nil && os.SameFile(read, written):
+	if o.manifest == "" || o.manifest == "-" {
+		return ""
+	}
+	manifest, err := os.Stat(o.manifest)
+	if err != nil {
+		return fmt.Sprintf("--manifest %s can't be read: %v", o.manifest, errors.Unwrap(err))
+	}
+	if manifest.Mode().IsRegular() {
+		o.size = manifest.Size()
+	}
+	if failed, err := os.Stat(o.failed); err == nil && os.SameFile(manifest, failed) {
 		return fmt.Sprintf("--failed %s would overwrite what --manifest reads: give it another name", o.failed)
 	}
 	return ""
@@ -157,7 +144,9 @@ func copyVerb(ctx context.Context, arguments []string, stdout, stderr io.Writer)
 	if err != nil {
 		return err
 	}
-	j.copier.storageClass = o.storageClass
+	if o.storageClass != "" {
+		j.copier.header["X-Amz-Storage-Class"] = []string{o.storageClass}
+	}
 	o.chooseRows(j)
 	calls, cancel := deadline.Outlasting(ctx, callsGrace)
 	defer cancel()
@@ -188,11 +177,8 @@ func (o *options) conclude(j *job, err error, stdout io.Writer) error {
 		"trajectory", j.seen.track.text())...)
 	_, errStdout := io.WriteString(stdout, record.Object(summary)+"\n")
 	if err == nil && j.seen.failed.Load() > 0 {
-		without := ""
-		if o.empty {
-			without = " without --empty-first"
-		}
-		err = failure.New(failure.S3, "%s; mend what the reasons name, and run the command again%s", j.failures.summary(), without)
+		err = failure.New(failure.S3, "%d rows weren't copied %s; mend what the reasons name, and run the command again without --empty-first",
+			j.seen.failed.Load(), j.failures.summary())
 	}
 	if errStdout != nil {
 		err = errors.Join(err, failure.New(failure.File, "the summary can't be written to stdout: %v", errStdout))
@@ -203,6 +189,7 @@ func (o *options) conclude(j *job, err error, stdout io.Writer) error {
 // chooseRows says where the rows come from.
 func (o *options) chooseRows(j *job) {
 	if o.isListing {
+		j.where = fmt.Sprintf("the source prefix %q", o.sourcePrefix)
 		j.rows = listed(j.patiently(j.from), j.seen, o.sourcePrefix, o.prefix)
 		return
 	}
@@ -210,26 +197,25 @@ func (o *options) chooseRows(j *job) {
 	if stdin := os.Stdin; o.manifest == "-" {
 		open = func() (*os.File, error) { return stdin, nil }
 	}
-	file, err := os.Stat(o.manifest)
-	j.nameRest = o.failed != "" && err == nil && file.Mode().IsRegular()
+	j.where, j.nameRest = "the manifest", o.failed != "" && o.size > 0
 	j.rows = func(ctx context.Context, take func(row) error) error {
 		if j.nameRest { // it is read on when the copy has stopped
 			ctx = context.WithoutCancel(ctx)
 		}
-		return manifestRows(follow(ctx, open), manifestFormat(o.source, o.prefix), take)
+		return manifestRows(o.follow(ctx, open), manifestFormat(o.source, o.prefix), take)
 	}
 }
 
 // follow reads a file, which may be a pipe: neither opening nor reading one that nobody writes to can be ended, so both are left
 // behind when the context ends.
-func follow(ctx context.Context, open func() (*os.File, error)) io.Reader {
+func (o *options) follow(ctx context.Context, open func() (*os.File, error)) io.Reader {
 	rows, fed := io.Pipe()
 	context.AfterFunc(ctx, func() { _ = rows.CloseWithError(context.Cause(ctx)) })
 	go func() {
 		file, err := open()
 		if err == nil {
 			defer file.Close()
-			_, err = io.Copy(fed, file)
+			_, err = io.Copy(fed, io.TeeReader(file, o))
 		}
 		if err != nil {
 			err = failure.OfFile(err)
@@ -239,21 +225,11 @@ func follow(ctx context.Context, open func() (*os.File, error)) io.Reader {
 	return rows
 }
 
-// capParallel lowers the calls at once to the connections that this process may open.
-func (j *job) capParallel() {
-	var files syscall.Rlimit
-	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) != nil || files.Cur > LargestParallel*2 {
-		return
-	}
-	if most := max(1, int(files.Cur)-keptFiles); j.Parallel > most {
-		_, _ = fmt.Fprintf(j.notices, "--parallel-limit is %d instead of %d: this process may open only %d files; raise the limit (ulimit -n) for more\n",
-			most, j.Parallel, files.Cur)
-		j.Parallel = most
-	}
+// Write counts what is read of the manifest.
+func (o *options) Write(p []byte) (int, error) {
+	o.read.Add(int64(len(p)))
+	return len(p), nil
 }
-
-// keptFiles is for what isn't a copy's connection: HEADs of sources, the listing, standard streams, files.
-const keptFiles = sourcesAtOnce + 16
 
 // sayRest says what stderr should have after the last line of progress.
 func (o *options) sayRest(seen *observed, stderr io.Writer) {
@@ -265,57 +241,26 @@ func (o *options) sayRest(seen *observed, stderr io.Writer) {
 	}
 }
 
-// progress says every few seconds how far it has come, and for a file of rows, how long it will take.
+// progress says every few seconds how far it has come; of a file also how much of it is read.
 func (o *options) progress(seen *observed, stderr io.Writer, ended chan struct{}) {
-	total := make(chan int64, 1)
-	go func() { total <- linesOf(o.manifest) }()
 	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()
-	rows, doneBefore, ofTotal := int64(0), int64(0), ""
-	for {
+	for before := int64(0); ; {
 		select {
 		case <-ended:
 			return
-		case rows = <-total:
-			if rows > 0 {
-				ofTotal = fmt.Sprintf(" of %d", rows)
-			}
 		case <-ticker.C:
-			done := seen.copied.Load() + seen.alreadyThere.Load() + seen.failed.Load()
-			rate, wait := float64(done-doneBefore)/progressEvery.Seconds(), ""
-			if rest := rows - done; rest > 0 && rate > 0 {
-				wait = fmt.Sprintf(", %v left", (time.Duration(float64(rest)/rate) * time.Second).Round(time.Second))
-			}
-			doneBefore = done
-			_, _ = fmt.Fprintf(stderr, "%d%s copied, %d already there, %d failed, %d SlowDowns, %.0f rows/s%s\n", seen.copied.Load(), ofTotal,
-				seen.alreadyThere.Load(), seen.failed.Load(), seen.slowDowns.Load(), rate, wait)
 		}
+		copied, there, failed := seen.copied.Load(), seen.alreadyThere.Load(), seen.failed.Load()
+		done, part := copied+there+failed, ""
+		if o.size > 0 {
+			part = fmt.Sprintf(", %d %% of the manifest read", 100*o.read.Load()/o.size)
+		}
+		_, _ = fmt.Fprintf(stderr, "%d copied, %d already there, %d failed, %d SlowDowns, %.0f rows/s%s\n", copied, there, failed,
+			seen.slowDowns.Load(), float64(done-before)/progressEvery.Seconds(), part)
+		before = done
 	}
 }
 
 // progressEvery is the time between two lines of progress. A variable for tests.
 var progressEvery = 5 * time.Second
-
-// linesOf counts the lines of a file that can be read twice; 0 for anything else, and for what is compressed.
-func linesOf(name string) (count int64) {
-	found, err := os.Stat(name)
-	if err != nil || !found.Mode().IsRegular() {
-		return 0
-	}
-	file, err := os.Open(name)
-	if err != nil {
-		return 0
-	}
-	defer file.Close()
-	buffer := make([]byte, 1<<20)
-	for {
-		n, err := file.Read(buffer)
-		if count == 0 && bytes.HasPrefix(buffer[:n], []byte(gzipMark)) {
-			return 0
-		}
-		count += int64(bytes.Count(buffer[:n], []byte{'\n'}))
-		if err != nil {
-			return count
-		}
-	}
-}

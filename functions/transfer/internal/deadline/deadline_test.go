@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"stampede/transfer/internal/agreed"
 	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/s3test/agreed"
 )
 
 func word(err error) string { kind, _ := failure.Describe(err); return kind }

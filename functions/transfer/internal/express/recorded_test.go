@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"testing"
 
-	"stampede/transfer/internal/recorded"
 	"stampede/transfer/internal/s3test"
+	"stampede/transfer/internal/s3test/recorded"
 )
 
 // The answer to CreateSession that AWS was recorded to give (x-133) has these members in this order.

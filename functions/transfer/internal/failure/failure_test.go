@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"testing"
 
-	"stampede/transfer/internal/agreed"
+	"stampede/transfer/internal/s3test/agreed"
 )
 
 // TestTheWordsAreAgreedOnes reads the constants from the source, so that none can be left out here. Some of the agreed

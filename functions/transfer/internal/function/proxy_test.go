@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"stampede/transfer/internal/agreed"
 	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/s3test/agreed"
 )
 
 const (

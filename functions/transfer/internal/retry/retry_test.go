@@ -10,8 +10,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 
-	"stampede/transfer/internal/agreed"
 	"stampede/transfer/internal/failure"
+	"stampede/transfer/internal/s3test/agreed"
 )
 
 func TestTriesAreBoundedAndOnlyForWhatPasses(t *testing.T) {

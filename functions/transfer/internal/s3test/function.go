@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
-	"stampede/transfer/internal/agreed"
+	"stampede/transfer/internal/s3test/agreed"
 	"stampede/transfer/internal/sandbox"
 )
 

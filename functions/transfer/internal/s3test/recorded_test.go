@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/transfer/internal/recorded"
+	"stampede/transfer/internal/s3test/recorded"
 )
 
 // The server of the tests answers with status and code as S3 was recorded to (tests/data/aws_answers/services.json).

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/transfer/internal/recorded"
+	"stampede/transfer/internal/s3test/recorded"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"stampede/transfer/internal/agreed"
+	"stampede/transfer/internal/s3test/agreed"
 )
 
 // Row is one of tests/data/aws_answers/services.json.
