@@ -92,6 +92,7 @@ type patientConn struct {
 	reader     io.Reader
 	silence    time.Duration
 	extendedAt atomic.Int64 // ns
+	waiting    atomic.Bool  // for bytes
 }
 
 // extend grants the next read or write its time from now; at most once a second, since it is called for each of them.
@@ -105,8 +106,13 @@ func (c *patientConn) extend() {
 
 func (c *patientConn) Read(p []byte) (int, error) {
 	c.extend()
+	c.waiting.Store(true)
+	defer c.waiting.Store(false)
 	return c.reader.Read(p)
 }
+
+// IsWaiting tells whether somebody waits for bytes: then none that came before are in a buffer above this connection.
+func (c *patientConn) IsWaiting() bool { return c.waiting.Load() }
 
 func (c *patientConn) Write(p []byte) (int, error) {
 	c.extend()
