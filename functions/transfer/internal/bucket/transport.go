@@ -79,6 +79,7 @@ type patientConn struct {
 	reader  io.Reader
 	silence time.Duration
 	second  atomic.Int64 // in which the deadline was moved last
+	waiting atomic.Bool  // for bytes
 }
 
 // extend grants the next read or write its time from now; once a second, since it is called for each of them.
@@ -90,8 +91,13 @@ func (c *patientConn) extend() {
 
 func (c *patientConn) Read(p []byte) (int, error) {
 	c.extend()
+	c.waiting.Store(true)
+	defer c.waiting.Store(false)
 	return c.reader.Read(p)
 }
+
+// IsWaiting tells whether somebody waits for bytes: then none that came before are in a buffer above this connection.
+func (c *patientConn) IsWaiting() bool { return c.waiting.Load() }
 
 func (c *patientConn) Write(p []byte) (int, error) {
 	c.extend()

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -41,6 +42,8 @@ const (
 	// A TLS handshake is mostly arithmetic. A thousand at once on a small share of a processor would all take as long as the
 	// thousand, and the last would be given up for lost.
 	handshakesAtOnce = 64
+	// mostYields are enough for net/http to look for what follows an answer.
+	mostYields = 1000
 	// LargestCopyBytes is the most that one CopyObject takes: 5 GB in its documentation, this in S3's error.
 	largestCopyBytes = 5 << 30
 	tooLargeAdvice   = "one CopyObject takes at most 5 GB: copy it in parts (UploadPartCopy), as \"aws s3 cp\" does; copies by S3 " +
@@ -146,10 +149,13 @@ func (c *copier) send(ctx context.Context, request *http.Request, credentials aw
 	return answer, body, err
 }
 
-// isSilent tells whether nothing has come on an idle connection. What did, be it an answer that nobody asked for, a 408 or the
-// end, could be taken for the answer to the next request.
+// isSilent tells whether nothing has come on an idle connection, neither into net/http's buffers nor into the kernel's. What did, be
+// it an answer that nobody asked for, a 408 or the end, could be taken for the answer to the next request.
 func isSilent(connection net.Conn) bool {
 	for {
+		if reader, ok := connection.(interface{ IsWaiting() bool }); ok && !waits(reader.IsWaiting) {
+			return false
+		}
 		wrapped, ok := connection.(interface{ NetConn() net.Conn })
 		if !ok {
 			break
@@ -169,6 +175,18 @@ func isSilent(connection net.Conn) bool {
 		})
 	}
 	return err == nil && silent
+}
+
+// waits tells whether net/http waits for the next bytes of a connection. It does so soon after an answer, unless there are more in
+// its buffer; to be told so it needs the processor.
+func waits(isWaiting func() bool) bool {
+	for range mostYields {
+		if isWaiting() {
+			return true
+		}
+		runtime.Gosched()
+	}
+	return false
 }
 
 // judge trusts no answer that isn't whole: S3 may answer 200 and then an error, or nothing.

@@ -177,6 +177,7 @@ func TestWhatBecomesOfAMessage(t *testing.T) {
 				until(t, "it is given up", func() bool { return strings.Contains(worker.stderr.String(), try.said) })
 			}
 			calls, records, heard := worker.end(try.awaited, 1)
+			calls = strings.TrimSuffix(calls, ", "+put) // one that was given up may arrive late
 			if !strings.HasSuffix(calls, try.last) || !strings.Contains(heard, try.said) || (try.error == "") != (len(records) == 0) {
 				t.Fatal(calls, records, heard)
 			}
