@@ -21,7 +21,7 @@ from hypercorn.protocol.h11 import H11Protocol
 from ministack.core import router
 from ministack.services import lambda_svc, s3, sqs
 
-from stampede.emulator import athena, functions, ministack, runtime_api
+from stampede.emulator import athena, functions, runtime_api
 from stampede.emulator.repeated_calls import AnsweredOnce
 
 # Connections that wait to be accepted. With the 100 of MiniStack's server, 500 functions that begin at once are turned
@@ -153,12 +153,6 @@ def main() -> None:
     know_service_quotas()
     runtime_api.guard()
     athena.behave()
-    if seed := os.environ.get(ministack.MANNERS):
-        from stampede.emulator import (
-            manners,  # and with it most of MiniStack's services, which it loads by itself when asked
-        )
-
-        manners.behave(seed, ministack.manners_scale(os.environ))
     sys.argv = ["ministack"]
     from ministack import app as gateway
 

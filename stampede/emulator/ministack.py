@@ -6,10 +6,8 @@ in another terminal finds the process again.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
-import math
 import os
 import secrets
 import shutil
@@ -38,10 +36,8 @@ HOST = "127.0.0.1"
 REGION = "us-east-1"
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 10
-# The seed of AWS's manners, without which the emulator has none, and the scale of their delays (docs/manners.md).
-MANNERS, MANNERS_SCALE = "STAMPEDE_MANNERS", "STAMPEDE_MANNERS_SCALE"
-# A minute of AWS's is 3 s: a local drain waits a twentieth of what it waits on AWS too (loader/patience.py).
-USUAL_SCALE = 0.05
+# The module that holds MiniStack in its process; a test has another one (tests/fakes/late_aws.py).
+KEEPER = "stampede.emulator.keeper"
 # Lambda's quotas page: concurrent executions of an account.
 USUAL_CONCURRENCY = 1000
 
@@ -132,7 +128,6 @@ def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
     """
     if (emulator := running(state_dir)) is not None:
         return emulator
-    manners_scale(os.environ)  # refused here, not in the process's log
     python_runtime.make_once(say)
     own_folder.make(state_dir)
     temporary = state_dir / "tmp"  # what MiniStack and the functions write lands here, and goes with `stop`
@@ -148,7 +143,7 @@ def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
     try:
         with held_back(), bound, log_path.open("wb") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "stampede.emulator.keeper", str(bound.fileno()), *options],
+                [sys.executable, "-m", KEEPER, str(bound.fileno()), *options],
                 pass_fds=[bound.fileno()],
                 stdin=subprocess.PIPE if follow_parent else subprocess.DEVNULL,
                 stdout=log,
@@ -212,15 +207,6 @@ def account_concurrency(environ: Mapping[str, str]) -> int:
     """
     text = environ.get("LAMBDA_ACCOUNT_CONCURRENCY", "").strip()
     return int(text) if text.isdecimal() and int(text) > 0 else USUAL_CONCURRENCY
-
-
-def manners_scale(environ: Mapping[str, str]) -> float:
-    """What a second of AWS's takes the emulator's manners. Raises UsageError for what isn't a number above 0."""
-    text = environ.get(MANNERS_SCALE, "").strip() or str(USUAL_SCALE)
-    with contextlib.suppress(ValueError):
-        if 0 < (scale := float(text)) < math.inf:
-            return scale
-    raise UsageError(f"{MANNERS_SCALE}={text!r}: must be a number above 0; unset it for {USUAL_SCALE}")
 
 
 def _environment(access: Access, temporary: Path) -> dict[str, str]:
