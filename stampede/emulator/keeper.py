@@ -67,7 +67,7 @@ def write_answers_in_one_piece() -> None:
     """Let the server of MiniStack in this process write the head of an answer together with what follows it.
 
     Of an answer that comes in two pieces the SDK for Go now and then loses the second, and repeats a call that was
-    carried out (docs/repeated_calls.md). ASGI lets the head wait for the first piece of the body.
+    carried out (repeated_calls.py). ASGI lets the head wait for the first piece of the body.
     """
 
     async def send_with_the_head(self: H11Protocol, event: object) -> None:
