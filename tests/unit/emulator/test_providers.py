@@ -196,12 +196,13 @@ def test_of_two_builds_at_once_the_second_waits_and_uses_the_first_ones_mirror(m
         second = threading.Thread(target=lambda: results.append(providers.prepare(listen)))
         second.start()
         assert waiting.wait(60)
+        second.join(0.5)
+        assert lines == [f"another process is building in {machine / 'cache'}; waiting for it"]
         finished = providers.finished_folder("linux_amd64")
         finished.mkdir()
         (finished / "x").write_text("built")
         (finished / "manifest.json").write_text('{"sizes_bytes": {"x": 5}}')
     second.join(60)
-    assert lines == [f"another process is building in {machine / 'cache'}; waiting for it"]
     assert results == [finished / "terraform.rc"] and builds(machine) == 0
 
 
