@@ -45,20 +45,30 @@ class Host(Process):
 
 
 def ensure(state_dir: Path, outputs: Mapping[str, Any], access: Access, *, follow_parent: bool = False) -> list[Host]:
-    """Let exactly the hosts of the applied stack run, begun anew, and return them: none where its outputs have none.
+    """Let exactly the hosts of the applied stack run, and return them: none where its outputs have no hosts.
 
+    Those that run already stay, unless their number, their environment, the program or the instances, and so the role
+    that they have taken, are others now: a poll that a stopped host leaves behind takes a message with it for a while.
     With `follow_parent` they end with this process (Linux). Raises EmulatorError with what to do.
     """
-    stop(state_dir)
-    hosts: list[Host] = []
     if not outputs.get("host_environment"):
+        stop(state_dir)
+        return []
+    program, count = _program(), int(outputs["concurrency_value"])
+    built = program.stat()
+    wanted = [count, outputs["host_environment"], outputs["instance_ids"], access.endpoint_url]
+    wanted += [built.st_mtime_ns, built.st_size]
+    begun_with, hosts = _read(state_dir)
+    if begun_with == wanted and len(hosts) == count and all(host.is_alive() for host in hosts):
         return hosts
-    program, environment = _program(), _environment(outputs, access)
+    stop(state_dir)
+    environment, hosts = _environment(outputs, access), []
     try:
-        for number in range(int(outputs["concurrency_value"])):
+        for number in range(count):
             with held_back():
                 hosts.append(_start(program, environment, state_dir / f"host-{number}.log", follow_parent))
-                _state_file(state_dir).write_text(json.dumps([asdict(host) for host in hosts]))
+                state = {"begun_with": wanted, "hosts": [asdict(host) for host in hosts]}
+                _state_file(state_dir).write_text(json.dumps(state))
         for host in hosts:
             _wait_until_it_is_ready(host)
     except BaseException:
@@ -69,7 +79,7 @@ def ensure(state_dir: Path, outputs: Mapping[str, Any], access: Access, *, follo
 
 def stop(state_dir: Path) -> int:
     """End the hosts that `ensure` left running; returns how many did. Each hands the message it has to its queue."""
-    hosts = [host for host in _read(state_dir) if host.is_alive()]
+    hosts = [host for host in _read(state_dir)[1] if host.is_alive()]
     for host in hosts:
         host.ask_to_end()
     for host in hosts:
@@ -158,9 +168,10 @@ def _state_file(state_dir: Path) -> Path:
     return state_dir / "hosts.json"
 
 
-def _read(state_dir: Path) -> list[Host]:
-    """The hosts that are written down, whether they run or not."""
+def _read(state_dir: Path) -> tuple[list[Any], list[Host]]:
+    """What is written of the hosts: what they were begun with, and who they are."""
     try:
-        return [Host(**host) for host in json.loads(_state_file(state_dir).read_text())]
-    except (OSError, ValueError, TypeError):
-        return []
+        state = json.loads(_state_file(state_dir).read_text())
+        return state["begun_with"], [Host(**host) for host in state["hosts"]]
+    except (OSError, ValueError, TypeError, KeyError):
+        return [], []

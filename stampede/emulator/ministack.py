@@ -105,17 +105,13 @@ def running(state_dir: Path) -> Emulator | None:
     """
     if fault := own_folder.fault(state_dir):
         raise UsageError(fault, "set STAMPEDE_STATE_DIR to a folder of your own")
-    state_file = state_dir / "emulator.json"
     try:
-        state = json.loads(state_file.read_text())
+        state = json.loads((state_dir / "emulator.json").read_text())
         emulator = Emulator(**state | {"access": Access(**state["access"])})
-    except FileNotFoundError:
-        return None
-    except (ValueError, TypeError, KeyError):
-        _forget(state_dir)
-        return None
-    if emulator.is_alive():
-        return emulator
+        if emulator.is_alive():
+            return emulator
+    except (OSError, ValueError, TypeError, KeyError):
+        pass  # none, or nothing that can be read
     _forget(state_dir)
     return None
 
@@ -133,27 +129,15 @@ def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
     temporary = state_dir / "tmp"  # what MiniStack and the functions write lands here, and goes with `stop`
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(mode=0o700)
-    log_path = state_dir / "emulator.log"
-    # The secret is made anew at each start; only this user can read where it is kept.
-    key_id, secret = f"STAMPEDE{secrets.token_hex(6).upper()}", secrets.token_urlsafe(30)
     bound = socket.socket()
     bound.bind((HOST, 0))  # from here on no other program can take the port and the calls
+    # The secret is made anew at each start; only this user can read where it is kept.
+    key_id, secret = f"STAMPEDE{secrets.token_hex(6).upper()}", secrets.token_urlsafe(30)
     access, emulator = Access("http://{}:{}".format(*bound.getsockname()), key_id, secret), None
-    options = ["--follow-parent"] if follow_parent else []
     try:
-        with held_back(), bound, log_path.open("wb") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", KEEPER, str(bound.fileno()), *options],
-                pass_fds=[bound.fileno()],
-                stdin=subprocess.PIPE if follow_parent else subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=_environment(access, temporary),
-                start_new_session=True,
-            )
-            if process.stdin is not None:
-                _lifelines.append(process.stdin)
-            emulator = Emulator(process.pid, start_ticks(process.pid), str(log_path), access)
+        with held_back(), bound:
+            process = _launch(bound, _environment(access, temporary), state_dir / "emulator.log", follow_parent)
+            emulator = Emulator(process.pid, start_ticks(process.pid), str(state_dir / "emulator.log"), access)
             _write_for_this_user(state_dir / "emulator.json", json.dumps(asdict(emulator)))
             # The file stays when this is killed, and its port may be a stranger's then.
             exports = " ".join(f"{name}={value}" for name, value in access.environment.items())
@@ -164,6 +148,25 @@ def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
             _end(emulator, state_dir)
         raise
     return emulator
+
+
+def _launch(
+    bound: socket.socket, environment: Mapping[str, str], log_path: Path, follow_parent: bool
+) -> subprocess.Popen:
+    """Start the process that holds MiniStack, at a socket that is bound already."""
+    with log_path.open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", KEEPER, str(bound.fileno()), *(["--follow-parent"] if follow_parent else [])],
+            pass_fds=[bound.fileno()],
+            stdin=subprocess.PIPE if follow_parent else subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+        )
+    if process.stdin is not None:
+        _lifelines.append(process.stdin)
+    return process
 
 
 def stop(state_dir: Path) -> bool:

@@ -13,6 +13,10 @@ from tests.commands import ROOT
 
 SWEEPS = {
     "download": ["memory_size=1024", "object_size_mb=2", "timeout_s=20", "concurrency_value=1,3"],
+    # Storages with and without a network, and subnets that come and go.
+    "filesystem": [
+        *("storage=efs,s3,s3_in_vpc", "subnet_count=1,2", "dataset=small", "small_files=5", "concurrency_value=2")
+    ],
     # The function moves into its network and out of it again. Where Terraform destroys a network before it updates the
     # function, EC2 says DependencyViolation for longer than MOST_S.
     "express": [
@@ -50,7 +54,12 @@ def sweeps(tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("experiment", "lateness"),
-    [("download", "lines aren't shown yet"), ("download", "judged by the policies before"), ("express", "is in use")],
+    [
+        ("download", "lines aren't shown yet"),
+        ("download", "judged by the policies before"),
+        ("express", "judged by the policies before"),
+        ("filesystem", "is in use"),
+    ],
 )
 def test_a_sweep_passes_and_accounts_for_every_message(sweeps, experiment, lateness):
     work, process = sweeps[experiment]

@@ -68,13 +68,32 @@ def test_each_host_runs_with_the_stacks_environment_the_instances_role_and_nothi
         assert not {"AWS_PROFILE", "GITHUB_TOKEN"} & seen.keys()
         assert seen["AWS_SHARED_CREDENTIALS_FILE"] == seen["AWS_CONFIG_FILE"] == os.devnull
     assert (tmp_path / "seen" / "arguments").read_text() == "work\n"
-    assert json.loads((tmp_path / "hosts.json").read_text())[0]["pid"] == running[0].pid
+    assert json.loads((tmp_path / "hosts.json").read_text())["hosts"][0]["pid"] == running[0].pid
 
 
-def test_hosts_begin_anew_with_each_apply(ensure):
+def test_hosts_that_run_as_they_should_stay_and_others_begin_anew(ensure, program):
+    def after_a_kill():
+        [host] = ensure(outputs(count=1))
+        os.kill(host.pid, signal.SIGKILL)
+        os.waitpid(host.pid, 0)
+        return ensure(outputs(count=1))
+
+    def rebuilt():
+        program.write_text(program.read_text() + "\n")
+        return ensure(outputs(count=1))
+
     first = ensure(outputs())
-    second = ensure(outputs(count=1))
-    assert [host.is_alive() for host in [*first, *second]] == [False, False, True]
+    assert ensure(outputs()) == first
+    for change in (
+        lambda: ensure(outputs(QUEUE_URL="http://q")),
+        lambda: ensure(outputs(count=1)),
+        lambda: ensure(outputs(count=1) | {"instance_ids": ["i-3"]}),
+        after_a_kill,
+        rebuilt,
+    ):
+        second = change()
+        assert all(host.is_alive() for host in second) and not any(host.is_alive() for host in first)
+        first = second
 
 
 def test_a_stack_without_hosts_ends_those_of_the_last_one(ensure):
@@ -88,7 +107,7 @@ def test_stop_ends_the_hosts_that_another_command_started_and_no_stranger(ensure
     stranger = subprocess.Popen(["sleep", "60"], start_new_session=True)
     try:
         state = json.loads((tmp_path / "hosts.json").read_text())
-        state.append({"pid": stranger.pid, "start_ticks": -1, "log_file": ""})
+        state["hosts"].append({"pid": stranger.pid, "start_ticks": -1, "log_file": ""})
         (tmp_path / "hosts.json").write_text(json.dumps(state))
         assert hosts.stop(tmp_path) == 2
         assert not any(host.is_alive() for host in running)
@@ -114,7 +133,7 @@ def test_hosts_end_with_the_command_that_started_them_however_it_ends(program, t
     def left(how):
         command = [sys.executable, "-c", script, str(program.parents[1]), str(tmp_path), how]
         assert subprocess.run(command, timeout=60, check=False).returncode == -signal.SIGKILL
-        return hosts._read(tmp_path)
+        return hosts._read(tmp_path)[1]
 
     followers = left("follow")
     deadline = time.monotonic() + 60
