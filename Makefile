@@ -46,7 +46,7 @@ evidence: $(READY) ## Write docs/evidence.md anew: what Stampede assumes of AWS,
 	$(BIN)/python -m tests.evidence
 
 .PHONY: test-slow
-test-slow: $(READY) go-function ## What make test leaves out: N = 500, more sweeps, some with AWS's manners, a stack changed by hand, 15 kills (about 25 minutes)
+test-slow: $(READY) go-function ## What make test leaves out: N = 500, more sweeps, some as late as on AWS, a stack changed by hand, 15 kills (about 25 minutes)
 	$(BIN)/python -m stampede.emulator.providers
 	$(BIN)/pytest -m slow tests/emulator tests/terraform
 

@@ -13,10 +13,11 @@ from typing import Any
 from ministack.core.responses import error_response_json
 from ministack.services import athena, glue
 
-_SELECT = re.compile(r'SELECT\s+(?P<items>.+?)\s+FROM\s+"?(?P<table>\w+)"?(\s+WHERE\s+(?P<where>.+))?', re.I | re.S)
-_ITEM = re.compile(r"(count\(\*\)|(sum|min|max)\((?P<column>\w+)\))\s+AS\s+\w+", re.I)
-_CONDITION = re.compile(r"(?P<key>\w+)\s*=\s*'[^']*'")
-_WHOLE_NUMBERS = ("tinyint", "smallint", "int", "integer", "bigint")
+_ITEM = r"(count\(\*\)|(sum|min|max)\(\w+\)) AS \w+"
+_CONDITION = r"\w+ ?= ?'[^']*'"
+_QUERY = re.compile(
+    rf'SELECT {_ITEM}( ?, ?{_ITEM})* FROM "?(?P<table>\w+)"?( WHERE (?P<where>{_CONDITION}( AND {_CONDITION})*))?', re.I
+)
 # What MiniStack makes up, where AWS measures.
 _UNKNOWN = (
     "DataScannedInBytes",
@@ -50,11 +51,9 @@ def _starting_once(start: Callable[[dict], tuple]) -> Callable[[dict], tuple]:
         query, token = data.get("QueryString", ""), data.get("ClientRequestToken")
         if _parts(query) is None:
             return error_response_json("InvalidRequestException", f"{_REFUSED}; got {query[:200]}", 400)
-        if token in begun:
-            first, answer = begun[token]
-            mismatch = error_response_json("InvalidRequestException", "Idempotent parameters do not match", 400)
-            return answer if first == query else mismatch
-        answer = start(data)
+        first, answer = begun.get(token) or (query, start(data))
+        if first != query:
+            return error_response_json("InvalidRequestException", "Idempotent parameters do not match", 400)
         if token and answer[0] == 200:
             begun[token] = (query, answer)
         return answer
@@ -101,43 +100,30 @@ def _reading(relation_of: Callable[[dict, list], str]) -> Callable[[dict, list],
             return relation_of(table, files)
         types = ", ".join(f"'{column['Name']}': '{athena._duckdb_type(column)}'" for column in columns)
         hive = athena._hive_options(athena._path_partition_keys(table, files))
-        named = f"columns = {{{types}}}, format = 'newline_delimited'"
-        return f"read_json({athena._sql_list(files)}, {named}, {hive})"
+        options = f"columns = {{{types}}}, format = 'newline_delimited', {hive}"
+        return f"read_json({athena._sql_list(files)}, {options})"
 
     return relation
 
 
-def _parts(query: str) -> tuple[str, list[str], list[str]] | None:
-    """Table, columns and partition keys of a query of the form that is answered; None for any other."""
-    if (found := _SELECT.fullmatch(query.strip())) is None:
-        return None
-    items = [_ITEM.fullmatch(text.strip()) for text in found["items"].split(",")]
-    wheres = re.split(r"\s+AND\s+", found["where"], flags=re.I) if found["where"] else []
-    conditions = [_CONDITION.fullmatch(text.strip()) for text in wheres]
-    if not all(items) or not all(conditions):
-        return None
-    columns = [item["column"] for item in items if item["column"]]
-    return found["table"], columns, [condition["key"] for condition in conditions]
+def _parts(query: str) -> tuple[str, set[str]] | None:
+    """Table and partition keys of a query of the form that is answered; None for any other."""
+    match = _QUERY.fullmatch(" ".join(query.split()))
+    return (match["table"], set(re.findall(r"(\w+) ?= ?'", match["where"] or ""))) if match else None
 
 
 def _why_it_fails(query: str, database: str) -> str:
-    """In Athena's words, why AWS ends the query as FAILED; "" where it doesn't."""
-    name, columns, keys = _parts(query)
+    """Why AWS ends the query as FAILED, or nobody knows what it does; "" where DuckDB's word is enough."""
+    name, keys = _parts(query)
     table = glue._tables.get(f"{database}/{name}")
     if table is None:
         return f"TABLE_NOT_FOUND: line 1:1: Table 'awsdatacatalog.{database}.{name}' does not exist"
-    types = {column["Name"]: column["Type"] for column in table["StorageDescriptor"]["Columns"]}
-    partitions = {key["Name"]: key["Type"] for key in table.get("PartitionKeys") or []}
-    if unknown := [name for name in [*columns, *keys] if name not in {**types, **partitions}]:
-        return f"COLUMN_NOT_FOUND: line 1:1: Column '{unknown[0]}' cannot be resolved or requester is not authorized"
-    unsupported = [column for column in columns if types.get(column) not in _WHOLE_NUMBERS]
-    unsupported += [key for key in keys if partitions.get(key) != "string"]
-    if unsupported:
-        return f"NOT_SUPPORTED: {_REFUSED}; {unsupported[0]} isn't a column of whole numbers or a partition key of text"
+    partitions = [key["Name"] for key in table.get("PartitionKeys") or []]
+    if other_columns := keys.difference(partitions):
+        return f"NOT_SUPPORTED: {_REFUSED}; {', '.join(other_columns)} isn't a partition key"
     # Partitions of the type "injected" are known from the query alone (Athena User Guide, dynamic ID partitioning).
     parameters = table.get("Parameters") or {}
-    if parameters.get("projection.enabled") == "true":
-        for partition in partitions:
-            if parameters.get(f"projection.{partition}.type") == "injected" and partition not in keys:
-                return _CONSTRAINT.format(partition)
+    for partition in partitions if parameters.get("projection.enabled") == "true" else ():
+        if parameters.get(f"projection.{partition}.type") == "injected" and partition not in keys:
+            return _CONSTRAINT.format(partition)
     return ""

@@ -1,7 +1,10 @@
 """Keeps what is built here in the cache folder: each thing whole or not at all, and built by one process at a time."""
 
+from __future__ import annotations
+
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import shutil
@@ -9,7 +12,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from stampede import own_folder
 from stampede.emulator.go_build import NotReadyError, Progress, ProviderError
@@ -29,6 +31,12 @@ def cache_folder() -> Path:
     return folder
 
 
+def folder_for(name: str, *parts: str) -> Path:
+    """The cache's folder for what depends on `parts`, whether it has been built or not."""
+    fingerprint = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+    return cache_folder() / f"{name}-{fingerprint}"
+
+
 def is_complete(finished: Path) -> bool:
     """Tell whether a built folder holds everything its manifest lists, at the sizes listed there."""
     try:
@@ -38,18 +46,27 @@ def is_complete(finished: Path) -> bool:
         return False
 
 
-def build_once(
-    finished: Path, what: str, why: str, build: Callable[[Path], dict[str, Any]], progress: Progress
-) -> None:
-    """Make the folder `finished` of the cache complete, if it isn't, after saying `why`.
+def build_once(finished: Path, what: str, why: str, build: Callable[[Path], object], progress: Progress) -> None:
+    """Make the folder `finished` of the cache complete, if it isn't, after saying `why`; `build` fills an empty folder.
 
-    `build` fills an empty folder and returns its manifest, whose `sizes_bytes` has the size of each file by its path.
     Raises ProviderError, one line, when the cache can't be written, and whatever `build` raises.
     """
-    with _only_one_build(finished.parent, progress):
-        if not is_complete(finished):  # another process may have built it while we waited
-            progress(f"{why} (kept in {finished.parent})")
-            _build_into(finished, what, build, progress)
+    cache = finished.parent
+    with _only_one_build(cache, progress):
+        if is_complete(finished):  # another process may have built it while we waited
+            return
+        progress(f"{why} (kept in {cache})")
+        for leftover in cache.glob("building-*"):  # of a build that was killed; we hold the lock
+            shutil.rmtree(leftover, ignore_errors=True)
+        draft, began = Path(tempfile.mkdtemp(prefix="building-", dir=cache)), time.monotonic()
+        try:
+            build(draft)
+            _finish(draft, finished)
+        except OSError as error:
+            raise ProviderError(f"building {what} in {cache} failed: {error}") from None
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+        progress(f"{what} ready in {time.monotonic() - began:.0f} s: {finished}")
 
 
 @contextlib.contextmanager
@@ -71,22 +88,12 @@ def _only_one_build(cache: Path, progress: Progress) -> Iterator[None]:
         yield
 
 
-def _build_into(finished: Path, what: str, build: Callable[[Path], dict[str, Any]], progress: Progress) -> None:
-    """Build beside the final folder and rename: a cut-off build leaves nothing that looks finished."""
-    for leftover in finished.parent.glob("building-*"):  # of a build that was killed; we hold the lock
-        shutil.rmtree(leftover, ignore_errors=True)
-    draft = Path(tempfile.mkdtemp(prefix="building-", dir=finished.parent))
-    began = time.monotonic()
-    try:
-        manifest = build(draft)
-        manifest["seconds"] = round(time.monotonic() - began)
-        (draft / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
-        draft.chmod(0o755)
-        if finished.exists():  # incomplete, or we wouldn't be here
-            shutil.rmtree(finished)
-        draft.rename(finished)
-    except OSError as error:
-        raise ProviderError(f"building {what} in {finished.parent} failed: {error}") from None
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-    progress(f"{what} ready in {time.monotonic() - began:.0f} s: {finished}")
+def _finish(draft: Path, finished: Path) -> None:
+    """Put a built folder in its place, with its manifest."""
+    files = [path for path in draft.rglob("*") if path.is_file() and not path.is_symlink()]
+    sizes = {str(path.relative_to(draft)): path.stat().st_size for path in files}
+    (draft / "manifest.json").write_text(json.dumps({"sizes_bytes": sizes}, indent=2) + "\n")
+    draft.chmod(0o755)
+    if finished.exists():
+        shutil.rmtree(finished)
+    draft.rename(finished)

@@ -46,33 +46,19 @@ class Body:
 
     def __init__(self, receive: Callable) -> None:
         self._receive, self._kept, self._has_ended = receive, [], False
-        self._digest, self._sum = "", hashlib.sha256()
 
     async def __call__(self) -> dict[str, Any]:
-        """The next message. Raises RefusedError at the end of a body that isn't the one signed."""
-        message = self._kept.pop(0) if self._kept else await self._next()
-        if self._digest and message["type"] == "http.request":
-            self._sum.update(message.get("body", b""))
-            if not message.get("more_body") and self._sum.hexdigest() != self._digest:
-                raise RefusedError("SignatureDoesNotMatch", "the body isn't the one that was signed")
-        return message
-
-    def must_be(self, digest: str) -> None:
-        """Have the body be of this SHA-256, which only its end shows."""
-        self._digest = digest
+        """The next message."""
+        return self._kept.pop(0) if self._kept else await self._receive()
 
     async def whole(self, most_bytes: float = float("inf")) -> bytes:
         """The body, or its beginning; it is kept for who asks for the messages."""
         size = 0
         while not self._has_ended and size < most_bytes:
-            self._kept.append(await self._next())
+            self._kept.append(await self._receive())
             size += len(self._kept[-1].get("body", b""))
+            self._has_ended = not self._kept[-1].get("more_body")
         return b"".join(message.get("body", b"") for message in self._kept)
-
-    async def _next(self) -> dict[str, Any]:
-        message = await self._receive()
-        self._has_ended = not message.get("more_body")
-        return message
 
 
 def guarded(app: Callable, port: int) -> Callable:
@@ -149,8 +135,6 @@ async def _check_signature(scope: dict, headers: dict[str, str], body: Body) -> 
         raise RefusedError("AccessDenied", "MiniStack's own pages are for the run's own key")
     declared = headers.get("x-amz-content-sha256", "")
     is_needed = not declared or declared.startswith("STREAMING-AWS4-HMAC-SHA256-PAYLOAD")
-    if re.fullmatch("[0-9a-f]{64}", declared):
-        body.must_be(declared)
     failure = sigv4.header_signature_failure(
         signature,
         credential.secret_access_key,
@@ -163,6 +147,9 @@ async def _check_signature(scope: dict, headers: dict[str, str], body: Body) -> 
     )
     if failure:
         raise RefusedError(*failure)
+    is_digest = re.fullmatch("[0-9a-f]{64}", declared)
+    if is_digest and hashlib.sha256(await body.whole()).hexdigest() != declared:
+        raise RefusedError("SignatureDoesNotMatch", "the body isn't the one that was signed")
 
 
 def _signature(headers: dict[str, str], query: dict[str, list[str]]) -> tuple[sigv4.HeaderSignature, int | None, str]:

@@ -1,8 +1,10 @@
-"""Builds programs from the Go module proxy, each from a copy of its own module, with the pins that stand in it.
+"""Builds programs from the Go module proxy, for machines that have no Terraform, or whose registry doesn't answer.
 
-A folder of pins (`go.mod`, `go.sum`) names the modules and their checksums. It is only ever used to download them: a
-program is built in its own module, where that one's go.sum and `replace` lines hold, so nothing else has to be listed.
+A folder of pins (`go.mod`, `go.sum`) names the modules and their checksums, and is only used to download them: a
+program is built in a copy of its own module, where that one's go.sum and `replace` lines hold.
 """
+
+from __future__ import annotations
 
 import json
 import os
@@ -10,8 +12,9 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +25,8 @@ Progress = Callable[[str], None]
 
 REPORT_EVERY_S = 15.0
 GIB = 2**30
+# Of a module's folders, what no compiler reads.
+LEFT_OUT = {"testdata", "website", "docs", "examples"}
 
 
 class ProviderError(FixableError):
@@ -34,82 +39,67 @@ class NotReadyError(ProviderError):
 
 @dataclass(frozen=True)
 class Program:
-    """A program to build: its name and how a sentence calls it, its Go module, and the folders the compiler reads."""
+    """A program to build: its name and how a sentence calls it, and its Go module."""
 
     name: str
     title: str
     module: str
     version: str
-    folders: tuple[str, ...]
     linker_flags: str
     package: str = "."
     # Packages to compile without optimising: generated API code, most of all lines and no place where time is spent.
     unoptimised: tuple[str, ...] = ()
-    # Where go.mod has it from, if from elsewhere. Go's public checksum database doesn't know a fork; go.sum pins it.
-    fork: str | None = None
+    # Changes the sources before they are compiled.
+    trim: Callable[[Path], None] = lambda sources: None
 
 
-def download(go: str, pins: Path, copy: Path, programs: Iterable[Program], progress: Progress) -> dict[str, Path]:
-    """Fetch the programs' modules, checked against `pins`/go.sum, and return the folder of each by its module.
+def build(program: Program, pins: Path, binary: Path, progress: Progress, platform: str | None = None) -> None:
+    """Make the file `binary` from the module that `pins` names, for `platform` (`linux_amd64`; None is this machine).
 
-    `copy` is a new folder to work in. Raises ProviderError without network, and for a module that go.sum doesn't pin.
+    Raises ProviderError without network, for a module that go.sum doesn't pin, and with Go's reason.
     """
-    programs = tuple(programs)
-    copy.mkdir(parents=True)
+    with tempfile.TemporaryDirectory(prefix=".sources-", dir=binary.parent) as folder:
+        sources = Path(folder, program.name)
+        _copy(_download(program, pins, Path(folder), progress), sources)
+        program.trim(sources)
+        command = ["go", "build", "-p", str(_parallel_compilers()), "-trimpath", "-mod=mod"]
+        command.append("-gcflags=all=-dwarf=false")  # the linker strips debug data anyway
+        command += [f"-gcflags={packages}=-N -l -dwarf=false" for packages in program.unoptimised]
+        command += ["-ldflags", program.linker_flags, "-o", str(binary), program.package]
+        _run(command, sources, f"compiling {program.title} {program.version}", progress, _target(platform))
+
+
+def _download(program: Program, pins: Path, folder: Path, progress: Progress) -> Path:
+    """Fetch a module that `pins`/go.sum has the checksum of; return where Go keeps it."""
     for name in ("go.mod", "go.sum"):
-        shutil.copyfile(pins / name, copy / name)
-    command = [go, "mod", "download", "-json", *(program.module for program in programs)]
-    unlisted = [os.environ.get("GONOSUMDB"), *(program.fork for program in programs)]
-    environment = _go_environment() | {"GONOSUMDB": ",".join(filter(None, unlisted))}
-    titles = " and ".join(program.title for program in programs)
-    output = _run(command, copy, environment, f"downloading the sources of {titles}", progress)
+        shutil.copyfile(pins / name, folder / name)
+    command = ["go", "mod", "download", "-json", program.module]
+    # Go's public checksum database doesn't know a fork; go.sum pins it.
+    output = _run(command, folder, f"downloading the sources of {program.title}", progress, {"GONOSUMDB": "*"})
     # Go adds a missing checksum to go.sum instead of refusing the module, so an incomplete go.sum must not pass.
-    if (copy / "go.sum").read_text() != (pins / "go.sum").read_text():
+    if (folder / "go.sum").read_text() != (pins / "go.sum").read_text():
         raise ProviderError(
             f"stampede/emulator/{pins.name}/go.sum doesn't pin every module of its go.mod", "add what is missing"
         )
-    folders, decoder, rest = {}, json.JSONDecoder(), output.strip()
-    while rest:
-        entry, end = decoder.raw_decode(rest)
-        rest = rest[end:].lstrip()
-        folders[entry["Path"]] = Path(entry["Dir"])
-    return {program.module: folders[program.fork or program.module] for program in programs}
+    return Path(json.loads(output)["Dir"])
 
 
-def copy_sources(module: Path, copy: Path, program: Program) -> None:
+def _copy(module: Path, sources: Path) -> None:
     """Copy what the compiler reads: files of Go's module cache are read-only and can't be overlaid."""
-    files = [module / name for name in ("main.go", "go.mod", "go.sum") if (module / name).is_file()]
-    for folder in program.folders:
-        files += [
-            file
-            for file in (module / folder).rglob("*")
-            if file.is_file() and not file.name.endswith("_test.go") and "testdata" not in file.parts
-        ]
-    for file in files:
-        place = copy / file.relative_to(module)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, place)  # without the read-only mode
+    for file in module.rglob("*"):
+        place = file.relative_to(module)
+        if file.is_file() and not file.name.endswith("_test.go") and not LEFT_OUT & {*place.parts}:
+            (sources / place).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, sources / place)  # without the read-only mode
 
 
-def compile_program(
-    go: str, program: Program, copy: Path, binary: Path, platform: str | None, progress: Progress
-) -> None:
-    """Compile the sources in `copy` to the file `binary`, for `platform` (`linux_amd64`; None is this machine)."""
-    command = [go, "build", "-p", str(_parallel_compilers()), "-trimpath", "-mod=mod"]
-    command.append("-gcflags=all=-dwarf=false")  # the linker strips debug data anyway
-    command += [f"-gcflags={packages}=-N -l -dwarf=false" for packages in program.unoptimised]
-    command += ["-ldflags", program.linker_flags, "-o", str(binary), program.package]
-    doing = f"compiling {program.title} {program.version}"
-    _run(command, copy, _go_environment(platform), doing, progress)
-
-
-def find_go(why: str, otherwise: str) -> str:
-    """Return the path of `go`; raises ProviderError without one, with why it is needed and what else would do."""
+def require_go(why: str, otherwise: str) -> None:
+    """Raise ProviderError without `go`, with why it is needed and what else would do."""
     go = shutil.which("go")
     if go and is_too_old(go):
         why = f"{go} is {go_version(go) or 'no Go'}: Go >= 1.25 is needed"
     elif go:
-        return go
+        return
     raise NotReadyError(why, f"install Go >= 1.25 and put it on the PATH, or {otherwise}")
 
 
@@ -127,12 +117,8 @@ def go_version(go: str) -> str:
         return ""
 
 
-def _go_environment(platform: str | None = None) -> dict[str, str]:
-    environment = {name: value for name, value in os.environ.items() if name not in ("GOOS", "GOARCH")}
-    environment |= {"GOWORK": "off", "GOFLAGS": "-buildvcs=false", "CGO_ENABLED": "0"}
-    if platform:
-        environment["GOOS"], environment["GOARCH"] = platform.split("_", 1)
-    return environment
+def _target(platform: str | None) -> dict[str, str]:
+    return dict(zip(("GOOS", "GOARCH"), platform.split("_", 1), strict=True)) if platform else {}
 
 
 def _parallel_compilers() -> int:
@@ -145,25 +131,19 @@ def _parallel_compilers() -> int:
     return max(1, min(cores, memory_bytes // (2 * GIB)))
 
 
-def _run(command: list[str], folder: Path, environment: dict[str, str], doing: str, progress: Progress) -> str:
+def _run(command: list[str], folder: Path, doing: str, progress: Progress, more: dict[str, str]) -> str:
     """Run a Go command with a line of progress every 15 s and return its stdout.
 
     Raises ProviderError with Go's own reason. Interrupted, it ends the compilers that Go started too.
     """
-    began = time.monotonic()
+    environment = {name: value for name, value in os.environ.items() if name not in ("GOOS", "GOARCH")}
+    environment |= {"GOWORK": "off", "GOFLAGS": "-buildvcs=false", "CGO_ENABLED": "0", **more}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    began, process = time.monotonic(), None
     progress(f"{doing} ...")
-    process = None
     try:
         with held_back():
-            process = subprocess.Popen(
-                command,
-                cwd=folder,
-                env=environment,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                start_new_session=True,
-            )
+            process = subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **pipes)
         while True:
             try:
                 output, errors = process.communicate(timeout=REPORT_EVERY_S)

@@ -7,7 +7,6 @@ emulator's.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import os
@@ -49,26 +48,27 @@ def ensure(state_dir: Path, outputs: Mapping[str, Any], access: Access, *, follo
     """Let exactly the hosts of the applied stack run, and return them: none where its outputs have no hosts.
 
     Those that run already stay, unless their number, their environment, the program or the instances, and so the role
-    that they have taken, are others now. With `follow_parent` they end with this process (Linux). Raises EmulatorError
-    with what to do.
+    that they have taken, are others now: a poll that a stopped host leaves behind takes a message with it for a while.
+    With `follow_parent` they end with this process (Linux). Raises EmulatorError with what to do.
     """
     if not outputs.get("host_environment"):
         stop(state_dir)
         return []
     program, count = _program(), int(outputs["concurrency_value"])
-    environment = {name: str(value) for name, value in outputs["host_environment"].items()}
-    wanted = _digest(environment, access.endpoint_url, program, outputs["instance_ids"])
-    digest, hosts = _read(state_dir)
-    if digest == wanted and len(hosts) == count and all(host.is_alive() for host in hosts):
+    built = program.stat()
+    wanted = [count, outputs["host_environment"], outputs["instance_ids"], access.endpoint_url]
+    wanted += [built.st_mtime_ns, built.st_size]
+    begun_with, hosts = _read(state_dir)
+    if begun_with == wanted and len(hosts) == count and all(host.is_alive() for host in hosts):
         return hosts
     stop(state_dir)
-    complete = _environment(environment, access.endpoint_url) | _role_of_the_instances(outputs, access)
-    hosts = []
+    environment, hosts = _environment(outputs, access), []
     try:
         for number in range(count):
             with held_back():
-                hosts.append(_start(program, complete, state_dir / f"host-{number}.log", follow_parent))
-                _write(state_dir, wanted, hosts)
+                hosts.append(_start(program, environment, state_dir / f"host-{number}.log", follow_parent))
+                state = {"begun_with": wanted, "hosts": [asdict(host) for host in hosts]}
+                _state_file(state_dir).write_text(json.dumps(state))
         for host in hosts:
             _wait_until_it_is_ready(host)
     except BaseException:
@@ -96,21 +96,16 @@ def _program() -> Path:
     return program
 
 
-def _digest(environment: Mapping[str, str], endpoint_url: str, program: Path, instance_ids: list[str]) -> str:
-    built = program.stat()
-    described = json.dumps([sorted(environment.items()), endpoint_url, built.st_mtime_ns, built.st_size, instance_ids])
-    return hashlib.sha256(described.encode()).hexdigest()
-
-
-def _environment(environment: Mapping[str, str], endpoint_url: str) -> dict[str, str]:
-    """What a host gets: what its stack says, and nothing of the shell's."""
+def _environment(outputs: Mapping[str, Any], access: Access) -> dict[str, str]:
+    """What a host gets: what its stack says, the role of its instances, and nothing of the shell's."""
     return {
         **inherited(os.environ),
-        **environment,
-        "AWS_ENDPOINT_URL": endpoint_url,
+        **{name: str(value) for name, value in outputs["host_environment"].items()},
+        "AWS_ENDPOINT_URL": access.endpoint_url,
         "AWS_CONFIG_FILE": os.devnull,
         "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
         "AWS_EC2_METADATA_DISABLED": "true",
+        **_role_of_the_instances(outputs, access),
     }
 
 
@@ -173,14 +168,10 @@ def _state_file(state_dir: Path) -> Path:
     return state_dir / "hosts.json"
 
 
-def _read(state_dir: Path) -> tuple[str, list[Host]]:
-    """What is written of the hosts: the digest of what they were started with, and who they are."""
+def _read(state_dir: Path) -> tuple[list[Any], list[Host]]:
+    """What is written of the hosts: what they were begun with, and who they are."""
     try:
         state = json.loads(_state_file(state_dir).read_text())
-        return state["digest"], [Host(**host) for host in state["hosts"]]
+        return state["begun_with"], [Host(**host) for host in state["hosts"]]
     except (OSError, ValueError, TypeError, KeyError):
-        return "", []
-
-
-def _write(state_dir: Path, digest: str, hosts: list[Host]) -> None:
-    _state_file(state_dir).write_text(json.dumps({"digest": digest, "hosts": [asdict(host) for host in hosts]}))
+        return [], []

@@ -6,10 +6,8 @@ in another terminal finds the process again.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
-import math
 import os
 import secrets
 import shutil
@@ -38,10 +36,8 @@ HOST = "127.0.0.1"
 REGION = "us-east-1"
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 10
-# The seed of AWS's manners, without which the emulator has none, and the scale of their delays (docs/manners.md).
-MANNERS, MANNERS_SCALE = "STAMPEDE_MANNERS", "STAMPEDE_MANNERS_SCALE"
-# A minute of AWS's is 3 s: a local drain waits a twentieth of what it waits on AWS too (loader/patience.py).
-USUAL_SCALE = 0.05
+# The module that holds MiniStack in its process; a test has another one (tests/fakes/late_aws.py).
+KEEPER = "stampede.emulator.keeper"
 # Lambda's quotas page: concurrent executions of an account.
 USUAL_CONCURRENCY = 1000
 
@@ -109,17 +105,13 @@ def running(state_dir: Path) -> Emulator | None:
     """
     if fault := own_folder.fault(state_dir):
         raise UsageError(fault, "set STAMPEDE_STATE_DIR to a folder of your own")
-    state_file = state_dir / "emulator.json"
     try:
-        state = json.loads(state_file.read_text())
+        state = json.loads((state_dir / "emulator.json").read_text())
         emulator = Emulator(**state | {"access": Access(**state["access"])})
-    except FileNotFoundError:
-        return None
-    except (ValueError, TypeError, KeyError):
-        _forget(state_dir)
-        return None
-    if emulator.is_alive():
-        return emulator
+        if emulator.is_alive():
+            return emulator
+    except (OSError, ValueError, TypeError, KeyError):
+        pass  # none, or nothing that can be read
     _forget(state_dir)
     return None
 
@@ -132,33 +124,20 @@ def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
     """
     if (emulator := running(state_dir)) is not None:
         return emulator
-    manners_scale(os.environ)  # refused here, not in the process's log
     python_runtime.make_once(say)
     own_folder.make(state_dir)
     temporary = state_dir / "tmp"  # what MiniStack and the functions write lands here, and goes with `stop`
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(mode=0o700)
-    log_path = state_dir / "emulator.log"
-    # The secret is made anew at each start; only this user can read where it is kept.
-    key_id, secret = f"STAMPEDE{secrets.token_hex(6).upper()}", secrets.token_urlsafe(30)
     bound = socket.socket()
     bound.bind((HOST, 0))  # from here on no other program can take the port and the calls
+    # The secret is made anew at each start; only this user can read where it is kept.
+    key_id, secret = f"STAMPEDE{secrets.token_hex(6).upper()}", secrets.token_urlsafe(30)
     access, emulator = Access("http://{}:{}".format(*bound.getsockname()), key_id, secret), None
-    options = ["--follow-parent"] if follow_parent else []
     try:
-        with held_back(), bound, log_path.open("wb") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "stampede.emulator.keeper", str(bound.fileno()), *options],
-                pass_fds=[bound.fileno()],
-                stdin=subprocess.PIPE if follow_parent else subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=_environment(access, temporary),
-                start_new_session=True,
-            )
-            if process.stdin is not None:
-                _lifelines.append(process.stdin)
-            emulator = Emulator(process.pid, start_ticks(process.pid), str(log_path), access)
+        with held_back(), bound:
+            process = _launch(bound, _environment(access, temporary), state_dir / "emulator.log", follow_parent)
+            emulator = Emulator(process.pid, start_ticks(process.pid), str(state_dir / "emulator.log"), access)
             _write_for_this_user(state_dir / "emulator.json", json.dumps(asdict(emulator)))
             # The file stays when this is killed, and its port may be a stranger's then.
             exports = " ".join(f"{name}={value}" for name, value in access.environment.items())
@@ -169,6 +148,25 @@ def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
             _end(emulator, state_dir)
         raise
     return emulator
+
+
+def _launch(
+    bound: socket.socket, environment: Mapping[str, str], log_path: Path, follow_parent: bool
+) -> subprocess.Popen:
+    """Start the process that holds MiniStack, at a socket that is bound already."""
+    with log_path.open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", KEEPER, str(bound.fileno()), *(["--follow-parent"] if follow_parent else [])],
+            pass_fds=[bound.fileno()],
+            stdin=subprocess.PIPE if follow_parent else subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+        )
+    if process.stdin is not None:
+        _lifelines.append(process.stdin)
+    return process
 
 
 def stop(state_dir: Path) -> bool:
@@ -212,15 +210,6 @@ def account_concurrency(environ: Mapping[str, str]) -> int:
     """
     text = environ.get("LAMBDA_ACCOUNT_CONCURRENCY", "").strip()
     return int(text) if text.isdecimal() and int(text) > 0 else USUAL_CONCURRENCY
-
-
-def manners_scale(environ: Mapping[str, str]) -> float:
-    """What a second of AWS's takes the emulator's manners. Raises UsageError for what isn't a number above 0."""
-    text = environ.get(MANNERS_SCALE, "").strip() or str(USUAL_SCALE)
-    with contextlib.suppress(ValueError):
-        if 0 < (scale := float(text)) < math.inf:
-            return scale
-    raise UsageError(f"{MANNERS_SCALE}={text!r}: must be a number above 0; unset it for {USUAL_SCALE}")
 
 
 def _environment(access: Access, temporary: Path) -> dict[str, str]:

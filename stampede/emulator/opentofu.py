@@ -3,11 +3,8 @@
 Its module and checksum are pinned in `opentofu/go.mod` and `opentofu/go.sum`.
 """
 
-import hashlib
 import platform
-import shutil
 from pathlib import Path
-from typing import Any
 
 from stampede.emulator import build_cache, go_build
 from stampede.emulator.go_build import Program, Progress
@@ -18,7 +15,6 @@ PROGRAM = Program(
     title="OpenTofu",
     module="github.com/opentofu/opentofu",
     version="1.10.7",
-    folders=("cmd", "internal", "version"),
     linker_flags="-s -w -X github.com/opentofu/opentofu/version.dev=no",  # a release, as OpenTofu builds its own
     package="./cmd/tofu",
 )
@@ -37,27 +33,16 @@ def build_once(progress: Progress) -> str:
     """Build OpenTofu, unless it is there, and return its path. Raises ProviderError like `go_build`."""
     finished = _finished_folder()
     why = f"{NEITHER}; building {TITLE} from the Go module proxy, {BUILD_TAKES}, once"
-    build_cache.build_once(finished, TITLE, why, lambda draft: _build(draft, progress), progress)
+
+    def build(draft: Path) -> None:
+        go_build.require_go(f"{NEITHER}, and building {TITLE} needs `go`", "install Terraform >= 1.9")
+        go_build.build(PROGRAM, PINS, draft / PROGRAM.name, progress)
+
+    build_cache.build_once(finished, TITLE, why, build, progress)
     return str(finished / PROGRAM.name)
 
 
 def _finished_folder() -> Path:
     """The folder's name changes with the pins and with the machine: a cache may be shared by several."""
-    parts = [(PINS / name).read_text() for name in ("go.mod", "go.sum")]
-    parts += [PROGRAM.version, platform.system(), platform.machine()]
-    fingerprint = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
-    return build_cache.cache_folder() / f"opentofu-{fingerprint}"
-
-
-def _build(target: Path, progress: Progress) -> dict[str, Any]:
-    go = go_build.find_go(f"{NEITHER}, and building {TITLE} needs `go`", "install Terraform >= 1.9")
-    sources, binary = target / "sources", target / PROGRAM.name
-    modules = go_build.download(go, PINS, sources / "pins", [PROGRAM], progress)
-    go_build.copy_sources(modules[PROGRAM.module], sources / PROGRAM.name, PROGRAM)
-    go_build.compile_program(go, PROGRAM, sources / PROGRAM.name, binary, None, progress)
-    shutil.rmtree(sources)
-    return {
-        PROGRAM.name: PROGRAM.version,
-        "go": go_build.go_version(go),
-        "sizes_bytes": {binary.name: binary.stat().st_size},
-    }
+    pins = [(PINS / name).read_text() for name in ("go.mod", "go.sum")]
+    return build_cache.folder_for("opentofu", *pins, PROGRAM.version, platform.system(), platform.machine())

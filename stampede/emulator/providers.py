@@ -14,16 +14,15 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from stampede.emulator import build_cache, opentofu, provider_build, python_runtime
 from stampede.emulator.go_build import NotReadyError, Progress, ProviderError
+from stampede.emulator.provider_build import PROVIDERS, finished_folder
 
 REGISTRIES = {"Terraform": "registry.terraform.io", "OpenTofu": "registry.opentofu.org"}
 REGISTRY_TIMEOUT_S = 5.0
 # How long the build of the providers takes.
 BUILD_TAKES = "3 to 6 minutes"
-PROVIDER_NAMES = tuple(provider.name for provider in provider_build.PROVIDERS)
 
 
 def print_to_stderr(line: str) -> None:
@@ -79,11 +78,10 @@ def prepare(progress: Progress = print_to_stderr) -> Path | None:
     """
     flavour, _, platform = terraform_identity(found_terraform() or opentofu.build_once(progress))
     finished = finished_folder(platform)
-    if build_cache.is_complete(finished):
-        return write_config(finished)
-    if _come_from_elsewhere(REGISTRIES[flavour]):
-        return None
-    _build_once(finished, REGISTRIES[flavour], platform, progress)
+    if not build_cache.is_complete(finished):
+        if _come_from_elsewhere(REGISTRIES[flavour]):
+            return None
+        _build_once(REGISTRIES[flavour], platform, progress)
     return write_config(finished)
 
 
@@ -102,20 +100,13 @@ def prepare_for(folder: Path, progress: Progress = print_to_stderr) -> Path | No
     flavour, _, platform = terraform_identity(found_terraform() or opentofu.build_once(progress))
     if _come_from_elsewhere(REGISTRIES[flavour]):
         return None
-    finished = finished_folder(platform)
-    if not build_cache.is_complete(finished):
-        _build_once(finished, REGISTRIES[flavour], platform, progress)
-    return write_overrides(finished, platform)
+    _build_once(REGISTRIES[flavour], platform, progress)
+    return write_overrides(finished_folder(platform), platform)
 
 
 def built_versions() -> dict[str, str]:
     """Return the versions of the providers built here, which no lock file names under development overrides."""
-    return {f"hashicorp/{provider.name}": provider.version for provider in provider_build.PROVIDERS}
-
-
-def finished_folder(platform: str) -> Path:
-    """Return the folder of the mirror for a platform such as linux_amd64, whether it has been built or not."""
-    return build_cache.cache_folder() / f"providers-{provider_build.fingerprint(platform)}"
+    return {f"hashicorp/{provider.name}": provider.version for provider in PROVIDERS}
 
 
 def _come_from_elsewhere(host: str) -> bool:
@@ -123,13 +114,14 @@ def _come_from_elsewhere(host: str) -> bool:
     return _own_mirror_config() is not None or registry_answers(host)
 
 
-def _build_once(finished: Path, host: str, platform: str, progress: Progress) -> None:
+def _build_once(host: str, platform: str, progress: Progress) -> None:
     why = f"{host} doesn't answer; building the AWS provider from the Go module proxy, {BUILD_TAKES}, once"
 
-    def build(draft: Path) -> dict[str, Any]:
-        return provider_build.build(draft, platform, REGISTRIES.values(), progress)
+    def build(draft: Path) -> None:
+        provider_build.build(draft, platform, REGISTRIES.values(), progress)
 
-    build_cache.build_once(finished, "the providers", why, build, progress)
+    if not build_cache.is_complete(finished_folder(platform)):
+        build_cache.build_once(finished_folder(platform), "the providers", why, build, progress)
 
 
 def registry_answers(host: str) -> bool:
@@ -143,36 +135,27 @@ def registry_answers(host: str) -> bool:
 
 def write_config(finished: Path) -> Path:
     """Write the mirror's CLI config, if it isn't there for this very path already, and return its path."""
-    names = ", ".join(f'"{host}/hashicorp/{name}"' for host in REGISTRIES.values() for name in PROVIDER_NAMES)
-    return _write_installation(
-        finished / "terraform.rc",
-        "  filesystem_mirror {\n"
-        f"    path    = {_hcl_string(str(finished / 'mirror'))}\n"
-        f"    include = [{names}]\n"
-        "  }\n"
-        "  direct {\n"
-        f"    exclude = [{names}]\n"
-        "  }\n",
-    )
+    names = ", ".join(f'"{host}/hashicorp/{provider.name}"' for host in REGISTRIES.values() for provider in PROVIDERS)
+    mirror = f"filesystem_mirror {{\n path = {_hcl_string(finished / 'mirror')}\n include = [{names}]\n}}"
+    return _write_installation(finished / "terraform.rc", f"{mirror}\ndirect {{\n exclude = [{names}]\n}}")
 
 
 def write_overrides(finished: Path, platform: str) -> Path:
     """Write the CLI config that has the mirror's providers as development overrides, and return its path."""
     lines = [
-        f'    "{host}/hashicorp/{provider.name}" = '
-        + _hcl_string(str(finished / "mirror" / host / "hashicorp" / provider.name / provider.version / platform))
+        f'"{host}/hashicorp/{provider.name}" = '
+        + _hcl_string(provider_build.place(finished / "mirror", host, provider, platform))
         for host in REGISTRIES.values()
-        for provider in provider_build.PROVIDERS
+        for provider in PROVIDERS
     ]
-    return _write_installation(
-        finished / "overrides.rc", "  dev_overrides {\n" + "\n".join(lines) + "\n  }\n  direct {}\n"
-    )
+    overrides = "\n".join(lines)
+    return _write_installation(finished / "overrides.rc", f"dev_overrides {{\n{overrides}\n}}\ndirect {{}}")
 
 
 def _write_installation(config: Path, methods: str) -> Path:
     text = (
         "# Written by stampede: providers built from source, because the registry didn't answer.\n"
-        f"provider_installation {{\n{methods}}}\n"
+        f"provider_installation {{\n{methods}\n}}\n"
     )
     if not config.is_file() or config.read_text() != text:
         with tempfile.NamedTemporaryFile("w", dir=config.parent, delete=False) as draft:
@@ -181,8 +164,8 @@ def _write_installation(config: Path, methods: str) -> Path:
     return config
 
 
-def _hcl_string(text: str) -> str:
-    return json.dumps(text).replace("${", "$${").replace("%{", "%%{")
+def _hcl_string(path: Path) -> str:
+    return json.dumps(str(path)).replace("${", "$${").replace("%{", "%%{")
 
 
 def terraform_identity(binary: str) -> tuple[str, str, str]:

@@ -1,12 +1,10 @@
 """The environment that Python functions run in on the embedded AWS, made once and kept in the cache folder."""
 
-import hashlib
 import platform
 import subprocess
 import sys
 import venv
 from pathlib import Path
-from typing import Any
 
 from stampede.emulator import build_cache
 from stampede.emulator.go_build import Progress, ProviderError
@@ -38,12 +36,11 @@ def make_once(progress: Progress) -> None:
 
 def _finished_folder() -> Path:
     """The folder's name changes with the pins, the machine and its Python."""
-    parts = [REQUIREMENTS.read_text(), sys.version, sys.base_prefix, platform.system(), platform.machine()]
-    fingerprint = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
-    return build_cache.cache_folder() / f"python-runtime-{fingerprint}"
+    machine = (platform.system(), platform.machine())
+    return build_cache.folder_for("python-runtime", REQUIREMENTS.read_text(), sys.version, sys.base_prefix, *machine)
 
 
-def _install(target: Path) -> dict[str, Any]:
+def _install(target: Path) -> None:
     venv.create(target, symlinks=True)
     [packages] = target.glob("lib/python*/site-packages")
     options = ["--require-hashes", "--only-binary=:all:", "--no-deps", "--target", str(packages)]
@@ -59,5 +56,3 @@ def _install(target: Path) -> dict[str, Any]:
         reason = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
         fix = "check the network and pip's settings; there are wheels for Linux on x86_64 and arm64"
         raise ProviderError(f"{TITLE} can't be installed: {reason}", fix)
-    files = ["pyvenv.cfg", *(str(file.relative_to(target)) for file in packages.glob("awslambdaric/*.py"))]
-    return {"sizes_bytes": {name: (target / name).stat().st_size for name in files}}

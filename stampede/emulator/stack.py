@@ -31,31 +31,23 @@ def lay_out(copy: Path = FOLDER) -> Path:
     Providers, state and built zips in it stay. The lock file goes: it holds hashes of providers built here, and a
     rebuilt provider has others.
     """
-    for gone in (copy / "infra").glob("*.tfvars*"):
-        gone.unlink()  # Terraform would go on reading one that was removed from infra/
     for name in ("infra", "functions", "queries"):
-        _remove_what_is_gone(copy / name, [ROOT / name] + ([OVERRIDES] if name == "infra" else []))
+        _clear(copy / name)  # Terraform would go on reading what was removed
         shutil.copytree(ROOT / name, copy / name, ignore=_LEFT_OUT, dirs_exist_ok=True)
     shutil.copytree(OVERRIDES, copy / "infra", dirs_exist_ok=True)
-    (copy / "infra" / ".terraform.lock.hcl").unlink(missing_ok=True)
     (copy / "mount").mkdir(exist_ok=True)
     return copy / "infra"
 
 
-def _remove_what_is_gone(folder: Path, sources: list[Path]) -> None:
-    """Delete from `folder` what no folder of `sources` has: Terraform reads every file that it finds."""
-    if not folder.is_dir():
-        return
-    names = [path.name for path in folder.iterdir()]
-    for name in set(names) - _LEFT_OUT(str(folder), names):
-        path, kept = folder / name, [source / name for source in sources if (source / name).exists()]
-        if not path.is_dir() or path.is_symlink():
-            if not any(source.is_file() for source in kept):
-                path.unlink()
-        elif any(source.is_dir() for source in kept):
-            _remove_what_is_gone(path, kept)
-        else:
+def _clear(folder: Path) -> None:
+    """Delete what is in a folder, but for providers, state and built zips."""
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if path.name in (".terraform", ".build") or ".tfstate" in path.name:
+            continue
+        if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def environment(access: Access) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -22,19 +21,11 @@ def start(*, follow_parent: bool = False) -> ministack.Emulator:
                 "use `stampede emulator stop`, then start it again",
             )
         say(f"the embedded AWS is already running at {emulator.endpoint_url} (process {emulator.pid})")
-        if os.environ.get(ministack.MANNERS):
-            say(
-                f"it keeps the manners that it was started with; {ministack.MANNERS} takes effect after `stampede "
-                "emulator stop`",
-                style="yellow",
-            )
         return emulator
     stack.forget_state()
     say("starting the embedded AWS (MiniStack; a second or two)")
     emulator = ministack.start(stack.STATE_DIR, follow_parent=follow_parent)
     say(f"the embedded AWS answers at {emulator.endpoint_url} (process {emulator.pid})")
-    if seed := os.environ.get(ministack.MANNERS):
-        say(f"it has AWS's manners, seed {seed}: delays and refusals as on AWS (docs/manners.md)")
     return emulator
 
 

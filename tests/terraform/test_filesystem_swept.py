@@ -25,7 +25,7 @@ def swept(tmp_path_factory):
     command = [*STAMPEDE, "sweep", "filesystem", "--messages-per-concurrency", "3", "--format", "json"]
     for setting in (f"small_files={FILES}", "large_file_mb=1", "timeout_s=20"):
         command += ["--set", setting]
-    environment = os.environ | {"STAMPEDE_STATE_DIR": str(state / "local"), "STAMPEDE_MANNERS": "1"}
+    environment = os.environ | {"STAMPEDE_STATE_DIR": str(state / "local")}
     done = subprocess.run(
         command, cwd=work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=500
     )

@@ -13,7 +13,7 @@ ROWS = {row["id"]: row for row in BOOK["assumption"]}
 UNUSED = [name for unused in BOOK["unused"] for name in unused["answers"]]
 # The tests that replay, by the name of their list in the book.
 REPLAYS = {
-    "embedded": ["tests/unit/emulator/manners/test_recorded_answers.py"],
+    "embedded": ["tests/unit/emulator/test_recorded_answers.py"],
     "loader": ["tests/unit/loader/test_recorded_answers.py", "tests/unit/loader/test_executions.py"],
     "python": ["tests/unit/functions/common/test_common_recorded_answers.py"],
     "go": [

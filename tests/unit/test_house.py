@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # `go mod download` is a command of Go's, and a request of ASGI has a `method`.
 # Of the `function` experiment's words these are everybody's: they name it only as a part of a path or of an import.
 EVERYDAY = {"function", "package", "environment", "runtime", "handler", "layers"}
-EXCUSED = {f"stampede/emulator/{name}.py" for name in ("gate", "go_build", "manners/calls", "repeated_calls")}
+EXCUSED = {f"stampede/emulator/{name}.py" for name in ("gate", "go_build")}
 
 
 def modules(*folders):

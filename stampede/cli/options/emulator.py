@@ -7,10 +7,7 @@ import argparse
 DESCRIPTION = """Start or stop the embedded AWS (MiniStack, on loopback), or print its status.
 
 `start --apply` also applies the local copy of infra/, so that you can try
-dataset, flood, drain and query by hand. `stop` deletes everything in it.
-
-STAMPEDE_MANNERS=SEED in its environment makes it delay and refuse calls as
-AWS does; the same seed repeats a run (docs/manners.md)."""
+dataset, flood, drain and query by hand. `stop` deletes everything in it."""
 EXAMPLES = (
     ("stampede emulator start --apply --set experiment=copy", "start it and deploy an experiment"),
     ("stampede emulator status", "print its URL, or exit with 1 if it isn't running"),

@@ -57,10 +57,6 @@ def ensure(tmp_path, program):
     hosts.stop(tmp_path)
 
 
-def pids(running):
-    return [host.pid for host in running]
-
-
 def test_each_host_runs_with_the_stacks_environment_the_instances_role_and_nothing_of_a_real_account(ensure, tmp_path):
     running = ensure(outputs(count=2))
     assert len(running) == 2
@@ -76,8 +72,8 @@ def test_each_host_runs_with_the_stacks_environment_the_instances_role_and_nothi
 
 
 def test_hosts_that_run_as_they_should_stay_and_others_begin_anew(ensure, program):
-    def killed():
-        host = ensure(outputs(count=1))[0]
+    def after_a_kill():
+        [host] = ensure(outputs(count=1))
         os.kill(host.pid, signal.SIGKILL)
         os.waitpid(host.pid, 0)
         return ensure(outputs(count=1))
@@ -86,23 +82,17 @@ def test_hosts_that_run_as_they_should_stay_and_others_begin_anew(ensure, progra
         program.write_text(program.read_text() + "\n")
         return ensure(outputs(count=1))
 
-    def applied_anew():
-        return ensure(outputs(count=1) | {"instance_ids": ["i-3"]})
-
     first = ensure(outputs())
-    assert pids(ensure(outputs())) == pids(first)
-    changes = (
+    assert ensure(outputs()) == first
+    for change in (
         lambda: ensure(outputs(QUEUE_URL="http://q")),
         lambda: ensure(outputs(count=1)),
-        applied_anew,
-        killed,
+        lambda: ensure(outputs(count=1) | {"instance_ids": ["i-3"]}),
+        after_a_kill,
         rebuilt,
-    )
-    for change in changes:
+    ):
         second = change()
-        assert not set(pids(second)) & set(pids(first))
-        assert all(host.is_alive() for host in second)
-        assert not any(host.is_alive() for host in first)
+        assert all(host.is_alive() for host in second) and not any(host.is_alive() for host in first)
         first = second
 
 

@@ -1,0 +1,122 @@
+"""The embedded AWS with three habits of AWS's that it lacks, a minute of AWS's being 3 s.
+
+`python -m tests.fakes.late_aws` is the command line whose embedded AWS has them: its keeper is this module too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ministack.core import iam_evaluator
+from ministack.core.responses import get_account_id
+from ministack.services import cloudwatch_logs, ec2, iam, lambda_svc
+
+from stampede.cli import command_line
+from stampede.emulator import keeper, ministack
+
+# The interfaces of a function stay for minutes after it has left a network (Lambda guide, VPC).
+LINGERS_S = 6.0
+# AWS names no time for a changed policy (IAM guide, Troubleshoot IAM).
+SPREADS_S = 1.5
+# Lambda's lines were recorded 2 to 9 s after their time, on busy groups up to 2 minutes (grafana/alloy#5854).
+LATE_S, MUCH_LATER_S, MUCH_LATER_ONE_IN, EMPTY_ONE_IN = 0.4, 3.0, 30, 10
+
+
+def keep_used_networks() -> None:
+    """Let EC2 refuse to delete a subnet or group that a function is in, or was in a moment ago."""
+    used_at: dict[str, float] = {}
+    handle = lambda_svc.handle_request
+
+    def note() -> None:
+        for function in lambda_svc._functions.values():
+            network = function["config"].get("VpcConfig") or {}
+            for name in (*network.get("SubnetIds", ()), *network.get("SecurityGroupIds", ())):
+                used_at[name] = time.monotonic()
+
+    async def handle_request(*request: Any) -> tuple:
+        note()
+        return await handle(*request)
+
+    def refusing(delete: Callable[[dict], tuple], parameter: str) -> Callable[[dict], tuple]:
+        def delete_unless_used(parameters: dict) -> tuple:
+            note()
+            name = ec2._p(parameters, parameter)
+            if time.monotonic() > used_at.get(name, -LINGERS_S) + LINGERS_S:
+                return delete(parameters)
+            print(f"late_aws: {name} is in use", file=sys.stderr)
+            return ec2._error("DependencyViolation", f"resource {name} has a dependent object", 400)
+
+        return delete_unless_used
+
+    lambda_svc.handle_request = handle_request
+    for action, parameter in (("DeleteSubnet", "SubnetId"), ("DeleteSecurityGroup", "GroupId")):
+        ec2._ACTION_MAP[action] = refusing(ec2._ACTION_MAP[action], parameter)
+
+
+def spread_policies_late() -> None:
+    """Judge requests by the policies that a role had SPREADS_S ago."""
+    handle, gather = iam.handle_request, iam_evaluator._gather_role_policies
+    history: dict[str, list[tuple[float, list]]] = {}
+
+    def policies(role: str, account: str) -> list:
+        newest, seen = gather(role, account), history.setdefault(role, [])
+        if not seen or seen[-1][1] != newest:
+            seen.append((time.monotonic(), newest))
+        heeded = [then for at, then in seen if at < time.monotonic() - SPREADS_S]
+        if len(heeded) < len(seen):
+            print(f"late_aws: {role} is judged by the policies before", file=sys.stderr)
+        return heeded[-1] if heeded else []
+
+    async def handle_request(*request: Any) -> tuple:
+        answer = await handle(*request)
+        for role in iam._roles:
+            policies(role, get_account_id())
+        return answer
+
+    iam.handle_request, iam_evaluator._gather_role_policies = handle_request, policies
+
+
+def show_lines_late() -> None:
+    """Let Logs show a line late, a few much later, and now and then an empty page before the others."""
+    show_all, asked = cloudwatch_logs._filter_log_events, itertools.count(1)
+
+    def shown_at_ms(event: dict) -> float:
+        is_much_later = hash(event["message"]) % MUCH_LATER_ONE_IN == 0
+        return event["timestamp"] + 1000 * (MUCH_LATER_S if is_much_later else LATE_S)
+
+    def show_what_is_due(data: dict) -> tuple:
+        token = data.pop("nextToken", None)
+        status, headers, body = show_all(data)
+        if status != 200:
+            return status, headers, body
+        answer = json.loads(body)
+        if token is None and next(asked) % EMPTY_ONE_IN == 0:
+            answer |= {"events": [], "nextToken": "late"}
+        now_ms = time.time() * 1000
+        due = [event for event in answer["events"] if shown_at_ms(event) <= now_ms]
+        if len(due) < len(answer["events"]):
+            print(f"late_aws: {len(answer['events']) - len(due)} lines aren't shown yet", file=sys.stderr)
+        return status, headers, json.dumps(answer | {"events": due}).encode()
+
+    cloudwatch_logs._filter_log_events = show_what_is_due
+
+
+def main() -> int | None:
+    """The keeper where the command line below starts it; else the command line."""
+    if not sys.argv[1:2] or not sys.argv[1].isdecimal():
+        ministack.KEEPER = "tests.fakes.late_aws"
+        return command_line.main()
+    keep_used_networks()
+    spread_policies_late()
+    show_lines_late()
+    keeper.main()
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
