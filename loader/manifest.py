@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterator
 from typing import Any
 
-from loader.dataset import crc32, head
+from loader.dataset import head
 from loader.in_flight import in_flight
 from stampede.errors import UsageError
 from stampede.experiment import Manifest
@@ -111,5 +111,4 @@ def _sizes(s3: Any, bucket: str, plan: Manifest) -> array:
 
 
 def _put(s3: Any, bucket: str, key: str, text: str, content_type: str) -> None:
-    body = text.encode()
-    s3.put_object(Bucket=bucket, Key=key, Body=body, ContentType=content_type, ChecksumCRC32=crc32(body))
+    s3.put_object(Bucket=bucket, Key=key, Body=text.encode(), ContentType=content_type, ChecksumAlgorithm="CRC32")

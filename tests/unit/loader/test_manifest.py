@@ -1,7 +1,6 @@
 """The manifest is put slice by slice, its completion last; an interrupted put is completed, a complete one is left."""
 
 import json
-import threading
 from urllib.parse import quote
 
 import pytest
@@ -97,22 +96,8 @@ def test_without_a_key_plan_nothing_is_asked(s3, stack):
     assert not s3.calls
 
 
-def test_no_more_items_are_taken_than_may_be_in_flight():
-    taken, gate = [], threading.Event()
-
-    def items():
-        for number in range(20):
-            taken.append(number)
-            if number == 5:
-                assert not gate.is_set()
-                gate.set()
-            yield number
-
-    def work(number):
-        gate.wait(10)
-        return number
-
-    results = in_flight(work, items(), 5)
-    first = next(results)
-    assert len(taken) == 6, "five in flight, and one in hand"
-    assert sorted([first, *results]) == list(range(20))
+def test_a_stream_of_items_is_taken_a_few_at_a_time():
+    taken = []
+    results = in_flight(lambda number: number, (taken.append(number) or number for number in range(1000)), 2)
+    assert next(results) == 0 and len(taken) < 10
+    assert list(results) == list(range(1, 1000))
