@@ -9,7 +9,7 @@ from typing import Any
 
 from loader import evidence
 from loader.executions import EXECUTIONS
-from loader.log_events import OVERLAP_MS, LogEvents, records
+from loader.log_events import OVERLAP_MS, LogEvents, records, seen_in_lines, together
 from loader.patience import State
 from loader.sqs.dead_letters import MOST_LETTERS, DeadLetters
 from loader.unfinished_cell import last_abandoned
@@ -228,7 +228,7 @@ class Collecting:
 
     def _keep(self, fresh: list[dict[str, Any]]) -> None:
         if self._target.option == "aws":
-            self._events.seen.note(fresh)
+            self._events.seen = together(self._events.seen, seen_in_lines(fresh))
         self._unattributed += sum(record["run_id"] is None for record in records(fresh))
         if self._abandoned:
             fresh = [event for event in fresh if not any(map(self._is_abandoned, self._lines_of(event)))]

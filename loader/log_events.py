@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -31,54 +31,51 @@ _LAMBDA = re.compile(
     re.DOTALL,
 )
 
+# How a record begins.
+_RECORD = '{"concurrency_limit"'
+
 Event = dict[str, Any]
 
 
-@dataclass
-class LinesSeen:
-    """What CloudWatch's answers were like: pages, of them those without events but with a token, and those not in the
-    order of time; events with the time of their ingestion; lines; records, and lines that begin like one and are none;
-    Lambda's lines, and those of another form. `most_` are maxima: events of a page, repetitions of a token, and ms from
-    a line's time to its ingestion."""
+def together(before: Mapping[str, int], more: Mapping[str, int]) -> Counter[str]:
+    """Two counts of what was seen as one: `most_` are maxima, all others are sums."""
+    return Counter(
+        {
+            name: max(before.get(name, 0), more.get(name, 0))
+            if name.startswith("most_")
+            else before.get(name, 0) + more.get(name, 0)
+            for name in {**before, **more}
+        }
+    )
 
-    pages: int = 0
-    empty_pages: int = 0
-    disordered_pages: int = 0
-    most_events: int = 0
-    most_repeats: int = 0
-    most_late_ms: int = 0
-    ingested: int = 0
-    lines: int = 0
-    records: int = 0
-    broken_records: int = 0
-    lambda_lines: int = 0
-    odd_lambda_lines: int = 0
 
-    def page(self, answer: dict[str, Any], after_ms: int) -> int:
-        """Note one answer of FilterLogEvents, behind a page that ended at `after_ms`; returns where this one ends."""
-        times = [after_ms, *(event["timestamp"] for event in answer["events"])]
-        self.pages += 1
-        self.empty_pages += not answer["events"] and "nextToken" in answer
-        self.disordered_pages += times != sorted(times)
-        self.most_events = max(self.most_events, len(answer["events"]))
-        lags = [event["ingestionTime"] - event["timestamp"] for event in answer["events"] if "ingestionTime" in event]
-        self.ingested += len(lags)
-        self.most_late_ms = max(self.most_late_ms, *lags, 0)
-        return max(times)
+def seen_on_page(answer: Mapping[str, Any], after_ms: int) -> Counter[str]:
+    """What one answer of FilterLogEvents behind a page that ended at `after_ms` was like: whether it is without events
+    but with a token, or not in the order of time; the events with the time of their ingestion, and the most ms from a
+    line's time to that."""
+    times_ms = [after_ms, *(event["timestamp"] for event in answer["events"])]
+    lags_ms = [event["ingestionTime"] - event["timestamp"] for event in answer["events"] if "ingestionTime" in event]
+    return Counter(
+        pages=1,
+        empty_pages=not answer["events"] and "nextToken" in answer,
+        disordered_pages=times_ms != sorted(times_ms),
+        most_events=len(answer["events"]),
+        ingested=len(lags_ms),
+        most_late_ms=max([0, *lags_ms]),
+    )
 
-    def note(self, events: Iterable[Event]) -> None:
-        """Note lines that were not seen before."""
-        for event in events:
-            message = event["message"]
-            self.lines += 1
-            if message.startswith('{"concurrency_limit"'):
-                is_record = any(True for _ in records([event]))
-                self.records += is_record
-                self.broken_records += not is_record
-            elif message.startswith(("START ", "END ", "REPORT ")) or '"platform.report"' in message:
-                is_usual = _LAMBDA.fullmatch(message) is not None
-                self.lambda_lines += is_usual
-                self.odd_lambda_lines += not is_usual
+
+def seen_in_lines(events: Iterable[Event]) -> Counter[str]:
+    """Of lines, those that are records, or begin like one and are none; Lambda's, and its lines in another form."""
+    seen: Counter[str] = Counter()
+    for event in events:
+        message = event["message"]
+        seen["lines"] += 1
+        if message.startswith(_RECORD):
+            seen["records" if any(True for _ in records([event])) else "broken_records"] += 1
+        elif message.startswith(("START ", "END ", "REPORT ")) or '"platform.report"' in message:
+            seen["lambda_lines" if _LAMBDA.fullmatch(message) else "odd_lambda_lines"] += 1
+    return seen
 
 
 class LogEvents:
@@ -100,7 +97,7 @@ class LogEvents:
     ) -> None:
         self._logs, self._group, self._overlap_ms = logs_client, log_group_name, overlap_ms
         self._start_ms, self._newest_ms = start_ms, start_ms
-        self.seen = LinesSeen()
+        self.seen: Counter[str] = Counter()
         # When each remembered event happened, by its digest: before this fetch, and in it.
         self._seen: dict[int, int] = {}
         self._fresh: dict[int, int] = {}
@@ -163,13 +160,14 @@ class LogEvents:
             answer = self._logs.filter_log_events(
                 logGroupName=self._group, startTime=since_ms, interleaved=True, **more
             )
-            end_ms = self.seen.page(answer, end_ms)
+            self.seen = together(self.seen, seen_on_page(answer, end_ms))
+            end_ms = max([end_ms, *(event["timestamp"] for event in answer["events"])])
             yield [_event(raw) for raw in answer["events"]]
             previous, token = token, answer.get("nextToken")
             if token is None:
                 return
             repeats = repeats + 1 if token == previous and not answer["events"] else 0
-            self.seen.most_repeats = max(self.seen.most_repeats, repeats)
+            self.seen = together(self.seen, {"most_repeats": repeats})
 
     def _edge_ms(self) -> int:
         return max(self._start_ms, self._newest_ms - self._overlap_ms)
@@ -213,7 +211,7 @@ def records(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     names a run with what its records.jsonl must have. A user's function may print what looks like one."""
     for event in events:
         message = event["message"]
-        if not message.startswith('{"concurrency_limit"'):
+        if not message.startswith(_RECORD):
             continue
         try:
             record = stored_json.decoded(message)
