@@ -18,6 +18,8 @@ from stampede.stacks.aws_errors import Kind, kind_of
 from stampede.stacks.target import Target, is_gone
 
 Answer = TypeVar("Answer")
+Clock = Callable[[], float]
+Sleep = Callable[[float], None]
 
 # Between two looks at a query: the times in its record are Athena's own, so this decides nothing that is measured.
 FIRST_POLL_S, LONGEST_POLL_S, SLOWER = 0.1, 5.0, 1.5
@@ -30,6 +32,7 @@ _ERROR_TYPES = {
     Kind.FAULT: "NoConnection",
     Kind.CREDENTIALS: "NoCredentials",
 }
+_SILENCE = ("SlowDown", "NoConnection")
 # Athena gives a reason in words; S3's and Glue's refusals stand in it.
 _DENIED_WORDS = re.compile(r"access ?denied|permission", re.I)
 
@@ -45,8 +48,7 @@ class QueryFailure(Exception):
 class Query:
     """One execution of a query, known to Athena by `token`: however often it is begun, it runs once.
 
-    `execution_id` and `request_id` are "" until it has begun; `statistics` are Athena's, as far as they are known, and
-    `words` how it stood at the last look.
+    `execution_id` and `request_id` are "" until it has begun; `statistics` are Athena's, as far as they are known.
     """
 
     def __init__(
@@ -55,14 +57,14 @@ class Query:
         execution: Execution,
         token: str,
         *,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
+        clock: Clock = time.monotonic,
+        sleep: Sleep = time.sleep,
     ) -> None:
         self._target, self._client = target, target.client("athena")
         self._execution, self._token = execution, token
         self._clock, self._sleep = clock, sleep
         self._is_over = False
-        self.execution_id = self.request_id = self.words = ""
+        self.execution_id = self.request_id = ""
         self.statistics: Mapping[str, Any] = {}
 
     def carry_out(self, begun: Callable[[], None], note: Callable[[str], None]) -> None:
@@ -87,21 +89,18 @@ class Query:
             self.execution_id = self.execution_id or self._start()["QueryExecutionId"]
             self._client.stop_query_execution(QueryExecutionId=self.execution_id)
         except (BotoCoreError, ClientError) as error:
-            which = f"query {self.execution_id}" if self.execution_id else "a query whose id is unknown"
-            say(
-                f"{which} couldn't be cancelled and runs until it finishes by itself: {one_line(error)}", style="yellow"
-            )
+            which = f"query {self.execution_id}".strip()
+            say(f"{which} couldn't be cancelled, and may run to its end: {one_line(error)}", style="yellow")
             return
         with contextlib.suppress(BotoCoreError, ClientError):
             self._look()  # for its statistics
 
     def _begin(self) -> None:
         try:
-            answer = self._patiently(self._start, self._clock() + PATIENCE_S)
-        except (BotoCoreError, ClientError) as error:
-            failure = failure_of(error)
+            answer = self._ask(self._start, PATIENCE_S)
+        except QueryFailure as failure:
             self._is_over = failure.error_type != "NoConnection"  # it was refused; else its answer may be lost
-            raise failure from None
+            raise
         self.execution_id = answer["QueryExecutionId"]
         self.request_id = answer.get("ResponseMetadata", {}).get("RequestId", "")
 
@@ -115,23 +114,19 @@ class Query:
         )
 
     def _wait(self, note: Callable[[str], None]) -> None:
-        begun_s, limit_s = self._clock(), self._execution.limit_s
+        began_s, limit_s = self._clock(), self._execution.limit_s
         pauses_s = growing(FIRST_POLL_S, SLOWER, LONGEST_POLL_S)
-        for _ in looks(pauses_s, begun_s + limit_s, clock=self._clock, sleep=self._sleep):
+        for _ in looks(pauses_s, began_s + limit_s, clock=self._clock, sleep=self._sleep):
             try:
-                status = self._patiently(self._look, begun_s + limit_s)
-            except (BotoCoreError, ClientError) as error:
-                if kind_of(error).passes:
-                    waited_s = self._clock() - begun_s
-                    raise QueryFailure(
-                        "QueryTimedOut", f"no answer in {waited_s:.0f} s of {limit_s:g}: {one_line(error)}"
-                    ) from None
-                raise failure_of(error) from None
-            waited_s = self._clock() - begun_s
-            self.words = f"{status['State']}, {waited_s:.1f} s"
-            if (scanned := self.statistics.get("DataScannedInBytes")) is not None:
-                self.words += f", {scanned:,} bytes scanned"
-            note(self.words)
+                status = self._ask(self._look, began_s + limit_s - self._clock())
+            except QueryFailure as failure:
+                if failure.error_type not in _SILENCE:
+                    raise
+                waited_s = self._clock() - began_s
+                raise QueryFailure(
+                    "QueryTimedOut", f"no answer in {waited_s:.0f} s of {limit_s:g}: {failure}"
+                ) from None
+            note(f"{status['State']}, {self._clock() - began_s:.1f} s")
             if self._is_over:
                 return _raise_unless_succeeded(status)
         raise QueryFailure("QueryTimedOut", f"{status['State']} at the limit of {limit_s:g} s, so it was cancelled")
@@ -143,27 +138,28 @@ class Query:
         return answer["Status"]
 
     def _check_result(self) -> None:
-        parameters = {"QueryExecutionId": self.execution_id, "MaxResults": 10}
-        try:
-            answer = self._patiently(lambda: self._client.get_query_results(**parameters), self._clock() + PATIENCE_S)
-        except (BotoCoreError, ClientError) as error:
-            raise failure_of(error) from None
+        wanted = {"QueryExecutionId": self.execution_id, "MaxResults": 10}
+        answer = self._ask(lambda: self._client.get_query_results(**wanted), PATIENCE_S)
         rows = [[value.get("VarCharValue") for value in row["Data"]] for row in answer["ResultSet"]["Rows"]]
         if rows[1:] != [list(self._execution.expected)]:  # the first row has the columns' names
             got = "; ".join(map(_words, rows[1:])) or "no row"
             why = f"expected {_words(self._execution.expected)}, got {got}; `stampede dataset` uploads what is missing"
             raise QueryFailure("WrongResult", why)
 
-    def _patiently(self, call: Callable[[], Answer], until_s: float) -> Answer:
-        return patiently(call, self._target, until_s, self._clock, self._sleep)
+    def _ask(self, call: Callable[[], Answer], patience_s: float) -> Answer:
+        """What a call answers. Raises QueryFailure, in the words that records have."""
+        try:
+            return patiently(call, self._target, self._clock() + patience_s, self._clock, self._sleep)
+        except (BotoCoreError, ClientError) as error:
+            raise QueryFailure(_ERROR_TYPES.get(kind_of(error), "QueryFailed"), one_line(error)) from None
 
 
 def patiently(
     call: Callable[[], Answer],
     target: Target,
     until_s: float,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
+    clock: Clock = time.monotonic,
+    sleep: Sleep = time.sleep,
 ) -> Answer:
     """What `call` answers, made again until `until_s` on the clock while its error may pass; raises the last one."""
     for number in looks(growing(0.5, 2, LONGEST_POLL_S), until_s, clock=clock, sleep=sleep):
@@ -176,11 +172,6 @@ def patiently(
                 say(f"{one_line(error)}; trying again", style="yellow")
             last_error = error
     raise last_error
-
-
-def failure_of(error: BotoCoreError | ClientError) -> QueryFailure:
-    """A call's error as the failure of the query, in the words that records have."""
-    return QueryFailure(_ERROR_TYPES.get(kind_of(error), "QueryFailed"), one_line(error))
 
 
 def _raise_unless_succeeded(status: Mapping[str, Any]) -> None:

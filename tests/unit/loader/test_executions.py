@@ -6,7 +6,7 @@ import botocore
 import pytest
 
 from experiments import EXPERIMENTS
-from loader import collecting, execution_records, executions
+from loader import collecting, executions
 from loader.drain import drain
 from loader.executions import carry_out, stop_left_running, token_of
 from stampede.errors import RunError
@@ -75,8 +75,7 @@ def aws(monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, "queries", QUERIES)
     stack = SimulatedAthena("aws", dict(STACK))
     monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + stack.now_s)
-    for module in (executions, execution_records):
-        monkeypatch.setattr(module, "now_ms", lambda: EPOCH_MS + int(stack.now_s * 1000))
+    monkeypatch.setattr(executions, "now_ms", lambda: EPOCH_MS + int(stack.now_s * 1000))
     return stack
 
 
