@@ -70,7 +70,8 @@ def carry_out(
     # By the number of a query that a killed run began and sent nowhere, Athena would answer with that query.
     begun = (row["seq"] + 1 for row in folder.rows(EXECUTIONS) if row["cell"] == cell)
     first_number, started_s = max([first_seq(folder, cell), *begun]), clock()
-    with bar() as progress, sent_log(folder, cell, warm_up=warm_up, round_number=round_number) as sent:
+    sent = sent_log(folder, cell, warm_up=warm_up, round_number=round_number)
+    with bar() as progress:
         task = progress.add_task("queries", total=count, note="")
         for index in range(count):
             seq = first_number + index

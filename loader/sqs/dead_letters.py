@@ -28,11 +28,6 @@ class DeadLetters:
         self._known = set(known)
         self._handles: dict[str, str] = {}
 
-    @property
-    def is_full(self) -> bool:
-        """Whether as many were read as can be."""
-        return len(self._known) >= MOST_LETTERS
-
     def look(self, count: int) -> Iterator[list[Letter]]:
         """Letters not read before, as {"run_id", "cell", "seq", "message_id", "body"}, when the queue holds `count`.
 
