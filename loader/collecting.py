@@ -9,7 +9,7 @@ from typing import Any
 
 from loader import evidence
 from loader.executions import EXECUTIONS
-from loader.log_events import OVERLAP_MS, Event, LogEvents, records, seen_in_lines, together
+from loader.log_events import OVERLAP_MS, LogEvents, records, seen_in_lines, together
 from loader.patience import State
 from loader.sqs.dead_letters import DeadLetters
 from loader.unfinished_cell import last_abandoned
