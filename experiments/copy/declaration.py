@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.copy.checks import checks
-from experiments.copy.key_plan import KeyPlan, manifest_of, slices_of
+from experiments.copy.key_plan import CopyValues, KeyPlan, manifest_of, slices_of
 from experiments.copy.usage import usage
-from experiments.copy.values import CopyValues
 from experiments.copy.work import published, work
 from stampede.axes import Axis, concurrency_axis, memory_axis
 from stampede.experiment import (

@@ -22,8 +22,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from experiments.copy.values import CopyValues
 from stampede.errors import UsageError
+from stampede.experiment import Values
 from stampede.phrases import counted
 from stampede.variable_rules import RULES
 
@@ -36,6 +36,29 @@ HASH_BYTES = 4
 KEPT_MASTERS = 4096  # keys of masters in memory
 FORMAT = 1  # of keys and rows: another one makes other manifests
 MASTERS_PREFIX, MANIFESTS_PREFIX = "masters/", "manifest/"
+
+
+class CopyValues(Values):
+    """The variables and keys of the work order that the copies know a cell by."""
+
+    object_count: int
+    object_bytes: int
+    from_manifest: bool
+    slice_rows: int
+    data_seed: int
+    masters: int
+    parallel_limit: int  # of the work order, as all below
+    pace: str
+    calls_per_s: int  # 0: no cap
+    retry_mode: str
+    retry_attempts: int
+
+
+class HostValues(CopyValues):
+    """Those of hosts."""
+
+    instance_type: str
+    bucket_key: bool
 
 
 class KeyPlanError(UsageError):

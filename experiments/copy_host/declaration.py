@@ -6,9 +6,8 @@ from typing import Any
 
 from experiments.copy.checks import host_checks
 from experiments.copy.declaration import CAP, EMPTYING, LIMIT, PACE, Copy, objects_axis, retry_axes
-from experiments.copy.key_plan import STRAIGHT, manifest_of
+from experiments.copy.key_plan import STRAIGHT, HostValues, manifest_of
 from experiments.copy.usage import host_usage
-from experiments.copy.values import HostValues
 from experiments.copy_host.work import AWS_CLI, BOTO3, published, work
 from stampede.axes import Axis, concurrency_axis
 from stampede.experiment import IGNORED_LOCALLY, KEYS, Compare, Matrix, Published, SharedList

@@ -7,8 +7,8 @@ from typing import Any
 
 from experiments.express import orders
 from experiments.express.checks import checks
+from experiments.express.orders import ExpressValues
 from experiments.express.usage import tariffs, usage
-from experiments.express.values import ExpressValues
 from experiments.express.work import published, usual_slices, work
 from experiments.go_program import of_this_machine
 from stampede.axes import Axis, concurrency_axis, memory_axis

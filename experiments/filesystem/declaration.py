@@ -8,13 +8,13 @@ from experiments.filesystem.usage import (
     DATASETS,
     THREADS,
     THREADS_ALLOWED,
+    FilesystemValues,
     checks,
     is_mounted,
     objects,
     usage,
     what_arrives,
 )
-from experiments.filesystem.values import FilesystemValues
 from experiments.filesystem.work import work
 from stampede.axes import Axis, concurrency_axis, memory_axis
 from stampede.experiment import (
