@@ -88,7 +88,7 @@ class Collecting:
             return 0
         since_ms = min(self._first_sent_ms[cell] for cell in owing) - CLOCK_SKEW_MS
         count = 0
-        for page in self._events.fetch_again(since_ms, self._folder.rows("log_events.jsonl")):
+        for page in self._events.fetch_since(since_ms):
             self._keep(page)
             count += len(page)
         return count
