@@ -6,7 +6,7 @@ import contextlib
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -17,14 +17,13 @@ from stampede.progress import say
 from stampede.stacks.aws_errors import Kind, kind_of
 from stampede.stacks.target import Target, is_gone
 
-Answer = TypeVar("Answer")
 Clock = Callable[[], float]
 Sleep = Callable[[float], None]
 
 # Between two looks at a query: the times in its record are Athena's own, so this decides nothing that is measured.
 FIRST_POLL_S, LONGEST_POLL_S, SLOWER = 0.1, 5.0, 1.5
-# For how long a call that isn't answered is made again where no query's limit says it; botocore tries 5 times each.
-PATIENCE_S = 60.0
+# Of calls that aren't answered, or throttled: botocore makes them again for a minute or two.
+PATIENT = {"retries": {"mode": "standard", "total_max_attempts": 10}}
 # The record's word for a call that failed; any other is QueryFailed.
 _ERROR_TYPES = {
     Kind.DENIED: "AccessDenied",
@@ -32,7 +31,6 @@ _ERROR_TYPES = {
     Kind.FAULT: "NoConnection",
     Kind.CREDENTIALS: "NoCredentials",
 }
-_SILENCE = ("SlowDown", "NoConnection")
 # Athena gives a reason in words; S3's and Glue's refusals stand in it.
 _DENIED_WORDS = re.compile(r"access ?denied|permission", re.I)
 
@@ -60,7 +58,7 @@ class Query:
         clock: Clock = time.monotonic,
         sleep: Sleep = time.sleep,
     ) -> None:
-        self._target, self._client = target, target.client("athena")
+        self._target, self._client = target, target.client("athena", **PATIENT)
         self._execution, self._token = execution, token
         self._clock, self._sleep = clock, sleep
         self._is_over = False
@@ -97,10 +95,10 @@ class Query:
 
     def _begin(self) -> None:
         try:
-            answer = self._ask(self._start, PATIENCE_S)
-        except QueryFailure as failure:
-            self._is_over = failure.error_type != "NoConnection"  # it was refused; else its answer may be lost
-            raise
+            answer = self._start()
+        except (BotoCoreError, ClientError) as error:
+            self._is_over = kind_of(error) is not Kind.FAULT  # it was refused; else its answer may be lost
+            raise failure_of(error) from None
         self.execution_id = answer["QueryExecutionId"]
         self.request_id = answer.get("ResponseMetadata", {}).get("RequestId", "")
 
@@ -114,22 +112,21 @@ class Query:
         )
 
     def _wait(self, note: Callable[[str], None]) -> None:
-        began_s, limit_s = self._clock(), self._execution.limit_s
+        began_s, limit_s, words = self._clock(), self._execution.limit_s, "no answer"
         pauses_s = growing(FIRST_POLL_S, SLOWER, LONGEST_POLL_S)
         for _ in looks(pauses_s, began_s + limit_s, clock=self._clock, sleep=self._sleep):
             try:
-                status = self._ask(self._look, began_s + limit_s - self._clock())
-            except QueryFailure as failure:
-                if failure.error_type not in _SILENCE:
-                    raise
-                waited_s = self._clock() - began_s
-                raise QueryFailure(
-                    "QueryTimedOut", f"no answer in {waited_s:.0f} s of {limit_s:g}: {failure}"
-                ) from None
-            note(f"{status['State']}, {self._clock() - began_s:.1f} s")
+                status = self._look()
+            except (BotoCoreError, ClientError) as error:
+                if not kind_of(error).passes or is_gone(self._target):
+                    raise failure_of(error) from None
+                words = f"no answer ({one_line(error)})"
+                continue
+            words = status["State"]
+            note(f"{words}, {self._clock() - began_s:.1f} s")
             if self._is_over:
                 return _raise_unless_succeeded(status)
-        raise QueryFailure("QueryTimedOut", f"{status['State']} at the limit of {limit_s:g} s, so it was cancelled")
+        raise QueryFailure("QueryTimedOut", f"{words} at the limit of {limit_s:g} s, so it was cancelled")
 
     def _look(self) -> dict[str, Any]:
         answer = self._client.get_query_execution(QueryExecutionId=self.execution_id)["QueryExecution"]
@@ -138,40 +135,20 @@ class Query:
         return answer["Status"]
 
     def _check_result(self) -> None:
-        wanted = {"QueryExecutionId": self.execution_id, "MaxResults": 10}
-        answer = self._ask(lambda: self._client.get_query_results(**wanted), PATIENCE_S)
+        try:
+            answer = self._client.get_query_results(QueryExecutionId=self.execution_id, MaxResults=10)
+        except (BotoCoreError, ClientError) as error:
+            raise failure_of(error) from None
         rows = [[value.get("VarCharValue") for value in row["Data"]] for row in answer["ResultSet"]["Rows"]]
         if rows[1:] != [list(self._execution.expected)]:  # the first row has the columns' names
             got = "; ".join(map(_words, rows[1:])) or "no row"
             why = f"expected {_words(self._execution.expected)}, got {got}; `stampede dataset` uploads what is missing"
             raise QueryFailure("WrongResult", why)
 
-    def _ask(self, call: Callable[[], Answer], patience_s: float) -> Answer:
-        """What a call answers. Raises QueryFailure, in the words that records have."""
-        try:
-            return patiently(call, self._target, self._clock() + patience_s, self._clock, self._sleep)
-        except (BotoCoreError, ClientError) as error:
-            raise QueryFailure(_ERROR_TYPES.get(kind_of(error), "QueryFailed"), one_line(error)) from None
 
-
-def patiently(
-    call: Callable[[], Answer],
-    target: Target,
-    until_s: float,
-    clock: Clock = time.monotonic,
-    sleep: Sleep = time.sleep,
-) -> Answer:
-    """What `call` answers, made again until `until_s` on the clock while its error may pass; raises the last one."""
-    for number in looks(growing(0.5, 2, LONGEST_POLL_S), until_s, clock=clock, sleep=sleep):
-        try:
-            return call()
-        except (BotoCoreError, ClientError) as error:
-            if not kind_of(error).passes or is_gone(target):
-                raise
-            if number == 0:
-                say(f"{one_line(error)}; trying again", style="yellow")
-            last_error = error
-    raise last_error
+def failure_of(error: BotoCoreError | ClientError) -> QueryFailure:
+    """A call's error as the failure of the query, in the words that records have."""
+    return QueryFailure(_ERROR_TYPES.get(kind_of(error), "QueryFailed"), one_line(error))
 
 
 def _raise_unless_succeeded(status: Mapping[str, Any]) -> None:

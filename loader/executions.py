@@ -18,7 +18,7 @@ from typing import Any
 import botocore
 from botocore.exceptions import ClientError
 
-from loader.athena import PATIENCE_S, Query, QueryFailure, patiently
+from loader.athena import PATIENT, Query, QueryFailure
 from loader.flood import first_seq, sent_log
 from loader.sqs.outcome import Accepted, Outcome
 from stampede.errors import RunError
@@ -200,20 +200,16 @@ class _Cell:
 
     def _put(self, record: Mapping[str, Any]) -> None:
         """Write a record into the stack's log group as functions write theirs. Raises RunError where that can't be."""
-        logs, group = self.target.client("logs"), self.target["log_group_name"]
+        logs, group = self.target.client("logs", **PATIENT), self.target["log_group_name"]
         place = {"logGroupName": group, "logStreamName": f"stampede/{self.folder.run_id}"}
         event = {"timestamp": now_ms(), "message": json.dumps(record, ensure_ascii=False)}
-
-        def put() -> dict[str, Any]:
+        with targets.explained(f"writing a record to {group}", self.target):
             try:
                 logs.create_log_stream(**place)
             except ClientError as error:
                 if code_of(error) != "ResourceAlreadyExistsException":
                     raise
-            return logs.put_log_events(**place, logEvents=[event])
-
-        with targets.explained(f"writing a record to {group}", self.target):
-            answer = patiently(put, self.target, time.monotonic() + PATIENCE_S)
+            answer = logs.put_log_events(**place, logEvents=[event])
         if answer.get("rejectedLogEventsInfo"):  # with status 200: too old or too new, by CloudWatch's clock
             raise RunError(
                 f"{group}: CloudWatch Logs rejected a record because of its timestamp; set this machine's clock"
