@@ -97,11 +97,8 @@ def _answer(target: Target, name: str, event: Mapping[str, Any]) -> tuple[dict[s
         if code_of(error).startswith(AFTER_APPLY[1:]):
             return {}, f"{code_of(error)}: {error.response['Error'].get('Message')}"
         raise targets.explain(error, f"invoking {name}", target) from None
-    try:
-        result = json.loads(payload)
-    except ValueError:
-        result = None
-    if not isinstance(result, dict):
+    result = _object(payload)
+    if result is None:
         return {}, str(payload[:200])
     return result, _why(result) if answer.get("FunctionError") or result.get("status") == "error" else ""
 
@@ -109,9 +106,13 @@ def _answer(target: Target, name: str, event: Mapping[str, Any]) -> tuple[dict[s
 def _why(result: Mapping[str, Any]) -> str:
     """What an exception of Lambda's, or a record of a failure, says; the Go program's exceptions hold a record."""
     said = str(result.get("errorMessage"))
-    if said.startswith("{"):
-        with contextlib.suppress(ValueError):
-            result = json.loads(said)
-    if "error_type" in result:
-        return f"{result['error_type']}: {result.get('error_message')}"
-    return said
+    record = _object(said) or result
+    return f"{record['error_type']}: {record.get('error_message')}" if "error_type" in record else said
+
+
+def _object(text: str | bytes) -> dict[str, Any] | None:
+    """A JSON object; None for what is none."""
+    with contextlib.suppress(ValueError):
+        value = json.loads(text)
+        return value if isinstance(value, dict) else None
+    return None
