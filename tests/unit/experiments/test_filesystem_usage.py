@@ -5,7 +5,6 @@ import pytest
 from experiments.filesystem.declaration import FILESYSTEM
 from experiments.filesystem.usage import objects, usage
 from experiments.objects import part_count
-from filesystem.copy_order import MOST_THREADS
 
 OUTPUTS = {"large_file_mb": 1024, "small_files": 1000}
 CELL = OUTPUTS | {
@@ -47,13 +46,6 @@ def test_s3_is_billed_by_the_request_and_efs_by_the_gigabyte():
         "transfer to Lambda, same region": 53 / 1024,
     }
     assert each["efs"] == {"elastic reads": 53 / 1024}
-
-
-@pytest.mark.parametrize("name", ["threads", "connections"])
-def test_a_plan_takes_as_many_threads_and_connections_as_the_function_and_no_more(name):
-    axis = FILESYSTEM.order_axes[name]
-    assert axis.takes(MOST_THREADS) and not axis.takes(MOST_THREADS + 1)
-    assert axis.rule == "a whole number from 1 to 256"
 
 
 def test_every_storage_is_read_with_its_usual_method():

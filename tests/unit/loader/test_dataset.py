@@ -90,11 +90,6 @@ def test_a_completion_whose_answer_was_lost_is_none_that_failed():
     assert s3.count("CompleteMultipartUpload") == 2 and operations(s3)[-1] == "HeadObject"
 
 
-def test_an_upload_that_someone_else_aborted_is_an_error():
-    with pytest.raises(RunError, match="NoSuchUpload"):
-        put(refusing(CompleteMultipartUpload=[(404, "NoSuchUpload")]))
-
-
 def test_leftovers_on_every_page_are_aborted_and_one_that_is_already_gone_is_no_error():
     s3 = FakeS3()
     s3.uploads = {name: Upload("k") for name in ("a", "b", "c")}
@@ -125,15 +120,6 @@ def test_copies_that_are_there_are_known_by_size_and_metadata_and_others_are_mad
     s3.objects["source/8.mp4"] = s3.objects["source/8.mp4"][1:]
     assert put(s3, *COPIES) == 2
     assert sorted(key for name, key in s3.calls if name == "CopyObject") == ["source/7.mp4", "source/8.mp4"]
-
-
-def test_a_dry_run_says_what_would_be_uploaded_and_what_copied(capsys):
-    with FakeS3() as s3:
-        target = Target("local", {"region": "us-east-1", "bucket_name": "b"}, s3.url)
-        assert put_objects(target, COPIES, dry_run=True) == 0
-    printed = " ".join(capsys.readouterr().err.split())
-    assert "would upload s3://b/master, 1000 bytes" in printed and "would copy 9 objects in s3://b" in printed
-    assert not s3.objects
 
 
 def test_what_s3_copies_in_no_single_request_is_refused_before_anything_is_put():

@@ -66,11 +66,6 @@ def test_a_token_that_is_repeated_for_ever_ends_this_fetch_and_the_next_one_goes
     assert texts(events.fetch()) == ["a3", "a4", "a5", "a6"]
 
 
-def test_the_same_text_at_another_time_is_another_event(logs):
-    logs.events = [(1_000, "x"), (1_001, "x")]
-    assert texts(LogEvents(logs, "group", 0).fetch()) == ["x", "x"]
-
-
 def test_a_service_that_ends_at_a_full_page_without_a_token_is_asked_for_the_rest(logs, monkeypatch):
     monkeypatch.setattr(log_events, "MOST_EVENTS_IN_A_PAGE", 3)
     answer = logs.filter_log_events

@@ -43,14 +43,6 @@ def test_the_slices_are_the_plan_and_the_completion_is_put_last(s3, stack):
     assert {name: completion[name] for name in expected} == expected
 
 
-def test_a_complete_manifest_is_said_and_left(s3, stack, capsys):
-    put_manifest(stack)
-    s3.calls.clear()
-    assert put_manifest(stack) == 0
-    assert put_keys(s3) == []
-    assert "12 rows in 6 slices: already there" in " ".join(capsys.readouterr().err.split())
-
-
 def test_an_interrupted_put_has_no_completion_and_is_completed_by_the_next_one(s3, stack, capsys):
     s3.faults.puts_until_denied = 4
     with pytest.raises(RunError, match=r"putting s3://b/manifest/\w+/ .*AccessDenied"):
@@ -81,19 +73,6 @@ def test_a_slice_that_was_deleted_since_is_missed_and_put_again(s3, stack):
         check_manifest(stack)
     assert put_manifest(stack) == 1
     assert s3.objects == before
-
-
-def test_a_dry_run_puts_nothing_and_says_what_it_would(s3, stack, capsys):
-    assert put_manifest(stack, dry_run=True) == 0
-    assert not s3.objects
-    assert "would upload s3://b/manifest/" in capsys.readouterr().err
-
-
-def test_without_a_key_plan_nothing_is_asked(s3, stack):
-    stack.outputs["from_manifest"] = False
-    assert put_manifest(stack) == 0
-    check_manifest(stack)
-    assert not s3.calls
 
 
 def test_a_stream_of_items_is_taken_a_few_at_a_time():
