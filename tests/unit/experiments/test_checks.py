@@ -81,8 +81,7 @@ FINE = {
 WRONG = [
     (of_functions, function(concurrency_value=2), "mode", PROBLEM, "use --set from_manifest=true"),
     (of_functions, function(parallel_limit=1001), "connections", WARNING, "1,024 file descriptors"),
-    (of_functions, slices(object_bytes=6 * 2**30), "key plan", PROBLEM, "from 1 to 5368709120"),
-    (of_hosts, host(key_order="shuffled"), "key plan", PROBLEM, "straight or reversed_hash"),
+    (of_functions, slices(date_to="2014-12-31"), "key plan", PROBLEM, "swap them"),
     (of_hosts, host(object_count=219_121), "key plan", PROBLEM, "objects_per_folder = 6"),
     (of_hosts, host(parallel_limit=2000), "rate", WARNING, "14,440 calls/s on AWS; S3 takes 3,500 per prefix, so"),
     (of_hosts, host(bucket_key=False), "KMS", WARNING, "KMS requests/s"),
