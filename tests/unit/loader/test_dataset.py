@@ -64,6 +64,13 @@ def test_of_small_objects_the_one_that_is_refused_is_named():
         put(FakeS3(faults=Faults(puts_until_denied=0)), *SMALL[:9])
 
 
+def test_a_look_that_is_refused_is_no_object_that_is_missing():
+    s3 = refusing(HeadObject=[(403, "AccessDenied")])
+    with pytest.raises(RunError, match="checking s3://b/k"):
+        put(s3)
+    assert not s3.objects
+
+
 def test_a_part_that_was_damaged_on_the_way_is_refused_and_the_upload_is_aborted():
     s3 = FakeS3(faults=Faults(damaged_part=2))
     with pytest.raises(RunError, match=r"putting s3://b/k .*BadDigest"):

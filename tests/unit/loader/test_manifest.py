@@ -75,6 +75,13 @@ def test_a_slice_that_was_deleted_since_is_missed_and_put_again(s3, stack):
     assert s3.objects == before
 
 
+def test_slices_whose_put_did_not_come_to_its_end_are_no_manifest(s3, stack):
+    put_manifest(stack)
+    del s3.objects[COMPLETE]
+    with pytest.raises(UsageError, match=r"there is no complete manifest"):
+        check_manifest(stack)
+
+
 def test_a_stream_of_items_is_taken_a_few_at_a_time():
     taken = []
     results = in_flight(lambda number: number, (taken.append(number) or number for number in range(1000)), 2)
