@@ -6,7 +6,6 @@ import os
 import stat
 import zipfile
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -15,8 +14,8 @@ from typing import IO
 
 # The field e_machine of an ELF file (its specification, "ELF Header"), by Lambda's names.
 MACHINES = {0x3E: "x86_64", 0xB7: "arm64"}
-# What reading a damaged zip raises.
-DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError)
+# What reading a damaged zip raises; RuntimeError is an encrypted one's.
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError)
 # The zips that Unix programs make have modes (APPNOTE.TXT of the format, "version made by").
 UNIX = 3
 EVERYBODY_READS = 0o755
@@ -24,13 +23,12 @@ EVERYBODY_READS = 0o755
 
 @dataclass(frozen=True)
 class Entry:
-    """A file or folder of a package, with its size unpacked; `fault` is why Lambda wouldn't get it as it is."""
+    """A file or folder of a package, with its size unpacked."""
 
     name: str
     mode: int
     size: int
     open: Callable[[], IO[bytes]]
-    fault: str = ""
 
     @property
     def is_private(self) -> bool:
@@ -49,15 +47,17 @@ class Package:
     @classmethod
     def at(cls, path: Path) -> Package:
         """The package of a folder or a zip. Raises OSError where it can't be read, or one of DAMAGED."""
-        is_folder = path.is_dir()
-        entries = tuple(_in_folder(path) if is_folder else _in_zip(zipfile.ZipFile(path)))
-        files = {entry.name: entry for entry in entries if not stat.S_ISDIR(entry.mode)}
-        return cls(path, entries, files)
+        entries = tuple(_in_folder(path) if path.is_dir() else _in_zip(zipfile.ZipFile(path)))
+        return cls(path, entries, {entry.name: entry for entry in entries if not stat.S_ISDIR(entry.mode)})
 
     @property
-    def faults(self) -> list[str]:
-        """What Lambda wouldn't get as it is, in words."""
-        return [f"{entry.name} {entry.fault}" for entry in self.entries if entry.fault]
+    def odd(self) -> list[str]:
+        """What is neither a file nor a folder, such as a link, or can't be named: Lambda wouldn't get it as it is."""
+        return [
+            entry.name
+            for entry in self.entries
+            if not (stat.S_ISREG(entry.mode) or stat.S_ISDIR(entry.mode)) or not entry.name.isprintable()
+        ]
 
     @property
     def private(self) -> list[str]:
@@ -108,33 +108,13 @@ def _in_folder(folder: Path) -> Iterator[Entry]:
 
     for parent, folders, files in os.walk(folder, onerror=refuse):
         for path in sorted(Path(parent, name) for name in (*folders, *files)):
-            status, name = path.lstat(), path.relative_to(folder).as_posix()
-            shown = os.fsencode(name).decode(errors="backslashreplace")
-            fault = _fault(status.st_mode) or ("has a name that isn't UTF-8" if shown != name else "")
-            yield Entry(shown, status.st_mode, status.st_size, partial(path.open, "rb"), fault)
+            status = path.lstat()
+            yield Entry(path.relative_to(folder).as_posix(), status.st_mode, status.st_size, partial(path.open, "rb"))
 
 
 def _in_zip(archive: zipfile.ZipFile) -> Iterator[Entry]:
     """Everything in a zip, whose names may begin with ./ and may be those of folders."""
-    rows = [(PurePosixPath(row.filename), row) for row in archive.infolist()]
-    counts = Counter(path for path, _ in rows)
-    for path, row in rows:
+    for row in archive.infolist():
         mode = row.external_attr >> 16 or (0 if row.create_system == UNIX else EVERYBODY_READS)
         mode |= stat.S_IFDIR if row.is_dir() else 0 if stat.S_IFMT(mode) else stat.S_IFREG
-        fault = _fault(mode)
-        if path.is_absolute() or ".." in path.parts:
-            fault = "leads out of the package"
-        elif counts[path] > 1:
-            fault = "is in it twice"
-        elif row.flag_bits & 1:
-            fault = "is encrypted"
-        elif row.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            fault = "isn't compressed with deflate"
-        yield Entry(str(path), mode, row.file_size, partial(archive.open, row), fault)
-
-
-def _fault(mode: int) -> str:
-    """What is wrong with what has this mode."""
-    if stat.S_ISLNK(mode):
-        return "is a symbolic link"
-    return "" if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else "is neither a file nor a folder"
+        yield Entry(str(PurePosixPath(row.filename)), mode, row.file_size, partial(archive.open, row))

@@ -1,4 +1,4 @@
-"""One object read from S3, in quantities: whole or in parts, by boto3 or by a client of our own."""
+"""One object read from S3, in quantities: whole or in parts."""
 
 from __future__ import annotations
 

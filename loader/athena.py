@@ -6,7 +6,7 @@ import contextlib
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -17,12 +17,13 @@ from stampede.progress import say
 from stampede.stacks.aws_errors import Kind, kind_of
 from stampede.stacks.target import Target, is_gone
 
-Answer = TypeVar("Answer")
+Clock = Callable[[], float]
+Sleep = Callable[[float], None]
 
 # Between two looks at a query: the times in its record are Athena's own, so this decides nothing that is measured.
 FIRST_POLL_S, LONGEST_POLL_S, SLOWER = 0.1, 5.0, 1.5
-# For how long a call that isn't answered is made again where no query's limit says it; botocore tries 5 times each.
-PATIENCE_S = 60.0
+# Of calls that aren't answered, or throttled: botocore makes them again for a minute or two.
+PATIENT = {"retries": {"mode": "standard", "total_max_attempts": 10}}
 # The record's word for a call that failed; any other is QueryFailed.
 _ERROR_TYPES = {
     Kind.DENIED: "AccessDenied",
@@ -45,8 +46,7 @@ class QueryFailure(Exception):
 class Query:
     """One execution of a query, known to Athena by `token`: however often it is begun, it runs once.
 
-    `execution_id` and `request_id` are "" until it has begun; `statistics` are Athena's, as far as they are known, and
-    `words` how it stood at the last look.
+    `execution_id` and `request_id` are "" until it has begun; `statistics` are Athena's, as far as they are known.
     """
 
     def __init__(
@@ -55,14 +55,14 @@ class Query:
         execution: Execution,
         token: str,
         *,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
+        clock: Clock = time.monotonic,
+        sleep: Sleep = time.sleep,
     ) -> None:
-        self._target, self._client = target, target.client("athena")
+        self._target, self._client = target, target.client("athena", **PATIENT)
         self._execution, self._token = execution, token
         self._clock, self._sleep = clock, sleep
         self._is_over = False
-        self.execution_id = self.request_id = self.words = ""
+        self.execution_id = self.request_id = ""
         self.statistics: Mapping[str, Any] = {}
 
     def carry_out(self, begun: Callable[[], None], note: Callable[[str], None]) -> None:
@@ -87,21 +87,18 @@ class Query:
             self.execution_id = self.execution_id or self._start()["QueryExecutionId"]
             self._client.stop_query_execution(QueryExecutionId=self.execution_id)
         except (BotoCoreError, ClientError) as error:
-            which = f"query {self.execution_id}" if self.execution_id else "a query whose id is unknown"
-            say(
-                f"{which} couldn't be cancelled and runs until it finishes by itself: {one_line(error)}", style="yellow"
-            )
+            which = f"query {self.execution_id}".strip()
+            say(f"{which} couldn't be cancelled, and may run to its end: {one_line(error)}", style="yellow")
             return
         with contextlib.suppress(BotoCoreError, ClientError):
             self._look()  # for its statistics
 
     def _begin(self) -> None:
         try:
-            answer = self._patiently(self._start, self._clock() + PATIENCE_S)
+            answer = self._start()
         except (BotoCoreError, ClientError) as error:
-            failure = failure_of(error)
-            self._is_over = failure.error_type != "NoConnection"  # it was refused; else its answer may be lost
-            raise failure from None
+            self._is_over = kind_of(error) is not Kind.FAULT  # it was refused; else its answer may be lost
+            raise failure_of(error) from None
         self.execution_id = answer["QueryExecutionId"]
         self.request_id = answer.get("ResponseMetadata", {}).get("RequestId", "")
 
@@ -115,26 +112,21 @@ class Query:
         )
 
     def _wait(self, note: Callable[[str], None]) -> None:
-        begun_s, limit_s = self._clock(), self._execution.limit_s
+        began_s, limit_s, words = self._clock(), self._execution.limit_s, "no answer"
         pauses_s = growing(FIRST_POLL_S, SLOWER, LONGEST_POLL_S)
-        for _ in looks(pauses_s, begun_s + limit_s, clock=self._clock, sleep=self._sleep):
+        for _ in looks(pauses_s, began_s + limit_s, clock=self._clock, sleep=self._sleep):
             try:
-                status = self._patiently(self._look, begun_s + limit_s)
+                status = self._look()
             except (BotoCoreError, ClientError) as error:
-                if kind_of(error).passes:
-                    waited_s = self._clock() - begun_s
-                    raise QueryFailure(
-                        "QueryTimedOut", f"no answer in {waited_s:.0f} s of {limit_s:g}: {one_line(error)}"
-                    ) from None
-                raise failure_of(error) from None
-            waited_s = self._clock() - begun_s
-            self.words = f"{status['State']}, {waited_s:.1f} s"
-            if (scanned := self.statistics.get("DataScannedInBytes")) is not None:
-                self.words += f", {scanned:,} bytes scanned"
-            note(self.words)
+                if not kind_of(error).passes or is_gone(self._target):
+                    raise failure_of(error) from None
+                words = f"no answer ({one_line(error)})"
+                continue
+            words = status["State"]
+            note(f"{words}, {self._clock() - began_s:.1f} s")
             if self._is_over:
                 return _raise_unless_succeeded(status)
-        raise QueryFailure("QueryTimedOut", f"{status['State']} at the limit of {limit_s:g} s, so it was cancelled")
+        raise QueryFailure("QueryTimedOut", f"{words} at the limit of {limit_s:g} s, so it was cancelled")
 
     def _look(self) -> dict[str, Any]:
         answer = self._client.get_query_execution(QueryExecutionId=self.execution_id)["QueryExecution"]
@@ -143,9 +135,8 @@ class Query:
         return answer["Status"]
 
     def _check_result(self) -> None:
-        parameters = {"QueryExecutionId": self.execution_id, "MaxResults": 10}
         try:
-            answer = self._patiently(lambda: self._client.get_query_results(**parameters), self._clock() + PATIENCE_S)
+            answer = self._client.get_query_results(QueryExecutionId=self.execution_id, MaxResults=10)
         except (BotoCoreError, ClientError) as error:
             raise failure_of(error) from None
         rows = [[value.get("VarCharValue") for value in row["Data"]] for row in answer["ResultSet"]["Rows"]]
@@ -153,29 +144,6 @@ class Query:
             got = "; ".join(map(_words, rows[1:])) or "no row"
             why = f"expected {_words(self._execution.expected)}, got {got}; `stampede dataset` uploads what is missing"
             raise QueryFailure("WrongResult", why)
-
-    def _patiently(self, call: Callable[[], Answer], until_s: float) -> Answer:
-        return patiently(call, self._target, until_s, self._clock, self._sleep)
-
-
-def patiently(
-    call: Callable[[], Answer],
-    target: Target,
-    until_s: float,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
-) -> Answer:
-    """What `call` answers, made again until `until_s` on the clock while its error may pass; raises the last one."""
-    for number in looks(growing(0.5, 2, LONGEST_POLL_S), until_s, clock=clock, sleep=sleep):
-        try:
-            return call()
-        except (BotoCoreError, ClientError) as error:
-            if not kind_of(error).passes or is_gone(target):
-                raise
-            if number == 0:
-                say(f"{one_line(error)}; trying again", style="yellow")
-            last_error = error
-    raise last_error
 
 
 def failure_of(error: BotoCoreError | ClientError) -> QueryFailure:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from loader import evidence
 from loader.executions import EXECUTIONS
-from loader.log_events import OVERLAP_MS, LogEvents, records
+from loader.log_events import OVERLAP_MS, LogEvents, records, seen_in_lines, together
 from loader.patience import State
-from loader.sqs.dead_letters import MOST_LETTERS, DeadLetters
+from loader.sqs.dead_letters import DeadLetters
 from loader.unfinished_cell import last_abandoned
 from stampede.errors import UsageError
 from stampede.insights.unrecorded import with_unrecorded
-from stampede.phrases import counted
-from stampede.progress import say
 from stampede.runs.account import CellAccount, account
 from stampede.runs.failed_objects import FAILED_OBJECTS, failed_lines, failed_rows
 from stampede.runs.folder import UNANSWERED_FILE, RunFolder
@@ -41,15 +39,17 @@ class Collecting:
         self._kept = set(self._store.rows("SELECT cell, seq FROM sent")) if self._abandoned else set()
         self._executed = {row["cell"] for row in folder.rows(EXECUTIONS)}
         self._counted: tuple[int, list[CellAccount]] | None = None
-        self._unattributed = 0
-        self._is_full_said = False
         self._first_sent_ms = self._sent()
-        self._take_up_lines()
-        known = folder.rows("log_events.jsonl")
+        # A drain may have been killed between its appends: events were stored, and what is in them wasn't.
+        [(record_count, object_count)] = self._store.rows(
+            "SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM failed_objects)"
+        )
+        self._add(lambda: folder.rows("log_events.jsonl"), record_count, object_count)
         start_ms = min(self._first_sent_ms.values()) - CLOCK_SKEW_MS
         logs, group = target.client("logs"), target["log_group_name"]
-        self._events = LogEvents(logs, group, start_ms, known, OVERLAP_MS[target.option])
-        self._letters = self._take_up_dead_letters()
+        self._events = LogEvents(logs, group, start_ms, folder.rows("log_events.jsonl"), OVERLAP_MS[target.option])
+        known_ids = [message_id for (message_id,) in self._store.rows("SELECT message_id FROM letters ORDER BY line")]
+        self._letters = DeadLetters(self._sqs, target["dead_letter_queue_url"], known_ids)
 
     @property
     def sent_count(self) -> int:
@@ -62,7 +62,9 @@ class Collecting:
         dead_count = sum(message_counts(self._sqs, self._target["dead_letter_queue_url"]))
         for page in self._events.fetch():
             self._keep(page)
-        self._read_dead_letters(dead_count)
+        for letters in self._letters.look(dead_count):
+            own = [row for row in self._of_this_run(letters) if not self._is_abandoned(row)]
+            self._append("letters", "dead_letters.jsonl", own)
         accounts = self._accounts()
         [(record_count,)] = self._store.rows("SELECT count(*) FROM records")
         return State(
@@ -86,7 +88,7 @@ class Collecting:
             return 0
         since_ms = min(self._first_sent_ms[cell] for cell in owing) - CLOCK_SKEW_MS
         count = 0
-        for page in self._events.fetch_again(since_ms, self._folder.rows("log_events.jsonl")):
+        for page in self._events.fetch_since(since_ms):
             self._keep(page)
             count += len(page)
         return count
@@ -124,9 +126,8 @@ class Collecting:
                 ) ANTI JOIN unanswered USING (cell, seq)"""
         )
         named = set(silent)
-        rows = [row for row in self._folder.rows("sent.jsonl") if (row["cell"], row["seq"]) in named]
-        self._folder.append(UNANSWERED_FILE, rows)
-        self._store.add("unanswered", rows)
+        rows = (row for row in self._folder.rows("sent.jsonl") if (row["cell"], row["seq"]) in named)
+        self._append("unanswered", UNANSWERED_FILE, rows)
 
     def failing(self, at_once: int, since_s: float) -> str:
         """The first of the cells whose messages fail, of which so many run `at_once`, and the first was sent at least
@@ -147,12 +148,6 @@ class Collecting:
         """Write the account, show the dead letters again, and return it. Raises what boto3 raises, afterwards."""
         accounts = with_unrecorded(self.accounts(), self._folder.path)
         self._folder.write_json("accounting.json", [account.as_dict() for account in accounts])
-        if self._unattributed:
-            belong = "error record of this time belongs", "error records of this time belong"
-            say(
-                f"{counted(self._unattributed, *belong)} to no message of a run: the bodies of some messages weren't "
-                "valid"
-            )
         if self._target.option == "aws":
             evidence.note_lines(self._folder, self._events.seen)
         self._letters.show_again()
@@ -188,64 +183,37 @@ class Collecting:
             )
         return first
 
-    def _take_up_lines(self) -> None:
-        """Add the records and failed objects whose events alone are stored: a drain was killed between its appends."""
-        [(stored,)] = self._store.rows("SELECT count(*) FROM records")
-        self._add_records(itertools.islice(self._own(self._folder.rows("log_events.jsonl")), stored, None))
-        if self._counts_objects:
-            [(stored,)] = self._store.rows("SELECT count(*) FROM failed_objects")
-            lines = failed_lines(self._folder.rows("log_events.jsonl"))
-            self._add_failed_objects(itertools.islice(failed_rows(self._of_this_run(lines)), stored, None))
-
-    def _add_failed_objects(self, rows: Iterable[dict[str, Any]]) -> None:
-        """Keep and count rows one by one: there may be millions."""
-        self._store.add("failed_objects", self._folder.appended(FAILED_OBJECTS, rows))
-
-    def _take_up_dead_letters(self) -> DeadLetters:
-        known = [message_id for (message_id,) in self._store.rows("SELECT message_id FROM letters ORDER BY line")]
-        return DeadLetters(self._sqs, self._target["dead_letter_queue_url"], known)
-
-    def _read_dead_letters(self, count: int) -> None:
-        for letters in self._letters.look(count):
-            own = [row for row in letters if row["run_id"] == self._folder.run_id and not self._is_abandoned(row)]
-            if own:
-                self._folder.append("dead_letters.jsonl", own)
-                self._store.add("letters", own)
-        if self._letters.is_full and not self._is_full_said:
-            self._is_full_said = True
-            say(
-                f"only the first {MOST_LETTERS:,} messages in the dead-letter queue are read: SQS can hide no more at "
-                "a time",
-                style="yellow",
-            )
-
-    def _own(self, events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        """The records of this run among log events."""
-        return self._of_this_run(records(events))
-
-    def _of_this_run(self, lines: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        return (line for line in lines if line["run_id"] == self._folder.run_id)
-
     def _keep(self, fresh: list[dict[str, Any]]) -> None:
+        """Store events, and of them this run's records and failed objects."""
         if self._target.option == "aws":
-            self._events.seen.note(fresh)
-        self._unattributed += sum(record["run_id"] is None for record in records(fresh))
+            self._events.seen = together(self._events.seen, seen_in_lines(fresh))
         if self._abandoned:
             fresh = [event for event in fresh if not any(map(self._is_abandoned, self._lines_of(event)))]
         self._folder.append("log_events.jsonl", fresh)
-        self._add_records(self._own(fresh))
+        self._add(lambda: fresh)
+
+    def _add(
+        self, events: Callable[[], Iterable[dict[str, Any]]], records_left_out: int = 0, rows_left_out: int = 0
+    ) -> None:
+        """Store what `events` hold of this run, but for so many records and failed objects, which are stored."""
+        own = itertools.islice(self._of_this_run(records(events())), records_left_out, None)
+        self._append("records", "records.jsonl", own)
         if self._counts_objects:
-            self._add_failed_objects(failed_rows(self._of_this_run(failed_lines(fresh))))
+            rows = failed_rows(self._of_this_run(failed_lines(events())))
+            self._append("failed_objects", FAILED_OBJECTS, itertools.islice(rows, rows_left_out, None))
+
+    def _append(self, table: str, name: str, rows: Iterable[dict[str, Any]]) -> None:
+        """Store rows in their file and count them, one by one: there may be millions."""
+        rows = iter(rows)
+        if (first := next(rows, None)) is not None:
+            self._store.add(table, self._folder.appended(name, itertools.chain([first], rows)))
 
     def _lines_of(self, event: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """The event as a line of this run that belongs to a message, if it is one."""
         return self._of_this_run(itertools.chain(records([event]), failed_lines([event])))
 
-    def _add_records(self, own: Iterable[dict[str, Any]]) -> None:
-        new = list(own)
-        if new:
-            self._folder.append("records.jsonl", new)
-            self._store.add("records", new)
+    def _of_this_run(self, lines: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        return (line for line in lines if line["run_id"] == self._folder.run_id)
 
     def _is_abandoned(self, row: dict[str, Any]) -> bool:
         """Whether it is of an attempt at a cell that was set aside, and came late."""

@@ -120,8 +120,7 @@ class _Waiting:
     def __init__(self, target: Target, collecting: Collecting, patience: Patience, clock: Clock) -> None:
         self.collecting, self.patience = collecting, patience
         self._target, self._clock = target, clock
-        self._started = self._moved = self._changed = clock()
-        self._again = self._started
+        self._started = self._moved = self._changed = self._again = clock()
         self._state: State | None = None
         self._error: BotoCoreError | ClientError | None = None
         self._is_at_rest = False
@@ -130,27 +129,33 @@ class _Waiting:
     def states(self, sleep: Callable[[float], None]) -> Iterator[State]:
         """What each look shows, until the deadline, which progress puts off. Raises RunError where AWS hadn't answered
         before it, or refuses for good."""
-        while not self._is_over():
-            if (state := self._look()) is not None:
+        while not self.patience.is_over(self._clock() - self._started, self._clock() - self._moved):
+            try:
+                state = self._look()
+            except (BotoCoreError, ClientError) as error:
+                self._note_error(error)
+            else:
+                if self._error is not None:
+                    say("AWS answers again")
+                self._error = None
+                self._note_state(state)
                 yield state
             sleep(self.patience.poll_s)
+        if self._state is None and self._error is not None:
+            raise targets.explain(self._error, "draining the queue", self._target) from None
 
-    def _look(self) -> State | None:
-        """How things stand; None where AWS doesn't answer, which may pass. Raises RunError where it won't."""
-        try:
-            state = self.collecting.look()
-            may_lack_lines = state.is_empty and self._clock() >= self._again
-            if state.without_record and (may_lack_lines or (state == self._state and self.is_stuck(state))):
-                began = self._clock()
-                has_news = self.collecting.look_again() > 0
-                self._again = self._clock() + max(self.patience.read_again_s, self._clock() - began)
-                state = self.collecting.look() if has_news else state
-        except (BotoCoreError, ClientError) as error:
-            self._note_error(error)
-            return None
-        if self._error is not None:
-            say("AWS answers again")
-            self._error = None
+    def _look(self) -> State:
+        """How things stand, after all lines were read again where some may be late. Raises what boto3 raises."""
+        state = self.collecting.look()
+        may_lack_lines = state.is_empty and self._clock() >= self._again
+        if state.without_record and (may_lack_lines or (state == self._state and self.is_stuck(state))):
+            began = self._clock()
+            has_news = self.collecting.look_again() > 0
+            self._again = self._clock() + max(self.patience.read_again_s, self._clock() - began)
+            state = self.collecting.look() if has_news else state
+        return state
+
+    def _note_state(self, state: State) -> None:
         now = self._clock()
         if state != self._state:
             self._changed = now
@@ -159,7 +164,15 @@ class _Waiting:
         if self.patience.is_moving(state, self._state):
             self._moved = now
         self._state = state
-        return state
+
+    def _note_error(self, error: BotoCoreError | ClientError) -> None:
+        """Say an error once. Raises RunError for one that no waiting mends."""
+        explained = targets.explain(error, "draining the queue", self._target)
+        if targets.is_gone(self._target) or kind_of(error).is_final:
+            raise explained from None
+        if self._error is None:
+            say(f"{explained}; trying again until the deadline", style="yellow")
+        self._error = error
 
     def is_at_rest(self, state: State) -> bool:
         """Whether nothing more will happen to the messages."""
@@ -181,9 +194,7 @@ class _Waiting:
 
     def ends_early(self, state: State) -> bool:
         """Whether nothing is to be waited for; messages without a record are then accounted for as unanswered."""
-        if self.is_failing():
-            return True
-        if self.is_stuck(state):
+        if not self.is_failing() and self.is_stuck(state):
             self._give_up(state.in_flight, self.patience.stuck_words(state))
         return self._is_at_rest
 
@@ -198,15 +209,6 @@ class _Waiting:
         self.collecting.give_up(at_most)
         self._is_at_rest, self.ended_early = True, why
 
-    def _is_over(self) -> bool:
-        """Whether the deadline has passed. Raises RunError where AWS hadn't answered before it."""
-        now = self._clock()
-        if not self.patience.is_over(now - self._started, now - self._moved):
-            return False
-        if self._state is None and self._error is not None:
-            raise targets.explain(self._error, "draining the queue", self._target) from None
-        return True
-
     def left(self) -> str:
         """Why messages may still be on their way; "" when none is."""
         if self._is_at_rest or self._state is None:
@@ -214,23 +216,11 @@ class _Waiting:
         no_answer = f"; AWS doesn't answer ({type(self._error).__name__})" if self._error is not None else ""
         return f"{self.patience.deadline_words()}: {self._state.words()}{no_answer}"
 
-    def _note_error(self, error: BotoCoreError | ClientError) -> None:
-        """Say an error once; one that no waiting mends ends the drain."""
-        explained = targets.explain(error, "draining the queue", self._target)
-        if targets.is_gone(self._target) or kind_of(error).is_final:
-            raise explained from None
-        if self._error is None:
-            say(f"{explained}; trying again until the deadline", style="yellow")
-        self._error = error
-
 
 def _close(collecting: Collecting) -> list[CellAccount]:
     try:
         return collecting.close()
     except (BotoCoreError, ClientError) as error:  # the account is written, and the letters show again by themselves
-        say(
-            f"messages in the dead-letter queue stay hidden from other readers for a few minutes "
-            f"({type(error).__name__})",
-            style="yellow",
-        )
+        hidden = "messages in the dead-letter queue stay hidden from other readers for a few minutes"
+        say(f"{hidden} ({type(error).__name__})", style="yellow")
         return collecting.accounts()

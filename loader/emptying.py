@@ -13,7 +13,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from loader.dataset import abort
+from loader.dataset import abort_uploads
 from loader.in_flight import in_flight
 from stampede.errors import RunError
 from stampede.phrases import counted
@@ -44,7 +44,7 @@ def empty(target: Target, bucket: str, *, dry_run: bool = False) -> int:
             count += (deleted := sum(number for number, _ in answers))
             if not deleted:  # the same error again for all that is left; one that passes, S3 says of single keys too
                 raise RunError(f"s3://{bucket}: {answers[0][1]}")
-        aborted = _abort_uploads(s3, bucket)
+        aborted = abort_uploads(s3, bucket)
     except (BotoCoreError, ClientError) as error:
         if code_of(error) == "NoSuchBucket":
             return 0
@@ -71,13 +71,3 @@ def _delete(s3: Any, bucket: str, keys: list[str]) -> tuple[int, str]:
         f"{len(errors)} of {counted(len(keys), 'object')} couldn't be deleted, for example {first.get('Key')}: "
         f"{first.get('Code')}: {first.get('Message')}"
     )
-
-
-def _abort_uploads(s3: Any, bucket: str) -> int:
-    """Abort the unfinished uploads, whose parts would be billed unseen; returns how many."""
-    count = 0
-    for page in s3.get_paginator("list_multipart_uploads").paginate(Bucket=bucket):
-        for upload in page.get("Uploads", []):
-            abort(s3, {"Bucket": bucket, "Key": upload["Key"], "UploadId": upload["UploadId"]})
-            count += 1
-    return count

@@ -12,20 +12,33 @@ import json
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from functools import partial
+from dataclasses import dataclass, field
 from typing import Any
 
-from loader.athena import Query, QueryFailure
-from loader.execution_records import ExecutionRecords, now_ms
+import botocore
+from botocore.exceptions import ClientError
+
+from loader.athena import PATIENT, Query, QueryFailure
 from loader.flood import first_seq, sent_log
 from loader.sqs.outcome import Accepted, Outcome
+from stampede.errors import RunError
 from stampede.experiment import Execution
 from stampede.phrases import counted
 from stampede.progress import bar, say
 from stampede.runs.folder import RunFolder
-from stampede.stacks.target import Target
+from stampede.stacks import target as targets
+from stampede.stacks.aws_errors import code_of
+from stampede.stacks.target import RETRIES, Target
 
 EXECUTIONS = "executions.jsonl"
+LONGEST_ERROR_MESSAGE_CHARACTERS = 300
+# The record's words for what Athena says in milliseconds (API reference, QueryExecutionStatistics).
+TIMES = {
+    "queue_seconds": "QueryQueueTimeInMillis",
+    "planning_seconds": "QueryPlanningTimeInMillis",
+    "engine_seconds": "EngineExecutionTimeInMillis",
+    "service_seconds": "ServiceProcessingTimeInMillis",
+}
 
 
 def carry_out(
@@ -53,26 +66,21 @@ def carry_out(
     if not quiet:
         how = f"one after the other, {counted(count, 'time')}"
         say(f"running queries in workgroup {execution.workgroup}, {how}: {execution.sql}")
-    records = ExecutionRecords(target, folder.run_id, cell, order, int(warm_up), round_number)
+    queries = _Cell(target, folder, cell, order, {"round": round_number, "warm_up": int(warm_up)})
     # By the number of a query that a killed run began and sent nowhere, Athena would answer with that query.
     begun = (row["seq"] + 1 for row in folder.rows(EXECUTIONS) if row["cell"] == cell)
     first_number, started_s = max([first_seq(folder, cell), *begun]), clock()
-    with bar() as progress, sent_log(folder, cell, warm_up=warm_up, round_number=round_number) as sent:
+    sent = sent_log(folder, cell, warm_up=warm_up, round_number=round_number)
+    with bar() as progress:
         task = progress.add_task("queries", total=count, note="")
-
-        def noted(words: str) -> None:
-            progress.update(task, note=words)
-
-        for index, seq in enumerate(range(first_number, first_number + count), start=first):
+        for index in range(count):
+            seq = first_number + index
             query = Query(target, execution, token_of(folder.run_id, cell, seq), clock=clock, sleep=sleep)
-            objects = share(index).get("objects") if share else None
-            message = _Message(folder, cell, seq, query, sent)
-            message.carry_out(noted, partial(records.store, objects=objects))
+            objects = share(first + index).get("objects") if share else None
+            failure = queries.carry_out(seq, query, objects, sent, lambda words: progress.update(task, note=words))
             progress.advance(task)
-            say(
-                f"query {seq - first_number + 1} of {count}: {message.words}",
-                style="dim" if message.is_ok else "yellow",
-            )
+            words = f"{failure.error_type}: {failure}" if failure else "succeeded"
+            say(f"query {index + 1} of {count}: {words}", style="yellow" if failure else "dim")
     return Outcome(sent=count, requests=count, seconds=clock() - started_s)
 
 
@@ -92,46 +100,142 @@ def token_of(run_id: str, cell: str, seq: int) -> str:
     return hashlib.sha256(json.dumps([run_id, cell, seq]).encode()).hexdigest()
 
 
-class _Message:
-    """One message: its query, and what is written down of it, in an order that survives a kill anywhere."""
+@dataclass
+class _Cell:
+    """The queries of a cell; `place` is what their records say of round and warm-up."""
 
-    def __init__(
+    target: Target
+    folder: RunFolder
+    cell: str
+    order: Mapping[str, Any]
+    place: Mapping[str, int]
+    sandbox_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+
+    def carry_out(
         self,
-        folder: RunFolder,
-        cell: str,
         seq: int,
         query: Query,
+        objects: int | None,
         sent: Callable[[list[Accepted]], None],
-    ) -> None:
-        self._folder, self._cell, self._seq, self._query = folder, cell, seq, query
-        self._sent, self._message_id = sent, ""
-        self.words, self.is_ok = "", False
+        note: Callable[[str], None],
+    ) -> QueryFailure | None:
+        """One message over `objects`, which is written down in an order that survives a kill anywhere; gives why it
+        failed. Raises RunError where its record can't be stored, and KeyboardInterrupt when it is."""
+        message_id, started_at_ms, interrupt, failure = "", now_ms(), None, None
 
-    def carry_out(self, note: Callable[[str], None], store: Callable[..., None]) -> None:
-        """Until `store` has its record; raises KeyboardInterrupt then, where that ended it."""
-        started_at_ms, interrupt, failure = now_ms(), None, None
-        self._remember("beginning")
+        def remember(state: str) -> None:
+            row = {"cell": self.cell, "seq": seq, "state": state, "execution_id": query.execution_id}
+            self.folder.append(EXECUTIONS, [row])
+
+        def begun() -> None:
+            nonlocal message_id
+            message_id = query.execution_id or str(uuid.uuid4())  # one that never had an id of Athena's gets another
+            remember("begun")
+            sent([Accepted(seq, message_id, now_ms(), 0)])
+
+        remember("beginning")
         try:
-            self._query.carry_out(self._begun, note)
+            query.carry_out(begun, note)
         except QueryFailure as error:
             failure = error
         except KeyboardInterrupt as error:
             interrupt, failure = error, QueryFailure("QueryCancelled", "interrupted: cancelled by Ctrl-C")
-        if not self._message_id:
-            self._begun()
-        self.is_ok = failure is None
-        self.words = self._query.words if failure is None else f"{failure.error_type}: {failure}"
-        store(self._seq, self._message_id, self._query, started_at_ms, failure)
-        self._remember("ended")
+        if not message_id:
+            begun()
+        self._put(self._record(seq, message_id, query, objects, started_at_ms, failure))
+        remember("ended")
         if interrupt is not None:
             raise interrupt
+        return failure
 
-    def _begun(self) -> None:
-        """It is sent; one that never had an id of Athena's gets another."""
-        self._message_id = self._query.execution_id or str(uuid.uuid4())
-        self._remember("begun")
-        self._sent([Accepted(self._seq, self._message_id, now_ms(), 0)])
+    def _record(
+        self,
+        seq: int,
+        message_id: str,
+        query: Query,
+        objects: int | None,
+        started_at_ms: int,
+        failure: QueryFailure | None,
+    ) -> dict[str, Any]:
+        """First what every record has, in this order (functions/agreed/record.json); then the axes by their record's
+        word, in the experiment's order; then what the query gave. What Athena doesn't tell is null."""
+        target, statistics = self.target, query.statistics
+        seconds = {name: _seconds(statistics, key) for name, key in TIMES.items()}
+        elapsed_s = None if failure else _seconds(statistics, "TotalExecutionTimeInMillis")
+        scanned_bytes = statistics.get("DataScannedInBytes")
+        common = dict(
+            memory_size=target["memory_size"],
+            experiment_tag=target["experiment_tag"],
+            run_id=self.folder.run_id,
+            cell=self.cell,
+            seq=seq,
+            message_id=message_id,
+            request_id=query.request_id or str(uuid.uuid4()),
+            sandbox_id=self.sandbox_id,
+            cold_start=0,
+            attempt=1,
+            started_at_ms=started_at_ms,
+            finished_at_ms=now_ms() if elapsed_s is None else started_at_ms + round(elapsed_s * 1000),
+            bytes=scanned_bytes,
+            method="athena",
+            status="error" if failure else "ok",
+            **self.place,
+        )
+        own = {
+            "objects": objects,
+            "objects_per_s": round(objects / elapsed_s, 3) if objects and elapsed_s else None,
+            "set_seconds": elapsed_s,
+            **seconds,
+            "scanned_bytes": scanned_bytes,
+            "execution_id": query.execution_id or None,
+            "retry_mode": RETRIES["mode"],
+            "retry_attempts": RETRIES["total_max_attempts"],
+            "sdk": f"botocore {botocore.__version__}",
+            "experiment": target["experiment"],
+        }
+        error = {} if failure is None else {"error_type": failure.error_type, "error_message": _cut(failure)}
+        first = {"concurrency_limit": target["concurrency_value"]}
+        first |= {} if failure else {target.experiment.time_field: elapsed_s}
+        return first | common | (_axes(target, self.order) | first | common) | own | error
 
-    def _remember(self, state: str) -> None:
-        row = {"cell": self._cell, "seq": self._seq, "state": state, "execution_id": self._query.execution_id}
-        self._folder.append(EXECUTIONS, [row])
+    def _put(self, record: Mapping[str, Any]) -> None:
+        """Write a record into the stack's log group as functions write theirs. Raises RunError where that can't be."""
+        logs, group = self.target.client("logs", **PATIENT), self.target["log_group_name"]
+        place = {"logGroupName": group, "logStreamName": f"stampede/{self.folder.run_id}"}
+        event = {"timestamp": now_ms(), "message": json.dumps(record, ensure_ascii=False)}
+        with targets.explained(f"writing a record to {group}", self.target):
+            try:
+                logs.create_log_stream(**place)
+            except ClientError as error:
+                if code_of(error) != "ResourceAlreadyExistsException":
+                    raise
+            answer = logs.put_log_events(**place, logEvents=[event])
+        if answer.get("rejectedLogEventsInfo"):  # with status 200: too old or too new, by CloudWatch's clock
+            raise RunError(
+                f"{group}: CloudWatch Logs rejected a record because of its timestamp; set this machine's clock"
+            )
+
+
+def now_ms() -> int:
+    """Milliseconds since the epoch, as records and sent.jsonl have them."""
+    return time.time_ns() // 1_000_000
+
+
+def _axes(target: Target, order: Mapping[str, Any]) -> dict[str, Any]:
+    """Every axis of the cell by its record's word: as the work order says, else the stack, else by default."""
+    settings, values, fields = {**target.outputs, **order}, [], {}
+    for axis in target.experiment.axes:
+        value = settings.get(axis.variable)
+        values.append(axis.default_of(values) if value is None else value)
+        fields[axis.record_field] = values[-1]
+    return fields
+
+
+def _cut(failure: QueryFailure) -> str:
+    return str(failure)[:LONGEST_ERROR_MESSAGE_CHARACTERS]
+
+
+def _seconds(statistics: Mapping[str, Any], name: str) -> float | None:
+    """A time of Athena's, which says milliseconds; None where it doesn't say."""
+    value = statistics.get(name)
+    return None if value is None else value / 1000

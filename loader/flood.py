@@ -11,11 +11,10 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from loader.payloads import Payloads, carrying
+from loader.payloads import Payloads
 from loader.sqs.message import Order
 from loader.sqs.outcome import IN_FLIGHT, Accepted, Outcome
 from loader.unfinished_cell import ABANDONED
@@ -61,20 +60,18 @@ def flood(
     seq = first_seq(folder, cell, knows_all_sent=knows_all_sent)
     messages = orders(folder.run_id, cell, count, extras, seq, share and (lambda index: share(first + index)))
     if target.experiment.takes_payload:
-        payloads = Payloads.of_run(folder)
-        messages = payload_messages(payloads, folder.run_id, cell, count, extras, seq, first)
+        messages = payload_messages(Payloads.of_run(folder), folder.run_id, cell, count, extras, seq, first)
     if not quiet:
         say(f"flooding {target['queue_name']} with {counted(count, 'message')}")
+    log = sent_log(folder, cell, warm_up=warm_up, round_number=round_number)
     with bar() as progress:
         task = progress.add_task("flood", total=count, note="messages")
 
-        with sent_log(folder, cell, warm_up=warm_up, round_number=round_number) as log:
+        def accepted(batch: list[Accepted]) -> None:
+            log(batch)
+            progress.advance(task, len(batch))
 
-            def accepted(batch: list[Accepted]) -> None:
-                log(batch)
-                progress.advance(task, len(batch))
-
-            outcome = send(target, queue_url or target["queue_url"], messages, accepted)
+        outcome = send(target, queue_url or target["queue_url"], messages, accepted)
     if outcome.failed or not quiet:
         say(outcome.sentence(), style="red" if outcome.failed else None)
     return outcome
@@ -122,15 +119,11 @@ def orders(
     first_seq: int = 0,
     share: Callable[[int], Mapping[str, Any]] | None = None,
 ) -> Iterator[Order]:
-    """The work orders of one flood, made one by one: a million of them need no memory.
-
-    They differ in `seq` and in what `share` gives for their place alone, so the rest of the JSON is made once.
-    """
-    before = json.dumps({"run_id": run_id, "cell": cell})[:-1] + ', "seq": '
-    after = _members(extras)
-    for index, seq in enumerate(range(first_seq, first_seq + count)):
-        own = "" if share is None else _members(share(index))
-        yield Order(seq, f"{before}{seq}{after}{own}}}")
+    """The work orders of one flood, made one by one: a million of them need no memory. They differ in `seq`, and in
+    what `share` gives for their place."""
+    for index in range(count):
+        seq, own = first_seq + index, {} if share is None else share(index)
+        yield Order(seq, json.dumps({"run_id": run_id, "cell": cell, "seq": seq, **extras, **own}))
 
 
 def payload_messages(
@@ -146,46 +139,29 @@ def payload_messages(
     number."""
     numbers = payloads.draw(first, count)
     made = orders(run_id, cell, count, extras, first_seq, lambda index: {"payload": numbers[index]})
-    return carrying(payloads, numbers, made)
+    for order, number in zip(made, numbers, strict=True):
+        yield order._replace(body=payloads.bodies[number], attribute=order.body)
 
 
-def _members(values: Mapping[str, Any]) -> str:
-    """Members of a JSON object, each after a comma."""
-    return "".join(f", {json.dumps(name)}: {json.dumps(value)}" for name, value in values.items())
-
-
-@contextmanager
 def sent_log(
     folder: RunFolder, cell: str, *, warm_up: bool = False, round_number: int = 0
-) -> Iterator[Callable[[list[Accepted]], None]]:
-    """Gives the function that appends a batch to the run's sent.jsonl, on disk when it returns.
+) -> Callable[[list[Accepted]], None]:
+    """The function that appends a batch to the run's sent.jsonl, on disk when it returns.
 
     A file that isn't there is made with the first batch: a flood that is killed before that leaves none. That it can
-    be made is tried before anything is sent. Raises OSError.
+    be made is tried at once, before anything is sent. Raises OSError.
     """
-    before = json.dumps({"cell": cell})[:-1]
-    after = f', "warm_up": {int(warm_up)}, "round": {round_number}}}\n'
     path = folder.path / "sent.jsonl"
-    with ExitStack() as opened:
-        is_there = os.path.lexists(path)
-        file = opened.enter_context(folder.appending(path.name)) if is_there else None
-        if file is None:
-            _refuse_unwritable(path)
+    if os.path.lexists(path):
+        folder.appending(path.name).close()
+    else:
+        _refuse_unwritable(path)
 
-        def append(batch: list[Accepted]) -> None:
-            nonlocal file
-            if file is None:
-                file = opened.enter_context(folder.appending(path.name))
-            file.write(
-                "".join(
-                    f'{before}, "seq": {seq}, "message_id": {json.dumps(message_id)}, '
-                    f'"sent_at_ms": {sent_at_ms}, "possible_duplicate": {possible_duplicate}{after}'
-                    for seq, message_id, sent_at_ms, possible_duplicate in batch
-                )
-            )
-            file.flush()
+    def append(batch: list[Accepted]) -> None:
+        of_flood = {"warm_up": int(warm_up), "round": round_number}
+        folder.append(path.name, ({"cell": cell, **Accepted(*accepted)._asdict(), **of_flood} for accepted in batch))
 
-        yield append
+    return append
 
 
 def _refuse_unwritable(path: Path) -> None:

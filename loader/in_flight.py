@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from typing import TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+AHEAD = 4  # items taken for each that is in flight: the last of them are all that is waited for together
+
 
 def in_flight(work: Callable[[Item], Result], items: Iterable[Item], at_once: int) -> Iterator[Result]:
-    """What `work` gives for each item, in the order in which they end; `at_once` items are taken ahead, no more.
-
-    The first error ends it: what has begun is waited for, nothing more begins.
-    """
-    waiting: set[Future[Result]] = set()
+    """What `work` gives for each item, in their order. The first error ends it: what has begun is waited for."""
+    source = iter(items)
     with ThreadPoolExecutor(at_once) as pool:
-        try:
-            for item in items:
-                if len(waiting) >= at_once:
-                    done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                    yield from (future.result() for future in done)
-                waiting.add(pool.submit(work, item))
-            while waiting:
-                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                yield from (future.result() for future in done)
-        except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
+        while taken := list(islice(source, AHEAD * at_once)):
+            yield from pool.map(work, taken)

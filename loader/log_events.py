@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
-
-import numpy as np
 
 from stampede.runs import needed, stored_json
 
@@ -18,7 +16,6 @@ from stampede.runs import needed, stored_json
 OVERLAP_MS = {"local": 10_000, "aws": 120_000}
 MOST_EVENTS_IN_A_PAGE = 10_000  # FilterLogEvents, `limit`
 _FAULT_OF_RECORD = needed.fault_of("records.jsonl")
-_FORGET_AT = 50_000  # events; to look at each remembered one is worth it when most can go
 # FilterLogEvents has been seen to repeat a token on empty pages (boto3#1584), which botocore's paginator ends with an
 # error. After so many repetitions the rest is left to the next fetch, which begins at the same place.
 MOST_REPEATS = 5
@@ -31,63 +28,59 @@ _LAMBDA = re.compile(
     re.DOTALL,
 )
 
+# How a record begins.
+_RECORD = '{"concurrency_limit"'
+
 Event = dict[str, Any]
 
 
-@dataclass
-class LinesSeen:
-    """What CloudWatch's answers were like: pages, of them those without events but with a token, and those not in the
-    order of time; events with the time of their ingestion; lines; records, and lines that begin like one and are none;
-    Lambda's lines, and those of another form. `most_` are maxima: events of a page, repetitions of a token, and ms from
-    a line's time to its ingestion."""
+def together(before: Mapping[str, int], more: Mapping[str, int]) -> Counter[str]:
+    """Two counts of what was seen as one: `most_` are maxima, all others are sums."""
+    return Counter(
+        {
+            name: max(before.get(name, 0), more.get(name, 0))
+            if name.startswith("most_")
+            else before.get(name, 0) + more.get(name, 0)
+            for name in {**before, **more}
+        }
+    )
 
-    pages: int = 0
-    empty_pages: int = 0
-    disordered_pages: int = 0
-    most_events: int = 0
-    most_repeats: int = 0
-    most_late_ms: int = 0
-    ingested: int = 0
-    lines: int = 0
-    records: int = 0
-    broken_records: int = 0
-    lambda_lines: int = 0
-    odd_lambda_lines: int = 0
 
-    def page(self, answer: dict[str, Any], after_ms: int) -> int:
-        """Note one answer of FilterLogEvents, behind a page that ended at `after_ms`; returns where this one ends."""
-        times = [after_ms, *(event["timestamp"] for event in answer["events"])]
-        self.pages += 1
-        self.empty_pages += not answer["events"] and "nextToken" in answer
-        self.disordered_pages += times != sorted(times)
-        self.most_events = max(self.most_events, len(answer["events"]))
-        lags = [event["ingestionTime"] - event["timestamp"] for event in answer["events"] if "ingestionTime" in event]
-        self.ingested += len(lags)
-        self.most_late_ms = max(self.most_late_ms, *lags, 0)
-        return max(times)
+def seen_on_page(answer: Mapping[str, Any], after_ms: int) -> Counter[str]:
+    """What one answer of FilterLogEvents behind a page that ended at `after_ms` was like: whether it is without events
+    but with a token, or not in the order of time; the events with the time of their ingestion, and the most ms from a
+    line's time to that."""
+    times_ms = [after_ms, *(event["timestamp"] for event in answer["events"])]
+    lags_ms = [event["ingestionTime"] - event["timestamp"] for event in answer["events"] if "ingestionTime" in event]
+    return Counter(
+        pages=1,
+        empty_pages=not answer["events"] and "nextToken" in answer,
+        disordered_pages=times_ms != sorted(times_ms),
+        most_events=len(answer["events"]),
+        ingested=len(lags_ms),
+        most_late_ms=max([0, *lags_ms]),
+    )
 
-    def note(self, events: Iterable[Event]) -> None:
-        """Note lines that were not seen before."""
-        for event in events:
-            message = event["message"]
-            self.lines += 1
-            if message.startswith('{"concurrency_limit"'):
-                is_record = any(True for _ in records([event]))
-                self.records += is_record
-                self.broken_records += not is_record
-            elif message.startswith(("START ", "END ", "REPORT ")) or '"platform.report"' in message:
-                is_usual = _LAMBDA.fullmatch(message) is not None
-                self.lambda_lines += is_usual
-                self.odd_lambda_lines += not is_usual
+
+def seen_in_lines(events: Iterable[Event]) -> Counter[str]:
+    """Of lines, those that are records, or begin like one and are none; Lambda's, and its lines in another form."""
+    seen: Counter[str] = Counter()
+    for event in events:
+        message = event["message"]
+        seen["lines"] += 1
+        if message.startswith(_RECORD):
+            seen["records" if any(True for _ in records([event])) else "broken_records"] += 1
+        elif message.startswith(("START ", "END ", "REPORT ")) or '"platform.report"' in message:
+            seen["lambda_lines" if _LAMBDA.fullmatch(message) else "odd_lambda_lines"] += 1
+    return seen
 
 
 class LogEvents:
     """The events of one log group since `start_ms` (epoch ms), fetched again and again without repeating one.
 
     `known` are events fetched by an earlier process. An event is identified by its time, stream and text: a Lambda's
-    lines carry its request id, and not every emulator gives event ids. Only events that the next fetch asks for again
-    are remembered, so memory depends on the rate of events and not on their number. `overlap_ms` is how far before the
-    newest event each fetch looks for late ones.
+    lines carry its request id, and not every emulator gives event ids. Each takes 8 bytes of a digest, and what a set
+    takes for it. `overlap_ms` is how far before the newest event each fetch looks for late ones.
     """
 
     def __init__(
@@ -100,42 +93,22 @@ class LogEvents:
     ) -> None:
         self._logs, self._group, self._overlap_ms = logs_client, log_group_name, overlap_ms
         self._start_ms, self._newest_ms = start_ms, start_ms
-        self.seen = LinesSeen()
-        # When each remembered event happened, by its digest: before this fetch, and in it.
-        self._seen: dict[int, int] = {}
-        self._fresh: dict[int, int] = {}
-        self._forget_at = _FORGET_AT
+        self._known: set[int] = set()
+        self.seen: Counter[str] = Counter()
         for event in known:
-            self._note(event)
+            self._is_new(event)
 
     def fetch(self) -> Iterator[list[Event]]:
         """Events not returned before, as {"timestamp", "message", "logStream"}, page by page; raises what boto3 raises.
 
         Pages come in the order of time, so that after one that ends early, by an error too, the next goes on there.
         """
-        since_ms = self._edge_ms()
-        known = (self._seen | self._fresh).items()
-        self._seen = {digest: at_ms for digest, at_ms in known if at_ms >= since_ms}
-        self._fresh = {}
-        for page in self._pages(since_ms):
-            yield [event for event in page if self._note(event)]
+        return self.fetch_since(max(self._start_ms, self._newest_ms - self._overlap_ms))
 
-    def fetch_again(self, since_ms: int, stored: Iterable[Event]) -> Iterator[list[Event]]:
-        """Every event since `since_ms` that is not among `stored`, however late it came; page by page.
-
-        `stored` is all that was returned before, also by earlier processes; it takes 8 bytes an event.
-        """
-        known = np.sort(np.fromiter((_digest(event) for event in stored if event["timestamp"] >= since_ms), np.uint64))
-        fresh: set[int] = set()
+    def fetch_since(self, since_ms: int) -> Iterator[list[Event]]:
+        """Every event since `since_ms` that was not returned before, however late it came; page by page."""
         for page in self._pages(since_ms):
-            news = []
-            for event in page:
-                digest = _digest(event)
-                if digest not in fresh and not _is_in(known, digest):
-                    fresh.add(digest)
-                    self._note(event)
-                    news.append(event)
-            yield news
+            yield [event for event in page if self._is_new(event)]
 
     def _pages(self, since_ms: int) -> Iterator[list[Event]]:
         """The pages of FilterLogEvents, by hand and bounded.
@@ -163,41 +136,27 @@ class LogEvents:
             answer = self._logs.filter_log_events(
                 logGroupName=self._group, startTime=since_ms, interleaved=True, **more
             )
-            end_ms = self.seen.page(answer, end_ms)
+            self.seen = together(self.seen, seen_on_page(answer, end_ms))
+            end_ms = max([end_ms, *(event["timestamp"] for event in answer["events"])])
             yield [_event(raw) for raw in answer["events"]]
             previous, token = token, answer.get("nextToken")
             if token is None:
                 return
             repeats = repeats + 1 if token == previous and not answer["events"] else 0
-            self.seen.most_repeats = max(self.seen.most_repeats, repeats)
+            self.seen = together(self.seen, {"most_repeats": repeats})
 
-    def _edge_ms(self) -> int:
-        return max(self._start_ms, self._newest_ms - self._overlap_ms)
-
-    def _note(self, event: Event) -> bool:
-        """Remember the event; True if it is new."""
-        at_ms = event["timestamp"]
-        digest = _digest(event)
-        if digest in self._seen or digest in self._fresh:
-            return False
-        self._fresh[digest] = at_ms
-        self._newest_ms = max(self._newest_ms, at_ms)
-        if len(self._fresh) >= self._forget_at:
-            edge_ms = self._edge_ms()
-            self._fresh = {digest: at_ms for digest, at_ms in self._fresh.items() if at_ms >= edge_ms}
-            self._forget_at = max(_FORGET_AT, 2 * len(self._fresh))
-        return True
+    def _is_new(self, event: Event) -> bool:
+        """Whether it wasn't known; it is from now on."""
+        self._newest_ms = max(self._newest_ms, event["timestamp"])
+        count = len(self._known)
+        self._known.add(_digest(event))
+        return len(self._known) > count
 
 
 def _digest(event: Event) -> int:
     """64 bits that tell an event from a million others (two of 4 million are the same once in 2 million runs)."""
     text = f"{event['timestamp']} {event['logStream']} {event['message']}"
     return int.from_bytes(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest())
-
-
-def _is_in(ordered: np.ndarray, digest: int) -> bool:
-    place = int(ordered.searchsorted(np.uint64(digest)))
-    return place < len(ordered) and int(ordered[place]) == digest
 
 
 def _event(raw: dict[str, Any]) -> Event:
@@ -213,7 +172,7 @@ def records(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     names a run with what its records.jsonl must have. A user's function may print what looks like one."""
     for event in events:
         message = event["message"]
-        if not message.startswith('{"concurrency_limit"'):
+        if not message.startswith(_RECORD):
             continue
         try:
             record = stored_json.decoded(message)

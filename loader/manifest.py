@@ -7,11 +7,9 @@ object whole or not at all, so a slice of the right size is the right one.
 from __future__ import annotations
 
 import json
-from array import array
-from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Any
 
-from loader.dataset import crc32, head
 from loader.in_flight import in_flight
 from stampede.errors import UsageError
 from stampede.experiment import Manifest
@@ -21,7 +19,6 @@ from stampede.stacks import target as targets
 from stampede.stacks.target import Target
 
 PUTS_AT_ONCE = 8
-ABSENT = -1
 
 
 def put_manifest(target: Target, *, dry_run: bool = False) -> int:
@@ -34,19 +31,19 @@ def put_manifest(target: Target, *, dry_run: bool = False) -> int:
     where, words = _address(target, plan), f"{counted(plan.objects, 'row')} in {counted(plan.slice_count, 'slice')}"
     with targets.explained(f"putting {where}", target):
         s3, bucket = target.client("s3", max_pool_connections=PUTS_AT_ONCE), target["bucket_name"]
-        if _is_complete(s3, bucket, plan):
+        sizes = _sizes(s3, bucket, plan)
+        if _is_complete(plan, sizes):
             say(f"{where}, {words}: already there")
             return 0
         if dry_run:
             say(f"would upload {where}, {words}")
             return 0
         say(f"uploading {where}, {words}")
-        count = _put_slices(s3, bucket, plan)
+        count = _put_slices(s3, bucket, plan, sizes)
         contents = {"slices": plan.slice_count, "manifest": plan.manifest, **plan.parameters()}
         _put(s3, bucket, _complete_key(plan), json.dumps(contents, indent=2) + "\n", "application/json")
     if count < plan.slice_count:
-        kept = counted(plan.slice_count - count, "slice of an earlier upload was", "slices of an earlier upload were")
-        say(f"{kept} kept")
+        say(f"{counted(plan.slice_count - count, 'slice')} of an earlier upload kept")
     return count
 
 
@@ -56,8 +53,8 @@ def check_manifest(target: Target) -> None:
         return
     where = _address(target, plan)
     with targets.explained(f"checking {where}", target):
-        is_complete = _is_complete(target.client("s3"), target["bucket_name"], plan)
-    if not is_complete:
+        sizes = _sizes(target.client("s3"), target["bucket_name"], plan)
+    if not _is_complete(plan, sizes):
         raise UsageError(f"there is no complete manifest {where}; `stampede dataset` uploads it")
 
 
@@ -74,42 +71,30 @@ def _complete_key(plan: Manifest) -> str:
     return f"{plan.manifest}complete.json"
 
 
-def _is_complete(s3: Any, bucket: str, plan: Manifest) -> bool:
+def _sizes(s3: Any, bucket: str, plan: Manifest) -> dict[str, int]:
+    """What is there of the manifest: keys and their sizes in bytes."""
+    pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=plan.manifest)
+    return {stored["Key"]: stored["Size"] for page in pages for stored in page.get("Contents", ())}
+
+
+def _is_complete(plan: Manifest, sizes: Mapping[str, int]) -> bool:
     """Whether a put came to its end, and no slice was deleted since: a message would fail at it again and again."""
-    return head(s3, bucket, _complete_key(plan)) is not None and ABSENT not in _sizes(s3, bucket, plan)
+    return _complete_key(plan) in sizes and all(plan.slice_key(index) in sizes for index in range(plan.slice_count))
 
 
-def _put_slices(s3: Any, bucket: str, plan: Manifest) -> int:
+def _put_slices(s3: Any, bucket: str, plan: Manifest, sizes: Mapping[str, int]) -> int:
     """Put the slices that aren't there; returns how many."""
-    sizes = _sizes(s3, bucket, plan)
-
-    def missing() -> Iterator[tuple[str, str]]:
-        for index, text in enumerate(plan.slices()):
-            if sizes[index] == len(text):  # its characters are ASCII
-                progress.advance(task)
-            else:
-                yield plan.slice_key(index), text
-
+    slices = ((plan.slice_key(index), text) for index, text in enumerate(plan.slices()))
+    missing = ((key, text) for key, text in slices if sizes.get(key) != len(text))  # its characters are ASCII
     count = 0
     with bar() as progress:
         task = progress.add_task("manifest", total=plan.slice_count, note="slices")
-        for _ in in_flight(lambda item: _put(s3, bucket, *item, "text/csv"), missing(), PUTS_AT_ONCE):
-            count += 1
-            progress.advance(task)
+        put = in_flight(lambda item: _put(s3, bucket, *item, "text/csv"), missing, PUTS_AT_ONCE)
+        for count, _ in enumerate(put, start=1):
+            progress.update(task, completed=count)
     return count
 
 
-def _sizes(s3: Any, bucket: str, plan: Manifest) -> array:
-    """The size of each slice that is there in bytes, else ABSENT."""
-    sizes = array("q", [ABSENT]) * plan.slice_count
-    for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=plan.manifest):
-        for stored in page.get("Contents", ()):
-            number = stored["Key"].removeprefix(plan.manifest).removesuffix(".csv")
-            if number.isdecimal() and int(number) < plan.slice_count:
-                sizes[int(number)] = stored["Size"]
-    return sizes
-
-
 def _put(s3: Any, bucket: str, key: str, text: str, content_type: str) -> None:
-    body = text.encode()
-    s3.put_object(Bucket=bucket, Key=key, Body=body, ContentType=content_type, ChecksumCRC32=crc32(body))
+    checksum = {"ChecksumAlgorithm": "CRC32"}
+    s3.put_object(Bucket=bucket, Key=key, Body=text.encode(), ContentType=content_type, **checksum)

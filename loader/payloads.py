@@ -8,12 +8,11 @@ from __future__ import annotations
 import contextlib
 import json
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loader.sqs.message import Order
 from stampede import user_json
 from stampede.errors import UsageError, one_line
 from stampede.runs import stored_json
@@ -118,12 +117,6 @@ class Payloads:
             for body, weight in zip(self.bodies, self.weights, strict=True)
         )
         return f"each message carries one of {len(self.bodies)} payloads: {sizes}" if len(self.bodies) > 1 else ""
-
-
-def carrying(payloads: Payloads, numbers: Sequence[int], orders: Iterable[Order]) -> Iterator[Order]:
-    """The work orders as attributes of messages whose bodies are the payloads."""
-    for order, number in zip(orders, numbers, strict=True):
-        yield order._replace(body=payloads.bodies[number], attribute=order.body)
 
 
 def _is_weighted(row: Any) -> bool:

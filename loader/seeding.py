@@ -13,7 +13,6 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from stampede.errors import RunError
-from stampede.phrases import counted, decimal_size
 from stampede.polling import looks
 from stampede.progress import say
 from stampede.stacks import target as targets
@@ -81,16 +80,9 @@ def _invoke(
 
 
 def _words(result: Mapping[str, Any]) -> str:
-    """What was seeded, like `50 objects, 51 requests, 500 KB, in 1.5 s`; "" where the answer doesn't say."""
-    counts = ((result[name], name) for name in ("files", "objects", "requests") if name in result)
-    parts = [counted(count, name.removesuffix("s")) for count, name in counts]
-    if "bytes" in result:
-        parts.append(decimal_size(result["bytes"]))
-    if "already_there" in result:
-        parts.append(f"{result['already_there']:,} already there")
-    if (took_s := result.get("seconds", result.get("elapsed_seconds"))) is not None:
-        parts.append(f"in {took_s:.1f} s")
-    return ", ".join(parts)
+    """What the function says of its work, like `objects 50, requests 51, bytes 500,000, seconds 1.5`."""
+    numbers = {name: value for name, value in result.items() if type(value) in (int, float)}
+    return ", ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in numbers.items())
 
 
 def _answer(target: Target, name: str, event: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
@@ -105,11 +97,8 @@ def _answer(target: Target, name: str, event: Mapping[str, Any]) -> tuple[dict[s
         if code_of(error).startswith(AFTER_APPLY[1:]):
             return {}, f"{code_of(error)}: {error.response['Error'].get('Message')}"
         raise targets.explain(error, f"invoking {name}", target) from None
-    try:
-        result = json.loads(payload)
-    except ValueError:
-        result = None
-    if not isinstance(result, dict):
+    result = _object(payload)
+    if result is None:
         return {}, str(payload[:200])
     return result, _why(result) if answer.get("FunctionError") or result.get("status") == "error" else ""
 
@@ -117,9 +106,13 @@ def _answer(target: Target, name: str, event: Mapping[str, Any]) -> tuple[dict[s
 def _why(result: Mapping[str, Any]) -> str:
     """What an exception of Lambda's, or a record of a failure, says; the Go program's exceptions hold a record."""
     said = str(result.get("errorMessage"))
-    if said.startswith("{"):
-        with contextlib.suppress(ValueError):
-            result = json.loads(said)
-    if "error_type" in result:
-        return f"{result['error_type']}: {result.get('error_message')}"
-    return said
+    record = _object(said) or result
+    return f"{record['error_type']}: {record.get('error_message')}" if "error_type" in record else said
+
+
+def _object(text: str | bytes) -> dict[str, Any] | None:
+    """A JSON object; None for what is none."""
+    with contextlib.suppress(ValueError):
+        value = json.loads(text)
+        return value if isinstance(value, dict) else None
+    return None

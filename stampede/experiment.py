@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Literal, Protocol, Self, TypedDict
 
 from stampede.axes import Axis, n_axis
-from stampede.finding import Finding
+from stampede.finding import OK, Finding
 from stampede.model.parameters import Parameter, Parameters
 from stampede.model.work import Work
 from stampede.variable_rules import RULES
@@ -19,7 +19,7 @@ class Values(TypedDict):
     """The Terraform variables of a cell that every experiment has, numbers as int, what is null at its default.
 
     A cell has all variables of infra/, and its experiment's axes of the work order; those that the experiment reads are
-    typed in `experiments/<name>/values.py`. In a run the loader adds the stack's outputs.
+    typed beside it. In a run the loader adds the stack's outputs.
     """
 
     concurrency_value: int
@@ -177,6 +177,15 @@ class BySize:
     count: str
     moves: tuple[str, Mapping[str, str]]
     tariffs: Callable[[Mapping[str, float]], Mapping[str, Tariff] | None]
+
+
+# What a check finds of all cells: its status, what is wrong, and what to do; None where nothing is.
+Check = Callable[[Sequence[Any]], tuple[str, str, str] | None]
+
+
+def look(checks: Mapping[str, Check], cells: Sequence[Any]) -> list[Finding]:
+    """What each of the checks, by name, says of the values of all cells."""
+    return [Finding(name, *(check(cells) or (OK, ""))) for name, check in checks.items()]
 
 
 # Parts of AWS that only some stacks have, and few endpoints in AWS's stead offer.
@@ -345,8 +354,8 @@ class Compare:
 class Experiment:
     """One experiment: a subclass in experiments/<name>/declaration.py names what differs from these defaults.
 
-    A cell is its axes' values, as its records have them. What the methods are handed as `values` are a cell's, typed in
-    experiments/<name>/values.py.
+    A cell is its axes' values, as its records have them. What the methods are handed as `values` are a cell's, typed
+    beside the declaration.
     """
 
     name: str

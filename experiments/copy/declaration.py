@@ -5,69 +5,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.copy.checks import checks
-from experiments.copy.key_plan import KeyPlan, manifest_of, slices_of
+from experiments.copy.columns import CAP, LIMIT, METRICS, PACE, objects_axis, retry_axes
+from experiments.copy.key_plan import CopyValues, KeyPlan, manifest_of, slices_of
 from experiments.copy.usage import usage
-from experiments.copy.values import CopyValues
 from experiments.copy.work import published, work
-from stampede.axes import Axis, concurrency_axis, memory_axis
+from stampede.axes import concurrency_axis, memory_axis
 from stampede.experiment import (
-    CPU_S,
     IGNORED_LOCALLY,
-    PEAK_MEMORY_MB,
-    RETRIES,
     Compare,
     DataObject,
     Experiment,
     Matrix,
-    Metric,
     Published,
     SharedList,
 )
 from stampede.variable_rules import DEFAULTS
 
-# What a work order may say of them is the Go program's rule (functions/transfer).
-LIMIT = Axis("parallel_limit", words="a limit of {}", in_order=True, allowed=range(1, 10_000 + 1))
-PACE = Axis("pace", words="{} pace", kind=str, default="fixed", in_order=True, allowed=("fixed", "adaptive"))
-CAP = Axis(
-    "calls_per_s_cap",
-    variable="calls_per_s",
-    label="cap",
-    words="capped at {} calls/s",
-    unit="calls/s",
-    default=0,
-    in_order=True,
-    allowed=range(100_000 + 1),
-)
 PUBLISHED_CALLS = {"retry_mode": "standard", "retry_attempts": 4, "pace": "fixed", "calls_per_s": 0}
 # One message before a flood empties the destination; it copies nothing.
 EMPTYING = {"empty_first": 1, "first_slice": 0, "slices": 0}
-
-
-def retry_axes(mode: str, attempts: int) -> tuple[Axis, Axis]:
-    """How calls are retried, by what is usual."""
-    return (
-        Axis(
-            "retry_attempts",
-            label="attempts",
-            words="{} attempts",
-            default=attempts,
-            in_order=True,
-            allowed=range(1, 50 + 1),
-        ),
-        Axis(
-            "retry_mode",
-            words="{} retries",
-            kind=str,
-            default=mode,
-            in_order=True,
-            allowed=("standard", "legacy"),
-        ),
-    )
-
-
-def objects_axis(usual: int) -> Axis:
-    """How many objects the cell's list has."""
-    return Axis("object_count", label="objects", words="{} objects", default=usual)
 
 
 class Copy(Experiment):
@@ -83,36 +39,7 @@ class Copy(Experiment):
         objects_axis(DEFAULTS["copy"]["object_count"]),
         concurrency_axis(default=1),
     )
-    metrics = (
-        Metric("seconds", "elapsed_seconds", "seconds for one copy run", "s", "spread", queried=True),
-        Metric(
-            "calls_per_s",
-            label="throughput",
-            unit="calls/s",
-            better="higher",
-            queried=True,
-            digits=1,
-            reading="“throughput” is the number of objects copied, divided by the time from the first call to the last "
-            "answer: a call that was throttled and retried counts once.",
-        ),
-        Metric("copied", how="sum", better="higher", queried=True),
-        Metric("failed", how="sum", queried=True),
-        Metric(
-            "slowdowns",
-            label="SlowDowns",
-            how="sum",
-            queried=True,
-            reading="“SlowDowns” is the number of calls that S3 answered with 503 SlowDown.",
-        ),
-        RETRIES,
-        Metric("call_p50_ms", label="one call, p50", unit="ms", digits=1),
-        Metric("call_p99_ms", label="one call, p99", unit="ms", queried=True, digits=1),
-        Metric("calls", label="calls sent", how="sum"),
-        Metric("planned", how="sum"),
-        Metric("already_there", how="sum"),
-        PEAK_MEMORY_MB,
-        CPU_S,
-    )
+    metrics = METRICS
     query = "copies"
     matrices = {
         # As published: five runs at each limit.

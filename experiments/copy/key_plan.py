@@ -22,20 +22,40 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from experiments.copy.values import CopyValues
 from stampede.errors import UsageError
+from stampede.experiment import Values
 from stampede.phrases import counted
-from stampede.variable_rules import RULES
 
 STRAIGHT = "straight"
-# The variable of infra/ that sets each parameter, where its name is another one.
-VARIABLES = {"objects": "object_count", "seed": "data_seed"}
 MOST_SLICES = 1_000_000  # slice names have six digits
 MOST_KEY_BYTES = 1024  # S3's limit
 HASH_BYTES = 4
 KEPT_MASTERS = 4096  # keys of masters in memory
 FORMAT = 1  # of keys and rows: another one makes other manifests
 MASTERS_PREFIX, MANIFESTS_PREFIX = "masters/", "manifest/"
+
+
+class CopyValues(Values):
+    """The variables and keys of the work order that the copies know a cell by."""
+
+    object_count: int
+    object_bytes: int
+    from_manifest: bool
+    slice_rows: int
+    data_seed: int
+    masters: int
+    parallel_limit: int  # of the work order, as all below
+    pace: str
+    calls_per_s: int  # 0: no cap
+    retry_mode: str
+    retry_attempts: int
+
+
+class HostValues(CopyValues):
+    """Those of hosts."""
+
+    instance_type: str
+    bucket_key: bool
 
 
 class KeyPlanError(UsageError):
@@ -52,7 +72,8 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class KeyPlan:
-    """The parameters of infra's output `key_plan`, and the prefix below which copies go. Raises KeyPlanError.
+    """The parameters of infra's output `key_plan`, and the prefix below which copies go. Raises KeyPlanError where they
+    don't fit together; that each keeps its rule, infra has checked.
 
     `date_from` and `date_to` (inclusive) are days as YYYY-MM-DD.
     """
@@ -69,15 +90,7 @@ class KeyPlan:
     destination_prefix: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("objects", "object_bytes", "objects_per_folder", "key_order", "masters", "slice_rows", "seed"):
-            value, variable = getattr(self, name), VARIABLES.get(name, name)
-            rule = RULES[variable]
-            if type(value) not in (int, str) or not rule.allows(value):
-                raise KeyPlanError(f"key plan: {variable} {rule.rule}, got {value!r}", rule.fix)
-        self._check_room()
-
-    def _check_room(self) -> None:
-        """Whether the objects fit into the dates, the slices and the length of a key."""
+        """The objects fit into the dates, the slices and the length of a key; each value keeps infra's rule."""
         hours = ((_day("date_to", self.date_to) - _day("date_from", self.date_from)).days + 1) * 24
         if hours <= 0:
             raise KeyPlanError(f"key plan: date_to {self.date_to} is before date_from {self.date_from}", "swap them")

@@ -9,8 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from experiments.copy.key_plan import slices_of
-from experiments.copy.values import CopyValues, HostValues
+from experiments.copy.key_plan import CopyValues, HostValues, slices_of
 from experiments.copy.work import call_s, emptying_s
 from experiments.objects import BYTES_IN_A_GB, mebibytes, pages, put_requests
 from experiments.parameters import known_parameters

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import NormalDist
 
-from experiments.copy.key_plan import slices_of
-from experiments.copy.values import CopyValues
+from experiments.copy.key_plan import CopyValues, slices_of
 from experiments.objects import pages
 from stampede.model.parameters import Parameters
 from stampede.model.processor import vcpus

@@ -5,10 +5,10 @@ from functools import partial
 from typing import Any
 
 from experiments.copy.checks import host_checks
-from experiments.copy.declaration import CAP, EMPTYING, LIMIT, PACE, Copy, objects_axis, retry_axes
-from experiments.copy.key_plan import STRAIGHT, manifest_of
+from experiments.copy.columns import CAP, LIMIT, PACE, objects_axis, retry_axes
+from experiments.copy.declaration import EMPTYING, Copy
+from experiments.copy.key_plan import STRAIGHT, HostValues, manifest_of
 from experiments.copy.usage import host_usage
-from experiments.copy.values import HostValues
 from experiments.copy_host.work import AWS_CLI, BOTO3, published, work
 from stampede.axes import Axis, concurrency_axis
 from stampede.experiment import IGNORED_LOCALLY, KEYS, Compare, Matrix, Published, SharedList

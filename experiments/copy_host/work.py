@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from experiments.copy.values import HostValues
+from experiments.copy.key_plan import HostValues
 from experiments.copy.work import OURS, call_spread, connections, copies, rate
 from stampede.model.parameters import Parameters
 from stampede.model.request_rate import KMS_CALLS_PER_COPY

@@ -5,8 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from experiments.download.checks import checks
-from experiments.download.usage import usage
-from experiments.download.values import DownloadValues
+from experiments.download.usage import DownloadValues, usage
 from experiments.download.work import work
 from experiments.objects import MEBIBYTE
 from stampede.axes import Axis, concurrency_axis, memory_axis

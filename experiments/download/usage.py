@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from experiments.download.values import DownloadValues
 from experiments.objects import MEBIBYTE, put_requests
 from experiments.reading import GIB_IN_MIB, HEADS, parts
-from stampede.experiment import HOURS_IN_A_MONTH, Usage, Use
+from stampede.experiment import HOURS_IN_A_MONTH, Usage, Use, Values
+
+
+class DownloadValues(Values):
+    """The variables and keys of the work order that the download knows a cell by."""
+
+    object_size_mb: int
+    method: str
+    sink: str
+    range_parallel: int
+    range_part_mb: int
+
 
 # What a function of the embedded AWS takes besides the object: the proportional set size (/proc/*/smaps_rollup) of the
 # largest of 20 processes at work on an object of 1 MiB, rounded up [tried, x86_64]. It differs by machine: of 500 of

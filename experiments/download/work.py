@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from experiments.download.usage import requests
-from experiments.download.values import DownloadValues
+from experiments.download.usage import DownloadValues, requests
 from experiments.reading import AT_ONCE, HEADS, reading, with_first_use
 from stampede.model.parameters import Parameters
 from stampede.model.work import Work

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.express.values import ExpressValues
-from stampede.experiment import Execution
+from stampede.experiment import Execution, Values
 
 UPLOAD, DOWNLOAD, COUNT, AGGREGATE = ("upload", "download", "count", "aggregate")
 QUERIES = (COUNT, AGGREGATE)
@@ -30,6 +29,20 @@ SELECTED = {
     COUNT: "count(*) AS row_count",
     AGGREGATE: "count(*) AS row_count, sum(value) AS value_sum, max(value) AS value_max",
 }
+
+
+class ExpressValues(Values):
+    """The variables and keys of the work order that the experiment knows a cell by."""
+
+    placement: str
+    query_limit_s: int
+    scan_limit_mb: int
+    operation: str
+    object_count: int
+    object_bytes: int
+    storage_class: str  # of the work order, as all below
+    parallel_limit: int
+    slices: int
 
 
 def usual_count(operation: str, _: str, object_bytes: int, *__: object) -> int:

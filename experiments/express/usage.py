@@ -17,11 +17,11 @@ from experiments.express.orders import (
     SEEDING_AT_ONCE,
     STANDARD,
     UPLOAD,
+    ExpressValues,
     seeding_step,
     set_bytes,
     slice_objects,
 )
-from experiments.express.values import ExpressValues
 from experiments.express.work import alone
 from experiments.objects import BYTES_IN_A_GB, MEBIBYTE, mebibytes, pages
 from experiments.parameters import known_parameters

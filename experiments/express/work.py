@@ -6,8 +6,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from experiments.express.orders import AGGREGATE, QUERIES, STANDARD, UPLOAD, set_bytes, slice_objects
-from experiments.express.values import ExpressValues
+from experiments.express.orders import AGGREGATE, QUERIES, STANDARD, UPLOAD, ExpressValues, set_bytes, slice_objects
 from experiments.parameters import known_parameters
 from stampede.model.parameters import Parameters
 from stampede.model.work import Step, Work

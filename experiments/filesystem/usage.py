@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from experiments.filesystem.values import FilesystemValues
 from experiments.objects import MEBIBYTE, mebibytes, pages, put_requests
 from experiments.reading import HEADS, parts
-from stampede.experiment import HOURS_IN_A_MONTH, TMP_MARGIN_MB, DataObject, Usage, Use
-from stampede.finding import OK, PROBLEM, Finding
+from stampede.experiment import HOURS_IN_A_MONTH, TMP_MARGIN_MB, DataObject, Usage, Use, Values, look
+from stampede.finding import PROBLEM, Finding
 
 # The published sizes: 10 to 100 KB in steps of 10 KB, in turn.
 SMALL_BYTES = [1000 * kilobytes for kilobytes in range(10, 101, 10)]
@@ -24,6 +23,23 @@ THREADS, CONNECTIONS = 30, 10
 # The function's rule for either (functions/filesystem/copy_order.py).
 THREADS_ALLOWED = range(1, 256 + 1)
 DATASETS = ("large", "small")
+
+
+class FilesystemValues(Values):
+    """The variables and keys of the work order that the experiment knows a cell by."""
+
+    storage: str
+    throughput_mode: str
+    subnet_count: int
+    cache: str
+    read_method: str
+    large_file_mb: int
+    small_files: int
+    with_s3files: bool
+    direct_s3_read: str
+    dataset: str  # of the work order, as all below
+    threads: int
+    connections: int
 
 
 def objects(outputs: Mapping[str, Any]) -> Sequence[DataObject]:
@@ -75,21 +91,32 @@ def usage(values: FilesystemValues) -> Usage:
 
 
 def checks(cells: Sequence[FilesystemValues]) -> list[Finding]:
-    """The storage is deployed, and what is copied fits into /tmp."""
+    """What is copied is deployed, and fits into /tmp, and EFS keeps its throughput mode."""
+    return look({"storage": _storage, "data set and /tmp": _tmp, "throughput mode": _throughput_mode}, cells)
+
+
+def _storage(cells: Sequence[FilesystemValues]) -> tuple[str, str, str] | None:
+    if any(cell["storage"] == "s3files" and not cell["with_s3files"] for cell in cells):
+        return PROBLEM, "s3files isn't deployed", "use --set with_s3files=true"
+    return None
+
+
+def _tmp(cells: Sequence[FilesystemValues]) -> tuple[str, str, str] | None:
     for cell in cells:
-        if cell["storage"] == "s3files" and not cell["with_s3files"]:
-            return [Finding("storage", PROBLEM, "s3files isn't deployed", "use --set with_s3files=true")]
-        needed, has = usage(cell).moved_mb + TMP_MARGIN_MB, cell["ephemeral_storage_mb"]
-        if has < needed:
-            found = f"a copy of {needed - TMP_MARGIN_MB} MiB doesn't fit into ephemeral_storage_mb {has}"
-            return [Finding("data set and /tmp", PROBLEM, found, f"use --set ephemeral_storage_mb={needed}")]
+        moved_mb, has_mb = usage(cell).moved_mb, cell["ephemeral_storage_mb"]
+        if has_mb < moved_mb + TMP_MARGIN_MB:
+            way_out = f"use --set ephemeral_storage_mb={moved_mb + TMP_MARGIN_MB}"
+            return PROBLEM, f"a copy of {moved_mb} MiB doesn't fit into ephemeral_storage_mb {has_mb}", way_out
+    return None
+
+
+def _throughput_mode(cells: Sequence[FilesystemValues]) -> tuple[str, str, str] | None:
+    """EFS guide, "Restrictions on switching throughput"."""
     modes = sorted({cell["throughput_mode"] for cell in cells})
     if len(modes) > 1:
-        # EFS guide, "Restrictions on switching throughput".
         found = f"throughput_mode {' and '.join(modes)}: EFS changes it once in 24 hours"
-        return [Finding("throughput mode", PROBLEM, found, "run a sweep for each mode")]
-    storages = ", ".join(dict.fromkeys(str(cell["storage"]) for cell in cells))
-    return [Finding("storage", OK, storages), Finding("data set and /tmp", OK, "every copy fits")]
+        return PROBLEM, found, "run a sweep for each mode"
+    return None
 
 
 @cache

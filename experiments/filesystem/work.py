@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from experiments.filesystem.usage import PROCESS_MB, is_mounted, what_arrives
-from experiments.filesystem.values import FilesystemValues
+from experiments.filesystem.usage import PROCESS_MB, FilesystemValues, is_mounted, what_arrives
 from experiments.objects import pages
 from experiments.reading import AT_ONCE, HEADS, parts, reading, with_first_use
 from stampede.model.file_system import fits_in_page_cache

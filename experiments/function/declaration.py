@@ -1,8 +1,7 @@
 """The function experiment: the user's own Lambda function, at the memory sizes and the N that they choose."""
 
 from experiments.function.checks import checks, local_checks
-from experiments.function.values import EXAMPLE, FunctionValues
-from experiments.function.work import measured, work
+from experiments.function.work import EXAMPLE, FunctionValues, measured, work
 from stampede.axes import Axis, concurrency_axis, memory_axis
 from stampede.experiment import CPU_S, PEAK_MEMORY_MB, Compare, Experiment, Matrix, Metric, Usage
 from stampede.variable_rules import DEFAULTS

@@ -7,13 +7,27 @@ from datetime import UTC, datetime
 from statistics import mean, quantiles, stdev
 from typing import Any
 
-from experiments.function.values import EXAMPLE, FunctionValues
-from stampede.checkout import INFRA
+from stampede.checkout import INFRA, ROOT
 from stampede.errors import UsageError
+from stampede.experiment import Values
 from stampede.model.parameters import Parameter, Parameters
 from stampede.model.processor import seconds, vcpus
 from stampede.model.work import Step, Work
 from stampede.phrases import counted
+
+EXAMPLE = ROOT / "examples" / "thumbnail"
+
+
+class FunctionValues(Values):
+    """The variables that the experiment knows a cell by."""
+
+    package: str
+    handler: str
+    runtime: str
+    policy_file: str | None
+    environment: dict[str, str]
+    layers: list[str]
+
 
 # Nothing in the model may be 0.
 LEAST = 1e-6

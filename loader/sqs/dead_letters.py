@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from loader.sqs.message import ATTRIBUTE
+from stampede.progress import say
 from stampede.runs import stored_json
 
 # A letter that has been read stays hidden from the next look for so long, and is shown again at the end. Not longer:
@@ -28,17 +29,15 @@ class DeadLetters:
         self._known = set(known)
         self._handles: dict[str, str] = {}
 
-    @property
-    def is_full(self) -> bool:
-        """Whether as many were read as can be."""
-        return len(self._known) >= MOST_LETTERS
-
     def look(self, count: int) -> Iterator[list[Letter]]:
         """Letters not read before, as {"run_id", "cell", "seq", "message_id", "body"}, when the queue holds `count`.
 
         Coordinates are None where neither the attribute nor the body is a work order. Nothing is asked while no more
         letters are there than were read. Raises what boto3 raises.
         """
+        if len(self._known) < MOST_LETTERS <= count:
+            said = f"only the first {MOST_LETTERS:,} messages in the dead-letter queue are read: SQS can hide no more"
+            say(f"{said} at a time", style="yellow")
         while len(self._known) < min(count, MOST_LETTERS):
             answer = self._sqs.receive_message(
                 QueueUrl=self._url,

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -104,21 +104,19 @@ class _Flood:
             batch, failure = await self._try(post, batch)
             if not batch:
                 return
-            is_last = not failure.passes or attempt == MAX_ATTEMPTS
-            pause_s = random.uniform(0, min(BACKOFF_CAP_S, BACKOFF_BASE_S * 2**attempt))
-            if is_last or await self._stopped_within(pause_s):
+            if not failure.passes or attempt == MAX_ATTEMPTS or await self._is_stopped_after(attempt):
                 break
             self.outcome.retries += 1
         self._stop.set()
         self.outcome.failed += len(batch)
         self.outcome.maybe_sent += sum(order.seq in self._unknown for order in batch)
-        reason = f"{failure} (after {attempt} attempts)" if attempt > 1 else str(failure)
-        self.outcome.reason = self.outcome.reason or reason
+        self.outcome.reason = self.outcome.reason or f"{failure} (attempt {attempt})"
 
-    async def _stopped_within(self, seconds: float) -> bool:
-        """Wait, unless another sender stops the flood meanwhile."""
+    async def _is_stopped_after(self, attempt: int) -> bool:
+        """Pause before the next one, unless another sender stops the flood meanwhile."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._stop.wait(), seconds)
+            pause_s = random.uniform(0, min(BACKOFF_CAP_S, BACKOFF_BASE_S * 2**attempt))
+            await asyncio.wait_for(self._stop.wait(), pause_s)
         return self._stop.is_set()
 
     async def _try(self, post: Post, batch: list[Order]) -> tuple[list[Order], Failure]:
@@ -132,35 +130,33 @@ class _Flood:
             if failure.is_unknown:
                 self._unknown.update(order.seq for order in batch)
             return batch, failure
-        accepted, failed = _read(answer, entries)
-        self._accept({entries[name].seq: message_id for name, message_id in accepted.items()})
-        self._unknown.update(entries[name].seq for name in entries.keys() - accepted.keys() - failed.keys())
-        return [order for name, order in entries.items() if name not in accepted], _why(failed)
+        accepted, failed = _rows(answer, "Successful"), _rows(answer, "Failed")
+        self._accept({order.seq: accepted[name] for name, order in entries.items() if name in accepted})
+        remaining = {name: order for name, order in entries.items() if name not in accepted}
+        self._unknown.update(order.seq for name, order in remaining.items() if name not in failed)
+        return list(remaining.values()), _why([failed[name] for name in remaining if name in failed])
 
-    def _accept(self, message_ids: dict[int, str]) -> None:
-        now_ms, unknown = int(time.time() * 1000), self._unknown & message_ids.keys()
+    def _accept(self, rows: Mapping[int, Mapping[str, Any]]) -> None:
+        now_ms, unknown = int(time.time() * 1000), self._unknown & rows.keys()
         self._unknown -= unknown
-        self.outcome.sent += len(message_ids)
+        self.outcome.sent += len(rows)
         self.outcome.possible_duplicates += len(unknown)
-        if message_ids:
-            self._on_accepted([Accepted(seq, name, now_ms, int(seq in unknown)) for seq, name in message_ids.items()])
+        if rows:
+            self._on_accepted(
+                [Accepted(seq, str(row.get("MessageId")), now_ms, int(seq in unknown)) for seq, row in rows.items()]
+            )
 
 
-def _read(answer: Mapping[str, Any], entries: Container[str]) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
-    """The message ids of those of the entries that an answer lists as successful, and what it says of failed ones."""
-    try:
-        return (
-            {row["Id"]: row["MessageId"] for row in answer.get("Successful") or () if row["Id"] in entries},
-            {row["Id"]: row for row in answer.get("Failed") or () if row["Id"] in entries},
-        )
-    except (TypeError, KeyError):
-        return {}, {}
+def _rows(answer: Mapping[str, Any], name: str) -> dict[str, dict[str, Any]]:
+    """What an answer lists under a name, by the ids of entries."""
+    listed = answer.get(name)
+    rows = listed if isinstance(listed, list) else []
+    return {str(row.get("Id")): row for row in rows if isinstance(row, dict)}
 
 
-def _why(failed: Mapping[str, dict[str, Any]]) -> Failure:
+def _why(failed: list[dict[str, Any]]) -> Failure:
     """Why entries remain, of which these are listed as failed: a refusal that no retry mends comes first."""
-    for passes in (False, True):
-        for row in failed.values():
-            if bool(row.get("SenderFault")) is not passes:
-                return Failure(f"SQS refused a message: {row.get('Code')} {row.get('Message')}", passes=passes)
+    lasting = [row for row in failed if row.get("SenderFault")]
+    for row in lasting or failed:
+        return Failure(f"SQS refused a message: {row.get('Code')} {row.get('Message')}", passes=not lasting)
     return Failure("SQS left entries out of its answer")

@@ -281,7 +281,7 @@ class FakeS3(Loopback):
         if request.headers.get("x-amz-checksum-crc32") != crc32(body):
             return self._error(400, "BadDigest")
         self.uploads[request.query["uploadId"]].parts[number] = body
-        return 200, {"ETag": f'"e{number}"'}, b""
+        return 200, {"ETag": f'"e{number}"', "x-amz-checksum-crc32": crc32(body)}, b""
 
     def _CompleteMultipartUpload(self, request: Request, key: str) -> Answer:
         upload = self.uploads.pop(request.query["uploadId"], None)

@@ -25,9 +25,9 @@ from loader.sqs.service import Endpoint
 url, queue_url, folder, count = sys.argv[1:]
 key = SimpleNamespace(access_key="test", secret_key="test", token=None)
 run = RunFolder(Path(folder))
-with sent_log(run, "{CELL}") as log:
-    source = orders(run.run_id, "{CELL}", int(count), {{}})
-    outcome = send_to(Endpoint(url, "us-east-1", lambda: key), queue_url, source, log, in_flight={IN_FLIGHT})
+log = sent_log(run, "{CELL}")
+source = orders(run.run_id, "{CELL}", int(count), {{}})
+outcome = send_to(Endpoint(url, "us-east-1", lambda: key), queue_url, source, log, in_flight={IN_FLIGHT})
 assert outcome.sent == int(count), outcome.sentence()
 """
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from loader.dataset import crc32
+from tests.fakes.s3 import crc32
 from tests.localstack.asking import DONE, S3_API, outcome, question
 from tests.localstack.starting import Endpoint
 

@@ -55,15 +55,6 @@ def test_hosts_are_billed_by_the_hour_and_kms_by_the_request():
     assert used.in_lambda is False
 
 
-def test_what_s3_copies_by_itself_is_held_by_nobody_and_each_call_at_once_is_a_connection():
-    used = usage(function(parallel_limit=500))
-    assert (used.within_s3, used.connections, used.data_mb) == (True, 500, 20)
-    # A million sources and as many copies have 1.5 KiB each in the embedded AWS, whatever their size.
-    assert usage(function(object_count=10**6, object_bytes=1)).emulator_mb == 2930
-    # 20 MB, and 30 kB for each call at once.
-    assert used.process_mb == 35
-
-
 @pytest.mark.parametrize("name", ["parallel_limit", "slice_rows", "object_count", "masters", "concurrency_value"])
 def test_a_zero_that_the_checks_will_refuse_is_no_traceback_before(name):
     for needs, values in ((usage, function()), (usage, slices()), (host_usage, host())):

@@ -11,7 +11,6 @@ from experiments.copy import work as copy_work
 from experiments.copy_host import work as copy_host_work
 from experiments.parameters import known_parameters
 from stampede.model.function import operation as operation_of
-from stampede.model.scenario import Scenario, flood_of
 from tests.unit.experiments.copy_values import function, host, slices
 
 EXPERIMENTS = Path(__file__).resolve().parents[3] / "experiments"
@@ -74,35 +73,10 @@ def test_the_two_published_programs_are_met_within_15_percent(row):
     assert modelled == pytest.approx(float(row["seconds"]), rel=0.15)
 
 
-def test_our_program_on_a_host_is_held_by_s3_where_boto3_is_held_by_its_processors():
-    cell = host(parallel_limit=800, instance_type="m5a.4xlarge")
-    ours, theirs = (work(cell, HOSTS) for work in (copy_host_work.work, copy_host_work.published))
-    demand = operation_of(ours, 512, HOSTS)[0].demands["S3's PUT and COPY rate"]
-    assert demand > HOSTS["s3_put_per_s"] > 219_120 / seconds(theirs, HOSTS)
-
-
-def test_calls_one_after_the_other_take_their_mean_each():
-    modelled = copy_work.work(function(parallel_limit=1), FUNCTIONS).steps[-1]
-    assert modelled.requests * modelled.request_s == pytest.approx(
-        1000 * (FUNCTIONS["s3_copy_s"] + 20 * FUNCTIONS["s3_copy_s_per_mb"])
-    )
-    assert modelled.at_once == 1 and modelled.tail_s < 0.1
-
-
 def test_a_message_has_its_slice_of_the_manifest_and_no_more_calls_at_once_than_objects():
     cell = slices(object_count=100_000_000, slice_rows=1000, concurrency_value=1000, parallel_limit=2000)
     step = copy_work.work(cell, FUNCTIONS).steps[-1]
     assert (step.requests, step.at_once) == (1000, 1000)
-
-
-def test_a_thousand_functions_want_more_than_a_prefix_takes():
-    """At 3,500/s a hundred million objects take 28,571 s: what a function asks for is 160 times its share of that."""
-    cell = slices(object_count=100_000_000, object_bytes=1000, concurrency_value=1000)
-    wanted, limits = operation_of(copy_work.work(cell, FUNCTIONS), 512, FUNCTIONS)
-    (limit,) = limits
-    assert limit.per_s[0] == 3500 and wanted.demands[limit.name] > 100 * 3.5
-    taken = wanted.demands[limit.name] * wanted.mean_s  # of the limit, by one message
-    assert taken * 100_000 / limit.per_s[0] == pytest.approx(28_571, abs=1)
 
 
 def test_a_cap_of_calls_a_second_is_kept():
@@ -131,17 +105,6 @@ def test_a_copy_without_a_bucket_key_counts_against_kms_where_that_is_less():
     assert copy_host_work.work(host(bucket_key=False), HOSTS).steps[-1].rate == "s3_put"
 
 
-def test_hosts_share_the_objects():
-    assert copy_host_work.work(host(concurrency_value=4), HOSTS).steps[-1].requests == 219_120 / 4
-
-
-def test_runs_differ_by_their_calls_only_as_far_as_those_decide_how_long_they_take():
-    below, beyond = (
-        copy_host_work.work(host(parallel_limit=at_once, concurrency_value=4), HOSTS).spread for at_once in (10, 2000)
-    )
-    assert below == HOSTS["copy_spread"] and beyond < 0.1 * below
-
-
 @pytest.mark.parametrize(("instance", "processors"), [("m5a.4xlarge", 16), ("c7g.large", 2), ("m5.xlarge", 4)])
 def test_an_instance_has_the_processors_of_its_size(instance, processors):
     assert copy_host_work.vcpus(instance) == processors
@@ -154,21 +117,3 @@ def test_a_fixed_pace_beyond_the_limit_has_failures_and_the_adaptive_pace_none()
     )
     assert fixed.failed > 0.1 and fixed.per_s == 3500
     assert adaptive.failed == 0 and adaptive.per_s == pytest.approx(0.985 * 3500)
-
-
-def test_a_capped_worker_below_the_limit_is_not_turned_down():
-    capped = copy_work.throttled(slices(object_bytes=1000, concurrency_value=30, calls_per_s=100), FUNCTIONS)
-    assert capped.per_s == pytest.approx(3000) and capped.failed == 0
-
-
-def test_a_run_waits_for_stalled_calls_the_longer_the_more_bytes_it_copies():
-    small, large = (copy_work.stalled_s(function(object_bytes=size), FUNCTIONS, 1000) for size in (1000, 20_000_000))
-    assert 0 <= small < 0.001 < large < FUNCTIONS["copy_stall_s"]
-
-
-def test_what_a_message_does_before_its_record_begins_lies_between_two_records():
-    work = copy_work.work(function(), FUNCTIONS)
-    cell = Scenario(lambda _: work, 5, 1, 512, 900, 5400)
-    flood = flood_of(cell, work, FUNCTIONS)
-    assert flood.hand_over_s == FUNCTIONS["hand_over_s"] + work.before_s
-    assert flood.cold_start_s == FUNCTIONS["cold_start_s"] + work.cold_s + work.before_s

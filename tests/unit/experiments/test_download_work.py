@@ -2,7 +2,6 @@
 
 import pytest
 
-from experiments.download.checks import SINKS
 from experiments.download.declaration import DOWNLOAD
 from experiments.download.work import work
 from stampede.planning.predicting import parameters_of
@@ -33,11 +32,6 @@ def test_each_method_has_requests_of_its_own(method, sink, requests, at_once, th
     assert step.cpu_s == PARAMETERS[f"{method}_{sink}_cpu_s_per_gib"]
 
 
-@pytest.mark.parametrize(("method", "sink"), [(method, sink) for method, sinks in SINKS.items() for sink in sinks])
-def test_every_method_and_sink_has_its_cpu_seconds(method, sink):
-    assert of(method, sink, object_size_mb=512).steps[-1].cpu_s == PARAMETERS[f"{method}_{sink}_cpu_s_per_gib"] / 2
-
-
 def test_only_boto3_has_to_be_prepared_and_only_once():
     first, ranges = of("download_file", "tmp"), of("ranges", "memory")
     assert [step.cpu_s for step in first.steps] == [PARAMETERS["first_use_cpu_s"], first.repeat.steps[0].cpu_s]
@@ -45,17 +39,7 @@ def test_only_boto3_has_to_be_prepared_and_only_once():
     assert ranges.repeat is None
 
 
-def test_a_small_object_has_no_more_connections_than_requests():
-    assert of("ranges", "memory", object_size_mb=20).steps[0].at_once == 2
-    assert of("download_file", "tmp", object_size_mb=24).repeat.steps[0].at_once == 3
-
-
 def test_one_part_alone_has_none_that_is_later_than_the_others():
     alone, two = (of("download_file", "tmp", object_size_mb=size).repeat.steps[0] for size in (8, 9))
     assert (alone.requests, alone.at_once, alone.tail_s) == (2, 1, 0)
     assert (two.requests, two.at_once, two.tail_s) == (3, 2, PARAMETERS["last_part_s"])
-
-
-def test_a_go_function_starts_faster_than_those_that_import_boto3():
-    started = [of(method, "tmp").cold_s for method in ("go_ranges", "ranges", "crt", "download_file")]
-    assert started[0] < started[1] == started[2] == started[3]

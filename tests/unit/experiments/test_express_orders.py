@@ -10,7 +10,6 @@ from experiments import EXPERIMENTS
 from experiments.express import orders as express_orders
 from experiments.express import work as express_work
 from stampede.planning.plan import make_plan
-from stampede.report.published import every_cell
 from tests.unit.experiments import express_values
 
 EXPRESS = EXPERIMENTS["express"]
@@ -121,51 +120,3 @@ def test_the_expected_result_is_what_the_rows_add_up_to(object_bytes):
     wanted = tuple(map(str, (3 * len(rows), 3 * sum(rows), max(rows))))
     assert express_orders.expected("aggregate", object_bytes, 3) == wanted
     assert express_orders.expected("count", object_bytes, 3) == wanted[:1]
-
-
-@pytest.mark.parametrize(
-    ("setting", "wanted"),
-    [
-        ("operation=count", {("count", 10_000, 1, 1), ("count", 100_000_000, 1, 1)}),
-        (
-            "object_bytes=1000",
-            {(operation, 1000, limit, n) for operation in ("upload", "download") for limit, n in ((1, 10), (64, 1))}
-            | {(operation, 1000, 1, 1) for operation in ("count", "aggregate")},
-        ),
-    ],
-)
-def test_an_operation_or_a_size_that_is_set_is_run_as_the_products_of_the_matrix_have_it(setting, wanted):
-    assert set(cell_values(plan(setting), "operation", "object_bytes", "parallel_limit", "concurrency_value")) == wanted
-
-
-def test_downloads_alone_are_those_as_published_and_those_by_object_size():
-    sweep_plan = plan("operation=download")
-    assert {cell[0] for cell in cell_values(sweep_plan, "operation")} == {"download"}
-    assert len(sweep_plan.cells) == 2 * (2 + 6)
-
-
-def test_a_parallel_limit_that_is_set_leaves_athena_alone():
-    cells = set(cell_values(plan("parallel_limit=64"), "operation", "parallel_limit"))
-    assert cells == {("upload", 64), ("download", 64), ("count", 1), ("aggregate", 1)}
-
-
-def test_a_count_that_is_set_holds_in_every_cell_and_else_each_has_its_own():
-    assert set(cell_values(plan("object_count=10"), "object_count", "slices")) == {(10, 1)}
-    assert len(set(cell_values(plan(), "object_count"))) > 3
-    assert {count for (count,) in cell_values(plan(target="local"), "object_count")} == {2, 10, 50}
-
-
-def test_the_local_matrix_is_small_and_has_cells_beside_which_published_rows_stand():
-    sweep_plan = plan(target="local")
-    assert len(sweep_plan.cells) <= 30
-    cells = set(cell_values(sweep_plan, "operation", "storage_class", "object_bytes", "parallel_limit"))
-    published = {
-        tuple(row.cell[name] for name in ("operation", "storage_class", "object_bytes", "parallel_limit"))
-        for row in every_cell(EXPRESS)
-    }
-    assert len(published) == 12
-    assert published - cells == {
-        (operation, storage_class, 100_000_000, 1)
-        for operation in ("count",)
-        for storage_class in ("standard", "express")
-    }

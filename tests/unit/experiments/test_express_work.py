@@ -55,11 +55,6 @@ def test_a_message_has_its_slice_and_counts_against_its_class():
     }
 
 
-def test_a_function_in_the_buckets_zone_shares_its_subnets_network():
-    assert express_work.work(cell(placement="same_zone"), P).network == "vpc"
-    assert express_work.work(cell(), P).network == "function"
-
-
 @pytest.mark.parametrize("storage_class", ["standard", "express"])
 def test_a_query_takes_longer_for_more_objects_and_beyond_ten_gb_for_more_bytes(storage_class):
     def seconds(**values):
@@ -69,8 +64,3 @@ def test_a_query_takes_longer_for_more_objects_and_beyond_ten_gb_for_more_bytes(
     assert seconds(object_count=700_000, object_bytes=10_000) > 20 * few
     assert seconds(object_count=100, object_bytes=LARGE // 10) == pytest.approx(few)
     assert seconds(object_count=200, object_bytes=LARGE) == pytest.approx(2 * few, rel=0.01)
-
-
-def test_the_published_loop_is_bound_by_its_hosts_network_where_objects_are_large():
-    loop = express_work.published(cell("download", object_bytes=LARGE, object_count=100), P)
-    assert function.operation(loop, 2048, P)[0].mean_s == pytest.approx(100 * LARGE / P["host_bytes_per_s"], rel=0.03)

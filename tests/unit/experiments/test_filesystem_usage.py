@@ -3,10 +3,8 @@
 import pytest
 
 from experiments.filesystem.declaration import FILESYSTEM
-from experiments.filesystem.usage import checks, objects, usage
+from experiments.filesystem.usage import objects, usage
 from experiments.objects import part_count
-from filesystem.copy_order import MOST_THREADS
-from stampede.finding import PROBLEM
 
 OUTPUTS = {"large_file_mb": 1024, "small_files": 1000}
 CELL = OUTPUTS | {
@@ -48,35 +46,6 @@ def test_s3_is_billed_by_the_request_and_efs_by_the_gigabyte():
         "transfer to Lambda, same region": 53 / 1024,
     }
     assert each["efs"] == {"elastic reads": 53 / 1024}
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"storage": "s3files"}, "s3files isn't deployed"),
-        ({"dataset": "large", "ephemeral_storage_mb": 512}, "a copy of 1024 MiB doesn't fit into"),
-    ],
-)
-def test_what_can_not_work_is_a_problem_with_a_fix(changes, words):
-    [finding] = checks([CELL | changes])
-    assert finding.status == PROBLEM
-    assert words in finding.found
-    assert finding.way_out
-
-
-def test_a_sweep_of_throughput_modes_is_refused_for_efs_changes_it_once_a_day():
-    [finding] = checks([CELL, CELL | {"throughput_mode": "bursting"}])
-    assert (finding.status, finding.found) == (
-        PROBLEM,
-        "throughput_mode bursting and elastic: EFS changes it once in 24 hours",
-    )
-
-
-@pytest.mark.parametrize("name", ["threads", "connections"])
-def test_a_plan_takes_as_many_threads_and_connections_as_the_function_and_no_more(name):
-    axis = FILESYSTEM.order_axes[name]
-    assert axis.takes(MOST_THREADS) and not axis.takes(MOST_THREADS + 1)
-    assert axis.rule == "a whole number from 1 to 256"
 
 
 def test_every_storage_is_read_with_its_usual_method():

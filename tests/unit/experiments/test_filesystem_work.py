@@ -26,12 +26,6 @@ def of(**values):
     return work(VALUES | values, PARAMETERS)
 
 
-@pytest.mark.parametrize(("storage", "network"), [("s3", "function"), ("s3_in_vpc", "vpc"), ("efs", "vpc")])
-def test_whatever_is_mounted_needs_a_vpc_and_s3_is_read_in_both(storage, network):
-    made = of(storage=storage)
-    assert (made.network, made.subnets) == (network, 2)
-
-
 def test_a_large_file_is_read_in_parts_by_the_sdk_and_in_one_piece_by_our_own_http():
     sdk, own = of().repeat.steps[0], of(read_method="pool").steps[0]
     assert (sdk.requests, sdk.at_once, sdk.bytes) == (129, 10, 2**30)
@@ -43,16 +37,6 @@ def test_the_sdk_looks_at_each_small_file_first_and_connects_anew_beyond_its_poo
     assert (listing.requests, copying.requests, copying.at_once, copying.bytes) == (1, 2000, 30, 55_000_000)
     connecting_s = 2000 * (20 / 30) * PARAMETERS["connecting_cpu_s"]
     assert copying.cpu_s == pytest.approx(1000 * PARAMETERS["download_file_cpu_s_per_file"] + connecting_s)
-
-
-def test_a_pool_as_large_as_the_threads_are_many_spares_the_connecting():
-    enough = of(dataset="small", connections=40).repeat.steps[1]
-    assert enough.cpu_s == pytest.approx(1000 * PARAMETERS["download_file_cpu_s_per_file"])
-
-
-def test_our_own_http_asks_once_a_file_over_as_many_connections_as_it_may_have():
-    copying = of(dataset="small", read_method="pool").steps[1]
-    assert (copying.requests, copying.at_once) == (1000, 10)
 
 
 def test_what_fits_into_the_memory_is_read_from_the_mount_once():

@@ -15,11 +15,6 @@ def test_parts_cover_the_object_exactly(size_bytes):
     assert (count - 1) * PART_BYTES < size_bytes <= count * PART_BYTES
 
 
-def test_the_last_part_is_what_is_left():
-    size_bytes = PART_BYTES + 5
-    assert [len(part(1, index, size_bytes)) for index in range(2)] == [PART_BYTES, 5]
-
-
 def test_the_content_is_fixed_for_all_time_by_the_seed():
     # SHAKE-128 of "stampede/1/0", computed from the definition and not from our function.
     assert part(1, 0, 64) == hashlib.shake_128(b"stampede/1/0").digest(64)

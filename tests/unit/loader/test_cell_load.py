@@ -81,18 +81,6 @@ def test_each_order_says_its_share_by_its_place_in_the_flood_whatever_its_number
     assert all(body["manifest"] == PLAN.manifest and body["parallel_limit"] == 10 for body in bodies)
 
 
-def test_warm_ups_take_shares_too_though_there_may_be_more_of_them(aws):
-    load = CellLoad.of(aws, IN_ORDER, [])
-    assert load.count == 4
-    assert [load.warm_up_share(index) for index in (0, 3, 4, 9)] == [load.share(index) for index in (0, 3, 0, 1)]
-
-
-def test_without_a_list_the_number_of_messages_is_the_usual_one(aws):
-    aws.outputs["from_manifest"] = False
-    load = CellLoad.of(aws, IN_ORDER, [])
-    assert (load.count, load.preparation, load.share(0), load.warm_up_share(7)) == (None, None, {}, {})
-
-
 def test_the_preparation_is_a_warm_up_that_has_come_to_rest_before_the_flood(aws, folder, send, drained):
     send.answer = does(aws)
     prepare(aws, folder, "a", CellLoad.of(aws, IN_ORDER, []), drained=drained)
@@ -142,14 +130,6 @@ def test_a_flood_of_a_cell_that_was_cut_off_begins_with_the_first_share_again(
     assert waits == [60 + ends_s], "who worked before may still copy into what is emptied"
 
 
-def test_a_plan_has_as_many_messages_as_there_are_shares(monkeypatch):
-    monkeypatch.setitem(EXPERIMENTS, "shares", SHARES)
-    plan = make_plan(SHARES, "aws", ["concurrency_value=3"], messages_per_concurrency=7)
-    assert {cell.messages for cell in plan.cells} == {4}
-    apart = make_plan(SHARES, "aws", ["concurrency_value=3", "from_manifest=false"], messages_per_concurrency=7)
-    assert {cell.messages for cell in apart.cells} == {21}
-
-
 # By hand.
 
 
@@ -192,7 +172,6 @@ def test_a_flood_by_hand_beside_messages_at_work_is_refused_and_sends_nothing(by
     assert err.endswith("wait for them with `stampede drain`")
 
 
-@pytest.mark.parametrize("options", [[], ["--dry-run"]])
 @pytest.mark.parametrize(
     ("stack", "other", "applied"),
     [
@@ -205,9 +184,9 @@ def test_a_flood_by_hand_beside_messages_at_work_is_refused_and_sends_nothing(by
         ),
     ],
 )
-def test_a_flood_is_not_added_to_a_run_of_another_stack(by_hand, send, folder, options, stack, other, applied):
+def test_a_flood_is_not_added_to_a_run_of_another_stack(by_hand, send, folder, stack, other, applied):
     folder.write_json("run.json", {"run_id": "r", "experiment": "shares"} | stack)
-    status, _, err = by_hand("--run", "r", *options)
+    status, _, err = by_hand("--run", "r")
     assert (status, send.floods) == (2, [])
     assert f"--run: r is a run of {other}, but the applied stack is {applied}; " in err
     assert err.endswith(f"leave --run out, or give a run of {applied}")
@@ -242,11 +221,3 @@ def test_options_that_would_leave_shares_out_are_refused(by_hand, option, words)
     status, out, err = by_hand(*option)
     assert (status, out) == (2, "")
     assert words in err
-
-
-def test_messages_for_each_n_are_refused_where_they_share_a_list(monkeypatch, capsys):
-    monkeypatch.setitem(EXPERIMENTS, "shares", SHARES)
-    monkeypatch.setattr("stampede.cli.verbs.sweep.EXPERIMENTS", EXPERIMENTS)
-    status = main(["sweep", "shares", "--dry-run", "--set", "from_manifest=true", "--messages-per-concurrency", "3"])
-    assert status == 2
-    assert "takes 4 messages, which share one list of keys; leave it out, and use --repeats" in capsys.readouterr().err

@@ -199,13 +199,6 @@ def test_an_error_that_no_waiting_mends_ends_it_at_once(aws, folder, code):
     assert aws.now_s == 0
 
 
-def test_where_aws_never_answers_the_deadline_ends_it_with_its_error(aws, folder):
-    send(folder, 0)
-    aws.fail("GetQueueAttributes", "no answer", between_s=(0, 1e9))
-    with pytest.raises(RunError, match="no answer"):
-        wait(aws, folder, deadline_s=120)
-
-
 # Dead letters.
 
 
@@ -222,25 +215,6 @@ def test_each_dead_letter_is_read_once_however_often_the_drain_looks(aws, folder
     assert aws.received == {}, "the letters are shown again"
     wait(aws, folder).check()
     assert len(seqs(folder, "dead_letters.jsonl")) == 20
-
-
-def test_letters_that_were_read_before_a_receive_failed_are_kept(aws, folder):
-    send(folder, *range(26))
-    aws.log(record(25), at_s=0)
-    for seq in range(25):
-        aws.bury(0, run_id="r", cell="a", seq=seq)
-    receive, calls = aws.receive_message, []
-
-    def failing_once(**arguments):
-        calls.append(arguments)
-        if len(calls) == 3:
-            raise_error = aws.failures
-            raise_error.append(("ReceiveMessage", "InternalError", aws.now_s, aws.now_s + 1))
-        return receive(**arguments)
-
-    aws.__dict__["receive_message"] = failing_once
-    wait(aws, folder).check()
-    assert sorted(seqs(folder, "dead_letters.jsonl")) == list(range(25))
 
 
 # Attempts that were cut off.

@@ -1,11 +1,9 @@
-"""No event is fetched twice, none is missed, and memory follows their rate and not their number."""
+"""No event is fetched twice, and none is missed."""
 
 import pytest
 
 from loader import log_events
 from loader.log_events import LogEvents
-
-OVERLAP_MS = log_events.OVERLAP_MS["aws"]
 
 
 class Logs:
@@ -68,11 +66,6 @@ def test_a_token_that_is_repeated_for_ever_ends_this_fetch_and_the_next_one_goes
     assert texts(events.fetch()) == ["a3", "a4", "a5", "a6"]
 
 
-def test_the_same_text_at_another_time_is_another_event(logs):
-    logs.events = [(1_000, "x"), (1_001, "x")]
-    assert texts(LogEvents(logs, "group", 0).fetch()) == ["x", "x"]
-
-
 def test_a_service_that_ends_at_a_full_page_without_a_token_is_asked_for_the_rest(logs, monkeypatch):
     monkeypatch.setattr(log_events, "MOST_EVENTS_IN_A_PAGE", 3)
     answer = logs.filter_log_events
@@ -81,13 +74,3 @@ def test_a_service_that_ends_at_a_full_page_without_a_token_is_asked_for_the_res
     assert texts(LogEvents(logs, "group", 0).fetch()) == [f"a{i}" for i in range(8)]
     logs.events = [(1_000, f"b{i}") for i in range(4)]  # all in one millisecond: no way on, and no loop without end
     assert texts(LogEvents(logs, "group", 0).fetch()) == ["b0", "b1", "b2"]
-
-
-def test_events_that_are_not_asked_for_again_are_forgotten(logs, monkeypatch):
-    monkeypatch.setattr(log_events, "_FORGET_AT", 10)
-    events = LogEvents(logs, "group", 0)
-    logs.events = [(number * OVERLAP_MS // 4, f"e{number}") for number in range(500)]
-    assert len(texts(events.fetch())) == 500
-    assert texts(events.fetch()) == []
-    remembered = len(events._seen) + len(events._fresh)
-    assert 5 <= remembered <= 20

@@ -1,7 +1,6 @@
 """The manifest is put slice by slice, its completion last; an interrupted put is completed, a complete one is left."""
 
 import json
-import threading
 from urllib.parse import quote
 
 import pytest
@@ -44,14 +43,6 @@ def test_the_slices_are_the_plan_and_the_completion_is_put_last(s3, stack):
     assert {name: completion[name] for name in expected} == expected
 
 
-def test_a_complete_manifest_is_said_and_left(s3, stack, capsys):
-    put_manifest(stack)
-    s3.calls.clear()
-    assert put_manifest(stack) == 0
-    assert put_keys(s3) == []
-    assert "12 rows in 6 slices: already there" in " ".join(capsys.readouterr().err.split())
-
-
 def test_an_interrupted_put_has_no_completion_and_is_completed_by_the_next_one(s3, stack, capsys):
     s3.faults.puts_until_denied = 4
     with pytest.raises(RunError, match=r"putting s3://b/manifest/\w+/ .*AccessDenied"):
@@ -64,7 +55,7 @@ def test_an_interrupted_put_has_no_completion_and_is_completed_by_the_next_one(s
     s3.calls.clear()
     assert put_manifest(stack) == 2
     assert not uploaded & set(put_keys(s3))
-    assert "4 slices of an earlier upload were kept" in " ".join(capsys.readouterr().err.split())
+    assert "4 slices of an earlier upload kept" in " ".join(capsys.readouterr().err.split())
     check_manifest(stack)
     assert len(s3.objects) == 7
 
@@ -84,35 +75,15 @@ def test_a_slice_that_was_deleted_since_is_missed_and_put_again(s3, stack):
     assert s3.objects == before
 
 
-def test_a_dry_run_puts_nothing_and_says_what_it_would(s3, stack, capsys):
-    assert put_manifest(stack, dry_run=True) == 0
-    assert not s3.objects
-    assert "would upload s3://b/manifest/" in capsys.readouterr().err
+def test_slices_whose_put_did_not_come_to_its_end_are_no_manifest(s3, stack):
+    put_manifest(stack)
+    del s3.objects[COMPLETE]
+    with pytest.raises(UsageError, match=r"there is no complete manifest"):
+        check_manifest(stack)
 
 
-def test_without_a_key_plan_nothing_is_asked(s3, stack):
-    stack.outputs["from_manifest"] = False
-    assert put_manifest(stack) == 0
-    check_manifest(stack)
-    assert not s3.calls
-
-
-def test_no_more_items_are_taken_than_may_be_in_flight():
-    taken, gate = [], threading.Event()
-
-    def items():
-        for number in range(20):
-            taken.append(number)
-            if number == 5:
-                assert not gate.is_set()
-                gate.set()
-            yield number
-
-    def work(number):
-        gate.wait(10)
-        return number
-
-    results = in_flight(work, items(), 5)
-    first = next(results)
-    assert len(taken) == 6, "five in flight, and one in hand"
-    assert sorted([first, *results]) == list(range(20))
+def test_a_stream_of_items_is_taken_a_few_at_a_time():
+    taken = []
+    results = in_flight(lambda number: number, (taken.append(number) or number for number in range(1000)), 2)
+    assert next(results) == 0 and len(taken) < 10
+    assert list(results) == list(range(1, 1000))

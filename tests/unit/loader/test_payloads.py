@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from loader.flood import orders, payload_messages
 from loader.payloads import MOST_BYTES, Payloads
 from loader.sqs.dead_letters import DeadLetters
-from loader.sqs.message import Order, batches, request_body
+from loader.sqs.message import Order, request_body
 from stampede.errors import UsageError
 from stampede.runs.folder import RunFolder
 
@@ -76,13 +75,6 @@ def test_a_message_is_the_payload_and_its_attribute_says_what_a_body_says_elsewh
     assert entry["MessageBody"] == "body"
 
 
-def test_a_batch_counts_what_its_attributes_take():
-    half = 1_000_000 // 2
-    assert [len(group) for group in batches([Order(0, "x" * half), Order(1, "x" * half)])] == [2]
-    with_attributes = [Order(number, "x" * (half - 100), "y" * 110) for number in range(2)]
-    assert [len(group) for group in batches(with_attributes)] == [1, 1]
-
-
 def test_a_run_keeps_its_payloads_and_without_any_sends_an_empty_object(tmp_path):
     folder = RunFolder(tmp_path)
     assert list(Payloads.of_run(folder).bodies) == ["{}"]
@@ -112,8 +104,3 @@ def test_a_dead_letter_belongs_to_the_message_that_its_attribute_names():
     [[row]] = DeadLetters(sqs, "url").look(1)
     assert (row["run_id"], row["cell"], row["seq"], row["body"]) == ("r", "a", 7, '{"seq": 1}')
     assert requests[0]["MessageAttributeNames"] == ["stampede"]
-
-
-def test_a_file_without_an_end_is_refused():
-    with pytest.raises(UsageError, match="/dev/zero: must have at most 64 MiB"):
-        Payloads.of_file(Path("/dev/zero"))

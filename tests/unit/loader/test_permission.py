@@ -6,11 +6,8 @@ import json
 import pytest
 from botocore.exceptions import ClientError
 
-from experiments import EXPERIMENTS
-from loader.cell_load import CellLoad
 from loader.permission import wait_for_permission
 from stampede.errors import RunError
-from stampede.stacks.target import Target
 from tests.fakes.simulated_aws import SimulatedAws, record
 
 ALLOWED = {"Payload": b'{"batchItemFailures": []}'}
@@ -64,29 +61,3 @@ def test_a_permission_that_never_comes_is_named_with_its_role():
 def test_any_other_failure_is_said_and_left_to_the_flood(failure, capsys):
     assert wait(failure).now_s == 0
     assert "the permissions couldn't be checked" in capsys.readouterr().err
-
-
-VALUES = {
-    "filesystem": {"storage": "s3", "dataset": "small", "threads": 30, "connections": 10, "small_files": 20},
-    "express": {
-        "operation": "upload",
-        "storage_class": "standard",
-        "object_bytes": 1000,
-        "parallel_limit": 1,
-        "object_count": 50,
-        "slices": 2,
-    },
-}
-
-
-@pytest.mark.parametrize("name", VALUES)
-def test_the_experiments_whose_role_changes_in_a_sweep_have_a_small_proof(name):
-    proof = CellLoad.of(Target("aws", {"experiment": name, "region": "us-east-1"} | VALUES[name]), {}, []).proof
-    small = {"filesystem": {"proof": 1}, "express": {"first_object": 0, "objects": 1}}[name]
-    assert {key: proof[key] for key in small} == small
-    assert EXPERIMENTS[name].proof is not None
-
-
-def test_athena_works_with_the_callers_permissions():
-    values = {**VALUES["express"], "operation": "count", "query_limit_s": 60, "experiment": "express"}
-    assert CellLoad.of(Target("aws", values), {}, []).proof is None

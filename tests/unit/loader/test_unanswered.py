@@ -96,6 +96,13 @@ def test_messages_that_wait_for_a_function_are_waited_for(aws, wait):
     assert counts(wait()) == (2, 0, 0, 0, 0)
 
 
+def test_a_message_that_is_still_in_the_queue_is_waited_for_beside_one_that_is_lost(aws, wait):
+    aws.hide(0, 5 * HIDDEN_S)
+    aws.__dict__["waiting_until_s"] = ENDS_S + 900
+    aws.log(record(1), at_s=ENDS_S + 899)
+    assert counts(wait()) == (2, 0, 0, 0, 0)
+
+
 def test_messages_of_another_run_in_the_queue_are_not_this_runs(aws, folder, wait):
     aws.hide(0, 5 * HIDDEN_S)
     for begin_s in range(0, 4000, 800):
