@@ -226,7 +226,7 @@ def test_a_sweep_asks_when_its_cells_are_done_and_before_the_stack_goes(monkeypa
     sweep._target, sweep._folder, sweep._defaults = "target", "folder", {}
     sweep._stack = type("Kept", (), {"keep": True, "take_down": lambda self, variables: done.append("down")})()
     sweep._plan = make_plan(EXPERIMENTS["download"], "aws", (), messages_per_concurrency=1)
-    monkeypatch.setattr(SweepRun, "_cells", lambda self, left: done.append("cells"))
+    monkeypatch.setattr(SweepRun, "_blocks", lambda self, left: done.append("cells"))
     monkeypatch.setattr(SweepRun, "_fetch_what_is_owed", lambda self: None)
     monkeypatch.setattr(sweep_run.server_side, "collect", lambda *stack, kept: done.append((*stack, kept)))
     sweep._on_the_open_stack([])
