@@ -248,11 +248,6 @@ def grid(columns: Sequence[Column], width: int, gap: int = GAP) -> rich.table.Ta
     return table
 
 
-def width_of(columns: Sequence[Column], gap: int = GAP) -> int:
-    """Of the table of these columns, where nothing is folded."""
-    return sum(column.width + gap for column in columns) - gap
-
-
 def named(columns: Sequence[Column], width: int) -> str:
     """A line that names the columns for which `width` characters have no room."""
     return f"not shown in {width} columns: {', '.join(column.name for column in columns)}; --format csv has them"
