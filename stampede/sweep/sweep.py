@@ -7,7 +7,6 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -41,7 +40,7 @@ from stampede.planning.cost import Estimate
 from stampede.planning.plan import Plan, resume_command, share_of_round
 from stampede.progress import say
 from stampede.runs.account import CellAccount, stored_accounts
-from stampede.runs.description import RunDescription
+from stampede.runs.description import RunDescription, now
 from stampede.runs.folder import RunFolder
 from stampede.stacks import stack_lock
 from stampede.stacks import target as targets
@@ -197,7 +196,7 @@ class SweepRun:
         Raises RunError where one hasn't: it would run inside the next cell, under other settings.
         """
         loads = {cell: CellLoad.of(target, cell.in_order(), self._objects) for cell in block}
-        whole, started_at = self._take_up(target, loads), datetime.now(UTC)
+        whole, started_at = self._take_up(target, loads), now()
         for cell, load in loads.items():
             self._begin(target, cell, load)
         outcomes: list[Outcome] = []
