@@ -26,11 +26,11 @@ def test_commas_within_brackets_and_quotes_part_nothing(text, values):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{a=1", "the { at character 1 isn't closed"),
-        ("1,[2,{a=3}", "the [ at character 3 isn't closed"),
-        ("1}", "the } at character 2 closes nothing"),
-        ("{[}]", "the } at character 3 closes nothing"),
-        ('a,"b', "the quote at character 3 isn't closed"),
+        ("{a=1", "a } is missing"),
+        ("1,[2,{a=3}", "a ] is missing"),
+        ("1}", "a } closes nothing"),
+        ("{[}]", "a } closes nothing"),
+        ('a,"b', "a quote isn't closed"),
     ],
 )
 def test_what_is_opened_and_not_closed_is_refused_with_its_place(text, words):
