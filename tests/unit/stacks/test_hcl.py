@@ -66,12 +66,6 @@ def test_what_is_no_value_is_refused(text):
         hcl.value(text)
 
 
-def test_the_line_of_what_cannot_be_read_is_known():
-    with pytest.raises(HclError) as refusal:
-        hcl.read("a = 1\nb = 2\nc = [1,,2]\n")
-    assert refusal.value.line == 3
-
-
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text('ab ,"\\{}[]=:é\n#/'),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text('ab_ 1-{"', min_size=1), inner, max_size=3),
@@ -86,8 +80,3 @@ def test_what_is_written_is_one_value_and_reads_as_it_was(value):
     text = hcl.text_of(value)
     assert hcl.split(text) == [text]
     assert hcl.value(text) == value
-
-
-def test_a_written_value_is_short_and_has_no_spaces():
-    assert hcl.text_of({"minimum": 2, "maximum": [50, None, True]}) == "{minimum=2,maximum=[50,null,true]}"
-    assert hcl.text_of("as it is") == "as it is"
