@@ -172,12 +172,6 @@ class Cell:
     # Its words.
 
     @property
-    def variant(self) -> tuple[Any, ...]:
-        """The values of the axes that have a default, and the settings where there are any."""
-        variant = tuple(value for axis, value in self._pairs() if axis.is_variant)
-        return (*variant, self.settings) if self.settings else variant
-
-    @property
     def departures(self) -> set[str]:
         """The axes that stand at another value than their default, and SETTINGS where it has any."""
         departing = {SETTINGS} if self.settings else set()
@@ -196,22 +190,17 @@ class Cell:
         value = self[axis.name]
         return f"{value:,}" if axis.kind is int else _shown(value)
 
-    def variant_words(self, named: Collection[str] = ()) -> str:
-        """The texts of its variant as one phrase, the first of them and whatever else departs from its default, and the
-        settings; of `named` axes that records alone tell the default too."""
-        return self._phrase(set(), named)
-
     def words_without(self, axes: Iterable[str], named: Collection[str] = ()) -> str:
         """What a cell has in common with those that differ from it in `axes` alone, in words; `named` are the axes with
         a default that are named."""
-        left_out, columns = set(axes), own_columns(self.axes, named)
-        parts = []
+        left_out, parts = set(axes), []
         for at, axis in enumerate(self.axes):
-            if axis in columns and axis.name not in left_out:
+            stands_alone = not axis.is_variant or (axis.kind is int and axis.name in named)
+            if stands_alone and axis.name not in left_out:
                 parts.append(self._words(at))
-        if has_phrase(self.axes, named) and (phrase := self._phrase(left_out, named)):
-            parts.append(phrase)
-        return ", ".join(parts)
+        if SETTINGS in named or any(axis.name in named for axis in self.axes if _is_phrased(axis)):
+            parts.append(self._phrase(left_out, named))
+        return ", ".join(filter(None, parts))
 
     def words_of(self, axes: Iterable[str]) -> str:
         """What it has of `axes` alone, in words: `N = 5`, `2,048 MB`, `ranges to memory`. Beside an axis without a
@@ -382,23 +371,6 @@ def distinguishing(cells: Iterable[Cell]) -> frozenset[str]:
     texts = [axis for cell in cells[:1] for axis in cell.axes if _is_phrased(axis)]
     phrased = {SETTINGS, *(axis.name for axis in texts if axis.variable or axis.name in departures)}
     return departures | phrased if departures & phrased else departures
-
-
-def own_columns(axes: Sequence[Axis], named: Collection[str]) -> list[Axis]:
-    """The axes with a column of their own: those without a default, and of the `named` ones the numbers."""
-    return [axis for axis in axes if not axis.is_variant or (axis.kind is int and axis.name in named)]
-
-
-def has_phrase(axes: Sequence[Axis], named: Collection[str]) -> bool:
-    """Whether the others that are `named` have one column together."""
-    return SETTINGS in named or any(axis.name in named for axis in axes if _is_phrased(axis))
-
-
-def phrase_label(axes: Sequence[Axis]) -> str:
-    """What heads that column: the first of them, and those that records alone tell."""
-    labels = [axis.label for axis in axes if _is_phrased(axis)]
-    of_records = [axis.label for axis in axes if _is_phrased(axis) and not axis.variable]
-    return ", ".join(dict.fromkeys([*labels[:1], *of_records])) or SETTINGS
 
 
 def _is_phrased(axis: Axis) -> bool:

@@ -42,31 +42,10 @@ def significant(value: float) -> str:
     return f"{value:.3g}" if value >= 1e-4 else "0"
 
 
-def seconds(value_s: float | None) -> str:
-    """Seconds with milliseconds: `12.627`."""
-    return NOTHING if value_s is None else f"{value_s:.3f}"
-
-
-def between(interval: Interval | None, pattern: str = "{:.3f}") -> str:
-    """An interval: `12.51 to 12.74`."""
-    return NOTHING if interval is None else f"{pattern.format(interval['low'])} to {pattern.format(interval['high'])}"
-
-
-def signed(value: float, digits: int) -> str:
-    """A difference with its sign, and none where it rounds to zero: `+1.52`, `−0.06`, `0.00`."""
-    text = f"{value:+z,.{digits}f}".replace("-", "−")
-    return text if text.strip("+0.") else text.removeprefix("+")
-
-
 def ratios(interval: Interval) -> str:
     """The interval of a ratio, rounded outwards, so that what lies beyond a limit never reads as on it: `1.02 to
     1.05`."""
-    return " to ".join(ratio_ends(interval))
-
-
-def ratio_ends(interval: Interval) -> tuple[str, str]:
-    """Both ends of `ratios`."""
-    return rounded_down(interval["low"], 2), rounded_up(interval["high"], 2)
+    return f"{rounded_down(interval['low'], 2)} to {rounded_up(interval['high'], 2)}"
 
 
 def rounded_down(value: float, digits: int) -> str:
@@ -80,28 +59,11 @@ def rounded_up(value: float, digits: int) -> str:
     return f"{math.ceil(value * 10**digits - 1e-9) / 10**digits:,.{digits}f}"
 
 
-def speed(mbit_per_s: float | None) -> str:
-    """Mbit/s without decimals: `1,234`."""
-    return NOTHING if mbit_per_s is None else f"{mbit_per_s:,.0f}"
-
-
-def bandwidth(mbit_per_s: float) -> str:
-    """A speed with its unit: `682 Mbit/s`, `12.3 Gbit/s`."""
-    return f"{mbit_per_s / 1000:,.1f} Gbit/s" if mbit_per_s >= 10_000 else f"{mbit_per_s:,.0f} Mbit/s"
-
-
-def share(value: float | None) -> str:
-    """A share of 0 to 1 as a percentage that is 100 or 0 only when it is so exactly: `97.2 %`, `100 %`."""
+def percent(value: float | None) -> str:
+    """A share of 0 to 1 for a column of percentages; it is 100 or 0 only when it is so exactly: `97.2`, `100`."""
     if value is None:
         return NOTHING
-    if value in (0, 1):
-        return f"{value:.0%}".replace("%", " %")
-    return f"{min(max(value * 100, 0.1), 99.9):.1f} %"
-
-
-def percent(value: float | None) -> str:
-    """A share without its unit, for a column of percentages: `97.2`, `100`."""
-    return share(value).removesuffix(" %")
+    return f"{value * 100:.0f}" if value in (0, 1) else f"{min(max(value * 100, 0.1), 99.9):.1f}"
 
 
 def dollars(usd: float | None) -> str:
@@ -126,21 +88,11 @@ def size_words(size_bytes: int, digits: int = 4) -> str:
 
 def decimal_size(size_bytes: float, digits: int = 3) -> str:
     """A size for reading, in decimal units, rounded to so many digits: `45.3 KB`, `100 MB`."""
-    return " ".join(_in_decimal_unit(size_bytes, digits))
-
-
-def decimal_sizes(low_bytes: float, high_bytes: float, digits: int = 3) -> str:
-    """Two sizes for reading, in decimal units: `45.3 to 100 KB`, `45.3 KB to 1 MB`."""
-    (low, low_unit), (high, high_unit) = (_in_decimal_unit(size, digits) for size in (low_bytes, high_bytes))
-    return f"{low} to {high} {high_unit}" if low_unit == high_unit else f"{low} {low_unit} to {high} {high_unit}"
-
-
-def _in_decimal_unit(size_bytes: float, digits: int) -> tuple[str, str]:
     rounded = float(f"{size_bytes:.{digits}g}")
     for unit, factor in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
         if rounded >= factor:
-            return f"{rounded / factor:g}", unit
-    return f"{rounded:g}", "bytes"
+            return f"{rounded / factor:g} {unit}"
+    return f"{rounded:g} bytes"
 
 
 def duration(value_s: float) -> str:

@@ -25,8 +25,8 @@ from stampede import terminal
 from stampede.phrases import NOTHING
 from stampede.standard_streams import plain
 
-# Between two columns, and the width to which a text may be folded before a column is left out.
-GAP, LEAST_TEXT = 2, 20
+# The width to which a text may be folded before a column is left out.
+LEAST_TEXT = 20
 _NUMBER = re.compile(r"-?[\d,]+(\.\d+)?(e[+-]?\d+)?")
 
 
@@ -51,11 +51,12 @@ class Field:
     only: Literal["", "reading", "files"] = ""
     rank: int = 0
     look: Callable[[Row], str] = lambda row: ""
+    nothing: str = NOTHING
 
     def text(self, row: Row) -> str:
         """The row's entry for reading; a dash where there is none."""
         value = row.get(self.name)
-        return NOTHING if value is None or value == "" else self.show(value)
+        return self.nothing if value is None or value == "" else self.show(value)
 
     @property
     def label(self) -> str:
@@ -66,7 +67,7 @@ class Field:
 @dataclass(frozen=True)
 class Table:
     """Rows of figures by the names of their fields. `caption` has the sentences without which they would mislead;
-    `is_strong(row)` is whether a row stands out."""
+    `is_strong(row)` is whether a row stands out, and `gap` the blanks between two columns in a terminal."""
 
     name: str
     title: str
@@ -74,6 +75,7 @@ class Table:
     rows: Sequence[Row]
     caption: Sequence[str] = ()
     is_strong: Callable[[Row], bool] = lambda row: True
+    gap: int = 1
 
     @property
     def read(self) -> list[Field]:
@@ -91,7 +93,7 @@ class Table:
         if form == "table":
             console = terminal.console()
             if not console.is_terminal:  # into a pipe, as wide as it needs
-                console.width = sum(column.width + 1 for column in self._columns())
+                console.width = sum(column.width + self.gap for column in self._columns())
             terminal.show(self.drawn(console.width), console)
         elif form in writers:
             sys.stdout.write(writers[form]())
@@ -100,27 +102,27 @@ class Table:
 
     def drawn(self, width: int) -> rich.console.Group:
         """The table and its caption for a terminal of `width` columns; fields that don't fit are left out and named."""
-        columns, read = self._columns(), self.read
-        kept = sum(not field.rank for field in read)
-        by_rank = sorted(range(kept, len(read)), key=lambda at: read[at].rank)
-        shown, left_out = fitting(columns, width, kept, by_rank, gap=1)
-        table = grid(shown, width, gap=1)
+        shown, left_out = self._fitting(width)
+        table = _grid(shown, width, self.gap)
         for line, row in zip(table.rows, self.rows, strict=True):
-            line.style = "bold" if self.is_strong(row) else "dim"
-        notes = [named(left_out, width)] if left_out else []
+            line.style = "" if self.is_strong(row) else "dim"
+        names = ", ".join(column.name for column in left_out)
+        notes = [f"not shown in {width} columns: {names}; --format csv has them"] if names else []
         return rich.console.Group(table, "", *(Text(sentence, style="dim") for sentence in (*notes, *self.caption)))
 
     def _columns(self) -> list[Column]:
-        """The fields for reading as columns; those that are never left out must stand first."""
-        return [
-            Column(
-                "\n".join(filter(None, (field.heading, field.unit))),
-                [field.text(row) for row in self.rows],
-                number=not field.is_text,
-                least=LEAST_TEXT if field.is_text else None,
-            )
-            for field in self.read
-        ]
+        return [Column(field, [field.text(row) for row in self.rows]) for field in self.read]
+
+    def _fitting(self, width: int) -> tuple[list[Column], list[Column]]:
+        """The columns that fit into `width` characters, and those that are left out, both in their order: from the
+        first rank for which there is no room on."""
+        columns, shown, free = self._columns(), [], width + self.gap
+        for column in sorted(columns, key=lambda column: column.field.rank):
+            free -= column.least_width + self.gap
+            if column.field.rank and free < 0:
+                break
+            shown.append(column)
+        return [column for column in columns if column in shown], [column for column in columns if column not in shown]
 
     def csv(self) -> str:
         """Every digit; what isn't known is empty."""
@@ -145,18 +147,16 @@ class Table:
         return "\n".join([*markdown(heads, rows, texts), "", *map(in_markdown, self.caption)]) + "\n"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Column:
-    """A column of a table for reading: its heading and its texts, each of one or several lines.
+    """A field with its texts, each of one or several lines. Numbers stand on the right and are never folded."""
 
-    Numbers stand on the right and are never folded; texts are folded to no less than `least` characters, None is not at
-    all.
-    """
-
-    heading: str
+    field: Field
     texts: Sequence[str]
-    number: bool = False
-    least: int | None = None
+
+    @property
+    def heading(self) -> str:
+        return "\n".join(filter(None, (self.field.heading, self.field.unit)))
 
     @property
     def width(self) -> int:
@@ -166,7 +166,7 @@ class Column:
     @property
     def least_width(self) -> int:
         """Below which it can't be shown."""
-        return self.width if self.number or self.least is None else min(self.width, self.least)
+        return min(self.width, LEAST_TEXT) if self.field.is_text else self.width
 
     @property
     def name(self) -> str:
@@ -195,67 +195,30 @@ def print_rows(
         writer.writeheader()
         writer.writerows({name: for_spreadsheets(value) for name, value in row.items()} for row in rows)
         return
-    table = []
-    for name in names:
+    fields = []
+    for rank, name in enumerate(names):
         texts = [_text(row.get(name)) for row in rows]
         is_number = any(texts) and all(_NUMBER.fullmatch(text) for text in texts if text)
-        table.append(Column((headings or {}).get(name, name), texts, is_number, least=LEAST_TEXT))
-    width = terminal.console().width
-    shown, left_out = fitting(table, width)
-    terminal.show(grid(shown, width))
-    if left_out:
-        print(named(left_out, width))
+        heading = (headings or {}).get(name, name)
+        fields.append(Field(name, heading, show=_text, is_text=not is_number, rank=rank, nothing=""))
+    Table("", "", fields, rows, gap=2).print("table")
 
 
-def fitting(
-    columns: Sequence[Column],
-    width: int,
-    kept: int = 1,
-    by_importance: Sequence[int] | None = None,
-    gap: int = GAP,
-) -> tuple[list[Column], list[Column]]:
-    """The columns that fit into `width` characters, and those that are left out, both in their order.
-
-    The first `kept` are always shown, and of the others the important ones, up to the first for which there is no room;
-    `by_importance` are their places (default: their order).
-    """
-    free = width + gap - sum(column.least_width + gap for column in columns[:kept])
-    places = set(range(kept))
-    for place in range(kept, len(columns)) if by_importance is None else by_importance:
-        free -= columns[place].least_width + gap
-        if free < 0:
-            break
-        places.add(place)
-    shown = [column for place, column in enumerate(columns) if place in places]
-    return shown, [column for place, column in enumerate(columns) if place not in places]
-
-
-def grid(columns: Sequence[Column], width: int, gap: int = GAP) -> rich.table.Table:
+def _grid(columns: Sequence[Column], width: int, gap: int) -> rich.table.Table:
     """The table of these columns. Where `width` characters aren't enough, the widest texts are folded, all to the same
     width."""
     widths = [column.width for column in columns]
-    foldable = [not column.number and column.least is not None for column in columns]
     most = max(widths, default=0)
     while sum(widths) + gap * (len(columns) - 1) > width and most > 1:
         most = min(most, width) - 1
-        widths = [min(own, most) if folded else own for own, folded in zip(widths, foldable, strict=True)]
+        widths = [min(own, most) if column.field.is_text else own for column, own in zip(columns, widths, strict=True)]
     table = rich.table.Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, gap - 1, 0, 0))
     for column, own in zip(columns, widths, strict=True):
-        side, heading = "right" if column.number else "left", Text(column.heading)
-        table.add_column(heading, justify=side, overflow="fold", width=own)
+        side = "left" if column.field.is_text else "right"
+        table.add_column(Text(column.heading), justify=side, overflow="fold", width=own)
     for texts in zip(*(column.texts for column in columns), strict=True):
         table.add_row(*map(Text, texts))
     return table
-
-
-def width_of(columns: Sequence[Column], gap: int = GAP) -> int:
-    """Of the table of these columns, where nothing is folded."""
-    return sum(column.width + gap for column in columns) - gap
-
-
-def named(columns: Sequence[Column], width: int) -> str:
-    """A line that names the columns for which `width` characters have no room."""
-    return f"not shown in {width} columns: {', '.join(column.name for column in columns)}; --format csv has them"
 
 
 def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: Collection[str] = ()) -> list[str]:

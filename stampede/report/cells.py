@@ -30,7 +30,6 @@ from stampede.report.intervals import (
 )
 from stampede.report.run import Run
 from stampede.runs import cells as stored_cells
-from stampede.runs.spread import spread as spread_of
 from stampede.runs.store import Store
 
 BITS_PER_MEGABIT = 1_000_000
@@ -477,7 +476,7 @@ def counted_rows(run: Run) -> list[dict[str, Any]]:
     for at, seconds in store.rows(_SUCCESSES.format(counted=counted)):
         place = store.places[at]
         metrics = metrics_of(counts[at], counts[at], experiment)
-        rows.append((place, stored_cells.counted_row(place, spread_of(seconds), metrics)))
+        rows.append((place, stored_cells.counted_row(place, seconds, metrics)))
     return [row for _, row in sorted(rows, key=lambda placed: placed[0])]
 
 

@@ -7,7 +7,7 @@ how it went, and what that took of the function.
 import csv
 import io
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from experiments import Axis, Experiment
 from stampede.cell import SETTINGS, Cell
 from stampede.experiment import Metric
 from stampede.runs import stored_json
-from stampede.runs.spread import Spread
 from stampede.tables import number_text
 
 SECONDS = ("min_s", "p25_s", "avg_s", "p75_s", "max_s")
@@ -112,12 +111,15 @@ def read(path: Path, experiment: Experiment) -> list[dict[str, Any]]:
         return [checked(row, experiment) for row in reader]
 
 
-def seconds(spread: Spread) -> dict[str, float]:
-    """The five figures of the time as a saved query returns them, but for the width of a bin."""
-    figures = {name: getattr(spread, name) for name in SECONDS}
-    return figures | {"p25_s": spread.p25_rank_s, "p75_s": spread.p75_rank_s}
+def counted_row(place: Cell, seconds: Sequence[float], metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """A row in the shape of the saved query from the seconds of a cell's operations, of which there are some, and its
+    metrics. Quartiles are nearest ranks, as a saved query has them but for the width of a bin."""
+    ordered = sorted(seconds)
+    mean_s = math.fsum(ordered) / len(ordered)
+    five = (ordered[0], nearest_rank(ordered, 25), mean_s, nearest_rank(ordered, 75), ordered[-1])
+    return place.figures() | {"count": len(ordered), **dict(zip(SECONDS, five, strict=True)), **metrics}
 
 
-def counted_row(place: Cell, spread: Spread, metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """A row in the shape of the saved query from the figures of a cell."""
-    return place.figures() | {"count": spread.count} | seconds(spread) | dict(metrics)
+def nearest_rank(ordered: Sequence[float], percent: int) -> float:
+    """The value of rank ceil(percent / 100 x n) of ascending `ordered`, which isn't empty; at least of the first."""
+    return ordered[max(1, -(-percent * len(ordered) // 100)) - 1]

@@ -38,7 +38,7 @@ class RunDescription:
             "run_id": folder.run_id,
             "experiment": experiment,
             **place,
-            "started_at": _text(datetime.now(UTC)),
+            "started_at": now(),
             "finished_at": None,
             "plan": {},
             "cells": [],
@@ -85,7 +85,7 @@ class RunDescription:
             {
                 "place": "aws",
                 "seed": self._values["plan"]["seed"],
-                "date": _text(datetime.now(UTC)),
+                "date": now(),
                 "parameters": [asdict(parameters.row(name)) for name in parameters],
                 "cells": {name: prediction.as_dict() for name, prediction in predictions.items()},
             },
@@ -124,15 +124,15 @@ class RunDescription:
             self._values["begun"].append(cell.name)
             self.write()
 
-    def finish_cells(self, cells: Sequence[Cell], started_at: datetime) -> None:
+    def finish_cells(self, cells: Sequence[Cell], started_at: str) -> None:
         """Note finished cells, at once: those that ran interleaved are finished together."""
-        times = {"started_at": _text(started_at), "finished_at": _text(datetime.now(UTC))}
+        times = {"started_at": started_at, "finished_at": now()}
         self._values["finished"] |= {cell.name: times for cell in cells}
         self.write()
 
     def finish(self) -> None:
         """Note the end of the run."""
-        self._values["finished_at"] = _text(datetime.now(UTC))
+        self._values["finished_at"] = now()
         self.write()
 
 
@@ -149,5 +149,6 @@ def machine() -> dict[str, Any]:
     }
 
 
-def _text(moment: datetime) -> str:
-    return moment.isoformat(timespec="seconds")
+def now() -> str:
+    """The time, as run.json has it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

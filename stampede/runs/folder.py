@@ -11,6 +11,7 @@ A folder may be somebody else's: nothing is written through a link in it, and wh
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import fcntl
 import itertools
@@ -92,26 +93,20 @@ class RunFolder:
 
     @classmethod
     def find(cls, results_dir: Path, run_id: str | None, option: str = "--run") -> RunFolder:
-        """The folder of `run_id`, or of the newest run that sent messages. Raises UsageError, which names `option`,
-        where there is none."""
+        """The folder of `run_id`, which may be its path, or of the newest run that sent messages. Raises UsageError,
+        which names `option`, where there is none."""
         if run_id is not None:
-            path = results_dir / checked_run_id(run_id, option)
+            path = Path(run_id) if is_run(Path(run_id)) else results_dir / checked_run_id(run_id, option)
             if not path.is_dir():
                 raise UsageError(f"{option}: there is no run {run_id!r} in {results_dir}; {way_to_runs(results_dir)}")
             return cls(path)
         if sent := cls.all_with(results_dir, "sent.jsonl"):
             return sent[0]
         if silent := cls.all_with(results_dir, "run.json"):
-            raise UsageError(
-                f"{option}: run {silent[0].name} in {results_dir} sent no messages; resume a sweep with "
-                f"`stampede sweep --resume {silent[0].as_argument}`, or start a run with `stampede flood`"
-            )
-        if not results_dir.is_dir():
-            way_out = f"{way_to_runs(results_dir)}; or start a run with `stampede flood` or `stampede sweep`"
-            raise UsageError(f"there are no runs here: {way_out}")
-        raise UsageError(
-            f"--run: there is no run in {results_dir} yet; start one with `stampede flood` or `stampede sweep`"
-        )
+            way_out = f"resume a sweep with `stampede sweep --resume {silent[0].as_argument}`"
+            raise UsageError(f"{option}: run {silent[0].name} in {results_dir} sent no messages; {way_out}")
+        start = "start a run with `stampede flood` or `stampede sweep`"
+        raise UsageError(f"{option}: there are no runs here: {way_to_runs(results_dir)}; or {start}")
 
     @classmethod
     def all_with(cls, results_dir: Path, name: str) -> list[RunFolder]:
@@ -184,12 +179,8 @@ class RunFolder:
 
     def append(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
         """Append rows as JSON lines, one by one; the file isn't touched where there is none."""
-        rows = iter(rows)
-        if (first := next(rows, None)) is None:
-            return
         try:
-            with self.appending(name) as file:
-                file.writelines(json.dumps(row) + "\n" for row in itertools.chain([first], rows))
+            collections.deque(self.appended(name, rows), maxlen=0)
         except OSError:  # a full disk took a part of a line
             _cut_torn_line(self.path / name)
             raise
@@ -306,11 +297,13 @@ def way_to_runs(results_dir: Path) -> str:
     return f"{results_dir.absolute()} isn't a folder; go to where you swept, or give --results-dir"
 
 
+def is_run(path: Path) -> bool:
+    """Whether a user who typed this means a run's folder, and not an id."""
+    return len(path.parts) > 1 and (path / "run.json").is_file()
+
+
 def checked_run_id(run_id: str, option: str = "--run") -> str:
     """Return `run_id` if it can name a folder and stand unquoted in a query; else raises UsageError naming `option`."""
-    if (Path(run_id) / "run.json").is_file() and len(Path(run_id).parts) > 1:
-        own = RunFolder(Path(run_id)).as_argument
-        raise UsageError(f"{option}: {run_id} is a run's folder; give its id: {option} {own}")
     if not _RUN_ID.fullmatch(run_id):
         raise UsageError(
             f"{option}: {run_id!r} isn't a valid run id; use 1 to 80 letters, digits, '_', '.' or '-', and "

@@ -11,6 +11,8 @@ import re
 from typing import Any
 
 _CLOSING = {"{": "}", "[": "]"}
+# A text in quotes, or a character.
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|.', re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_][\w-]*")
 _TEMPLATE = re.compile(r"(?<!\$)\$\{|(?<!%)%\{")
 
@@ -68,29 +70,21 @@ def text_of(value: Any) -> str:
 
 def split(text: str) -> list[str]:
     """The values of `v1,v2,...`: commas within braces, brackets and quotes part nothing. Raises HclError."""
-    parts, open_brackets, start, quoted_at = [], [], 0, None
-    characters = enumerate(text)
-    for at, character in characters:
-        if quoted_at is not None:
-            if character == "\\":
-                next(characters, None)
-            elif character == '"':
-                quoted_at = None
-        elif character == '"':
-            quoted_at = at
-        elif character in _CLOSING:
-            open_brackets.append((character, at))
-        elif character in _CLOSING.values():
-            if not open_brackets or _CLOSING[open_brackets.pop()[0]] != character:
-                raise HclError(f"the {character} at character {at + 1} closes nothing")
-        elif character == "," and not open_brackets:
-            parts.append(text[start:at])
-            start = at + 1
-    if quoted_at is not None:
-        raise HclError(f"the quote at character {quoted_at + 1} isn't closed")
-    if open_brackets:
-        raise HclError(f"the {open_brackets[-1][0]} at character {open_brackets[-1][1] + 1} isn't closed")
-    return [part.strip() for part in [*parts, text[start:]]]
+    parts, closing = [""], []
+    for token in _TOKEN.findall(text):
+        if token == "," and not closing:
+            parts.append("")
+            continue
+        if token in _CLOSING:
+            closing.append(_CLOSING[token])
+        elif token in _CLOSING.values() and (not closing or closing.pop() != token):
+            raise HclError(f"a {token} closes nothing")
+        elif token == '"':
+            raise HclError("a quote isn't closed")
+        parts[-1] += token
+    if closing:
+        raise HclError(f"a {closing[-1]} is missing")
+    return [part.strip() for part in parts]
 
 
 def _nested(value: Any) -> str:

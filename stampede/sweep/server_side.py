@@ -7,12 +7,11 @@ answer that tells as much.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypedDict
 
 from stampede.checkout import QUERIES
 from stampede.errors import RunError, UsageError
@@ -22,6 +21,7 @@ from stampede.phrases import counted, minutes
 from stampede.planning.cost.access_log import POLL_S, WAIT_S
 from stampede.polling import looks
 from stampede.progress import say
+from stampede.runs import needed
 from stampede.runs.folder import RunFolder
 from stampede.stacks.target import Target
 
@@ -50,32 +50,36 @@ def store(target: Target, folder: RunFolder, answer: Answer) -> bool:
     are kept now."""
     if not answer.rows or requests(answer.rows) < requests((stored(folder) or {}).get("rows", ())):
         return False
-    from_ms, to_ms = time_range_ms(folder)
-    kept = {
+    asked = {
         "asked_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "log_group": target[LOG_GROUP],
         "role": target["worker_role_name"],
-        "from_ms": from_ms,
-        "to_ms": to_ms,
-        "columns": answer.columns,
-        "rows": answer.rows,
+        **dict(zip(("from_ms", "to_ms"), time_range_ms(folder), strict=True)),
     }
-    folder.write_json(FILE, kept)
+    folder.write_json(FILE, {**asked, "columns": answer.columns, "rows": answer.rows})
     return True
+
+
+class _Row(TypedDict):
+    request: Any
+    requests: int | float
+
+
+class _Stored(TypedDict):
+    asked_at: Any
+    role: Any
+    columns: list[Any]
+    rows: list[_Row]
 
 
 def stored(folder: RunFolder) -> dict[str, Any] | None:
     """What `store` kept; None where there is nothing, or nothing of that form."""
-    with contextlib.suppress(ValueError):
-        answer = folder.read_json(FILE)
-        if isinstance(answer, dict) and answer.keys() >= {"asked_at", "role", "columns", "rows"}:
-            lists = isinstance(answer["columns"], list) and isinstance(answer["rows"], list)
-            return answer if lists and all(map(_is_row, answer["rows"])) else None
-    return None
-
-
-def _is_row(row: object) -> bool:
-    return isinstance(row, dict) and isinstance(row.get("requests"), int | float) and "request" in row
+    answer = folder.read_json(FILE)
+    try:
+        needed.check(answer, _Stored)
+    except ValueError:
+        return None
+    return answer
 
 
 def collect(

@@ -6,8 +6,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -41,7 +40,7 @@ from stampede.planning.cost import Estimate
 from stampede.planning.plan import Plan, resume_command, share_of_round
 from stampede.progress import say
 from stampede.runs.account import CellAccount, stored_accounts
-from stampede.runs.description import RunDescription
+from stampede.runs.description import RunDescription, now
 from stampede.runs.folder import RunFolder
 from stampede.stacks import stack_lock
 from stampede.stacks import target as targets
@@ -86,7 +85,7 @@ class SweepRun:
         self._is_permission_proven = True
         # Cells of which an earlier process may have sent messages.
         self._begun = self._description.begun
-        self._took: dict[str, tuple[float, float]] = {}  # by cell: seconds of its apply, and of all else
+        self._worked_s = 0.0  # without the applies
 
     def predicted(self, predictions: Mapping[str, Prediction], parameters: Parameters) -> None:
         """What the model says of each cell, and what it knew: kept with the run, and on disk before it begins."""
@@ -132,7 +131,7 @@ class SweepRun:
         """Run the cells, and take the stack down whatever happens."""
         try:
             try:
-                self._cells(left)
+                self._blocks(left)
             except FailingCell as error:
                 say(f"the sweep ends with {error}: later cells would fail as it does", style="red")
                 self._say_how_to_go_on()
@@ -155,32 +154,25 @@ class SweepRun:
             finally:
                 self._stack.take_down(self._plan.variables(self._plan.cells[0], self._defaults))
 
-    def _cells(self, left: list[Cell]) -> None:
-        done = 0
+    def _blocks(self, left: list[Cell]) -> None:
+        done: list[Cell] = []
         for block in self._plan.blocks():
             if block[0] not in left:
                 continue
+            target = self._apply(block, f"{len(done) + 1} of {len(left)}")
             began = time.monotonic()
-            target = self._applied(block[0], self._which(block, done + 1, len(left)))
-            applied = time.monotonic()
             self._block(target, block)
-            each_s = (time.monotonic() - applied) / len(block)
-            self._took |= {cell.name: (0.0, each_s) for cell in block}
-            self._took[block[0].name] = (applied - began, each_s)
-            done += len(block)
-            if done < len(left):
-                self._say_what_is_left(left[done:], left[:done])
+            self._worked_s += time.monotonic() - began
+            done += block
+            if len(done) < len(left):
+                self._say_what_is_left(left[len(done) :], done)
 
-    def _which(self, block: Sequence[Cell], first: int, count: int) -> str:
-        """Which cells of the sweep a block is, in words."""
-        if len(block) == 1:
-            return f"cell {first} of {count}: {block[0].name}"
-        last = first + len(block) - 1
-        return f"cells {first} to {last} of {count}, interleaved in {counted(block[0].rounds, 'round')}"
-
-    def _applied(self, cell: Cell, which: str) -> Target:
-        """The stack as the cell needs it, with its objects: cells that differ in their work orders share both."""
-        wanted = self._plan.variables(cell, self._defaults)
+    def _apply(self, block: Sequence[Cell], place: str) -> Target:
+        """The stack as the cells of a block need it, with its objects; cells that differ in their work orders share
+        both."""
+        interleaved = f", interleaved in {counted(block[0].rounds, 'round')}" if len(block) > 1 else ""
+        which = f"cell {place}: {block[0].name}" if len(block) == 1 else f"{len(block)} cells from {place}{interleaved}"
+        wanted = self._plan.variables(block[0], self._defaults)
         if self._target is not None and wanted == self._variables:
             say(f"{which}: on the same stack", style="bold")
             return self._target
@@ -204,20 +196,12 @@ class SweepRun:
         Raises RunError where one hasn't: it would run inside the next cell, under other settings.
         """
         loads = {cell: CellLoad.of(target, cell.in_order(), self._objects) for cell in block}
-        rounds, whole = block[0].rounds, self._take_up(target, loads)
-        started_at, outcomes = datetime.now(UTC), []
+        whole, started_at = self._take_up(target, loads), now()
         for cell, load in loads.items():
             self._begin(target, cell, load)
-        for number in range(whole + 1, rounds + 1):
-            if rounds > 1:
-                say(f"round {number} of {rounds}", style="dim")
-            for cell in self._plan.in_round(block, number):
-                outcomes.append(self._send_share(target, cell, loads[cell], number))
-                if not any(outcome.sent for outcome in outcomes):
-                    check_flood(outcomes[-1])  # there is nothing to wait for
-                if rounds > 1:
-                    self._wait_for_round(target, cell, loads[cell], number)
-                    check_flood(outcomes[-1])
+        outcomes: list[Outcome] = []
+        for number in range(whole + 1, block[0].rounds + 1):
+            outcomes += self._run_round(target, loads, number)
         self._drain(target, block)
         if target.kind == "local":  # while the functions are there, see what each takes, for the next plan's checks
             names = {cell.name for cell in block}
@@ -226,6 +210,23 @@ class SweepRun:
         for outcome in outcomes:
             check_flood(outcome)
         self._description.finish_cells(block, started_at)
+
+    def _run_round(self, target: Target, loads: Mapping[Cell, CellLoad], number: int) -> Iterator[Outcome]:
+        """Send each cell's share of a round. Where there are several rounds, no message of another cell is sent while
+        one of this share is at work; Athena has carried its own out by then."""
+        is_one_of_several = next(iter(loads)).rounds > 1
+        if is_one_of_several:
+            say(f"round {number} of {next(iter(loads)).rounds}", style="dim")
+        for cell in self._plan.in_round(list(loads), number):
+            outcome = self._send_share(target, cell, loads[cell], number)
+            if not outcome.sent:
+                check_flood(outcome)  # there is nothing to wait for
+            if is_one_of_several and loads[cell].execution is None:
+                drained = wait_for_round(target, self._folder, cell.name, number, deadline_s=self._deadline_s)
+                self._refuse_unfinished(target, drained, [cell.name])
+            if is_one_of_several:
+                check_flood(outcome)
+            yield outcome
 
     def _take_up(self, target: Target, loads: Mapping[Cell, CellLoad]) -> int:
         """Set aside what an attempt that was cut off left of a block; returns how many of its rounds were done."""
@@ -263,28 +264,18 @@ class SweepRun:
 
     def _send_share(self, target: Target, cell: Cell, load: CellLoad, number: int) -> Outcome:
         """Send what a cell has in a round."""
-        shares, start_at_ms = _shares(cell), None
-        if self._plan.start_barrier_s is not None:
-            start_at_ms = int((time.time() + self._plan.start_barrier_s) * 1000)
-        own = shares[number - 1]
+        share, barrier_s = _shares(cell)[number - 1], self._plan.start_barrier_s
         return self._flood(
             target,
             cell,
-            len(own),
+            len(share),
             load,
             share=load.share,
-            first=own.start,
+            first=share.start,
             round_number=number,
-            start_at_ms=start_at_ms,
-            quiet=len(shares) > 1,
+            start_at_ms=None if barrier_s is None else int((time.time() + barrier_s) * 1000),
+            quiet=cell.rounds > 1,
         )
-
-    def _wait_for_round(self, target: Target, cell: Cell, load: CellLoad, number: int) -> None:
-        """No message of another cell is sent while one of this cell's round is at work."""
-        if load.execution is not None:
-            return  # Athena has carried them all out
-        drained = wait_for_round(target, self._folder, cell.name, number, deadline_s=self._deadline_s)
-        self._refuse_unfinished(target, drained, [cell.name])
 
     def _flood(self, target: Target, cell: Cell, count: int, load: CellLoad, **options: Any) -> Outcome:
         if load.execution is not None:
@@ -329,21 +320,14 @@ class SweepRun:
                 style="red",
             )
 
-    def _say_what_is_left(self, left: list[Cell], done: list[Cell]) -> None:
-        """An estimate from the plan, corrected by how the cells so far compared with it: Terraform apart from the work.
-
-        The first apply makes queues and objects: no later one takes so long."""
-        estimate = self._estimate
-
-        def work_s(cells: list[Cell]) -> float:
-            return sum(estimate.cell_seconds(cell) - estimate.apply_seconds(cell) for cell in cells)
-
-        def terraform_s(cells: list[Cell]) -> float:
-            return sum(estimate.apply_seconds(cell) for cell in cells)
-
-        later, left_s = done[1:], work_s(left) * sum(self._took[cell.name][1] for cell in done) / work_s(done)
-        slower = sum(self._took[cell.name][0] for cell in later) / terraform_s(later) if terraform_s(later) else 1.0
-        left_s += terraform_s(left) * slower
+    def _say_what_is_left(self, left: Sequence[Cell], done: Sequence[Cell]) -> None:
+        """Say how long the cells that are left will take: as estimated, but with the work as slow as it was so far."""
+        apply_s = sum(map(self._estimate.apply_seconds, left))
+        work_s, done_s = (
+            sum(self._estimate.cell_seconds(cell) - self._estimate.apply_seconds(cell) for cell in cells)
+            for cells in (left, done)
+        )
+        left_s = apply_s + work_s * self._worked_s / done_s
         say(f"{counted(len(left), 'cell')} left, about {duration(left_s)}", style="dim")
 
     def _say_how_to_go_on(self) -> None:
@@ -390,33 +374,31 @@ def _empty_queue(target: Target) -> None:
 
 
 def _drop_messages(target: Target, why: str, wait_s: float) -> None:
-    """Purge the queue, messages in flight too, and say where some stay."""
+    """Purge the queue, messages in flight too, and say where some stay.
+
+    Where a purge of the last minute, of a run that was interrupted, is still under way, wait until it is over: it may
+    leave messages that were sent after it began.
+    """
     say(f"emptying the queue {why} ({wait_s:.0f} s)")
+    sqs, url = target.client("sqs"), target["queue_url"]
     with targets.explained("emptying the queue", target):
-        _purge(target)
+        try:
+            sqs.purge_queue(QueueUrl=url)
+        except ClientError as error:
+            if not code_of(error).endswith("PurgeQueueInProgress"):
+                raise
+            pause_s = PURGE_S[target.option]
+            say(f"the queue was purged less than a minute ago: waiting {pause_s:.0f} s before purging it again")
+            time.sleep(pause_s)
+            sqs.purge_queue(QueueUrl=url)
         time.sleep(wait_s)
-        left = sum(message_counts(target.client("sqs"), target["queue_url"]))
+        left = sum(message_counts(sqs, url))
     if left:
         say(
             f"{counted(left, 'message is', 'messages are')} still in the queue; one that runs during another cell "
             "takes a function from it, and is counted in its own cell",
             style="yellow",
         )
-
-
-def _purge(target: Target) -> None:
-    """Purge the queue. Where a purge of the last minute, of a run that was interrupted, is still under way, wait until
-    it is over: it may leave messages that were sent after it began. Raises what boto3 raises."""
-    sqs, url = target.client("sqs"), target["queue_url"]
-    try:
-        sqs.purge_queue(QueueUrl=url)
-    except ClientError as error:
-        if not code_of(error).endswith("PurgeQueueInProgress"):
-            raise
-        pause_s = PURGE_S[target.option]
-        say(f"the queue was purged less than a minute ago: waiting {pause_s:.0f} s before purging it again")
-        time.sleep(pause_s)
-        sqs.purge_queue(QueueUrl=url)
 
 
 def _wants_destroy() -> bool:

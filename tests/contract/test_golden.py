@@ -8,7 +8,6 @@ from stampede.cell import Cell
 from stampede.report import load
 from stampede.report.cells import counted_rows
 from stampede.runs import cells
-from stampede.runs.spread import nearest_rank
 from tests.contract.golden import GOLDEN, NAMES, rebuilt
 from tests.contract.pages import check
 
@@ -43,7 +42,7 @@ def test_the_saved_query_answers_what_the_records_say(run):
         bin_width = BIN if len(set(times)) >= BINNED_FROM else 1
         for name, percent in (("p25_s", 25), ("p75_s", 75)):
             del counted[name]
-            rank_s = nearest_rank(times, percent)
+            rank_s = cells.nearest_rank(times, percent)
             assert rank_s / bin_width * (1 - 1e-9) <= queried[cell][name] <= rank_s * (1 + 1e-9), name
         numbers = {name: value for name, value in counted.items() if type(value) in (int, float)}
         both = {name: queried[cell][name] for name in numbers if queried[cell].get(name) is not None}

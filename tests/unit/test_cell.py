@@ -1,12 +1,11 @@
 """A cell is one thing from its plan to its record; run.json of today and of the first edition give the same."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
 from experiments import EXPERIMENTS
-from stampede.cell import FORMAT, MOST_CELLS, Cell, cells_of, varying
+from stampede.cell import FORMAT, MOST_CELLS, Cell, cells_of
 from stampede.planning.plan import make_plan
 
 DOWNLOAD = EXPERIMENTS["download"]
@@ -24,13 +23,6 @@ def test_run_json_gives_the_cells_back_in_their_order():
     assert [vars(found[cell.name]) for cell in planned] == [vars(cell) for cell in planned]
 
 
-def test_repeats_of_a_cell_have_one_place_and_what_no_record_repeats_keeps_places_apart():
-    planned = cells("memory_size=1024", "concurrency_value=1", "object_size_mb=1,2", repeats=3)
-    places = {cell.place() for cell in planned}
-    assert sorted(place.settings for place in places) == ["object_size_mb=1", "object_size_mb=2"]
-    assert varying(planned) == {"object_size_mb"}
-
-
 def test_a_record_is_compared_with_what_its_cell_was_set_to():
     [cell] = cells("memory_size=1024", "concurrency_value=5")
     record = {"memory_size": 1024, "concurrency_limit": 5, "method": "download_file"}
@@ -38,13 +30,6 @@ def test_a_record_is_compared_with_what_its_cell_was_set_to():
     assert cell.difference({"status": "error"}) is None
     assert str(cell.difference(record | {"memory_size": 512})) == "memory_size 512 where the cell has 1024"
     assert cell.difference(record | {"sink": "discard"}).field == "sink"
-
-
-def test_what_is_too_long_for_a_phrase_is_cut_in_words_alone():
-    [cell] = cells("memory_size=1024", "concurrency_value=5")
-    long = replace(cell, settings="x" * 100_000, values={**cell.values, "method": "y" * 100_000})
-    assert len(long.words) < 1000
-    assert (len(long["method"]), len(long.settings)) == (100_000, 100_000)
 
 
 def test_a_package_is_known_by_its_name_and_found_by_its_path(tmp_path):

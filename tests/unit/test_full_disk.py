@@ -99,15 +99,6 @@ def test_the_way_out_fits_why_nothing_can_be_written(tmp_path, monkeypatch, caps
     assert capsys.readouterr().err == f"stampede: can't write to {where} ({os.strerror(code)}); {words}\n"
 
 
-def test_where_no_folder_for_temporary_files_is_left_there_is_no_traceback(monkeypatch, capsys, tmp_path):
-    def run(arguments):
-        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp', '/var/tmp']")
-
-    monkeypatch.setattr("stampede.cli.verbs.query.run", run)
-    assert main(["query", "summary", "--results-dir", str(tmp_path)]) == 1
-    assert "(No usable temporary directory found in ['/tmp', '/var/tmp']); free or change" in capsys.readouterr().err
-
-
 def test_a_line_that_a_full_disk_took_in_part_is_taken_back(tmp_path):
     """A limit of the size of files, which is a full disk to the writer."""
     folder = RunFolder.create(tmp_path, "r")
@@ -144,13 +135,6 @@ def test_what_terraform_could_not_print_is_not_taken_for_nothing(program, tmp_pa
     monkeypatch.setattr(terraform.full_disk, "refuse", refused)
     with pytest.raises(OSError, match="No space left on device"):
         asked(Terraform(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path / "state" / "log"))
-
-
-def test_a_stack_is_destroyed_also_where_the_log_can_t_be_written(program, tmp_path):
-    program(f"touch {tmp_path}/destroyed")
-    (tmp_path / "log").mkdir()
-    Terraform(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path / "log").destroy({})
-    assert (tmp_path / "destroyed").exists()
 
 
 def test_an_emulator_that_can_t_be_noted_down_is_not_left_running(tmp_path, monkeypatch):

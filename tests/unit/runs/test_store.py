@@ -166,14 +166,6 @@ def test_a_message_is_known_by_its_cell_and_number_else_by_sqss_id_and_its_first
     assert rows == [(message, is_first) for _, message, is_first in known]
 
 
-def test_an_operation_is_of_its_cell_and_of_the_coordinates_that_it_says(folder):
-    store = store_of(folder, {}, {"cell": "b", "memory_size": 2048}, {"cell": None}, {"status": "error", "sdk": "x"})
-    assert [place.coordinates[0] for place in store.places] == [1024, 2048]
-    assert store.cells == ["a", "b"]
-    places = store.rows("SELECT cell_at, place_at FROM operations ORDER BY line")
-    assert places == [(0, 0), (1, 1), (None, 0), (0, 0)]
-
-
 def test_refused_lines_have_their_numbers_in_the_file_and_count_as_what_they_are(folder):
     """A record without a time is in no figure, and its message succeeded all the same."""
     folder.append("sent.jsonl", [GOOD, GOOD | {"seq": 1}])
@@ -181,18 +173,6 @@ def test_refused_lines_have_their_numbers_in_the_file_and_count_as_what_they_are
     assert [line[:22] for line in store.refused] == [f"records.jsonl, line {line}:" for line in (2, 3, 4, 5)]
     [counts] = account(store)
     assert (counts.sent, counts.succeeded, counts.unaccounted) == (2, 1, 1)
-
-
-@pytest.mark.parametrize(
-    ("letter", "is_row"),
-    [({"message_id": "m"}, True), ({"cell": "a", "seq": 1}, True), ({"cell": "a"}, False), ({"message_id": 5}, False)],
-)
-def test_a_letter_or_a_sent_line_says_of_which_message_it_is(folder, letter, is_row):
-    for name in ("dead_letters.jsonl", "sent.jsonl"):
-        folder.append(name, [letter])
-    store = open_store(folder)
-    assert [len(store.rows(f"FROM {table}")) for table in ("letters", "sent")] == [is_row, is_row]
-    assert len(store.refused) == 2 * (not is_row)
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to(__file__)])

@@ -3,22 +3,21 @@
 import json
 
 import pytest
-from botocore.exceptions import EndpointConnectionError, ProxyConnectionError
+from botocore.exceptions import ProxyConnectionError
 
 from experiments import EXPERIMENTS
 from stampede.cell import FORMAT
 from stampede.cli.command_line import main
 from stampede.emulator.ministack import Access
 from stampede.errors import UsageError
-from stampede.planning.cost import check_budget, estimate
+from stampede.planning.cost import estimate
 from stampede.planning.plan import make_plan
 from stampede.runs.folder import RunFolder
 from stampede.stacks import endpoints, stack_lock
 from stampede.stacks import target as targets
-from stampede.stacks.place import refuse_another, refuse_elsewhere, words
+from stampede.stacks.place import refuse_elsewhere
 from stampede.stacks.target import Target
 from stampede.sweep.sweep import description_of
-from tests.unit.loader.foreseen_floods import each_takes
 
 URL = "http://127.0.0.1:4566"
 HERE = {"target": "endpoint", "endpoint_url": URL}
@@ -39,15 +38,6 @@ def configured(monkeypatch, tmp_path):
     return resolve
 
 
-def test_without_an_endpoint_it_is_aws(configured):
-    assert configured() is None
-
-
-def test_aws_endpoint_url_is_an_endpoint_for_all_services(configured):
-    endpoint = configured({"AWS_ENDPOINT_URL": URL + "/"})
-    assert (endpoint.url, endpoint.services, endpoint.words) == (URL, {}, f"an endpoint at {URL}")
-
-
 def test_a_damaged_configuration_is_named_and_refused(configured, tmp_path):
     with pytest.raises(UsageError, match=rf"{tmp_path}/config; correct or move that file"):
         configured(config="garbage")
@@ -64,11 +54,6 @@ def test_an_endpoint_for_one_service_says_which(configured):
     endpoint = configured({"AWS_ENDPOINT_URL_CLOUDWATCH_LOGS": URL})
     assert (endpoint.url, endpoint.services) == (URL, {"logs": URL})
     assert endpoint.words == f"an endpoint at {URL} (for logs only; everything else is AWS)"
-
-
-def test_a_service_of_aws_beside_an_endpoint_is_recognised_by_the_others(configured):
-    endpoint = configured({"AWS_ENDPOINT_URL": URL, "AWS_ENDPOINT_URL_S3": "https://s3.eu-west-1.amazonaws.com"})
-    assert "s3" not in endpoint.services and endpoint.services["sqs"] == URL
 
 
 def test_the_profile_counts_as_botocore_reads_it(configured):
@@ -128,12 +113,6 @@ def test_the_kind_of_a_target_is_what_botocore_will_do(monkeypatch):
     for service, url in (("sqs", URL), ("s3", "https://s3.amazonaws.com")):
         assert target.client(service).meta.endpoint_url == url
     assert (target.url_of("sqs"), target.url_of("s3")) == (URL, None)
-
-
-def test_the_stack_in_infra_has_one_lock_wherever_it_is(tmp_path, monkeypatch):
-    monkeypatch.setattr(stack_lock.stack, "ROOT", tmp_path)
-    with stack_lock.holding(Target("endpoint", {}, URL).option, "drain"):
-        assert (tmp_path / ".stampede" / "aws.lock").exists()
 
 
 # What is printed, and what is refused.
@@ -201,21 +180,6 @@ def test_a_run_is_resumed_only_where_it_was_started(verb, monkeypatch, arguments
     assert words in err and way_out in err
 
 
-def test_a_run_at_an_endpoint_is_resumed_there(verb, monkeypatch):
-    monkeypatch.setenv("AWS_ENDPOINT_URL", URL)
-    stored = HERE | {"plan": PLAN.as_dict(), "cells": [cell.as_json() for cell in PLAN.cells]}
-    stored["finished"] = {PLAN.cells[0].name: {}}
-    status, err = verb(stored, "sweep", "download", "--target", "aws", "--resume", "r", "--dry-run")
-    assert status == 0
-    assert "1 cell of r finished already; plan, duration and cost are of all" in err
-
-
-def test_a_run_json_of_before_endpoints_were_stored_reads_as_it_did():
-    refuse_another("--run", "r", {"target": "aws"}, {"target": "aws"})
-    refuse_another("--run", "r", {}, HERE)  # killed before it had one
-    assert words({"target": "endpoint"}) == "an endpoint at an unknown URL, which isn't AWS"
-
-
 LINES = [{"timestamp": 1, "message": json.dumps({"run_id": "r", "message_id": "m", "x": 7}), "logStream": "s"}]
 
 
@@ -259,27 +223,6 @@ def test_a_sweep_notes_the_endpoint_in_its_run_json(monkeypatch, tmp_path):
     monkeypatch.delenv("AWS_ENDPOINT_URL")
     description_of(folder, plan, estimate(plan)).write()
     assert (folder.read_json("run.json")["target"], "endpoint_url" in folder.read_json("run.json")) == ("aws", False)
-
-
-def test_every_verb_says_at_which_endpoint_the_stack_is(verb, monkeypatch):
-    monkeypatch.setenv("AWS_ENDPOINT_URL", URL)
-    _, err = verb(HERE, "drain", "--outputs", "o.json", "--target", "aws", "--run", "r")
-    assert err.splitlines()[0] == f"stack: an endpoint at {URL}, which isn't AWS, f in us-east-1"
-
-
-def test_what_an_endpoint_bills_is_unknown_and_a_budget_is_kept_as_on_aws(monkeypatch):
-    each_takes(monkeypatch, 13.24)
-    plan = make_plan(EXPERIMENTS["download"], "aws", (), messages_per_concurrency=10)
-    there = estimate(plan, kind="endpoint")
-    assert there.sentences()[1].startswith("cost: unknown at an endpoint that isn't AWS; on AWS about 5.15 USD")
-    with pytest.raises(UsageError, match=r"estimated cost is 5.15 USD on AWS .*; raise --budget-usd"):
-        check_budget(there, 1)
-    check_budget(there, 6)
-
-
-def test_an_endpoint_that_does_not_answer_is_named_with_its_address():
-    error = targets.explain(EndpointConnectionError(endpoint_url=URL), "asking", Target("endpoint", OUTPUTS, URL))
-    assert str(error) == f"asking: no answer in us-east-1 at {URL}; is it running, and is AWS_ENDPOINT_URL right?"
 
 
 def test_a_proxy_that_does_not_answer_is_named_and_not_the_credentials():

@@ -64,13 +64,6 @@ def test_the_doctor_names_who_holds_the_stack_and_leaves_it_to_whoever_comes_nex
         pass
 
 
-def test_the_lock_of_a_killed_process_is_gone(other_process):
-    other_process.kill()
-    other_process.wait()
-    with stack_lock.holding("local", "flood"):
-        pass
-
-
 def test_the_doctor_finds_the_local_stack_that_a_sweep_would_refuse(state_dir, monkeypatch):
     (state_dir / "infra").mkdir()
     queues = {
@@ -88,12 +81,6 @@ def test_the_doctor_finds_the_local_stack_that_a_sweep_would_refuse(state_dir, m
     finding = checks.free_stack("local")
     assert finding.status == PROBLEM
     assert "a stack of 2 resources is already applied" in finding.found and "emulator stop" in finding.way_out
-
-
-def test_the_stacks_of_two_targets_have_a_lock_each(other_process, tmp_path, monkeypatch):
-    monkeypatch.setattr(stack, "ROOT", tmp_path)
-    with stack_lock.holding("aws", "flood"):
-        pass
 
 
 def test_the_owner_is_noted_until_the_stack_is_gone(state_dir):

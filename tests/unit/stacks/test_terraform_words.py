@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import stat
 import subprocess
 import sys
 import time
@@ -14,7 +13,7 @@ import pytest
 
 from stampede.errors import RunError
 from stampede.stacks import terraform
-from stampede.stacks.terraform import StateLockedError, Terraform, first_error, plain_outputs
+from stampede.stacks.terraform import StateLockedError, Terraform, first_error
 from stampede.sweep.swept_stack import WORKERS_POLICY
 
 REFUSED = """
@@ -33,34 +32,40 @@ REFUSED = """
 """
 
 
+@pytest.fixture
+def tofu(tmp_path, monkeypatch):
+    """Has Terraform be a shell script; gives the Terraform that runs it in a folder of its own."""
+
+    def write(text, **options):
+        program = tmp_path / "tofu"
+        program.write_text(f"#!/bin/sh\n{text}\n")
+        program.chmod(0o755)
+        monkeypatch.setenv("STAMPEDE_TERRAFORM", str(program))
+        return Terraform(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path / "log", **options)
+
+    return write
+
+
 @pytest.mark.parametrize(("on_the_path", "called"), [(True, "tofu"), (False, "{folder}/tofu")])
 def test_a_command_to_copy_names_a_program_that_is_not_on_the_path_by_its_folder(
-    tmp_path, monkeypatch, on_the_path, called
+    tofu, tmp_path, monkeypatch, on_the_path, called
 ):
-    program = tmp_path / "tofu"
-    program.write_text("")
-    program.chmod(0o755)
-    monkeypatch.setenv("STAMPEDE_TERRAFORM", str(program))
+    command = f"{called.format(folder=tmp_path)} -chdir={tmp_path} destroy"
+    own = tofu("")
     monkeypatch.setenv("PATH", str(tmp_path) if on_the_path else "/usr/bin:/bin")
-    command = Terraform(Path("infra"), {}, tmp_path / "log").destroy_command({})
-    assert command == f"{called.format(folder=tmp_path)} -chdir=infra destroy"
+    assert own.destroy_command({}) == command
     environment = {"TF_CLI_CONFIG_FILE": "/a b/overrides.rc"}  # there, the registry has none
-    with_built = Terraform(Path("infra"), environment, tmp_path / "log", {"aws": "6.1"}).destroy_command({})
+    with_built = Terraform(tmp_path, environment, tmp_path / "log", {"aws": "6.1"}).destroy_command({})
     assert with_built == f"env 'TF_CLI_CONFIG_FILE=/a b/overrides.rc' {command}"
 
 
-def test_an_apply_names_what_it_created_or_changed(tmp_path, monkeypatch):
-    program = tmp_path / "terraform"
-    program.write_text(
-        "#!/bin/sh\ncat <<END\n"
+def test_an_apply_names_what_it_created_or_changed(tofu):
+    written = tofu(
+        "cat <<END\n"
         "module.worker[0].aws_lambda_function.worker: Refreshing state... [id=f]\n"
-        "module.worker[0].aws_iam_role_policy.worker: Modifying... [id=r:worker]\n"
         "module.worker[0].aws_iam_role_policy.worker: Modifications complete after 0s [id=r:worker]\n"
-        "aws_sqs_queue.work: Creation complete after 25s [id=q]\nEND\n"
-    )
-    program.chmod(0o755)
-    monkeypatch.setenv("STAMPEDE_TERRAFORM", str(program))
-    written = Terraform(Path("infra"), {}, tmp_path / "log").apply({})
+        "aws_sqs_queue.work: Creation complete after 25s [id=q]\nEND"
+    ).apply({})
     assert written == ["module.worker[0].aws_iam_role_policy.worker", "aws_sqs_queue.work"]
     assert written[0].startswith(WORKERS_POLICY)
 
@@ -73,32 +78,19 @@ def test_an_apply_names_what_it_created_or_changed(tmp_path, monkeypatch):
     ],
     ids=["Terraform", "OpenTofu"],
 )
-def test_an_initialised_folder_does_without_a_registry_that_does_not_answer(tmp_path, monkeypatch, capsys, message):
-    program = tmp_path / "terraform"
-    program.write_text(
-        f"#!/bin/sh\necho $2 >> {tmp_path}/done\n[ $2 = get ] || {{ echo 'Error: {message}' >&2; exit 1; }}\n"
-    )
-    program.chmod(0o755)
-    monkeypatch.setenv("STAMPEDE_TERRAFORM", str(program))
-    terraform = Terraform(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path / "logs" / "terraform.log")
+def test_an_initialised_folder_does_without_a_registry_that_does_not_answer(tofu, tmp_path, message):
+    own = tofu(f"echo $2 >> {tmp_path}/done\n[ $2 = get ] || {{ echo 'Error: {message}' >&2; exit 1; }}")
     with pytest.raises(RunError, match="Could not re"):
-        terraform.init()
+        own.init()
     (tmp_path / ".terraform.lock.hcl").write_text("")
-    terraform.init()
+    own.init()
     assert (tmp_path / "done").read_text().split() == ["init", "init", "get"]
-    assert "using the providers that were installed earlier" in capsys.readouterr().err
-
-
-def test_outputs_lose_their_wrapping():
-    assert plain_outputs('{"a": {"value": 1, "type": "number", "sensitive": false}}') == {"a": 1}
 
 
 @pytest.mark.parametrize("printed", ["hello", "[1]", '{"terraform_version": "1.9.0"}'])
-def test_outputs_that_terraform_never_printed_are_one_line(printed, tmp_path, monkeypatch):
-    monkeypatch.setattr(Terraform, "_run", lambda *_, **__: printed)
-    monkeypatch.setenv("STAMPEDE_TERRAFORM", "/bin/true")
-    with pytest.raises(RunError, match="/true output -json` doesn't print what Terraform prints; set STAMPEDE_TERR"):
-        Terraform(tmp_path, {}, tmp_path / "log").outputs()
+def test_outputs_that_terraform_never_printed_are_one_line(tofu, printed):
+    with pytest.raises(RunError, match="tofu output -json` doesn't print what Terraform prints; set STAMPEDE_TERR"):
+        tofu(f"echo '{printed}'").outputs()
 
 
 def test_an_error_is_one_line_with_its_explanation():
@@ -106,39 +98,25 @@ def test_an_error_is_one_line_with_its_explanation():
         "Invalid value for variable: memory_size = 64: must be a whole number of MB from 128 to 10240."
     )
     assert first_error("Error: no such bucket:\n\nError: no such queue\n\n  it is gone\n") == "no such bucket"
+    assert (first_error(""), first_error("signal: killed")) == ("no message", "signal: killed")
 
 
-def test_output_without_an_error_line_still_says_something():
-    assert first_error("") == "no message"
-    assert first_error("signal: killed") == "signal: killed"
-
-
-def test_objects_are_given_as_one_flag_and_nulls_in_a_file_because_a_flag_would_make_a_text_of_them(
-    tmp_path, monkeypatch
-):
-    program = tmp_path / "terraform"
-    program.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "$(dirname "$0")/arguments"\n')
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("STAMPEDE_TERRAFORM", str(program))
-    terraform = Terraform(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path / "logs" / "terraform.log")
+def test_objects_are_given_as_one_flag_and_nulls_in_a_file_because_a_flag_would_make_a_text_of_them(tofu, tmp_path):
     pollers = {"minimum": 2, "maximum": 50}
-    terraform.apply({"memory_size": 1024, "provisioned_pollers": pollers, "experiment_tag": "a, b", "sink": None})
+    tofu('printf "%s\\n" "$@" > "$(dirname "$0")/arguments"').apply(
+        {"memory_size": 1024, "provisioned_pollers": pollers, "experiment_tag": "a, b", "sink": None}
+    )
     *_, memory, object_, text, nulls = (tmp_path / "arguments").read_text().splitlines()
     assert (memory, text) == ("-var=memory_size=1024", "-var=experiment_tag=a, b")
     assert object_ == "-var=provisioned_pollers={minimum=2,maximum=50}"
     assert json.loads(Path(nulls.removeprefix("-var-file=")).read_text()) == {"sink": None}
 
 
-def test_a_command_that_never_ends_is_stopped_says_what_stays_and_is_logged(tmp_path, monkeypatch):
-    program = tmp_path / "tofu"
-    program.write_text("#!/bin/sh\necho creating\nexec sleep 60\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("STAMPEDE_TERRAFORM", str(program))
-    monkeypatch.setattr("stampede.stacks.terraform.COMMAND_TIMEOUT_S", 0.5)
+def test_a_command_that_never_ends_is_stopped_says_what_stays_and_is_logged(tofu, tmp_path, monkeypatch):
+    monkeypatch.setattr(terraform, "COMMAND_TIMEOUT_S", 0.5)
     with pytest.raises(RunError, match=r"^terraform destroy was stopped after .* is still there and billed: repeat"):
-        Terraform(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path / "log").destroy({})
-    command, *printed = (tmp_path / "log").read_text().splitlines()
-    assert (command.startswith(f"$ {program} "), printed) == (True, ["creating"])
+        tofu("echo creating\nexec sleep 60").destroy({})
+    assert (tmp_path / "log").read_text().splitlines()[1:] == ["creating"]
 
 
 class InterruptedAtOnce(subprocess.Popen):
@@ -153,19 +131,14 @@ class InterruptedAtOnce(subprocess.Popen):
 started: list[subprocess.Popen] = []
 
 
-def test_ctrl_c_while_terraform_starts_leaves_none_behind(tmp_path, monkeypatch, capsys):
-    program = tmp_path / "tofu"
-    program.write_text("#!/bin/sh\nexec sleep 60\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("STAMPEDE_TERRAFORM", str(program))
+def test_ctrl_c_while_terraform_starts_leaves_none_behind(tofu, monkeypatch):
     monkeypatch.setattr(subprocess, "Popen", InterruptedAtOnce)
     with pytest.raises(KeyboardInterrupt):
-        Terraform(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path / "log").apply({})
+        tofu("exec sleep 60").apply({})
     process = started.pop()
     ended = process.poll() is not None
     process.kill()
     assert ended
-    assert "stopping terraform (up to 2 min): it records what it has created\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("quiet", [False, True])
@@ -197,13 +170,9 @@ def test_a_second_ctrl_c_leaves_no_terraform_behind(capsys, monkeypatch, on_ctrl
     assert capsys.readouterr().err == ("" if quiet else words)  # reading creates nothing
 
 
-def test_a_terraform_that_was_killed_is_said_to_be(tmp_path, monkeypatch):
-    program = tmp_path / "terraform"
-    program.write_text("#!/bin/sh\nkill -KILL $$\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("STAMPEDE_TERRAFORM", str(program))
+def test_a_terraform_that_was_killed_is_said_to_be(tofu):
     with pytest.raises(RunError, match=r"^terraform apply was ended by signal 9 \(Killed\)"):
-        Terraform(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path / "log").apply({})
+        tofu("kill -KILL $$").apply({})
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends it")
@@ -230,15 +199,12 @@ def _wait_for(file):
         time.sleep(0.05)
 
 
-def test_a_state_that_another_terraform_works_with_is_one_line_with_who_it_is(tmp_path, monkeypatch):
-    program = tmp_path / "tofu"
-    program.write_text(
-        "#!/bin/sh\necho 'Error: Error acquiring the state lock\n\nLock Info:\n  ID:        1f8c\n"
+def test_a_state_that_another_terraform_works_with_is_one_line_with_who_it_is(tofu):
+    locked = tofu(
+        "echo 'Error: Error acquiring the state lock\n\nLock Info:\n  ID:        1f8c\n"
         "  Operation: OperationTypeApply\n  Who:       me@laptop\n  Created:   2026-11-23 15:20:00.5 +0000 UTC' >&2\n"
-        "exit 1\n"
+        "exit 1"
     )
-    program.chmod(0o755)
-    monkeypatch.setenv("STAMPEDE_TERRAFORM", str(program))
     line = "terraform apply: another Terraform is using this state (me@laptop, since 2026-11-23 15:20:00); wait until "
     with pytest.raises(StateLockedError, match=re.escape(line)):
-        Terraform(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path / "log").apply({})
+        locked.apply({})

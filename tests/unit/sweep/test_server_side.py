@@ -7,8 +7,6 @@ import pytest
 
 from experiments import EXPERIMENTS
 from stampede.cli.command_line import main
-from stampede.cli.verbs import doctor
-from stampede.errors import UsageError
 from stampede.insights import cloudwatch as cloudwatch_query
 from stampede.planning import checks, cost
 from stampede.planning.plan import make_plan
@@ -16,8 +14,6 @@ from stampede.runs.folder import RunFolder
 from stampede.stacks import endpoints
 from stampede.stacks.target import Target
 from stampede.sweep import server_side
-from stampede.sweep import sweep as sweep_run
-from stampede.sweep.sweep import SweepRun
 from tests.fakes.logs import FakeLogs
 from tests.fakes.simulated_aws import SimulatedAws
 from tests.unit.insights.access_log_lines import ROLE
@@ -103,11 +99,6 @@ def test_a_damaged_file_is_replaced_as_if_it_was_not_there(query, folder, rows):
     assert server_side.stored(folder)["rows"] == [row(3)]
 
 
-def test_a_part_of_the_rows_is_not_kept(query, folder):
-    assert query(FakeLogs(["Complete"], as_answered(row(3))), "--where", "http_status=503") == 0
-    assert server_side.stored(folder) is None
-
-
 @pytest.mark.parametrize(
     ("outputs", "stub", "words"),
     [
@@ -123,27 +114,6 @@ def test_once_the_lines_are_gone_the_kept_rows_are_printed(query, folder, capsys
     printed = capsys.readouterr()
     assert json.loads(printed.out) == [row(258)]
     assert words in " ".join(printed.err.split()) and f"using {PLACE_OF_ROWS}" in printed.err
-
-
-@pytest.mark.parametrize(
-    ("run", "arguments", "status", "words"),
-    [
-        ({"target": "aws"}, (), 1, "server_side_proof is false; and none are stored with run run-a"),
-        ({"target": "local"}, (), 2, "ran on the embedded AWS, and only S3 on AWS writes access logs"),
-        ({"target": "aws"}, ("--export", "o.parquet"), 2, "--export: S3's access logs are queried in CloudWatch"),
-    ],
-)
-def test_what_can_not_be_asked_is_one_line_with_the_fix(query, folder, capsys, run, arguments, status, words):
-    folder.write_json("run.json", run)
-    assert query(FakeLogs([], []), *arguments, access_log_group_name=None) == status
-    printed = capsys.readouterr()
-    assert printed.out == "" and words in " ".join(printed.err.split()).replace("- ", "-")
-
-
-def test_nothing_yet_is_no_error_and_keeps_nothing(query, folder, capsys):
-    assert query(FakeLogs(["Complete"], [])) == 0
-    assert "no log line of that time yet" in capsys.readouterr().err
-    assert server_side.stored(folder) is None
 
 
 # The end of a sweep.
@@ -196,11 +166,6 @@ def test_a_kept_stack_is_asked_once_and_can_be_asked_again(folder, capsys):
     assert "`stampede query server_side --run run-a` reads lines that arrive later" in output
 
 
-def test_a_stack_without_access_logs_is_not_asked(folder, capsys):
-    logs = collect(folder, {0: []}, access_log_group_name=None)
-    assert (logs.asked_at_s, capsys.readouterr().err) == ([], "")
-
-
 def test_records_that_asked_s3_nothing_are_not_waited_for(folder):
     folder.rewrite("records.jsonl", [RECORD | {"finished_at_ms": SENT_MS, "requests": None}])
     assert collect(folder, {0: []}).now_s == 0
@@ -218,19 +183,6 @@ def test_sigterm_ends_the_wait_and_the_sweep(folder, monkeypatch):
     monkeypatch.setattr(server_side.signals, "first", signal.SIGTERM)
     with pytest.raises(KeyboardInterrupt):
         collect(folder, {0: []}, error=KeyboardInterrupt())
-
-
-def test_a_sweep_asks_when_its_cells_are_done_and_before_the_stack_goes(monkeypatch):
-    done = []
-    sweep = SweepRun.__new__(SweepRun)
-    sweep._target, sweep._folder, sweep._defaults = "target", "folder", {}
-    sweep._stack = type("Kept", (), {"keep": True, "take_down": lambda self, variables: done.append("down")})()
-    sweep._plan = make_plan(EXPERIMENTS["download"], "aws", (), messages_per_concurrency=1)
-    monkeypatch.setattr(SweepRun, "_cells", lambda self, left: done.append("cells"))
-    monkeypatch.setattr(SweepRun, "_fetch_what_is_owed", lambda self: None)
-    monkeypatch.setattr(sweep_run.server_side, "collect", lambda *stack, kept: done.append((*stack, kept)))
-    sweep._on_the_open_stack([])
-    assert done == ["cells", ("target", "folder", True), "down"]
 
 
 # What is said before.
@@ -259,22 +211,6 @@ def test_the_doctor_says_whether_s3_will_tell(settings, status, words):
     assert finding_status == status and words in sentence
 
 
-def test_the_doctor_says_nothing_of_access_logs_that_nobody_asked_for():
-    assert access_log_findings("aws") == access_log_findings("local", "server_side_proof=false") == []
-
-
-def test_an_endpoint_in_the_stead_of_s3_is_not_taken_for_aws(monkeypatch):
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    [(status, sentence)] = access_log_findings("aws", "server_side_proof=true")
-    assert status == "problem" and "http://127.0.0.1:9 isn't AWS" in sentence
-
-
-def test_a_local_sweep_with_the_proof_is_refused_in_one_line():
-    plan = make_plan(EXPERIMENTS["download"], "local", ["server_side_proof=true"], messages_per_concurrency=1)
-    with pytest.raises(UsageError, match=r"access logs: server_side_proof: the embedded AWS .*TF_VAR_"):
-        doctor.refuse_if_impossible(plan)
-
-
 def test_the_proof_is_on_the_bill_only_where_it_is_on_and_so_is_the_wait_for_it():
     def estimate(*settings):
         swept = ["concurrency_value=1", "memory_size=1024", *settings]
@@ -289,12 +225,3 @@ def test_the_proof_is_on_the_bill_only_where_it_is_on_and_so_is_the_wait_for_it(
     # 10 downloads of a HEAD and 128 parts, and 67 requests that put the object: 1.5 KiB each.
     assert on[own[0]].quantity == pytest.approx((10 * 129 + 67) * 1536 / 2**30)
     assert on[own[0]].usd_per_unit == 0.5 and on[own[2]].quantity == pytest.approx(11 * on[own[0]].quantity)
-
-
-def test_a_copy_leaves_two_lines():
-    plan = make_plan(EXPERIMENTS["copy"], "aws", ["server_side_proof=true"], messages_per_concurrency=1)
-    estimated = cost.estimate(plan)
-    quantity = {item.what: item.quantity for item in estimated.items}
-    copies = quantity["COPY"] + quantity["PUT and COPY of the data set"]
-    other_requests = sum(item.quantity for item in estimated.items if item.price in ("s3_get", "s3_put")) - copies
-    assert quantity["S3 access log lines"] == pytest.approx((2 * copies + other_requests) * 1536 / 2**30)

@@ -1,6 +1,5 @@
 """A sweep finishes a cell only when its messages have come to rest, and never forgets one that it can't account for."""
 
-import json
 import signal
 import sys
 from types import SimpleNamespace
@@ -204,15 +203,6 @@ def test_a_resumed_run_that_lacks_a_message_fails_again_and_applies_nothing(swee
     assert stack.steps == []
 
 
-def test_a_resumed_run_whose_late_lines_were_fetched_since_is_whole(sweep, folder):
-    _, run = sweep(leave_no_trace)
-    run.run()
-    for n in (1, 2):
-        line = record(0, cell=f"memory_size=1024,concurrency_value={n}", concurrency_limit=n)
-        folder.append("records.jsonl", [json.loads(line)])
-    check(sweep(succeed)[1].run())
-
-
 def test_a_log_group_that_still_owes_a_record_is_not_destroyed_in_silence(sweep, capsys):
     _, run = sweep(leave_no_trace)
     run.run()
@@ -252,12 +242,6 @@ def test_a_run_that_was_cut_off_after_its_last_cell_gets_its_end_when_it_is_resu
     again.run()
     assert stack.steps == steps
     assert folder.read_json("run.json")["finished_at"] is not None
-
-
-def test_each_cell_gets_the_object_of_its_own_size(sweep, put):
-    _, run = sweep(succeed, "concurrency_value=1", "object_size_mb=1,4")
-    run.run()
-    assert sorted(put) == [2**20, 4 * 2**20]
 
 
 def test_a_record_of_an_older_cell_s_message_is_no_figure_of_the_newer_ones_settings(sweep, aws):
@@ -316,13 +300,6 @@ def test_the_manifest_is_put_once_a_stack_and_each_cell_is_prepared_before_its_f
     assert calls == ["manifest", "prepare", "flood", "prepare", "flood"] * 2
 
 
-def test_a_record_with_other_work_orders_than_its_cells_is_kept_out(sweep, monkeypatch):
-    monkeypatch.setitem(EXPERIMENTS, "reads", READS)
-    _, run = sweep(lambda cell, aws: succeed(cell, aws, threads=2), "dataset=large", "threads=1,30", experiment=READS)
-    with pytest.raises(RunError, match="with settings other than the cell's"):
-        check(run.run())
-
-
 # Whose stack it is.
 
 
@@ -368,14 +345,6 @@ def test_the_stack_of_another_run_is_refused_and_its_own_is_taken_up_again(appli
     applied("aws_s3_bucket.data")
     with pytest.raises(UsageError, match="by run r"):
         applied("aws_s3_bucket.data", run_id="another")
-
-
-def test_a_stack_on_aws_is_not_taken_over_at_an_endpoint(applied, monkeypatch):
-    monkeypatch.setattr(Terraform, "outputs", lambda self: {"queue_url": "https://sqs.us-east-1.amazonaws.com/1/q"})
-    applied("aws_s3_bucket.data", take_over=True)
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:4566")
-    with pytest.raises(UsageError, match="applied on AWS, but this command uses an endpoint at http"):
-        applied("aws_s3_bucket.data", take_over=True)
 
 
 @pytest.mark.parametrize(

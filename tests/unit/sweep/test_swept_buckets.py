@@ -63,10 +63,6 @@ def test_the_buckets_that_an_experiment_names_are_emptied_before_the_destroy(tak
     assert taken_down() == ["empty k in us-east-1", "destroy"]
 
 
-def test_nothing_is_emptied_where_nothing_was_applied(taken_down):
-    assert taken_down(outputs={}) == ["destroy"]
-
-
 def test_what_functions_write_after_ctrl_c_is_deleted_once_they_are_gone(taken_down, capsys):
     assert taken_down(counts=(5, 2), refused=1) == ["empty k in us-east-1", "destroy"] * 2
     assert "couldn't be destroyed" not in capsys.readouterr().err
@@ -99,12 +95,6 @@ def test_a_file_system_whose_changes_arent_exported_yet_is_destroyed_again_after
     output = " ".join(capsys.readouterr().err.split())
     assert "S3 Files deletes a file system only once its changes are exported to the bucket: destroying again" in output
     assert "couldn't be destroyed" not in output
-
-
-def test_a_second_refusal_says_what_stays(taken_down, capsys):
-    done = taken_down(experiment="filesystem", refused=2, refusal=NOT_EXPORTED)
-    assert done == ["destroy", "wait 300 s", "destroy"]
-    assert "couldn't be destroyed; remove it with `terraform destroy`" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize(

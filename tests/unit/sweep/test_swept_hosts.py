@@ -85,36 +85,10 @@ def test_a_stack_that_is_kept_keeps_its_hosts(calls, monkeypatch):
     assert calls == ["apply", ("hosts", 2, ACCESS, False)]
 
 
-def test_no_process_of_this_machine_stands_in_for_a_host_on_aws(calls, monkeypatch):
-    made = swept(calls, monkeypatch, kind="aws")
-    made.apply({})
-    made.take_down({})
-    assert calls == ["apply", "destroy"]
-
-
-def test_a_stack_that_is_applied_by_hand_has_hosts_that_outlive_the_command(calls, monkeypatch):
-    made = swept(calls, monkeypatch)
-    made._terraform.init = lambda: None
-    monkeypatch.setattr(embedded, "local_terraform", lambda _: made._terraform)
-    monkeypatch.setattr(stack, "lay_out", lambda: None)
-    assert embedded.apply_copy(ACCESS, {}) == OUTPUTS
-    assert calls == ["delete q", "apply", ("hosts", 2, ACCESS, False)]
-
-
 def test_emulator_stop_ends_the_hosts_while_there_is_a_queue_for_their_messages(calls, monkeypatch):
     monkeypatch.setattr(stack, "forget_state", lambda: None)
     assert verb.run(argparse.Namespace(action="stop", apply=False, set=[])) == 0
     assert calls == ["stop", "emulator gone"]
-
-
-@pytest.mark.parametrize("apply", [False, True])
-def test_emulator_start_says_whether_anything_is_deployed(monkeypatch, capsys, apply):
-    monkeypatch.setattr(embedded, "start", lambda: argparse.Namespace(endpoint_url="http://e", access=ACCESS))
-    monkeypatch.setattr(embedded, "apply_copy", lambda access, variables: {})
-    assert verb.run(argparse.Namespace(action="start", apply=apply, set=[])) == 0
-    printed = capsys.readouterr()
-    assert printed.out == "http://e\n"
-    assert ("nothing is deployed; `stampede emulator start --apply`" in printed.err) != apply
 
 
 @pytest.mark.parametrize("again", [None, KeyboardInterrupt()])
