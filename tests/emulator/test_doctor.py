@@ -5,9 +5,9 @@ import json
 
 import boto3
 import pytest
+from stampede.cli.verbs import doctor as options
 
 from experiments import EXPERIMENTS
-from stampede.cli.options import doctor as options
 from stampede.cli.verbs import doctor
 from stampede.emulator import ministack, stack
 from stampede.errors import UsageError

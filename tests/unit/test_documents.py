@@ -7,10 +7,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from stampede.cli.arguments import plan_of
 
 from experiments import EXPERIMENTS
 from stampede.cli.command_line import VERBS, build_parser
-from stampede.cli.verbs.plan_options import plan_of
 from tests.commands import every_command
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -55,7 +55,7 @@ def on_a_terminal(**environment):
 
 def test_what_a_terminal_would_obey_of_a_functions_words_is_shown(monkeypatch, capsys):
     obeyed = "\x1b]52;c;cm0=\x07\x1b[2J\x9b31m\r\u202e"
-    monkeypatch.setattr(progress, "_console", terminal.console(stderr=True))
+    monkeypatch.setattr(progress, "_console", lambda: terminal.console(stderr=True))
     progress.say(f"failed: {obeyed}")
     tables.print_rows([{"@message": f"a line\n{obeyed}"}], "table")
     assert main(["report", f"nowhere{obeyed}"]) == 2

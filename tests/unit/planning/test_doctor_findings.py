@@ -8,9 +8,9 @@ import stat
 from pathlib import Path
 
 import pytest
+from stampede.cli.verbs import doctor as options
 
 from experiments import EXPERIMENTS
-from stampede.cli.options import doctor as options
 from stampede.cli.verbs import doctor
 from stampede.emulator import opentofu, providers
 from stampede.errors import UsageError
