@@ -5,10 +5,10 @@ import json
 
 import boto3
 import pytest
-from stampede.cli.verbs import doctor as options
 
 from experiments import EXPERIMENTS
 from stampede.cli.verbs import doctor
+from stampede.cli.verbs import doctor as options
 from stampede.emulator import ministack, stack
 from stampede.errors import UsageError
 from stampede.finding import OK, PROBLEM, WARNING

@@ -5,10 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
-from stampede.cli.arguments import plan_of
 
 from experiments import EXPERIMENTS
 from experiments.parameters import known_parameters
+from stampede.cli.arguments import plan_of
 from stampede.cli.command_line import build_parser, main
 from stampede.emulator import go_build
 from stampede.planning.cost.estimates import estimate

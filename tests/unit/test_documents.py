@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from stampede.cli.arguments import plan_of
 
 from experiments import EXPERIMENTS
+from stampede.cli.arguments import plan_of
 from stampede.cli.command_line import VERBS, build_parser
 from tests.commands import every_command
 

@@ -126,7 +126,7 @@ def _print_stored(folder: RunFolder, form: str, why: str) -> int:
     # The cells that were sent since the run was last drained aren't in the file of its accounts.
     stored = {row.get("cell") for row in folder.read_json("accounting.json", [])}
     if missing := [account.cell for account in accounts if account.sent and account.cell not in stored]:
-        say(f"never drained, and their log lines are gone with the stack: {', '.join(missing)}", style="yellow")
+        say(f"never drained: {', '.join(missing)}; their log lines are gone with the stack", style="yellow")
     _print(accounts, folder, form)
     if lost:
         raise RunError(lost)

@@ -126,7 +126,7 @@ def find_query(name: str, experiment: str | None = None) -> Path:
     own = [key for key in saved if key.startswith(f"{path.parent}/")]
     near = difflib.get_close_matches(name, own or [*saved, *(file.stem for file in saved.values())], n=1)
     hint = f"did you mean {near[0]}?" if near else f"give a .cwli file, or a saved query: {', '.join(own or saved)}"
-    raise UsageError(f"NAME|FILE: there is no {'file' if path.suffix else 'query'} {name!r}; {hint}")
+    raise UsageError(f"NAME|FILE: there is no query {name!r}; {hint}")
 
 
 def read_query(file: Path) -> str:

@@ -1,5 +1,5 @@
-"""`stampede report` at the prompt, and what the verbs say of a run whose folder is damaged: one line, with a way out that
-works."""
+"""`stampede report` at the prompt, and what the verbs say of a run whose folder is damaged: one line, with a way out
+that works."""
 
 import json
 from pathlib import Path

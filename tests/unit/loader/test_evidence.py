@@ -197,8 +197,8 @@ def test_the_verb_prints_the_checks_of_one_run_and_names_the_runs_of_several(sta
 @pytest.mark.parametrize(
     ("has_lines", "words"),
     [
-        (False, "has no evidence.json: sweeps and drains with --target aws write it"),
-        (True, "has no checks in its evidence.json: a drain with --target aws writes them at its end"),
+        (False, "has no checks in an evidence.json"),
+        (True, "sweeps and drains with --target aws write them at their end"),
     ],
 )
 def test_a_run_that_checked_nothing_is_refused_in_a_line(has_lines, words, folder, capsys):

@@ -8,10 +8,10 @@ import stat
 from pathlib import Path
 
 import pytest
-from stampede.cli.verbs import doctor as options
 
 from experiments import EXPERIMENTS
 from stampede.cli.verbs import doctor
+from stampede.cli.verbs import doctor as options
 from stampede.emulator import opentofu, providers
 from stampede.errors import UsageError
 from stampede.finding import OK, PROBLEM, WARNING

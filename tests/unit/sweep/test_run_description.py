@@ -73,9 +73,9 @@ def test_a_sweep_on_aws_is_predicted_before_anything_is_applied(monkeypatch, tmp
             noted.append("applied")
             raise RunError("enough")
 
-    monkeypatch.setattr(sweep, "SweepRun", Run)
-    monkeypatch.setattr(sweep, "SweptStack", lambda *_, **__: None)
-    monkeypatch.setattr(sweep, "holding", lambda *_: nullcontext(lambda run_id: None))
+    monkeypatch.setattr("stampede.sweep.sweep.SweepRun", Run)
+    monkeypatch.setattr("stampede.sweep.swept_stack.SweptStack", lambda *_, **__: None)
+    monkeypatch.setattr("stampede.stacks.stack_lock.holding", lambda *_: nullcontext(lambda run_id: None))
     monkeypatch.setattr(sweep.doctor, "refuse_if_impossible", lambda *_: None)
     settings = ["--set", "memory_size=2048", "--set", "concurrency_value=100", "--messages-per-concurrency", "1"]
     assert main(["sweep", "download", "--target", "aws", *settings, "--results-dir", str(tmp_path)]) == 1
