@@ -148,10 +148,7 @@ def test_what_is_no_file_is_named_as_what_it_is(logs, stampede, tmp_path, name, 
     done = stampede("query", "summary", "--logs", "log.jsonl", "--logs", name)
     assert (done.status, done.err.count("\n"), f"{words}; give a file of log events" in done.err) == (2, 1, True)
     done = stampede("query", name, "--logs", "log.jsonl")
-    assert (done.status, f"NAME|FILE: {words.replace('no file', 'no query')}; " in done.err.replace("'", "")) == (
-        2,
-        True,
-    )
+    assert (done.status, "NAME|FILE: " in done.err, name in done.err) == (2, True, True)
 
 
 @pytest.mark.parametrize(
