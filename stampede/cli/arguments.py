@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments import EXPERIMENTS, Experiment
+from loader.payloads import Payloads
 from stampede.errors import UsageError
 from stampede.phrases import counted
+from stampede.planning.plan import Plan, make_plan, refuse_twice, setting_values, split_setting
+from stampede.planning.products import rest
 from stampede.runs.folder import RESULTS_DIR, RunFolder
+from stampede.stacks.infra_variables import infra_defaults
 
 if TYPE_CHECKING:
-    from loader.payloads import Payloads
-    from stampede.planning.plan import Plan
     from stampede.stacks.target import Target
 
 LONGEST_CELL_CHARACTERS = 256
@@ -208,9 +210,7 @@ def plan_options(arguments: argparse.Namespace) -> list[str]:
 def plan_of(arguments: argparse.Namespace) -> Plan:
     """The plan that the options describe. Raises UsageError."""
     from stampede.planning.cost.rounds import with_rounds
-    from stampede.planning.plan import make_plan, refuse_twice
     from stampede.stacks import regions
-    from stampede.stacks.infra_variables import infra_defaults
 
     experiment = EXPERIMENTS[arguments.experiment]
     refuse_twice("--set", arguments.set, "give all its values at once, separated by commas")
@@ -241,8 +241,6 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
 def order_of(target: Target, settings: Sequence[str]) -> dict[str, Any]:
     """The open keys of the messages that are sent by hand: as --order has them, else the first of the experiment's
     matrix. Raises UsageError."""
-    from stampede.planning.plan import refuse_twice, setting_values, split_setting
-    from stampede.planning.products import rest
 
     experiment = target.experiment
     matrix, axes = experiment.matrices[target.option], experiment.order_axes
@@ -262,7 +260,6 @@ def order_of(target: Target, settings: Sequence[str]) -> dict[str, Any]:
 
 def payloads_of(experiment: Experiment, file: Path | None) -> Payloads | None:
     """The payloads of --payload; None without one. Raises UsageError."""
-    from loader.payloads import Payloads
 
     if file is None:
         return None

@@ -1,7 +1,6 @@
 """The `stampede` command line: one verb a module of `stampede.cli.verbs`; data on stdout, progress on stderr.
 
-`--help` and wrong options are answered at once: only the verb that was typed is imported, and what does its work when
-it runs.
+`--help` and wrong options are answered at once: what does a verb's work is imported when it runs.
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ import difflib
 import errno
 import importlib
 import importlib.metadata
+import inspect
 import logging
 import os
 import shutil
 import signal
 import sys
-from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -27,28 +26,18 @@ from stampede.program import as_typed
 from stampede.progress import show_details
 from stampede.standard_streams import STDOUT, plain
 
-# What each verb does, as in README.
-VERBS = {
-    "doctor": "check whether a sweep can run, and what it costs; changes nothing",
-    "simulate": "predict a sweep from a model of the queue, the ramp and the limits",
-    "sweep": "measure every cell of an experiment; ends with table and report",
-    "dataset": "upload the objects that the functions read",
-    "flood": "send the messages of one cell to the queue",
-    "drain": "wait until every message is accounted for, and report what isn't",
-    "query": "run a Logs Insights query over a run, in CloudWatch or offline",
-    "report": "rebuild a run's report from its records, or compare two runs",
-    "evidence": "print what a run on AWS showed of Stampede's assumptions",
-    "prices": "print the prices behind the estimates, or update them from AWS",
-    "emulator": "start or stop the embedded AWS, or print its status",
-}
-DESCRIPTION = """Measure the S3 throughput of N concurrent Lambda functions: deploy an
-experiment, flood its queue, and account for every message.
-
-experiments:
-"""
-EXAMPLES = (
-    ("stampede sweep download", "deploy, measure and report on this machine; no AWS account"),
-    ("stampede sweep download --target aws --dry-run", "what the same would take and cost on AWS"),
+VERBS = (
+    "doctor",
+    "simulate",
+    "sweep",
+    "dataset",
+    "flood",
+    "drain",
+    "query",
+    "report",
+    "evidence",
+    "prices",
+    "emulator",
 )
 EXIT_RUN, EXIT_USAGE = 1, 2
 # Nobody reads stdout any more: the status of a program that SIGPIPE ends, such as grep, which shells know. The signal
@@ -119,9 +108,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     if not arguments:
-        build_parser([]).print_help(sys.stderr)
+        build_parser().print_help(sys.stderr)
         return EXIT_USAGE
-    parser = build_parser([verb for verb in VERBS if verb in arguments])
+    parser = build_parser()
     parsed = parser.parse_args(arguments)
     if parsed.version:
         return _print_version()
@@ -141,30 +130,33 @@ def _run(arguments: list[str]) -> int:
         return status
 
 
-def build_parser(declared: Collection[str] = tuple(VERBS)) -> argparse.ArgumentParser:
-    """The whole command line, with the options of the verbs in `declared`."""
+def build_parser() -> argparse.ArgumentParser:
+    """Measure the S3 throughput of N concurrent Lambda functions: deploy an
+    experiment, flood its queue, and account for every message.
+
+    examples:
+      stampede sweep download
+          deploy, measure and report on this machine; no AWS account
+      stampede sweep download --target aws --dry-run
+          what the same would take and cost on AWS
+      stampede sweep --help
+          the options of a verb
+    """
     experiments = (f"  {experiment.name:<12}{experiment.question}" for experiment in EXPERIMENTS.values())
+    epilog = "\n".join(["experiments:", *experiments])
     parser = _Parser(
-        prog="stampede",
-        usage="stampede VERB [OPTIONS]",
-        description=DESCRIPTION + "\n".join(experiments),
-        epilog=_examples(EXAMPLES) + "\n\n`stampede VERB --help` explains the options of a verb.",
+        prog="stampede", usage="stampede VERB [OPTIONS]", description=inspect.getdoc(build_parser), epilog=epilog
     )
     parser.add_argument("--version", action="store_true", help="show the version and exit")
     verbs = parser.add_subparsers(prog="stampede", title="verbs", dest="verb", metavar="VERB", parser_class=_Parser)
     for verb in VERBS:
-        own = verbs.add_parser(verb, help=VERBS[verb])
-        if verb in declared:
-            module = importlib.import_module(f"stampede.cli.verbs.{verb}")
-            own.description, own.epilog = module.DESCRIPTION, _examples(module.EXAMPLES)
-            module.add_arguments(own)
-            text = "print details too, such as Terraform's commands (default: only what happens to each cell)"
-            own.add_argument("-v", "--verbose", action="store_true", help=text)
+        module = importlib.import_module(f"stampede.cli.verbs.{verb}")
+        summary = module.__doc__.partition(".\n")[0]
+        own = verbs.add_parser(verb, help=f"{summary[0].lower()}{summary[1:]}", description=module.__doc__)
+        module.add_arguments(own)
+        details = "print details too, such as Terraform's commands (default: only what happens to each cell)"
+        own.add_argument("-v", "--verbose", action="store_true", help=details)
     return parser
-
-
-def _examples(examples: Iterable[tuple[str, str]]) -> str:
-    return "examples:\n" + "\n".join(f"  {command}\n      {what}" for command, what in examples)
 
 
 def _print_version() -> int:

@@ -1,4 +1,4 @@
-"""The verbs, one a file: DESCRIPTION, EXAMPLES as (command, what it does), `add_arguments` and `run`.
+"""The verbs, one a file: its docstring is the help, `add_arguments` declares the options, and `run` does the work.
 
 What takes long to import, such as boto3 or duckdb, is imported in the functions that need it: `--help` answers at once.
 """

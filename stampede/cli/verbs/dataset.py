@@ -1,7 +1,15 @@
-"""`stampede dataset`: puts the objects that the operations read, and the manifest where they take one.
+"""Upload the objects that the functions read.
 
-What a function of the stack puts is put by it. With --remove the buckets are emptied that `terraform destroy` can't
-empty.
+The manifest is uploaded too, where the experiment has one. What is already
+there is kept. Objects that only a function of the stack can write are written
+by that function. --remove empties the buckets that `terraform destroy` can't
+empty, or only slowly.
+
+examples:
+  stampede dataset
+      upload what the applied stack needs
+  stampede dataset --target local --size-mb 64
+      a smaller object for the embedded AWS
 """
 
 from __future__ import annotations
@@ -19,16 +27,6 @@ from stampede.progress import say
 
 if TYPE_CHECKING:
     from stampede.stacks.target import Target
-
-DESCRIPTION = """Upload the objects that the operations read, and a manifest where there is one.
-
-What is already there is kept. Objects that only a function of the stack can
-write are written by that function. --remove empties the buckets that
-`terraform destroy` can't empty, or only slowly."""
-EXAMPLES = (
-    ("stampede dataset", "upload what the applied stack needs"),
-    ("stampede dataset --target local --size-mb 64", "a smaller object for the embedded AWS"),
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,6 +1,13 @@
-"""`stampede doctor`: looks whether a sweep can work, and what it costs, before anything is created or spent.
+"""Check whether a sweep can run, and what it costs; changes nothing.
 
-One line for each check: ok, warning or problem, and the way out. Changes nothing.
+What is wrong has a line each, with the fix, and what is right one line. The
+exit status is 1 if there is a problem.
+
+examples:
+  stampede doctor download
+      can this machine run the local matrix?
+  stampede doctor download --target aws --set concurrency_value=1,2
+      and this AWS account a smaller one?
 """
 
 from __future__ import annotations
@@ -8,7 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,24 +24,16 @@ from stampede.cli.arguments import add, add_plan, plan_of
 from stampede.errors import refuse_problems
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.phrases import counted, quantity
+from stampede.planning.plan import Plan
 from stampede.program import as_typed
 from stampede.progress import doing, say
 from stampede.runs.folder import RESULTS_DIR
 
 if TYPE_CHECKING:
     from stampede.planning.cost import Estimate
-    from stampede.planning.plan import Plan
     from stampede.planning.predicting import Given
 
-DESCRIPTION = """Check whether a sweep can run, and what it costs, before anything is created.
-
-One line for each check, with the fix where something is wrong. Changes nothing.
-The exit status is 1 if there is a problem."""
-EXAMPLES = (
-    ("stampede doctor download", "can this machine run the local matrix?"),
-    ("stampede doctor download --target aws --set concurrency_value=1,2", "and this AWS account a smaller one?"),
-)
-# How a status is marked, in the order in which they are printed.
+# How a status is marked.
 MARKS = {OK: ("[ok]", "green"), WARNING: ("[warn]", "yellow"), PROBLEM: ("[fail]", "bold red")}
 
 
@@ -109,22 +108,19 @@ def _print_estimate(estimated: Estimate) -> None:
     terminal.tell("\n".join(("", *estimated.sentences(), "")))
 
 
-def print_checks(findings: Iterable[Finding]) -> None:
-    """The checks a line each, what needs doing last, and how much that is."""
-    from rich.table import Table
+def print_checks(findings: Sequence[Finding]) -> None:
+    """What is right in a line, what isn't in a line each, and how much that is."""
     from rich.text import Text
 
     from stampede import terminal
 
-    findings = sorted(findings, key=lambda finding: list(MARKS).index(finding.status))
-    lines = Table.grid(padding=(0, 2, 0, 0))
-    lines.add_column(no_wrap=True)
-    lines.add_column(no_wrap=True)
-    lines.add_column(overflow="fold")
-    for finding in findings:
-        mark, style = MARKS[finding.status]
-        lines.add_row(Text(mark, style=style), Text(finding.check), Text(as_typed(finding.sentence)))
-    terminal.show(lines)
+    passed = dict.fromkeys(finding.check for finding in findings if finding.status == OK)
+    lines = [(OK, ", ".join(passed))] if passed else []
+    for status in (WARNING, PROBLEM):
+        lines += [(status, f"{found.check}: {found.sentence}") for found in findings if found.status == status]
+    for status, line in lines:
+        mark, style = MARKS[status]
+        terminal.show(Text.assemble((f"{mark:<8}", style), as_typed(line)))
     terminal.show(Text(summary(findings), style="bold"))
 
 

@@ -1,4 +1,17 @@
-"""`stampede drain`: waits until every message sent is accounted for, and says what isn't."""
+"""Wait until every message is accounted for, and report what isn't.
+
+For every cell, sent = succeeded + failed + dead-lettered + unanswered (a
+function took the message and wrote no record). Stores the records, and prints
+an account of each cell: the stored one where the run's stack is gone. The exit
+status is 1 if a message is unaccounted for, or if half of a cell's objects
+failed.
+
+examples:
+  stampede drain
+      wait for the newest run
+  stampede drain --run RUN_ID --deadline-s 1800
+      give up after half an hour
+"""
 
 from __future__ import annotations
 
@@ -17,17 +30,6 @@ from stampede.runs.folder import RunFolder
 if TYPE_CHECKING:
     from stampede.runs.account import CellAccount
     from stampede.stacks.target import Target
-
-DESCRIPTION = """Wait until every message is accounted for, and report what isn't.
-
-For every cell, sent = succeeded + failed + dead-lettered + unanswered (a
-function took the message and wrote no record). Stores the records, and prints
-an account of each cell. The exit status is 1 if a message is unaccounted for,
-or if half of a cell's objects failed."""
-EXAMPLES = (
-    ("stampede drain", "wait for the newest run"),
-    ("stampede drain --run RUN_ID --deadline-s 1800", "give up after half an hour"),
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,6 +1,19 @@
-"""`stampede emulator`: starts, stops or shows the embedded local AWS (MiniStack, on loopback only).
+"""Start or stop the embedded AWS, or print its status.
 
-`start --apply` also applies the local copy of infra/, so that dataset, flood, drain and query can be tried by hand.
+It is MiniStack, on loopback. `start --apply` also applies the local copy of
+infra/, so that you can try dataset, flood, drain and query by hand. `stop`
+deletes everything in it.
+
+STAMPEDE_MANNERS=SEED in its environment makes it delay and refuse calls as
+AWS does; the same seed repeats a run (docs/manners.md).
+
+examples:
+  stampede emulator start --apply --set experiment=copy
+      start it and deploy an experiment
+  stampede emulator status
+      print its URL, or exit with 1 if it isn't running
+  stampede emulator stop
+      stop it and delete everything in it
 """
 
 from __future__ import annotations
@@ -13,20 +26,10 @@ from typing import Any
 
 from experiments import EXPERIMENTS
 from stampede.errors import RunError, UsageError, refuse_problems
+from stampede.planning.plan import absolute_path, parse_setting, path_variables, refuse_twice, split_setting
+from stampede.planning.rules import broken_rules
 from stampede.progress import say
-
-DESCRIPTION = """Start or stop the embedded AWS (MiniStack, on loopback), or print its status.
-
-`start --apply` also applies the local copy of infra/, so that you can try
-dataset, flood, drain and query by hand. `stop` deletes everything in it.
-
-STAMPEDE_MANNERS=SEED in its environment makes it delay and refuse calls as
-AWS does; the same seed repeats a run (docs/manners.md)."""
-EXAMPLES = (
-    ("stampede emulator start --apply --set experiment=copy", "start it and deploy an experiment"),
-    ("stampede emulator status", "print its URL, or exit with 1 if it isn't running"),
-    ("stampede emulator stop", "stop it and delete everything in it"),
-)
+from stampede.stacks.infra_variables import declared, infra_defaults
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -82,9 +85,6 @@ def _start(arguments: argparse.Namespace) -> int:
 def local_variables(settings: Sequence[str]) -> dict[str, Any]:
     """What is applied: as the experiment fixes it for a small machine, but for what --set says. Raises UsageError for
     what infra/ would refuse once the embedded AWS runs."""
-    from stampede.planning.plan import absolute_path, parse_setting, path_variables, refuse_twice, split_setting
-    from stampede.planning.rules import broken_rules
-    from stampede.stacks.infra_variables import declared, infra_defaults
 
     refuse_twice("--set", settings, "give it once")
     texts = dict(split_setting("--set", text, declared(), "infra/ has no variable") for text in settings)

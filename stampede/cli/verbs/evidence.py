@@ -1,4 +1,15 @@
-"""`stampede evidence`: what runs on AWS showed of the assumptions that Stampede makes."""
+"""Print what a run on AWS showed of Stampede's assumptions.
+
+Each assumption was held, contradicted, or not met. The rows are those of
+evidence.json in the folder of the run, which holds no account number, no name
+and no key: docs/evidence.md says how to send it in.
+
+examples:
+  stampede evidence RUN_ID
+      what one run showed
+  stampede evidence RUN_A RUN_B --format csv
+      two runs, as CSV
+"""
 
 from __future__ import annotations
 
@@ -6,16 +17,6 @@ import argparse
 
 from stampede.cli.arguments import add, find_run
 from stampede.errors import UsageError
-
-DESCRIPTION = """Print what runs with --target aws showed of Stampede's assumptions about AWS.
-
-Each assumption was held, contradicted, or not met. The rows are those of
-evidence.json in the folder of the run, which holds no account number, no name
-and no key: docs/evidence.md says how to send it in."""
-EXAMPLES = (
-    ("stampede evidence RUN_ID", "what one run showed"),
-    ("stampede evidence RUN_A RUN_B --format csv", "two runs, as CSV"),
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

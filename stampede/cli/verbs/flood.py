@@ -1,7 +1,14 @@
-"""`stampede flood`: sends the messages of one cell to the queue, so that N functions run at once.
+"""Send the messages of one cell to the queue.
 
-Where the messages share a list of keys, there are as many as shares, and one goes before them, is waited for, and
-prepares the place that is copied to. Where they are queries, Athena carries them out, one after the other.
+So N functions run at once. Where the messages share a list of keys, one message
+goes first, is waited for, and prepares the destination. Where they are queries,
+Athena runs them one after the other.
+
+examples:
+  stampede flood
+      a new run, with the experiment's number of messages x N
+  stampede flood --messages 100 --dry-run
+      print the first of 100 messages, and send nothing
 """
 
 from __future__ import annotations
@@ -10,27 +17,21 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from loader.payloads import DEFAULT, Payloads
+from loader.sqs.message import ATTRIBUTE
+from loader.sqs.outcome import Outcome
 from stampede.cell import FORMAT, Cell
 from stampede.cli.arguments import add, add_stack, cell, order_of, payloads_of, positive_int
 from stampede.errors import UsageError
 from stampede.phrases import counted
+from stampede.planning.plan import cell_name
 from stampede.progress import say
 from stampede.runs.folder import RunFolder, checked_run_id, is_flood_by_hand
+from stampede.stacks.infra_variables import declared
 
 if TYPE_CHECKING:
     from loader.cell_load import CellLoad
-    from loader.payloads import Payloads
-    from loader.sqs.outcome import Outcome
     from stampede.stacks.target import Target
-
-DESCRIPTION = """Send the messages of one cell to the queue, so that N functions run at once.
-
-Where the messages share a list of keys, one message goes first and prepares the
-destination. Where they are queries, Athena runs them one after the other."""
-EXAMPLES = (
-    ("stampede flood", "a new run, with the experiment's number of messages x N"),
-    ("stampede flood --messages 100 --dry-run", "print the first of 100 messages, and send nothing"),
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,8 +88,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _cell(target: Target, in_order: Mapping[str, Any], name: str | None) -> Cell:
     """The cell of a flood by hand, as the applied stack and the work orders have it."""
-    from stampede.planning.plan import cell_name
-    from stampede.stacks.infra_variables import declared
 
     axes = target.experiment.axes
     applied = [axis.variable for axis in axes if not (axis.is_variant or axis.in_order)]
@@ -148,7 +147,6 @@ def _refuse_beside_others(target: Target) -> None:
 def _describe(folder: RunFolder, target: Target, cell: Cell, payloads: Payloads | None) -> bool:
     """Write down what is going to be sent; returns whether the cell is new to the run. Raises UsageError where the run
     has sent other payloads: numbers of payloads in its records would mean both."""
-    from loader.payloads import Payloads
     from stampede.runs.description import RunDescription
 
     try:
@@ -190,8 +188,6 @@ def _send(target: Target, folder: RunFolder, cell: str, load: CellLoad, count: i
 
 def _print_dry_run(target: Target, cell: str, load: CellLoad, count: int, payloads: Payloads | None) -> None:
     from loader.flood import orders, payload_messages
-    from loader.payloads import DEFAULT, Payloads
-    from loader.sqs.message import ATTRIBUTE
     from stampede import terminal
 
     if load.execution is not None:

@@ -1,6 +1,13 @@
-"""`stampede prices`: the prices that estimates rest on, and how they are brought up to date from AWS's own list.
+"""Print the prices behind the estimates, or update them from AWS.
 
-What was before an update stays beside it, so that a bill of another day can be reckoned again.
+An update keeps the earlier prices, so that an earlier estimate can be
+calculated again.
+
+examples:
+  stampede prices --region eu-central-1
+      what the estimates assume for a region
+  stampede prices --update --dry-run
+      compare with AWS's current prices, and store nothing
 """
 
 from __future__ import annotations
@@ -19,14 +26,6 @@ from stampede.progress import say
 if TYPE_CHECKING:
     from stampede.planning.cost.prices import Price
 
-DESCRIPTION = """Print the prices behind the estimates, or update them from AWS's price list.
-
-An update keeps the earlier prices, so that an earlier estimate can be
-calculated again."""
-EXAMPLES = (
-    ("stampede prices --region eu-central-1", "what the estimates assume for a region"),
-    ("stampede prices --update --dry-run", "compare with AWS's current prices, and store nothing"),
-)
 COLUMNS = ("name", "usd", "unit", "region", "as_of", "source")
 UPDATE_COLUMNS = ("name", "usd_before", "usd", "unit", "found")
 # Somebody waits, and what isn't answered is asked for another day.

@@ -1,9 +1,16 @@
-"""`stampede query`: runs a Logs Insights query, on CloudWatch for a run on AWS and here for everything else, runs at an
-endpoint in AWS's stead too.
+"""Run a Logs Insights query over a run, in CloudWatch or offline.
 
-A run on AWS is asked of CloudWatch itself as long as CloudWatch has its lines; once the stack is destroyed, the lines
-stored with the run are evaluated here, and that is said. Any other refusal of AWS stays an error. A query of
-queries/access_log is about S3's own access logs of the run's time, and its rows are kept with the run.
+For a run on AWS, CloudWatch evaluates it as long as it has the lines. Once the
+stack is destroyed, and for every other run, the lines stored with the run are
+evaluated on this machine. Any other refusal of AWS stays an error. A query of
+queries/access_log reads S3's own access logs of the run's time, and its rows
+are stored with the run.
+
+examples:
+  stampede query errors --run RUN_ID
+      a saved query over a stored run
+  stampede query summary --where cold_start=1 --format csv
+      over cold starts only, as CSV
 """
 
 from __future__ import annotations
@@ -24,21 +31,12 @@ from stampede.errors import RunError, UsageError, no_file
 from stampede.phrases import counted
 from stampede.progress import say
 from stampede.runs.folder import RunFolder
+from stampede.stacks.infra_variables import family
 
 if TYPE_CHECKING:
     from stampede.insights.backends import Answer, Backend
     from stampede.stacks.target import Target
 
-DESCRIPTION = """Run a CloudWatch Logs Insights query over the log lines of a run.
-
-For a run on AWS, CloudWatch evaluates it as long as it has the lines. Once the
-stack is destroyed, and for every other run, the lines stored with the run are
-evaluated on this machine. A query of queries/access_log reads S3's own access
-logs of the run's time, and its rows are stored with the run."""
-EXAMPLES = (
-    ("stampede query errors --run RUN_ID", "a saved query over a stored run"),
-    ("stampede query summary --where cold_start=1 --format csv", "over cold starts only, as CSV"),
-)
 # Lambda's own START, END and REPORT lines carry no run_id: a query over them is narrowed by the run's time alone.
 _PLATFORM_FIELD = re.compile(r"@(type|duration|billedDuration|initDuration|memorySize|maxMemoryUsed)\b")
 # Two stats: the number of different messages, exactly; count_distinct is approximate where they are many.
@@ -107,7 +105,6 @@ def _experiment(arguments: argparse.Namespace) -> str | None:
 def find_query(name: str, experiment: str | None = None) -> Path:
     """The file of a query by its path, as `EXPERIMENT/NAME`, or as the NAME that `experiment`, else one alone, has.
     Raises UsageError."""
-    from stampede.stacks.infra_variables import family
 
     path = Path(name)
     if path.is_file():

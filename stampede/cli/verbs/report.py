@@ -1,6 +1,13 @@
-"""`stampede report`: rebuilds a run's table, figures and page from its stored records, without AWS or network.
+"""Rebuild a run's report from its records, or compare two runs.
 
-With two runs it writes a page that compares them.
+It needs neither AWS nor a network. With two runs it writes a page that compares
+them.
+
+examples:
+  stampede report results/RUN_ID
+      rebuild results/RUN_ID/report.html and print the table
+  stampede report results/RUN_A results/RUN_B --output ab.html
+      compare two runs
 """
 
 from __future__ import annotations
@@ -12,17 +19,10 @@ from pathlib import Path
 
 from stampede.cli.arguments import FORMATS, SHARED, add, find_run, writable_file
 from stampede.errors import RunError, UsageError
+from stampede.full_disk import way_out
 from stampede.progress import say
 
 COMPARISON = Path("comparison.html")
-DESCRIPTION = """Rebuild a run's table, figures and page from its stored records.
-
-It needs neither AWS nor a network. With two runs it writes a page that compares
-them."""
-EXAMPLES = (
-    ("stampede report results/RUN_ID", "rebuild results/RUN_ID/report.html and print the table"),
-    ("stampede report results/RUN_A results/RUN_B --output ab.html", "compare two runs"),
-)
 # What is wrong with a run is on the page as a whole; here it must not push the table off the screen.
 MOST_SENTENCES = 3
 
@@ -95,7 +95,6 @@ def _say_some(heading: str, sentences: Sequence[str]) -> None:
 @contextmanager
 def _refusing(place: Path) -> Iterator[None]:
     """Turn what ends the writing of a page at `place` into a UsageError or a RunError."""
-    from stampede.full_disk import way_out
     from stampede.report import NoReport
 
     try:

@@ -1,8 +1,15 @@
-"""`stampede simulate`: says what a sweep would find, cell by cell, before anything is created or spent.
+"""Predict a sweep from a model of the queue, the ramp and the limits.
 
-The model runs each flood from its first message to the last record: the seconds of one operation, when N is reached and
-how much of the work is done at N, how long it takes, what it costs, and which limit binds. Needs no account and
-asks nobody.
+Cell by cell, and before anything is created: a model runs each flood from the
+first message to the last record. It says what one operation takes, when N is
+reached, how much of the work is done at N, how long it takes, what it costs,
+and which limit binds. It needs no account and makes no request.
+
+examples:
+  stampede simulate download
+      predict the published matrix on AWS
+  stampede simulate download --set concurrency_value=10,50 --picture ramp.svg
+      another matrix, and its ramp-up
 """
 
 from __future__ import annotations
@@ -17,25 +24,15 @@ from stampede.cell import cells_of
 from stampede.cli.arguments import add, add_plan, crash_percent, find_run, path, plan_of, positive_int, writable_file
 from stampede.errors import RunError, UsageError
 from stampede.full_disk import way_out
+from stampede.model.parameters import Parameter
 from stampede.phrases import listed
+from stampede.planning.plan import path_variables
 from stampede.progress import bar, say
 from stampede.runs.folder import RunFolder
 
 if TYPE_CHECKING:
     from stampede.cli.predicted_table import PredictedRow
-    from stampede.model.parameters import Parameter
     from stampede.planning.predicting import Given
-
-DESCRIPTION = """Predict a sweep on AWS, cell by cell, before anything is created.
-
-A model of the queue, the ramp-up and the limits runs each flood from the first
-message to the last record: seconds of one operation, when N is reached, how
-much of the time is in full overlap, how long it takes, what it costs, and the
-bottleneck. It needs no account and makes no request."""
-EXAMPLES = (
-    ("stampede simulate download", "predict the published matrix on AWS"),
-    ("stampede simulate download --set concurrency_value=10,50 --picture ramp.svg", "another matrix, and its ramp-up"),
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -132,7 +129,6 @@ def _measured(experiment: Experiment, arguments: argparse.Namespace) -> Sequence
 def _measured_paths(folder: RunFolder, experiment: Experiment, settings: Sequence[str]) -> list[str]:
     """What the run measured of the files and folders that variables name, as --set takes it, without what `settings`
     have. Raises UsageError for several."""
-    from stampede.planning.plan import path_variables
 
     measured = []
     cells = cells_of(folder.read_json("run.json", {}), experiment).values()

@@ -1,8 +1,15 @@
-"""`stampede sweep`: runs the whole matrix of an experiment and ends with the table and the report.
+"""Measure every cell of an experiment; ends with table and report.
 
-For each cell: terraform apply, warm-up, flood, drain; those of one stack in rounds. Every finished cell is on disk at
-once; --resume goes on after a kill. Locally the embedded AWS is started and ended; on AWS infra/ is applied, and
-destroyed at the end.
+For each cell: terraform apply, warm-up, flood, drain. Cells that share a stack
+run interleaved, in rounds. Every finished cell is stored at once, and --resume
+continues after an interruption. Locally the embedded AWS is started and ended;
+on AWS infra/ is applied, and destroyed at the end, unless you pass --keep.
+
+examples:
+  stampede sweep download --set concurrency_value=1,2,4,8 --repeats 3
+      another matrix, three times
+  stampede sweep copy --target aws --dry-run
+      plan, duration and cost on AWS; changes nothing
 """
 
 from __future__ import annotations
@@ -15,6 +22,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from experiments import EXPERIMENTS, of_run
+from loader.payloads import Payloads
 from stampede.cell import FORMAT
 from stampede.cli.arguments import add, add_plan, find_run, payloads_of, plan_of, plan_options
 from stampede.cli.verbs import doctor
@@ -23,27 +31,15 @@ from stampede.cli.verbs.report import build_and_print
 from stampede.errors import RunError, UsageError, refuse_problems
 from stampede.finding import BUILD
 from stampede.phrases import counted
+from stampede.planning.plan import Plan, resume_command
 from stampede.progress import say
 from stampede.runs.folder import RunFolder, is_flood_by_hand
 from stampede.standard_streams import plain
 
 if TYPE_CHECKING:
-    from loader.payloads import Payloads
     from stampede.model.prediction import Prediction
     from stampede.planning.cost import Estimate
-    from stampede.planning.plan import Plan
     from stampede.runs.account import CellAccount
-
-DESCRIPTION = """Measure the matrix of an experiment and print the table.
-
-For each cell: terraform apply, warm-up, flood, drain. Cells that share a stack
-run interleaved, in rounds. Every finished cell is stored at once, and --resume
-continues after an interruption. The stack is destroyed at the end, unless you
-pass --keep."""
-EXAMPLES = (
-    ("stampede sweep download --set concurrency_value=1,2,4,8 --repeats 3", "another matrix, three times"),
-    ("stampede sweep copy --target aws --dry-run", "plan, duration and cost on AWS; changes nothing"),
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -107,7 +103,6 @@ def _plan_and_folder(arguments: argparse.Namespace) -> tuple[Plan, RunFolder | N
 
 def _stored_plan(folder: RunFolder) -> tuple[Plan, dict[str, Any]]:
     """The plan of a run, and its run.json. Raises UsageError where it can't be resumed."""
-    from stampede.planning.plan import Plan
 
     path = folder.path / "run.json"
     if not path.exists():
@@ -128,7 +123,6 @@ def _stored_plan(folder: RunFolder) -> tuple[Plan, dict[str, Any]]:
 
 def _estimate(plan: Plan, folder: RunFolder | None, payloads: Payloads | None) -> Estimate:
     """What it costs and takes, with the bytes of the payloads, those of a resumed run as it has stored them."""
-    from loader.payloads import Payloads
     from stampede.planning.predicting import Given
 
     if folder and EXPERIMENTS[plan.experiment].takes_payload:
@@ -187,7 +181,6 @@ def _measure(
 @contextmanager
 def _saying_how_to_go_on(plan: Plan, folder: RunFolder) -> Iterator[None]:
     """Note with what ends a sweep how to go on; where everything is measured, only the report is missing."""
-    from stampede.planning.plan import resume_command
 
     try:
         yield
