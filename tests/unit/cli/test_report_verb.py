@@ -128,14 +128,14 @@ def test_a_line_without_its_message_is_one_line_before_anything_starts(folder, s
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"plan": {"repeats": "x"}}, "(repeats: expected `int`, got `str`)"),
-        ({"plan": {"seed": 1}, "target": None}, "is damaged ("),
-        ({"plan": {}}, "is a flood by hand, not a sweep; finish it with `stampede drain --run lost`"),
-        ({"cells": []}, "(it has 0 cells)"),
-        ({"cells": [{"cell": "a"}]}, "(Object missing required field `repeat`)"),
-        ({"concurrency_value": 0}, "(concurrency_value: must be a whole number of 1 or more, got 0)"),
-        ({"architecture": ["arm64"]}, "(architecture: must be x86_64 or arm64, got ['arm64'])"),
-        ({"format": 1}, "has format 1, not 2; `stampede report results/lost` shows what there is"),
+        ({"plan": {"repeats": "x"}}, "repeats"),
+        ({"plan": {"seed": 1}}, "damaged"),
+        ({"plan": {}}, "`stampede drain --run lost`"),
+        ({"cells": []}, "0 cells"),
+        ({"cells": [{"cell": "a"}]}, "`repeat`"),
+        ({"concurrency_value": 0}, "concurrency_value"),
+        ({"architecture": ["arm64"]}, "architecture"),
+        ({"format": 1}, "`stampede report results/lost`"),
     ],
 )
 def test_a_plan_that_cannot_be_right_is_not_resumed(folder, stampede, values, words):

@@ -99,19 +99,10 @@ def test_first_and_later_operations_have_a_row_each_where_records_tell_them_apar
     assert (warmed["read"], warmed["count"]) == ("repeat", 11)
 
 
-@pytest.mark.parametrize(("memory_mb", "sustained_mbit_per_s"), [(10240, 3000), (6144, 1812.5)])
-def test_a_gibibyte_takes_what_the_bandwidth_quota_gives_after_the_burst(rows, memory_mb, sustained_mbit_per_s):
-    cell = (
-        "download",
-        "--set",
-        "concurrency_value=2",
-        "--set",
-        "method=go_ranges",
-        "--set",
-        f"memory_size={memory_mb}",
-    )
+def test_a_gibibyte_takes_what_the_bandwidth_quota_gives_after_the_burst(rows):
+    cell = ("download", "--set", "concurrency_value=2", "--set", "method=go_ranges", "--set", "memory_size=6144")
     [usual], [fast] = rows(*cell), rows(*cell, "--bandwidth-quota")
-    least_s = (2**30 - 300 * 2**20) * 8 / (sustained_mbit_per_s * 1e6)
+    least_s = (2**30 - 300 * 2**20) * 8 / 1812.5e6
     assert least_s < fast["avg_s"] < 1.45 * least_s < usual["avg_s"]
 
 
@@ -130,17 +121,11 @@ def test_the_picture_is_drawn_and_has_the_same_bytes_again(simulate, tmp_path, e
     [
         ("download --picture x.pdf", "must be a file that ends in .svg or .png, got 'x.pdf'"),
         ("download --picture folder.svg", "must be a file in a folder that exists"),
-        ("download --picture no/x.svg", "must be a file in a folder that exists"),
         ("download --parameters no.json", "--parameters: no.json: can't be read"),
-        ("download --parameters folder.svg", "--parameters: folder.svg: can't be read"),
         ("download --target local", "leave it out, or measure this machine with `stampede sweep download`"),
         ("download --crash-percent 51", "must be a percentage of 0 to 50, got '51'"),
         ("download --account-concurrency 500", "--account-concurrency 500: 400 can be reserved, because 100"),
-        ("download --set memory=1", "no variable 'memory'; did you mean memory_size"),
         ("download --messages-per-concurrency 1000000000", "the model simulates at most 1,000,000 in one flood"),
-        ("download --start-barrier-s 60", "a start barrier of 60 s and 3 s for the record don't fit into timeout_s"),
-        ("copy --set region=us-east-1,us-est-1", "AWS Lambda has no region 'us-est-1'; did you mean"),
-        ("download --set concurrency_value=1001", "an SQS trigger in standard mode reaches 1000 at most"),
     ],
 )
 def test_wrong_input_is_one_line_with_the_fix_and_exit_status_2(simulate, tmp_path, command, words):
@@ -163,9 +148,7 @@ def test_an_experiment_without_a_model_is_refused_with_those_that_have_one(simul
     [
         ([PARAMETER | {"value": 0}], "s3_get_per_s: value must be a number above 0, got 0"),
         ([PARAMETER | {"unit": ""}], "s3_get_per_s has no unit; add"),
-        ([PARAMETER | {"date": "lately"}], "date must be a year, month or day (2026-11-22), got 'lately'"),
         ([PARAMETER | {"name": "s3_gets_per_s"}], "has no parameter s3_gets_per_s; did you mean s3_get_per_s?"),
-        ([PARAMETER | {"name": "nix"}], "its names are in stampede/model/parameters.json and experiments/download/"),
         ([PARAMETER, PARAMETER], "s3_get_per_s is given twice; keep one"),
         ({}, "must be a list of objects, one per parameter"),
     ],
@@ -255,16 +238,3 @@ def test_a_dry_run_has_what_varies_in_columns_in_the_order_of_the_report_and_the
     ]
     head = stampede("sweep", "copy", "--dry-run", "--format", "csv").out.splitlines()[0]
     assert head == "cell,parallel_limit,warm_up_messages,messages,rounds,share_at_n,avg_s,binds"
-
-
-@pytest.mark.parametrize(
-    ("options", "warned"),
-    [
-        (("--messages-per-concurrency", "3"), True),
-        (("--messages-per-concurrency", "5", "--repeats", "2"), False),
-        (("--set", "operation=count"), False),
-    ],
-)
-def test_too_few_measurements_for_a_conclusion_are_said_before_the_sweep(stampede, options, warned):
-    err = stampede("sweep", "express", "--dry-run", *options).err
-    assert ("measurements: 3 in the smallest cell" in err) is warned
