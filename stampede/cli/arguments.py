@@ -241,7 +241,6 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
 def order_of(target: Target, settings: Sequence[str]) -> dict[str, Any]:
     """The open keys of the messages that are sent by hand: as --order has them, else the first of the experiment's
     matrix. Raises UsageError."""
-
     experiment = target.experiment
     matrix, axes = experiment.matrices[target.option], experiment.order_axes
     first = {**{name: values[0] for name, values in matrix.swept.items()}, **matrix.fixed}
@@ -260,7 +259,6 @@ def order_of(target: Target, settings: Sequence[str]) -> dict[str, Any]:
 
 def payloads_of(experiment: Experiment, file: Path | None) -> Payloads | None:
     """The payloads of --payload; None without one. Raises UsageError."""
-
     if file is None:
         return None
     if not experiment.takes_payload:

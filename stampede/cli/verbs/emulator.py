@@ -85,7 +85,6 @@ def _start(arguments: argparse.Namespace) -> int:
 def local_variables(settings: Sequence[str]) -> dict[str, Any]:
     """What is applied: as the experiment fixes it for a small machine, but for what --set says. Raises UsageError for
     what infra/ would refuse once the embedded AWS runs."""
-
     refuse_twice("--set", settings, "give it once")
     texts = dict(split_setting("--set", text, declared(), "infra/ has no variable") for text in settings)
     name = texts.pop("experiment", None) or infra_defaults(os.environ)["experiment"]

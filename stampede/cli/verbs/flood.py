@@ -88,7 +88,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _cell(target: Target, in_order: Mapping[str, Any], name: str | None) -> Cell:
     """The cell of a flood by hand, as the applied stack and the work orders have it."""
-
     axes = target.experiment.axes
     applied = [axis.variable for axis in axes if not (axis.is_variant or axis.in_order)]
     values = {variable: target.outputs[variable] for variable in declared() if variable in target.outputs}

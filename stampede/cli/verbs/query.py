@@ -105,7 +105,6 @@ def _experiment(arguments: argparse.Namespace) -> str | None:
 def find_query(name: str, experiment: str | None = None) -> Path:
     """The file of a query by its path, as `EXPERIMENT/NAME`, or as the NAME that `experiment`, else one alone, has.
     Raises UsageError."""
-
     path = Path(name)
     if path.is_file():
         return path

@@ -129,7 +129,6 @@ def _measured(experiment: Experiment, arguments: argparse.Namespace) -> Sequence
 def _measured_paths(folder: RunFolder, experiment: Experiment, settings: Sequence[str]) -> list[str]:
     """What the run measured of the files and folders that variables name, as --set takes it, without what `settings`
     have. Raises UsageError for several."""
-
     measured = []
     cells = cells_of(folder.read_json("run.json", {}), experiment).values()
     for name in path_variables():

@@ -103,7 +103,6 @@ def _plan_and_folder(arguments: argparse.Namespace) -> tuple[Plan, RunFolder | N
 
 def _stored_plan(folder: RunFolder) -> tuple[Plan, dict[str, Any]]:
     """The plan of a run, and its run.json. Raises UsageError where it can't be resumed."""
-
     path = folder.path / "run.json"
     if not path.exists():
         raise UsageError(f"--resume: {folder.path} has no run.json; restore it from a copy, or start a new run")
@@ -181,7 +180,6 @@ def _measure(
 @contextmanager
 def _saying_how_to_go_on(plan: Plan, folder: RunFolder) -> Iterator[None]:
     """Note with what ends a sweep how to go on; where everything is measured, only the report is missing."""
-
     try:
         yield
     except (KeyboardInterrupt, OSError, RunError) as error:
