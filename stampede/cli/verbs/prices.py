@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from stampede.planning.cost.prices import Price
 
 COLUMNS = ("name", "usd", "unit", "region", "as_of", "source")
+# How a row begins that says why a price wasn't found.
+NO_PRICE = "no price: "
 UPDATE_COLUMNS = ("name", "usd_before", "usd", "unit", "found")
 # Somebody waits, and what isn't answered is asked for another day.
 TIMEOUTS = {"connect_timeout": 3, "read_timeout": 10, "retries": {"mode": "standard", "total_max_attempts": 3}}
@@ -72,39 +75,19 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _update(region: str, form: str, *, dry_run: bool) -> int:
-    """Ask AWS for every price that it can be asked for, print them, and unless `dry_run` store what was found."""
-    from botocore.exceptions import BotoCoreError, ClientError
-
+    """Print AWS's prices beside the stored ones, and unless `dry_run` store what was found."""
     from stampede.planning.cost import price_list, prices
-    from stampede.stacks import endpoints
-    from stampede.stacks.target import Target, explain
     from stampede.tables import print_rows
 
     stored = json.loads(prices.FILE.read_text())
-    target = Target("aws", {"region": price_list.API_REGION})
-    client = target.client("pricing", **TIMEOUTS)
-    if not endpoints.is_aws(url := client.meta.endpoint_url):
-        found = f"--update: {endpoints.shown(url)} isn't AWS, and has no prices of AWS"
-        raise UsageError(found, "unset AWS_ENDPOINT_URL")
-    usd_by_name: dict[str, float] = {}
-    rows, failures = [], []
-    for name, before in prices.read_prices(region, file=prices.FILE).by_name.items():
-        usd, product = None, stored["price_list"].get(name)
-        try:
-            if product is None:
-                found = "not requested: there is no filter for it"
-            else:
-                usd = usd_by_name[name] = price_list.ask(client, region, product)
-                found = _difference(before, usd, region)
-        except price_list.NoPrice as why:
-            found = f"no price: {why}"
-            failures.append(f"{name}: {why} ({product['service']}, {product['usagetype']}, {region}); not changed")
-        except (ClientError, BotoCoreError) as error:
-            raise explain(error, "asking for prices (pricing:GetProducts)", target) from None
-        rows.append({"name": name, "usd_before": before.usd, "usd": usd, "unit": before.unit, "found": found})
+    rows = _found(stored, region)
     print_rows([_written(row, form) for row in rows], form, UPDATE_COLUMNS)
-    for line in failures:
-        say(line, style="yellow")
+    failures = [row for row in rows if row["found"].startswith(NO_PRICE)]
+    for row in failures:
+        product = stored["price_list"][row["name"]]
+        where = f"({product['service']}, {product['usagetype']}, {region})"
+        say(f"{row['name']}: {row['found'].removeprefix(NO_PRICE)} {where}; not changed", style="yellow")
+    usd_by_name = {row["name"]: row["usd"] for row in rows if row["usd"] is not None}
     old = stored["regions"].get(region, {})
     changed = sum(not price_list.same(old.get(name, {}).get("usd"), usd) for name, usd in usd_by_name.items())
     words = f"{counted(len(usd_by_name), 'price')} of {region} found, {changed} of them different from the stored ones"
@@ -114,6 +97,34 @@ def _update(region: str, form: str, *, dry_run: bool) -> int:
         price_list.write(price_list.updated(stored, region, usd_by_name, f"{datetime.now(UTC):%Y-%m}"), prices.FILE)
         say(f"{words}; written to {prices.FILE}")
     return 1 if failures else 0
+
+
+def _found(stored: Mapping[str, Any], region: str) -> list[dict[str, Any]]:
+    """A row for every stored price, with what AWS says of those that it can be asked for."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    from stampede.planning.cost import price_list, prices
+    from stampede.stacks import endpoints
+    from stampede.stacks.target import Target, explain
+
+    target = Target("aws", {"region": price_list.API_REGION})
+    client = target.client("pricing", **TIMEOUTS)
+    if not endpoints.is_aws(url := client.meta.endpoint_url):
+        elsewhere = f"--update: {endpoints.shown(url)} isn't AWS, and has no prices of AWS"
+        raise UsageError(elsewhere, "unset AWS_ENDPOINT_URL")
+    rows = []
+    for name, before in prices.read_prices(region, file=prices.FILE).by_name.items():
+        usd, found = None, "not requested: there is no filter for it"
+        try:
+            if product := stored["price_list"].get(name):
+                usd = price_list.ask(client, region, product)
+                found = _difference(before, usd, region)
+        except price_list.NoPrice as why:
+            found = f"{NO_PRICE}{why}"
+        except (ClientError, BotoCoreError) as error:
+            raise explain(error, "asking for prices (pricing:GetProducts)", target) from None
+        rows.append({"name": name, "usd_before": before.usd, "usd": usd, "unit": before.unit, "found": found})
+    return rows
 
 
 def _difference(before: Price, usd: float, region: str) -> str:
