@@ -128,6 +128,8 @@ $(CHECKOV) $(CFN_LINT):
 
 .PHONY: go-function
 go-function: # all that go_stream and go_ranges need
+	@command -v go >/dev/null || \
+	  { echo "this needs Go 1.25 or newer: install it (https://go.dev/dl), and put it on the PATH" >&2; exit 1; }
 	for arch in amd64:x86_64 arm64:arm64; do \
 	  (cd functions/transfer && CGO_ENABLED=0 GOOS=linux GOARCH=$${arch%%:*} go build -trimpath -tags lambda.norpc \
 	    -o build/$${arch##*:}/bootstrap .); \

@@ -1,7 +1,7 @@
 """Downloads of 1 GiB from versitygw on loopback: the function's methods against boto3's `download_file` and s5cmd.
 
 Every run is a process of its own. Against boto3 both sides tell the seconds and CPU seconds of the call, since both
-import the same boto3 before it; against s5cmd whole processes are measured, and s5cmd's seconds have its start of 10 ms.
+import the same boto3 before it. Against s5cmd whole processes are measured, with its start of 10 ms in its seconds.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The command line: what each verb takes (`options`), and what it does (`verbs`)."""
+"""The command line: a verb is a file of `verbs`, with its options and what it does."""

@@ -125,7 +125,7 @@ def _explained(error: BotoCoreError | ClientError, group: str, target: targets.T
     if kind is Kind.THROTTLED:
         return RunError(f"{doing}: CloudWatch throttled the call ({code}); try again in a minute")
     if code == "ResourceNotFoundException":
-        return LinesGoneError(f"{doing}: the log group {group} isn't in {target.region}; check --outputs")
+        return LinesGoneError(f"{doing}: the log group {group} isn't in {target.region}")
     if code == "MalformedQueryException" and any(words in message for words in _OUTSIDE_THE_GROUP):
         return LinesGoneError(f"{doing}: the log group {group} was created after the run, or its lines have expired")
     if kind is Kind.DENIED:

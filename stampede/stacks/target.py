@@ -7,13 +7,11 @@ the ordinary AWS configuration of this shell reaches, with the state in `infra/`
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -44,7 +42,7 @@ from stampede.progress import say
 from stampede.stacks import endpoints
 from stampede.stacks.aws_errors import Kind, code_of, kind_of
 from stampede.stacks.place import refuse_elsewhere, words
-from stampede.stacks.terraform import Terraform, plain_outputs
+from stampede.stacks.terraform import Terraform
 
 RETRIES = {"mode": "standard", "total_max_attempts": 6}
 
@@ -175,15 +173,10 @@ def _no_profile(name: str) -> UsageError:
     return UsageError(problem, f"{way_out}, or unset it")
 
 
-def resolve(arguments: argparse.Namespace) -> Target:
-    """Find the applied stack that the options mean, and say which it is. Raises UsageError where it is unclear."""
-    if arguments.outputs is not None:
-        outputs = _read_outputs(arguments.outputs)
-        target = local(outputs, _local_access()) if arguments.target == "local" else configured(outputs)
-    else:
-        target = _applied(arguments.target)
-    if arguments.region not in (None, target.region):
-        raise UsageError(f"--region: the stack is in {target.region}, got {arguments.region!r}", "leave it out")
+def resolve(option: str | None) -> Target:
+    """Find the applied stack of --target `option`, or the only one, and say which it is. Raises UsageError where it is
+    unclear."""
+    target = _applied(option)
     refuse_elsewhere(target.place, target.outputs)
     worker = target.outputs.get("function_name") or target["queue_name"]  # there may be hosts and no function
     where = {"local": f"local at {target.endpoint_url}", "aws": "aws"}.get(target.kind) or words(target.place)
@@ -254,7 +247,7 @@ def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> R
             "check HTTP_PROXY, HTTPS_PROXY and the network",
         )
     if kind is Kind.MISSING and "Queue" in code:
-        return RunError(f"{doing}: there is no such queue {where}", "check --queue-name, or apply the stack first")
+        return RunError(f"{doing}: there is no such queue {where}", "apply the stack first")
     return RunError(f"{doing} {where}: {one_line(error)}")
 
 
@@ -301,21 +294,3 @@ def _applied(kind: str | None) -> Target:
             "one with `stampede emulator start --apply`",
         )
     return stacks[0]
-
-
-def _read_outputs(path: Path) -> dict[str, Any]:
-    try:
-        return plain_outputs(path.read_text())
-    except OSError as error:
-        raise UsageError(f"--outputs: can't read {path}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise UsageError(
-            f"--outputs: {path} doesn't hold what `terraform output -json` prints", "save that command's output"
-        ) from None
-
-
-def _local_access() -> Access:
-    emulator = ministack.running(stack.STATE_DIR)
-    if emulator is None:
-        raise UsageError("--target local: the embedded AWS isn't running", "run `stampede emulator start --apply`")
-    return emulator.access

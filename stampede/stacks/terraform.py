@@ -25,7 +25,7 @@ from stampede.emulator.process import end_with_parent
 from stampede.emulator.providers import terraform_binary
 from stampede.errors import RunError
 from stampede.interruption import held_back
-from stampede.progress import say
+from stampede.progress import detail, say
 from stampede.stacks import hcl
 
 # Long enough for subnets that wait for Lambda's network interfaces, short enough that a hung provider is noticed.
@@ -136,7 +136,7 @@ class Terraform:
     def _run(self, *arguments: str, quiet: bool = False) -> str:
         command = [terraform_binary(), f"-chdir={self.directory}", *arguments]
         if not quiet:
-            say(f"$ {shlex.join(command)}", style="dim")
+            detail(f"$ {shlex.join(command)}")
         own_folder.make(self.log_file.parent)
         self._log(f"$ {shlex.join(command)}")
         # Files, not pipes: what was printed until a Ctrl-C can be read after any number of them.

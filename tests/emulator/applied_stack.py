@@ -25,11 +25,10 @@ STAMPEDE = [sys.executable, "-m", "stampede.cli.command_line"]
 
 @dataclass
 class LocalStack:
-    """The applied stack, its outputs file, and the command line against it."""
+    """The applied stack, and the command line against it."""
 
     target: Target
     access: Access
-    outputs_file: Path
     work: Path
     provider: Mapping[str, str]  # the settings by which Terraform finds its provider running
 

@@ -1,6 +1,5 @@
 """One applied local stack for all tests of this folder: real Terraform, real provider, real function code."""
 
-import json
 import shutil
 
 import pytest
@@ -32,6 +31,4 @@ def _applied(access, work, provider):
         outputs = embedded.apply_copy(access, VARIABLES)
     target = targets.local(outputs, access)
     put_objects(target, target.experiment.objects(target))
-    outputs_file = work / "outputs.json"
-    outputs_file.write_text(json.dumps({name: {"value": value} for name, value in outputs.items()}))
-    return LocalStack(target, access, outputs_file, work, provider)
+    return LocalStack(target, access, work, provider)

@@ -7,8 +7,8 @@ import boto3
 import pytest
 
 from experiments import EXPERIMENTS
-from stampede.cli.options import doctor as options
 from stampede.cli.verbs import doctor
+from stampede.cli.verbs import doctor as options
 from stampede.emulator import ministack, stack
 from stampede.errors import UsageError
 from stampede.finding import OK, PROBLEM, WARNING

@@ -146,7 +146,6 @@ def test_the_doctor_and_a_query_are_answered_under_the_policy(swept, capsys):
 @pytest.mark.parametrize(
     ("action", "verb"),
     [
-        ("sqs:GetQueueUrl", ("flood", "--messages", "1", "--queue-name", "stampede-download")),
         ("logs:FilterLogEvents", ("drain",)),
         ("s3:PutObject", ("dataset", "--seed", "2")),
     ],
@@ -191,7 +190,7 @@ def test_the_stack_is_changed_and_taken_down_under_the_policy_and_leaves_nothing
     assert terraform.apply(changed) == []
 
     root = functools.partial(boto3.client, **swept.access.key)
-    bucket, sqs = "stampede-download-000000000000-us-east-1", swept.client("sqs")
+    bucket, sqs = "stampede-download-000000000000-us-east-1", root("sqs")
     root("s3").put_object(Bucket=bucket, Key="left/1.dat", Body=b"x")
     root("s3").create_multipart_upload(Bucket=bucket, Key="cut-off.dat")
     assert all(left_behind(root).values())

@@ -9,7 +9,6 @@ import json
 import time
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from tests.fakes.simulated_aws import record
@@ -33,11 +32,6 @@ class Stack:
     def client(self, service: str) -> Any:
         """A client of the stack's endpoint."""
         return self.endpoint.client(service)
-
-    def write(self, path: Path) -> Path:
-        """Write the outputs as `terraform output -json` prints them."""
-        path.write_text(json.dumps({name: {"value": value} for name, value in self.outputs.items()}))
-        return path
 
     def waiting(self, queue: str = "queue_url") -> tuple[int, int]:
         """How many messages of a queue are to be had, and how many are hidden."""

@@ -16,8 +16,8 @@ from loader.log_events import MOST_EVENTS_IN_A_PAGE, LogEvents
 from stampede.cli.command_line import main
 from stampede.experiment import DataObject
 from stampede.runs.folder import RunFolder
-from stampede.stacks import stack_lock
 from stampede.stacks import target as targets
+from tests.fakes import applied
 from tests.localstack.stacks import MAX_RECEIVE_COUNT, Stack, Worker, stack_at
 
 # A part of 16 MiB and a smaller one.
@@ -38,12 +38,11 @@ def stampede(stack, tmp_path, monkeypatch, capsys):
     """The command line in this process, whose AWS configuration is the endpoint; gives status, stdout and stderr."""
     for name, value in stack.endpoint.access.environment.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(stack_lock.stack, "ROOT", tmp_path)  # where the lock of `--target aws` is
     monkeypatch.chdir(tmp_path)
-    outputs = str(stack.write(tmp_path / "outputs.json"))
+    applied.apply(monkeypatch, tmp_path, stack.outputs)
 
     def run(verb: str, *arguments: str) -> SimpleNamespace:
-        status = main([verb, "--target", "aws", "--outputs", outputs, *arguments])
+        status = main([verb, "--target", "aws", *arguments])
         printed = capsys.readouterr()
         return SimpleNamespace(status=status, out=printed.out, err=" ".join(printed.err.split()))
 
@@ -111,12 +110,6 @@ def test_a_dry_run_of_a_flood_sends_nothing(stack, stampede, with_data):
     done = stampede("flood", "--dry-run")
     assert (done.status, set(json.loads(done.out))) == (0, {"run_id", "cell", "seq", "object_bytes"})
     assert stack.waiting() == (0, 0)
-
-
-def test_an_unknown_queue_is_one_line_and_status_2(stampede, with_data):
-    done = stampede("flood", "--queue-name", "no-such-queue")
-    assert (done.status, done.out) == (2, "")
-    assert "--queue-name 'no-such-queue': there is no such queue in us-east-1" in done.err
 
 
 def test_a_drain_accounts_for_successes_duplicates_and_dead_letters_and_leaves_the_letters_to_be_read(

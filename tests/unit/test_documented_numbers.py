@@ -8,8 +8,8 @@ import pytest
 
 from experiments import EXPERIMENTS
 from experiments.parameters import known_parameters
+from stampede.cli.arguments import plan_of
 from stampede.cli.command_line import build_parser, main
-from stampede.cli.verbs.plan_options import plan_of
 from stampede.emulator import go_build
 from stampede.planning.cost.estimates import estimate
 from stampede.planning.rules import UNRESERVED

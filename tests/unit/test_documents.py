@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from experiments import EXPERIMENTS
+from stampede.cli.arguments import plan_of
 from stampede.cli.command_line import VERBS, build_parser
-from stampede.cli.verbs.plan_options import plan_of
 from tests.commands import every_command
 
 ROOT = Path(__file__).resolve().parents[2]

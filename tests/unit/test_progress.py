@@ -12,7 +12,7 @@ from stampede import progress
 
 def test_ctrl_c_while_a_bar_starts_brings_the_cursor_back(monkeypatch):
     terminal = io.StringIO()
-    monkeypatch.setattr(progress, "_console", Console(file=terminal, force_terminal=True))
+    monkeypatch.setattr(progress, "_console", lambda: Console(file=terminal, force_terminal=True))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("TERM", "xterm")
     presses = [KeyboardInterrupt]

@@ -1,6 +1,13 @@
-"""`stampede doctor`: looks whether a sweep can work, and what it costs, before anything is created or spent.
+"""Check whether a sweep can run, and what it costs; changes nothing.
 
-One line for each check: ok, warning or problem, and the way out. Changes nothing.
+What is wrong has a line each, with the fix, and what is right one line. The
+exit status is 1 if there is a problem.
+
+examples:
+  stampede doctor download
+      can this machine run the local matrix?
+  stampede doctor download --target aws --set concurrency_value=1,2
+      and this AWS account a smaller one?
 """
 
 from __future__ import annotations
@@ -8,109 +15,112 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rich.table import Table
-from rich.text import Text
-
-from stampede import terminal
-from stampede.cli.verbs.plan_options import plan_of
+from experiments import EXPERIMENTS
+from stampede.cli.arguments import add, add_plan, plan_of
 from stampede.errors import refuse_problems
 from stampede.finding import OK, PROBLEM, WARNING, Finding
-from stampede.phrases import counted
-from stampede.planning import checks, cost
-from stampede.planning.checks import measurements
-from stampede.planning.cost import Estimate
+from stampede.phrases import counted, quantity
 from stampede.planning.plan import Plan
-from stampede.planning.predicting import NOTHING, Given
 from stampede.program import as_typed
 from stampede.progress import doing, say
 from stampede.runs.folder import RESULTS_DIR
-from stampede.stacks import target as targets
-from stampede.tables import print_rows
 
-# How a status is marked, in the order in which they are printed.
+if TYPE_CHECKING:
+    from stampede.planning.cost import Estimate
+    from stampede.planning.predicting import Given
+
+# How a status is marked.
 MARKS = {OK: ("[ok]", "green"), WARNING: ("[warn]", "yellow"), PROBLEM: ("[fail]", "bold red")}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    add_plan(parser, without=next(iter(EXPERIMENTS)))
+    add(parser, "--budget-usd", "--results-dir", "--format")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the estimate and the checks on stdout; status 1 if there is a problem."""
+    from stampede.planning import checks
+    from stampede.tables import print_rows
+
     plan = plan_of(arguments)
     estimated = estimate(plan)
     with doing(f"checking plan, tools and {'account' if plan.target == 'aws' else 'machine'}"):
-        findings = [
-            *checks.run(
-                plan,
-                estimated=estimated,
-                each_cell=arguments.format != "table",
-                results_dir=arguments.results_dir,
-            ),
-            checks.budget(estimated, arguments.budget_usd),
-        ]
+        each, place = arguments.format != "table", arguments.results_dir
+        findings = checks.run(plan, estimated=estimated, each_cell=each, results_dir=place)
+        findings.append(checks.budget(estimated, arguments.budget_usd))
+    rows = [finding.as_row() for finding in findings]
     if arguments.format == "json":
-        rows = [finding.as_row() for finding in findings]
         print(json.dumps({"checks": rows, "cost": estimated.as_dict()}, indent=2))
     elif arguments.format == "csv":
-        print_rows([finding.as_row() for finding in findings], "csv")
+        print_rows(rows, "csv")
     else:
         _print_estimate(estimated)
         print_checks(findings)
     return 1 if any(finding.status == PROBLEM for finding in findings) else 0
 
 
-def estimate(plan: Plan, given: Given = NOTHING) -> Estimate:
+def estimate(plan: Plan, given: Given | None = None) -> Estimate:
     """Cost and duration of `plan`, where it would run."""
-    return cost.estimate(plan, targets.place(plan.target)["target"], given)
+    from stampede.planning import cost
+    from stampede.planning.predicting import NOTHING
+    from stampede.stacks import target as targets
+
+    return cost.estimate(plan, targets.place(plan.target)["target"], given or NOTHING)
 
 
 def refuse_if_impossible(plan: Plan, estimated: Estimate | None = None, results_dir: Path = RESULTS_DIR) -> None:
     """Raise UsageError, one line, where a check finds that the sweep can't work, and say what it warns of; asks AWS for
     a target of "aws", or the endpoint in its stead."""
-    findings = checks.run(plan, checks.BEFORE_A_SWEEP, estimated, results_dir=results_dir)
-    refuse(findings, plan)
-    say_warnings(findings)
+    from stampede.planning import checks
+
+    refuse(checks.run(plan, checks.BEFORE_A_SWEEP, estimated, results_dir=results_dir), plan)
 
 
-def say_warnings(findings: Iterable[Finding]) -> None:
-    """What a sweep says itself of the warnings: those about what it measures, and not about where."""
+def refuse(findings: Sequence[Finding], plan: Plan) -> None:
+    """Raise UsageError, one line, where a finding is a problem; else say what a sweep says itself of the warnings:
+    those about what it measures, and not about where."""
+    from stampede.planning.checks import measurements
+
+    refuse_problems(findings, f"`stampede doctor {plan.experiment} --target {plan.target}` with the same options")
     for finding in findings:
         if finding.status == WARNING and finding.check in (measurements.CHECK, "package"):
             say(f"{finding.check}: {finding.sentence}", style="yellow")
 
 
-def refuse(findings: Iterable[Finding], plan: Plan) -> None:
-    """Raise UsageError, one line, where a finding is a problem."""
-    refuse_problems(findings, f"`stampede doctor {plan.experiment} --target {plan.target}` with the same options")
-
-
 def _print_estimate(estimated: Estimate) -> None:
+    from stampede import terminal
+    from stampede.tables import print_rows
+
     rows = []
     for item in estimated.items:
         per_unit, usd = "unknown", "unknown"
         if item.usd is not None:
             per_unit, usd = f"{item.usd_per_unit:.10f}".rstrip("0").rstrip("."), f"{item.usd:.4f}"
-        quantity = f"{item.quantity:,.0f}" if item.quantity >= 100 else f"{item.quantity:.3g}"
-        row = {"service": item.service, "what": item.what, "quantity": quantity, "unit": item.unit}
+        row = {"service": item.service, "what": item.what, "quantity": quantity(item.quantity), "unit": item.unit}
         rows.append(row | {"USD per unit": per_unit, "USD": usd})
     print_rows(rows, "table")
-    print()
-    for sentence in estimated.sentences():
-        terminal.tell(sentence)
-    print()
+    terminal.tell("\n".join(("", *estimated.sentences(), "")))
 
 
 def print_checks(findings: Sequence[Finding]) -> None:
-    """The checks a line each, what needs doing last, and how much that is."""
-    width = max(len(finding.check) for finding in findings)
-    lines = Table.grid(padding=(0, 2, 0, 0))
-    lines.add_column(no_wrap=True)
-    lines.add_column(no_wrap=True)
-    lines.add_column(overflow="fold")
-    for finding in sorted(findings, key=lambda finding: list(MARKS).index(finding.status)):
-        mark, style = MARKS[finding.status]
-        lines.add_row(Text(mark, style=style), f"{finding.check:<{width}}", Text(as_typed(finding.sentence)))
-    terminal.show(lines)
+    """What is right in a line, what isn't in a line each, and how much that is."""
+    from rich.text import Text
+
+    from stampede import terminal
+
+    passed = dict.fromkeys(finding.check for finding in findings if finding.status == OK)
+    lines = [(OK, ", ".join(passed))] if passed else []
+    for status in (WARNING, PROBLEM):
+        lines += [(status, f"{found.check}: {found.sentence}") for found in findings if found.status == status]
+    for status, line in lines:
+        mark, style = MARKS[status]
+        terminal.show(Text.assemble((f"{mark:<8}", style), as_typed(line)))
     terminal.show(Text(summary(findings), style="bold"))
 
 

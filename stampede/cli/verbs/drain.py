@@ -1,36 +1,65 @@
-"""`stampede drain`: waits until every message sent is accounted for, and says what isn't."""
+"""Wait until every message is accounted for, and report what isn't.
+
+For every cell, sent = succeeded + failed + dead-lettered + unanswered (a
+function took the message and wrote no record). Stores the records, and prints
+an account of each cell: the stored one where the run's stack is gone. The exit
+status is 1 if a message is unaccounted for, or if half of a cell's objects
+failed.
+
+examples:
+  stampede drain
+      wait for the newest run
+  stampede drain --run RUN_ID --deadline-s 1800
+      give up after half an hour
+"""
 
 from __future__ import annotations
 
 import argparse
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from loader.drain import drain
-from loader.later_stack import is_later
+from stampede.cli.arguments import add, add_stack, find_run
 from stampede.errors import RunError, UsageError
-from stampede.insights.unrecorded import with_unrecorded
 from stampede.phrases import counted
 from stampede.progress import say
-from stampede.runs.account import CellAccount, check, lost_lines, stored_accounts
 from stampede.runs.folder import RunFolder
-from stampede.stacks import target as targets
-from stampede.stacks.place import is_at, is_of, refuse_another, stack_words
-from stampede.stacks.stack_lock import holding
-from stampede.stacks.target import Target
-from stampede.tables import print_rows
+
+if TYPE_CHECKING:
+    from stampede.runs.account import CellAccount
+    from stampede.stacks.target import Target
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    add_stack(parser)
+    add(parser, "--run", "--deadline-s", "--results-dir", "--format")
+    parser.add_argument(
+        "--wait-for-redelivery",
+        action="store_true",
+        help="wait until SQS redelivers messages in flight without a record, up to max_receive_count visibility "
+        "timeouts (default: stop once no record can come before that, and count them as unanswered)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Wait, store records, print one account a cell on stdout; exit status 1 if a message is unaccounted for. Where the
     run's stack is gone, the account that is stored is printed."""
-    folder = RunFolder.find(arguments.results_dir, arguments.run)
+    from loader.drain import drain
+    from loader.later_stack import is_later
+    from stampede.stacks import target as targets
+    from stampede.stacks.place import is_of, refuse_another, stack_words
+    from stampede.stacks.stack_lock import holding
+
+    folder = find_run(arguments.results_dir, arguments.run)
     try:
-        target = targets.resolve(arguments)
+        target = targets.resolve(arguments.target)
     except targets.NoStackError as error:
-        return _print_stored(folder, arguments.format, str(error))
+        return _print_stored(folder, arguments.format, error.found)
     if arguments.run is None:
-        folder = _newest_of(target, folder, arguments)
+        folder = _newest_of(target, folder, arguments.results_dir)
     stored = folder.read_json("run.json", {})
     refuse_another("--run", folder.name, stored, target.place)
     if not is_of(target.outputs, stored):
@@ -40,24 +69,16 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.run is not None and is_later(target, folder):
             return _print_stored(folder, arguments.format, "the applied stack was created after its last message")
         folder.refuse_unwritable()
+        waits, again = arguments.wait_for_redelivery, f"`stampede drain --run {folder.as_argument}"
         try:
-            drained = drain(
-                target,
-                folder,
-                deadline_s=arguments.deadline_s,
-                waits_for_redelivery=arguments.wait_for_redelivery,
-            )
+            drained = drain(target, folder, deadline_s=arguments.deadline_s, waits_for_redelivery=waits)
         except (KeyboardInterrupt, OSError) as error:
-            resumes = f"`stampede drain --run {folder.as_argument}` resumes"
-            error.add_note(f"the messages in the queue are still being processed; {resumes}")
+            error.add_note(f"the messages in the queue are still being processed; {again}` resumes")
             raise
     if drained.ended_early:
-        say(
-            "they run again when SQS redelivers them, also during a later flood: "
-            f"`stampede drain --run {folder.as_argument} --wait-for-redelivery` waits for them"
-        )
-    _print(drained.accounts, arguments.format)
-    say_why_failed(drained.accounts, folder)
+        during = "they run again when SQS redelivers them, also during a later flood"
+        say(f"{during}: {again} --wait-for-redelivery` waits for them")
+    _print(drained.accounts, folder, arguments.format)
     drained.check()
     return 0
 
@@ -68,9 +89,12 @@ def say_why_failed(accounts: Sequence[CellAccount], folder: RunFolder) -> None:
         say(f"{counted(lost, 'message')} never succeeded: `stampede query errors --run {folder.as_argument}` shows why")
 
 
-def _newest_of(target: Target, newest: RunFolder, arguments: argparse.Namespace) -> RunFolder:
+def _newest_of(target: Target, newest: RunFolder, results_dir: Path) -> RunFolder:
     """The newest run that was sent to the applied stack. Raises UsageError where there is none."""
-    for folder in RunFolder.all_with(arguments.results_dir, "sent.jsonl"):
+    from loader.later_stack import is_later
+    from stampede.stacks.place import is_at, is_of, refuse_another, stack_words
+
+    for folder in RunFolder.all_with(results_dir, "sent.jsonl"):
         described = folder.read_json("run.json", {})
         if is_at(described, target.place) and is_of(target.outputs, described) and not is_later(target, folder):
             say(f"run {folder.name}: the newest{' of the applied stack' if folder.name != newest.name else ''}")
@@ -78,23 +102,25 @@ def _newest_of(target: Target, newest: RunFolder, arguments: argparse.Namespace)
     stored = newest.read_json("run.json", {})
     refuse_another("--run", newest.name, stored, target.place)
     applied, other = stack_words(target.outputs, stored)
-    why = f"is of {other}, but the applied stack is {applied} and has no run"
     if is_of(target.outputs, stored):
-        why = f"was sent to an earlier stack, and the applied one has no run in {arguments.results_dir}"
+        other, applied = "an earlier stack", "a later one"
     raise UsageError(
-        f"--run: the newest run {newest.name} {why}; use `stampede flood` first, or --run {newest.name} for the stored "
-        "account"
+        f"--run: the newest run {newest.name} is of {other}, but the applied stack is {applied} and has no run",
+        f"use `stampede flood` first, or --run {newest.name} for the stored account",
     )
 
 
 def _print_stored(folder: RunFolder, form: str, why: str) -> int:
     """Print the account of what is stored, and say so. Raises UsageError where no account is stored, and RunError where
     a message is unaccounted for, or lines that were accounted for are lost."""
-    gone = f"the stack of run {folder.name} is gone ({why.partition(';')[0]})"
+    from stampede.insights.unrecorded import with_unrecorded
+    from stampede.runs.account import check, lost_lines, stored_accounts
+
+    gone = f"the stack of run {folder.name} is gone ({why})"
     if not (folder.path / "accounting.json").exists():
         raise UsageError(
-            f"--run: {gone}, and {folder.path} has no accounting.json: the run was never drained, or the file was "
-            f"removed; restore it, or `stampede report {shlex.quote(str(folder.path))}` counts the other files"
+            f"--run: {gone}, and {folder.path} has no accounting.json: it was never drained, or the file was removed",
+            f"restore it, or `stampede report {shlex.quote(str(folder.path))}` counts the other files",
         )
     accounts = with_unrecorded(stored_accounts(folder), folder.path)
     lost = lost_lines(folder, accounts)
@@ -102,20 +128,17 @@ def _print_stored(folder: RunFolder, form: str, why: str) -> int:
     # The cells that were sent since the run was last drained aren't in the file of its accounts.
     stored = {row.get("cell") for row in folder.read_json("accounting.json", [])}
     if missing := [account.cell for account in accounts if account.sent and account.cell not in stored]:
-        say(
-            f"never drained: {', '.join(missing)}; their log lines are gone with the stack, so nothing more can be "
-            "fetched: run `stampede sweep --resume "
-            f"{folder.as_argument}`, or flood again",
-            style="yellow",
-        )
-    _print(accounts, form)
+        say(f"never drained: {', '.join(missing)}; their log lines are gone with the stack", style="yellow")
+    _print(accounts, folder, form)
     if lost:
         raise RunError(lost)
-    say_why_failed(accounts, folder)
     check(accounts)
     return 0
 
 
-def _print(accounts: Sequence[CellAccount], form: str) -> None:
+def _print(accounts: Sequence[CellAccount], folder: RunFolder, form: str) -> None:
+    from stampede.tables import print_rows
+
     # A table has no room for two accounts; the sentence of each cell has both.
     print_rows([account.as_row(objects=form != "table") for account in accounts], form)
+    say_why_failed(accounts, folder)

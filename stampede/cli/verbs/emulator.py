@@ -1,6 +1,16 @@
-"""`stampede emulator`: starts, stops or shows the embedded local AWS (MiniStack, on loopback only).
+"""Start or stop the embedded AWS, or print its status.
 
-`start --apply` also applies the local copy of infra/, so that dataset, flood, drain and query can be tried by hand.
+It is MiniStack, on loopback. `start --apply` also applies the local copy of
+infra/, so that you can try dataset, flood, drain and query by hand. `stop`
+deletes everything in it.
+
+examples:
+  stampede emulator start --apply --set experiment=copy
+      start it and deploy an experiment
+  stampede emulator status
+      print its URL, or exit with 1 if it isn't running
+  stampede emulator stop
+      stop it and delete everything in it
 """
 
 from __future__ import annotations
@@ -12,34 +22,42 @@ from collections.abc import Sequence
 from typing import Any
 
 from experiments import EXPERIMENTS
-from stampede.emulator import hosts, ministack, stack
-from stampede.emulator.go_build import ProviderError
 from stampede.errors import RunError, UsageError, refuse_problems
-from stampede.planning.checks import machine
-from stampede.planning.plan import absolute_path, parse_setting, refuse_twice, split_setting
+from stampede.planning.plan import absolute_path, parse_setting, path_variables, refuse_twice, split_setting
 from stampede.planning.rules import broken_rules
 from stampede.progress import say
-from stampede.stacks import embedded
 from stampede.stacks.infra_variables import declared, infra_defaults
-from stampede.stacks.stack_lock import disown, holding
-from stampede.variable_rules import RULES, Rule
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    actions = ("start", "stop", "status")
+    parser.add_argument("action", choices=actions, metavar="|".join(actions), help="what to do with it")
+    apply = "with start: apply the local copy of infra/ too (default: start only)"
+    parser.add_argument("--apply", action="store_true", help=apply)
+    settings = "with --apply: set a Terraform variable; may be repeated (default: the experiment's local values)"
+    parser.add_argument("--set", metavar="VARIABLE=VALUE", action="append", default=[], help=settings)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Carry out the action; prints the endpoint URL on stdout while an emulator runs."""
-    if arguments.apply and arguments.action != "start":
-        raise UsageError("--apply: only works with start")
+    if (arguments.apply or arguments.set) and arguments.action != "start":
+        raise UsageError("--apply and --set: only work with start; leave them out")
     if arguments.set and not arguments.apply:
-        fix = "add --apply" if arguments.action == "start" else "leave it out"
-        raise UsageError(f"--set: only works with start --apply; {fix}")
-    if arguments.action == "status":
-        return _status()
-    variables = _local(arguments.set) if arguments.apply else {}
+        raise UsageError("--set: only works with start --apply; add --apply")
+    return {"start": _start, "stop": _stop, "status": _status}[arguments.action](arguments)
+
+
+def _start(arguments: argparse.Namespace) -> int:
+    from stampede.emulator import ministack, stack
+    from stampede.emulator.go_build import ProviderError
+    from stampede.planning.checks import machine
+    from stampede.stacks import embedded, stack_lock
+
+    variables = local_variables(arguments.set) if arguments.apply else {}
     if arguments.apply:
         refuse_problems([machine.terraform()])
-    with holding("local", f"emulator {arguments.action}"):  # a run that is under way must not lose its stack
-        if arguments.action == "stop":
-            return _stop()
+    with stack_lock.holding("local", "emulator start"):  # a run that is under way must not lose its stack
         emulator = embedded.start()
         if arguments.apply:
             try:
@@ -50,18 +68,20 @@ def run(arguments: argparse.Namespace) -> int:
                     "command resumes, and `stampede emulator stop` removes both"
                 )
                 raise
-            disown("local")
+            stack_lock.disown("local")
     print(emulator.endpoint_url)
-    if not arguments.apply and not stack.applied_resources():
-        say("nothing is deployed; `stampede emulator start --apply` deploys an experiment (infra/ itself is for AWS)")
     exports = shlex.quote(str(ministack.exports_file(stack.STATE_DIR)))
     say(f"for boto3 and the aws CLI, its endpoint and its key in this shell: . {exports}")
+    if arguments.apply:
+        say("next: `stampede dataset`, `stampede flood`, `stampede drain`")
+    elif not stack.applied_resources():
+        say("nothing is deployed; `stampede emulator start --apply` deploys an experiment (infra/ itself is for AWS)")
     return 0
 
 
-def _local(settings: Sequence[str]) -> dict[str, Any]:
-    """What is applied: as the experiment fixes it for a small machine, but for what the user gave. Raises UsageError
-    for what infra/ would refuse once the embedded AWS runs."""
+def local_variables(settings: Sequence[str]) -> dict[str, Any]:
+    """What is applied: as the experiment fixes it for a small machine, but for what --set says. Raises UsageError for
+    what infra/ would refuse once the embedded AWS runs."""
     refuse_twice("--set", settings, "give it once")
     texts = dict(split_setting("--set", text, declared(), "infra/ has no variable") for text in settings)
     name = texts.pop("experiment", None) or infra_defaults(os.environ)["experiment"]
@@ -70,32 +90,36 @@ def _local(settings: Sequence[str]) -> dict[str, Any]:
     experiment = EXPERIMENTS[name]
     fixed = experiment.matrices["local"].fixed
     values = {variable: value for variable, value in fixed.items() if variable not in experiment.order_axes}
-    for text in (f"{variable}={text}" for variable, text in texts.items()):
-        variable, given = parse_setting(text, experiment)
-        if len(given) > 1:
-            raise UsageError(f"--set {variable}: a stack has one value of each variable, got {len(given)}; give one")
-        is_path = RULES.get(variable, Rule()).shared.get("is_path")
-        values[variable] = str(absolute_path(given[0])) if is_path else given[0]
+    for variable, text in texts.items():
+        _, choices = parse_setting(f"{variable}={text}", experiment)
+        if len(choices) > 1:
+            raise UsageError(f"--set {variable}: a stack has one value of each variable, got {len(choices)}; give one")
+        values[variable] = str(absolute_path(choices[0])) if variable in path_variables() else choices[0]
     refuse_problems(broken_rules([values]))
     return {"experiment": name} | values
 
 
-def _stop() -> int:
-    hosts.stop(stack.STATE_DIR)  # while there is a queue to hand their messages back to
-    stopped = ministack.stop(stack.STATE_DIR)
-    stack.forget_state()
-    disown("local")
+def _stop(_: argparse.Namespace) -> int:
+    from stampede.emulator import hosts, ministack, stack
+    from stampede.stacks import stack_lock
+
+    with stack_lock.holding("local", "emulator stop"):
+        hosts.stop(stack.STATE_DIR)  # while there is a queue to hand their messages back to
+        stopped = ministack.stop(stack.STATE_DIR)
+        stack.forget_state()
+        stack_lock.disown("local")
     say("stopped the embedded AWS; everything in it is deleted" if stopped else "the embedded AWS isn't running")
     return 0
 
 
-def _status() -> int:
+def _status(_: argparse.Namespace) -> int:
+    from stampede.emulator import ministack, stack
+
     emulator = ministack.running(stack.STATE_DIR)
     if emulator is None:
         say("the embedded AWS isn't running; `stampede emulator start` starts it")
         return 1
     answers = emulator.answers()
-    state = "answers" if answers else "doesn't answer"
-    say(f"process {emulator.pid} {state}; its log: {emulator.log_file}")
+    say(f"process {emulator.pid} {'answers' if answers else 'does not answer'}; its log: {emulator.log_file}")
     print(emulator.endpoint_url)
     return 0 if answers else 1

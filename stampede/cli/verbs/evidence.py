@@ -1,29 +1,43 @@
-"""`stampede evidence`: prints what runs on AWS showed of the assumptions that Stampede makes."""
+"""Print what a run on AWS showed of Stampede's assumptions.
+
+Each assumption was held, contradicted, or not met. The rows are those of
+evidence.json in the folder of the run, which holds no account number, no name
+and no key: docs/evidence.md says how to send it in.
+
+examples:
+  stampede evidence RUN_ID
+      what one run showed
+  stampede evidence RUN_A RUN_B --format csv
+      two runs, as CSV
+"""
 
 from __future__ import annotations
 
 import argparse
 
+from stampede.cli.arguments import add, find_run
 from stampede.errors import UsageError
-from stampede.runs import evidence
-from stampede.runs.folder import RunFolder
-from stampede.tables import print_rows
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    parser.add_argument("runs", metavar="RUN", nargs="+", help="one or more runs, by id or folder")
+    add(parser, "--results-dir", "--format")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a row a check, of several runs one after the other. Raises UsageError for a run without any."""
-    several = len(arguments.runs) > 1
+    from stampede.runs import evidence
+    from stampede.tables import print_rows
+
     rows = []
-    for run_id in arguments.runs:
-        folder = RunFolder.find(arguments.results_dir, run_id, "RUN_ID")
+    for name in arguments.runs:
+        folder = find_run(arguments.results_dir, name, "RUN")
         stored = folder.read_json(evidence.FILE, {})
         if "checks" not in stored:
-            if (folder.path / evidence.FILE).exists():
-                lacking = "no checks in its evidence.json: a drain with --target aws writes them at its end"
-            else:
-                lacking = "no evidence.json: sweeps and drains with --target aws write it"
-            raise UsageError(f"RUN_ID: run {folder.name} has {lacking}")
-        named = {"run": folder.name} if several else {}
-        rows += [named | row for row in evidence.rows(stored)]
+            lacking = f"RUN: run {folder.name} has no checks in an {evidence.FILE}"
+            raise UsageError(lacking, "sweeps and drains with --target aws write them at their end")
+        of_run = {"run": folder.name} if len(arguments.runs) > 1 else {}
+        rows += [of_run | row for row in evidence.rows(stored)]
     print_rows(rows, arguments.format)
     return 0

@@ -1,51 +1,69 @@
-"""`stampede flood`: sends the messages of one cell to the queue, so that N functions run at once.
+"""Send the messages of one cell to the queue.
 
-Where the messages share a list of keys, there are as many as shares, and one goes before them, is waited for, and
-prepares the place that is copied to. Where they are queries, Athena carries them out, one after the other.
+So N functions run at once. Where the messages share a list of keys, one message
+goes first, is waited for, and prepares the destination. Where they are queries,
+Athena runs them one after the other.
+
+examples:
+  stampede flood
+      a new run, with the experiment's number of messages x N
+  stampede flood --messages 100 --dry-run
+      print the first of 100 messages, and send nothing
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from loader.cell_load import CellLoad, prepare
-from loader.collecting import message_counts
-from loader.dataset import stored_objects
-from loader.executions import carry_out
-from loader.flood import MOST_UNRECORDED, check, flood, orders, payload_messages
-from loader.manifest import check_manifest
 from loader.payloads import DEFAULT, Payloads
-from loader.seeding import events_of
 from loader.sqs.message import ATTRIBUTE
 from loader.sqs.outcome import Outcome
-from stampede import terminal
 from stampede.cell import FORMAT, Cell
-from stampede.cli.verbs.order_option import order_of
-from stampede.cli.verbs.payload_option import payloads_of, refuse_others
+from stampede.cli.arguments import add, add_stack, cell, order_of, payloads_of, positive_int
 from stampede.errors import UsageError
 from stampede.phrases import counted
 from stampede.planning.plan import cell_name
 from stampede.progress import say
-from stampede.runs.description import RunDescription
 from stampede.runs.folder import RunFolder, checked_run_id, is_flood_by_hand
-from stampede.stacks import target as targets
 from stampede.stacks.infra_variables import declared
-from stampede.stacks.place import is_of, refuse_another, stack_words
-from stampede.stacks.stack_lock import holding
-from stampede.stacks.target import Target
-from stampede.tables import print_rows
+
+if TYPE_CHECKING:
+    from loader.cell_load import CellLoad
+    from stampede.stacks.target import Target
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    add_stack(parser)
+    count = "how many messages to send (default: the experiment's number x the stack's concurrency_value)"
+    parser.add_argument("--messages", metavar="N", type=positive_int, help=count)
+    run = "add to this run, or give a new run this id (default: a new run)"
+    parser.add_argument("--run", metavar="RUN_ID", help=run)
+    name = "name of the cell (default: the stack's settings, such as memory_size=2048,concurrency_value=10)"
+    parser.add_argument("--cell", metavar="NAME", type=cell, help=name)
+    dry_run = "print the first message and the count, and send nothing (default: send)"
+    parser.add_argument("--dry-run", action="store_true", help=dry_run)
+    add(parser, "--order", "--payload", "--results-dir", "--format")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Send the messages; prints sent, failed and the run's id on stdout. Raises RunError if any was not accepted."""
-    target = targets.resolve(arguments)
+    from loader.cell_load import CellLoad
+    from loader.dataset import stored_objects
+    from loader.flood import check
+    from loader.manifest import check_manifest
+    from loader.seeding import events_of
+    from stampede.stacks import stack_lock
+    from stampede.stacks import target as targets
+    from stampede.tables import print_rows
+
+    target = targets.resolve(arguments.target)
     in_order = order_of(target, arguments.order)
-    described = _cell(target, in_order, arguments.cell)
-    cell = described.name
+    cell = _cell(target, in_order, arguments.cell)
     load = CellLoad.of(target, in_order, stored_objects(target))
-    count = _count(arguments, target, load)
+    count = _count(arguments.messages, target, load)
     payloads = payloads_of(target.experiment, arguments.payload)
     check_manifest(target)
     if events_of(target, in_order):
@@ -54,123 +72,68 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.run is not None:
         _refuse_run_of_another(target, RunFolder(arguments.results_dir / checked_run_id(arguments.run)))
     if arguments.dry_run:
-        _print_dry_run(target, cell, load, count, payloads)
+        _print_dry_run(target, cell.name, load, count, payloads)
         return 0
-    queue_url = _queue_url(target, arguments.queue_name)
-    with holding(target.option, "flood", arguments.run or "") as note_run:
+    with stack_lock.holding(target.option, "flood", arguments.run or "") as note_run:
         if load.preparation is not None:
             _refuse_beside_others(target)
         folder = RunFolder.create(arguments.results_dir, arguments.run)
         note_run(folder.run_id)
-        try:
-            if payloads is not None:
-                refuse_others(folder, payloads)
-                payloads.store(folder)
-            description = RunDescription(folder, target["experiment"], target.place)
-            # What an earlier flood of the cell sent last may not be written down.
-            knows_all_sent = cell not in description.cells
-            description.add_cell(described, target)
-        except BaseException:
-            folder.remove_if_empty()
-            raise
-        try:
-            outcome = _send(target, folder, cell, load, count, queue_url, knows_all_sent)
-        except (KeyboardInterrupt, OSError) as error:
-            error.add_note(_what_goes_on(folder, load, is_recorded=isinstance(error, KeyboardInterrupt)))
-            raise
-    print_rows([{"run_id": folder.run_id, "cell": cell} | outcome.as_dict()], arguments.format)
+        is_new = _describe(folder, target, cell, payloads)
+        outcome = _send(target, folder, cell.name, load, count, is_new)
+    print_rows([{"run_id": folder.run_id, "cell": cell.name} | outcome.as_dict()], arguments.format)
     check(outcome)
     return 0
 
 
-def _send(
-    target: Target,
-    folder: RunFolder,
-    cell: str,
-    load: CellLoad,
-    count: int,
-    queue_url: str,
-    knows_all_sent: bool,
-) -> Outcome:
-    """Prepare the cell where it needs that, and send its messages, or have Athena run its queries."""
-    prepared = prepare(target, folder, cell, load, knows_all_sent=knows_all_sent)
-    if load.execution is not None:
-        return carry_out(target, folder, cell, count, load.execution, order=load.order, share=load.share)
-    return flood(
-        target,
-        folder,
-        cell,
-        count,
-        order=load.order,
-        share=load.share,
-        queue_url=queue_url,
-        knows_all_sent=knows_all_sent or prepared is not None,
+def _cell(target: Target, in_order: Mapping[str, Any], name: str | None) -> Cell:
+    """The cell of a flood by hand, as the applied stack and the work orders have it."""
+    axes = target.experiment.axes
+    applied = [axis.variable for axis in axes if not (axis.is_variant or axis.in_order)]
+    values = {variable: target.outputs[variable] for variable in declared() if variable in target.outputs}
+    return Cell(
+        name=name or cell_name({variable: target[variable] for variable in applied} | in_order),
+        values={**values, **in_order},
+        axes=tuple(axes),
     )
 
 
-def _what_goes_on(folder: RunFolder, load: CellLoad, *, is_recorded: bool) -> str:
-    """What becomes of a flood that was cut off, and how to resume. Of one that could write no more, not everything that
-    SQS accepted `is_recorded`."""
-    sent = sum(1 for _ in folder.rows("sent.jsonl"))
-    if load.execution is None and not is_recorded:
-        drain = f"; `stampede drain --run {folder.as_argument}` waits for those recorded" if sent else ""
-        return (
-            f"run {folder.run_id} has recorded {counted(sent, 'message')}, and up to {MOST_UNRECORDED:,} more may be "
-            f"in the queue{drain}"
-        )
-    if not sent:
-        return f"run {folder.run_id} has sent nothing"
-    if load.execution is not None:
-        return (
-            f"run {folder.run_id} has run {counted(sent, 'query', 'queries')}; "
-            f"`stampede drain --run {folder.as_argument}` accounts for them"
-        )
-    return (
-        f"the {counted(sent, 'message')} sent by run {folder.run_id} {'is' if sent == 1 else 'are'} still being "
-        "processed; "
-        f"`stampede drain --run {folder.as_argument}` waits for them"
-    )
-
-
-def _count(arguments: argparse.Namespace, target: Target, load: CellLoad) -> int:
-    """How many messages to send. Raises UsageError where the options don't fit what the messages share."""
-    shares = load.count if target.experiment.shared_list is not None else None
-    if shares is not None and arguments.messages not in (None, shares):
+def _count(messages: int | None, target: Target, load: CellLoad) -> int:
+    """How many messages to send. Raises UsageError where --messages doesn't fit what they share."""
+    if target.experiment.shared_list is not None and messages not in (None, load.count):
         raise UsageError(
-            f"--messages: the applied {target['experiment']} takes {counted(shares, 'message')}, which share one "
-            f"list of keys, got {arguments.messages}; leave it out"
+            f"--messages: the applied {target['experiment']} takes {counted(load.count, 'message')}, which share one "
+            f"list of keys, got {messages}; leave it out"
         )
-    if load.preparation is not None and arguments.queue_name is not None:
-        raise UsageError(
-            f"--queue-name: a message on the stack's own queue prepares {target['experiment']} first; leave it out"
-        )
-    if load.execution is not None and arguments.queue_name is not None:
-        raise UsageError("--queue-name: Athena runs the queries, and nothing is sent to a queue; leave it out")
-    usual = target["concurrency_value"] * target.experiment.messages_per_concurrency
-    return arguments.messages or load.count or usual
+    return messages or load.count or target["concurrency_value"] * target.experiment.messages_per_concurrency
 
 
 def _refuse_run_of_another(target: Target, folder: RunFolder) -> None:
     """Raise UsageError where the run that is added to was sent to another stack: drain could not account for both."""
+    from stampede.stacks.place import is_of, refuse_another, stack_words
+
     folder.refuse_unwritable()
     stored = folder.read_json("run.json", {})
     refuse_another("--run", folder.run_id, stored, target.place)
+    other = ""
     if stored.get("format", FORMAT) != FORMAT:
-        raise UsageError(f"--run: {folder.name} has format {stored['format']}, not {FORMAT}; leave --run out")
-    if not is_flood_by_hand(stored):
-        raise UsageError(f"--run: {folder.name} is a sweep, which has its own cells; leave --run out")
-    if not is_of(target.outputs, stored):
-        applied, other = stack_words(target.outputs, stored)
-        raise UsageError(
-            f"--run: {folder.name} is a run of {other}, but the applied stack is {applied}; leave --run out, or give "
-            f"a run of {applied}"
-        )
+        other = f"has format {stored['format']}, not {FORMAT}"
+    elif not is_flood_by_hand(stored):
+        other = "is a sweep, which has its own cells"
+    elif not is_of(target.outputs, stored):
+        applied, other_stack = stack_words(target.outputs, stored)
+        other = f"is a run of {other_stack}, but the applied stack is {applied}"
+    if other:
+        raise UsageError(f"--run: {folder.name} {other}", "leave --run out")
 
 
 def _refuse_beside_others(target: Target) -> None:
     """Raise UsageError while messages are in the queue or at work, of whatever run: the preparation would take from
     under them what they do."""
-    with targets.explained("reading the queue", target):
+    from loader.collecting import message_counts
+    from stampede.stacks.target import explained
+
+    with explained("reading the queue", target):
         there = sum(message_counts(target.client("sqs"), target["queue_url"]))
     if there:
         messages = counted(there, "message of an earlier flood is", "messages of an earlier flood are")
@@ -180,7 +143,52 @@ def _refuse_beside_others(target: Target) -> None:
         )
 
 
+def _describe(folder: RunFolder, target: Target, cell: Cell, payloads: Payloads | None) -> bool:
+    """Write down what is going to be sent; returns whether the cell is new to the run. Raises UsageError where the run
+    has sent other payloads: numbers of payloads in its records would mean both."""
+    from stampede.runs.description import RunDescription
+
+    try:
+        if payloads is not None:
+            if folder.read_json("run.json", {}) and Payloads.of_run(folder).text != payloads.text:
+                another = f"--payload: run {folder.run_id} sends another payload"
+                raise UsageError(another, "leave it out, or start a new run")
+            payloads.store(folder)
+        description = RunDescription(folder, target["experiment"], target.place)
+        is_new = cell.name not in description.cells
+        description.add_cell(cell, target)
+    except BaseException:
+        folder.remove_if_empty()
+        raise
+    return is_new
+
+
+def _send(target: Target, folder: RunFolder, cell: str, load: CellLoad, count: int, is_new: bool) -> Outcome:
+    """Prepare the cell where it needs that, and send its messages, or have Athena run its queries. With what cuts it
+    off it notes what goes on. Of a cell that isn't new, what an earlier flood sent last may not be written down."""
+    from loader.cell_load import prepare
+    from loader.executions import carry_out
+    from loader.flood import MOST_UNRECORDED, flood
+
+    common = {"order": load.order, "share": load.share}
+    try:
+        prepared = prepare(target, folder, cell, load, knows_all_sent=is_new)
+        if load.execution is not None:
+            return carry_out(target, folder, cell, count, load.execution, **common)
+        return flood(target, folder, cell, count, **common, knows_all_sent=is_new or prepared is not None)
+    except (KeyboardInterrupt, OSError) as error:
+        sent = sum(1 for _ in folder.rows("sent.jsonl"))
+        unknown = isinstance(error, OSError) and load.execution is None  # nothing more could be written down
+        more = f", and up to {MOST_UNRECORDED:,} more may be in the queue" if unknown else ""
+        drain = f"; `stampede drain --run {folder.as_argument}` waits for them" if sent else ""
+        error.add_note(f"run {folder.run_id} has sent {counted(sent, 'message')}{more}{drain}")
+        raise
+
+
 def _print_dry_run(target: Target, cell: str, load: CellLoad, count: int, payloads: Payloads | None) -> None:
+    from loader.flood import orders, payload_messages
+    from stampede import terminal
+
     if load.execution is not None:
         queries = counted(count, "query", "queries")
         say(f"would run {queries} in Athena's workgroup {load.execution.workgroup}, each of them:")
@@ -194,29 +202,6 @@ def _print_dry_run(target: Target, cell: str, load: CellLoad, count: int, payloa
         extras = {**load.order, "warm_up": 0}
         first = next(payload_messages(payloads or Payloads.of_text(DEFAULT), "RUN_ID", cell, count, extras))
         say(f"its message attribute {ATTRIBUTE}: {first.attribute}")
-        terminal.hand_over(first.body)
-        return
-    print(next(orders("RUN_ID", cell, 1, load.order, share=load.share)).body)
-
-
-def _queue_url(target: Target, queue_name: str | None) -> str:
-    if queue_name is None:
-        return target["queue_url"]
-    sqs = target.client("sqs")
-    with targets.explained(f"--queue-name {queue_name!r}", target):
-        try:
-            return sqs.get_queue_url(QueueName=queue_name)["QueueUrl"]
-        except sqs.exceptions.QueueDoesNotExist:
-            raise UsageError(f"--queue-name {queue_name!r}: there is no such queue in {target.region}") from None
-
-
-def _cell(target: Target, in_order: Mapping[str, Any], name: str | None) -> Cell:
-    """The cell of a flood by hand, as the applied stack and the work orders have it."""
-    axes = target.experiment.axes
-    applied = [axis.variable for axis in axes if not (axis.is_variant or axis.in_order)]
-    values = {variable: target.outputs[variable] for variable in declared() if variable in target.outputs}
-    return Cell(
-        name=name or cell_name({variable: target[variable] for variable in applied} | in_order),
-        values={**values, **in_order},
-        axes=tuple(axes),
-    )
+    else:
+        first = next(orders("RUN_ID", cell, 1, load.order, share=load.share))
+    terminal.hand_over(first.body)

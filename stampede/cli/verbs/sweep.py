@@ -1,8 +1,15 @@
-"""`stampede sweep`: runs the whole matrix of an experiment and ends with the table and the report.
+"""Measure every cell of an experiment; ends with table and report.
 
-For each cell: terraform apply, warm-up, flood, drain; those of one stack in rounds. Every finished cell is on disk at
-once; --resume goes on after a kill. Locally the embedded AWS is started and ended; on AWS infra/ is applied, and
-destroyed at the end.
+For each cell: terraform apply, warm-up, flood, drain. Cells that share a stack
+run interleaved, in rounds. Every finished cell is stored at once, and --resume
+continues after an interruption. Locally the embedded AWS is started and ended;
+on AWS infra/ is applied, and destroyed at the end, unless you pass --keep.
+
+examples:
+  stampede sweep download --set concurrency_value=1,2,4,8 --repeats 3
+      another matrix, three times
+  stampede sweep copy --target aws --dry-run
+      plan, duration and cost on AWS; changes nothing
 """
 
 from __future__ import annotations
@@ -12,110 +19,79 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from experiments import EXPERIMENTS, of_run
 from loader.payloads import Payloads
 from stampede.cell import FORMAT
-from stampede.cli.options.plan import plan_options
-from stampede.cli.planned_table import print_plan
+from stampede.cli.arguments import add, add_plan, find_run, payloads_of, plan_of, plan_options
 from stampede.cli.verbs import doctor
 from stampede.cli.verbs.drain import say_why_failed
-from stampede.cli.verbs.payload_option import payloads_of
-from stampede.cli.verbs.plan_options import plan_of
 from stampede.cli.verbs.report import build_and_print
 from stampede.errors import RunError, UsageError, refuse_problems
 from stampede.finding import BUILD
-from stampede.model.prediction import Prediction
 from stampede.phrases import counted
-from stampede.planning import checks
-from stampede.planning.checks import machine, share
-from stampede.planning.cost import check_budget
 from stampede.planning.plan import Plan, resume_command
-from stampede.planning.predicting import NOTHING, Given, parameters_of
 from stampede.progress import say
-from stampede.runs.account import check, stored_accounts
 from stampede.runs.folder import RunFolder, is_flood_by_hand
-from stampede.stacks import target as targets
-from stampede.stacks.place import refuse_another
-from stampede.stacks.stack_lock import holding
 from stampede.standard_streams import plain
-from stampede.sweep.sweep import SweepRun
-from stampede.sweep.swept_stack import SweptStack
+
+if TYPE_CHECKING:
+    from stampede.model.prediction import Prediction
+    from stampede.planning.cost import Estimate
+    from stampede.runs.account import CellAccount
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    add_plan(parser, without="with --resume, the run's")
+    add(parser, "--payload", "--budget-usd", "--deadline-s", "--results-dir", "--format")
+    resume = "resume this run, by its id or its folder, with its stored plan (default: a new run)"
+    parser.add_argument("--resume", metavar="RUN", help=resume)
+    parser.add_argument("--keep", action="store_true", help="don't destroy the stack at the end (default: destroy it)")
+    take_over = "use, and destroy at the end, a stack of another run or applied by hand (default: refuse)"
+    parser.add_argument("--take-over", action="store_true", help=take_over)
+    dry_run = "print plan, duration and cost, and change nothing (default: run it)"
+    parser.add_argument("--dry-run", action="store_true", help=dry_run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the sweep; prints the table and `results: <folder>` on stdout, status 1 if a message is unaccounted for."""
+    from stampede.planning.cost import check_budget
+    from stampede.runs.account import check
+
     plan, folder = _plan_and_folder(arguments)
     payloads = payloads_of(EXPERIMENTS[plan.experiment], arguments.payload)
     if payloads and (sentence := payloads.sentence()):
         say(sentence)
-    sent = Payloads.of_run(folder) if folder and EXPERIMENTS[plan.experiment].takes_payload else payloads
-    estimate = doctor.estimate(plan, Given(message_bytes=sent.message_bytes()) if sent else NOTHING)
+    estimate = _estimate(plan, folder, payloads)
     check_budget(estimate, arguments.budget_usd)
     if arguments.dry_run:
-        # A program that isn't built yet changes nothing in plan, duration and cost.
-        findings = [finding for finding in checks.run(plan, [checks.PLAN], estimate) if finding.way_out != BUILD]
-        doctor.refuse(findings, plan)
-        doctor.say_warnings(findings)
-        if folder is not None:
-            count = len(folder.read_json("run.json", {}).get("finished", {}))
-            say(f"{counted(count, 'cell')} of {folder.run_id} finished already; plan, duration and cost are of all")
-        print_plan(plan, _predicted(plan), arguments.format)
-        for line in estimate.sentences():
-            print(plain(line), file=sys.stdout if arguments.format == "table" else sys.stderr)
+        _print_dry_run(plan, folder, estimate, arguments.format)
         return 0
-    if folder is not None:
-        # Reads all lines that the sweep goes on with: a damaged one is refused before anything starts.
-        stored_accounts(folder)
-    with holding(plan.target, "sweep") as note_run:
-        doctor.refuse_if_impossible(plan, estimate, folder.path if folder else arguments.results_dir)
-        refuse_problems([machine.terraform()])
-        folder = folder or RunFolder.create(arguments.results_dir)
-        note_run(folder.run_id)
-        stack = SweptStack(plan.target, folder.run_id, keep=arguments.keep, take_over=arguments.take_over)
-        sweep = SweepRun(plan, folder, estimate, stack, arguments.deadline_s, payloads)
-        if predicted := _predicted(plan, ranged=True):
-            sweep.predicted(predicted, parameters_of(EXPERIMENTS[plan.experiment]))
-        try:
-            with folder.held("--resume"), _saying_how_to_go_on(plan, folder):
-                accounts = sweep.run()
-        finally:
-            folder.remove_if_empty()
+    folder, accounts = _measure(arguments, plan, folder, estimate, payloads)
     with _saying_how_to_go_on(plan, folder):
         is_in_doubt = build_and_print(folder.path, arguments.format)
     say_why_failed(accounts, folder)
-    say(f"rebuild it with `stampede report {shlex.quote(str(folder.path))}`", style="dim")
+    say(f"rebuild it with `{_report_command(folder)}`", style="dim")
     if arguments.format == "table":
         print(f"results: {folder.path}")
     check(accounts)
     return 1 if is_in_doubt else 0
 
 
-@contextmanager
-def _saying_how_to_go_on(plan: Plan, folder: RunFolder) -> Iterator[None]:
-    """Note with what ends a sweep how to go on; where everything is measured, only the report is missing."""
-    try:
-        yield
-    except (KeyboardInterrupt, OSError, RunError) as error:
-        stored = folder.read_json("run.json", {})
-        if len(stored.get("finished", {})) == len(plan.cells):
-            report = f"`stampede report {shlex.quote(str(folder.path))}`"
-            error.add_note(f"every cell is measured; {report} builds the report")
-        elif stored and isinstance(error, OSError):
-            error.add_note(f"`{resume_command(plan, folder.as_argument)}` resumes the run")
-        raise
-
-
 def _plan_and_folder(arguments: argparse.Namespace) -> tuple[Plan, RunFolder | None]:
     """The plan of the options, or the stored one of the run to resume with its folder. Raises UsageError."""
-    if arguments.resume is None and arguments.experiment is None:
-        raise UsageError(f"EXPERIMENT: none given; choose {', '.join(EXPERIMENTS)}")
+    from stampede.stacks import target as targets
+    from stampede.stacks.place import refuse_another
+
     if arguments.resume is None:
+        if arguments.experiment is None:
+            raise UsageError(f"EXPERIMENT: none given; choose {', '.join(EXPERIMENTS)}")
         return plan_of(arguments), None
-    if given := [*plan_options(arguments), *(["--payload"] if arguments.payload else [])]:
-        raise UsageError(f"--resume: runs the stored plan; leave {' and '.join(given)} out, or start a new sweep")
-    folder = RunFolder.find(arguments.results_dir, arguments.resume, "--resume")
+    if options := [*plan_options(arguments), *(["--payload"] if arguments.payload else [])]:
+        raise UsageError(f"--resume: runs the stored plan; leave {' and '.join(options)} out, or start a new sweep")
+    folder = find_run(arguments.results_dir, arguments.resume, "--resume")
     plan, stored = _stored_plan(folder)
     if (plan.experiment, plan.target) != (arguments.experiment or plan.experiment, arguments.target):
         raise UsageError(
@@ -132,23 +108,97 @@ def _stored_plan(folder: RunFolder) -> tuple[Plan, dict[str, Any]]:
         raise UsageError(f"--resume: {folder.path} has no run.json; restore it from a copy, or start a new run")
     stored = folder.read_json("run.json", {})
     if stored.get("format") != FORMAT:
-        found = f"--resume: {path} has format {stored.get('format')!r}, not {FORMAT}"
-        raise UsageError(found, f"`stampede report {folder.as_argument}` shows what there is; start a new run for more")
+        another = f"--resume: {path} has format {stored.get('format')!r}, not {FORMAT}"
+        raise UsageError(another, f"`{_report_command(folder)}` shows what there is; start a new run for more")
     of_run(stored, path)
     if is_flood_by_hand(stored):
-        raise UsageError(
-            f"--resume: {folder.name} is a flood by hand, not a sweep; finish it with "
-            f"`stampede drain --run {folder.as_argument}`"
-        )
+        finish = f"`stampede drain --run {folder.as_argument}`"
+        raise UsageError(f"--resume: {folder.name} is a flood by hand, not a sweep; finish it with {finish}")
     try:
-        plan = Plan.from_run(stored)
+        return Plan.from_run(stored), stored
     except ValueError as error:
         raise UsageError(f"--resume: {path}: the plan is damaged ({error}); restore it, or start a new run") from None
-    return plan, stored
+
+
+def _estimate(plan: Plan, folder: RunFolder | None, payloads: Payloads | None) -> Estimate:
+    """What it costs and takes, with the bytes of the payloads, those of a resumed run as it has stored them."""
+    from stampede.planning.predicting import Given
+
+    if folder and EXPERIMENTS[plan.experiment].takes_payload:
+        payloads = Payloads.of_run(folder)
+    return doctor.estimate(plan, Given(message_bytes=payloads.message_bytes()) if payloads else None)
+
+
+def _print_dry_run(plan: Plan, folder: RunFolder | None, estimate: Estimate, form: str) -> None:
+    """The plan on stdout, and what a sweep would refuse or warn of."""
+    from stampede.cli.predicted_table import print_plan
+    from stampede.planning import checks
+
+    # A program that isn't built yet changes nothing in plan, duration and cost.
+    findings = [finding for finding in checks.run(plan, [checks.PLAN], estimate) if finding.way_out != BUILD]
+    doctor.refuse(findings, plan)
+    if folder is not None:
+        count = len(folder.read_json("run.json", {}).get("finished", {}))
+        say(f"{counted(count, 'cell')} of {folder.run_id} finished already; plan, duration and cost are of all")
+    print_plan(plan, _predicted(plan), form)
+    if form == "table":
+        print()
+    for line in estimate.sentences():
+        print(plain(line), file=sys.stdout if form == "table" else sys.stderr)
+
+
+def _measure(
+    arguments: argparse.Namespace, plan: Plan, folder: RunFolder | None, estimate: Estimate, payloads: Payloads | None
+) -> tuple[RunFolder, list[CellAccount]]:
+    """Run what isn't finished yet; returns the run's folder and the accounts of its cells."""
+    from stampede.planning.checks import machine
+    from stampede.planning.predicting import parameters_of
+    from stampede.runs.account import stored_accounts
+    from stampede.stacks.stack_lock import holding
+    from stampede.sweep.sweep import SweepRun
+    from stampede.sweep.swept_stack import SweptStack
+
+    if folder is not None:
+        # Reads all lines that the sweep goes on with: a damaged one is refused before anything starts.
+        stored_accounts(folder)
+    with holding(plan.target, "sweep") as note_run:
+        doctor.refuse_if_impossible(plan, estimate, folder.path if folder else arguments.results_dir)
+        refuse_problems([machine.terraform()])
+        folder = folder or RunFolder.create(arguments.results_dir)
+        note_run(folder.run_id)
+        stack = SweptStack(plan.target, folder.run_id, keep=arguments.keep, take_over=arguments.take_over)
+        sweep = SweepRun(plan, folder, estimate, stack, arguments.deadline_s, payloads)
+        if predicted := _predicted(plan, ranged=True):
+            sweep.predicted(predicted, parameters_of(EXPERIMENTS[plan.experiment]))
+        try:
+            with folder.held("--resume"), _saying_how_to_go_on(plan, folder):
+                return folder, sweep.run()
+        finally:
+            folder.remove_if_empty()
+
+
+@contextmanager
+def _saying_how_to_go_on(plan: Plan, folder: RunFolder) -> Iterator[None]:
+    """Note with what ends a sweep how to go on; where everything is measured, only the report is missing."""
+    try:
+        yield
+    except (KeyboardInterrupt, OSError, RunError) as error:
+        stored = folder.read_json("run.json", {})
+        if len(stored.get("finished", {})) == len(plan.cells):
+            error.add_note(f"every cell is measured; `{_report_command(folder)}` builds the report")
+        elif stored and isinstance(error, OSError):
+            error.add_note(f"`{resume_command(plan, folder.as_argument)}` resumes the run")
+        raise
+
+
+def _report_command(folder: RunFolder) -> str:
+    return f"stampede report {shlex.quote(str(folder.path))}"
 
 
 def _predicted(plan: Plan, ranged: bool = False) -> dict[str, Prediction]:
     """What the model says of each cell; on stderr the worst of it, or why there is nothing."""
+    from stampede.planning.checks import share
+
     predictions, why_not = share.predicted(plan, ranged)
     if warning := share.warning(plan, predictions, why_not):
         say(warning, style="yellow")

@@ -1,15 +1,18 @@
-"""`stampede report` at the prompt: the table on stdout, and on stderr what stands against relying on it."""
+"""`stampede report` at the prompt, and what the verbs say of a run whose folder is damaged: one line, with a way out
+that works."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
 from experiments import EXPERIMENTS
-from stampede.cli.command_line import main
+from stampede.planning.plan import make_plan
 from stampede.report.charts import Chart
-from tests.contract import synthetic
+from stampede.runs.description import RunDescription
+from stampede.runs.folder import RunFolder
+from stampede.stacks import target as targets
+from tests.contract import golden, synthetic
 
 ONE_CELL = ("memory_size=1024", "concurrency_value=1,2")
 
@@ -19,64 +22,159 @@ def run(tmp_path, monkeypatch):
     """A run of two cells in results/r1 of the folder from which the command is given, of which one wasn't finished."""
     monkeypatch.setattr(Chart, "svg", '<svg width="1pt" height="1pt" viewBox="0 0 1 1"></svg>')
     monkeypatch.setattr(Chart, "png", b"")
-    monkeypatch.chdir(tmp_path)
     return synthetic.write(tmp_path / "results" / "r1", EXPERIMENTS["download"], ONE_CELL, unmeasured=1)
 
 
-def test_a_run_prints_its_table_and_its_answer_and_what_is_missing(run, capsys):
-    assert main(["report", "r1"]) == 0
-    printed = capsys.readouterr()
-    assert "this machine" in printed.out and "in doubt" not in printed.err
-    words = " ".join(printed.err.split())
-    assert "Local test, not AWS: a download takes" in printed.out + words
-    assert "report: results/r1/report.html" in words
-    assert "incomplete data: 1 of 2 planned cells" in words and "sweep download --resume r1" in words
-    assert main(["report", str(run), "--format", "json"]) == 0
-    assert [row["count"] for row in json.loads(capsys.readouterr().out) if row["source"] == "this machine"] == [0, 24]
+def test_a_run_prints_its_table_and_its_answer_and_what_is_missing(run, stampede):
+    done = stampede("report", "r1")
+    assert (done.status, "this machine" in done.out, "in doubt" in done.err) == (0, True, False)
+    assert "Local test, not AWS: a download takes" in done.out
+    assert "report: results/r1/report.html" in done.err
+    assert "incomplete data: 1 of 2 planned cells" in done.err and "sweep download --resume r1" in done.err
+    rows = json.loads(stampede("report", str(run), "--format", "json").out)
+    assert [row["count"] for row in rows if row["source"] == "this machine"] == [0, 24]
 
 
-def test_figures_in_doubt_end_with_1(run, capsys):
+def test_figures_in_doubt_end_with_1(run, stampede):
     (run / "records.jsonl").write_text((run / "records.jsonl").read_text().replace("}", "", 2))
-    assert main(["report", "r1"]) == 1
-    err = capsys.readouterr().err
-    assert "the figures are in doubt: 1,024 MB, N = 2: " in err and "incomplete data: records.jsonl, line 1" in err
+    done = stampede("report", "r1")
+    assert (done.status, "the figures are in doubt: 1,024 MB, N = 2: " in done.err) == (1, True)
+    assert "incomplete data: records.jsonl, line 1" in done.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["r1", "--output", "x.html"], "--output: is for the comparison of two runs"),
-        (["r1", "r1", "--format", "csv"], "--format csv: is for one run"),
-        (["r1", "r1", "--output", "c.pdf"], "ends in .html"),
-        (["r1", "r1", "--output", "nowhere/c.html"], "in a folder that exists"),
-        (["results/r1/run.json"], "name the folder of its run: results/r1"),
-        (["results"], "results is the folder of the runs"),
-        (["nope"], "there is no run 'nope' in results"),
+        ("r1 --output x.html", "--output: is for the comparison of two runs"),
+        ("r1 r1 --format csv", "--format csv: is for one run"),
+        ("r1 r1 r1", "RUN: 3 runs given; give one, or two to compare"),
+        ("r1 r1 --output c.pdf", "ends in .html"),
+        ("results/r1/run.json", "results/r1/run.json"),
+        ("results", "results"),
     ],
 )
-def test_what_can_not_be_done_is_refused_in_a_line_and_nothing_is_written(run, arguments, words, tmp_path, capsys):
+def test_what_can_not_be_done_is_refused_in_a_line_and_nothing_is_written(run, arguments, words, tmp_path, stampede):
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(SystemExit, match="2"):  # argparse exits, and main gives its status
-        sys.exit(main(["report", *arguments]))
-    err = capsys.readouterr().err
-    assert words in err and err.count("\n") == 1
+    done = stampede("report", *arguments.split())
+    assert (done.status, words in done.err, done.err.count("\n")) == (2, True, 1)
     assert sorted(tmp_path.rglob("*")) == before
 
 
 @pytest.mark.parametrize(
     ("name", "make", "kind"), [("figures", Path.touch, "file"), ("report.html", Path.mkdir, "folder")]
 )
-def test_what_stands_where_the_report_is_written_is_named(run, capsys, name, make, kind):
+def test_what_stands_where_the_report_is_written_is_named(run, stampede, name, make, kind):
     make(run / name)
-    assert main(["report", "r1"]) == 1
-    err = capsys.readouterr().err
-    assert f"{name} can't be written: " in err and err.endswith(f"; remove or rename that {kind}\n")
+    done = stampede("report", "r1")
+    assert (done.status, f"{name} can't be written: " in done.err) == (1, True)
+    assert done.err.endswith(f"; remove or rename that {kind}\n")
 
 
-def test_a_comparison_prints_its_answer_and_what_is_missing(run, capsys):
+def test_a_comparison_prints_its_answer_and_what_is_missing(run, stampede):
     other = synthetic.write(run.parent / "r2", EXPERIMENTS["download"], ONE_CELL)
     (other / "accounting.json").unlink()
-    assert main(["report", "r1", "r2", "--output", "c.html"]) == 0
-    printed = capsys.readouterr()
-    assert "in the only common cell: 1.00 times as fast" in printed.out
-    assert "incomplete data: B: accounting.json is missing." in printed.err and Path("c.html").exists()
+    done = stampede("report", "r1", "r2", "--output", "c.html")
+    assert (done.status, "in the only common cell: 1.00 times as fast" in done.out) == (0, True)
+    assert "incomplete data: B: accounting.json is missing." in done.err and Path("c.html").exists()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A finished local sweep of one message, whose folder was renamed and whose stack is gone."""
+
+    def no_stack(_):
+        raise targets.NoStackError("no applied stack found", "deploy one")
+
+    monkeypatch.setattr(targets, "resolve", no_stack)
+    folder = RunFolder.create(tmp_path / "results", "lost")
+    plan = make_plan(EXPERIMENTS["download"], "local", ["memory_size=1024"], messages_per_concurrency=1)
+    cells = [cell.as_json() for cell in plan.cells]
+    RunDescription(folder, "download", {"target": "local"}, plan=plan.as_dict(), cells=cells).write()
+    change(folder, run_id="r", stampede_version="9.9")
+    folder.append("sent.jsonl", [{"cell": "a", "seq": 0, "sent_at_ms": 1}])
+    folder.append("records.jsonl", [{"cell": "a", "seq": 0, "status": "ok"}])
+    folder.write_json("accounting.json", [{"cell": "a", "sent": 1, "succeeded": 1}])
+    return folder
+
+
+def change(folder, **values):
+    folder.write_json("run.json", folder.read_json("run.json") | values)
+
+
+def refused(done):
+    """The one line by which a verb refuses."""
+    assert (done.status, done.err.count("\n")) == (2, 1), done.err
+    return done.err
+
+
+@pytest.mark.parametrize("verb", ["drain --run", "sweep --resume", "report"])
+def test_an_experiment_that_this_version_lacks_is_refused_in_the_same_words(folder, stampede, verb):
+    change(folder, experiment="x")
+    assert "lost/run.json: experiment 'x', but this Stampede has" in refused(stampede(*verb.split(), "lost"))
+    assert "use the version that wrote it (9.9)" in refused(stampede(*verb.split(), "lost"))
+
+
+@pytest.mark.parametrize("verb", ["drain --run", "sweep --resume"])
+@pytest.mark.parametrize(
+    ("name", "key"), [("sent.jsonl", "cell"), ("records.jsonl", "cell"), ("dead_letters.jsonl", "message_id")]
+)
+def test_a_line_without_its_message_is_one_line_before_anything_starts(folder, stampede, name, key, verb):
+    folder.append(name, [{}])
+    number = len((folder.path / name).read_text().splitlines())
+    damaged = f"lost/{name} is damaged (line {number}: {key} is missing); restore it, or start a new run\n"
+    assert damaged in refused(stampede(*verb.split(), "lost"))
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"plan": {"repeats": "x"}}, "repeats"),
+        ({"plan": {"seed": 1}}, "damaged"),
+        ({"plan": {}}, "`stampede drain --run lost`"),
+        ({"cells": []}, "0 cells"),
+        ({"cells": [{"cell": "a"}]}, "`repeat`"),
+        ({"concurrency_value": 0}, "concurrency_value"),
+        ({"architecture": ["arm64"]}, "architecture"),
+        ({"format": 1}, "`stampede report results/lost`"),
+    ],
+)
+def test_a_plan_that_cannot_be_right_is_not_resumed(folder, stampede, values, words):
+    described = folder.read_json("run.json")
+    if not values.keys() & described.keys():
+        described["cells"][0]["values"] |= values
+        values = {"cells": described["cells"]}
+    if values.get("plan", {}).get("repeats"):
+        values = {"plan": described["plan"] | values["plan"]}
+    change(folder, **values)
+    assert words in refused(stampede("sweep", "--resume", "lost", "--dry-run"))
+
+
+@pytest.mark.parametrize("verb", ["query summary --run", "sweep --resume", "drain --run"])
+def test_a_run_json_with_nothing_in_it_is_damaged(folder, stampede, verb):
+    folder.write_json("run.json", {})
+    assert "lost/run.json is damaged (it is empty); restore it" in refused(stampede(*verb.split(), "lost"))
+
+
+def test_log_events_that_were_removed_are_to_be_restored_or_queried_as_columns(folder, stampede):
+    removed = "--run: run lost no longer has its log_events.jsonl; restore it from a copy"
+    assert refused(stampede("query", "summary", "--run", "lost")) == f"stampede: {removed}\n"
+    (folder.path / "log_events.parquet").touch()
+    columns = "query its columns with --logs results/lost/log_events.parquet"
+    assert f"{removed}, or {columns}\n" in refused(stampede("query", "summary", "--run", "lost"))
+
+
+@pytest.mark.parametrize("file", ["records.jsonl", "log_events.jsonl"])
+def test_a_sweep_whose_figures_are_in_doubt_exits_as_its_report_does(tmp_path, file, stampede):
+    path = golden.unpack("download_killed", tmp_path / "results")
+    folder = RunFolder(path)
+    stored = folder.read_json("run.json")
+    settings = [f"{name}={','.join(map(str, values))}" for name, values in stored["plan"]["swept"].items()]
+    settings += [f"{name}={value}" for name, value in stored["plan"]["fixed"].items()]
+    plan = make_plan(EXPERIMENTS["download"], "local", settings, messages_per_concurrency=12)
+    cells, finished = [cell.as_json() for cell in plan.cells], {cell.name: {} for cell in plan.cells}
+    change(folder, format=2, plan=plan.as_dict(), cells=cells, finished=finished)  # as it is written today
+    verbs = (["report", str(path)], ["sweep", "--resume", path.name])
+    assert [stampede(*verb).status for verb in verbs] == [0, 0]
+    lines = (path / file).read_text().splitlines(keepends=True)
+    (path / file).write_text("".join(lines[: len(lines) // 2]))
+    assert [stampede(*verb).status for verb in verbs] == [1, 1]

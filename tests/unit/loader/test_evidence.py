@@ -1,11 +1,14 @@
 """What a run shows of the assumptions about AWS: each check can hold, be contradicted and have no occasion, and nothing
 that a user named gets into the file."""
 
+import json
+
 import pytest
 
 from loader import collecting, evidence
 from loader.drain import drain, wait_for_round
 from stampede.cell import FORMAT, Cell
+from stampede.cli.command_line import main
 from stampede.runs.evidence import ASSUMPTIONS, CONTRADICTED, FILE, HELD, NOT_MET, contradictions, rows
 from stampede.runs.folder import RunFolder
 from tests.evidence import BOOK
@@ -161,3 +164,19 @@ def test_no_account_no_name_and_no_key_gets_into_the_file(stack, folder):
     assert [name for name in NAMES if name.lower() in written.lower()] == []
     assert '"AccessDenied 403 AccessDenied": 1' in written  # and what is worth sending does
     assert '"other": 3' in written
+
+
+def test_the_verb_prints_the_checks_of_one_run_and_names_the_runs_of_several(stack, folder, capsys):
+    checked(stack, folder, RECORDS["codes"][1])
+    where = ["--results-dir", str(folder.path.parent), "--format", "json"]
+    assert main(["evidence", folder.run_id, *where]) == 0
+    checks = json.loads(capsys.readouterr().out)
+    assert {row["check"]: row["outcome"] for row in checks}["codes"] == CONTRADICTED
+    assert [row["figures"] for row in checks if row["check"] == "codes"] == ["S3Error 418 Teapot 1"]
+    assert main(["evidence", folder.run_id, folder.run_id, *where]) == 0
+    assert {row["run"] for row in json.loads(capsys.readouterr().out)} == {folder.run_id}
+
+
+def test_a_run_that_checked_nothing_is_refused_in_a_line(folder, capsys):
+    assert main(["evidence", folder.run_id, "--results-dir", str(folder.path.parent)]) == 2
+    assert "has no checks in an evidence.json" in capsys.readouterr().err

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from experiments import EXPERIMENTS
-from stampede.cli.options import doctor as options
 from stampede.cli.verbs import doctor
+from stampede.cli.verbs import doctor as options
 from stampede.emulator import opentofu, providers
 from stampede.errors import UsageError
 from stampede.finding import OK, PROBLEM, WARNING
@@ -457,15 +457,13 @@ def test_the_doctor_ends_with_0_without_a_problem_and_with_1_at_one(aws, machine
     assert "raise --budget-usd" in out
 
 
-def test_the_table_has_a_line_a_check_and_the_bill_with_the_date_of_its_prices(aws, machine, monkeypatch, capsys):
+def test_the_table_has_what_is_right_in_a_line_and_the_bill(aws, machine, monkeypatch, capsys):
     with FakeAccount() as stub:
         monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
         run_doctor("--target", "aws")
     lines = capsys.readouterr().out.splitlines()
-    checked = [line for line in lines if line.startswith("[")]
-    assert all(line.startswith("[ok]") for line in checked) and len(checked) == 18
-    [share] = [line for line in checked if "time in full overlap" in line]  # of twelve cells that are alike
-    assert "12 cells: 50 % of the downloads' time in full overlap; one download takes 12.8 s; bottleneck: " in share
+    [passed] = [line for line in lines if line.startswith("[")]
+    assert passed.startswith("[ok]") and ", time in full overlap, " in passed
     assert lines[-1] == "all 18 checks passed"
     assert any("GET and HEAD" in line and "1,718,280" in line for line in lines)
     assert any(line.startswith("cost: about 5.15 USD") and "prices of 2026-05" in line for line in lines)
@@ -549,5 +547,5 @@ def test_more_functions_than_the_emulator_will_allow_are_refused_before_it_is_st
 def test_a_local_sweep_is_looked_at_without_an_account(machine, capsys):
     assert run_doctor("--set", "object_size_mb=1") == 0
     out = capsys.readouterr().out
-    assert "a sweep starts and stops it" in out
+    assert ", emulator, " in out
     assert "cost: nothing on this machine" in out

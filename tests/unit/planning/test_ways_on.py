@@ -40,7 +40,10 @@ def test_a_run_that_sent_nothing_is_named_with_what_resumes_it(folder, capsys):
 
 def test_a_query_over_an_interrupted_local_run_says_that_its_lines_are_gone(folder, capsys):
     assert main(["query", "errors", "--run", "r", "--results-dir", "my runs"]) == 2
-    assert "its stack is gone, and its log lines with it" in capsys.readouterr().err
+    assert (
+        "`stampede drain --run r --results-dir 'my runs'` fetches them while its stack is there"
+        in capsys.readouterr().err
+    )
 
 
 def test_drain_names_the_cells_whose_lines_are_gone(folder, capsys, monkeypatch):

@@ -18,6 +18,7 @@ from stampede.stacks import target as targets
 from stampede.stacks.place import refuse_elsewhere
 from stampede.stacks.target import Target
 from stampede.sweep.sweep import description_of
+from tests.fakes import applied
 
 URL = "http://127.0.0.1:4566"
 HERE = {"target": "endpoint", "endpoint_url": URL}
@@ -123,7 +124,7 @@ def verb(tmp_path, monkeypatch, capsys):
     """Runs a verb beside a stored run "r"; gives status and stderr."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(stack_lock, "_folder", lambda _: tmp_path)  # another test may hold the lock of this checkout
-    (tmp_path / "o.json").write_text(json.dumps({name: {"value": value} for name, value in OUTPUTS.items()}))
+    applied.apply(monkeypatch, tmp_path, OUTPUTS)
 
     def run(stored, *arguments, lines=()):
         folder = tmp_path / "results" / "r"
@@ -168,7 +169,7 @@ PLAN = make_plan(EXPERIMENTS["download"], "aws", ["concurrency_value=1"], messag
     "arguments",
     [
         ("sweep", "download", "--target", "aws", "--resume", "r", "--dry-run"),
-        ("drain", "--outputs", "o.json", "--target", "aws", "--run", "r"),
+        ("drain", "--target", "aws", "--run", "r"),
     ],
     ids=["resume", "drain"],
 )
@@ -195,7 +196,7 @@ def test_the_lines_of_a_run_at_an_endpoint_are_evaluated_here(verb, tmp_path, mo
 def test_the_lines_of_a_run_on_aws_are_never_asked_of_an_endpoint(verb, tmp_path, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     (tmp_path / "x.cwli").write_text("stats sum(x)")
-    arguments = ("query", "x.cwli", "--run", "r", "--outputs", "o.json")
+    arguments = ("query", "x.cwli", "--run", "r")
     status, err = verb({"target": "aws"}, *arguments)
     assert (status, "run r was on AWS, but this shell's configuration leads to an endpoint at" in err) == (2, True)
     status, err = verb({"target": "aws"}, *arguments, lines=LINES)

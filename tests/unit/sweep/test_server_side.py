@@ -14,6 +14,7 @@ from stampede.runs.folder import RunFolder
 from stampede.stacks import endpoints
 from stampede.stacks.target import Target
 from stampede.sweep import server_side
+from tests.fakes import applied
 from tests.fakes.logs import FakeLogs
 from tests.fakes.simulated_aws import SimulatedAws
 from tests.unit.insights.access_log_lines import ROLE
@@ -62,13 +63,11 @@ def query(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(endpoints, "is_aws", lambda url: True)  # the stub stands for it
 
     def ask(stub, *arguments, **outputs):
-        terraform_outputs = {
-            name: {"value": value} for name, value in {**OUTPUTS, **outputs}.items() if value is not None
-        }
-        (tmp_path / "outputs.json").write_text(json.dumps(terraform_outputs))
+        there = {name: value for name, value in {**OUTPUTS, **outputs}.items() if value is not None}
+        applied.apply(monkeypatch, tmp_path, there)
         with stub:
             monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
-            return main(["query", "server_side", "--outputs", "outputs.json", "--format", "json", *arguments])
+            return main(["query", "server_side", "--format", "json", *arguments])
 
     return ask
 
