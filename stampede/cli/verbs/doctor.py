@@ -20,7 +20,6 @@ from stampede.errors import refuse_problems
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.phrases import counted
 from stampede.planning import checks, cost
-from stampede.planning.checks import measurements
 from stampede.planning.cost import Estimate
 from stampede.planning.plan import Plan
 from stampede.planning.predicting import NOTHING, Given
@@ -31,7 +30,7 @@ from stampede.stacks import target as targets
 from stampede.tables import print_rows
 
 # How a status is marked, in the order in which they are printed.
-MARKS = {OK: ("[ok]", "green"), WARNING: ("[warn]", "yellow"), PROBLEM: ("[fail]", "bold red")}
+MARKS = {WARNING: ("[warn]", "yellow"), PROBLEM: ("[fail]", "bold red")}
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -43,7 +42,6 @@ def run(arguments: argparse.Namespace) -> int:
             *checks.run(
                 plan,
                 estimated=estimated,
-                each_cell=arguments.format != "table",
                 results_dir=arguments.results_dir,
             ),
             checks.budget(estimated, arguments.budget_usd),
@@ -75,7 +73,7 @@ def refuse_if_impossible(plan: Plan, estimated: Estimate | None = None, results_
 def say_warnings(findings: Iterable[Finding]) -> None:
     """What a sweep says itself of the warnings: those about what it measures, and not about where."""
     for finding in findings:
-        if finding.status == WARNING and finding.check in (measurements.CHECK, "package"):
+        if finding.status == WARNING and finding.check in ("floods", "measurements", "package"):
             say(f"{finding.check}: {finding.sentence}", style="yellow")
 
 
@@ -101,17 +99,22 @@ def _print_estimate(estimated: Estimate) -> None:
 
 
 def print_checks(findings: Sequence[Finding]) -> None:
-    """The checks a line each, what needs doing last, and how much that is."""
-    width = max(len(finding.check) for finding in findings)
+    """What is right in one line, and what needs doing below it, a line each."""
+    terminal.show(Text(f"ok: {', '.join(map(_right, (row for row in findings if row.status == OK)))}", style="green"))
     lines = Table.grid(padding=(0, 2, 0, 0))
     lines.add_column(no_wrap=True)
     lines.add_column(no_wrap=True)
     lines.add_column(overflow="fold")
-    for finding in sorted(findings, key=lambda finding: list(MARKS).index(finding.status)):
-        mark, style = MARKS[finding.status]
-        lines.add_row(Text(mark, style=style), f"{finding.check:<{width}}", Text(as_typed(finding.sentence)))
-    terminal.show(lines)
+    for status, (mark, style) in MARKS.items():
+        for finding in (finding for finding in findings if finding.status == status):
+            lines.add_row(Text(mark, style=style), finding.check, Text(as_typed(finding.sentence)))
+    if lines.row_count:
+        terminal.show(lines)
     terminal.show(Text(summary(findings), style="bold"))
+
+
+def _right(finding: Finding) -> str:
+    return f"{finding.check} ({finding.found})" if finding.found else finding.check
 
 
 def summary(findings: Sequence[Finding]) -> str:

@@ -16,8 +16,7 @@ from stampede.emulator import hosts, ministack, stack
 from stampede.emulator.go_build import ProviderError
 from stampede.errors import RunError, UsageError, refuse_problems
 from stampede.planning.checks import machine
-from stampede.planning.plan import absolute_path, parse_setting, refuse_twice, split_setting
-from stampede.planning.rules import broken_rules
+from stampede.planning.settings import absolute_path, parse_setting, refuse_broken_rules, refuse_twice, split_setting
 from stampede.progress import say
 from stampede.stacks import embedded
 from stampede.stacks.infra_variables import declared, infra_defaults
@@ -76,7 +75,7 @@ def _local(settings: Sequence[str]) -> dict[str, Any]:
             raise UsageError(f"--set {variable}: a stack has one value of each variable, got {len(given)}; give one")
         is_path = RULES.get(variable, Rule()).shared.get("is_path")
         values[variable] = str(absolute_path(given[0])) if is_path else given[0]
-    refuse_problems(broken_rules([values]))
+    refuse_broken_rules(values)
     return {"experiment": name} | values
 
 

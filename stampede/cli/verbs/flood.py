@@ -26,7 +26,7 @@ from stampede.cli.verbs.order_option import order_of
 from stampede.cli.verbs.payload_option import payloads_of, refuse_others
 from stampede.errors import UsageError
 from stampede.phrases import counted
-from stampede.planning.plan import cell_name
+from stampede.planning.settings import cell_name
 from stampede.progress import say
 from stampede.runs.description import RunDescription
 from stampede.runs.folder import RunFolder, checked_run_id, is_flood_by_hand

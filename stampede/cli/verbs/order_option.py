@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from stampede.errors import UsageError
-from stampede.planning.plan import refuse_twice, setting_values, split_setting
-from stampede.planning.products import rest
+from stampede.planning.plan import rest
+from stampede.planning.settings import refuse_twice, setting_values, split_setting
 from stampede.stacks.target import Target
 
 

@@ -9,8 +9,8 @@ from experiments import EXPERIMENTS
 from stampede.cli.options.plan import REPEATS, SEED, WARM_UP
 from stampede.errors import UsageError
 from stampede.phrases import counted
-from stampede.planning.cost.rounds import with_rounds
-from stampede.planning.plan import Plan, make_plan, refuse_twice
+from stampede.planning.plan import Plan, make_plan, with_rounds
+from stampede.planning.settings import refuse_twice
 from stampede.stacks import regions
 from stampede.stacks.infra_variables import infra_defaults
 

@@ -23,8 +23,8 @@ from stampede.full_disk import way_out
 from stampede.model.parameters import Parameter
 from stampede.phrases import listed
 from stampede.planning import cost, predicting
-from stampede.planning.plan import path_variables
 from stampede.planning.predicting import Given
+from stampede.planning.settings import path_variables
 from stampede.progress import bar, say
 from stampede.runs.folder import RunFolder
 

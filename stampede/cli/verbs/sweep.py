@@ -29,10 +29,10 @@ from stampede.finding import BUILD
 from stampede.model.prediction import Prediction
 from stampede.phrases import counted
 from stampede.planning import checks
-from stampede.planning.checks import machine, share
+from stampede.planning.checks import machine
 from stampede.planning.cost import check_budget
 from stampede.planning.plan import Plan, resume_command
-from stampede.planning.predicting import NOTHING, Given, parameters_of
+from stampede.planning.predicting import NOTHING, Given, parameters_of, predicted
 from stampede.progress import say
 from stampede.runs.account import check, stored_accounts
 from stampede.runs.folder import RunFolder, is_flood_by_hand
@@ -75,8 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
         note_run(folder.run_id)
         stack = SweptStack(plan.target, folder.run_id, keep=arguments.keep, take_over=arguments.take_over)
         sweep = SweepRun(plan, folder, estimate, stack, arguments.deadline_s, payloads)
-        if predicted := _predicted(plan, ranged=True):
-            sweep.predicted(predicted, parameters_of(EXPERIMENTS[plan.experiment]))
+        if predictions := _predicted(plan, ranged=True):
+            sweep.predicted(predictions, parameters_of(EXPERIMENTS[plan.experiment]))
         try:
             with folder.held("--resume"), _saying_how_to_go_on(plan, folder):
                 accounts = sweep.run()
@@ -149,7 +149,8 @@ def _stored_plan(folder: RunFolder) -> tuple[Plan, dict[str, Any]]:
 
 def _predicted(plan: Plan, ranged: bool = False) -> dict[str, Prediction]:
     """What the model says of each cell; on stderr the worst of it, or why there is nothing."""
-    predictions, why_not = share.predicted(plan, ranged)
-    if warning := share.warning(plan, predictions, why_not):
-        say(warning, style="yellow")
+    predictions, why_not = predicted(plan, ranged)
+    if why_not:
+        say(f"not predicted: {why_not}", style="yellow")
+    doctor.say_warnings(checks.floods(plan, predictions))
     return predictions

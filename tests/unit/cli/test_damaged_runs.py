@@ -69,9 +69,9 @@ def test_a_line_without_its_message_is_one_line_before_anything_starts(folder, c
         ({"cells": []}, "it has 0 cells"),
         ({"cells": [{"cell": "a"}]}, "Object missing required field `repeat`"),
         ({"plan": {"swept": 5}}, "swept: expected `array`, got `int`"),
-        ({"concurrency_value": 1.5}, "concurrency_value: must be a whole number, got 1.5"),
-        ({"concurrency_value": 0}, "concurrency_value: must be a whole number of 1 or more, got 0"),
-        ({"memory_size": "x"}, "memory_size: must be a whole number, got 'x'"),
+        ({"concurrency_value": 1.5}, "concurrency_value: must be a whole number from 1 to 100000, got 1.5"),
+        ({"concurrency_value": 0}, "concurrency_value: must be a whole number from 1 to 100000, got 0"),
+        ({"memory_size": "x"}, "memory_size: must be a whole number of MB from 128 to 10240, got 'x'"),
         ({"architecture": ["arm64"]}, "architecture: must be x86_64 or arm64, got ['arm64']"),
     ],
 )

@@ -214,7 +214,7 @@ def test_the_emulator_applies_what_its_experiment_fixes_locally(monkeypatch):
         ("experiment=uploads", "no experiment 'uploads'; use download"),
         ("memory_sise=1024", "infra/ has no variable 'memory_sise'; did you mean memory_size?"),
         ("object_count=3", "is a variable of copy; download doesn't use it"),
-        ("memory_size=64", "memory_size: must be a whole number of MB from 128 to 10240, got 64; correct --set"),
+        ("memory_size=64", "memory_size: must be a whole number of MB from 128 to 10240, got 64"),
         ("memory_size=1024 memory_size=2048", "--set memory_size: given more than once; give it once"),
         ("memory_size=1024,2048", "a stack has one value of each variable, got 2; give one"),
     ],

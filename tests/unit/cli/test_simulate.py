@@ -144,9 +144,15 @@ REFUSED = {
     "no folder for the picture": ([*SMALL, "--picture", "no/x.svg"], "must be a file in a folder that exists"),
     "no parameters there": ([*SMALL, "--parameters", "no.json"], "--parameters: no.json: can't be read"),
     "a folder for parameters": ([*SMALL, "--parameters", "there.svg"], "--parameters: there.svg: can't be read"),
-    "N in words": (["download", "--set", "concurrency_value=many"], "must be a number, got 'many'"),
-    "N below 1": (["download", "--set", "concurrency_value=0"], "must be a whole number of 1 or more, got 0"),
-    "memory in words": (["download", "--set", "memory_size=big"], "memory_size: must be a number, got 'big'"),
+    "N in words": (
+        ["download", "--set", "concurrency_value=many"],
+        "must be a whole number from 1 to 100000, got 'many'",
+    ),
+    "N below 1": (["download", "--set", "concurrency_value=0"], "must be a whole number from 1 to 100000, got 0"),
+    "memory in words": (
+        ["download", "--set", "memory_size=big"],
+        "memory_size: must be a whole number of MB from 128 to 10240, got 'big'",
+    ),
     "a variable that isn't there": (
         ["download", "--set", "memory=1"],
         "no variable 'memory'; did you mean memory_size",
@@ -176,7 +182,7 @@ REFUSED = {
     ),
     "pollers the wrong way round": (
         ["download", "--set", "provisioned_pollers={minimum=90,maximum=50}"],
-        "a maximum of 2 to 10000 that isn't below",
+        "the maximum must not be below",
     ),
     "this machine": (
         ["download", "--target", "local"],
@@ -201,7 +207,7 @@ REFUSED = {
     ),
     "a bool that isn't one": (
         ["copy", "--set", "from_manifest=maybe"],
-        "from_manifest: must be true or false, got maybe",
+        "from_manifest: must be true or false, got 'maybe'",
     ),
     "a value beside those that infra/ allows": (
         ["download", "--set", "log_retention_days=8"],

@@ -81,4 +81,4 @@ def test_a_sweep_on_aws_is_predicted_before_anything_is_applied(monkeypatch, tmp
     assert main(["sweep", "download", "--target", "aws", *settings, "--results-dir", str(tmp_path)]) == 1
     [(forecasts, known), applied] = noted
     assert (len(known) > 50, applied, *forecasts) == (True, "applied", "memory_size=2048,concurrency_value=100")
-    assert "time in full overlap: memory_size=2048,concurrency_value=100: 0 %" in capsys.readouterr().err
+    assert "floods: memory_size=2048,concurrency_value=100: N is never reached" in capsys.readouterr().err
