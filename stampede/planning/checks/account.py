@@ -23,7 +23,6 @@ from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.planning.checks import credentials
 from stampede.planning.demand import Demand
 from stampede.planning.rules import UNRESERVED
-from stampede.stacks import regions
 from stampede.stacks import target as targets
 from stampede.stacks.aws_errors import code_of
 from stampede.stacks.place import words
@@ -134,10 +133,7 @@ def _why(error: ClientError) -> str:
 
 
 def check(cells: Sequence[Demand], region: str, prefix: str, experiment: Experiment, run_s: float) -> list[Finding]:
-    """The checks of the account for a run of `run_s` seconds; where region or credentials are wrong, only that."""
-    if (unknown := regions.unknown(region)) is not None:
-        problem, hint = unknown
-        return [Finding("region", PROBLEM, problem, f"use --set region=...; {hint}")]
+    """The checks of the account for a run of `run_s` seconds; where the credentials are wrong, only that."""
     account = Account(targets.configured({"region": region}))
     who = credentials.identity(account.client, account.target)
     if who.status == PROBLEM:

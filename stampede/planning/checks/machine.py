@@ -35,7 +35,9 @@ def tools() -> list[Finding]:
     """Terraform, its providers and Go, and the folders for what has to be built and for what stacks leave."""
     caches = "set STAMPEDE_CACHE_DIR to a folder in which you may write"
     states = "set STAMPEDE_STATE_DIR to a folder in which you may write"
-    findings = [terraform(), provider(), folder("state folder", stack.STATE_DIR, 0, states)]
+    findings = [terraform(), folder("state folder", stack.STATE_DIR, 0, states)]
+    if findings[0].status == OK:
+        findings.insert(1, provider())
     if any(finding.status == WARNING for finding in findings):  # something is built
         findings.append(folder("cache folder", build_cache.cache_folder(), 0, caches))
     return findings
@@ -75,11 +77,9 @@ def terraform() -> Finding:
 
 
 def provider() -> Finding:
-    """The Terraform providers were built earlier, come from somewhere, or can be built. Builds nothing."""
-    try:
-        flavour, _, platform_name = providers.terraform_identity(providers.terraform_binary())
-    except ProviderError:
-        return Finding("provider", WARNING, "not checked, because that needs Terraform", "see terraform above")
+    """The Terraform providers were built earlier, come from somewhere, or can be built. Builds nothing. Raises
+    ProviderError without a Terraform."""
+    flavour, _, platform_name = providers.terraform_identity(providers.terraform_binary())
     host = providers.REGISTRIES[flavour]
     if (
         build_cache.is_complete(providers.finished_folder(platform_name))
