@@ -81,6 +81,8 @@ def test_what_is_controlled_is_set_in_every_cell_and_where_it_is_set_already_it_
     swept = plan("method=stream,ranges", "sink=memory,discard")
     assert "sink" not in swept.fixed
     assert {cell["sink"] for cell in swept.cells} == {"memory", "discard"}
+    fixed = plan("method=stream,ranges", "sink=discard")
+    assert {cell["sink"] for cell in fixed.cells} == {"discard"}
     by_terraform = plan("method=stream,ranges", defaults=infra_defaults({"TF_VAR_sink": "discard"}))
     assert {cell["sink"] for cell in by_terraform.cells} == {"discard"}
 

@@ -136,18 +136,18 @@ def in_rounds(*settings, count=None):
     settings = ["dataset=small", "threads=1,30", *settings]
     made = with_rounds(make_plan(EXPERIMENTS["filesystem"], "local", settings, messages_per_concurrency=10), count)
     _, asked = next(questions(made))
-    return prediction(asked, False), cost.estimate(made).total_s
+    return prediction(asked, False), cost.estimate(made).total_s, foreseen(made)[0].floods_s
 
 
 def test_one_message_after_the_other_takes_its_own_seconds_in_all_rounds():
-    (whole, whole_s), (rounds, rounds_s) = (in_rounds("concurrency_value=1", count=count) for count in (1, None))
+    (whole, whole_s, _), (rounds, rounds_s, _) = (in_rounds("concurrency_value=1", count=count) for count in (1, None))
     assert rounds.avg_s == whole.avg_s
     assert rounds.span_s == pytest.approx(10 * whole.avg_s) and rounds.span_s < whole.span_s
     assert rounds_s > whole_s
 
 
 def test_a_round_of_several_at_once_is_a_flood_of_its_own():
-    (whole, _), (rounds, _) = (in_rounds("concurrency_value=4", count=count) for count in (1, None))
+    (whole, _, _), (rounds, _, floods_s) = (in_rounds("concurrency_value=4", count=count) for count in (1, None))
     assert (rounds.count, rounds.avg_s) == (whole.count, whole.avg_s) == (40, whole.avg_s)
     assert rounds.time_to_n_s < whole.time_to_n_s, "its environments are warm"
-    assert rounds.span_s > 0.8 * whole.span_s
+    assert rounds.span_s > 0.8 * whole.span_s and floods_s == pytest.approx(rounds.drain_s)
