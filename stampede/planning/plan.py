@@ -156,19 +156,19 @@ def make_plan(
         controlled = experiment.controlled.get(name, {}).items()
         free = {key: value for key, value in controlled if defaults[key] is None and key not in parts[0].values}
         fixed = free | fixed
-    per_n = options["messages_per_concurrency"], options.get("warm_up_per_concurrency", 0)
+    messages, warm_up = options["messages_per_concurrency"], options.get("warm_up_per_concurrency", 0)
     cells = []
     for repeat, coordinates in itertools.product(range(1, repeats + 1), combinations):
         values = _cell_values(experiment, target, defaults, {**fixed, **coordinates})
-        own, n = experiment.messages({**values, "messages_per_concurrency": per_n[0]}), values["concurrency_value"]
+        own, n = experiment.messages({**values, "messages_per_concurrency": messages}), values["concurrency_value"]
         cell = Cell(
             name=cell_name(coordinates | ({"repeat": repeat} if repeats > 1 else {})),
             values=values,
             axes=tuple(experiment.axes),
             settings=settings_text(values, several, experiment),
             repeat=repeat if repeats > 1 else None,
-            messages=n * per_n[0] if own is None else own,
-            warm_up_messages=n * per_n[1],
+            messages=n * messages if own is None else own,
+            warm_up_messages=n * warm_up,
         )
         cells.append(cell)
     return Plan(

@@ -138,26 +138,34 @@ def check(cells: Sequence[Demand], region: str, prefix: str, experiment: Experim
     who = credentials.identity(account.client, account.target)
     if who.status == PROBLEM:
         return [who]
+    is_endpoint = account.target.kind == "endpoint"
+    place = [Finding("endpoint", OK, words(account.target.place))] if is_endpoint else []
+    questions = _questions(account, cells, prefix, experiment)
+    return [who, credentials.lifetime(run_s), *place, *(_or_unknown(name, ask) for name, ask in questions.items())]
+
+
+def _questions(
+    account: Account, cells: Sequence[Demand], prefix: str, experiment: Experiment
+) -> dict[str, Callable[[], Finding]]:
+    """What is asked, by the name of the check: of an endpoint what it has, of AWS what only that has; each may raise
+    NotAnswered."""
     on_hosts = cells[0].usage.on_hosts
     checks: dict[str, Callable[[], Finding]] = {}
-    is_endpoint = account.target.kind == "endpoint"
-    if is_endpoint:
+    if account.target.kind == "endpoint":
         needed = ALWAYS | {name: PARTS[name] for name in experiment.needs if name in PARTS}
         needed |= ATHENA if experiment.athena is not None else {}
         needed |= {"hosts": ("ec2", "describe_instances")} if on_hosts else {"functions": ("lambda", "list_functions")}
         checks |= {name: partial(capability, account, name, *call) for name, call in needed.items()}
         checks["saved queries"] = partial(saved_queries, account)
     else:
-        checks["region"] = partial(enabled_region, account, region)
+        checks["region"] = partial(enabled_region, account)
     if on_hosts:
         checks["instances"] = partial(instances, account, cells)
     else:
         checks["concurrency"] = partial(concurrency, account, cells, f"{prefix}-{experiment.name}")
         if account.target.url_of("lambda") is None:
             checks["memory cap"] = partial(memory_cap, account, cells)
-    checks["leftovers"] = partial(leftovers, account, f"{prefix}-", on_hosts)
-    place = [Finding("endpoint", OK, words(account.target.place))] if is_endpoint else []
-    return [who, credentials.lifetime(run_s), *place, *(_or_unknown(name, ask) for name, ask in checks.items())]
+    return checks | {"leftovers": partial(leftovers, account, f"{prefix}-", on_hosts)}
 
 
 def emulator(cells: Sequence[Demand]) -> list[Finding]:
@@ -192,8 +200,9 @@ def _or_unknown(name: str, ask: Callable[[], Finding]) -> Finding:
         return Finding(name, WARNING, "unknown: the answer lacks what was asked for", "check it in the console")
 
 
-def enabled_region(account: Account, region: str) -> Finding:
+def enabled_region(account: Account) -> Finding:
     """The region is switched on for the account."""
+    region = account.target.region
     state = account.ask("account", "get_region_opt_status", RegionName=region)["RegionOptStatus"]
     if state in ("ENABLED", "ENABLED_BY_DEFAULT"):
         return Finding("region", OK)
