@@ -32,9 +32,9 @@ variable "memory_size" {
   validation {
     condition = (
       var.experiment != "download" || local.sink != "memory" ||
-      coalesce(var.memory_size, local.defaults.memory_size) >= var.object_size_mb + local.rules.memory_size.beside_object_mb
+      coalesce(var.memory_size, local.defaults.memory_size) >= var.object_size_mb + local.rules.memory_size.shared.beside_object_mb
     )
-    error_message = "memory_size = ${jsonencode(var.memory_size)}: must be at least object_size_mb + ${local.rules.memory_size.beside_object_mb} = ${var.object_size_mb + local.rules.memory_size.beside_object_mb} with sink = memory (the default of ranges), or the object doesn't fit; choose more, or sink = discard or tmp; null means ${local.defaults.memory_size}."
+    error_message = "memory_size = ${jsonencode(var.memory_size)}: must be at least object_size_mb + ${local.rules.memory_size.shared.beside_object_mb} = ${var.object_size_mb + local.rules.memory_size.shared.beside_object_mb} with sink = memory (the default of ranges), or the object doesn't fit; choose more, or sink = discard or tmp; null means ${local.defaults.memory_size}."
   }
 }
 
@@ -67,15 +67,15 @@ variable "concurrency_value" {
   }
 
   validation {
-    condition     = var.concurrency_value <= local.rules.concurrency_value.without_pollers || var.provisioned_pollers != null
-    error_message = "concurrency_value = ${var.concurrency_value}: above ${local.rules.concurrency_value.without_pollers} an SQS trigger needs provisioned pollers; set provisioned_pollers too."
+    condition     = var.concurrency_value <= local.rules.concurrency_value.shared.without_pollers || var.provisioned_pollers != null
+    error_message = "concurrency_value = ${var.concurrency_value}: above ${local.rules.concurrency_value.shared.without_pollers} an SQS trigger needs provisioned pollers; set provisioned_pollers too."
   }
 
   # Fewer pollers never reach N, and the run would measure something else than it says. The rule stands here and not with
   # provisioned_pollers, because the rules of two variables can't refer to each other.
   validation {
-    condition     = var.provisioned_pollers == null ? true : var.provisioned_pollers.maximum * local.rules.concurrency_value.per_poller >= var.concurrency_value
-    error_message = "concurrency_value = ${var.concurrency_value}: needs provisioned_pollers with a maximum of at least ${ceil(var.concurrency_value / local.rules.concurrency_value.per_poller)}, because a poller makes at most ${local.rules.concurrency_value.per_poller} invocations at once."
+    condition     = var.provisioned_pollers == null ? true : var.provisioned_pollers.maximum * local.rules.concurrency_value.shared.per_poller >= var.concurrency_value
+    error_message = "concurrency_value = ${var.concurrency_value}: needs provisioned_pollers with a maximum of at least ${ceil(var.concurrency_value / local.rules.concurrency_value.shared.per_poller)}, because a poller makes at most ${local.rules.concurrency_value.shared.per_poller} invocations at once."
   }
 
   # Each message empties the destination first: of two functions at once, one would delete what the other copies.
@@ -144,11 +144,11 @@ variable "visibility_timeout_s" {
   # AWS asks for at least six function timeouts, so that the trigger can retry while the function is throttled.
   validation {
     condition = var.visibility_timeout_s == null ? true : (
-      var.visibility_timeout_s >= local.rules.visibility_timeout_s.timeouts * local.timeout_s &&
+      var.visibility_timeout_s >= local.rules.visibility_timeout_s.shared.timeouts * local.timeout_s &&
       var.visibility_timeout_s <= local.rules.visibility_timeout_s.most &&
       floor(var.visibility_timeout_s) == var.visibility_timeout_s
     )
-    error_message = "visibility_timeout_s = ${coalesce(var.visibility_timeout_s, 0)}: must be a whole number of seconds from ${local.rules.visibility_timeout_s.timeouts} x timeout_s = ${local.rules.visibility_timeout_s.timeouts * local.timeout_s} to ${local.rules.visibility_timeout_s.most}."
+    error_message = "visibility_timeout_s = ${coalesce(var.visibility_timeout_s, 0)}: must be a whole number of seconds from ${local.rules.visibility_timeout_s.shared.timeouts} x timeout_s = ${local.rules.visibility_timeout_s.shared.timeouts * local.timeout_s} to ${local.rules.visibility_timeout_s.most}."
   }
 }
 
@@ -188,22 +188,22 @@ variable "provisioned_pollers" {
 
   validation {
     condition = var.provisioned_pollers == null ? true : (
-      var.provisioned_pollers.minimum >= local.rules.provisioned_pollers.minimum.least &&
-      var.provisioned_pollers.minimum <= local.rules.provisioned_pollers.minimum.most &&
+      var.provisioned_pollers.minimum >= local.rules.provisioned_pollers.attributes.minimum.least &&
+      var.provisioned_pollers.minimum <= local.rules.provisioned_pollers.attributes.minimum.most &&
       floor(var.provisioned_pollers.minimum) == var.provisioned_pollers.minimum
     )
-    error_message = "provisioned_pollers = ${jsonencode(var.provisioned_pollers)}: ${local.rules.provisioned_pollers.minimum.rule}."
+    error_message = "provisioned_pollers = ${jsonencode(var.provisioned_pollers)}: ${local.rules.provisioned_pollers.attributes.minimum.rule}."
   }
 
   # AWS's limit for SQS since August 2026. Providers that still have the earlier one, 2000, say so at `plan`; what a later
   # one takes, it gets.
   validation {
     condition = var.provisioned_pollers == null ? true : (
-      var.provisioned_pollers.maximum >= local.rules.provisioned_pollers.maximum.least &&
-      var.provisioned_pollers.maximum <= local.rules.provisioned_pollers.maximum.most &&
+      var.provisioned_pollers.maximum >= local.rules.provisioned_pollers.attributes.maximum.least &&
+      var.provisioned_pollers.maximum <= local.rules.provisioned_pollers.attributes.maximum.most &&
       floor(var.provisioned_pollers.maximum) == var.provisioned_pollers.maximum
     )
-    error_message = "provisioned_pollers = ${jsonencode(var.provisioned_pollers)}: ${local.rules.provisioned_pollers.maximum.rule}."
+    error_message = "provisioned_pollers = ${jsonencode(var.provisioned_pollers)}: ${local.rules.provisioned_pollers.attributes.maximum.rule}."
   }
 
   validation {
@@ -231,7 +231,7 @@ variable "server_side_proof" {
   nullable    = false
 
   validation {
-    condition     = !var.server_side_proof || !can(regex(local.rules.region.without_access_logs, var.region))
+    condition     = !var.server_side_proof || !can(regex(local.rules.region.shared.without_access_logs, var.region))
     error_message = "server_side_proof = ${var.server_side_proof}: must be left out in ${var.region}, because S3 in China and GovCloud doesn't deliver server access logs to CloudWatch Logs."
   }
 }
@@ -267,7 +267,7 @@ variable "ephemeral_storage_mb" {
 
   # 64 MB: room for the file system's own blocks and whatever else the runtime puts there.
   validation {
-    condition     = coalesce(var.ephemeral_storage_mb, local.defaults.ephemeral_storage_mb) >= local.in_tmp.mb + local.rules.ephemeral_storage_mb.beside_contents_mb
-    error_message = "ephemeral_storage_mb = ${jsonencode(var.ephemeral_storage_mb)}: must be at least ${local.in_tmp.what} + ${local.rules.ephemeral_storage_mb.beside_contents_mb} = ${local.in_tmp.mb + local.rules.ephemeral_storage_mb.beside_contents_mb}, or it doesn't fit into /tmp; null means ${local.defaults.ephemeral_storage_mb}."
+    condition     = coalesce(var.ephemeral_storage_mb, local.defaults.ephemeral_storage_mb) >= local.in_tmp.mb + local.rules.ephemeral_storage_mb.shared.beside_contents_mb
+    error_message = "ephemeral_storage_mb = ${jsonencode(var.ephemeral_storage_mb)}: must be at least ${local.in_tmp.what} + ${local.rules.ephemeral_storage_mb.shared.beside_contents_mb} = ${local.in_tmp.mb + local.rules.ephemeral_storage_mb.shared.beside_contents_mb}, or it doesn't fit into /tmp; null means ${local.defaults.ephemeral_storage_mb}."
   }
 }

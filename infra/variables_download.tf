@@ -39,7 +39,7 @@ variable "sink" {
   }
 
   validation {
-    condition     = !contains(local.rules.sink.methods_to_tmp, var.method) || !contains(["discard", "memory"], coalesce(var.sink, "tmp"))
+    condition     = !contains(local.rules.sink.shared.methods_to_tmp, var.method) || !contains(["discard", "memory"], coalesce(var.sink, "tmp"))
     error_message = "sink = ${jsonencode(var.sink)}: must be tmp with method = ${jsonencode(var.method)}, which writes a file."
   }
 }

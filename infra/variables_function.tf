@@ -32,8 +32,8 @@ variable "handler" {
   }
 
   validation {
-    condition     = !startswith(var.runtime, "python") || can(regex(local.rules.handler.python_matches, var.handler))
-    error_message = "handler = ${jsonencode(var.handler)}: ${local.rules.handler.python_rule}."
+    condition     = !startswith(var.runtime, "python") || can(regex(local.rules.handler.shared.python_matches, var.handler))
+    error_message = "handler = ${jsonencode(var.handler)}: ${local.rules.handler.shared.python_rule}."
   }
 }
 
@@ -57,7 +57,7 @@ variable "policy_file" {
   validation {
     condition = var.policy_file == null ? true : alltrue(try([
       for statement in flatten([jsondecode(file(var.policy_file)).Statement]) :
-      statement.Effect == "Deny" || !anytrue([for action in flatten([statement.Action]) : contains(local.rules.policy_file.all_actions, action)])
+      statement.Effect == "Deny" || !anytrue([for action in flatten([statement.Action]) : contains(local.rules.policy_file.shared.all_actions, action)])
     ], [false]))
     error_message = "policy_file = ${jsonencode(var.policy_file)}: ${local.rules.policy_file.rule}, and never allow all (*)."
   }
@@ -82,7 +82,7 @@ variable "layers" {
   nullable    = false
 
   validation {
-    condition     = length(var.layers) <= local.rules.layers.most_layers && alltrue([for layer in var.layers : can(regex(local.rules.layers.matches, layer))])
+    condition     = length(var.layers) <= local.rules.layers.shared.most_layers && alltrue([for layer in var.layers : can(regex(local.rules.layers.matches, layer))])
     error_message = "layers = ${jsonencode(var.layers)}: ${local.rules.layers.rule}."
   }
 }

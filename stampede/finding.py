@@ -15,7 +15,7 @@ class Finding:
 
     check: str
     status: str
-    found: str
+    found: str = ""
     way_out: str = ""
 
     @property

@@ -1,5 +1,5 @@
-"""What infra/ says a variable must be: rules.json, and rules_<experiment>.json for the variables of one experiment; and
-what null means: defaults.json.
+"""What a variable of infra/ is: rules.json, and rules_<experiment>.json for those of one experiment; and what null
+means: defaults.json.
 
 Terraform's validations read the same files, so a bound, a choice or a pattern stands there alone. Conditions that need
 Terraform's functions or other variables are in the validations; the numbers that they need are in the files, too.
@@ -11,71 +11,86 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Literal
+
+import msgspec
 
 from stampede.checkout import INFRA
 
+# What Python has for Terraform's types.
+KINDS = {"string": str, "number": (int, float), "bool": bool, "object": dict, "map": dict, "list": list}
 
-@dataclass(frozen=True)
-class Rule:
-    """The rule of one variable, in words ("must be ...") and, where correcting the value isn't all, with a `fix`.
+
+class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The type and default of one variable and its rule, in words ("must be ...") and, where correcting the value isn't
+    all, with a `fix`. One with a default takes no null, and is of one `experiment` alone unless that is empty.
 
     A number must be whole, from `least` to `most`; a text one of `choices`, or all of it must match `matches`, no part
-    of it `never`, within `longest` characters. RE2's syntax, which Terraform takes, is Python's as far as it is used
-    here, with classes of ASCII. `null_means` are values that only null stands for, `shared` is what rules about this
-    and another variable compare with, and `attributes` are the rules of an object's.
+    of it `never`, within `longest` characters; so must a map's names and a list's elements. RE2's syntax, which
+    Terraform takes, is Python's as far as it is used here, with classes of ASCII. `null_means` are values that only
+    null stands for, `shared` is what rules about this and another variable compare with, and `attributes` are the rules
+    of an object's.
     """
 
+    type: Literal["string", "number", "bool", "object", "map", "list"] = "string"
+    default: Any = None
     rule: str = ""
     fix: str = ""
-    least: float = -math.inf
-    most: float = math.inf
+    least: int | float = -math.inf
+    most: int | float = math.inf
     choices: tuple[Any, ...] = ()
     null_means: tuple[Any, ...] = ()
     matches: str = ""
     never: str = ""
-    longest: float = math.inf
-    shared: Mapping[str, Any] = field(default_factory=dict)
-    attributes: Mapping[str, Rule] = field(default_factory=dict)
+    longest: int | float = math.inf
+    shared: Mapping[str, Any] = {}
+    attributes: Mapping[str, Rule] = {}
+    experiment: str = ""
 
-    @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Rule:
-        """The rule as a file has it: objects are attributes, and other keys that no field has are shared."""
-        names = {field.name for field in fields(cls)}
-        own, shared, attributes = {}, {}, {}
-        for name, value in row.items():
-            if name in names:
-                own[name] = tuple(value) if isinstance(value, list) else value
-            elif isinstance(value, dict):
-                attributes[name] = cls.of(value)
-            else:
-                shared[name] = value
-        return cls(**own, shared=shared, attributes=attributes)
+    def typed(self, value: Any) -> Any:
+        """`value` as Terraform converts it: `"5"` to a number, 1.0 to a whole one, null to the default."""
+        if value is None:
+            return self.default
+        if self.type == "bool":
+            return {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
+        if self.type == "number" and isinstance(value, str) and value.isdecimal():
+            return int(value)
+        return int(value) if isinstance(value, float) and value.is_integer() else value
 
     def allows(self, value: Any) -> bool:
-        """Whether `value` keeps the rule. A value of another kind does: Terraform converts it, or refuses it itself."""
-        if self.choices:
-            return value in (*self.choices, *self.null_means)
-        if isinstance(value, str):
-            matches = not self.matches or re.fullmatch(self.matches, value, re.ASCII)
-            never = self.never and re.search(self.never, value, re.ASCII)
-            return bool(matches) and not never and len(value) <= self.longest
-        if isinstance(value, int | float):
-            return self.least <= value <= self.most and value % 1 == 0
-        return True
+        """Whether `value`, typed, is one of the variable's; None is the default."""
+        return not self.refusal(value)
 
-    def breaks(self, value: Any) -> list[Any]:
-        """What of `value` breaks the rule, which is that of a map's names and of a list's elements: [] where nothing
-        does."""
-        parts = list(value) if isinstance(value, dict | list) else [value]
-        return [part for part in parts if not self.allows(part)]
+    def refusal(self, value: Any) -> str:
+        """Why `value`, typed, isn't one of the variable's, in words; empty where it is."""
+        return "" if value is None else self._refusal(value)
+
+    def _refusal(self, value: Any) -> str:
+        is_of_kind = isinstance(value, KINDS[self.type]) and isinstance(value, bool) == (self.type == "bool")
+        if not is_of_kind or (self.attributes and value.keys() != self.attributes.keys()):
+            return f"{self.rule}, got {value!r}"
+        if self.attributes:
+            return next(filter(None, (rule._refusal(value[name]) for name, rule in self.attributes.items())), "")
+        wrong = [part for part in (value if self.type in ("map", "list") else [value]) if not self._takes(part)]
+        return f"{self.rule}, got {wrong[0]!r}" if wrong else ""
+
+    def _takes(self, part: Any) -> bool:
+        """Whether it takes a value, a name of a map's or an element of a list's."""
+        if self.choices:
+            return part in (*self.choices, *self.null_means)
+        if self.type in ("number", "bool"):
+            return self.type == "bool" or (self.least <= part <= self.most and part % 1 == 0)
+        if not isinstance(part, str) or (self.matches and not re.fullmatch(self.matches, part, re.ASCII)):
+            return False
+        return len(part) <= self.longest and not (self.never and re.search(self.never, part, re.ASCII))
 
 
 def _read() -> dict[str, Rule]:
     rules: dict[str, Rule] = {}
     for path in sorted(INFRA.glob("rules*.json")):
-        rules |= {name: Rule.of(row) for name, row in json.loads(path.read_text(encoding="utf-8")).items()}
+        owner = path.stem.partition("_")[2]
+        rows = msgspec.json.decode(path.read_bytes(), type=dict[str, Rule])
+        rules |= {name: msgspec.structs.replace(rule, experiment=owner) for name, rule in rows.items()}
     return rules
 
 

@@ -15,8 +15,8 @@ from experiments import EXPERIMENTS, Experiment
 from loader.payloads import Payloads
 from stampede.errors import UsageError
 from stampede.phrases import counted
-from stampede.planning.plan import Plan, make_plan, refuse_twice, setting_values, split_setting
-from stampede.planning.products import rest
+from stampede.planning.plan import Plan, make_plan, rest, with_rounds
+from stampede.planning.settings import refuse_twice, setting_values, split_setting
 from stampede.runs.folder import RESULTS_DIR, RunFolder
 from stampede.stacks.infra_variables import infra_defaults
 
@@ -209,7 +209,6 @@ def plan_options(arguments: argparse.Namespace) -> list[str]:
 
 def plan_of(arguments: argparse.Namespace) -> Plan:
     """The plan that the options describe. Raises UsageError."""
-    from stampede.planning.cost.rounds import with_rounds
     from stampede.stacks import regions
 
     experiment = EXPERIMENTS[arguments.experiment]

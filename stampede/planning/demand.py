@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
-from typing import Any
 
 from experiments import EXPERIMENTS
 from stampede.cell import Cell
-from stampede.errors import UsageError
 from stampede.experiment import Usage
-from stampede.planning.plan import Plan, is_whole
-from stampede.stacks import hcl
-from stampede.stacks.hcl import HclError
-
-
-@dataclass(frozen=True)
-class Pollers:
-    """Provisioned event pollers of the trigger, from `minimum` up to `maximum`."""
-
-    minimum: int
-    maximum: int
+from stampede.planning.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -35,7 +22,6 @@ class Demand:
 
     cell: Cell
     usage: Usage
-    pollers: Pollers | None = None
     barrier_s: float = 0.0
     applies: bool = True
     workers: str = "functions"
@@ -66,56 +52,37 @@ class Demand:
         return self.cell.values["timeout_s"]
 
     @property
+    def pollers(self) -> tuple[int, int] | None:
+        """The least and the most provisioned event pollers of the trigger; None in standard mode."""
+        pollers = self.cell.values.get("provisioned_pollers")
+        return pollers and (pollers["minimum"], pollers["maximum"])
+
+    @property
     def operations(self) -> int:
         """What is timed or warmed up in the cell, one a message."""
         return self.cell.messages + self.cell.warm_up_messages
 
     @property
-    def preparations(self) -> int:
-        """Messages, 0 or 1, that prepare the cell."""
-        return 1 if self.usage.preparation_s else 0
-
-    @property
     def all_messages(self) -> int:
-        """Messages sent in the cell, whatever they are for."""
-        return self.operations + self.preparations
+        """Messages sent in the cell, whatever they are for: where it is prepared, one does that."""
+        return self.operations + bool(self.usage.preparation_s)
 
     def preparation_s(self, target: str) -> float:
         """Seconds of the message that prepares the cell; 0 without one."""
-        return self.usage.preparation_s.get(target, 0.0) * self.preparations
+        return self.usage.preparation_s.get(target, 0.0)
 
 
 def demands(plan: Plan) -> list[Demand]:
-    """The demand of every cell of `plan`, in the order in which they run.
-
-    Raises UsageError for provisioned pollers that aren't two whole numbers.
-    """
+    """The demand of every cell of `plan`, in the order in which they run."""
     experiment = EXPERIMENTS[plan.experiment]
     before = [None, *(cell.block for cell in plan.cells)]
     return [
         Demand(
             cell=cell,
             usage=experiment.usage(cell.values),
-            pollers=_pollers(cell.values.get("provisioned_pollers")),
             barrier_s=plan.start_barrier_s or 0.0,
             applies=cell.block != last,
             workers=experiment.worker[1],
         )
         for cell, last in zip(plan.cells, before, strict=False)
     ]
-
-
-def _pollers(value: Any) -> Pollers | None:
-    """Read infra's object({minimum, maximum}), given as a dict or as HCL or JSON text."""
-    if isinstance(value, str):
-        with contextlib.suppress(HclError):
-            value = hcl.value(value)
-    if value is None:
-        return None
-    numbers = [value.get(name) for name in ("minimum", "maximum")] if isinstance(value, dict) else [None]
-    if not all(map(is_whole, numbers)):
-        raise UsageError(
-            "provisioned_pollers: must be an object of two whole numbers, such as {minimum=2,maximum=20}, "
-            f"got {hcl.text_of(value)}"
-        )
-    return Pollers(*map(int, numbers))

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import json
 import random
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from experiments import EXPERIMENTS, Axis, Experiment, of_run
+from experiments import EXPERIMENTS, Experiment, Matrix, of_run
 from stampede import phrases
 from stampede.cell import Cell, settings_text
 from stampede.errors import UsageError
-from stampede.planning.products import Product, products, replaced, rest
+from stampede.planning.settings import (
+    absolute_path,
+    cell_name,
+    parse_setting,
+    path_variables,
+    refuse_broken_rules,
+)
 from stampede.runs import needed
 from stampede.stacks import hcl
-from stampede.stacks.hcl import HclError
-from stampede.stacks.infra_variables import declared, refuse_other_owner, takes
-from stampede.variable_rules import RULES, Rule
+from stampede.stacks.infra_variables import declared, takes
+from stampede.variable_rules import RULES
 
 MAX_CELLS = 1000
+# What an interval over rounds needs: MINIMUM_ROUNDS of report/intervals.py. With more of them N functions would
+# be busy for less of the time.
+USUAL_ROUNDS = 5
 
 
 @dataclass(frozen=True)
@@ -67,13 +72,17 @@ class Plan:
         """The Terraform variables of a cell: those that the plan is about, and those that Terraform would set
         otherwise; `defaults` are `infra_defaults()`. What only null stands for is null."""
         named, unused = ("experiment", *self.fixed, *self.swept), EXPERIMENTS[self.experiment].unused
-        of_stack = {name: value for name, value in _of_stack(cell).items() if name not in unused}
-        given = {name: None if _only_null_means(name, value) else value for name, value in of_stack.items()}
-        return {name: value for name, value in given.items() if name in named or value != defaults.get(name)}
+        values = {
+            name: None if _only_null_means(name, value) else value
+            for name, value in _of_stack(cell).items()
+            if name not in unused
+        }
+        return {name: value for name, value in values.items() if name in named or value != defaults.get(name)}
 
     def as_dict(self) -> dict[str, Any]:
-        """The plan as it stands in run.json, beside its cells."""
-        return {name: value for name, value in asdict(replace(self, cells=())).items() if name not in _ELSEWHERE}
+        """The plan as it stands in run.json, beside its experiment and its cells."""
+        stored = asdict(replace(self, cells=()))
+        return {name: value for name, value in stored.items() if name not in ("experiment", "cells")}
 
     @classmethod
     def from_run(cls, manifest: Mapping[str, Any]) -> Plan:
@@ -82,14 +91,9 @@ class Plan:
         stored = needed.check(manifest.get("cells"), list[Any])
         if not 0 < len(stored) <= MAX_CELLS:
             raise ValueError(f"it has {phrases.counted(len(stored), 'cell')}")
-        cells = [_read_again(Cell.from_json(row, experiment), experiment) for row in stored]
-        _check_concurrency(cells)
+        cells = tuple(_read_again(Cell.from_json(row, experiment), experiment) for row in stored)
         options = needed.check(manifest.get("plan"), dict[str, Any])
-        return replace(needed.check({**options, "experiment": experiment.name, "cells": []}, cls), cells=tuple(cells))
-
-
-# Of a plan, what run.json has beside it.
-_ELSEWHERE = ("experiment", "cells")
+        return replace(needed.check({**options, "experiment": experiment.name, "cells": []}, cls), cells=cells)
 
 
 def _of_stack(cell: Cell) -> dict[str, Any]:
@@ -103,18 +107,15 @@ def _only_null_means(name: str, value: Any) -> bool:
 
 def _read_again(cell: Cell, experiment: Experiment) -> Cell:
     """A stored cell, with the defaults of variables that there weren't yet. Raises ValueError."""
-    texts = [name for name, variable in declared().items() if variable.type == "string" and name != "experiment"]
-    for name, value in ((name, cell.values.get(name)) for name in texts):
-        rule = RULES.get(name, Rule())
-        if value is not None and not (isinstance(value, str) and rule.allows(value)):
-            raise ValueError(f"{name}: {rule.rule or 'must be a text'}, got {value!r}")
     for name, axis in experiment.order_axes.items():
         if name in cell.values and not axis.takes(cell.values[name]):
             raise ValueError(f"{name}: must be {axis.rule}, got {cell.values[name]!r}")
+    values = complete(experiment, {**_defaults(experiment), **cell.values})
     try:
-        return replace(cell, values=complete(experiment, {**_defaults(experiment), **cell.values}))
+        refuse_broken_rules(values)
     except UsageError as error:
         raise ValueError(error.found) from None
+    return replace(cell, values=values)
 
 
 def _defaults(experiment: Experiment, defaults: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -122,14 +123,6 @@ def _defaults(experiment: Experiment, defaults: Mapping[str, Any] | None = None)
     if defaults is None:
         defaults = {name: variable.default for name, variable in declared().items()}
     return {name: value for name, value in defaults.items() if takes(name, experiment.name)}
-
-
-def _check_concurrency(cells: Iterable[Cell]) -> None:
-    """Raise ValueError for a concurrency below 1 or none; that it is a number `complete` has seen to."""
-    for cell in cells:
-        n = cell.values.get("concurrency_value")
-        if type(n) is not int or n < 1:
-            raise ValueError(f"concurrency_value: must be a whole number of 1 or more, got {n!r}")
 
 
 def make_plan(
@@ -151,37 +144,33 @@ def make_plan(
 
     What the experiment controls beside a swept variable has its value in every cell, unless it is set.
 
-    Raises UsageError for an unknown variable, a value twice or of the wrong kind, a concurrency that isn't a whole
-    number above 0, or more than MAX_CELLS cells.
+    Raises UsageError for an unknown variable, a value twice or that its rule refuses, or more than MAX_CELLS cells.
     """
-    matrix = experiment.matrices[target]
-    parts, fixed = products(matrix), dict(matrix.fixed)
-    given_values = dict(parse_setting(setting, experiment) for setting in settings)
-    for name, values in given_values.items():
-        fixed.pop(name, None)
-        if len(values) == 1 and not any(name in part.values for part in parts):
-            fixed[name] = values[0]
-        else:
-            parts = replaced(parts, name, values)
-    _refuse_what_is_pinned(given_values, parts)
-    _refuse_paths_of_one_name(fixed, parts)
-    combinations = _combinations(parts)
+    parts, fixed = _with_settings(experiment, experiment.matrices[target], settings)
+    combinations = list({cell_name(cell): cell for part in parts for cell in part.combinations()}.values())
     if (count := len(combinations) * repeats) > MAX_CELLS:
         raise UsageError(f"--set: the matrix has {count} cells, and at most {MAX_CELLS} can run", "sweep fewer values")
     several = [name for name in parts[0].values if len({str(cell.get(name)) for cell in combinations}) > 1]
     defaults = _defaults(experiment, defaults)
-    controlled = _controlled(experiment, several, defaults)
-    fixed = {name: value for name, value in controlled.items() if name not in parts[0].values} | fixed
-    maker = _Maker(experiment, target, defaults, fixed, several, options)
-    try:
-        cells = [
-            maker.cell(coordinates, repeat if repeats > 1 else None)
-            for repeat in range(1, repeats + 1)
-            for coordinates in combinations
-        ]
-        _check_concurrency(cells)
-    except ValueError as error:
-        raise UsageError(f"--set {error}") from None
+    for name in several:
+        controlled = experiment.controlled.get(name, {}).items()
+        free = {key: value for key, value in controlled if defaults[key] is None and key not in parts[0].values}
+        fixed = free | fixed
+    messages, warm_up = options["messages_per_concurrency"], options.get("warm_up_per_concurrency", 0)
+    cells = []
+    for repeat, coordinates in itertools.product(range(1, repeats + 1), combinations):
+        values = _cell_values(experiment, target, defaults, {**fixed, **coordinates})
+        own, n = experiment.messages({**values, "messages_per_concurrency": messages}), values["concurrency_value"]
+        cell = Cell(
+            name=cell_name(coordinates | ({"repeat": repeat} if repeats > 1 else {})),
+            values=values,
+            axes=tuple(experiment.axes),
+            settings=settings_text(values, several, experiment),
+            repeat=repeat if repeats > 1 else None,
+            messages=n * messages if own is None else own,
+            warm_up_messages=n * warm_up,
+        )
+        cells.append(cell)
     return Plan(
         experiment=experiment.name,
         target=target,
@@ -195,49 +184,111 @@ def make_plan(
 
 
 @dataclass(frozen=True)
-class _Maker:
-    """What all cells of a plan have in common, of which each is made."""
+class Product:
+    """Every combination of `values`; those of the variables in `pinned` are the only ones that have a meaning here."""
 
-    experiment: Experiment
-    target: str
-    defaults: Mapping[str, Any]
-    fixed: Mapping[str, Any]
-    several: Sequence[str]
-    options: Mapping[str, Any]
+    values: dict[str, list[Any]]
+    pinned: frozenset[str] = frozenset()
 
-    def cell(self, coordinates: Mapping[str, Any], repeat: int | None) -> Cell:
-        """The cell with these values of the swept variables. Raises UsageError, and ValueError for what isn't a
-        number."""
-        experiment, options = self.experiment, self.options
-        given = {**self.fixed, **coordinates}
-        given |= rest(experiment, self.target, given)
-        given |= {name: str(absolute_path(given[name])) for name in path_variables() if given.get(name) is not None}
-        values = complete(experiment, {**self.defaults, **given, "experiment": experiment.name})
-        if not (rule := RULES["architecture"]).allows(values["architecture"]):  # each has a price
-            raise UsageError(f"architecture: {rule.rule}, got {values['architecture']!r}")
-        own = experiment.messages({**values, "messages_per_concurrency": options["messages_per_concurrency"]})
-        n = values["concurrency_value"]
-        return Cell(
-            name=cell_name(coordinates | ({} if repeat is None else {"repeat": repeat})),
-            values=values,
-            axes=tuple(experiment.axes),
-            settings=settings_text(values, self.several, experiment),
-            repeat=repeat,
-            messages=n * options["messages_per_concurrency"] if own is None else own,
-            warm_up_messages=n * options.get("warm_up_per_concurrency", 0),
+    def combinations(self) -> list[dict[str, Any]]:
+        """Each of them, by variable."""
+        return [dict(zip(self.values, values, strict=True)) for values in itertools.product(*self.values.values())]
+
+    def with_(self, name: str, values: Sequence[Any]) -> Product:
+        """The same with other values for a variable, which then stands last, as it was given last."""
+        unchanged = {variable: self.values[variable] for variable in self.values if variable != name}
+        return replace(self, values={**unchanged, name: list(values)})
+
+
+def _with_settings(
+    experiment: Experiment, matrix: Matrix, settings: Sequence[str]
+) -> tuple[list[Product], dict[str, Any]]:
+    """The products of a matrix with `settings` over them, and what all cells have the same."""
+    parts = []
+    for also in ({}, *matrix.also):
+        pinned = frozenset(name for name, values in also.items() if not isinstance(values, tuple))
+        own = {name: [values] if name in pinned else list(values) for name, values in also.items()}
+        parts.append(Product({**{name: list(values) for name, values in matrix.swept.items()}, **own}, pinned))
+    fixed = dict(matrix.fixed)
+    new_values = dict(parse_setting(setting, experiment) for setting in settings)
+    for name, values in new_values.items():
+        fixed.pop(name, None)
+        if len(values) == 1 and not any(name in part.values for part in parts):
+            fixed[name] = values[0]
+        else:
+            parts = _replaced(parts, name, values)
+    for name, values in new_values.items():
+        pinned_values = [part.values[name][0] for part in parts if name in part.pinned]
+        if len(pinned_values) == len(parts) and any(value not in pinned_values for value in values):
+            always = " or ".join(hcl.text_of(value) for value in dict.fromkeys(pinned_values))
+            raise UsageError(f"--set {name}: is always {always} in these cells", "leave it out")
+    for name in path_variables():
+        _refuse_paths_of_one_name(
+            name, [fixed.get(name), *(path for part in parts for path in part.values.get(name, ()))]
         )
+    return parts, fixed
 
 
-def _controlled(experiment: Experiment, several: Iterable[str], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """What the experiment controls where `several` variables are swept, without what `defaults` set."""
-    controlled = [experiment.controlled.get(name, {}) for name in several]
-    return {name: value for values in controlled for name, value in values.items() if defaults[name] is None}
+def _replaced(parts: Sequence[Product], name: str, values: Sequence[Any]) -> list[Product]:
+    """The products with these values of a variable, in their order; the rule is `make_plan`'s."""
+    if all(isinstance(value, str) for value in values) and all(name in part.values for part in parts):
+        of_any = {value for part in parts for value in part.values[name]}
+        kept = [[value for value in values if value in part.values[name]] for part in parts]
+        kept[0] = [value for value in values if value in kept[0] or value not in of_any]
+        return [part.with_(name, own) for part, own in zip(parts, kept, strict=True) if own]
+    return [part.with_(name, part.values[name] if name in part.pinned else values) for part in parts]
 
 
-def _combinations(parts: Sequence[Product]) -> list[dict[str, Any]]:
-    """The values of the swept variables of every cell, each once, in the order of the declaration."""
-    cells = [cell for part in parts for cell in part.combinations()]
-    return list({cell_name(cell): cell for cell in cells}.values())
+def _refuse_paths_of_one_name(name: str, values: Sequence[Any]) -> None:
+    """Raise UsageError where two files or folders have the same name: nothing else tells their cells and records
+    apart."""
+    paths = {absolute_path(value) for value in values if value is not None}
+    if len({path.name for path in paths}) < len(paths):
+        found = f"--set {name}: two of {', '.join(map(str, sorted(paths)))} have the same name"
+        raise UsageError(found, "rename one; tables and records have the name alone")
+
+
+def _cell_values(
+    experiment: Experiment, target: str, defaults: Mapping[str, Any], own: Mapping[str, Any]
+) -> dict[str, Any]:
+    """All values of a cell of which `own` are set. Raises UsageError for one that its rule refuses."""
+    values = {**own, **rest(experiment, target, own)}
+    for name in path_variables():
+        if values.get(name) is not None:
+            values[name] = str(absolute_path(values[name]))
+    values = complete(experiment, {**defaults, **values, "experiment": experiment.name})
+    refuse_broken_rules(values)
+    return values
+
+
+def rest(experiment: Experiment, target: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """What nobody set in a cell of these `values`: what the matrix of `target` gives it, and of the axes of the work
+    order that have none there their default."""
+    giving = experiment.matrices[target].rest
+    rest_values: dict[str, Any] = {}
+    before: list[Any] = []
+    for axis in experiment.axes:
+        name = axis.variable
+        if values.get(name) is None and (name in giving or axis.in_order):
+            rest_values[name] = giving[name]({**values, **rest_values}) if name in giving else axis.default_of(before)
+        value = {**values, **rest_values}.get(name)
+        before.append(axis.default_of(before) if value is None else value)
+    variables = giving.keys() - {axis.variable for axis in experiment.axes} - values.keys()
+    return rest_values | {name: giving[name]({**values, **rest_values}) for name in sorted(variables)}
+
+
+def complete(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:
+    """`values` as Terraform converts them, and what is null at its default."""
+    whole = {name: RULES[name].typed(value) if name in RULES else value for name, value in values.items()}
+    whole |= {name: default for name, default in experiment.defaults.items() if whole.get(name) is None}
+    before: list[Any] = []
+    for axis in experiment.axes:
+        default = axis.default_of(before)
+        # What only null stands for is no choice: a mounted folder is copied from, whatever way was set.
+        if axis.variable and (whole.get(axis.variable) is None or _only_null_means(axis.variable, default)):
+            whole[axis.variable] = default
+        before.append(whole.get(axis.variable, default))
+    return whole
 
 
 def _shuffled(cells: Iterable[Cell], seed: int) -> tuple[Cell, ...]:
@@ -253,155 +304,28 @@ def _shuffled(cells: Iterable[Cell], seed: int) -> tuple[Cell, ...]:
     return tuple(replace(cell, block=str(at)) for at, group in enumerate(groups, 1) for cell in group)
 
 
-def complete(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:
-    """`values`, with numbers as int and what is null at its default. Raises UsageError for what is no whole number."""
-    numbers = [name for name, variable in declared().items() if variable.type == "number" and name in values]
-    nullable = {name for name in numbers if values[name] is None and declared()[name].nullable}
-    whole = {**values, **{name: _whole(values, name) for name in numbers if name not in nullable}}
-    whole |= {name: default for name, default in experiment.defaults.items() if whole.get(name) is None}
-    before: list[Any] = []
-    for axis in experiment.axes:
-        default = axis.default_of(before)
-        # What only null stands for is no choice: a mounted folder is copied from, whatever way was set.
-        if axis.variable and (whole.get(axis.variable) is None or _only_null_means(axis.variable, default)):
-            whole[axis.variable] = default
-        before.append(whole.get(axis.variable, default))
-    return whole
+def with_rounds(plan: Plan, asked: int | None = None) -> Plan:
+    """`plan` with the rounds of each cell that shares its stack: `asked`, or else as many as it has messages where N is
+    1, and USUAL_ROUNDS. No share is smaller than N, or N functions would never run at once.
 
-
-def _whole(values: Mapping[str, Any], name: str) -> int:
-    value = values[name]
-    if isinstance(value, str) and value.isdecimal():
-        return int(value)  # as Terraform takes it
-    if not is_whole(value):
-        raise UsageError(f"{name}: must be a whole number, got {value!r}", correction(name))
-    return int(value)
-
-
-def is_whole(value: Any) -> bool:
-    """Whether it is a number without a fraction."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and value % 1 == 0
-
-
-def correction(name: str) -> str:
-    """The way out of a wrong value of a variable: the places that it may come from."""
-    return f"correct --set {name}=..., TF_VAR_{name} or the *.tfvars file of infra/"
-
-
-def path_variables() -> list[str]:
-    """The variables that name a file or folder: tables and records have its name alone."""
-    return [name for name, rule in RULES.items() if rule.shared.get("is_path")]
-
-
-def _refuse_paths_of_one_name(fixed: Mapping[str, Any], parts: Sequence[Product]) -> None:
-    """Raise UsageError where two files or folders have the same name: nothing else tells their cells and records
-    apart."""
-    for name in path_variables():
-        values = dict.fromkeys([value for part in parts for value in part.values.get(name, ())] + [fixed.get(name)])
-        paths = {absolute_path(value) for value in values if value is not None}
-        if len({path.name for path in paths}) < len(paths):
-            found = f"--set {name}: two of {', '.join(map(str, filter(None, values)))} have the same name"
-            raise UsageError(found, "rename one; tables and records have the name alone")
-
-
-def absolute_path(path: Any) -> Path:
-    """A path that a setting names; a relative one begins at the current folder."""
-    return Path(str(path)).expanduser().resolve()
-
-
-def _refuse_what_is_pinned(given_values: Mapping[str, Sequence[Any]], left: Sequence[Product]) -> None:
-    """Raise UsageError for values that no product takes: each that is left has pinned its own."""
-    for name, values in given_values.items():
-        pinned = [product.values[name][0] for product in left if name in product.pinned]
-        if len(pinned) == len(left) and any(value not in pinned for value in values):
-            always = " or ".join(hcl.text_of(value) for value in dict.fromkeys(pinned))
-            raise UsageError(f"--set {name}: is always {always} in these cells", "leave it out")
-
-
-def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
-    """Split `variable=v1,v2` of --set: a Terraform variable, or an axis of the work order. Raises UsageError."""
-    known = {**declared(), **experiment.order_axes}
-    name, _, _ = text.partition("=")
-    if name not in known and (others := [other.name for other in EXPERIMENTS.values() if name in other.order_axes]):
-        owners = f"is a key of the messages of {phrases.listed(others)}"
-        raise UsageError(f"--set {name}: {owners}; {experiment.name} doesn't use it")
-    name, listed = split_setting("--set", text, known, "infra/ has no variable")
-    if name == "experiment":
-        raise UsageError("--set experiment: the experiment isn't a setting of its own plan", "give it as EXPERIMENT")
-    if name not in experiment.order_axes:
-        refuse_other_owner(name, experiment.name)
-    if name in experiment.unused:
-        raise UsageError(f"--set {name}: has no effect on {experiment.name}", "leave it out")
-    ruled = {axis.variable: axis for axis in experiment.axes if axis.in_order or axis.allowed}
-    values = setting_values("--set", name, listed, ruled.get(name))
-    variable = declared().get(name)
-    if variable and not variable.nullable and variable.type != "number":  # Terraform takes null for its default
-        values = [variable.default if value is None else value for value in values]
-    if variable and variable.type == "number":
-        for value in values:
-            if not _is_number(value):  # of `1,000` Terraform reads 000 as 0
-                fix = "write it like 1000: digits alone, and no zero first"
-                raise UsageError(f"--set {name}: must be a number, got {value!r}", fix)
-        values = [int(value) if isinstance(value, float) and value.is_integer() else value for value in values]
-    if variable and (rule := RULES.get(name)) and rule.choices:
-        for value in values:
-            if value is not None and value not in (*rule.choices, *rule.null_means):
-                raise UsageError(f"--set {name}: {rule.rule}, got {value!r}")
-    named = {value if isinstance(value, str) else json.dumps(value, sort_keys=True) for value in values}
-    if len(named) < len(values):
-        raise UsageError(f"--set {name}: a value is given twice", "use --repeats to run cells again")
-    return name, values
-
-
-def resume_command(plan: Plan, run: str) -> str:
-    """The command that goes on with a run of `plan`; `run` is its id as an argument."""
-    return f"stampede sweep {plan.experiment} --target {plan.target} --resume {run}"
-
-
-def refuse_twice(option: str, settings: Iterable[str], way_out: str) -> None:
-    """Raise UsageError for a name that more than one of the `settings`, NAME=VALUES, gives: Terraform would take the
-    last, but both may be meant."""
-    for name, times in Counter(text.partition("=")[0] for text in settings).items():
-        if times > 1:
-            raise UsageError(f"{option} {name}: given more than once; {way_out}")
-
-
-def split_setting(option: str, text: str, known: Collection[str], has_no: str) -> tuple[str, str]:
-    """The name and the text of the values of `name=values`; raises UsageError for another form or an unknown name."""
-    name, equals, listed = text.partition("=")
-    if not equals or not name or not listed:
-        form = "VARIABLE=VALUE[,VALUE...]" if option == "--set" else "KEY=VALUE"
-        raise UsageError(f"{option}: {text!r} isn't of the form {form}")
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"known: {', '.join(sorted(known))}" if known else "leave it out"
-        hint = f"did you mean {near[0]}?" if near else hint
-        raise UsageError(f"{option}: {has_no} {name!r}", hint)
-    return name, listed
-
-
-def setting_values(option: str, name: str, listed: str, axis: Axis | None) -> list[Any]:
-    """Read `v1,v2`; null, true, false and numbers become such, {...} and [...] are read as HCL or JSON.
-
-    Braces, brackets and double quotes hold together what belongs to one value; those of an `axis` must be of its kind.
-    Raises UsageError.
+    Raises UsageError where rounds are asked for and no cell can be interleaved.
     """
-    try:
-        values = [_value(part) for part in hcl.split(listed)]
-    except HclError as error:
+    experiment = EXPERIMENTS[plan.experiment]
+    cells: list[Cell] = []
+    for stack in plan.stacks():
+        most = min(cell.messages // cell.n for cell in stack)
+        usual = most if stack[0].n == 1 else USUAL_ROUNDS
+        rounds = max(1, min(usual if asked is None else asked, most))
+        # Emptying the destination before a cell's flood would take from under it what another cell copies.
+        is_apart = len(stack) == 1 or any(experiment.preparation(cell.values) for cell in stack)
+        cells += [replace(cell, rounds=1 if is_apart else rounds) for cell in stack]
+    if asked is not None and asked > 1 and all(cell.rounds == 1 for cell in cells):
         raise UsageError(
-            f"{option} {name}: {listed!r} can't be read: {error}",
-            "write a text with commas, quotes or "
-            'brackets in double quotes ("a, b"), and an object like {minimum=2,maximum=20}',
-        ) from None
-    for value in values if axis else ():
-        if not axis.takes(value):
-            raise UsageError(f"{option} {name}: must be {axis.rule}, got {value!r}")
-    return values
-
-
-def _is_number(value: Any) -> bool:
-    return value is None or type(value) in (int, float)
+            f"--rounds {asked}: no cells of this sweep can be interleaved: that takes two on one stack, each with at "
+            "least 2 x N messages that share no list of keys",
+            "leave it out, and use --repeats for more runs",
+        )
+    return replace(plan, cells=tuple(cells))
 
 
 def share_of_round(count: int, rounds: int, number: int) -> range:
@@ -409,20 +333,6 @@ def share_of_round(count: int, rounds: int, number: int) -> range:
     return range(count * (number - 1) // rounds, count * number // rounds)
 
 
-def cell_name(cell: Mapping[str, Any]) -> str:
-    """A cell's readable id, as it stands in messages and records: memory_size=1024,concurrency_value=5."""
-    paths = path_variables()
-    named = {name: absolute_path(cell[name]).name for name in cell if name in paths and cell[name] is not None}
-    return ",".join(f"{name}={hcl.text_of(value)}" for name, value in {**cell, **named}.items())
-
-
-def _value(text: str) -> Any:
-    if not text:
-        raise HclError('a value is empty (an empty text is "")')
-    if text == "null" or text[0] in '{["':
-        return hcl.value(text)
-    try:
-        value = json.loads(text, parse_constant=str)
-    except ValueError:
-        return text
-    return value if isinstance(value, bool | int | float) else text
+def resume_command(plan: Plan, run: str) -> str:
+    """The command that goes on with a run of `plan`; `run` is its id as an argument."""
+    return f"stampede sweep {plan.experiment} --target {plan.target} --resume {run}"

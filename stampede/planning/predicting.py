@@ -1,14 +1,16 @@
-"""What the model says of a plan's cells: each cell as a scenario, the parameters, and their predictions, on AWS."""
+"""What the model says of a plan's cells: each cell as a scenario, the parameters, and their predictions, on AWS; and of
+that what cost and duration rest on."""
 
 from __future__ import annotations
 
 import difflib
 import json
 import math
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from experiments import EXPERIMENTS, Experiment
 from experiments.parameters import files, known_parameters
@@ -16,13 +18,14 @@ from stampede.checkout import ROOT
 from stampede.errors import UsageError, one_line, refuse_problems
 from stampede.finding import BUILD
 from stampede.model import parameters as known
-from stampede.model.parameters import ParameterError, Parameters
+from stampede.model.parameters import Parameter, ParameterError, Parameters
 from stampede.model.prediction import Prediction, Scenario, predict
 from stampede.model.scenario import PROVISIONED, STANDARD, Evaluation, expect
+from stampede.model.work import Work
 from stampede.planning import rules
 from stampede.planning.demand import Demand, demands
 from stampede.planning.plan import Plan
-from stampede.planning.rules import UNRESERVED
+from stampede.planning.settings import HOLDS
 
 # What the model raises for a parameter that isn't there, and an experiment's work for values that its checks refuse.
 UNANSWERED = (ParameterError, LookupError, ArithmeticError, ValueError)
@@ -34,6 +37,10 @@ MOST_MESSAGES = 1_000_000
 # Of a cell that is sent in rounds: what each round has for itself, and what adds up.
 OF_A_ROUND = ("time_to_n_s", "window_end_s", "share_at_n", "most_at_once")
 OF_ALL_ROUNDS = ("span_s", "drain_s")
+
+# All operations of a local sweep share this machine, whatever N is: so long for each, and for what it moves. Rough
+# figures of a machine of two cores.
+LOCAL_OPERATION_S, LOCAL_MIB_PER_S = 0.1, 600
 
 
 def parameters_of(experiment: Experiment, file: Path | None = None) -> Parameters:
@@ -75,18 +82,23 @@ NOTHING = Given()
 
 
 @dataclass(frozen=True)
-class Question:
-    """What the model is asked about the messages of a cell. Two are the same where all that decides the answer is:
-    `key` has it but for what is varied."""
+class CellWork:
+    """What a message of a cell with these `values` (JSON) does; two are the same where all that decides it is."""
 
-    key: tuple[Hashable, ...]
-    messages: int
-    timeout_s: float
-    barrier_s: float
-    warm_up: int
+    work: Callable[[Any, Parameters], Work]
+    values: str
+
+    def __call__(self, parameters: Parameters) -> Work:
+        return self.work(json.loads(self.values), parameters)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the model is asked about the messages of a cell, sent in `rounds`."""
+
+    scenario: Scenario
+    rows: tuple[Parameter, ...]
     seed: int
-    scenario: Scenario = field(compare=False)
-    parameters: Parameters = field(compare=False)
     rounds: int = 1
 
     @property
@@ -95,17 +107,13 @@ class Question:
         runs after the other it is all of them: they take no longer together."""
         if self.rounds == 1 or self.scenario.concurrency == 1:
             return self
-        share = -(-self.messages // self.rounds)
-        return replace(self.varied(messages=share, warm_up=max(self.warm_up, share)), rounds=1)
-
-    @property
-    def floods(self) -> int:
-        """How many such floods the messages are sent in."""
-        return 1 if self.flood is self else self.rounds
+        share = -(-self.scenario.messages // self.rounds)
+        a_round = self.varied(messages=share, warm_up=max(self.scenario.warm_up, share))
+        return replace(a_round, rounds=1)
 
     def varied(self, **changes: float) -> Question:
         """The same with another number of `messages`, say, or without a `timeout_s`."""
-        return replace(self, scenario=replace(self.scenario, **changes), **changes)
+        return replace(self, scenario=replace(self.scenario, **changes))
 
 
 @dataclass(frozen=True)
@@ -118,39 +126,60 @@ class PredictedCell:
 
 def questions(plan: Plan, given: Given = NOTHING) -> Iterator[tuple[Demand, Question]]:
     """Every cell of `plan`, whose experiment has a model, in the order in which they run, and what the model is asked
-    about its measured messages. Raises UsageError as `demands` does."""
+    about its measured messages."""
     experiment = EXPERIMENTS[plan.experiment]
     parameters = parameters_of(experiment) if given.parameters is None else given.parameters
-    rows = tuple(parameters.row(name) for name in parameters)
+    rows = tuple(map(parameters.row, parameters))
     for demand in demands(plan):
         scenario = scenario_of(experiment, plan, demand, given)
-        values = json.dumps(demand.cell.values, sort_keys=True)
-        key = (experiment.work, values, given.account_concurrency, given.bandwidth_quota, given.crashing, rows)
-        varied = {name: getattr(scenario, name) for name in ("messages", "timeout_s", "barrier_s", "warm_up")}
-        known = {"scenario": scenario, "parameters": parameters, "rounds": demand.cell.rounds}
-        yield demand, Question(key, **varied, seed=plan.seed, **known)
+        yield demand, Question(scenario, rows, plan.seed, demand.cell.rounds)
+
+
+def scenario_of(experiment: Experiment, plan: Plan, demand: Demand, given: Given = NOTHING) -> Scenario:
+    """A cell of a plan as the model is asked about it."""
+    values, in_lambda = demand.cell.values, demand.usage.in_lambda
+    pollers = demand.pollers if in_lambda else None
+    most = values.get("maximum_concurrency") or max(2, demand.concurrency)
+    return Scenario(
+        work=CellWork(experiment.work, json.dumps(values, sort_keys=True)),
+        messages=demand.cell.messages,
+        concurrency=1 if demand.usage.in_athena else demand.concurrency,
+        memory_mb=demand.memory_mb,
+        timeout_s=demand.timeout_s if in_lambda else math.inf,  # a host and Athena keep what they have begun
+        visibility_timeout_s=values.get("visibility_timeout_s") or HOLDS * demand.timeout_s,
+        trigger=(PROVISIONED if pollers else STANDARD) if in_lambda else "",
+        pollers=pollers,
+        maximum_concurrency=most if in_lambda and not pollers else None,
+        account_concurrency=given.account_concurrency,
+        bandwidth_quota=given.bandwidth_quota,
+        crashing=given.crashing if in_lambda else 0.0,
+        barrier_s=demand.barrier_s,
+        warm_up=demand.cell.warm_up_messages,
+    )
 
 
 @lru_cache(maxsize=MOST_KEPT)
 def expected(question: Question) -> Evaluation:
     """How the flood is expected to go. Raises one of UNANSWERED."""
-    return expect(question.scenario, question.parameters, question.seed)
+    return expect(question.scenario, Parameters(question.rows), question.seed)
 
 
 @lru_cache(maxsize=MOST_KEPT)
 def prediction(question: Question, ranged: bool = True) -> Prediction:
     """All that the model says of it; where not `ranged`, but for how sure it is. The seconds of an operation are those
     of all messages; in rounds all else is that of a round, and the time of all of them. Raises one of UNANSWERED."""
-    whole = predict(question.scenario, question.parameters, question.seed, expected(question), ranged)
+    parameters = Parameters(question.rows)
+    whole = predict(question.scenario, parameters, question.seed, expected(question), ranged)
     if question.rounds == 1:
         return whole
     if question.flood is question:
         return _without_hand_overs(whole, question.rounds)
     a_round, rounds = prediction(question.flood, ranged), question.rounds
     ranges = {name: a_round.ranges[name] for name in OF_A_ROUND if name in a_round.ranges}
-    ranges |= {
-        name: (rounds * low, rounds * high) for name, (low, high) in a_round.ranges.items() if name in OF_ALL_ROUNDS
-    }
+    for name in OF_ALL_ROUNDS:
+        if name in a_round.ranges:
+            low, high = a_round.ranges[name]
+            ranges[name] = (rounds * low, rounds * high)
     return replace(
         whole,
         **{name: getattr(a_round, name) for name in OF_A_ROUND},
@@ -184,15 +213,8 @@ def predicted_cells(plan: Plan, given: Given = NOTHING, ranged: bool = True) -> 
         try:
             yield PredictedCell(demand, prediction(question, ranged))
         except UNANSWERED as error:
-            raise UsageError(unanswered(demand, error)) from None
-
-
-def unanswered(demand: Demand, error: Exception) -> str:
-    """What to say of a cell for which the model raised one of UNANSWERED."""
-    return (
-        f"{demand.cell.alike}: the model has no answer for these settings ({one_line(error)}); "
-        "`stampede doctor` checks them"
-    )
+            found = f"{demand.cell.alike}: the model has no answer for these settings ({one_line(error)})"
+            raise UsageError(found, "`stampede doctor` checks them") from None
 
 
 def predictions(plan: Plan, given: Given = NOTHING, ranged: bool = True) -> dict[str, Prediction]:
@@ -200,44 +222,30 @@ def predictions(plan: Plan, given: Given = NOTHING, ranged: bool = True) -> dict
     return {row.demand.name: row.prediction for row in predicted_cells(plan, given, ranged)}
 
 
-def scenario_of(experiment: Experiment, plan: Plan, demand: Demand, given: Given = NOTHING) -> Scenario:
-    """A cell of a plan as the model is asked about it."""
-    values = {**demand.cell.values, "messages_per_concurrency": plan.messages_per_concurrency}
-    pollers = demand.pollers and (demand.pollers.minimum, demand.pollers.maximum)
-    in_lambda = demand.usage.in_lambda
-    most = values.get("maximum_concurrency") or max(2, demand.concurrency)
-    return Scenario(
-        work=partial(experiment.work, demand.cell.values),
-        messages=demand.cell.messages,
-        concurrency=1 if demand.usage.in_athena else demand.concurrency,
-        memory_mb=demand.memory_mb,
-        timeout_s=demand.timeout_s if in_lambda else math.inf,  # a host and Athena keep what they have begun
-        visibility_timeout_s=values.get("visibility_timeout_s") or rules.HOLDS * demand.timeout_s,
-        trigger=(PROVISIONED if pollers else STANDARD) if in_lambda else "",
-        pollers=pollers if in_lambda else None,
-        maximum_concurrency=most if in_lambda and not pollers else None,
-        account_concurrency=given.account_concurrency,
-        bandwidth_quota=given.bandwidth_quota,
-        crashing=given.crashing if in_lambda else 0.0,
-        barrier_s=demand.barrier_s,
-        warm_up=demand.cell.warm_up_messages,
-    )
+def predicted(plan: Plan, ranged: bool = False) -> tuple[dict[str, Prediction], str]:
+    """`predictions` of a sweep; or nothing, and in words why. Of this machine the model says nothing."""
+    if plan.target == "local":
+        return {}, ""
+    try:
+        return predictions(plan, ranged=ranged), ""
+    except UsageError as error:
+        return {}, str(error)
 
 
 def refuse(plan: Plan, given: Given = NOTHING) -> None:
-    """Raise UsageError for a plan that the model isn't asked about: one of an experiment without a model, with a number
-    that infra/ takes from nobody, with cells that no account can hold, or that its experiment's checks refuse. That a
-    function isn't built yet is no hindrance."""
+    """Raise UsageError for a plan that the model isn't asked about: one of an experiment without a model, with cells
+    that no account can hold, or that its experiment's checks refuse. That a function isn't built yet is no
+    hindrance."""
     experiment = EXPERIMENTS[plan.experiment]
     if experiment.work is None:
-        having = ", ".join(name for name, one in EXPERIMENTS.items() if one.work) or "none"
+        having = ", ".join(name for name, other in EXPERIMENTS.items() if other.work) or "none"
         raise UsageError(f"{experiment.name}: there is no model of its operation; experiments with a model: {having}")
     cells = demands(plan)
-    rules.refuse_out_of_bounds(cells)
     refuse_too_many(cells)
-    if (too_late := rules.late_start([cell for cell in cells if cell.usage.in_lambda])) is not None:
-        refuse_problems([too_late])
-    refuse_impossible(cells, given.account_concurrency)
+    working = [cell for cell in cells if cell.usage.in_lambda]
+    if working:
+        refuse_problems([*rules.late_start(working), rules.trigger(working)])
+        _refuse_beyond_account(max(cell.concurrency for cell in working), given.account_concurrency)
     findings = experiment.checks([demand.cell.values for demand in cells])
     refuse_problems(finding for finding in findings if finding.way_out != BUILD)
 
@@ -253,16 +261,70 @@ def refuse_too_many(cells: Sequence[Demand]) -> None:
                 )
 
 
-def refuse_impossible(cells: Sequence[Demand], account_concurrency: int | None = None) -> None:
-    """Raise UsageError for cells that no account can hold, or not one of `account_concurrency`."""
-    working = [cell for cell in cells if cell.usage.in_lambda]
-    if not working:
-        return
-    refuse_problems([rules.trigger(working)])
-    n = max(cell.concurrency for cell in working)
-    if account_concurrency is not None and n > account_concurrency - UNRESERVED:
+def _refuse_beyond_account(n: int, account_concurrency: int | None) -> None:
+    """Raise UsageError for an N that an account of `account_concurrency` can't reserve."""
+    if account_concurrency is not None and n > account_concurrency - rules.UNRESERVED:
         raise UsageError(
-            f"--account-concurrency {account_concurrency}: {max(0, account_concurrency - UNRESERVED)} can "
-            f"be reserved, because {UNRESERVED} must stay unreserved, but concurrency_value is {n}",
-            f"sweep a smaller N, or ask AWS for {n + UNRESERVED}",
+            f"--account-concurrency {account_concurrency}: {max(0, account_concurrency - rules.UNRESERVED)} can "
+            f"be reserved, because {rules.UNRESERVED} must stay unreserved, but concurrency_value is {n}",
+            f"sweep a smaller N, or ask AWS for {n + rules.UNRESERVED}",
         )
+
+
+def foreseen(plan: Plan, given: Given = NOTHING) -> list[Demand]:
+    """The demand of every cell of `plan`, in the order in which they run, with what the model says of it on AWS; a
+    bound where the experiment has no model, or where a cell can't be."""
+    if EXPERIMENTS[plan.experiment].work is None:
+        return [_at_most(demand) for demand in demands(plan)]
+    return [_foreseen(demand, question) for demand, question in questions(plan, given)]
+
+
+def on_this_machine(plan: Plan) -> list[Demand]:
+    """The same on this machine, which has no model: about how long the floods take, and nothing of an operation."""
+
+    def floods_s(demand: Demand) -> float:
+        each_s = LOCAL_OPERATION_S + demand.usage.moved_mb / LOCAL_MIB_PER_S
+        return demand.operations * each_s + demand.cell.rounds * demand.barrier_s
+
+    return [replace(demand, floods_s=floods_s(demand)) for demand in demands(plan)]
+
+
+def _foreseen(demand: Demand, question: Question) -> Demand:
+    warm_up = demand.cell.warm_up_messages
+    asked = [question, *([question.varied(messages=warm_up, warm_up=0, barrier_s=0.0)] if warm_up else [])]
+    try:
+        refuse_too_many([demand])
+        floods = [expected(part) for part in asked]
+        longest_s = max(map(_longest_s, asked))
+        times = 1 if question.flood is question else question.rounds
+        floods_s = times * expected(question.flood).course.drain_s + sum(flood.course.drain_s for flood in floods[1:])
+    except (UsageError, *UNANSWERED):
+        return _at_most(demand)
+    return replace(
+        demand,
+        is_foreseen=True,
+        floods_s=floods_s,
+        working_s=sum(_working_s(flood, question.scenario.timeout_s) for flood in floods),
+        longest_s=longest_s,
+        start_s=floods[0].work.cold_s,
+    )
+
+
+def _at_most(demand: Demand) -> Demand:
+    """A demand of whose operations nothing is known but that Lambda cuts each off."""
+    return replace(demand, working_s=float(demand.operations * demand.timeout_s))
+
+
+def _working_s(flood: Evaluation, timeout_s: float) -> float:
+    """Seconds of all attempts of a flood, with what comes before those of a record."""
+    course = flood.course
+    cut_off_s = course.failed_attempts * timeout_s if course.failed_attempts else 0.0
+    return cut_off_s + (course.succeeded * (course.avg_s + flood.work.before_s) if course.succeeded else 0.0)
+
+
+def _longest_s(question: Question) -> float:
+    """Seconds of the slowest message, with what comes before those of its record, were there no time limit."""
+    if expected(question).course.failed_attempts:
+        question = question.varied(timeout_s=math.inf)
+    flood = expected(question)
+    return flood.course.max_s + flood.work.before_s

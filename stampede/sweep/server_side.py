@@ -18,7 +18,7 @@ from stampede.errors import RunError, UsageError
 from stampede.insights.backends import Answer, LinesGoneError, Service, time_range_ms
 from stampede.interruption import signals
 from stampede.phrases import counted, minutes
-from stampede.planning.cost.access_log import POLL_S, WAIT_S
+from stampede.planning.access_log import POLL_S, WAIT_S
 from stampede.polling import looks
 from stampede.progress import say
 from stampede.runs import needed

@@ -9,9 +9,8 @@ from typing import Any
 
 from experiments import Experiment
 from stampede.cell import FORMAT
-from stampede.planning.cost.rounds import with_rounds
 from stampede.planning.demand import Demand, demands
-from stampede.planning.plan import make_plan, share_of_round
+from stampede.planning.plan import make_plan, share_of_round, with_rounds
 from stampede.variable_rules import RULES
 from tests.contract.declaration import RECORD, kinds
 

@@ -14,10 +14,9 @@ from stampede.cli.command_line import main
 from stampede.experiment import Compare, Matrix, Published, Seeding
 from stampede.finding import BUILD, PROBLEM
 from stampede.planning import checks, cost, predicting
-from stampede.planning.cost.foreseen import foreseen
 from stampede.planning.cost.prices import read_prices
 from stampede.planning.plan import make_plan
-from stampede.planning.predicting import prediction, questions
+from stampede.planning.predicting import foreseen, prediction, questions
 from stampede.stacks.infra_variables import infra_defaults
 from tests.contract.declaration import ROOT, outputs, wrong
 from tests.unit.loader.predicted_cells import AT_HALF

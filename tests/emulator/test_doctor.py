@@ -1,14 +1,13 @@
 """`stampede doctor` against the real embedded AWS, as an account: an ordinary one and a new one."""
 
-import argparse
 import json
 
 import boto3
 import pytest
 
 from experiments import EXPERIMENTS
+from stampede.cli.command_line import main
 from stampede.cli.verbs import doctor
-from stampede.cli.verbs import doctor as options
 from stampede.emulator import ministack, stack
 from stampede.errors import UsageError
 from stampede.finding import OK, PROBLEM, WARNING
@@ -72,24 +71,14 @@ def test_an_account_of_1000_holds_the_published_matrix(ordinary, use):
     assert [findings[name].status for name in ("credentials", "region", "concurrency", "leftovers")] == [OK] * 4
 
 
-def test_the_network_quota_is_unknown_where_service_quotas_is_missing(ordinary, use):
-    use(ordinary[1])
-    finding = account_findings()["network quota"]
-    assert (finding.status, "note it with the run" in finding.way_out) == (WARNING, True)
-
-
 def test_a_new_account_of_10_can_reserve_nothing_and_the_quota_to_raise_is_named(new, use):
     use(new[1])
     finding = account_findings("concurrency_value=1")["concurrency"]
     assert finding.status == PROBLEM
-    assert finding.found.startswith("1 needed, 0 can be reserved: the account's concurrency limit is 10,")
-    assert "--service-code lambda --quota-code L-B99A9384 --desired-value 1000" in finding.way_out
-
-
-def test_a_sweep_refuses_a_matrix_that_a_new_account_cannot_hold(new, use):
-    use(new[1])
     with pytest.raises(UsageError, match=r"^concurrency: 500 needed, 0 can be reserved"):
         doctor.refuse_if_impossible(plan())
+    assert finding.found.startswith("1 needed, 0 can be reserved: the account's concurrency limit is 10,")
+    assert "--service-code lambda --quota-code L-B99A9384 --desired-value 1000" in finding.way_out
 
 
 def test_a_function_that_an_earlier_run_left_is_named_with_what_it_reserves(ordinary, use):
@@ -134,7 +123,5 @@ def test_the_doctor_of_a_local_sweep_looks_at_the_emulator_that_runs(new, monkey
     findings = account_findings("concurrency_value=10", target="local")
     assert findings["emulator"].found.startswith(f"answers at {new[1].endpoint_url}")
     assert findings["concurrency"].status == OK
-    parser = argparse.ArgumentParser()
-    options.add_arguments(parser)
-    assert doctor.run(parser.parse_args(["--target", "local", "--set", "concurrency_value=11"])) == 1
+    assert main(["doctor", "download", "--target", "local", "--set", "concurrency_value=11"]) == 1
     assert "11 needed, the embedded AWS runs 10 at once" in capsys.readouterr().out

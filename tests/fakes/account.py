@@ -29,7 +29,7 @@ class FakeAccount(Loopback):
     """What is refused (403) or lacking (501, as in LocalStack) is named by service or operation.
 
     `functions`: {name: reserved concurrency}; `quotas` are of Lambda, `vcpus` is EC2's and stands on the second page;
-    `bodies` replace what a service answers; `info` is what LocalStack says of itself, None for something else.
+    `bodies` replace what a service answers.
     """
 
     def __init__(
@@ -44,18 +44,15 @@ class FakeAccount(Loopback):
         refuse=(),
         lacks=(),
         bodies=(),
-        info=None,
     ):
         super().__init__()
         self.limits = {"ConcurrentExecutions": limit, "UnreservedConcurrentExecutions": unreserved}
         self.quotas, self.vcpus, self.instances, self.region = list(quotas), vcpus, instances, region
-        self.refuse, self.lacks, self.info = set(refuse), set(lacks), info
+        self.refuse, self.lacks = set(refuse), set(lacks)
         self.bodies = BODIES | dict(bodies)
         self.functions = {}
 
     def answer(self, request):
-        if request.path == "/_localstack/info":
-            return (404, {}, b"{}") if self.info is None else (200, {}, json.dumps(self.info).encode())
         service = re.search(r"/([a-z0-9-]+)/aws4_request", request.headers["Authorization"])[1]
         rest = (name for end, name in PATHS.items() if request.path.rstrip("/").endswith(end))
         operation = request.operation or next(rest, "")

@@ -6,6 +6,7 @@ import pytest
 
 from stampede.stacks import hcl
 from stampede.stacks.infra_variables import infra_defaults
+from stampede.variable_rules import Rule
 
 DECLARED = """
 variable "size" {
@@ -30,6 +31,11 @@ variable "pollers" {
   default = null
 }
 """
+VARIABLES = {
+    "size": Rule(type="number", default=1),
+    "tag": Rule(default='two\n  "lines"'),
+    "pollers": Rule(type="object"),
+}
 CASES = {
     "nothing": ({}, {}),
     "the environment": ({"size": "1e1", "tag": "null", "pollers": '{"minimum": 2, "maximum": 3}'}, {}),
@@ -57,7 +63,7 @@ def test_the_loader_reads_what_terraform_takes(terraform, tmp_path, case):
     (tmp_path / "main.tf").write_text(DECLARED + 'output "all" {\n  value = [var.size, var.tag, var.pollers]\n}\n')
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    values = infra_defaults(environ, tmp_path)
+    values = infra_defaults(environ, tmp_path, VARIABLES)
     assert [values["size"], values["tag"].rstrip("\n"), values["pollers"]] == taken(terraform, tmp_path, **environ)
 
 

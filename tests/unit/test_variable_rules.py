@@ -6,7 +6,6 @@ import pytest
 
 from stampede.checkout import INFRA
 from stampede.stacks import hcl
-from stampede.stacks.infra_variables import declared
 from stampede.variable_rules import RULES, Rule
 
 BOUNDED = {name: rule for name, rule in RULES.items() if rule.rule} | {
@@ -31,30 +30,67 @@ def test_a_description_names_the_bounds_of_the_rule():
         assert all(f"{bound}" in descriptions[name] for bound in bounds), name
 
 
-def test_every_rule_is_of_a_variable_in_the_file_that_goes_with_its_own():
-    for name, variable in declared().items():
-        text = (INFRA / f"rules{'_' if variable.experiment else ''}{variable.experiment}.json").read_text()
-        assert (f'  "{name}": {{' in text) == (variable.type != "bool"), name
-    assert RULES.keys() <= declared().keys()
+def test_types_and_defaults_are_those_of_terraforms_variables_and_null_is_taken_where_there_is_no_default():
+    for path in INFRA.glob("variables*.tf"):
+        for block in hcl.read(path.read_text())["variable"]:
+            [(name, body)] = block.items()
+            rule = RULES[name.strip('"')]
+            assert rule.type == re.match(r"(?:\$\{)?(\w+)", body["type"])[1], name
+            assert rule.default == hcl.plain(body.get("default")), name
+            assert hcl.plain(body.get("nullable", True)) == (rule.default is None), name
+            assert rule.experiment == path.stem.partition("variables_")[2], name
+    declared = "".join(path.read_text() for path in INFRA.glob("*.tf"))
+    assert set(re.findall(r'(?m)^variable "(\w+)"', declared)) == RULES.keys()
 
 
 def test_every_default_keeps_its_rule():
-    for name, rule in RULES.items():
-        default = declared()[name].default
-        assert default is None or rule.allows(default), name
+    assert [name for name, rule in RULES.items() if rule.refusal(rule.default)] == []
+
+
+NUMBER = {"type": "number", "rule": "must be 1 to 3"}
+POLLERS = RULES["provisioned_pollers"]
 
 
 @pytest.mark.parametrize(
     ("rule", "allowed", "refused"),
     [
-        (Rule(least=1, most=3), (1, 3, 2.0), (0, 4, 1.5)),
-        (Rule(least=1), (1, 10**9), (0,)),
+        (Rule(**NUMBER, least=1, most=3), (1, 3, 2.0, None), (0, 4, 1.5, True, "2")),
+        (Rule(**NUMBER, least=1), (1, 10**9), (0,)),
+        (Rule(type="bool"), (True, False), ("maybe", 1)),
         (Rule(choices=("keep", "drop"), null_means=("copy",)), ("keep", "copy"), ("Keep", "", 1)),
         (Rule(matches="^[a-z-]+$", never="^xn--", longest=5), ("a-b", "abcde"), ("", "A", "a\n", "xn--a", "abcdef")),
+        (Rule(type="list", matches="^[a-z]$"), ([], ["a", "b"]), ("a", ["a", "B"], [1], {"a": "b"})),
+        (Rule(type="map", matches="^[a-z]$"), ({}, {"a": "B"}), ("a", {"B": "a"}, ["a"])),
+        (
+            POLLERS,
+            ({"minimum": 2, "maximum": 2}, None),
+            (5, [2, 20], {"minimum": 2}, {"minimum": 2, "maximum": 2.5}, {"minimum": None, "maximum": 2}),
+        ),
     ],
 )
 def test_a_value_keeps_a_rule_or_breaks_it(rule, allowed, refused):
     assert all(map(rule.allows, allowed)) and not any(map(rule.allows, refused))
+    assert all(", got " in rule.refusal(value) for value in refused)
+
+
+def test_the_part_of_a_value_that_is_wrong_is_named_and_the_values_of_a_map_are_not():
+    assert POLLERS.refusal({"minimum": 1, "maximum": 20}) == "minimum must be a whole number from 2 to 200, got 1"
+    assert "secret" not in RULES["environment"].refusal({"AWS_REGION": "secret"})
+
+
+@pytest.mark.parametrize(
+    ("rule", "written", "value"),
+    [
+        (Rule(type="number"), "1024", 1024),
+        (Rule(type="number"), 2.0, 2),
+        (Rule(type="number", default=7), None, 7),
+        (Rule(type="bool"), "true", True),
+        (Rule(), "007", "007"),
+        (Rule(type="number"), "many", "many"),
+    ],
+)
+def test_a_value_is_converted_as_terraform_does(rule, written, value):
+    assert rule.typed(written) == value and type(rule.typed(written)) is type(value)
 
 
 def test_a_text_that_terraforms_tests_have_accepted_or_refused_is_so_without_terraform():
@@ -64,7 +100,7 @@ def test_a_text_that_terraforms_tests_have_accepted_or_refused_is_so_without_ter
             refused = " ".join(map(str, body["expect_failures"]))
             for name, written in body["variables"][0].items():
                 if name in RULES and "%{" not in str(written):
-                    breaks = not RULES[name].allows(value := hcl.plain(written))
+                    breaks = RULES[name].refusal(value := RULES[name].typed(hcl.plain(written)))
                     assert not breaks or f"var.{name}" in refused, (run, value)
-                    checked += breaks and isinstance(value, str)
+                    checked += bool(breaks) and isinstance(value, str)
     assert checked > 15

@@ -51,8 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     plan = plan_of(arguments)
     estimated = estimate(plan)
     with doing(f"checking plan, tools and {'account' if plan.target == 'aws' else 'machine'}"):
-        each, place = arguments.format != "table", arguments.results_dir
-        findings = checks.run(plan, estimated=estimated, each_cell=each, results_dir=place)
+        findings = checks.run(plan, estimated=estimated, results_dir=arguments.results_dir)
         findings.append(checks.budget(estimated, arguments.budget_usd))
     rows = [finding.as_row() for finding in findings]
     if arguments.format == "json":
@@ -85,11 +84,9 @@ def refuse_if_impossible(plan: Plan, estimated: Estimate | None = None, results_
 def refuse(findings: Sequence[Finding], plan: Plan) -> None:
     """Raise UsageError, one line, where a finding is a problem; else say what a sweep says itself of the warnings:
     those about what it measures, and not about where."""
-    from stampede.planning.checks import measurements
-
     refuse_problems(findings, f"`stampede doctor {plan.experiment} --target {plan.target}` with the same options")
     for finding in findings:
-        if finding.status == WARNING and finding.check in (measurements.CHECK, "package"):
+        if finding.status == WARNING and finding.check in ("floods", "measurements", "package"):
             say(f"{finding.check}: {finding.sentence}", style="yellow")
 
 
@@ -108,13 +105,17 @@ def _print_estimate(estimated: Estimate) -> None:
     terminal.tell("\n".join(("", *estimated.sentences(), "")))
 
 
+def _right(finding: Finding) -> str:
+    return f"{finding.check} ({finding.found})" if finding.found else finding.check
+
+
 def print_checks(findings: Sequence[Finding]) -> None:
     """What is right in a line, what isn't in a line each, and how much that is."""
     from rich.text import Text
 
     from stampede import terminal
 
-    passed = dict.fromkeys(finding.check for finding in findings if finding.status == OK)
+    passed = dict.fromkeys(_right(finding) for finding in findings if finding.status == OK)
     lines = [(OK, ", ".join(passed))] if passed else []
     for status in (WARNING, PROBLEM):
         lines += [(status, f"{found.check}: {found.sentence}") for found in findings if found.status == status]
@@ -122,6 +123,10 @@ def print_checks(findings: Sequence[Finding]) -> None:
         mark, style = MARKS[status]
         terminal.show(Text.assemble((f"{mark:<8}", style), as_typed(line)))
     terminal.show(Text(summary(findings), style="bold"))
+
+
+def _right(finding: Finding) -> str:
+    return f"{finding.check} ({finding.found})" if finding.found else finding.check
 
 
 def summary(findings: Sequence[Finding]) -> str:

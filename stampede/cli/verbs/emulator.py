@@ -23,8 +23,14 @@ from typing import Any
 
 from experiments import EXPERIMENTS
 from stampede.errors import RunError, UsageError, refuse_problems
-from stampede.planning.plan import absolute_path, parse_setting, path_variables, refuse_twice, split_setting
-from stampede.planning.rules import broken_rules
+from stampede.planning.settings import (
+    absolute_path,
+    parse_setting,
+    path_variables,
+    refuse_broken_rules,
+    refuse_twice,
+    split_setting,
+)
 from stampede.progress import say
 from stampede.stacks.infra_variables import declared, infra_defaults
 
@@ -95,7 +101,7 @@ def local_variables(settings: Sequence[str]) -> dict[str, Any]:
         if len(choices) > 1:
             raise UsageError(f"--set {variable}: a stack has one value of each variable, got {len(choices)}; give one")
         values[variable] = str(absolute_path(choices[0])) if variable in path_variables() else choices[0]
-    refuse_problems(broken_rules([values]))
+    refuse_broken_rules(values)
     return {"experiment": name} | values
 
 

@@ -24,7 +24,7 @@ from stampede.cell import FORMAT, Cell
 from stampede.cli.arguments import add, add_stack, cell, order_of, payloads_of, positive_int
 from stampede.errors import UsageError
 from stampede.phrases import counted
-from stampede.planning.plan import cell_name
+from stampede.planning.settings import cell_name
 from stampede.progress import say
 from stampede.runs.folder import RunFolder, checked_run_id, is_flood_by_hand
 from stampede.stacks.infra_variables import declared

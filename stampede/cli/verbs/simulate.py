@@ -26,7 +26,7 @@ from stampede.errors import RunError, UsageError
 from stampede.full_disk import way_out
 from stampede.model.parameters import Parameter
 from stampede.phrases import listed
-from stampede.planning.plan import path_variables
+from stampede.planning.settings import path_variables
 from stampede.progress import bar, say
 from stampede.runs.folder import RunFolder
 

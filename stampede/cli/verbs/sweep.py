@@ -197,9 +197,11 @@ def _report_command(folder: RunFolder) -> str:
 
 def _predicted(plan: Plan, ranged: bool = False) -> dict[str, Prediction]:
     """What the model says of each cell; on stderr the worst of it, or why there is nothing."""
-    from stampede.planning.checks import share
+    from stampede.planning.checks import floods
+    from stampede.planning.predicting import predicted
 
-    predictions, why_not = share.predicted(plan, ranged)
-    if warning := share.warning(plan, predictions, why_not):
-        say(warning, style="yellow")
+    predictions, why_not = predicted(plan, ranged)
+    if why_not:
+        say(f"not predicted: {why_not}", style="yellow")
+    doctor.refuse(floods(plan, predictions), plan)
     return predictions

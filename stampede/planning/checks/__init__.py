@@ -1,29 +1,31 @@
-"""The checks that `stampede doctor` prints and that a sweep makes before it starts. Each gives one line.
+"""The checks that `stampede doctor` prints and that a sweep makes before it starts, each a function with its message.
 
-Five groups: PLAN (the matrix against the rules of Lambda and of infra/), SHARE (what the model says of it), TOOLS and
+Five groups: PLAN (the matrix against the rules of Lambda and of infra/), FLOODS (what the model says of it), TOOLS and
 ROOM (of this machine) and ACCOUNT (what AWS says, or an endpoint in its stead). Only ACCOUNT asks the target's
 endpoints; TOOLS may ask the Terraform registry whether it answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from experiments import EXPERIMENTS
 from stampede.emulator import ministack, stack
 from stampede.errors import UsageError
-from stampede.finding import OK, PROBLEM, Finding
+from stampede.finding import OK, PROBLEM, WARNING, Finding
+from stampede.model.prediction import Prediction
 from stampede.phrases import counted
 from stampede.planning import rules
-from stampede.planning.checks import access_log, account, machine, measurements, share
+from stampede.planning.checks import account, machine
 from stampede.planning.cost import Estimate, check_budget, estimate
 from stampede.planning.plan import Plan
+from stampede.planning.predicting import predicted
 from stampede.runs.folder import RESULTS_DIR
 from stampede.stacks.stack_lock import WAIT, holder
 
-PLAN, SHARE, ROOM, TOOLS, ACCOUNT = "plan", "share", "room", "tools", "account"
-EVERYTHING = (PLAN, SHARE, TOOLS, ROOM, ACCOUNT)
+PLAN, FLOODS, ROOM, TOOLS, ACCOUNT = "plan", "floods", "room", "tools", "account"
+EVERYTHING = (PLAN, FLOODS, TOOLS, ROOM, ACCOUNT)
 # Terraform, its providers and the lock of the stack complain by themselves, in clear words, before anything is created.
 BEFORE_A_SWEEP = (PLAN, ROOM, ACCOUNT)
 
@@ -32,22 +34,18 @@ def run(
     plan: Plan,
     groups: Iterable[str] = EVERYTHING,
     estimated: Estimate | None = None,
-    each_cell: bool = True,
     results_dir: Path = RESULTS_DIR,
 ) -> list[Finding]:
     """Make the checks of `groups` for `plan`, whose estimate may be known already and whose run will be in
-    `results_dir`; without `each_cell`, cells of which the same is to be said have one finding. Raises UsageError only
-    where values that are needed can't be read."""
+    `results_dir`."""
     estimated = estimated or estimate(plan)
-    experiment, cells = EXPERIMENTS[plan.experiment], list(estimated.cells)
+    cells, run_s = list(estimated.cells), estimated.total_s
     findings: list[Finding] = []
     for group in groups:
         if group == PLAN:
-            findings += rules.check(cells, experiment, plan.target)
-            findings += access_log.check(cells, plan.target, estimated)
-            findings += measurements.check(cells, experiment)
-        elif group == SHARE:
-            findings += share.check(plan, each_cell)
+            findings += rules.check(cells, EXPERIMENTS[plan.experiment], plan.target, run_s)
+        elif group == FLOODS:
+            findings += floods(plan, predicted(plan)[0])
         elif group == TOOLS:
             findings += [*machine.tools(), free_stack(plan.target)]
         elif group == ROOM:
@@ -56,8 +54,29 @@ def run(
             findings += account.emulator(cells)
         elif group == ACCOUNT:
             region, prefix = (str(plan.cells[0].values[name]) for name in ("region", "prefix"))
-            findings += account.check(cells, region, prefix, plan.experiment, estimated.total_s)
+            findings += account.check(cells, region, prefix, EXPERIMENTS[plan.experiment], run_s)
     return findings
+
+
+def floods(plan: Plan, predictions: Mapping[str, Prediction]) -> list[Finding]:
+    """As the model has it, N run at once in every cell, and no message is lost; none without `predictions`."""
+    wrong = []
+    for cell in sorted(plan.cells):
+        if cell.repeat not in (None, 1) or (prediction := predictions.get(cell.name)) is None:
+            continue
+        if prediction.dead_lettered:
+            wrong.append(
+                f"{cell.alike}: {prediction.dead_lettered:,} of {counted(prediction.count, 'message')} would end as "
+                "dead letters"
+            )
+        elif prediction.time_to_n_s is None:
+            wrong.append(f"{cell.alike}: N is never reached, {prediction.most_at_once:,} at most run at once")
+    if not wrong:
+        return [Finding("floods", OK)] if predictions else []
+    more = f" ({len(wrong) - 1} more cells)" if len(wrong) > 1 else ""
+    return [
+        Finding("floods", WARNING, f"{wrong[0]}{more}", "`stampede simulate` shows why, docs/simulate.md what helps")
+    ]
 
 
 def free_stack(option: str) -> Finding:
@@ -72,20 +91,13 @@ def free_stack(option: str) -> Finding:
             f"a stack of {counted(count, 'resource')} is already applied, and a sweep would change and destroy it",
             "remove it with `stampede emulator stop`, or sweep with --take-over",
         )
-    return Finding("stack", OK, "no other process is using it")
+    return Finding("stack", OK)
 
 
 def budget(estimated: Estimate, budget_usd: float | None) -> Finding:
-    """The estimated cost, against the budget where there is one."""
+    """The estimated cost stays within the budget, where there is one."""
     try:
         check_budget(estimated, budget_usd)
     except UsageError as error:
         return Finding("budget", PROBLEM, error.found, error.way_out)
-    limit = "no limit given (--budget-usd)" if budget_usd is None else f"within --budget-usd {budget_usd:g}"
-    about = f"about {estimated.total_usd:.2f} USD"
-    spent = {
-        "aws": about,
-        "local": "a local run costs nothing",
-        "endpoint": f"an endpoint's bill is unknown; on AWS {about}",
-    }[estimated.target]
-    return Finding("budget", OK, f"{spent}; {limit}")
+    return Finding("budget", OK)

@@ -1,108 +1,89 @@
 """Checks of the credentials: whose they are, and whether they last as long as the run.
 
 What botocore renews by itself (roles of machines and containers, a role taken on with keys, a credential_process) has
-no end here. An end is known of what a shell or a profile holds ready, and of a sign-in that only the user can renew.
+no end here. An end is known of what a shell holds ready, and of a sign-in that only the user can renew.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import botocore.session
 from botocore.credentials import JSONFileCache, SSOProvider
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 from botocore.utils import SSOTokenLoader
 from dateutil import parser
 
 from stampede.errors import UsageError
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.phrases import minutes
-from stampede.planning.checks.asking import NOT_THAT_SERVICE, Account
-from stampede.stacks.target import HOW_TO_SIGN_IN, explain
+from stampede.stacks.target import HOW_TO_SIGN_IN, Target, explain
 
 # The one that botocore reads, and the one that aws-vault and granted set.
 EXPIRATIONS = ("AWS_CREDENTIAL_EXPIRATION", "AWS_SESSION_EXPIRATION")
-# What saml2aws and aws-azure-login note beside the token they put into a profile; botocore reads neither.
-PROFILE_EXPIRATIONS = ("x_security_token_expires", "aws_expiration")
 # Of AssumeRole, where the profile has no duration_seconds (STS API reference).
 ROLE_DURATION_S = 3600
 LONG_RUN_S = 3600
 RENEW = "renew it first (`aws sso login`, or whatever gave you the token), or ask for a longer session"
 
 
-def identity(account: Account) -> Finding:
+def identity(client: Callable[[str], Any], target: Target) -> Finding:
     """Who we are, as STS says. Without that nothing else can be asked."""
-    if (unusable := _unusable_expiration(os.environ)) is not None:
+    if (unusable := _unusable_expiration()) is not None:
         return unusable
     try:
-        answer = account.client("sts").get_caller_identity()
+        answer = client("sts").get_caller_identity()
+        return Finding("credentials", OK, f"account {answer['Account']} as {answer['Arn']}")
     except UsageError as error:
         return Finding("credentials", PROBLEM, error.found, error.way_out or "correct the region")
     except (BotoCoreError, ClientError) as error:
-        failure = explain(error, "checking the credentials", account.target)
+        failure = explain(error, "checking the credentials", target)
         return Finding("credentials", PROBLEM, failure.found, failure.way_out or HOW_TO_SIGN_IN)
-    except NOT_THAT_SERVICE:
-        answer = {}
-    if not answer.keys() >= {"Account", "Arn"}:
-        problem = f"the answer at {account.target.url_of('sts') or 'AWS'} isn't from STS"
+    except (ResponseParserError, LookupError, ValueError, TypeError, AttributeError):
+        problem = f"the answer at {target.url_of('sts') or 'AWS'} isn't from STS"
         return Finding("credentials", PROBLEM, problem, "correct AWS_ENDPOINT_URL")
-    return Finding("credentials", OK, f"account {answer['Account']} as {answer['Arn']}")
 
 
 def lifetime(run_s: float) -> Finding:
-    """Whether this shell's credentials end before a run of `run_s` seconds does, as far as that can be known."""
-    now = datetime.now(UTC)
-    session = botocore.session.get_session()
+    """This shell's credentials last for a run of `run_s` seconds, as far as that can be known."""
+    session, now = botocore.session.get_session(), datetime.now(UTC)
     credentials = session.get_credentials()
-    profiles = list(_profiles(session))
-    ends = [_given_end(credentials, profiles, os.environ), *_sign_in_ends(credentials, profiles, now)]
-    if ends := [end for end in ends if end is not None]:
-        end, left_s = min(ends), (min(ends) - now).total_seconds()
-        at = f"{end.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-        expiry = f"expires at {at}, in {minutes(left_s)}; the run takes about {minutes(run_s)}"
-        return Finding("session", OK, expiry) if left_s > run_s else Finding("session", WARNING, expiry, RENEW)
+    ends = [end for end in _ends(session, credentials.method, now) if end is not None]
     is_held = credentials.method in ("env", "shared-credentials-file", "config-file")
-    if not is_held or not credentials.token:
-        return Finding("session", OK, f"no expiry is known ({credentials.method})")
-    token = "a session token without a known expiry"
-    if run_s > LONG_RUN_S:
-        return Finding("session", WARNING, f"{token}, and the run takes about {minutes(run_s)}", RENEW)
-    return Finding("session", OK, token)
-
-
-def _given_end(credentials: Any, profiles: list[Mapping[str, Any]], environ: Mapping[str, str]) -> datetime | None:
-    """The end of credentials that this shell's environment or the profile holds, where it is noted beside them."""
-    if credentials.method == "env":
-        noted = [environ.get(name) for name in EXPIRATIONS]
-    elif credentials.method in ("shared-credentials-file", "config-file"):
-        noted = [profiles[0].get(name) for name in PROFILE_EXPIRATIONS] if profiles else []
+    if ends:
+        left_s = (min(ends) - now).total_seconds()
+        found = f"expires at {min(ends).astimezone(UTC):%Y-%m-%d %H:%M} UTC, in {minutes(left_s)}"
+        lasts = left_s > run_s
     else:
-        noted = []
-    return next((moment for text in noted if (moment := _moment(text)) is not None), None)
+        found = "a session token without a known expiry"
+        lasts = not (is_held and credentials.token) or run_s <= LONG_RUN_S
+    if lasts:
+        return Finding("session", OK)
+    return Finding("session", WARNING, f"{found}; the run takes about {minutes(run_s)}", RENEW)
 
 
-def _sign_in_ends(credentials: Any, profiles: list[Mapping[str, Any]], now: datetime) -> Iterator[datetime | None]:
-    """When the user has to sign in again: with a code for a role that asks for one, or in the browser."""
-    if credentials.method not in ("assume-role", "sso"):
+def _ends(session: botocore.session.Session, method: str, now: datetime) -> Iterator[datetime | None]:
+    """When credentials of the environment end, as is noted there, and when the user has to sign in again: with a code
+    for a role that asks for one, or in the browser."""
+    if method == "env":
+        yield next(filter(None, (_moment(os.environ.get(name)) for name in EXPIRATIONS)), None)
+    if method not in ("assume-role", "sso"):
         return
-    for profile in profiles:
+    for profile in _profiles(session):
         if "mfa_serial" in profile and "role_arn" in profile:
             yield now + timedelta(seconds=int(profile.get("duration_seconds", ROLE_DURATION_S)))
         if "sso_start_url" in profile:
-            yield _sso_end(profile)
-
-
-def _sso_end(profile: Mapping[str, Any]) -> datetime | None:
-    """The end of a sign-in; None where it can be renewed without the user, for how long AWS doesn't tell."""
-    tokens = SSOTokenLoader(cache=JSONFileCache(SSOProvider._SSO_TOKEN_CACHE_DIR))
-    try:
-        token = tokens(profile["sso_start_url"], session_name=profile.get("sso_session"))
-    except BotoCoreError:
-        return None  # no sign-in at all: asking who we are has told
-    return None if "refreshToken" in token else _moment(token.get("expiresAt"))
+            tokens = SSOTokenLoader(cache=JSONFileCache(SSOProvider._SSO_TOKEN_CACHE_DIR))
+            try:
+                token = tokens(profile["sso_start_url"], session_name=profile.get("sso_session"))
+            except BotoCoreError:
+                continue  # no sign-in at all: asking who we are has told
+            # One that can be renewed without the user lasts for as long as AWS doesn't tell.
+            yield None if "refreshToken" in token else _moment(token.get("expiresAt"))
 
 
 def _profiles(session: botocore.session.Session) -> Iterator[dict[str, Any]]:
@@ -115,11 +96,11 @@ def _profiles(session: botocore.session.Session) -> Iterator[dict[str, Any]]:
         name = profile.get("source_profile")
 
 
-def _unusable_expiration(environ: Mapping[str, str]) -> Finding | None:
+def _unusable_expiration() -> Finding | None:
     """An AWS_CREDENTIAL_EXPIRATION that is past or no time with a zone: botocore has only Python's errors for those."""
     name = EXPIRATIONS[0]
-    text = environ.get(name)
-    if not text or not environ.get("AWS_ACCESS_KEY_ID"):
+    text = os.environ.get(name)
+    if not text or not os.environ.get("AWS_ACCESS_KEY_ID"):
         return None
     moment = _moment(text, assume_utc=False)
     if moment is None or moment.tzinfo is None:

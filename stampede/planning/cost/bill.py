@@ -12,7 +12,8 @@ from math import ceil
 from typing import Any
 
 from stampede.experiment import Use
-from stampede.planning.cost import access_log, durations
+from stampede.planning import access_log
+from stampede.planning.cost import durations
 from stampede.planning.cost.prices import USUAL_REGION, Prices
 from stampede.planning.demand import Demand
 from stampede.stacks.sqs_limits import MAX_BATCH_BYTES, MAX_ENTRIES
@@ -125,12 +126,13 @@ def _queue_requests(demand: Demand, message_bytes: Sequence[tuple[int, float]]) 
 
     received = sum(ceil(size / CHUNK_BYTES) * share for size, share in message_bytes) or 1
     batches = demand.cell.rounds * sent(demand.cell.messages / demand.cell.rounds) + sent(demand.cell.warm_up_messages)
-    return batches + demand.preparations + (received + 1) * demand.all_messages
+    prepared = demand.all_messages - demand.operations
+    return batches + prepared + (received + 1) * demand.all_messages
 
 
 def _pollers_s(cells: list[Demand], around_s: float) -> float:
     """Seconds of all provisioned pollers, at their maximum from their cell's apply to the next one's or the end."""
-    most = [(demand.pollers.maximum, durations.cell_s(demand, "aws")) for demand in cells if demand.pollers]
+    most = [(demand.pollers[1], durations.cell_s(demand, "aws")) for demand in cells if demand.pollers]
     return sum(pollers * seconds for pollers, seconds in most) + max(most, default=(0, 0))[0] * around_s
 
 

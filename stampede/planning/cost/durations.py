@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stampede.planning.cost import access_log
+from stampede.planning import access_log
 from stampede.planning.demand import Demand
 
 

@@ -9,15 +9,12 @@ from typing import Any
 from stampede.cell import Cell
 from stampede.errors import UsageError
 from stampede.phrases import counted, minutes
-
-# The module, and not what is in it: it asks this package for demands.
-from stampede.planning import predicting
 from stampede.planning.cost import durations
 from stampede.planning.cost.bill import Item, bill_items
-from stampede.planning.cost.foreseen import foreseen, on_this_machine
 from stampede.planning.cost.prices import USUAL_REGION, Prices, read_prices
 from stampede.planning.demand import Demand
 from stampede.planning.plan import Plan
+from stampede.planning.predicting import NOTHING, Given, foreseen, on_this_machine
 
 
 @dataclass(frozen=True)
@@ -142,7 +139,7 @@ def _amount(quantity: float) -> str:
 def estimate(
     plan: Plan,
     kind: str | None = None,
-    given: predicting.Given | None = None,
+    given: Given = NOTHING,
 ) -> Estimate:
     """Estimate a plan; `kind` is the plan's target. `given` is what is
     known beside the plan.
@@ -150,7 +147,6 @@ def estimate(
     A plan of target "local" gets the cost that it would have on AWS, and the duration here; an "endpoint" cost and
     duration of AWS. Raises UsageError for values that aren't numbers.
     """
-    given = given or predicting.NOTHING
     prices = read_prices(str(plan.cells[0].values["region"]))
     cells = foreseen(plan, given)
     here = cells if plan.target == "aws" else on_this_machine(plan)

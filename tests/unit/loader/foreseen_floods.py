@@ -12,7 +12,7 @@ def each_takes(monkeypatch: pytest.MonkeyPatch, one_s: float) -> None:
     environment starts in one second."""
 
     def expected(question: predicting.Question) -> SimpleNamespace:
-        done, n = question.messages, question.scenario.concurrency
+        done, n = question.scenario.messages, question.scenario.concurrency
         drain_s = max(one_s, done * one_s / n)
         course = SimpleNamespace(succeeded=done, failed_attempts=0, avg_s=one_s, max_s=one_s, drain_s=drain_s)
         return SimpleNamespace(course=course, work=SimpleNamespace(before_s=0.0, cold_s=1.0))

@@ -12,7 +12,6 @@ from loader.executions import carry_out, stop_left_running, token_of
 from stampede.errors import RunError
 from stampede.planning.plan import make_plan
 from stampede.runs.folder import RunFolder
-from stampede.stacks.infra_variables import Variable
 from stampede.sweep import sweep as sweep_run
 from stampede.sweep.sweep import SweepRun
 from tests.aws_answers import ANSWERS
@@ -247,8 +246,6 @@ def test_a_query_of_a_killed_run_whose_stack_is_gone_is_said_and_no_error(aws, f
 @pytest.mark.parametrize("state", ["beginning", "begun"])
 def test_a_killed_sweep_that_is_resumed_cancels_the_query_and_runs_the_cell_again(state, aws, folder, monkeypatch):
     settings = ["operation=count", "parallel_limit=1", "object_count=7", "concurrency_value=1", "memory_size=512"]
-    variable = Variable("any", None, True)
-    monkeypatch.setattr("stampede.planning.plan.declared", lambda: dict.fromkeys(["operation", *STACK], variable))
     plan = make_plan(QUERIES, "aws", settings, messages_per_concurrency=10)
     [cell] = plan.cells
     killed(aws, folder, cell.name, state)

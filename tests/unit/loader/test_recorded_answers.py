@@ -13,7 +13,7 @@ from loader.sqs.dead_letters import DeadLetters
 from loader.sqs.message import Order
 from loader.sqs.sending import send_to
 from stampede.insights.cloudwatch import run_on_service
-from stampede.planning.checks.asking import Account
+from stampede.planning.checks.account import Account
 from stampede.stacks import target as targets
 from stampede.stacks.aws_errors import AFTER_APPLY, kind_of, may_pass_after_apply
 from stampede.stacks.target import Target

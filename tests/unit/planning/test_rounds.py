@@ -15,10 +15,7 @@ from loader import collecting, flood
 from loader.drain import drain, wait_for_round
 from loader.sqs.outcome import Accepted, Outcome
 from stampede.errors import RunError, UsageError
-from stampede.planning.cost import estimate
-from stampede.planning.cost.rounds import with_rounds
-from stampede.planning.plan import Plan, make_plan, share_of_round
-from stampede.planning.predicting import predictions
+from stampede.planning.plan import Plan, make_plan, share_of_round, with_rounds
 from stampede.runs.account import check
 from stampede.runs.description import RunDescription
 from stampede.runs.folder import RunFolder
@@ -298,35 +295,3 @@ def test_a_message_that_sqs_refuses_ends_the_sweep_after_its_round(sweep, monkey
     monkeypatch.setattr(flood, "send", lambda *_: Outcome(failed=2, reason="no"))
     with pytest.raises(RunError, match="2 of 2 messages were not accepted: no"):
         sweep(messages=5)
-
-
-# Foreseen.
-
-
-def foreseen(*settings, round_count=None):
-    """What the model says of the first cell of a local sweep, and what the sweep is expected to take."""
-    plan = make_plan(
-        EXPERIMENTS["filesystem"], "local", ["dataset=small", "threads=1,30", *settings], messages_per_concurrency=10
-    )
-    plan = with_rounds(plan, round_count)
-    prediction = next(iter(predictions(plan, ranged=False).values()))
-    return prediction, estimate(plan).total_s
-
-
-def test_one_message_after_the_other_is_foreseen_to_take_their_own_seconds_in_all_rounds():
-    (whole, whole_s), (in_rounds, rounds_s) = (
-        foreseen("concurrency_value=1", round_count=1),
-        foreseen("concurrency_value=1"),
-    )
-    assert in_rounds.avg_s == whole.avg_s
-    assert in_rounds.span_s == pytest.approx(10 * whole.avg_s)
-    assert in_rounds.span_s < whole.span_s
-    assert rounds_s > whole_s
-
-
-def test_a_round_of_several_at_once_is_foreseen_as_a_flood_of_its_own():
-    (whole, _), (in_rounds, _) = foreseen("concurrency_value=4", round_count=1), foreseen("concurrency_value=4")
-    assert in_rounds.count == whole.count == 40
-    assert in_rounds.avg_s == whole.avg_s
-    assert in_rounds.time_to_n_s < whole.time_to_n_s, "its environments are warm"
-    assert in_rounds.span_s > 0.8 * whole.span_s

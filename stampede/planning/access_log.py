@@ -16,21 +16,19 @@ REQUEST_PRICES = ("s3_get", "s3_put")
 # A stack that is destroyed takes the lines along, so a sweep waits for them; asking scans all of them each time.
 WAIT_S, POLL_S = 20 * 60.0, 120.0
 SCANS = WAIT_S / POLL_S + 1
-# What the lines of the bill are for.
-WORDS = TAKEN_IN, STORED, SCANNED = "S3 access log lines", "storage of access log lines", "scans of access log lines"
 BYTES_IN_A_GB = 2**30  # AWS's GB for logs
 
 
 def is_on(values: Mapping[str, Any]) -> bool:
-    """Whether a stack of these variables has S3 log its requests; a text as Terraform takes it."""
-    return values.get(VARIABLE) in (True, "true")
+    """Whether a stack of these variables has S3 log its requests."""
+    return values.get(VARIABLE) is True
 
 
 def lines(log_lines: float, hours: float) -> dict[tuple[str, str, str], float]:
     """Quantities by service, words and price: so many lines in the log, kept for `hours`."""
     gb = log_lines * BYTES_PER_LINE / BYTES_IN_A_GB
     return {
-        ("CloudWatch", TAKEN_IN, "logs_vended_gb"): gb,
-        ("CloudWatch", STORED, "logs_stored_gb_month"): gb * hours / HOURS_IN_A_MONTH,
-        ("CloudWatch", SCANNED, "logs_scanned_gb"): SCANS * gb,
+        ("CloudWatch", "S3 access log lines", "logs_vended_gb"): gb,
+        ("CloudWatch", "storage of access log lines", "logs_stored_gb_month"): gb * hours / HOURS_IN_A_MONTH,
+        ("CloudWatch", "scans of access log lines", "logs_scanned_gb"): SCANS * gb,
     }

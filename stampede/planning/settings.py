@@ -1,0 +1,141 @@
+"""What `--set` and `--order` say, and whether a value is one of its variable's: refused here, once, for every verb."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from experiments import EXPERIMENTS, Axis, Experiment
+from stampede import phrases
+from stampede.errors import UsageError
+from stampede.stacks import hcl
+from stampede.stacks.hcl import HclError
+from stampede.stacks.infra_variables import declared, takes
+from stampede.variable_rules import RULES, Rule
+
+# A message stays hidden for so many timeouts of the function (Lambda guide, services-sqs-configure).
+HOLDS = RULES["visibility_timeout_s"].shared["timeouts"]
+
+
+def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
+    """Split `variable=v1,v2` of --set: a Terraform variable, or an axis of the work order. Raises UsageError."""
+    variables = declared()
+    name, _, _ = text.partition("=")
+    owners = [other.name for other in EXPERIMENTS.values() if name in other.order_axes]
+    if name not in {*variables, *experiment.order_axes} and owners:
+        owner = f"is a key of the messages of {phrases.listed(owners)}"
+        raise UsageError(f"--set {name}: {owner}; {experiment.name} doesn't use it")
+    name, listed = split_setting("--set", text, {**variables, **experiment.order_axes}, "infra/ has no variable")
+    if name == "experiment":
+        raise UsageError("--set experiment: the experiment isn't a setting of its own plan", "give it as EXPERIMENT")
+    if name not in experiment.order_axes and not takes(name, experiment.name):
+        owner = f"is a variable of {variables[name].experiment}"
+        raise UsageError(f"--set {name}: {owner}; {experiment.name} doesn't use it")
+    if name in experiment.unused:
+        raise UsageError(f"--set {name}: has no effect on {experiment.name}", "leave it out")
+    ruled = {axis.variable: axis for axis in experiment.axes if axis.in_order or axis.allowed}
+    values = setting_values("--set", name, listed, ruled.get(name))
+    written = {value if isinstance(value, str) else json.dumps(value, sort_keys=True) for value in values}
+    if len(written) < len(values):
+        raise UsageError(f"--set {name}: a value is given twice", "use --repeats to run cells again")
+    return name, values
+
+
+def refuse_twice(option: str, settings: Iterable[str], way_out: str) -> None:
+    """Raise UsageError for a name that more than one of the `settings`, NAME=VALUES, gives: Terraform would take the
+    last, but both may be meant."""
+    for name, times in Counter(text.partition("=")[0] for text in settings).items():
+        if times > 1:
+            raise UsageError(f"{option} {name}: given more than once; {way_out}")
+
+
+def split_setting(option: str, text: str, known: Collection[str], has_no: str) -> tuple[str, str]:
+    """The name and the text of the values of `name=values`; raises UsageError for another form or an unknown name."""
+    name, _, listed = text.partition("=")
+    if not name or not listed:
+        form = "VARIABLE=VALUE[,VALUE...]" if option == "--set" else "KEY=VALUE"
+        raise UsageError(f"{option}: {text!r} isn't of the form {form}")
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"known: {', '.join(sorted(known))}" if known else "leave it out"
+        raise UsageError(f"{option}: {has_no} {name!r}", f"did you mean {near[0]}?" if near else hint)
+    return name, listed
+
+
+def setting_values(option: str, name: str, listed: str, axis: Axis | None) -> list[Any]:
+    """Read `v1,v2` as the type of the variable `name` says, or as values of an `axis` of the work order: null is the
+    default, and {...} and [...] are HCL or JSON.
+
+    Braces, brackets and double quotes hold together what belongs to one value. Raises UsageError.
+    """
+    variable = None if axis and axis.in_order else declared().get(name)
+    try:
+        values = [_value(part, variable) for part in hcl.split(listed)]
+    except HclError as error:
+        raise UsageError(
+            f"{option} {name}: {listed!r} can't be read: {error}",
+            "write a text with commas, quotes or "
+            'brackets in double quotes ("a, b"), and an object like {minimum=2,maximum=20}',
+        ) from None
+    for value in values:
+        if axis and not axis.takes(value):
+            raise UsageError(f"{option} {name}: must be {axis.rule}, got {value!r}")
+        if variable and (why := variable.refusal(value)):
+            is_text = variable.type == "number" and isinstance(value, str)  # of `1,000` Terraform reads 000 as 0
+            fix = "write it like 1000: digits alone, and no zero first" if is_text else variable.fix
+            raise UsageError(f"{option} {name}: {why}", fix)
+    return values
+
+
+def _value(text: str, variable: Rule | None) -> Any:
+    if not text:
+        raise HclError('a value is empty (an empty text is "")')
+    if text == "null" or text[0] in '{["':
+        value = hcl.value(text)
+    elif variable is not None and variable.type == "string":
+        return text
+    else:
+        value = _number_or_text(text)
+    return value if variable is None or isinstance(value, str) else variable.typed(value)
+
+
+def _number_or_text(text: str) -> Any:
+    try:
+        value = json.loads(text, parse_constant=str)
+    except ValueError:
+        return text
+    return value if isinstance(value, bool | int | float) else text
+
+
+def refuse_broken_rules(values: Mapping[str, Any]) -> None:
+    """Raise UsageError for a value of a variable that infra/ takes from nobody; the experiment itself is no setting.
+    Terraform refuses it too, but only once the sweep has begun."""
+    for name, value in values.items():
+        if name in RULES and name != "experiment" and (why := RULES[name].refusal(value)):
+            fix = f"correct --set {name}=..., TF_VAR_{name} or the *.tfvars file of infra/"
+            raise UsageError(f"{name}: {why}", f"{fix}; {RULES[name].fix}" if RULES[name].fix else fix)
+    hidden_s, timeout_s = values.get("visibility_timeout_s"), values.get("timeout_s")
+    if hidden_s is not None and timeout_s is not None and hidden_s < HOLDS * timeout_s:
+        rule = f"must be at least {HOLDS} x timeout_s = {HOLDS * timeout_s}, got {hidden_s}"
+        raise UsageError(f"visibility_timeout_s: {rule}", "leave it out, or use a shorter timeout_s")
+
+
+def path_variables() -> list[str]:
+    """The variables that name a file or folder: tables and records have its name alone."""
+    return [name for name, rule in RULES.items() if rule.shared.get("is_path")]
+
+
+def absolute_path(path: Any) -> Path:
+    """A path that a setting names; a relative one begins at the current folder."""
+    return Path(str(path)).expanduser().resolve()
+
+
+def cell_name(cell: Mapping[str, Any]) -> str:
+    """A cell's readable id, as it stands in messages and records: memory_size=1024,concurrency_value=5."""
+    paths = path_variables()
+    names = {name: absolute_path(cell[name]).name for name in cell if name in paths and cell[name] is not None}
+    return ",".join(f"{name}={hcl.text_of(value)}" for name, value in {**cell, **names}.items())
