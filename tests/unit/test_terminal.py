@@ -52,7 +52,7 @@ def on_a_terminal(**environment):
 def test_in_a_pipe_there_is_plain_text_with_problems_last_and_counted_and_progress_as_lines():
     done = subprocess.run(**program(), capture_output=True, timeout=60, check=True)
     assert done.stdout.decode().splitlines() == [
-        "[ok]    plan",
+        "[ok]    plan (12 cells)",
         "[warn]  share: 20 %",
         "[fail]  zone: there is no zone; use another",
         "1 problem, 1 warning",

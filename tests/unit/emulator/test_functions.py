@@ -155,7 +155,7 @@ FAIL = {
     "names the message": (
         "def handler(e, c): return {'batchItemFailures': [{'itemIdentifier': e['Records'][0]['messageId']}]}",
         "PartialFailure",
-        "names the message",
+        "batchItemFailures",
     ),
     "can't be imported": ("import nosuchlib", "HandlerMissing", "No module named 'nosuchlib'"),
     "wants a module of ours": ("import gate", "HandlerMissing", "No module named 'gate'"),
