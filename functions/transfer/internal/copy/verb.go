@@ -176,9 +176,13 @@ func (o *options) conclude(j *job, err error, stdout io.Writer) error {
 	summary := append(j.seen.counts(err == nil), some(true, "elapsed_seconds", j.seen.elapsedSeconds(), "bytes", j.seen.bytes.Load(),
 		"trajectory", j.seen.track.text())...)
 	_, errStdout := io.WriteString(stdout, record.Object(summary)+"\n")
-	if err == nil && j.seen.failed.Load() > 0 {
-		err = failure.New(failure.S3, "%d rows weren't copied %s; mend what the reasons name, and run the command again without --empty-first",
-			j.seen.failed.Load(), j.failures.summary())
+	if failed := j.seen.failed.Load(); err == nil && failed > 0 {
+		rows := "1 row wasn't copied"
+		if failed > 1 {
+			rows = fmt.Sprintf("%d rows weren't copied", failed)
+		}
+		err = failure.New(failure.S3, "%s %s; mend what the reasons name, and run the command again without --empty-first",
+			rows, j.failures.summary())
 	}
 	if errStdout != nil {
 		err = errors.Join(err, failure.New(failure.File, "the summary can't be written to stdout: %v", errStdout))

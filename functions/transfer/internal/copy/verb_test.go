@@ -97,7 +97,7 @@ func TestAManifestMayBeAsPeopleHaveIt(t *testing.T) {
 		"of two buckets":         {from + ",a\nanother,a\n", "p/a", "MalformedRow: the first row is bucket,key of source-bucket"},
 		"of another bucket":      {"another,a\nanother,b\n", "", "for one reason: NoSuchKey: "},
 		"of a spreadsheet":       {"\xEF\xBB\xBFa,b\r\n\n \r\n\"a\",\"c\"\n\"a,b\",d\n", "b c d", ""},
-		"quotes that don't end":  {"a,b\n\"x,d\na,c\n", "b c", "1 rows weren't copied for one reason: MalformedRow: the quotes of a row must be those of CSV: extraneous"},
+		"quotes that don't end":  {"a,b\n\"x,d\na,c\n", "b c", "1 row wasn't copied for one reason: MalformedRow: the quotes of a row must be those of CSV: extraneous"},
 		"without the last break": {"a,b\na,cop", "b", "may be cut short"},
 		"empty":                  {"", "", "NoData: the manifest has nothing to copy"},
 		"nothing compressed":     {zipped(""), "", "NoData: the manifest has nothing to copy"},
