@@ -20,7 +20,7 @@ from loader.sqs.outcome import IN_FLIGHT, Accepted, Outcome
 from loader.unfinished_cell import ABANDONED
 from stampede.errors import RunError
 from stampede.phrases import counted
-from stampede.progress import bar, say
+from stampede.progress import bar, detail, say
 from stampede.runs.folder import RunFolder
 from stampede.stacks.sqs_limits import MAX_ENTRIES
 from stampede.stacks.target import Target
@@ -50,7 +50,8 @@ def flood(
     Each says `order`, the experiment's part, and the index-th of the cell (from 0) `share(index)`; in the round
     `round_number` of a sweep (0: none) the flood begins with the `first` of them. `warm_up` orders count in no figure;
     with `start_at_ms` (epoch ms) the functions wait until then. Where an earlier flood of the cell
-    may have been killed (`knows_all_sent` false) a gap is left for what it sent last; `quiet` says only what is wrong.
+    may have been killed (`knows_all_sent` false) a gap is left for what it sent last; with
+    `quiet` what goes well is a detail.
     Returns the outcome even when some were refused (`check` raises for that). Raises RunError when the queue can't be
     reached.
     """
@@ -61,8 +62,7 @@ def flood(
     messages = orders(folder.run_id, cell, count, extras, seq, share and (lambda index: share(first + index)))
     if target.experiment.takes_payload:
         messages = payload_messages(Payloads.of_run(folder), folder.run_id, cell, count, extras, seq, first)
-    if not quiet:
-        say(f"flooding {target['queue_name']} with {counted(count, 'message')}")
+    (detail if quiet else say)(f"flooding {target['queue_name']} with {counted(count, 'message')}")
     log = sent_log(folder, cell, warm_up=warm_up, round_number=round_number)
     with bar() as progress:
         task = progress.add_task("flood", total=count, note="messages")

@@ -274,7 +274,7 @@ class SweepRun:
             first=share.start,
             round_number=number,
             start_at_ms=None if barrier_s is None else int((time.time() + barrier_s) * 1000),
-            quiet=cell.rounds > 1,
+            quiet=True,
         )
 
     def _flood(self, target: Target, cell: Cell, count: int, load: CellLoad, **options: Any) -> Outcome:

@@ -116,7 +116,7 @@ class KilledSweep:
         what = ["--resume", self.folder.name] if begun else self.arguments
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
         where = {"cwd": self.work, "env": self.environment, "start_new_session": True}
-        command = [*STAMPEDE, "sweep", *what, *options]
+        command = [*STAMPEDE, "sweep", "--verbose", *what, *options]
         with subprocess.Popen(command, text=True, **where, **streams) as process:
             try:
                 yield process
