@@ -72,8 +72,10 @@ def flood(
             progress.advance(task, len(batch))
 
         outcome = send(target, queue_url or target["queue_url"], messages, accepted)
-    if outcome.failed or not quiet:
-        say(outcome.sentence(), style="red" if outcome.failed else None)
+    if outcome.failed:
+        say(outcome.sentence(), style="red")
+    else:
+        (detail if quiet else say)(outcome.sentence())
     return outcome
 
 

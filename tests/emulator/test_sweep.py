@@ -89,7 +89,7 @@ def test_behind_a_start_barrier_no_function_begins_before_the_common_moment(swep
 
 
 def test_a_sweep_killed_in_a_cell_goes_on_without_losing_or_repeating_one(local_stack):
-    process = local_stack.started("sweep", *FLAGS, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    process = local_stack.started("sweep", *FLAGS, "--verbose", stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
     folder = None
     for line in process.stderr:
         if line.startswith("run "):
@@ -118,7 +118,7 @@ def test_a_sweep_killed_in_a_cell_goes_on_without_losing_or_repeating_one(local_
 
 def test_ctrl_c_leaves_a_consistent_run_and_says_how_to_go_on(local_stack):
     nothing = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
-    process = local_stack.started("sweep", *FLAGS, stderr=subprocess.PIPE, **nothing)
+    process = local_stack.started("sweep", *FLAGS, "--verbose", stderr=subprocess.PIPE, **nothing)
     lines = []
     for line in process.stderr:
         lines.append(line)
