@@ -1,4 +1,4 @@
-"""The model beside what was published: docs/model.md says what it says today, and it reaches what it should."""
+"""The model beside what was published: docs/simulate.md says what it says today, and it reaches what it should."""
 
 import pytest
 
@@ -17,6 +17,6 @@ def test_every_published_mean_is_met(experiment, within):
     assert [row for row in rows if abs(row.difference) > within] == []
 
 
-def test_a_page_without_a_place_for_the_tables_is_refused():
-    with pytest.raises(ValueError, match=r"put <!-- parameters --> and <!-- end of parameters --> there"):
+def test_a_page_without_a_place_for_the_table_is_refused():
+    with pytest.raises(ValueError, match="put <!-- published --> and <!-- end of published --> there"):
         document("# The model\n")
