@@ -44,20 +44,16 @@ def typed(command: Command, clone: Path) -> str | None:
 
 
 def _names(clone: Path) -> dict[str, str]:
-    """What stands in the documents for runs and their files, and the newest two in their place."""
+    """What stands in the documents for a run and its files, and the newest one in its place."""
     runs = sorted((path.parent for path in clone.glob("results/*/run.json")), key=lambda path: path.stat().st_mtime)
     if not runs:
         return {}
-    downloads = [run.name for run in runs if '"experiment": "download"' in (run / "run.json").read_text()] or [""]
-    lines = f" {runs[-1]}/log_events"
+    lines, names = f" {runs[-1]}/log_events", ("RUN_ID", "RUN_A", "RUN_B")
+    files = {" a.jsonl": ".jsonl", " b.parquet": ".parquet", " log_events.jsonl": ".jsonl"}
     return {
-        "RUN_ID": runs[-1].name,
-        "RUN_A": downloads[0],
-        "RUN_B": downloads[-1],
+        **dict.fromkeys(names, runs[-1].name),
+        **{name: lines + suffix for name, suffix in files.items()},
         "my.cwli": "queries/common/errors.cwli",
-        " a.jsonl": f"{lines}.jsonl",
-        " b.parquet": f"{lines}.parquet",
-        " log_events.jsonl": f"{lines}.jsonl",
     }
 
 
