@@ -9,11 +9,11 @@ import pytest
 from experiments import EXPERIMENTS
 from experiments.parameters import known_parameters
 from stampede.cli.arguments import plan_of
-from stampede.cli.command_line import build_parser, main
+from stampede.cli.command_line import build_parser
 from stampede.emulator import go_build
 from stampede.planning.cost.estimates import estimate
 from stampede.planning.rules import UNRESERVED
-from tests import measured
+from tests import measured, predictions
 from tests.commands import DOCUMENTS, ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -94,13 +94,8 @@ def test_the_numbers_of_the_readme_are_those_of_declaration_model_and_pins():
         assert words in " ".join(README.split())
 
 
-@pytest.mark.parametrize(
-    ("document", "options"),
-    [("docs/simulate.md", ()), ("README.md", ("--set", "memory_size=1024", "--set", "concurrency_value=1,10,100,500"))],
-)
-def test_the_predictions_of_a_page_are_those_that_simulate_prints(document, options, capsys, monkeypatch):
+@pytest.mark.parametrize("document", ["README.md", "docs/simulate.md"])
+def test_the_prediction_of_a_page_is_what_simulate_prints(document, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-    assert main(["simulate", "download", *options]) == 0
-    printed = {line.rstrip() for text in capsys.readouterr() for line in text.splitlines()}
-    [shown] = re.findall(r"(?m)^```\n([^`]*^─+\n[^`]*)", (ROOT / document).read_text())
-    assert [line for line in shown.splitlines() if line.rstrip() not in printed] == []
+    [(_, arguments, shown)] = predictions.BLOCK.findall((ROOT / document).read_text())
+    assert shown == predictions.prediction(arguments), "run python -m tests.predictions"
