@@ -49,19 +49,16 @@ def allowed(name: str, action: str, resource: str, context: dict) -> bool:
     [
         # a tag first, and then whatever the tag allows
         ("copy_host", "ec2:CreateTags", INSTANCE, OTHERS | ASKED),
-        ("copy_host", "ec2:CreateTags", INSTANCE, UNTAGGED | ASKED),
         ("filesystem", "ec2:CreateTags", GROUP, UNTAGGED | ASKED),
         ("filesystem", "elasticfilesystem:TagResource", EFS, UNTAGGED | ASKED),
         ("s3files", "s3files:TagResource", S3_FILES, UNTAGGED | ASKED),
         ("copy_host", "kms:TagResource", KEY, OTHERS | ASKED | TAG_KEYS),
         ("copy_host", "kms:TagResource", KEY, ASKED | {"aws:TagKeys": ["project", "owner"]}),
-        ("copy_host", "kms:PutKeyPolicy", KEY, OURS),
         ("copy_host", "kms:Decrypt", KEY, OURS),
         ("", "lambda:TagResource", TRIGGER, OTHERS | ASKED),
         ("server_side_proof", "logs:TagResource", DELIVERY, OTHERS | ASKED),
         # others' networks and hosts
         ("copy_host", "ec2:TerminateInstances", INSTANCE, OTHERS),
-        ("copy_host", "ec2:ModifyInstanceAttribute", INSTANCE, UNTAGGED),
         ("copy_host", "ec2:DescribeInstanceAttribute", INSTANCE, OTHERS),  # its user data
         ("copy_host", "ec2:RunInstances", SUBNET, OTHERS),
         ("copy_host", "ec2:RunInstances", GROUP, OTHERS | ASKED),
@@ -71,12 +68,9 @@ def allowed(name: str, action: str, resource: str, context: dict) -> bool:
         ("filesystem", "ec2:CreateSubnet", VPC, OTHERS | ASKED),
         ("filesystem", "ec2:CreateNetworkInterface", SUBNET, OTHERS),
         ("express", "ec2:DeleteVpc", VPC, OTHERS),
-        ("express", "ec2:DetachNetworkInterface", INTERFACE, UNTAGGED),
         # others' file systems, rules, stacks, deliveries and tables
         ("filesystem", "elasticfilesystem:DeleteFileSystem", EFS, OTHERS),
-        ("filesystem", "elasticfilesystem:PutFileSystemPolicy", EFS, UNTAGGED),
         ("s3files", "s3files:DeleteFileSystem", S3_FILES, OTHERS),
-        ("s3files", "s3files:CreateAccessPoint", S3_FILES, OTHERS | ASKED),
         ("s3files", "events:PutTargets", f"{RULE}payroll", OF_S3_FILES),
         ("s3files", "events:PutRule", f"{RULE}DO-NOT-DELETE-S3-Files-1", UNTAGGED),
         ("s3files", "cloudformation:UpdateStack", f"{STACK}stampede-payroll/1", UNTAGGED),
@@ -96,7 +90,6 @@ def test_the_holder_may_not(name, action, resource, context):
         ("copy_host", "ec2:RunInstances", SUBNET, OURS),
         ("copy_host", "ec2:RunInstances", INTERFACE, {"ec2:AssociatePublicIpAddress": "false"}),
         ("copy_host", "ec2:RunInstances", "arn:aws:ec2:us-east-1::image/ami-1", {"ec2:Owner": "amazon"}),
-        ("copy_host", "ec2:TerminateInstances", INSTANCE, OURS),
         ("copy_host", "kms:CreateKey", "*", ASKED | TAG_KEYS),
         ("copy_host", "kms:TagResource", KEY, ASKED | TAG_KEYS),
         ("filesystem", "ec2:CreateSubnet", SUBNET, ASKED),
