@@ -27,7 +27,7 @@ from stampede.standard_streams import plain
 
 # The width to which a text may be folded before a column is left out.
 LEAST_TEXT = 20
-_NUMBER = re.compile(r"-?[\d,]+(\.\d+)?(e[+-]?\d+)?")
+_NUMBER = re.compile(rf"-?[\d,]+(\.\d+)?(e[+-]?\d+)?|{NOTHING}")
 
 
 Row = Mapping[str, Any]
@@ -174,34 +174,22 @@ class Column:
         return " ".join(self.heading.replace("-\n", "").split())
 
 
-def print_rows(
-    rows: Sequence[Mapping[str, Any]],
-    form: str,
-    columns: Sequence[str] | None = None,
-    headings: Mapping[str, str] | None = None,
-) -> None:
-    """Print `rows` on stdout; `form` is table, csv or json. `columns` gives order and header (default: the union of the
-    rows' keys, in order), and `headings` what a table has over a column instead of its key.
+def print_rows(rows: Sequence[Row], form: str, columns: Sequence[str] | None = None) -> None:
+    """Print `rows` on stdout; `form` is table, csv or json. `columns` gives order and header but of json (default: the
+    union of the rows' keys, in order).
 
     A table is as wide as the terminal: texts are folded, then the last columns left out, and named below it. A pipe
     gets all of them.
     """
-    names = list(columns) if columns is not None else list(dict.fromkeys(name for row in rows for name in row))
-    if form == "json":
+    if form == "json":  # what a row doesn't have isn't null
         print(json.dumps(list(rows), indent=2))
         return
-    if form == "csv":
-        writer = csv.DictWriter(sys.stdout, names, restval="", lineterminator="\n", extrasaction="ignore")
-        writer.writeheader()
-        writer.writerows({name: for_spreadsheets(value) for name, value in row.items()} for row in rows)
-        return
     fields = []
-    for rank, name in enumerate(names):
+    for rank, name in enumerate(columns or dict.fromkeys(name for row in rows for name in row)):
         texts = [_text(row.get(name)) for row in rows]
         is_number = any(texts) and all(_NUMBER.fullmatch(text) for text in texts if text)
-        heading = (headings or {}).get(name, name)
-        fields.append(Field(name, heading, show=_text, is_text=not is_number, rank=rank, nothing=""))
-    Table("", "", fields, rows, gap=2).print("table")
+        fields.append(Field(name, name, show=_text, is_text=not is_number, rank=rank, nothing=""))
+    Table("", "", fields, rows, gap=2).print(form)
 
 
 def _grid(columns: Sequence[Column], width: int, gap: int) -> rich.table.Table:
@@ -253,6 +241,7 @@ def for_spreadsheets(value: Any) -> Any:
 
 
 def _text(value: Any) -> str:
+    """A value of a table for reading: of a number that isn't whole four digits."""
     if value is None:
         return ""
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
+    return number_text(float(f"{value:.4g}")) if isinstance(value, float) else str(value)
