@@ -87,8 +87,7 @@ SHARED: dict[str, dict[str, Any]] = {
     "--results-dir": _option("where runs are stored (default: %(default)s)", "DIR", path, default=RESULTS_DIR),
     "--run": _option("a run, by its id or its folder (default: the newest in --results-dir)", "RUN"),
     "--order": _option(
-        "set a key of the message that the experiment leaves open; may be repeated (default: the first value of the "
-        "experiment's matrix)",
+        "set a key of the message that the experiment leaves open; may be repeated (default: the first of its matrix)",
         "KEY=VALUE",
         action="append",
         default=[],
@@ -100,7 +99,7 @@ SHARED: dict[str, dict[str, Any]] = {
         path,
     ),
     "--deadline-s": _option(
-        "stop waiting this long after the start, and report what is stuck (default: when nothing has changed for "
+        "stop waiting after this time, and report what is stuck (default: when nothing has changed for "
         "max_receive_count + 1 visibility timeouts and 10 minutes)",
         "SECONDS",
         seconds,
@@ -110,7 +109,7 @@ SHARED: dict[str, dict[str, Any]] = {
 # Those of a plan. Without a value each is None, as --resume refuses each that was given.
 PLAN: dict[str, dict[str, Any]] = {
     "--set": _option(
-        "set a Terraform variable or a key of the message; several values are swept; may be repeated (default: the "
+        "set a Terraform variable or a key of the message, several values to sweep; may be repeated (default: the "
         "experiment's matrix)",
         "VARIABLE=V1[,V2...]",
         action="append",
@@ -127,8 +126,8 @@ PLAN: dict[str, dict[str, Any]] = {
     ),
     "--repeats": _option("run every cell N times (default: 1)", "N", positive_int),
     "--rounds": _option(
-        "interleave the cells that share a stack: each sends its messages in N parts, none smaller than its "
-        "concurrency; 1 runs one cell after the other (default: a round for each message at concurrency 1, else 5)",
+        "interleave the cells that share a stack, each in N parts; 1 runs one cell after the other (default: a round "
+        "for each message at concurrency 1, else 5)",
         "N",
         positive_int,
     ),
@@ -157,9 +156,9 @@ def add_stack(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", metavar="|".join(TARGETS), type=_target, default=default, help=stacks)
 
 
-def add_plan(parser: argparse.ArgumentParser, without: str | None = None, target: str = "local") -> None:
-    """Declare EXPERIMENT, which may be left out where `without` says what that means, --target and the options of a
-    plan, all of which `plan_of` reads."""
+def add_plan(parser: argparse.ArgumentParser, without: str | None = None, targets: Sequence[str] = TARGETS) -> None:
+    """Declare EXPERIMENT, which may be left out where `without` says what that means, --target, one of `targets`, and
+    the options of a plan, all of which `plan_of` reads."""
     parser.add_argument(
         "experiment",
         nargs="?" if without else None,
@@ -169,7 +168,7 @@ def add_plan(parser: argparse.ArgumentParser, without: str | None = None, target
         help=", ".join(EXPERIMENTS) + (f" (default: {without})" if without else ""),
     )
     place = "aws is the endpoint that AWS_ENDPOINT_URL names, where it is set (default: %(default)s)"
-    parser.add_argument("--target", choices=TARGETS, default=target, help=place)
+    parser.add_argument("--target", choices=targets, default=targets[0], help=place)
     group = parser.add_argument_group("plan")
     for name, settings in PLAN.items():
         group.add_argument(name, **settings)

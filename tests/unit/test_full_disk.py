@@ -79,7 +79,6 @@ def test_the_error_names_the_folder_that_is_full_of_those_that_it_may_be(fill, t
     ("code", "below", "words"),
     [
         (errno.EROFS, "results/r/sent.jsonl", "make it writable, or use another folder"),
-        (errno.EACCES, "state/local.lock", "make it writable, or use another folder"),
         (errno.ENOENT, "state", "make it writable, or use another folder"),
         (errno.ENOSPC, "results/r/sent.jsonl", "free or change that disk"),
     ],

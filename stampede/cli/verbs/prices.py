@@ -58,8 +58,6 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--region: {unknown[0]}", unknown[1])
     if arguments.update:
         return _update(region, arguments.format, dry_run=arguments.dry_run)
-    if arguments.dry_run:
-        raise UsageError("--dry-run: without --update nothing is changed anyway; leave it out, or add --update")
     by_name = prices.read_prices(region, file=prices.FILE).by_name
     columns = ("usd", "unit", "region", "as_of", "source")
     rows = [{"name": name, **{column: getattr(price, column) for column in columns}} for name, price in by_name.items()]

@@ -58,7 +58,7 @@ These are predictions of a model; nothing was measured.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    add_plan(parser, target="aws")
+    add_plan(parser, targets=["aws"])  # of this machine the model says nothing
     parameters = "JSON list of parameters that replace the model's own, as in docs/simulate.md (default: none)"
     parser.add_argument("--parameters", metavar="FILE", type=path, help=parameters)
     add(parser, "--run", help="a run of `function` that measured what its handler takes (default: as the example)")
@@ -98,11 +98,6 @@ def _given(arguments: argparse.Namespace) -> Given:
     """What the options say beside the plan. Raises UsageError."""
     from stampede.planning.predicting import Given, parameters_of
 
-    if arguments.target == "local":
-        raise UsageError(
-            "--target local: the model predicts sweeps on AWS only",
-            f"leave it out, or measure this machine with `stampede sweep {arguments.experiment}`",
-        )
     parameters = parameters_of(EXPERIMENTS[arguments.experiment], arguments.parameters)
     if arguments.run is not None:
         parameters = _with_measured(parameters, arguments)

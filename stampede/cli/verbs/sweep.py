@@ -104,8 +104,6 @@ def _stored_plan(folder: RunFolder, arguments: argparse.Namespace) -> Plan:
     if options:
         raise UsageError(f"--resume: runs the stored plan; leave {' and '.join(options)} out, or start a new sweep")
     path = folder.path / "run.json"
-    if not path.exists():
-        raise UsageError(f"--resume: {folder.path} has no run.json; restore it from a copy, or start a new run")
     stored = folder.read_json("run.json", {})
     if stored.get("format") != FORMAT:
         another = f"--resume: {path} has format {stored.get('format')!r}, not {FORMAT}"

@@ -4,7 +4,6 @@ import argparse
 import contextlib
 import errno
 import importlib
-import json
 import os
 import re
 import shlex
@@ -17,14 +16,12 @@ from botocore.exceptions import ClientError
 
 from common import work_order
 from experiments import EXPERIMENTS
-from experiments.copy.key_plan import KeyPlanError
 from stampede.cli.arguments import cell, plan_of
 from stampede.cli.command_line import VERBS, build_parser
 from stampede.cli.verbs import doctor
 from stampede.cli.verbs.query import QUERIES
 from stampede.emulator import stack
 from stampede.emulator.go_build import NotReadyError, ProviderError
-from stampede.emulator.ministack import EmulatorError
 from stampede.errors import RunError, UsageError
 from stampede.program import ROOT, as_typed
 from stampede.progress import detail
@@ -146,10 +143,8 @@ def test_credentials_that_expire_in_mid_run_end_it_with_one_line(stampede, apply
     ("error", "status"),
     [
         (UsageError("the input is wrong"), 2),
-        (KeyPlanError("the plan doesn't fit"), 2),
         (NotReadyError("there is no Terraform"), 2),
         (ProviderError("compiling failed"), 1),
-        (EmulatorError("it exited immediately"), 1),
         (RunError("not every message is accounted for"), 1),
         (ClientError({"Error": {"Code": "AccessDenied"}}, "PutObject"), 1),
         (OSError(errno.ENOSPC, "No space left on device"), 1),
@@ -175,30 +170,22 @@ def test_what_could_not_start_is_2_and_what_failed_is_1_and_a_fault_of_ours_is_r
 WRONG = {
     "flood --messages 0": "--messages: must be",
     "flood --cell '  '": "--cell: must be",
-    "flood --payload ''": "--payload: must be",
-    "drain --deadline-s soon": "--deadline-s: must be",
     "sweep download --set memory_size=1 --set memory_size=2": "more than once",
     "sweep download --foo": "stampede sweep: unrecognized arguments: --foo; see `stampede sweep --help`",
-    "--foo sweep download": "stampede: unrecognized arguments: --foo; see `stampede --help`",
     "sweep download --set region=eu-central-9": "did you mean eu-",
     "sweep": "EXPERIMENT",
-    "sweep --resume nope": "--resume",
     "sweep filesystem --set storage=ebs": "s3_in_vpc",
     "swep": "'sweep'",
     "query sumary --logs x": "did you mean summary?",
     "query 'fields @message' --logs x": ".cwli",
-    "query summary": "--results-dir",
     "query summary --where tag": "KEY=VALUE",
     "query summary --run r --logs x": "not allowed",
     "query summary --logs x --export x.txt": ".parquet",
-    "query summary --logs x --export no/x.parquet": "folder that exists",
     "emulator status --apply": "start",
     "emulator start --set a=1": "add --apply",
     "emulator start --apply --set experiment=uploads": "use download",
-    "emulator start --apply --set memory_sise=1": "did you mean memory_size?",
     "emulator start --apply --set memory_size=64": "128",
     "emulator start --apply --set memory_size=128,256": "got 2",
-    "prices --dry-run": "--update",
 }
 
 
@@ -209,7 +196,7 @@ def test_wrong_input_gives_one_line_that_names_it_and_status_2(command, stampede
     assert WRONG[command] in done.err
 
 
-@pytest.mark.parametrize("name", ["", "a", "a b", "é", "x\ny", "\x7f", "\u200b", "\ud800", "a" * 256, "a" * 257])
+@pytest.mark.parametrize("name", ["", "a b", "é", "x\ny", "\u200b", "\ud800", "a" * 256, "a" * 257])
 def test_a_cell_may_have_the_names_that_functions_take(name):
     def takes(checked, *arguments):
         try:
@@ -230,14 +217,6 @@ def test_a_target_that_there_is_not_is_refused_where_a_variable_names_it_too(mon
 def test_details_are_printed_with_verbose_alone(option, stampede, monkeypatch):
     monkeypatch.setattr("stampede.cli.verbs.prices.run", lambda arguments: detail("$ terraform apply") or 0)
     assert stampede("prices", *option).err == ("$ terraform apply\n" if option else "")
-
-
-def test_the_dry_run_of_a_sweep_lists_the_published_matrix_and_touches_nothing(tmp_path, stampede):
-    done = stampede("sweep", "download", "--target", "aws", "--dry-run", "--format", "json")
-    cells = {row["cell"]: row["messages"] for row in json.loads(done.out)}
-    assert (done.status, len(cells), cells["memory_size=2048,concurrency_value=500"]) == (0, 12, 5000)
-    assert "USD" in done.err
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_hints_name_the_program_and_infra_so_that_they_can_be_typed(stampede, monkeypatch, tmp_path):

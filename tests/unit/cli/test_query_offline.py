@@ -95,12 +95,6 @@ def test_a_file_that_is_something_else_is_one_line_and_status_2(logs, stampede, 
     assert done.err.startswith("stampede: --logs: log.jsonl") and words in done.err
 
 
-def test_a_file_without_lines_has_no_rows_and_a_count_of_0(logs, rows):
-    logs.write_bytes(b"\n\n")
-    assert rows("download/summary") == []
-    assert rows("stats count(*) as n") == [{"n": 0}]
-
-
 def test_the_name_of_a_file_decides_nothing_and_an_export_never_overwrites_what_is_read(logs, rows, stampede):
     logs = logs.rename(logs.with_suffix(".parquet"))
     assert rows("stats count(*) as n", file="log.parquet") == [{"n": 2}]

@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 
 from stampede.errors import RunError, UsageError
 from stampede.insights import cloudwatch as cloudwatch_query
-from stampede.insights.cloudwatch import run_on_service, typed
+from stampede.insights.cloudwatch import run_on_service
 from stampede.stacks import endpoints
 from stampede.stacks.target import Target
 from tests.fakes.logs import FakeLogs
@@ -86,23 +86,6 @@ def test_a_page_that_cannot_be_had_is_an_error_and_no_partial_answer(naps):
         ask_as_the_command_line_does(stub)
 
 
-def test_a_query_that_is_given_up_is_stopped(monkeypatch):
-    monkeypatch.setattr(cloudwatch_query, "PATIENCE_S", -1)
-    stub = FakeLogs(["Running"], [])
-    with pytest.raises(RunError, match="narrow its time range"):
-        ask(stub)
-    assert stub.requests("StopQuery") == [{"queryId": "q-1"}]
-
-
-@pytest.mark.parametrize(
-    ("written", "value"),
-    [("0", 0), ("-7", -7), ("12.50", 12.5), ("1.28E8", 1.28e8), ("1.2E-4", 1.2e-4)]
-    + [(text, text) for text in ("007", "nan", "inf", "1e5", "", "+1", "1.", "2025-01-12 16:40:00.000", "0x1", "١")],
-)
-def test_only_what_is_written_as_a_number_is_one(written, value):
-    assert (typed(written), type(typed(written))) == (value, type(value))
-
-
 @pytest.fixture
 def run_dir(tmp_path, monkeypatch):
     """A stored run on AWS of two messages."""
@@ -162,19 +145,6 @@ def test_a_run_whose_log_group_is_gone_is_answered_from_its_stored_events(query,
     assert (done.status, row["count"], row["avg_s"]) == (0, 2, 4)
     assert words in done.err and "using results/run-a/log_events.jsonl" in done.err
     assert "no record of" not in done.err
-
-
-def test_a_run_whose_stack_is_destroyed_is_answered_from_its_stored_events_or_not(
-    run_dir, stampede, request, monkeypatch, tmp_path
-):
-    monkeypatch.setattr("stampede.emulator.stack.ROOT", tmp_path)
-    done = stampede("query", "summary")
-    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
-    assert "no applied stack found" in done.err and "run run-a has no stored log events" in done.err
-    request.getfixturevalue("events")
-    done = stampede("query", "summary", "--format", "json")
-    assert [row["count"] for row in json.loads(done.out)] == [2]
-    assert "no applied stack found" in done.err and "using results" in done.err
 
 
 def test_a_run_on_aws_is_asked_of_cloudwatch_within_its_own_time(query):

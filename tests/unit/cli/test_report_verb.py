@@ -35,13 +35,6 @@ def test_a_run_prints_its_table_and_its_answer_and_what_is_missing(run, stampede
     assert [row["count"] for row in rows if row["source"] == "this machine"] == [0, 24]
 
 
-def test_figures_in_doubt_end_with_1(run, stampede):
-    (run / "records.jsonl").write_text((run / "records.jsonl").read_text().replace("}", "", 2))
-    done = stampede("report", "r1")
-    assert (done.status, "the figures are in doubt: 1,024 MB, N = 2: " in done.err) == (1, True)
-    assert "incomplete data: records.jsonl, line 1" in done.err
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -140,12 +133,6 @@ def test_a_plan_that_cannot_be_right_is_not_resumed(folder, stampede, values, wo
         values = {"plan": described["plan"] | values["plan"]}
     change(folder, **values)
     assert words in refused(stampede("sweep", "--resume", "lost", "--dry-run"))
-
-
-@pytest.mark.parametrize("verb", ["query summary --run", "sweep --resume", "drain --run"])
-def test_a_run_json_with_nothing_in_it_is_damaged(folder, stampede, verb):
-    folder.write_json("run.json", {})
-    assert "lost/run.json is damaged (it is empty); restore it" in refused(stampede(*verb.split(), "lost"))
 
 
 def test_log_events_that_were_removed_are_to_be_restored(folder, stampede):
