@@ -90,7 +90,7 @@ def _newest_of(target: Target, newest: RunFolder, results_dir: Path) -> RunFolde
             say(f"run {folder.name}: the newest{' of the applied stack' if folder.name != newest.name else ''}")
             return folder
     raise UsageError(
-        f"--run: {_why_gone(target, newest)}, and the applied stack has no run",
+        f"--run: the newest run {newest.name} isn't the applied stack's ({_why_gone(target, newest)}), which has none",
         f"use `stampede flood` first, or --run {newest.name} for the stored account",
     )
 
@@ -104,8 +104,8 @@ def _why_gone(target: Target, folder: RunFolder) -> str:
     refuse_another("--run", folder.name, stored, target.place)
     applied, other = stack_words(target.outputs, stored)
     if not is_of(target.outputs, stored):
-        return f"run {folder.name} is of {other}, but the applied stack is {applied}"
-    return f"the applied stack is later than the last message of {folder.name}" if is_later(target, folder) else ""
+        return f"it is of {other}, but the applied stack is {applied}"
+    return "the applied stack was created after its last message" if is_later(target, folder) else ""
 
 
 def _print_stored(folder: RunFolder, form: str, why: str) -> int:

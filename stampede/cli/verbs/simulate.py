@@ -187,16 +187,16 @@ def _print(experiment: Experiment, cells: Sequence[Row], parameters: Parameters,
         ranges = {name: figures["ranges"][name] for name in RANGED if figures["ranges"].get(name)}
         table.append({**row, "ranges": ranges, "parameters_date": date})
     distinguished = distinguishing(cell for cell, _ in rows)
-    axes = {axis.name: axis for axis in experiment.axes if not axis.is_variant or axis.name in distinguished}
-    coordinates = [*axes, *([SETTINGS] if any(cell.settings for cell, _ in rows) else [])]
+    axes = [axis for axis in experiment.axes if not axis.is_variant or axis.name in distinguished]
+    headings = {axis.name: f"{axis.label}\n{axis.unit}" for axis in axes}
+    headings |= {SETTINGS: SETTINGS} if any(cell.settings for cell, _ in rows) else {}
     if form != "table":
         ranges = ["ranges"] if form == "json" else []
-        print_rows(table, form, (*coordinates, *FIGURES, "parameters_date", *ranges))
+        print_rows(table, form, (*headings, *FIGURES, "parameters_date", *ranges))
         return
-    several = {name for name in coordinates if len({row.get(name) for row in table}) > 1} | {n_axis(experiment.axes)}
-    headings = {name: f"{axis.label}\n{axis.unit}" for name, axis in axes.items()} | {SETTINGS: SETTINGS} | HEADINGS
-    names = [name for name in (*coordinates, *HEADINGS) if name in several or name in HEADINGS]
-    print_rows([{headings[name]: row.get(name) for name in names} for row in table], form)
+    several = {name for name in headings if len({row.get(name) for row in table}) > 1} | {n_axis(experiment.axes)}
+    shown = {name: heading for name, heading in headings.items() if name in several} | HEADINGS
+    print_rows([{heading: row.get(name) for name, heading in shown.items()} for row in table], form)
     print(CAPTION)
 
 

@@ -70,7 +70,7 @@ def test_the_newest_run_of_the_applied_stack_is_waited_for_or_that_of_a_folder(d
 
 @pytest.mark.parametrize(
     ("experiment", "created_s", "words"),
-    [("express", 0, "is of copy in us-east-1, but the applied stack is express"), ("copy", 1, "stack is later than")],
+    [("express", 0, "is of copy in us-east-1, but the applied stack is express"), ("copy", 1, "created after")],
 )
 def test_a_stack_that_has_no_run_asks_for_a_flood_first(drain, waited, experiment, created_s, words):
     done = drain(experiment, created_s=created_s)
@@ -83,7 +83,7 @@ def test_a_stack_that_has_no_run_asks_for_a_flood_first(drain, waited, experimen
     [
         (None, "no applied stack found"),
         ("copy", "the applied stack is copy in us-east-1"),
-        ("filesystem", "the applied stack is later than the last message of of_filesystem"),
+        ("filesystem", "the applied stack was created after its last message"),
     ],
 )
 def test_a_run_whose_stack_is_gone_prints_its_stored_account(drain, waited, folder, experiment, why):
