@@ -9,7 +9,10 @@ from stampede.finding import PROBLEM, Finding
 
 
 class FixableError(Exception):
-    """What is wrong and, where it is known, the way out: its text is one line, "found; way out"."""
+    """What is wrong and, where it is known, the way out: its text is one line, "found; way out". A verb that it ends
+    has `exit_status`."""
+
+    exit_status = 1
 
     def __init__(self, found: str, way_out: str = "") -> None:
         super().__init__(f"{found}; {way_out}" if way_out else found)
@@ -18,11 +21,13 @@ class FixableError(Exception):
 
 class UsageError(FixableError):
     """The input is wrong, or something that the verb needs isn't there: credentials, a stack, its objects, a stack that
-    no other run uses. Nothing was started. Names it, the rule and the way out. Exit status 2."""
+    no other run uses. Nothing was started. Names it, the rule and the way out."""
+
+    exit_status = 2
 
 
 class RunError(FixableError):
-    """What was started failed, or can't account for every message. Exit status 1."""
+    """What was started failed, or can't account for every message."""
 
 
 def refuse_problems(findings: Iterable[Finding], see: str = "") -> None:

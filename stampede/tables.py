@@ -27,7 +27,7 @@ from stampede.standard_streams import plain
 
 # The width to which a text may be folded before a column is left out.
 LEAST_TEXT = 20
-_NUMBER = re.compile(r"-?[\d,]+(\.\d+)?(e[+-]?\d+)?")
+_NUMBER = re.compile(rf"-?[\d,]+(\.\d+)?(e[+-]?\d+)?|{NOTHING}")
 
 
 Row = Mapping[str, Any]
@@ -57,6 +57,16 @@ class Field:
         """The row's entry for reading; a dash where there is none."""
         value = row.get(self.name)
         return self.nothing if value is None or value == "" else self.show(value)
+
+    def least_width(self, texts: Sequence[str]) -> int:
+        """Below which a column with these entries can't be shown: numbers are never folded."""
+        width = max(cell_len(line) for text in (self.lines, *texts) for line in text.split("\n"))
+        return min(width, LEAST_TEXT) if self.is_text else width
+
+    @property
+    def lines(self) -> str:
+        """The heading with its unit below it."""
+        return "\n".join(filter(None, (self.heading, self.unit)))
 
     @property
     def label(self) -> str:
@@ -92,8 +102,6 @@ class Table:
         writers = {"csv": self.csv, "json": self.json, "markdown": self.markdown}
         if form == "table":
             console = terminal.console()
-            if not console.is_terminal:  # into a pipe, as wide as it needs
-                console.width = sum(column.width + self.gap for column in self._columns())
             terminal.show(self.drawn(console.width), console)
         elif form in writers:
             sys.stdout.write(writers[form]())
@@ -101,28 +109,27 @@ class Table:
             raise ValueError(f"form {form!r}: a table is printed as table, {', '.join(writers)}")
 
     def drawn(self, width: int) -> rich.console.Group:
-        """The table and its caption for a terminal of `width` columns; fields that don't fit are left out and named."""
-        shown, left_out = self._fitting(width)
-        table = _grid(shown, width, self.gap)
-        for line, row in zip(table.rows, self.rows, strict=True):
-            line.style = "" if self.is_strong(row) else "dim"
-        names = ", ".join(column.name for column in left_out)
-        notes = [f"not shown in {width} columns: {names}; --format csv has them"] if names else []
-        return rich.console.Group(table, "", *(Text(sentence, style="dim") for sentence in (*notes, *self.caption)))
-
-    def _columns(self) -> list[Column]:
-        return [Column(field, [field.text(row) for row in self.rows]) for field in self.read]
-
-    def _fitting(self, width: int) -> tuple[list[Column], list[Column]]:
-        """The columns that fit into `width` characters, and those that are left out, both in their order: from the
-        first rank for which there is no room on."""
-        columns, shown, free = self._columns(), [], width + self.gap
-        for column in sorted(columns, key=lambda column: column.field.rank):
-            free -= column.least_width + self.gap
-            if column.field.rank and free < 0:
+        """The table and its caption for a terminal of `width` columns: texts are folded, and from the first rank on for
+        which there is no room fields are left out and named."""
+        texts = {field.name: [field.text(row) for row in self.rows] for field in self.read}
+        shown, free = set(), width + self.gap
+        for field in sorted(self.read, key=lambda field: field.rank):
+            free -= field.least_width(texts[field.name]) + self.gap
+            if field.rank and free < 0:
                 break
-            shown.append(column)
-        return [column for column in columns if column in shown], [column for column in columns if column not in shown]
+            shown.add(field.name)
+        table = rich.table.Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, self.gap - 1, 0, 0))
+        fields = [field for field in self.read if field.name in shown]
+        for field in fields:
+            side, least = ("left" if field.is_text else "right"), field.least_width(texts[field.name])
+            heading = Text(field.lines)
+            table.add_column(heading, justify=side, overflow="fold", no_wrap=not field.is_text, min_width=least)
+        for at, row in enumerate(self.rows):
+            style = "" if self.is_strong(row) else "dim"
+            table.add_row(*(Text(texts[field.name][at]) for field in fields), style=style)
+        names = [" ".join(field.lines.replace("-\n", "").split()) for field in self.read if field.name not in shown]
+        notes = [f"not shown in {width} columns: {', '.join(names)}; --format csv has them"] if names else []
+        return rich.console.Group(table, "", *(Text(sentence, style="dim") for sentence in (*notes, *self.caption)))
 
     def csv(self) -> str:
         """Every digit; what isn't known is empty."""
@@ -147,78 +154,22 @@ class Table:
         return "\n".join([*markdown(heads, rows, texts), "", *map(in_markdown, self.caption)]) + "\n"
 
 
-@dataclass(frozen=True, eq=False)
-class Column:
-    """A field with its texts, each of one or several lines. Numbers stand on the right and are never folded."""
-
-    field: Field
-    texts: Sequence[str]
-
-    @property
-    def heading(self) -> str:
-        return "\n".join(filter(None, (self.field.heading, self.field.unit)))
-
-    @property
-    def width(self) -> int:
-        """In which nothing is folded."""
-        return max(cell_len(line) for text in (self.heading, *self.texts) for line in text.split("\n"))
-
-    @property
-    def least_width(self) -> int:
-        """Below which it can't be shown."""
-        return min(self.width, LEAST_TEXT) if self.field.is_text else self.width
-
-    @property
-    def name(self) -> str:
-        """Its heading in one line."""
-        return " ".join(self.heading.replace("-\n", "").split())
-
-
-def print_rows(
-    rows: Sequence[Mapping[str, Any]],
-    form: str,
-    columns: Sequence[str] | None = None,
-    headings: Mapping[str, str] | None = None,
-) -> None:
-    """Print `rows` on stdout; `form` is table, csv or json. `columns` gives order and header (default: the union of the
-    rows' keys, in order), and `headings` what a table has over a column instead of its key.
+def print_rows(rows: Sequence[Row], form: str, columns: Sequence[str] | None = None) -> None:
+    """Print `rows` on stdout; `form` is table, csv or json. `columns` gives order and header but of json (default: the
+    union of the rows' keys, in order).
 
     A table is as wide as the terminal: texts are folded, then the last columns left out, and named below it. A pipe
     gets all of them.
     """
-    names = list(columns) if columns is not None else list(dict.fromkeys(name for row in rows for name in row))
-    if form == "json":
+    if form == "json":  # what a row doesn't have isn't null
         print(json.dumps(list(rows), indent=2))
         return
-    if form == "csv":
-        writer = csv.DictWriter(sys.stdout, names, restval="", lineterminator="\n", extrasaction="ignore")
-        writer.writeheader()
-        writer.writerows({name: for_spreadsheets(value) for name, value in row.items()} for row in rows)
-        return
     fields = []
-    for rank, name in enumerate(names):
+    for rank, name in enumerate(columns or dict.fromkeys(name for row in rows for name in row)):
         texts = [_text(row.get(name)) for row in rows]
         is_number = any(texts) and all(_NUMBER.fullmatch(text) for text in texts if text)
-        heading = (headings or {}).get(name, name)
-        fields.append(Field(name, heading, show=_text, is_text=not is_number, rank=rank, nothing=""))
-    Table("", "", fields, rows, gap=2).print("table")
-
-
-def _grid(columns: Sequence[Column], width: int, gap: int) -> rich.table.Table:
-    """The table of these columns. Where `width` characters aren't enough, the widest texts are folded, all to the same
-    width."""
-    widths = [column.width for column in columns]
-    most = max(widths, default=0)
-    while sum(widths) + gap * (len(columns) - 1) > width and most > 1:
-        most = min(most, width) - 1
-        widths = [min(own, most) if column.field.is_text else own for column, own in zip(columns, widths, strict=True)]
-    table = rich.table.Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, gap - 1, 0, 0))
-    for column, own in zip(columns, widths, strict=True):
-        side = "left" if column.field.is_text else "right"
-        table.add_column(Text(column.heading), justify=side, overflow="fold", width=own)
-    for texts in zip(*(column.texts for column in columns), strict=True):
-        table.add_row(*map(Text, texts))
-    return table
+        fields.append(Field(name, name, show=_text, is_text=not is_number, rank=rank, nothing=""))
+    Table("", "", fields, rows, gap=2).print(form)
 
 
 def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: Collection[str] = ()) -> list[str]:
@@ -253,6 +204,7 @@ def for_spreadsheets(value: Any) -> Any:
 
 
 def _text(value: Any) -> str:
+    """A value of a table for reading: of a number that isn't whole four digits."""
     if value is None:
         return ""
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
+    return number_text(float(f"{value:.4g}")) if isinstance(value, float) else str(value)

@@ -28,27 +28,37 @@ FORMATS = ("table", "csv", "json")
 TARGETS = ("local", "aws")
 
 
-def number(kind: type[int | float], rule: str, allowed: Callable[[float], bool]) -> Callable[[str], Any]:
-    """The type of a number of this kind that is `allowed`; `rule` says which are."""
+def checked(kind: Callable[[str], Any], rule: str, allowed: Callable[[Any], bool]) -> Callable[[str], Any]:
+    """The type of a value of this kind that is `allowed`; `rule` says which are."""
 
-    def checked(text: str) -> int | float:
+    def value_of(text: str) -> Any:
         try:
             value = kind(text)
+            if allowed(value):  # NaN never is
+                return value
         except ValueError:
-            value = math.nan
-        if not allowed(value):  # NaN never is
-            raise argparse.ArgumentTypeError(f"must be {rule}, got {text!r}")
-        return value
+            pass
+        raise argparse.ArgumentTypeError(f"must be {rule}, got {text!r}")
 
-    return checked
+    return value_of
 
 
-whole_number = number(int, "a whole number of 0 or more", lambda value: value >= 0)
-positive_int = number(int, "a whole number of 1 or more", lambda value: value >= 1)
-seconds = number(float, "a number of seconds above 0", lambda value: 0 < value < math.inf)
-dollars = number(float, "an amount of US dollars of 0 or more", lambda value: 0 <= value < math.inf)
+whole_number = checked(int, "a whole number of 0 or more", lambda value: value >= 0)
+positive_int = checked(int, "a whole number of 1 or more", lambda value: value >= 1)
+seconds = checked(float, "a number of seconds above 0", lambda value: 0 < value < math.inf)
+dollars = checked(float, "an amount of US dollars of 0 or more", lambda value: 0 <= value < math.inf)
 # Beyond 50 hardly any message would ever be done.
-crash_percent = number(float, "a percentage of 0 to 50", lambda value: 0 <= value <= 50)
+crash_percent = checked(float, "a percentage of 0 to 50", lambda value: 0 <= value <= 50)
+condition = checked(lambda text: text.partition("=")[::2], "KEY=VALUE", all)
+# What functions take for a cell's name (`functions/common/work_order.py`), but for blanks alone, which nobody could see
+# in a table.
+cell = checked(
+    str,
+    f"text of 1 to {LONGEST_CELL_CHARACTERS} printable characters, not all of them blanks",
+    lambda text: text.isprintable() and text.strip() and len(text) <= LONGEST_CELL_CHARACTERS,
+)
+# Of the environment too, which argparse itself doesn't compare with choices.
+_target = checked(str, "local or aws (or unset STAMPEDE_TARGET)", TARGETS.__contains__)
 
 
 def path(text: str) -> Path:
@@ -58,131 +68,97 @@ def path(text: str) -> Path:
     return Path(text)
 
 
-def cell(text: str) -> str:
-    """The type of a cell's name: what functions take for one (`functions/common/work_order.py`), but for blanks alone,
-    which nobody could see in a table."""
-    if not (text.isprintable() and text.strip() and len(text) <= LONGEST_CELL_CHARACTERS):
-        rule = f"must be text of 1 to {LONGEST_CELL_CHARACTERS} printable characters, not all of them blanks"
-        raise argparse.ArgumentTypeError(f"{rule}, got {text!r}")
-    return text
-
-
 def writable_file(*endings: str) -> Callable[[str], Path]:
     """The type of a file to write, with one of these endings, in a folder that exists."""
-
-    def checked(text: str) -> Path:
-        file = Path(text)
-        if file.suffix.lower() not in endings:
-            raise argparse.ArgumentTypeError(f"must be a file that ends in {' or '.join(endings)}, got {text!r}")
-        if file.is_dir() or not file.parent.is_dir():
-            raise argparse.ArgumentTypeError(f"must be a file in a folder that exists, got {text!r}")
-        return file
-
-    return checked
+    return checked(
+        Path,
+        f"a file that ends in {' or '.join(endings)}, in a folder that exists",
+        lambda file: file.suffix.lower() in endings and file.parent.is_dir() and not file.is_dir(),
+    )
 
 
-def _target(text: str) -> str:
-    """--target as it is given, which argparse checks itself, or the default, which it doesn't."""
-    if text == os.environ.get("STAMPEDE_TARGET") and text not in TARGETS:
-        raise argparse.ArgumentTypeError(f"STAMPEDE_TARGET must be local or aws, got {text!r}")
-    return text
+def _option(help: str, metavar: str | None = None, kind: Callable[[str], Any] | None = None, **more: Any) -> dict:
+    return {"help": help, "metavar": metavar, "type": kind, **more}
 
 
 # What argparse is told of each option that several verbs have.
 SHARED: dict[str, dict[str, Any]] = {
-    "--format": {"choices": FORMATS, "default": "table", "help": "output format on stdout (default: %(default)s)"},
-    "--results-dir": {
-        "metavar": "DIR",
-        "type": path,
-        "default": RESULTS_DIR,
-        "help": "where runs are stored (default: %(default)s)",
-    },
-    "--run": {"metavar": "RUN", "help": "a run, by its id or its folder (default: the newest in --results-dir)"},
-    "--order": {
-        "metavar": "KEY=VALUE",
-        "action": "append",
-        "default": [],
-        "help": "set a key of the message that the experiment leaves open; may be repeated "
-        "(default: the first value of the experiment's matrix)",
-    },
-    "--payload": {
-        "metavar": "FILE",
-        "type": path,
-        "help": "JSON file that is the body of every message, for an experiment with a function of your own; or a list "
-        'of objects with "payload" and "weight", of which each message gets one (default: {})',
-    },
-    "--deadline-s": {
-        "metavar": "SECONDS",
-        "type": seconds,
-        "help": "stop waiting this long after the start, and report what is stuck (default: when nothing has changed "
-        "for max_receive_count + 1 visibility timeouts and 10 minutes)",
-    },
-    "--budget-usd": {
-        "metavar": "USD",
-        "type": dollars,
-        "help": "the most that it may cost, by the estimate (default: no limit)",
-    },
+    "--format": _option("output format on stdout (default: %(default)s)", choices=FORMATS, default="table"),
+    "--results-dir": _option("where runs are stored (default: %(default)s)", "DIR", path, default=RESULTS_DIR),
+    "--run": _option("a run, by its id or its folder (default: the newest in --results-dir)", "RUN"),
+    "--order": _option(
+        "set a key of the message that the experiment leaves open; may be repeated (default: the first of its matrix)",
+        "KEY=VALUE",
+        action="append",
+        default=[],
+    ),
+    "--payload": _option(
+        "JSON file that is the body of every message, for an experiment with a function of your own; or a list of "
+        'objects with "payload" and "weight", of which each message gets one (default: {})',
+        "FILE",
+        path,
+    ),
+    "--deadline-s": _option(
+        "stop waiting after this time, and report what is stuck (default: when nothing has changed for "
+        "max_receive_count + 1 visibility timeouts and 10 minutes)",
+        "SECONDS",
+        seconds,
+    ),
+    "--budget-usd": _option("the most that it may cost, by the estimate (default: no limit)", "USD", dollars),
 }
 # Those of a plan. Without a value each is None, as --resume refuses each that was given.
 PLAN: dict[str, dict[str, Any]] = {
-    "--set": {
-        "metavar": "VARIABLE=V1[,V2...]",
-        "action": "append",
-        "default": [],
-        "help": "set a Terraform variable or a key of the message; several values are swept; may be repeated "
-        "(default: the experiment's matrix)",
-    },
-    "--messages-per-concurrency": {
-        "metavar": "N",
-        "type": positive_int,
-        "help": "messages per unit of concurrency, or per slice of a set of objects (default: the experiment's number)",
-    },
-    "--warm-up-per-concurrency": {
-        "metavar": "N",
-        "type": whole_number,
-        "help": "messages per unit of concurrency that are sent first and left out of all figures (default: 0)",
-    },
-    "--repeats": {"metavar": "N", "type": positive_int, "help": "run every cell N times (default: 1)"},
-    "--rounds": {
-        "metavar": "N",
-        "type": positive_int,
-        "help": "interleave the cells that share a stack: each sends its messages in N parts, none smaller than its "
-        "concurrency; 1 runs one cell after the other (default: a round for each message at concurrency 1, else 5)",
-    },
-    "--seed": {
-        "metavar": "N",
-        "type": whole_number,
-        "help": "seed of the order in which cells run, and of the model's random numbers (default: 1)",
-    },
-    "--start-barrier-s": {
-        "metavar": "SECONDS",
-        "type": seconds,
-        "help": "start all operations at once, this long after the flood (default: start without waiting)",
-    },
+    "--set": _option(
+        "set a Terraform variable or a key of the message, several values to sweep; may be repeated (default: the "
+        "experiment's matrix)",
+        "VARIABLE=V1[,V2...]",
+        action="append",
+    ),
+    "--messages-per-concurrency": _option(
+        "messages per unit of concurrency, or per slice of a set of objects (default: the experiment's number)",
+        "N",
+        positive_int,
+    ),
+    "--warm-up-per-concurrency": _option(
+        "messages per unit of concurrency that are sent first and left out of all figures (default: 0)",
+        "N",
+        whole_number,
+    ),
+    "--repeats": _option("run every cell N times (default: 1)", "N", positive_int),
+    "--rounds": _option(
+        "interleave the cells that share a stack, each in N parts; 1 runs one cell after the other (default: a round "
+        "for each message at concurrency 1, else 5)",
+        "N",
+        positive_int,
+    ),
+    "--seed": _option(
+        "seed of the order in which cells run, and of the model's random numbers (default: 1)", "N", whole_number
+    ),
+    "--start-barrier-s": _option(
+        "start all operations at once, this long after the flood (default: start without waiting)", "SECONDS", seconds
+    ),
 }
 
 
-def add(parser: Any, *names: str) -> None:
-    """Declare options of SHARED."""
+def add(parser: Any, *names: str, **changes: Any) -> None:
+    """Declare options of SHARED, with `changes` in what argparse is told."""
     for name in names:
-        parser.add_argument(name, **SHARED[name])
+        parser.add_argument(name, **{**SHARED[name], **changes})
 
 
 def add_stack(parser: argparse.ArgumentParser) -> None:
     """Declare the --target of a verb that works on an applied stack."""
-    parser.add_argument(
-        "--target",
-        type=_target,
-        choices=TARGETS,
-        default=os.environ.get("STAMPEDE_TARGET") or None,
-        help="local is the embedded AWS; aws is the account of this shell's AWS configuration, or the endpoint that "
-        "AWS_ENDPOINT_URL names (default: $STAMPEDE_TARGET, else the only stack that is applied)",
+    stacks = (
+        "local is the embedded AWS; aws is the account of this shell's AWS configuration, or the endpoint that "
+        "AWS_ENDPOINT_URL names (default: $STAMPEDE_TARGET, else the only stack that is applied)"
     )
+    default = os.environ.get("STAMPEDE_TARGET") or None
+    parser.add_argument("--target", metavar="|".join(TARGETS), type=_target, default=default, help=stacks)
 
 
-def add_plan(parser: argparse.ArgumentParser, without: str | None = None, target: str = "local") -> None:
-    """Declare EXPERIMENT, which may be left out where `without` says what that means, --target and the options of a
-    plan, all of which `plan_of` reads."""
+def add_plan(parser: argparse.ArgumentParser, without: str | None = None, targets: Sequence[str] = TARGETS) -> None:
+    """Declare EXPERIMENT, which may be left out where `without` says what that means, --target, one of `targets`, and
+    the options of a plan, all of which `plan_of` reads."""
     parser.add_argument(
         "experiment",
         nargs="?" if without else None,
@@ -191,50 +167,37 @@ def add_plan(parser: argparse.ArgumentParser, without: str | None = None, target
         metavar="EXPERIMENT",
         help=", ".join(EXPERIMENTS) + (f" (default: {without})" if without else ""),
     )
-    parser.add_argument(
-        "--target",
-        choices=TARGETS,
-        default=target,
-        help="aws is the endpoint that AWS_ENDPOINT_URL names, where it is set (default: %(default)s)",
-    )
+    place = "aws is the endpoint that AWS_ENDPOINT_URL names, where it is set (default: %(default)s)"
+    parser.add_argument("--target", choices=targets, default=targets[0], help=place)
     group = parser.add_argument_group("plan")
     for name, settings in PLAN.items():
         group.add_argument(name, **settings)
 
 
-def plan_options(arguments: argparse.Namespace) -> list[str]:
-    """The options of a plan that were given, as they are written."""
-    return [name for name in PLAN if getattr(arguments, name[2:].replace("-", "_")) not in (None, [])]
+def plan_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The options of a plan that were given, by their names in `arguments`."""
+    values = {name: vars(arguments)[name] for name in (option[2:].replace("-", "_") for option in PLAN)}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def plan_of(arguments: argparse.Namespace) -> Plan:
     """The plan that the options describe. Raises UsageError."""
     from stampede.stacks import regions
 
-    experiment = EXPERIMENTS[arguments.experiment]
-    refuse_twice("--set", arguments.set, "give all its values at once, separated by commas")
-    plan = make_plan(
-        experiment,
-        arguments.target,
-        arguments.set,
-        infra_defaults(os.environ),
-        messages_per_concurrency=arguments.messages_per_concurrency or experiment.messages_per_concurrency,
-        warm_up_per_concurrency=arguments.warm_up_per_concurrency or 0,
-        repeats=arguments.repeats or 1,
-        seed=1 if arguments.seed is None else arguments.seed,
-        start_barrier_s=arguments.start_barrier_s,
-    )
+    experiment, options = EXPERIMENTS[arguments.experiment], plan_options(arguments)
+    settings, rounds = options.pop("set", []), options.pop("rounds", None)
+    refuse_twice("--set", settings, "give all its values at once, separated by commas")
+    per_n = {"messages_per_concurrency": experiment.messages_per_concurrency}
+    plan = make_plan(experiment, arguments.target, settings, infra_defaults(os.environ), **{**per_n, **options})
     for cell in plan.cells:
         # An estimate would give another region's prices for one that AWS doesn't have.
         if unknown := regions.unknown(str(cell.values["region"])):
             raise UsageError(f"region: {unknown[0]}", unknown[1])
         count = experiment.messages(cell.values) if experiment.shared_list is not None else None
-        if count is not None and arguments.messages_per_concurrency is not None:
-            raise UsageError(
-                f"--messages-per-concurrency: {cell.name} takes {counted(count, 'message')}, which share one list of "
-                "keys; leave it out, and use --repeats for more runs"
-            )
-    return with_rounds(plan, arguments.rounds)
+        if count is not None and "messages_per_concurrency" in options:
+            takes = f"{cell.name} takes {counted(count, 'message')}, which share one list of keys"
+            raise UsageError(f"--messages-per-concurrency: {takes}", "leave it out, and use --repeats for more runs")
+    return with_rounds(plan, rounds)
 
 
 def order_of(target: Target, settings: Sequence[str]) -> dict[str, Any]:
@@ -242,18 +205,18 @@ def order_of(target: Target, settings: Sequence[str]) -> dict[str, Any]:
     matrix. Raises UsageError."""
     experiment = target.experiment
     matrix, axes = experiment.matrices[target.option], experiment.order_axes
-    first = {**{name: values[0] for name, values in matrix.swept.items()}, **matrix.fixed}
-    chosen = {name: first[name] for name in axes if name in first}
+    usual = {**{name: values[0] for name, values in matrix.swept.items()}, **matrix.fixed}
+    chosen = {name: value for name, value in usual.items() if name in axes}
     refuse_twice("--order", settings, "a flood has one value")
     for text in settings:
         name, listed = split_setting("--order", text, axes, f"the messages of {experiment.name} have no key")
-        values = setting_values("--order", name, listed, axes[name])
-        if len(values) != 1:
+        choices = setting_values("--order", name, listed, axes[name])
+        if len(choices) != 1:
             raise UsageError(f"--order {name}: a flood has one value, got {listed!r}; start a flood for each value")
-        chosen[name] = values[0]
+        [chosen[name]] = choices
     applied = {name: value for name, value in target.outputs.items() if name not in axes}
     others = rest(experiment, target.option, {**applied, **chosen})
-    return chosen | {name: value for name, value in others.items() if name in axes}
+    return {name: value for name, value in {**chosen, **others}.items() if name in axes}
 
 
 def payloads_of(experiment: Experiment, file: Path | None) -> Payloads | None:

@@ -6,21 +6,20 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import errno
 import importlib
 import importlib.metadata
 import inspect
 import logging
 import os
-import shutil
 import signal
 import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
 from experiments import EXPERIMENTS
-from stampede.full_disk import is_full, way_out
+from stampede.errors import FixableError, one_line
+from stampede.full_disk import FULL, is_full, way_out
 from stampede.interruption import signals
 from stampede.program import as_typed
 from stampede.progress import show_details
@@ -43,45 +42,21 @@ EXIT_RUN, EXIT_USAGE = 1, 2
 # Nobody reads stdout any more: the status of a program that SIGPIPE ends, such as grep, which shells know. The signal
 # itself would end a sweep before its stack is taken down.
 EXIT_PIPE = 128 + signal.SIGPIPE
-# A disk that takes nothing more, or not from us: nothing of this program can be wrong there.
-_NOT_A_FOLDER = (errno.ENOTDIR, errno.EEXIST)
-_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, *_NOT_A_FOLDER)
-# What Python says where the disks of all of them are full.
-_NO_TEMPORARY_FOLDER = "No usable temporary directory"
+# A path that can't be what it is used for.
+_WRONG_PATH = (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG)
 
 
 class _Parser(argparse.ArgumentParser):
-    """Texts as they are written; errors as one line that names the option and the fix."""
+    """Texts as they are written; errors as one line with the command whose help lists what there is."""
 
     def __init__(self, **settings: object) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
-        self._seen: set[str] = set()
-
-    def _get_values(self, action: argparse.Action, texts: list[str]) -> Any:
-        """What was typed for an option, or argument. An option with one value is refused the second time: both may be
-        meant, and argparse would take the last."""
-        if action.option_strings and isinstance(action, argparse._StoreAction):
-            if action.dest in self._seen:
-                raise argparse.ArgumentError(action, "given more than once; give it once")
-            self._seen.add(action.dest)
-        return super()._get_values(action, texts)
-
-    def _check_value(self, action: argparse.Action, value: object) -> None:
-        near = difflib.get_close_matches(str(value), [str(choice) for choice in action.choices or ()], n=1)
-        if action.dest == "verb" and value in EXPERIMENTS:
-            near = [f"sweep {value}"]
-        if near and value not in action.choices:
-            raise argparse.ArgumentError(action, f"invalid choice: {value!r} (did you mean {near[0]}?)")
-        super()._check_value(action, value)
 
     def parse_known_args(self, *given: Any) -> tuple[argparse.Namespace, list[str]]:
-        """What nothing takes is refused by the parser of its verb, whose help lists the options that there are."""
-        self._seen.clear()
+        """What nothing takes is refused by the parser of its verb."""
         parsed, unknown = super().parse_known_args(*given)
         if unknown:
-            near = difflib.get_close_matches(unknown[0], self._option_string_actions, n=1, cutoff=0.75)
-            hint = f" (did you mean {near[0]}?)" if near else ""
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return parsed, unknown
 
     def error(self, message: str) -> NoReturn:
@@ -93,7 +68,7 @@ def main(arguments: list[str] | None = None) -> int:
     signal that interrupted it (130: Ctrl-C), 141 where the reader of stdout has left."""
     try:
         try:
-            return _run(sys.argv[1:] if arguments is None else arguments)
+            return _run(build_parser().parse_args(arguments))
         finally:
             sys.stdout.flush()  # after --help too; the interpreter's own flush at exit would print an error
     except BrokenPipeError:
@@ -104,30 +79,6 @@ def main(arguments: list[str] | None = None) -> int:
             raise
         print(f"stampede: can't write to {STDOUT} ({error.strerror}); free or change that disk", file=sys.stderr)
         return EXIT_RUN
-
-
-def _run(arguments: list[str]) -> int:
-    if not arguments:
-        build_parser().print_help(sys.stderr)
-        return EXIT_USAGE
-    parser = build_parser()
-    parsed = parser.parse_args(arguments)
-    if parsed.version:
-        return _print_version()
-    if parsed.verb is None:  # argparse itself would ask for it before it refuses a mistyped option
-        parser.error("the argument VERB is missing")
-    show_details(parsed.verbose)
-    # Where HOME can't be written it uses a temporary folder by itself, and would print two lines about that.
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    try:
-        return importlib.import_module(f"stampede.cli.verbs.{parsed.verb}").run(parsed)
-    except BrokenPipeError:
-        raise
-    except (Exception, KeyboardInterrupt) as error:
-        text, status = _explained(error, parsed)
-        what_stays = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
-        print(plain(as_typed(f"stampede{text}{what_stays}")), file=sys.stderr)
-        return status
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -148,6 +99,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="stampede", usage="stampede VERB [OPTIONS]", description=inspect.getdoc(build_parser), epilog=epilog
     )
     parser.add_argument("--version", action="store_true", help="show the version and exit")
+    parser.set_defaults(print_help=parser.print_help)
     verbs = parser.add_subparsers(prog="stampede", title="verbs", dest="verb", metavar="VERB", parser_class=_Parser)
     for verb in VERBS:
         module = importlib.import_module(f"stampede.cli.verbs.{verb}")
@@ -159,13 +111,25 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _print_version() -> int:
-    try:
+def _run(parsed: argparse.Namespace) -> int:
+    if parsed.version:
         print(f"stampede {importlib.metadata.version('stampede')}")
-    except importlib.metadata.PackageNotFoundError:
-        print("stampede: --version: the package isn't installed; run `make setup`", file=sys.stderr)
+        return 0
+    if parsed.verb is None:
+        parsed.print_help(sys.stderr)
         return EXIT_USAGE
-    return 0
+    show_details(parsed.verbose)
+    # Where HOME can't be written it uses a temporary folder by itself, and would print two lines about that.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
+    try:
+        return importlib.import_module(f"stampede.cli.verbs.{parsed.verb}").run(parsed)
+    except BrokenPipeError:
+        raise
+    except (Exception, KeyboardInterrupt) as error:
+        text, status = _explained(error, parsed)
+        line = "; ".join([f"stampede{text}", *getattr(error, "__notes__", ())])
+        print(plain(as_typed(line)), file=sys.stderr)
+        return status
 
 
 def _explained(error: BaseException, parsed: argparse.Namespace) -> tuple[str, int]:
@@ -175,55 +139,35 @@ def _explained(error: BaseException, parsed: argparse.Namespace) -> tuple[str, i
     from botocore.exceptions import BotoCoreError, ClientError
     from botocore.parsers import ResponseParserError
 
-    from stampede.emulator.go_build import NotReadyError, ProviderError
-    from stampede.emulator.ministack import EmulatorError
-    from stampede.errors import RunError, UsageError, one_line
-
     text = one_line(error)
-    # The RuntimeError is what DuckDB makes of Ctrl-C.
-    if isinstance(error, KeyboardInterrupt) or (isinstance(error, RuntimeError) and text == "Query interrupted"):
+    if isinstance(error, KeyboardInterrupt) or text == "Query interrupted":  # as DuckDB has it
         return f" {parsed.verb}: {signals.words}", signals.exit_status
-    if isinstance(error, UsageError | NotReadyError):
-        return f": {text}", EXIT_USAGE
+    if isinstance(error, FixableError):
+        return f": {text}", error.exit_status
     if isinstance(error, ResponseParserError):
         return ": the answer isn't from AWS or a compatible service; check AWS_ENDPOINT_URL", EXIT_RUN
-    # botocore's, for credentials from the environment that have expired since the start
-    if isinstance(error, RuntimeError) and "refreshed credentials are still expired" in text:
+    if "refreshed credentials are still expired" in text:  # of botocore, as a RuntimeError
         return ": the AWS credentials have expired; renew them, e.g. `aws sso login`", EXIT_RUN
-    if isinstance(error, RunError | EmulatorError | ProviderError | ClientError | BotoCoreError):
+    if isinstance(error, ClientError | BotoCoreError):
         return f": {text}", EXIT_RUN
-    if isinstance(error, OSError) and (explained := _of_files(error, vars(parsed).get("results_dir"))):
-        return explained
+    if isinstance(error, OSError) and (where := _place(error, vars(parsed).get("results_dir"))):
+        if error.errno in _WRONG_PATH:
+            return f": can't use {where} ({error.strerror}); move what is there, or use another path", EXIT_USAGE
+        return f": can't write to {where} ({error.strerror or text}); {way_out(error)}", EXIT_RUN
     raise error
 
 
-def _of_files(error: OSError, results_dir: Path | None) -> tuple[str, int] | None:
-    """What of files or a disk ended a verb, and the exit status; None where it is something else."""
+def _place(error: OSError, results_dir: Path | None) -> str:
+    """The file or folder that an error is about: one that it names, else those that are full, or may be; empty where
+    it is about none."""
     from stampede.emulator.stack import STATE_DIR
 
-    if isinstance(error, IsADirectoryError):
-        return f": {error.filename} is a folder where a file is needed; move it, or use another one", EXIT_USAGE
-    if error.errno == errno.ENAMETOOLONG:
-        return f": {error.filename} has a name that is too long; use a shorter one", EXIT_USAGE
-    if isinstance(error, shutil.Error):  # of copytree, which lists every file
-        why = os.strerror(errno.ENOSPC) if is_full(STATE_DIR) else "some files of infra/ couldn't be copied"
-        return f": can't write to {STATE_DIR} ({why}); free or change that disk (STAMPEDE_STATE_DIR)", EXIT_RUN
-    cannot_be_made = error.errno == errno.ENOENT and _is_of(STATE_DIR, str(error.filename))
-    if error.errno not in _DISK_ERRORS and _NO_TEMPORARY_FOLDER not in str(error) and not cannot_be_made:
-        return None
     folders = [folder for folder in (results_dir, STATE_DIR) if folder]
-    folders = [folder for folder in folders if is_full(folder)] or folders
-    where = str(error.filename or " or ".join(map(str, folders)))
-    variable = " (STAMPEDE_STATE_DIR)" if _is_of(STATE_DIR, where) else ""
-    is_file = error.errno in _NOT_A_FOLDER
-    fix, status = ("use a folder, not a file", EXIT_USAGE) if is_file else (way_out(error), EXIT_RUN)
-    return f": can't write to {where} ({error.strerror}); {fix}{variable}", status
-
-
-def _is_of(state_dir: Path, where: str) -> bool:
-    """Whether another STAMPEDE_STATE_DIR would change `where` something can't be written: below it, or above, where it
-    can't be made. The lock of infra/ has one place, whatever the variable says."""
-    return (Path(where).is_relative_to(state_dir) or state_dir.is_relative_to(where)) and Path(where).name != "aws.lock"
+    full = [folder for folder in folders if is_full(folder)]
+    if not full and error.errno in FULL:
+        full = folders
+    where = str(error.filename2 or error.filename or " or ".join(map(str, full)))
+    return f"{where} (STAMPEDE_STATE_DIR)" if str(STATE_DIR) in where else where
 
 
 if __name__ == "__main__":

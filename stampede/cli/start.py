@@ -19,12 +19,10 @@ def ask_loopback_directly() -> None:
     # Without a proxy they stay as they are: on macOS one of these variables replaces the system's settings.
     if not any(name.lower() in ("http_proxy", "https_proxy", "all_proxy") for name in os.environ):
         return
-    named = {name: os.environ.get(name) for name in ("no_proxy", "NO_PROXY")}
-    for name, other in zip(named, reversed(named), strict=True):
-        excepted = named[name] or named[other] or ""
-        if excepted.strip() != "*":  # nothing goes through a proxy; with others beside it, Python reads no wildcard
-            excepted = ",".join(filter(None, [excepted, *LOOPBACK]))
-        os.environ[name] = excepted
+    excepted = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    if excepted.strip() != "*":  # nothing goes through a proxy; with others beside it, Python reads no wildcard
+        excepted = ",".join(filter(None, [excepted, *LOOPBACK]))
+    os.environ["no_proxy"] = os.environ["NO_PROXY"] = excepted
 
 
 def main() -> int:

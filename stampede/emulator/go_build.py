@@ -36,6 +36,8 @@ class ProviderError(FixableError):
 class NotReadyError(ProviderError):
     """Something that the user has to provide isn't there: a program, or a folder that can be written."""
 
+    exit_status = 2
+
 
 @dataclass(frozen=True)
 class Program:

@@ -27,7 +27,7 @@ from botocore.credentials import Credentials
 from stampede import own_folder
 from stampede.emulator import python_runtime
 from stampede.emulator.process import Process, start_ticks
-from stampede.errors import UsageError
+from stampede.errors import FixableError, UsageError
 from stampede.interruption import held_back
 from stampede.polling import looks
 from stampede.progress import say
@@ -45,7 +45,7 @@ USUAL_CONCURRENCY = 1000
 _lifelines: list = []
 
 
-class EmulatorError(RuntimeError):
+class EmulatorError(FixableError):
     """The emulator can't be started, reached or stopped; the message is one line with the way out."""
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.objects import MEBIBYTE
@@ -56,7 +55,10 @@ def run(arguments: argparse.Namespace) -> int:
         return _remove(target, arguments)
     in_order, objects = order_of(target, arguments.order), target.experiment.objects(target)
     if arguments.size_mb is not None:
-        objects = _of_size(target, objects, arguments.size_mb)
+        if target.experiment.shared_list is not None or len(objects) != 1:
+            of_one = f"is for an experiment that reads one object, and {target['experiment']} doesn't"
+            raise UsageError(f"--size-mb: {of_one}; leave it out, and apply the stack with another size")
+        objects = [DataObject(objects[0].key, arguments.size_mb * MEBIBYTE)]
     seeded = events_of(target, in_order)
     with stack_lock.holding(target.option, "dataset"):  # an object that is replaced under a run fails its operations
         put_objects(target, objects, arguments.seed, dry_run=arguments.dry_run)
@@ -72,28 +74,15 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _of_size(target: Target, objects: Sequence[DataObject], size_mb: int) -> list[DataObject]:
-    """The one object of a data set with another size. Raises UsageError where there are more."""
-    if target.experiment.shared_list is not None or len(objects) != 1:
-        raise UsageError(
-            f"--size-mb: is for an experiment that reads one object, and {target['experiment']} doesn't; leave it out, "
-            "and apply the stack with another size"
-        )
-    return [DataObject(objects[0].key, size_mb * MEBIBYTE)]
-
-
 def _remove(target: Target, arguments: argparse.Namespace) -> int:
     """Empty what Terraform can't; prints the s3:// address of each bucket on stdout."""
     from loader.emptying import empty
     from stampede.stacks import stack_lock
 
-    if arguments.size_mb is not None or arguments.order:
-        raise UsageError("--remove: deletes everything that is there; leave --size-mb and --order out")
     buckets = list(filter(None, map(target.outputs.get, target.experiment.emptied_before_destroy)))
     if not buckets:
-        raise UsageError(
-            f"--remove: `terraform destroy` empties the buckets of {target['experiment']} itself; leave it out"
-        )
+        itself = f"`terraform destroy` empties the buckets of {target['experiment']} itself"
+        raise UsageError(f"--remove: {itself}; leave it out")
     with stack_lock.holding(target.option, "dataset"):
         for bucket in buckets:
             empty(target, bucket, dry_run=arguments.dry_run)

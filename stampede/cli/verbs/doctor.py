@@ -96,11 +96,9 @@ def _print_estimate(estimated: Estimate) -> None:
 
     rows = []
     for item in estimated.items:
-        per_unit, usd = "unknown", "unknown"
-        if item.usd is not None:
-            per_unit, usd = f"{item.usd_per_unit:.10f}".rstrip("0").rstrip("."), f"{item.usd:.4f}"
         row = {"service": item.service, "what": item.what, "quantity": quantity(item.quantity), "unit": item.unit}
-        rows.append(row | {"USD per unit": per_unit, "USD": usd})
+        usd = {"USD per unit": item.usd_per_unit, "USD": item.usd}
+        rows.append({**row, **(usd if item.usd is not None else dict.fromkeys(usd, "unknown"))})
     print_rows(rows, "table")
     terminal.tell("\n".join(("", *estimated.sentences(), "")))
 
@@ -111,22 +109,11 @@ def print_checks(findings: Sequence[Finding]) -> None:
 
     from stampede import terminal
 
-    passed = dict.fromkeys(_right(finding) for finding in findings if finding.status == OK)
-    lines = [(OK, ", ".join(passed))] if passed else []
-    for status in (WARNING, PROBLEM):
-        lines += [(status, f"{found.check}: {found.sentence}") for found in findings if found.status == status]
-    for status, line in lines:
-        mark, style = MARKS[status]
-        terminal.show(Text.assemble((f"{mark:<8}", style), as_typed(line)))
-    terminal.show(Text(summary(findings), style="bold"))
-
-
-def _right(finding: Finding) -> str:
-    return f"{finding.check} ({finding.found})" if finding.found else finding.check
-
-
-def summary(findings: Sequence[Finding]) -> str:
-    """How many problems and warnings there are."""
+    passed = {f"{finding.check} ({finding.found})".removesuffix(" ()") for finding in findings if finding.status == OK}
+    for status, (mark, style) in MARKS.items():
+        lines = [f"{finding.check}: {finding.sentence}" for finding in findings if finding.status == status]
+        for line in [", ".join(sorted(passed))] if status == OK and passed else lines:
+            terminal.show(Text.assemble((f"{mark:<8}", style), as_typed(line)))
     counts = Counter(finding.status for finding in findings)
     words = [counted(counts[status], status) for status in (PROBLEM, WARNING) if counts[status]]
-    return ", ".join(words) or f"all {len(findings)} checks passed"
+    terminal.show(Text(", ".join(words) or f"all {len(findings)} checks passed", style="bold"))

@@ -36,22 +36,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_stack(parser)
     add(parser, "--run", "--deadline-s", "--results-dir", "--format")
-    parser.add_argument(
-        "--wait-for-redelivery",
-        action="store_true",
-        help="wait until SQS redelivers messages in flight without a record, up to max_receive_count visibility "
-        "timeouts (default: stop once no record can come before that, and count them as unanswered)",
+    redelivery = (
+        "wait until SQS redelivers messages in flight without a record, up to max_receive_count visibility timeouts "
+        "(default: stop once no record can come before that, and count them as unanswered)"
     )
+    parser.add_argument("--wait-for-redelivery", action="store_true", help=redelivery)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Wait, store records, print one account a cell on stdout; exit status 1 if a message is unaccounted for. Where the
     run's stack is gone, the account that is stored is printed."""
     from loader.drain import drain
-    from loader.later_stack import is_later
+    from stampede.stacks import stack_lock
     from stampede.stacks import target as targets
-    from stampede.stacks.place import is_of, refuse_another, stack_words
-    from stampede.stacks.stack_lock import holding
 
     folder = find_run(arguments.results_dir, arguments.run)
     try:
@@ -60,14 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
         return _print_stored(folder, arguments.format, error.found)
     if arguments.run is None:
         folder = _newest_of(target, folder, arguments.results_dir)
-    stored = folder.read_json("run.json", {})
-    refuse_another("--run", folder.name, stored, target.place)
-    if not is_of(target.outputs, stored):
-        applied, _ = stack_words(target.outputs, stored)
-        return _print_stored(folder, arguments.format, f"the applied stack is {applied}")
-    with holding(target.option, "drain", folder.run_id):
-        if arguments.run is not None and is_later(target, folder):
-            return _print_stored(folder, arguments.format, "the applied stack was created after its last message")
+    with stack_lock.holding(target.option, "drain", folder.run_id):
+        if arguments.run is not None and (why := _why_gone(target, folder)):
+            return _print_stored(folder, arguments.format, why)
         folder.refuse_unwritable()
         waits, again = arguments.wait_for_redelivery, f"`stampede drain --run {folder.as_argument}"
         try:
@@ -91,23 +83,29 @@ def say_why_failed(accounts: Sequence[CellAccount], folder: RunFolder) -> None:
 
 def _newest_of(target: Target, newest: RunFolder, results_dir: Path) -> RunFolder:
     """The newest run that was sent to the applied stack. Raises UsageError where there is none."""
-    from loader.later_stack import is_later
-    from stampede.stacks.place import is_at, is_of, refuse_another, stack_words
+    from stampede.stacks.place import is_at
 
     for folder in RunFolder.all_with(results_dir, "sent.jsonl"):
-        described = folder.read_json("run.json", {})
-        if is_at(described, target.place) and is_of(target.outputs, described) and not is_later(target, folder):
+        if is_at(folder.read_json("run.json", {}), target.place) and not _why_gone(target, folder):
             say(f"run {folder.name}: the newest{' of the applied stack' if folder.name != newest.name else ''}")
             return folder
-    stored = newest.read_json("run.json", {})
-    refuse_another("--run", newest.name, stored, target.place)
-    applied, other = stack_words(target.outputs, stored)
-    if is_of(target.outputs, stored):
-        other, applied = "an earlier stack", "a later one"
     raise UsageError(
-        f"--run: the newest run {newest.name} is of {other}, but the applied stack is {applied} and has no run",
+        f"--run: the newest run {newest.name} isn't the applied stack's ({_why_gone(target, newest)}), which has none",
         f"use `stampede flood` first, or --run {newest.name} for the stored account",
     )
+
+
+def _why_gone(target: Target, folder: RunFolder) -> str:
+    """Why the applied stack isn't that of a run; empty where it is. Raises UsageError for a run of another place."""
+    from loader.later_stack import is_later
+    from stampede.stacks.place import is_of, refuse_another, stack_words
+
+    stored = folder.read_json("run.json", {})
+    refuse_another("--run", folder.name, stored, target.place)
+    applied, other = stack_words(target.outputs, stored)
+    if not is_of(target.outputs, stored):
+        return f"it is of {other}, but the applied stack is {applied}"
+    return "the applied stack was created after its last message" if is_later(target, folder) else ""
 
 
 def _print_stored(folder: RunFolder, form: str, why: str) -> int:
@@ -117,7 +115,8 @@ def _print_stored(folder: RunFolder, form: str, why: str) -> int:
     from stampede.runs.account import check, lost_lines, stored_accounts
 
     gone = f"the stack of run {folder.name} is gone ({why})"
-    if not (folder.path / "accounting.json").exists():
+    drained = folder.read_json("accounting.json", [])
+    if not drained:
         raise UsageError(
             f"--run: {gone}, and {folder.path} has no accounting.json: it was never drained, or the file was removed",
             f"restore it, or `stampede report {shlex.quote(str(folder.path))}` counts the other files",
@@ -126,9 +125,8 @@ def _print_stored(folder: RunFolder, form: str, why: str) -> int:
     lost = lost_lines(folder, accounts)
     say(f"{gone}; this is {'what its files still add up to' if lost else 'the account stored with the run'}")
     # The cells that were sent since the run was last drained aren't in the file of its accounts.
-    stored = {row.get("cell") for row in folder.read_json("accounting.json", [])}
-    if missing := [account.cell for account in accounts if account.sent and account.cell not in stored]:
-        say(f"never drained: {', '.join(missing)}; their log lines are gone with the stack", style="yellow")
+    if missing := {account.cell for account in accounts if account.sent} - {row.get("cell") for row in drained}:
+        say(f"never drained: {', '.join(sorted(missing))}; their log lines are gone with the stack", style="yellow")
     _print(accounts, folder, form)
     if lost:
         raise RunError(lost)

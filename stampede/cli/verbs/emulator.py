@@ -22,17 +22,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from experiments import EXPERIMENTS
-from stampede.errors import RunError, UsageError, refuse_problems
+from stampede.errors import FixableError, UsageError, refuse_problems
 from stampede.planning.settings import (
     absolute_path,
     parse_setting,
     path_variables,
     refuse_broken_rules,
     refuse_twice,
-    split_setting,
 )
 from stampede.progress import say
-from stampede.stacks.infra_variables import declared, infra_defaults
+from stampede.stacks.infra_variables import infra_defaults
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,28 +46,49 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Carry out the action; prints the endpoint URL on stdout while an emulator runs."""
-    if (arguments.apply or arguments.set) and arguments.action != "start":
-        raise UsageError("--apply and --set: only work with start; leave them out")
+    if arguments.apply and arguments.action != "start":
+        raise UsageError("--apply: only works with start; leave it out")
     if arguments.set and not arguments.apply:
         raise UsageError("--set: only works with start --apply; add --apply")
-    return {"start": _start, "stop": _stop, "status": _status}[arguments.action](arguments)
+    if arguments.action == "start":
+        return _start(local_variables(arguments.set) if arguments.apply else None)
+    return _stop() if arguments.action == "stop" else _status()
 
 
-def _start(arguments: argparse.Namespace) -> int:
+def local_variables(settings: Sequence[str]) -> dict[str, Any]:
+    """What is applied: as the experiment fixes it for a small machine, but for what --set says. Raises UsageError for
+    what infra/ would refuse once the embedded AWS runs."""
+    refuse_twice("--set", settings, "give it once")
+    texts = {text.partition("=")[0]: text for text in settings}
+    name = texts.pop("experiment", "").partition("=")[2] or infra_defaults(os.environ)["experiment"]
+    if name not in EXPERIMENTS:
+        raise UsageError(f"--set experiment: there is no experiment {name!r}; use {', '.join(EXPERIMENTS)}")
+    experiment = EXPERIMENTS[name]
+    fixed = experiment.matrices["local"].fixed
+    values = {variable: value for variable, value in fixed.items() if variable not in experiment.order_axes}
+    for variable, text in texts.items():
+        _, choices = parse_setting(text, experiment)
+        if len(choices) > 1:
+            raise UsageError(f"--set {variable}: a stack has one value of each variable, got {len(choices)}; give one")
+        values[variable] = str(absolute_path(choices[0])) if variable in path_variables() else choices[0]
+    refuse_broken_rules(values)
+    return {"experiment": name} | values
+
+
+def _start(variables: dict[str, Any] | None) -> int:
+    """Start it, and apply the local copy of infra/ with these variables where there are any."""
     from stampede.emulator import ministack, stack
-    from stampede.emulator.go_build import ProviderError
     from stampede.planning.checks import machine
     from stampede.stacks import embedded, stack_lock
 
-    variables = local_variables(arguments.set) if arguments.apply else {}
-    if arguments.apply:
+    if variables:
         refuse_problems([machine.terraform()])
     with stack_lock.holding("local", "emulator start"):  # a run that is under way must not lose its stack
         emulator = embedded.start()
-        if arguments.apply:
+        if variables:
             try:
                 embedded.apply_copy(emulator.access, variables)
-            except (KeyboardInterrupt, OSError, RunError, ProviderError) as error:
+            except (KeyboardInterrupt, OSError, FixableError) as error:
                 error.add_note(
                     f"the embedded AWS still runs at {emulator.endpoint_url}, with a part of the stack; the same "
                     "command resumes, and `stampede emulator stop` removes both"
@@ -78,34 +98,12 @@ def _start(arguments: argparse.Namespace) -> int:
     print(emulator.endpoint_url)
     exports = shlex.quote(str(ministack.exports_file(stack.STATE_DIR)))
     say(f"for boto3 and the aws CLI, its endpoint and its key in this shell: . {exports}")
-    if arguments.apply:
-        say("next: `stampede dataset`, `stampede flood`, `stampede drain`")
-    elif not stack.applied_resources():
-        say("nothing is deployed; `stampede emulator start --apply` deploys an experiment (infra/ itself is for AWS)")
+    deploy = "`stampede emulator start --apply` deploys an experiment (infra/ itself is for AWS)"
+    say(f"next: {'`stampede dataset`, `stampede flood`, `stampede drain`' if stack.applied_resources() else deploy}")
     return 0
 
 
-def local_variables(settings: Sequence[str]) -> dict[str, Any]:
-    """What is applied: as the experiment fixes it for a small machine, but for what --set says. Raises UsageError for
-    what infra/ would refuse once the embedded AWS runs."""
-    refuse_twice("--set", settings, "give it once")
-    texts = dict(split_setting("--set", text, declared(), "infra/ has no variable") for text in settings)
-    name = texts.pop("experiment", None) or infra_defaults(os.environ)["experiment"]
-    if name not in EXPERIMENTS:
-        raise UsageError(f"--set experiment: there is no experiment {name!r}; use {', '.join(EXPERIMENTS)}")
-    experiment = EXPERIMENTS[name]
-    fixed = experiment.matrices["local"].fixed
-    values = {variable: value for variable, value in fixed.items() if variable not in experiment.order_axes}
-    for variable, text in texts.items():
-        _, choices = parse_setting(f"{variable}={text}", experiment)
-        if len(choices) > 1:
-            raise UsageError(f"--set {variable}: a stack has one value of each variable, got {len(choices)}; give one")
-        values[variable] = str(absolute_path(choices[0])) if variable in path_variables() else choices[0]
-    refuse_broken_rules(values)
-    return {"experiment": name} | values
-
-
-def _stop(_: argparse.Namespace) -> int:
+def _stop() -> int:
     from stampede.emulator import hosts, ministack, stack
     from stampede.stacks import stack_lock
 
@@ -118,7 +116,7 @@ def _stop(_: argparse.Namespace) -> int:
     return 0
 
 
-def _status(_: argparse.Namespace) -> int:
+def _status() -> int:
     from stampede.emulator import ministack, stack
 
     emulator = ministack.running(stack.STATE_DIR)

@@ -18,7 +18,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from loader.payloads import DEFAULT, Payloads
-from loader.sqs.message import ATTRIBUTE
 from loader.sqs.outcome import Outcome
 from stampede.cell import FORMAT, Cell
 from stampede.cli.arguments import add, add_stack, cell, order_of, payloads_of, positive_int
@@ -39,11 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_stack(parser)
     count = "how many messages to send (default: the experiment's number x the stack's concurrency_value)"
     parser.add_argument("--messages", metavar="N", type=positive_int, help=count)
-    run = "add to this run, or give a new run this id (default: a new run)"
-    parser.add_argument("--run", metavar="RUN_ID", help=run)
+    add(parser, "--run", metavar="RUN_ID", help="add to this run, or give a new run this id (default: a new run)")
     name = "name of the cell (default: the stack's settings, such as memory_size=2048,concurrency_value=10)"
     parser.add_argument("--cell", metavar="NAME", type=cell, help=name)
-    dry_run = "print the first message and the count, and send nothing (default: send)"
+    dry_run = "print a message and their count, and send nothing (default: send)"
     parser.add_argument("--dry-run", action="store_true", help=dry_run)
     add(parser, "--order", "--payload", "--results-dir", "--format")
 
@@ -54,7 +52,6 @@ def run(arguments: argparse.Namespace) -> int:
     from loader.dataset import stored_objects
     from loader.flood import check
     from loader.manifest import check_manifest
-    from loader.seeding import events_of
     from stampede.stacks import stack_lock
     from stampede.stacks import target as targets
     from stampede.tables import print_rows
@@ -63,12 +60,14 @@ def run(arguments: argparse.Namespace) -> int:
     in_order = order_of(target, arguments.order)
     cell = _cell(target, in_order, arguments.cell)
     load = CellLoad.of(target, in_order, stored_objects(target))
-    count = _count(arguments.messages, target, load)
+    count = arguments.messages or load.count or cell.n * target.experiment.messages_per_concurrency
+    if target.experiment.shared_list is not None and count != load.count:
+        takes = (
+            f"the applied {target['experiment']} takes {counted(load.count, 'message')}, which share one list of keys"
+        )
+        raise UsageError(f"--messages: {takes}, got {count}; leave it out")
     payloads = payloads_of(target.experiment, arguments.payload)
     check_manifest(target)
-    if events_of(target, in_order):
-        options = "".join(f" --order {setting}" for setting in arguments.order)
-        say(f"this needs the objects that `stampede dataset{options}` uploads; run it once for each stack")
     if arguments.run is not None:
         _refuse_run_of_another(target, RunFolder(arguments.results_dir / checked_run_id(arguments.run)))
     if arguments.dry_run:
@@ -79,7 +78,10 @@ def run(arguments: argparse.Namespace) -> int:
             _refuse_beside_others(target)
         folder = RunFolder.create(arguments.results_dir, arguments.run)
         note_run(folder.run_id)
-        is_new = _describe(folder, target, cell, payloads)
+        try:
+            is_new = _describe(folder, target, cell, payloads)
+        finally:
+            folder.remove_if_empty()
         outcome = _send(target, folder, cell.name, load, count, is_new)
     print_rows([{"run_id": folder.run_id, "cell": cell.name} | outcome.as_dict()], arguments.format)
     check(outcome)
@@ -91,21 +93,8 @@ def _cell(target: Target, in_order: Mapping[str, Any], name: str | None) -> Cell
     axes = target.experiment.axes
     applied = [axis.variable for axis in axes if not (axis.is_variant or axis.in_order)]
     values = {variable: target.outputs[variable] for variable in declared() if variable in target.outputs}
-    return Cell(
-        name=name or cell_name({variable: target[variable] for variable in applied} | in_order),
-        values={**values, **in_order},
-        axes=tuple(axes),
-    )
-
-
-def _count(messages: int | None, target: Target, load: CellLoad) -> int:
-    """How many messages to send. Raises UsageError where --messages doesn't fit what they share."""
-    if target.experiment.shared_list is not None and messages not in (None, load.count):
-        raise UsageError(
-            f"--messages: the applied {target['experiment']} takes {counted(load.count, 'message')}, which share one "
-            f"list of keys, got {messages}; leave it out"
-        )
-    return messages or load.count or target["concurrency_value"] * target.experiment.messages_per_concurrency
+    name = name or cell_name({variable: target[variable] for variable in applied} | in_order)
+    return Cell(name, {**values, **in_order}, tuple(axes))
 
 
 def _refuse_run_of_another(target: Target, folder: RunFolder) -> None:
@@ -115,16 +104,13 @@ def _refuse_run_of_another(target: Target, folder: RunFolder) -> None:
     folder.refuse_unwritable()
     stored = folder.read_json("run.json", {})
     refuse_another("--run", folder.run_id, stored, target.place)
-    other = ""
-    if stored.get("format", FORMAT) != FORMAT:
-        other = f"has format {stored['format']}, not {FORMAT}"
-    elif not is_flood_by_hand(stored):
-        other = "is a sweep, which has its own cells"
-    elif not is_of(target.outputs, stored):
-        applied, other_stack = stack_words(target.outputs, stored)
-        other = f"is a run of {other_stack}, but the applied stack is {applied}"
-    if other:
+    if stored.get("format", FORMAT) != FORMAT or not is_flood_by_hand(stored):
+        other = f"is a sweep, which has its own cells, or of another version (format {stored.get('format')})"
         raise UsageError(f"--run: {folder.name} {other}", "leave --run out")
+    if not is_of(target.outputs, stored):
+        applied, other = stack_words(target.outputs, stored)
+        another = f"--run: {folder.name} is a run of {other}, but the applied stack is {applied}"
+        raise UsageError(another, "leave --run out")
 
 
 def _refuse_beside_others(target: Target) -> None:
@@ -134,9 +120,9 @@ def _refuse_beside_others(target: Target) -> None:
     from stampede.stacks.target import explained
 
     with explained("reading the queue", target):
-        there = sum(message_counts(target.client("sqs"), target["queue_url"]))
-    if there:
-        messages = counted(there, "message of an earlier flood is", "messages of an earlier flood are")
+        waiting = sum(message_counts(target.client("sqs"), target["queue_url"]))
+    if waiting:
+        messages = counted(waiting, "message of an earlier flood is", "messages of an earlier flood are")
         raise UsageError(
             f"{target['experiment']}: {messages} in the queue or in progress, and this flood first empties the place "
             "that they copy to; wait for them with `stampede drain`"
@@ -148,18 +134,13 @@ def _describe(folder: RunFolder, target: Target, cell: Cell, payloads: Payloads 
     has sent other payloads: numbers of payloads in its records would mean both."""
     from stampede.runs.description import RunDescription
 
-    try:
-        if payloads is not None:
-            if folder.read_json("run.json", {}) and Payloads.of_run(folder).text != payloads.text:
-                another = f"--payload: run {folder.run_id} sends another payload"
-                raise UsageError(another, "leave it out, or start a new run")
-            payloads.store(folder)
-        description = RunDescription(folder, target["experiment"], target.place)
-        is_new = cell.name not in description.cells
-        description.add_cell(cell, target)
-    except BaseException:
-        folder.remove_if_empty()
-        raise
+    if payloads is not None:
+        if folder.read_json("run.json", {}) and Payloads.of_run(folder).text != payloads.text:
+            raise UsageError(f"--payload: run {folder.run_id} sends another payload; leave it out, or start a new run")
+        payloads.store(folder)
+    description = RunDescription(folder, target["experiment"], target.place)
+    is_new = cell.name not in description.cells
+    description.add_cell(cell, target)
     return is_new
 
 
@@ -168,7 +149,7 @@ def _send(target: Target, folder: RunFolder, cell: str, load: CellLoad, count: i
     off it notes what goes on. Of a cell that isn't new, what an earlier flood sent last may not be written down."""
     from loader.cell_load import prepare
     from loader.executions import carry_out
-    from loader.flood import MOST_UNRECORDED, flood
+    from loader.flood import flood
 
     common = {"order": load.order, "share": load.share}
     try:
@@ -177,31 +158,25 @@ def _send(target: Target, folder: RunFolder, cell: str, load: CellLoad, count: i
             return carry_out(target, folder, cell, count, load.execution, **common)
         return flood(target, folder, cell, count, **common, knows_all_sent=is_new or prepared is not None)
     except (KeyboardInterrupt, OSError) as error:
-        sent = sum(1 for _ in folder.rows("sent.jsonl"))
-        unknown = isinstance(error, OSError) and load.execution is None  # nothing more could be written down
-        more = f", and up to {MOST_UNRECORDED:,} more may be in the queue" if unknown else ""
-        drain = f"; `stampede drain --run {folder.as_argument}` waits for them" if sent else ""
-        error.add_note(f"run {folder.run_id} has sent {counted(sent, 'message')}{more}{drain}")
+        sent = counted(sum(1 for _ in folder.rows("sent.jsonl")), "message")
+        drain = f"`stampede drain --run {folder.as_argument}` waits for what is in the queue"
+        error.add_note(f"run {folder.run_id} has sent {sent}; {drain}")
         raise
 
 
 def _print_dry_run(target: Target, cell: str, load: CellLoad, count: int, payloads: Payloads | None) -> None:
-    from loader.flood import orders, payload_messages
+    from loader.flood import orders
     from stampede import terminal
 
+    if load.preparation is not None:
+        [preparing] = orders("RUN_ID", cell, 1, {**load.order, **load.preparation, "warm_up": 1})
+        say(f"would send one message that prepares the cell, and wait until it is done: {preparing.body}")
     if load.execution is not None:
         queries = counted(count, "query", "queries")
         say(f"would run {queries} in Athena's workgroup {load.execution.workgroup}, each of them:")
         terminal.hand_over(load.execution.sql)
         return
-    if load.preparation is not None:
-        [preparing] = orders("RUN_ID", cell, 1, {**load.order, **load.preparation, "warm_up": 1})
-        say(f"would send one message that prepares the cell, and wait until it is done: {preparing.body}")
-    say(f"would send {counted(count, 'message')} to {target['queue_name']}; the first one:")
-    if target.experiment.takes_payload:
-        extras = {**load.order, "warm_up": 0}
-        first = next(payload_messages(payloads or Payloads.of_text(DEFAULT), "RUN_ID", cell, count, extras))
-        say(f"its message attribute {ATTRIBUTE}: {first.attribute}")
-    else:
-        first = next(orders("RUN_ID", cell, 1, load.order, share=load.share))
-    terminal.hand_over(first.body)
+    say(f"would send {counted(count, 'message')} to {target['queue_name']}, such as:")
+    [first] = orders("RUN_ID", cell, 1, load.order, share=load.share)
+    takes_payload = target.experiment.takes_payload
+    terminal.hand_over((payloads or Payloads.of_text(DEFAULT)).bodies[0] if takes_payload else first.body)

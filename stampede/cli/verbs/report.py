@@ -13,13 +13,11 @@ examples:
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
-from stampede.cli.arguments import FORMATS, SHARED, add, find_run, writable_file
-from stampede.errors import RunError, UsageError
-from stampede.full_disk import way_out
+from stampede.cli.arguments import FORMATS, add, find_run, writable_file
+from stampede.errors import UsageError
 from stampede.progress import say
 
 COMPARISON = Path("comparison.html")
@@ -29,23 +27,19 @@ MOST_SENTENCES = 3
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    add(parser, "--results-dir")
     parser.add_argument("runs", metavar="RUN", nargs="+", help="the folder or id of a run, or of two runs to compare")
-    parser.add_argument(
-        "--output",
-        metavar="FILE.html",
-        type=writable_file(".html"),
-        help=f"where to write the comparison of two runs (default: {COMPARISON})",
-    )
-    parser.add_argument("--format", **SHARED["--format"] | {"choices": (*FORMATS, "markdown")})
+    output = f"where to write the comparison of two runs (default: {COMPARISON})"
+    parser.add_argument("--output", metavar="FILE.html", type=writable_file(".html"), help=output)
+    add(parser, "--results-dir")
+    add(parser, "--format", choices=(*FORMATS, "markdown"))
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Rebuild one run's folder and print its table, or compare two and print the answer; the path of the page goes to
     stderr. Raises UsageError."""
-    if len(arguments.runs) > 2:
-        raise UsageError(f"RUN: {len(arguments.runs)} runs given; give one, or two to compare")
     folders = [find_run(arguments.results_dir, run, "RUN").path for run in arguments.runs]
+    if len(folders) > 2:
+        raise UsageError(f"RUN: {len(folders)} runs given; give one, or two to compare")
     if len(folders) == 2:
         if arguments.format != "table":
             raise UsageError(f"--format {arguments.format}: is for one run; a comparison's page has comparison.csv")
@@ -63,8 +57,10 @@ def build_and_print(run_dir: Path, form: str) -> bool:
     """
     from stampede import report, terminal
 
-    with _refusing(run_dir):
+    try:
         rebuilt = report.build(run_dir)
+    except report.NoReport as error:
+        raise UsageError(str(error)) from None
     rebuilt.table.print(form)
     if form == "table":
         terminal.tell(f"\n{rebuilt.headline}")
@@ -77,8 +73,10 @@ def build_and_print(run_dir: Path, form: str) -> bool:
 def _compare(folders: Sequence[Path], output: Path) -> None:
     from stampede import report, terminal
 
-    with _refusing(output):
+    try:
         compared = report.compare(folders, output)
+    except report.NoReport as error:
+        raise UsageError(str(error)) from None
     terminal.tell(compared.headline)
     _say_some("not like for like", compared.differences)
     _say_some("incomplete data", compared.warnings)
@@ -90,20 +88,3 @@ def _say_some(heading: str, sentences: Sequence[str]) -> None:
         say(f"{heading}: {sentence}", style="yellow")
     if more := len(sentences[MOST_SENTENCES:]):
         say(f"{heading}: {more} more in the report", style="yellow")
-
-
-@contextmanager
-def _refusing(place: Path) -> Iterator[None]:
-    """Turn what ends the writing of a page at `place` into a UsageError or a RunError."""
-    from stampede.report import NoReport
-
-    try:
-        yield
-    except NoReport as error:
-        raise UsageError(str(error)) from None
-    except OSError as error:
-        why = error.strerror or error
-        in_the_way = {IsADirectoryError: "folder", FileExistsError: "file", NotADirectoryError: "file"}.get(type(error))
-        fix = f"remove or rename that {in_the_way}" if in_the_way else way_out(error)
-        where = (error.filename2 or error.filename) if in_the_way else place
-        raise RunError(f"the report {where} can't be written: {why}", fix) from None

@@ -17,9 +17,9 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from experiments import EXPERIMENTS, of_run
 from loader.payloads import Payloads
@@ -34,12 +34,16 @@ from stampede.phrases import counted
 from stampede.planning.plan import Plan, resume_command
 from stampede.progress import say
 from stampede.runs.folder import RunFolder, is_flood_by_hand
+from stampede.stacks import hcl
 from stampede.standard_streams import plain
 
 if TYPE_CHECKING:
     from stampede.model.prediction import Prediction
     from stampede.planning.cost import Estimate
     from stampede.runs.account import CellAccount
+
+# What a dry run tells of each prediction.
+PREDICTED = ("share_at_n", "avg_s", "binds")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,16 +62,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the sweep; prints the table and `results: <folder>` on stdout, status 1 if a message is unaccounted for."""
     from stampede.planning.cost import check_budget
+    from stampede.planning.predicting import Given
     from stampede.runs.account import check
 
-    plan, folder = _plan_and_folder(arguments)
-    payloads = payloads_of(EXPERIMENTS[plan.experiment], arguments.payload)
+    folder = None if arguments.resume is None else find_run(arguments.results_dir, arguments.resume, "--resume")
+    plan = _new_plan(arguments) if folder is None else _stored_plan(folder, arguments)
+    experiment = EXPERIMENTS[plan.experiment]
+    payloads = payloads_of(experiment, arguments.payload)
     if payloads and (sentence := payloads.sentence()):
         say(sentence)
-    estimate = _estimate(plan, folder, payloads)
+    sent = Payloads.of_run(folder) if folder and experiment.takes_payload else payloads
+    estimate = doctor.estimate(plan, Given(message_bytes=sent.message_bytes()) if sent else None)
     check_budget(estimate, arguments.budget_usd)
     if arguments.dry_run:
-        _print_dry_run(plan, folder, estimate, arguments.format)
+        _print_dry_run(plan, estimate, arguments.format)
         return 0
     folder, accounts = _measure(arguments, plan, folder, estimate, payloads)
     with _saying_how_to_go_on(plan, folder):
@@ -80,32 +88,22 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if is_in_doubt else 0
 
 
-def _plan_and_folder(arguments: argparse.Namespace) -> tuple[Plan, RunFolder | None]:
-    """The plan of the options, or the stored one of the run to resume with its folder. Raises UsageError."""
+def _new_plan(arguments: argparse.Namespace) -> Plan:
+    if arguments.experiment is None:
+        raise UsageError(f"EXPERIMENT: none given; choose {', '.join(EXPERIMENTS)}")
+    return plan_of(arguments)
+
+
+def _stored_plan(folder: RunFolder, arguments: argparse.Namespace) -> Plan:
+    """The plan of the run to resume. Raises UsageError where it can't be, or other options are given."""
     from stampede.stacks import target as targets
     from stampede.stacks.place import refuse_another
 
-    if arguments.resume is None:
-        if arguments.experiment is None:
-            raise UsageError(f"EXPERIMENT: none given; choose {', '.join(EXPERIMENTS)}")
-        return plan_of(arguments), None
-    if options := [*plan_options(arguments), *(["--payload"] if arguments.payload else [])]:
+    options = [f"--{name.replace('_', '-')}" for name in plan_options(arguments)]
+    options += ["--payload"] if arguments.payload else []
+    if options:
         raise UsageError(f"--resume: runs the stored plan; leave {' and '.join(options)} out, or start a new sweep")
-    folder = find_run(arguments.results_dir, arguments.resume, "--resume")
-    plan, stored = _stored_plan(folder)
-    if (plan.experiment, plan.target) != (arguments.experiment or plan.experiment, arguments.target):
-        raise UsageError(
-            f"--resume: {folder.name} is a sweep of {plan.experiment} with --target {plan.target}; give the same here"
-        )
-    refuse_another("--resume", folder.name, stored, targets.place(plan.target))
-    return plan, folder
-
-
-def _stored_plan(folder: RunFolder) -> tuple[Plan, dict[str, Any]]:
-    """The plan of a run, and its run.json. Raises UsageError where it can't be resumed."""
     path = folder.path / "run.json"
-    if not path.exists():
-        raise UsageError(f"--resume: {folder.path} has no run.json; restore it from a copy, or start a new run")
     stored = folder.read_json("run.json", {})
     if stored.get("format") != FORMAT:
         another = f"--resume: {path} has format {stored.get('format')!r}, not {FORMAT}"
@@ -115,36 +113,50 @@ def _stored_plan(folder: RunFolder) -> tuple[Plan, dict[str, Any]]:
         finish = f"`stampede drain --run {folder.as_argument}`"
         raise UsageError(f"--resume: {folder.name} is a flood by hand, not a sweep; finish it with {finish}")
     try:
-        return Plan.from_run(stored), stored
+        plan = Plan.from_run(stored)
     except ValueError as error:
         raise UsageError(f"--resume: {path}: the plan is damaged ({error}); restore it, or start a new run") from None
+    if (plan.experiment, plan.target) != (arguments.experiment or plan.experiment, arguments.target):
+        raise UsageError(
+            f"--resume: {folder.name} is a sweep of {plan.experiment} with --target {plan.target}; give the same here"
+        )
+    refuse_another("--resume", folder.name, stored, targets.place(plan.target))
+    return plan
 
 
-def _estimate(plan: Plan, folder: RunFolder | None, payloads: Payloads | None) -> Estimate:
-    """What it costs and takes, with the bytes of the payloads, those of a resumed run as it has stored them."""
-    from stampede.planning.predicting import Given
-
-    if folder and EXPERIMENTS[plan.experiment].takes_payload:
-        payloads = Payloads.of_run(folder)
-    return doctor.estimate(plan, Given(message_bytes=payloads.message_bytes()) if payloads else None)
-
-
-def _print_dry_run(plan: Plan, folder: RunFolder | None, estimate: Estimate, form: str) -> None:
+def _print_dry_run(plan: Plan, estimate: Estimate, form: str) -> None:
     """The plan on stdout, and what a sweep would refuse or warn of."""
-    from stampede.cli.predicted_table import print_plan
     from stampede.planning import checks
 
     # A program that isn't built yet changes nothing in plan, duration and cost.
     findings = [finding for finding in checks.run(plan, [checks.PLAN], estimate) if finding.way_out != BUILD]
     doctor.refuse(findings, plan)
-    if folder is not None:
-        count = len(folder.read_json("run.json", {}).get("finished", {}))
-        say(f"{counted(count, 'cell')} of {folder.run_id} finished already; plan, duration and cost are of all")
-    print_plan(plan, _predicted(plan), form)
-    if form == "table":
-        print()
+    _print_plan(plan, _predicted(plan), form)
     for line in estimate.sentences():
         print(plain(line), file=sys.stdout if form == "table" else sys.stderr)
+
+
+def _print_plan(plan: Plan, predicted: Mapping[str, Prediction], form: str) -> None:
+    """The cells on stdout, with what the model says of each; a table shows the repeats of a cell once, and what all
+    cells have in common above it."""
+    from stampede.tables import print_rows
+
+    cells = [cell for cell in sorted(plan.cells) if form != "table" or cell.repeat in (None, 1)]
+    rows = []
+    for cell in cells:
+        values = {name: cell.setting(name) for name in plan.swept}
+        row = {name: value if type(value) in (int, float) else hcl.text_of(value) for name, value in values.items()}
+        row |= {name: getattr(cell, name) for name in ("warm_up_messages", "messages", "rounds")}
+        prediction = predicted[cell.name].as_dict() if predicted else {}
+        rows.append({"cell": cell.name, **row, **{name: prediction.get(name) for name in PREDICTED}})
+    if form != "table":
+        print_rows(rows, form)
+        return
+    same = ", ".join(f"{name}={hcl.text_of(cells[0].setting(name))}" for name in plan.fixed)
+    times = f", each {plan.repeats} times" if plan.repeats > 1 else ""
+    print(plain(f"{counted(len(cells), 'cell')}{times}; in all of them: {same}\n"))
+    print_rows(rows, form, (*plan.swept, "warm_up_messages", "messages", "rounds", *(PREDICTED if predicted else ())))
+    print()
 
 
 def _measure(

@@ -4,8 +4,6 @@ import argparse
 import contextlib
 import errno
 import importlib
-import importlib.metadata
-import json
 import os
 import re
 import shlex
@@ -18,14 +16,12 @@ from botocore.exceptions import ClientError
 
 from common import work_order
 from experiments import EXPERIMENTS
-from experiments.copy.key_plan import KeyPlanError
 from stampede.cli.arguments import cell, plan_of
 from stampede.cli.command_line import VERBS, build_parser
 from stampede.cli.verbs import doctor
 from stampede.cli.verbs.query import QUERIES
 from stampede.emulator import stack
 from stampede.emulator.go_build import NotReadyError, ProviderError
-from stampede.emulator.ministack import EmulatorError
 from stampede.errors import RunError, UsageError
 from stampede.program import ROOT, as_typed
 from stampede.progress import detail
@@ -36,7 +32,6 @@ from tests.commands import without_links
 SLOW = ("aiohttp", "awscrt", "boto3", "botocore", "duckdb", "hcl2", "jinja2", "lark", "matplotlib", "numpy", "rich")
 HELPS = [build_parser.__doc__, *(importlib.import_module(f"stampede.cli.verbs.{verb}").__doc__ for verb in VERBS)]
 EXAMPLES = re.findall(r"(?m)^ +(stampede .*)\n +\S", "".join(HELPS))
-PROGRAM = [sys.executable, "-m", "stampede.cli.command_line"]
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -91,35 +86,20 @@ for arguments in {calls!r}:
     assert done.stdout.splitlines() == [f"{arguments} []" for arguments in calls]
 
 
-def test_the_version_is_that_of_the_installed_package_or_there_is_none(stampede, monkeypatch):
-    assert stampede("--version").out == f"stampede {importlib.metadata.version('stampede')}\n"
-
-    def not_installed(name):
-        raise importlib.metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(importlib.metadata, "version", not_installed)
-    done = stampede("--version")
-    assert (done.status, done.out, "make setup" in done.err) == (2, "", True)
-
-
 OUTPUTS = {"region": "us-east-1", "experiment": "download", "bucket_name": "b", "object_key": "k", "function_name": "f"}
 OUTPUTS |= {"log_group_name": "g", "queue_url": "q", "dead_letter_queue_url": "d", "memory_size": 1024}
 OUTPUTS |= {"concurrency_value": 1, "object_size_mb": 1, "experiment_tag": "e", "method": "stream", "sink": "discard"}
-# Each verb, with something missing that it needs.
-NEEDING = {
-    "credentials": (
-        "sweep download --target aws",
-        "prices --update",
-        "flood",
-        "dataset",
-        "drain --run r",
-        "query summary",
-    ),
-    "profile": ("sweep download --target aws", "prices --update", "flood"),
-    "stack": ("flood", "dataset", "drain --run r"),
-    "object": ("flood",),
-    "free stack": ("sweep download --target aws", "flood", "drain --run r"),
-}
+# What a verb needs, a verb that lacks it, and what is said.
+NEEDING = [
+    ("credentials", "sweep download --target aws", "no AWS credentials found"),
+    ("credentials", "prices --update", "no AWS credentials found"),
+    ("credentials", "query summary", "no AWS credentials found"),
+    ("profile", "flood", "no profile 'nosuch'"),
+    ("stack", "dataset", "no applied stack found"),
+    ("object", "flood", "no object s3://b/k"),
+    ("free stack", "sweep download --target aws", "is using the stack in infra/"),
+    ("free stack", "drain --run r", "is using the stack in infra/"),
+]
 
 
 @pytest.fixture
@@ -130,11 +110,9 @@ def run_r(tmp_path):
     (tmp_path / "results" / "r" / "run.json").write_text('{"target": "aws", "experiment": "download"}')
 
 
-@pytest.mark.parametrize(
-    ("missing", "command"), [(missing, command) for missing, commands in NEEDING.items() for command in commands]
-)
+@pytest.mark.parametrize(("missing", "command", "words"), NEEDING)
 def test_whatever_is_missing_that_a_verb_needs_has_one_status(
-    missing, command, stampede, apply, run_r, monkeypatch, tmp_path
+    missing, command, words, stampede, apply, run_r, monkeypatch, tmp_path
 ):
     monkeypatch.setattr(stack, "ROOT", tmp_path)
     if missing != "stack":
@@ -146,13 +124,6 @@ def test_whatever_is_missing_that_a_verb_needs_has_one_status(
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
     stored = None if missing == "object" else {"ContentLength": 5}
     monkeypatch.setattr("loader.dataset.head", lambda *_: stored)
-    words = {
-        "credentials": "no AWS credentials found",
-        "profile": "no profile 'nosuch'",
-        "object": "no object s3://b/k",
-        "stack": "no applied stack found",
-        "free stack": "is using the stack in infra/",
-    }[missing]
     with holding("aws", "sweep") if missing == "free stack" else contextlib.nullcontext():
         done = stampede(*command.split())
     assert (done.status, done.out) == (2, "")
@@ -172,15 +143,12 @@ def test_credentials_that_expire_in_mid_run_end_it_with_one_line(stampede, apply
     ("error", "status"),
     [
         (UsageError("the input is wrong"), 2),
-        (KeyPlanError("the plan doesn't fit"), 2),
         (NotReadyError("there is no Terraform"), 2),
         (ProviderError("compiling failed"), 1),
-        (EmulatorError("it exited immediately"), 1),
         (RunError("not every message is accounted for"), 1),
         (ClientError({"Error": {"Code": "AccessDenied"}}, "PutObject"), 1),
         (OSError(errno.ENOSPC, "No space left on device"), 1),
         (OSError(errno.EISDIR, "Is a directory", "results/r/run.json"), 2),
-        (OSError(errno.ENAMETOOLONG, "File name too long", "results/x/run.json"), 2),
         (KeyboardInterrupt(), 130),
     ],
 )
@@ -202,44 +170,22 @@ def test_what_could_not_start_is_2_and_what_failed_is_1_and_a_fault_of_ours_is_r
 WRONG = {
     "flood --messages 0": "--messages: must be",
     "flood --cell '  '": "--cell: must be",
-    "flood --payload ''": "--payload: must be",
-    "drain --deadline-s soon": "--deadline-s: must be",
-    "drain --run never": "'never'",
-    "sweep download --repeats 2 --repeats 3": "more than once",
     "sweep download --set memory_size=1 --set memory_size=2": "more than once",
     "sweep download --foo": "stampede sweep: unrecognized arguments: --foo; see `stampede sweep --help`",
-    "--foo sweep download": "stampede: unrecognized arguments: --foo; see `stampede --help`",
-    "--": "unrecognized",
-    "swep": "did you mean sweep?",
-    "download": "did you mean sweep download?",
-    "sweep downlod": "did you mean download?",
-    "sweep download --dry-rn": "did you mean --dry-run?",
     "sweep download --set region=eu-central-9": "did you mean eu-",
-    "doctor ftp": "'download'",
     "sweep": "EXPERIMENT",
-    "sweep --resume nope": "--resume",
-    "sweep --resume r --seed 1 --set a=1": "leave --set and --seed out",
-    "sweep --resume r --warm-up-per-concurrency 0": "leave --warm-up-per-concurrency out",
     "sweep filesystem --set storage=ebs": "s3_in_vpc",
-    "query sumary": "did you mean summary?",
-    "query copy/summary": "copy/copies",
-    "query 'fields @message'": ".cwli",
-    "query ''": "NAME|FILE",
-    "query summary": "--results-dir",
+    "swep": "'sweep'",
+    "query sumary --logs x": "did you mean summary?",
+    "query 'fields @message' --logs x": ".cwli",
     "query summary --where tag": "KEY=VALUE",
-    "query summary --run ../etc": "'../etc'",
     "query summary --run r --logs x": "not allowed",
     "query summary --logs x --export x.txt": ".parquet",
-    "query summary --logs x --export no/x.parquet": "folder that exists",
     "emulator status --apply": "start",
     "emulator start --set a=1": "add --apply",
     "emulator start --apply --set experiment=uploads": "use download",
-    "emulator start --apply --set memory_sise=1": "did you mean memory_size?",
-    "emulator start --apply --set object_count=3": "copy",
     "emulator start --apply --set memory_size=64": "128",
     "emulator start --apply --set memory_size=128,256": "got 2",
-    "report nope": "'nope'",
-    "prices --dry-run": "--update",
 }
 
 
@@ -250,7 +196,7 @@ def test_wrong_input_gives_one_line_that_names_it_and_status_2(command, stampede
     assert WRONG[command] in done.err
 
 
-@pytest.mark.parametrize("name", ["", "a", "a b", "é", "x\ny", "\x7f", "\u200b", "\ud800", "a" * 256, "a" * 257])
+@pytest.mark.parametrize("name", ["", "a b", "é", "x\ny", "\u200b", "\ud800", "a" * 256, "a" * 257])
 def test_a_cell_may_have_the_names_that_functions_take(name):
     def takes(checked, *arguments):
         try:
@@ -263,7 +209,7 @@ def test_a_cell_may_have_the_names_that_functions_take(name):
 
 def test_a_target_that_there_is_not_is_refused_where_a_variable_names_it_too(monkeypatch, stampede):
     monkeypatch.setenv("STAMPEDE_TARGET", "lokal")
-    assert "STAMPEDE_TARGET must be local or aws, got 'lokal'" in stampede("flood").err
+    assert "STAMPEDE_TARGET), got 'lokal'" in stampede("flood").err
     assert build_parser().parse_args(["flood", "--target", "aws"]).target == "aws"
 
 
@@ -273,46 +219,28 @@ def test_details_are_printed_with_verbose_alone(option, stampede, monkeypatch):
     assert stampede("prices", *option).err == ("$ terraform apply\n" if option else "")
 
 
-def test_the_dry_run_of_a_sweep_lists_the_published_matrix_and_touches_nothing(tmp_path, stampede):
-    done = stampede("sweep", "download", "--target", "aws", "--dry-run", "--format", "json")
-    cells = {row["cell"]: row["messages"] for row in json.loads(done.out)}
-    assert (done.status, len(cells), cells["memory_size=2048,concurrency_value=500"]) == (0, 12, 5000)
-    assert "USD" in done.err
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_hints_name_the_program_and_infra_so_that_they_can_be_typed(stampede, monkeypatch, tmp_path):
     started = str(tmp_path / "bin" / "stampede")
     monkeypatch.setattr(sys, "argv", [started])
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert f"start a run with `{started} flood` or `{started} sweep`" in stampede("drain").err
+    assert f"start a run with `{started} flood`" in stampede("drain").err
     assert stampede("sweep", "--foo").err.endswith(f"see `{started} sweep --help`\n")
-    (tmp_path / "stampede").touch(mode=0o755)
-    assert "start a run with `stampede flood`" in stampede("drain").err
     assert as_typed("`terraform -chdir=infra apply`") == f"`terraform -chdir={shlex.quote(str(ROOT / 'infra'))} apply`"
     monkeypatch.chdir(ROOT)
     assert as_typed("`terraform -chdir=infra apply`") == "`terraform -chdir=infra apply`"
 
 
-def test_a_closed_stdout_is_no_traceback():
-    program = Path(sys.executable).with_name("stampede")
-    done = subprocess.run(["sh", "-c", '"$0" --version >&-', program], stderr=subprocess.PIPE)
-    assert (done.returncode, done.stderr) == (0, b"")
-
-
-@pytest.mark.parametrize(("streams", "command"), [(["stdout"], ["prices"]), (["stderr"], ["emulator", "status"])])
-def test_a_reader_that_leaves_ends_it_without_a_word_and_as_sigpipe_would(streams, command, tmp_path):
-    reader, writer = os.pipe()
-    os.close(reader)
+@pytest.mark.parametrize(
+    ("shell", "status", "words"),
+    [
+        ('"$0" --version >&-', 0, ""),
+        ('"$0" emulator status', 1, "stampede emulator start"),
+        ('"$0" prices | :; exit ${PIPESTATUS[0]}', 141, ""),
+        ('"$0" emulator status 2>&1 >/dev/null | :; exit ${PIPESTATUS[0]}', 141, ""),
+    ],
+)
+def test_a_closed_stdout_or_a_reader_that_leaves_is_no_traceback(shell, status, words, tmp_path):
     environment = {**os.environ, "STAMPEDE_STATE_DIR": str(tmp_path)}
-    pipes = {"stderr": subprocess.PIPE} | dict.fromkeys(streams, writer)
-    done = subprocess.run([*PROGRAM, *command], env=environment, **pipes, check=False)
-    os.close(writer)
-    assert (done.returncode, done.stderr or b"") == (141, b"")
-
-
-def test_the_status_of_no_emulator_is_1_and_says_how_to_start_one(tmp_path):
-    """In a process of its own, since the state folder is read when it starts; so its ends are seen from outside."""
-    environment = os.environ | {"STAMPEDE_STATE_DIR": str(tmp_path)}
-    done = subprocess.run([*PROGRAM, "emulator", "status"], env=environment, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, "stampede emulator start" in done.stderr) == (1, True)
+    program = Path(sys.executable).with_name("stampede")
+    done = subprocess.run(["bash", "-c", shell, program], env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, words in done.stderr, "Traceback" in done.stderr) == (status, True, False)

@@ -70,14 +70,7 @@ def test_the_newest_run_of_the_applied_stack_is_waited_for_or_that_of_a_folder(d
 
 @pytest.mark.parametrize(
     ("experiment", "created_s", "words"),
-    [
-        ("express", 0, "is of copy in us-east-1, but the applied stack is express in us-east-1 and has no run; use "),
-        (
-            "copy",
-            1,
-            "is of an earlier stack, but the applied stack is a later one and has no run; use `stampede flood`",
-        ),
-    ],
+    [("express", 0, "is of copy in us-east-1, but the applied stack is express"), ("copy", 1, "created after")],
 )
 def test_a_stack_that_has_no_run_asks_for_a_flood_first(drain, waited, experiment, created_s, words):
     done = drain(experiment, created_s=created_s)
@@ -96,10 +89,9 @@ def test_a_stack_that_has_no_run_asks_for_a_flood_first(drain, waited, experimen
 def test_a_run_whose_stack_is_gone_prints_its_stored_account(drain, waited, folder, experiment, why):
     done = drain(experiment, "--run", "of_filesystem", created_s=5)
     assert (done.status, waited, done.out.startswith(ACCOUNT)) == (0, [], True)
-    assert done.err.splitlines() == [
-        f"the stack of run of_filesystem is gone ({why}); this is the account stored with the run",
-        "1 message never succeeded: `stampede query errors --run of_filesystem` shows why",
-    ]
+    gone, lost = done.err.splitlines()
+    assert why in gone and "the account stored with the run" in gone
+    assert "1 message never succeeded: `stampede query errors --run of_filesystem`" in lost
 
 
 @pytest.mark.parametrize(
@@ -107,7 +99,6 @@ def test_a_run_whose_stack_is_gone_prints_its_stored_account(drain, waited, fold
     [
         ("sent.jsonl", None, "is missing"),
         ("sent.jsonl", 1, "has 2 sent in a, and the files add up to 1"),
-        ("records.jsonl", 0, "has 1 succeeded in a, and the files add up to 0"),
         ("dead_letters.jsonl", 0, "has 2 succeeded + dead_lettered in a, and the files add up to 1"),
     ],
 )
