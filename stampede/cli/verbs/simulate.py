@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments import EXPERIMENTS, Experiment
-from stampede.axes import n_axis
+from stampede.axes import Axis, n_axis
 from stampede.cell import SETTINGS, Cell, cells_of, distinguishing
 from stampede.cli.arguments import add, add_plan, crash_percent, find_run, path, plan_of, positive_int, writable_file
 from stampede.errors import UsageError
@@ -30,6 +30,7 @@ from stampede.phrases import dollars, duration, minutes, significant
 from stampede.planning.plan import Plan
 from stampede.planning.settings import path_variables
 from stampede.progress import bar, say
+from stampede.tables import Field, Table, print_rows
 
 if TYPE_CHECKING:
     from stampede.model.parameters import Parameters
@@ -38,22 +39,24 @@ if TYPE_CHECKING:
 
 # A cell with all its repeats, or the first or later operations of its environments, and what the model says of it.
 Row = tuple[Cell, dict[str, Any]]
-# The model's figures in CSV and JSON, and those of them that a table for reading has, with their headings.
+# The model's figures in CSV and JSON, and those of them that a table for reading has.
 FIGURES = ("count", "min_s", "p25_s", "avg_s", "p75_s", "max_s", "time_to_n_s", "share_at_n", "most_at_once", "drain_s")
 FIGURES += ("peak_requests_per_s", "requests_limit_per_s", "usd", "binds", "span_s", "failed", "dead_lettered")
-HEADINGS = {
-    "avg_s": "mean\ns",
-    "time_to_n_s": "time to\nN s",
-    "share_at_n": "share\nat N",
-    "drain_s": "drain\ns",
-    "usd": "USD",
-    "binds": "bottleneck",
-}
+READ = (
+    Field("avg_s", "mean", "s", significant),
+    Field("time_to_n_s", "to N", "s", significant),
+    Field("share_at_n", "at N", "%", lambda share: significant(100 * share)),
+    Field("drain_s", "drain", "s", significant),
+    Field("usd", "USD", show=dollars),
+    Field("binds", "bottleneck", is_text=True),
+)
 # More digits say nothing, and the last ones of a logarithm may differ from machine to machine.
 DIGITS = 6
-CAPTION = """
-These are predictions of a model; nothing was measured.
---format csv has all figures, --format json their ranges too."""
+CAPTION = (
+    "“to N”: until N run at once; “at N”: the share of all operations’ time in which N do.",
+    "These are predictions of a model; nothing was measured.",
+    "--format csv has all figures, --format json their ranges too.",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -177,7 +180,6 @@ def _headline(experiment: Experiment, cells: Sequence[Row], estimated: Estimate)
 def _print(experiment: Experiment, cells: Sequence[Row], parameters: Parameters, form: str) -> None:
     """Print them on stdout: for reading what matters, with N and what else tells the rows apart."""
     from stampede.model.prediction import RANGED
-    from stampede.tables import print_rows
 
     rows = sorted((row for cell in cells for row in _by_kind(*cell)), key=lambda row: row[0])
     table, date = [], max(parameters.row(name).date for name in parameters)
@@ -188,16 +190,22 @@ def _print(experiment: Experiment, cells: Sequence[Row], parameters: Parameters,
         table.append({**row, "ranges": ranges, "parameters_date": date})
     distinguished = distinguishing(cell for cell, _ in rows)
     axes = [axis for axis in experiment.axes if not axis.is_variant or axis.name in distinguished]
-    headings = {axis.name: f"{axis.label}\n{axis.unit}" for axis in axes}
-    headings |= {SETTINGS: SETTINGS} if any(cell.settings for cell, _ in rows) else {}
+    fields = [_coordinate(axis) for axis in axes]
+    fields += [Field(SETTINGS, SETTINGS, is_text=True)] if any(cell.settings for cell, _ in rows) else []
     if form != "table":
         ranges = ["ranges"] if form == "json" else []
-        print_rows(table, form, (*headings, *FIGURES, "parameters_date", *ranges))
+        print_rows(table, form, [*(field.name for field in fields), *FIGURES, "parameters_date", *ranges])
         return
-    several = {name for name in headings if len({row.get(name) for row in table}) > 1} | {n_axis(experiment.axes)}
-    shown = {name: heading for name, heading in headings.items() if name in several} | HEADINGS
-    print_rows([{heading: row.get(name) for name, heading in shown.items()} for row in table], form)
-    print(CAPTION)
+    several = {field.name for field in fields if len({row.get(field.name) for row in table}) > 1}
+    several.add(n_axis(experiment.axes))
+    shown = [field for field in fields if field.name in several]
+    Table("predictions", "", [*shown, *READ], table, CAPTION).print(form)
+
+
+def _coordinate(axis: Axis) -> Field:
+    if axis.kind is int:
+        return Field(axis.name, axis.label, axis.unit, "{:,}".format)
+    return Field(axis.name, axis.label, is_text=True)
 
 
 def _draw(experiment: Experiment, cells: Sequence[Row], path: Path) -> None:
