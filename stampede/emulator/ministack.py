@@ -15,14 +15,11 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-
-from botocore.auth import SigV4Auth
-from botocore.awsrequest import AWSRequest
-from botocore.credentials import Credentials
 
 from stampede import own_folder
 from stampede.emulator import python_runtime
@@ -86,16 +83,14 @@ class Emulator(Process):
         return self.access.endpoint_url
 
     def answers(self) -> bool:
-        """True when the health page answers within two seconds."""
-        request = AWSRequest("GET", f"{self.endpoint_url}/_ministack/health")
-        key = Credentials(self.access.access_key_id, self.access.secret_access_key)
-        SigV4Auth(key, "sts", REGION).add_auth(request)
-        signed = urllib.request.Request(request.url, headers=dict(request.headers))
+        """True when it says anything within two seconds: without a signature, that it lets nobody in."""
         try:
-            with urllib.request.urlopen(signed, timeout=2) as response:
-                return response.status == 200
+            urllib.request.urlopen(self.endpoint_url, timeout=2).close()
+        except urllib.error.HTTPError:
+            return True
         except OSError:
             return False
+        return True
 
 
 def running(state_dir: Path) -> Emulator | None:
