@@ -146,11 +146,11 @@ def test_an_experiment_without_a_model_is_refused_with_those_that_have_one(simul
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ([PARAMETER | {"value": 0}], "s3_get_per_s: value must be a number above 0, got 0"),
-        ([PARAMETER | {"unit": ""}], "s3_get_per_s has no unit; add"),
+        ([PARAMETER | {"value": 0}], "Expected `int` >= 1 - at `$[0].value`"),
+        ([PARAMETER | {"unit": ""}], "of length >= 1 - at `$[0].unit`"),
         ([PARAMETER | {"name": "s3_gets_per_s"}], "has no parameter s3_gets_per_s; did you mean s3_get_per_s?"),
         ([PARAMETER, PARAMETER], "s3_get_per_s is given twice; keep one"),
-        ({}, "must be a list of objects, one per parameter"),
+        ({}, "Expected `array`, got `object`; give a list of parameters"),
     ],
 )
 def test_a_parameter_that_cant_be_is_refused_with_its_name_and_the_rule(simulate, tmp_path, rows, words):
