@@ -18,7 +18,7 @@ whatever runs, and that is what virtual time is there to save.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from math import inf
 from typing import Any
@@ -37,8 +37,8 @@ _CHUNK = 4096
 # The pause before a throttled invocation is tried again, give or take half of it, and twice as long each time. Lambda
 # backs off, and how isn't documented: with N = 1 the last message may wait so long for nothing.
 _RETRY_S, _RETRY_MOST_S = 1.0, 10.0
-# An invocation as a tuple: its messages, when they were received.
-Invocation = tuple[list[int], float]
+# An invocation as a tuple: its message, when it was received.
+Invocation = tuple[int, float]
 
 
 class Engine:
@@ -133,19 +133,15 @@ class Engine:
     # Places of the trigger, and the queue.
 
     def _ask(self) -> None:
-        """A place takes what is there, up to a batch, or waits."""
+        """A place takes a message that is there, or waits."""
         message = self.messages.take(self.now_s)
         if message is None:
             self.waiting += 1
             self._await_arrival()
-            return
-        batch = [message]
-        while len(batch) < self.flood.batch_size and (message := self.messages.take(self.now_s)) is not None:
-            batch.append(message)
-        if not self._invoke(batch, self.now_s):
+        elif not self._invoke(message, self.now_s):
             self.held += 1
-            self.attempts.throttled += len(batch)
-            self._hold((batch, self.now_s), _RETRY_S)
+            self.attempts.throttled += 1
+            self._hold((message, self.now_s), _RETRY_S)
 
     def _await_arrival(self) -> None:
         at_s = self.messages.next_s()
@@ -169,14 +165,13 @@ class Engine:
             self._ask()
             self._resume_ramp()
 
-    def _back(self, messages: Sequence[int], at_s: float) -> None:
-        """A receive came to nothing: each is visible again then, or a dead letter if it was its last."""
-        for message in messages:
-            if self.messages.received_in_vain(message):
-                self.attempts.dead_lettered += 1
-                self.left -= 1
-            else:
-                self._call(max(at_s, self.now_s), self._returns, message)
+    def _back(self, message: int, at_s: float) -> None:
+        """A receive came to nothing: it is visible again then, or a dead letter if it was its last."""
+        if self.messages.received_in_vain(message):
+            self.attempts.dead_lettered += 1
+            self.left -= 1
+        else:
+            self._call(max(at_s, self.now_s), self._returns, message)
 
     def _ramp_on(self) -> None:
         if self.trigger and self.places < int(min(self.trigger.most, 1e9)) and self.trigger.step_s < inf:
@@ -215,7 +210,7 @@ class Engine:
 
     # Environments, and what runs in them.
 
-    def _invoke(self, batch: list[int], received_s: float) -> bool:
+    def _invoke(self, message: int, received_s: float) -> bool:
         """Whether there was room for it."""
         taken = self.environments.take(self.now_s)
         if taken is None:
@@ -225,30 +220,30 @@ class Engine:
         if cold:
             ready_s += self.flood.cold_start_s
         begin_s = max(ready_s, self.flood.barrier_s)
-        invocation = (environment, batch, received_s, ready_s + self.flood.timeout_s, cold)
+        invocation = (environment, message, received_s, ready_s + self.flood.timeout_s, cold)
         if begin_s > self.now_s:
             self._call(begin_s, self._begin, invocation)
         else:
             self._begin(invocation)
         return True
 
-    def _begin(self, invocation: tuple[int, list[int], float, float, bool]) -> None:
-        """The operation of the last message of a batch begins."""
-        environment, batch, received_s, deadline_s, cold = invocation
+    def _begin(self, invocation: tuple[int, int, float, float, bool]) -> None:
+        """The operation of a message begins."""
+        environment, message, received_s, deadline_s, cold = invocation
         now_s = self.now_s
         own_s = next(self.cold_s if cold else self.warm_s)
         outcome = (next(self.fails) if self.fails else DONE) or (FIRST if cold else DONE)
         if now_s + own_s > deadline_s and not self.slowed:
             own_s, outcome = max(0.0, deadline_s - now_s), CUT_OFF
         self.begun += 1
-        operation = (self.virtual_s + own_s, self.begun, environment, batch, received_s, deadline_s, now_s, outcome)
+        operation = (self.virtual_s + own_s, self.begun, environment, message, received_s, deadline_s, now_s, outcome)
         heappush(self.ends, operation)
         self.running += 1
         if self.slowed:
             self.current[environment] = operation
-            self.watch(environment, deadline_s)
+            self._watch(environment, deadline_s)
 
-    def watch(self, environment: int, deadline_s: float) -> None:
+    def _watch(self, environment: int, deadline_s: float) -> None:
         """While operations may be slowed, each environment has one look ahead of it, at a deadline or before."""
         if not self.watched[environment] and deadline_s < inf:
             self.watched[environment] = True
@@ -260,30 +255,26 @@ class Engine:
         if operation is None:
             return
         if (deadline_s := operation[5]) > self.now_s:
-            self.watch(environment, deadline_s)
+            self._watch(environment, deadline_s)
         else:
             self._end((*operation[:-1], CUT_OFF))
 
     def _end(self, operation: tuple) -> None:
-        """An operation is done, has failed, or is cut off with whatever else its batch has."""
-        _, _, environment, batch, received_s, deadline_s, started_s, outcome = operation
+        """An operation is done, has failed, or is cut off."""
+        _, _, environment, message, received_s, _, started_s, outcome = operation
         self.current[environment] = None
         self.running -= 1
         self.attempts.add(started_s, self.now_s, outcome)
         if outcome == CUT_OFF:
-            self._back(batch, received_s + self.flood.visibility_timeout_s)
+            self._back(message, received_s + self.flood.visibility_timeout_s)
             self.environments.reset(environment)
         else:
-            message = batch.pop()
-            if outcome in (DONE, FIRST):
-                self.left -= 1
-            else:
+            if outcome == FAILED:
                 pauses_s = self.flood.redelivery_s
                 again = min(self.messages.times_in_vain(message), len(pauses_s) - 1)
-                self._back([message], self.now_s + pauses_s[again])
-            if batch:
-                self._begin((environment, batch, received_s, deadline_s, False))
-                return
+                self._back(message, self.now_s + pauses_s[again])
+            else:
+                self.left -= 1
             self.environments.free(environment)
         self.asking.append(self.now_s + self.flood.hand_over_s)
 
