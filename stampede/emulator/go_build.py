@@ -74,13 +74,6 @@ def build(program: Program, pins: Path, binary: Path, progress: Progress, **targ
         _run(command, sources, f"compiling {program.title} {program.version}", progress, **target)
 
 
-def require_go(why: str, otherwise: str) -> None:
-    """Raise ProviderError without `go`, with why it is needed and what else would do."""
-    go = shutil.which("go")
-    if go is None or is_too_old(go):
-        raise NotReadyError(why, f"install Go >= 1.25 and put it on the PATH, or {otherwise}")
-
-
 def is_too_old(go: str) -> bool:
     """Whether this Go can't get a newer toolchain by itself either, as it can from 1.21 on (go.dev/doc/toolchain)."""
     version = re.search(r"go1\.(\d+)", go_version(go))
@@ -119,6 +112,8 @@ def _run(command: list[str], folder: str | Path, doing: str, progress: Progress,
                 output, errors = process.communicate(timeout=REPORT_EVERY_S)
             except subprocess.TimeoutExpired:
                 continue
+    except FileNotFoundError:
+        raise NotReadyError(f"{doing} needs `go`", "install Go >= 1.25 and put it on the PATH") from None
     finally:
         if process is not None and process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
