@@ -87,6 +87,11 @@ BY_HAND = {
         {"account_concurrency": 20},
         {"most_at_once": 20, "succeeded": 100, "time_to_n_s": None},
     ),
+    "a trigger that is throttled does not grow": (
+        (40, 20, Trigger(5, 300, 20), operation(100)),
+        {"account_concurrency": 5, "timeout_s": 200, "visibility_timeout_s": 1200},
+        {"throttled": 1, "most_at_once": 5},
+    ),
     "without room for a visibility timeout it is a dead letter": (
         (2, 1, Trigger(2, 0, 2), operation(900)),
         {"timeout_s": 1000, "visibility_timeout_s": 100},
