@@ -137,6 +137,9 @@ def refused():
             presigned(), target=presigned().target + "&AWSAccessKeyId=test&Signature=x"
         ),
         "a URL and a header": replace(signed("GET", "/b", b""), target=presigned().target),
+        "a role's header and the run's key in the query": signed(
+            "GET", "/b?X-Amz-Credential=STAMPEDE1/20260101/us-east-1/s3/aws4_request", b"", key=SESSION
+        ),
         "another body": replace(signed(), body=FORM + b"x"),
         "another object": replace(signed("PUT", "/b/k", service="s3"), body=b"Action=CreateRole&RoleName=x"),
         "another path": replace(signed("GET", "/b", b"", service="s3"), target="/c"),
