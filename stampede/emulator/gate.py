@@ -12,7 +12,6 @@ import hashlib
 import os
 import re
 import secrets
-import sys
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -22,6 +21,7 @@ from urllib.parse import parse_qs, unquote
 from ministack import app as gateway
 from ministack.core import iam_evaluator, lambda_runtime, responses, sigv4
 from ministack.core.router import detect_service
+from ministack.services import lambda_svc
 
 SCOPE = r"([^/,\s]+)/(\d{8})/([\w-]+)/([\w-]+)/aws4_request"
 SIGNED = r"SignedHeaders=([a-z0-9;_-]+), ?Signature=([0-9a-f]{64})"
@@ -173,25 +173,18 @@ async def _refuse(refused: RefusedError, scope: dict, headers: dict, send: Calla
 
 
 def is_root(access_key_id: str) -> bool:
-    """Whether this is the run's own key; no other is root's."""
+    """Whether this is the run's own key."""
     return access_key_id == os.environ["AWS_ACCESS_KEY_ID"]
 
 
-def trust_the_runs_key_alone() -> None:
-    """Let MiniStack in this process take no other key for root's, and give functions keys that
-    nobody can derive: its own are a hash of the function's and the role's ARN."""
-    _replace("is_root_access_key", iam_evaluator.is_root_access_key, is_root)
+def give_functions_keys_of_this_run() -> None:
+    """Let MiniStack in this process give functions keys that nobody can derive: its own are a hash of the function's
+    and the role's ARN."""
     derived, of_this_run = lambda_runtime.execution_credentials, secrets.token_hex(32)
 
     def credentials(config: dict) -> dict[str, str]:
         # The role's name, which is all that is read of it but for the hash, is behind the last "/".
         return derived(config | {"Role": f"{of_this_run}/{config.get('Role', '')}"})
 
-    _replace("execution_credentials", derived, credentials)
-
-
-def _replace(name: str, old: Callable, new: Callable) -> None:
-    """Put a function in the place of another one, in each module that has imported that."""
-    for module in list(sys.modules.values()):
-        if getattr(module, "__dict__", {}).get(name) is old:
-            setattr(module, name, new)
+    for module in (lambda_runtime, lambda_svc):
+        module.execution_credentials = credentials

@@ -158,7 +158,7 @@ def main() -> None:
 
     from stampede.emulator import gate
 
-    gate.trust_the_runs_key_alone()
+    gate.give_functions_keys_of_this_run()
     gateway.app = gate.guarded(gateway.app, int(os.environ["GATEWAY_PORT"]))
     gateway.main()
 

@@ -9,7 +9,7 @@ from botocore.auth import S3SigV4Auth, S3SigV4QueryAuth, SigV4Auth, SigV4QueryAu
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from ministack import app as gateway
-from ministack.core import iam_evaluator, lambda_runtime
+from ministack.core import lambda_runtime
 from ministack.services import lambda_svc, sts
 
 from stampede.emulator import gate
@@ -37,8 +37,6 @@ class Request:
 @pytest.fixture(autouse=True)
 def of_one_run(monkeypatch):
     """MiniStack with this run's key and one session of a role; put back afterwards."""
-    for module in (iam_evaluator, sts):
-        monkeypatch.setattr(module, "is_root_access_key", module.is_root_access_key)
     for module in (lambda_runtime, lambda_svc):
         monkeypatch.setattr(module, "execution_credentials", module.execution_credentials)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY.access_key)
@@ -47,7 +45,7 @@ def of_one_run(monkeypatch):
     role = {"Arn": "arn:aws:sts::000000000000:assumed-role/r/s", "PrincipalType": "AssumedRole"}
     secret = {"SecretAccessKey": SESSION.secret_key, "SessionToken": SESSION.token}
     monkeypatch.setattr(sts, "_sessions", {SESSION.access_key: role | secret})
-    gate.trust_the_runs_key_alone()
+    gate.give_functions_keys_of_this_run()
 
 
 def signed(method="POST", path="/", body=FORM, *, key=KEY, service="iam", host=HOST, **headers):
@@ -125,6 +123,7 @@ def refused():
     """What anybody can send, signed when it is sent."""
     return {
         "nothing signed": Request(headers={"Host": HOST}, body=FORM),
+        "the key that everybody knows": signed(key=Credentials("test", "test")),
         "an empty key": signed() | {"Authorization": signed().headers["Authorization"].replace(KEY.access_key, "")},
         "a session without its token": signed(key=Credentials(SESSION.access_key, SESSION.secret_key)),
         "a session with another token": signed(key=Credentials(SESSION.access_key, SESSION.secret_key, "x")),
@@ -138,7 +137,7 @@ def refused():
         ),
         "a URL and a header": replace(signed("GET", "/b", b""), target=presigned().target),
         "a role's header and the run's key in the query": signed(
-            "GET", "/b?X-Amz-Credential=STAMPEDE1/20260101/us-east-1/s3/aws4_request", b"", key=SESSION
+            "GET", "/b?X-Amz-Credential=STAMPEDE1%2F20260101%2Fus-east-1%2Fs3%2Faws4_request", b"", key=SESSION
         ),
         "another body": replace(signed(), body=FORM + b"x"),
         "another object": replace(signed("PUT", "/b/k", service="s3"), body=b"Action=CreateRole&RoleName=x"),
@@ -181,7 +180,7 @@ def test_the_keys_of_a_function_follow_from_nothing_that_others_know():
     config = {"FunctionArn": "arn:aws:lambda:us-east-1:000000000000:function:f", "FunctionName": "f"}
     config |= {"Role": "arn:aws:iam::000000000000:role/path/worker"}
     first = lambda_svc.execution_credentials(config)
-    gate.trust_the_runs_key_alone()  # another run
+    gate.give_functions_keys_of_this_run()  # another run
     assert first != lambda_svc.execution_credentials(config)
     keys = Credentials(*first.values())
     assert sts._sessions[keys.access_key]["Arn"] == "arn:aws:sts::000000000000:assumed-role/worker/f"
