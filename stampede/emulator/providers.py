@@ -17,16 +17,12 @@ from pathlib import Path
 from stampede.emulator import build_cache, opentofu, provider_build, python_runtime
 from stampede.emulator.go_build import NotReadyError, Progress, ProviderError
 from stampede.emulator.provider_build import PROVIDERS, finished_folder
+from stampede.progress import say
 
 REGISTRIES = {"Terraform": "registry.terraform.io", "OpenTofu": "registry.opentofu.org"}
 REGISTRY_TIMEOUT_S = 5.0
 # How long the build of the providers takes.
 BUILD_TAKES = "3 to 6 minutes"
-
-
-def print_to_stderr(line: str) -> None:
-    """Print one line of progress."""
-    print(line, file=sys.stderr, flush=True)
 
 
 def terraform_binary() -> str:
@@ -68,7 +64,7 @@ def terraform_environment(config: Path | None, base: Mapping[str, str]) -> dict[
     return environment
 
 
-def prepare(progress: Progress = print_to_stderr) -> Path | None:
+def prepare(progress: Progress = say) -> Path | None:
     """Return the CLI config file of the provider mirror, or None where Terraform finds the providers by itself.
 
     In this order: a mirror built earlier; the user's own CLI config with a mirror of theirs; the registry; a build of
@@ -85,7 +81,7 @@ def prepare(progress: Progress = print_to_stderr) -> Path | None:
     return _write_config(finished / "terraform.rc", f"{mirror}\ndirect {{\n exclude = [{names}]\n}}")
 
 
-def prepare_for(folder: Path, progress: Progress = print_to_stderr) -> Path | None:
+def prepare_for(folder: Path, progress: Progress = say) -> Path | None:
     """Return the CLI config for `folder`, where the user runs Terraform by hand too; None for the user's own config.
 
     Unlike `prepare` it leaves nothing of a mirror behind: a lock file with the hashes of providers built here would
@@ -191,14 +187,12 @@ def main() -> int:
     finds the providers itself."""
     try:
         config = prepare()
-        python_runtime.make_once(print_to_stderr)
+        python_runtime.make_once(say)
     except ProviderError as error:
-        print_to_stderr(f"error: {error}")
+        say(f"error: {error}")
         return 1
     if config:
         print(config)
-    else:
-        print_to_stderr("the providers come from the registry or from your CLI config's sources; no mirror is needed")
     return 0
 
 
