@@ -123,6 +123,8 @@ def test_a_handler_may_print_and_reply_as_on_lambda(function, source):
         result, records = invoked(environment)
         assert result["status"] == "ok", result
         assert [(record["status"], record["seq"]) for record in records] == [("ok", 7)]
+        if "2028" in source:
+            assert "a\u2028b\x85c\rd\x0ce" in result["log"].splitlines()
         assert result["log"].splitlines().count("line") == source.count("50_000") * 50_000
 
 
@@ -133,6 +135,7 @@ FAIL = {
         "HandlerError",
         "Odd: ",
     ),
+    "raises with a long traceback": ("def handler(e, c): handler(e, c)", "HandlerError", "RecursionError"),
     "exits": ("import sys\ndef handler(e, c): sys.exit(3)", "HandlerExited", "exit status 3"),
     "exits with a text": ("import sys\ndef handler(e, c): sys.exit('no URL')", "HandlerExited", "no URL"),
     "is killed after an exception that it caught": (
