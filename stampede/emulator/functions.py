@@ -30,7 +30,7 @@ from stampede.emulator.process import inherited
 INIT_TIMEOUT_S, EACH_S = 10.0, 2.0
 # How long MiniStack waits for a function's log line once the function has answered. Its own 0.05 s are too short on a
 # busy machine: a line that comes later is lost with the function's process, and with it the record of a message. All
-# our functions log a line for every message, so nothing ever waits this long for nothing.
+# our functions log a line for every message, so only one that has a defect waits this long for nothing.
 LOG_LINE_WAIT_S, LOOK_S = 5.0, 0.05
 # How many lines of an invocation are kept until it has ended. Of more, the first are lost; MiniStack keeps 10,000.
 MOST_LOG_LINES = 1_000_000

@@ -90,10 +90,10 @@ def _at_its_path(scope: dict, headers: dict[str, str], hosts: re.Pattern) -> dic
 
 
 def _signed_head(scope: dict, headers: dict[str, str]) -> Callable[[bytes], None]:
-    """Refuse a request that no key of this run can have signed, or that it signed long ago; what is given back does so
-    by the body too."""
-    query = parse_qs(scope["query_string"].decode("ascii", "replace"), keep_blank_values=True)
+    """Refuse a request by its head, which no key of this run can have signed, or signed long ago. Returned is what
+    refuses it by its body too."""
     try:
+        query = parse_qs(scope["query_string"].decode("ascii"), keep_blank_values=True)
         signature, expires_s, token = _signature(headers, query)
         signed_at = datetime.strptime(signature.amz_date, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
     except ValueError:

@@ -62,7 +62,8 @@ def build(program: Program, pins: Path, binary: Path, progress: Progress, **targ
         doing = f"downloading the sources of {program.title}"
         # Go's public checksum database doesn't know a fork; go.sum pins it.
         _run(["go", "mod", "download", program.module], folder, doing, progress, GONOSUMDB="*")
-        module = _run(["go", "list", "-m", "-f", "{{.Dir}}", program.module], folder, doing, progress, GONOSUMDB="*")
+        doing = f"looking for the sources of {program.title}"
+        module = _run(["go", "list", "-m", "-f", "{{.Dir}}", program.module], folder, doing, progress)
         sources = Path(folder, program.name)
         # A copy that can be written, unlike Go's module cache.
         shutil.copytree(module, sources, ignore=LEFT_OUT, copy_function=shutil.copyfile)
