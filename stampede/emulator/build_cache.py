@@ -5,11 +5,9 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
-import json
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -38,16 +36,12 @@ def folder_for(name: str, *parts: str) -> Path:
 
 
 def is_complete(finished: Path) -> bool:
-    """Tell whether a built folder holds everything its manifest lists, at the sizes listed there."""
-    try:
-        sizes = json.loads((finished / "manifest.json").read_text())["sizes_bytes"]
-        return bool(sizes) and all((finished / name).stat().st_size == size for name, size in sizes.items())
-    except (OSError, ValueError, KeyError):
-        return False
+    """Tell whether a folder was built: it gets its name when it is whole."""
+    return finished.is_dir()
 
 
 def build_once(finished: Path, what: str, why: str, build: Callable[[Path], object], progress: Progress) -> None:
-    """Make the folder `finished` of the cache complete, if it isn't, after saying `why`; `build` fills an empty folder.
+    """Make the folder `finished` of the cache, if it isn't there, after saying `why`; `build` fills an empty folder.
 
     Raises ProviderError, one line, when the cache can't be written, and whatever `build` raises.
     """
@@ -58,15 +52,16 @@ def build_once(finished: Path, what: str, why: str, build: Callable[[Path], obje
         progress(f"{why} (kept in {cache})")
         for leftover in cache.glob("building-*"):  # of a build that was killed; we hold the lock
             shutil.rmtree(leftover, ignore_errors=True)
-        draft, began = Path(tempfile.mkdtemp(prefix="building-", dir=cache)), time.monotonic()
+        draft = Path(tempfile.mkdtemp(prefix="building-", dir=cache))
         try:
             build(draft)
-            _finish(draft, finished)
+            draft.chmod(0o755)
+            draft.rename(finished)
         except OSError as error:
             raise ProviderError(f"building {what} in {cache} failed: {error}") from None
         finally:
             shutil.rmtree(draft, ignore_errors=True)
-        progress(f"{what} ready in {time.monotonic() - began:.0f} s: {finished}")
+        progress(f"{what} ready: {finished}")
 
 
 @contextlib.contextmanager
@@ -86,14 +81,3 @@ def _only_one_build(cache: Path, progress: Progress) -> Iterator[None]:
             progress(f"another process is building in {cache}; waiting for it")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-def _finish(draft: Path, finished: Path) -> None:
-    """Put a built folder in its place, with its manifest."""
-    files = [path for path in draft.rglob("*") if path.is_file() and not path.is_symlink()]
-    sizes = {str(path.relative_to(draft)): path.stat().st_size for path in files}
-    (draft / "manifest.json").write_text(json.dumps({"sizes_bytes": sizes}, indent=2) + "\n")
-    draft.chmod(0o755)
-    if finished.exists():
-        shutil.rmtree(finished)
-    draft.rename(finished)

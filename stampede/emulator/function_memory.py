@@ -3,7 +3,6 @@ the functions of a cell take is measured while they are there, and kept for whoe
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import re
@@ -22,8 +21,8 @@ def note(state_dir: Path, counted_mb: int, moved_mb: int) -> None:
     Only memory of its own counts, not the pages of the program and its libraries, which functions share. What it moved
     may still be in it, in a buffer that is used again."""
     emulator = ministack.running(state_dir)
-    taken_mb = [sum(map(_own_mb, family)) for family in _families(emulator.pid)] if emulator else []
-    mean_mb, before = math.ceil(sum(taken_mb) / max(1, len(taken_mb)) - moved_mb), known(state_dir)
+    taken_mb, count = _functions(emulator.pid) if emulator else (0.0, 0)
+    mean_mb, before = math.ceil(taken_mb / max(1, count) - moved_mb), known(state_dir)
     if mean_mb > before.get(str(counted_mb), counted_mb):
         (state_dir / FILE).write_text(json.dumps(before | {str(counted_mb): mean_mb}))
 
@@ -36,24 +35,19 @@ def known(state_dir: Path) -> dict[str, int]:
         return {}
 
 
-def _families(pid: int) -> list[list[Path]]:
-    """The folders in /proc of each child and of what it started; none where there is no such thing."""
-    parents = {}
+def _functions(emulator: int) -> tuple[float, int]:
+    """The anonymous memory of all that the emulator runs, in MiB, and how many of that it has started itself.
+
+    All of it is in the emulator's process group. Linux tells (the memory from 5.4 on).
+    """
+    taken_mb, count = 0.0, 0
     for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it ended
-            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-
-    def family(member: int) -> list[Path]:
-        children = [child for child, parent in parents.items() if parent == member]
-        return [Path(f"/proc/{member}"), *(folder for child in children for folder in family(child))]
-
-    return [family(child) for child, parent in parents.items() if parent == pid]
-
-
-def _own_mb(folder: Path) -> float:
-    """Its anonymous memory, in MiB; 0 where it has ended or the kernel doesn't tell (Linux does from 5.4 on)."""
-    try:
-        line = re.search(r"^Pss_Anon:\s+(\d+) kB", (folder / "smaps_rollup").read_text(), re.MULTILINE)
-    except OSError:
-        return 0.0
-    return int(line[1]) / 1024 if line else 0.0
+        try:
+            parent, group = (folder / "stat").read_text().rpartition(")")[2].split()[1:3]
+            if int(group) == emulator != int(folder.name):
+                memory = (folder / "smaps_rollup").read_text()
+                taken_mb += int(re.search(r"^Pss_Anon:\s+(\d+)", memory, re.MULTILINE)[1]) / 1024
+                count += int(parent) == emulator
+        except (OSError, TypeError):  # it has ended, or the kernel doesn't tell
+            continue
+    return taken_mb, count

@@ -22,7 +22,7 @@ from ministack.core.lambda_runtime import ProvidedInitTimeout, ProvidedWorker
 from ministack.core.responses import get_region
 from ministack.services import lambda_svc
 
-from stampede.emulator import python_runtime
+from stampede.emulator import python_runtime, runtime_api
 from stampede.emulator.process import inherited
 
 # How long a function may take to begin. AWS gives it 10 s on a machine of its own; here as many begin at once as may
@@ -30,8 +30,8 @@ from stampede.emulator.process import inherited
 INIT_TIMEOUT_S, EACH_S = 10.0, 2.0
 # How long MiniStack waits for a function's log line once the function has answered. Its own 0.05 s are too short on a
 # busy machine: a line that comes later is lost with the function's process, and with it the record of a message. All
-# our functions log a line for every message, so nothing ever waits this long for nothing.
-LOG_LINE_WAIT_S = 5.0
+# our functions log a line for every message, so only one that has a defect waits this long for nothing.
+LOG_LINE_WAIT_S, LOOK_S = 5.0, 0.05
 # How many lines of an invocation are kept until it has ended. Of more, the first are lost; MiniStack keeps 10,000.
 MOST_LOG_LINES = 1_000_000
 # How the line of a record begins.
@@ -44,6 +44,8 @@ EVENT_WAIT_S = 2.0
 MOST_HEADER_BYTES = 2 << 20
 # The most that Lambda takes as a reply, in bytes; the type and text of its refusal are Lambda's.
 MOST_REPLY_BYTES = 6_291_556
+
+WHERE_AWS_IS = ("AWS_ENDPOINT_URL", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE")
 
 # MiniStack starts the file `bootstrap` of a folder. Ours starts the command that the function's environment names.
 LAUNCHER = """#!/bin/sh
@@ -97,14 +99,10 @@ def environment_of(config: dict, launch_folder: str, port: int) -> dict[str, str
         "_HANDLER": config.get("Handler", "bootstrap"),
         **own,
         **lambda_svc.execution_credentials(config),
-        **_where_aws_is(),
+        **{name: os.environ[name] for name in WHERE_AWS_IS},
+        "AWS_EC2_METADATA_DISABLED": "true",
         **_start(config, code, layers, own),
     }
-
-
-def _where_aws_is() -> dict[str, str]:
-    names = ("AWS_ENDPOINT_URL", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE")
-    return {name: os.environ[name] for name in names} | {"AWS_EC2_METADATA_DISABLED": "true"}
 
 
 def _layers(config: dict) -> list[Path]:
@@ -126,7 +124,8 @@ def _start(config: dict, code: Path, layers: list[Path], own: dict[str, str]) ->
     folders = [code]
     for layer in reversed(layers):
         folders += [*layer.glob("python/lib/python*/site-packages"), layer / "python"]
-    command = python_runtime.command(config["Handler"], folders)
+    # -P, -B: nothing from the current folder yet, and nothing written into it.
+    command = [python_runtime.interpreter(), "-P", "-B", python_runtime.START, config["Handler"], *folders]
     if wrapper := own.get("AWS_LAMBDA_EXEC_WRAPPER"):
         command = [_in_layers(wrapper.removeprefix("/opt/"), layers) or wrapper, *command]
     return {"_START": shlex.join(map(str, command)), "AWS_EXECUTION_ENV": f"AWS_Lambda_{runtime}"}
@@ -166,23 +165,22 @@ class Environment(ProvidedWorker):
             lines.append(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}.000Z {request_id} {error['errorMessage']}")
         return result | {"log": _Lines("\n".join(filter(None, lines)))}
 
-    def _drain_stderr_bounded(self, first_line_wait: float = LOG_LINE_WAIT_S, **bounds: float) -> str:
-        """Wait for the first line; of a user's program, whose own lines come first, for that of the record."""
-        drain = super()._drain_stderr_bounded
-        log = drain(first_line_wait=first_line_wait, **bounds | {"hard_cap": LOG_LINE_WAIT_S})
-        is_the_users = "STAMPEDE_PACKAGE" in self.config.get("Environment", {}).get("Variables", {})
-        for _ in range(int(LOG_LINE_WAIT_S / 0.05)):
-            if not is_the_users or self._has_record(log) or not self._stderr_thread.is_alive():
+    def _drain_stderr_bounded(self, **_: float) -> str:
+        """Wait for the line of the record, before which a user's program may print others."""
+        log = ""
+        for _ in range(int(LOG_LINE_WAIT_S / LOOK_S)):
+            may_print = self._stderr_thread.is_alive()
+            more = super()._drain_stderr_bounded(first_line_wait=LOOK_S, hard_cap=LOG_LINE_WAIT_S)
+            log = "\n".join(filter(None, [log, more]))
+            if self._has_record(log) or not may_print:
                 break
-            log = "\n".join(filter(None, [log, drain(first_line_wait=0.05, hard_cap=LOG_LINE_WAIT_S)]))
         return log
 
     def _has_record(self, log: str) -> bool:
-        lines = log.split("\n")
-        return any(line.startswith(RECORD) and self._request_id in line for line in lines)
+        return any(line.startswith(RECORD) and self._request_id in line for line in log.split("\n"))
 
     def _build_handler_class(self, generation: int, pending: queue.Queue) -> type:
-        class JudgingReplies(super()._build_handler_class(generation, pending)):
+        class JudgingReplies(runtime_api.Guarded, super()._build_handler_class(generation, pending)):
             def _read_body(self) -> bytes:
                 body = super()._read_body()
                 refusal = refusal_of(body) if self.path.endswith("/response") else None

@@ -55,9 +55,8 @@ def ensure(state_dir: Path, outputs: Mapping[str, Any], access: Access, *, follo
         stop(state_dir)
         return []
     program, count = _program(), int(outputs["concurrency_value"])
-    built = program.stat()
     wanted = [count, outputs["host_environment"], outputs["instance_ids"], access.endpoint_url]
-    wanted += [built.st_mtime_ns, built.st_size]
+    wanted.append(program.stat().st_mtime_ns)
     begun_with, hosts = _read(state_dir)
     if begun_with == wanted and len(hosts) == count and all(host.is_alive() for host in hosts):
         return hosts
@@ -89,8 +88,8 @@ def stop(state_dir: Path) -> int:
 
 
 def _program() -> Path:
-    architecture = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}.get(platform.machine())
-    program = BUILD / str(architecture) / "bootstrap"
+    architecture = {"amd64": "x86_64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+    program = BUILD / architecture / "bootstrap"
     if not program.is_file():
         raise EmulatorError(f"{program}, which a host runs, isn't built; run `make functions`")
     return program
@@ -111,56 +110,44 @@ def _environment(outputs: Mapping[str, Any], access: Access) -> dict[str, str]:
 
 def _role_of_the_instances(outputs: Mapping[str, Any], access: Access) -> dict[str, str]:
     """Credentials of the role that the instances have, as environment variables."""
-
-    def client(service: str) -> Any:
-        return boto3.client(
-            service,
-            endpoint_url=access.endpoint_url,
-            region_name=outputs["region"],
-            **access.key,
-        )
-
+    where = {"endpoint_url": access.endpoint_url, "region_name": outputs["region"]} | access.key
+    ec2, iam, sts = (boto3.client(service, **where) for service in ("ec2", "iam", "sts"))
     try:
-        described = client("ec2").describe_instances(InstanceIds=outputs["instance_ids"][:1])
+        described = ec2.describe_instances(InstanceIds=outputs["instance_ids"][:1])
         profile = described["Reservations"][0]["Instances"][0]["IamInstanceProfile"]["Arn"].rpartition("/")[2]
-        role = client("iam").get_instance_profile(InstanceProfileName=profile)["InstanceProfile"]["Roles"][0]["Arn"]
-        taken = client("sts").assume_role(RoleArn=role, RoleSessionName="host", DurationSeconds=SESSION_S)
+        role = iam.get_instance_profile(InstanceProfileName=profile)["InstanceProfile"]["Roles"][0]["Arn"]
+        taken = sts.assume_role(RoleArn=role, RoleSessionName="host", DurationSeconds=SESSION_S)["Credentials"]
     except (BotoCoreError, ClientError, LookupError) as error:
         raise EmulatorError(
             f"the hosts can't assume the role of the stack's instances ({type(error).__name__}: {error}); apply the "
             "stack again, or start afresh after `stampede emulator stop`"
         ) from None
-    return {
-        "AWS_ACCESS_KEY_ID": taken["Credentials"]["AccessKeyId"],
-        "AWS_SECRET_ACCESS_KEY": taken["Credentials"]["SecretAccessKey"],
-        "AWS_SESSION_TOKEN": taken["Credentials"]["SessionToken"],
-    }
+    names = {"ACCESS_KEY_ID": "AccessKeyId", "SECRET_ACCESS_KEY": "SecretAccessKey", "SESSION_TOKEN": "SessionToken"}
+    return {f"AWS_{name}": taken[member] for name, member in names.items()}
 
 
 def _start(program: Path, environment: Mapping[str, str], log_path: Path, follow_parent: bool) -> Host:
-    try:
-        with log_path.open("wb") as log:
-            process = subprocess.Popen(
-                [program, "work"],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=environment,
-                start_new_session=True,  # Ctrl-C in the terminal reaches us only: we stop it in order
-                preexec_fn=end_with_parent() if follow_parent else None,
-            )
-    except OSError as error:
-        raise EmulatorError(f"can't start a host: {program}: {error.strerror}") from None
+    with log_path.open("wb") as log:
+        process = subprocess.Popen(
+            [program, "work"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,  # Ctrl-C in the terminal reaches us only: we stop it in order
+            preexec_fn=end_with_parent() if follow_parent else None,
+        )
     return Host(process.pid, start_ticks(process.pid), str(log_path))
 
 
 def _wait_until_it_is_ready(host: Host) -> None:
     for _ in looks(itertools.repeat(0.02), time.monotonic() + START_TIMEOUT_S):
-        if READY in Path(host.log_file).read_text(errors="replace"):
+        is_alive, output = host.is_alive(), Path(host.log_file).read_text(errors="replace")
+        if READY in output:
             return
-        if not host.is_alive():
-            output = Path(host.log_file).read_text(errors="replace").strip().splitlines() or ["nothing"]
-            raise EmulatorError(f"a host exited immediately; its last output: {output[-1][:300]}")
+        if not is_alive:
+            last = (output.strip().splitlines() or ["nothing"])[-1]
+            raise EmulatorError(f"a host exited immediately; its last output: {last[:300]}")
     raise EmulatorError(f"a host wasn't ready within {START_TIMEOUT_S} s; its log: {host.log_file}")
 
 

@@ -21,7 +21,7 @@ from hypercorn.protocol.h11 import H11Protocol
 from ministack.core import router
 from ministack.services import lambda_svc, s3, sqs
 
-from stampede.emulator import athena, functions, runtime_api
+from stampede.emulator import athena, functions
 
 # Connections that wait to be accepted. With the 100 of MiniStack's server, 500 functions that begin at once are turned
 # away for as long as a connection may take, several times over (the system's own limit, net.core.somaxconn, stays).
@@ -152,14 +152,13 @@ def main() -> None:
     copy_on_condition()
     fail_a_batch_whose_answer_names_no_message()
     know_service_quotas()
-    runtime_api.guard()
     athena.behave()
     sys.argv = ["ministack"]
     from ministack import app as gateway
 
     from stampede.emulator import gate
 
-    gate.trust_the_runs_key_alone()
+    gate.give_functions_keys_of_this_run()
     gateway.app = gate.guarded(gateway.app, int(os.environ["GATEWAY_PORT"]))
     gateway.main()
 

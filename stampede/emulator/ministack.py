@@ -6,6 +6,7 @@ in another terminal finds the process again.
 
 from __future__ import annotations
 
+import http.client
 import itertools
 import json
 import os
@@ -15,14 +16,10 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from http import HTTPStatus
 from pathlib import Path
-
-from botocore.auth import SigV4Auth
-from botocore.awsrequest import AWSRequest
-from botocore.credentials import Credentials
 
 from stampede import own_folder
 from stampede.emulator import python_runtime
@@ -86,16 +83,15 @@ class Emulator(Process):
         return self.access.endpoint_url
 
     def answers(self) -> bool:
-        """True when the health page answers within two seconds."""
-        request = AWSRequest("GET", f"{self.endpoint_url}/_ministack/health")
-        key = Credentials(self.access.access_key_id, self.access.secret_access_key)
-        SigV4Auth(key, "sts", REGION).add_auth(request)
-        signed = urllib.request.Request(request.url, headers=dict(request.headers))
+        """True when it says within two seconds that it lets nobody in who hasn't signed."""
+        connection = http.client.HTTPConnection(self.endpoint_url.removeprefix("http://"), timeout=2)
         try:
-            with urllib.request.urlopen(signed, timeout=2) as response:
-                return response.status == 200
-        except OSError:
+            connection.request("GET", "/")
+            return connection.getresponse().status == HTTPStatus.FORBIDDEN
+        except (OSError, http.client.HTTPException):
             return False
+        finally:
+            connection.close()
 
 
 def running(state_dir: Path) -> Emulator | None:
@@ -242,14 +238,11 @@ def free_port() -> int:
 
 
 def _wait_until_it_answers(emulator: Emulator, process: subprocess.Popen) -> None:
+    reason = f"didn't answer at {emulator.endpoint_url} within {START_TIMEOUT_S} s"
     for _ in looks(itertools.repeat(0.1), time.monotonic() + START_TIMEOUT_S):
         if process.poll() is not None:
-            raise EmulatorError(
-                f"the embedded AWS exited immediately with status {process.returncode}; its log: {emulator.log_file}"
-            )
+            reason = f"exited immediately with status {process.returncode}"
+            break
         if emulator.answers():
             return
-    raise EmulatorError(
-        f"the embedded AWS didn't answer at {emulator.endpoint_url} within {START_TIMEOUT_S} s; "
-        f"its log: {emulator.log_file}"
-    )
+    raise EmulatorError(f"the embedded AWS {reason}; its log: {emulator.log_file}")

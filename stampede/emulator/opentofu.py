@@ -35,7 +35,6 @@ def build_once(progress: Progress) -> str:
     why = f"{NEITHER}; building {TITLE} from the Go module proxy, {BUILD_TAKES}, once"
 
     def build(draft: Path) -> None:
-        go_build.require_go(f"{NEITHER}, and building {TITLE} needs `go`", "install Terraform >= 1.9")
         go_build.build(PROGRAM, PINS, draft / PROGRAM.name, progress)
 
     build_cache.build_once(finished, TITLE, why, build, progress)

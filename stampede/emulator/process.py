@@ -58,17 +58,11 @@ class Process:
         """End it and what it started: asked first, killed after `timeout_s`. Call it only for one that is alive."""
         for signal_number in (signal.SIGTERM, signal.SIGKILL):
             self._signal_group(signal_number)
-            if self._gone_within(timeout_s):
-                break
-        self._signal_group(signal.SIGKILL)  # those that it started and that outlived it
-        self._reap()
-
-    def _gone_within(self, timeout_s: float) -> bool:
-        for _ in looks(itertools.repeat(0.05), time.monotonic() + timeout_s):
-            self._reap()
-            if not self.is_alive():
-                return True
-        return False
+            for _ in looks(itertools.repeat(0.05), time.monotonic() + timeout_s):
+                self._reap()
+                if not self.is_alive():
+                    self._signal_group(signal.SIGKILL)  # those that it started and that outlived it
+                    return
 
     def _signal_group(self, signal_number: int) -> None:
         try:

@@ -107,13 +107,10 @@ def build(target: Path, platform: str, hosts: Iterable[str], progress: Progress)
     Raises ProviderError when Go is missing, the module proxy can't be reached, a checksum is wrong or a build
     fails.
     """
-    go_build.require_go(
-        "the provider registry doesn't answer, and building the providers needs `go`",
-        "set TF_CLI_CONFIG_FILE to a Terraform CLI config with a provider mirror",
-    )
+    system, architecture = platform.split("_", 1)
     for provider in PROVIDERS:
         binary = target / f"terraform-provider-{provider.name}_v{provider.version}"
-        go_build.build(provider, PINS, binary, progress, platform)
+        go_build.build(provider, PINS, binary, progress, GOOS=system, GOARCH=architecture)
         for host in hosts:
             folder = place(target / "mirror", host, provider, platform)
             folder.mkdir(parents=True)

@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,16 +17,12 @@ from pathlib import Path
 from stampede.emulator import build_cache, opentofu, provider_build, python_runtime
 from stampede.emulator.go_build import NotReadyError, Progress, ProviderError
 from stampede.emulator.provider_build import PROVIDERS, finished_folder
+from stampede.progress import say
 
 REGISTRIES = {"Terraform": "registry.terraform.io", "OpenTofu": "registry.opentofu.org"}
 REGISTRY_TIMEOUT_S = 5.0
 # How long the build of the providers takes.
 BUILD_TAKES = "3 to 6 minutes"
-
-
-def print_to_stderr(line: str) -> None:
-    """Print one line of progress."""
-    print(line, file=sys.stderr, flush=True)
 
 
 def terraform_binary() -> str:
@@ -69,23 +64,24 @@ def terraform_environment(config: Path | None, base: Mapping[str, str]) -> dict[
     return environment
 
 
-def prepare(progress: Progress = print_to_stderr) -> Path | None:
+def prepare(progress: Progress = say) -> Path | None:
     """Return the CLI config file of the provider mirror, or None where Terraform finds the providers by itself.
 
     In this order: a mirror built earlier; the user's own CLI config with a mirror of theirs; the registry; a build of
     3 to 6 minutes. Before that it builds OpenTofu where there is no Terraform. Raises ProviderError, one line, when
     something has to be built and there's no Go or no network, or when the build fails.
     """
-    flavour, _, platform = terraform_identity(found_terraform() or opentofu.build_once(progress))
+    flavour, platform = _terraform(progress)
     finished = finished_folder(platform)
-    if not build_cache.is_complete(finished):
-        if _come_from_elsewhere(REGISTRIES[flavour]):
-            return None
-        _build_once(REGISTRIES[flavour], platform, progress)
-    return write_config(finished)
+    if not build_cache.is_complete(finished) and _come_from_elsewhere(REGISTRIES[flavour]):
+        return None
+    _build_once(REGISTRIES[flavour], platform, progress)
+    names = ", ".join(json.dumps(address) for address in _places(platform))
+    mirror = f"filesystem_mirror {{\n path = {json.dumps(str(finished / 'mirror'))}\n include = [{names}]\n}}"
+    return _write_config(finished / "terraform.rc", f"{mirror}\ndirect {{\n exclude = [{names}]\n}}")
 
 
-def prepare_for(folder: Path, progress: Progress = print_to_stderr) -> Path | None:
+def prepare_for(folder: Path, progress: Progress = say) -> Path | None:
     """Return the CLI config for `folder`, where the user runs Terraform by hand too; None for the user's own config.
 
     Unlike `prepare` it leaves nothing of a mirror behind: a lock file with the hashes of providers built here would
@@ -97,16 +93,24 @@ def prepare_for(folder: Path, progress: Progress = print_to_stderr) -> Path | No
     """
     if (folder / ".terraform" / "providers").is_dir():
         return None
-    flavour, _, platform = terraform_identity(found_terraform() or opentofu.build_once(progress))
+    flavour, platform = _terraform(progress)
     if _come_from_elsewhere(REGISTRIES[flavour]):
         return None
     _build_once(REGISTRIES[flavour], platform, progress)
-    return write_overrides(finished_folder(platform), platform)
+    overrides = "\n".join(f'"{address}" = {json.dumps(str(place))}' for address, place in _places(platform).items())
+    config = finished_folder(platform) / "overrides.rc"
+    return _write_config(config, f"dev_overrides {{\n{overrides}\n}}\ndirect {{}}")
 
 
 def built_versions() -> dict[str, str]:
     """Return the versions of the providers built here, which no lock file names under development overrides."""
     return {f"hashicorp/{provider.name}": provider.version for provider in PROVIDERS}
+
+
+def _terraform(progress: Progress) -> tuple[str, str]:
+    """Flavour and platform of the Terraform that is there, or of the OpenTofu that is built now."""
+    flavour, _, platform = terraform_identity(found_terraform() or opentofu.build_once(progress))
+    return flavour, platform
 
 
 def _come_from_elsewhere(host: str) -> bool:
@@ -115,57 +119,41 @@ def _come_from_elsewhere(host: str) -> bool:
 
 
 def _build_once(host: str, platform: str, progress: Progress) -> None:
+    finished = finished_folder(platform)
     why = f"{host} doesn't answer; building the AWS provider from the Go module proxy, {BUILD_TAKES}, once"
 
     def build(draft: Path) -> None:
         provider_build.build(draft, platform, REGISTRIES.values(), progress)
 
-    if not build_cache.is_complete(finished_folder(platform)):
-        build_cache.build_once(finished_folder(platform), "the providers", why, build, progress)
+    if not build_cache.is_complete(finished):
+        build_cache.build_once(finished, "the providers", why, build, progress)
+
+
+def _places(platform: str) -> dict[str, Path]:
+    """The folders of the providers in the mirror, by the addresses that they have at either registry."""
+    mirror = finished_folder(platform) / "mirror"
+    return {
+        f"{host}/hashicorp/{provider.name}": provider_build.place(mirror, host, provider, platform)
+        for host in REGISTRIES.values()
+        for provider in PROVIDERS
+    }
 
 
 def registry_answers(host: str) -> bool:
     """Ask a registry for its service list, once, for at most 5 s."""
     try:
         with urllib.request.urlopen(f"https://{host}/.well-known/terraform.json", timeout=REGISTRY_TIMEOUT_S) as reply:
-            return reply.status == 200 and "providers.v1" in json.load(reply)
+            return "providers.v1" in json.load(reply)
     except (OSError, ValueError):  # URLError and timeouts are OSErrors; a captive portal's page isn't JSON
         return False
 
 
-def write_config(finished: Path) -> Path:
-    """Write the mirror's CLI config, if it isn't there for this very path already, and return its path."""
-    names = ", ".join(f'"{host}/hashicorp/{provider.name}"' for host in REGISTRIES.values() for provider in PROVIDERS)
-    mirror = f"filesystem_mirror {{\n path = {_hcl_string(finished / 'mirror')}\n include = [{names}]\n}}"
-    return _write_installation(finished / "terraform.rc", f"{mirror}\ndirect {{\n exclude = [{names}]\n}}")
-
-
-def write_overrides(finished: Path, platform: str) -> Path:
-    """Write the CLI config that has the mirror's providers as development overrides, and return its path."""
-    lines = [
-        f'"{host}/hashicorp/{provider.name}" = '
-        + _hcl_string(provider_build.place(finished / "mirror", host, provider, platform))
-        for host in REGISTRIES.values()
-        for provider in PROVIDERS
-    ]
-    overrides = "\n".join(lines)
-    return _write_installation(finished / "overrides.rc", f"dev_overrides {{\n{overrides}\n}}\ndirect {{}}")
-
-
-def _write_installation(config: Path, methods: str) -> Path:
-    text = (
-        "# Written by stampede: providers built from source, because the registry didn't answer.\n"
-        f"provider_installation {{\n{methods}\n}}\n"
-    )
-    if not config.is_file() or config.read_text() != text:
-        with tempfile.NamedTemporaryFile("w", dir=config.parent, delete=False) as draft:
-            draft.write(text)
-        Path(draft.name).replace(config)
-    return config
-
-
-def _hcl_string(path: Path) -> str:
-    return json.dumps(str(path)).replace("${", "$${").replace("%{", "%%{")
+def _write_config(config: Path, methods: str) -> Path:
+    """Write a CLI config anew, at once: the cache may have moved, and another process may read the file."""
+    with tempfile.NamedTemporaryFile("w", dir=config.parent, delete=False) as draft:
+        draft.write("# Written by stampede: providers built from source, because the registry didn't answer.\n")
+        draft.write(f"provider_installation {{\n{methods}\n}}\n")
+    return Path(draft.name).replace(config)
 
 
 def terraform_identity(binary: str) -> tuple[str, str, str]:
@@ -199,14 +187,12 @@ def main() -> int:
     finds the providers itself."""
     try:
         config = prepare()
-        python_runtime.make_once(print_to_stderr)
+        python_runtime.make_once(say)
     except ProviderError as error:
-        print_to_stderr(f"error: {error}")
+        say(f"error: {error}")
         return 1
     if config:
         print(config)
-    else:
-        print_to_stderr("the providers come from the registry or from your CLI config's sources; no mirror is needed")
     return 0
 
 

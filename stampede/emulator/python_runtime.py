@@ -20,12 +20,6 @@ def interpreter() -> Path:
     return _finished_folder() / "bin" / "python"
 
 
-def command(handler: str, folders: list[Path]) -> list[str | Path]:
-    """The command line that runs a handler, `module.function`, which is imported from `folders`."""
-    options = ("-P", "-B")  # nothing from the current folder yet, and nothing written into it
-    return [interpreter(), *options, START, handler, *folders]
-
-
 def make_once(progress: Progress) -> None:
     """Make the environment, unless it is there. Raises ProviderError, one line."""
     finished = _finished_folder()

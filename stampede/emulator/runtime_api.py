@@ -7,9 +7,6 @@ from __future__ import annotations
 import os
 import socket
 import struct
-from typing import Any
-
-from ministack.core.lambda_runtime import ProvidedWorker
 
 OF_A_PAGE = ("Origin", "Referer", "Sec-Fetch-Site")
 # sock_diag(7)
@@ -19,29 +16,24 @@ USER_AND_INODE = 80  # where they are in the answer
 Address = tuple[str, int]
 
 
-def guard() -> None:
-    """Let the runtime API of MiniStack in this process answer nobody else."""
-    build = ProvidedWorker._build_handler_class
+class Guarded:
+    """Comes before the handler of MiniStack's runtime API, an http.server's, and has it answer nobody else."""
 
-    def build_guarded(self: ProvidedWorker, *arguments: Any) -> type:
-        class Guarded(build(self, *arguments)):
-            def handle(self) -> None:
-                if is_this_users(self.connection):
-                    super().handle()
+    def handle(self) -> None:
+        """Serve a connection of this user's."""
+        if is_this_users(self.connection):
+            super().handle()
 
-            def parse_request(self) -> bool:
-                if not super().parse_request():
-                    return False
-                own = "{}:{}".format(*self.connection.getsockname())
-                if self.headers.get_all("Host") == [own] and not any(name in self.headers for name in OF_A_PAGE):
-                    return True
-                self.close_connection = True
-                self.send_error(403)
-                return False
-
-        return Guarded
-
-    ProvidedWorker._build_handler_class = build_guarded
+    def parse_request(self) -> bool:
+        """Whether a request is none of a page's."""
+        if not super().parse_request():
+            return False
+        own = "{}:{}".format(*self.connection.getsockname())
+        if self.headers.get_all("Host") == [own] and not any(name in self.headers for name in OF_A_PAGE):
+            return True
+        self.close_connection = True
+        self.send_error(403)
+        return False
 
 
 def is_this_users(connection: socket.socket) -> bool:

@@ -18,7 +18,7 @@ whatever runs, and that is what virtual time is there to save.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from math import inf
 from typing import Any
@@ -37,8 +37,8 @@ _CHUNK = 4096
 # The pause before a throttled invocation is tried again, give or take half of it, and twice as long each time. Lambda
 # backs off, and how isn't documented: with N = 1 the last message may wait so long for nothing.
 _RETRY_S, _RETRY_MOST_S = 1.0, 10.0
-# An invocation as a tuple: its messages, when they were received.
-Invocation = tuple[list[int], float]
+# An invocation as a tuple: its message, when it was received.
+Invocation = tuple[int, float]
 
 
 class Engine:
@@ -93,7 +93,7 @@ class Engine:
 
     def run(self) -> Attempts:
         """Until no message is left. Raises ValueError for a flood that never ends."""
-        ends, asking, later, idle = self.ends, self.asking, self.later, self.environments.idle
+        ends, asking, later = self.ends, self.asking, self.later
         while self.left:
             progress = 1.0 if self.running <= self.at_full_speed else self.at_full_speed / self.running
             if self.slowed:
@@ -107,8 +107,6 @@ class Engine:
                 at_s, _, what, argument = heappop(later)
                 self._pass(at_s, progress)
                 what(argument)
-            elif (idle or end_s <= ask_s) and _run_warm(self):
-                pass
             elif end_s <= ask_s and end_s < inf:
                 operation = heappop(ends)
                 self.now_s, self.virtual_s = end_s, operation[0]
@@ -135,19 +133,15 @@ class Engine:
     # Places of the trigger, and the queue.
 
     def _ask(self) -> None:
-        """A place takes what is there, up to a batch, or waits."""
+        """A place takes a message that is there, or waits."""
         message = self.messages.take(self.now_s)
         if message is None:
             self.waiting += 1
             self._await_arrival()
-            return
-        batch = [message]
-        while len(batch) < self.flood.batch_size and (message := self.messages.take(self.now_s)) is not None:
-            batch.append(message)
-        if not self._invoke(batch, self.now_s):
+        elif not self._invoke(message, self.now_s):
             self.held += 1
-            self.attempts.throttled += len(batch)
-            self._hold((batch, self.now_s), _RETRY_S)
+            self.attempts.throttled += 1
+            self._hold((message, self.now_s), _RETRY_S)
 
     def _await_arrival(self) -> None:
         at_s = self.messages.next_s()
@@ -171,14 +165,13 @@ class Engine:
             self._ask()
             self._resume_ramp()
 
-    def _back(self, messages: Sequence[int], at_s: float) -> None:
-        """A receive came to nothing: each is visible again then, or a dead letter if it was its last."""
-        for message in messages:
-            if self.messages.received_in_vain(message):
-                self.attempts.dead_lettered += 1
-                self.left -= 1
-            else:
-                self._call(max(at_s, self.now_s), self._returns, message)
+    def _back(self, message: int, at_s: float) -> None:
+        """A receive came to nothing: it is visible again then, or a dead letter if it was its last."""
+        if self.messages.received_in_vain(message):
+            self.attempts.dead_lettered += 1
+            self.left -= 1
+        else:
+            self._call(max(at_s, self.now_s), self._returns, message)
 
     def _ramp_on(self) -> None:
         if self.trigger and self.places < int(min(self.trigger.most, 1e9)) and self.trigger.step_s < inf:
@@ -217,7 +210,7 @@ class Engine:
 
     # Environments, and what runs in them.
 
-    def _invoke(self, batch: list[int], received_s: float) -> bool:
+    def _invoke(self, message: int, received_s: float) -> bool:
         """Whether there was room for it."""
         taken = self.environments.take(self.now_s)
         if taken is None:
@@ -227,30 +220,30 @@ class Engine:
         if cold:
             ready_s += self.flood.cold_start_s
         begin_s = max(ready_s, self.flood.barrier_s)
-        invocation = (environment, batch, received_s, ready_s + self.flood.timeout_s, cold)
+        invocation = (environment, message, received_s, ready_s + self.flood.timeout_s, cold)
         if begin_s > self.now_s:
             self._call(begin_s, self._begin, invocation)
         else:
             self._begin(invocation)
         return True
 
-    def _begin(self, invocation: tuple[int, list[int], float, float, bool]) -> None:
-        """The operation of the last message of a batch begins."""
-        environment, batch, received_s, deadline_s, cold = invocation
+    def _begin(self, invocation: tuple[int, int, float, float, bool]) -> None:
+        """The operation of a message begins."""
+        environment, message, received_s, deadline_s, cold = invocation
         now_s = self.now_s
         own_s = next(self.cold_s if cold else self.warm_s)
         outcome = (next(self.fails) if self.fails else DONE) or (FIRST if cold else DONE)
         if now_s + own_s > deadline_s and not self.slowed:
             own_s, outcome = max(0.0, deadline_s - now_s), CUT_OFF
         self.begun += 1
-        operation = (self.virtual_s + own_s, self.begun, environment, batch, received_s, deadline_s, now_s, outcome)
+        operation = (self.virtual_s + own_s, self.begun, environment, message, received_s, deadline_s, now_s, outcome)
         heappush(self.ends, operation)
         self.running += 1
         if self.slowed:
             self.current[environment] = operation
-            self.watch(environment, deadline_s)
+            self._watch(environment, deadline_s)
 
-    def watch(self, environment: int, deadline_s: float) -> None:
+    def _watch(self, environment: int, deadline_s: float) -> None:
         """While operations may be slowed, each environment has one look ahead of it, at a deadline or before."""
         if not self.watched[environment] and deadline_s < inf:
             self.watched[environment] = True
@@ -262,91 +255,28 @@ class Engine:
         if operation is None:
             return
         if (deadline_s := operation[5]) > self.now_s:
-            self.watch(environment, deadline_s)
+            self._watch(environment, deadline_s)
         else:
             self._end((*operation[:-1], CUT_OFF))
 
     def _end(self, operation: tuple) -> None:
-        """An operation is done, has failed, or is cut off with whatever else its batch has."""
-        _, _, environment, batch, received_s, deadline_s, started_s, outcome = operation
+        """An operation is done, has failed, or is cut off."""
+        _, _, environment, message, received_s, _, started_s, outcome = operation
         self.current[environment] = None
         self.running -= 1
         self.attempts.add(started_s, self.now_s, outcome)
         if outcome == CUT_OFF:
-            self._back(batch, received_s + self.flood.visibility_timeout_s)
+            self._back(message, received_s + self.flood.visibility_timeout_s)
             self.environments.reset(environment)
         else:
-            message = batch.pop()
-            if outcome in (DONE, FIRST):
-                self.left -= 1
-            else:
+            if outcome == FAILED:
                 pauses_s = self.flood.redelivery_s
                 again = min(self.messages.times_in_vain(message), len(pauses_s) - 1)
-                self._back([message], self.now_s + pauses_s[again])
-            if batch:
-                self._begin((environment, batch, received_s, deadline_s, False))
-                return
+                self._back(message, self.now_s + pauses_s[again])
+            else:
+                self.left -= 1
             self.environments.free(environment)
         self.asking.append(self.now_s + self.flood.hand_over_s)
-
-
-def _run_warm(engine: Engine) -> bool:
-    """What nearly all events of a flood are, as long as nothing else happens: a warm environment ends a message, and
-    takes the next.
-
-    What the engine's _ask, _invoke, _begin and _end do then, in one piece with nothing looked up twice: half the time.
-    Returns whether there was any of it.
-    """
-    if engine.flood.batch_size > 1:
-        return False
-    ends, asking, idle = engine.ends, engine.asking, engine.environments.idle
-    slowed, at_full_speed, timeout_s = engine.slowed, engine.at_full_speed, engine.flood.timeout_s
-    take, warm_s, fails, current = engine.messages.take, engine.warm_s, engine.fails, engine.current
-    start, end = engine.attempts.started_s.append, engine.attempts.ended_s.append
-    hand_over_s = engine.flood.hand_over_s
-    call_s = engine.later[0][0] if engine.later else inf
-    now_s, virtual_s, running, begun, left = engine.now_s, engine.virtual_s, engine.running, engine.begun, engine.left
-    while ends:
-        end_s = ends[0][0]
-        if slowed:
-            progress = at_full_speed / running if running > at_full_speed else 1.0
-            end_s = now_s + (end_s - virtual_s) / progress if end_s > virtual_s else now_s
-        if asking and asking[0] < end_s:
-            ask_s = asking[0]
-            if ask_s >= call_s or not idle or (message := take(ask_s)) is None:
-                break
-            virtual_s = virtual_s + (ask_s - now_s) * progress if slowed else ask_s
-            now_s = asking.popleft()
-            own_s, outcome = next(warm_s), next(fails) if fails else DONE
-            if own_s > timeout_s and not slowed:
-                own_s, outcome = timeout_s, CUT_OFF
-            begun += 1
-            running += 1
-            environment = idle.pop()
-            operation = (virtual_s + own_s, begun, environment, [message], now_s, now_s + timeout_s, now_s, outcome)
-            heappush(ends, operation)
-            if slowed:
-                current[environment] = operation
-                if not engine.watched[environment]:
-                    engine.watch(environment, operation[5])
-                    call_s = engine.later[0][0] if engine.later else inf
-        else:
-            operation = ends[0]
-            environment = operation[2]
-            if end_s >= call_s or operation[7] or (slowed and current[environment] is not operation):
-                break
-            heappop(ends)
-            current[environment] = None
-            now_s, virtual_s = end_s, operation[0]
-            running -= 1
-            left -= 1
-            start(operation[6])
-            end(now_s)
-            idle.append(environment)
-            asking.append(now_s + hand_over_s)
-    any_of_it = begun > engine.begun or left < engine.left
-    engine.now_s, engine.virtual_s, engine.running, engine.begun, engine.left = now_s, virtual_s, running, begun, left
-    return any_of_it
 
 
 def _drawn(draw: Callable[[], np.ndarray]) -> Iterator[Any]:

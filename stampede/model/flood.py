@@ -8,28 +8,19 @@ from dataclasses import dataclass
 
 from stampede.model.trigger import Trigger
 
-# They are counted in a byte; SQS allows 1,000.
-MOST_RECEIVES = 255
-# The least that each may be.
-LEAST = {
-    1: "messages concurrency account_concurrency batch_size scale_out_per_10_s receives",
-    0: "visibility_timeout_s failing crashing cold_start_s hand_over_s barrier_s warm",
-}
-
 
 @dataclass(frozen=True)
 class Flood:
     """One cell's flood. `trigger` None: workers that ask the queue themselves, N of them at once.
 
     `concurrency` is N, the reserved concurrency; `account_concurrency` what the account leaves for all. The loader
-    sends `messages_per_s`, and an invocation takes up to `batch_size` that are there. A message that is throttled, or
-    whose function is cut off at `timeout_s`, comes back `visibility_timeout_s` after it was received; one that fails
-    after the pauses `redelivery_s`, the last of them again and again; after `receives` in vain it is a dead letter.
+    sends `messages_per_s`, and an invocation takes one. A message that is throttled, or whose function is cut off at
+    `timeout_s`, comes back `visibility_timeout_s` after it was received; one that fails after the pauses
+    `redelivery_s`, the last of them again and again; after `receives` (255 at most) in vain it is a dead letter.
     `failing` is the share of attempts that end in an error, `crashing` that of those which crash or throw: their
     messages come back as those of a timeout do. `hand_over_s` lie between two messages of one environment,
-    `cold_start_s` before its first, and `scale_out_per_10_s` new
-    environments come in ten seconds, beside so many that are `warm`. `barrier_s`: none begins before that. Raises
-    ValueError for what can't be.
+    `cold_start_s` before its first, and `scale_out_per_10_s` new environments come in ten seconds, beside so many that
+    are `warm`. `barrier_s`: none begins before that.
 
     Left out: a message whose visibility timeout ends while it is worked on isn't handed out twice, and a trigger that
     has grown doesn't shrink again.
@@ -41,7 +32,6 @@ class Flood:
     trigger: Trigger | None
     timeout_s: float
     visibility_timeout_s: float
-    batch_size: int = 1
     receives: int = 5
     redelivery_s: Sequence[float] = (2.0, 4.0, 8.0, 16.0, 32.0)
     failing: float = 0.0
@@ -52,18 +42,3 @@ class Flood:
     hand_over_s: float = 0.0
     barrier_s: float = 0.0
     warm: int = 0
-
-    def __post_init__(self) -> None:
-        for least, names in LEAST.items():
-            for name in names.split():
-                if not getattr(self, name) >= least:
-                    raise ValueError(f"a flood's {name} must be {least} or more, got {getattr(self, name)}")
-        for name in ("messages_per_s", "timeout_s"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"a flood's {name} must be above 0, got {getattr(self, name)}")
-        if self.failing + self.crashing > 1 or self.receives > MOST_RECEIVES:
-            raise ValueError(
-                f"a flood's failing and crashing must be 1 at most together and receives {MOST_RECEIVES}, got {self}"
-            )
-        if not self.redelivery_s or not min(self.redelivery_s) >= 0:
-            raise ValueError(f"a flood's redelivery_s must be pauses of 0 or more, got {self.redelivery_s}")

@@ -30,10 +30,6 @@ class Trigger:
     per_minute: float
     most: float
 
-    def __post_init__(self) -> None:
-        if not (self.start >= 1 and self.per_minute >= 0 and self.most >= 1) or math.isinf(self.start):
-            raise ValueError(f"a trigger starts with 1 batch or more, and adds none or more a minute; got {self}")
-
     @property
     def places(self) -> int:
         """Batches at once when the first message is there."""

@@ -12,9 +12,8 @@ import pytest
 from botocore.auth import SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
-from ministack.core.lambda_runtime import ProvidedWorker
 
-from stampede.emulator import ministack, runtime_api
+from stampede.emulator import functions, ministack
 from tests.browser.chromium import Tab
 
 # Tries all that a page may send without being asked for permission: fetch, an image, forms in frames.
@@ -90,10 +89,8 @@ def test_a_page_makes_nothing_even_with_a_url_that_the_runs_key_signed(page, emu
     assert iam.list_roles()["Roles"] == []
 
 
-def test_a_page_takes_no_event_of_a_function(page, monkeypatch):
-    monkeypatch.setattr(ProvidedWorker, "_build_handler_class", ProvidedWorker._build_handler_class)
-    runtime_api.guard()
-    worker, events = ProvidedWorker("f", {}, b""), queue.Queue()
+def test_a_page_takes_no_event_of_a_function(page):
+    worker, events = functions.Environment("f", {}, b""), queue.Queue()
     worker._stopping = False
     events.put(("id", {}, 0, "", ""))
     with Serving(worker._build_handler_class(0, events)) as listener:

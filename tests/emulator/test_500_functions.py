@@ -27,33 +27,6 @@ USAGE = {"object_size_mb": 1, "method": "go_stream", "ephemeral_storage_mb": 512
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3 * MOST_S)]
 
 
-@pytest.fixture(scope="module")
-def swept(tmp_path_factory):
-    """One sweep in an emulator of its own, as a user types it: its seconds, the memory it took, what the doctor counts
-    for it now that functions were measured, its run."""
-    work = tmp_path_factory.mktemp("five-hundred")
-    settings = (f"concurrency_value={N}", "method=go_stream", "object_size_mb=1", f"architecture={ARCHITECTURE}")
-    command = [*STAMPEDE, "sweep", "download", "--messages-per-concurrency", str(MESSAGES_PER_CONCURRENCY)]
-    command += [part for setting in settings for part in ("--set", setting)]
-    environment = os.environ | {"STAMPEDE_STATE_DIR": str(work / "state")}
-    started, most_mb = time.monotonic(), 0.0
-    with (work / "output").open("w") as output:
-        process = subprocess.Popen(command, cwd=work, env=environment, stdout=output, stderr=output)
-        try:
-            while process.poll() is None and time.monotonic() < started + 2 * MOST_S:
-                most_mb = max(most_mb, emulator_mb(work / "state"))
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(3)
-        finally:
-            process.terminate()  # only where it goes on for far too long; the emulator ends with it
-            process.wait(60)
-    assert process.returncode == 0, (work / "output").read_text()[-3000:]
-    cell = Demand(Cell("", {"concurrency_value": N}, ()), download_usage.usage(USAGE))
-    # At worst: each still holds the object that it moved, in a buffer that is used again.
-    counted_mb = machine.local_mb(cell, function_memory.known(work / "state"), copies=N)
-    return time.monotonic() - started, most_mb, counted_mb, RunFolder(next((work / "results").iterdir()))
-
-
 def emulator_mb(state_dir):
     """Memory of the emulator and all functions, pages that they share counted once; 0 where the system doesn't tell."""
     running = ministack.running(state_dir)
@@ -65,15 +38,29 @@ def emulator_mb(state_dir):
     return total_kb / 1024
 
 
-def test_every_message_of_every_cell_is_accounted_for_and_none_failed(swept):
-    *_, folder = swept
-    accounts = folder.read_json("accounting.json", [])
+def test_five_hundred_at_once_are_accounted_for_in_time_and_in_the_memory_that_the_doctor_counts(tmp_path):
+    """One sweep in an emulator of its own, as a user types it."""
+    settings = (f"concurrency_value={N}", "method=go_stream", "object_size_mb=1", f"architecture={ARCHITECTURE}")
+    command = [*STAMPEDE, "sweep", "download", "--messages-per-concurrency", str(MESSAGES_PER_CONCURRENCY)]
+    command += [part for setting in settings for part in ("--set", setting)]
+    environment = os.environ | {"STAMPEDE_STATE_DIR": str(tmp_path / "state")}
+    started, most_mb = time.monotonic(), 0.0
+    with (tmp_path / "output").open("w") as output:
+        process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=output, stderr=output)
+        try:
+            while process.poll() is None and time.monotonic() < started + 2 * MOST_S:
+                most_mb = max(most_mb, emulator_mb(tmp_path / "state"))
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(3)
+        finally:
+            process.terminate()  # only where it goes on for far too long; the emulator ends with it
+            process.wait(60)
+    taken_s = time.monotonic() - started
+    assert process.returncode == 0, (tmp_path / "output").read_text()[-3000:]
+    folder = RunFolder(next((tmp_path / "results").iterdir()))
     sent = N * MESSAGES_PER_CONCURRENCY
+    accounts = folder.read_json("accounting.json", [])
     assert [(account["sent"], account["succeeded"]) for account in accounts] == [(sent, sent)] * 2
-
-
-def test_five_hundred_really_run_at_once(swept):
-    *_, folder = swept
     steps = {}
     for record in folder.rows("records.jsonl"):
         edges = [(record["started_at_ms"], 1), (record["finished_at_ms"], -1)]
@@ -82,9 +69,9 @@ def test_five_hundred_really_run_at_once(swept):
     for edges in steps.values():
         assert max(itertools.accumulate(step for _, step in sorted(edges))) >= 0.9 * N
 
-
-def test_it_takes_less_than_five_minutes_and_no_more_memory_than_the_doctor_counts(swept):
-    taken_s, most_mb, counted_mb, _ = swept
+    cell = Demand(Cell("", {"concurrency_value": N}, ()), download_usage.usage(USAGE))
+    # At worst: each still holds the object that it moved, in a buffer that is used again.
+    counted_mb = machine.local_mb(cell, function_memory.known(tmp_path / "state"), copies=N)
     print(f"{taken_s:.0f} s, {most_mb:.0f} MB; counted are {counted_mb} MB")
     assert taken_s < MOST_S
     assert 0.4 * counted_mb < most_mb < counted_mb or most_mb == 0

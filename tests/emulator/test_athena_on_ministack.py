@@ -37,24 +37,28 @@ OUTPUTS = {
     "max_receive_count": 5,
 }
 AGGREGATE = 'SELECT count(*) AS row_count, sum(value) AS value_sum, max(value) AS value_max FROM "t" '
-SECOND_SET = "WHERE object_bytes = '200'"
+ASKED = {
+    "count": replace(QUERY, expected=(str(OBJECTS * ROWS),)),
+    "aggregate of the second set": replace(
+        QUERY, sql=AGGREGATE + "WHERE object_bytes = '200'", expected=("3", "3", "2")
+    ),
+    "refused": replace(QUERY, sql="SELECT approx_distinct(value) AS n FROM t"),
+    "failed": replace(QUERY, sql=SQL.partition(" WHERE")[0]),
+}
 
 
-@pytest.fixture(scope="module")
-def aws(tmp_path_factory):
+@pytest.fixture
+def aws(tmp_path):
     """The embedded AWS with two sets of objects, of which the second has one, and a table over both."""
-    state = tmp_path_factory.mktemp("emulator")
-    target = targets.local(dict(OUTPUTS), ministack.start(state, follow_parent=True).access)
+    target = targets.local(dict(OUTPUTS), ministack.start(tmp_path / "state", follow_parent=True).access)
     try:
         s3, glue = target.client("s3"), target.client("glue")
         for bucket in ("data", "results"):
             s3.create_bucket(Bucket=bucket)
         for size, count in ((100, OBJECTS), (200, 1)):
             for number in range(count):
-                lines = [f'{{"object": "{number}", "value": {row:>3}}}\n' for row in range(ROWS)]
-                s3.put_object(
-                    Bucket="data", Key=f"data/object_bytes={size}/{number}.json", Body="".join(lines).encode()
-                )
+                lines = "".join(f'{{"object": "{number}", "value": {row:>3}}}\n' for row in range(ROWS))
+                s3.put_object(Bucket="data", Key=f"data/object_bytes={size}/{number}.json", Body=lines.encode())
         glue.create_database(DatabaseInput={"Name": "d"})
         glue.create_table(DatabaseName="d", TableInput=TABLE)
         result = {"ResultConfiguration": {"OutputLocation": "s3://results/"}}
@@ -64,42 +68,25 @@ def aws(tmp_path_factory):
             target.outputs[f"{name}_url"] = target.client("sqs").create_queue(QueueName=name)["QueueUrl"]
         yield target
     finally:
-        ministack.stop(state)
+        ministack.stop(tmp_path / "state")
 
 
-@pytest.fixture
-def records(aws, tmp_path, monkeypatch):
-    """Carries queries out, each as a message of a cell of its own, and gives their records in that order."""
+def test_what_duckdb_answers_as_aws_does_is_right_and_anything_else_is_a_record_that_names_it(
+    aws, tmp_path, monkeypatch
+):
     monkeypatch.setitem(EXPERIMENTS, "queries", QUERIES)
-    folder = RunFolder.create(tmp_path, tmp_path.name)  # by seconds, two would have the tokens of one
+    folder = RunFolder.create(tmp_path)
     folder.write_json("run.json", {"experiment": "queries"})
-
-    def of(*queries):
-        cells = [f"{tmp_path.name} {at}" for at in range(len(queries))]  # two tests of one second have one run's name
-        for cell, query in zip(cells, queries, strict=True):
-            carry_out(aws, folder, cell, 1, query, order={"parallel_limit": 1, "object_count": OBJECTS})
-        drained = drain(aws, folder)
-        assert not drained.left and not any(account.is_open for account in drained.accounts)
-        records = {record["cell"]: record for record in folder.rows("records.jsonl")}
-        return [records[cell] for cell in cells]
-
-    return of
-
-
-def test_counts_and_aggregates_of_one_partition_are_what_was_put_there(records):
-    count = replace(QUERY, expected=(str(OBJECTS * ROWS),))
-    aggregate = replace(QUERY, sql=AGGREGATE + SECOND_SET, expected=("3", "3", "2"))
-    done = records(count, aggregate)
-    assert [record["status"] for record in done] == ["ok", "ok"], done
-    assert all(record["elapsed_seconds"] == record["engine_seconds"] > 0 for record in done)
-    assert {record["scanned_bytes"] for record in done} == {None}
-
-
-def test_what_the_embedded_athena_can_not_answer_as_aws_does_is_a_record_that_names_it(records):
-    refused, failed = records(
-        replace(QUERY, sql="SELECT approx_distinct(value) AS n FROM t"),
-        replace(QUERY, sql=SQL.partition(" WHERE")[0]),
+    for cell, query in ASKED.items():
+        carry_out(aws, folder, cell, 1, query, order={"parallel_limit": 1, "object_count": OBJECTS})
+    drained = drain(aws, folder)
+    assert not drained.left and not any(account.is_open for account in drained.accounts)
+    count, aggregate, refused, failed = sorted(
+        folder.rows("records.jsonl"), key=lambda record: list(ASKED).index(record["cell"])
     )
-    assert refused["error_type"] == "QueryFailed"
+    for record in (count, aggregate):
+        assert (record["status"], record["scanned_bytes"]) == ("ok", None), record
+        assert record["elapsed_seconds"] == record["engine_seconds"] > 0
     assert "the embedded Athena doesn't support this query" in refused["error_message"]
     assert "injected projected partition column object_bytes" in failed["error_message"]
+    assert {refused["error_type"], failed["error_type"]} == {"QueryFailed"}

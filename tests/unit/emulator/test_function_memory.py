@@ -22,18 +22,21 @@ FUNCTION = f"ballast = b'x' * ({BALLAST_MB} * 2**20); print(flush=True); input()
 EMULATOR = f"""
 import subprocess, sys
 pipes = {{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}}
-function = subprocess.Popen([sys.executable, "-c", {FUNCTION!r}], **pipes)
-function.stdout.readline()
+functions = [subprocess.Popen([sys.executable, "-c", {FUNCTION!r}], **pipes) for _ in range(2)]
+for function in functions:
+    function.stdout.readline()
 print(flush=True)
 sys.stdin.read()
-function.communicate(b"end")
+for function in functions:
+    function.communicate(b"end")
 """
 
 
 @pytest.fixture
 def emulator(monkeypatch):
-    """Stands in for an emulator that runs one function."""
-    with subprocess.Popen([sys.executable, "-c", EMULATOR], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    """Stands in for an emulator that runs two functions."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", EMULATOR], start_new_session=True, **pipes) as process:
         process.stdout.readline()
         monkeypatch.setattr(ministack, "running", lambda state_dir: SimpleNamespace(pid=process.pid))
         yield

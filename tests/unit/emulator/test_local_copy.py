@@ -6,16 +6,17 @@ import pytest
 
 from stampede.emulator import stack
 
+REPOSITORY = {"infra/main.tf", "infra/x.auto.tfvars", "infra/modules/old/main.tf", "functions/f/h.py", "queries/q"}
+
 
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
     """A small repository with overrides; returns a function that lays it out and lists the copy's files."""
-    root, copy = tmp_path / "root", tmp_path / "copy"
-    for name in ("infra/main.tf", "infra/x.auto.tfvars", "infra/modules/old/main.tf", "functions/f/h.py", "queries/q"):
-        write(root / name)
-    write(tmp_path / "overrides/local_override.tf")
-    monkeypatch.setattr(stack, "ROOT", root)
+    write(tmp_path / "root", *REPOSITORY)
+    write(tmp_path / "overrides", "local_override.tf")
+    monkeypatch.setattr(stack, "ROOT", tmp_path / "root")
     monkeypatch.setattr(stack, "OVERRIDES", tmp_path / "overrides")
+    copy = tmp_path / "copy"
 
     def lay_out():
         assert stack.lay_out(copy) == copy / "infra"
@@ -24,49 +25,36 @@ def tree(tmp_path, monkeypatch):
     return tmp_path, lay_out
 
 
-def write(path):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(path.name)
+def write(folder, *names):
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
 
 
-def test_what_was_renamed_deleted_or_changed_its_kind_is_so_in_the_copy_too(tree):
+def test_what_was_renamed_deleted_or_changed_its_kind_is_so_in_the_copy_and_its_state_stays(tree):
     folder, lay_out = tree
     root = folder / "root"
-    before = {"infra/main.tf", "infra/x.auto.tfvars", "infra/modules/old/main.tf", "functions/f/h.py", "queries/q"}
-    assert lay_out() == before | {"infra/local_override.tf"}
+    assert lay_out() == REPOSITORY | {"infra/local_override.tf"}
     (root / "infra/modules/old").rename(root / "infra/modules/new")
-    (root / "infra/main.tf").rename(root / "infra/download.tf")
     (root / "infra/x.auto.tfvars").unlink()
     (root / "functions/f/h.py").unlink()
     (root / "functions/f").rmdir()
-    write(root / "functions/f")
     (root / "queries/q").unlink()
-    write(root / "queries/q/inside")
+    write(root, "functions/f", "queries/q/inside")
     (folder / "overrides/local_override.tf").unlink()
-    assert lay_out() == {"infra/download.tf", "infra/modules/new/main.tf", "functions/f", "queries/q/inside"}
-    assert not (folder / "copy/infra/modules/old").exists()
-
-
-def test_providers_state_zips_and_the_mount_stay_and_the_lock_file_goes(tree):
-    folder, lay_out = tree
-    lay_out()
     files = (".terraform/providers/aws", "terraform.tfstate", ".terraform.tfstate.lock.info", ".build/download.zip")
     kept = {*(f"infra/{name}" for name in files), "mount/small/00000.bin"}
-    for name in kept | {"infra/.terraform.lock.hcl"}:
-        write(folder / "copy" / name)
-    paths = lay_out()
-    assert kept <= paths and "infra/.terraform.lock.hcl" not in paths
+    write(folder / "copy", *kept, "infra/.terraform.lock.hcl")
+    assert lay_out() == kept | {"infra/main.tf", "infra/modules/new/main.tf", "functions/f", "queries/q/inside"}
 
 
 def test_what_an_older_terraform_still_writes_is_not_in_the_state_of_the_next_emulator(tree):
     folder, lay_out = tree
     lay_out()
-    infra = folder / "copy/infra"
-    write(infra / ".terraform/providers/aws")
-    write(folder / "copy/mount/small/00000.bin")
+    write(folder / "copy", "infra/.terraform/providers/aws", "mount/small/00000.bin")
     script = "echo > terraform.tfstate; echo ready; read -r go; echo > terraform.tfstate; echo > errored.tfstate"
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen(["/bin/sh", "-c", script], cwd=infra, **pipes) as orphan:
+    with subprocess.Popen(["/bin/sh", "-c", script], cwd=folder / "copy/infra", **pipes) as orphan:
         orphan.stdout.readline()
         stack.forget_state(folder / "copy")
         paths = lay_out()

@@ -33,6 +33,9 @@ LIMITED = {
         Step("working", fixed_s=0.01), concurrency=200, each=50
     ),
     "the trigger's maximum concurrency: 10 at once, but N = 20": a_cell(concurrency=20, maximum_concurrency=10),
+    "the trigger, slowed down by crashes (5 %): 26 at once, but N = 100": a_cell(
+        concurrency=100, each=40, crashing=0.05
+    ),
     "the account's concurrency: 30 at once, but N = 50": a_cell(account_concurrency=30),
     "waiting for answers, 12,000 ms each, 1 at a time": a_cell(
         Step("waiting", requests=1, request_s=12.0), concurrency=1
@@ -46,13 +49,8 @@ def test_a_limit_is_named_with_its_figures(words):
     assert bottleneck(cell, expect(cell, AWS, 1), 1).split("; ")[0] == words
 
 
-def test_where_nothing_keeps_n_away_it_is_the_operations_own():
-    evaluation = expect(a_cell(concurrency=10), AWS, 1)
-    assert bottleneck(a_cell(concurrency=10), evaluation, 1) == evaluation.operation.bottleneck
-
-
 def test_a_rate_far_below_what_all_ask_for_is_named_beside_the_timeout_that_it_leads_to():
     cell = a_cell(WAITING, concurrency=5, each=2, timeout_s=9.0, visibility_timeout_s=54.0)
-    slow = AWS.with_rows([replace(AWS.row("s3_get_per_s"), value=20, low=20, high=20)])
+    slow = AWS.with_rows([replace(AWS.row("s3_get_per_s"), value=20)])
     first, second = bottleneck(cell, expect(cell, slow, 1), 1).split("; ")
     assert first.startswith("the function's timeout: 9 s") and second == "S3's GET rate: 20 a second for all"

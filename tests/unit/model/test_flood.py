@@ -1,188 +1,185 @@
-"""The flood against arithmetic by hand: the ramp, the drain, throttling, failures, and that nothing gets lost."""
+"""The flood against arithmetic by hand: the ramp, the drain, throttling, failures, shared limits, and that nothing gets
+lost."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stampede.model.course import RAMP_POINTS, Attempts, course
 from stampede.model.flood import Flood
 from stampede.model.limits import Limit
 from stampede.model.operation import Operation
+from stampede.model.sharing import Shared
 from stampede.model.simulation import run
 from stampede.model.trigger import Trigger
 
-STANDARD = Trigger(start=5, per_minute=300, most=1250)
+STANDARD, WORKERS = Trigger(start=5, per_minute=300, most=1250), None
+BYTES, REQUESTS = "the VPC", "S3's rate"
 
 
-def operation(seconds=10.0, spread_s=0.0, cold_s=None, requests_per_s=1.0, **demands):
+def operation(seconds=10.0, spread_s=0.0, cold_s=None, **demands):
     """One of `seconds`, give or take; the first of an environment of `cold_s`."""
 
     def draw(random, count, cold):
         own = cold_s if cold and cold_s is not None else seconds
         return own + random.uniform(-spread_s, spread_s, count)
 
-    return Operation(draw, seconds, demands, requests_per_s, "hand-made")
+    return Operation(draw, seconds, demands, 1.0, "hand-made")
 
 
-def flood(messages, concurrency, trigger=STANDARD, **changes):
+def flooded(messages, concurrency, trigger=STANDARD, doing=None, limits=(), seed=1, **changes):
     known = {"messages_per_s": math.inf, "timeout_s": 60.0, "visibility_timeout_s": 360.0}
-    return Flood(messages, concurrency, trigger=trigger, **(known | changes))
+    return run(Flood(messages, concurrency, trigger=trigger, **known | changes), doing or operation(), limits, seed)
 
 
-def course(messages, concurrency, trigger=STANDARD, doing=None, limits=(), seed=1, **changes):
-    return run(flood(messages, concurrency, trigger, **changes), doing or operation(), limits, seed)
+COLD = operation(10, cold_s=12)
+# Of a flood what is known by hand; a `first` of 4 are as many operations of new environments.
+BY_HAND = {
+    "500 at once are reached after 99 s": ((5000, 500), {}, {"time_to_n_s": 99, "most_at_once": 500}),
+    "the trigger goes up to its most": ((4000, 500, Trigger(5, 300, 100)), {}, {"most_at_once": 100, "share_at_n": 0}),
+    "50 pollers have 500 at once, and 1000 more a minute": (
+        (8000, 1000, Trigger(500, 1000, 1000)),
+        {},
+        {"begin": 500, "time_to_n_s": 30},
+    ),
+    "messages drain in rounds": ((101, 10, WORKERS), {}, {"drain_s": 110, "succeeded": 101, "min_s": 10, "max_s": 10}),
+    "cold starts and hand-overs lengthen the drain": (
+        (30, 10, WORKERS, COLD),
+        {"cold_start_s": 0.5, "hand_over_s": 0.1},
+        {"drain_s": 0.5 + 12 + 2 * (0.1 + 10), "first_start_s": 0.5, "max_s": 12, "time_to_n_s": 0},
+    ),
+    "warm environments have no cold start": (
+        (30, 10, WORKERS, COLD),
+        {"cold_start_s": 0.5, "warm": 6},
+        {"first_start_s": 0, "begin": 6, "first": 4, "later": 26},
+    ),
+    "what was cut off starts cold": (
+        (2, 1, WORKERS, operation(20, cold_s=10)),
+        {"timeout_s": 15, "warm": 1, "receives": 1},
+        {"first": 1, "later": 0, "dead_lettered": 1},
+    ),
+    "messages come at the loader's rate": (
+        (11, 100, WORKERS, operation(0.5)),
+        {"messages_per_s": 1},
+        {"most_at_once": 1, "drain_s": 10.5},
+    ),
+    "a trigger that waits for messages does not grow": (
+        (200, 100, STANDARD, operation(3)),
+        {"messages_per_s": 1},
+        {"most_at_once": 3},
+    ),
+    "none begins before the barrier": (
+        (100, 50, Trigger(5, 300, 50)),
+        {"barrier_s": 20},
+        {"first_start_s": 20, "begin": 50},
+    ),
+    "what the trigger holds beyond N waits and is done": (
+        (10, 1, Trigger(2, 300, 2)),
+        {},
+        {"succeeded": 10, "dead_lettered": 0, "throttled": 1},
+    ),
+    "an account with less room throttles": (
+        (100, 50, Trigger(50, 0, 50)),
+        {"account_concurrency": 20},
+        {"most_at_once": 20, "succeeded": 100, "time_to_n_s": None},
+    ),
+    "a trigger that is throttled does not grow": (
+        (40, 20, Trigger(5, 300, 20), operation(100)),
+        {"account_concurrency": 5, "timeout_s": 200, "visibility_timeout_s": 1200},
+        {"throttled": 1, "most_at_once": 5},
+    ),
+    "without room for a visibility timeout it is a dead letter": (
+        (2, 1, Trigger(2, 0, 2), operation(900)),
+        {"timeout_s": 1000, "visibility_timeout_s": 100},
+        {"succeeded": 1, "dead_lettered": 1, "throttled": 5},
+    ),
+    "five timeouts are a dead letter": (
+        (1, 1),
+        {"timeout_s": 4, "visibility_timeout_s": 24},
+        {"failed_attempts": 5, "dead_lettered": 1, "drain_s": 4 * 24 + 4},
+    ),
+    "crashes come back as timeouts do": (
+        (1, 1),
+        {"crashing": 1.0},
+        {"failed_attempts": 5, "dead_lettered": 1, "drain_s": 4 * 360 + 10},
+    ),
+    "failures come back after the function's pauses": (
+        (1, 1),
+        {"failing": 1.0},
+        {"failed_attempts": 5, "dead_lettered": 1, "drain_s": 5 * 10 + 2 + 4 + 8 + 16},
+    ),
+    "a limit slows whoever wants more": (
+        (200, 100, WORKERS, operation(10, **{BYTES: 2.0}), [Limit(BYTES, [50.0])]),
+        {},
+        {"avg_s": 40, "drain_s": 80, "slowed_shares": {BYTES: 1}, "peak_requests_per_s": 25},
+    ),
+    "a limit that nobody reaches slows nobody": (
+        (200, 100, WORKERS, operation(10, **{BYTES: 1.0}), [Limit(BYTES, [100.0])]),
+        {},
+        {"avg_s": 10, "slowed_shares": {BYTES: 0}, "peak_requests_per_s": 100},
+    ),
+    "the limit that binds is named for as long as it does": (
+        # A quarter of the speed for 10 s, then half of it for the 7.5 s that are left.
+        (
+            10,
+            10,
+            WORKERS,
+            operation(10, **{BYTES: 1.0, REQUESTS: 1.0}),
+            [Limit(BYTES, [2.5, 40.0], [0.0, 10.0]), Limit(REQUESTS, [5.0])],
+        ),
+        {},
+        {"drain_s": 25, "slowed_shares": {BYTES: 10 / 25, REQUESTS: 15 / 25}},
+    ),
+    "what begins later shares with what runs": (
+        # The first has done 4 s when the second comes; at half speed its other 6 take 12, and the second has 4 to do.
+        (2, 2, WORKERS, operation(10, **{REQUESTS: 1.0}), [Limit(REQUESTS, [1.0])]),
+        {"messages_per_s": 0.25},
+        {"min_s": 16, "max_s": 16, "drain_s": 20},
+    ),
+    "what a limit slows beyond the timeout is cut off": (
+        (2, 2, WORKERS, operation(10, **{REQUESTS: 1.0}), [Limit(REQUESTS, [1.0])]),
+        {"timeout_s": 15},
+        {"failed_attempts": 10, "dead_lettered": 2, "drain_s": 4 * 360 + 15},
+    ),
+    "nothing is cut off at the deadline of what has ended": (
+        (2, 1, WORKERS, operation(2, **{REQUESTS: 1.0}), [Limit(REQUESTS, [0.5])]),
+        {"messages_per_s": 0.1, "timeout_s": 5},
+        {"succeeded": 2, "failed_attempts": 0, "drain_s": 14},
+    ),
+}
 
 
-def test_500_at_once_are_reached_after_99_seconds_and_half_of_the_work_is_done_by_then():
-    result = course(5000, 500)
-    assert result.time_to_n_s == pytest.approx((500 - 5) / 5)
-    # 5 messages a second more, every 10 s: the operations run 99 x (5 + 500) / 2 seconds up to then, of 50,000.
-    before = (99 * (5 + 500) / 2) / 50_000
-    assert result.share_at_n == pytest.approx(1 - before - tail(result, 500), abs=0.01)
-    assert 0.4 < result.share_at_n < 0.5
+@pytest.mark.parametrize(("arguments", "changes", "figures"), BY_HAND.values(), ids=BY_HAND)
+def test_a_flood_goes_as_it_does_by_hand(arguments, changes, figures):
+    result = flooded(*arguments, **changes)
+    assert result.succeeded + result.dead_lettered == arguments[0]
+    seen = vars(result) | {"begin": result.ramp[0][1]}
+    seen |= {kind: getattr(result, f"of_{kind}")["count"] for kind in ("first", "later")}
+    assert {name: seen[name] for name in figures} == {name: pytest.approx(value) for name, value in figures.items()}
 
 
-def tail(result, n):
-    """The share of the work after the window: what still runs when the first of N finds no next message."""
-    points = [(at, running) for at, running in result.ramp if at >= result.window_end_s]
-    return np.trapezoid([point[1] for point in points], [point[0] for point in points]) / (result.succeeded * 10)
-
-
-def test_the_trigger_goes_up_to_its_most_and_no_further():
-    result = course(4000, 500, Trigger(5, 300, 100))
-    assert (result.most_at_once, result.time_to_n_s, result.share_at_n) == (100, None, 0)
-
-
-def test_50_provisioned_pollers_have_500_at_once_from_the_first_moment_and_1000_more_a_minute():
-    result = course(8000, 1000, Trigger(start=50 * 10, per_minute=1000, most=100 * 10))
-    assert result.ramp[0] == (0, 500)
-    assert result.time_to_n_s == pytest.approx(30)
-
-
-@pytest.mark.parametrize(("messages", "workers"), [(100, 10), (101, 10), (7, 10)])
-def test_messages_drain_in_rounds_of_as_many_as_there_are_workers(messages, workers):
-    result = course(messages, workers, None)
-    assert result.drain_s == pytest.approx(math.ceil(messages / workers) * 10)
-    assert (result.succeeded, result.min_s, result.p25_s, result.avg_s, result.p75_s, result.max_s) == (
-        messages,
-        *[10.0] * 5,
-    )
-
-
-def test_cold_starts_and_hand_overs_lengthen_the_drain_and_not_the_seconds():
-    result = course(30, 10, None, operation(10, cold_s=12), cold_start_s=0.5, hand_over_s=0.1)
-    assert result.first_start_s == 0.5
-    assert result.drain_s == pytest.approx(0.5 + 12 + 2 * (0.1 + 10))
-    assert (result.min_s, result.max_s) == (pytest.approx(10), pytest.approx(12))
-    assert result.time_to_n_s == 0 and result.window_end_s == pytest.approx(result.drain_s - 0.5)
-
-
-def test_environments_that_are_warm_have_no_cold_start_and_each_kind_has_its_own_seconds():
-    result = course(30, 10, None, operation(10, cold_s=12), cold_start_s=0.5, warm=6)
-    assert (result.first_start_s, result.ramp[0], result.succeeded) == (0, (0, 6), 30)
-    assert (result.of_first["count"], result.of_first["avg_s"]) == (4, pytest.approx(12))
-    assert (result.of_later["count"], result.of_later["avg_s"]) == (26, pytest.approx(10))
-    all_warm = course(30, 10, None, operation(10, cold_s=12), cold_start_s=0.5, warm=20)
-    assert (all_warm.of_first["count"], all_warm.max_s, all_warm.most_at_once) == (0, pytest.approx(10), 10)
-
-
-def test_an_environment_that_was_cut_off_starts_cold_and_its_first_success_counts_as_such():
-    result = course(2, 1, None, operation(10, cold_s=20), timeout_s=15, warm=1, receives=1)
-    assert (result.of_later["count"], result.of_first["count"], result.failed_attempts) == (2, 0, 0)
-    slow = course(2, 1, None, operation(20, cold_s=10), timeout_s=15, warm=1, receives=1)
-    assert (slow.of_later["count"], slow.of_first["count"], slow.dead_lettered) == (0, 1, 1)
-
-
-def test_messages_come_at_the_loaders_rate():
-    result = course(11, 100, None, operation(0.5), messages_per_s=1)
-    assert (result.most_at_once, result.drain_s) == (1, 10.5)
-
-
-def test_a_trigger_whose_places_wait_for_messages_does_not_grow():
-    result = course(200, 100, doing=operation(3), messages_per_s=1)
-    assert result.most_at_once == 3
-    soon_enough = course(200, 100, doing=operation(30), messages_per_s=1)
-    assert soon_enough.most_at_once == pytest.approx(30, abs=1)
-
-
-def test_a_batch_is_one_invocation_after_the_other_in_one_environment():
-    result = course(40, 10, Trigger(2, 0, 2), operation(1), batch_size=10)
-    assert (result.most_at_once, result.drain_s) == (2, pytest.approx(20))
-
-
-def test_none_begins_before_the_barrier():
-    result = course(100, 50, Trigger(5, 300, 50), barrier_s=20)
-    assert (result.first_start_s, result.most_at_once) == (20, 50)
-    assert result.ramp[0] == (20, 50)
-
-
-def test_2000_environments_at_once_come_as_fast_as_lambda_scales_out():
-    result = course(4000, 2000, Trigger(2000, 1000, 2000), operation(60), timeout_s=900)
-    assert result.ramp[0] == (0, 1000)
-    assert result.throttled == 1000
+def test_new_environments_come_as_fast_as_lambda_scales_out():
+    result = flooded(4000, 2000, Trigger(2000, 1000, 2000), operation(60), timeout_s=900)
+    assert (result.ramp[0], result.throttled) == ((0, 1000), 1000)
     assert 10 < result.time_to_n_s < 40  # 100 a second, as far as the retries of the trigger take them
 
 
-def test_what_the_trigger_holds_beyond_n_is_throttled_waits_and_is_done_in_the_end():
-    result = course(10, 1, Trigger(2, 300, 2))
-    assert (result.succeeded, result.dead_lettered, result.throttled) == (10, 0, 1)
-    assert 100 <= result.drain_s <= 100 + 10 * 1.5
-
-
-def test_an_account_with_less_room_than_n_throttles_as_well():
-    result = course(100, 50, Trigger(50, 0, 50), account_concurrency=20)
-    assert (result.most_at_once, result.succeeded, result.time_to_n_s) == (20, 100, None)
-    assert result.throttled >= 30
-
-
-def test_a_message_that_never_finds_room_before_its_visibility_timeout_is_over_becomes_a_dead_letter():
-    result = course(2, 1, Trigger(2, 0, 2), operation(900), timeout_s=1000, visibility_timeout_s=100)
-    assert (result.succeeded, result.dead_lettered, result.throttled) == (1, 1, 5)
-
-
-def test_a_function_that_is_cut_off_five_times_leaves_a_dead_letter_after_five_visibility_timeouts():
-    result = course(1, 1, timeout_s=4, visibility_timeout_s=24)
-    assert (result.succeeded, result.failed_attempts, result.dead_lettered) == (0, 5, 1)
-    assert result.drain_s == 4 * 24 + 4
-    assert math.isnan(result.avg_s)
-
-
-def test_an_operation_that_a_shared_limit_slows_beyond_the_timeout_is_cut_off():
-    alone, two, patient = (
-        course(messages, 2, None, operation(10, s3=1.0), [Limit("s3", [1.0])], timeout_s=timeout_s)
-        for messages, timeout_s in ((1, 15), (2, 15), (2, 21))
-    )
-    assert (alone.succeeded, alone.failed_attempts) == (1, 0)
-    assert (two.succeeded, two.failed_attempts, two.dead_lettered, two.drain_s) == (0, 10, 2, 4 * 360 + 15)
-    assert (patient.succeeded, patient.avg_s) == (2, 20)
-
-
-def test_what_crashes_comes_back_as_what_is_cut_off_does_and_leaves_a_cold_environment():
-    result = course(1, 1, crashing=1.0)
-    assert (result.succeeded, result.failed_attempts, result.dead_lettered, result.drain_s) == (0, 5, 1, 4 * 360 + 10)
-    some = course(1000, 10, None, operation(10, cold_s=12), crashing=0.05, failing=0.05)
-    assert some.of_first["count"] == pytest.approx(10 + some.failed_attempts / 2, rel=0.5)
-    assert some.failed_attempts == pytest.approx(1000 * 0.1, rel=0.4)
-
-
-def test_failures_come_back_after_the_pauses_of_the_function():
-    result = course(1, 1, failing=1.0)
-    assert (result.failed_attempts, result.dead_lettered) == (5, 1)
-    assert result.drain_s == pytest.approx(5 * 10 + 2 + 4 + 8 + 16)
-
-
-def test_a_share_of_failures_is_made_good_by_further_receives():
-    result = course(2000, 100, None, failing=0.2)
-    assert result.succeeded + result.dead_lettered == 2000
+def test_a_share_of_failures_and_crashes_is_made_good_by_further_receives():
+    result = flooded(2000, 100, WORKERS, failing=0.2)
     assert result.failed_attempts == pytest.approx(2000 * 0.25, rel=0.15)  # 0.2 + 0.2^2 + ...
     assert result.dead_lettered < 6  # 2000 x 0.2^5
+    some = flooded(1000, 10, WORKERS, COLD, crashing=0.05, failing=0.05)
+    assert some.failed_attempts == pytest.approx(1000 * 0.1, rel=0.4)
+    assert some.of_first["count"] == pytest.approx(10 + some.failed_attempts / 2, rel=0.5)
 
 
 def test_the_same_seed_gives_the_same_course_and_another_seed_another():
     settled = {"doing": operation(10, 5, s3=1.0), "limits": [Limit("s3", [30, 60], [0, 50])], "failing": 0.1}
-    first, again, other_seed = (course(500, 50, seed=seed, **settled) for seed in (1, 1, 2))
+    first, again, other_seed = (flooded(500, 50, seed=seed, **settled) for seed in (1, 1, 2))
     assert first == again and first != other_seed
 
 
@@ -191,7 +188,6 @@ def test_the_same_seed_gives_the_same_course_and_another_seed_another():
     concurrency=st.integers(1, 12),
     trigger=st.none() | st.builds(Trigger, st.integers(1, 20), st.sampled_from([0, 300, 6000]), st.integers(2, 20)),
     messages_per_s=st.sampled_from([0.5, 20.0, math.inf]),
-    batch_size=st.integers(1, 4),
     receives=st.integers(1, 5),
     ends=st.sampled_from([(0.0, 0.0), (0.3, 0.0), (1.0, 0.0), (0.3, 0.3), (0.0, 0.2)]),
     timeout_s=st.sampled_from([4.0, 9.0, 60.0]),
@@ -201,35 +197,87 @@ def test_the_same_seed_gives_the_same_course_and_another_seed_another():
     cold_start_s=st.sampled_from([0.0, 0.7]),
     barrier_s=st.sampled_from([0.0, 6.0]),
 )
-def test_every_message_ends_as_success_or_dead_letter_whatever_happens(room, receives, ends, **settings_of_it):
-    work, (failing, crashing) = operation(5, 3, s3=1.0), ends
-    wanted = flood(**settings_of_it, failing=failing, crashing=crashing, receives=receives, visibility_timeout_s=60)
-    result = run(wanted, work, [Limit("s3", [room])], seed=7)
-    assert result.succeeded + result.dead_lettered == wanted.messages
-    assert result.failed_attempts * wanted.batch_size + result.throttled >= result.dead_lettered * receives
-    assert result.most_at_once <= min(wanted.concurrency, wanted.account_concurrency)
-    assert result.first_start_s >= wanted.barrier_s and result.drain_s >= result.first_start_s
+def test_every_message_ends_as_success_or_dead_letter_whatever_happens(messages, concurrency, room, ends, **settings):
+    result = flooded(
+        messages,
+        concurrency,
+        doing=operation(5, 3, s3=1.0),
+        limits=[Limit("s3", [room])],
+        failing=ends[0],
+        crashing=ends[1],
+        **settings | {"visibility_timeout_s": 60},
+    )
+    assert result.succeeded + result.dead_lettered == messages
+    assert result.failed_attempts + result.throttled >= result.dead_lettered * settings["receives"]
+    assert result.most_at_once <= min(concurrency, settings["account_concurrency"])
+    assert result.first_start_s >= settings["barrier_s"] and result.drain_s >= result.first_start_s
     assert 0 <= result.share_at_n <= 1 and sum(result.slowed_shares.values()) <= 1 + 1e-9
     if result.succeeded:
-        assert result.max_s <= wanted.timeout_s + 1e-6
+        assert result.max_s <= settings["timeout_s"] + 1e-6
 
 
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        ({"messages": 0}, "messages must be 1 or more, got 0"),
-        ({"messages_per_s": 0}, "messages_per_s must be above 0, got 0"),
-        ({"timeout_s": -1}, "timeout_s must be above 0, got -1"),
-        ({"failing": 0.6, "crashing": 0.5}, "failing and crashing must be 1 at most together"),
-        ({"redelivery_s": ()}, "redelivery_s must be pauses of 0 or more"),
-        ({"account_concurrency": math.nan}, "account_concurrency must be 1 or more, got nan"),
-    ],
-)
-def test_a_flood_that_cannot_be_is_refused_by_name(wrong, words):
-    with pytest.raises(ValueError, match=words):
-        flood(**({"messages": 10, "concurrency": 2} | wrong))
+def counted_down(own_s, workers, rooms):
+    """The mean time by counting down what is left of all that run, without virtual time: the plain way."""
+    waiting, left, began, now, times = list(range(len(own_s))), {}, {}, 0.0, []
+    while waiting or left:
+        while waiting and len(left) < workers:
+            index = waiting.pop(0)
+            left[index], began[index] = own_s[index], now
+        room, until = next(pair for pair in rooms if pair[1] > now)
+        rate = min(1.0, room / len(left))
+        step = min(min(left.values()) / rate, until - now)
+        now += step
+        left = {index: seconds - step * rate for index, seconds in left.items()}
+        times += [now - began[index] for index, seconds in left.items() if seconds <= 1e-9]
+        left = {index: seconds for index, seconds in left.items() if seconds > 1e-9}
+    return now, sum(times) / len(times)
 
 
-def test_a_flood_that_never_ends_is_refused():
+def test_virtual_time_ends_everything_when_counting_down_would():
+    own_s = np.random.default_rng(3).uniform(1, 20, 60).tolist()
+    rooms = [(3.0, 20.0), (1.5, 50.0), (6.0, 90.0), (20.0, math.inf)]
+    doing = Operation(lambda _, count, cold: np.array(own_s[:8] if cold else own_s[8:]), 10, {REQUESTS: 2.0}, 1, "")
+    limit = Limit(REQUESTS, [2 * room for room, _ in rooms], [0.0, *(until for _, until in rooms[:-1])])
+    result = flooded(60, 8, WORKERS, doing, [limit], timeout_s=1e6, visibility_timeout_s=6e6)
+    assert (result.drain_s, result.avg_s) == pytest.approx(counted_down(own_s, 8, rooms))
+
+
+def test_a_flood_that_never_ends_or_wants_of_a_limit_that_is_not_there_is_refused():
     with pytest.raises(ValueError, match="never ends"):
-        course(1, 1, doing=operation(math.inf), timeout_s=math.inf)
+        flooded(1, 1, doing=operation(math.inf), timeout_s=math.inf)
+    with pytest.raises(ValueError, match=f"demands {REQUESTS}, and there is no such limit"):
+        flooded(1, 1, doing=operation(1, **{REQUESTS: 1.0}), limits=[Limit(BYTES, [1.0])])
+
+
+def counted(n, *times, failed=()):
+    attempts = Attempts()
+    for number, (start, end) in enumerate(sorted(times, key=lambda attempt: attempt[1])):
+        attempts.add(start, end, number in failed)
+    return course(attempts, n, 3.0, Shared([], {}))
+
+
+def test_a_course_is_counted_as_the_report_counts_it_from_records():
+    result = counted(2, (1, 5), (2, 8), (6, 9))
+    assert (result.time_to_n_s, result.window_end_s) == (1, 7)  # from 2 to 8, the first start being at 1
+    assert result.share_at_n == pytest.approx(((5 - 2) + (8 - 2) + (8 - 6)) / (4 + 6 + 3))
+    no_dip = counted(2, (0, 5), (0, 5), (5, 9), (5, 9))
+    assert (no_dip.ramp, no_dip.share_at_n, no_dip.peak_requests_per_s) == (((0, 2), (5, 2), (9, 0)), 1, 6)
+    failed = counted(9, (0, 1), (0, 2), (0, 3), (0, 10), (0, 60), failed=[4])
+    assert (failed.min_s, failed.p25_s, failed.avg_s, failed.p75_s, failed.max_s) == (1, 1.75, 4, 4.75, 10)
+    assert (failed.succeeded, failed.failed_attempts, failed.drain_s, failed.time_to_n_s) == (4, 1, 60, None)
+    long = counted(10, *((at, at + 10) for at in range(1000)))
+    assert len(long.ramp) == RAMP_POINTS and (long.ramp[0], long.ramp[-1]) == ((0, 1), (1009, 0))
+    assert {running for at, running in long.ramp if 10 <= at < 1000} == {10}
+
+
+def test_memory_grows_by_arrays_alone():
+    """16 bytes an attempt in the engine and one a message, and what the counting needs; 160 MiB for a million whole."""
+
+    def peak_bytes(messages):
+        tracemalloc.start()
+        flooded(messages, 10, Trigger(10, 0, 10), operation(10, 1), messages_per_s=1e4)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return peak
+
+    assert (peak_bytes(6_000) - peak_bytes(2_000)) / 4_000 < 160
