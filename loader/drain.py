@@ -8,7 +8,7 @@ never answered is hidden for hours, several times: nobody waits for that, and it
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -18,6 +18,7 @@ from loader.collecting import Collecting
 from loader.patience import Patience, State
 from stampede.errors import RunError
 from stampede.insights import log_columns
+from stampede.phrases import counted
 from stampede.progress import bar, say
 from stampede.runs.account import CellAccount, check
 from stampede.runs.folder import RunFolder
@@ -26,6 +27,7 @@ from stampede.stacks.aws_errors import kind_of
 from stampede.stacks.target import Target
 
 Clock = Callable[[], float]
+Sleep = Callable[[float], None]
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ def drain(
     quiet: bool = False,
     waits_for_redelivery: bool = False,
     clock: Clock = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
+    sleep: Sleep = time.sleep,
 ) -> Drained:
     """Wait for the run in `folder`, storing log events, records, dead letters and accounting.json as they arrive.
 
@@ -65,18 +67,19 @@ def drain(
     the deadline, so that the caller can show it before it fails. Raises RunError when AWS refuses for good, or doesn't
     answer until the deadline.
     """
-    waiting = _Waiting(target, Collecting(target, folder, cells), Patience.of(target, deadline_s), clock)
+    waiting = _Waiting(target, Collecting(target, folder, cells), Patience(target, deadline_s), clock, sleep)
+
+    def is_over() -> bool:
+        progress.update(task, completed=waiting.state.finished, note=waiting.state.words())
+        return waiting.is_at_rest() or (not waits_for_redelivery and waiting.gives_up())
+
     with bar() as progress:
         what = " ".join(cells) if len(cells) == 1 else folder.run_id
         task = progress.add_task(f"drain {what}", total=waiting.collecting.sent_count, note="")
-        for state in waiting.states(sleep):
-            progress.update(task, completed=state.finished, note=state.words())
-            if waiting.is_at_rest(state) or (not waits_for_redelivery and waiting.ends_early(state)):
-                break
-    if waiting.ended_early:
-        say(waiting.ended_early, style="yellow")
-    accounts = _close(waiting.collecting)
-    for account in accounts:
+        drained = waiting.until(is_over)
+    if drained.ended_early:
+        say(drained.ended_early, style="yellow")
+    for account in drained.accounts:
         if (not cells or account.cell in cells) and (account.is_open or not quiet):
             say(account.sentence(), style="red" if account.is_open else None)
             if account.failed + account.dead_lettered and account.commonest_error:
@@ -85,7 +88,7 @@ def drain(
         log_columns.store(folder, at_end=not cells)
         if target.option == "aws":
             evidence.check_run(target, folder)
-    return Drained(accounts, waiting.left(), waiting.ended_early, waiting.failing)
+    return drained
 
 
 def wait_for_round(
@@ -96,74 +99,87 @@ def wait_for_round(
     *,
     deadline_s: float | None = None,
     clock: Clock = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
+    sleep: Sleep = time.sleep,
 ) -> Drained:
     """Wait until every message that `cell` sent in its round `number` has a record or is a dead letter, so that none of
     them is at work when the next cell's are sent. Redeliveries and late log lines are left to the drain of all rounds.
 
     Returns how it ended; as early as `drain` where the cell fails. Raises RunError as `drain` does.
     """
-    patience = Patience.of_a_round(target, deadline_s)
-    waiting = _Waiting(target, Collecting(target, folder, [cell]), patience, clock)
-    for state in waiting.states(sleep):
-        if waiting.is_failing() or waiting.collecting.have_ended(cell, number) or waiting.has_nothing_at_work(state):
-            left = ""
-            break
-    else:
-        left = waiting.left()
-    return Drained(_close(waiting.collecting), left, waiting.ended_early, waiting.failing)
+    collecting, patience = Collecting(target, folder, [cell]), Patience(target, deadline_s, in_round=True)
+    waiting = _Waiting(target, collecting, patience, clock, sleep)
+    return waiting.until(
+        lambda: (
+            waiting.is_failing()
+            or collecting.have_ended(number)
+            or waiting.is_at_rest()
+            or waiting.has_nothing_at_work(waiting.quiet_s)
+        )
+    )
 
 
 class _Waiting:
-    """The looks of one drain: when anything last moved, what AWS last answered, and when to stop."""
+    """The looks of one drain: what the last one showed, when anything changed or moved, and why it ends."""
 
-    def __init__(self, target: Target, collecting: Collecting, patience: Patience, clock: Clock) -> None:
-        self.collecting, self.patience = collecting, patience
-        self._target, self._clock = target, clock
-        self._started = self._moved = self._changed = self._again = clock()
-        self._state: State | None = None
+    state: State
+
+    def __init__(self, target: Target, collecting: Collecting, patience: Patience, clock: Clock, sleep: Sleep) -> None:
+        self.collecting, self._patience = collecting, patience
+        self._target, self._clock, self._sleep = target, clock, sleep
+        self._started = self._moved = self._changed = self._read_again = clock()
         self._error: BotoCoreError | ClientError | None = None
-        self._is_at_rest = False
-        self.ended_early = self.failing = ""
+        self._ended_early = self._failing = ""
 
-    def states(self, sleep: Callable[[float], None]) -> Iterator[State]:
-        """What each look shows, until the deadline, which progress puts off. Raises RunError where AWS hadn't answered
-        before it, or refuses for good."""
-        while not self.patience.is_over(self._clock() - self._started, self._clock() - self._moved):
+    @property
+    def quiet_s(self) -> float:
+        """Seconds since anything changed."""
+        return self._clock() - self._changed
+
+    def until(self, is_over: Callable[[], bool]) -> Drained:
+        """Look until it is over, or the deadline has passed, which progress puts off.
+
+        Raises RunError where AWS hadn't answered before it, or refuses for good."""
+        left = ""
+        while not left:
             try:
-                state = self._look()
+                self._look()
             except (BotoCoreError, ClientError) as error:
                 self._note_error(error)
             else:
-                if self._error is not None:
-                    say("AWS answers again")
                 self._error = None
-                self._note_state(state)
-                yield state
-            sleep(self.patience.poll_s)
-        if self._state is None and self._error is not None:
-            raise targets.explain(self._error, "draining the queue", self._target) from None
+                if is_over():
+                    break
+            self._sleep(self._patience.poll_s)
+            left = self._what_is_left()
+        return Drained(self.collecting.close(), left, self._ended_early, self._failing)
 
-    def _look(self) -> State:
-        """How things stand, after all lines were read again where some may be late. Raises what boto3 raises."""
-        state = self.collecting.look()
-        may_lack_lines = state.is_empty and self._clock() >= self._again
-        if state.without_record and (may_lack_lines or (state == self._state and self.is_stuck(state))):
+    def _what_is_left(self) -> str:
+        """What isn't done at the deadline; "" before."""
+        since = self._started if self._patience.is_given else self._moved
+        if self._clock() - since <= self._patience.deadline_s:
+            return ""
+        no_answer = f"; AWS doesn't answer ({type(self._error).__name__})" if self._error else ""
+        if not hasattr(self, "state"):
+            raise targets.explain(self._error, "draining the queue", self._target) from None
+        return f"{self._patience.deadline_words()}: {self.state.words()}{no_answer}"
+
+    def _look(self) -> None:
+        """See how things stand, after all lines were read again where some may be late. Raises what boto3 raises."""
+        state, before = self.collecting.look(), getattr(self, "state", None)
+        may_lack_lines = state.is_empty and self._clock() >= self._read_again
+        if state.without_record and (may_lack_lines or (state == before and self._awaits_redelivery())):
             began = self._clock()
             has_news = self.collecting.look_again() > 0
-            self._again = self._clock() + max(self.patience.read_again_s, self._clock() - began)
+            self._read_again = self._clock() + max(self._patience.read_again_s, self._clock() - began)
             state = self.collecting.look() if has_news else state
-        return state
-
-    def _note_state(self, state: State) -> None:
-        now = self._clock()
-        if state != self._state:
-            self._changed = now
-        elif state.without_record and now - self._changed > self.patience.settle_s:
+        if state != before:
+            self._changed = self._clock()
+        elif state.without_record and self.quiet_s > self._patience.settle_s:
             targets.refuse_full_disk(self._target)
-        if self.patience.is_moving(state, self._state):
-            self._moved = now
-        self._state = state
+        is_held = self._patience.holds and state.in_flight > 0
+        if before is None or state.progress != before.progress or is_held:
+            self._moved = self._clock()
+        self.state = state
 
     def _note_error(self, error: BotoCoreError | ClientError) -> None:
         """Say an error once. Raises RunError for one that no waiting mends."""
@@ -174,53 +190,54 @@ class _Waiting:
             say(f"{explained}; trying again until the deadline", style="yellow")
         self._error = error
 
-    def is_at_rest(self, state: State) -> bool:
-        """Whether nothing more will happen to the messages."""
-        is_long_past = self.collecting.is_long_past(self.patience.late_s)
-        self._is_at_rest = self.patience.is_at_rest(state, self._clock() - self._changed, is_long_past=is_long_past)
-        return self._is_at_rest
+    def is_at_rest(self) -> bool:
+        """Whether nothing more will happen to the messages: all are finished, or the queue has been empty and nothing
+        has changed for long enough; that takes longer while records are owed, unless all happened so long ago that no
+        line is late any more."""
+        patience, state = self._patience, self.state
+        if state.is_done or not state.is_empty:
+            return state.is_done
+        waits_for_lines = state.without_record and not self.collecting.is_long_past(patience.late_s)
+        return self.quiet_s > (patience.late_s if waits_for_lines else patience.settle_s)
 
-    def has_nothing_at_work(self, state: State) -> bool:
-        """Whether no delivery is under way, though a message may be delivered again."""
-        return self.is_at_rest(state) or self.patience.is_stuck(state, self._clock() - self._changed)
+    def has_nothing_at_work(self, since_delivery_s: float) -> bool:
+        """Whether all that is left is in flight, and every delivery has ended: no record can come of it until SQS makes
+        the next one. Where more are in flight than functions run, pollers hold some back until others have ended."""
+        patience, state = self._patience, self.state
+        one_after_another = -(-state.in_flight // patience.at_once)
+        is_in_flight = state.in_flight > 0 and state.pending == 0 and not patience.holds
+        return is_in_flight and since_delivery_s > (
+            one_after_another * patience.timeout_s + patience.settle_s + patience.late_s
+        )
 
-    def is_stuck(self, state: State) -> bool:
-        """Whether only a redelivery could still bring a record."""
-        quiet_s = self._clock() - self._changed
-        if not self.patience.is_stuck(state, quiet_s):
+    def _awaits_redelivery(self) -> bool:
+        """Whether only a redelivery could still bring a record. Nobody sees one begin: the first can a visibility
+        timeout after the message was sent, and the last one as long after the last change."""
+        if not self.has_nothing_at_work(self.quiet_s):
             return False  # without a look through all messages
-        open_for_s = self.collecting.open_for_s()
-        return self.patience.is_stuck(state, self.patience.since_delivery_s(quiet_s, open_for_s))
+        hidden_s = self._patience.visibility_timeout_s
+        return self.has_nothing_at_work(self.quiet_s - self.collecting.open_for_s() // hidden_s * hidden_s)
 
-    def ends_early(self, state: State) -> bool:
+    def gives_up(self) -> bool:
         """Whether nothing is to be waited for; messages without a record are then accounted for as unanswered."""
-        if not self.is_failing() and self.is_stuck(state):
-            self._give_up(state.in_flight, self.patience.stuck_words(state))
-        return self._is_at_rest
+        if self.is_failing():
+            return True
+        if not self._awaits_redelivery():
+            return False
+        patience, state = self._patience, self.state
+        self.collecting.give_up(state.in_flight)
+        self._ended_early = (
+            f"{counted(state.in_flight, 'message is', 'messages are')} in flight, {state.without_record:,} of this run "
+            f"without a record; the drain ends now, because the function's timeout ({patience.timeout_s:,} s) and the "
+            f"{patience.late_s:.0f} s that log lines may be late have passed, and SQS redelivers a message only "
+            f"{patience.visibility_timeout_s:,} s after its last delivery (visibility_timeout_s)"
+        )
+        return True
 
     def is_failing(self) -> bool:
         """Whether the first messages of a cell have all failed: it is given up, with those that haven't run yet."""
-        self.failing = self.collecting.failing(self.patience.at_once, self.patience.failing_s)
-        if self.failing:
-            self._give_up(self.collecting.sent_count, f"{self.failing}: its first messages all failed, so it ends now")
-        return bool(self.failing)
-
-    def _give_up(self, at_most: int, why: str) -> None:
-        self.collecting.give_up(at_most)
-        self._is_at_rest, self.ended_early = True, why
-
-    def left(self) -> str:
-        """Why messages may still be on their way; "" when none is."""
-        if self._is_at_rest or self._state is None:
-            return ""
-        no_answer = f"; AWS doesn't answer ({type(self._error).__name__})" if self._error is not None else ""
-        return f"{self.patience.deadline_words()}: {self._state.words()}{no_answer}"
-
-
-def _close(collecting: Collecting) -> list[CellAccount]:
-    try:
-        return collecting.close()
-    except (BotoCoreError, ClientError) as error:  # the account is written, and the letters show again by themselves
-        hidden = "messages in the dead-letter queue stay hidden from other readers for a few minutes"
-        say(f"{hidden} ({type(error).__name__})", style="yellow")
-        return collecting.accounts()
+        self._failing = self.collecting.failing(self._patience.at_once, self._patience.failing_s)
+        if self._failing:
+            self.collecting.give_up(self.collecting.sent_count)
+            self._ended_early = f"{self._failing}: its first messages all failed, so it ends now"
+        return bool(self._failing)

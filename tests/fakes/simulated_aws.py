@@ -117,7 +117,7 @@ class SimulatedAws(Target):
                 "timestamp": at,
                 "message": text + "\n",
                 "logStreamName": "s",
-                "ingestionTime": seen_at_s,
+                "ingestionTime": EPOCH_MS + int(seen_at_s * 1000),
                 "eventId": number,
             }
             for number, (at, text, seen_at_s) in enumerate(sorted(seen)[first : first + self.page_size], first)
