@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -16,9 +17,6 @@ from stampede.polling import growing, looks
 from stampede.progress import say
 from stampede.stacks.aws_errors import Kind, kind_of
 from stampede.stacks.target import Target, is_gone
-
-Clock = Callable[[], float]
-Sleep = Callable[[float], None]
 
 # Between two looks at a query: the times in its record are Athena's own, so this decides nothing that is measured.
 FIRST_POLL_S, LONGEST_POLL_S, SLOWER = 0.1, 5.0, 1.5
@@ -43,46 +41,67 @@ class QueryFailure(Exception):
         self.error_type = error_type
 
 
+@dataclass
 class Query:
     """One execution of a query, known to Athena by `token`: however often it is begun, it runs once.
 
     `execution_id` and `request_id` are "" until it has begun; `statistics` are Athena's, as far as they are known.
     """
 
-    def __init__(
-        self,
-        target: Target,
-        execution: Execution,
-        token: str,
-        *,
-        clock: Clock = time.monotonic,
-        sleep: Sleep = time.sleep,
-    ) -> None:
-        self._target, self._client = target, target.client("athena", **PATIENT)
-        self._execution, self._token = execution, token
-        self._clock, self._sleep = clock, sleep
-        self._is_over = False
-        self.execution_id = self.request_id = ""
-        self.statistics: Mapping[str, Any] = {}
+    target: Target
+    execution: Execution
+    token: str
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    execution_id: str = ""
+    request_id: str = ""
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+    is_interrupted: bool = False
+    _is_over: bool = False
 
-    def carry_out(self, begun: Callable[[], None], note: Callable[[str], None]) -> None:
-        """Begin it and wait until its result is there and as expected; raises QueryFailure, and what interrupts.
+    def __post_init__(self) -> None:
+        self._client = self.target.client("athena", **PATIENT)
 
-        `begun` is called as soon as the id is known, `note` with the state in words after every look. Whatever ends the
-        waiting, no query is left running.
-        """
+    def attempt(self, step: Callable[[], None]) -> QueryFailure | None:
+        """Do `begin` or `finish`; gives why the query failed. None runs on then; `is_interrupted` says Ctrl-C."""
         try:
-            self._begin()
-            begun()
-            self._wait(note)
-            self._check_result()
-        except BaseException:
-            if not self._is_over:
-                self.stop()
-            raise
+            return step()
+        except QueryFailure as error:
+            failure = error
+        except (BotoCoreError, ClientError) as error:
+            kind = kind_of(error)
+            self._is_over = not self.execution_id and kind is not Kind.FAULT  # refused; a fault's answer may be lost
+            failure = QueryFailure(_ERROR_TYPES.get(kind, "QueryFailed"), one_line(error))
+        except KeyboardInterrupt:
+            self.is_interrupted = True
+            failure = QueryFailure("QueryCancelled", "interrupted: cancelled by Ctrl-C")
+        self.stop()
+        return failure
+
+    def begin(self) -> None:
+        """Begin it. Raises what boto3 raises."""
+        answer = self._start()
+        self.execution_id = answer["QueryExecutionId"]
+        self.request_id = answer.get("ResponseMetadata", {}).get("RequestId", "")
+
+    def finish(self, note: Callable[[str], None]) -> None:
+        """Wait until its result is there and as expected; `note` is called with the state after every look. Raises
+        QueryFailure, and what boto3 raises."""
+        self._wait(note)
+        answer = self._client.get_query_results(QueryExecutionId=self.execution_id, MaxResults=10)
+        _, *rows = ([value.get("VarCharValue") for value in row["Data"]] for row in answer["ResultSet"]["Rows"])
+        if rows != [list(self.execution.expected)]:  # the first row had the columns' names
+            got = "; ".join(", ".join(map(str, row)) for row in rows) or "no row"
+            expected = ", ".join(self.execution.expected)
+            why = f"expected {expected}, got {got}; `stampede dataset` uploads what is missing"
+            raise QueryFailure("WrongResult", why)
 
     def stop(self) -> None:
-        """Cancel it; one whose id was never told is asked for by its token. Says so where that can't be done."""
+        """Cancel it unless it is over; one whose id was never told is asked for by its token. Says so where that can't
+        be done."""
+        if self._is_over:
+            return
+        self._is_over = True
         try:
             self.execution_id = self.execution_id or self._start()["QueryExecutionId"]
             self._client.stop_query_execution(QueryExecutionId=self.execution_id)
@@ -93,71 +112,39 @@ class Query:
         with contextlib.suppress(BotoCoreError, ClientError):
             self._look()  # for its statistics
 
-    def _begin(self) -> None:
-        try:
-            answer = self._start()
-        except (BotoCoreError, ClientError) as error:
-            self._is_over = kind_of(error) is not Kind.FAULT  # it was refused; else its answer may be lost
-            raise failure_of(error) from None
-        self.execution_id = answer["QueryExecutionId"]
-        self.request_id = answer.get("ResponseMetadata", {}).get("RequestId", "")
-
     def _start(self) -> dict[str, Any]:
         return self._client.start_query_execution(
-            QueryString=self._execution.sql,
-            ClientRequestToken=self._token,
-            QueryExecutionContext={"Database": self._execution.database},
-            WorkGroup=self._execution.workgroup,
+            QueryString=self.execution.sql,
+            ClientRequestToken=self.token,
+            QueryExecutionContext={"Database": self.execution.database},
+            WorkGroup=self.execution.workgroup,
             ResultReuseConfiguration={"ResultReuseByAgeConfiguration": {"Enabled": False}},
         )
 
     def _wait(self, note: Callable[[str], None]) -> None:
-        began_s, limit_s, words = self._clock(), self._execution.limit_s, "no answer"
-        pauses_s = growing(FIRST_POLL_S, SLOWER, LONGEST_POLL_S)
-        for _ in looks(pauses_s, began_s + limit_s, clock=self._clock, sleep=self._sleep):
+        limit_s, state = self.execution.limit_s, ""
+        pauses_s, until_s = growing(FIRST_POLL_S, SLOWER, LONGEST_POLL_S), self.clock() + limit_s
+        for _ in looks(pauses_s, until_s, clock=self.clock, sleep=self.sleep):
             try:
                 status = self._look()
             except (BotoCoreError, ClientError) as error:
-                if not kind_of(error).passes or is_gone(self._target):
-                    raise failure_of(error) from None
-                words = f"no answer ({one_line(error)})"
+                if not kind_of(error).passes or is_gone(self.target):
+                    raise
+                state = f"no answer ({one_line(error)})"
                 continue
-            words = status["State"]
-            note(f"{words}, {self._clock() - began_s:.1f} s")
-            if self._is_over:
-                return _raise_unless_succeeded(status)
-        raise QueryFailure("QueryTimedOut", f"{words} at the limit of {limit_s:g} s, so it was cancelled")
+            state = status["State"]
+            note(state)
+            reason = " ".join((status.get("StateChangeReason") or "Athena gives no reason").split())
+            if state == "CANCELLED":
+                raise QueryFailure("QueryCancelled", reason)  # by somebody else, or by the workgroup's limit
+            if state == "FAILED":
+                raise QueryFailure("AccessDenied" if _DENIED_WORDS.search(reason) else "QueryFailed", reason)
+            if state == "SUCCEEDED":
+                return
+        raise QueryFailure("QueryTimedOut", f"{state} at the limit of {limit_s:g} s, so it was cancelled")
 
     def _look(self) -> dict[str, Any]:
         answer = self._client.get_query_execution(QueryExecutionId=self.execution_id)["QueryExecution"]
         self.statistics = answer.get("Statistics") or {}
         self._is_over = answer["Status"]["State"] in ("SUCCEEDED", "FAILED", "CANCELLED")
         return answer["Status"]
-
-    def _check_result(self) -> None:
-        try:
-            answer = self._client.get_query_results(QueryExecutionId=self.execution_id, MaxResults=10)
-        except (BotoCoreError, ClientError) as error:
-            raise failure_of(error) from None
-        rows = [[value.get("VarCharValue") for value in row["Data"]] for row in answer["ResultSet"]["Rows"]]
-        if rows[1:] != [list(self._execution.expected)]:  # the first row has the columns' names
-            got = "; ".join(map(_words, rows[1:])) or "no row"
-            why = f"expected {_words(self._execution.expected)}, got {got}; `stampede dataset` uploads what is missing"
-            raise QueryFailure("WrongResult", why)
-
-
-def failure_of(error: BotoCoreError | ClientError) -> QueryFailure:
-    """A call's error as the failure of the query, in the words that records have."""
-    return QueryFailure(_ERROR_TYPES.get(kind_of(error), "QueryFailed"), one_line(error))
-
-
-def _raise_unless_succeeded(status: Mapping[str, Any]) -> None:
-    reason = " ".join((status.get("StateChangeReason") or "Athena gives no reason").split())
-    if status["State"] == "CANCELLED":
-        raise QueryFailure("QueryCancelled", reason)  # by somebody else, or by the workgroup's limit
-    if status["State"] == "FAILED":
-        raise QueryFailure("AccessDenied" if _DENIED_WORDS.search(reason) else "QueryFailed", reason)
-
-
-def _words(row: Sequence[Any]) -> str:
-    return ", ".join(map(str, row))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection
 from importlib.metadata import version
 from typing import Any
 
@@ -27,21 +26,6 @@ _CODE = re.compile(r"[A-Z][A-Za-z0-9]+ (\d{3})(?: ([A-Z][A-Za-z]{2,50}))?:")
 # All words of `error_type`.
 KINDS = frozenset(json.loads((FUNCTIONS / "agreed" / "failures.json").read_text()))
 UNNAMED = ("S3Error", "UnexpectedError")
-# Lambda's own lines, as recorded (tests/data/aws_answers, lam-74); a REPORT may have more parts behind these.
-_LAMBDAS_LINE = (
-    r"START RequestId: \S+ Version: \S+|END RequestId: \S+|"
-    r"REPORT RequestId: \S+\tDuration: [\d.]+ ms\tBilled Duration: [\d.]+ ms\tMemory Size: \d+ MB\tMax Memory Used: .*"
-)
-_LINES = """
-SELECT count(*) FILTER (is_record AND json_valid(message)), count(*) FILTER (is_record AND NOT json_valid(message)),
-       count(*) FILTER (is_lambdas AND has_form), count(*) FILTER (is_lambdas AND NOT has_form)
-FROM (
-    SELECT message, regexp_full_match(message, $2, 's') AS has_form,
-           starts_with(message, '{"concurrency_limit"') AS is_record,
-           regexp_matches(message, '^(START|END|REPORT) |"platform.report"') AS is_lambdas
-    FROM read_json($1, format = 'newline_delimited', columns = {message: 'VARCHAR'})
-)
-"""
 # A function's deliveries; what an older function didn't write isn't checked.
 _DELIVERIES = """
 CREATE TABLE deliveries AS
@@ -58,14 +42,14 @@ FROM (
     QUALIFY attempt = lag(attempt) OVER tries + 1
 )
 """
-# Of each cell: its N, the most deliveries at once, the most in its first minute, and how long it took.
-_AT_ONCE = """
-SELECT max(n), max(running), max(running) FILTER (at_ms <= first_ms + 60000), max(at_ms - first_ms)
+# The most deliveries at once in its first minute, of each cell with a larger N that lasts longer.
+_FIRST_MINUTE = """
+SELECT max(running) FILTER (at_ms <= first_ms + 60000)
 FROM (
     SELECT cell, n, at_ms, min(at_ms) OVER (PARTITION BY cell) AS first_ms,
            sum(change) OVER (PARTITION BY cell ORDER BY at_ms, change) AS running
     FROM (SELECT cell, n, unnest([began_ms, ended_ms]) AS at_ms, unnest([1, -1]) AS change FROM deliveries)
-) GROUP BY cell HAVING max(n) > 0
+) GROUP BY cell HAVING max(n) > $1 AND max(at_ms - first_ms) > 60000
 """
 
 
@@ -76,12 +60,20 @@ def note_latest(folder: RunFolder, latest_ms: int) -> None:
 
 
 def check_run(target: Target, folder: RunFolder) -> None:
-    """Check all records and lines of the run, and store the outcome."""
-    if not (folder.path / "log_events.jsonl").exists():
-        return
+    """Check all records of the run, and store the outcome."""
     latest_ms, store = folder.read_json(FILE, {}).get("latest_ms", -1), open_store(folder)
     store.rows(_DELIVERIES, [row["cell"] for row in folder.rows(EXECUTIONS)])
-    checks = _of_lines(store, folder, latest_ms) | _of_records(store, target)
+    [(within, beyond, most)] = store.rows(_RECEIVES, target["max_receive_count"])
+    # One that waits in a long queue comes back later than it could, so a run in which some came back early holds.
+    [(early, returns, shortest_s, longest_s)] = store.rows(_RETURNS, target["visibility_timeout_s"])
+    is_told, is_late = latest_ms >= 0, latest_ms > 1000 * LATE_S["aws"]
+    checks = {
+        "receive-counts": _check(within, beyond, most=most),
+        "redelivery": _check(early, 0 if early else returns, shortest_s=shortest_s, longest_s=longest_s),
+        "trigger-ramp": _ramp(store, target),
+        "logs-late": _check(is_told and not is_late, is_late, latest_s=round(latest_ms / 1000, 1) if is_told else None),
+        "codes": _codes(store),
+    }
     described = {
         "format": FORMAT,
         "stampede_version": version("stampede"),
@@ -95,52 +87,18 @@ def check_run(target: Target, folder: RunFolder) -> None:
 def _check(held: int = 0, contradicted: int = 0, **values: float | None) -> dict[str, Any]:
     """How often an assumption held and was contradicted, and figures that say more."""
     named = {name: value for name, value in values.items() if value is not None}
-    return {"held": held, "contradicted": contradicted, "values": named}
+    return {"held": int(held), "contradicted": int(contradicted), "values": named}
 
 
-def _judged(holds: Collection[bool], **values: float | None) -> dict[str, Any]:
-    return _check(sum(holds), len(holds) - sum(holds), **values)
-
-
-def _of_lines(store: Store, folder: RunFolder, latest_ms: int) -> dict[str, dict[str, Any]]:
-    [counts] = store.rows(_LINES, str(folder.path / "log_events.jsonl"), _LAMBDAS_LINE)
-    return {
-        "record-keys": _check(*counts[:2]),
-        "lambda-lines": _check(*counts[2:]),
-        "logs-late": _judged([latest_ms <= 1000 * LATE_S["aws"]], latest_s=round(latest_ms / 1000, 1))
-        if latest_ms >= 0
-        else _check(),
-    }
-
-
-def _of_records(store: Store, target: Target) -> dict[str, dict[str, Any]]:
-    [(within, beyond, most)] = store.rows(_RECEIVES, target["max_receive_count"])
-    # One that waits in a long queue comes back later than it could, so a run in which some came back early holds.
-    [(early, returns, shortest_s, longest_s)] = store.rows(_RETURNS, target["visibility_timeout_s"])
-    return {
-        "receive-counts": _check(within, beyond, most=most),
-        "redelivery": _check(early, 0 if early else returns, shortest_s=shortest_s, longest_s=longest_s),
-        **_at_once(store, target),
-        "codes": _codes(store),
-    }
-
-
-def _at_once(store: Store, target: Target) -> dict[str, dict[str, Any]]:
-    """Whether no more than N ran at once (clocks of functions differ a little, so that one more, or 2 %, contradicts
-    nothing), and whether the first minute is as documented, in cells that ask for more and last longer. Where some
-    cells have provisioned pollers, no cell's ramp is judged."""
-    cells = store.rows(_AT_ONCE)
+def _ramp(store: Store, target: Target) -> dict[str, Any]:
+    """Whether the first minute is as documented, in cells that ask for more and last longer. Where some cells have
+    provisioned pollers, no cell's ramp is judged."""
     swept = [cell.values.get("provisioned_pollers") for cell in store.planned.values()]
-    is_standard = target.outputs.get("function_name") and not any([target.outputs.get("provisioned_pollers"), *swept])
-    ramps = [early for n, _, early, span_ms in cells if is_standard and n > AFTER_A_MINUTE and span_ms > 60_000]
-    most, after_a_minute = max((most for _, most, *_ in cells), default=None), max(ramps, default=None)
-    return {
-        "concurrency": _judged([most <= n + max(1, n // 50) for n, most, *_ in cells], most_at_once=most),
-        "trigger-ramp": _judged(
-            [AFTER_A_MINUTE / 2 <= early <= AFTER_A_MINUTE * 1.1 for early in ramps],
-            at_once_after_a_minute=after_a_minute,
-        ),
-    }
+    if not target.outputs.get("function_name") or any([target.outputs.get("provisioned_pollers"), *swept]):
+        return _check()
+    peaks = [peak for (peak,) in store.rows(_FIRST_MINUTE, AFTER_A_MINUTE)]
+    held = sum(AFTER_A_MINUTE / 2 <= peak <= AFTER_A_MINUTE * 1.1 for peak in peaks)
+    return _check(held, len(peaks) - held, at_once_after_a_minute=max(peaks, default=None))
 
 
 def _codes(store: Store) -> dict[str, Any]:

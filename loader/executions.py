@@ -24,7 +24,7 @@ from loader.sqs.outcome import Accepted, Outcome
 from stampede.errors import RunError
 from stampede.experiment import Execution
 from stampede.phrases import counted
-from stampede.progress import bar, say
+from stampede.progress import bar, detail, say
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
 from stampede.stacks.aws_errors import code_of
@@ -63,36 +63,39 @@ def carry_out(
     sent and has its record. Raises RunError where a record can't be stored, and KeyboardInterrupt once the query under
     way is cancelled and recorded.
     """
-    if not quiet:
-        how = f"one after the other, {counted(count, 'time')}"
-        say(f"running queries in workgroup {execution.workgroup}, {how}: {execution.sql}")
-    queries = _Cell(target, folder, cell, order, {"round": round_number, "warm_up": int(warm_up)})
+    tell = detail if quiet else say
+    how = f"one after the other, {counted(count, 'time')}"
+    tell(f"running queries in workgroup {execution.workgroup}, {how}: {execution.sql}")
+    sent = sent_log(folder, cell, warm_up=warm_up, round_number=round_number)
+    queries = _Cell(target, folder, cell, order, {"round": round_number, "warm_up": int(warm_up)}, sent)
     # By the number of a query that a killed run began and sent nowhere, Athena would answer with that query.
     begun = (row["seq"] + 1 for row in folder.rows(EXECUTIONS) if row["cell"] == cell)
     first_number, started_s = max([first_seq(folder, cell), *begun]), clock()
-    sent = sent_log(folder, cell, warm_up=warm_up, round_number=round_number)
     with bar() as progress:
         task = progress.add_task("queries", total=count, note="")
         for index in range(count):
             seq = first_number + index
-            query = Query(target, execution, token_of(folder.run_id, cell, seq), clock=clock, sleep=sleep)
+            query = Query(target, execution, token_of(folder.run_id, cell, seq), clock, sleep)
             objects = share(first + index).get("objects") if share else None
-            failure = queries.carry_out(seq, query, objects, sent, lambda words: progress.update(task, note=words))
+            try:
+                failure = queries.carry_out(seq, query, objects, lambda state: progress.update(task, note=state))
+            finally:
+                query.stop()
             progress.advance(task)
-            words = f"{failure.error_type}: {failure}" if failure else "succeeded"
-            say(f"query {index + 1} of {count}: {words}", style="yellow" if failure else "dim")
+            if failure:
+                say(f"query {index + 1} of {count}: {failure.error_type}: {failure}", style="yellow")
+            else:
+                tell(f"query {index + 1} of {count}: succeeded")
     return Outcome(sent=count, requests=count, seconds=clock() - started_s)
 
 
 def stop_left_running(target: Target, folder: RunFolder, cell: str, execution: Execution) -> None:
     """Cancel the query of `cell` that may still be running because the run was killed in the midst of it."""
     rows = [row for row in folder.rows(EXECUTIONS) if row["cell"] == cell]
-    if not rows or rows[-1]["state"] == "ended":
-        return
-    say(f"{cell}: cancelling the query that was running when the run was interrupted")
-    query = Query(target, execution, token_of(folder.run_id, cell, rows[-1]["seq"]))
-    query.execution_id = rows[-1]["execution_id"]
-    query.stop()
+    if rows and rows[-1]["state"] != "ended":
+        say(f"{cell}: cancelling the query that was running when the run was interrupted")
+        token = token_of(folder.run_id, cell, rows[-1]["seq"])
+        Query(target, execution, token, execution_id=rows[-1]["execution_id"]).stop()
 
 
 def token_of(run_id: str, cell: str, seq: int) -> str:
@@ -109,53 +112,35 @@ class _Cell:
     cell: str
     order: Mapping[str, Any]
     place: Mapping[str, int]
+    sent: Callable[[list[Accepted]], None]
     sandbox_id: str = field(default_factory=lambda: str(uuid.uuid4()))
 
     def carry_out(
-        self,
-        seq: int,
-        query: Query,
-        objects: int | None,
-        sent: Callable[[list[Accepted]], None],
-        note: Callable[[str], None],
+        self, seq: int, query: Query, objects: int | None, note: Callable[[str], None]
     ) -> QueryFailure | None:
         """One message over `objects`, which is written down in an order that survives a kill anywhere; gives why it
         failed. Raises RunError where its record can't be stored, and KeyboardInterrupt when it is."""
-        message_id, started_at_ms, interrupt, failure = "", now_ms(), None, None
 
         def remember(state: str) -> None:
             row = {"cell": self.cell, "seq": seq, "state": state, "execution_id": query.execution_id}
             self.folder.append(EXECUTIONS, [row])
 
-        def begun() -> None:
-            nonlocal message_id
-            message_id = query.execution_id or str(uuid.uuid4())  # one that never had an id of Athena's gets another
-            remember("begun")
-            sent([Accepted(seq, message_id, now_ms(), 0)])
-
         remember("beginning")
-        try:
-            query.carry_out(begun, note)
-        except QueryFailure as error:
-            failure = error
-        except KeyboardInterrupt as error:
-            interrupt, failure = error, QueryFailure("QueryCancelled", "interrupted: cancelled by Ctrl-C")
-        if not message_id:
-            begun()
-        self._put(self._record(seq, message_id, query, objects, started_at_ms, failure))
+        started_at_ms = now_ms()
+        failure = query.attempt(query.begin)
+        message_id = query.execution_id or str(uuid.uuid4())
+        remember("begun")
+        self.sent([Accepted(seq, message_id, now_ms(), 0)])
+        failure = failure or query.attempt(lambda: query.finish(note))
+        message = {"seq": seq, "message_id": message_id, "started_at_ms": started_at_ms}
+        self._put(self._record(message, query, objects, failure))
         remember("ended")
-        if interrupt is not None:
-            raise interrupt
+        if query.is_interrupted:
+            raise KeyboardInterrupt
         return failure
 
     def _record(
-        self,
-        seq: int,
-        message_id: str,
-        query: Query,
-        objects: int | None,
-        started_at_ms: int,
-        failure: QueryFailure | None,
+        self, message: Mapping[str, Any], query: Query, objects: int | None, failure: QueryFailure | None
     ) -> dict[str, Any]:
         """First what every record has, in this order (functions/agreed/record.json); then the axes by their record's
         word, in the experiment's order; then what the query gave. What Athena doesn't tell is null."""
@@ -163,24 +148,27 @@ class _Cell:
         seconds = {name: _seconds(statistics, key) for name, key in TIMES.items()}
         elapsed_s = None if failure else _seconds(statistics, "TotalExecutionTimeInMillis")
         scanned_bytes = statistics.get("DataScannedInBytes")
-        common = dict(
-            memory_size=target["memory_size"],
-            experiment_tag=target["experiment_tag"],
-            run_id=self.folder.run_id,
-            cell=self.cell,
-            seq=seq,
-            message_id=message_id,
-            request_id=query.request_id or str(uuid.uuid4()),
-            sandbox_id=self.sandbox_id,
-            cold_start=0,
-            attempt=1,
-            started_at_ms=started_at_ms,
-            finished_at_ms=now_ms() if elapsed_s is None else started_at_ms + round(elapsed_s * 1000),
-            bytes=scanned_bytes,
-            method="athena",
-            status="error" if failure else "ok",
+        first = {"concurrency_limit": target["concurrency_value"]}
+        common = {
+            **({} if failure else {target.experiment.time_field: elapsed_s}),
+            "memory_size": target["memory_size"],
+            "experiment_tag": target["experiment_tag"],
+            "run_id": self.folder.run_id,
+            "cell": self.cell,
+            "seq": message["seq"],
+            "message_id": message["message_id"],
+            "request_id": query.request_id or str(uuid.uuid4()),
+            "sandbox_id": self.sandbox_id,
+            "cold_start": 0,
+            "attempt": 1,
+            "started_at_ms": message["started_at_ms"],
+            "finished_at_ms": now_ms() if elapsed_s is None else message["started_at_ms"] + round(elapsed_s * 1000),
+            "bytes": scanned_bytes,
+            "method": "athena",
+            "status": "error" if failure else "ok",
             **self.place,
-        )
+        }
+        axes = {name: value for name, value in self._axes().items() if name not in first | common}
         own = {
             "objects": objects,
             "objects_per_s": round(objects / elapsed_s, 3) if objects and elapsed_s else None,
@@ -193,10 +181,17 @@ class _Cell:
             "sdk": f"botocore {botocore.__version__}",
             "experiment": target["experiment"],
         }
-        error = {} if failure is None else {"error_type": failure.error_type, "error_message": _cut(failure)}
-        first = {"concurrency_limit": target["concurrency_value"]}
-        first |= {} if failure else {target.experiment.time_field: elapsed_s}
-        return first | common | (_axes(target, self.order) | first | common) | own | error
+        cut = str(failure)[:LONGEST_ERROR_MESSAGE_CHARACTERS]
+        error = {"error_type": failure.error_type, "error_message": cut} if failure else {}
+        return first | common | axes | own | error
+
+    def _axes(self) -> dict[str, Any]:
+        """Every axis of the cell by its record's word: as the work order says, else the stack, else by default."""
+        settings, fields = {**self.target.outputs, **self.order}, {}
+        for axis in self.target.experiment.axes:
+            value = settings.get(axis.variable)
+            fields[axis.record_field] = axis.default_of(list(fields.values())) if value is None else value
+        return fields
 
     def _put(self, record: Mapping[str, Any]) -> None:
         """Write a record into the stack's log group as functions write theirs. Raises RunError where that can't be."""
@@ -219,20 +214,6 @@ class _Cell:
 def now_ms() -> int:
     """Milliseconds since the epoch, as records and sent.jsonl have them."""
     return time.time_ns() // 1_000_000
-
-
-def _axes(target: Target, order: Mapping[str, Any]) -> dict[str, Any]:
-    """Every axis of the cell by its record's word: as the work order says, else the stack, else by default."""
-    settings, values, fields = {**target.outputs, **order}, [], {}
-    for axis in target.experiment.axes:
-        value = settings.get(axis.variable)
-        values.append(axis.default_of(values) if value is None else value)
-        fields[axis.record_field] = values[-1]
-    return fields
-
-
-def _cut(failure: QueryFailure) -> str:
-    return str(failure)[:LONGEST_ERROR_MESSAGE_CHARACTERS]
 
 
 def _seconds(statistics: Mapping[str, Any], name: str) -> float | None:

@@ -14,7 +14,6 @@ from stampede.runs.folder import RunFolder
 from tests.evidence import BOOK
 from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 
-REPORT = "REPORT RequestId: 1-2\tDuration: 1.5 ms\tBilled Duration: 2 ms\tMemory Size: 128 MB\tMax Memory Used: 40 MB\t"
 ACCOUNT, SECRET = "123456789012", "AKIAIOSFODNN7EXAMPLE"
 NAMES = [ACCOUNT, SECRET, "acme-payroll", "AcmePayroll", "wJalrXUtnFEMI", "jane.doe", "arn:aws"]
 
@@ -39,10 +38,9 @@ def tried(seq, attempt, from_s, to_s, status="ok", n=5, cell="a", **more):
     return {"cell": cell, "seq": seq, "attempt": attempt, "status": status, "concurrency_limit": n, **times, **more}
 
 
-def checked(stack, folder, records=(), lines=("a line",), latest_ms=-1):
+def checked(stack, folder, records=(), latest_ms=-1):
     """The outcome of every check, by its id."""
     folder.append("records.jsonl", records)
-    folder.append("log_events.jsonl", [{"timestamp": 1, "message": line, "logStream": "s"} for line in lines])
     evidence.note_latest(folder, latest_ms)
     evidence.check_run(stack, folder)
     return {row["check"]: row["outcome"] for row in rows(folder.read_json(FILE))}
@@ -67,14 +65,8 @@ LATE = [tried(1, 1, 1, 2, "error"), tried(1, 2, 400, 401)]
 OCCASIONS = {
     "receive-counts": ([tried(0, 5, 1, 2)], [tried(0, 6, 1, 2)]),
     "redelivery": (SOON + LATE, LATE),  # one waits long for its turn where others come back soon
-    "concurrency": (
-        [*(tried(seq, 1, 1, 2) for seq in range(6)), tried(6, 1, 2, 3)],
-        [tried(seq, 1, 1, 2) for seq in range(7)],
-    ),
     "trigger-ramp": (ramp(300), ramp(100)),
     "codes": ([tried(0, 1, 1, 2, "error", **REFUSED)], [tried(0, 1, 1, 2, "error", **OTHER)]),
-    "record-keys": ([record(0)], [record(0), '{"concurrency_limit": 5, "run_']),
-    "lambda-lines": ([REPORT, "END RequestId: 1-2"], [REPORT, "REPORT in other words"]),
     "logs-late": (600_000, 600_100),
 }
 
@@ -83,11 +75,7 @@ OCCASIONS = {
 @pytest.mark.parametrize(("outcome", "which"), [(HELD, 0), (CONTRADICTED, 1)])
 def test_a_run_holds_or_contradicts(check, outcome, which, stack, folder):
     occasion = OCCASIONS[check][which]
-    if isinstance(occasion, int):
-        options = {"latest_ms": occasion}
-    else:
-        options = {"lines" if isinstance(occasion[0], str) else "records": occasion}
-    assert checked(stack, folder, **options)[check] == outcome
+    assert checked(stack, folder, **{"records" if check != "logs-late" else "latest_ms": occasion})[check] == outcome
 
 
 def test_with_provisioned_pollers_no_ramp_is_judged(stack, folder):
@@ -105,17 +93,14 @@ def test_of_queries_that_athena_carried_out_no_delivery_is_checked(stack, folder
 def test_rounds_and_warm_ups_note_late_lines_and_the_drain_of_a_cell_checks_all(stack, folder):
     row = {"cell": "a", "message_id": "m", "sent_at_ms": EPOCH_MS, "round": 1}
     folder.append("sent.jsonl", [row | {"seq": 0}])
-    stack.log("REPORT in other words", at_s=0)
-    stack.log(record(0, run_id=folder.run_id), at_s=1, seen_at_s=2)
+    stack.log(record(0, run_id=folder.run_id), at_s=1, seen_at_s=602)
     wait_for_round(stack, folder, "a", 1, clock=stack.clock, sleep=stack.sleep)
     drain(stack, folder, quiet=True, clock=stack.clock, sleep=stack.sleep)
     assert folder.read_json(FILE).keys() == {"latest_ms"}
     folder.append("sent.jsonl", [row | {"seq": 1}])
     stack.log(record(1, run_id=folder.run_id), at_s=stack.now_s + 5)
     drain(stack, folder, clock=stack.clock, sleep=stack.sleep)
-    checks = {row["check"]: (row["held"], row["contradicted"]) for row in rows(folder.read_json(FILE))}
-    assert (checks["record-keys"], checks["lambda-lines"], checks["logs-late"]) == ((2, 0), (0, 1), (1, 0))
-    assert "REPORT lines have the recorded" in contradictions(folder.path)[0]
+    assert "a log line is shown within 10 minutes" in contradictions(folder.path)[0]
 
 
 def test_a_local_drain_writes_no_evidence(stack, folder):
@@ -136,7 +121,7 @@ def test_no_account_no_name_and_no_key_gets_into_the_file(stack, folder):
     ]
     own = {"cell": "acme-payroll", "experiment_tag": "jane.doe", "method": "acme-payroll", "sandbox_id": SECRET}
     vars(stack)["outputs"] |= {"account_id": ACCOUNT, "bucket_name": "acme-payroll"}
-    checked(stack, folder, [tried(seq, 1, 1, 2, "error", **more | own) for seq, more in enumerate(planted)], NAMES)
+    checked(stack, folder, [tried(seq, 1, 1, 2, "error", **more | own) for seq, more in enumerate(planted)])
     written = (folder.path / FILE).read_text()
     assert [name for name in NAMES if name.lower() in written.lower()] == []
     assert '"AccessDenied 403 AccessDenied": 1' in written and '"other": 2' in written, "what is worth sending does"
