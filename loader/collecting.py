@@ -14,7 +14,7 @@ from loader.executions import EXECUTIONS
 from loader.log_events import OVERLAP_MS, LogEvents, records
 from loader.patience import State
 from loader.sqs.dead_letters import DeadLetters
-from loader.unfinished_cell import last_abandoned
+from loader.unfinished_cell import abandoned
 from stampede.errors import UsageError
 from stampede.insights.unrecorded import with_unrecorded
 from stampede.progress import say
@@ -53,8 +53,7 @@ class Collecting:
         if not self._first_sent_ms:
             resend = f"send some with `stampede flood --run {folder.as_argument}`"
             raise UsageError(f"run {folder.name} sent no messages: its sent.jsonl has none", f"restore it, or {resend}")
-        self._abandoned = last_abandoned(folder)
-        self._sent = set(rows("SELECT cell, seq FROM sent")) if self._abandoned else set()
+        self._abandoned = abandoned(folder)
         self._executed = {row["cell"] for row in folder.rows(EXECUTIONS)}
         self._accounts: list[CellAccount] = []
         # A drain may have been killed between its appends: events were stored, and what is in them wasn't.
@@ -71,11 +70,16 @@ class Collecting:
         """Messages to wait for."""
         return sum(counts.sent for counts in self._waited_for())
 
-    def look(self) -> State:
-        """Store what is new, and say how things stand. Raises what boto3 raises; what was stored before stays."""
+    def look(self, *, again: bool = False) -> State:
+        """Store what is new, and say how things stand. Raises what boto3 raises; what was stored before stays.
+
+        `again` reads all log lines since the first message of the cells that owe some: CloudWatch may show one minutes
+        after its time, when nobody asks for that time any more.
+        """
         pending, in_flight = message_counts(self._sqs, self._target["queue_url"])
         dead_count = sum(message_counts(self._sqs, self._target["dead_letter_queue_url"]))
-        for page in self._events.fetch():
+        owing = [self._first_sent_ms[counts.cell] for counts in self._waited_for() if again and counts.owing]
+        for page in self._events.fetch(min(owing) - CLOCK_SKEW_MS if owing else None):
             self._keep(page)
         for letters in self._letters.look(dead_count):
             own = [row for row in self._of_this_run(letters) if not self._is_abandoned(row)]
@@ -92,15 +96,6 @@ class Collecting:
             dead=sum(counts.dead_lettered for counts in accounts),
             records=record_count,
         )
-
-    def look_again(self) -> int:
-        """Read all log lines again since the first message of the cells that owe some; returns how many were new.
-
-        CloudWatch may show a line minutes after its time, where `look` doesn't ask any more. Raises what boto3 raises.
-        """
-        owing = [self._first_sent_ms[counts.cell] for counts in self._waited_for() if counts.owing]
-        pages = self._events.fetch(min(owing) - CLOCK_SKEW_MS) if owing else ()
-        return sum(self._keep(page) for page in pages)
 
     def is_long_past(self, seconds: float) -> bool:
         """Whether the newest message and the newest record known are older than `seconds`."""
@@ -160,14 +155,12 @@ class Collecting:
         """The accounts of the cells that are waited for."""
         return [counts for counts in self.accounts() if not self._cells or counts.cell in self._cells]
 
-    def _keep(self, fresh: list[dict[str, Any]]) -> int:
-        """Store events, and of them this run's records and failed objects; returns how many there were."""
-        kept = fresh
+    def _keep(self, events: list[dict[str, Any]]) -> None:
+        """Store events, and of them this run's records and failed objects."""
         if self._abandoned:
-            kept = [event for event in fresh if not any(map(self._is_abandoned, self._lines_of(event)))]
-        self._folder.append("log_events.jsonl", kept)
-        self._add(lambda: kept)
-        return len(fresh)
+            events = [event for event in events if not any(map(self._is_abandoned, self._lines_of(event)))]
+        self._folder.append("log_events.jsonl", events)
+        self._add(lambda: events)
 
     def _add(self, events: Callable[[], Iterable[dict[str, Any]]], skipped_records: int = 0, skipped_rows: int = 0):
         """Store what `events` hold of this run, but for so many records and failed objects, which are stored."""
@@ -192,8 +185,7 @@ class Collecting:
 
     def _is_abandoned(self, row: dict[str, Any]) -> bool:
         """Whether it is of an attempt at a cell that was set aside, and came late."""
-        cell, seq = row["cell"], row["seq"]
-        return seq is not None and seq <= self._abandoned.get(cell, -1) and (cell, seq) not in self._sent
+        return any(row["seq"] in numbers for numbers in self._abandoned.get(row["cell"], ()))
 
 
 def message_counts(sqs: Any, queue_url: str) -> tuple[int, int]:

@@ -10,17 +10,18 @@ well: a copy has the same then, whatever its ETag, and that is how a copy is kno
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 from boto3.s3.transfer import ProgressCallbackInvoker, TransferConfig, create_transfer_manager
 from botocore.exceptions import ClientError
 
 from experiments import objects as contents
 from experiments.objects import LEAST_MULTIPART_BYTES, MEBIBYTE, part, part_count
-from loader.in_flight import in_flight
 from stampede.errors import UsageError
 from stampede.experiment import DataObject
 from stampede.phrases import size_words
@@ -33,6 +34,10 @@ PARTS_AT_ONCE = 8
 CALLS_AT_ONCE = 32
 RETRIES = {"max_attempts": 10, "mode": "standard"}  # a thousand copies at once may meet SlowDown
 METADATA_KEY = "stampede-content"
+AHEAD = 4  # items taken for each that is in flight: the last of them are all that is waited for together
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def put_objects(target: Target, objects: Sequence[DataObject], seed: int = 1, *, dry_run: bool = False) -> int:
@@ -69,6 +74,14 @@ def stored_objects(target: Target) -> list[DataObject]:
         return replace(item, size_bytes=answer["ContentLength"])
 
     return _each(target, "checking", target.experiment.objects(target), stored)
+
+
+def in_flight(work: Callable[[Item], Result], items: Iterable[Item], at_once: int) -> Iterator[Result]:
+    """What `work` gives for each item, in their order. The first error ends it: what has begun is waited for."""
+    source = iter(items)
+    with ThreadPoolExecutor(at_once) as pool:
+        while taken := list(islice(source, AHEAD * at_once)):
+            yield from pool.map(work, taken)
 
 
 def head(s3: Any, bucket: str, key: str) -> dict[str, Any] | None:

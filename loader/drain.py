@@ -121,13 +121,13 @@ def wait_for_round(
 class _Waiting:
     """The looks of one drain: what the last one showed, when anything changed or moved, and why it ends."""
 
-    state: State
-
     def __init__(self, target: Target, collecting: Collecting, patience: Patience, clock: Clock, sleep: Sleep) -> None:
         self.collecting, self._patience = collecting, patience
         self._target, self._clock, self._sleep = target, clock, sleep
         self._started = self._moved = self._changed = self._read_again = clock()
         self._error: BotoCoreError | ClientError | None = None
+        self._has_answered = self._has_read_again = False
+        self.state = State()
         self._ended_early = self._failing = ""
 
     @property
@@ -146,7 +146,7 @@ class _Waiting:
             except (BotoCoreError, ClientError) as error:
                 self._note_error(error)
             else:
-                self._error = None
+                self._error, self._has_answered = None, True
                 if is_over():
                     break
             self._sleep(self._patience.poll_s)
@@ -159,27 +159,24 @@ class _Waiting:
         if self._clock() - since <= self._patience.deadline_s:
             return ""
         no_answer = f"; AWS doesn't answer ({type(self._error).__name__})" if self._error else ""
-        if not hasattr(self, "state"):
+        if self._error and not self._has_answered:
             raise targets.explain(self._error, "draining the queue", self._target) from None
         return f"{self._patience.deadline_words()}: {self.state.words()}{no_answer}"
 
     def _look(self) -> None:
-        """See how things stand, after all lines were read again where some may be late. Raises what boto3 raises."""
-        state, before = self.collecting.look(), getattr(self, "state", None)
-        may_lack_lines = state.is_empty and self._clock() >= self._read_again
-        if state.without_record and (may_lack_lines or (state == before and self._awaits_redelivery())):
-            began = self._clock()
-            has_news = self.collecting.look_again() > 0
+        """See how things stand, and read all lines again where some may be late. Raises what boto3 raises."""
+        before, began = self.state, self._clock()
+        may_lack_lines = before.without_record and (before.is_empty or self._awaits_redelivery())
+        self._has_read_again = bool(may_lack_lines and began >= self._read_again)
+        self.state = self.collecting.look(again=self._has_read_again)
+        if self._has_read_again:
             self._read_again = self._clock() + max(self._patience.read_again_s, self._clock() - began)
-            state = self.collecting.look() if has_news else state
-        if state != before:
+        if self.state != before:
             self._changed = self._clock()
-        elif state.without_record and self.quiet_s > self._patience.settle_s:
+        elif before.without_record and self.quiet_s > self._patience.settle_s:
             targets.refuse_full_disk(self._target)
-        is_held = self._patience.holds and state.in_flight > 0
-        if before is None or state.progress != before.progress or is_held:
+        if self.state.progress != before.progress or (self._patience.holds and self.state.in_flight > 0):
             self._moved = self._clock()
-        self.state = state
 
     def _note_error(self, error: BotoCoreError | ClientError) -> None:
         """Say an error once. Raises RunError for one that no waiting mends."""
@@ -222,7 +219,7 @@ class _Waiting:
         """Whether nothing is to be waited for; messages without a record are then accounted for as unanswered."""
         if self.is_failing():
             return True
-        if not self._awaits_redelivery():
+        if not (self._has_read_again and self._awaits_redelivery()):
             return False
         patience, state = self._patience, self.state
         self.collecting.give_up(state.in_flight)

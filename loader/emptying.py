@@ -13,8 +13,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from loader.dataset import abort_uploads
-from loader.in_flight import in_flight
+from loader.dataset import abort_uploads, in_flight
 from stampede.errors import RunError
 from stampede.phrases import counted
 from stampede.progress import say

@@ -33,7 +33,6 @@ SELECT cell, seq, attempt, started_at_ms AS began_ms, finished_at_ms AS ended_ms
 FROM records
 WHERE started_at_ms IS NOT NULL AND finished_at_ms IS NOT NULL AND attempt IS NOT NULL AND NOT list_contains($1, cell)
 """
-_RECEIVES = "SELECT count(*) FILTER (attempt <= $1), count(*) FILTER (attempt > $1), max(attempt) FROM deliveries"
 _RETURNS = """
 SELECT count(*) FILTER (gap_s < $1), count(*), round(min(gap_s), 1), round(max(gap_s), 1)
 FROM (
@@ -63,12 +62,10 @@ def check_run(target: Target, folder: RunFolder) -> None:
     """Check all records of the run, and store the outcome."""
     latest_ms, store = folder.read_json(FILE, {}).get("latest_ms", -1), open_store(folder)
     store.rows(_DELIVERIES, [row["cell"] for row in folder.rows(EXECUTIONS)])
-    [(within, beyond, most)] = store.rows(_RECEIVES, target["max_receive_count"])
     # One that waits in a long queue comes back later than it could, so a run in which some came back early holds.
     [(early, returns, shortest_s, longest_s)] = store.rows(_RETURNS, target["visibility_timeout_s"])
     is_told, is_late = latest_ms >= 0, latest_ms > 1000 * LATE_S["aws"]
     checks = {
-        "receive-counts": _check(within, beyond, most=most),
         "redelivery": _check(early, 0 if early else returns, shortest_s=shortest_s, longest_s=longest_s),
         "trigger-ramp": _ramp(store, target),
         "logs-late": _check(is_told and not is_late, is_late, latest_s=round(latest_ms / 1000, 1) if is_told else None),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from loader.in_flight import in_flight
+from loader.dataset import in_flight
 from stampede.errors import UsageError
 from stampede.experiment import Manifest
 from stampede.phrases import counted

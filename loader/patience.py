@@ -34,14 +34,14 @@ class State:
     only, `without_record` no trace at all, or not the lines that name their failed objects. `records` are the run's.
     """
 
-    sent: int
-    finished: int
-    failed: int
-    without_record: int
-    pending: int
-    in_flight: int
-    dead: int
-    records: int
+    sent: int = 0
+    finished: int = 0
+    failed: int = 0
+    without_record: int = 0
+    pending: int = 0
+    in_flight: int = 0
+    dead: int = 0
+    records: int = 0
 
     @property
     def is_empty(self) -> bool:

@@ -74,7 +74,7 @@ async def send_message_batch(session: aiohttp.ClientSession, endpoint: Endpoint,
         async with asyncio.timeout(2 * endpoint.timeout_s), post as response:
             answer = _object(await _content(response))
     except (aiohttp.ClientError, OSError) as error:
-        raise Failure(f"connection to {at} broke: {_said(error)}", is_unknown=True) from error
+        raise Failure(f"connection to {at} broke: {type(error).__name__} {error}", is_unknown=True) from error
     if response.status == 200:
         return answer
     code = str(answer.get("__type", "")).rpartition("#")[2]
@@ -99,7 +99,7 @@ class _Connector(aiohttp.TCPConnector):
         try:
             connection = await super().connect(request, *arguments, **options)
         except (aiohttp.ClientError, OSError) as error:
-            raise Failure(f"can't connect to {request.url.origin()}: {_said(error)}") from error
+            raise Failure(f"can't connect to {request.url.origin()}: {type(error).__name__} {error}") from error
         if connection.protocol.should_close:
             connection.close()
             raise Failure(f"{request.url.origin()} sent an answer that nobody asked for")
@@ -121,7 +121,3 @@ def _object(content: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {"message": content[:200].decode(errors="replace")}
     return answer if isinstance(answer, dict) else {}
-
-
-def _said(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}".removesuffix(": ")

@@ -15,7 +15,6 @@ CONTRADICTED, HELD, NOT_MET = "contradicted", "held", "not met"
 # By the id of the check; docs/evidence.toml names these ids too.
 ASSUMPTIONS = {
     "logs-late": "a log line is shown within 10 minutes",
-    "receive-counts": "a message is delivered max_receive_count times at most",
     "redelivery": "a failed message comes back before the queue’s visibility timeout",
     "trigger-ramp": "the trigger starts with 5 functions at once and adds 300 a minute",
     "codes": "each refusal of S3 is one that Stampede names",

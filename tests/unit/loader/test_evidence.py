@@ -63,7 +63,6 @@ SOON = [tried(0, 1, 1, 2, "error"), tried(0, 2, 5, 6)]
 LATE = [tried(1, 1, 1, 2, "error"), tried(1, 2, 400, 401)]
 # By check, what holds and what contradicts.
 OCCASIONS = {
-    "receive-counts": ([tried(0, 5, 1, 2)], [tried(0, 6, 1, 2)]),
     "redelivery": (SOON + LATE, LATE),  # one waits long for its turn where others come back soon
     "trigger-ramp": (ramp(300), ramp(100)),
     "codes": ([tried(0, 1, 1, 2, "error", **REFUSED)], [tried(0, 1, 1, 2, "error", **OTHER)]),
@@ -87,7 +86,7 @@ def test_with_provisioned_pollers_no_ramp_is_judged(stack, folder):
 
 def test_of_queries_that_athena_carried_out_no_delivery_is_checked(stack, folder):
     folder.append("executions.jsonl", [{"cell": "a", "seq": 0, "state": "ended", "execution_id": "q"}])
-    assert checked(stack, folder, [tried(0, 1, 1, 2)])["receive-counts"] == NOT_MET
+    assert checked(stack, folder, SOON)["redelivery"] == NOT_MET
 
 
 def test_rounds_and_warm_ups_note_late_lines_and_the_drain_of_a_cell_checks_all(stack, folder):
