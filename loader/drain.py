@@ -7,6 +7,7 @@ never answered is hidden for hours, several times: nobody waits for that, and it
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -15,7 +16,17 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from loader import evidence
 from loader.collecting import Collecting
-from loader.patience import Patience, State
+from loader.patience import (
+    FAILING_S,
+    LATE_S,
+    POLL_S,
+    READ_AGAIN_S,
+    ROUND_POLL_S,
+    SETTLE_S,
+    State,
+    default_deadline_s,
+    has_hosts,
+)
 from stampede.errors import RunError
 from stampede.insights import log_columns
 from stampede.phrases import counted
@@ -67,7 +78,7 @@ def drain(
     the deadline, so that the caller can show it before it fails. Raises RunError when AWS refuses for good, or doesn't
     answer until the deadline.
     """
-    waiting = _Waiting(target, Collecting(target, folder, cells), Patience(target, deadline_s), clock, sleep)
+    waiting = _Waiting(target, Collecting(target, folder, cells), deadline_s, clock, sleep)
 
     def is_over() -> bool:
         progress.update(task, completed=waiting.state.finished, note=waiting.state.words())
@@ -106,8 +117,8 @@ def wait_for_round(
 
     Returns how it ended; as early as `drain` where the cell fails. Raises RunError as `drain` does.
     """
-    collecting, patience = Collecting(target, folder, [cell]), Patience(target, deadline_s, in_round=True)
-    waiting = _Waiting(target, collecting, patience, clock, sleep)
+    collecting = Collecting(target, folder, [cell])
+    waiting = _Waiting(target, collecting, deadline_s, clock, sleep, in_round=True)
     return waiting.until(
         lambda: (
             waiting.is_failing()
@@ -119,15 +130,37 @@ def wait_for_round(
 
 
 class _Waiting:
-    """The looks of one drain: what the last one showed, when anything changed or moved, and why it ends."""
+    """The looks of one drain: what the last one showed, when anything changed or moved, and why it ends.
 
-    def __init__(self, target: Target, collecting: Collecting, patience: Patience, clock: Clock, sleep: Sleep) -> None:
-        self.collecting, self._patience = collecting, patience
-        self._target, self._clock, self._sleep = target, clock, sleep
+    The deadline counts from the start of the drain where the user gave it, else from the last time that a message made
+    progress; a message in flight counts as progress where hosts hold it, which say again and again that they are at
+    work: how long one takes, nobody knows, and a host that has died says nothing. Of functions, so many run together as
+    the concurrency says, none longer than its timeout; what one doesn't answer is hidden for the visibility timeout. In
+    a round nobody waits for late lines, which come before the end of all rounds.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        collecting: Collecting,
+        deadline_s: float | None,
+        clock: Clock,
+        sleep: Sleep,
+        *,
+        in_round: bool = False,
+    ) -> None:
+        self.collecting, self.state = collecting, State()
+        self._target, self._clock, self._sleep, self._option = target, clock, sleep, target.option
+        self._poll_s = (ROUND_POLL_S if in_round else POLL_S)[self._option]
+        self._settle_s = SETTLE_S[self._option]
+        self._late_s = self._settle_s if in_round else LATE_S[self._option]
+        self._deadline_s = default_deadline_s(target) if deadline_s is None else deadline_s
+        self._is_given = deadline_s is not None
+        self._timeout_s = target.outputs.get("timeout_s", math.inf)
+        self._hidden_s = target.outputs.get("visibility_timeout_s", math.inf)
         self._started = self._moved = self._changed = self._read_again = clock()
         self._error: BotoCoreError | ClientError | None = None
         self._has_answered = self._has_read_again = False
-        self.state = State()
         self._ended_early = self._failing = ""
 
     @property
@@ -149,19 +182,21 @@ class _Waiting:
                 self._error, self._has_answered = None, True
                 if is_over():
                     break
-            self._sleep(self._patience.poll_s)
+            self._sleep(self._poll_s)
             left = self._what_is_left()
         return Drained(self.collecting.close(), left, self._ended_early, self._failing)
 
     def _what_is_left(self) -> str:
         """What isn't done at the deadline; "" before."""
-        since = self._started if self._patience.is_given else self._moved
-        if self._clock() - since <= self._patience.deadline_s:
+        if self._clock() - (self._started if self._is_given else self._moved) <= self._deadline_s:
             return ""
-        no_answer = f"; AWS doesn't answer ({type(self._error).__name__})" if self._error else ""
         if self._error and not self._has_answered:
             raise targets.explain(self._error, "draining the queue", self._target) from None
-        return f"{self._patience.deadline_words()}: {self.state.words()}{no_answer}"
+        passed = f"no message has made progress for {self._deadline_s:.0f} s (--deadline-s sets another limit)"
+        if self._is_given:
+            passed = f"the deadline of {self._deadline_s:.0f} s (--deadline-s) has passed"
+        no_answer = f"; AWS doesn't answer ({type(self._error).__name__})" if self._error else ""
+        return f"{passed}: {self.state.words()}{no_answer}"
 
     def _look(self) -> None:
         """See how things stand, and read all lines again where some may be late. Raises what boto3 raises."""
@@ -170,12 +205,12 @@ class _Waiting:
         self._has_read_again = bool(may_lack_lines and began >= self._read_again)
         self.state = self.collecting.look(again=self._has_read_again)
         if self._has_read_again:
-            self._read_again = self._clock() + max(self._patience.read_again_s, self._clock() - began)
+            self._read_again = self._clock() + max(READ_AGAIN_S[self._option], self._clock() - began)
         if self.state != before:
             self._changed = self._clock()
-        elif before.without_record and self.quiet_s > self._patience.settle_s:
+        elif before.without_record and self.quiet_s > self._settle_s:
             targets.refuse_full_disk(self._target)
-        if self.state.progress != before.progress or (self._patience.holds and self.state.in_flight > 0):
+        if self.state.progress != before.progress or (has_hosts(self._target) and self.state.in_flight > 0):
             self._moved = self._clock()
 
     def _note_error(self, error: BotoCoreError | ClientError) -> None:
@@ -191,49 +226,46 @@ class _Waiting:
         """Whether nothing more will happen to the messages: all are finished, or the queue has been empty and nothing
         has changed for long enough; that takes longer while records are owed, unless all happened so long ago that no
         line is late any more."""
-        patience, state = self._patience, self.state
-        if state.is_done or not state.is_empty:
-            return state.is_done
-        waits_for_lines = state.without_record and not self.collecting.is_long_past(patience.late_s)
-        return self.quiet_s > (patience.late_s if waits_for_lines else patience.settle_s)
+        if self.state.is_done or not self.state.is_empty:
+            return self.state.is_done
+        waits_for_lines = self.state.without_record and not self.collecting.is_long_past(self._late_s)
+        return self.quiet_s > (self._late_s if waits_for_lines else self._settle_s)
 
     def has_nothing_at_work(self, since_delivery_s: float) -> bool:
         """Whether all that is left is in flight, and every delivery has ended: no record can come of it until SQS makes
         the next one. Where more are in flight than functions run, pollers hold some back until others have ended."""
-        patience, state = self._patience, self.state
-        one_after_another = -(-state.in_flight // patience.at_once)
-        is_in_flight = state.in_flight > 0 and state.pending == 0 and not patience.holds
-        return is_in_flight and since_delivery_s > (
-            one_after_another * patience.timeout_s + patience.settle_s + patience.late_s
-        )
+        one_after_another = -(-self.state.in_flight // self._target.outputs.get("concurrency_value", 1))
+        if not self.state.in_flight or self.state.pending or has_hosts(self._target):
+            return False
+        return since_delivery_s > one_after_another * self._timeout_s + self._settle_s + self._late_s
 
     def _awaits_redelivery(self) -> bool:
         """Whether only a redelivery could still bring a record. Nobody sees one begin: the first can a visibility
         timeout after the message was sent, and the last one as long after the last change."""
         if not self.has_nothing_at_work(self.quiet_s):
             return False  # without a look through all messages
-        hidden_s = self._patience.visibility_timeout_s
-        return self.has_nothing_at_work(self.quiet_s - self.collecting.open_for_s() // hidden_s * hidden_s)
+        return self.has_nothing_at_work(self.quiet_s - self.collecting.open_for_s() // self._hidden_s * self._hidden_s)
 
     def gives_up(self) -> bool:
         """Whether nothing is to be waited for; messages without a record are then accounted for as unanswered."""
         if self.is_failing():
             return True
-        if not (self._has_read_again and self._awaits_redelivery()):
+        has_all_lines = self._has_read_again or not self.state.without_record
+        if not (has_all_lines and self._awaits_redelivery()):
             return False
-        patience, state = self._patience, self.state
-        self.collecting.give_up(state.in_flight)
+        self.collecting.give_up(self.state.in_flight)
+        in_flight = counted(self.state.in_flight, "message is", "messages are")
         self._ended_early = (
-            f"{counted(state.in_flight, 'message is', 'messages are')} in flight, {state.without_record:,} of this run "
-            f"without a record; the drain ends now, because the function's timeout ({patience.timeout_s:,} s) and the "
-            f"{patience.late_s:.0f} s that log lines may be late have passed, and SQS redelivers a message only "
-            f"{patience.visibility_timeout_s:,} s after its last delivery (visibility_timeout_s)"
+            f"{in_flight} in flight, {self.state.without_record:,} of this run without a record; the drain ends now: "
+            f"{self._timeout_s:,} s (the function's timeout) and {self._late_s:.0f} s (for late log lines) have passed, "
+            f"and SQS redelivers a message only {self._hidden_s:,} s after its last delivery (visibility_timeout_s)"
         )
         return True
 
     def is_failing(self) -> bool:
         """Whether the first messages of a cell have all failed: it is given up, with those that haven't run yet."""
-        self._failing = self.collecting.failing(self._patience.at_once, self._patience.failing_s)
+        at_once = self._target.outputs.get("concurrency_value", 1)
+        self._failing = self.collecting.failing(at_once, FAILING_S[self._option])
         if self._failing:
             self.collecting.give_up(self.collecting.sent_count)
             self._ended_early = f"{self._failing}: its first messages all failed, so it ends now"

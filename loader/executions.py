@@ -79,8 +79,7 @@ def carry_out(
     way is cancelled and recorded.
     """
     tell = detail if quiet else say
-    how = f"one after the other, {counted(count, 'time')}"
-    tell(f"running queries in workgroup {execution.workgroup}, {how}: {execution.sql}")
+    tell(f"{counted(count, 'query', 'queries')} in workgroup {execution.workgroup}: {execution.sql}")
     sent = sent_log(folder, cell, warm_up=warm_up, round_number=round_number)
     queries = _Cell(target, folder, cell, order, {"round": round_number, "warm_up": int(warm_up)}, sent)
     # By the number of a query that a killed run began and sent nowhere, Athena would answer with that query.
@@ -164,25 +163,25 @@ class _Cell:
         elapsed_s = None if failure else _seconds(statistics, "TotalExecutionTimeInMillis")
         scanned_bytes = statistics.get("DataScannedInBytes")
         first = {"concurrency_limit": target["concurrency_value"]}
-        common = {
-            **({} if failure else {target.experiment.time_field: elapsed_s}),
-            "memory_size": target["memory_size"],
-            "experiment_tag": target["experiment_tag"],
-            "run_id": self.folder.run_id,
-            "cell": self.cell,
-            "seq": message["seq"],
-            "message_id": message["message_id"],
-            "request_id": query.request_id or str(uuid.uuid4()),
-            "sandbox_id": self.sandbox_id,
-            "cold_start": 0,
-            "attempt": 1,
-            "started_at_ms": message["started_at_ms"],
-            "finished_at_ms": now_ms() if elapsed_s is None else message["started_at_ms"] + round(elapsed_s * 1000),
-            "bytes": scanned_bytes,
-            "method": "athena",
-            "status": "error" if failure else "ok",
+        first |= {} if failure else {target.experiment.time_field: elapsed_s}
+        common = dict(
+            memory_size=target["memory_size"],
+            experiment_tag=target["experiment_tag"],
+            run_id=self.folder.run_id,
+            cell=self.cell,
+            seq=message["seq"],
+            message_id=message["message_id"],
+            request_id=query.request_id or str(uuid.uuid4()),
+            sandbox_id=self.sandbox_id,
+            cold_start=0,
+            attempt=1,
+            started_at_ms=message["started_at_ms"],
+            finished_at_ms=now_ms() if elapsed_s is None else message["started_at_ms"] + round(elapsed_s * 1000),
+            bytes=scanned_bytes,
+            method="athena",
+            status="error" if failure else "ok",
             **self.place,
-        }
+        )
         axes = {name: value for name, value in self._axes().items() if name not in first | common}
         own = {
             "objects": objects,

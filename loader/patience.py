@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from stampede.stacks.target import Target
@@ -66,35 +65,6 @@ class State:
         )
 
 
-class Patience:
-    """Seconds between looks, until an empty queue is believed, for late log lines, and until a drain gives up.
-
-    `deadline_s` counts from the start of the drain where the user gave it (`is_given`), else from the last time that a
-    message made progress; a message in flight counts as progress where its worker `holds` it, saying again and again
-    that it is at work: how long one takes, nobody knows, and a worker that has died says nothing. Of functions,
-    `at_once` run together, none longer than `timeout_s`; what one doesn't answer is hidden for `visibility_timeout_s`.
-    In a round nobody waits for late lines, which come before the end of all rounds.
-    """
-
-    def __init__(self, target: Target, deadline_s: float | None, *, in_round: bool = False) -> None:
-        outputs, option = target.outputs, target.option
-        self.poll_s = (ROUND_POLL_S if in_round else POLL_S)[option]
-        self.late_s = (SETTLE_S if in_round else LATE_S)[option]
-        self.settle_s, self.read_again_s, self.failing_s = SETTLE_S[option], READ_AGAIN_S[option], FAILING_S[option]
-        self.is_given = deadline_s is not None
-        self.deadline_s = default_deadline_s(target) if deadline_s is None else deadline_s
-        self.timeout_s = outputs.get("timeout_s", math.inf)
-        self.visibility_timeout_s = outputs.get("visibility_timeout_s", math.inf)
-        self.at_once = outputs.get("concurrency_value", 1)
-        self.holds = _has_hosts(target)  # a function is cut off at its timeout; a host isn't
-
-    def deadline_words(self) -> str:
-        """The deadline in words."""
-        if self.is_given:
-            return f"the deadline of {self.deadline_s:.0f} s (--deadline-s) has passed"
-        return f"no message has made progress for {self.deadline_s:.0f} s (--deadline-s sets another limit)"
-
-
 def default_deadline_s(target: Target) -> float:
     """Seconds without progress after which no message of the stack can be on its way any more.
 
@@ -102,10 +72,10 @@ def default_deadline_s(target: Target) -> float:
     timeouts (SQS guide, dead-letter queues). One more for the receive that begins them, and the time that log lines may
     be late. Hosts that never come up cost money by the hour: theirs is as short as it can be.
     """
-    hidden_s, start_s = (HOST_HIDES_S, HOST_START_S) if _has_hosts(target) else (target["visibility_timeout_s"], 0.0)
+    hidden_s, start_s = (HOST_HIDES_S, HOST_START_S) if has_hosts(target) else (target["visibility_timeout_s"], 0.0)
     return (target["max_receive_count"] + 1) * hidden_s + start_s + LATE_S["aws"]
 
 
-def _has_hosts(target: Target) -> bool:
+def has_hosts(target: Target) -> bool:
     """Whether hosts take the messages, and no function."""
     return not target.outputs.get("function_name")

@@ -111,7 +111,12 @@ CASES = {
         (2, 0, 0, 0, 0), lines=[(0, 1), (1, 1799)], hidden=[(0, 1800)], outputs=LONG, sent_s=1000 - HIDDEN_S
     ),
     "a late line before the end of a crash": Case(
-        (1, 1, 0, 0, 0), lines=[(0, 1), (9, 500)], errors=[(1, 5, 600)], hidden=[LOST], outputs=LONG
+        (1, 1, 0, 0, 0),
+        (ENDS_S, 2 * ENDS_S + 30),
+        lines=[(0, 1), (9, 500)],
+        errors=[(1, 5, 600)],
+        hidden=[LOST],
+        outputs=LONG,
     ),
     "a message waits for the only function": Case(
         (2, 0, 0, 0, 0),
@@ -151,7 +156,7 @@ def test_it_ends_when_nothing_more_can_come_and_not_before(name, aws, folder, wa
     assert counts(drained) == case.expected
     assert case.ends_s[0] <= aws.now_s <= case.ends_s[1]
     assert case.left in drained.left and bool(case.left) == bool(drained.left)
-    assert bool(drained.ended_early) == bool(case.expected[3])
+    assert bool(drained.ended_early) == (LOST in case.hidden)
     assert len(seqs(folder)) == case.expected[0] + len(case.errors), "each is stored once"
     lines = [tuple(row.values()) for row in folder.rows("log_events.jsonl")]
     assert len(lines) == len(set(lines)), "what the saved queries count"
