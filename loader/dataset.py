@@ -41,7 +41,8 @@ Result = TypeVar("Result")
 
 
 def put_objects(target: Target, objects: Sequence[DataObject], seed: int = 1, *, dry_run: bool = False) -> int:
-    """Put those of `objects` that aren't there yet, then make those that are copies of others; returns how many.
+    """Put those of `objects` that aren't there yet, then make those that are copies of others; returns how many
+    there are of them.
 
     Raises RunError when S3 refuses.
     """
@@ -57,10 +58,9 @@ def put_objects(target: Target, objects: Sequence[DataObject], seed: int = 1, *,
         say(f"{uploading} {_words(bucket, originals)}, seed {seed}")
     if copies:
         say(f"{copying} {_words(bucket, copies)}")
-    if dry_run:
-        return 0
-    _upload(target, s3, originals, seed)
-    _each(target, "copying to", copies, lambda item: _copy(s3, bucket, item))
+    if not dry_run:
+        _upload(target, s3, originals, seed)
+        _each(target, "copying to", copies, lambda item: _copy(s3, bucket, item))
     return len(originals) + len(copies)
 
 

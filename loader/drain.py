@@ -257,7 +257,7 @@ class _Waiting:
         in_flight = counted(self.state.in_flight, "message is", "messages are")
         self._ended_early = (
             f"{in_flight} in flight, {self.state.without_record:,} of this run without a record; the drain ends now: "
-            f"{self._timeout_s:,} s (the function's timeout) and {self._late_s:.0f} s (for late log lines) have passed, "
+            f"{self._timeout_s:,} s (the function's timeout) and {self._late_s:.0f} s (for late lines) have passed, "
             f"and SQS redelivers a message only {self._hidden_s:,} s after its last delivery (visibility_timeout_s)"
         )
         return True

@@ -40,7 +40,7 @@ def put_manifest(target: Target, *, dry_run: bool = False) -> int:
             return 0
         say(f"{'would upload' if dry_run else 'uploading'} {where}")
         if dry_run:
-            return 0
+            return plan.slice_count
         slices = ((plan.slice_key(index), text) for index, text in enumerate(plan.slices()))
         missing = ((key, text) for key, text in slices if sizes.get(key) != len(text))  # its characters are ASCII
         task = progress.add_task("manifest", total=plan.slice_count, note="slices")
