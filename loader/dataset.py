@@ -94,11 +94,11 @@ def head(s3: Any, bucket: str, key: str) -> dict[str, Any] | None:
         raise
 
 
-def abort_uploads(s3: Any, bucket: str, prefix: str = "") -> int:
-    """Abort the unfinished uploads of a bucket, or below a prefix, whose parts would be billed unseen; returns how
-    many. One that is gone is what was wanted."""
-    pages = s3.get_paginator("list_multipart_uploads").paginate(Bucket=bucket, Prefix=prefix)
-    uploads = [upload for page in pages for upload in page.get("Uploads", [])]
+def abort_uploads(s3: Any, bucket: str, key: str = "") -> int:
+    """Abort the unfinished uploads of a bucket, or of one key, whose parts would be billed unseen; returns how many.
+    One that is gone is what was wanted."""
+    pages = s3.get_paginator("list_multipart_uploads").paginate(Bucket=bucket, Prefix=key)
+    uploads = [upload for page in pages for upload in page.get("Uploads", []) if upload["Key"] == key or not key]
     for upload in uploads:
         with suppress(s3.exceptions.NoSuchUpload):
             s3.abort_multipart_upload(Bucket=bucket, Key=upload["Key"], UploadId=upload["UploadId"])

@@ -93,9 +93,9 @@ def test_a_completion_that_fails_once_or_whose_answer_is_lost_is_made_again(s3):
 
 def test_leftovers_on_every_page_are_aborted_and_one_that_is_already_gone_is_no_error():
     s3 = refusing(AbortMultipartUpload=[(404, "NoSuchUpload")])
-    s3.uploads = {name: Upload("k") for name in ("a", "b", "c")}
+    s3.uploads = {name: Upload("k") for name in ("a", "b", "c")} | {"other": Upload("k.other")}
     assert put(s3)
-    assert len(s3.uploads) == 1 and s3.count("ListMultipartUploads") == 3
+    assert [upload.key for upload in s3.uploads.values()] == ["k", "k.other"] and s3.count("ListMultipartUploads") == 4
 
 
 COPIES = [DataObject("master", 1000), *(DataObject(f"source/{number}.mp4", 1000, "master") for number in range(9))]
