@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -17,7 +18,6 @@ from loader.sqs.dead_letters import DeadLetters
 from loader.unfinished_cell import abandoned
 from stampede.errors import UsageError
 from stampede.insights.unrecorded import with_unrecorded
-from stampede.progress import say
 from stampede.runs.account import CellAccount, account
 from stampede.runs.failed_objects import FAILED_OBJECTS, failed_lines, failed_rows
 from stampede.runs.folder import UNANSWERED_FILE, RunFolder
@@ -51,8 +51,9 @@ class Collecting:
         rows("CREATE TABLE waited_for AS FROM sent WHERE len($1) = 0 OR list_contains($1, cell)", list(cells))
         self._first_sent_ms: dict[str, int] = dict(rows("SELECT cell, min(sent_at_ms) FROM sent GROUP BY cell"))
         if not self._first_sent_ms:
-            resend = f"send some with `stampede flood --run {folder.as_argument}`"
-            raise UsageError(f"run {folder.name} sent no messages: its sent.jsonl has none", f"restore it, or {resend}")
+            raise UsageError(
+                f"run {folder.name} sent no messages", f"`stampede flood --run {folder.as_argument}` sends some"
+            )
         self._abandoned = abandoned(folder)
         self._executed = {row["cell"] for row in folder.rows(EXECUTIONS)}
         self._accounts: list[CellAccount] = []
@@ -140,11 +141,8 @@ class Collecting:
         self._folder.write_json("accounting.json", [counts.as_dict() for counts in accounts])
         if self._target.option == "aws":
             evidence.note_latest(self._folder, self._events.latest_ms)
-        try:
+        with contextlib.suppress(BotoCoreError, ClientError):  # the letters show again by themselves
             self._letters.show_again()
-        except (BotoCoreError, ClientError) as error:  # the letters show again by themselves
-            hidden = "messages in the dead-letter queue stay hidden from other readers for a few minutes"
-            say(f"{hidden} ({type(error).__name__})", style="yellow")
         return accounts
 
     def _finished(self, counts: CellAccount) -> int:
@@ -156,9 +154,15 @@ class Collecting:
         return [counts for counts in self.accounts() if not self._cells or counts.cell in self._cells]
 
     def _keep(self, events: list[dict[str, Any]]) -> None:
-        """Store events, and of them this run's records and failed objects."""
+        """Store events, and of them this run's records and failed objects; but for what came late of an attempt that
+        was set aside."""
+
+        def is_abandoned(event: dict[str, Any]) -> bool:
+            lines = self._of_this_run(itertools.chain(records([event]), failed_lines([event])))
+            return any(map(self._is_abandoned, lines))
+
         if self._abandoned:
-            events = [event for event in events if not any(map(self._is_abandoned, self._lines_of(event)))]
+            events = [event for event in events if not is_abandoned(event)]
         self._folder.append("log_events.jsonl", events)
         self._add(lambda: events)
 
@@ -175,10 +179,6 @@ class Collecting:
         if (first := next(rows, None)) is not None:
             self._store.add(table, self._folder.appended(name, itertools.chain([first], rows)))
             self._accounts = []
-
-    def _lines_of(self, event: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """The event as a line of this run that belongs to a message, if it is one."""
-        return self._of_this_run(itertools.chain(records([event]), failed_lines([event])))
 
     def _of_this_run(self, lines: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         return (line for line in lines if line["run_id"] == self._folder.run_id)

@@ -37,7 +37,6 @@ def flood(
     *,
     order: Mapping[str, Any],
     share: Callable[[int], Mapping[str, Any]] | None = None,
-    queue_url: str | None = None,
     first: int = 0,
     round_number: int = 0,
     warm_up: bool = False,
@@ -73,7 +72,7 @@ def flood(
             log(batch)
             progress.advance(task, len(batch))
 
-        outcome = send(target, queue_url or target["queue_url"], messages, accepted)
+        outcome = send(target, target["queue_url"], messages, accepted)
     if outcome.failed:
         say(outcome.sentence(), style="red")
     else:

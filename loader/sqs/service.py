@@ -67,8 +67,9 @@ def opened(endpoint: Endpoint, connections: int) -> aiohttp.ClientSession:
 
 async def send_message_batch(session: aiohttp.ClientSession, endpoint: Endpoint, body: bytes) -> dict[str, Any]:
     """One request; gives the JSON object of an answer of 200, {} where it has none. Raises Failure."""
-    at, headers = shown(endpoint.url), signed_headers(endpoint, body)
-    post = session.post(endpoint.url, data=body, headers=headers, allow_redirects=False)
+    at, request = shown(endpoint.url), AWSRequest("POST", endpoint.url, data=body, headers=HEADERS)
+    SigV4Auth(endpoint.credentials(), "sqs", endpoint.region).add_auth(request)
+    post = session.post(endpoint.url, data=body, headers=dict(request.headers.items()), allow_redirects=False)
     try:
         # aiohttp's own limit doesn't end the wait for the rest of an answer of which a part came before the request.
         async with asyncio.timeout(2 * endpoint.timeout_s), post as response:
@@ -81,13 +82,6 @@ async def send_message_batch(session: aiohttp.ClientSession, endpoint: Endpoint,
     kind = kind_of_answer(response.status, code)
     said = f"SQS in {endpoint.region} at {at} answered {response.status} {code}: {answer.get('message', '')}"
     raise Failure(said.strip(), passes=kind.passes, is_unknown=kind is Kind.FAULT)
-
-
-def signed_headers(endpoint: Endpoint, body: bytes) -> dict[str, str]:
-    """The headers of a request with this body, signed now."""
-    request = AWSRequest("POST", endpoint.url, data=body, headers=HEADERS)
-    SigV4Auth(endpoint.credentials(), "sqs", endpoint.region).add_auth(request)
-    return dict(request.headers.items())
 
 
 class _Connector(aiohttp.TCPConnector):
