@@ -41,8 +41,8 @@ Result = TypeVar("Result")
 
 
 def put_objects(target: Target, objects: Sequence[DataObject], seed: int = 1, *, dry_run: bool = False) -> int:
-    """Put those of `objects` that aren't there yet, then make those that are copies of others; returns how many
-    there are of them.
+    """Put those of `objects` that aren't there yet, then make those that are copies of others; returns how many were
+    missing.
 
     Raises RunError when S3 refuses.
     """

@@ -21,7 +21,7 @@ PUTS_AT_ONCE = 8
 
 
 def put_manifest(target: Target, *, dry_run: bool = False) -> int:
-    """Put what the applied experiment's manifest lacks; returns how many slices that were, 0 without a key plan.
+    """Put what the applied experiment's manifest lacks; returns how many slices were missing, 0 without a key plan.
 
     Raises RunError when S3 refuses, UsageError where the parameters of the list don't fit.
     """

@@ -104,7 +104,8 @@ class SimulatedAws(Target):
 
     def change_message_visibility_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> None:
         for entry in Entries:
-            del self.received[int(entry["ReceiptHandle"])]
+            if not entry["VisibilityTimeout"]:
+                del self.received[int(entry["ReceiptHandle"])]
 
     def filter_log_events(
         self, logGroupName: str, startTime: int, nextToken: str = "0", *, interleaved: bool

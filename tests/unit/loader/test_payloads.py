@@ -84,12 +84,16 @@ def test_a_run_keeps_its_payloads_and_without_any_sends_an_empty_object(tmp_path
         Payloads.of_run(folder)
 
 
-def test_a_dead_letter_belongs_to_the_message_that_its_attribute_names():
-    attribute = json.dumps({"run_id": "r", "cell": "a", "seq": 7})
-    letter = {"MessageId": "m", "ReceiptHandle": "h", "Body": '{"seq": 1}'}
-    letter["MessageAttributes"] = {"stampede": {"StringValue": attribute, "DataType": "String"}}
-    requests = []
-    sqs = SimpleNamespace(receive_message=lambda **options: requests.append(options) or {"Messages": [letter]})
+def test_a_dead_letter_belongs_to_the_message_that_its_attribute_names_and_another_is_none():
+    order = {"run_id": "r", "cell": "a", "seq": 7}
+
+    def letter(name, said):
+        attribute = {"stampede": {"StringValue": said if isinstance(said, str) else json.dumps(said)}}
+        return {"MessageId": name, "ReceiptHandle": "h", "Body": '{"seq": 1}', "MessageAttributes": attribute}
+
+    said = {"m": order, "kind": order | {"cell": {}}, "list": [1], "torn": "{", "lacks": {"run_id": "r"}}
+    requests, letters = [], [letter(*each) for each in said.items()]
+    sqs = SimpleNamespace(receive_message=lambda **options: requests.append(options) or {"Messages": letters})
     [[row]] = DeadLetters(sqs, "url").look(1)
-    assert (row["run_id"], row["cell"], row["seq"], row["body"]) == ("r", "a", 7, '{"seq": 1}')
+    assert row == order | {"message_id": "m", "body": '{"seq": 1}'}
     assert requests[0]["MessageAttributeNames"] == ["stampede"]
