@@ -88,11 +88,7 @@ def prepare(
     rest = drained(target, folder, cells=[cell], quiet=True)
     records = [row for row in folder.rows("records.jsonl") if (row["cell"], row["seq"]) == (cell, seq)]
     if rest.left or not any(row["status"] == "ok" for row in records):
-        last = records[-1] if records else {}
-        why = (
-            rest.left
-            or rest.ended_early
-            or f"{last.get('error_type', 'no record')}: {last.get('error_message', 'none is logged')}"
-        )
+        logged = [f"{row.get('error_type')}: {row.get('error_message')}" for row in records]
+        why = rest.left or rest.ended_early or (logged or ["no record is logged"])[-1]
         raise RunError(f"{cell} could not be prepared, so it isn't flooded: {why}")
     return outcome

@@ -10,72 +10,78 @@ well: a copy has the same then, whatever its ETag, and that is how a copy is kno
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
-from boto3.s3.transfer import TransferConfig
+from boto3.s3.transfer import ProgressCallbackInvoker, TransferConfig, create_transfer_manager
 from botocore.exceptions import ClientError
 
 from experiments import objects as contents
-from experiments.objects import LEAST_MULTIPART_BYTES, MEBIBYTE, MOST_COPY_BYTES, part, part_count
+from experiments.objects import LEAST_MULTIPART_BYTES, MEBIBYTE, part, part_count
 from stampede.errors import UsageError
 from stampede.experiment import DataObject
 from stampede.phrases import size_words
-from stampede.progress import bar, say
+from stampede.progress import bar, detail, say
 from stampede.stacks import target as targets
-from stampede.stacks.aws_errors import code_of
 from stampede.stacks.target import Target
 
-UPLOADS_AT_ONCE = 8
+PARTS_AT_ONCE = 8
 # Heads and copies: S3 works and this machine waits. Far below what a prefix takes.
 CALLS_AT_ONCE = 32
-COPY_ATTEMPTS = 10  # of one copy; a thousand of them at once may meet SlowDown
-MAX_PARTS = 10_000  # S3's limit of parts in one multipart upload
+RETRIES = {"max_attempts": 10, "mode": "standard"}  # a thousand copies at once may meet SlowDown
 METADATA_KEY = "stampede-content"
+AHEAD = 4  # items taken for each that is in flight: the last of them are all that is waited for together
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def put_objects(target: Target, objects: Sequence[DataObject], seed: int = 1, *, dry_run: bool = False) -> int:
-    """Put those of `objects` that aren't there yet, then make those that are copies of others; returns how many.
+    """Put those of `objects` that aren't there yet, then make those that are copies of others; returns how many were
+    missing.
 
-    Raises UsageError for a size S3 can't take in parts, or can't copy, RunError when S3 refuses.
+    Raises RunError when S3 refuses.
     """
-    _check_sizes(objects)
-    retries = {"max_attempts": COPY_ATTEMPTS, "mode": "standard"}
-    s3, bucket = target.client("s3", max_pool_connections=CALLS_AT_ONCE, retries=retries), target["bucket_name"]
-    are_there = _each(target, "checking", objects, lambda item: _is_there(s3, bucket, item, seed), CALLS_AT_ONCE)
-    there, missing = (
-        [item for item, is_there in zip(objects, are_there, strict=True) if is_there is wanted]
-        for wanted in (True, False)
-    )
-    originals, copies = ([item for item in missing if bool(item.copy_of) is copied] for copied in (False, True))
+    s3, bucket = _client(target), target["bucket_name"]
+    are_there = _each(target, "checking", objects, lambda item: _is_there(s3, bucket, item, seed))
+    there, originals, copies = [], [], []
+    for item, is_there in zip(objects, are_there, strict=True):
+        (there if is_there else copies if item.copy_of else originals).append(item)
     if there:
-        say(f"{_words(bucket, there)}, seed {seed}: already there")
-    if dry_run:
-        for doing, planned in (("would upload", originals), ("would copy", copies)):
-            if planned:
-                say(f"{doing} {_words(bucket, planned)}, seed {seed}")
-        return 0
+        detail(f"{_words(bucket, there)}: already there")
+    uploading, copying = ("would upload", "would copy") if dry_run else ("uploading", "copying")
     if originals:
-        say(f"uploading {_words(bucket, originals)}, seed {seed}")
-        _upload(target, s3, originals, seed)
+        say(f"{uploading} {_words(bucket, originals)}, seed {seed}")
     if copies:
-        say(f"copying {_words(bucket, copies)} in S3, {CALLS_AT_ONCE} at once")
-        _each(target, "copying to", copies, lambda item: _copy(s3, bucket, item), CALLS_AT_ONCE)
-    return len(missing)
+        say(f"{copying} {_words(bucket, copies)}")
+    if not dry_run:
+        _upload(target, s3, originals, seed)
+        _each(target, "copying to", copies, lambda item: _copy(s3, bucket, item))
+    return len(originals) + len(copies)
 
 
 def stored_objects(target: Target) -> list[DataObject]:
     """The objects of the experiment that is up, with their sizes in S3. Raises UsageError when one isn't there."""
-    s3, bucket = target.client("s3", max_pool_connections=CALLS_AT_ONCE), target["bucket_name"]
+    s3, bucket = _client(target), target["bucket_name"]
 
     def stored(item: DataObject) -> DataObject:
         if (answer := head(s3, bucket, item.key)) is None:
             raise UsageError(f"there is no object s3://{bucket}/{item.key}; `stampede dataset` uploads it")
         return replace(item, size_bytes=answer["ContentLength"])
 
-    return _each(target, "checking", target.experiment.objects(target), stored, CALLS_AT_ONCE)
+    return _each(target, "checking", target.experiment.objects(target), stored)
+
+
+def in_flight(work: Callable[[Item], Result], items: Iterable[Item], at_once: int) -> Iterator[Result]:
+    """What `work` gives for each item, in their order. The first error ends it: what has begun is waited for."""
+    source = iter(items)
+    with ThreadPoolExecutor(at_once) as pool:
+        while taken := list(islice(source, AHEAD * at_once)):
+            yield from pool.map(work, taken)
 
 
 def head(s3: Any, bucket: str, key: str) -> dict[str, Any] | None:
@@ -91,64 +97,44 @@ def head(s3: Any, bucket: str, key: str) -> dict[str, Any] | None:
 def abort_uploads(s3: Any, bucket: str, key: str = "") -> int:
     """Abort the unfinished uploads of a bucket, or of one key, whose parts would be billed unseen; returns how many.
     One that is gone is what was wanted."""
-    count = 0
-    for page in s3.get_paginator("list_multipart_uploads").paginate(Bucket=bucket, Prefix=key):
-        for upload in page.get("Uploads", []):
-            if upload["Key"] == key or not key:
-                count += 1
-                try:
-                    s3.abort_multipart_upload(Bucket=bucket, Key=upload["Key"], UploadId=upload["UploadId"])
-                except ClientError as error:
-                    if not _is_gone(error):
-                        raise
-    return count
+    pages = s3.get_paginator("list_multipart_uploads").paginate(Bucket=bucket, Prefix=key)
+    uploads = [upload for page in pages for upload in page.get("Uploads", []) if upload["Key"] == key or not key]
+    for upload in uploads:
+        with suppress(s3.exceptions.NoSuchUpload):
+            s3.abort_multipart_upload(Bucket=bucket, Key=upload["Key"], UploadId=upload["UploadId"])
+    return len(uploads)
 
 
-def _check_sizes(objects: Sequence[DataObject]) -> None:
-    for item in objects:
-        if part_count(item.size_bytes) > MAX_PARTS:
-            size_mb = item.size_bytes // MEBIBYTE
-            raise UsageError(f"--size-mb: {size_mb} MiB needs more than S3's {MAX_PARTS:,} parts; use at most 160000")
-        if item.copy_of and item.size_bytes > MOST_COPY_BYTES:
-            raise UsageError(
-                f"{item.key}: {item.size_bytes:,} bytes are more than the {MOST_COPY_BYTES:,} that S3 copies in "
-                "one request; apply the stack with smaller objects"
-            )
+def _client(target: Target) -> Any:
+    return target.client("s3", max_pool_connections=CALLS_AT_ONCE, retries=dict(RETRIES))
 
 
 def _upload(target: Target, s3: Any, objects: Sequence[DataObject], seed: int) -> None:
-    """Put objects of bytes that are made here: small ones side by side, of the others one after the other the parts."""
+    """Put objects of bytes that are made here, several parts at once."""
     bucket, checksum_type = target["bucket_name"], "FULL_OBJECT" if _are_copied(target) else "COMPOSITE"
-    config = TransferConfig(LEAST_MULTIPART_BYTES, UPLOADS_AT_ONCE, contents.PART_BYTES)
-    small = [item for item in objects if item.size_bytes < LEAST_MULTIPART_BYTES]
-    large = [item for item in objects if item.size_bytes >= LEAST_MULTIPART_BYTES]
-    with bar() as progress:
+    for item in objects:
+        if item.size_bytes >= LEAST_MULTIPART_BYTES:
+            with targets.explained(f"looking for unfinished uploads of {item.key}", target):
+                abort_uploads(s3, bucket, item.key)
+    config = TransferConfig(LEAST_MULTIPART_BYTES, PARTS_AT_ONCE, contents.PART_BYTES)
+    with bar() as progress, create_transfer_manager(s3, config) as manager:
         task = progress.add_task("upload", total=sum(item.size_bytes for item in objects) / MEBIBYTE, note="MiB")
+        sent = ProgressCallbackInvoker(lambda count: progress.advance(task, count / MEBIBYTE))
 
-        def put(item: DataObject) -> None:
-            described = {METADATA_KEY: content_name(item.size_bytes, seed)}
+        def put(item: DataObject) -> Any:
+            described = {"Metadata": {METADATA_KEY: content_name(item.size_bytes, seed)}}
             checksum = {"ChecksumAlgorithm": "CRC32", "ChecksumType": checksum_type}
-            s3.upload_fileobj(
-                _Content(seed, item.size_bytes),
-                bucket,
-                item.key,
-                {"Metadata": described, **checksum},
-                Callback=lambda sent: progress.advance(task, sent / MEBIBYTE),
-                Config=config,
-            )
+            content = _Content(seed, item.size_bytes)
+            return manager.upload(content, bucket, item.key, described | checksum, [sent])
 
-        def put_in_parts(item: DataObject) -> None:
-            if abort_uploads(s3, bucket, item.key):
-                say(f"aborted an unfinished upload of {item.key} from an earlier run")
-            try:
-                put(item)
-            except ClientError as error:
-                # S3 had completed it, its answer was lost, and this is what boto3 was told when it asked again.
-                if not (_is_gone(error) and _is_there(s3, bucket, item, seed)):
-                    raise
-
-        _each(target, "putting", small, put)
-        _each(target, "putting", large, put_in_parts, 1)
+        for item, upload in [(item, put(item)) for item in objects]:
+            with targets.explained(f"putting s3://{bucket}/{item.key}", target):
+                try:
+                    upload.result()
+                except s3.exceptions.NoSuchUpload:
+                    # S3 had completed it, its answer was lost, and this is what boto3 was told when it asked again.
+                    if not _is_there(s3, bucket, item, seed):
+                        raise
 
 
 class _Content:
@@ -175,21 +161,14 @@ def content_name(size_bytes: int, seed: int) -> str:
     return f"shake128-seed-{seed}-bytes-{size_bytes}"
 
 
-def _each(
-    target: Target,
-    doing: str,
-    objects: Sequence[DataObject],
-    work: Callable[[DataObject], Any],
-    at_once: int = UPLOADS_AT_ONCE,
-) -> list[Any]:
+def _each(target: Target, doing: str, objects: Sequence[DataObject], work: Callable[[DataObject], Any]) -> list[Any]:
     """What `work` gives for every object, several at once."""
 
     def explained(item: DataObject) -> Any:
         with targets.explained(f"{doing} s3://{target['bucket_name']}/{item.key}", target):
             return work(item)
 
-    with ThreadPoolExecutor(at_once) as pool:
-        return list(pool.map(explained, objects))
+    return list(in_flight(explained, objects, CALLS_AT_ONCE))
 
 
 def _words(bucket: str, objects: Sequence[DataObject]) -> str:
@@ -199,16 +178,11 @@ def _words(bucket: str, objects: Sequence[DataObject]) -> str:
 
 def _is_there(s3: Any, bucket: str, item: DataObject, seed: int) -> bool:
     answer = head(s3, bucket, item.key)
-    if answer is None or answer["ContentLength"] != item.size_bytes:
-        return False
-    return answer["Metadata"].get(METADATA_KEY) == content_name(item.size_bytes, seed)
+    described = answer and (answer["ContentLength"], answer["Metadata"].get(METADATA_KEY))
+    return described == (item.size_bytes, content_name(item.size_bytes, seed))
 
 
 def _copy(s3: Any, bucket: str, item: DataObject) -> None:
     """Copy in S3, metadata included, which says what the content is."""
     source = {"Bucket": bucket, "Key": item.copy_of}
     s3.copy_object(Bucket=bucket, Key=item.key, CopySource=source, MetadataDirective="COPY")
-
-
-def _is_gone(error: ClientError) -> bool:
-    return code_of(error) == "NoSuchUpload"

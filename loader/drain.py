@@ -7,17 +7,29 @@ never answered is hidden for hours, several times: nobody waits for that, and it
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from loader import evidence
 from loader.collecting import Collecting
-from loader.patience import Patience, State
+from loader.patience import (
+    FAILING_S,
+    LATE_S,
+    POLL_S,
+    READ_AGAIN_S,
+    ROUND_POLL_S,
+    SETTLE_S,
+    State,
+    default_deadline_s,
+    has_hosts,
+)
 from stampede.errors import RunError
 from stampede.insights import log_columns
+from stampede.phrases import counted
 from stampede.progress import bar, say
 from stampede.runs.account import CellAccount, check
 from stampede.runs.folder import RunFolder
@@ -26,6 +38,7 @@ from stampede.stacks.aws_errors import kind_of
 from stampede.stacks.target import Target
 
 Clock = Callable[[], float]
+Sleep = Callable[[float], None]
 
 
 @dataclass(frozen=True)
@@ -54,7 +67,7 @@ def drain(
     quiet: bool = False,
     waits_for_redelivery: bool = False,
     clock: Clock = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
+    sleep: Sleep = time.sleep,
 ) -> Drained:
     """Wait for the run in `folder`, storing log events, records, dead letters and accounting.json as they arrive.
 
@@ -65,18 +78,19 @@ def drain(
     the deadline, so that the caller can show it before it fails. Raises RunError when AWS refuses for good, or doesn't
     answer until the deadline.
     """
-    waiting = _Waiting(target, Collecting(target, folder, cells), Patience.of(target, deadline_s), clock)
+    waiting = _Waiting(target, Collecting(target, folder, cells), deadline_s, clock, sleep)
+
+    def is_over() -> bool:
+        progress.update(task, completed=waiting.state.finished, note=waiting.state.words())
+        return waiting.is_at_rest() or (not waits_for_redelivery and waiting.gives_up())
+
     with bar() as progress:
         what = " ".join(cells) if len(cells) == 1 else folder.run_id
         task = progress.add_task(f"drain {what}", total=waiting.collecting.sent_count, note="")
-        for state in waiting.states(sleep):
-            progress.update(task, completed=state.finished, note=state.words())
-            if waiting.is_at_rest(state) or (not waits_for_redelivery and waiting.ends_early(state)):
-                break
-    if waiting.ended_early:
-        say(waiting.ended_early, style="yellow")
-    accounts = _close(waiting.collecting)
-    for account in accounts:
+        drained = waiting.until(is_over)
+    if drained.ended_early:
+        say(drained.ended_early, style="yellow")
+    for account in drained.accounts:
         if (not cells or account.cell in cells) and (account.is_open or not quiet):
             say(account.sentence(), style="red" if account.is_open else None)
             if account.failed + account.dead_lettered and account.commonest_error:
@@ -85,7 +99,7 @@ def drain(
         log_columns.store(folder, at_end=not cells)
         if target.option == "aws":
             evidence.check_run(target, folder)
-    return Drained(accounts, waiting.left(), waiting.ended_early, waiting.failing)
+    return drained
 
 
 def wait_for_round(
@@ -96,74 +110,108 @@ def wait_for_round(
     *,
     deadline_s: float | None = None,
     clock: Clock = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
+    sleep: Sleep = time.sleep,
 ) -> Drained:
     """Wait until every message that `cell` sent in its round `number` has a record or is a dead letter, so that none of
     them is at work when the next cell's are sent. Redeliveries and late log lines are left to the drain of all rounds.
 
     Returns how it ended; as early as `drain` where the cell fails. Raises RunError as `drain` does.
     """
-    patience = Patience.of_a_round(target, deadline_s)
-    waiting = _Waiting(target, Collecting(target, folder, [cell]), patience, clock)
-    for state in waiting.states(sleep):
-        if waiting.is_failing() or waiting.collecting.have_ended(cell, number) or waiting.has_nothing_at_work(state):
-            left = ""
-            break
-    else:
-        left = waiting.left()
-    return Drained(_close(waiting.collecting), left, waiting.ended_early, waiting.failing)
+    collecting = Collecting(target, folder, [cell])
+    waiting = _Waiting(target, collecting, deadline_s, clock, sleep, in_round=True)
+    return waiting.until(
+        lambda: (
+            waiting.is_failing()
+            or collecting.have_ended(number)
+            or waiting.is_at_rest()
+            or waiting.has_nothing_at_work(waiting.quiet_s)
+        )
+    )
 
 
 class _Waiting:
-    """The looks of one drain: when anything last moved, what AWS last answered, and when to stop."""
+    """The looks of one drain: what the last one showed, when anything changed or moved, and why it ends.
 
-    def __init__(self, target: Target, collecting: Collecting, patience: Patience, clock: Clock) -> None:
-        self.collecting, self.patience = collecting, patience
-        self._target, self._clock = target, clock
-        self._started = self._moved = self._changed = self._again = clock()
-        self._state: State | None = None
+    The deadline counts from the start of the drain where the user gave it, else from the last time that a message made
+    progress; a message in flight counts as progress where hosts hold it, which say again and again that they are at
+    work: how long one takes, nobody knows, and a host that has died says nothing. Of functions, so many run together as
+    the concurrency says, none longer than its timeout; what one doesn't answer is hidden for the visibility timeout. In
+    a round nobody waits for late lines, which come before the end of all rounds.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        collecting: Collecting,
+        deadline_s: float | None,
+        clock: Clock,
+        sleep: Sleep,
+        *,
+        in_round: bool = False,
+    ) -> None:
+        self.collecting, self.state = collecting, State()
+        self._target, self._clock, self._sleep, self._option = target, clock, sleep, target.option
+        self._poll_s = (ROUND_POLL_S if in_round else POLL_S)[self._option]
+        self._settle_s = SETTLE_S[self._option]
+        self._late_s = self._settle_s if in_round else LATE_S[self._option]
+        self._deadline_s = default_deadline_s(target) if deadline_s is None else deadline_s
+        self._is_given = deadline_s is not None
+        self._timeout_s = target.outputs.get("timeout_s", math.inf)
+        self._hidden_s = target.outputs.get("visibility_timeout_s", math.inf)
+        self._started = self._moved = self._changed = self._read_again = clock()
         self._error: BotoCoreError | ClientError | None = None
-        self._is_at_rest = False
-        self.ended_early = self.failing = ""
+        self._has_answered = self._has_read_again = False
+        self._ended_early = self._failing = ""
 
-    def states(self, sleep: Callable[[float], None]) -> Iterator[State]:
-        """What each look shows, until the deadline, which progress puts off. Raises RunError where AWS hadn't answered
-        before it, or refuses for good."""
-        while not self.patience.is_over(self._clock() - self._started, self._clock() - self._moved):
+    @property
+    def quiet_s(self) -> float:
+        """Seconds since anything changed."""
+        return self._clock() - self._changed
+
+    def until(self, is_over: Callable[[], bool]) -> Drained:
+        """Look until it is over, or the deadline has passed, which progress puts off.
+
+        Raises RunError where AWS hadn't answered before it, or refuses for good."""
+        left = ""
+        while not left:
             try:
-                state = self._look()
+                self._look()
             except (BotoCoreError, ClientError) as error:
                 self._note_error(error)
             else:
-                if self._error is not None:
-                    say("AWS answers again")
-                self._error = None
-                self._note_state(state)
-                yield state
-            sleep(self.patience.poll_s)
-        if self._state is None and self._error is not None:
+                self._error, self._has_answered = None, True
+                if is_over():
+                    break
+            self._sleep(self._poll_s)
+            left = self._what_is_left()
+        return Drained(self.collecting.close(), left, self._ended_early, self._failing)
+
+    def _what_is_left(self) -> str:
+        """What isn't done at the deadline; "" before."""
+        if self._clock() - (self._started if self._is_given else self._moved) <= self._deadline_s:
+            return ""
+        if self._error and not self._has_answered:
             raise targets.explain(self._error, "draining the queue", self._target) from None
+        passed = f"no message has made progress for {self._deadline_s:.0f} s (--deadline-s sets another limit)"
+        if self._is_given:
+            passed = f"the deadline of {self._deadline_s:.0f} s (--deadline-s) has passed"
+        no_answer = f"; AWS doesn't answer ({type(self._error).__name__})" if self._error else ""
+        return f"{passed}: {self.state.words()}{no_answer}"
 
-    def _look(self) -> State:
-        """How things stand, after all lines were read again where some may be late. Raises what boto3 raises."""
-        state = self.collecting.look()
-        may_lack_lines = state.is_empty and self._clock() >= self._again
-        if state.without_record and (may_lack_lines or (state == self._state and self.is_stuck(state))):
-            began = self._clock()
-            has_news = self.collecting.look_again() > 0
-            self._again = self._clock() + max(self.patience.read_again_s, self._clock() - began)
-            state = self.collecting.look() if has_news else state
-        return state
-
-    def _note_state(self, state: State) -> None:
-        now = self._clock()
-        if state != self._state:
-            self._changed = now
-        elif state.without_record and now - self._changed > self.patience.settle_s:
+    def _look(self) -> None:
+        """See how things stand, and read all lines again where some may be late. Raises what boto3 raises."""
+        before, began = self.state, self._clock()
+        may_lack_lines = before.without_record and (before.is_empty or self._awaits_redelivery())
+        self._has_read_again = bool(may_lack_lines and began >= self._read_again)
+        self.state = self.collecting.look(again=self._has_read_again)
+        if self._has_read_again:
+            self._read_again = self._clock() + max(READ_AGAIN_S[self._option], self._clock() - began)
+        if self.state != before:
+            self._changed = self._clock()
+        elif before.without_record and self.quiet_s > self._settle_s:
             targets.refuse_full_disk(self._target)
-        if self.patience.is_moving(state, self._state):
-            self._moved = now
-        self._state = state
+        if self.state.progress != before.progress or (has_hosts(self._target) and self.state.in_flight > 0):
+            self._moved = self._clock()
 
     def _note_error(self, error: BotoCoreError | ClientError) -> None:
         """Say an error once. Raises RunError for one that no waiting mends."""
@@ -174,53 +222,51 @@ class _Waiting:
             say(f"{explained}; trying again until the deadline", style="yellow")
         self._error = error
 
-    def is_at_rest(self, state: State) -> bool:
-        """Whether nothing more will happen to the messages."""
-        is_long_past = self.collecting.is_long_past(self.patience.late_s)
-        self._is_at_rest = self.patience.is_at_rest(state, self._clock() - self._changed, is_long_past=is_long_past)
-        return self._is_at_rest
+    def is_at_rest(self) -> bool:
+        """Whether nothing more will happen to the messages: all are finished, or the queue has been empty and nothing
+        has changed for long enough; that takes longer while records are owed, unless all happened so long ago that no
+        line is late any more."""
+        if self.state.is_done or not self.state.is_empty:
+            return self.state.is_done
+        waits_for_lines = self.state.without_record and not self.collecting.is_long_past(self._late_s)
+        return self.quiet_s > (self._late_s if waits_for_lines else self._settle_s)
 
-    def has_nothing_at_work(self, state: State) -> bool:
-        """Whether no delivery is under way, though a message may be delivered again."""
-        return self.is_at_rest(state) or self.patience.is_stuck(state, self._clock() - self._changed)
+    def has_nothing_at_work(self, since_delivery_s: float) -> bool:
+        """Whether all that is left is in flight, and every delivery has ended: no record can come of it until SQS makes
+        the next one. Where more are in flight than functions run, pollers hold some back until others have ended."""
+        one_after_another = -(-self.state.in_flight // self._target.outputs.get("concurrency_value", 1))
+        if not self.state.in_flight or self.state.pending or has_hosts(self._target):
+            return False
+        return since_delivery_s > one_after_another * self._timeout_s + self._settle_s + self._late_s
 
-    def is_stuck(self, state: State) -> bool:
-        """Whether only a redelivery could still bring a record."""
-        quiet_s = self._clock() - self._changed
-        if not self.patience.is_stuck(state, quiet_s):
+    def _awaits_redelivery(self) -> bool:
+        """Whether only a redelivery could still bring a record. Nobody sees one begin: the first can a visibility
+        timeout after the message was sent, and the last one as long after the last change."""
+        if not self.has_nothing_at_work(self.quiet_s):
             return False  # without a look through all messages
-        open_for_s = self.collecting.open_for_s()
-        return self.patience.is_stuck(state, self.patience.since_delivery_s(quiet_s, open_for_s))
+        return self.has_nothing_at_work(self.quiet_s - self.collecting.open_for_s() // self._hidden_s * self._hidden_s)
 
-    def ends_early(self, state: State) -> bool:
+    def gives_up(self) -> bool:
         """Whether nothing is to be waited for; messages without a record are then accounted for as unanswered."""
-        if not self.is_failing() and self.is_stuck(state):
-            self._give_up(state.in_flight, self.patience.stuck_words(state))
-        return self._is_at_rest
+        if self.is_failing():
+            return True
+        has_all_lines = self._has_read_again or not self.state.without_record
+        if not (has_all_lines and self._awaits_redelivery()):
+            return False
+        self.collecting.give_up(self.state.in_flight)
+        in_flight = counted(self.state.in_flight, "message is", "messages are")
+        self._ended_early = (
+            f"{in_flight} in flight, {self.state.without_record:,} of this run without a record; the drain ends now: "
+            f"{self._timeout_s:,} s (the function's timeout) and {self._late_s:.0f} s (for late lines) have passed, "
+            f"and SQS redelivers a message only {self._hidden_s:,} s after its last delivery (visibility_timeout_s)"
+        )
+        return True
 
     def is_failing(self) -> bool:
         """Whether the first messages of a cell have all failed: it is given up, with those that haven't run yet."""
-        self.failing = self.collecting.failing(self.patience.at_once, self.patience.failing_s)
-        if self.failing:
-            self._give_up(self.collecting.sent_count, f"{self.failing}: its first messages all failed, so it ends now")
-        return bool(self.failing)
-
-    def _give_up(self, at_most: int, why: str) -> None:
-        self.collecting.give_up(at_most)
-        self._is_at_rest, self.ended_early = True, why
-
-    def left(self) -> str:
-        """Why messages may still be on their way; "" when none is."""
-        if self._is_at_rest or self._state is None:
-            return ""
-        no_answer = f"; AWS doesn't answer ({type(self._error).__name__})" if self._error is not None else ""
-        return f"{self.patience.deadline_words()}: {self._state.words()}{no_answer}"
-
-
-def _close(collecting: Collecting) -> list[CellAccount]:
-    try:
-        return collecting.close()
-    except (BotoCoreError, ClientError) as error:  # the account is written, and the letters show again by themselves
-        hidden = "messages in the dead-letter queue stay hidden from other readers for a few minutes"
-        say(f"{hidden} ({type(error).__name__})", style="yellow")
-        return collecting.accounts()
+        at_once = self._target.outputs.get("concurrency_value", 1)
+        self._failing = self.collecting.failing(at_once, FAILING_S[self._option])
+        if self._failing:
+            self.collecting.give_up(self.collecting.sent_count)
+            self._ended_early = f"{self._failing}: its first messages all failed, so it ends now"
+        return bool(self._failing)

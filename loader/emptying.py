@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
-from loader.dataset import abort_uploads
-from loader.in_flight import in_flight
+from loader.dataset import abort_uploads, in_flight
 from stampede.errors import RunError
 from stampede.phrases import counted
 from stampede.progress import say
@@ -33,24 +32,41 @@ def empty(target: Target, bucket: str, *, dry_run: bool = False) -> int:
     are gone.
     """
     s3 = target.client("s3", max_pool_connections=DELETES_AT_ONCE)
-    try:
-        if dry_run:
-            count = sum(map(len, _pages(s3, bucket)))
-            say(f"would delete {counted(count, 'object')} in s3://{bucket}, and abort unfinished uploads")
-            return count
-        say(f"emptying s3://{bucket} (1,000 objects a request, {DELETES_AT_ONCE} requests at once)")
-        count = 0
-        while answers := list(in_flight(lambda keys: _delete(s3, bucket, keys), _pages(s3, bucket), DELETES_AT_ONCE)):
-            count += (deleted := sum(number for number, _ in answers))
-            if not deleted:  # the same error again for all that is left; one that passes, S3 says of single keys too
-                raise RunError(f"s3://{bucket}: {answers[0][1]}")
-        aborted = abort_uploads(s3, bucket)
-    except (BotoCoreError, ClientError) as error:
-        if code_of(error) == "NoSuchBucket":
-            return 0
-        raise targets.explain(error, f"emptying s3://{bucket}", target) from None
+    with targets.explained(f"emptying s3://{bucket}", target):
+        try:
+            if dry_run:
+                count = sum(map(len, _pages(s3, bucket)))
+                say(f"would delete {counted(count, 'object')} in s3://{bucket}, and abort unfinished uploads")
+                return count
+            say(f"emptying s3://{bucket} (1,000 objects a request, {DELETES_AT_ONCE} requests at once)")
+            count = _delete_all(s3, bucket)
+            aborted = abort_uploads(s3, bucket)
+        except ClientError as error:
+            if code_of(error) == "NoSuchBucket":
+                return 0
+            raise
     uploads = f", and aborted {counted(aborted, 'unfinished upload')}" if aborted else ""
     say(f"deleted {counted(count, 'object')} in s3://{bucket}{uploads}")
+    return count
+
+
+def _delete_all(s3: Any, bucket: str) -> int:
+    """Delete what is listed until nothing is; returns how many. Raises RunError where none of a listing goes: the same
+    error again for all that is left. One that passes, S3 says of single keys too."""
+
+    def delete(keys: list[str]) -> tuple[int, list[dict[str, str]]]:
+        answer = s3.delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": key} for key in keys], "Quiet": True})
+        errors = answer.get("Errors", [])
+        return len(keys) - len(errors), errors
+
+    count = 0
+    while answers := list(in_flight(delete, _pages(s3, bucket), DELETES_AT_ONCE)):
+        deleted = sum(number for number, _ in answers)
+        count += deleted
+        if not deleted:
+            [error, *_] = answers[0][1]
+            why = f"{error.get('Code')}: {error.get('Message')}"
+            raise RunError(f"s3://{bucket}: no more objects can be deleted, for example {error.get('Key')}: {why}")
     return count
 
 
@@ -59,15 +75,3 @@ def _pages(s3: Any, bucket: str) -> Iterator[list[str]]:
     for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
         if keys := [stored["Key"] for stored in page.get("Contents", [])]:
             yield keys
-
-
-def _delete(s3: Any, bucket: str, keys: list[str]) -> tuple[int, str]:
-    """Delete at most 1,000 objects; returns how many, and in words why some weren't."""
-    answer = s3.delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": key} for key in keys], "Quiet": True})
-    if not (errors := answer.get("Errors")):
-        return len(keys), ""
-    first = errors[0]
-    return len(keys) - len(errors), (
-        f"{len(errors)} of {counted(len(keys), 'object')} couldn't be deleted, for example {first.get('Key')}: "
-        f"{first.get('Code')}: {first.get('Message')}"
-    )

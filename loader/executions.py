@@ -7,8 +7,10 @@ may still be running when a run was killed.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import re
 import time
 import uuid
 from collections.abc import Callable, Mapping
@@ -16,19 +18,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import botocore
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
-from loader.athena import PATIENT, Query, QueryFailure
 from loader.flood import first_seq, sent_log
 from loader.sqs.outcome import Accepted, Outcome
-from stampede.errors import RunError
+from stampede.errors import RunError, one_line
 from stampede.experiment import Execution
 from stampede.phrases import counted
-from stampede.progress import bar, say
+from stampede.polling import growing, looks
+from stampede.progress import bar, detail, say
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
-from stampede.stacks.aws_errors import code_of
-from stampede.stacks.target import RETRIES, Target
+from stampede.stacks.aws_errors import Kind, code_of, kind_of
+from stampede.stacks.target import RETRIES, Target, is_gone
 
 EXECUTIONS = "executions.jsonl"
 LONGEST_ERROR_MESSAGE_CHARACTERS = 300
@@ -39,6 +41,19 @@ TIMES = {
     "engine_seconds": "EngineExecutionTimeInMillis",
     "service_seconds": "ServiceProcessingTimeInMillis",
 }
+# Between two looks at a query: the times in its record are Athena's own, so this decides nothing that is measured.
+FIRST_POLL_S, LONGEST_POLL_S, SLOWER = 0.1, 5.0, 1.5
+# Of calls that aren't answered, or throttled: botocore makes them again for a minute or two.
+PATIENT = {"retries": {"mode": "standard", "total_max_attempts": 10}}
+# The record's word for a call that failed; any other is QueryFailed.
+_ERROR_TYPES = {
+    Kind.DENIED: "AccessDenied",
+    Kind.THROTTLED: "SlowDown",
+    Kind.FAULT: "NoConnection",
+    Kind.CREDENTIALS: "NoCredentials",
+}
+# Athena gives a reason in words; S3's and Glue's refusals stand in it.
+_DENIED_WORDS = re.compile(r"access ?denied|permission", re.I)
 
 
 def carry_out(
@@ -63,36 +78,38 @@ def carry_out(
     sent and has its record. Raises RunError where a record can't be stored, and KeyboardInterrupt once the query under
     way is cancelled and recorded.
     """
-    if not quiet:
-        how = f"one after the other, {counted(count, 'time')}"
-        say(f"running queries in workgroup {execution.workgroup}, {how}: {execution.sql}")
-    queries = _Cell(target, folder, cell, order, {"round": round_number, "warm_up": int(warm_up)})
+    tell = detail if quiet else say
+    tell(f"{counted(count, 'query', 'queries')} in workgroup {execution.workgroup}: {execution.sql}")
+    sent = sent_log(folder, cell, warm_up=warm_up, round_number=round_number)
+    queries = _Cell(target, folder, cell, order, {"round": round_number, "warm_up": int(warm_up)}, sent)
     # By the number of a query that a killed run began and sent nowhere, Athena would answer with that query.
     begun = (row["seq"] + 1 for row in folder.rows(EXECUTIONS) if row["cell"] == cell)
     first_number, started_s = max([first_seq(folder, cell), *begun]), clock()
-    sent = sent_log(folder, cell, warm_up=warm_up, round_number=round_number)
     with bar() as progress:
         task = progress.add_task("queries", total=count, note="")
         for index in range(count):
             seq = first_number + index
-            query = Query(target, execution, token_of(folder.run_id, cell, seq), clock=clock, sleep=sleep)
+            query = Query(target, execution, token_of(folder.run_id, cell, seq), clock, sleep)
             objects = share(first + index).get("objects") if share else None
-            failure = queries.carry_out(seq, query, objects, sent, lambda words: progress.update(task, note=words))
+            try:
+                failure = queries.carry_out(seq, query, objects, lambda state: progress.update(task, note=state))
+            finally:
+                query.stop()
             progress.advance(task)
-            words = f"{failure.error_type}: {failure}" if failure else "succeeded"
-            say(f"query {index + 1} of {count}: {words}", style="yellow" if failure else "dim")
+            if failure:
+                say(f"query {index + 1} of {count}: {failure.error_type}: {failure}", style="yellow")
+            else:
+                tell(f"query {index + 1} of {count}: succeeded")
     return Outcome(sent=count, requests=count, seconds=clock() - started_s)
 
 
 def stop_left_running(target: Target, folder: RunFolder, cell: str, execution: Execution) -> None:
     """Cancel the query of `cell` that may still be running because the run was killed in the midst of it."""
     rows = [row for row in folder.rows(EXECUTIONS) if row["cell"] == cell]
-    if not rows or rows[-1]["state"] == "ended":
-        return
-    say(f"{cell}: cancelling the query that was running when the run was interrupted")
-    query = Query(target, execution, token_of(folder.run_id, cell, rows[-1]["seq"]))
-    query.execution_id = rows[-1]["execution_id"]
-    query.stop()
+    if rows and rows[-1]["state"] != "ended":
+        say(f"{cell}: cancelling the query that was running when the run was interrupted")
+        token = token_of(folder.run_id, cell, rows[-1]["seq"])
+        Query(target, execution, token, execution_id=rows[-1]["execution_id"]).stop()
 
 
 def token_of(run_id: str, cell: str, seq: int) -> str:
@@ -109,53 +126,35 @@ class _Cell:
     cell: str
     order: Mapping[str, Any]
     place: Mapping[str, int]
+    sent: Callable[[list[Accepted]], None]
     sandbox_id: str = field(default_factory=lambda: str(uuid.uuid4()))
 
     def carry_out(
-        self,
-        seq: int,
-        query: Query,
-        objects: int | None,
-        sent: Callable[[list[Accepted]], None],
-        note: Callable[[str], None],
+        self, seq: int, query: Query, objects: int | None, note: Callable[[str], None]
     ) -> QueryFailure | None:
         """One message over `objects`, which is written down in an order that survives a kill anywhere; gives why it
         failed. Raises RunError where its record can't be stored, and KeyboardInterrupt when it is."""
-        message_id, started_at_ms, interrupt, failure = "", now_ms(), None, None
 
         def remember(state: str) -> None:
             row = {"cell": self.cell, "seq": seq, "state": state, "execution_id": query.execution_id}
             self.folder.append(EXECUTIONS, [row])
 
-        def begun() -> None:
-            nonlocal message_id
-            message_id = query.execution_id or str(uuid.uuid4())  # one that never had an id of Athena's gets another
-            remember("begun")
-            sent([Accepted(seq, message_id, now_ms(), 0)])
-
         remember("beginning")
-        try:
-            query.carry_out(begun, note)
-        except QueryFailure as error:
-            failure = error
-        except KeyboardInterrupt as error:
-            interrupt, failure = error, QueryFailure("QueryCancelled", "interrupted: cancelled by Ctrl-C")
-        if not message_id:
-            begun()
-        self._put(self._record(seq, message_id, query, objects, started_at_ms, failure))
+        started_at_ms = now_ms()
+        failure = query.attempt(query.begin)
+        message_id = query.execution_id or str(uuid.uuid4())
+        remember("begun")
+        self.sent([Accepted(seq, message_id, now_ms(), 0)])
+        failure = failure or query.attempt(lambda: query.finish(note))
+        message = {"seq": seq, "message_id": message_id, "started_at_ms": started_at_ms}
+        self._put(self._record(message, query, objects, failure))
         remember("ended")
-        if interrupt is not None:
-            raise interrupt
+        if query.is_interrupted:
+            raise KeyboardInterrupt
         return failure
 
     def _record(
-        self,
-        seq: int,
-        message_id: str,
-        query: Query,
-        objects: int | None,
-        started_at_ms: int,
-        failure: QueryFailure | None,
+        self, message: Mapping[str, Any], query: Query, objects: int | None, failure: QueryFailure | None
     ) -> dict[str, Any]:
         """First what every record has, in this order (functions/agreed/record.json); then the axes by their record's
         word, in the experiment's order; then what the query gave. What Athena doesn't tell is null."""
@@ -163,24 +162,27 @@ class _Cell:
         seconds = {name: _seconds(statistics, key) for name, key in TIMES.items()}
         elapsed_s = None if failure else _seconds(statistics, "TotalExecutionTimeInMillis")
         scanned_bytes = statistics.get("DataScannedInBytes")
+        first = {"concurrency_limit": target["concurrency_value"]}
+        first |= {} if failure else {target.experiment.time_field: elapsed_s}
         common = dict(
             memory_size=target["memory_size"],
             experiment_tag=target["experiment_tag"],
             run_id=self.folder.run_id,
             cell=self.cell,
-            seq=seq,
-            message_id=message_id,
+            seq=message["seq"],
+            message_id=message["message_id"],
             request_id=query.request_id or str(uuid.uuid4()),
             sandbox_id=self.sandbox_id,
             cold_start=0,
             attempt=1,
-            started_at_ms=started_at_ms,
-            finished_at_ms=now_ms() if elapsed_s is None else started_at_ms + round(elapsed_s * 1000),
+            started_at_ms=message["started_at_ms"],
+            finished_at_ms=now_ms() if elapsed_s is None else message["started_at_ms"] + round(elapsed_s * 1000),
             bytes=scanned_bytes,
             method="athena",
             status="error" if failure else "ok",
             **self.place,
         )
+        axes = {name: value for name, value in self._axes().items() if name not in first | common}
         own = {
             "objects": objects,
             "objects_per_s": round(objects / elapsed_s, 3) if objects and elapsed_s else None,
@@ -193,10 +195,17 @@ class _Cell:
             "sdk": f"botocore {botocore.__version__}",
             "experiment": target["experiment"],
         }
-        error = {} if failure is None else {"error_type": failure.error_type, "error_message": _cut(failure)}
-        first = {"concurrency_limit": target["concurrency_value"]}
-        first |= {} if failure else {target.experiment.time_field: elapsed_s}
-        return first | common | (_axes(target, self.order) | first | common) | own | error
+        cut = str(failure)[:LONGEST_ERROR_MESSAGE_CHARACTERS]
+        error = {"error_type": failure.error_type, "error_message": cut} if failure else {}
+        return first | common | axes | own | error
+
+    def _axes(self) -> dict[str, Any]:
+        """Every axis of the cell by its record's word: as the work order says, else the stack, else by default."""
+        settings, fields = {**self.target.outputs, **self.order}, {}
+        for axis in self.target.experiment.axes:
+            value = settings.get(axis.variable)
+            fields[axis.record_field] = axis.default_of(list(fields.values())) if value is None else value
+        return fields
 
     def _put(self, record: Mapping[str, Any]) -> None:
         """Write a record into the stack's log group as functions write theirs. Raises RunError where that can't be."""
@@ -216,23 +225,126 @@ class _Cell:
             )
 
 
+class QueryFailure(Exception):
+    """A query that came to no good end; `error_type` is the record's word for it, the text says why in one line."""
+
+    def __init__(self, error_type: str, why: str) -> None:
+        super().__init__(why)
+        self.error_type = error_type
+
+
+@dataclass
+class Query:
+    """One execution of a query, known to Athena by `token`: however often it is begun, it runs once.
+
+    `execution_id` and `request_id` are "" until it has begun; `statistics` are Athena's, as far as they are known.
+    """
+
+    target: Target
+    execution: Execution
+    token: str
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    execution_id: str = ""
+    request_id: str = ""
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+    is_interrupted: bool = False
+    _is_over: bool = False
+
+    def __post_init__(self) -> None:
+        self._client = self.target.client("athena", **PATIENT)
+
+    def attempt(self, step: Callable[[], None]) -> QueryFailure | None:
+        """Do `begin` or `finish`; gives why the query failed. None runs on then; `is_interrupted` says Ctrl-C."""
+        try:
+            return step()
+        except QueryFailure as error:
+            failure = error
+        except (BotoCoreError, ClientError) as error:
+            kind = kind_of(error)
+            self._is_over = not self.execution_id and kind is not Kind.FAULT  # refused; a fault's answer may be lost
+            failure = QueryFailure(_ERROR_TYPES.get(kind, "QueryFailed"), one_line(error))
+        except KeyboardInterrupt:
+            self.is_interrupted = True
+            failure = QueryFailure("QueryCancelled", "interrupted: cancelled by Ctrl-C")
+        self.stop()
+        return failure
+
+    def begin(self) -> None:
+        """Begin it. Raises what boto3 raises."""
+        answer = self._start()
+        self.execution_id = answer["QueryExecutionId"]
+        self.request_id = answer.get("ResponseMetadata", {}).get("RequestId", "")
+
+    def finish(self, note: Callable[[str], None]) -> None:
+        """Wait until its result is there and as expected; `note` is called with the state after every look. Raises
+        QueryFailure, and what boto3 raises."""
+        self._wait(note)
+        answer = self._client.get_query_results(QueryExecutionId=self.execution_id, MaxResults=10)
+        _, *rows = ([value.get("VarCharValue") for value in row["Data"]] for row in answer["ResultSet"]["Rows"])
+        if rows != [list(self.execution.expected)]:  # the first row had the columns' names
+            got = "; ".join(", ".join(map(str, row)) for row in rows) or "no row"
+            expected = ", ".join(self.execution.expected)
+            why = f"expected {expected}, got {got}; `stampede dataset` uploads what is missing"
+            raise QueryFailure("WrongResult", why)
+
+    def stop(self) -> None:
+        """Cancel it unless it is over; one whose id was never told is asked for by its token. Says so where that can't
+        be done."""
+        if self._is_over:
+            return
+        self._is_over = True
+        try:
+            self.execution_id = self.execution_id or self._start()["QueryExecutionId"]
+            self._client.stop_query_execution(QueryExecutionId=self.execution_id)
+        except (BotoCoreError, ClientError) as error:
+            which = f"query {self.execution_id}".strip()
+            say(f"{which} couldn't be cancelled, and may run to its end: {one_line(error)}", style="yellow")
+            return
+        with contextlib.suppress(BotoCoreError, ClientError):
+            self._look()  # for its statistics
+
+    def _start(self) -> dict[str, Any]:
+        return self._client.start_query_execution(
+            QueryString=self.execution.sql,
+            ClientRequestToken=self.token,
+            QueryExecutionContext={"Database": self.execution.database},
+            WorkGroup=self.execution.workgroup,
+            ResultReuseConfiguration={"ResultReuseByAgeConfiguration": {"Enabled": False}},
+        )
+
+    def _wait(self, note: Callable[[str], None]) -> None:
+        limit_s, state = self.execution.limit_s, ""
+        pauses_s, until_s = growing(FIRST_POLL_S, SLOWER, LONGEST_POLL_S), self.clock() + limit_s
+        for _ in looks(pauses_s, until_s, clock=self.clock, sleep=self.sleep):
+            try:
+                status = self._look()
+            except (BotoCoreError, ClientError) as error:
+                if not kind_of(error).passes or is_gone(self.target):
+                    raise
+                state = f"no answer ({one_line(error)})"
+                continue
+            state = status["State"]
+            note(state)
+            reason = " ".join((status.get("StateChangeReason") or "Athena gives no reason").split())
+            if state == "CANCELLED":
+                raise QueryFailure("QueryCancelled", reason)  # by somebody else, or by the workgroup's limit
+            if state == "FAILED":
+                raise QueryFailure("AccessDenied" if _DENIED_WORDS.search(reason) else "QueryFailed", reason)
+            if state == "SUCCEEDED":
+                return
+        raise QueryFailure("QueryTimedOut", f"{state} at the limit of {limit_s:g} s, so it was cancelled")
+
+    def _look(self) -> dict[str, Any]:
+        answer = self._client.get_query_execution(QueryExecutionId=self.execution_id)["QueryExecution"]
+        self.statistics = answer.get("Statistics") or {}
+        self._is_over = answer["Status"]["State"] in ("SUCCEEDED", "FAILED", "CANCELLED")
+        return answer["Status"]
+
+
 def now_ms() -> int:
     """Milliseconds since the epoch, as records and sent.jsonl have them."""
     return time.time_ns() // 1_000_000
-
-
-def _axes(target: Target, order: Mapping[str, Any]) -> dict[str, Any]:
-    """Every axis of the cell by its record's word: as the work order says, else the stack, else by default."""
-    settings, values, fields = {**target.outputs, **order}, [], {}
-    for axis in target.experiment.axes:
-        value = settings.get(axis.variable)
-        values.append(axis.default_of(values) if value is None else value)
-        fields[axis.record_field] = values[-1]
-    return fields
-
-
-def _cut(failure: QueryFailure) -> str:
-    return str(failure)[:LONGEST_ERROR_MESSAGE_CHARACTERS]
 
 
 def _seconds(statistics: Mapping[str, Any], name: str) -> float | None:

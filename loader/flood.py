@@ -11,7 +11,6 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from loader.payloads import Payloads
@@ -25,6 +24,7 @@ from stampede.runs.folder import RunFolder
 from stampede.stacks.sqs_limits import MAX_ENTRIES
 from stampede.stacks.target import Target
 
+SENT = "sent.jsonl"
 # Messages that SQS may have accepted from a flood that was killed, or could write no more, beside those written down.
 MOST_UNRECORDED = IN_FLIGHT * MAX_ENTRIES
 
@@ -37,7 +37,6 @@ def flood(
     *,
     order: Mapping[str, Any],
     share: Callable[[int], Mapping[str, Any]] | None = None,
-    queue_url: str | None = None,
     first: int = 0,
     round_number: int = 0,
     warm_up: bool = False,
@@ -59,10 +58,12 @@ def flood(
     if start_at_ms is not None:
         extras["start_at_ms"] = start_at_ms
     seq = first_seq(folder, cell, knows_all_sent=knows_all_sent)
-    messages = orders(folder.run_id, cell, count, extras, seq, share and (lambda index: share(first + index)))
     if target.experiment.takes_payload:
         messages = payload_messages(Payloads.of_run(folder), folder.run_id, cell, count, extras, seq, first)
-    (detail if quiet else say)(f"flooding {target['queue_name']} with {counted(count, 'message')}")
+    else:
+        messages = orders(folder.run_id, cell, count, extras, seq, share and (lambda index: share(first + index)))
+    tell = detail if quiet else say
+    tell(f"flooding {target['queue_name']} with {counted(count, 'message')}")
     log = sent_log(folder, cell, warm_up=warm_up, round_number=round_number)
     with bar() as progress:
         task = progress.add_task("flood", total=count, note="messages")
@@ -71,11 +72,11 @@ def flood(
             log(batch)
             progress.advance(task, len(batch))
 
-        outcome = send(target, queue_url or target["queue_url"], messages, accepted)
+        outcome = send(target, target["queue_url"], messages, accepted)
     if outcome.failed:
         say(outcome.sentence(), style="red")
     else:
-        (detail if quiet else say)(outcome.sentence())
+        tell(outcome.sentence())
     return outcome
 
 
@@ -99,18 +100,15 @@ def first_seq(folder: RunFolder, cell: str, *, knows_all_sent: bool = True) -> i
         max((row["seq"] for row in folder.rows(name) if row["cell"] == cell), default=-1)
         for name in ("sent.jsonl", ABANDONED)
     )
-    ends = [last_sent + (0 if knows_all_sent else MOST_UNRECORDED)]
-    if last_cut_off >= 0:
-        ends.append(last_cut_off + MOST_UNRECORDED)
-    return max(ends) + 1
+    behind_cut_off = last_cut_off + MOST_UNRECORDED if last_cut_off >= 0 else -1
+    return max(last_sent + (0 if knows_all_sent else MOST_UNRECORDED), behind_cut_off) + 1
 
 
 def check(outcome: Outcome) -> None:
     """Raise RunError when a message was not accepted."""
     if outcome.failed:
-        messages = counted(outcome.sent + outcome.failed, "message")
-        were = "was" if outcome.failed == 1 else "were"
-        raise RunError(f"{outcome.failed} of {messages} {were} not accepted: {outcome.reason}")
+        count = outcome.sent + outcome.failed
+        raise RunError(f"{outcome.failed} of {counted(count, 'message')} not accepted: {outcome.reason}")
 
 
 def orders(
@@ -153,22 +151,13 @@ def sent_log(
     A file that isn't there is made with the first batch: a flood that is killed before that leaves none. That it can
     be made is tried at once, before anything is sent. Raises OSError.
     """
-    path = folder.path / "sent.jsonl"
-    if os.path.lexists(path):
-        folder.appending(path.name).close()
+    if os.path.lexists(folder.path / SENT):
+        folder.appending(SENT).close()
     else:
-        _refuse_unwritable(path)
+        tempfile.TemporaryFile(dir=folder.path).close()  # has no name, and is gone at once
 
     def append(batch: list[Accepted]) -> None:
         of_flood = {"warm_up": int(warm_up), "round": round_number}
-        folder.append(path.name, ({"cell": cell, **Accepted(*accepted)._asdict(), **of_flood} for accepted in batch))
+        folder.append(SENT, ({"cell": cell, **Accepted(*accepted)._asdict(), **of_flood} for accepted in batch))
 
     return append
-
-
-def _refuse_unwritable(path: Path) -> None:
-    """Raise the OSError by which a file couldn't be made there. What this makes has no name, and is gone at once."""
-    try:
-        tempfile.TemporaryFile(dir=path.parent).close()
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,8 +25,6 @@ DEFAULT = "{}"
 # takes the second.
 ATTRIBUTE_BYTES, USUAL_ATTRIBUTE_BYTES = 2048, 256
 MOST_BYTES = 2**20 - ATTRIBUTE_BYTES
-# Of a list of payloads; and what has no end is refused.
-MOST_FILE_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True)
@@ -40,17 +39,9 @@ class Payloads:
     def of_file(cls, path: Path) -> Payloads:
         """Those of --payload. Raises UsageError for what can't be read or isn't allowed."""
         try:
-            with path.open("rb") as file:
-                content = file.read(MOST_FILE_BYTES + 1)
-            if len(content) > MOST_FILE_BYTES:
-                raise UsageError(
-                    f"--payload {path}: must have at most {MOST_FILE_BYTES // 2**20} MiB; give a smaller file"
-                )
-            return cls.of_text(content.decode())
+            return cls.of_text(path.read_bytes().decode())
         except OSError as error:
             raise UsageError(f"--payload {path}: can't be read ({error.strerror}); give a file of JSON") from None
-        except UnicodeDecodeError:
-            raise UsageError(f"--payload {path}: isn't text in UTF-8; give a file of JSON") from None
         except ValueError as error:
             raise UsageError(f"--payload {path}: {one_line(error)}") from None
 
@@ -62,16 +53,14 @@ class Payloads:
         except ValueError as error:
             raise ValueError(f"must be JSON: {error}") from None
         bodies, weights = [text], [1.0]
-        weighted = [_is_weighted(row) for row in value] if isinstance(value, list) else []
-        if any(weighted):
-            if not all(weighted):
-                number = weighted.index(False) + 1
-                raise ValueError(f'each element must have "payload" and "weight" alone; element {number} doesn\'t')
+        if isinstance(value, list) and any(map(_is_weighted, value)):
+            for number, row in enumerate(value, start=1):
+                if not _is_weighted(row):
+                    raise ValueError(f'each element must have "payload" and "weight" alone; element {number} doesn\'t')
+                if type(row["weight"]) not in (int, float) or not 0 < row["weight"] < math.inf:
+                    raise ValueError(f"a weight must be a number above 0, got {row['weight']!r}")
             bodies = [json.dumps(row["payload"], ensure_ascii=False) for row in value]
             weights = [row["weight"] for row in value]
-        for weight in weights:
-            if type(weight) not in (int, float) or not 0 < weight < float("inf"):
-                raise ValueError(f"a weight must be a number above 0, got {weight!r}")
         longest = max(len(body.encode()) for body in bodies)
         if longest > MOST_BYTES:
             raise ValueError(f"a payload must have at most {MOST_BYTES:,} bytes, as SQS takes 1 MiB, got {longest:,}")
@@ -93,12 +82,9 @@ class Payloads:
     def draw(self, first: int, count: int) -> list[int]:
         """Which body each of `count` messages gets, the first of them the `first` of its cell (from 0). The weights are
         kept as well as whole numbers allow, in the cell too; the order is shuffled, always in the same way."""
-        if len(self.bodies) == 1:
-            return [0] * count
-        share, drawn = [weight / sum(self.weights) for weight in self.weights], [0] * len(self.weights)
-        numbers = []
+        total, drawn, numbers = sum(self.weights), [0] * len(self.weights), []
         for place in range(1, first + count + 1):
-            number = max(range(len(drawn)), key=lambda n: share[n] * place - drawn[n])
+            number = max(range(len(drawn)), key=lambda n: self.weights[n] / total * place - drawn[n])
             drawn[number] += 1
             numbers.append(number)
         chosen = numbers[first:]
@@ -111,12 +97,13 @@ class Payloads:
         return [(len(body.encode()) + USUAL_ATTRIBUTE_BYTES, weight / sum(self.weights)) for body, weight in bodies]
 
     def sentence(self) -> str:
-        """How many there are, in words."""
-        sizes = ", ".join(
-            f"{len(body.encode()):,} bytes with weight {weight:g}"
-            for body, weight in zip(self.bodies, self.weights, strict=True)
+        """How many there are, in words; "" for one."""
+        weights = ", ".join(f"{weight:g}" for weight in self.weights)
+        return (
+            f"each message carries one of {len(self.bodies)} payloads, with weights {weights}"
+            if len(self.bodies) > 1
+            else ""
         )
-        return f"each message carries one of {len(self.bodies)} payloads: {sizes}" if len(self.bodies) > 1 else ""
 
 
 def _is_weighted(row: Any) -> bool:

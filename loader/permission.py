@@ -7,20 +7,17 @@ made dead letters. So the function is asked for one small operation, and asked a
 
 from __future__ import annotations
 
-import base64
 import json
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from loader.log_events import records
-from loader.seeding import CONFIG, PAUSES_S
+from loader.seeding import PAUSES_S, invoke
 from stampede.errors import RunError
 from stampede.polling import looks
 from stampede.progress import say
-from stampede.stacks.aws_errors import code_of, may_pass_after_apply
+from stampede.stacks.aws_errors import AFTER_APPLY
 from stampede.stacks.target import Target
 
 # Of no run, so that no account and no figure has the record; as a warm-up no saved query counts it.
@@ -35,49 +32,35 @@ def wait_for_permission(
     Raises RunError with the refusal when that takes longer than PAUSES_S. Any other failure is left to the flood,
     which records it.
     """
-    event = _event({**PROOF, "cell": cell, **order})
+    # One message as a trigger gives it to the function, without a receipt: there is none in the queue.
+    body = json.dumps({**PROOF, "cell": cell, **order})
+    attributes = {"ApproximateReceiveCount": "1"}
+    message = {"messageId": PROOF["run_id"], "body": body, "attributes": attributes, "eventSource": "aws:sqs"}
     say("the function's role has changed: checking its permissions with one invocation")
     for number in looks(PAUSES_S, sleep=sleep):
-        kind, message = _failure(target, event)
-        if not may_pass_after_apply(kind):
+        why = _why_it_fails(target, {"Records": [message]})
+        if not AFTER_APPLY.search(why):
             break
         if number == 0:
-            say(f"not in force yet ({kind}); trying again for up to {sum(PAUSES_S)} s")
+            say(f"not in force yet ({why}); trying again for up to {sum(PAUSES_S)} s")
     else:
         raise RunError(
-            f"{cell}: {sum(PAUSES_S)} s after the apply the function still lacks a permission: {kind}: {message}; "
-            f"IAM doesn't need so long, so check the policy of the role {target.outputs.get('worker_role_name')}, "
-            "and those of the organization and the bucket"
+            f"{cell}: {sum(PAUSES_S)} s after the apply the function still lacks a permission: {why}; IAM doesn't need "
+            f"so long, so check the policy of the role {target.outputs.get('worker_role_name')}, and those of the "
+            "organization and the bucket"
         )
-    if kind:
-        say(f"the permissions couldn't be checked ({kind}: {message}); the flood goes on", style="yellow")
+    if why:
+        say(f"the permissions couldn't be checked ({why}); the flood goes on", style="yellow")
 
 
-def _event(order: Mapping[str, Any]) -> bytes:
-    """One message as a trigger gives it to the function, without a receipt: there is none in the queue."""
-    message = {
-        "messageId": order["run_id"],
-        "body": json.dumps(order),
-        "attributes": {"ApproximateReceiveCount": "1"},
-        "eventSource": "aws:sqs",
-    }
-    return json.dumps({"Records": [message]}).encode()
-
-
-def _failure(target: Target, event: bytes) -> tuple[str, str]:
-    """Type and message of what went wrong; two empty texts where nothing did."""
+def _why_it_fails(target: Target, event: Mapping[str, Any]) -> str:
+    """Type and message of what went wrong; "" where nothing did."""
     try:
-        answer = target.client("lambda", **CONFIG).invoke(
-            FunctionName=target["function_name"], Payload=event, LogType="Tail"
-        )
-        result = json.loads(answer["Payload"].read())
-    except ClientError as error:
-        return code_of(error), error.response["Error"].get("Message", "")
-    except (BotoCoreError, ValueError) as error:
-        return type(error).__name__, str(error)
-    if not answer.get("FunctionError") and result == {"batchItemFailures": []}:
-        return "", ""
-    lines = base64.b64decode(answer.get("LogResult", "")).decode(errors="replace").splitlines()
-    for record in records({"message": line} for line in lines):
-        return str(record.get("error_type")), str(record.get("error_message"))
-    return "no record", str(result)[:200]
+        result, why, log = invoke(target, target["function_name"], event)
+    except RunError as error:
+        return str(error)
+    if why or result == {"batchItemFailures": []}:
+        return why
+    for record in records({"message": line} for line in log.splitlines()):
+        return f"{record.get('error_type')}: {record.get('error_message')}"
+    return f"no record: {str(result)[:200]}"

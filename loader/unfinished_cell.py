@@ -1,7 +1,7 @@
 """Sets aside what a killed sweep left of the cell it was in, so that the cell can be run again from its start, or from
 the round in which it was killed.
 
-Its rows move to abandoned.jsonl. New messages are numbered after the old ones, also those that nobody confirmed, and
+abandoned.jsonl says which numbers. New messages are numbered after the old ones, also those that nobody confirmed, and
 records of the old ones that arrive late are known by their numbers and stay out of the figures.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from stampede.phrases import counted
@@ -23,24 +24,20 @@ _FILES = ("sent.jsonl", "records.jsonl", FAILED_OBJECTS, "dead_letters.jsonl", U
 def whole_rounds(folder: RunFolder, shares: Mapping[str, Sequence[int]]) -> int:
     """How many rounds of an interrupted block are done: each message of them has a record or is a dead letter.
     `shares` are how many messages each cell sends in each round."""
-    ended = {
-        (row["cell"], row["seq"])
-        for name in ("records.jsonl", "dead_letters.jsonl")
-        for row in folder.rows(name)
-        if row["cell"] in shares
-    }
-    done = Counter(
-        (row["cell"], row.get("round")) for row in folder.rows("sent.jsonl") if (row["cell"], row["seq"]) in ended
-    )
+    names = ("records.jsonl", "dead_letters.jsonl")
+    ended = {(row["cell"], row["seq"]) for name in names for row in folder.rows(name)}
+    sent = (row for row in folder.rows("sent.jsonl") if (row["cell"], row["seq"]) in ended)
+    done = Counter((row["cell"], row.get("round")) for row in sent)
     rounds = len(next(iter(shares.values())))
-    for number in range(1, rounds + 1):
-        if any(done[cell, number] < counts[number - 1] for cell, counts in shares.items()):
-            return number - 1
-    return rounds
+
+    def is_whole(number: int) -> bool:
+        return all(done[cell, number] >= counts[number - 1] for cell, counts in shares.items())
+
+    return sum(1 for _ in takewhile(is_whole, range(1, rounds + 1)))
 
 
 def set_aside(folder: RunFolder, cell: str, whole: int = 0, *, may_have_sent: int | None = None) -> int:
-    """Move rows of `cell` out of the run's files, but for those of its first `whole` rounds; returns how many messages
+    """Take rows of `cell` out of the run's files, but for those of its first `whole` rounds; returns how many messages
     were set aside. Where it was begun, `may_have_sent` is the last number that a message of it may have, confirmed or
     not.
 
@@ -52,10 +49,8 @@ def set_aside(folder: RunFolder, cell: str, whole: int = 0, *, may_have_sent: in
     sent = [row for row in own if row["seq"] > last_kept]
     if not sent and may_have_sent is None:
         return 0
-    known = {(row["cell"], row["seq"]) for row in folder.rows(ABANDONED)}
-    folder.append(ABANDONED, (row for row in sent if (row["cell"], row["seq"]) not in known))
-    if may_have_sent is not None:
-        folder.append(ABANDONED, [{"cell": cell, "seq": may_have_sent}])
+    last = max([row["seq"] for row in sent] + ([] if may_have_sent is None else [may_have_sent]))
+    folder.append(ABANDONED, [{"cell": cell, "first": last_kept + 1, "seq": last}])
     for name in reversed(_FILES):
         if (folder.path / name).exists():
             folder.rewrite(name, (row for row in folder.rows(name) if not _is_of(row, cell, last_kept)))
@@ -65,13 +60,12 @@ def set_aside(folder: RunFolder, cell: str, whole: int = 0, *, may_have_sent: in
     return len(sent)
 
 
-def last_abandoned(folder: RunFolder) -> dict[str, int]:
-    """By cell, the last number of the attempts at it that were set aside: what has none above it, and isn't in
-    sent.jsonl, is of one of them."""
-    last: dict[str, int] = {}
+def abandoned(folder: RunFolder) -> dict[str, list[range]]:
+    """By cell, the numbers of the attempts at it that were set aside."""
+    numbers: dict[str, list[range]] = {}
     for row in folder.rows(ABANDONED):
-        last[row["cell"]] = max(row["seq"], last.get(row["cell"], row["seq"]))
-    return last
+        numbers.setdefault(row["cell"], []).append(range(row.get("first", row["seq"]), row["seq"] + 1))
+    return numbers
 
 
 def _is_of(row: dict[str, Any], cell: str, last_kept: int) -> bool:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from loader.sqs.message import ATTRIBUTE
-from stampede.progress import say
-from stampede.runs import stored_json
+from stampede.runs import needed, stored_json
+from stampede.stacks.sqs_limits import MAX_ENTRIES
 
 # A letter that has been read stays hidden from the next look for so long, and is shown again at the end. Not longer:
 # what a reader that is killed has hidden comes back by itself.
 HIDE_S = 600
-# SQS refuses to hide more than 120,000 messages of one queue at a time (SQS quotas, in-flight messages).
-MOST_LETTERS = 100_000
+_FAULT = needed.fault_of("dead_letters.jsonl")
 
 Letter = dict[str, Any]
 
@@ -30,19 +30,16 @@ class DeadLetters:
         self._handles: dict[str, str] = {}
 
     def look(self, count: int) -> Iterator[list[Letter]]:
-        """Letters not read before, as {"run_id", "cell", "seq", "message_id", "body"}, when the queue holds `count`.
+        """The work orders among letters not read before, with `message_id` and `body`, when the queue holds `count`.
 
-        Coordinates are None where neither the attribute nor the body is a work order. Nothing is asked while no more
-        letters are there than were read. Raises what boto3 raises.
+        Nothing is asked while no more letters are there than were read. With 120,000 hidden SQS shows no more (SQS
+        quotas, in-flight messages). Raises what boto3 raises.
         """
-        if len(self._known) < MOST_LETTERS <= count:
-            said = f"only the first {MOST_LETTERS:,} messages in the dead-letter queue are read: SQS can hide no more"
-            say(f"{said} at a time", style="yellow")
-        while len(self._known) < min(count, MOST_LETTERS):
+        while len(self._known) < count:
             answer = self._sqs.receive_message(
                 QueueUrl=self._url,
                 MessageAttributeNames=[ATTRIBUTE],
-                MaxNumberOfMessages=10,
+                MaxNumberOfMessages=MAX_ENTRIES,
                 VisibilityTimeout=HIDE_S,
                 WaitTimeSeconds=1,  # long polling asks every server of the queue, so empty means empty
             )
@@ -53,26 +50,25 @@ class DeadLetters:
             # By id: a letter that is shown while its neighbours are still read comes twice.
             news = {message["MessageId"]: message for message in messages if message["MessageId"] not in self._known}
             self._known.update(news)
-            yield [_letter(message) for message in news.values()]
+            yield list(filter(None, map(_letter, news.values())))
 
     def show_again(self) -> None:
         """Let other readers see at once what was read here. Raises what boto3 raises."""
-        handles, self._handles = list(self._handles.values()), {}
-        for start in range(0, len(handles), 10):
+        handles, self._handles = iter(self._handles.values()), {}
+        while some := list(itertools.islice(handles, MAX_ENTRIES)):
             entries = [
-                {"Id": str(index), "ReceiptHandle": handle, "VisibilityTimeout": 0}
-                for index, handle in enumerate(handles[start : start + 10])
+                {"Id": str(index), "ReceiptHandle": handle, "VisibilityTimeout": 0} for index, handle in enumerate(some)
             ]
             self._sqs.change_message_visibility_batch(QueueUrl=self._url, Entries=entries)
 
 
-def _letter(message: dict[str, Any]) -> Letter:
+def _letter(message: dict[str, Any]) -> Letter | None:
+    """The work order of a message, in its attribute or else its body; None where neither is one."""
     attribute = message.get("MessageAttributes", {}).get(ATTRIBUTE, {})
     try:
-        said = stored_json.decoded(attribute.get("StringValue", message["Body"]))
-    except ValueError:
-        said = None
-    order = said if isinstance(said, dict) else {}
-    kinds = {"run_id": str, "cell": str, "seq": int}
-    coordinates = {name: order[name] if type(order.get(name)) is kind else None for name, kind in kinds.items()}
-    return coordinates | {"message_id": message["MessageId"], "body": message["Body"]}
+        order = stored_json.decoded(attribute.get("StringValue", message["Body"]))
+        letter = {name: order[name] for name in ("run_id", "cell", "seq")}
+    except (ValueError, TypeError, KeyError):
+        return None
+    letter |= {"message_id": message["MessageId"], "body": message["Body"]}
+    return None if _FAULT(letter) else letter

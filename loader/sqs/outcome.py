@@ -44,11 +44,9 @@ class Outcome:
 
     def sentence(self) -> str:
         """The outcome in words."""
-        text = f"sent {counted(self.sent, 'message')}, {self.failed} failed, in {round(self.seconds, 3):.2f} s"
+        text = f"sent {counted(self.sent, 'message')}, {self.failed} failed, in {self.seconds:.2f} s"
         if self.possible_duplicates:
             text += f"; {self.possible_duplicates} may be in the queue twice (sent again after an unknown outcome)"
         if self.maybe_sent:
-            text += (
-                f"; {self.maybe_sent} of the failed may be in the queue (the outcome of the last attempt is unknown)"
-            )
+            text += f"; {self.maybe_sent} of the failed may be in the queue"
         return text + (f"; {self.reason}" if self.failed else "")

@@ -19,8 +19,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-import botocore.session
-
 from loader.sqs.message import Order, batches, request_body
 from loader.sqs.outcome import IN_FLIGHT, Accepted, Outcome
 from loader.sqs.service import Endpoint, Failure, opened, send_message_batch
@@ -35,12 +33,13 @@ Post = Callable[[bytes], Awaitable[dict[str, Any]]]
 
 def endpoint_of(target: Any) -> Endpoint:
     """The SQS endpoint and credentials of a `Target`, resolved by botocore. Raises RunError without credentials."""
-    url = target.client("sqs").meta.endpoint_url
-    credentials = target.session().get_credentials()
-    # AWS_CA_BUNDLE or the profile's. The embedded AWS has no TLS, and there the profile may be damaged.
-    is_tls = url.startswith("https:")
-    ca_bundle = botocore.session.get_session().get_config_variable("ca_bundle") if is_tls else None
-    return Endpoint(url, target.region, credentials.get_frozen_credentials, ca_bundle=ca_bundle)
+    session = target.session()
+    return Endpoint(
+        target.client("sqs").meta.endpoint_url,
+        target.region,
+        session.get_credentials().get_frozen_credentials,
+        ca_bundle=session._session.get_config_variable("ca_bundle"),  # AWS_CA_BUNDLE or the profile's
+    )
 
 
 def send_to(

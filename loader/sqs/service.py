@@ -67,27 +67,21 @@ def opened(endpoint: Endpoint, connections: int) -> aiohttp.ClientSession:
 
 async def send_message_batch(session: aiohttp.ClientSession, endpoint: Endpoint, body: bytes) -> dict[str, Any]:
     """One request; gives the JSON object of an answer of 200, {} where it has none. Raises Failure."""
-    at, headers = shown(endpoint.url), signed_headers(endpoint, body)
-    post = session.post(endpoint.url, data=body, headers=headers, allow_redirects=False)
+    at, request = shown(endpoint.url), AWSRequest("POST", endpoint.url, data=body, headers=HEADERS)
+    SigV4Auth(endpoint.credentials(), "sqs", endpoint.region).add_auth(request)
+    post = session.post(endpoint.url, data=body, headers=dict(request.headers.items()), allow_redirects=False)
     try:
         # aiohttp's own limit doesn't end the wait for the rest of an answer of which a part came before the request.
         async with asyncio.timeout(2 * endpoint.timeout_s), post as response:
             answer = _object(await _content(response))
     except (aiohttp.ClientError, OSError) as error:
-        raise Failure(f"connection to {at} broke: {_said(error)}", is_unknown=True) from error
+        raise Failure(f"connection to {at} broke: {type(error).__name__} {error}", is_unknown=True) from error
     if response.status == 200:
         return answer
     code = str(answer.get("__type", "")).rpartition("#")[2]
     kind = kind_of_answer(response.status, code)
     said = f"SQS in {endpoint.region} at {at} answered {response.status} {code}: {answer.get('message', '')}"
     raise Failure(said.strip(), passes=kind.passes, is_unknown=kind is Kind.FAULT)
-
-
-def signed_headers(endpoint: Endpoint, body: bytes) -> dict[str, str]:
-    """The headers of a request with this body, signed now."""
-    request = AWSRequest("POST", endpoint.url, data=body, headers=HEADERS)
-    SigV4Auth(endpoint.credentials(), "sqs", endpoint.region).add_auth(request)
-    return dict(request.headers.items())
 
 
 class _Connector(aiohttp.TCPConnector):
@@ -99,7 +93,7 @@ class _Connector(aiohttp.TCPConnector):
         try:
             connection = await super().connect(request, *arguments, **options)
         except (aiohttp.ClientError, OSError) as error:
-            raise Failure(f"can't connect to {request.url.origin()}: {_said(error)}") from error
+            raise Failure(f"can't connect to {request.url.origin()}: {type(error).__name__} {error}") from error
         if connection.protocol.should_close:
             connection.close()
             raise Failure(f"{request.url.origin()} sent an answer that nobody asked for")
@@ -121,7 +115,3 @@ def _object(content: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {"message": content[:200].decode(errors="replace")}
     return answer if isinstance(answer, dict) else {}
-
-
-def _said(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}".removesuffix(": ")

@@ -14,17 +14,9 @@ FILE = "evidence.json"
 CONTRADICTED, HELD, NOT_MET = "contradicted", "held", "not met"
 # By the id of the check; docs/evidence.toml names these ids too.
 ASSUMPTIONS = {
-    "record-keys": "a record is one log line, as the function wrote it",
-    "lambda-lines": "Lambda’s START, END and REPORT lines have the recorded form",
     "logs-late": "a log line is shown within 10 minutes",
-    "logs-pages": "a page of FilterLogEvents has at most 10,000 events, and its tokens lead on",
-    "logs-order": "pages of FilterLogEvents are in the order of time",
-    "receive-counts": "a message is delivered max_receive_count times at most",
     "redelivery": "a failed message comes back before the queue’s visibility timeout",
-    "duplicates": "SQS delivers some messages twice",
-    "concurrency": "no more than N functions run at once",
     "trigger-ramp": "the trigger starts with 5 functions at once and adds 300 a minute",
-    "clocks": "the functions’ clocks and this machine’s differ by less than a minute",
     "codes": "each refusal of S3 is one that Stampede names",
 }
 

@@ -30,9 +30,9 @@ from stampede.errors import UsageError
 from stampede.runs import needed, stored_json
 
 RESULTS_DIR = Path("results")
-# The messages that were in flight without a record when a drain ended early, as they stand in sent.jsonl.
+# The messages that were in flight without a record when a drain ended early.
 UNANSWERED_FILE = "unanswered.jsonl"
-# The messages of attempts at a cell that were cut off and set aside, as they stood in sent.jsonl.
+# The numbers of the messages of attempts at a cell that were cut off and set aside.
 ABANDONED = "abandoned.jsonl"
 _CHUNK_BYTES = 65_536
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")

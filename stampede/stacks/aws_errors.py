@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum, auto
 
 from botocore.exceptions import (
@@ -37,7 +38,7 @@ MISSING = frozenset({"AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExi
 # What passes by itself after an apply: IAM shows a new policy everywhere after seconds, sometimes a minute, and a mount
 # target is reached as late. All but the first are refused before the function runs (Invoke in the Lambda API
 # reference), which says AccessDeniedException where we may not invoke it.
-AFTER_APPLY = ("AccessDenied", "EFSMount", "TooManyRequestsException", "ResourceConflictException", "ServiceException")
+AFTER_APPLY = re.compile(r"AccessDenied\b|EFSMount|TooManyRequestsException|ResourceConflictException|ServiceException")
 
 
 class Kind(Enum):
@@ -87,9 +88,3 @@ def kind_of_answer(status: int, code: str) -> Kind:
 def code_of(error: BaseException) -> str:
     """AWS's error code; "" where the answer has none, or there was no answer."""
     return error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
-
-
-def may_pass_after_apply(code: str) -> bool:
-    """Whether an invocation that failed with `code`, AWS's or a record's `error_type`, may succeed soon after an
-    apply."""
-    return code == AFTER_APPLY[0] or code.startswith(AFTER_APPLY[1:])

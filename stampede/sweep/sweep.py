@@ -305,7 +305,7 @@ class SweepRun:
             return
         collecting = Collecting(target, self._folder)
         try:
-            collecting.look_again()
+            collecting.look(again=True)
             accounts = collecting.close()
             if target.option == "aws":
                 evidence.check_run(target, self._folder)

@@ -104,7 +104,8 @@ class SimulatedAws(Target):
 
     def change_message_visibility_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> None:
         for entry in Entries:
-            del self.received[int(entry["ReceiptHandle"])]
+            if not entry["VisibilityTimeout"]:
+                del self.received[int(entry["ReceiptHandle"])]
 
     def filter_log_events(
         self, logGroupName: str, startTime: int, nextToken: str = "0", *, interleaved: bool
@@ -117,7 +118,7 @@ class SimulatedAws(Target):
                 "timestamp": at,
                 "message": text + "\n",
                 "logStreamName": "s",
-                "ingestionTime": seen_at_s,
+                "ingestionTime": EPOCH_MS + int(seen_at_s * 1000),
                 "eventId": number,
             }
             for number, (at, text, seen_at_s) in enumerate(sorted(seen)[first : first + self.page_size], first)

@@ -61,8 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
         objects = [DataObject(objects[0].key, arguments.size_mb * MEBIBYTE)]
     seeded = events_of(target, in_order)
     with stack_lock.holding(target.option, "dataset"):  # an object that is replaced under a run fails its operations
-        put_objects(target, objects, arguments.seed, dry_run=arguments.dry_run)
-        put_manifest(target, dry_run=arguments.dry_run)
+        missing = put_objects(target, objects, arguments.seed, dry_run=arguments.dry_run)
+        if not (put_manifest(target, dry_run=arguments.dry_run) or missing):
+            say("no object is missing")
         if not arguments.dry_run:
             seed(target, in_order)
     for event in seeded if arguments.dry_run else ():

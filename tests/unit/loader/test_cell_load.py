@@ -8,7 +8,7 @@ from experiments import EXPERIMENTS
 from loader import cell_load, collecting
 from loader.cell_load import CellLoad, prepare
 from loader.drain import drain
-from loader.flood import first_seq, orders
+from loader.flood import orders
 from loader.sqs.outcome import Outcome
 from stampede.cli.command_line import main
 from stampede.errors import RunError
@@ -81,16 +81,6 @@ def test_each_order_says_its_share_by_its_place_in_the_flood_whatever_its_number
     assert all(body["manifest"] == PLAN.manifest and body["parallel_limit"] == 10 for body in bodies)
 
 
-def test_the_preparation_is_a_warm_up_that_has_come_to_rest_before_the_flood(aws, folder, send, drained):
-    send.answer = does(aws)
-    prepare(aws, folder, "a", CellLoad.of(aws, IN_ORDER, []), drained=drained)
-    [[body]] = send.floods
-    assert (body["empty_first"], body["slices"], body["parallel_limit"], body["warm_up"]) == (1, 0, 10, 1)
-    assert [row["warm_up"] for row in folder.rows("sent.jsonl")] == [1]
-    assert aws.now_s >= 1
-    assert first_seq(folder, "a") == 1
-
-
 def test_a_cell_whose_preparation_failed_is_not_flooded(aws, folder, send, drained):
     def fail(body):
         does(aws, "error", error_type="DestinationNotEmpty", error_message="3 objects are left")(body)
@@ -152,12 +142,13 @@ def by_hand(tmp_path, monkeypatch, capsys, aws):
     return run
 
 
-def test_a_flood_by_hand_prepares_first_and_says_so(by_hand, aws, send, drained, monkeypatch):
+def test_a_flood_by_hand_prepares_first_and_says_so(by_hand, aws, send, drained, monkeypatch, tmp_path):
     monkeypatch.setattr(cell_load.prepare, "__kwdefaults__", {"drained": drained})
     send.answer = does(aws, parallel_limit=20)
     status, _, err = by_hand("--run", "r", "--order", "parallel_limit=20")
     assert status == 0
-    assert "preparing memory_size=512,concurrency_value=2,parallel_limit=20: sending one message" in err
+    assert "preparing memory_size=512,concurrency_value=2,parallel_limit=20" in err
+    assert [row["warm_up"] for row in RunFolder(tmp_path / "r").rows("sent.jsonl")] == [1, 0, 0, 0, 0]
     preparing, flood = send.floods
     assert [body.get("empty_first") for body in (*preparing, *flood)] == [1, None, None, None, None]
     assert [body["seq"] for body in (*preparing, *flood)] == [0, 1, 2, 3, 4]
@@ -172,51 +163,29 @@ def test_a_flood_by_hand_beside_messages_at_work_is_refused_and_sends_nothing(by
     assert err.endswith("wait for them with `stampede drain`")
 
 
+SHARED = {"run_id": "r", "experiment": "shares"}
+ANOTHER_ACCOUNT = {"account": {"region": "us-east-1", "account_id": "2"}}
+
+
 @pytest.mark.parametrize(
-    ("stack", "other", "applied"),
+    ("described", "options", "words"),
     [
-        ({"experiment": "copy"}, "copy in an unknown region", "shares in us-east-1"),
-        ({"account": {"region": "eu-west-1"}}, "shares in eu-west-1", "shares in us-east-1"),
-        (
-            {"account": {"region": "us-east-1", "account_id": "2"}},
-            "shares in us-east-1 of account 2",
-            "shares in us-east-1 of account 1",
-        ),
+        (SHARED | {"experiment": "copy"}, ["--run", "r"], "--run: r is a run of copy in an unknown region, but"),
+        (SHARED | ANOTHER_ACCOUNT, ["--run", "r"], "shares in us-east-1 of account 2, but the applied stack is"),
+        (SHARED | {"plan": {"seed": 1}}, ["--run", "r"], "is a sweep"),
+        (SHARED | {"format": 1}, ["--run", "r"], "format 1"),
+        (SHARED, ["--messages", "3"], "takes 4 messages, which share one list of keys, got 3;"),
     ],
+    ids=["another experiment", "another account", "a sweep", "the first edition", "not all shares"],
 )
-def test_a_flood_is_not_added_to_a_run_of_another_stack(by_hand, send, folder, stack, other, applied):
-    folder.write_json("run.json", {"run_id": "r", "experiment": "shares"} | stack)
-    status, _, err = by_hand("--run", "r")
-    assert (status, send.floods) == (2, [])
-    assert f"--run: r is a run of {other}, but the applied stack is {applied}; " in err
-    assert err.endswith("leave --run out")
-
-
-@pytest.mark.parametrize(("described", "word"), [({"plan": {"seed": 1}}, "is a sweep"), ({"format": 1}, "format 1")])
-def test_a_flood_is_not_added_to_a_sweep_or_a_run_of_the_first_edition(by_hand, send, folder, described, word):
-    folder.write_json("run.json", {"run_id": "r", "experiment": "shares"} | described)
-    status, _, err = by_hand("--run", "r")
-    assert (status, send.floods, word in err) == (2, [], True)
+def test_a_flood_by_hand_that_could_not_be_accounted_for_is_refused(by_hand, send, folder, described, options, words):
+    folder.write_json("run.json", described)
+    status, out, err = by_hand(*options)
+    assert (status, out, send.floods, words in err) == (2, "", [], True)
 
 
 def test_a_dry_run_by_hand_shows_the_preparation_and_the_first_share(by_hand):
     status, out, err = by_hand("--dry-run")
     assert status == 0
     assert (json.loads(out)["first_slice"], json.loads(out)["slices"]) == (0, 1)
-    assert "would send one message that prepares the cell" in err and '"empty_first": 1' in err
-    assert "would send 4 messages to q" in err
-
-
-@pytest.mark.parametrize(
-    ("option", "words"),
-    [
-        (
-            ["--messages", "3"],
-            "--messages: the applied shares takes 4 messages, which share one list of keys, got 3;",
-        ),
-    ],
-)
-def test_options_that_would_leave_shares_out_are_refused(by_hand, option, words):
-    status, out, err = by_hand(*option)
-    assert (status, out) == (2, "")
-    assert words in err
+    assert '"empty_first": 1' in err and "would send 4 messages to q" in err

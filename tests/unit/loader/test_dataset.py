@@ -1,23 +1,30 @@
-"""The upload of the test object, and what S3 may do to each of its steps."""
+"""Objects and manifest are put once and completed after an interruption, buckets are emptied, whatever S3 does to each
+of the steps."""
 
+import json
+import random
 import time
 from types import SimpleNamespace
+from urllib.parse import quote
 
 import pytest
 
 from experiments import EXPERIMENTS, objects
 from experiments.objects import MEBIBYTE
-from loader.dataset import METADATA_KEY, put_objects
+from loader.dataset import METADATA_KEY, in_flight, put_objects
+from loader.emptying import empty
+from loader.manifest import check_manifest, put_manifest
 from stampede.errors import RunError, UsageError
 from stampede.experiment import DataObject
 from stampede.stacks.target import Target
 from tests.fakes.s3 import FakeS3, Faults, Upload, completed_checksums, crc32
-from tests.unit.loader.shares_experiment import SHARES
+from tests.unit.loader.shares_experiment import PLAN, SHARES
 
 
 @pytest.fixture(autouse=True)
 def small_parts_and_no_naps(monkeypatch):
     """The smallest parts, and no seconds between botocore's attempts."""
+    monkeypatch.setitem(EXPERIMENTS, "shares", SHARES)
     monkeypatch.setattr(objects, "PART_BYTES", 5 * MEBIBYTE)
     monkeypatch.setattr("botocore.endpoint.time", SimpleNamespace(sleep=lambda seconds: None, time=time.time))
 
@@ -32,12 +39,16 @@ def operations(s3):
     return [operation for operation, _ in s3.calls]
 
 
-def test_every_part_goes_with_its_checksum_and_the_completion_names_them_all():
+def refusing(**refuse):
+    return FakeS3(faults=Faults(refuse=refuse))
+
+
+@pytest.mark.parametrize(("outputs", "kind"), [({}, "COMPOSITE"), ({"experiment": "shares"}, "FULL_OBJECT")])
+def test_every_part_goes_with_its_checksum_which_is_of_the_whole_where_a_copy_is_compared_with_it(outputs, kind):
     s3 = FakeS3()
-    assert put(s3)
+    assert put(s3, **outputs)
     [created] = [request.headers for request in s3.requests if "uploads" in request.query and request.method == "POST"]
-    assert created["x-amz-checksum-algorithm"] == "CRC32"
-    assert created["x-amz-checksum-type"] == "COMPOSITE"
+    assert (created["x-amz-checksum-algorithm"], created["x-amz-checksum-type"]) == ("CRC32", kind)
     parts = [objects.part(1, index, 12 * MEBIBYTE) for index in range(3)]
     assert s3.objects["k"] == b"".join(parts)
     assert completed_checksums(s3.completed) == [crc32(part) for part in parts]
@@ -47,98 +58,174 @@ def test_every_part_goes_with_its_checksum_and_the_completion_names_them_all():
 SMALL = [DataObject(f"k/{number}", 1000) for number in range(20)]
 
 
-def test_small_objects_go_with_one_request_each_and_those_that_are_there_are_left_alone(capsys):
+def test_small_objects_go_with_one_request_each_and_those_that_are_there_are_left_alone():
     s3 = FakeS3()
     assert put(s3, *SMALL[:5]) == 5
     s3.calls.clear()
     assert put(s3, *SMALL) == 15
     assert sorted(operations(s3)) == ["HeadObject"] * 20 + ["PutObject"] * 15
     assert s3.objects == {small.key: objects.part(1, 0, 1000) for small in SMALL}
-    printed = " ".join(capsys.readouterr().err.split())
-    assert "5 objects in s3://b, 4.883 KiB, seed 1: already there" in printed
-    assert "uploading 15 objects in s3://b" in printed
 
 
-def test_of_small_objects_the_one_that_is_refused_is_named():
+@pytest.mark.parametrize(
+    ("s3", "words"),
+    [
+        (FakeS3(faults=Faults(damaged_part=2)), "putting s3://b/k .*BadDigest"),
+        (refusing(HeadObject=[(403, "AccessDenied")]), "checking s3://b/k"),
+        (refusing(CompleteMultipartUpload=[(200, "InternalError")] * 99), "InternalError"),
+    ],
+    ids=["a damaged part", "a look", "a completion that answers 200"],
+)
+def test_what_s3_refuses_is_an_error_that_names_the_object_and_leaves_no_parts(s3, words):
+    with pytest.raises(RunError, match=words):
+        put(s3)
+    assert not s3.objects and not s3.uploads
     with pytest.raises(RunError, match=r"putting s3://b/k/\d .*AccessDenied"):
         put(FakeS3(faults=Faults(puts_until_denied=0)), *SMALL[:9])
 
 
-def test_a_look_that_is_refused_is_no_object_that_is_missing():
-    s3 = refusing(HeadObject=[(403, "AccessDenied")])
-    with pytest.raises(RunError, match="checking s3://b/k"):
-        put(s3)
-    assert not s3.objects
-
-
-def test_a_part_that_was_damaged_on_the_way_is_refused_and_the_upload_is_aborted():
-    s3 = FakeS3(faults=Faults(damaged_part=2))
-    with pytest.raises(RunError, match=r"putting s3://b/k .*BadDigest"):
-        put(s3)
-    assert "CompleteMultipartUpload" not in operations(s3) and operations(s3)[-1] == "AbortMultipartUpload"
-
-
-def refusing(**refuse):
-    return FakeS3(faults=Faults(refuse=refuse))
-
-
-def test_a_completion_that_answers_200_with_an_error_is_tried_again_and_then_an_error():
-    passing = refusing(CompleteMultipartUpload=[(200, "InternalError")])
-    assert put(passing) and passing.count("CompleteMultipartUpload") == 2
-    lasting = refusing(CompleteMultipartUpload=[(200, "InternalError")] * 99)
-    with pytest.raises(RunError, match="InternalError"):
-        put(lasting)
-    assert not lasting.objects and operations(lasting)[-1] == "AbortMultipartUpload"
-
-
-def test_a_completion_whose_answer_was_lost_is_none_that_failed():
-    s3 = FakeS3(faults=Faults(lose_completion=True))
-    assert put(s3)
-    assert s3.count("CompleteMultipartUpload") == 2 and operations(s3)[-1] == "HeadObject"
+@pytest.mark.parametrize(
+    "s3", [refusing(CompleteMultipartUpload=[(200, "InternalError")]), FakeS3(faults=Faults(lose_completion=True))]
+)
+def test_a_completion_that_fails_once_or_whose_answer_is_lost_is_made_again(s3):
+    assert put(s3) and s3.count("CompleteMultipartUpload") == 2
 
 
 def test_leftovers_on_every_page_are_aborted_and_one_that_is_already_gone_is_no_error():
-    s3 = FakeS3()
-    s3.uploads = {name: Upload("k") for name in ("a", "b", "c")}
+    s3 = refusing(AbortMultipartUpload=[(404, "NoSuchUpload")])
+    s3.uploads = {name: Upload("k") for name in ("a", "b", "c")} | {"other": Upload("k.other")}
     assert put(s3)
-    assert s3.uploads == {} and s3.count("ListMultipartUploads") == 3
-    gone = refusing(AbortMultipartUpload=[(404, "NoSuchUpload")])
-    gone.uploads = {"a": Upload("k")}
-    assert put(gone)
+    assert [upload.key for upload in s3.uploads.values()] == ["k", "k.other"] and s3.count("ListMultipartUploads") == 4
 
 
 COPIES = [DataObject("master", 1000), *(DataObject(f"source/{number}.mp4", 1000, "master") for number in range(9))]
 
 
-def test_copies_are_made_in_s3_after_what_they_are_copies_of(capsys):
+def test_copies_are_made_after_their_original_and_made_again_where_size_or_metadata_differ():
     s3 = FakeS3()
-    assert put(s3, *COPIES) == 10
+    assert (put(s3, *COPIES), put(s3, *COPIES)) == (10, 0)
     assert s3.count("PutObject") == 1 and s3.count("CopyObject") == 9
     assert (s3.objects["source/8.mp4"], s3.metadata["source/8.mp4"]) == (s3.objects["master"], s3.metadata["master"])
-    assert "copying 9 objects in s3://b" in " ".join(capsys.readouterr().err.split())
-
-
-def test_copies_that_are_there_are_known_by_size_and_metadata_and_others_are_made_again():
-    s3 = FakeS3()
-    put(s3, *COPIES)
     s3.calls.clear()
-    assert put(s3, *COPIES) == 0
     s3.metadata["source/7.mp4"] = {f"x-amz-meta-{METADATA_KEY}": "of another seed"}
     s3.objects["source/8.mp4"] = s3.objects["source/8.mp4"][1:]
     assert put(s3, *COPIES) == 2
     assert sorted(key for name, key in s3.calls if name == "CopyObject") == ["source/7.mp4", "source/8.mp4"]
 
 
-def test_what_s3_copies_in_no_single_request_is_refused_before_anything_is_put():
-    s3 = FakeS3()
-    with pytest.raises(UsageError, match=r"source/0.mp4: 5,368,709,121 bytes .*apply the stack with smaller objects"):
-        put(s3, DataObject("master", 5), DataObject("source/0.mp4", 5 * 1024**3 + 1, "master"))
-    assert not s3.calls
+# The manifest, at an S3 that lists two keys a page.
+
+COMPLETE = f"{PLAN.manifest}complete.json"
 
 
-def test_what_is_copied_and_never_read_has_one_checksum_of_the_whole(monkeypatch):
-    """A copy's checksum is of the whole: against one of parts, nobody could say that they are the same."""
-    monkeypatch.setitem(EXPERIMENTS, "shares", SHARES)
-    s3 = FakeS3()
-    put(s3, experiment="shares")
-    assert "FULL_OBJECT" in [request.headers["x-amz-checksum-type"] for request in s3.requests]
+@pytest.fixture
+def s3():
+    with FakeS3(faults=Faults(keys_a_page=2)) as s3:
+        yield s3
+
+
+@pytest.fixture
+def stack(s3):
+    return Target("local", {"region": "us-east-1", "bucket_name": "b", "experiment": "shares"}, s3.url)
+
+
+def test_the_slices_are_the_plan_and_the_completion_is_put_last(s3, stack):
+    assert put_manifest(stack, dry_run=True) and not s3.objects
+    assert put_manifest(stack) == 6
+    text = "".join(s3.objects[PLAN.slice_key(index)].decode() for index in range(6))
+    assert text.splitlines() == [f"{quote(row.source)},{quote(row.destination)},1000" for row in PLAN.rows()]
+    assert s3.calls[-1] == ("PutObject", COMPLETE)
+    completion = json.loads(s3.objects[COMPLETE])
+    expected = {"objects": 12, "slices": 6, "slice_rows": 2, "seed": 1}
+    assert {name: completion[name] for name in expected} == expected
+    check_manifest(stack)
+    assert put_manifest(stack) == 0
+
+
+def interrupt(s3, stack):
+    s3.objects.clear()
+    s3.faults.puts_until_denied = s3.count("PutObject") + 4
+    with pytest.raises(RunError, match=r"putting s3://b/manifest/\w+/.*AccessDenied"):
+        put_manifest(stack)
+    s3.faults.puts_until_denied = None
+
+
+@pytest.mark.parametrize(
+    ("damage", "lacking"),
+    [
+        (interrupt, 2),
+        (lambda s3, stack: s3.objects.pop(PLAN.slice_key(3)), 1),
+        (lambda s3, stack: s3.objects.pop(COMPLETE), 0),
+        (lambda s3, stack: s3.objects.update({PLAN.slice_key(3): b"torn"}) or s3.objects.pop(COMPLETE), 1),
+    ],
+    ids=["interrupted", "a slice was deleted", "not completed", "a torn slice"],
+)
+def test_a_manifest_that_is_not_whole_is_none_and_what_it_lacks_is_put(s3, stack, damage, lacking):
+    put_manifest(stack)
+    whole = dict(s3.objects)
+    damage(s3, stack)
+    with pytest.raises(UsageError, match=r"there is no complete manifest .*`stampede dataset` uploads it"):
+        check_manifest(stack)
+    assert put_manifest(stack) == lacking
+    assert s3.objects == whole
+
+
+def test_a_stream_of_items_is_taken_a_few_at_a_time():
+    taken = []
+    results = in_flight(lambda number: number, (taken.append(number) or number for number in range(1000)), 2)
+    assert next(results) == 0 and len(taken) < 10
+    assert list(results) == list(range(1, 1000))
+
+
+# A bucket that Terraform can't empty.
+
+
+class DirectoryBucket(FakeS3):
+    """Lists its keys in no order and in small pages, and while keys go a listing passes over some; `refused` are keys
+    that it doesn't delete, `busy` those that it doesn't the first time."""
+
+    def __init__(self, keys=(), refused=(), busy=(), **refuse):
+        super().__init__(objects=dict.fromkeys(keys, b""), faults=Faults(keys_a_page=3, refuse=refuse))
+        self.refused, self.busy, self.listed = set(refused), set(busy), []
+
+    def listed_keys(self, prefix, is_first_page):
+        if is_first_page:
+            keys = sorted(self.objects)
+            random.Random(len(keys)).shuffle(keys)
+            self.listed = keys[: max(3, len(keys) * 2 // 3)]
+        return self.listed
+
+    def keeps(self, key):
+        stays = key in self.refused | self.busy
+        self.busy.discard(key)
+        return "AccessDenied" if stays else ""
+
+
+def emptied(s3, **options):
+    with s3:
+        return empty(Target("local", {"region": "us-east-1"}, s3.url), "bucket", **options)
+
+
+def test_nothing_is_left_of_objects_and_unfinished_uploads_also_where_s3_was_too_busy(capsys):
+    keys = {f"data/{number}" for number in range(50)}
+    s3 = DirectoryBucket(keys, busy=["data/1", "data/7"], AbortMultipartUpload=[(404, "NoSuchUpload")])
+    s3.uploads = {"gone": Upload("k"), "there": Upload("k")}
+    assert emptied(s3, dry_run=True) and s3.objects.keys() == keys
+    assert emptied(s3) == 50
+    assert (s3.objects, list(s3.uploads)) == ({}, ["gone"])
+    assert "deleted 50 objects in s3://bucket, and aborted 2 unfinished uploads" in capsys.readouterr().err
+    assert emptied(DirectoryBucket(ListObjectsV2=[(404, "NoSuchBucket")])) == 0
+
+
+@pytest.mark.parametrize(
+    ("s3", "words"),
+    [
+        (DirectoryBucket({"a", "b"}, refused=["a"]), "for example a: AccessDenied"),
+        (DirectoryBucket({"a"}, ListObjectsV2=[(403, "AccessDenied")]), "Injected by the test."),
+    ],
+    ids=["a key", "the listing"],
+)
+def test_what_s3_does_not_delete_is_one_line_that_names_the_bucket(s3, words):
+    with pytest.raises(RunError) as error:
+        emptied(s3)
+    assert words in str(error.value) and "s3://bucket" in str(error.value) and "\n" not in str(error.value)

@@ -1,15 +1,28 @@
-"""The drain waits for what is on its way, however late it comes, stores each event once, and names what is left."""
+"""The drain waits for what is on its way, however late it comes, stores each event once, and names what is left. It
+ends early where only a redelivery could bring a record, and accounts for such messages as unanswered."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import pytest
 
 from loader import collecting
 from loader.drain import drain
+from loader.patience import FAILING_S
 from stampede.errors import RunError
 from stampede.insights import evaluate, log_columns
+from stampede.insights.unrecorded import with_unrecorded
+from stampede.runs.account import stored_accounts
 from stampede.runs.folder import RunFolder
 from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
+
+HIDDEN_S = 5400
+LONG = {"timeout_s": 900, "visibility_timeout_s": HIDDEN_S}
+LOST = (0, 5 * HIDDEN_S)
+# The function's timeout, and what counts and lines may be late.
+ENDS_S = 900 + 90 + 600
+FOR_EVER = (0, 1e9)
 
 
 @pytest.fixture
@@ -24,160 +37,183 @@ def aws(monkeypatch):
     return stack
 
 
+@pytest.fixture
+def wait(aws, folder):
+    return lambda **options: drain(aws, folder, clock=aws.clock, sleep=aws.sleep, **options)
+
+
 def send(folder, *seqs, cell="a", at_s=0):
     folder.append("sent.jsonl", [{"cell": cell, "seq": seq, "sent_at_ms": EPOCH_MS + at_s * 1000} for seq in seqs])
-
-
-def wait(aws, folder, **options):
-    return drain(aws, folder, clock=aws.clock, sleep=aws.sleep, **options)
 
 
 def seqs(folder, name="records.jsonl"):
     return [row["seq"] for row in folder.rows(name)]
 
 
-def test_it_waits_for_records_that_come_later_and_stores_each_once(aws, folder):
-    send(folder, 0, 1, 2)
-    for second, line in enumerate(["START", record(0), record(1), record(1, run_id="another"), record(2), "REPORT"]):
-        aws.log(line, at_s=second)
-    aws.__dict__["in_flight_until_s"] = 8
-    drained = wait(aws, folder)
+def counts(drained):
     [account] = drained.accounts
-    assert (account.sent, account.succeeded, account.unaccounted, account.duplicates, drained.left) == (3, 3, 0, 0, "")
-    assert seqs(folder) == [0, 1, 2]
-    assert len(list(folder.rows("log_events.jsonl"))) == 6
-    assert folder.read_json("accounting.json") == [account.as_dict()]
+    return account.succeeded, account.failed, account.dead_lettered, account.unanswered, account.unaccounted
 
 
-@pytest.mark.parametrize("again_s", [1, 90])
-def test_a_line_that_a_host_put_twice_is_one_record_and_no_duplicate(aws, folder, again_s):
-    send(folder, 0, 1)
-    aws.log(record(0), at_s=1)
-    aws.log(record(0), at_s=1, seen_at_s=again_s)
-    aws.log(record(1), at_s=100)
-    [account] = wait(aws, folder).accounts
-    assert (account.succeeded, account.duplicates) == (2, 0)
-    assert len(list(folder.rows("log_events.jsonl"))) == 2, "what the saved queries count"
+@dataclass
+class Case:
+    """Messages 0 and 1 are sent at `sent_s`, of which 0 succeeds; `lines` are (seq, at_s[, seen_at_s]). When a message
+    is `hidden` or `visible`, and which are `dead` when; how the account adds up, between which seconds."""
+
+    expected: tuple[int, ...]
+    ends_s: tuple[float, float] = FOR_EVER
+    lines: Sequence[tuple[float, ...]] = ((0, 1),)
+    errors: Sequence[tuple[float, ...]] = ()
+    hidden: Sequence[tuple[float, float]] = ()
+    visible: Sequence[tuple[float, float]] = ()
+    dead: Sequence[tuple[int, float]] = ()
+    sent_s: float = 0
+    outputs: dict = field(default_factory=dict)
+    options: dict = field(default_factory=dict)
+    left: str = ""
 
 
-def test_the_lines_are_columns_too_when_a_cell_ends_and_not_before(aws, folder):
-    send(folder, 0)
-    aws.log(record(0), at_s=1)
-    wait(aws, folder, cells=["a"], quiet=True)  # a warm-up
-    assert not (folder.path / "log_events.parquet").exists()
-    for count, cell in enumerate("ab", start=1):
-        send(folder, count, cell=cell, at_s=count * 20)
-        aws.log(record(count, cell=cell), at_s=count * 20 + 1)
-        wait(aws, folder, cells=[cell])
-        columns = log_columns.stored(folder.path / "log_events.jsonl")
-        assert evaluate("stats count(*) as n", columns).rows == [{"n": count + 1}]
+NEWER = [(7 + number, at_s) for number, at_s in enumerate(range(5, 300, 20))]
+CASES = {
+    "records come later": Case((2, 0, 0, 0, 0), (8, 20), lines=[(0, 1), (1, 5)], hidden=[(0, 8)]),
+    "a host puts a line twice": Case((2, 0, 0, 0, 0), lines=[(0, 1), (0, 1), (0, 1, 90), (1, 100)]),
+    "SQS makes a dead letter": Case(
+        (1, 0, 1, 0, 0), (1830, 1860), errors=[(1, 2 + 360 * n) for n in range(5)], hidden=[(0, 1830)], dead=[(1, 1830)]
+    ),
+    "a line comes late": Case((2, 0, 0, 0, 0), lines=[(0, 1), (1, 2, 100), *NEWER]),
+    "a line comes 9 minutes late, behind newer ones": Case((2, 0, 0, 0, 0), lines=[(0, 1), (1, 2, 550), *NEWER]),
+    "a line never comes": Case((1, 0, 0, 0, 1), (600, 620)),
+    "the deadline that was given": Case(
+        (0, 1, 0, 0, 1),
+        (60, 70),
+        lines=(),
+        errors=[(0, 1)],
+        hidden=[FOR_EVER],
+        options={"deadline_s": 60},
+        left="of 60 s",
+    ),
+    "a message that makes no progress": Case((1, 0, 0, 0, 1), (2760, 2800), visible=[FOR_EVER], left="for 2760 s"),
+    "hosts that never come up": Case(
+        (1, 0, 0, 0, 1), (1560, 1600), visible=[FOR_EVER], outputs={"function_name": None}, left="for 1560 s"
+    ),
+    "a host holds a message for hours": Case(
+        (2, 0, 0, 0, 0), lines=[(0, 1), (1, 19_999)], hidden=[(0, 20_000)], outputs={"function_name": None}
+    ),
+    "a crash without a record": Case((1, 0, 0, 1, 0), (ENDS_S, ENDS_S + 30), hidden=[LOST], outputs=LONG),
+    "who waits for the redelivery": Case(
+        (2, 0, 0, 0, 0),
+        lines=[(0, 1), (1, HIDDEN_S + 10)],
+        hidden=[(0, HIDDEN_S + 20)],
+        outputs=LONG,
+        options={"waits_for_redelivery": True},
+    ),
+    "a redelivery that nobody saw begin": Case(
+        (2, 0, 0, 0, 0), lines=[(0, 1), (1, 1799)], hidden=[(0, 1800)], outputs=LONG, sent_s=1000 - HIDDEN_S
+    ),
+    "a late line before the end of a crash": Case(
+        (1, 1, 0, 0, 0),
+        (ENDS_S, 2 * ENDS_S + 30),
+        lines=[(0, 1), (9, 500)],
+        errors=[(1, 5, 600)],
+        hidden=[LOST],
+        outputs=LONG,
+    ),
+    "a message waits for the only function": Case(
+        (2, 0, 0, 0, 0),
+        lines=[(0, 1), (1, 1699)],
+        hidden=[(0, 1700), LOST],
+        outputs=LONG | {"concurrency_value": 1},
+    ),
+    "one in the queue beside one that is lost": Case(
+        (2, 0, 0, 0, 0),
+        lines=[(0, 1), (1, ENDS_S + 899)],
+        hidden=[LOST],
+        visible=[(0, ENDS_S + 900)],
+        outputs=LONG,
+    ),
+    "messages of another run are at work": Case(
+        (1, 0, 0, 1, 0),
+        (3600 + ENDS_S, 1e9),
+        hidden=[LOST, *((begin_s, begin_s + 400) for begin_s in range(0, 4000, 800))],
+        outputs=LONG,
+    ),
+}
 
 
-@pytest.mark.parametrize("torn", ["", '{"concurrency_limit": 5, "run_'])
-def test_a_drain_killed_between_its_two_files_loses_no_record(aws, folder, torn):
-    send(folder, 0, 1, 2)
-    for second, line in enumerate([record(0), record(1, run_id="another"), record(1), "REPORT", record(2)]):
-        aws.log(line, at_s=second)
-    wait(aws, folder)
-    rows = list(folder.rows("records.jsonl"))
-    (folder.path / "records.jsonl").write_text(json.dumps(rows[0]) + "\n" + torn)
-    [account] = wait(aws, folder).accounts
-    assert (account.succeeded, account.unaccounted, account.duplicates) == (3, 0, 0)
-    assert list(folder.rows("records.jsonl")) == rows
+@pytest.mark.parametrize("name", CASES)
+def test_it_ends_when_nothing_more_can_come_and_not_before(name, aws, folder, wait):
+    case = CASES[name]
+    aws.outputs.update(case.outputs)
+    send(folder, 0, 1, at_s=case.sent_s)
+    for seq, *times_s in case.lines:
+        aws.log(record(seq, run_id="r" if seq < 2 else "another"), at_s=times_s[0], seen_at_s=times_s[-1])
+    for seq, *times_s in case.errors:
+        aws.log(record(seq, "error", at=times_s[0]), at_s=times_s[0], seen_at_s=times_s[-1])
+    for seq, at_s in case.dead:
+        aws.bury(at_s, run_id="r", cell="a", seq=seq)
+    vars(aws).update(hidden=list(case.hidden), visible=list(case.visible))
+    drained = wait(**case.options)
+    assert counts(drained) == case.expected
+    assert case.ends_s[0] <= aws.now_s <= case.ends_s[1]
+    assert case.left in drained.left and bool(case.left) == bool(drained.left)
+    assert bool(drained.ended_early) == (LOST in case.hidden)
+    assert len(seqs(folder)) == case.expected[0] + len(case.errors), "each is stored once"
+    lines = [tuple(row.values()) for row in folder.rows("log_events.jsonl")]
+    assert len(lines) == len(set(lines)), "what the saved queries count"
 
 
-def test_only_the_cell_that_is_asked_for_is_waited_for_and_all_are_accounted_for(aws, folder):
+def test_only_the_cell_that_is_asked_for_is_waited_for_and_its_lines_become_columns(aws, folder, wait):
     send(folder, 0, cell="b")
     send(folder, 0)
     aws.log(record(0), at_s=1)
-    accounts = wait(aws, folder, cells=["a"]).accounts
+    wait(cells=["a"], quiet=True)  # a warm-up
+    assert not (folder.path / "log_events.parquet").exists()
+    accounts = wait(cells=["a"]).accounts
     assert [(account.cell, account.succeeded, account.unaccounted) for account in accounts] == [
         ("b", 0, 1),
         ("a", 1, 0),
     ]
     assert aws.now_s < 10
+    columns = log_columns.stored(folder.path / "log_events.jsonl")
+    assert evaluate("stats count(*) as n", columns).rows == [{"n": 1}]
+    assert folder.read_json("accounting.json") == [account.as_dict() for account in accounts]
 
 
-# How long.
+@pytest.mark.parametrize("torn", ["", '{"concurrency_limit": 5, "run_'])
+def test_a_drain_killed_between_its_two_files_loses_no_record(aws, folder, wait, torn):
+    send(folder, 0, 1, 2)
+    for second, line in enumerate([record(0), record(1, run_id="another"), record(1), "REPORT", record(2)]):
+        aws.log(line, at_s=second)
+    wait()
+    rows = list(folder.rows("records.jsonl"))
+    (folder.path / "records.jsonl").write_text(json.dumps(rows[0]) + "\n" + torn)
+    assert counts(wait()) == (3, 0, 0, 0, 0)
+    assert list(folder.rows("records.jsonl")) == rows
 
 
-def test_a_message_is_waited_for_until_sqs_has_made_it_a_dead_letter_and_why_is_said(aws, folder, capsys):
-    visibility_timeout_s = aws.outputs["visibility_timeout_s"]
-    send(folder, 0, 1)
-    aws.log(record(0), at_s=1)
-    dead_at_s = 5 * visibility_timeout_s + 30
-    for attempt in range(5):
-        error = {"error_type": "SlowDown" if attempt else "Timeout", "error_message": f"attempt {attempt}"}
-        aws.log(record(1, "error", attempt=attempt + 1, **error), at_s=2 + attempt * visibility_timeout_s)
-    aws.bury(dead_at_s, run_id="r", cell="a", seq=1)
-    aws.__dict__["in_flight_until_s"] = dead_at_s
-    drained = wait(aws, folder)
-    [account] = drained.accounts
-    assert (account.succeeded, account.dead_lettered, drained.left) == (1, 1, "")
-    assert "a: 4 of 5 error records: SlowDown, for example attempt 1\n" in capsys.readouterr().err
-    assert aws.now_s < dead_at_s + 30
-
-
-def test_at_a_deadline_that_was_given_it_says_what_is_still_on_its_way(aws, folder):
-    send(folder, 0)
-    aws.log(record(0, "error"), at_s=1)
-    aws.__dict__["in_flight_until_s"] = 1e9
-    drained = wait(aws, folder, deadline_s=60)
-    with pytest.raises(RunError, match=r"deadline of 60 s .* 1 in flight"):
-        drained.check()
-    assert 60 < aws.now_s < 70
-
-
-# Late lines.
-
-
-@pytest.mark.parametrize("late_s", [100, 550])
-def test_a_line_that_comes_minutes_late_is_found(aws, folder, late_s):
-    send(folder, *range(5))
-    for seq in range(5):
-        aws.log(record(seq), at_s=seq, seen_at_s=seq + (late_s if seq == 0 else 0))
-    for second in range(5, 300, 20):  # newer lines of others move the edge far beyond the late one
-        aws.log(f"REPORT {second}", at_s=second)
-    drained = wait(aws, folder)
-    drained.check()
-    assert sorted(seqs(folder)) == list(range(5))
-    assert len(list(folder.rows("log_events.jsonl"))) == len({str(row) for row in folder.rows("log_events.jsonl")})
-
-
-def test_a_second_drain_an_hour_later_finds_a_line_that_the_first_gave_up(aws, folder):
+def test_a_second_drain_an_hour_later_finds_a_line_that_the_first_gave_up(aws, folder, wait):
     send(folder, 0, 1, 2)
     aws.log(record(0), at_s=1, seen_at_s=3000)
     aws.log(record(1), at_s=200)
     with pytest.raises(RunError, match=r"3 sent = 1 succeeded .* 2 UNACCOUNTED"):
-        wait(aws, folder).check()
+        wait().check()
     aws.sleep(3600)
     began_s = aws.now_s
-    assert wait(aws, folder).accounts[0].unaccounted == 1
+    assert wait().accounts[0].unaccounted == 1
     assert aws.now_s - began_s < 120, "no line is late any more"
     assert seqs(folder) == [1, 0], "each once"
 
 
-# Answers that are errors.
-
-
 @pytest.mark.parametrize(
-    ("operation", "code"), [("GetQueueAttributes", "no answer"), ("FilterLogEvents", "ThrottlingException")]
+    ("operation", "code"),
+    [("GetQueueAttributes", "no answer"), ("FilterLogEvents", "ThrottlingException"), ("FilterLogEvents", "on page 2")],
 )
-def test_a_poll_that_fails_is_asked_again(aws, folder, capsys, operation, code):
-    send(folder, 0)
-    aws.log(record(0), at_s=30)
-    aws.fail(operation, code, between_s=(0, 120))
-    wait(aws, folder).check()
-    assert capsys.readouterr().err.count("trying again") == 1
-
-
-def test_a_failure_on_the_second_page_of_the_lines_loses_none(aws, folder):
+def test_a_poll_that_fails_is_asked_again_and_loses_no_line(aws, folder, wait, capsys, operation, code):
     send(folder, *range(8))
     for seq in range(8):
         aws.log(record(seq), at_s=seq)
     aws.sleep(10)
-    answer = aws.filter_log_events
-    calls = []
+    answer, calls = aws.filter_log_events, []
 
     def failing_once(**arguments):
         calls.append(arguments)
@@ -185,70 +221,100 @@ def test_a_failure_on_the_second_page_of_the_lines_loses_none(aws, folder):
             aws.fail("FilterLogEvents", "InternalError", between_s=(aws.now_s, aws.now_s + 1))
         return answer(**arguments)
 
-    aws.__dict__["filter_log_events"] = failing_once
-    wait(aws, folder).check()
+    if code == "on page 2":
+        aws.__dict__["filter_log_events"] = failing_once
+    else:
+        aws.fail(operation, code, between_s=(0, 120))
+    wait().check()
+    assert capsys.readouterr().err.count("trying again") == 1
     assert sorted(seqs(folder)) == list(range(8))
 
 
-@pytest.mark.parametrize("code", ["ExpiredToken", "AWS.SimpleQueueService.NonExistentQueue"])
-def test_an_error_that_no_waiting_mends_ends_it_at_once(aws, folder, code):
+@pytest.mark.parametrize(
+    ("code", "ends_s"), [("ExpiredToken", 0), ("AWS.SimpleQueueService.NonExistentQueue", 0), ("no answer", 2760)]
+)
+def test_an_error_that_no_waiting_mends_ends_it(aws, folder, wait, code, ends_s):
     send(folder, 0)
     aws.fail("GetQueueAttributes", code, between_s=(0, 1e9))
     with pytest.raises(RunError):
-        wait(aws, folder)
-    assert aws.now_s == 0
+        wait()
+    assert ends_s <= aws.now_s <= ends_s + 10
 
 
-# Dead letters.
-
-
-def test_each_dead_letter_is_read_once_however_often_the_drain_looks(aws, folder):
+def test_each_dead_letter_is_read_once_however_often_the_drain_looks_and_shown_again(aws, folder, wait):
     send(folder, *range(40))
     for seq in range(40):
         aws.bury(20 * seq, run_id="r" if seq % 2 else "another", cell="a", seq=seq)
     for seq in range(0, 40, 2):
         aws.log(record(seq), at_s=seq)
-    aws.__dict__["in_flight_until_s"] = 810
-    wait(aws, folder).check()
+    aws.hide(0, 810)
+    wait().check()
     assert sorted(seqs(folder, "dead_letters.jsonl")) == list(range(1, 40, 2))
-    assert aws.count("ReceiveMessage") <= 60
-    assert aws.received == {}, "the letters are shown again"
-    wait(aws, folder).check()
+    assert (aws.count("ReceiveMessage") <= 60, aws.received) == (True, {})
+    wait().check()
     assert len(seqs(folder, "dead_letters.jsonl")) == 20
 
 
-# Attempts that were cut off.
-
-
-def test_of_an_attempt_that_was_set_aside_only_what_is_kept_counts_however_late(aws, folder):
+def test_of_an_attempt_that_was_set_aside_only_what_is_kept_counts_however_late(aws, folder, wait):
     send(folder, 0, 6)
-    folder.append("abandoned.jsonl", [{"cell": "a", "seq": seq} for seq in (3, 5)])
+    folder.append("abandoned.jsonl", [{"cell": "a", "first": 1, "seq": 5}])
     for seq in (0, 3, 4, 6):
         aws.log(record(seq), at_s=1 + seq)
-    [account] = wait(aws, folder).accounts
+    [account] = wait().accounts
     assert (account.sent, account.succeeded, account.unexpected) == (2, 2, 0)
     assert seqs(folder) == [0, 6]
 
 
-# Who holds a message.
+def test_what_is_unanswered_is_said_and_stored_and_no_more_of_it_than_is_in_flight(aws, folder, wait, capsys):
+    aws.outputs.update(LONG)
+    send(folder, 2, at_s=-500)  # its line was lost
+    send(folder, 0, 1)
+    aws.hide(*LOST)
+    aws.log(record(0), at_s=1)
+    request = "276ff3b9-1609-4ee7-a288-db3752630761"
+    aws.log(f"RequestId: {request} Error: Runtime exited with error: signal: killed\n", at_s=3)
+    drained = wait()
+    assert "1 message is in flight, 2 of this run without a record" in drained.ended_early
+    assert "SQS redelivers a message only 5,400 s after its last delivery" in drained.ended_early
+    assert counts(drained) == counts(wait()) == (1, 0, 0, 1, 1)
+    assert seqs(folder, "unanswered.jsonl") == [1], "once, however often the run is drained"
+    assert drained.accounts[0].without_record == {"killed, usually for memory": 1}
+    assert with_unrecorded(stored_accounts(folder), folder.path) == drained.accounts
+    said = capsys.readouterr().err
+    assert "invocations without a record, as Lambda logged them: 1 killed, usually for memory" in said
 
 
-def test_a_message_that_a_host_holds_for_hours_is_waited_for(aws, folder):
-    """A host says that it is at work; the deadline of dead letters begins when it no longer does."""
-    del aws.outputs["function_name"]
-    send(folder, 0)
-    aws.__dict__["in_flight_until_s"] = 20_000
-    aws.log(record(0), at_s=19_999)
-    drained = wait(aws, folder)
-    assert (drained.left, drained.accounts[0].succeeded) == ("", 1)
-
-
-@pytest.mark.parametrize(("by_hosts", "limit_s"), [(False, 2760), (True, 1560)])
-def test_a_message_that_makes_no_progress_is_given_up_at_last(aws, folder, by_hosts, limit_s):
-    """Hosts cost money by the hour, and the queue's own timeout is none of theirs."""
-    send(folder, 0)
-    aws.__dict__["waiting_until_s" if by_hosts else "in_flight_until_s"] = 20_000
-    if by_hosts:
-        del aws.outputs["function_name"]
-    assert f"no message has made progress for {limit_s} s" in wait(aws, folder).left
-    assert aws.now_s < limit_s + 40
+@pytest.mark.parametrize(
+    ("concurrency", "failed", "times", "succeeded", "is_failing"),
+    [
+        (1, 5, 2, 0, True),
+        (500, 30, 1, 0, True),
+        (5, 9, 1, 0, False),
+        (1, 4, 5, 0, False),
+        (20, 19, 2, 0, False),
+        (5, 10, 1, 1, False),
+    ],
+)
+def test_a_cell_whose_first_messages_all_fail_ends_and_no_other_one(
+    aws, folder, wait, capsys, concurrency, failed, times, succeeded, is_failing
+):
+    """Of 30 messages the first fail so often; the others haven't run yet."""
+    aws.outputs["concurrency_value"] = concurrency
+    send(folder, *range(30))
+    for delivery in range(failed * times):
+        error = {"error_type": "HandlerMissing", "error_message": "no module x"}
+        aws.log(record(delivery % failed, "error", **error), at_s=delivery)
+    for seq in range(20, 20 + succeeded):
+        aws.log(record(seq), at_s=0)
+    aws.show(*FOR_EVER)
+    drained = wait(deadline_s=100)
+    assert (drained.failing, bool(drained.ended_early), bool(drained.left)) == (
+        ("a", True, False) if is_failing else ("", False, True)
+    )
+    if is_failing:
+        assert counts(drained) == (0, failed, 0, 30 - failed, 0)
+        assert FAILING_S["aws"] <= aws.now_s < FAILING_S["aws"] + 10, "a permission may still spread before"
+        why = f"a: {failed * times} of {failed * times} error records: HandlerMissing, .* x"
+        with pytest.raises(RunError, match=f"in 1 cell: {why}"):
+            drained.check()
+        assert "HandlerMissing, for example no module x\n" in capsys.readouterr().err

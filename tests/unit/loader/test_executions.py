@@ -104,8 +104,9 @@ def counts(account):
     return (account.sent, account.succeeded, account.failed, account.dead_lettered, account.unaccounted)
 
 
-def test_a_query_leaves_a_record_like_any_other_with_athenas_own_times(aws, carried_out, drained):
-    assert carried_out(count=2).sent == 2
+def test_a_query_leaves_a_record_like_any_other_with_athenas_own_times(aws, carried_out, drained, capsys):
+    assert carried_out(count=2, quiet=True).sent == 2
+    assert capsys.readouterr().err == "", "in a sweep what goes well is a detail"
     account, records = drained()
     assert counts(account) == (2, 2, 0, 0, 0)
     first = records[0]
@@ -173,34 +174,24 @@ def test_athena_may_be_silent_for_a_while(code, aws, carried_out, drained):
     assert counts(drained()[0]) == (1, 1, 0, 0, 0)
 
 
-def test_ctrl_c_cancels_the_query_under_way_and_records_it(aws, carried_out, drained):
-    def interrupted(seconds):
-        aws.sleep(seconds)
-        if aws.count("GetQueryExecution") == 3:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        carried_out(count=5, sleep=interrupted)
-    account, [record] = drained()
-    assert counts(account) == (1, 0, 1, 0, 0)
-    assert (record["error_type"], record["message_id"]) == ("QueryCancelled", "q0")
-    assert aws.state_of("q0") == "CANCELLED"
-
-
-def test_ctrl_c_before_athena_has_returned_the_id_cancels_the_query_too(aws, carried_out, drained, monkeypatch):
-    start = aws.start_query_execution
+@pytest.mark.parametrize(("operation", "call"), [("start_query_execution", 1), ("get_query_execution", 3)])
+def test_ctrl_c_cancels_the_query_under_way_also_before_its_id_is_told_and_records_it(
+    operation, call, aws, carried_out, drained, monkeypatch
+):
+    answer, calls = getattr(aws, operation), []
 
     def interrupted(**arguments):
-        answer = start(**arguments)
-        if aws.count("StartQueryExecution") == 1:
+        calls.append(answer(**arguments))
+        if len(calls) == call:
             raise KeyboardInterrupt
-        return answer
+        return calls[-1]
 
-    monkeypatch.setitem(vars(aws), "start_query_execution", interrupted)
+    monkeypatch.setitem(vars(aws), operation, interrupted)
     with pytest.raises(KeyboardInterrupt):
-        carried_out()
-    assert aws.state_of("q0") == "CANCELLED"
-    assert [record["execution_id"] for record in drained()[1]] == ["q0"]
+        carried_out(count=5)
+    account, [record] = drained()
+    assert counts(account) == (1, 0, 1, 0, 0)
+    assert (record["error_type"], record["execution_id"], aws.state_of("q0")) == ("QueryCancelled", "q0", "CANCELLED")
 
 
 def test_a_log_group_that_takes_no_record_ends_the_run(aws, carried_out):
@@ -216,30 +207,18 @@ def killed(aws, folder, cell, state):
     known = query_id if state == "begun" else ""
     folder.append("executions.jsonl", [{"cell": cell, "seq": 0, "state": state, "execution_id": known}])
     if known:
-        row = {
-            "cell": cell,
-            "seq": 0,
-            "message_id": known,
-            "sent_at_ms": EPOCH_MS,
-            "possible_duplicate": 0,
-            "round": 1,
-            "warm_up": 0,
-        }
-        folder.append("sent.jsonl", [row])
+        folder.append("sent.jsonl", [{"cell": cell, "seq": 0, "sent_at_ms": EPOCH_MS, "round": 1, "warm_up": 0}])
 
 
 @pytest.mark.parametrize("state", ["beginning", "begun"])
-def test_a_query_of_a_killed_run_is_cancelled_whether_its_id_was_known_or_not(state, aws, folder):
+def test_a_query_of_a_killed_run_is_cancelled_or_said_where_it_cannot_be(state, aws, folder, capsys):
     killed(aws, folder, "a", state)
     stop_left_running(aws, folder, "b", QUERY)
     assert aws.running == ["q0"]
     stop_left_running(aws, folder, "a", QUERY)
     assert aws.running == []
-
-
-def test_a_query_of_a_killed_run_whose_stack_is_gone_is_said_and_no_error(aws, folder, capsys):
-    folder.append("executions.jsonl", [{"cell": "a", "seq": 0, "state": "begun", "execution_id": "gone"}])
-    stop_left_running(aws, folder, "a", QUERY)
+    folder.append("executions.jsonl", [{"cell": "c", "seq": 0, "state": "begun", "execution_id": "gone"}])
+    stop_left_running(aws, folder, "c", QUERY)
     assert "query gone couldn't be cancelled" in capsys.readouterr().err
 
 

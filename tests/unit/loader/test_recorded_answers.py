@@ -1,13 +1,12 @@
 """What AWS was recorded to answer is what the loader takes it for: a refusal that lasts or passes, an empty queue, a
 record that wasn't taken."""
 
-import io
 import json
 
 import pytest
 from botocore.exceptions import ClientError
 
-from loader import dataset, permission, seeding
+from loader import dataset, seeding
 from loader.collecting import message_counts
 from loader.sqs.dead_letters import DeadLetters
 from loader.sqs.message import Order
@@ -15,7 +14,7 @@ from loader.sqs.sending import send_to
 from stampede.insights.cloudwatch import run_on_service
 from stampede.planning.checks.account import Account
 from stampede.stacks import target as targets
-from stampede.stacks.aws_errors import AFTER_APPLY, kind_of, may_pass_after_apply
+from stampede.stacks.aws_errors import AFTER_APPLY, kind_of
 from stampede.stacks.target import Target
 from stampede.sweep import sweep as sweep_run
 from tests.aws_answers import ANSWERS, answering, recorded, same_but_names
@@ -139,25 +138,17 @@ def test_a_purge_that_is_refused_because_of_an_earlier_one_is_made_again_after_a
 
 @pytest.mark.parametrize("name", ["lam-61", "lam-62"])
 def test_an_invocation_beyond_the_reserved_concurrency_is_made_again(name):
-    kind, message = permission._failure(aws(name), b"{}")
-    assert may_pass_after_apply(kind) and message == "Rate Exceeded."
-    assert seeding._answer(aws(name), "f", {}) == ({}, "TooManyRequestsException: Rate Exceeded.")
+    result, why, _ = seeding.invoke(aws(name), "f", {})
+    assert (result, why) == ({}, "TooManyRequestsException: Rate Exceeded.") and AFTER_APPLY.search(why)
 
 
 @pytest.mark.parametrize("name", ["lam-65", "com-67", "lam-69"])
-def test_a_function_that_fails_says_why_and_is_not_asked_again_as_if_it_passed(name, monkeypatch):
-    fields = ANSWERS[name]["answer"]["fields"]
-
-    class Lambda:
-        def invoke(self, **arguments):
-            return fields | {"Payload": io.BytesIO(json.dumps(fields["Payload"]).encode())}
-
-    client = answering("lambda", "lam-63")
-    monkeypatch.setattr(client, "invoke", Lambda().invoke)
-    monkeypatch.setattr(Target, "client", lambda *_, **__: client)
-    result, why = seeding._answer(Target("aws", OUTPUTS), "f", {})
+def test_a_function_that_fails_says_why_and_is_not_asked_again_as_if_it_passed(name):
+    fields, stack = ANSWERS[name]["answer"]["fields"], SimulatedAws("aws", OUTPUTS)
+    stack.answers.append(fields | {"Payload": json.dumps(fields["Payload"]).encode(), "LogResult": ""})
+    result, why, _ = seeding.invoke(stack, "f", {})
     assert (result, why) == (fields["Payload"], fields["Payload"]["errorMessage"])
-    assert not any(word in why for word in AFTER_APPLY)
+    assert not AFTER_APPLY.search(why)
 
 
 @pytest.mark.parametrize(("name", "reserved"), [("lam-63", 0), ("lam-64", 3), ("lam-60", 0)])
@@ -167,12 +158,11 @@ def test_what_a_function_reserves_is_read_from_the_answer_or_from_its_silence(na
 
 
 def test_an_upload_that_s3_had_completed_is_gone_and_a_part_that_it_lacks_is_not():
-    def why(name):
+    for name, is_gone in (("s3-129", True), ("s3-127", False), ("s3-128", False)):
+        client = answering("s3", name)
         with pytest.raises(ClientError) as raised:
-            answering("s3", name).complete_multipart_upload(Bucket="b", Key="k", UploadId="u")
-        return dataset._is_gone(raised.value)
-
-    assert [why(name) for name in ("s3-129", "s3-127", "s3-128")] == [True, False, False]
+            client.complete_multipart_upload(Bucket="b", Key="k", UploadId="u")
+        assert isinstance(raised.value, client.exceptions.NoSuchUpload) is is_gone
 
 
 def test_an_object_is_known_by_what_its_head_was_recorded_to_say():

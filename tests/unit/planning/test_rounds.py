@@ -246,7 +246,6 @@ def test_after_a_kill_the_rounds_that_were_done_stay_and_the_one_that_was_cut_of
     assert "resuming with round 4" in capsys.readouterr().err
     accounts = folder.read_json("accounting.json")
     assert [(account["sent"], account["succeeded"]) for account in accounts] == [(6, 6)] * 2
-    assert sum("message_id" in row for row in folder.rows("abandoned.jsonl")) == 1
     rounds_of = Counter((row["cell"], row["round"]) for row in folder.rows("records.jsonl"))
     assert set(rounds_of.values()) == {1} and len(rounds_of) == 12
 
@@ -290,8 +289,8 @@ def test_warm_ups_come_once_before_all_rounds_and_are_in_none(sweep):
 def test_a_message_that_sqs_refuses_ends_the_sweep_after_its_round(sweep, monkeypatch):
     send = flood.send
     monkeypatch.setattr(flood, "send", lambda *a: replace(send(*a), failed=1, reason="no"))
-    with pytest.raises(RunError, match="1 of 2 messages was not accepted: no"):
+    with pytest.raises(RunError, match="1 of 2 messages not accepted: no"):
         sweep(messages=5)
     monkeypatch.setattr(flood, "send", lambda *_: Outcome(failed=2, reason="no"))
-    with pytest.raises(RunError, match="2 of 2 messages were not accepted: no"):
+    with pytest.raises(RunError, match="2 of 2 messages not accepted: no"):
         sweep(messages=5)

@@ -94,7 +94,7 @@ def test_what_to_know_before_relying_on_it_is_said_weightiest_first_and_in_five_
     alone = lasting([0.1] * 12, sdk="botocore 1.0")
     too_many = [record(0, 200, n=2, seq=seq, sdk="botocore 2.0") for seq in range(10)]
     folder = handmade_run.write(tmp_path / "run", [*FAILED[:2], *alone[2:], *too_many], [1, 2])
-    (folder / "evidence.json").write_text('{"checks": [{"id": "clocks", "contradicted": 1}]}')
+    (folder / "evidence.json").write_text('{"checks": [{"id": "redelivery", "contradicted": 1}]}')
     keys = ["assumes of AWS", "2 of 22 messages", "10 with", "drift", "botocore 1.0 and 2.0"]
     lines = say(analysed(folder)).caveats
     assert len(lines) == 5 and all(key in line for key, line in zip(keys, lines, strict=True)), lines

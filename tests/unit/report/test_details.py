@@ -71,10 +71,10 @@ def test_requests_that_s3_logs_nowhere_are_not_expected_of_it(tmp_path):
 
 
 def test_evidence_says_what_was_held_and_what_contradicted(folder):
-    checks = [{"id": "clocks", "held": 12}, {"id": "logs-late", "contradicted": 1, "values": {"latest_s": 1700.5}}]
+    checks = [{"id": "redelivery", "held": 12}, {"id": "logs-late", "contradicted": 1, "values": {"latest_s": 1700.5}}]
     (folder / evidence.FILE).write_text(json.dumps({"checks": [*checks, {"id": "of another version"}]}))
     rows = {row["check"]: row for row in detail_of(folder, "evidence").tables[0].rows}
-    outcomes = [rows[name]["outcome"] for name in ("clocks", "logs-late", "codes")]
+    outcomes = [rows[name]["outcome"] for name in ("redelivery", "logs-late", "codes")]
     assert outcomes == [evidence.HELD, evidence.CONTRADICTED, evidence.NOT_MET]
     assert rows["logs-late"]["figures"] == "latest 1,700.5 s"
 
