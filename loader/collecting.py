@@ -9,15 +9,14 @@ from typing import Any
 
 from loader import evidence
 from loader.executions import EXECUTIONS
-from loader.log_events import OVERLAP_MS, LogEvents, records, seen_in_lines, together
+from loader.log_events import OVERLAP_MS, LogEvents, failed_lines, failed_rows, records, seen_in_lines, together
 from loader.patience import State
 from loader.sqs.dead_letters import DeadLetters
 from loader.unfinished_cell import last_abandoned
 from stampede.errors import UsageError
 from stampede.insights.unrecorded import with_unrecorded
 from stampede.runs.account import CellAccount, account
-from stampede.runs.failed_objects import FAILED_OBJECTS, failed_lines, failed_rows
-from stampede.runs.folder import UNANSWERED_FILE, RunFolder
+from stampede.runs.folder import FAILED_OBJECTS, UNANSWERED_FILE, RunFolder
 from stampede.runs.store import open_store, quoted
 from stampede.stacks.target import Target
 

@@ -12,11 +12,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 
+import numpy as np
+
 from loader.executions import EXECUTIONS
 from loader.log_events import MOST_EVENTS_IN_A_PAGE, MOST_REPEATS, together
 from loader.patience import LATE_S
 from stampede.checkout import FUNCTIONS
-from stampede.runs import overlap
 from stampede.runs.evidence import FILE
 from stampede.runs.folder import RunFolder
 from stampede.runs.store import Store, open_store, quoted
@@ -127,13 +128,30 @@ def _at_once(store: Store) -> tuple[Check, Check]:
     concurrency, ramp = Check(), Check()
     for cell, n in store.rows("SELECT cell, max(n) AS n FROM deliveries GROUP BY cell HAVING max(n) > 0"):
         times = store.arrays("SELECT began_ms, ended_ms FROM deliveries WHERE cell = ?", cell)
-        at_ms, running = overlap.timeline(times["began_ms"], times["ended_ms"])
+        at_ms, running = _timeline(times["began_ms"], times["ended_ms"])
         peak = int(running.max(initial=0))
         _note(concurrency, peak <= n + max(1, n // 50), "most_at_once", peak)
         if n > AFTER_A_MINUTE and len(at_ms) and at_ms[-1] - at_ms[0] > MINUTE_MS:
             peak = int(running[at_ms <= at_ms[0] + MINUTE_MS].max())
             _note(ramp, AFTER_A_MINUTE / 2 <= peak <= AFTER_A_MINUTE * 1.1, "at_once_after_a_minute", peak)
     return concurrency, ramp
+
+
+def _timeline(starts_ms: np.ndarray, ends_ms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Steps, ascending: the times in ms, and the number running from each of them on; the last is a 0.
+
+    Intervals are half-open: one that ends in the millisecond in which another starts doesn't overlap it, and one that
+    covers no time is left out.
+    """
+    lasting = ends_ms > starts_ms
+    changes = np.concatenate([starts_ms[lasting], ends_ms[lasting]])
+    order = np.argsort(changes, kind="stable")
+    at, first = np.unique(changes[order], return_index=True)
+    if not len(at):
+        return at, at
+    began = np.where(order < lasting.sum(), 1, -1)
+    by = np.add.reduceat(began, first)
+    return at[by != 0], np.cumsum(by)[by != 0]
 
 
 def _clocks(store: Store, folder: RunFolder) -> Check:

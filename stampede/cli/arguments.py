@@ -209,7 +209,7 @@ def plan_options(arguments: argparse.Namespace) -> list[str]:
 
 def plan_of(arguments: argparse.Namespace) -> Plan:
     """The plan that the options describe. Raises UsageError."""
-    from stampede.stacks import regions
+    from stampede.stacks import endpoints
 
     experiment = EXPERIMENTS[arguments.experiment]
     refuse_twice("--set", arguments.set, "give all its values at once, separated by commas")
@@ -226,7 +226,7 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     )
     for cell in plan.cells:
         # An estimate would give another region's prices for one that AWS doesn't have.
-        if unknown := regions.unknown(str(cell.values["region"])):
+        if unknown := endpoints.unknown_region(str(cell.values["region"])):
             raise UsageError(f"region: {unknown[0]}", unknown[1])
         count = experiment.messages(cell.values) if experiment.shared_list is not None else None
         if count is not None and arguments.messages_per_concurrency is not None:

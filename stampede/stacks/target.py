@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -135,6 +135,24 @@ class Target:
         if service not in self._clients:
             self._clients[service] = self._new_client(service, {})
         return self._clients[service]
+
+    def account_limits(self) -> dict[str, Any]:
+        """What Lambda allows the account, without which no figure can be compared: its limits, and the opt-in quota of
+        a function's network; None or "unknown" where AWS doesn't tell, "default" where the quota isn't listed."""
+        limits: dict[str, Any] = {}
+        with suppress(BotoCoreError, ClientError):
+            limits = self.client("lambda").get_account_settings()["AccountLimit"]
+        quota = "unknown"
+        with suppress(BotoCoreError, ClientError, KeyError):
+            pages = self.client("service-quotas").get_paginator("list_service_quotas").paginate(ServiceCode="lambda")
+            rows = {row["QuotaName"]: row for page in pages for row in page["Quotas"]}
+            row = rows.get("Network bandwidth per execution environment")
+            quota = f"{row['Value']:g} {row.get('Unit', '')}".strip() if row else "default"
+        return {
+            "concurrent_executions": limits.get("ConcurrentExecutions"),
+            "unreserved_concurrent_executions": limits.get("UnreservedConcurrentExecutions"),
+            "network_quota": quota,
+        }
 
     def _new_client(self, service: str, config: Mapping[str, Any]) -> Any:
         own = self.endpoint_url if self.kind == "local" else None  # else botocore resolves it, service by service

@@ -42,7 +42,7 @@ def test_the_excerpts_of_measured_tables_are_those_of_the_stored_runs(document):
         ([], 'FOLDERS: none given; name folders of runs: FOLDERS="results/A results/B"'),
         (["nix"], "/nix isn't the folder of a finished run; name one of those in results/"),
         (["begun"], "/begun isn't the folder of a finished run; name one of those in results/"),
-        (["torn"], "/torn/run.json isn't JSON "),
+        (["torn"], "/torn/run.json is damaged ("),
     ],
 )
 def test_measured_tables_and_pictures_are_made_of_finished_runs_alone(folders, words, tmp_path, monkeypatch):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from loader.log_events import records
-from stampede.runs.needed import fault_of
+from stampede.runs.stored_json import fault_of
 
 OWN = {"concurrency_limit": 1, "run_id": "r", "cell": "c", "seq": 0, "status": "ok"}
 

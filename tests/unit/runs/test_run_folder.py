@@ -140,8 +140,8 @@ def test_a_line_that_lacks_what_a_message_must_have_is_named(folder, name, chang
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("run", "{", "isn't JSON"),
-        ("run", "[]", "holds something else"),
+        ("run", "{", r"is damaged \("),
+        ("run", "[]", r"is damaged \(it contains a JSON list"),
         ("run", '{"plan": []}', r"is damaged \(plan: "),
         ("run", '{"cells": [{}]}', r"is damaged \(cells\[0\]: .*`cell`"),
         ("run", '{"run_id": 5}', r"is damaged \(run_id: "),
