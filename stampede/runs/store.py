@@ -252,13 +252,13 @@ def _fault(store: Store, table: str) -> str:
         fault = "doesn''t say of which message it is (it needs cell and seq)"
         is_nameless = 'nameless_of("cell", "seq", \'""\') IS NOT NULL AND text_of("message_id") IS NULL'
         return f"CASE WHEN {is_nameless if table != 'records' else 'false'} THEN '{fault}' END"
-    columns, faults = store.fields(table), []
-    for name, kinds in stored_json.LINES[_TABLES[table][0]].items():
-        if name != "sent_at_ms" or store.is_strict:
-            is_wrong = f'{columns[name][0]}_of("{name}") IS NULL' + f' AND "{name}" IS NOT NULL' * (len(kinds) > 1)
-            words = f"""coalesce('must be {stored_json.words(kinds)}, got ' || left("{name}", 60), 'is missing')"""
-            faults.append(f"CASE WHEN {is_wrong} THEN concat('{name} ', {words}) END")
-    return f"coalesce({', '.join([*faults, 'NULL'])})"
+    name, columns = _TABLES[table][0], store.fields(table)
+    wrong = [
+        f'{columns[key][0]}_of("{key}") IS NULL' + f' AND "{key}" IS NOT NULL' * (len(kinds) > 1)
+        for key, kinds in stored_json.LINES[name].items()
+        if key != "sent_at_ms" or store.is_strict
+    ]
+    return f"CASE WHEN {' OR '.join(wrong)} THEN '{stored_json.rule_of(name)}' END"
 
 
 def quoted(text: str) -> str:

@@ -5,7 +5,7 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import msgspec
 MOST_LEVELS = 200
 _MESSAGE: dict[str, tuple[type, ...]] = {"cell": (str,), "seq": (int,)}
 _SENT = {**_MESSAGE, "sent_at_ms": (int,)}
+_WORDS = {str: "a text", int: "a whole number", type(None): "null"}
 # By file, what each of its lines must have, of one of these types.
 LINES: dict[str, dict[str, tuple[type, ...]]] = {
     "sent.jsonl": _SENT,
@@ -24,7 +25,6 @@ LINES: dict[str, dict[str, tuple[type, ...]]] = {
     "dead_letters.jsonl": {"cell": (str, type(None)), "seq": (int, type(None)), "message_id": (str,)},
     "failed_objects.jsonl": _MESSAGE,
 }
-_WORDS = {str: "a text", int: "a whole number", type(None): "null"}
 
 
 class NotAFile(ValueError):
@@ -118,22 +118,18 @@ def decoded(line: str | bytes) -> Any:
         raise ValueError("it is nested too deeply") from None
 
 
-def words(kinds: Iterable[type]) -> str:
-    """What a value must be."""
-    return " or ".join(_WORDS[kind] for kind in kinds)
+def rule_of(name: str) -> str:
+    """What a line of the file `name` must have, in words."""
+    needed = (f"{key} ({' or '.join(_WORDS[kind] for kind in kinds)})" for key, kinds in LINES[name].items())
+    return f"must have {', '.join(needed)}"
 
 
 def fault_of(name: str) -> Callable[[Mapping[str, Any]], str]:
     """What finds the fault in a line of the file `name`: a text, "" where there is none."""
-    needed = LINES.get(name, {}).items()
+    needed = LINES.get(name, {})
 
     def fault(row: Mapping[str, Any]) -> str:
-        for key, kinds in needed:
-            if key not in row:
-                return f"{key} is missing"
-            if type(row[key]) not in kinds:
-                return f"{key} must be {words(kinds)}, got {row[key]!r}"
-        return ""
+        return "" if all(type(row.get(key, ...)) in kinds for key, kinds in needed.items()) else rule_of(name)
 
     return fault
 

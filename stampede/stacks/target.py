@@ -28,7 +28,6 @@ from botocore.exceptions import (
     NoCredentialsError,
     PartialCredentialsError,
     ProfileNotFound,
-    ProxyConnectionError,
     ReadTimeoutError,
 )
 
@@ -118,7 +117,7 @@ class Target:
         try:
             return boto3.Session(region_name=self.region)
         except ProfileNotFound as error:
-            raise _no_profile(error.kwargs["profile"]) from None
+            raise UsageError(f"AWS_PROFILE: {one_line(error)}", "`aws configure list-profiles` lists yours") from None
         except ConfigParseError as error:
             raise endpoints.damaged(error) from None
 
@@ -178,17 +177,6 @@ HOW_TO_SIGN_IN = (
     "set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, run `aws sso login`, "
     "or try it without an account: `make run`"
 )
-
-
-def _no_profile(name: str) -> UsageError:
-    """That the profile which the environment names isn't there, and which ones are."""
-    variable = "AWS_PROFILE" if os.environ.get("AWS_PROFILE") == name else "AWS_DEFAULT_PROFILE"
-    if not name:
-        return UsageError(f"{variable}: is empty", "unset it, or set it to the name of a profile")
-    profiles = ", ".join(botocore.session.Session().available_profiles)
-    way_out = f"set it to one of these: {profiles}" if profiles else f"create it with `aws configure --profile {name}`"
-    problem = f"{variable}: there is no profile {name!r} in ~/.aws/config or ~/.aws/credentials"
-    return UsageError(problem, f"{way_out}, or unset it")
 
 
 def resolve(option: str | None) -> Target:
@@ -259,11 +247,6 @@ def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> R
             "endpoint": "is it running, and is AWS_ENDPOINT_URL right?",
         }[target.kind]
         return RunError(f"{doing}: no answer {where}", gone)
-    if isinstance(error, ProxyConnectionError):
-        return RunError(
-            f"{doing}: the proxy {error.kwargs['proxy_url']} doesn't answer",
-            "check HTTP_PROXY, HTTPS_PROXY and the network",
-        )
     if kind is Kind.MISSING and "Queue" in code:
         return RunError(f"{doing}: there is no such queue {where}", "apply the stack first")
     return RunError(f"{doing} {where}: {one_line(error)}")

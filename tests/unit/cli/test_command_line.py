@@ -148,7 +148,7 @@ def test_whatever_is_missing_that_a_verb_needs_has_one_status(
     monkeypatch.setattr("loader.dataset.head", lambda *_: stored)
     words = {
         "credentials": "no AWS credentials found",
-        "profile": "no profile 'nosuch'",
+        "profile": "profile (nosuch)",
         "object": "no object s3://b/k",
         "stack": "no applied stack found",
         "free stack": "is using the stack in infra/",

@@ -41,7 +41,9 @@ def test_the_later_of_terraforms_sources_wins(folder, last):
             environ["size"] = str(number)
         else:
             (folder / source).write_text(json.dumps({"size": number}) if "json" in source else f"size = {number}\n")
-    assert values_in(folder, **environ) == {name: rule.default for name, rule in VARIABLES.items()} | {"size": 10 + last}
+    assert values_in(folder, **environ) == {name: rule.default for name, rule in VARIABLES.items()} | {
+        "size": 10 + last
+    }
 
 
 def test_a_string_is_taken_as_it_is_null_is_the_default_and_a_strangers_value_is_left_alone(folder):
