@@ -34,7 +34,7 @@ class _NamedCell(TypedDict):
 
 
 class FirstEditionRun(msgspec.Struct, kw_only=True):
-    """run.json as the first edition wrote it; `Cell.from_first_edition` gathers what it tells of a cell."""
+    """run.json as the first edition wrote it; `stampede.cell.cells_of` gathers what it tells of a cell."""
 
     stampede_version: str = ""
     format: Any = FIRST_EDITION
@@ -42,7 +42,7 @@ class FirstEditionRun(msgspec.Struct, kw_only=True):
     experiment: str | None = None
     # `target`, and of an endpoint where it is asked: `Target.place`.
     target: str = ""
-    endpoint_url: str = ""
+    endpoint_url: str | None = None
     endpoint_services: dict[str, str] = {}
     # In ISO 8601; `finished_at` is None until the run has ended.
     started_at: str | None = None

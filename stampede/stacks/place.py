@@ -34,7 +34,7 @@ def refuse_another(option: str, run_id: str, stored: Mapping[str, Any], now: Map
     way_out = {
         "local": "use --target local",
         "endpoint": f"use --target aws, and set AWS_ENDPOINT_URL={stored.get('endpoint_url')} again",
-    }.get(stored["target"], "use --target aws, and unset AWS_ENDPOINT_URL and every other setting of an endpoint")
+    }.get(stored.get("target"), "use --target aws, and unset AWS_ENDPOINT_URL and every other setting of an endpoint")
     raise UsageError(f"{option}: {run_id} was started at {words(stored)}, but this command uses {words(now)}", way_out)
 
 
