@@ -235,20 +235,18 @@ def test_the_manifest_is_put_once_a_stack_and_each_cell_is_prepared_before_its_f
     assert calls == ["manifest", "prepare", "flood", "prepare", "flood"] * 2
 
 
-def test_a_run_keeps_the_prediction_that_it_began_with_and_the_endpoint_without_its_password(
-    sweep, folder, monkeypatch
-):
+def test_a_run_keeps_the_prediction_that_it_began_with_and_the_endpoint_without_its_password(folder, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://me:secret@127.0.0.1:4566")
     plan = make_plan(EXPERIMENTS["download"], "aws", ["concurrency_value=1,2"], messages_per_concurrency=1)
     forecasts, parameters = predictions(plan), parameters_of(EXPERIMENTS["download"])
-    for kept in (forecasts, {}):
-        _, run = sweep(succeed)
-        run.predicted(kept, parameters)
-        run.run()
-        stored = folder.read_json("run.json")
-        predicted = stored["prediction"]
-        assert predicted["cells"] == json.loads(json.dumps({name: row.as_dict() for name, row in forecasts.items()}))
-        assert (predicted["place"], predicted["seed"], len(predicted["parameters"])) == ("aws", 3, len(parameters))
+    for forecasts_now in (forecasts, {}):
+        run = SweepRun(plan, folder, ESTIMATE, None, None)
+        run.predicted(forecasts_now, parameters)
+        run._description.write()
+    stored = folder.read_json("run.json")
+    predicted = stored["prediction"]
+    assert predicted["cells"] == json.loads(json.dumps({name: row.as_dict() for name, row in forecasts.items()}))
+    assert (predicted["place"], predicted["seed"], len(predicted["parameters"])) == ("aws", 1, len(parameters))
     assert (stored["target"], stored["endpoint_url"]) == ("endpoint", "http://127.0.0.1:4566")
     assert "secret" not in json.dumps(stored)
 
