@@ -12,15 +12,14 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from loader import evidence
 from loader.executions import EXECUTIONS
-from loader.log_events import OVERLAP_MS, LogEvents, records
+from loader.log_events import OVERLAP_MS, LogEvents, failed_lines, failed_rows, records
 from loader.patience import State
 from loader.sqs.dead_letters import DeadLetters
 from loader.unfinished_cell import abandoned
 from stampede.errors import UsageError
 from stampede.insights.unrecorded import with_unrecorded
 from stampede.runs.account import CellAccount, account
-from stampede.runs.failed_objects import FAILED_OBJECTS, failed_lines, failed_rows
-from stampede.runs.folder import UNANSWERED_FILE, RunFolder
+from stampede.runs.folder import FAILED_OBJECTS, UNANSWERED_FILE, RunFolder
 from stampede.runs.store import open_store
 from stampede.stacks.target import Target
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from stampede.runs import needed, stored_json
+from stampede.runs import stored_json
 
 # CloudWatch Logs may show an event some seconds after its timestamp, out of order: look back this far each time. The
 # embedded AWS shows events at once, and to ask it for two minutes of them every half second took as much of the machine
@@ -17,7 +17,11 @@ MOST_EVENTS_IN_A_PAGE = 10_000  # FilterLogEvents, `limit`
 MOST_REPEATS = 5
 # How a record begins.
 RECORD = '{"concurrency_limit"'
-_FAULT_OF_RECORD = needed.fault_of("records.jsonl")
+_FAULT_OF_RECORD = stored_json.fault_of("records.jsonl")
+# How a line begins that names objects which failed; the second in runs of before what identifies a line came first.
+_FAILURES = ('{"run_id"', '{"failed_objects"')
+_OF_LINE = ("cell", "seq", "attempt")
+_OF_OBJECT = ("slice", "line", "source", "destination", "error_type", "error_message")
 
 Event = dict[str, Any]
 
@@ -106,3 +110,24 @@ def records(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             continue
         if "run_id" in record and not _FAULT_OF_RECORD(record):
             yield record
+
+
+def failed_lines(events: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The lines with failed objects among log events. One that was cut off is none: what it held will be missing."""
+    for event in events:
+        if not event["message"].startswith(_FAILURES):
+            continue
+        try:
+            line = stored_json.decoded(event["message"])
+        except ValueError:
+            continue
+        if isinstance(line.get("failed_objects"), list) and all(name in line for name in ("run_id", *_OF_LINE)):
+            yield line
+
+
+def failed_rows(lines: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """A row an object: which attempt of which message, where its row of the manifest is, and why it failed."""
+    for line in lines:
+        attempt = {name: line[name] for name in _OF_LINE}
+        for failed in line["failed_objects"]:
+            yield attempt | {name: failed.get(name) for name in _OF_OBJECT}

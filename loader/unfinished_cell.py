@@ -15,8 +15,7 @@ from typing import Any
 from stampede.phrases import counted
 from stampede.progress import say
 from stampede.runs import stored_json
-from stampede.runs.failed_objects import FAILED_OBJECTS
-from stampede.runs.folder import ABANDONED, UNANSWERED_FILE, RunFolder
+from stampede.runs.folder import ABANDONED, FAILED_OBJECTS, UNANSWERED_FILE, RunFolder
 
 _FILES = ("sent.jsonl", "records.jsonl", FAILED_OBJECTS, "dead_letters.jsonl", UNANSWERED_FILE, "log_events.jsonl")
 

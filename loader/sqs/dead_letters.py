@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from loader.sqs.message import ATTRIBUTE
-from stampede.runs import needed, stored_json
+from stampede.runs import stored_json
 from stampede.stacks.sqs_limits import MAX_ENTRIES
 
 # A letter that has been read stays hidden from the next look for so long, and is shown again at the end. Not longer:
 # what a reader that is killed has hidden comes back by itself.
 HIDE_S = 600
-_FAULT = needed.fault_of("dead_letters.jsonl")
+_FAULT = stored_json.fault_of("dead_letters.jsonl")
 
 Letter = dict[str, Any]
 

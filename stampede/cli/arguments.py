@@ -182,7 +182,7 @@ def plan_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def plan_of(arguments: argparse.Namespace) -> Plan:
     """The plan that the options describe. Raises UsageError."""
-    from stampede.stacks import regions
+    from stampede.stacks import endpoints
 
     experiment, options = EXPERIMENTS[arguments.experiment], plan_options(arguments)
     settings, rounds = options.pop("set", []), options.pop("rounds", None)
@@ -191,7 +191,7 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     plan = make_plan(experiment, arguments.target, settings, infra_defaults(os.environ), **{**per_n, **options})
     for cell in plan.cells:
         # An estimate would give another region's prices for one that AWS doesn't have.
-        if unknown := regions.unknown(str(cell.values["region"])):
+        if unknown := endpoints.unknown_region(str(cell.values["region"])):
             raise UsageError(f"region: {unknown[0]}", unknown[1])
         count = experiment.messages(cell.values) if experiment.shared_list is not None else None
         if count is not None and "messages_per_concurrency" in options:

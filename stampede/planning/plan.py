@@ -20,7 +20,7 @@ from stampede.planning.settings import (
     path_variables,
     refuse_broken_rules,
 )
-from stampede.runs import needed
+from stampede.runs.stored_json import typed
 from stampede.stacks import hcl
 from stampede.stacks.infra_variables import declared, takes
 from stampede.variable_rules import RULES
@@ -88,12 +88,12 @@ class Plan:
     def from_run(cls, manifest: Mapping[str, Any]) -> Plan:
         """The plan of a run.json. Raises ValueError where a part is missing or can't be right."""
         experiment = of_run(manifest)
-        stored = needed.check(manifest.get("cells"), list[Any])
+        stored = typed(manifest.get("cells"), list[Any])
         if not 0 < len(stored) <= MAX_CELLS:
             raise ValueError(f"it has {phrases.counted(len(stored), 'cell')}")
         cells = tuple(_read_again(Cell.from_json(row, experiment), experiment) for row in stored)
-        options = needed.check(manifest.get("plan"), dict[str, Any])
-        return replace(needed.check({**options, "experiment": experiment.name, "cells": []}, cls), cells=cells)
+        options = typed(manifest.get("plan"), dict[str, Any])
+        return replace(typed({**options, "experiment": experiment.name, "cells": []}, cls), cells=cells)
 
 
 def _of_stack(cell: Cell) -> dict[str, Any]:

@@ -19,8 +19,8 @@ from stampede.report.run import Run
 from stampede.report.trajectories import trajectories
 from stampede.runs import evidence
 from stampede.runs.account import OBJECT_COUNTS
-from stampede.runs.failed_objects import FAILED_OBJECTS
-from stampede.runs.folder import is_flood_by_hand
+from stampede.runs.description import is_flood_by_hand
+from stampede.runs.folder import FAILED_OBJECTS
 from stampede.tables import Field, Row, Table
 
 # Athena bills a query for this much at least (its pricing page).

@@ -12,7 +12,7 @@ from stampede.phrases import counted
 from stampede.report.run import Run
 from stampede.runs import stored_json
 from stampede.runs.account import OBJECT_COUNTS, CellAccount, account
-from stampede.runs.failed_objects import FAILED_OBJECTS
+from stampede.runs.folder import FAILED_OBJECTS
 
 COUNTS = ("sent", "succeeded", "failed", "dead_lettered", "unanswered", "duplicates", "unaccounted", "unexpected")
 # Long enough to recognise a body or a message, short enough for a phone.

@@ -12,7 +12,8 @@ from stampede.errors import UsageError
 from stampede.experiment import StandIn
 from stampede.phrases import counted, listed
 from stampede.runs import cells, stored_json
-from stampede.runs.folder import RunFolder, is_flood_by_hand, way_to_runs
+from stampede.runs.description import is_flood_by_hand
+from stampede.runs.folder import RunFolder, way_to_runs
 from stampede.runs.store import Store, open_store
 from stampede.stacks.endpoints import endpoint_words
 

@@ -20,28 +20,33 @@ import os
 import re
 import shlex
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO, TypedDict
 
 from stampede.errors import UsageError
-from stampede.runs import needed, stored_json
+from stampede.runs import description, stored_json
 
 RESULTS_DIR = Path("results")
 # The messages that were in flight without a record when a drain ended early.
 UNANSWERED_FILE = "unanswered.jsonl"
+FAILED_OBJECTS = "failed_objects.jsonl"
 # The numbers of the messages of attempts at a cell that were cut off and set aside.
 ABANDONED = "abandoned.jsonl"
 _CHUNK_BYTES = 65_536
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 
 
-def is_flood_by_hand(description: Mapping[str, Any]) -> bool:
-    """Whether a run.json is `stampede flood`'s: it has no plan; in the first edition what the stack fixed."""
-    plan = description.get("plan")
-    return not isinstance(plan, Mapping) or not plan.keys() - {"fixed"}
+class _Account(TypedDict, total=False):
+    cell: str
+    sent: int
+    succeeded: int
+    failed: int
+    dead_lettered: int
+    unanswered: int
+    duplicates: int
 
 
 class RunFolder:
@@ -167,14 +172,10 @@ class RunFolder:
                 value = stored_json.value(path, object if default is None else type(default))
             except FileNotFoundError:
                 return default
-            except stored_json.NotAFile:
-                raise
-            except stored_json.WrongKind:
-                fault = f"{path} holds something else than it should; restore it, or start a new run"
-                raise UsageError(fault) from None
-            except ValueError as error:
-                raise UsageError(f"{path} isn't JSON ({error}); restore the file, or start a new run") from None
-            needed.check_file(name, value)
+            if name == description.FILE:
+                description.check(value)
+            if name == "accounting.json":
+                stored_json.typed(value, list[_Account])
         return value
 
     def append(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
@@ -216,7 +217,7 @@ class RunFolder:
         that is damaged, or lacks what this file's must have."""
         path = self.path / name
         with damage_refused(path), contextlib.suppress(FileNotFoundError):
-            for _, row in stored_json.rows(path, fault_of=needed.fault_of(name)):
+            for _, row in stored_json.rows(path, fault_of=stored_json.fault_of(name)):
                 yield row
 
 

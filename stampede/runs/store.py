@@ -19,11 +19,10 @@ import duckdb
 import numpy as np
 
 from experiments import Experiment, of_run
-from stampede.cell import FORMAT, LARGEST_WHOLE, MOST_CELLS, Cell, Difference, StoredCell, as_emulated, cells_of
+from stampede.cell import LARGEST_WHOLE, MOST_CELLS, Cell, Difference, as_emulated, cells_of
 from stampede.errors import UsageError
-from stampede.runs import needed, stored_json
-from stampede.runs.failed_objects import FAILED_OBJECTS
-from stampede.runs.folder import UNANSWERED_FILE, RunFolder, damage_refused
+from stampede.runs import stored_json
+from stampede.runs.folder import FAILED_OBJECTS, UNANSWERED_FILE, RunFolder, damage_refused
 
 # A time of more than 30 years is none.
 LONGEST_S = 1e9
@@ -148,9 +147,6 @@ def open_store(folder: RunFolder, description: Mapping[str, Any] | None = None, 
     if description is None:
         description = folder.read_json("run.json", {})
     experiment = of_run(description, folder.path / "run.json")
-    if strict and description.get("format") == FORMAT:
-        with damage_refused(folder.path / "run.json"):
-            needed.check(description.get("cells"), list[StoredCell])
     if description.get("target") == "local":
         experiment = as_emulated(experiment)
     store = Store(
@@ -256,13 +252,13 @@ def _fault(store: Store, table: str) -> str:
         fault = "doesn''t say of which message it is (it needs cell and seq)"
         is_nameless = 'nameless_of("cell", "seq", \'""\') IS NOT NULL AND text_of("message_id") IS NULL'
         return f"CASE WHEN {is_nameless if table != 'records' else 'false'} THEN '{fault}' END"
-    columns, faults = store.fields(table), []
-    for name, kinds in needed.LINES[_TABLES[table][0]].items():
-        if name != "sent_at_ms" or store.is_strict:
-            is_wrong = f'{columns[name][0]}_of("{name}") IS NULL' + f' AND "{name}" IS NOT NULL' * (len(kinds) > 1)
-            words = f"""coalesce('must be {needed.words(kinds)}, got ' || left("{name}", 60), 'is missing')"""
-            faults.append(f"CASE WHEN {is_wrong} THEN concat('{name} ', {words}) END")
-    return f"coalesce({', '.join([*faults, 'NULL'])})"
+    name, columns = _TABLES[table][0], store.fields(table)
+    wrong = [
+        f'{columns[key][0]}_of("{key}") IS NULL' + f' AND "{key}" IS NOT NULL' * (len(kinds) > 1)
+        for key, kinds in stored_json.LINES[name].items()
+        if key != "sent_at_ms" or store.is_strict
+    ]
+    return f"CASE WHEN {' OR '.join(wrong)} THEN '{stored_json.rule_of(name)}' END"
 
 
 def quoted(text: str) -> str:

@@ -5,7 +5,7 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,18 @@ import msgspec
 
 # Of lists and objects in each other; many more than a file of a run has, and few enough for whoever shows them.
 MOST_LEVELS = 200
-
-
-class WrongKind(ValueError):
-    """A file holds JSON of another kind; the text names the kind that was found."""
+_MESSAGE: dict[str, tuple[type, ...]] = {"cell": (str,), "seq": (int,)}
+_SENT = {**_MESSAGE, "sent_at_ms": (int,)}
+_WORDS = {str: "a text", int: "a whole number", type(None): "null"}
+# By file, what each of its lines must have, of one of these types.
+LINES: dict[str, dict[str, tuple[type, ...]]] = {
+    "sent.jsonl": _SENT,
+    "unanswered.jsonl": _SENT,
+    "records.jsonl": {**_MESSAGE, "status": (str,)},
+    # A dead letter that isn't a work order has no coordinates.
+    "dead_letters.jsonl": {"cell": (str, type(None)), "seq": (int, type(None)), "message_id": (str,)},
+    "failed_objects.jsonl": _MESSAGE,
+}
 
 
 class NotAFile(ValueError):
@@ -41,13 +49,13 @@ def opened(path: Path, flags: int = os.O_RDONLY, mode: str = "rb") -> Any:
 
 
 def value(path: Path, kind: type = object) -> Any:
-    """What the file at `path` holds. Raises OSError, NotAFile, WrongKind, and ValueError where it isn't JSON."""
+    """What the file at `path` holds. Raises OSError, NotAFile, and ValueError where it isn't JSON of that kind."""
     with opened(path) as file:
         stored = decoded(file.read())
     if _is_deeper(stored, MOST_LEVELS):
         raise ValueError("it is nested too deeply")
     if not isinstance(stored, kind):
-        raise WrongKind(type(stored).__name__)
+        raise ValueError(f"it contains a JSON {type(stored).__name__} where a {kind.__name__} is needed")
     return stored
 
 
@@ -64,8 +72,6 @@ def value_or_warning(path: Path, kind: type, warnings: list[str], *, is_optional
     except FileNotFoundError:
         if not is_optional:
             warnings.append(f"{path.name} is missing.")
-    except WrongKind as error:
-        warnings.append(f"{path.name} contains a JSON {error} where a {kind.__name__} is needed; left out.")
     except (OSError, ValueError) as error:
         warnings.append(f"{path.name} can't be read: {error}")
     return None
@@ -110,3 +116,29 @@ def decoded(line: str | bytes) -> Any:
             return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def rule_of(name: str) -> str:
+    """What a line of the file `name` must have, in words."""
+    needed = (f"{key} ({' or '.join(_WORDS[kind] for kind in kinds)})" for key, kinds in LINES[name].items())
+    return f"must have {', '.join(needed)}"
+
+
+def fault_of(name: str) -> Callable[[Mapping[str, Any]], str]:
+    """What finds the fault in a line of the file `name`: a text, "" where there is none."""
+    needed = LINES.get(name, {})
+
+    def fault(row: Mapping[str, Any]) -> str:
+        return "" if all(type(row.get(key, ...)) in kinds for key, kinds in needed.items()) else rule_of(name)
+
+    return fault
+
+
+def typed(value: Any, kind: Any) -> Any:
+    """`value`, read from JSON, as what `kind` is. Raises ValueError where it isn't that; the text says which part."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        fault, _, part = str(error).partition(" - at `$")
+        name = part.strip("`.")
+        raise ValueError(f"{name}: {fault[0].lower()}{fault[1:]}" if name else fault) from None

@@ -6,6 +6,7 @@ profile, and AWS_IGNORE_CONFIGURED_ENDPOINT_URLS. An address of AWS's own that i
 
 from __future__ import annotations
 
+import difflib
 import functools
 import urllib.parse
 from collections import Counter
@@ -17,6 +18,7 @@ import botocore.session
 from botocore.configprovider import ConfiguredEndpointProvider
 from botocore.exceptions import ConfigParseError, InvalidConfigError, ProfileNotFound
 from botocore.loaders import Loader
+from botocore.regions import EndpointResolver
 
 from stampede.errors import UsageError, one_line
 
@@ -127,3 +129,15 @@ def endpoint_words(url: str, services: Mapping[str, str]) -> str:
     if elsewhere:
         return f"an endpoint at {url}, {', '.join(f'{name} at {at}' for name, at in elsewhere.items())}"
     return f"an endpoint at {url}" + (f" (for {', '.join(services)} only; everything else is AWS)" if services else "")
+
+
+def unknown_region(region: str) -> tuple[str, str] | None:
+    """That AWS has no such region, by botocore's data alone, and what to do; None where Lambda is in it."""
+    resolver = EndpointResolver(Loader().load_data("endpoints"))
+    partitions = resolver.get_available_partitions()
+    names = [name for partition in partitions for name in resolver.get_available_endpoints("lambda", partition)]
+    if region in names:
+        return None
+    near = difflib.get_close_matches(region, names, n=2)
+    hint = f"did you mean {' or '.join(near)}?" if near else "`aws account list-regions` lists yours"
+    return f"AWS Lambda has no region {region!r}", hint

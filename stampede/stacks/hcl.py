@@ -10,7 +10,6 @@ import json
 import re
 from typing import Any
 
-_CLOSING = {"{": "}", "[": "]"}
 # A text in quotes, or a character.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|.', re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_][\w-]*")
@@ -18,11 +17,7 @@ _TEMPLATE = re.compile(r"(?<!\$)\$\{|(?<!%)%\{")
 
 
 class HclError(ValueError):
-    """The text is no HCL, or more than plain values; `line` counts from 1, None where it isn't known."""
-
-    def __init__(self, message: str, line: int | None = None) -> None:
-        super().__init__(message)
-        self.line = line
+    """The text is no HCL, or more than plain values."""
 
 
 def read(text: str) -> dict[str, Any]:
@@ -36,9 +31,9 @@ def read(text: str) -> dict[str, Any]:
         return hcl2.loads(text if text.endswith("\n") else f"{text}\n", serialization_options=options)
     except UnexpectedInput as error:
         last = text.rstrip().count("\n") + 1
-        raise HclError("it isn't valid HCL", min(error.line, last)) from None
-    except (LarkError, RecursionError) as error:
-        raise HclError(f"it isn't valid HCL ({' '.join(str(error).split())[-80:]})") from None
+        raise HclError(f"line {min(error.line, last)}: it isn't valid HCL") from None
+    except (LarkError, RecursionError):
+        raise HclError("it isn't valid HCL") from None
 
 
 def value(text: str) -> Any:
@@ -69,21 +64,14 @@ def text_of(value: Any) -> str:
 
 
 def split(text: str) -> list[str]:
-    """The values of `v1,v2,...`: commas within braces, brackets and quotes part nothing. Raises HclError."""
-    parts, closing = [""], []
+    """The values of `v1,v2,...`: commas within braces, brackets and quotes part nothing."""
+    parts, depth = [""], 0
     for token in _TOKEN.findall(text):
-        if token == "," and not closing:
+        depth += (token in "{[") - (token in "}]")
+        if token == "," and depth == 0:
             parts.append("")
-            continue
-        if token in _CLOSING:
-            closing.append(_CLOSING[token])
-        elif token in _CLOSING.values() and (not closing or closing.pop() != token):
-            raise HclError(f"a {token} closes nothing")
-        elif token == '"':
-            raise HclError("a quote isn't closed")
-        parts[-1] += token
-    if closing:
-        raise HclError(f"a {closing[-1]} is missing")
+        else:
+            parts[-1] += token
     return [part.strip() for part in parts]
 
 

@@ -8,7 +8,6 @@ and *.auto.tfvars.json in the order of their names; `-var`, which is `--set`, co
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from stampede import user_json
 from stampede.checkout import INFRA
 from stampede.errors import UsageError, one_line
 from stampede.stacks import hcl
-from stampede.stacks.hcl import HclError
 from stampede.variable_rules import RULES, Rule
 
 
@@ -42,33 +40,16 @@ def infra_defaults(
     environ: Mapping[str, str], folder: Path = INFRA, variables: Mapping[str, Rule] = RULES
 ) -> dict[str, Any]:
     """{variable: value} that Terraform uses in `folder` where no -var is given. Raises UsageError."""
-    values = {name: variable.default for name, variable in variables.items()}
-    for source in (_from_environment(environ, variables), *(_from_file(path, variables) for path in _files(folder))):
-        values |= {name: variables[name].typed(value) for name, value in source.items()}
-    return values
-
-
-def _from_environment(environ: Mapping[str, str], variables: Mapping[str, Rule]) -> dict[str, Any]:
-    values = {}
-    for name, variable in variables.items():
+    values = {name: rule.default for name, rule in variables.items()}
+    for name, rule in variables.items():
         if (text := environ.get(f"TF_VAR_{name}")) is not None:
-            try:
-                values[name] = _value(variable, text)
-            except HclError as error:
-                raise UsageError(f"TF_VAR_{name}: {text!r} isn't a valid value: {error}") from None
+            # Terraform takes the value of a string as it stands, any other as an expression.
+            with _naming(f"TF_VAR_{name}"):
+                values[name] = rule.typed(text if rule.type == "string" else hcl.value(text))
+    for path in _files(folder):
+        with _naming(f"{path.parent.name}/{path.name}"):
+            values |= {name: variables[name].typed(value) for name, value in _read(path, variables).items()}
     return values
-
-
-def _value(variable: Rule, text: str) -> Any:
-    """The value of a TF_VAR_: Terraform takes it as it stands for a string, else as an expression."""
-    if variable.type == "string":
-        return text
-    if variable.type not in ("number", "bool"):
-        return hcl.value(text)
-    try:
-        return user_json.value_of(text)
-    except ValueError:
-        return text
 
 
 def _files(folder: Path) -> list[Path]:
@@ -77,47 +58,22 @@ def _files(folder: Path) -> list[Path]:
     return [path for path in (*first, *sorted(automatic)) if path.is_file()]
 
 
-def _from_file(path: Path, variables: Mapping[str, Rule]) -> dict[str, Any]:
-    """What a *.tfvars file sets; of a value for a variable that there isn't Terraform only warns."""
-    text = _text(path)
-    with _naming(path):
-        if not path.name.endswith(".json"):
-            parsed = hcl.read(text)
-            return {name: _plain(name, parsed[name]) for name in parsed if name in variables}
-        try:
-            parsed = user_json.value_of(text)
-        except json.JSONDecodeError as error:
-            raise HclError(f"it isn't JSON: {error.msg}", error.lineno) from None
-        except ValueError as error:
-            raise HclError(str(error)) from None
-        if not isinstance(parsed, dict):
-            raise HclError("it must be one JSON object of variables and their values", 1)
-        return {name: parsed[name] for name in parsed if name in variables}
-
-
-def _plain(name: str, parsed: Any) -> Any:
-    try:
-        return hcl.plain(parsed)
-    except HclError as error:
-        raise HclError(f"{name}: {error}") from None
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{_short(path)} can't be read ({one_line(error)})", "correct it or remove it") from None
+def _read(path: Path, variables: Mapping[str, Rule]) -> dict[str, Any]:
+    """What a *.tfvars file sets; of a value for a variable that there isn't Terraform only warns. Raises OSError,
+    ValueError."""
+    text = path.read_text(encoding="utf-8")
+    if not path.name.endswith(".json"):
+        return {name: hcl.plain(value) for name, value in hcl.read(text).items() if name in variables}
+    values = user_json.value_of(text)
+    if not isinstance(values, dict):
+        raise ValueError("it must be one JSON object of variables and their values")
+    return {name: value for name, value in values.items() if name in variables}
 
 
 @contextlib.contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Let what can't be read be refused with the file and, where it is known, the line."""
+def _naming(source: str) -> Iterator[None]:
+    """Let what can't be read be refused in one line that names its source."""
     try:
         yield
-    except HclError as error:
-        line = f", line {error.line}" if error.line else ""
-        raise UsageError(f"{_short(path)}{line}: {error}", "`terraform validate` has details") from None
-
-
-def _short(path: Path) -> str:
-    return f"{path.parent.name}/{path.name}"
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{source}: {one_line(error)}", "correct it: `terraform validate` has details") from None

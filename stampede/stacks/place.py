@@ -21,13 +21,9 @@ def words(place: Mapping[str, Any]) -> str:
     return {"local": "the embedded AWS", "aws": "AWS"}.get(place.get("target"), "an unknown target")
 
 
-def _begun_at(stored: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: stored[name] for name in _KEYS if name in stored}
-
-
 def is_at(stored: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
     """Whether a run with `stored` as its run.json was begun at the place `now`, or doesn't say where."""
-    return _begun_at(stored) in ({}, now)
+    return {name: stored[name] for name in _KEYS if name in stored} in ({}, now)
 
 
 def refuse_another(option: str, run_id: str, stored: Mapping[str, Any], now: Mapping[str, Any]) -> None:
@@ -35,13 +31,11 @@ def refuse_another(option: str, run_id: str, stored: Mapping[str, Any], now: Map
     of two places would be mixed. `option` names the run."""
     if is_at(stored, now):
         return
-    begun = _begun_at(stored)
     way_out = {
         "local": "use --target local",
-        "aws": "use --target aws, and unset AWS_ENDPOINT_URL and every other setting that names an endpoint",
-        "endpoint": f"use --target aws, and set AWS_ENDPOINT_URL={begun.get('endpoint_url')} again",
-    }.get(begun.get("target"), "use the target in its run.json")
-    raise UsageError(f"{option}: {run_id} was started at {words(begun)}, but this command uses {words(now)}", way_out)
+        "endpoint": f"use --target aws, and set AWS_ENDPOINT_URL={stored.get('endpoint_url')} again",
+    }.get(stored.get("target"), "use --target aws, and unset AWS_ENDPOINT_URL and every other setting of an endpoint")
+    raise UsageError(f"{option}: {run_id} was started at {words(stored)}, but this command uses {words(now)}", way_out)
 
 
 def is_of(outputs: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -28,7 +28,6 @@ from botocore.exceptions import (
     NoCredentialsError,
     PartialCredentialsError,
     ProfileNotFound,
-    ProxyConnectionError,
     ReadTimeoutError,
 )
 
@@ -118,7 +117,7 @@ class Target:
         try:
             return boto3.Session(region_name=self.region)
         except ProfileNotFound as error:
-            raise _no_profile(error.kwargs["profile"]) from None
+            raise UsageError(f"AWS_PROFILE: {one_line(error)}", "`aws configure list-profiles` lists yours") from None
         except ConfigParseError as error:
             raise endpoints.damaged(error) from None
 
@@ -135,6 +134,24 @@ class Target:
         if service not in self._clients:
             self._clients[service] = self._new_client(service, {})
         return self._clients[service]
+
+    def account_limits(self) -> dict[str, Any]:
+        """What Lambda allows the account, without which no figure can be compared: its limits, and the opt-in quota of
+        a function's network; None or "unknown" where AWS doesn't tell, "default" where the quota isn't listed."""
+        limits: dict[str, Any] = {}
+        with suppress(BotoCoreError, ClientError):
+            limits = self.client("lambda").get_account_settings()["AccountLimit"]
+        quota = "unknown"
+        with suppress(BotoCoreError, ClientError, KeyError):
+            pages = self.client("service-quotas").get_paginator("list_service_quotas").paginate(ServiceCode="lambda")
+            rows = {row["QuotaName"]: row for page in pages for row in page["Quotas"]}
+            row = rows.get("Network bandwidth per execution environment")
+            quota = f"{row['Value']:g} {row.get('Unit', '')}".strip() if row else "default"
+        return {
+            "concurrent_executions": limits.get("ConcurrentExecutions"),
+            "unreserved_concurrent_executions": limits.get("UnreservedConcurrentExecutions"),
+            "network_quota": quota,
+        }
 
     def _new_client(self, service: str, config: Mapping[str, Any]) -> Any:
         own = self.endpoint_url if self.kind == "local" else None  # else botocore resolves it, service by service
@@ -160,17 +177,6 @@ HOW_TO_SIGN_IN = (
     "set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, run `aws sso login`, "
     "or try it without an account: `make run`"
 )
-
-
-def _no_profile(name: str) -> UsageError:
-    """That the profile which the environment names isn't there, and which ones are."""
-    variable = "AWS_PROFILE" if os.environ.get("AWS_PROFILE") == name else "AWS_DEFAULT_PROFILE"
-    if not name:
-        return UsageError(f"{variable}: is empty", "unset it, or set it to the name of a profile")
-    profiles = ", ".join(botocore.session.Session().available_profiles)
-    way_out = f"set it to one of these: {profiles}" if profiles else f"create it with `aws configure --profile {name}`"
-    problem = f"{variable}: there is no profile {name!r} in ~/.aws/config or ~/.aws/credentials"
-    return UsageError(problem, f"{way_out}, or unset it")
 
 
 def resolve(option: str | None) -> Target:
@@ -241,11 +247,6 @@ def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> R
             "endpoint": "is it running, and is AWS_ENDPOINT_URL right?",
         }[target.kind]
         return RunError(f"{doing}: no answer {where}", gone)
-    if isinstance(error, ProxyConnectionError):
-        return RunError(
-            f"{doing}: the proxy {error.kwargs['proxy_url']} doesn't answer",
-            "check HTTP_PROXY, HTTPS_PROXY and the network",
-        )
     if kind is Kind.MISSING and "Queue" in code:
         return RunError(f"{doing}: there is no such queue {where}", "apply the stack first")
     return RunError(f"{doing} {where}: {one_line(error)}")

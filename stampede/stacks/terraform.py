@@ -37,9 +37,6 @@ INTERRUPT_PATIENCE_S = 120
 LOCK_TIMEOUT = "-lock-timeout=3m"
 # What `init` says then, Terraform and OpenTofu.
 _REGISTRY_DOES_NOT_ANSWER = ("Could not retrieve the list of available versions", "could not connect to registry")
-_LOCKED = re.compile(
-    r"Error acquiring the state lock(?s:.*)Who: +(?P<who>\S+)(?s:.*)Created: +(?P<since>[\d-]+ [\d:]+)"
-)
 _WRITTEN = re.compile(r"^(\S+): (?:Creation|Modifications) complete", re.MULTILINE)
 _ERROR_LINE = re.compile(r"^[\s│╷╵]*Error: (?P<text>.+)$", re.MULTILINE)
 
@@ -170,14 +167,9 @@ class Terraform:
                 f"its whole output: {self.log_file}"
             )
         if status != 0:
-            if lock := _LOCKED.search(errors):
-                raise StateLockedError(
-                    f"terraform {arguments[0]}: another Terraform is using this state ({lock['who']}, since "
-                    f"{lock['since']})",
-                    "wait until it exits, then repeat the command",
-                )
+            kind = StateLockedError if "Error acquiring the state lock" in errors else RunError
             why = first_error(errors or output).rstrip(".")
-            raise RunError(f"terraform {arguments[0]} failed: {why}; its whole output: {self.log_file}")
+            raise kind(f"terraform {arguments[0]} failed: {why}; its whole output: {self.log_file}")
         return output
 
     def _text_file(self) -> TextIO:

@@ -21,7 +21,7 @@ from stampede.phrases import counted, minutes
 from stampede.planning.access_log import POLL_S, WAIT_S
 from stampede.polling import looks
 from stampede.progress import say
-from stampede.runs import needed
+from stampede.runs import stored_json
 from stampede.runs.folder import RunFolder
 from stampede.stacks.target import Target
 
@@ -76,7 +76,7 @@ def stored(folder: RunFolder) -> dict[str, Any] | None:
     """What `store` kept; None where there is nothing, or nothing of that form."""
     answer = folder.read_json(FILE)
     try:
-        needed.check(answer, _Stored)
+        stored_json.typed(answer, _Stored)
     except ValueError:
         return None
     return answer

@@ -38,7 +38,7 @@ from stampede.model.prediction import Prediction
 from stampede.phrases import counted, duration
 from stampede.planning.cost import Estimate
 from stampede.planning.plan import Plan, resume_command, share_of_round
-from stampede.progress import say
+from stampede.progress import detail, say
 from stampede.runs.account import CellAccount, stored_accounts
 from stampede.runs.description import RunDescription, now
 from stampede.runs.folder import RunFolder
@@ -77,7 +77,14 @@ class SweepRun:
         self._plan, self._folder, self._estimate, self._stack = plan, folder, estimate, stack
         self._deadline_s, self._payloads = deadline_s, payloads
         self._defaults = infra_defaults(os.environ)
-        self._description = description_of(folder, plan, estimate)
+        self._description = RunDescription(
+            folder,
+            plan.experiment,
+            targets.place(plan.target),
+            plan=plan.as_dict(),
+            cells=[cell.as_json() for cell in plan.cells],
+            cost=estimate.as_dict(),
+        )
         self._target: Target | None = None  # as it was applied last, with these variables and objects
         self._variables: dict[str, Any] | None = None
         self._objects: Sequence[DataObject] = ()
@@ -85,7 +92,6 @@ class SweepRun:
         self._is_permission_proven = True
         # Cells of which an earlier process may have sent messages.
         self._begun = self._description.begun
-        self._worked_s = 0.0  # without the applies
 
     def predicted(self, predictions: Mapping[str, Prediction], parameters: Parameters) -> None:
         """What the model says of each cell, and what it knew: kept with the run, and on disk before it begins."""
@@ -120,6 +126,7 @@ class SweepRun:
         is_complete = len(self._description.finished) == len(self._plan.cells)
         if is_complete and not self._description.has_end:
             self._description.finish()
+        detail("counting what became of every message, for table and report")
         return stored_accounts(self._folder)
 
     def _has_left_its_stack(self) -> bool:
@@ -159,13 +166,11 @@ class SweepRun:
         for block in self._plan.blocks():
             if block[0] not in left:
                 continue
-            target = self._apply(block, f"{len(done) + 1} of {len(left)}")
-            began = time.monotonic()
-            self._block(target, block)
-            self._worked_s += time.monotonic() - began
+            self._block(self._apply(block, f"{len(done) + 1} of {len(left)}"), block)
             done += block
-            if len(done) < len(left):
-                self._say_what_is_left(left[len(done) :], done)
+            if to_come := left[len(done) :]:
+                left_s = sum(map(self._estimate.cell_seconds, to_come))
+                say(f"{counted(len(to_come), 'cell')} left, about {duration(left_s)}", style="dim")
 
     def _apply(self, block: Sequence[Cell], place: str) -> Target:
         """The stack as the cells of a block need it, with its objects; cells that differ in their work orders share
@@ -263,23 +268,15 @@ class SweepRun:
         prepare(target, self._folder, cell.name, load, drained=partial(drain, deadline_s=self._deadline_s))
 
     def _send_share(self, target: Target, cell: Cell, load: CellLoad, number: int) -> Outcome:
-        """Send what a cell has in a round."""
+        """Send what a cell has in a round; Athena's queries run one after the other, so none of them waits to begin."""
         share, barrier_s = _shares(cell)[number - 1], self._plan.start_barrier_s
-        return self._flood(
-            target,
-            cell,
-            len(share),
-            load,
-            share=load.share,
-            first=share.start,
-            round_number=number,
-            start_at_ms=None if barrier_s is None else int((time.time() + barrier_s) * 1000),
-            quiet=True,
-        )
+        in_round = {"first": share.start, "round_number": number, "quiet": True}
+        if barrier_s is not None and load.execution is None:
+            in_round["start_at_ms"] = int((time.time() + barrier_s) * 1000)
+        return self._flood(target, cell, len(share), load, share=load.share, **in_round)
 
     def _flood(self, target: Target, cell: Cell, count: int, load: CellLoad, **options: Any) -> Outcome:
         if load.execution is not None:
-            options.pop("start_at_ms", None)  # one after the other: nothing to begin together
             return carry_out(target, self._folder, cell.name, count, load.execution, order=load.order, **options)
         return flood(target, self._folder, cell.name, count, order=load.order, **options)
 
@@ -320,34 +317,12 @@ class SweepRun:
                 style="red",
             )
 
-    def _say_what_is_left(self, left: Sequence[Cell], done: Sequence[Cell]) -> None:
-        """Say how long the cells that are left will take: as estimated, but with the work as slow as it was so far."""
-        apply_s = sum(map(self._estimate.apply_seconds, left))
-        work_s, done_s = (
-            sum(self._estimate.cell_seconds(cell) - self._estimate.apply_seconds(cell) for cell in cells)
-            for cells in (left, done)
-        )
-        left_s = apply_s + work_s * self._worked_s / done_s
-        say(f"{counted(len(left), 'cell')} left, about {duration(left_s)}", style="dim")
-
     def _say_how_to_go_on(self) -> None:
         plan = self._plan
         command = resume_command(plan, self._folder.as_argument) + (" --keep" if self._stack.keep else "")
         stored = "the finished cells are stored" if self._description.finished else "no cell has finished yet"
         stored += "; completed rounds are kept" if any(cell.rounds > 1 for cell in plan.cells) else ""
         say(f"{stored}; resume with `{command}`", style="yellow")
-
-
-def description_of(folder: RunFolder, plan: Plan, estimate: Estimate) -> RunDescription:
-    """The run.json of a sweep."""
-    return RunDescription(
-        folder,
-        plan.experiment,
-        targets.place(plan.target),
-        plan=plan.as_dict(),
-        cells=[cell.as_json() for cell in plan.cells],
-        cost=estimate.as_dict(),
-    )
 
 
 def _shares(cell: Cell) -> list[range]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -163,20 +164,15 @@ class SweptStack:
         )
 
     def _say_what_stays(self, error: BaseException) -> None:
-        if self._started_emulator:
-            say("the stack wasn't destroyed, but nothing stays: the embedded AWS is stopped with it", style="yellow")
-        else:
-            say(f"the stack couldn't be destroyed; remove it with {self.how_to_remove()}", style="red")
         if isinstance(error, RunError | UsageError):
             say(str(error), style="red")
         if self._started_emulator:
+            say("the stack wasn't destroyed, but nothing stays: the embedded AWS is stopped with it", style="yellow")
             return
-        try:
-            left = self.terraform.resources()
-        except (RunError, OSError):
-            return
-        if left:
-            say(f"still there, according to Terraform's state: {', '.join(left)}", style="red")
+        say(f"the stack couldn't be destroyed; remove it with {self.how_to_remove()}", style="red")
+        with contextlib.suppress(RunError, OSError):
+            if left := self.terraform.resources():
+                say(f"still there, according to Terraform's state: {', '.join(left)}", style="red")
 
     def _destroy(self, *, refresh: bool) -> None:
         """Empty what Terraform can't, and destroy the stack. After Ctrl-C functions are still at work, and may write

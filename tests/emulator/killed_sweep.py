@@ -19,7 +19,7 @@ BEGINS = {
     "apply": re.compile(r": terraform apply \("),
     "messages": re.compile(r"^flooding |^round \d+ of "),
     "teardown": re.compile(r"^destroying the stack|^stopping the embedded AWS"),
-    "report": re.compile(r"^run \S+ is complete"),
+    "report": re.compile(r"^counting what became of every message"),
 }
 STARTED = re.compile(r"^the embedded AWS answers at \S+ \(process (\d+)\)")
 

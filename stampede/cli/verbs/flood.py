@@ -25,7 +25,8 @@ from stampede.errors import UsageError
 from stampede.phrases import counted
 from stampede.planning.settings import cell_name
 from stampede.progress import say
-from stampede.runs.folder import RunFolder, checked_run_id, is_flood_by_hand
+from stampede.runs.description import is_flood_by_hand
+from stampede.runs.folder import RunFolder, checked_run_id
 from stampede.stacks.infra_variables import declared
 
 if TYPE_CHECKING:

@@ -50,11 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the prices on stdout; with --update what was found, and status 1 if a price that was asked for wasn't."""
     from stampede.planning.cost import prices
-    from stampede.stacks import regions
+    from stampede.stacks import endpoints
     from stampede.tables import print_rows
 
     region = arguments.region
-    if (unknown := regions.unknown(region)) is not None:
+    if (unknown := endpoints.unknown_region(region)) is not None:
         raise UsageError(f"--region: {unknown[0]}", unknown[1])
     if arguments.update:
         return _update(region, arguments.format, dry_run=arguments.dry_run)

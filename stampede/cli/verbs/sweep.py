@@ -33,7 +33,8 @@ from stampede.finding import BUILD
 from stampede.phrases import counted
 from stampede.planning.plan import Plan, resume_command
 from stampede.progress import say
-from stampede.runs.folder import RunFolder, is_flood_by_hand
+from stampede.runs.description import is_flood_by_hand
+from stampede.runs.folder import RunFolder
 from stampede.stacks import hcl
 from stampede.standard_streams import plain
 

@@ -18,7 +18,7 @@ from tests.aws_answers import ANSWERS
 from tests.fakes.simulated_athena import SimulatedAthena
 from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS
 from tests.unit.loader.queries_experiment import QUERIES, QUERY
-from tests.unit.sweep.test_sweep_run import Cost, Stack
+from tests.unit.sweep.test_sweep_run import ESTIMATE, Stack
 
 STACK = OUTPUTS | {"experiment": "queries", "operation": "count", "memory_size": 512, "concurrency_value": 1}
 STACK |= {"experiment_tag": "a tag", "queue_name": "q", "object_count": None}
@@ -228,13 +228,13 @@ def test_a_killed_sweep_that_is_resumed_cancels_the_query_and_runs_the_cell_agai
     plan = make_plan(QUERIES, "aws", settings, messages_per_concurrency=10)
     [cell] = plan.cells
     killed(aws, folder, cell.name, state)
-    stack = Stack(aws, None)
+    stack = Stack(aws)
     monkeypatch.setattr(sweep_run.RunDescription, "describe", lambda self, target, terraform: None)
     monkeypatch.setattr(sweep_run, "put_objects", lambda target, objects: None)
     clocked = {"clock": aws.clock, "sleep": aws.sleep}
     monkeypatch.setattr(sweep_run, "carry_out", lambda *a, **o: carry_out(*a, **o, **clocked))
     monkeypatch.setattr(sweep_run, "drain", lambda *a, **o: drain(*a, **o, **clocked))
-    [account] = SweepRun(plan, folder, Cost(), stack, None).run()
+    [account] = SweepRun(plan, folder, ESTIMATE, stack, None).run()
     assert counts(account) == (2, 2, 0, 0, 0)
     assert aws.stopped == ["q0"]
     assert "PurgeQueue" not in aws.operations

@@ -272,7 +272,7 @@ def test_no_credentials_and_a_profile_that_is_not_there_are_problems_with_the_fi
     shell()
     assert "make run" in account_problem()
     shell(config="[profile dev]\nregion = us-east-1\n", AWS_PROFILE="nosuch")
-    assert "no profile 'nosuch'" in account_problem() and "dev" in account_problem()
+    assert "profile (nosuch)" in account_problem() and "list-profiles" in account_problem()
 
 
 def test_a_matrix_that_the_account_cannot_hold_is_refused_in_one_line(asked, monkeypatch):

@@ -25,7 +25,7 @@ from tests.fakes.own_sleep import replace_sleep
 from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
 from tests.unit.loader.reads_experiment import READS
 from tests.unit.loader.shares_experiment import SHARES
-from tests.unit.sweep.test_sweep_run import Cost, Stack
+from tests.unit.sweep.test_sweep_run import ESTIMATE, Stack
 
 SETTINGS = ["memory_size=1024", "dataset=large", "threads=1,30"]
 
@@ -134,7 +134,7 @@ def sweep(aws, folder, monkeypatch):
     def run(happen=None, settings=("concurrency_value=1",), **options):
         run.happen = happen or (lambda body: succeed(aws, body))
         plan = plan_of(*SETTINGS, *settings, seed=3, **options)
-        check(SweepRun(plan, folder, Cost(), Stack(aws, None), None).run())
+        check(SweepRun(plan, folder, ESTIMATE, Stack(aws), None).run())
         return sent
 
     return run

@@ -1,6 +1,7 @@
 """`--target aws` where this shell's configuration leads elsewhere: an endpoint, and not AWS."""
 
 import json
+import re
 
 import pytest
 from botocore.exceptions import ProxyConnectionError
@@ -10,17 +11,14 @@ from stampede.cell import FORMAT
 from stampede.cli.command_line import main
 from stampede.emulator.ministack import Access
 from stampede.errors import UsageError
-from stampede.planning.cost import estimate
 from stampede.planning.plan import make_plan
-from stampede.runs.folder import RunFolder
 from stampede.stacks import endpoints, stack_lock
 from stampede.stacks import target as targets
 from stampede.stacks.place import refuse_elsewhere
 from stampede.stacks.target import Target
-from stampede.sweep.sweep import description_of
 from tests.fakes import applied
 
-URL = "http://127.0.0.1:4566"
+URL, NOWHERE = "http://127.0.0.1:4566", "http://127.0.0.1:9"
 HERE = {"target": "endpoint", "endpoint_url": URL}
 OUTPUTS = {"region": "us-east-1", "experiment": "download", "function_name": "f", "log_group_name": "g"}
 
@@ -29,91 +27,71 @@ OUTPUTS = {"region": "us-east-1", "experiment": "download", "function_name": "f"
 def configured(monkeypatch, tmp_path):
     """Where an environment and a ~/.aws/config lead."""
 
-    def resolve(environment=None, config=""):
+    def resolve(config="", **environment):
         (tmp_path / "config").write_text(config)
         monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
-        for name, value in (environment or {}).items():
-            monkeypatch.setenv(name, value)
+        for name, value in environment.items():
+            monkeypatch.setenv(f"AWS_{name}", value)
         return endpoints.configured()
 
     return resolve
 
 
-def test_a_damaged_configuration_is_named_and_refused(configured, tmp_path):
-    with pytest.raises(UsageError, match=rf"{tmp_path}/config; correct or move that file"):
-        configured(config="garbage")
-    with pytest.raises(UsageError, match=rf"{tmp_path}/config; correct or move that file"):
-        Target("aws", OUTPUTS).session()
-
-
-def test_user_and_password_of_the_url_are_in_nothing_that_is_printed(configured):
-    endpoint = configured({"AWS_ENDPOINT_URL": "https://me:secret@gateway.example:8443/aws?key=1"})
-    assert endpoint.url == "https://gateway.example:8443/aws"
-
-
-def test_an_endpoint_for_one_service_says_which(configured):
-    endpoint = configured({"AWS_ENDPOINT_URL_CLOUDWATCH_LOGS": URL})
-    assert (endpoint.url, endpoint.services) == (URL, {"logs": URL})
-    assert endpoint.words == f"an endpoint at {URL} (for logs only; everything else is AWS)"
-
-
-def test_the_profile_counts_as_botocore_reads_it(configured):
-    at_profile = f"[default]\nendpoint_url = {URL}\n"
-    assert configured(config=at_profile).url == URL
-    at_services = f"[default]\nservices = mine\n[services mine]\ns3 =\n  endpoint_url = {URL}\n"
-    assert configured(config=at_services).services == {"s3": URL}
-    with pytest.raises(UsageError, match=r'~/\.aws/config: .*"gone" services'):
-        configured(config="[default]\nservices = gone\n")
-
-
-def test_configured_endpoints_that_are_to_be_ignored_are_aws(configured):
-    assert configured({"AWS_ENDPOINT_URL": URL, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true"}) is None
+AT_PROFILE = f"[default]\nendpoint_url = {URL}\n"
+AT_SERVICES = f"[default]\nservices = mine\n[services mine]\ns3 =\n  endpoint_url = {URL}\n"
+WITH_PASSWORD = "https://me:secret@gateway.example:8443/aws?key=1"
 
 
 @pytest.mark.parametrize(
-    "url",
+    ("config", "environment", "url", "services"),
     [
-        "https://s3.eu-west-1.amazonaws.com",
-        "https://sqs-fips.us-gov-west-1.amazonaws.com/",
-        "https://bucket.vpce-0a1b-2c3d.s3.us-east-1.vpce.amazonaws.com",
-        "https://lambda.eu-west-1.api.aws",
-        "https://S3.dualstack.cn-north-1.amazonaws.com.cn:443",
-        "https://sqs.us-iso-east-1.c2s.ic.gov",
-        "https://sqs.eusc-de-east-1.amazonaws.eu",
+        ("", {"ENDPOINT_URL": WITH_PASSWORD}, "https://gateway.example:8443/aws", {}),
+        ("", {"ENDPOINT_URL_CLOUDWATCH_LOGS": URL}, URL, {"logs": URL}),
+        (AT_PROFILE, {}, URL, {}),
+        (AT_SERVICES, {}, URL, {"s3": URL}),
+        (AT_PROFILE, {"IGNORE_CONFIGURED_ENDPOINT_URLS": "true"}, None, {}),
+        # What only looks like AWS, and what is AWS.
+        ("", {"ENDPOINT_URL": "https://myamazonaws.com"}, "https://myamazonaws.com", {}),
+        ("", {"ENDPOINT_URL": "https://amazonaws.com.example.org"}, "https://amazonaws.com.example.org", {}),
+        ("", {"ENDPOINT_URL": "https://sqs-fips.us-gov-west-1.amazonaws.com/"}, None, {}),
+        ("", {"ENDPOINT_URL": "https://bucket.vpce-0a1b-2c3d.s3.us-east-1.vpce.amazonaws.com"}, None, {}),
+        ("", {"ENDPOINT_URL": "https://lambda.eu-west-1.api.aws"}, None, {}),
+        ("", {"ENDPOINT_URL": "https://S3.dualstack.cn-north-1.amazonaws.com.cn:443"}, None, {}),
+        ("", {"ENDPOINT_URL": "https://sqs.us-iso-east-1.c2s.ic.gov"}, None, {}),
     ],
 )
-def test_an_address_of_awss_own_is_aws(configured, url):
-    assert configured({"AWS_ENDPOINT_URL": url}) is None
+def test_a_configuration_leads_where_botocore_will_ask(configured, config, environment, url, services):
+    endpoint = configured(config, **environment)
+    assert (endpoint and (endpoint.url, endpoint.services)) == (url and (url, services))
 
 
-@pytest.mark.parametrize("host", ["amazonaws.com.example.org", "myamazonaws.com", "localhost.localstack.cloud:4566"])
-def test_what_only_looks_like_aws_is_an_endpoint(configured, host):
-    assert configured({"AWS_ENDPOINT_URL": f"https://{host}"}).url == f"https://{host}"
+def test_an_endpoint_is_said_with_the_services_that_it_serves(configured):
+    words = f"an endpoint at {URL} (for logs only; everything else is AWS)"
+    assert configured(ENDPOINT_URL_CLOUDWATCH_LOGS=URL).words == words
 
 
-@pytest.mark.parametrize("url", ["localhost:4566", "127.0.0.1", "http://", "http://h:port", "ftp://h"])
-def test_what_is_no_url_is_refused_in_one_line(configured, monkeypatch, capsys, url):
-    with pytest.raises(
-        UsageError, match=r"AWS_ENDPOINT_URL: .* isn't a valid URL; write it like http://127\.0\.0\.1:4566"
-    ):
-        configured({"AWS_ENDPOINT_URL": url})
-    assert main(["doctor", "--target", "aws"]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+@pytest.mark.parametrize("config", ["garbage", "[default]\nservices = gone\n"])
+def test_a_damaged_configuration_is_named_and_refused(configured, config):
+    with pytest.raises(UsageError, match="config"):
+        configured(config)
 
 
-def test_the_kind_of_a_target_is_what_botocore_will_do(monkeypatch):
+@pytest.mark.parametrize("url", ["localhost:4566", "http://", "http://h:port", "ftp://h"])
+def test_what_is_no_url_is_refused_in_one_line(configured, capsys, url):
+    with pytest.raises(UsageError, match=r"AWS_ENDPOINT_URL: .*; write it like http://127\.0\.0\.1:4566"):
+        configured(ENDPOINT_URL=url)
+    assert (main(["doctor", "--target", "aws"]), capsys.readouterr().err.count("\n")) == (2, 1)
+
+
+def test_the_kind_of_a_target_is_what_botocore_will_do(configured):
     assert targets.configured(OUTPUTS).place == targets.place("aws") == {"target": "aws"}
-    monkeypatch.setenv("AWS_ENDPOINT_URL", URL)
-    assert targets.configured(OUTPUTS).place == targets.place("aws") == HERE
-    assert targets.place("local") == {"target": "local"}
-    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "https://s3.amazonaws.com")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
+    keys = {"ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b"}
+    configured(ENDPOINT_URL=URL, ENDPOINT_URL_S3="https://s3.amazonaws.com", **keys)
     target = targets.configured(OUTPUTS)
-    assert (target.kind, target.option) == ("endpoint", "aws")
-    for service, url in (("sqs", URL), ("s3", "https://s3.amazonaws.com")):
-        assert target.client(service).meta.endpoint_url == url
-    assert (target.url_of("sqs"), target.url_of("s3")) == (URL, None)
+    assert (target.kind, target.option, targets.place("local")) == ("endpoint", "aws", {"target": "local"})
+    assert target.place.items() >= HERE.items()
+    for service, url, own in (("sqs", URL, URL), ("s3", "https://s3.amazonaws.com", None)):
+        assert (target.client(service).meta.endpoint_url, target.url_of(service)) == (url, own)
 
 
 # What is printed, and what is refused.
@@ -125,12 +103,15 @@ def verb(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(stack_lock, "_folder", lambda _: tmp_path)  # another test may hold the lock of this checkout
     applied.apply(monkeypatch, tmp_path, OUTPUTS)
+    (tmp_path / "x.cwli").write_text("stats sum(x)")
+    folder = tmp_path / "results" / "r"
+    folder.mkdir(parents=True)
+    (folder / "sent.jsonl").write_text('{"cell": "c", "seq": 0, "message_id": "m", "sent_at_ms": 1}\n')
 
-    def run(stored, *arguments, lines=()):
-        folder = tmp_path / "results" / "r"
-        folder.mkdir(parents=True, exist_ok=True)
+    def run(stored, *arguments, at="", lines=()):
+        monkeypatch.setenv("AWS_ENDPOINT_URL", at)
         (folder / "run.json").write_text(json.dumps({"format": FORMAT, "experiment": "download"} | stored))
-        (folder / "sent.jsonl").write_text('{"cell": "c", "seq": 0, "message_id": "m", "sent_at_ms": 1}\n')
+        (folder / "log_events.jsonl").unlink(missing_ok=True)
         if lines:
             (folder / "log_events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
         return main([*arguments]), capsys.readouterr().err
@@ -139,68 +120,40 @@ def verb(tmp_path, monkeypatch, capsys):
 
 
 PLAN = make_plan(EXPERIMENTS["download"], "aws", ["concurrency_value=1"], messages_per_concurrency=1)
+STORED = {"plan": PLAN.as_dict(), "cells": [cell.as_json() for cell in PLAN.cells]}
 
 
 @pytest.mark.parametrize(
-    ("stored", "at", "words", "way_out"),
+    ("stored", "at", "words"),
     [
-        (
-            {"target": "aws"},
-            URL,
-            f"started at AWS, but this command uses an endpoint at {URL}",
-            "unset AWS_ENDPOINT_URL",
-        ),
-        (
-            HERE,
-            "",
-            f"started at an endpoint at {URL}, which isn't AWS, but this command uses AWS",
-            f"AWS_ENDPOINT_URL={URL}",
-        ),
-        (
-            HERE,
-            "http://127.0.0.1:1",
-            "but this command uses an endpoint at http://127.0.0.1:1",
-            f"AWS_ENDPOINT_URL={URL}",
-        ),
+        ({"target": "aws"}, URL, "started at AWS, but .* an endpoint at .*unset AWS_ENDPOINT_URL"),
+        (HERE, "", f"started at an endpoint at {URL}, .* this command uses AWS; .*AWS_ENDPOINT_URL={URL}"),
+        (HERE, NOWHERE, f"but this command uses an endpoint at {NOWHERE}.*AWS_ENDPOINT_URL={URL}"),
     ],
-    ids=["on AWS", "at an endpoint", "at another endpoint"],
 )
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("sweep", "download", "--target", "aws", "--resume", "r", "--dry-run"),
-        ("drain", "--target", "aws", "--run", "r"),
-    ],
-    ids=["resume", "drain"],
-)
-def test_a_run_is_resumed_only_where_it_was_started(verb, monkeypatch, arguments, stored, at, words, way_out):
-    if at:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", at)
-    status, err = verb(stored | {"plan": PLAN.as_dict(), "cells": [cell.as_json() for cell in PLAN.cells]}, *arguments)
-    assert status == 2
-    assert words in err and way_out in err
+@pytest.mark.parametrize("arguments", ["sweep download --resume r --dry-run", "drain --run r"])
+def test_a_run_is_resumed_only_where_it_was_started(verb, arguments, stored, at, words):
+    status, said = verb(STORED | stored, *arguments.split(), "--target", "aws", at=at)
+    assert status == 2 and re.search(words, said), said
 
 
 LINES = [{"timestamp": 1, "message": json.dumps({"run_id": "r", "message_id": "m", "x": 7}), "logStream": "s"}]
 
 
-def test_the_lines_of_a_run_at_an_endpoint_are_evaluated_here(verb, tmp_path, monkeypatch):
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")  # where nobody answers
-    (tmp_path / "x.cwli").write_text("stats sum(x)")
-    assert verb(HERE, "query", "x.cwli", "--run", "r", lines=LINES) == (0, "")
-    (tmp_path / "results" / "r" / "log_events.jsonl").unlink()
-    status, err = verb(HERE, "query", "x.cwli", "--run", "r")
-    assert (status, "has no log events yet; `stampede drain --run r` fetches them" in err) == (2, True)
-
-
-def test_the_lines_of_a_run_on_aws_are_never_asked_of_an_endpoint(verb, tmp_path, monkeypatch):
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    (tmp_path / "x.cwli").write_text("stats sum(x)")
-    arguments = ("query", "x.cwli", "--run", "r")
-    status, err = verb({"target": "aws"}, *arguments)
-    assert (status, "run r was on AWS, but this shell's configuration leads to an endpoint at" in err) == (2, True)
-    status, err = verb({"target": "aws"}, *arguments, lines=LINES)
-    assert (status, "using results/r/log_events.jsonl" in err) == (0, True)
+@pytest.mark.parametrize(
+    ("stored", "lines", "status", "words"),
+    [
+        (HERE, LINES, 0, ""),
+        (HERE, [], 2, "has no log events yet; `stampede drain --run r` fetches them"),
+        ({"target": "aws"}, [], 2, "run r was on AWS, but this shell's configuration leads to an endpoint at"),
+        ({"target": "aws"}, LINES, 0, "using results/r/log_events.jsonl"),
+    ],
+)
+def test_lines_are_asked_of_no_other_place_than_the_runs_and_stored_ones_evaluated_here(
+    verb, stored, lines, status, words
+):
+    done, said = verb(stored, "query", "x.cwli", "--run", "r", at=NOWHERE, lines=lines)
+    assert (done, words in said) == (status, True)
 
 
 def test_a_stack_of_an_endpoint_is_not_looked_for_on_aws_nor_one_of_aws_changed_at_an_endpoint():
@@ -214,28 +167,13 @@ def test_a_stack_of_an_endpoint_is_not_looked_for_on_aws_nor_one_of_aws_changed_
         refuse_elsewhere(place, outputs, changes=True)
 
 
-def test_a_sweep_notes_the_endpoint_in_its_run_json(monkeypatch, tmp_path):
-    plan = make_plan(EXPERIMENTS["download"], "aws", (), messages_per_concurrency=1)
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://me:secret@127.0.0.1:4566")
-    folder = RunFolder.create(tmp_path, "r")
-    description_of(folder, plan, estimate(plan)).write()
-    noted = folder.read_json("run.json")
-    assert {name: noted[name] for name in HERE} == HERE and "secret" not in json.dumps(noted)
-    monkeypatch.delenv("AWS_ENDPOINT_URL")
-    description_of(folder, plan, estimate(plan)).write()
-    assert (folder.read_json("run.json")["target"], "endpoint_url" in folder.read_json("run.json")) == ("aws", False)
-
-
 def test_a_proxy_that_does_not_answer_is_named_and_not_the_credentials():
     error = targets.explain(ProxyConnectionError(proxy_url="http://***:***@10.0.0.9"), "asking", Target("aws", OUTPUTS))
-    assert error.found == "asking: the proxy http://***:***@10.0.0.9 doesn't answer"
-    assert error.way_out == "check HTTP_PROXY, HTTPS_PROXY and the network"
+    assert "proxy" in error.found and "http://***:***@10.0.0.9" in error.found
 
 
-def test_the_embedded_aws_needs_no_configuration_of_the_shell(monkeypatch, tmp_path):
-    (tmp_path / "config").write_text("garbage\n")
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "config"))
-    monkeypatch.setenv("AWS_PROFILE", "nosuch")
-    client = targets.local({"region": "us-east-1"}, Access("http://127.0.0.1:9", "key", "secret")).client("s3")
-    assert client.meta.endpoint_url == "http://127.0.0.1:9"
+def test_the_embedded_aws_needs_no_configuration_of_the_shell(configured):
+    with pytest.raises(UsageError):
+        configured("garbage\n", PROFILE="nosuch")
+    client = targets.local({"region": "us-east-1"}, Access(NOWHERE, "key", "secret")).client("s3")
+    assert client.meta.endpoint_url == NOWHERE

@@ -1,6 +1,7 @@
 """One run at a time for each stack, and a note of whose it is."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -43,20 +44,12 @@ def other_process(state_dir):
     process.communicate()
 
 
-def test_a_second_run_is_refused_and_the_first_is_named(other_process):
-    with (
-        pytest.raises(UsageError, match=rf"`stampede sweep` of run 20260101T000000Z \(process {other_process.pid}\)"),
-        stack_lock.holding("local", "flood"),
-    ):
+def test_a_second_run_is_refused_by_verb_and_doctor_with_the_first_ones_name_until_that_ends(other_process):
+    whose = f"`stampede sweep` of run 20260101T000000Z (process {other_process.pid}) is using the local stack"
+    with pytest.raises(UsageError, match=re.escape(whose)), stack_lock.holding("local", "flood"):
         pass
-
-
-def test_the_doctor_names_who_holds_the_stack_and_leaves_it_to_whoever_comes_next(other_process):
     finding = checks.free_stack("local")
-    assert (finding.status, finding.found) == (
-        PROBLEM,
-        f"`stampede sweep` of run 20260101T000000Z (process {other_process.pid}) is using the local stack",
-    )
+    assert (finding.status, finding.found) == (PROBLEM, whose)
     other_process.kill()
     other_process.wait()
     assert checks.free_stack("local").status == OK

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -59,32 +58,49 @@ def test_a_command_to_copy_names_a_program_that_is_not_on_the_path_by_its_folder
     assert with_built == f"env 'TF_CLI_CONFIG_FILE=/a b/overrides.rc' {command}"
 
 
-def test_an_apply_names_what_it_created_or_changed(tofu):
+def test_an_apply_is_given_objects_as_flags_and_nulls_in_a_file_and_names_what_it_wrote(tofu, tmp_path):
+    """A flag would make a text of null."""
+    variables = {"provisioned_pollers": {"minimum": 2, "maximum": 50}, "experiment_tag": "a, b", "sink": None}
     written = tofu(
-        "cat <<END\n"
+        'printf "%s\\n" "$@" > "$(dirname "$0")/arguments"\ncat <<END\n'
         "module.worker[0].aws_lambda_function.worker: Refreshing state... [id=f]\n"
         "module.worker[0].aws_iam_role_policy.worker: Modifications complete after 0s [id=r:worker]\n"
         "aws_sqs_queue.work: Creation complete after 25s [id=q]\nEND"
-    ).apply({})
+    ).apply(variables)
     assert written == ["module.worker[0].aws_iam_role_policy.worker", "aws_sqs_queue.work"]
     assert written[0].startswith(WORKERS_POLICY)
+    *_, pollers, tag, nulls = (tmp_path / "arguments").read_text().splitlines()
+    assert (pollers, tag) == ("-var=provisioned_pollers={minimum=2,maximum=50}", "-var=experiment_tag=a, b")
+    assert json.loads(Path(nulls.removeprefix("-var-file=")).read_text()) == {"sink": None}
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "Failed to query packages\n\nCould not retrieve the list of available versions for provider hashicorp/aws: 503",
-        "Failed to resolve\n\nCould not resolve provider x: could not connect to registry.opentofu.org: timeout",
-    ],
-    ids=["Terraform", "OpenTofu"],
-)
-def test_an_initialised_folder_does_without_a_registry_that_does_not_answer(tofu, tmp_path, message):
-    own = tofu(f"echo $2 >> {tmp_path}/done\n[ $2 = get ] || {{ echo 'Error: {message}' >&2; exit 1; }}")
+NO_REGISTRY = "Could not retrieve the list of available versions for provider hashicorp/aws: 503"
+LOCKED = "Error: Error acquiring the state lock\n\nLock Info:\n  Who:       me@laptop\n"
+
+
+def test_an_initialised_folder_does_without_a_registry_that_does_not_answer(tofu, tmp_path):
+    own = tofu(f"echo $2 >> {tmp_path}/done\n[ $2 = get ] || {{ echo 'Error: {NO_REGISTRY}' >&2; exit 1; }}")
     with pytest.raises(RunError, match="Could not re"):
         own.init()
     (tmp_path / ".terraform.lock.hcl").write_text("")
     own.init()
     assert (tmp_path / "done").read_text().split() == ["init", "init", "get"]
+
+
+@pytest.mark.parametrize(
+    ("script", "kind", "words"),
+    [
+        ("kill -KILL $$", RunError, r"^terraform apply was ended by signal 9 \(Killed\)"),
+        (f"echo '{LOCKED}' >&2; exit 1", StateLockedError, "Error acquiring the state lock: .*me@laptop"),
+        ("echo creating; exec sleep 60", RunError, "^terraform apply was stopped after .* is still there and billed"),
+    ],
+)
+def test_a_terraform_that_ends_badly_is_one_line(tofu, monkeypatch, script, kind, words):
+    monkeypatch.setattr(terraform, "COMMAND_TIMEOUT_S", 0.5)
+    own = tofu(script)
+    with pytest.raises(RunError, match=words) as raised:
+        own.apply({})
+    assert (type(raised.value), "creating" in own.log_file.read_text()) == (kind, "creating" in script)
 
 
 @pytest.mark.parametrize("printed", ["hello", "[1]", '{"terraform_version": "1.9.0"}'])
@@ -99,24 +115,6 @@ def test_an_error_is_one_line_with_its_explanation():
     )
     assert first_error("Error: no such bucket:\n\nError: no such queue\n\n  it is gone\n") == "no such bucket"
     assert (first_error(""), first_error("signal: killed")) == ("no message", "signal: killed")
-
-
-def test_objects_are_given_as_one_flag_and_nulls_in_a_file_because_a_flag_would_make_a_text_of_them(tofu, tmp_path):
-    pollers = {"minimum": 2, "maximum": 50}
-    tofu('printf "%s\\n" "$@" > "$(dirname "$0")/arguments"').apply(
-        {"memory_size": 1024, "provisioned_pollers": pollers, "experiment_tag": "a, b", "sink": None}
-    )
-    *_, memory, object_, text, nulls = (tmp_path / "arguments").read_text().splitlines()
-    assert (memory, text) == ("-var=memory_size=1024", "-var=experiment_tag=a, b")
-    assert object_ == "-var=provisioned_pollers={minimum=2,maximum=50}"
-    assert json.loads(Path(nulls.removeprefix("-var-file=")).read_text()) == {"sink": None}
-
-
-def test_a_command_that_never_ends_is_stopped_says_what_stays_and_is_logged(tofu, tmp_path, monkeypatch):
-    monkeypatch.setattr(terraform, "COMMAND_TIMEOUT_S", 0.5)
-    with pytest.raises(RunError, match=r"^terraform destroy was stopped after .* is still there and billed: repeat"):
-        tofu("echo creating\nexec sleep 60").destroy({})
-    assert (tmp_path / "log").read_text().splitlines()[1:] == ["creating"]
 
 
 class InterruptedAtOnce(subprocess.Popen):
@@ -170,11 +168,6 @@ def test_a_second_ctrl_c_leaves_no_terraform_behind(capsys, monkeypatch, on_ctrl
     assert capsys.readouterr().err == ("" if quiet else words)  # reading creates nothing
 
 
-def test_a_terraform_that_was_killed_is_said_to_be(tofu):
-    with pytest.raises(RunError, match=r"^terraform apply was ended by signal 9 \(Killed\)"):
-        tofu("kill -KILL $$").apply({})
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends it")
 def test_the_terraform_of_a_stack_that_goes_with_the_sweep_ends_in_order_when_that_is_killed(tmp_path):
     program = tmp_path / "terraform"
@@ -197,14 +190,3 @@ def test_the_terraform_of_a_stack_that_goes_with_the_sweep_ends_in_order_when_th
 def _wait_for(file):
     while not file.exists():  # pytest's timeout ends what hangs
         time.sleep(0.05)
-
-
-def test_a_state_that_another_terraform_works_with_is_one_line_with_who_it_is(tofu):
-    locked = tofu(
-        "echo 'Error: Error acquiring the state lock\n\nLock Info:\n  ID:        1f8c\n"
-        "  Operation: OperationTypeApply\n  Who:       me@laptop\n  Created:   2026-11-23 15:20:00.5 +0000 UTC' >&2\n"
-        "exit 1"
-    )
-    line = "terraform apply: another Terraform is using this state (me@laptop, since 2026-11-23 15:20:00); wait until "
-    with pytest.raises(StateLockedError, match=re.escape(line)):
-        locked.apply({})

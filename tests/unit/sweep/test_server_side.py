@@ -72,30 +72,22 @@ def query(folder, tmp_path, monkeypatch):
     return ask
 
 
-def test_the_access_logs_are_asked_about_the_runs_time_and_the_rows_kept_with_the_run(query, folder, capsys):
-    stub = FakeLogs(["Complete"], as_answered(row(258, bytes_sent="2.147483648E9")))
-    assert query(stub) == 0
+def test_the_access_logs_are_asked_about_the_runs_time_and_no_fewer_rows_replace_those_that_are_kept(
+    query, folder, capsys
+):
+    for requests in (200, 258, 3):  # lines expire
+        stub = FakeLogs(["Complete"], as_answered(row(requests, bytes_sent="2.147483648E9")))
+        assert query(stub) == 0
+        assert json.loads(capsys.readouterr().out) == [row(requests, bytes_sent=2_147_483_648)]
     [request] = stub.requests("StartQuery")
     assert request["logGroupName"] == "/aws/vendedlogs/s3/f"
     assert (request["startTime"], request["endTime"]) == (SENT_MS // 1000 - 60, SENT_MS // 1000 + 69)
     assert "run_id" not in request["queryString"].partition("filter")[2]  # no line has one
-    rows = [row(258, bytes_sent=2_147_483_648)]
-    assert json.loads(capsys.readouterr().out) == rows
     kept = server_side.stored(folder)
-    assert (kept["rows"], kept["role"], kept["log_group"]) == (rows, ROLE, "/aws/vendedlogs/s3/f")
-
-
-def test_fewer_rows_than_are_kept_replace_nothing_for_lines_expire(query, folder):
-    for requests in (200, 258, 3):
-        assert query(FakeLogs(["Complete"], as_answered(row(requests)))) == 0
-    assert server_side.stored(folder)["rows"] == [row(258)]
-
-
-@pytest.mark.parametrize("rows", [5, [7], [{"request": "x"}], [{"request": "x", "requests": "7"}]])
-def test_a_damaged_file_is_replaced_as_if_it_was_not_there(query, folder, rows):
-    folder.write_json("server_side.json", {"asked_at": "", "role": "", "columns": [], "rows": rows})
-    assert query(FakeLogs(["Complete"], as_answered(row(3)))) == 0
-    assert server_side.stored(folder)["rows"] == [row(3)]
+    assert [kept[name] for name in ("role", "log_group")] == [ROLE, "/aws/vendedlogs/s3/f"]
+    assert kept["rows"] == [row(258, bytes_sent=2_147_483_648)]
+    folder.write_json("server_side.json", {"asked_at": "", "role": "", "columns": [], "rows": [7]})
+    assert (query(FakeLogs(["Complete"], as_answered(row(3)))), server_side.stored(folder)["rows"]) == (0, [row(3)])
 
 
 @pytest.mark.parametrize(
@@ -133,67 +125,52 @@ class LateLogs(SimulatedAws):
         return {"status": "Complete", "results": fields}
 
 
-def collect(folder, rows_from_s, *, error=None, kept=False, **outputs):
-    logs = LateLogs("aws", OUTPUTS | outputs)
+COPIED = row(900, request="REST.COPY.OBJECT_GET")
+DENIED = cloudwatch_query.ClientError({"Error": {"Code": "AccessDeniedException"}}, "StartQuery")
+
+
+@pytest.mark.parametrize(
+    ("rows_from_s", "happening", "asked_at_s", "kept", "words"),
+    [
+        ({0: [], 200: [row(100)], 350: [row(258), row(7, "someone")]}, {}, [0, 120, 240, 360], 265, "at most 20 min"),
+        (
+            {0: [], 500: [row(100), COPIED]},
+            {},
+            [*range(0, 1201, 120)],
+            100,
+            "100 of 258 requests so far; lines that ar",
+        ),
+        ({0: []}, {"kept": True}, [0], 0, "`stampede query server_side --run run-a` reads lines that arrive later"),
+        ({0: []}, {"requests": None}, [0], 0, ""),
+        ({0: []}, {"error": DENIED}, [0], 0, "logs:StartQuery"),
+        ({0: []}, {"error": KeyboardInterrupt()}, [0], 0, "stopped waiting"),
+    ],
+)
+def test_before_a_stack_goes_its_access_logs_are_waited_for_until_all_requests_are_logged_or_it_takes_too_long(
+    folder, capsys, rows_from_s, happening, asked_at_s, kept, words
+):
+    records = [RECORD | {"finished_at_ms": SENT_MS + 9_000, "requests": happening.get("requests", 129)}] * 2
+    folder.rewrite("records.jsonl", records)
+    logs = collect(folder, rows_from_s, happening.get("error"), kept=happening.get("kept", False))
+    assert logs.asked_at_s == asked_at_s
+    assert server_side.requests((server_side.stored(folder) or {}).get("rows", ())) == kept
+    assert words in " ".join(capsys.readouterr().err.split())
+
+
+def collect(folder, rows_from_s, error=None, kept=False):
+    logs = LateLogs("aws", OUTPUTS)
     vars(logs).update(rows_from_s=rows_from_s, error=error, asked_at_s=[])
     server_side.collect(logs, folder, kept=kept, sleep=logs.sleep, clock=logs.clock)
     return logs
 
 
-def test_before_a_stack_goes_its_access_logs_are_waited_for_until_all_requests_are_logged(folder, capsys):
-    logs = collect(folder, {0: [], 200: [row(100)], 350: [row(258), row(7, role="someone")]})
-    assert logs.asked_at_s == [0, 120, 240, 360]
-    assert server_side.requests(server_side.stored(folder)["rows"], ROLE) == 258
-    assert "of 258 requests" not in capsys.readouterr().err
-
-
-def test_the_wait_ends_after_twenty_minutes_and_what_came_is_kept(folder, capsys):
-    logs = collect(folder, {0: [], 500: [row(100), row(900, request="REST.COPY.OBJECT_GET")]})
-    assert logs.now_s == server_side.WAIT_S == 1200
-    output = " ".join(capsys.readouterr().err.split())
-    assert (
-        "at most 20 min" in output
-        and "S3 has logged 100 of 258 requests so far; lines that arrive later are lost" in output
-    )
-    assert server_side.requests(server_side.stored(folder)["rows"]) == 100
-
-
-def test_a_kept_stack_is_asked_once_and_can_be_asked_again(folder, capsys):
-    logs = collect(folder, {0: []}, kept=True)
-    assert (logs.asked_at_s, logs.now_s) == ([0], 0)
-    output = " ".join(capsys.readouterr().err.split())
-    assert "`stampede query server_side --run run-a` reads lines that arrive later" in output
-
-
-def test_records_that_asked_s3_nothing_are_not_waited_for(folder):
-    folder.rewrite("records.jsonl", [RECORD | {"finished_at_ms": SENT_MS, "requests": None}])
-    assert collect(folder, {0: []}).now_s == 0
-
-
-@pytest.mark.parametrize("error", [ConnectionResetError, KeyboardInterrupt])
-def test_neither_a_refusal_nor_ctrl_c_fails_the_run(folder, capsys, error):
-    refused = cloudwatch_query.ClientError({"Error": {"Code": "AccessDeniedException"}}, "StartQuery")
-    collect(folder, {0: []}, error=error() if error is KeyboardInterrupt else refused)
-    output = capsys.readouterr().err
-    assert ("stopped waiting" if error is KeyboardInterrupt else "logs:StartQuery") in output
-
-
 def test_sigterm_ends_the_wait_and_the_sweep(folder, monkeypatch):
     monkeypatch.setattr(server_side.signals, "first", signal.SIGTERM)
     with pytest.raises(KeyboardInterrupt):
-        collect(folder, {0: []}, error=KeyboardInterrupt())
+        collect(folder, {0: []}, KeyboardInterrupt())
 
 
 # What is said before.
-
-
-def access_log_findings(target="aws", *settings):
-    plan = make_plan(EXPERIMENTS["download"], target, settings, messages_per_concurrency=10)
-    return [
-        (finding.status, finding.sentence)
-        for finding in checks.run(plan, [checks.PLAN])
-        if finding.check == "access logs"
-    ]
 
 
 @pytest.mark.parametrize(
@@ -206,21 +183,22 @@ def access_log_findings(target="aws", *settings):
     ],
 )
 def test_the_doctor_says_whether_s3_will_tell(settings, status, words):
-    [(finding_status, sentence)] = access_log_findings(*settings)
-    assert finding_status == status and words in sentence
+    target, *values = settings
+    plan = make_plan(EXPERIMENTS["download"], target, values, messages_per_concurrency=10)
+    [finding] = [row for row in checks.run(plan, [checks.PLAN]) if row.check == "access logs"]
+    assert finding.status == status and words in finding.sentence
 
 
 def test_the_proof_is_on_the_bill_only_where_it_is_on_and_so_is_the_wait_for_it():
     def estimate(*settings):
         swept = ["concurrency_value=1", "memory_size=1024", *settings]
-        plan = make_plan(EXPERIMENTS["download"], "aws", swept, messages_per_concurrency=10)
-        estimated = cost.estimate(plan)
+        estimated = cost.estimate(make_plan(EXPERIMENTS["download"], "aws", swept, messages_per_concurrency=10))
         return estimated.total_s, {item.what: item for item in estimated.items}
 
     (without_s, off), (with_s, on) = estimate(), estimate("server_side_proof=true")
     assert with_s == pytest.approx(without_s + server_side.WAIT_S)
-    own = ["S3 access log lines", "storage of access log lines", "scans of access log lines"]
-    assert sorted(on.keys() - off.keys()) == sorted(own)
+    lines, scans, _ = own = ["S3 access log lines", "scans of access log lines", "storage of access log lines"]
+    assert sorted(on.keys() - off.keys()) == own
     # 10 downloads of a HEAD and 128 parts, and 67 requests that put the object: 1.5 KiB each.
-    assert on[own[0]].quantity == pytest.approx((10 * 129 + 67) * 1536 / 2**30)
-    assert on[own[0]].usd_per_unit == 0.5 and on[own[2]].quantity == pytest.approx(11 * on[own[0]].quantity)
+    assert on[lines].quantity == pytest.approx((10 * 129 + 67) * 1536 / 2**30)
+    assert on[lines].usd_per_unit == 0.5 and on[scans].quantity == pytest.approx(11 * on[lines].quantity)
