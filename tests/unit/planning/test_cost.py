@@ -130,14 +130,13 @@ def test_a_local_sweep_is_said_to_cost_nothing_here_and_what_it_would_on_aws():
 
 
 def test_what_a_region_has_no_price_for_is_named_and_priced_as_in_us_east_1():
-    assert estimate("region=eu-central-1").prices_text().endswith("because there are none for eu-central-1")
+    assert "prices of eu-central-1 or else us-east-1, 20" in estimate("region=eu-central-1").sentences()[1]
     tokyo = estimate("region=ap-northeast-1")
     assert usd(tokyo, "S3", "GET and HEAD") == pytest.approx(2 * 6660 * 129 * 0.00000037)
     assert usd(tokyo, "Lambda", "requests") == usd(estimate(), "Lambda", "requests")
     stored = tokyo.as_dict()
     assert stored["prices_region"] == "ap-northeast-1"
     assert "lambda_request" in stored["prices_elsewhere"] and "s3_get" not in stored["prices_elsewhere"]
-    assert ", except lambda_gb_s_x86_64, lambda_request, " in tokyo.prices_text()
 
 
 def test_the_price_of_a_day_is_the_last_that_was_known_then():
@@ -161,7 +160,6 @@ def test_the_estimate_is_stored_as_json_whose_items_add_up():
     assert {"prices_date", "region", "prices", "items", "total_usd"} <= set(stored)
     assert set(stored["items"][0]) == {"service", "what", "quantity", "unit", "usd_per_unit", "usd", "price"}
     assert stored["total_usd"] == pytest.approx(sum(item["usd"] for item in stored["items"]), abs=1e-5)
-    assert sum(estimate().by_service().values()) == pytest.approx(stored["total_usd"], abs=1e-6)
 
 
 def test_a_budget_below_the_estimate_is_refused_with_the_fix_and_a_local_sweep_costs_nothing():
