@@ -104,9 +104,6 @@ def _only_null_means(name: str, value: Any) -> bool:
 
 def _read_again(cell: Cell, experiment: Experiment) -> Cell:
     """A stored cell, with the defaults of variables that there weren't yet. Raises ValueError."""
-    for name, axis in experiment.order_axes.items():
-        if name in cell.values and not axis.takes(cell.values[name]):
-            raise ValueError(f"{name}: must be {axis.rule}, got {cell.values[name]!r}")
     try:
         return replace(cell, values=_checked(experiment, {**_defaults(experiment), **cell.values}))
     except UsageError as error:
@@ -116,6 +113,9 @@ def _read_again(cell: Cell, experiment: Experiment) -> Cell:
 def _checked(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:
     """`complete` values. Raises UsageError for one that its rule refuses."""
     values = complete(experiment, values)
+    for name, axis in experiment.order_axes.items():
+        if values[name] != 0 and not axis.takes(values[name]):  # 0 is none
+            raise UsageError(f"{name}: must be {axis.rule}, got {values[name]!r}")
     refuse_broken_rules(values)
     return values
 
@@ -149,7 +149,14 @@ def make_plan(
     Raises UsageError for an unknown variable, a value twice or that its rule refuses, or more than MAX_CELLS cells.
     """
     products, fixed = _with_settings(experiment, experiment.matrices[target], settings)
-    combinations = list({cell_name(cell): cell for product in products for cell in product.combinations()}.values())
+    by_name: dict[str, dict[str, Any]] = {}
+    for cell in itertools.chain(*(product.combinations() for product in products)):
+        name = cell_name(cell)
+        if by_name.setdefault(name, cell) != cell:
+            raise UsageError(
+                f"--set: two cells would be named {name}", "rename a file or folder: its name alone counts"
+            )
+    combinations = list(by_name.values())
     if (count := len(combinations) * repeats) > MAX_CELLS:
         raise UsageError(f"--set: the matrix has {count} cells, and at most {MAX_CELLS} can run", "sweep fewer values")
     swept = list(dict.fromkeys(name for product in products for name in product.values))
@@ -215,29 +222,18 @@ def _with_settings(
         if len(pinned_values) == len(products) and not set(map(str, values)) <= set(map(str, pinned_values)):
             always = " or ".join(hcl.text_of(value) for value in dict.fromkeys(pinned_values))
             raise UsageError(f"--set {name}: is always {always} in these cells", "leave it out")
-    for name in path_variables():
-        paths = {path for product in products for path in product.values.get(name, [fixed.get(name)])}
-        _refuse_paths_of_one_name(name, paths - {None})
     return products, fixed
 
 
 def _replaced(products: Sequence[Product], name: str, values: Sequence[Any]) -> list[Product]:
     """The products with these values of a variable, in their order; the rule is `make_plan`'s."""
-    if all(isinstance(value, str) for value in values) and all(name in product.values for product in products):
-        elsewhere = {value for product in products[1:] for value in product.values[name]}
-        first = {*products[0].values[name], *(set(values) - elsewhere)}
-        kept = [[value for value in values if value in own] for own in (first, *(p.values[name] for p in products[1:]))]
-        return [product.with_(name, own) for product, own in zip(products, kept, strict=True) if own]
-    return [product if name in product.pinned else product.with_(name, values) for product in products]
-
-
-def _refuse_paths_of_one_name(name: str, values: Iterable[Any]) -> None:
-    """Raise UsageError where two files or folders have the same name: nothing else tells their cells and records
-    apart."""
-    paths = set(map(absolute_path, values))
-    if len({path.name for path in paths}) < len(paths):
-        found = f"--set {name}: two of {', '.join(map(str, sorted(paths)))} have the same name"
-        raise UsageError(found, "rename one; tables and records have the name alone")
+    own_values = [product.values.get(name, ()) for product in products]
+    if not all(own_values) or not all(isinstance(value, str) for value in values):
+        return [product if name in product.pinned else product.with_(name, values) for product in products]
+    in_none = set(values).difference(*own_values)
+    own_values[0] = [*own_values[0], *in_none]
+    kept = [[value for value in values if value in own] for own in own_values]
+    return [product.with_(name, own) for product, own in zip(products, kept, strict=True) if own]
 
 
 def _cell_values(
@@ -252,17 +248,12 @@ def _cell_values(
 def rest(experiment: Experiment, target: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """What nobody set in a cell of these `values`: what the matrix of `target` gives it, and of the axes of the work
     order that have none there their default."""
-    giving = experiment.matrices[target].rest
     rest_values: dict[str, Any] = {}
-    before: list[Any] = []
-    for axis in experiment.axes:
-        name = axis.variable
-        if values.get(name) is None and (name in giving or axis.in_order):
-            rest_values[name] = giving[name]({**values, **rest_values}) if name in giving else axis.default_of(before)
-        value = {**values, **rest_values}.get(name)
-        before.append(axis.default_of(before) if value is None else value)
-    variables = giving.keys() - {axis.variable for axis in experiment.axes} - values.keys()
-    return rest_values | {name: giving[name]({**values, **rest_values}) for name in sorted(variables)}
+    for name, of_others in sorted(experiment.matrices[target].rest.items()):
+        if values.get(name) is None:
+            rest_values[name] = of_others({**values, **rest_values})
+    whole = complete(experiment, {**values, **rest_values})
+    return rest_values | {name: whole[name] for name in experiment.order_axes if values.get(name) is None}
 
 
 def complete(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:

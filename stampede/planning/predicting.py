@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments import EXPERIMENTS, Experiment
-from experiments.parameters import files, known_parameters
-from stampede.checkout import ROOT
+from experiments.parameters import known_parameters
 from stampede.errors import UsageError, one_line, refuse_problems
 from stampede.finding import BUILD
 from stampede.model import parameters as known
@@ -54,10 +53,10 @@ def parameters_of(experiment: Experiment, file: Path | None = None) -> Parameter
         rows = known.read(file)
     except ParameterError as error:
         raise UsageError(f"--parameters: {error}") from None
-    if unknown := [row.name for row in rows if row.name not in set(parameters)]:
-        places = " and ".join(str(path.relative_to(ROOT)) for path in files(experiment.name))
-        no_such = f"--parameters: {file.name}: the model has no parameter {unknown[0]}"
-        raise UsageError(no_such, f"its names are in {places}")
+    for row in rows:
+        if row.name not in set(parameters):
+            no_such = f"--parameters: {file.name}: the model has no parameter {row.name}"
+            raise UsageError(no_such, "docs/model.md has all names")
     return parameters.with_rows(rows)
 
 

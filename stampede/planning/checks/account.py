@@ -120,25 +120,18 @@ def session(run_s: float) -> Finding:
 
 
 def emulator(cells: Sequence[Demand]) -> list[Finding]:
-    """The embedded AWS: whether it answers where it runs, and takes N functions at once, where functions are used."""
-    running = ministack.running(stack.STATE_DIR)
-    if running is not None and not running.answers():
-        problem = f"process {running.pid} doesn't answer at {running.endpoint_url}"
-        return [Finding("emulator", PROBLEM, problem, "`stampede emulator stop`")]
-    state = [Finding("emulator", OK, f"answers at {running.endpoint_url}" if running else "")]
-    if cells[0].usage.on_hosts:
-        return state
+    """The embedded AWS takes N functions at once, where functions are used."""
 
     def runs_n() -> Wrong:
         limit = ministack.account_concurrency(os.environ)
-        if running is not None:
+        if (running := ministack.running(stack.STATE_DIR)) is not None:
             embedded = _client(local({"region": ministack.REGION}, running.access), "lambda")
             limit = embedded.get_account_settings()["AccountLimit"]["ConcurrentExecutions"]
         n = max(cell.concurrency for cell in cells)
         need = f"{n} needed, the embedded AWS runs {limit} at once"
         return (PROBLEM, need, f"use --set concurrency_value=... up to {limit}") if n > limit else None
 
-    return [*state, _answered("concurrency", runs_n)]
+    return [] if cells[0].usage.on_hosts else [_answered("concurrency", runs_n)]
 
 
 def _client(target: Target, service: str) -> Any:

@@ -148,7 +148,7 @@ def test_an_experiment_without_a_model_is_refused_with_those_that_have_one(simul
     [
         ([PARAMETER | {"value": 0}], "s3_get_per_s: value must be a number above 0, got 0"),
         ([PARAMETER | {"unit": ""}], "s3_get_per_s has no unit; add"),
-        ([PARAMETER | {"name": "s3_gets_per_s"}], "has no parameter s3_gets_per_s; its names are in"),
+        ([PARAMETER | {"name": "s3_gets_per_s"}], "has no parameter s3_gets_per_s; docs/model.md"),
         ([PARAMETER, PARAMETER], "s3_get_per_s is given twice; keep one"),
         ({}, "must be a list of objects, one per parameter"),
     ],
