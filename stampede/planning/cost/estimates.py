@@ -72,7 +72,7 @@ class Estimate:
         ]
         if self.unforeseen:
             unknown = f"how long the operations of {len(self.unforeseen):,} of {cells} take on AWS"
-            lines.append(f"not predicted: {unknown}; the cost has timeout_s for each, the duration leaves them out")
+            lines.append(f"not predicted: {unknown}; the cost has timeout_s for each")
         for item in self.unpriced:
             lines.append(f"not counted: {item.what}, {item.quantity:.1f} {item.unit}s; their price is unknown")
         return lines
