@@ -289,12 +289,12 @@ def _drain_s(question: Question) -> float:
 
 def _working_s(question: Question) -> float:
     """Seconds of all attempts of a flood, with what comes before those of a record."""
-    flood = expected(question)
-    course, before_s = flood.course, flood.work.before_s
-    cut_off_s = course.failed_attempts * question.scenario.timeout_s if course.failed_attempts else 0.0
-    # Where most of several floods fail altogether, nobody knows the mean of the rest.
-    one_s = course.avg_s + before_s if course.succeeded and not math.isnan(course.avg_s) else 0.0
-    return cut_off_s + course.succeeded * one_s
+    flood, timeout_s = expected(question), question.scenario.timeout_s
+    course = flood.course
+    cut_off_s = course.failed_attempts * timeout_s if course.failed_attempts else 0.0
+    # Where most of several floods fail altogether, the mean of what succeeds isn't known: the time limit at most.
+    one_s = timeout_s if math.isnan(course.avg_s) else course.avg_s + flood.work.before_s
+    return cut_off_s + (course.succeeded * one_s if course.succeeded else 0.0)
 
 
 def _longest_s(question: Question) -> float:

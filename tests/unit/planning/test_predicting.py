@@ -83,8 +83,8 @@ def test_more_functions_at_once_have_a_ramp_and_provisioned_pollers_shorten_it()
 
 
 def test_where_most_floods_of_a_cell_fail_the_bill_is_a_number():
-    settings = ["storage=efs", "dataset=large,small", "concurrency_value=5", "timeout_s=20"]
-    options = {"messages_per_concurrency": 10, "start_barrier_s": 15.0, "warm_up_per_concurrency": 1}
+    settings = ["storage=s3", "dataset=large", "memory_size=512", "concurrency_value=5", "timeout_s=20"]
+    options = {"messages_per_concurrency": 11, "start_barrier_s": 15.0}
     assert cost.estimate(make_plan(EXPERIMENTS["filesystem"], "aws", settings, **options)).total_usd > 0
 
 
@@ -155,3 +155,7 @@ def test_a_round_of_several_at_once_is_a_flood_of_its_own():
     assert (rounds.count, rounds.avg_s) == (whole.count, whole.avg_s) == (40, whole.avg_s)
     assert rounds.time_to_n_s < whole.time_to_n_s, "its environments are warm"
     assert rounds.span_s > 0.8 * whole.span_s and floods_s == pytest.approx(rounds.drain_s)
+    small = replace(question("object_size_mb=1", each=4), rounds=4)
+    ranges, of_a_round = prediction(small).ranges, prediction(small.flood).ranges
+    assert ranges["span_s"] == tuple(4 * end for end in of_a_round["span_s"])
+    assert ranges["share_at_n"] == of_a_round["share_at_n"]
