@@ -229,7 +229,7 @@ def _replaced(products: Sequence[Product], name: str, values: Sequence[Any]) -> 
     """The products with these values of a variable, in their order; the rule is `make_plan`'s."""
     own_values = [product.values.get(name, ()) for product in products]
     if not all(own_values) or not all(isinstance(value, str) for value in values):
-        return [product if name in product.pinned else product.with_(name, values) for product in products]
+        return [product.with_(name, product.values[name] if name in product.pinned else values) for product in products]
     in_none = set(values).difference(*own_values)
     own_values[0] = [*own_values[0], *in_none]
     kept = [[value for value in values if value in own] for own in own_values]

@@ -93,9 +93,10 @@ def _out_of_reach(n: int, pollers: tuple[int, int] | None) -> Wrong:
     least, most = pollers
     reach, fitting = most * INVOCATIONS_PER_POLLER, max(LEAST_POLLERS, -(-n // INVOCATIONS_PER_POLLER))
     way_out = f"use --set provisioned_pollers={{minimum={min(least, fitting)},maximum={fitting}}}"
-    found = (
-        f"provisioned_pollers {{minimum={least},maximum={most}}} fetch for {reach:,} functions at once, and N is {n}"
-    )
+    setting = f"provisioned_pollers {{minimum={least},maximum={most}}}"
+    found = f"{setting} fetch for {reach:,} functions at once, and concurrency_value is {n}"
+    if least > most:
+        return PROBLEM, f"{setting}: the maximum must not be below the minimum", way_out
     if reach < n:
         return PROBLEM, found, way_out
     # What the functions can't take is throttled and tried again until its visibility timeout is over; five times that,

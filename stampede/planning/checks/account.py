@@ -206,8 +206,9 @@ def concurrency(target: Target, cells: Sequence[Demand], function_name: str) -> 
     smaller = f"use --set concurrency_value=... up to {possible}, or " if possible else ""
     wanted = max(USUAL_CONCURRENCY, needed + limit - free + UNRESERVED)
     larger = f"--quota-code {CONCURRENCY_QUOTA} --desired-value {wanted} --region {target.region}"
-    raise_quota = f"aws service-quotas request-service-quota-increase --service-code lambda {larger}"
-    return PROBLEM, need, f"{smaller}raise the quota: {raise_quota}"
+    raise_quota = f"raise the quota: aws service-quotas request-service-quota-increase --service-code lambda {larger}"
+    is_aws = target.url_of("lambda") is None
+    return PROBLEM, need, smaller + (raise_quota if is_aws else "raise the endpoint's limit")
 
 
 def functions_left(target: Target, prefix: str) -> Wrong:

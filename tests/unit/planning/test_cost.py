@@ -95,8 +95,9 @@ def test_the_wait_at_the_start_barrier_is_billed():
     assert waited - usd(estimate(), "Lambda", "compute, x86_64") == pytest.approx(more_gb_s * 0.0000166667)
 
 
-def test_the_object_is_stored_for_as_long_as_the_sweep_takes():
-    estimated = estimate("object_size_mb=2048,1024", "ephemeral_storage_mb=4096")
+@pytest.mark.parametrize("seed", range(3))
+def test_the_object_is_stored_for_as_long_as_the_sweep_takes(seed):
+    estimated = estimate("object_size_mb=2048,1024", "ephemeral_storage_mb=4096", "concurrency_value=1", seed=seed)
     by_hand = 2 * estimated.total_s / 3600 / 730 * 0.023  # GB at the most, hours of a month, USD for a GB-month
     assert usd(estimated, "S3", "storage of the object") == pytest.approx(by_hand)
 

@@ -59,6 +59,7 @@ def test_a_barrier_that_leaves_the_function_no_time_is_a_problem_everywhere():
         ((2, 102), 500, WARNING),
         ((2, 2), 1, OK),
         ((2, 3), 1, WARNING),
+        ((60, 50), 500, PROBLEM),
     ],
 )
 def test_the_trigger_has_to_reach_n_and_pollers_that_would_do_are_named(pollers, n, status):
