@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from stampede.planning.settings import (
 )
 from stampede.runs.stored_json import typed
 from stampede.stacks import hcl
-from stampede.stacks.infra_variables import declared, takes
+from stampede.stacks.infra_variables import takes
 from stampede.variable_rules import RULES
 
 MAX_CELLS = 1000
@@ -72,12 +72,9 @@ class Plan:
         """The Terraform variables of a cell: those that the plan is about, and those that Terraform would set
         otherwise; `defaults` are `infra_defaults()`. What only null stands for is null."""
         named, unused = ("experiment", *self.fixed, *self.swept), EXPERIMENTS[self.experiment].unused
-        values = {
-            name: None if _only_null_means(name, value) else value
-            for name, value in _of_stack(cell).items()
-            if name not in unused
-        }
-        return {name: value for name, value in values.items() if name in named or value != defaults.get(name)}
+        values = {name: None if _only_null_means(name, value) else value for name, value in _of_stack(cell).items()}
+        is_set = {name for name, value in values.items() if name in named or value != defaults.get(name)}
+        return {name: value for name, value in values.items() if name in is_set and name not in unused}
 
     def as_dict(self) -> dict[str, Any]:
         """The plan as it stands in run.json, beside its experiment and its cells."""
@@ -107,21 +104,26 @@ def _only_null_means(name: str, value: Any) -> bool:
 
 def _read_again(cell: Cell, experiment: Experiment) -> Cell:
     """A stored cell, with the defaults of variables that there weren't yet. Raises ValueError."""
-    for name, axis in experiment.order_axes.items():
-        if name in cell.values and not axis.takes(cell.values[name]):
-            raise ValueError(f"{name}: must be {axis.rule}, got {cell.values[name]!r}")
-    values = complete(experiment, {**_defaults(experiment), **cell.values})
     try:
-        refuse_broken_rules(values)
+        return replace(cell, values=_checked(experiment, {**_defaults(experiment), **cell.values}))
     except UsageError as error:
         raise ValueError(error.found) from None
-    return replace(cell, values=values)
+
+
+def _checked(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:
+    """`complete` values. Raises UsageError for one that its rule refuses."""
+    values = complete(experiment, values)
+    for name, axis in experiment.order_axes.items():
+        if values[name] != 0 and not axis.takes(values[name]):  # 0 is none
+            raise UsageError(f"{name}: must be {axis.rule}, got {values[name]!r}")
+    refuse_broken_rules(values)
+    return values
 
 
 def _defaults(experiment: Experiment, defaults: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Those of the variables that the experiment has, without others those of infra/."""
     if defaults is None:
-        defaults = {name: variable.default for name, variable in declared().items()}
+        defaults = {name: rule.default for name, rule in RULES.items()}
     return {name: value for name, value in defaults.items() if takes(name, experiment.name)}
 
 
@@ -146,16 +148,23 @@ def make_plan(
 
     Raises UsageError for an unknown variable, a value twice or that its rule refuses, or more than MAX_CELLS cells.
     """
-    parts, fixed = _with_settings(experiment, experiment.matrices[target], settings)
-    combinations = list({cell_name(cell): cell for part in parts for cell in part.combinations()}.values())
+    products, fixed = _with_settings(experiment, experiment.matrices[target], settings)
+    by_name: dict[str, dict[str, Any]] = {}
+    for cell in itertools.chain(*(product.combinations() for product in products)):
+        name = cell_name(cell)
+        if by_name.setdefault(name, cell) != cell:
+            raise UsageError(
+                f"--set: two cells would be named {name}", "rename a file or folder: its name alone counts"
+            )
+    combinations = list(by_name.values())
     if (count := len(combinations) * repeats) > MAX_CELLS:
         raise UsageError(f"--set: the matrix has {count} cells, and at most {MAX_CELLS} can run", "sweep fewer values")
-    several = [name for name in parts[0].values if len({str(cell.get(name)) for cell in combinations}) > 1]
+    swept = list(dict.fromkeys(name for product in products for name in product.values))
+    several = [name for name in products[0].values if len({str(cell.get(name)) for cell in combinations}) > 1]
     defaults = _defaults(experiment, defaults)
     for name in several:
         controlled = experiment.controlled.get(name, {}).items()
-        free = {key: value for key, value in controlled if defaults[key] is None and key not in parts[0].values}
-        fixed = free | fixed
+        fixed = {key: value for key, value in controlled if defaults[key] is None and key not in swept} | fixed
     messages, warm_up = options["messages_per_concurrency"], options.get("warm_up_per_concurrency", 0)
     cells = []
     for repeat, coordinates in itertools.product(range(1, repeats + 1), combinations):
@@ -171,81 +180,60 @@ def make_plan(
             warm_up_messages=n * warm_up,
         )
         cells.append(cell)
-    return Plan(
-        experiment=experiment.name,
-        target=target,
-        cells=_shuffled(cells, seed),
-        swept=tuple(dict.fromkeys(name for part in parts for name in part.values)),
-        fixed=tuple(fixed),
-        repeats=repeats,
-        seed=seed,
-        **options,
-    )
+    cells = _shuffled(cells, seed)
+    return Plan(experiment.name, target, cells, tuple(swept), tuple(fixed), repeats=repeats, seed=seed, **options)
 
 
 @dataclass(frozen=True)
 class Product:
     """Every combination of `values`; those of the variables in `pinned` are the only ones that have a meaning here."""
 
-    values: dict[str, list[Any]]
-    pinned: frozenset[str] = frozenset()
+    values: Mapping[str, Sequence[Any]]
+    pinned: Collection[str]
 
-    def combinations(self) -> list[dict[str, Any]]:
+    def combinations(self) -> Iterator[dict[str, Any]]:
         """Each of them, by variable."""
-        return [dict(zip(self.values, values, strict=True)) for values in itertools.product(*self.values.values())]
+        for values in itertools.product(*self.values.values()):
+            yield dict(zip(self.values, values, strict=True))
 
     def with_(self, name: str, values: Sequence[Any]) -> Product:
         """The same with other values for a variable, which then stands last, as it was given last."""
-        unchanged = {variable: self.values[variable] for variable in self.values if variable != name}
-        return replace(self, values={**unchanged, name: list(values)})
+        others = {other: self.values[other] for other in self.values if other != name}
+        return replace(self, values={**others, name: values})
 
 
 def _with_settings(
     experiment: Experiment, matrix: Matrix, settings: Sequence[str]
 ) -> tuple[list[Product], dict[str, Any]]:
     """The products of a matrix with `settings` over them, and what all cells have the same."""
-    parts = []
+    products, fixed = [], dict(matrix.fixed)
     for also in ({}, *matrix.also):
-        pinned = frozenset(name for name, values in also.items() if not isinstance(values, tuple))
-        own = {name: [values] if name in pinned else list(values) for name, values in also.items()}
-        parts.append(Product({**{name: list(values) for name, values in matrix.swept.items()}, **own}, pinned))
-    fixed = dict(matrix.fixed)
+        pinned = [name for name, values in also.items() if not isinstance(values, tuple)]
+        products.append(Product({**matrix.swept, **also, **{name: [also[name]] for name in pinned}}, pinned))
     new_values = dict(parse_setting(setting, experiment) for setting in settings)
     for name, values in new_values.items():
         fixed.pop(name, None)
-        if len(values) == 1 and not any(name in part.values for part in parts):
+        if len(values) == 1 and not any(name in product.values for product in products):
             fixed[name] = values[0]
         else:
-            parts = _replaced(parts, name, values)
+            products = _replaced(products, name, values)
     for name, values in new_values.items():
-        pinned_values = [part.values[name][0] for part in parts if name in part.pinned]
-        if len(pinned_values) == len(parts) and any(value not in pinned_values for value in values):
+        pinned_values = [product.values[name][0] for product in products if name in product.pinned]
+        if len(pinned_values) == len(products) and not set(map(str, values)) <= set(map(str, pinned_values)):
             always = " or ".join(hcl.text_of(value) for value in dict.fromkeys(pinned_values))
             raise UsageError(f"--set {name}: is always {always} in these cells", "leave it out")
-    for name in path_variables():
-        _refuse_paths_of_one_name(
-            name, [fixed.get(name), *(path for part in parts for path in part.values.get(name, ()))]
-        )
-    return parts, fixed
+    return products, fixed
 
 
-def _replaced(parts: Sequence[Product], name: str, values: Sequence[Any]) -> list[Product]:
+def _replaced(products: Sequence[Product], name: str, values: Sequence[Any]) -> list[Product]:
     """The products with these values of a variable, in their order; the rule is `make_plan`'s."""
-    if all(isinstance(value, str) for value in values) and all(name in part.values for part in parts):
-        of_any = {value for part in parts for value in part.values[name]}
-        kept = [[value for value in values if value in part.values[name]] for part in parts]
-        kept[0] = [value for value in values if value in kept[0] or value not in of_any]
-        return [part.with_(name, own) for part, own in zip(parts, kept, strict=True) if own]
-    return [part.with_(name, part.values[name] if name in part.pinned else values) for part in parts]
-
-
-def _refuse_paths_of_one_name(name: str, values: Sequence[Any]) -> None:
-    """Raise UsageError where two files or folders have the same name: nothing else tells their cells and records
-    apart."""
-    paths = {absolute_path(value) for value in values if value is not None}
-    if len({path.name for path in paths}) < len(paths):
-        found = f"--set {name}: two of {', '.join(map(str, sorted(paths)))} have the same name"
-        raise UsageError(found, "rename one; tables and records have the name alone")
+    own_values = [product.values.get(name, ()) for product in products]
+    if not all(own_values) or not all(isinstance(value, str) for value in values):
+        return [product.with_(name, product.values[name] if name in product.pinned else values) for product in products]
+    in_none = set(values).difference(*own_values)
+    own_values[0] = [*own_values[0], *in_none]
+    kept = [[value for value in values if value in own] for own in own_values]
+    return [product.with_(name, own) for product, own in zip(products, kept, strict=True) if own]
 
 
 def _cell_values(
@@ -253,28 +241,19 @@ def _cell_values(
 ) -> dict[str, Any]:
     """All values of a cell of which `own` are set. Raises UsageError for one that its rule refuses."""
     values = {**own, **rest(experiment, target, own)}
-    for name in path_variables():
-        if values.get(name) is not None:
-            values[name] = str(absolute_path(values[name]))
-    values = complete(experiment, {**defaults, **values, "experiment": experiment.name})
-    refuse_broken_rules(values)
-    return values
+    paths = {name: str(absolute_path(values[name])) for name in path_variables() if values.get(name) is not None}
+    return _checked(experiment, {**defaults, **values, **paths, "experiment": experiment.name})
 
 
 def rest(experiment: Experiment, target: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """What nobody set in a cell of these `values`: what the matrix of `target` gives it, and of the axes of the work
     order that have none there their default."""
-    giving = experiment.matrices[target].rest
     rest_values: dict[str, Any] = {}
-    before: list[Any] = []
-    for axis in experiment.axes:
-        name = axis.variable
-        if values.get(name) is None and (name in giving or axis.in_order):
-            rest_values[name] = giving[name]({**values, **rest_values}) if name in giving else axis.default_of(before)
-        value = {**values, **rest_values}.get(name)
-        before.append(axis.default_of(before) if value is None else value)
-    variables = giving.keys() - {axis.variable for axis in experiment.axes} - values.keys()
-    return rest_values | {name: giving[name]({**values, **rest_values}) for name in sorted(variables)}
+    for name, of_others in sorted(experiment.matrices[target].rest.items()):
+        if values.get(name) is None:
+            rest_values[name] = of_others({**values, **rest_values})
+    whole = complete(experiment, {**values, **rest_values})
+    return rest_values | {name: whole[name] for name in experiment.order_axes if values.get(name) is None}
 
 
 def complete(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,6 @@ that what cost and duration rest on."""
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -13,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments import EXPERIMENTS, Experiment
-from experiments.parameters import files, known_parameters
-from stampede.checkout import ROOT
+from experiments.parameters import known_parameters
 from stampede.errors import UsageError, one_line, refuse_problems
 from stampede.finding import BUILD
 from stampede.model import parameters as known
@@ -57,10 +55,8 @@ def parameters_of(experiment: Experiment, file: Path | None = None) -> Parameter
         raise UsageError(f"--parameters: {error}") from None
     for row in rows:
         if row.name not in set(parameters):
-            near = difflib.get_close_matches(row.name, parameters, n=1)
-            places = " and ".join(str(path.relative_to(ROOT)) for path in files(experiment.name))
-            hint = f"did you mean {near[0]}?" if near else f"its names are in {places}"
-            raise UsageError(f"--parameters: {file.name}: the model has no parameter {row.name}", hint)
+            no_such = f"--parameters: {file.name}: the model has no parameter {row.name}"
+            raise UsageError(no_such, "docs/model.md has all names")
     return parameters.with_rows(rows)
 
 
@@ -108,8 +104,7 @@ class Question:
         if self.rounds == 1 or self.scenario.concurrency == 1:
             return self
         share = -(-self.scenario.messages // self.rounds)
-        a_round = self.varied(messages=share, warm_up=max(self.scenario.warm_up, share))
-        return replace(a_round, rounds=1)
+        return replace(self.varied(messages=share, warm_up=max(self.scenario.warm_up, share)), rounds=1)
 
     def varied(self, **changes: float) -> Question:
         """The same with another number of `messages`, say, or without a `timeout_s`."""
@@ -170,37 +165,15 @@ def prediction(question: Question, ranged: bool = True) -> Prediction:
     of all messages; in rounds all else is that of a round, and the time of all of them. Raises one of UNANSWERED."""
     parameters = Parameters(question.rows)
     whole = predict(question.scenario, parameters, question.seed, expected(question), ranged)
-    if question.rounds == 1:
-        return whole
     if question.flood is question:
-        return _without_hand_overs(whole, question.rounds)
-    a_round, rounds = prediction(question.flood, ranged), question.rounds
-    ranges = {name: a_round.ranges[name] for name in OF_A_ROUND if name in a_round.ranges}
-    for name in OF_ALL_ROUNDS:
-        if name in a_round.ranges:
-            low, high = a_round.ranges[name]
-            ranges[name] = (rounds * low, rounds * high)
-    return replace(
-        whole,
-        **{name: getattr(a_round, name) for name in OF_A_ROUND},
-        **{name: rounds * getattr(a_round, name) for name in OF_ALL_ROUNDS},
-        ramp=tuple((at * a_round.span_s + at_s, running) for at in range(rounds) for at_s, running in a_round.ramp),
-        ranges={**whole.ranges, **ranges},
-    )
-
-
-def _without_hand_overs(whole: Prediction, rounds: int) -> Prediction:
-    """The elapsed time of messages that run one after the other, without what passes between two rounds."""
-    if whole.avg_s is None:
         return whole
-    stays = (whole.count - rounds) / max(1, whole.count - 1)
-
-    def elapsed_s(span_s: float, avg_s: float) -> float:
-        return whole.count * avg_s + stays * max(0.0, span_s - whole.count * avg_s)
-
-    spans, averages = (whole.ranges.get(name) for name in ("span_s", "avg_s"))
-    ends = {"span_s": tuple(map(elapsed_s, spans, averages))} if spans and averages else {}
-    return replace(whole, span_s=elapsed_s(whole.span_s, whole.avg_s), ranges={**whole.ranges, **ends})
+    a_round, rounds = prediction(question.flood, ranged), question.rounds
+    times = dict.fromkeys(OF_A_ROUND, 1) | dict.fromkeys(OF_ALL_ROUNDS, rounds)
+    own = {name: (value := getattr(a_round, name)) and count * value for name, count in times.items()}
+    ends = {name: a_round.ranges[name] for name in times if name in a_round.ranges}
+    ranges = {name: (times[name] * low, times[name] * high) for name, (low, high) in ends.items()}
+    ramp = tuple((at * a_round.span_s + at_s, running) for at in range(rounds) for at_s, running in a_round.ramp)
+    return replace(whole, **own, ramp=ramp, ranges={**whole.ranges, **ranges})
 
 
 def predicted_cells(plan: Plan, given: Given = NOTHING, ranged: bool = True) -> Iterator[PredictedCell]:
@@ -236,37 +209,34 @@ def refuse(plan: Plan, given: Given = NOTHING) -> None:
     """Raise UsageError for a plan that the model isn't asked about: one of an experiment without a model, with cells
     that no account can hold, or that its experiment's checks refuse. That a function isn't built yet is no
     hindrance."""
-    experiment = EXPERIMENTS[plan.experiment]
+    experiment, cells = EXPERIMENTS[plan.experiment], demands(plan)
     if experiment.work is None:
-        having = ", ".join(name for name, other in EXPERIMENTS.items() if other.work) or "none"
+        having = ", ".join(name for name, other in EXPERIMENTS.items() if other.work)
         raise UsageError(f"{experiment.name}: there is no model of its operation; experiments with a model: {having}")
-    cells = demands(plan)
-    refuse_too_many(cells)
-    working = [cell for cell in cells if cell.usage.in_lambda]
-    if working:
-        refuse_problems([*rules.late_start(working), rules.trigger(working)])
+    for demand in cells:
+        refuse_too_many(demand)
+    if working := [cell for cell in cells if cell.usage.in_lambda]:
+        refuse_problems([rules.time_limit(working, experiment.operation[0]), rules.trigger(working)])
         _refuse_beyond_account(max(cell.concurrency for cell in working), given.account_concurrency)
     findings = experiment.checks([demand.cell.values for demand in cells])
     refuse_problems(finding for finding in findings if finding.way_out != BUILD)
 
 
-def refuse_too_many(cells: Sequence[Demand]) -> None:
+def refuse_too_many(demand: Demand) -> None:
     """Raise UsageError for more messages than the model can take."""
-    for cell in [demand.cell for demand in cells]:
-        for count, of in ((cell.messages, "messages"), (cell.warm_up_messages, "warm-up")):
-            if count > MOST_MESSAGES:
-                raise UsageError(
-                    f"{cell.alike}: {count:,} messages, but the model simulates at most {MOST_MESSAGES:,} in one flood",
-                    f"use a smaller --{of}-per-concurrency",
-                )
+    cell = demand.cell
+    for count, option in ((cell.messages, "messages"), (cell.warm_up_messages, "warm-up")):
+        if count > MOST_MESSAGES:
+            many = f"{cell.alike}: {count:,} messages, but the model simulates at most {MOST_MESSAGES:,} in one flood"
+            raise UsageError(many, f"use a smaller --{option}-per-concurrency")
 
 
 def _refuse_beyond_account(n: int, account_concurrency: int | None) -> None:
     """Raise UsageError for an N that an account of `account_concurrency` can't reserve."""
-    if account_concurrency is not None and n > account_concurrency - rules.UNRESERVED:
+    if account_concurrency is not None and n > (most := max(0, account_concurrency - rules.UNRESERVED)):
         raise UsageError(
-            f"--account-concurrency {account_concurrency}: {max(0, account_concurrency - rules.UNRESERVED)} can "
-            f"be reserved, because {rules.UNRESERVED} must stay unreserved, but concurrency_value is {n}",
+            f"--account-concurrency {account_concurrency}: {most} can be reserved, because {rules.UNRESERVED} must "
+            f"stay unreserved, but concurrency_value is {n}",
             f"sweep a smaller N, or ask AWS for {n + rules.UNRESERVED}",
         )
 
@@ -291,23 +261,19 @@ def on_this_machine(plan: Plan) -> list[Demand]:
 
 def _foreseen(demand: Demand, question: Question) -> Demand:
     warm_up = demand.cell.warm_up_messages
-    asked = [question, *([question.varied(messages=warm_up, warm_up=0, barrier_s=0.0)] if warm_up else [])]
+    before = [replace(question, rounds=1).varied(messages=warm_up, warm_up=0, barrier_s=0.0)] if warm_up else []
     try:
-        refuse_too_many([demand])
-        floods = [expected(part) for part in asked]
-        longest_s = max(map(_longest_s, asked))
-        times = 1 if question.flood is question else question.rounds
-        floods_s = times * expected(question.flood).course.drain_s + sum(flood.course.drain_s for flood in floods[1:])
+        refuse_too_many(demand)
+        return replace(
+            demand,
+            is_foreseen=True,
+            floods_s=sum(map(_drain_s, [question, *before])),
+            working_s=sum(map(_working_s, [question, *before])),
+            longest_s=max(map(_longest_s, [question, *before])),
+            start_s=expected(question).work.cold_s,
+        )
     except (UsageError, *UNANSWERED):
         return _at_most(demand)
-    return replace(
-        demand,
-        is_foreseen=True,
-        floods_s=floods_s,
-        working_s=sum(_working_s(flood, question.scenario.timeout_s) for flood in floods),
-        longest_s=longest_s,
-        start_s=floods[0].work.cold_s,
-    )
 
 
 def _at_most(demand: Demand) -> Demand:
@@ -315,11 +281,20 @@ def _at_most(demand: Demand) -> Demand:
     return replace(demand, working_s=float(demand.operations * demand.timeout_s))
 
 
-def _working_s(flood: Evaluation, timeout_s: float) -> float:
+def _drain_s(question: Question) -> float:
+    """Seconds of all its rounds."""
+    rounds = 1 if question.flood is question else question.rounds
+    return rounds * expected(question.flood).course.drain_s
+
+
+def _working_s(question: Question) -> float:
     """Seconds of all attempts of a flood, with what comes before those of a record."""
+    flood, timeout_s = expected(question), question.scenario.timeout_s
     course = flood.course
     cut_off_s = course.failed_attempts * timeout_s if course.failed_attempts else 0.0
-    return cut_off_s + (course.succeeded * (course.avg_s + flood.work.before_s) if course.succeeded else 0.0)
+    # Where most of several floods fail altogether, the mean of what succeeds isn't known: the time limit at most.
+    one_s = timeout_s if math.isnan(course.avg_s) else course.avg_s + flood.work.before_s
+    return cut_off_s + (course.succeeded * one_s if course.succeeded else 0.0)
 
 
 def _longest_s(question: Question) -> float:

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from experiments import EXPERIMENTS, Axis, Experiment
-from stampede import phrases
 from stampede.errors import UsageError
 from stampede.stacks import hcl
 from stampede.stacks.hcl import HclError
-from stampede.stacks.infra_variables import declared, takes
+from stampede.stacks.infra_variables import takes
 from stampede.variable_rules import RULES, Rule
 
 # A message stays hidden for so many timeouts of the function (Lambda guide, services-sqs-configure).
@@ -23,24 +22,17 @@ HOLDS = RULES["visibility_timeout_s"].shared["timeouts"]
 
 def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
     """Split `variable=v1,v2` of --set: a Terraform variable, or an axis of the work order. Raises UsageError."""
-    variables = declared()
-    name, _, _ = text.partition("=")
-    owners = [other.name for other in EXPERIMENTS.values() if name in other.order_axes]
-    if name not in {*variables, *experiment.order_axes} and owners:
-        owner = f"is a key of the messages of {phrases.listed(owners)}"
-        raise UsageError(f"--set {name}: {owner}; {experiment.name} doesn't use it")
-    name, listed = split_setting("--set", text, {**variables, **experiment.order_axes}, "infra/ has no variable")
+    axes = experiment.order_axes
+    elsewhere = [name for other in EXPERIMENTS.values() for name in other.order_axes]
+    name, listed = split_setting("--set", text, [*RULES, *axes, *elsewhere], "infra/ has no variable")
     if name == "experiment":
         raise UsageError("--set experiment: the experiment isn't a setting of its own plan", "give it as EXPERIMENT")
-    if name not in experiment.order_axes and not takes(name, experiment.name):
-        owner = f"is a variable of {variables[name].experiment}"
-        raise UsageError(f"--set {name}: {owner}; {experiment.name} doesn't use it")
-    if name in experiment.unused:
-        raise UsageError(f"--set {name}: has no effect on {experiment.name}", "leave it out")
+    is_own = name in axes or (name in RULES and takes(name, experiment.name))
+    if not is_own or name in experiment.unused:
+        raise UsageError(f"--set {name}: {experiment.name} doesn't use it", "leave it out")
     ruled = {axis.variable: axis for axis in experiment.axes if axis.in_order or axis.allowed}
     values = setting_values("--set", name, listed, ruled.get(name))
-    written = {value if isinstance(value, str) else json.dumps(value, sort_keys=True) for value in values}
-    if len(written) < len(values):
+    if len({value if isinstance(value, str) else json.dumps(value, sort_keys=True) for value in values}) < len(values):
         raise UsageError(f"--set {name}: a value is given twice", "use --repeats to run cells again")
     return name, values
 
@@ -72,22 +64,18 @@ def setting_values(option: str, name: str, listed: str, axis: Axis | None) -> li
 
     Braces, brackets and double quotes hold together what belongs to one value. Raises UsageError.
     """
-    variable = None if axis and axis.in_order else declared().get(name)
+    variable = None if axis and axis.in_order else RULES.get(name)
     try:
         values = [_value(part, variable) for part in hcl.split(listed)]
     except HclError as error:
-        raise UsageError(
-            f"{option} {name}: {listed!r} can't be read: {error}",
-            "write a text with commas, quotes or "
-            'brackets in double quotes ("a, b"), and an object like {minimum=2,maximum=20}',
-        ) from None
+        quote = 'write a text with commas, quotes or brackets in double quotes ("a, b"), and an object like'
+        unread = f"{option} {name}: {listed!r} can't be read: {error}"
+        raise UsageError(unread, f"{quote} {{minimum=2,maximum=20}}") from None
     for value in values:
         if axis and not axis.takes(value):
             raise UsageError(f"{option} {name}: must be {axis.rule}, got {value!r}")
         if variable and (why := variable.refusal(value)):
-            is_text = variable.type == "number" and isinstance(value, str)  # of `1,000` Terraform reads 000 as 0
-            fix = "write it like 1000: digits alone, and no zero first" if is_text else variable.fix
-            raise UsageError(f"{option} {name}: {why}", fix)
+            raise UsageError(f"{option} {name}: {why}", variable.fix)
     return values
 
 
@@ -99,16 +87,11 @@ def _value(text: str, variable: Rule | None) -> Any:
     elif variable is not None and variable.type == "string":
         return text
     else:
-        value = _number_or_text(text)
+        try:
+            value = json.loads(text, parse_constant=str)
+        except ValueError:
+            return text
     return value if variable is None or isinstance(value, str) else variable.typed(value)
-
-
-def _number_or_text(text: str) -> Any:
-    try:
-        value = json.loads(text, parse_constant=str)
-    except ValueError:
-        return text
-    return value if isinstance(value, bool | int | float) else text
 
 
 def refuse_broken_rules(values: Mapping[str, Any]) -> None:

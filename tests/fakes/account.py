@@ -1,4 +1,4 @@
-"""An account as the doctor asks about it: who we are, quotas, functions, instances, and whether a service is there."""
+"""An account as the doctor asks about it: who we are, limits, functions, instances, and whether a service is there."""
 
 import json
 import re
@@ -15,10 +15,8 @@ BODIES = {
     "s3express": BUCKETS,
     "iam": "<R><ListRolesResult><Roles/></ListRolesResult></R>",
 }
-VCPUS = {"m5a.4xlarge": 16, "m5a.8xlarge": 32, "p4d.24xlarge": 96}
 # REST operations, by what their paths end with.
 PATHS = {
-    "/getRegionOptStatus": "GetRegionOptStatus",
     "/account-settings": "GetAccountSettings",
     "/concurrency": "GetFunctionConcurrency",
     "/functions": "ListFunctions",
@@ -28,29 +26,15 @@ PATHS = {
 class FakeAccount(Loopback):
     """What is refused (403) or lacking (501, as in LocalStack) is named by service or operation.
 
-    `functions`: {name: reserved concurrency}; `quotas` are of Lambda, `vcpus` is EC2's and stands on the second page;
-    `bodies` replace what a service answers.
+    `functions`: {name: reserved concurrency}; `bodies` replace what a service answers.
     """
 
-    def __init__(
-        self,
-        *,
-        limit=1000,
-        unreserved=1000,
-        quotas=(),
-        vcpus=128,
-        instances=(),
-        region="ENABLED_BY_DEFAULT",
-        refuse=(),
-        lacks=(),
-        bodies=(),
-    ):
+    def __init__(self, *, limit=1000, unreserved=1000, functions=(), instances=(), refuse=(), lacks=(), bodies=()):
         super().__init__()
         self.limits = {"ConcurrentExecutions": limit, "UnreservedConcurrentExecutions": unreserved}
-        self.quotas, self.vcpus, self.instances, self.region = list(quotas), vcpus, instances, region
+        self.functions, self.instances = dict(functions), instances
         self.refuse, self.lacks = set(refuse), set(lacks)
         self.bodies = BODIES | dict(bodies)
-        self.functions = {}
 
     def answer(self, request):
         service = re.search(r"/([a-z0-9-]+)/aws4_request", request.headers["Authorization"])[1]
@@ -79,23 +63,11 @@ class FakeAccount(Loopback):
         return 200, {}, json.dumps({"ReservedConcurrentExecutions": self.functions[name]}).encode()
 
     def _body(self, operation, body):
-        if operation == "ListServiceQuotas":
-            return self._quotas(json.loads(body))
-        if operation == "GetRegionOptStatus":
-            return {"RegionName": "us-east-1", "RegionOptStatus": self.region}
         if operation == "GetAccountSettings":
             return {"AccountLimit": self.limits, "AccountUsage": {}}
         if operation == "ListFunctions":
             return {"Functions": [{"FunctionName": name} for name in self.functions]}
         filters = [values[0] for name, values in parse_qs(body).items() if name.startswith("Filter.1.Value.")]
-        if operation == "DescribeInstanceTypes":
-            types = "".join(
-                f"<item><instanceType>{name}</instanceType><vCpuInfo><defaultVCpus>{VCPUS[name]}</defaultVCpus>"
-                "</vCpuInfo></item>"
-                for name in filters
-                if name in VCPUS
-            )
-            return f"<R><instanceTypeSet>{types}</instanceTypeSet></R>"
         if operation == "DescribeInstances":
             instances = "".join(
                 f"<item><instanceId>{name}</instanceId><instanceType>m5a.8xlarge</instanceType>"
@@ -105,10 +77,3 @@ class FakeAccount(Loopback):
             reservation = f"<item><instancesSet>{instances}</instancesSet></item>" if instances else ""
             return f"<R><reservationSet>{reservation}</reservationSet></R>"
         return None
-
-    def _quotas(self, request):
-        if request["ServiceCode"] == "lambda":
-            return {"Quotas": self.quotas}
-        if request.get("NextToken") != "more":
-            return {"Quotas": [{"QuotaCode": "L-1", "Value": 1.0}], "NextToken": "more"}
-        return {"Quotas": [] if self.vcpus is None else [{"QuotaCode": "L-1216C47A", "Value": float(self.vcpus)}]}

@@ -7,7 +7,7 @@ endpoints; TOOLS may ask the Terraform registry whether it answers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from experiments import EXPERIMENTS
@@ -32,51 +32,41 @@ BEFORE_A_SWEEP = (PLAN, ROOM, ACCOUNT)
 
 def run(
     plan: Plan,
-    groups: Iterable[str] = EVERYTHING,
+    groups: Collection[str] = EVERYTHING,
     estimated: Estimate | None = None,
     results_dir: Path = RESULTS_DIR,
 ) -> list[Finding]:
     """Make the checks of `groups` for `plan`, whose estimate may be known already and whose run will be in
     `results_dir`."""
     estimated = estimated or estimate(plan)
-    cells, run_s = list(estimated.cells), estimated.total_s
-    findings: list[Finding] = []
-    for group in groups:
-        if group == PLAN:
-            findings += rules.check(cells, EXPERIMENTS[plan.experiment], plan.target, run_s)
-        elif group == FLOODS:
-            findings += floods(plan, predicted(plan)[0])
-        elif group == TOOLS:
-            findings += [*machine.tools(), free_stack(plan.target)]
-        elif group == ROOM:
-            findings += machine.room(cells, plan.target, results_dir)
-        elif group == ACCOUNT and plan.target == "local":
-            findings += account.emulator(cells)
-        elif group == ACCOUNT:
-            region, prefix = (str(plan.cells[0].values[name]) for name in ("region", "prefix"))
-            findings += account.check(cells, region, prefix, EXPERIMENTS[plan.experiment], run_s)
-    return findings
+    cells, experiment = estimated.cells, EXPERIMENTS[plan.experiment]
+    checks: dict[str, Callable[[], Iterable[Finding]]] = {
+        PLAN: lambda: rules.check(cells, experiment, plan.target, estimated.total_s),
+        FLOODS: lambda: floods(plan, predicted(plan)[0]),
+        TOOLS: lambda: [*machine.tools(), free_stack(plan.target)],
+        ROOM: lambda: machine.room(cells, plan.target, results_dir),
+        ACCOUNT: lambda: (
+            account.emulator(cells) if plan.target == "local" else account.check(cells, experiment, estimated.total_s)
+        ),
+    }
+    return [finding for group in groups for finding in checks[group]()]
 
 
 def floods(plan: Plan, predictions: Mapping[str, Prediction]) -> list[Finding]:
     """As the model has it, N run at once in every cell, and no message is lost; none without `predictions`."""
-    wrong = []
+    wrong: dict[str, str] = {}
     for cell in sorted(plan.cells):
-        if cell.repeat not in (None, 1) or (prediction := predictions.get(cell.name)) is None:
-            continue
-        if prediction.dead_lettered:
-            wrong.append(
-                f"{cell.alike}: {prediction.dead_lettered:,} of {counted(prediction.count, 'message')} would end as "
-                "dead letters"
-            )
-        elif prediction.time_to_n_s is None:
-            wrong.append(f"{cell.alike}: N is never reached, {prediction.most_at_once:,} at most run at once")
+        prediction = predictions.get(cell.name)
+        if prediction and prediction.dead_lettered:
+            dead, sent = f"{prediction.dead_lettered:,}", counted(prediction.count, "message")
+            wrong[cell.alike] = f"{cell.alike}: {dead} of {sent} would end as dead letters"
+        elif prediction and prediction.time_to_n_s is None:
+            wrong[cell.alike] = f"{cell.alike}: N is never reached, {prediction.most_at_once:,} at most run at once"
     if not wrong:
         return [Finding("floods", OK)] if predictions else []
     more = f" ({len(wrong) - 1} more cells)" if len(wrong) > 1 else ""
-    return [
-        Finding("floods", WARNING, f"{wrong[0]}{more}", "`stampede simulate` shows why, docs/simulate.md what helps")
-    ]
+    way_out = "`stampede simulate` shows why, docs/simulate.md what helps"
+    return [Finding("floods", WARNING, f"{next(iter(wrong.values()))}{more}", way_out)]
 
 
 def free_stack(option: str) -> Finding:
@@ -85,12 +75,8 @@ def free_stack(option: str) -> Finding:
         return Finding("stack", PROBLEM, other, WAIT)
     # What is left on AWS, the checks of the account find.
     if option == "local" and ministack.running(stack.STATE_DIR) and (count := stack.applied_resources()):
-        return Finding(
-            "stack",
-            PROBLEM,
-            f"a stack of {counted(count, 'resource')} is already applied, and a sweep would change and destroy it",
-            "remove it with `stampede emulator stop`, or sweep with --take-over",
-        )
+        found = f"a stack of {counted(count, 'resource')} is already applied, and a sweep would change and destroy it"
+        return Finding("stack", PROBLEM, found, "remove it with `stampede emulator stop`, or sweep with --take-over")
     return Finding("stack", OK)
 
 

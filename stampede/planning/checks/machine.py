@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import resource
@@ -29,34 +30,26 @@ THREADS, THREADS_PER_FUNCTION = 200, 16 if sys.platform == "linux" else 1
 # A message's log lines are kept twice in the results folder, as events and as a record; with room for the report.
 RESULT_BYTES_PER_MESSAGE = 3000
 REPORT_MB = 50
+OTHER_STATE_DIR = "set STAMPEDE_STATE_DIR to a folder with room in which you may write"
+NONE_MEASURED: Mapping[str, int] = MappingProxyType({})
 
 
 def tools() -> list[Finding]:
-    """Terraform, its providers and Go, and the folders for what has to be built and for what stacks leave."""
-    caches = "set STAMPEDE_CACHE_DIR to a folder in which you may write"
-    states = "set STAMPEDE_STATE_DIR to a folder in which you may write"
-    findings = [terraform(), folder("state folder", stack.STATE_DIR, 0, states)]
-    if findings[0].status == OK:
-        findings.insert(1, provider())
-    if any(finding.status == WARNING for finding in findings):  # something is built
-        findings.append(folder("cache folder", build_cache.cache_folder(), 0, caches))
-    return findings
+    """Terraform, its providers and Go, and the folder for what stacks leave."""
+    findings = [terraform(), folder("state folder", stack.STATE_DIR, 0, OTHER_STATE_DIR)]
+    return [*findings, provider()] if findings[0].status == OK else findings
 
 
 def room(cells: Sequence[Demand], target: str, results_dir: Path) -> list[Finding]:
     """The results' folder; locally also memory and disk for all that functions hold at once, and N processes."""
-    needed_mb = results_mb(cells)
-    results = folder("results folder", results_dir, needed_mb, _another_folder(results_dir))
+    needed_mb = REPORT_MB + sum(cell.all_messages for cell in cells) * RESULT_BYTES_PER_MESSAGE // 2**20
+    results = folder("results folder", results_dir, needed_mb, "make room, or name another folder with --results-dir")
     if target != "local":
         return [results]
     held_mb = max(_held_mb(cell) * cell.concurrency for cell in cells)
-    way_out = f"set STAMPEDE_STATE_DIR to a folder on a larger disk, or use a smaller {_smaller(cells)} with --set"
-    return [
-        local_memory(cells, available_memory_mb(), function_memory.known(stack.STATE_DIR)),
-        folder("local disk", stack.STATE_DIR, held_mb + needed_mb, way_out),
-        local_limits(cells, _limit(resource.RLIMIT_NOFILE, 1), _limit(resource.RLIMIT_NPROC, 0)),
-        results,
-    ]
+    disk = folder("local disk", stack.STATE_DIR, held_mb + needed_mb, f"{OTHER_STATE_DIR}, or {_smaller(cells)}")
+    memory = local_memory(cells, available_memory_mb(), function_memory.known(stack.STATE_DIR))
+    return [memory, disk, local_limits(cells), results]
 
 
 def terraform() -> Finding:
@@ -81,11 +74,8 @@ def provider() -> Finding:
     ProviderError without a Terraform."""
     flavour, _, platform_name = providers.terraform_identity(providers.terraform_binary())
     host = providers.REGISTRIES[flavour]
-    if (
-        build_cache.is_complete(providers.finished_folder(platform_name))
-        or providers.registry_answers(host)
-        or providers._own_mirror_config()
-    ):
+    is_built = build_cache.is_complete(providers.finished_folder(platform_name))
+    if is_built or providers.registry_answers(host) or providers._own_mirror_config():
         return Finding("provider", OK)
     return _to_build("provider", f"{host} doesn't answer, so the first run builds it, {providers.BUILD_TAKES}")
 
@@ -93,27 +83,20 @@ def provider() -> Finding:
 def _to_build(name: str, found: str) -> Finding:
     """What the first run builds: a problem where there is no Go for that, or none that is new enough."""
     program = shutil.which("go")
-    if program is None or is_too_old(program):
-        go = f"{program} is {go_version(program) or 'no Go'}" if program else "there is no `go`"
-        return Finding(
-            name, PROBLEM, f"{found}, and {go}: Go >= 1.25 is needed for that", "install Go or Terraform >= 1.9"
-        )
-    return Finding(name, WARNING, found, "`make setup` builds it now")
+    if program is not None and not is_too_old(program):
+        return Finding(name, WARNING, found, "`make setup` builds it now")
+    go = f"{program} is {go_version(program) or 'no Go'}" if program else "there is no `go`"
+    return Finding(name, PROBLEM, f"{found}, and {go}: Go >= 1.25 is needed for that", "install Go or Terraform >= 1.9")
 
 
-def local_memory(
-    cells: Sequence[Demand], available_mb: int | None, measured: Mapping[str, int] = MappingProxyType({})
-) -> Finding:
+def local_memory(cells: Sequence[Demand], available_mb: float, measured: Mapping[str, int] = NONE_MEASURED) -> Finding:
     """Memory for the data set, the emulator and N processes (as `measured` here); at worst each holds what it moves."""
-    if available_mb is None:
-        return Finding("local memory", WARNING, "this system doesn't say how much is free", "watch it during the run")
     least = max(local_mb(cell, measured, copies=0) for cell in cells)
     most = max(local_mb(cell, measured, copies=cell.concurrency) for cell in cells)
     if available_mb >= most:
         return Finding("local memory", OK)
     found = f"{available_mb:,} MB free; the largest cell needs {least:,}" + (f" to {most:,}" if most > least else "")
-    status = WARNING if available_mb >= least else PROBLEM
-    return Finding("local memory", status, found, f"use a smaller {_smaller(cells)} with --set")
+    return Finding("local memory", WARNING if available_mb >= least else PROBLEM, found, _smaller(cells))
 
 
 def local_mb(cell: Demand, measured: Mapping[str, int], *, copies: int) -> int:
@@ -124,27 +107,25 @@ def local_mb(cell: Demand, measured: Mapping[str, int], *, copies: int) -> int:
     return EMULATOR_MB + cell.concurrency * measured.get(str(usage.process_mb), usage.process_mb) + held_mb
 
 
-def local_limits(cells: Sequence[Demand], open_files: float, threads: float) -> Finding:
+def local_limits(cells: Sequence[Demand]) -> Finding:
     """What the system lets one process open (emulator and functions go up to the hard limit) and one user start."""
     most = max(cell.concurrency for cell in cells)
     opened = max(cell.concurrency * (OPEN_FILES_PER_FUNCTION + cell.usage.connections) for cell in cells)
-    needed = {"-Hn": (OPEN_FILES + opened, open_files), "-u": (THREADS + most * THREADS_PER_FUNCTION, threads)}
+    _, files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    threads, _ = resource.getrlimit(resource.RLIMIT_NPROC)
+    needed = {"-Hn": (OPEN_FILES + opened, files), "-u": (THREADS + most * THREADS_PER_FUNCTION, threads)}
     for option, (need, limit) in needed.items():
-        if need > limit:
+        if limit != resource.RLIM_INFINITY and need > limit:
             found = f"`ulimit {option}` is {limit:,}, and {most} {cells[0].workers} at once may need {need:,}"
-            return Finding(
-                "local limits", PROBLEM, found, f"raise it to {need}, or use a smaller --set concurrency_value"
-            )
+            way_out = f"raise it to {need}, or use a smaller --set concurrency_value"
+            return Finding("local limits", PROBLEM, found, way_out)
     return Finding("local limits", OK)
 
 
 def folder(check: str, path: Path, needed_mb: int, way_out: str) -> Finding:
     """A folder, which need not be there yet, can be written, and its disk has so much room."""
-    nearest = next(above for above in (path, *path.absolute().parents) if _is_there(above))
-    if not nearest.is_dir():
-        return Finding(check, PROBLEM, f"{nearest} is a file, not a folder", way_out)
-    if not os.access(nearest, os.W_OK | os.X_OK):
-        return Finding(check, PROBLEM, f"no permission to write into {nearest}", way_out)
+    # Path's own question raises at a closed folder.
+    nearest = next(above for above in (path, *path.absolute().parents) if os.path.exists(above))  # noqa: PTH110
     try:
         with tempfile.TemporaryFile(dir=nearest):  # /proc, for one, takes no file even of those that have permission
             free_mb = shutil.disk_usage(nearest).free // 2**20
@@ -155,24 +136,13 @@ def folder(check: str, path: Path, needed_mb: int, way_out: str) -> Finding:
     return Finding(check, OK)
 
 
-def results_mb(cells: Sequence[Demand]) -> int:
-    """Room for the results of all cells."""
-    return REPORT_MB + sum(cell.all_messages for cell in cells) * RESULT_BYTES_PER_MESSAGE // 2**20
-
-
-def available_memory_mb() -> int | None:
-    """Memory that processes can still get, in MiB, as Linux says; None elsewhere."""
+def available_memory_mb() -> float:
+    """Memory that processes can still get, in MiB, as Linux says; no limit elsewhere."""
     try:
         match = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
     except OSError:
-        return None
-    return int(match[1]) // 1024 if match else None
-
-
-def _limit(kind: int, which: int) -> float:
-    """The soft (0) or hard (1) limit of this process; infinity where there is none."""
-    limit = resource.getrlimit(kind)[which]
-    return float("inf") if limit == resource.RLIM_INFINITY else limit
+        match = None
+    return int(match[1]) // 1024 if match else math.inf
 
 
 def _held_mb(cell: Demand) -> int:
@@ -182,15 +152,5 @@ def _held_mb(cell: Demand) -> int:
 
 def _smaller(cells: Sequence[Demand]) -> str:
     """The settings that make a cell take less."""
-    return " or ".join(dict.fromkeys(["concurrency_value", *(cell.usage.sized_by for cell in cells)]))
-
-
-def _another_folder(path: Path) -> str:
-    """The way out where nothing can be stored in `path`: a run that is resumed has to be found in the other one."""
-    if _is_there(path / "run.json"):
-        return "make room, or copy the run into a folder in which you may write, and name that with --results-dir"
-    return "make room, or name a folder in which you may write with --results-dir"
-
-
-def _is_there(path: Path) -> bool:
-    return os.path.exists(path)  # noqa: PTH110 - Path's raises at a closed folder
+    settings = dict.fromkeys(["concurrency_value", *(cell.usage.sized_by for cell in cells)])
+    return f"use a smaller {' or '.join(settings)} with --set"

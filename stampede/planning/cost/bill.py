@@ -5,13 +5,11 @@ Left out: the free tier, retries, taxes, and what stays after `destroy` (nothing
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from stampede.experiment import Use
 from stampede.planning import access_log
 from stampede.planning.cost import durations
 from stampede.planning.cost.prices import USUAL_REGION, Prices
@@ -67,53 +65,69 @@ class Item:
         }
 
 
+# The lines of the bill: by service, words and the name of the price, the quantity in that price's unit.
+Lines = dict[tuple[str, str, str], float]
+
+
 def bill_items(
-    cells: list[Demand], around_s: float, prices: Prices, message_bytes: Sequence[tuple[int, float]] = ()
+    cells: Sequence[Demand], around_s: float, prices: Prices, message_bytes: Sequence[tuple[int, float]] = ()
 ) -> list[Item]:
     """The lines of the bill of `cells`, as foreseen on AWS, of which `around_s` seconds more are spent beside them;
     `message_bytes` as `Given` has them."""
-
-    def item(service: str, what: str, price: str, quantity: float) -> Item:
-        known = prices[price]
-        return Item(service, what, quantity, known.unit, known.usd, price, known.region)
-
-    messages = sum(demand.all_messages for demand in cells)
-    requests = sum(_queue_requests(demand, message_bytes) for demand in cells if not demand.usage.in_athena)
-    logs_gb = messages * LOG_BYTES_PER_MESSAGE / BYTES_IN_A_GB
     hours = (sum(durations.cell_s(demand, "aws") for demand in cells) + around_s) / 3600
-    polls = _pollers_s(cells, around_s) * POLLS_PER_POLLER_S
-    logged = [demand for demand in cells if access_log.is_on(demand.cell.values)]
-    s3_lines = access_log.lines(_logged_lines(logged), hours) if logged else {}
-    receivers = max(demand.concurrency if demand.usage.on_hosts else TRIGGER_CONNECTIONS for demand in cells)
-    idle_per_hour = EMPTY_RECEIVES_PER_HOUR * receivers + DRAIN_REQUESTS_PER_HOUR
-    return [
-        *_lambda_items([demand for demand in cells if demand.usage.in_lambda], around_s, item),
-        *(item(*line, quantity) for line, quantity in _used(cells, around_s).items()),
-        item("SQS", "send, receive, delete", "sqs_request", requests),
-        item("SQS", "receives from an empty queue", "sqs_request", hours * idle_per_hour),
-        *([item("SQS", "provisioned pollers, at most", "sqs_request", polls)] if polls else []),
-        item("CloudWatch", "log lines", "logs_ingested_gb", logs_gb),
-        item("CloudWatch", "Logs Insights scans", "logs_scanned_gb", INSIGHTS_SCANS * logs_gb),
-        *(item(*line, quantity) for line, quantity in s3_lines.items()),
-    ]
-
-
-def _lambda_items(cells: list[Demand], around_s: float, item: Callable[..., Item]) -> list[Item]:
-    """The lines of what runs in functions."""
-    if not cells:
-        return []
-    items, by_architecture = [], defaultdict(list)
-    for demand in cells:
-        by_architecture[demand.cell.values["architecture"]].append(demand)
-    for name, own in sorted(by_architecture.items()):
-        gb_s = sum(demand.memory_mb / 1024 * _billed_s(demand) for demand in own)
-        items.append(item("Lambda", f"compute, {name}", f"lambda_gb_s_{name}", gb_s))
-    tmp_gb_s = sum(max(0, demand.usage.tmp_mb - FREE_TMP_MB) / 1024 * _billed_s(demand) for demand in cells)
-    items.append(item("Lambda", "requests", "lambda_request", sum(demand.all_messages for demand in cells)))
-    items.append(item("Lambda", "/tmp above 512 MB", "lambda_tmp_gb_s", tmp_gb_s))
-    if pollers_s := _pollers_s(cells, around_s):
-        items.append(item("Lambda", "provisioned pollers", "lambda_poller_hour", pollers_s / 3600))
+    pollers_s = _pollers_s(cells, around_s)
+    lines = _lambda_lines([demand for demand in cells if demand.usage.in_lambda], pollers_s) | _used(cells, around_s)
+    lines |= _queue_lines(cells, hours, pollers_s, message_bytes) | _log_lines(cells, hours)
+    items = []
+    for (service, what, name), quantity in lines.items():
+        price = prices[name]
+        items.append(Item(service, what, quantity, price.unit, price.usd, name, price.region))
     return items
+
+
+def _lambda_lines(cells: Sequence[Demand], pollers_s: float) -> Lines:
+    """Those of what runs in functions."""
+    if not cells:
+        return {}
+    gb_s: Lines = {}
+    for demand in sorted(cells, key=lambda demand: demand.cell.values["architecture"]):
+        name = demand.cell.values["architecture"]
+        line = ("Lambda", f"compute, {name}", f"lambda_gb_s_{name}")
+        gb_s[line] = gb_s.get(line, 0) + demand.memory_mb / 1024 * _billed_s(demand)
+    tmp_gb_s = sum(max(0, demand.usage.tmp_mb - FREE_TMP_MB) / 1024 * _billed_s(demand) for demand in cells)
+    return gb_s | {
+        ("Lambda", "requests", "lambda_request"): sum(demand.all_messages for demand in cells),
+        ("Lambda", "/tmp above 512 MB", "lambda_tmp_gb_s"): tmp_gb_s,
+        **({("Lambda", "provisioned pollers", "lambda_poller_hour"): pollers_s / 3600} if pollers_s else {}),
+    }
+
+
+def _queue_lines(
+    cells: Sequence[Demand], hours: float, pollers_s: float, message_bytes: Sequence[tuple[int, float]]
+) -> Lines:
+    receivers = max(demand.concurrency if demand.usage.on_hosts else TRIGGER_CONNECTIONS for demand in cells)
+    quantities = {
+        "send, receive, delete": sum(
+            _queue_requests(demand, message_bytes) for demand in cells if not demand.usage.in_athena
+        ),
+        "receives from an empty queue": hours * (EMPTY_RECEIVES_PER_HOUR * receivers + DRAIN_REQUESTS_PER_HOUR),
+        **({"provisioned pollers, at most": pollers_s * POLLS_PER_POLLER_S} if pollers_s else {}),
+    }
+    return {("SQS", what, "sqs_request"): quantity for what, quantity in quantities.items()}
+
+
+def _log_lines(cells: Sequence[Demand], hours: float) -> Lines:
+    """Those of CloudWatch, with S3's access logs where they are on."""
+    gb = sum(demand.all_messages for demand in cells) * LOG_BYTES_PER_MESSAGE / BYTES_IN_A_GB
+    logged = [demand for demand in cells if access_log.is_on(demand.cell.values)]
+    uses = [use for demand in logged for use in demand.usage.uses if use.price in access_log.REQUEST_PRICES]
+    requests = _used(logged, 0.0) if logged else {}
+    log_lines = sum(requests[line] * each for line, each in {use.line: use.log_lines for use in uses}.items())
+    return {
+        ("CloudWatch", "log lines", "logs_ingested_gb"): gb,
+        ("CloudWatch", "Logs Insights scans", "logs_scanned_gb"): INSIGHTS_SCANS * gb,
+        **(access_log.lines(log_lines, hours) if logged else {}),
+    }
 
 
 def _queue_requests(demand: Demand, message_bytes: Sequence[tuple[int, float]]) -> float:
@@ -130,7 +144,7 @@ def _queue_requests(demand: Demand, message_bytes: Sequence[tuple[int, float]]) 
     return batches + prepared + (received + 1) * demand.all_messages
 
 
-def _pollers_s(cells: list[Demand], around_s: float) -> float:
+def _pollers_s(cells: Sequence[Demand], around_s: float) -> float:
     """Seconds of all provisioned pollers, at their maximum from their cell's apply to the next one's or the end."""
     most = [(demand.pollers[1], durations.cell_s(demand, "aws")) for demand in cells if demand.pollers]
     return sum(pollers * seconds for pollers, seconds in most) + max(most, default=(0, 0))[0] * around_s
@@ -144,41 +158,23 @@ def _billed_s(demand: Demand) -> float:
     return demand.working_s + preparing_s + environments * (demand.start_s + demand.cell.rounds * demand.barrier_s)
 
 
-def _used(cells: list[Demand], around_s: float) -> dict[tuple[str, str, str], float]:
-    """The quantities of the experiment's own lines, by service, words and price, those of a service together.
+def _used(cells: Sequence[Demand], around_s: float) -> Lines:
+    """Those of the experiment's own, the lines of a service together.
 
-    What is up with its cell alone is so for the cell's time; for that around all cells, with the first.
+    What is up with its cell alone is so for the cell's time; for that around all cells, with the first. What is used
+    once for all cells, and while a stack is up, is the largest of each thing that it is of.
     """
     hours = [durations.cell_s(demand, "aws") / 3600 for demand in cells]
     hours[0] += around_s / 3600
-    lines: dict[tuple[str, str, str], list[tuple[float, Use]]] = {}
+    lines: Lines = {}
+    most: dict[tuple[tuple[str, str, str], str], float] = {}
     for demand, up_hours in zip(cells, hours, strict=True):
         for use in demand.usage.uses:
-            quantity = demand.operations * use.each + use.per_cell + use.per_cell_hour * up_hours
-            lines.setdefault(use.line, []).append((quantity, use))
+            own = demand.operations * use.each + use.per_cell + use.per_cell_hour * up_hours
+            lines[use.line] = lines.get(use.line, 0.0) + own
+            once = use.once + (use.per_hour and use.per_hour * sum(hours))
+            most[use.line, use.of] = max(most.get((use.line, use.of), 0.0), once)
+    for (line, _), once in most.items():
+        lines[line] += once
     services = list(dict.fromkeys(service for service, _, _ in lines))
-    used = {}
-    for line in sorted(lines, key=lambda line: services.index(line[0])):
-        quantities, uses = zip(*lines[line], strict=True)
-        used[line] = sum(quantities) + _once(sum(hours), uses)
-    return used
-
-
-def _logged_lines(cells: list[Demand]) -> float:
-    """What the requests of these cells leave in S3's access logs."""
-    requests = {
-        use.line: use.log_lines
-        for demand in cells
-        for use in demand.usage.uses
-        if use.price in access_log.REQUEST_PRICES
-    }
-    used = _used(cells, 0.0)
-    return sum(used[line] * log_lines for line, log_lines in requests.items())
-
-
-def _once(hours: float, uses: Sequence[Use]) -> float:
-    """What is used once for all cells, and while a stack is up: the largest of each thing that it is of."""
-    most: dict[str, float] = {}
-    for use in uses:
-        most[use.of] = max(most.get(use.of, 0.0), use.once + (use.per_hour and use.per_hour * hours))
-    return sum(most.values())
+    return {line: lines[line] for line in sorted(lines, key=lambda line: services.index(line[0]))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -39,21 +40,6 @@ class Estimate:
         return sum(item.usd or 0.0 for item in self.items)
 
     @property
-    def region(self) -> str:
-        """Where it would run."""
-        return self.prices.region
-
-    @property
-    def prices_region(self) -> str:
-        """Whose prices these are: the region's own where any of them is known."""
-        return self.region if any(item.region == self.region for item in self.items) else USUAL_REGION
-
-    @property
-    def prices_elsewhere(self) -> list[str]:
-        """The names of the prices that aren't the region's own, because those aren't known here."""
-        return list(dict.fromkeys(item.price for item in self.items if item.region != self.region))
-
-    @property
     def unpriced(self) -> list[Item]:
         """Items that cost something unknown."""
         return [item for item in self.items if item.usd_per_unit is None]
@@ -71,59 +57,45 @@ class Estimate:
         """Those of them that Terraform takes."""
         return self.applies_s[cell.name]
 
-    def by_service(self) -> dict[str, float]:
-        """US dollars by service, in the order of the items."""
-        sums: dict[str, float] = {}
-        for item in self.items:
-            sums[item.service] = sums.get(item.service, 0.0) + (item.usd or 0.0)
-        return sums
-
     def sentences(self) -> list[str]:
         """Duration and cost in words, a line each, and what the figures rest on."""
-        about = minutes(max(60, self.total_s))
-        lines = [f"duration: about {about} for {counted(len(self.cells_s), 'cell')}, Terraform included"]
-        usd = f"{'at most' if self.unforeseen else 'about'} {self.total_usd:.2f} USD"
-        cost = f"{usd} ({self.services_text()}), {self.prices_text()}"
         here = {
             "local": "nothing on this machine; on AWS ",
             "endpoint": "unknown at an endpoint that isn't AWS; on AWS ",
         }
-        lines.append(f"cost: {here.get(self.target, '')}{cost}")
-        free = [f"{_amount(item.quantity)} {item.unit} of {item.what}" for item in self.items if item.usd_per_unit == 0]
-        lines.append("; ".join([*([f"free: {', '.join(free)}"] if free else []), "not counted: retries, free tier"]))
-        if self.unforeseen:
-            cells = f"{len(self.unforeseen):,} of {counted(len(self.cells), 'cell')}"
-            left_out = "" if self.target == "local" else "the duration leaves them out, and "
-            lines.append(
-                f"not predicted: how long the operations of {cells} take on AWS; {left_out}the cost has timeout_s "
-                "for each"
-            )
-        lines += [
-            f"not counted: {item.what}, {item.quantity:.1f} {item.unit}s; their price is unknown"
-            for item in self.unpriced
+        most = "at most" if self.unforeseen else "about"
+        about, cells = minutes(max(60, self.total_s)), counted(len(self.cells), "cell")
+        lines = [
+            f"duration: about {about} for {cells}, Terraform included",
+            f"cost: {here.get(self.target, '')}{most} {self.total_usd:.2f} USD ({self.parts()})",
+            "not counted: retries, free tier",
         ]
+        if self.unforeseen:
+            unknown = f"how long the operations of {len(self.unforeseen):,} of {cells} take on AWS"
+            lines.append(f"not predicted: {unknown}; the cost has timeout_s for each")
+        for item in self.unpriced:
+            lines.append(f"not counted: {item.what}, {item.quantity:.1f} {item.unit}s; their price is unknown")
         return lines
 
-    def services_text(self) -> str:
-        """The dollars of each service in one phrase."""
-        return ", ".join(f"{service} {usd:.2f}" for service, usd in self.by_service().items())
-
-    def prices_text(self) -> str:
-        """Which prices these are."""
-        where = f"{self.prices_region} prices of {self.prices.date}"
-        if self.region != self.prices_region:
-            return f"{where}, because there are none for {self.region}"
-        elsewhere = self.prices_elsewhere
-        return f"{where}, except {', '.join(elsewhere)} ({USUAL_REGION})" if elsewhere else where
+    def parts(self) -> str:
+        """The dollars of each service, and which prices these are."""
+        by_service: dict[str, float] = defaultdict(float)
+        for item in self.items:
+            by_service[item.service] += item.usd or 0.0
+        services = ", ".join(f"{service} {usd:.2f}" for service, usd in by_service.items())
+        or_else = f" or else {USUAL_REGION}" if any(item.region != self.prices.region for item in self.items) else ""
+        return f"{services}; prices of {self.prices.region}{or_else}, {self.prices.date}"
 
     def as_dict(self) -> dict[str, Any]:
         """The estimate as it stands in run.json."""
+        elsewhere = dict.fromkeys(item.price for item in self.items if item.region != self.prices.region)
+        is_own = any(item.region == self.prices.region for item in self.items)
         return {
             "prices_date": self.prices.date,
-            "prices_region": self.prices_region,
-            "prices_elsewhere": self.prices_elsewhere,
+            "prices_region": self.prices.region if is_own else USUAL_REGION,
+            "prices_elsewhere": list(elsewhere),
             "prices": self.prices.known_usd,
-            "region": self.region,
+            "region": self.prices.region,
             "items": [item.as_dict() for item in self.items],
             "total_usd": round(self.total_usd, 6),
             **({"is_at_most": True} if self.unforeseen else {}),
@@ -131,18 +103,8 @@ class Estimate:
         }
 
 
-def _amount(quantity: float) -> str:
-    """Whole units, and parts of one where there are fewer than 10: `0.08`, `13,320`."""
-    return f"{quantity:,.0f}" if quantity >= 10 else f"{quantity:.2g}"
-
-
-def estimate(
-    plan: Plan,
-    kind: str | None = None,
-    given: Given = NOTHING,
-) -> Estimate:
-    """Estimate a plan; `kind` is the plan's target. `given` is what is
-    known beside the plan.
+def estimate(plan: Plan, kind: str | None = None, given: Given = NOTHING) -> Estimate:
+    """Estimate a plan; `kind` is the plan's target. `given` is what is known beside the plan.
 
     A plan of target "local" gets the cost that it would have on AWS, and the duration here; an "endpoint" cost and
     duration of AWS. Raises UsageError for values that aren't numbers.
@@ -170,22 +132,14 @@ def check_budget(estimate: Estimate, budget_usd: float | None) -> None:
     """
     if budget_usd is None or estimate.target == "local":
         return
-    if estimate.unpriced:
-        what = ", ".join(item.what for item in estimate.unpriced)
-        raise UsageError(
-            f"--budget-usd {budget_usd:g}: can't be guaranteed, because the price of {what} is unknown",
-            "use settings whose price is known, or leave --budget-usd out",
-        )
+    option = f"--budget-usd {budget_usd:g}"
+    unknown = [f"the price of {item.what} is unknown" for item in estimate.unpriced]
     if not all(cell.usage.in_lambda for cell in estimate.unforeseen):
-        raise UsageError(
-            f"--budget-usd {budget_usd:g}: can't be guaranteed, because the model can't predict how long "
-            "the operations take",
-            "`stampede doctor` checks the settings, or leave --budget-usd out",
-        )
+        unknown.append("the model can't predict how long the operations take")
+    if unknown:
+        way_out = "`stampede doctor` checks the settings, or leave --budget-usd out"
+        raise UsageError(f"{option}: can't be guaranteed, because {unknown[0]}", way_out)
     if estimate.total_usd > budget_usd:
-        unlike = " on AWS" if estimate.target == "endpoint" else ""
-        raise UsageError(
-            f"--budget-usd {budget_usd:g}: the sweep's estimated cost is {estimate.total_usd:.2f} USD{unlike} "
-            f"({estimate.services_text()}; {estimate.prices_text()})",
-            "raise --budget-usd, or sweep fewer or smaller cells with --set",
-        )
+        cost = f"{estimate.total_usd:.2f} USD on AWS ({estimate.parts()})"
+        way_out = "raise --budget-usd, or sweep fewer or smaller cells with --set"
+        raise UsageError(f"{option}: the sweep's estimated cost is {cost}", way_out)

@@ -10,7 +10,7 @@ import copy
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from stampede.planning.cost.prices import FILE, USUAL_REGION
 
 # The API has its endpoints in few regions; this one knows the prices of all.
 API_REGION = "us-east-1"
-ON_DEMAND, CURRENCY = "OnDemand", "USD"
+CURRENCY = "USD"
 # What a usage type has before its name: APN1-, EU-, or a region's own name; in us-east-1 often nothing.
 PLACE = r"(?:[A-Z]{2,4}[0-9]?-|[a-z]{2}(?:-[a-z]+)+-[0-9]-)?"
 
@@ -34,20 +34,35 @@ def ask(client: Any, region: str, product: Mapping[str, Any]) -> float:
 
     Of prices by tiers it is the first that isn't free. Raises NoPrice, and what boto3 raises.
     """
-    known = {"regionCode": region, **product.get("also", {})}
-    filters = [{"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in known.items()]
+    fields = {"regionCode": region, **product.get("also", {})}
+    filters = [{"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in fields.items()]
     filters.append({"Type": "CONTAINS", "Field": "usagetype", "Value": product["usagetype"]})
+    usage_type = re.compile(PLACE + re.escape(product["usagetype"]))
     pages = client.get_paginator("get_products").paginate(ServiceCode=product["service"], Filters=filters)
     try:
         products = [json.loads(text) for page in pages for text in page["PriceList"]]
-        usage_type = re.compile(PLACE + re.escape(product["usagetype"]))
         matching = [entry for entry in products if usage_type.fullmatch(entry["product"]["attributes"]["usagetype"])]
         if len(matching) != 1:
-            skus = ", ".join(str(entry["product"].get("sku")) for entry in matching[:3])
-            raise NoPrice(f"{len(matching)} products instead of one ({skus})" if matching else "no such product")
-        return _first_price(matching[0]["terms"].get(ON_DEMAND, {}), product["unit"])
+            raise NoPrice(f"{len(matching)} products instead of one" if matching else "no such product")
+        offers = list(matching[0]["terms"].get("OnDemand", {}).values())
+        if len(offers) != 1:
+            raise NoPrice(f"{len(offers)} on-demand offers instead of one")
+        return _first_price(offers[0]["priceDimensions"].values(), product["unit"])
     except (KeyError, TypeError, AttributeError, ValueError, InvalidOperation):
         raise NoPrice("the answer doesn't have the documented form") from None
+
+
+def _first_price(tiers: Iterable[Mapping[str, Any]], unit: str) -> float:
+    """The first of the prices by tiers that isn't free, in US dollars for one `unit`."""
+    prices_usd = []
+    for tier in sorted(tiers, key=lambda tier: Decimal(tier["beginRange"])):
+        if tier["unit"] != unit or CURRENCY not in tier["pricePerUnit"]:
+            currency = ", ".join(tier["pricePerUnit"])
+            raise NoPrice(f"it is in {currency} for {tier['unit']}, not in {CURRENCY} for {unit}")
+        prices_usd.append(float(Decimal(tier["pricePerUnit"][CURRENCY])))
+    if not prices_usd or not all(0 <= usd < math.inf for usd in prices_usd):
+        raise NoPrice("the offer has no price that is an amount of money")
+    return next(filter(None, prices_usd), 0.0)
 
 
 def updated(stored: Mapping[str, Any], region: str, found: Mapping[str, float], month: str) -> dict[str, Any]:
@@ -59,17 +74,12 @@ def updated(stored: Mapping[str, Any], region: str, found: Mapping[str, float], 
     entries = new["regions"].setdefault(region, {})
     for name, usd in found.items():
         product, old = new["price_list"][name], entries.get(name, {})
-        entries[name] = {
-            "usd": usd,
-            "unit": new["regions"][USUAL_REGION][name]["unit"],
-            "as_of": month,
-            "source": f"AWS Price List Query API: {product['service']}, {product['usagetype']}",
-        }
-        before = old.get("before", [])
+        before = old.pop("before", [])
         if old.get("usd") is not None and not (before and same(before[-1]["usd"], old["usd"])):
-            before = [*before, {key: value for key, value in old.items() if key != "before"}]
-        if before:
-            entries[name]["before"] = before
+            before.append(old)
+        source = f"AWS Price List Query API: {product['service']}, {product['usagetype']}"
+        entry = {"usd": usd, "unit": new["regions"][USUAL_REGION][name]["unit"], "as_of": month, "source": source}
+        entries[name] = entry | ({"before": before} if before else {})
     return new
 
 
@@ -88,21 +98,3 @@ def write(content: Mapping[str, Any], file: Path = FILE) -> None:
         beside.replace(file)
     except OSError as error:
         raise RunError(f"{file}: can't be written ({error.strerror}); nothing was changed") from None
-
-
-def _first_price(offers: Mapping[str, Any], unit: str) -> float:
-    """The price of the one on-demand offer, in US dollars for one `unit`."""
-    if len(offers) != 1:
-        raise NoPrice(f"{len(offers) or 'no'} on-demand offers instead of one")
-    [offer] = offers.values()
-    tiers = sorted(offer["priceDimensions"].values(), key=lambda tier: Decimal(tier["beginRange"]))
-    if not tiers:
-        raise NoPrice("the offer has no price")
-    if wrong := next((tier for tier in tiers if tier["unit"] != unit), None):
-        raise NoPrice(f"its unit is {wrong['unit']}, not {unit}")
-    if wrong := next((tier for tier in tiers if CURRENCY not in tier["pricePerUnit"]), None):
-        raise NoPrice(f"it is in {', '.join(wrong['pricePerUnit']) or 'no currency'}, not in {CURRENCY}")
-    prices_usd = [float(Decimal(tier["pricePerUnit"][CURRENCY])) for tier in tiers]
-    if any(not math.isfinite(usd) or usd < 0 for usd in prices_usd):
-        raise NoPrice("it isn't an amount of money")
-    return next((usd for usd in prices_usd if usd), 0.0)

@@ -1,7 +1,6 @@
 """`stampede doctor` and the refusals of a sweep: this machine, and an AWS, or an endpoint in its stead, says no."""
 
 import csv
-import hashlib
 import io
 import json
 import stat
@@ -11,16 +10,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from botocore.credentials import SSOProvider
 
 from experiments import EXPERIMENTS
 from stampede.cli.command_line import main
-from stampede.cli.verbs import doctor
 from stampede.emulator import providers
-from stampede.errors import UsageError
 from stampede.finding import OK, PROBLEM, WARNING
 from stampede.planning import checks
-from stampede.planning.checks import account, credentials, machine
+from stampede.planning.checks import account, machine
 from stampede.planning.demand import demands
 from stampede.planning.plan import make_plan
 from stampede.stacks import endpoints
@@ -38,6 +34,10 @@ def cells(*settings, **options):
     return demands(plan(*settings, **options))
 
 
+def statuses(findings):
+    return {finding.check: finding.status for finding in findings}
+
+
 # The machine
 
 
@@ -49,14 +49,7 @@ def fake_program(path, prints):
 
 @pytest.mark.parametrize(
     ("prints", "status"),
-    [
-        ("Terraform v1.9.0", OK),
-        ("Terraform v1.10.2", OK),
-        ("OpenTofu v1.10.7", OK),
-        ("Terraform v1.8.5", PROBLEM),
-        ("Terraform v0.15.3", PROBLEM),
-        ("hello", PROBLEM),
-    ],
+    [("Terraform v1.9.0", OK), ("OpenTofu v1.10.7", OK), ("Terraform v1.8.5", PROBLEM), ("hello", PROBLEM)],
 )
 def test_terraform_must_be_there_and_1_9_or_newer(tmp_path, monkeypatch, prints, status):
     monkeypatch.setenv("STAMPEDE_TERRAFORM", fake_program(tmp_path / "terraform", f"{prints}\non linux_amd64"))
@@ -67,12 +60,9 @@ def test_terraform_must_be_there_and_1_9_or_newer(tmp_path, monkeypatch, prints,
 
 @pytest.mark.parametrize(("go", "status"), [(None, PROBLEM), ("go1.19.13", PROBLEM), ("go1.26.0", WARNING)])
 @pytest.mark.parametrize("has_terraform", [False, True])
-def test_what_the_first_run_has_to_build_needs_a_go_that_can_and_nothing_is_built_now(
-    tmp_path, monkeypatch, has_terraform, go, status
-):
-    monkeypatch.setenv("STAMPEDE_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setenv("HOME", str(tmp_path))
+def test_what_the_first_run_has_to_build_needs_a_go_that_can(tmp_path, monkeypatch, has_terraform, go, status):
+    for name in ("STAMPEDE_CACHE_DIR", "PATH", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
     monkeypatch.delenv("TF_CLI_CONFIG_FILE", raising=False)
     monkeypatch.delenv("STAMPEDE_TERRAFORM", raising=False)
     monkeypatch.setattr(providers, "registry_answers", lambda host: False)
@@ -83,50 +73,44 @@ def test_what_the_first_run_has_to_build_needs_a_go_that_can_and_nothing_is_buil
         fake_program(tmp_path / "terraform", "Terraform v1.11.4\non linux_amd64")
     finding = machine.provider() if has_terraform else machine.terraform()
     assert (finding.status, "Go >= 1.25" in finding.found) == (status, status == PROBLEM)
-    assert status == PROBLEM or "make setup" in finding.way_out
-    assert not (tmp_path / "cache").exists()
-    monkeypatch.setattr(providers, "registry_answers", lambda host: True)
-    assert not has_terraform or machine.provider().status == OK
 
 
 def test_memory_for_n_copies_of_the_object_is_ok_a_warning_or_a_problem():
     ten = cells("object_size_mb=64", "concurrency_value=10", "memory_size=2048")
     # 500 for the emulator, 64 for the object, 10 x 44 for the processes = 1,004; and 10 x 64 for the copies = 1,644.
-    statuses = [machine.local_memory(ten, available_mb).status for available_mb in (1644, 1643, 1003, None)]
-    assert statuses == [OK, WARNING, PROBLEM, WARNING]
+    found = [machine.local_memory(ten, available_mb).status for available_mb in (1644, 1643, 1003)]
+    assert found == [OK, WARNING, PROBLEM]
     # 500 for the emulator, 1 for the object, 3 for 1,000 sources and as many copies, 23 for the process.
     within_s3 = cells("parallel_limit=100", experiment="copy", target="local")
     assert [machine.local_memory(within_s3, available_mb).status for available_mb in (527, 526)] == [OK, PROBLEM]
 
 
-def test_more_functions_than_the_systems_limits_allow_are_a_problem_that_names_the_limit(monkeypatch):
+@pytest.mark.parametrize(
+    ("files", "threads", "words"),
+    [
+        (2_700, 8_200, ""),
+        (-1, -1, ""),  # no limits
+        (2_699, 8_200, "`ulimit -Hn` is 2,699, and 500 functions at once may need 2,700; raise it to 2700"),
+        (2_700, 8_199, "`ulimit -u` is 8,199, and 500 functions at once may need 8,200"),
+    ],
+)
+def test_more_functions_than_the_systems_limits_allow_are_a_problem(monkeypatch, files, threads, words):
+    limits = {machine.resource.RLIMIT_NOFILE: (1024, files), machine.resource.RLIMIT_NPROC: (threads, 10**6)}
+    monkeypatch.setattr(machine.resource, "getrlimit", limits.get)
     monkeypatch.setattr(machine, "THREADS_PER_FUNCTION", 16)
-    many, infinite = cells("concurrency_value=500"), float("inf")
-    assert (
-        machine.local_limits(many, 2_700, 8_200).status == machine.local_limits(many, infinite, infinite).status == OK
-    )
-    files, threads = machine.local_limits(many, 2_699, 8_200), machine.local_limits(many, 2_700, 8_199)
-    assert "`ulimit -Hn` is 2,699" in files.found and "raise it to 2700" in files.way_out
-    assert "`ulimit -u` is 8,199, and 500 functions at once may need 8,200" in threads.found
-    hosts = cells("parallel_limit=1000", "concurrency_value=3", experiment="copy_host", target="local")
-    needed = 200 + 3 * (5 + 1000)
-    assert [machine.local_limits(hosts, files, infinite).status for files in (needed, needed - 1)] == [OK, PROBLEM]
-
-
-def free_mb(monkeypatch, free):
-    usage = namedtuple("usage", "free")(free * 2**20)
-    monkeypatch.setattr(machine.shutil, "disk_usage", lambda path: usage)
+    finding = machine.local_limits(cells("concurrency_value=500"))
+    assert finding.status == (PROBLEM if words else OK) and words in finding.sentence
 
 
 def test_a_disk_too_small_for_n_copies_of_the_object_or_the_results_is_a_problem(tmp_path, monkeypatch):
     ten = cells("object_size_mb=64", "concurrency_value=10", "memory_size=2048")
 
-    def too_small(free, target):
-        free_mb(monkeypatch, free)
+    def too_small(free_mb, target):
+        usage = namedtuple("usage", "free")(free_mb * 2**20)
+        monkeypatch.setattr(machine.shutil, "disk_usage", lambda path: usage)
         return {row.check for row in machine.room(ten, target, tmp_path) if row.status == PROBLEM} - {"local memory"}
 
-    assert too_small(640 + 50, "local") == set()
-    assert too_small(640 + 49, "local") == {"local disk"}
+    assert (too_small(640 + 50, "local"), too_small(640 + 49, "local")) == (set(), {"local disk"})
     assert (too_small(50, "aws"), too_small(49, "aws")) == (set(), {"results folder"})
 
 
@@ -136,33 +120,15 @@ def test_a_folder_that_cannot_be_written_is_a_problem_before_anything_starts(tmp
         [finding] = machine.room(cells(), "aws", folder)
         assert finding.status == PROBLEM and "--results-dir" in finding.way_out
         monkeypatch.setattr(machine.stack, "STATE_DIR", folder)
-        assert PROBLEM in {row.status for row in machine.tools() if row.check == "state folder"}
+        assert statuses(machine.tools())["state folder"] == PROBLEM
     assert machine.room(cells(), "aws", tmp_path / "new" / "folder")[0].status == OK
-    (tmp_path / "run.json").write_text("{}")
-    monkeypatch.setattr(machine.os, "access", lambda *_: False)
-    [finding] = machine.room(cells(), "aws", tmp_path)
-    assert "no permission" in finding.found and "copy the run" in finding.way_out
-
-
-def test_the_cache_folder_is_looked_at_where_something_has_to_be_built(tmp_path, monkeypatch):
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("STAMPEDE_CACHE_DIR", str(tmp_path / "file"))
-    monkeypatch.setattr(providers, "registry_answers", lambda _: False)
-    monkeypatch.setattr(providers, "_own_mirror_config", lambda: None)
-    assert [finding.status for finding in machine.tools() if finding.check == "cache folder"] == [PROBLEM]
-
-
-def test_a_sweep_far_too_large_for_this_machine_is_refused_before_it_starts():
-    large = ["concurrency_value=1000", "object_size_mb=10000", "ephemeral_storage_mb=10240"]
-    with pytest.raises(UsageError, match=r"local memory: .*use a smaller concurrency_value"):
-        doctor.refuse_if_impossible(plan(*large, target="local"))
 
 
 def test_more_functions_than_the_emulator_will_allow_are_refused_before_it_is_started(monkeypatch):
     monkeypatch.setattr(account.ministack, "running", lambda _: None)
     for n, status in ((1000, OK), (1001, PROBLEM)):
-        assert [row.status for row in account.emulator(cells(f"concurrency_value={n}"))] == [OK, status]
-    assert [row.check for row in account.emulator(cells(experiment="copy_host"))] == ["emulator"]
+        assert statuses(account.emulator(cells(f"concurrency_value={n}"))) == {"concurrency": status}
+    assert account.emulator(cells(experiment="copy_host")) == []
 
 
 # The account
@@ -171,11 +137,10 @@ def test_more_functions_than_the_emulator_will_allow_are_refused_before_it_is_st
 @pytest.fixture
 def shell(monkeypatch, tmp_path):
     """A shell without AWS settings, to be given some: shell(config=, stored=, **environ)."""
-    for name in (*credentials.EXPIRATIONS, "AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN"):
+    for name in (account.EXPIRATION, "AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
-    monkeypatch.setattr(SSOProvider, "_SSO_TOKEN_CACHE_DIR", str(tmp_path / "sso"))
 
     def configure(config="", stored="", **environ):
         (tmp_path / "config").write_text(config)
@@ -202,14 +167,11 @@ def asked(monkeypatch, shell):
     return findings
 
 
-@pytest.mark.parametrize(
-    ("experiment", "own"), [("download", ("concurrency", "memory cap")), ("copy_host", ("instances",))]
-)
+@pytest.mark.parametrize(("experiment", "own"), [("download", ["concurrency"]), ("copy_host", [])])
 def test_an_ordinary_account_holds_the_published_matrix(asked, experiment, own):
     with FakeAccount() as stub:
         findings = asked(stub, experiment=experiment)
-    assert list(findings) == ["credentials", "session", "region", *own, "leftovers"]
-    assert {finding.status for finding in findings.values()} == {OK}
+    assert statuses(findings.values()) == dict.fromkeys(["credentials", "session", *own, "leftovers"], OK)
     assert findings["credentials"].found == "account 123456789012 as arn:aws:iam::123456789012:user/x"
 
 
@@ -226,42 +188,24 @@ FUNCTIONS = {"stampede-download": 500, "elsewhere": 7}
         # What our own function reserves is free for it, and a leftover.
         ({"unreserved": 500, "functions": FUNCTIONS}, [], "concurrency", OK, ""),
         ({"unreserved": 500, "functions": FUNCTIONS}, [], "leftovers", WARNING, "stampede-download (reserves 500);"),
-        ({"limit": 500, "unreserved": 500}, ["memory_size=4096"], "memory cap", WARNING, "3008 at most"),
-        ({}, ["memory_size=4096"], "memory cap", OK, ""),
-        ({"region": "DISABLED"}, [], "region", PROBLEM, "aws account enable-region --region-name us-east-1"),
         ({"refuse": ["GetAccountSettings"]}, [], "concurrency", WARNING, "unknown"),
         ({"refuse": ["ListFunctions"]}, [], "leftovers", WARNING, "unknown"),
-        ({"refuse": ["GetRegionOptStatus"]}, [], "region", WARNING, "unknown"),
         ({"refuse": ["sts"]}, [], "credentials", PROBLEM, "InvalidClientTokenId"),
         ({"bodies": {"sts": "<html></html>"}}, [], "credentials", PROBLEM, "isn't from STS"),
         ({"bodies": {"sts": '{"hello": 1}'}}, [], "credentials", PROBLEM, "isn't from STS"),
     ],
 )
 def test_what_the_account_refuses_is_said_with_the_way_out(asked, account_has, settings, check, status, words):
-    functions = account_has.pop("functions", {}) if isinstance(account_has, dict) else {}
     with FakeAccount(**account_has) as stub:
-        stub.functions = functions
         findings = asked(stub, *settings)
     assert findings[check].status == status and words in findings[check].sentence
     assert check != "credentials" or list(findings) == ["credentials"]
 
 
-@pytest.mark.parametrize(
-    ("account_has", "settings", "check", "status", "words"),
-    [
-        ({"vcpus": 32}, ["concurrency_value=2"], "instances", PROBLEM, "--service-code ec2 --quota-code L-1216C47A"),
-        ({"vcpus": 32}, [], "instances", OK, ""),
-        ({"vcpus": None}, [], "instances", WARNING, "unknown"),
-        ({}, ["instance_type=p4d.24xlarge"], "instances", OK, ""),  # has a quota of its own
-        ({}, ["instance_type=m5a.8xlarge,m9z.large"], "instances", PROBLEM, "m9z.large isn't available in us-east-1"),
-        ({"instances": ["i-0abc"]}, [], "leftovers", WARNING, "i-0abc (m5a.8xlarge, running, billed)"),
-        ({"refuse": ["DescribeInstanceTypes"]}, [], "instances", WARNING, "unknown"),
-    ],
-)
-def test_what_the_account_refuses_of_hosts_is_said_too(asked, account_has, settings, check, status, words):
-    with FakeAccount(**account_has) as stub:
-        finding = asked(stub, *settings, experiment="copy_host")[check]
-    assert finding.status == status and words in finding.sentence
+def test_an_instance_that_an_earlier_run_left_is_named_as_billed(asked):
+    with FakeAccount(instances=["i-0abc"]) as stub:
+        finding = asked(stub, experiment="copy_host")["leftovers"]
+    assert finding.status == WARNING and "i-0abc (billed)" in finding.found
 
 
 def test_no_credentials_and_a_profile_that_is_not_there_are_problems_with_the_fix(shell):
@@ -275,30 +219,19 @@ def test_no_credentials_and_a_profile_that_is_not_there_are_problems_with_the_fi
     assert "profile (nosuch)" in account_problem() and "list-profiles" in account_problem()
 
 
-def test_a_matrix_that_the_account_cannot_hold_is_refused_in_one_line(asked, monkeypatch):
-    with FakeAccount(limit=10, unreserved=10) as stub:
-        asked(stub)
-        with pytest.raises(UsageError, match=r"^concurrency: 500 needed, 0 can be reserved.*--desired-value 1000 "):
-            doctor.refuse_if_impossible(plan())
-
-
-ENDPOINT = ["credentials", "session", "endpoint", "S3", "SQS", "Logs", "IAM"]
-
-
 @pytest.mark.parametrize(
     ("experiment", "own"),
     [
-        ("download", ["functions", "saved queries", "concurrency"]),
         ("filesystem", ["file system", "functions", "saved queries", "concurrency"]),
         ("express", ["directory buckets", "Athena", "Glue", "functions", "saved queries", "concurrency"]),
-        ("copy_host", ["keys", "hosts", "saved queries", "instances"]),
+        ("copy_host", ["keys", "hosts", "saved queries"]),
     ],
 )
-def test_an_endpoint_is_asked_for_what_the_experiment_needs_and_for_nothing_that_only_aws_has(asked, experiment, own):
+def test_an_endpoint_is_asked_for_what_the_experiment_needs(asked, experiment, own):
     with FakeAccount(bodies={"s3express": DIRECTORY_BUCKETS}) as stub:
         findings = asked(stub, experiment=experiment, is_aws=False)
-    assert list(findings) == [*ENDPOINT, *own, "leftovers"]
-    assert {finding.status for finding in findings.values()} == {OK}
+    always = ["credentials", "session", "endpoint", "S3", "SQS", "Logs", "IAM"]
+    assert statuses(findings.values()) == dict.fromkeys([*always, *own, "leftovers"], OK)
     assert stub.url in findings["endpoint"].found
 
 
@@ -308,6 +241,7 @@ def test_an_endpoint_is_asked_for_what_the_experiment_needs_and_for_nothing_that
         ({"lacks": ["athena"]}, "Athena", PROBLEM, "the endpoint doesn't implement ListWorkGroups; use an endpoint"),
         ({"refuse": ["athena"]}, "Athena", WARNING, "unknown: ListWorkGroups answered AccessDeniedException"),
         ({"lacks": ["DescribeQueryDefinitions"]}, "saved queries", WARNING, "override file"),
+        ({"bodies": {"iam": "<html></html>"}}, "IAM", PROBLEM, "isn't from that service"),
     ],
 )
 def test_what_an_endpoint_lacks_is_a_problem_and_what_we_may_not_ask_is_none(asked, has, check, status, words):
@@ -316,28 +250,12 @@ def test_what_an_endpoint_lacks_is_a_problem_and_what_we_may_not_ask_is_none(ask
     assert finding.status == status and words in finding.sentence
 
 
-def test_an_endpoint_that_is_not_there_is_named(asked, monkeypatch):
-    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:9")
-    with FakeAccount() as stub:
-        [finding] = asked(stub, is_aws=False).values()
-    assert "no answer in us-east-1 at http://127.0.0.1:9" in finding.found
-
-
 # Credentials that end before the run does
 
 HOUR_S = 3600.0
 HELD = KEYS | {"AWS_SESSION_TOKEN": "t"}
 STORED = "[default]\naws_access_key_id = AKIA\naws_secret_access_key = s\n"
 ROLE = "[profile work]\nrole_arn = arn:aws:iam::123456789012:role/r\nsource_profile = default\n"
-LEGACY = "[profile work]\nsso_start_url = https://x\nsso_region = us-east-1\nsso_account_id = 1\nsso_role_name = r\n"
-SESSION = (
-    "[sso-session s]\nsso_start_url = https://x\nsso_region = us-east-1\n"
-    "[profile work]\nsso_session = s\nsso_account_id = 123456789012\nsso_role_name = r\n"
-)
-
-
-def in_minutes(count):
-    return (datetime.now(UTC) + timedelta(minutes=count, seconds=20)).isoformat()
 
 
 @pytest.mark.parametrize(
@@ -346,32 +264,15 @@ def in_minutes(count):
         (KEYS, 100 * HOUR_S, None),
         (HELD, HOUR_S, HOUR_S + 1),  # nobody knows
         (HELD | {"AWS_CREDENTIAL_EXPIRATION": 24}, 23 * 60, 43 * 60),
-        (HELD | {"AWS_SESSION_EXPIRATION": 24}, 23 * 60, 43 * 60),
+        ({"stored": f"{STORED}aws_session_token = t\n"}, HOUR_S, HOUR_S + 1),
         ({"config": ROLE, "stored": STORED, "AWS_PROFILE": "work"}, 10 * HOUR_S, None),
-        (
-            {"config": f"{ROLE}mfa_serial = m\nduration_seconds = 7200\n", "stored": STORED, "AWS_PROFILE": "work"},
-            1.9 * HOUR_S,
-            2.1 * HOUR_S,
-        ),
-        ({"config": LEGACY, "AWS_PROFILE": "work"}, 29 * 60, HOUR_S),
-        ({"config": SESSION, "AWS_PROFILE": "work"}, 10 * HOUR_S, None),  # it can be renewed
-        (
-            {"config": f"{LEGACY}[profile deep]\nrole_arn = a\nsource_profile = work\n", "AWS_PROFILE": "deep"},
-            29 * 60,
-            HOUR_S,
-        ),
     ],
 )
-def test_credentials_have_to_last_as_long_as_the_run(shell, tmp_path, settings, lasts_s, too_short_s):
-    (tmp_path / "sso").mkdir()
-    for name, renewal in (("https://x", {}), ("s", {"refreshToken": "r", "clientId": "c", "clientSecret": "s"})):
-        token = {"accessToken": "t", "expiresAt": in_minutes(30), **renewal}
-        (tmp_path / "sso" / f"{hashlib.sha1(name.encode()).hexdigest()}.json").write_text(json.dumps(token))
-    shell(**{name: in_minutes(value) if isinstance(value, int) else value for name, value in settings.items()})
-    assert credentials.lifetime(lasts_s).status == OK
-    if too_short_s is not None:
-        finding = credentials.lifetime(too_short_s)
-        assert finding.status == WARNING and "`aws sso login`" in finding.way_out
+def test_credentials_have_to_last_as_long_as_the_run(shell, settings, lasts_s, too_short_s):
+    end = datetime.now(UTC) + timedelta(minutes=24)
+    shell(**{name: end.isoformat() if value == 24 else value for name, value in settings.items()})
+    assert account.session(lasts_s).status == OK
+    assert too_short_s is None or account.session(too_short_s).status == WARNING
 
 
 @pytest.mark.parametrize("text", ["soon", "2026-01-01T00:00:00", "2020-01-01T00:00:00Z"])
@@ -379,7 +280,7 @@ def test_an_expiry_that_botocore_cannot_use_is_a_problem_in_one_line(shell, text
     shell(**HELD, AWS_CREDENTIAL_EXPIRATION=text)
     [finding] = checks.run(plan(), [checks.ACCOUNT])
     assert (finding.check, finding.status, "\n" in finding.sentence) == ("credentials", PROBLEM, False)
-    assert text in finding.found
+    assert "AWS_CREDENTIAL_EXPIRATION" in finding.way_out or "expired" in finding.found
 
 
 # The verb
@@ -394,28 +295,20 @@ def machine_with_tools(monkeypatch):
 
 
 def test_the_doctor_says_in_one_line_what_is_right_and_ends_with_1_at_a_problem(asked, machine_with_tools, capsys):
+    def run(*options):
+        status = main(["doctor", "download", "--target", "aws", *options])
+        return status, capsys.readouterr().out
+
     with FakeAccount() as stub:
         asked(stub)
-        assert main(["doctor", "download", "--target", "aws", "--budget-usd", "6"]) == 0
-        passed = capsys.readouterr().out
-        assert main(["doctor", "download", "--target", "aws", "--budget-usd", "5"]) == 1
-        failed = capsys.readouterr().out
+        (passes, passed), (fails, failed) = run("--budget-usd", "6"), run("--budget-usd", "5")
+        (_, rows), (_, printed) = run("--format", "csv"), run("--format", "json")
     right = passed[passed.index("[ok]") :]
     assert all(words in right for words in ("credentials (account 123456789012 as", "concurrency", "budget"))
     assert "GET and HEAD" in passed and "cost: about 5.15 USD" in passed
-    assert "[fail]  budget:" in failed and "raise --budget-usd" in failed and failed.endswith("1 problem\n")
-
-
-def test_json_and_csv_have_all_checks_and_json_the_cost(shell, machine_with_tools, monkeypatch, capsys):
-    shell()
-    each_takes(monkeypatch, 13.24)
-    assert main(["doctor", "download", "--target", "aws", "--format", "json"]) == 1  # no credentials
-    printed = json.loads(capsys.readouterr().out)
-    assert printed["cost"]["total_usd"] == pytest.approx(5.15, abs=0.01)
-    main(["doctor", "download", "--target", "aws", "--format", "csv"])
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert rows == printed["checks"]
-    assert [row["check"] for row in rows if row["status"] == PROBLEM] == ["credentials"]
+    assert "[fail]  budget:" in failed and (passes, fails) == (0, 1)
+    assert list(csv.DictReader(io.StringIO(rows))) == json.loads(printed)["checks"]
+    assert json.loads(printed)["cost"]["total_usd"] == pytest.approx(5.15, abs=0.01)
 
 
 def test_a_local_sweep_is_looked_at_without_an_account(machine_with_tools, shell, capsys):
@@ -429,10 +322,7 @@ def test_cells_that_lose_messages_or_never_reach_n_are_a_warning(monkeypatch):
     [fine] = checks.run(two, [checks.FLOODS])
     predictions = checks.predicted(two)[0]
     assert fine.status == OK and predictions.keys() == {cell.name for cell in two.cells}
-    for changes, words in (
-        ({"dead_lettered": 12}, "12 of 10 messages would end as dead letters"),
-        ({"time_to_n_s": None, "most_at_once": 1}, "N is never reached"),
-    ):
+    for changes, words in (({"dead_lettered": 12}, "12 of 10 messages"), ({"time_to_n_s": None}, "N is never reached")):
         wrong = {name: replace(prediction, **changes) for name, prediction in predictions.items()}
         [finding] = checks.floods(two, wrong)
         assert finding.status == WARNING and words in finding.found and "1 more" in finding.found

@@ -14,7 +14,7 @@ from stampede.errors import UsageError
 from stampede.planning.cost import durations
 from stampede.planning.demand import demands
 from stampede.planning.plan import Plan, make_plan
-from stampede.stacks.infra_variables import declared, infra_defaults
+from stampede.stacks.infra_variables import infra_defaults
 from stampede.variable_rules import RULES
 from tests.unit.loader.reads_experiment import MATRIX, READS
 
@@ -23,11 +23,6 @@ DOWNLOAD = EXPERIMENTS["download"]
 
 def plan(*settings, target="aws", **options):
     return make_plan(DOWNLOAD, target, settings, **({"messages_per_concurrency": 10} | options))
-
-
-def test_the_default_on_aws_is_the_published_matrix():
-    cells = {(c.values["memory_size"], c.values["concurrency_value"]) for c in plan().cells}
-    assert cells == {(memory, n) for memory in (1024, 2048) for n in (1, 5, 10, 50, 100, 500)}
 
 
 @given(seed=st.integers(0, 10**6), repeats=st.integers(1, 3))
@@ -103,24 +98,16 @@ def test_no_variable_of_a_cell_breaks_a_rule_of_terraforms():
     [
         ("memory=1024", "infra/ has no variable 'memory'; did you mean memory_size?"),
         ("memory_size", "isn't of the form VARIABLE=VALUE"),
-        ("memory_size=1024,1024", "a value is given twice"),
         ('experiment_tag=1,"1"', "a value is given twice"),
         ("provisioned_pollers={minimum=2,maximum=9},{maximum=9,minimum=2}", "a value is given twice"),
         ("provisioned_pollers={minimum=2,maximum=9", "write a text with commas"),
-        ("provisioned_pollers={minimum 2}", "isn't valid HCL"),
-        ("provisioned_pollers={minimum=var.x,maximum=9}", "var.x} is an expression"),
-        ("memory_size=1024,,2048", "a value is empty"),
-        ("concurrency_value=0", "--set concurrency_value: must be a whole number from 1 to 100000, got 0"),
         ("concurrency_value=ten", "--set concurrency_value: must be a whole number from 1 to 100000, got 'ten'"),
-        ("object_size_mb=1,000", "got '000'; write it like 1000: digits alone, and no zero first"),
+        ("object_size_mb=1,000", "got '000'"),
         ("memory_size=2.5", "--set memory_size: must be a whole number of MB from 128 to 10240, got 2.5"),
-        ("memory_size=true", "got True"),
-        ("server_side_proof=maybe", "must be true or false, got 'maybe'"),
         ("provisioned_pollers=many", "must be an object of two whole numbers, such as {minimum=2,maximum=20}, got"),
         ("provisioned_pollers={minimum=1,maximum=9}", "minimum must be a whole number from 2 to 200, got 1"),
         ("visibility_timeout_s=60", "visibility_timeout_s: must be at least 6 x timeout_s = 360, got 60"),
-        ("object_count=3", "--set object_count: is a variable of copy; download doesn't use it"),
-        ("parallel_limit=10", "is a key of the messages of copy, copy_host and express; download doesn't use it"),
+        ("object_count=3", "--set object_count: download doesn't use it"),
         ("experiment=copy", "the experiment isn't a setting of its own plan; give it as EXPERIMENT"),
         ("concurrency_value=" + ",".join(map(str, range(1, 600))), "has 1198 cells, and at most 1000"),
     ],
@@ -146,19 +133,19 @@ def test_what_the_surroundings_of_infra_set_is_held_to_the_same_rules(name, valu
     assert words in str(refusal.value)
 
 
-def test_a_terraform_variable_of_which_an_axis_knows_all_values_takes_no_other():
-    with pytest.raises(
-        UsageError, match="--set operation: must be one of: upload, download, count, aggregate, got 'up"
-    ):
-        make_plan(EXPERIMENTS["express"], "local", ["operation=uplaod"], messages_per_concurrency=1)
-    with pytest.raises(UsageError, match="--set dataset: must be large or small, got 'huge'"):
-        make_plan(EXPERIMENTS["filesystem"], "local", ["dataset=huge"], messages_per_concurrency=1)
-
-
-@pytest.mark.parametrize(("name", "values"), [("concurrency_value", "3"), ("parallel_limit", "1,8")])
-def test_what_every_cell_that_is_left_has_pinned_takes_no_other_value(name, values):
-    with pytest.raises(UsageError, match=f"--set {name}: is always 1 in these cells; leave it out"):
-        make_plan(EXPERIMENTS["express"], "aws", ["operation=count", f"{name}={values}"], messages_per_concurrency=1)
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (["operation=uplaod"], "--set operation: must be one of: upload, download, count, aggregate, got 'up"),
+        (["parallel_limit=0"], "--set parallel_limit: must be a whole number"),
+        # What every cell that is left has pinned takes no other value.
+        (["operation=count", "parallel_limit=1,8"], "--set parallel_limit: is always 1 in these cells; leave it out"),
+    ],
+)
+def test_a_wrong_value_for_an_axis_is_refused_with_the_rule(settings, words):
+    with pytest.raises(UsageError) as refusal:
+        make_plan(EXPERIMENTS["express"], "aws", settings, messages_per_concurrency=1)
+    assert words in str(refusal.value)
 
 
 POLLERS = {"minimum": 2, "maximum": 20}
@@ -167,11 +154,9 @@ POLLERS = {"minimum": 2, "maximum": 20}
 @pytest.mark.parametrize("pollers", ["{minimum=2,maximum=20}", '{"minimum": 2, "maximum": 20}'])
 def test_null_and_an_object_in_hcl_or_json_are_values_and_quotes_hold_a_text_together(pollers):
     sweep_plan = plan(f"provisioned_pollers=null,{pollers}", 'experiment_tag="a, b",c', "sink=null")
-    assert as_stored(sweep_plan) == sweep_plan
     values = [(cell.values["provisioned_pollers"], cell.values["experiment_tag"]) for cell in sweep_plan.cells]
     assert all(value in values for value in itertools.product([None, POLLERS], ["a, b", "c"]))
-    names = " ".join(cell.name for cell in sweep_plan.cells)
-    assert "provisioned_pollers=null" in names and "provisioned_pollers={minimum=2,maximum=20}" in names
+    assert any("provisioned_pollers={minimum=2,maximum=20}" in cell.name for cell in sweep_plan.cells)
 
 
 # Axes of the work order.
@@ -182,15 +167,6 @@ def reads(monkeypatch):
     """A plan of an experiment with two of them."""
     monkeypatch.setitem(EXPERIMENTS, "reads", READS)
     return lambda *settings, **options: make_plan(READS, "aws", settings, messages_per_concurrency=1, **options)
-
-
-def test_an_axis_of_the_work_order_names_its_cells_and_is_no_terraform_variable(reads):
-    sweep_plan = reads("threads=7,8", "dataset=large")
-    assert all("dataset=large" in cell.name and "threads=" in cell.name for cell in sweep_plan.cells)
-    for cell in sweep_plan.cells:
-        assert sweep_plan.variables(cell, {}).keys() - {"experiment"} <= declared().keys()
-        assert cell.in_order() == {"dataset": "large", "threads": cell.values["threads"]}
-    assert as_stored(sweep_plan) == sweep_plan
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -204,24 +180,6 @@ def test_cells_that_differ_only_in_their_work_orders_stay_together_in_a_shuffled
     ]
     assert len(stacks) == 6
     assert len({cell.name for cell in sweep_plan.cells}) == 24
-
-
-@pytest.mark.parametrize(
-    ("setting", "words"),
-    [
-        ("threads=many", "--set threads: must be a whole number of 1 or more, got 'many'"),
-        ("threads=0", "--set threads: must be a whole number of 1 or more, got 0"),
-        ("threads=true", "--set threads: must be a whole number of 1 or more, got True"),
-        ("threads=1,1", "--set threads: a value is given twice"),
-        ("dataset=3", "--set dataset: must be text, got 3"),
-        ("thread=3", "no variable 'thread'; did you mean threads?"),
-    ],
-)
-def test_a_wrong_value_for_an_axis_of_the_work_order_is_refused_with_the_rule(reads, setting, words):
-    with pytest.raises(UsageError) as refusal:
-        reads(setting)
-    assert words in str(refusal.value)
-    assert "\n" not in str(refusal.value)
 
 
 # Several products.
@@ -298,13 +256,6 @@ def test_what_nobody_set_is_filled_from_the_other_values_of_a_cell_and_names_no_
         assert "passes" not in cell.name
     set_by_user = several("passes=7")
     assert {cell.in_order()["passes"] for cell in set_by_user.cells} == {7}
-
-
-def test_an_experiment_that_counts_its_messages_itself_learns_how_many_the_plan_wants(monkeypatch):
-    counting = DOWNLOAD.with_(messages=lambda values: 3 * values["messages_per_concurrency"])
-    monkeypatch.setitem(EXPERIMENTS, "download", counting)
-    sweep_plan = make_plan(counting, "aws", ["concurrency_value=50"], messages_per_concurrency=4)
-    assert {cell.messages for cell in sweep_plan.cells} == {12}
 
 
 def test_where_the_stack_stays_as_it_is_no_time_is_counted_for_an_apply(reads):

@@ -1,6 +1,5 @@
 """Cells that share a stack run in rounds: shuffled, each with its share, and whole again after a kill."""
 
-import errno
 import json
 from collections import Counter
 from dataclasses import replace
@@ -214,15 +213,6 @@ def test_a_crashed_message_holds_its_round_up_for_one_timeout_and_the_block_ends
     assert 150 < max(later - earlier for earlier, later in pairwise(times)) < 300
     assert sum(account["unanswered"] for account in folder.read_json("accounting.json")) == 1
     assert len(folder.read_json("run.json")["cells"]) == 2
-
-
-def test_what_ends_a_sweep_is_said_before_its_stack_is_removed(sweep, capsys):
-    def fill_the_disk(body):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with pytest.raises(OSError, match="No space left"):
-        sweep(fill_the_disk, messages=6)
-    assert "\nthe sweep ends early: No space left on device\nno cell has finished yet; " in capsys.readouterr().err
 
 
 def test_after_a_kill_the_rounds_that_were_done_stay_and_the_one_that_was_cut_off_runs_again(

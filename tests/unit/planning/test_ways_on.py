@@ -1,6 +1,5 @@
 """What to type next, after an interruption or in a folder of one's own."""
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -9,7 +8,7 @@ from experiments import EXPERIMENTS
 from stampede.cli import command_line, start
 from stampede.cli.command_line import main
 from stampede.cli.verbs import sweep
-from stampede.emulator import ministack, stack
+from stampede.emulator import ministack
 from stampede.errors import RunError
 from stampede.planning.plan import make_plan, resume_command
 from stampede.runs.folder import RunFolder
@@ -24,11 +23,6 @@ def folder(monkeypatch, tmp_path):
     made = RunFolder.create(tmp_path / "my runs", "r")
     made.write_json("run.json", {"run_id": "r", "target": "local", "experiment": "download"})
     return made
-
-
-def test_a_command_names_the_results_folder_where_it_isn_t_the_default(folder, tmp_path):
-    assert folder.as_argument == f"r --results-dir '{tmp_path}/my runs'"
-    assert RunFolder(tmp_path / "results" / "r").as_argument == RunFolder(Path("results/r")).as_argument == "r"
 
 
 def test_a_run_that_sent_nothing_is_named_with_what_resumes_it(folder, capsys):
@@ -73,14 +67,6 @@ def test_ctrl_c_outside_of_a_verb_has_no_traceback(monkeypatch, capsys):
     monkeypatch.setattr(start.signals, "listen", lambda: None)
     monkeypatch.setattr(command_line, "main", interrupted)
     assert (start.main(), capsys.readouterr().err) == (130, "stampede: interrupted\n")
-
-
-@pytest.mark.parametrize("verb", ["flood", "dataset"])
-def test_an_emulator_without_a_stack_is_no_applied_stack(verb, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(stack, "FOLDER", tmp_path / "local")
-    monkeypatch.setattr(ministack, "running", lambda _: SimpleNamespace(endpoint_url="http://127.0.0.1:1"))
-    assert main([verb, "--target", "local"]) == 2
-    assert "no applied stack found" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt(), OSError(28, "No space left on device"), RunError("no report")])

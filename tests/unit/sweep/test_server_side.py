@@ -179,7 +179,6 @@ def test_sigterm_ends_the_wait_and_the_sweep(folder, monkeypatch):
         (["local", "server_side_proof=true"], "problem", "the embedded AWS isn't AWS"),
         (["aws", "server_side_proof=true"], "ok", ""),
         (["aws", "server_side_proof=true", "concurrency_value=1"], "warning", "--take-over --keep"),
-        (["aws", "server_side_proof=true", "region=cn-north-1"], "problem", "in cn-north-1 doesn't deliver"),
     ],
 )
 def test_the_doctor_says_whether_s3_will_tell(settings, status, words):
