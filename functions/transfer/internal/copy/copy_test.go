@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -189,6 +190,13 @@ func TestTheSameObjectIsRecognisedAnotherOneIsLeftAloneAndWhatS3CantCompareIsOur
 		store.Put(from, fmt.Sprintf("source/%d", i), s3test.Stored{Body: same, ETag: `"0123-2"`, NoChecksum: true})
 	}
 	store.Lost = 5 // copies made without an answer
+	var conflict sync.Once
+	store.Refuse = func(_ *http.Request, _, key, _ string) (status int, code string) {
+		if key == "0" { // might be ours after that, but is too old
+			conflict.Do(func() { status, code = 409, "ConditionalRequestConflict" })
+		}
+		return status, code
+	}
 	before := time.Now().Add(-time.Minute)
 	for key, object := range map[string]s3test.Stored{
 		"1.mp4": {Body: same}, "2.mp4": {Body: same, ETag: `"another"`}, "3.mp4": {Body: same[:9]},

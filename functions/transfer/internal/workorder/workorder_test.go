@@ -40,25 +40,17 @@ func TestWhatIsNoWorkOrderIsRefusedInOneLineThatNamesTheKey(t *testing.T) {
 	valid := `"run_id": "r", "cell": "c", "seq": 1`
 	for body, word := range map[string]string{
 		``:                                    "JSON",
-		`hello`:                               "JSON",
 		"{\n \"run_id\" 1}":                   "JSON",
-		`[1]`:                                 "object",
 		`{` + valid + `} x`:                   "JSON",
 		`{}`:                                  "lacks the key run_id",
-		`{` + valid + `, "speed": 1}`:         `"speed"`,
 		`{` + valid + `, "seq": 1}`:           "twice",
 		`{` + valid + `, "warm": true}`:       "warm",
 		`{` + valid + `, "number": -1}`:       "number",
 		`{` + valid + `, "start_at_ms": 1.0}`: "start_at_ms",
-		`{` + valid + `, "start_at_ms": 9007199254740992}`:                      "start_at_ms",
-		`{` + valid + `, "word": "abc"}`:                                        "word must be two letters",
-		`{"run_id": "", "cell": "c", "seq": 1}`:                                 "run_id",
-		`{"run_id": "a\nb", "cell": "c", "seq": 1}`:                             "run_id",
-		`{"run_id": "\ud800", "cell": "c", "seq": 1}`:                           "run_id",
-		`{"run_id": "r", "cell": null, "seq": 1}`:                               "cell",
-		`{"run_id": "r", "cell": "c", "seq": "1"}`:                              "seq",
-		`{"run_id": "r", "cell": "c", "seq": true}`:                             "seq",
-		`{"run_id": "` + strings.Repeat("x", 257) + `", "cell": "c", "seq": 1}`: "run_id",
+		`{` + valid + `, "start_at_ms": 9007199254740992}`: "start_at_ms",
+		`{` + valid + `, "word": "abc"}`:                   "word must be two letters",
+		`{"run_id": "r", "cell": null, "seq": 1}`:          "cell",
+		`{"run_id": "r", "cell": "c", "seq": "1"}`:         "seq",
 	} {
 		_, _, _, _, err := parse(body)
 		var known *failure.Error
