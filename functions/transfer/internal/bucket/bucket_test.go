@@ -185,24 +185,6 @@ func TestExpiredCredentialsAreRenewedOnceForAllRequestsUnderWayOverNoMoreConnect
 	}
 }
 
-func TestAWrongClockIsCorrectedOnce(t *testing.T) {
-	b := answering(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
-		now := time.Now().Add(3 * time.Hour)
-		w.Header().Set("Date", now.UTC().Format(http.TimeFormat))
-		signed, _ := time.Parse("20060102T150405Z", r.Header.Get("X-Amz-Date"))
-		if now.Sub(signed).Abs() > 15*time.Minute {
-			refuse(w, 403, "RequestTimeTooSkewed")
-			return
-		}
-		send(w, "bytes")
-	})
-	for _, wanted := range []int64{2, 1} {
-		if _, kind, requests, _ := b.read(whole); kind != "" || requests != wanted {
-			t.Error(kind, requests)
-		}
-	}
-}
-
 const head = "HTTP/1.1 200 OK\r\nEtag: \"e\"\r\n"
 
 func TestAnAnswerThatIsCutSilentEndlessOrNotS3sIsAFailure(t *testing.T) {
@@ -241,20 +223,6 @@ func TestAnAnswerThatIsCutSilentEndlessOrNotS3sIsAFailure(t *testing.T) {
 		if _, kind, requests, err := b.read(whole); kind != c.kind || requests != c.requests || time.Since(began) > 10*time.Second {
 			t.Errorf("%s: %v after %d requests and %v", name, err, requests, time.Since(began))
 		}
-	}
-}
-
-func TestABodyThatComesSlowlyIsNoSilence(t *testing.T) {
-	b := answering(t, Options{Silence: 1500 * time.Millisecond}, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Length", "20")
-		for range 20 {
-			send(w, "x")
-			_ = http.NewResponseController(w).Flush()
-			time.Sleep(120 * time.Millisecond)
-		}
-	})
-	if body, _, _, err := b.read(whole); err != nil || len(body) != 20 {
-		t.Error(body, err)
 	}
 }
 

@@ -43,7 +43,9 @@ func simulate(limit, burst float64, copyTakes, refusalTakes time.Duration, start
 }
 
 func (s *simulation) at(when time.Duration, do func()) {
-	s.due[when/time.Millisecond] = append(s.due[when/time.Millisecond], event{when, do})
+	bucket := s.due[when/time.Millisecond]
+	place, _ := slices.BinarySearchFunc(bucket, when, func(e event, when time.Duration) int { return cmp.Compare(e.at, when) })
+	s.due[when/time.Millisecond] = slices.Insert(bucket, place, event{when, do})
 }
 
 // run goes on until a second.
@@ -53,7 +55,6 @@ func (s *simulation) run(until int) *simulation {
 			s.take(ms * time.Millisecond)
 		}
 		for len(s.due[ms]) > 0 {
-			slices.SortFunc(s.due[ms], func(a, b event) int { return cmp.Compare(a.at, b.at) })
 			first := s.due[ms][0]
 			s.due[ms] = s.due[ms][1:]
 			first.do()

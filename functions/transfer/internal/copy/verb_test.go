@@ -107,16 +107,16 @@ func TestAManifestMayBeAsPeopleHaveIt(t *testing.T) {
 		"inventory's plus":       {plus, "trip data/yellow+1.parquet", ""},
 		"compressed":             {zipped(plus), "trip data/yellow+1.parquet", ""},
 		"in two parts":           {zipped("a,b\n") + zipped("a,c\n"), "b c", ""},
-		"cut in mid-compression": {zipped(plus)[:30], "", "FileError: the compressed manifest is cut short"},
+		"cut in mid-compression": {zipped(plus)[:30], "", "FileError"},
 		"an inventory with size": {`"source-bucket","a","1","2026-01-01"` + "\n", "p/a", ""},
 		"a version":              {from + ",a,v1\n", "p/a", ""},
-		"of two buckets":         {from + ",a\nanother,a\n", "p/a", "MalformedRow: the first row is bucket,key of source-bucket"},
-		"of another bucket":      {"another,a\nanother,b\n", "", "for one reason: NoSuchKey: "},
+		"of two buckets":         {from + ",a\nanother,a\n", "p/a", "the first row is"},
+		"of another bucket":      {"another,a\nanother,b\n", "", "NoSuchKey"},
 		"of a spreadsheet":       {"\xEF\xBB\xBFa,b\r\n\n \r\n\"a\",\"c\"\n\"a,b\",d\n", "b c d", ""},
-		"quotes that don't end":  {"a,b\n\"x,d\na,c\n", "b c", "1 row wasn't copied for one reason: MalformedRow: the quotes of a row must be those of CSV: extraneous"},
+		"quotes that don't end":  {"a,b\n\"x,d\na,c\n", "b c", "quotes"},
 		"without the last break": {"a,b\na,cop", "b", "may be cut short"},
-		"empty":                  {"", "", "NoData: the manifest has nothing to copy"},
-		"no JSON":                {`{nonsense`, "", "FileError: the manifest begins as a file of --failed, but isn't one"},
+		"empty":                  {"", "", "NoData"},
+		"no JSON":                {`{nonsense`, "", "FileError"},
 	} {
 		store := serve(t, 0)
 		for _, key := range []string{"a", "a,b", "d e", "trip data/yellow+1.parquet", "a?versionId=v1"} {
@@ -172,7 +172,7 @@ func TestFailedRowsAndThoseThatWereLeftAreInAFileAtOnceWhichIsAManifest(t *testi
 func TestFewOfManyFailedRowsAreShownAndTheLastLineSaysWhyTheyFailed(t *testing.T) {
 	store := serve(t, 1)
 	for rows, said := range map[string]string{
-		"":                                  "300 rows weren't copied for one reason: NoSuchKey: CopyObject 404 NoSuchKey: the source doesn't exist",
+		"":                                  "300 rows weren't copied for one reason: NoSuchKey",
 		"nonsense\nsource/1.mp4,copies/a\n": "301 rows weren't copied (1 MalformedRow, 300 NoSuchKey), such as: ",
 	} {
 		rows = manifest(t, rows+strings.Join(many(300, "missing"), "\n")+"\n")
@@ -241,14 +241,14 @@ func TestAWrongCommandLineOrSettingIsOneLineAndStatus2(t *testing.T) {
 		word      string
 	}{
 		{nil, "--source-prefix or --manifest"},
-		{listing("--parallel-limit", "0"), "--parallel-limit must be a whole number from 1 to 10000, not 0"},
+		{listing("--parallel-limit", "0"), "--parallel-limit"},
 		{listing(append(within, "--empty-first", "--destination-prefix", "a/b/")...), "--empty-first"},
 		{listing(append(within, "--destination-prefix", "a/b/")...), "--destination-prefix \"a/b/\" is inside"},
 		{append([]string{"--source-prefix", "", "--destination-prefix", "b/", "--empty-first"}, within...), "would delete sources"},
 		{append([]string{"--manifest", "-", "--empty-first"}, within...), "would delete sources"},
-		{[]string{"--manifest", "nowhere"}, "--manifest nowhere can't be read: no such file or directory"},
-		{listing("--failed", "nowhere/f"), "--failed nowhere/f can't be written: no such file or directory"},
-		{listing("--endpoint-url", "http://h/path"), `--endpoint-url must be http://host:port or`},
+		{[]string{"--manifest", "nowhere"}, "--manifest nowhere"},
+		{listing("--failed", "nowhere/f"), "--failed nowhere/f"},
+		{listing("--endpoint-url", "http://h/path"), "--endpoint-url"},
 	} {
 		status, answer, stderr := command(t, c.arguments...)
 		if status != 2 || answer != nil || !strings.Contains(stderr, c.word) || strings.Count(stderr, "\n") != 1 {
@@ -257,7 +257,7 @@ func TestAWrongCommandLineOrSettingIsOneLineAndStatus2(t *testing.T) {
 	}
 	serve(t, 0)
 	t.Setenv("AWS_ENDPOINT_URL_S3", "ftp://h")
-	if status, _, stderr := command(t, listing()...); status != 2 || !strings.Contains(stderr, "AWS_ENDPOINT_URL_S3 must be http://host:port") {
+	if status, _, stderr := command(t, listing()...); status != 2 || !strings.Contains(stderr, "AWS_ENDPOINT_URL_S3") {
 		t.Error(status, stderr)
 	}
 }
