@@ -12,7 +12,7 @@ from typing import Any
 
 Resources = dict[str, dict[str, Any]]
 MADE_UP = re.compile("[a-z0-9]{8}")
-# What other attributes say, or files that change with every line of a function or a query: those have tests of their own.
+# What other attributes say too, and what changes with every line of a function or a query: it has tests of its own.
 LEFT_OUT = {"tags_all", "source_code_hash", "query_string"}
 
 
@@ -65,7 +65,9 @@ def _written(value: Any, ids: Mapping[str, str], words: str) -> Any:
         return {name: part for name, part in entries.items() if part not in (None, "", [], {}, False)}
     if isinstance(value, list):
         parts = [_written(part, ids, words) for part in value]
-        return sorted(parts) if any(str(part).startswith("<") for part in parts) else parts  # ids are in their own order
+        return (
+            sorted(parts) if any(str(part).startswith("<") for part in parts) else parts
+        )  # ids are in their own order
     if not isinstance(value, str):
         return value
     if value.startswith(('{"', '["')):
