@@ -131,16 +131,20 @@ func TestWhateverS3DoesIsTriedAgainOrEndsTheWorkAndTheRecordSaysSo(t *testing.T)
 			forget := sync.OnceFunc(func() { s.ForgetSessions() })
 			after(s, time.Millisecond, http.MethodPut, 30, func() (int, string) { forget(); return 0, "" })
 		}, values{"status": "ok", "bytes": 100_000, "sessions": 2}},
-		"no right to one": {upload, ordered(oneAtATime), time.Minute, func(s *s3test.Store) { after(s, 0, "session", 1, refused) }, values{"error_type": "AccessDenied", "error_message": "may not open a session", "sessions": 1, "requests": 1, "request_p50_ms": nil, "set_seconds": nil}},
+		"no right to one": {upload, ordered(oneAtATime), time.Minute, func(s *s3test.Store) { after(s, 0, "session", 1, refused) },
+			values{"error_type": "AccessDenied", "error_message": "may not open a session", "sessions": 1, "requests": 1, "request_p50_ms": nil, "set_seconds": nil}},
 		"no right any more": {upload, many(2, 100), time.Minute, func(s *s3test.Store) {
 			s.Life = renewBefore + 200*time.Millisecond
 			after(s, 20*time.Millisecond, "session", 2, refused)
 		}, values{"error_type": "AccessDenied", "error_message": "CreateSession 403", "sessions": 2}},
-		"bodies that are cut": {download, ordered(), time.Minute, func(s *s3test.Store) { s.Cuts = 2 }, values{"status": "ok", "bytes": 4000, "retries": 2, "requests": 7}},
-		"too slow": {upload, ordered(inStandard, oneAtATime, `"objects": 80`), 3400 * time.Millisecond, func(s *s3test.Store) { after(s, 100*time.Millisecond, "", 0, nil) },
-			values{"error_type": "DeadlineExceeded", "error_message": "raise timeout_s"}},
-		"another object": {download, ordered(), time.Minute, isThere(make([]byte, 1000)), values{"error_type": "ObjectChanged", "error_message": "000000022.json", "retries": 0}},
-		"a long object":  {download, ordered(), time.Minute, isThere(set{1100, 100}.bytesOf(22)), values{"error_type": "SizeMismatch", "error_message": "1100"}},
+		"bodies that are cut": {download, ordered(), time.Minute, func(s *s3test.Store) { s.Cuts = 2 },
+			values{"status": "ok", "bytes": 4000, "retries": 2, "requests": 7}},
+		"too slow": {upload, ordered(inStandard, oneAtATime, `"objects": 80`), 3400 * time.Millisecond,
+			func(s *s3test.Store) { after(s, 100*time.Millisecond, "none", 0, nil) }, values{"error_type": "DeadlineExceeded", "error_message": "raise timeout_s"}},
+		"another object": {download, ordered(), time.Minute, isThere(make([]byte, 1000)),
+			values{"error_type": "ObjectChanged", "error_message": "000000022.json", "retries": 0}},
+		"a long object": {download, ordered(), time.Minute, isThere(set{1100, 100}.bytesOf(22)),
+			values{"error_type": "SizeMismatch", "error_message": "1100"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t)
