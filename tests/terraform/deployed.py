@@ -42,14 +42,21 @@ def summary(infra: Path, terraform: Any, name: str) -> dict[str, Resources]:
     runs = {}
     for run, state in _states(infra, terraform, name).items():
         resources = _by_address(state["root_module"])
-        ids = {
-            value: f"<{address}.{attribute}>"
+        made_up = [
+            (value, f"<{address}.{attribute}>")
             for address, values in resources.items()
             for attribute, value in values.items()
             if isinstance(value, str) and MADE_UP.fullmatch(value) and value not in words
-        }
+        ]
+        # Whose id it is: of the resource that has it as `id` or `arn`, else of the first that has it.
+        made_up.reverse()
+        ids = dict(sorted(made_up, key=lambda pair: pair[1].endswith((".id>", ".arn>"))))
         own = {
-            address: {name: value for name, value in values.items() if name not in LEFT_OUT and str(value) not in ids}
+            address: {
+                attribute: value
+                for attribute, value in values.items()
+                if attribute not in LEFT_OUT and ids.get(str(value)) != f"<{address}.{attribute}>"
+            }
             for address, values in resources.items()
             if "data.archive_file." not in address
         }

@@ -67,7 +67,7 @@ func TestTheVerbCopiesAPrefixAsItsOptionsSayAndAgainCopiesNothing(t *testing.T) 
 	often(t)
 	store := serve(t, 30)
 	store.Put(to, "p/old", s3test.Stored{})
-	store.Latency = 20 * time.Millisecond
+	store.Latency = 8 * time.Millisecond
 	store.Refuse = func(r *http.Request, bucket, _, source string) (int, string) {
 		region, class := map[string]string{from: "/eu-west-1/s3/", to: "/us-east-1/s3/"}[bucket], map[bool]string{true: "GLACIER_IR"}[source != ""]
 		if !strings.Contains(r.Header.Get("Authorization"), region) || r.Header.Get("X-Amz-Storage-Class") != class ||
