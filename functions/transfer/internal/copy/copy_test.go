@@ -263,6 +263,7 @@ func TestWhateverS3DoesEveryRowIsCopiedOrFailedAndTheRecordSaysSo(t *testing.T) 
 		"a cap":           {40, 50, nil, []string{`"calls_per_s": 200`}, values{"copied": 40, "calls_per_s_cap": 200}, ""},
 		"a cap of a pace": {40, 50, nil, []string{`"calls_per_s": 200`, adapting}, values{"copied": 40, "calls_per_s_cap": 200}, ""},
 		"a wrong key":     {50, 2, ends(403, "InvalidAccessKeyId"), nil, values{"error_type": "NoCredentials", "error_message": "check access key", "copied": 20}, ""},
+		"another region":  {50, 2, ends(301, "PermanentRedirect"), nil, values{"error_type": "SettingsError", "error_message": "AWS_REGION", "copied": 20}, ""},
 		"no bucket":       {50, 2, ends(404, "NoSuchBucket"), nil, values{"error_type": "NoSuchBucket", "error_message": "both buckets", "copied": 20, "planned": nil}, ""},
 	} {
 		store := serve(t, c.objects)
