@@ -18,7 +18,7 @@ REPLAYS = {
     "python": ["tests/unit/functions/common/test_common_recorded_answers.py"],
     "go": [
         f"functions/transfer/internal/{file}_test.go"
-        for file in ("bucket/bucket", "copy/copyobject", "express/recorded", "worker/fake_aws")
+        for file in ("bucket/bucket", "copy/copyobject", "s3test/recorded", "worker/fake_aws")
     ],
     "fakes": ["tests/unit/loader/test_recorded_answers.py", "functions/transfer/internal/s3test/recorded_test.go"],
     "limits": ["tests/unit/test_evidence.py"],
