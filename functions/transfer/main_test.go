@@ -2,26 +2,9 @@ package main
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
-
-func TestNothingButMainImportsAnOperation(t *testing.T) {
-	files, _ := filepath.Glob("internal/*/*.go")
-	for _, file := range files {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Error(err)
-		}
-		for experiment := range operations {
-			if folder := "internal/" + experiment; !strings.HasPrefix(file, folder) && strings.Contains(string(source), folder+`"`) {
-				t.Errorf("%s imports %s", file, folder)
-			}
-		}
-	}
-}
 
 func TestTheFunctionDoesWhatItsExperimentNamesAndTheDownloadWhereNoneIsNamed(t *testing.T) {
 	for experiment, refusal := range map[string]string{

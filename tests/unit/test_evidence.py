@@ -18,7 +18,7 @@ REPLAYS = [
     "tests/unit/insights/test_insights_recorded_lines.py",
     *(
         f"functions/transfer/internal/{file}_test.go"
-        for file in ("bucket/bucket", "copy/copyobject", "express/recorded", "worker/fake_aws", "s3test/recorded")
+        for file in ("bucket/bucket", "copy/copyobject", "worker/fake_aws", "s3test/recorded")
     ),
 ]
 

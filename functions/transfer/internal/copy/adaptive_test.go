@@ -1,9 +1,9 @@
 package copy
 
 import (
-	"container/heap"
-
+	"cmp"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -11,61 +11,57 @@ import (
 // event is something due at a time of the simulation.
 type event struct {
 	at time.Duration
-	do func(now time.Duration)
-}
-
-type events []event
-
-func (e events) Len() int           { return len(e) }
-func (e events) Less(i, j int) bool { return e[i].at < e[j].at }
-func (e events) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
-func (e *events) Push(x any)        { *e = append(*e, x.(event)) }
-func (e *events) Pop() any {
-	last := (*e)[len(*e)-1]
-	*e = (*e)[:len(*e)-1]
-	return last
+	do func()
 }
 
 // simulation is workers before one token bucket, on a clock of its own. S3 refuses fast and copies slowly, so both have a latency.
 type simulation struct {
-	limit, burst, tokens   float64
-	filled                 time.Duration
-	copyTakes, refusalTake time.Duration
-	due                    events
-	dice                   *rand.Rand
-	workers                []*simulated
-	seconds                int
+	limit, burst, tokens    float64
+	filled                  time.Duration
+	copyTakes, refusalTakes time.Duration
+	ignoring                int // calls a ms of a client that ignores SlowDown
+	most                    float64
+	second                  int
+	due                     map[time.Duration][]event // by ms
+	dice                    *rand.Rand
+	workers                 []*adaptive
+	copied                  [][]int // by worker and second, as S3 accepted them
+	slowDowns               []int   // by second
 }
 
-type simulated struct {
-	control   *adaptive
-	most      float64 // calls a second that it has to make; 0: any number
-	inFlight  int
-	parallel  int   // most of them
-	copied    []int // by second, as S3 accepted them
-	slowDowns []int
-}
+const longest = 90
 
-func simulate(seconds int, limit, burst float64, copyTakes, refusalTakes time.Duration, starts ...time.Duration) *simulation {
-	s := &simulation{limit: limit, burst: burst, tokens: burst, copyTakes: copyTakes, refusalTake: refusalTakes, seconds: seconds,
-		dice: rand.New(rand.NewPCG(1, 2))}
-	for _, start := range starts {
-		w := &simulated{control: newAdaptive(0), parallel: LargestParallel, copied: make([]int, seconds+1), slowDowns: make([]int, seconds+1)}
-		s.workers = append(s.workers, w)
-		s.at(start, func(now time.Duration) { s.send(w, start, now) })
+// simulate makes one whose workers start at these times, and are never asked for more than 100,000 calls a second.
+func simulate(limit, burst float64, copyTakes, refusalTakes time.Duration, starts ...time.Duration) *simulation {
+	s := &simulation{limit: limit, burst: burst, tokens: burst, copyTakes: copyTakes, refusalTakes: refusalTakes, most: 1e5,
+		due: map[time.Duration][]event{}, dice: rand.New(rand.NewPCG(13, 14)), slowDowns: make([]int, longest+1)}
+	for worker, start := range starts {
+		s.workers, s.copied = append(s.workers, newAdaptive(0)), append(s.copied, make([]int, longest+1))
+		s.at(start, func() { s.send(worker, start, start) })
 	}
 	return s
 }
 
-func (s *simulation) at(when time.Duration, do func(time.Duration)) {
-	heap.Push(&s.due, event{when, do})
+func (s *simulation) at(when time.Duration, do func()) {
+	bucket := s.due[when/time.Millisecond]
+	place, _ := slices.BinarySearchFunc(bucket, when, func(e event, when time.Duration) int { return cmp.Compare(e.at, when) })
+	s.due[when/time.Millisecond] = slices.Insert(bucket, place, event{when, do})
 }
 
-func (s *simulation) run() *simulation {
-	for len(s.due) > 0 && s.due[0].at < time.Duration(s.seconds)*time.Second {
-		next := heap.Pop(&s.due).(event)
-		next.do(next.at)
+// run goes on until a second.
+func (s *simulation) run(until int) *simulation {
+	for ms := time.Duration(s.second * 1000); ms < time.Duration(until*1000); ms++ {
+		for range s.ignoring {
+			s.take(ms * time.Millisecond)
+		}
+		for len(s.due[ms]) > 0 {
+			first := s.due[ms][0]
+			s.due[ms] = s.due[ms][1:]
+			first.do()
+		}
+		delete(s.due, ms)
 	}
+	s.second = until
 	return s
 }
 
@@ -82,72 +78,70 @@ func (s *simulation) take(now time.Duration) bool {
 
 // send makes one call of a worker that began at start, and plans the next. A request arrives after a quarter to half of a refusal's
 // latency, an answer is as late as told.
-func (s *simulation) send(w *simulated, start, now time.Duration) {
-	own := now - start
-	pause := 1 / w.control.Rate(own)
-	if w.inFlight < w.parallel {
-		w.inFlight++
-		w.control.Sent(own)
-		arrives := s.refusalTake/4 + time.Duration(s.dice.Float64()*float64(s.refusalTake)/4)
-		s.at(now+arrives, func(there time.Duration) {
-			takes := s.refusalTake - arrives
-			copied := s.take(there)
-			if copied {
-				w.copied[there/time.Second]++
-				takes = s.copyTakes - arrives
-			} else {
-				w.slowDowns[there/time.Second]++
-			}
-			s.at(there+max(0, takes), func(back time.Duration) {
-				w.inFlight--
-				w.control.Answered(back-start, own, copied, !copied)
-			})
-		})
+func (s *simulation) send(worker int, start, now time.Duration) {
+	control := s.workers[worker]
+	next := now + time.Duration(float64(time.Second)/min(s.most, control.Rate(now-start)))
+	control.Sent(now - start)
+	there := now + time.Duration((1+s.dice.Float64())*float64(s.refusalTakes)/4)
+	s.at(there, func() {
+		back, copied := now+s.refusalTakes, s.take(there)
+		if copied {
+			back = now + s.copyTakes
+			s.copied[worker][there/time.Second]++
+		} else {
+			s.slowDowns[there/time.Second]++
+		}
+		s.at(back, func() { control.Answered(back-start, now-start, copied, !copied) })
+	})
+	s.at(next, func() { s.send(worker, start, next) })
+}
+
+// copies are those of each worker from a second on.
+func (s *simulation) copies(from int) (all float64, each []float64) {
+	for _, bySecond := range s.copied {
+		each = append(each, sum(bySecond[from:s.second]))
+		all += each[len(each)-1]
 	}
-	if w.most > 0 {
-		pause = max(pause, 1/w.most)
-	}
-	s.at(now+time.Duration(pause*float64(time.Second)), func(now time.Duration) { s.send(w, start, now) })
+	return all, each
 }
 
 // through is the part of the limit that all workers used from a second on.
-func (s *simulation) through(from, until int) float64 {
-	all := 0
-	for _, w := range s.workers {
-		all += sum(w.copied[from:until])
-	}
-	return float64(all) / float64(until-from) / s.limit
+func (s *simulation) through(from int) float64 {
+	all, _ := s.copies(from)
+	return all / float64(s.second-from) / s.limit
 }
 
 // jain is Jain's index of fairness from a second on: 1 for equal shares, 1/n where one has all.
 func (s *simulation) jain(from int) float64 {
-	total, squares := 0.0, 0.0
-	for _, w := range s.workers {
-		copied := float64(sum(w.copied[from:s.seconds]))
-		total += copied
+	total, each := s.copies(from)
+	squares := 0.0
+	for _, copied := range each {
 		squares += copied * copied
 	}
-	return total * total / squares / float64(len(s.workers))
+	return total * total / squares / float64(len(each))
 }
 
 // refused is the part of the calls that were answered SlowDown from a second on.
 func (s *simulation) refused(from int) float64 {
-	slowDowns, all := 0, 0
-	for _, w := range s.workers {
-		slowDowns += sum(w.slowDowns[from:s.seconds])
-		all += sum(w.slowDowns[from:s.seconds]) + sum(w.copied[from:s.seconds])
-	}
-	return float64(slowDowns) / float64(max(1, all))
+	all, _ := s.copies(from)
+	slowDowns := sum(s.slowDowns[from:s.second])
+	return slowDowns / max(1, slowDowns+all)
 }
 
-func sum(numbers []int) (all int) {
+func sum(numbers []int) (all float64) {
 	for _, number := range numbers {
-		all += number
+		all += float64(number)
 	}
 	return all
 }
 
-const milli = time.Millisecond
+const (
+	milli  = time.Millisecond
+	copies = 500 * milli
+	fast   = 15 * milli
+)
+
+func atOnce(workers int) []time.Duration { return make([]time.Duration, workers) }
 
 func TestWorkersUseTheLimitAndShareItHoweverSlowACopyIs(t *testing.T) {
 	t.Parallel()
@@ -157,24 +151,15 @@ func TestWorkersUseTheLimitAndShareItHoweverSlowACopyIs(t *testing.T) {
 		copyTakes, refusalTake time.Duration
 		refused                float64 // at most, once settled
 	}{
-		{1, 20, 500 * milli, 15 * milli, 0.1},
-		{1, 100, 500 * milli, 15 * milli, 0.03},
-		{1, 100, 5 * time.Second, 15 * milli, 0.03},
-		{1, 500, 20 * milli, 15 * milli, 0.02},
-		{1, 500, 300 * milli, 300 * milli, 0.06},
-		{1, 3500, 20 * milli, 15 * milli, 0.02},
-		{1, 3500, 500 * milli, 15 * milli, 0.02},
-		{3, 500, 20 * milli, 15 * milli, 0.02},
-		{10, 500, 500 * milli, 15 * milli, 0.05},
-		{20, 100, 500 * milli, 15 * milli, 0.4},
-		{30, 3500, 500 * milli, 15 * milli, 0.03},
-		{100, 500, 2 * time.Second, 15 * milli, 0.4},
-		{50, 1000, 5 * time.Second, 15 * milli, 0.12},
+		{1, 20, copies, fast, 0.1}, {1, 100, copies, fast, 0.03}, {1, 100, 5 * time.Second, fast, 0.03}, {1, 500, 20 * milli, fast, 0.02},
+		{1, 500, 300 * milli, 300 * milli, 0.06}, {1, 3500, 20 * milli, fast, 0.02}, {1, 3500, copies, fast, 0.02}, {3, 500, 20 * milli, fast, 0.02},
+		{10, 500, copies, fast, 0.05}, {20, 100, copies, fast, 0.4}, {30, 3500, copies, fast, 0.03}, {100, 500, 2 * time.Second, fast, 0.4},
+		{50, 1000, 5 * time.Second, fast, 0.12},
 	} {
 		for _, burst := range []float64{max(2, c.limit/10), c.limit} {
-			s := simulate(30, c.limit, burst, c.copyTakes, c.refusalTake, make([]time.Duration, c.workers)...).run()
-			if s.through(0, 30) < 0.95 || s.refused(10) > c.refused || s.jain(0) < 0.96 {
-				t.Errorf("%+v, burst %.0f: %.3f of the limit, %.4f refused, Jain %.3f", c, burst, s.through(0, 30), s.refused(10), s.jain(0))
+			s := simulate(c.limit, burst, c.copyTakes, c.refusalTake, atOnce(c.workers)...).run(30)
+			if s.through(0) < 0.95 || s.refused(10) > c.refused || s.jain(0) < 0.96 {
+				t.Errorf("%+v, burst %.0f: %.3f of the limit, %.4f refused, Jain %.3f", c, burst, s.through(0), s.refused(10), s.jain(0))
 			}
 		}
 	}
@@ -183,117 +168,81 @@ func TestWorkersUseTheLimitAndShareItHoweverSlowACopyIs(t *testing.T) {
 func TestWorkersThatBeginLaterGetAShareToo(t *testing.T) {
 	t.Parallel()
 	for _, late := range []time.Duration{300 * milli, 3 * time.Second} {
-		s := simulate(60, 500, 50, 500*milli, 15*milli, 0, late/3, late).run()
-		if s.through(0, 60) < 0.95 || s.jain(30) < 0.9 {
-			t.Errorf("%v late: %.3f of the limit, Jain %.3f", late, s.through(0, 60), s.jain(30))
+		if s := simulate(500, 50, copies, fast, 0, late/3, late).run(60); s.through(0) < 0.95 || s.jain(30) < 0.9 {
+			t.Errorf("%v late: %.3f of the limit, Jain %.3f", late, s.through(0), s.jain(30))
 		}
 	}
 }
 
-func TestALimitThatHalvesAndDoublesIsFoundAgain(t *testing.T) {
+func TestALimitThatHalvesDoublesOrIsNothingForAWhileIsFoundAgain(t *testing.T) {
 	t.Parallel()
-	for _, workers := range []int{1, 20} {
-		for _, limit := range []float64{100, 500, 3500} {
-			s := simulate(90, limit, limit/10, 500*milli, 15*milli, make([]time.Duration, workers)...)
-			change := func(part float64) func(time.Duration) {
-				return func(now time.Duration) {
-					s.take(now)
-					s.limit, s.burst = part*limit, part*limit/10
+	for _, limit := range []float64{100, 500, 3500} {
+		for _, workers := range []int{1, 20} {
+			s := simulate(limit, limit/10, copies, fast, atOnce(workers)...)
+			for stage, part := range []float64{1, 0.5, 1} {
+				s.take(time.Duration(30*stage) * time.Second) // fills it at the old limit
+				s.limit, s.burst = part*limit, part*limit/10
+				if through := s.run(30 + 30*stage).through(30 * stage); through < 0.95 {
+					t.Errorf("%d workers on %.0f, from %d s on: %.3f of the limit", workers, limit, 30*stage, through)
 				}
 			}
-			s.at(30*time.Second, change(0.5))
-			s.at(60*time.Second, change(1))
-			s.run()
-			for from, part := range map[int]float64{0: 1, 30: 0.5, 60: 1} {
-				if through := s.through(from, from+30) / part; through < 0.95 {
-					t.Errorf("%d workers on %.0f, from %d s on: %.3f of the limit", workers, limit, from, through)
-				}
+		}
+		for _, began := range []int{0, 15} {
+			s := simulate(limit, limit/10, copies, fast, 0).run(began)
+			s.limit, s.tokens = 0, 0
+			s.run(began + 10)
+			s.limit, s.filled = limit, time.Duration(began+10)*time.Second
+			if through := s.run(60).through(began + 17); through < 0.95 {
+				t.Errorf("limit %.0f, refused from %d s on: %.3f of it", limit, began, through)
 			}
 		}
 	}
 }
 
-func TestAClientThatIgnoresSlowDownIsSeenAndTheRateHolds(t *testing.T) {
+func TestAClientThatIgnoresSlowDownIsSeenAndTheRateHoldsButWorkersAmongTheirLikeAreNoSuchClients(t *testing.T) {
 	t.Parallel()
 	for _, workers := range []int{1, 10} {
-		s := simulate(70, 500, 50, 500*milli, 15*milli, make([]time.Duration, workers)...)
-		var ignoring func(now time.Duration)
-		ignoring = func(now time.Duration) {
-			if now < 40*time.Second {
-				s.take(now)
-				s.at(now+time.Duration(s.dice.ExpFloat64()/3000*float64(time.Second)), ignoring)
+		s := simulate(500, 50, copies, fast, atOnce(workers)...)
+		for _, stage := range []struct {
+			second, ignoring int
+			crowded          bool
+		}{{9, 3, false}, {25, 3, true}, {39, 0, true}, {60, 0, false}} {
+			s.run(stage.second)
+			now, control := time.Duration(s.second)*time.Second, s.workers[0]
+			if control.Crowded() != stage.crowded || stage.crowded && control.Rate(now) < 1.5 {
+				t.Errorf("%d workers at %v: crowded %v, %.2f a second", workers, now, control.Crowded(), control.Rate(now))
 			}
+			s.ignoring = stage.ignoring
 		}
-		s.at(10*time.Second, ignoring)
-		seen := func(when time.Duration, want bool) {
-			s.at(when, func(now time.Duration) {
-				if c := s.workers[0].control; c.Crowded() != want || want && c.Rate(now) < 1.5 {
-					t.Errorf("%d workers at %v: crowded %v, %.2f a second", workers, when, c.Crowded(), c.Rate(now))
-				}
-			})
-		}
-		seen(9*time.Second, false)
-		seen(25*time.Second, true)
-		seen(39*time.Second, true)
-		seen(60*time.Second, false)
-		s.run()
-		if through := s.through(50, 70); through < 0.95 {
+		if through := s.run(70).through(50); through < 0.95 {
 			t.Errorf("%d workers: %.3f of the limit after the other had ended", workers, through)
 		}
 	}
-}
-
-func TestWorkersAmongTheirLikeNeverTakeEachOtherForSuchAClient(t *testing.T) {
-	t.Parallel()
-	s := simulate(60, 100, 10, 500*milli, 15*milli, make([]time.Duration, 20)...)
+	s, mistaken := simulate(100, 10, copies, fast, atOnce(20)...), 0
 	for second := range 60 {
-		s.at(time.Duration(second)*time.Second, func(time.Duration) {
-			for _, w := range s.workers {
-				if w.control.Crowded() {
-					t.Errorf("after %d s, %.0f %% refused", second, 100*w.control.refusedPart)
-				}
+		for _, control := range s.run(second).workers {
+			if control.Crowded() {
+				mistaken++
 			}
-		})
+		}
 	}
-	s.run()
+	if mistaken > 6 { // of 1,200 looks, whatever the dice
+		t.Errorf("%d times workers took each other for such a client", mistaken)
+	}
 }
 
-func TestARateThatIsNotUsedDoesNotGrow(t *testing.T) {
+func TestARateThatIsNotUsedDoesNotGrowAndACapIsNeverExceeded(t *testing.T) {
 	t.Parallel()
-	s := simulate(60, 1e6, 1e6, 20*milli, 20*milli, 0)
-	s.workers[0].most = 1000
-	s.run()
-	if rate := s.workers[0].control.Rate(time.Minute); rate > 2000 {
+	s := simulate(1e6, 1e6, 20*milli, 20*milli, 0)
+	s.most = 1000
+	if rate := s.run(60).workers[0].Rate(time.Minute); rate > 2000 {
 		t.Errorf("%.0f calls a second for a worker that makes 1,000", rate)
 	}
-}
-
-func TestALimitIsFoundAgainAfterS3HasRefusedEverything(t *testing.T) {
-	t.Parallel()
-	for _, limit := range []float64{100, 500, 3500} {
-		for _, began := range []time.Duration{0, 15 * time.Second} {
-			s := simulate(60, limit, limit/10, 500*milli, 15*milli, 0)
-			s.at(began, func(time.Duration) { s.limit, s.tokens = 0, 0 })
-			s.at(began+10*time.Second, func(now time.Duration) { s.limit, s.filled = limit, now })
-			s.run()
-			if through := s.through(int(began.Seconds())+17, 60); through < 0.95 {
-				t.Errorf("limit %.0f, refused from %v on: %.3f of it", limit, began, through)
-			}
+	s = simulate(1e6, 1e6, 20*milli, 20*milli, 0)
+	s.workers[0] = newAdaptive(300)
+	for second := range 10 {
+		if rate := s.run(second).workers[0].Rate(time.Duration(second) * time.Second); rate > 300 || second > 5 && rate < 299 {
+			t.Errorf("%.0f where 300 are allowed", rate)
 		}
-	}
-}
-
-func TestACapIsNeverExceeded(t *testing.T) {
-	t.Parallel()
-	control := newAdaptive(300)
-	for now := time.Duration(0); now < 10*time.Second; now += time.Millisecond {
-		control.Sent(now)
-		control.Answered(now, now-time.Millisecond, true, false)
-		if rate := control.Rate(now); rate > 300 {
-			t.Fatal(rate)
-		}
-	}
-	if rate := control.Rate(10 * time.Second); rate < 299 {
-		t.Errorf("%.0f where 300 are allowed", rate)
 	}
 }

@@ -38,8 +38,8 @@ func TestTheContentOfAnObjectIsItsDefinitionInRowsOfJSON(t *testing.T) {
 			if !bytes.Equal(s.bytesOf(object), wanted) || checksum(s.content(object)) != crc32.ChecksumIEEE(wanted) {
 				t.Fatalf("%d bytes of object %d", size, object)
 			}
-			for line := range bytes.Lines(wanted[:min(len(wanted), 1000)]) {
-				if (len(wanted) <= 1000 || bytes.HasSuffix(line, []byte("\n"))) && !json.Valid(line) {
+			for line := range bytes.Lines(wanted) {
+				if size < 1000 && !json.Valid(line) {
 					t.Fatalf("%s", line)
 				}
 			}

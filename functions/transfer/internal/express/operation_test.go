@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,7 +27,6 @@ import (
 const (
 	general   = "stampede-test"
 	directory = "stampede-test--use1-az4--x-s3"
-	mostAsked = 1 << 30
 )
 
 type values = map[string]any
@@ -70,16 +70,6 @@ func many(parallel, objects int) string {
 
 func serve(t *testing.T) *s3test.Store { return s3test.StartStore(t, general, directory) }
 
-// refused answers requests of a kind from one number to another with an error, and all requests after a while.
-func refused(kind string, from, to, status int, code string, after time.Duration) func(*http.Request, string, string, string) (int, string) {
-	return s3test.Numbered(func(asked string, number int) (int, string) {
-		if time.Sleep(after); asked == kind && number >= from && number <= to {
-			return status, code
-		}
-		return 0, ""
-	})
-}
-
 func TestASliceIsUploadedAndDownloadedInBothClassesAndTheRecordSaysSo(t *testing.T) {
 	s := serve(t)
 	up, down := start(t), start(t, "OPERATION=download", "PLACEMENT=same_zone")
@@ -109,130 +99,107 @@ func TestASliceIsUploadedAndDownloadedInBothClassesAndTheRecordSaysSo(t *testing
 	}
 }
 
-func TestOneSessionServesHoweverManyRequestsAtOnceAndEveryMessageHasItsOwn(t *testing.T) {
-	s, f := serve(t), start(t)
-	for range 2 {
-		s3test.Expect(t, f.Invoke(many(100, 100)), values{"status": "ok", "sessions": 1, "requests": 101})
-	}
-	if sessions := s.ForgetSessions(); len(sessions) != 2 {
-		t.Error(sessions)
-	}
-}
-
-func TestASessionIsRenewedBeforeItExpires(t *testing.T) {
-	s := serve(t)
-	s.Life = renewBeforeEnd + 300*time.Millisecond
-	s.Refuse = s3test.Numbered(func(kind string, number int) (int, string) {
-		if time.Sleep(50 * time.Millisecond); kind == "session" && number == 2 {
-			s.Life = time.Hour
+// after does something before the answer to a request of a kind, from one number on; all requests take a while.
+func after(s *s3test.Store, while time.Duration, kind string, from int, do func() (status int, code string)) {
+	s.Refuse = s3test.Numbered(func(asked string, number int) (int, string) {
+		if time.Sleep(while); asked == kind && number >= from {
+			return do()
 		}
 		return 0, ""
 	})
-	s3test.Expect(t, start(t).Invoke(many(2, 20)), values{"status": "ok", "sessions": 2, "requests": 22, "retries": 0})
 }
 
-// renewBeforeEnd is the bucket's.
-const renewBeforeEnd = 20 * time.Second
-
-func TestASessionThatS3CallsExpiredIsRenewedOnceForAllRequestsUnderWay(t *testing.T) {
-	s := serve(t)
-	s.Refuse = s3test.Numbered(func(kind string, number int) (int, string) {
-		if time.Sleep(time.Millisecond); kind == http.MethodPut && number == 30 {
-			s.ForgetSessions()
-		}
-		return 0, ""
-	})
-	record := start(t).Invoke(many(16, 100))
-	s3test.Expect(t, record, values{"status": "ok", "bytes": 100_000, "sessions": 2})
-	if retries := record["retries"].(float64); retries < 1 || retries > 16 || record["requests"] != 102+retries {
-		t.Error(record)
+// What S3 does with an upload or a download of objects that are there, and what the record says.
+func TestWhateverS3DoesIsTriedAgainOrEndsTheWorkAndTheRecordSaysSo(t *testing.T) {
+	const renewBefore = 20 * time.Second // the bucket's
+	refused := func() (int, string) { return 403, "AccessDenied" }
+	isThere := func(body []byte) func(*s3test.Store) {
+		return func(s *s3test.Store) { s.Put(directory, set{1000, 100}.key(22), s3test.Stored{Body: body}) }
 	}
-}
-
-func TestWhatIsRefusedEndsTheWorkAndSaysWhy(t *testing.T) {
-	for _, c := range []struct {
-		operation, kind    string
-		from, status       int
-		code, word, reason string
-		sessions, requests int
+	for name, c := range map[string]struct {
+		operation, order string
+		remaining        time.Duration
+		s3               func(*s3test.Store)
+		want             values
 	}{
-		{upload, "session", 1, 403, "AccessDenied", "AccessDenied", "CreateSession 403 AccessDenied: the role may not open a session", 1, 1},
-		{upload, "session", 1, 404, "NoSuchBucket", "NoSuchBucket", "EXPRESS_BUCKET_NAME", 1, 1},
-		{upload, "session", 1, 503, "SlowDown", "SlowDown", "(after all retries)", 4, 4},
-		{upload, "session", 1, 200, "<ListBucketResult/>", "S3Error", "this server has no directory buckets", 1, 1},
-		{upload, http.MethodPut, 1, 400, "ExpiredToken", "NoCredentials", "PutObject 400 ExpiredToken", 2, 4},
-		{download, http.MethodGet, 4, 404, "NoSuchKey", "NoSuchKey", "GetObject 404 NoSuchKey: the object doesn't exist", 1, 5},
+		"one session for many": {upload, many(100, 100), time.Minute, func(*s3test.Store) {}, values{"status": "ok", "sessions": 1, "requests": 101}},
+		"a session that expires": {upload, many(2, 20), time.Minute, func(s *s3test.Store) {
+			s.Life = renewBefore + 300*time.Millisecond
+			after(s, 50*time.Millisecond, "session", 2, func() (int, string) { s.Life = time.Hour; return 0, "" })
+		}, values{"status": "ok", "sessions": 2, "requests": 22, "retries": 0}},
+		"a session that is forgotten": {upload, many(16, 100), time.Minute, func(s *s3test.Store) {
+			forget := sync.OnceFunc(func() { s.ForgetSessions() })
+			after(s, time.Millisecond, http.MethodPut, 30, func() (int, string) { forget(); return 0, "" })
+		}, values{"status": "ok", "bytes": 100_000, "sessions": 2}},
+		"no right to one": {upload, ordered(oneAtATime), time.Minute, func(s *s3test.Store) { after(s, 0, "session", 1, refused) },
+			values{"error_type": "AccessDenied", "error_message": "may not open a session", "sessions": 1, "requests": 1, "request_p50_ms": nil, "set_seconds": nil}},
+		"no right any more": {upload, many(2, 100), time.Minute, func(s *s3test.Store) {
+			s.Life = renewBefore + 200*time.Millisecond
+			after(s, 20*time.Millisecond, "session", 2, refused)
+		}, values{"error_type": "AccessDenied", "error_message": "CreateSession 403", "sessions": 2}},
+		"bodies that are cut": {download, ordered(), time.Minute, func(s *s3test.Store) { s.Cuts = 2 },
+			values{"status": "ok", "bytes": 4000, "retries": 2, "requests": 7}},
+		"too slow": {upload, ordered(inStandard, oneAtATime, `"objects": 80`), 3400 * time.Millisecond,
+			func(s *s3test.Store) { after(s, 100*time.Millisecond, "none", 0, nil) }, values{"error_type": "DeadlineExceeded", "error_message": "raise timeout_s"}},
+		"another object": {download, ordered(), time.Minute, isThere(make([]byte, 1000)),
+			values{"error_type": "ObjectChanged", "error_message": "000000022.json", "retries": 0}},
+		"a long object": {download, ordered(), time.Minute, isThere(set{1100, 100}.bytesOf(22)),
+			values{"error_type": "SizeMismatch", "error_message": "1100"}},
 	} {
-		s := serve(t)
-		s3test.Expect(t, start(t).Invoke(ordered()), values{"status": "ok"})
-		s.Refuse = refused(c.kind, c.from, mostAsked, c.status, c.code, 0)
-		record := start(t, "OPERATION="+c.operation).Invoke(ordered(oneAtATime))
-		s3test.Expect(t, record, values{"error_type": c.word, "error_message": c.reason, "bytes": 1000 * (c.from - 1), "sessions": c.sessions,
-			"requests": c.requests})
-		if c.from == 1 && (record["request_p50_ms"] != nil || record["set_seconds"] != nil) {
-			t.Error(record)
-		}
+		t.Run(name, func(t *testing.T) {
+			s := serve(t)
+			if c.operation == download {
+				s3test.Expect(t, start(t).Invoke(ordered()), values{"status": "ok"})
+			}
+			c.s3(s)
+			s3test.Expect(t, start(t, "OPERATION="+c.operation).Invoke(c.order, c.remaining), c.want)
+		})
 	}
 }
 
-func TestASessionThatIsRefusedInMidRunSaysWhy(t *testing.T) {
-	s := serve(t)
-	s.Life = renewBeforeEnd + 400*time.Millisecond
-	s.Refuse = refused("session", 2, mostAsked, 403, "AccessDenied", 20*time.Millisecond)
-	record := start(t).Invoke(many(2, 100))
-	s3test.Expect(t, record, values{"error_type": "AccessDenied", "error_message": "CreateSession 403", "sessions": 2})
-	if bytes := record["bytes"].(float64); bytes < 1000 || bytes > 98_000 {
-		t.Error(record)
-	}
-}
-
-func TestWhatFailsInPassingIsTriedAgainAndCounted(t *testing.T) {
-	s := serve(t)
-	s.Refuse = s3test.Numbered(func(kind string, number int) (int, string) {
-		if kind == "session" || number%5 > 0 || number > 15 {
-			return 0, ""
-		}
-		return []int{503, 500, 400}[number/5-1], []string{"SlowDown", "InternalError", "RequestTimeout"}[number/5-1]
-	})
-	s3test.Expect(t, start(t).Invoke(many(8, 20)), values{"status": "ok", "bytes": 20_000, "retries": 3, "requests": 24})
-	s.Cuts = 2
-	s3test.Expect(t, start(t, "OPERATION=download").Invoke(many(8, 20)), values{"status": "ok", "bytes": 20_000, "retries": 5, "requests": 26})
-}
-
-func TestTheDeadlineEndsTheWork(t *testing.T) {
-	s, began := serve(t), time.Now()
-	s.Refuse = refused("", 0, 0, 0, "", 150*time.Millisecond)
-	record := start(t).Invoke(ordered(inStandard, oneAtATime, `"objects": 80`), 4*time.Second)
-	s3test.Expect(t, record, values{"error_type": "DeadlineExceeded", "error_message": "raise timeout_s or make the slice smaller"})
-	if took := time.Since(began); took > 3900*time.Millisecond || record["bytes"].(float64) < 1000 {
-		t.Error(took, record)
-	}
-}
-
-func TestWhatIsNoneOfThisFunctionsWorkIsRefused(t *testing.T) {
+func TestWhatIsNoneOfThisFunctionsWorkIsRefusedWithoutARequest(t *testing.T) {
 	serve(t)
-	for environment, c := range map[string]struct{ order, kind, said string }{
-		"OPERATION=count":                       {ordered(), "SettingsError", "OPERATION count is a query, which stampede runs in Athena"},
-		"OPERATION=delete":                      {ordered(), "SettingsError", "OPERATION must be one of upload, download, count, aggregate"},
-		"PLACEMENT=elsewhere":                   {ordered(), "SettingsError", "PLACEMENT"},
-		"EXPRESS_BUCKET_NAME=":                  {ordered(), "SettingsError", "EXPRESS_BUCKET_NAME is missing"},
-		"OPERATION=download":                    {ordered(`"only_missing": 1`), "WorkOrderError", "only_missing is for the function with OPERATION=upload"},
-		"EXPERIMENT_TAG=too late for the start": {ordered(`"start_at_ms": 9000000000000`), "StartTooLate", "start_at_ms"},
+	for _, c := range []struct{ environment, order, kind, said string }{
+		{"OPERATION=count", ordered(), "SettingsError", "query"},
+		{"OPERATION=delete", ordered(), "SettingsError", "OPERATION"},
+		{"EXPRESS_BUCKET_NAME=", ordered(), "SettingsError", "EXPRESS_BUCKET_NAME"},
+		{"OPERATION=download", ordered(`"only_missing": 1`), "WorkOrderError", "only_missing"},
+		{"", ordered(`"start_at_ms": 9000000000000`), "StartTooLate", "start_at_ms"},
+		{"", ordered("storage_class"), "WorkOrderError", "storage_class"},
+		{"", ordered(`"object_bytes": 99`), "WorkOrderError", "from 100 to"},
+		{"", ordered(`"first_object": 100`), "WorkOrderError", "from 0 to 99"},
+		{"", ordered(`"objects": 81`), "WorkOrderError", "from 1 to 80"},
+		{"", ordered(`"manifest": "m/"`), "WorkOrderError", "unknown key"},
+		{"AWS_ACCESS_KEY_ID=", ordered(), "NoCredentials", "credentials"},
 	} {
-		s3test.Expect(t, start(t, environment).Invoke(c.order), values{"status": "error", "error_type": c.kind, "error_message": c.said, "requests": 0})
+		if strings.HasPrefix(c.environment, "AWS_") {
+			t.Setenv("AWS_ACCESS_KEY_ID", "")
+			t.Setenv("AWS_SECRET_ACCESS_KEY", "")
+		}
+		s3test.Expect(t, start(t, c.environment).Invoke(c.order), values{"status": "error", "error_type": c.kind, "error_message": c.said, "requests": 0})
 	}
-	for change, said := range map[string]string{
-		"storage_class":            "lacks the key storage_class: it must be standard or express",
-		"object_bytes":             "lacks the key object_bytes: it must be a whole number from 100 to 1000000000",
-		`"object_bytes": 99`:       "object_bytes",
-		`"object_count": 10000001`: "object_count must be a whole number from 1 to 10000000",
-		`"first_object": 100`:      "first_object must be a whole number from 0 to 99",
-		`"objects": 81`:            "objects must be a whole number from 1 to 80",
-		`"only_missing": true`:     "only_missing must be 0 or 1",
-		`"manifest": "m/"`:         "unknown key",
+}
+
+func TestPlacingThatFailsIsAnErrorOfTheFunction(t *testing.T) {
+	s := serve(t)
+	for _, c := range []struct {
+		operation, payload string
+		status             int
+		code, word, said   string
+	}{
+		{upload, placed, 403, "AccessDenied", "AccessDenied", "ListObjectsV2"},
+		{upload, placed, 200, "<ListBucketResult><nonsense", "S3Error", "ListObjectsV2"},
 	} {
-		record := start(t).Invoke(ordered(change))
-		s3test.Expect(t, record, values{"error_type": "WorkOrderError", "error_message": said, "run_id": nil, "first_object": nil, "operation": "upload"})
+		after(s, 0, "list", 1, func() (int, string) { return c.status, c.code })
+		_, err := start(t, "OPERATION="+c.operation).place(c.payload)
+		if failed, ok := err.(messages.InvokeResponse_Error); !ok || failed.Type != c.word || !strings.Contains(failed.Message, c.said) {
+			t.Error(c.payload, err)
+		}
+	}
+	for _, event := range []string{`{}`, `{"Records": [], "place": {}}`, `{"place": [1]}`} {
+		if body, ok := (&operation{}).Invoked(json.RawMessage(event)); ok {
+			t.Errorf("%s: %s", event, body)
+		}
 	}
 }
 
@@ -251,31 +218,12 @@ func TestWithoutAnEndpointTheExpressBucketMustBeADirectoryBucket(t *testing.T) {
 	}
 }
 
-func TestAnObjectThatIsNotWhatWasUploadedIsAnError(t *testing.T) {
-	key, written := set{1000, 100}.key(22), set{1000, 100}.bytesOf(22)
-	for said, c := range map[string]struct{ body, kind string }{
-		"000000022.json isn't what was uploaded: delete it, seed the set again": {strings.Repeat("y", 1000), "ObjectChanged"},
-		"the bytes received don't match the checksum that S3 stores":            {string(written[:999]) + "!", "ChecksumMismatch"},
-		"has 900 bytes instead of 1000":                                         {string(written[:900]), "SizeMismatch"},
-		"has 1100 bytes instead of":                                             {string(set{1100, 100}.bytesOf(22)), "SizeMismatch"},
-	} {
-		s := serve(t)
-		s3test.Expect(t, start(t).Invoke(ordered()), values{"status": "ok"})
-		changed := s3test.Stored{Body: []byte(c.body)}
-		if c.kind == "ChecksumMismatch" { // lost on the way
-			changed.Checksum = "AAAAAA=="
-		}
-		s.Put(directory, key, changed)
-		s3test.Expect(t, start(t, "OPERATION=download").Invoke(ordered()), values{"error_type": c.kind, "error_message": said, "retries": 0})
-	}
-}
-
 func TestATemporaryFolderThatIsTooSmallOrFillsUpIsNoSpace(t *testing.T) {
 	serve(t)
 	s3test.Expect(t, start(t).Invoke(ordered()), values{"status": "ok"})
 	f := start(t, "OPERATION=download")
 	record := f.Invoke(ordered(`"object_bytes": 1000000000`, `"object_count": 100000`, `"parallel_limit": 1000`, `"objects": 50000`))
-	s3test.Expect(t, record, values{"error_type": "NoSpace", "error_message": "1000 objects of 1000000000 bytes at a time don't fit", "requests": 1})
+	s3test.Expect(t, record, values{"error_type": "NoSpace", "error_message": "don't fit", "requests": 1})
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Skip("only Linux has such a device")
@@ -383,61 +331,16 @@ func TestPlacingUploadsWhatIsMissingOrHasAnotherSizeWhateverOrderTheListingHas(t
 	s3test.Expect(t, record, values{"status": "ok", "bytes": 0, "objects_per_s": 0, "set_seconds": nil})
 }
 
-func TestPlacingThatFailsIsAnErrorOfTheFunction(t *testing.T) {
-	s := serve(t)
-	for _, c := range []struct {
-		operation, payload string
-		status             int
-		code, word, said   string
-	}{
-		{upload, placed, 403, "AccessDenied", "AccessDenied", "ListObjectsV2 403 AccessDenied"},
-		{upload, placed, 200, "<ListBucketResult><nonsense", "S3Error", "ListObjectsV2: the answer isn't S3's"},
-		{upload, `{}`, 0, "", "WorkOrderError", "lacks the key storage_class"},
-		{download, placed, 0, "", "WorkOrderError", "only_missing is for the function with OPERATION=upload"},
-	} {
-		s.Refuse = refused("list", 1, mostAsked, c.status, c.code, 0)
-		_, err := start(t, "OPERATION="+c.operation).place(c.payload)
-		if failed, ok := err.(messages.InvokeResponse_Error); !ok || failed.Type != c.word || !strings.Contains(failed.Message, c.said) {
-			t.Error(c.payload, err)
-		}
-	}
-	for _, event := range []string{`{}`, `[]`, `null`, `{"place": {}, "more": 1}`, `{"placed": {}}`, `{"Records": [], "place": {}}`, `{"place": [1]}`} {
-		if body, ok := (&operation{}).Invoked(json.RawMessage(event)); ok {
-			t.Errorf("%s: %s", event, body)
-		}
-	}
-}
-
-func TestADirectoryBucketIsAskedAtTheHostOfItsZoneOverTLS(t *testing.T) {
-	secured := httptest.NewTLSServer(serve(t))
-	defer secured.Close()
-	t.Setenv("AWS_ENDPOINT_URL", "")
-	transport := secured.Client().Transport.(*http.Transport)
-	transport.TLSClientConfig.ServerName = "example.com" // that of the test's certificate
-	transport.DialContext = func(ctx context.Context, _, address string) (net.Conn, error) {
-		if address == directory+".s3express-use1-az4.us-east-1.amazonaws.com:443" {
-			return (&net.Dialer{}).DialContext(ctx, "tcp", secured.Listener.Addr().String())
-		}
-		return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: address, IsNotFound: true}}
-	}
-	for _, c := range []struct {
-		name string
-		want values
-	}{
-		{directory, values{"status": "ok", "sessions": 1}},
-		{"b--apne1-az4--x-s3", values{"error_type": "NoConnection", "requests": 1, "error_message": "no host b--apne1-az4--x-s3.s3express-apne1-az4." +
-			"us-east-1.amazonaws.com:443: the zone in EXPRESS_BUCKET_NAME must be one of AWS_REGION"}},
-	} {
-		f := start(t, "EXPRESS_BUCKET_NAME="+c.name)
-		b := f.buckets[oneZone]
-		b.Client = sdk.New(b.Client.Options(), func(o *sdk.Options) { o.HTTPClient = &http.Client{Transport: transport} })
-		s3test.Expect(t, f.Invoke(ordered(oneAtATime)), c.want)
-	}
-}
-
-func TestWithoutCredentialsThereIsNoRequest(t *testing.T) {
+func TestADirectoryBucketIsAskedAtTheHostOfItsZone(t *testing.T) {
 	serve(t)
-	t.Setenv("AWS_ACCESS_KEY_ID", "")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
-	s3test.Expect(t, start(t).Invoke(ordered()), values{"error_type": "NoCredentials", "error_message": "no AWS credentials found", "requests": 0})
+	t.Setenv("AWS_ENDPOINT_URL", "")
+	f := start(t, "EXPRESS_BUCKET_NAME=b--apne1-az4--x-s3")
+	b := f.buckets[oneZone]
+	b.Client = sdk.New(b.Client.Options(), func(o *sdk.Options) {
+		o.HTTPClient = &http.Client{Transport: &http.Transport{DialContext: func(_ context.Context, _, address string) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: address, IsNotFound: true}}
+		}}}
+	})
+	s3test.Expect(t, f.Invoke(ordered()), values{"error_type": "NoConnection", "requests": 1, "error_message": "no host b--apne1-az4--x-s3." +
+		"s3express-apne1-az4.us-east-1.amazonaws.com:443: the zone in EXPRESS_BUCKET_NAME must be one of AWS_REGION"})
 }

@@ -137,7 +137,7 @@ func (p *proxy) handler() http.Handler {
 // next hands the program the next event that it may have. Its first request says that it has started.
 func (p *proxy) next(w http.ResponseWriter, r *http.Request) {
 	p.mutex.Lock()
-	p.init = cmp.Or(p.init, time.Since(p.started))
+	p.init = time.Since(p.started) // of the first message alone
 	p.mutex.Unlock()
 	r.Header.Del("Connection") // it speaks of the program's own
 	for {

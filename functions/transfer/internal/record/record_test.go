@@ -51,9 +51,3 @@ func TestAnErrorHasNoTimeAndAShortPrintableLine(t *testing.T) {
 		t.Error(line)
 	}
 }
-
-func TestTextIsWrittenAsPythonsJSONWritesIt(t *testing.T) {
-	if got := Quote("a\"b\\c\n\t\r\b\f\x01\x7f<é>"); got != `"a\"b\\c\n\t\r\b\f\u0001`+"\x7f<é>\"" {
-		t.Error(got)
-	}
-}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,27 +12,6 @@ import (
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/s3test/agreed"
 )
-
-func TestTriesAreBoundedAndOnlyForWhatPasses(t *testing.T) {
-	for _, c := range []struct {
-		err   error
-		tries int
-	}{
-		{failure.Passing(failure.SlowDown, "503"), Attempts},
-		{failure.New(failure.AccessDenied, "403"), 1},
-		{errors.New("a defect"), 1},
-		{nil, 1},
-	} {
-		tries, retries := 0, 0
-		err := Policy{FirstPause: time.Microsecond}.Do(context.Background(), func() { retries++ }, func() error { tries++; return c.err })
-		if tries != c.tries || retries != tries-1 || (err == nil) != (c.err == nil) {
-			t.Errorf("%v: %d tries, %d retries, %v", c.err, tries, retries, err)
-		}
-		if tries == Attempts && !strings.HasSuffix(err.Error(), "(after all retries)") {
-			t.Error(err)
-		}
-	}
-}
 
 func TestWhatIsTriedAgainIsWhatBothLanguagesAgreedOn(t *testing.T) {
 	var rules struct {

@@ -47,6 +47,7 @@ type Function struct {
 	t          *testing.T
 	experiment string
 	log        bytes.Buffer
+	Before     []string // lines logged before the last record
 }
 
 // NewFunction makes the function of an experiment.
@@ -63,7 +64,9 @@ func (f *Function) Invoke(body string, remaining ...time.Duration) map[string]an
 		"messageId": "message-1", "body": body, "eventSource": "aws:sqs", "attributes": map[string]string{"ApproximateReceiveCount": "2"},
 	}}})
 	answer, err := f.Deliver(string(event), remaining...)
-	record := f.Record(f.log.String())
+	lines := strings.Split(strings.TrimSuffix(f.log.String(), "\n"), "\n")
+	f.Before = lines[:len(lines)-1]
+	record := f.Record(lines[len(lines)-1])
 	failed, ok := answer.(events.SQSEventResponse)
 	if err != nil || !ok || (record["status"] == "error") != (len(failed.BatchItemFailures) == 1) {
 		f.t.Fatal(answer, err, record)

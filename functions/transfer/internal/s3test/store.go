@@ -31,8 +31,8 @@ import (
 // HangUp is the status of an answer that doesn't come: the connection is closed.
 const HangUp = -1
 
-// Store is an S3 with buckets, general and directory ones, as the S3 API reference describes them, and misbehaves as told. Refuse,
-// Latency and the limit must be set before the first request.
+// Store is an S3 with buckets, general and directory ones, as the S3 API reference describes them, and misbehaves as told. Refuse
+// and Latency must be set before the first request.
 type Store struct {
 	URL string
 	// Refuse looks at a request first, and may change it. It answers with an error: status and code (or a whole body, which begins
@@ -40,7 +40,6 @@ type Store struct {
 	Refuse  func(r *http.Request, bucket, key, source string) (status int, code string)
 	Latency time.Duration // of every copy that is made; a refusal comes at once
 
-	LimitPerS, Burst float64 // of a token bucket for copies; 0: no limit
 	// Requests is the number of all, Copies that of copies asked for, Connections that of open ones.
 	Requests, Copies, Connections atomic.Int64
 	PageKeys                      int           // keys in a page of a listing; 0: all
@@ -50,8 +49,6 @@ type Store struct {
 
 	mutex    sync.Mutex
 	buckets  map[string]map[string]Stored
-	tokens   float64
-	filled   time.Time
 	sessions []*session
 }
 
@@ -206,7 +203,7 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if source != "" && s.slowDown() {
+	if source != "" && s.use(&s.SlowDowns) {
 		refuse(w, 503, "SlowDown")
 		return
 	}
@@ -331,28 +328,6 @@ func (s *Store) copy(w http.ResponseWriter, bucket, key, source string) {
 		}
 		fmt.Fprintf(w, "<CopyObjectResult><ETag>%s</ETag></CopyObjectResult>", object.ETag)
 	}
-}
-
-// slowDown takes a token; true when there is none.
-func (s *Store) slowDown() bool {
-	if s.use(&s.SlowDowns) {
-		return true
-	}
-	if s.LimitPerS == 0 {
-		return false
-	}
-	now := time.Now()
-	if s.filled.IsZero() {
-		s.tokens = s.Burst
-	} else {
-		s.tokens = min(s.Burst, s.tokens+s.LimitPerS*now.Sub(s.filled).Seconds())
-	}
-	s.filled = now
-	if s.tokens < 1 {
-		return true
-	}
-	s.tokens--
-	return false
 }
 
 func isDirectory(bucket string) bool { return strings.HasSuffix(bucket, "--x-s3") }

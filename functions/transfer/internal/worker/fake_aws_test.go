@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"stampede/transfer/internal/s3test"
 	"stampede/transfer/internal/s3test/recorded"
 )
 
@@ -63,13 +63,10 @@ func startAWS(t *testing.T, refuse refusals, bodies ...string) *fakeAWS {
 	f := &fakeAWS{t: t, bodies: bodies, refuse: refuse}
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL": server.URL, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
-		"AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
-		"AWS_EC2_METADATA_DISABLED": "true", "QUEUE_URL": server.URL + "/000000000000/orders", "LOG_GROUP_NAME": "/stampede/test",
-	} {
-		t.Setenv(name, value)
-	}
+	s3test.Isolate(t, server.URL)
+	t.Setenv("AWS_ENDPOINT_URL_SQS", server.URL)
+	t.Setenv("QUEUE_URL", server.URL+"/000000000000/orders")
+	t.Setenv("LOG_GROUP_NAME", "/stampede/test")
 	return f
 }
 

@@ -3,9 +3,10 @@ package worker
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/host"
 	"stampede/transfer/internal/record"
+	"stampede/transfer/internal/s3test"
 	"stampede/transfer/internal/sandbox"
 	"stampede/transfer/internal/workorder"
 )
@@ -51,23 +53,18 @@ const (
 	oftBeat = 10 * time.Millisecond
 )
 
-// output is written to by several goroutines.
-type output struct {
-	mutex sync.Mutex
-	text  strings.Builder
+// output is a file, which several goroutines write to.
+type output struct{ *os.File }
+
+func newOutput(t *testing.T) output {
+	file, err := os.Create(filepath.Join(t.TempDir(), "output"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return output{file}
 }
 
-func (o *output) Write(text []byte) (int, error) {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	return o.text.Write(text)
-}
-
-func (o *output) String() string {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	return o.text.String()
-}
+func (o output) String() string { text, _ := os.ReadFile(o.Name()); return string(text) }
 
 // running is a worker before an AWS that refuses as told.
 type running struct {
@@ -83,12 +80,12 @@ func prepare(t *testing.T, do task, refuse refusals, bodies ...string) *running 
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	t.Cleanup(stop)
-	r := &running{fakeAWS: startAWS(t, refuse, bodies...), stop: stop, ended: make(chan bool)}
+	r := &running{fakeAWS: startAWS(t, refuse, bodies...), stop: stop, ended: make(chan bool), stdout: newOutput(t), stderr: newOutput(t)}
 	settings, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.worker = newWorker(ctx, settings, do, &r.stdout, &r.stderr, time.Millisecond)
+	r.worker = newWorker(ctx, settings, do, r.stdout, r.stderr, time.Millisecond)
 	r.worker.grace = 100 * time.Millisecond
 	r.worker.queue.url, r.worker.log.group, r.worker.log.name = os.Getenv("QUEUE_URL"), "/stampede/test", "host/now"
 	return r
@@ -132,23 +129,11 @@ func list(calls ...string) string { return strings.Join(calls, ", ") }
 func TestAMessageIsDeletedOnceItsRecordIsInTheLog(t *testing.T) {
 	worker := run(t, time.Hour, succeed, nil, order, order)
 	calls, records, _ := worker.end(remove, 2)
-	if calls != list(put, create, put, remove, put, remove) {
-		t.Error(calls)
+	if lines := worker.events[0].Message + "\n" + worker.events[1].Message + "\n"; calls != list(put, create, put, remove, put, remove) || worker.stdout.String() != lines {
+		t.Error(calls, worker.stdout.String(), "and in the log", lines)
 	}
-	first, second := records[0], records[1]
-	for key, value := range map[string]any{
-		"status": "ok", "run_id": "r", "message_id": "message-1", "request_id": nil, "cold_start": 1.0, "attempt": 2.0,
-	} {
-		if first[key] != value {
-			t.Errorf("%s is %v: %v", key, first[key], first)
-		}
-	}
-	if second["cold_start"] != 0.0 || second["sandbox_id"] != first["sandbox_id"] || second["message_id"] != "message-2" {
-		t.Error(second)
-	}
-	if worker.stdout.String() != worker.events[0].Message+"\n"+worker.events[1].Message+"\n" {
-		t.Errorf("%s on stdout, and in the log %v", worker.stdout.String(), worker.events)
-	}
+	s3test.Expect(t, records[0], map[string]any{"status": "ok", "run_id": "r", "message_id": "message-1", "request_id": nil, "cold_start": 1, "attempt": 2})
+	s3test.Expect(t, records[1], map[string]any{"message_id": "message-2", "cold_start": 0, "sandbox_id": records[0]["sandbox_id"]})
 }
 
 // What the worker does whose operation ends so, and which is told to stop once it has made a call: its last calls, its record, and
@@ -166,7 +151,6 @@ func TestWhatBecomesOfAMessage(t *testing.T) {
 		"stopped, and finished":     {endAtStop, oftBeat, nil, hide + " 60", list(put, remove), "<nil>", ""},
 		"it hangs":                  {hang, oftBeat, nil, hide, hide + " 0", "", "message-1 returns to the queue"},
 		"the log takes nothing":     {succeed, oftBeat, refusals{put: {"AccessDeniedException", always}}, put, hide + " 0", "", "message-1 returns to the queue"},
-		"it was purged":             {waitForStop, oftBeat, refusals{hide: {"ReceiptHandleIsInvalid", always}}, put, "", "no longer belongs to this host", "comes back after"},
 		"its handle has expired":    {waitForStop, oftBeat, refusals{hide: {gone, always}}, put, "", "no longer belongs to this host", "comes back after"},
 		"the lines are dropped":     {succeed, time.Hour, refusals{put: {dropped}}, hide, list(put, create, put, hide+" 4"), "", "clock"},
 		"the lines' answer is lost": {succeed, time.Hour, refusals{put: {lost}}, remove, list(create, put, put, remove), "<nil>", "trying again"},
@@ -244,27 +228,22 @@ func TestManyLinesGoInBatchesThatCloudWatchTakes(t *testing.T) {
 }
 
 func TestTheVerbEndsWhenItIsToldToStopAndSaysWhatIsMissing(t *testing.T) {
-	for missing, status := range map[string]int{"": 0, "QUEUE_URL": 2, "LOG_GROUP_NAME": 2, "AWS_REGION": 2, "more": 2} {
-		aws := startAWS(t, nil, order)
+	verb := Verb(func(context.Context, func(string) string) (sandbox.Operation, error) { return task(succeed), nil })
+	for missing, word := range map[string]string{"": "receiving messages from http://127.0.0.1:", "QUEUE_URL": "QUEUE_URL", "AWS_REGION": "AWS_DEFAULT_REGION"} {
+		aws, stderr := startAWS(t, nil, order), newOutput(t)
 		ctx, stop := context.WithCancel(context.Background())
-		arguments, word := []string{"work"}, missing
-		switch missing {
-		case "":
-			word = "receiving messages from " + os.Getenv("QUEUE_URL")
+		status := 2
+		if missing == "" {
+			status = 0
 			go func() { until(t, "it is done", func() bool { return aws.count(remove) == 1 }); stop() }()
-		case "more":
-			arguments = append(arguments, missing)
-		default:
+		} else {
 			t.Setenv("AWS_DEFAULT_REGION", "")
 			t.Setenv(missing, "")
-			word = strings.Replace(missing, "AWS_REGION", "AWS_DEFAULT_REGION", 1)
 		}
-		var stdout, stderr output
-		verb := Verb(func(context.Context, func(string) string) (sandbox.Operation, error) { return task(succeed), nil })
-		got := host.Main(ctx, []host.Verb{verb}, arguments, &stdout, &stderr)
+		got := host.Main(ctx, []host.Verb{verb}, []string{"work"}, io.Discard, stderr)
 		stop()
-		if got != status || strings.Count(stderr.String(), "\n") != 1 || !strings.Contains(stderr.String(), word) {
-			t.Errorf("%s: %d %s", missing, got, stderr.String())
+		if said := stderr.String(); got != status || strings.Count(said, "\n") != 1 || !strings.Contains(said, word) {
+			t.Errorf("%s: %d %s", missing, got, said)
 		}
 	}
 }

@@ -18,21 +18,14 @@ func parse(body string) (Order, *int64, int64, string, error) {
 }
 
 func TestAWorkOrderIsReadWithTheCommonKeysAndItsOwn(t *testing.T) {
-	for body, want := range map[string]string{
-		`{"run_id": "r", "cell": "c é", "seq": 9007199254740991, "start_at_ms": 1, "round": 3, "number": 0, "warm": 1, "word": "ab"}`: "r, c é, 9007199254740991, 1, 3, 0, 1, ab",
-		`{"run_id": "r", "cell": "c", "seq": 0}`: "r, c, 0, nil, 0, nil, 0, ",
-	} {
-		text := func(number *int64) string {
-			if number == nil {
-				return "nil"
-			}
-			return fmt.Sprint(*number)
-		}
-		order, number, warm, word, err := parse(body)
-		got := fmt.Sprintf("%s, %s, %d, %s, %d, %s, %d, %s", order.RunID, order.Cell, order.Seq, text(order.StartAtMs), order.Round, text(number), warm, word)
-		if err != nil || got != want {
-			t.Error(got, err)
-		}
+	order, number, warm, word, err := parse(
+		`{"run_id": "r", "cell": "c é", "seq": 9007199254740991, "start_at_ms": 1, "round": 3, "number": 0, "warm": 1, "word": "ab"}`)
+	if got := fmt.Sprint(order.RunID, order.Cell, order.Seq, *order.StartAtMs, order.Round, *number, warm, word, err); got != "rc é9007199254740991 1 3 0 1ab<nil>" {
+		t.Error(got)
+	}
+	if order, number, warm, word, err = parse(`{"run_id": "r", "cell": "c", "seq": 0}`); order != (Order{RunID: "r", Cell: "c"}) ||
+		number != nil || warm != 0 || word != "" || err != nil {
+		t.Error(order, number, warm, word, err)
 	}
 }
 
@@ -40,25 +33,17 @@ func TestWhatIsNoWorkOrderIsRefusedInOneLineThatNamesTheKey(t *testing.T) {
 	valid := `"run_id": "r", "cell": "c", "seq": 1`
 	for body, word := range map[string]string{
 		``:                                    "JSON",
-		`hello`:                               "JSON",
 		"{\n \"run_id\" 1}":                   "JSON",
-		`[1]`:                                 "object",
 		`{` + valid + `} x`:                   "JSON",
 		`{}`:                                  "lacks the key run_id",
-		`{` + valid + `, "speed": 1}`:         `"speed"`,
 		`{` + valid + `, "seq": 1}`:           "twice",
 		`{` + valid + `, "warm": true}`:       "warm",
 		`{` + valid + `, "number": -1}`:       "number",
 		`{` + valid + `, "start_at_ms": 1.0}`: "start_at_ms",
-		`{` + valid + `, "start_at_ms": 9007199254740992}`:                      "start_at_ms",
-		`{` + valid + `, "word": "abc"}`:                                        "word must be two letters",
-		`{"run_id": "", "cell": "c", "seq": 1}`:                                 "run_id",
-		`{"run_id": "a\nb", "cell": "c", "seq": 1}`:                             "run_id",
-		`{"run_id": "\ud800", "cell": "c", "seq": 1}`:                           "run_id",
-		`{"run_id": "r", "cell": null, "seq": 1}`:                               "cell",
-		`{"run_id": "r", "cell": "c", "seq": "1"}`:                              "seq",
-		`{"run_id": "r", "cell": "c", "seq": true}`:                             "seq",
-		`{"run_id": "` + strings.Repeat("x", 257) + `", "cell": "c", "seq": 1}`: "run_id",
+		`{` + valid + `, "start_at_ms": 9007199254740992}`: "start_at_ms",
+		`{` + valid + `, "word": "abc"}`:                   "word must be two letters",
+		`{"run_id": "r", "cell": null, "seq": 1}`:          "cell",
+		`{"run_id": "r", "cell": "c", "seq": "1"}`:         "seq",
 	} {
 		_, _, _, _, err := parse(body)
 		var known *failure.Error
