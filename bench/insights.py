@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from bench.child import run_child
 from bench.ratios import Figures, Run
@@ -31,14 +32,14 @@ from stampede.planning.plan import make_plan
 from stampede.progress import say
 from stampede.runs.folder import RunFolder
 
-RECORDS = 1_000_000
+PER_N = 751  # records of each function
 RUN_ID, FIRST_MS = "20250112T164000Z", 1_736_700_000_000
 CELLS = tuple(product((1024, 2048), (1, 5, 10, 50, 100, 500)))
 PLAIN_SUMMARY = Path(__file__).with_name("plain_summary.py")
 QUERY = QUERIES / "download" / "summary.cwli"
 LOG_EVENTS = "log_events.jsonl"
 CONSTANT = {"experiment_tag": "experiment 01", "run_id": RUN_ID, "attempt": 1, "bytes": 2**30, "warm_up": 0}
-CONSTANT |= {"method": "download_file", "status": "ok", "sink": "tmp", "requests": 129}
+CONSTANT |= {"method": "download_file", "status": "ok", "sink": "tmp", "retries": 0, "requests": 129}
 
 Row = Sequence[float]  # memory_size_mb, concurrency, count, min_s, p25_s, avg_s, p75_s, max_s
 
@@ -65,8 +66,8 @@ def whole_report() -> Iterator[tuple[Run, Run]]:
 
         def ours() -> Figures:
             rows, figures = in_child("report", run)
-            if sum(count for _, _, count in rows) != RECORDS:
-                raise RunError(f"the report didn't count {RECORDS:,} records, but by cell {rows}")
+            if sorted(rows) != [[memory_mb, n, n * PER_N] for memory_mb, n in CELLS]:
+                raise RunError(f"the report should have counted {PER_N} records of each function, and counted {rows}")
             return figures
 
         yield ours, lambda: in_child("plain", run)[1]
@@ -109,40 +110,31 @@ def check_same(rows: Sequence[Row], expected: Sequence[Row]) -> None:
 
 @contextmanager
 def stored_run(*, platform_lines: bool) -> Iterator[Path]:
-    """A run of RECORDS, as a sweep has it before its report."""
-    with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder:
-        run = Path(folder) / RUN_ID
-        say(f"writing a run of {RECORDS:,} records (about 30 s)")
-        write_run(run, RECORDS, platform_lines=platform_lines)
-        log_columns.store(RunFolder(run), at_end=True)
-        yield run
-
-
-def write_run(folder: Path, records: int, *, platform_lines: bool) -> None:
-    """Write a stored run of so many downloads, in the published cells and in proportion to N; always the same.
+    """A stored run of a million downloads in the published cells, in proportion to N; always the same.
 
     In each cell N workers take one message after the other, as from a queue. Its log has the lines that Lambda itself
     writes with `platform_lines`, as a drained one; without, as an exported one, the records alone.
     """
-    draw, began_ms = random.Random(1), FIRST_MS
-    folder.mkdir(parents=True)
-    (folder / "run.json").write_text(json.dumps(_manifest()))
-    share = records // sum(n for _, n in CELLS)
-    rest = records - share * sum(n for _, n in CELLS)
-    files = (folder / name for name in ("records.jsonl", LOG_EVENTS, "sent.jsonl"))
-    stored, events, sent = (path.open("w") for path in files)
-    with stored, events, sent:
-        for memory_mb, n in CELLS:
-            count = share * n + (rest if (memory_mb, n) == CELLS[-1] else 0)
-            for record in _records(draw, memory_mb, n, count, began_ms):
-                line = json.dumps(record)
-                stored.write(line + "\n")
-                for text in _log_lines(line, record["request_id"]) if platform_lines else [line]:
-                    event = {"timestamp": record["finished_at_ms"], "message": text, "logStream": record["sandbox_id"]}
-                    events.write(json.dumps(event) + "\n")
-                own = {name: record[name] for name in ("cell", "seq", "message_id", "warm_up")}
-                sent.write(json.dumps(own | {"sent_at_ms": FIRST_MS, "possible_duplicate": 0}) + "\n")
-            began_ms = record["finished_at_ms"] + 600_000
+    with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder:
+        say("writing a run of a million records (about 30 s)")
+        run = Path(folder) / RUN_ID
+        run.mkdir()
+        (run / "run.json").write_text(json.dumps(_manifest()))
+        files = [(run / name).open("w") for name in ("records.jsonl", LOG_EVENTS, "sent.jsonl")]
+        for record in _records():
+            line = json.dumps(record)
+            own = {name: record[name] for name in ("cell", "seq", "message_id", "warm_up")}
+            events = [
+                {"timestamp": record["finished_at_ms"], "message": text, "logStream": record["sandbox_id"]}
+                for text in (_log_lines(line, record["request_id"]) if platform_lines else [line])
+            ]
+            sent = own | {"sent_at_ms": FIRST_MS, "possible_duplicate": 0}
+            for file, lines in zip(files, ([line], map(json.dumps, events), [json.dumps(sent)]), strict=True):
+                file.writelines(f"{text}\n" for text in lines)
+        for file in files:
+            file.close()
+        log_columns.store(RunFolder(run), at_end=True)  # as a sweep does before its report
+        yield run
 
 
 def _manifest() -> dict[str, object]:
@@ -152,30 +144,31 @@ def _manifest() -> dict[str, object]:
     return manifest | cells
 
 
-def _records(draw: random.Random, memory_mb: int, n: int, count: int, began_ms: int) -> Iterator[dict]:
-    free_ms = [began_ms] * n
-    for seq in range(count):
-        seconds = round(draw.lognormvariate(2.5, 0.1), 9)
-        started_ms = free_ms[seq % n] + draw.randrange(20)
-        free_ms[seq % n] = started_ms + int(seconds * 1000)
-        head = {"concurrency_limit": n, "download_time_seconds": seconds, "memory_size": memory_mb}
-        yield (
-            head
-            | CONSTANT
-            | {
-                "cell": f"memory_size={memory_mb},concurrency_value={n}",
-                "seq": seq,
-                "message_id": f"{seq:032x}",
-                "request_id": f"{seq:08x}-8a3e-4c55-9d3a-2b7d1c0f9e11",
-                "sandbox_id": f"{seq % n:032x}",
-                "cold_start": int(seq < n),
-                "started_at_ms": started_ms,
-                "finished_at_ms": free_ms[seq % n],
-                "first_byte_seconds": round(draw.uniform(0.02, 0.08), 9),
-                "client_cpu_seconds": round(seconds / 4, 9),
-                "retries": int(draw.random() < 0.01),
-            }
-        )
+def _records() -> Iterator[dict[str, Any]]:
+    draw = random.Random(1)
+    for number, (memory_mb, n) in enumerate(CELLS):
+        free_ms = [FIRST_MS + number * 24 * 3_600_000] * n
+        for seq in range(n * PER_N):
+            seconds = round(draw.lognormvariate(2.5, 0.1), 9)
+            started_ms = free_ms[seq % n] + draw.randrange(20)
+            free_ms[seq % n] = started_ms + int(seconds * 1000)
+            head = {"concurrency_limit": n, "download_time_seconds": seconds, "memory_size": memory_mb}
+            yield (
+                head
+                | CONSTANT
+                | {
+                    "cell": f"memory_size={memory_mb},concurrency_value={n}",
+                    "seq": seq,
+                    "message_id": f"{seq:032x}",
+                    "request_id": f"{seq:08x}-8a3e-4c55-9d3a-2b7d1c0f9e11",
+                    "sandbox_id": f"{seq % n:032x}",
+                    "cold_start": int(seq < n),
+                    "started_at_ms": started_ms,
+                    "finished_at_ms": free_ms[seq % n],
+                    "first_byte_seconds": round(draw.uniform(0.02, 0.08), 9),
+                    "client_cpu_seconds": round(seconds / 4, 9),
+                }
+            )
 
 
 def _log_lines(record: str, request: str) -> list[str]:

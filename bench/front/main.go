@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"log"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -40,17 +41,14 @@ type front struct {
 func main() {
 	var chosen settings
 	if err := json.Unmarshal([]byte(os.Args[1]), &chosen); err != nil {
-		fmt.Fprintln(os.Stderr, "front:", err)
-		os.Exit(2)
+		log.Fatal(err)
 	}
-	address := fmt.Sprintf("127.0.0.1:%d", chosen.Port)
-	fmt.Fprintln(os.Stderr, "front:", http.ListenAndServe(address, newFront(chosen, time.Now())))
-	os.Exit(1)
+	log.Fatal(http.ListenAndServe(fmt.Sprintf("127.0.0.1:%d", chosen.Port), newFront(chosen, time.Now())))
 }
 
 func newFront(chosen settings, now time.Time) *front {
 	made := &front{settings: chosen, filled: now, ends: map[string]int{}, used: map[string]int{}}
-	made.store.buckets, made.tokens = map[string]*bucket{}, made.burst()
+	made.store.buckets, made.store.objects, made.tokens = map[string]bool{}, map[string]object{}, made.burst()
 	return made
 }
 
@@ -61,14 +59,12 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(f.ends)
 		return
 	}
-	asked := understand(r)
-	latency := milliseconds(f.LatencyMS)
-	refusal := latency
+	asked, drawn := understand(r), rand.Float64()
+	refusalMS := f.LatencyMS
 	if f.RefusalLatencyMS > 0 {
-		refusal = milliseconds(f.RefusalLatencyMS)
+		refusalMS = f.RefusalLatencyMS
 	}
-	time.Sleep(refusal)
-	drawn := rand.Float64()
+	sleep(refusalMS)
 	if drawn < f.Reset {
 		f.count("reset")
 		reset(w)
@@ -79,9 +75,9 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusServiceUnavailable, "SlowDown")
 		return
 	}
-	time.Sleep(latency - refusal)
+	sleep(f.LatencyMS - refusalMS)
 	switch {
-	case f.denies(asked):
+	case f.denies(asked.path) || f.denies(asked.source):
 		f.count("denied")
 		refuse(w, http.StatusForbidden, "AccessDenied")
 	case f.expires(r):
@@ -97,9 +93,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func milliseconds(number float64) time.Duration {
-	return time.Duration(number * float64(time.Millisecond))
-}
+func sleep(milliseconds float64) { time.Sleep(time.Duration(milliseconds * float64(time.Millisecond))) }
 
 func (f *front) burst() float64 { return max(1, f.LimitPerS/10) }
 
@@ -116,9 +110,8 @@ func (f *front) admit(now time.Time) bool {
 	return true
 }
 
-func (f *front) denies(asked request) bool {
-	return f.DenyPrefix != "" && (strings.HasPrefix(asked.bucket+"/"+asked.key, f.DenyPrefix) ||
-		strings.HasPrefix(asked.sourceBucket+"/"+asked.sourceKey, f.DenyPrefix))
+func (f *front) denies(path string) bool {
+	return f.DenyPrefix != "" && strings.HasPrefix(path, f.DenyPrefix)
 }
 
 // expires says whether credentials are used up. They stay so: a client has to come with others.

@@ -21,20 +21,18 @@ import (
 const (
 	longestKeyBytes = 1024
 	pageKeys        = 1000
-	modified        = "2026-01-01T00:00:00.000Z"
 	sourceHeader    = "X-Amz-Copy-Source"
 )
 
-// request is what a client asks of S3: of a bucket without a key, and of a copy with its source.
+// request is what a client asks of S3. A path is bucket/key, and has no key where it is of a bucket.
 type request struct {
-	operation               string // create_bucket list copy put get head
-	bucket, key             string
-	sourceBucket, sourceKey string
+	operation    string // create_bucket list copy put get head
+	path, source string
 }
 
 func understand(r *http.Request) request {
-	bucket, key, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	asked := request{operation: strings.ToLower(r.Method), bucket: bucket, key: key}
+	asked := request{operation: strings.ToLower(r.Method), path: strings.TrimPrefix(r.URL.Path, "/")}
+	_, key, _ := strings.Cut(asked.path, "/")
 	switch {
 	case key == "" && r.Method == http.MethodPut:
 		asked.operation = "create_bucket"
@@ -43,7 +41,7 @@ func understand(r *http.Request) request {
 	case r.Header.Get(sourceHeader) != "":
 		asked.operation = "copy"
 		source, _ := url.QueryUnescape(r.Header.Get(sourceHeader)) // a bare + is a space there
-		asked.sourceBucket, asked.sourceKey, _ = strings.Cut(strings.TrimPrefix(source, "/"), "/")
+		asked.source = strings.TrimPrefix(source, "/")
 	}
 	return asked
 }
@@ -55,14 +53,11 @@ type object struct {
 	body        []byte
 }
 
-type bucket struct {
-	objects map[string]object
-	sorted  []string // nil when there are keys that it lacks
-}
-
 type store struct {
 	sync.Mutex
-	buckets map[string]*bucket
+	buckets map[string]bool
+	objects map[string]object // by path
+	sorted  []string          // the paths; nil when it lacks some
 }
 
 func (s *store) carryOut(w http.ResponseWriter, r *http.Request, asked request) {
@@ -71,62 +66,57 @@ func (s *store) carryOut(w http.ResponseWriter, r *http.Request, asked request) 
 		refuse(w, http.StatusBadRequest, "IncompleteBody")
 		return
 	}
+	bucket, key, _ := strings.Cut(asked.path, "/")
+	sourceBucket, _, _ := strings.Cut(asked.source, "/")
 	s.Lock()
 	defer s.Unlock()
-	if asked.operation == "create_bucket" && s.buckets[asked.bucket] == nil {
-		s.buckets[asked.bucket] = &bucket{objects: map[string]object{}}
-	}
-	b := s.buckets[asked.bucket]
 	switch {
-	case b == nil:
+	case asked.operation == "create_bucket":
+		s.buckets[bucket] = true
+	case !s.buckets[bucket] || asked.source != "" && !s.buckets[sourceBucket]:
 		refuse(w, http.StatusNotFound, "NoSuchBucket")
-	case len(asked.key) > longestKeyBytes:
+	case len(key) > longestKeyBytes:
 		refuse(w, http.StatusBadRequest, "KeyTooLongError")
 	case asked.operation == "list":
-		b.list(w, r.URL.Query())
+		s.list(w, bucket+"/", r.URL.Query())
 	case asked.operation == "copy":
-		s.copy(w, r, asked, b)
+		s.copy(w, r, asked)
 	case asked.operation == "put":
 		sum := binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(body))
 		made := object{etagOf(body), base64.StdEncoding.EncodeToString(sum), body}
 		w.Header().Set("ETag", made.etag)
-		b.keep(asked.key, made)
-	case asked.operation == "get" || asked.operation == "head":
-		b.read(w, r, asked.key)
+		s.keep(asked.path, made)
+	default:
+		s.read(w, r, asked.path)
 	}
 }
 
-func (s *store) copy(w http.ResponseWriter, r *http.Request, asked request, into *bucket) {
-	from := s.buckets[asked.sourceBucket]
-	if from == nil {
-		refuse(w, http.StatusNotFound, "NoSuchBucket")
-		return
-	}
-	source, exists := from.objects[asked.sourceKey]
-	_, taken := into.objects[asked.key]
+func (s *store) copy(w http.ResponseWriter, r *http.Request, asked request) {
+	made, exists := s.objects[asked.source]
+	_, taken := s.objects[asked.path]
 	switch {
-	case from == into && asked.key == asked.sourceKey:
+	case asked.path == asked.source:
 		refuse(w, http.StatusBadRequest, "InvalidRequest")
 	case !exists:
 		refuse(w, http.StatusNotFound, "NoSuchKey")
 	case taken && r.Header.Get("If-None-Match") == "*":
 		refuse(w, http.StatusPreconditionFailed, "PreconditionFailed")
 	default:
-		source.etag = etagOf([]byte(asked.key)) // of its own, as with SSE-KMS: whoever compares has to take the checksum
-		into.keep(asked.key, source)
-		answer(w, http.StatusOK, copied{ETag: source.etag, LastModified: modified})
+		made.etag = etagOf([]byte(asked.path)) // of its own, as with SSE-KMS: whoever compares has to take the checksum
+		s.keep(asked.path, made)
+		answer(w, http.StatusOK, copied{ETag: made.etag})
 	}
 }
 
-func (b *bucket) keep(key string, made object) {
-	if _, exists := b.objects[key]; !exists {
-		b.sorted = nil
+func (s *store) keep(path string, made object) {
+	if _, exists := s.objects[path]; !exists {
+		s.sorted = nil
 	}
-	b.objects[strings.Clone(key)] = made // the request line, of which the key is a part, need not stay
+	s.objects[strings.Clone(path)] = made // the request line, of which it is a part, need not stay
 }
 
-func (b *bucket) read(w http.ResponseWriter, r *http.Request, key string) {
-	asked, exists := b.objects[key]
+func (s *store) read(w http.ResponseWriter, r *http.Request, path string) {
+	asked, exists := s.objects[path]
 	if !exists {
 		refuse(w, http.StatusNotFound, "NoSuchKey")
 		return
@@ -140,54 +130,49 @@ func (b *bucket) read(w http.ResponseWriter, r *http.Request, key string) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(asked.body))
 }
 
-func (b *bucket) list(w http.ResponseWriter, query url.Values) {
-	if b.sorted == nil {
-		b.sorted = slices.Sorted(maps.Keys(b.objects))
+func (s *store) list(w http.ResponseWriter, bucket string, query url.Values) {
+	if s.sorted == nil {
+		s.sorted = slices.Sorted(maps.Keys(s.objects))
 	}
-	prefix, after := query.Get("prefix"), query.Get("continuation-token")
-	made := listing{Prefix: prefix}
-	first, _ := slices.BinarySearch(b.sorted, max(prefix, after+"\x00"))
-	for _, key := range b.sorted[first:] {
-		if !strings.HasPrefix(key, prefix) {
+	prefix, after := bucket+query.Get("prefix"), bucket+query.Get("continuation-token")
+	var made listing
+	first, _ := slices.BinarySearch(s.sorted, max(prefix, after+"\x00"))
+	for _, path := range s.sorted[first:] {
+		if !strings.HasPrefix(path, prefix) {
 			break
 		}
-		if made.KeyCount == pageKeys {
+		if len(made.Contents) == pageKeys {
 			made.IsTruncated, made.NextContinuationToken = true, made.Contents[pageKeys-1].Key
 			break
 		}
-		made.Contents = append(made.Contents, listed{key, modified, b.objects[key].etag, len(b.objects[key].body)})
-		made.KeyCount++
+		made.Contents = append(made.Contents, listed{strings.TrimPrefix(path, bucket), len(s.objects[path].body)})
 	}
 	answer(w, http.StatusOK, made)
 }
 
 type listing struct {
 	XMLName               xml.Name `xml:"ListBucketResult"`
-	Prefix                string
-	KeyCount              int
 	IsTruncated           bool
 	NextContinuationToken string `xml:",omitempty"`
 	Contents              []listed
 }
 
 type listed struct {
-	Key, LastModified, ETag string
-	Size                    int
+	Key  string
+	Size int
 }
 
 type copied struct {
-	XMLName            xml.Name `xml:"CopyObjectResult"`
-	ETag, LastModified string
+	XMLName xml.Name `xml:"CopyObjectResult"`
+	ETag    string
 }
 
 type refused struct {
-	XMLName       xml.Name `xml:"Error"`
-	Code, Message string
+	XMLName xml.Name `xml:"Error"`
+	Code    string
 }
 
-func refuse(w http.ResponseWriter, status int, code string) {
-	answer(w, status, refused{Code: code, Message: "said by the front"})
-}
+func refuse(w http.ResponseWriter, status int, code string) { answer(w, status, refused{Code: code}) }
 
 func answer(w http.ResponseWriter, status int, value any) {
 	body, _ := xml.Marshal(value)

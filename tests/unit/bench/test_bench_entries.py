@@ -175,7 +175,7 @@ def test_ours_is_the_flood_of_the_command_and_one_that_is_refused_is_no_measurem
 
 @pytest.mark.parametrize("side", ["lines", "columns"])
 def test_both_sides_give_the_same_table_of_every_record_and_others_are_no_measurement(monkeypatch, side):
-    monkeypatch.setattr(insights, "RECORDS", 13_320)
+    monkeypatch.setattr(insights, "PER_N", 10)
     with insights.summary(side) as sides:
         assert min(min(run().values()) for run in sides) > 0
         monkeypatch.setattr(insights, "in_child", lambda side, run: ([[1.0, 2.0]], {}))
@@ -184,11 +184,11 @@ def test_both_sides_give_the_same_table_of_every_record_and_others_are_no_measur
 
 
 def test_a_report_counts_only_with_every_record(monkeypatch):
-    monkeypatch.setattr(insights, "RECORDS", 1_332)
+    monkeypatch.setattr(insights, "PER_N", 1)
     with insights.whole_report() as (ours, _):
         assert ours()["seconds"] > 0
-        monkeypatch.setattr(insights, "RECORDS", 1_333)
-        with pytest.raises(RunError, match="didn't count 1,333 records"):
+        monkeypatch.setattr(insights, "PER_N", 2)
+        with pytest.raises(RunError, match="should have counted 2 records of each function"):
             ours()
 
 
