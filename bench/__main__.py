@@ -48,8 +48,8 @@ MEASUREMENTS = (
         {"filesystem_small_cpu": Compared("client_cpu_s", "CPU-s", 1), "filesystem_small_wall": SECONDS(1)},
         downloads.small,
     ),
-    Measurement({"express_up": OBJECTS_PER_S}, express.up),
-    Measurement({"express_down": OBJECTS_PER_S}, express.down),
+    Measurement({"express_up": OBJECTS_PER_S}, partial(express.moving, "put", "upload", express.put_loop)),
+    Measurement({"express_down": OBJECTS_PER_S}, partial(express.moving, "get", "download", express.get_loop)),
     Measurement({"copy_cpu": CPU_PER_CALL(12)}, partial(copies.costs, copies.copy_by_boto3)),
     Measurement({"copy_cpu_s5cmd": CPU_PER_CALL(7)}, partial(copies.costs, copies.copy_by_s5cmd, copies.S5CMD_LINE)),
     Measurement({"copy_adaptive_rate": COPIES_PER_S(0.95)}, partial(copies.adaptive, 1), 3),
@@ -62,16 +62,13 @@ MEASUREMENTS = (
     Measurement(
         {"flood_latency_15ms": Compared("messages_per_s", "messages/s", 10, more_is_better=True)}, flood.latency_15ms
     ),
-    Measurement({"function_proxy": ADDED}, partial(function.proxy, "go")),
-    Measurement({"function_proxy_python": ADDED}, partial(function.proxy, "python")),
+    Measurement({"function_proxy": ADDED}, partial(function.proxy, is_python=False)),
+    Measurement({"function_proxy_python": ADDED}, partial(function.proxy, is_python=True)),
     Measurement({"insights_summary_1m": SECONDS(15)}, partial(insights.summary, "lines")),
     Measurement({"insights_summary_1m_parquet": SECONDS(40)}, partial(insights.summary, "columns")),
     Measurement({"report_1m": SECONDS(1)}, insights.whole_report),
     Measurement({"simulate_10k": SECONDS(5)}, simulate.against_simpy, 3),
-    Measurement({"aa_express": PAGES}, partial(aa.pages_without_a_claim, aa.EXPRESS), 1),
-    Measurement({"aa_express_load": PAGES}, partial(aa.pages_without_a_claim, aa.EXPRESS, loaded=True), 1),
-    Measurement({"aa_download": PAGES}, partial(aa.pages_without_a_claim, aa.DOWNLOAD), 1),
-    Measurement({"aa_download_load": PAGES}, partial(aa.pages_without_a_claim, aa.DOWNLOAD, loaded=True), 1),
+    *(Measurement({name: PAGES}, partial(aa.pages_without_a_claim, name), 1) for name in aa.ENTRIES),
 )
 
 
@@ -83,14 +80,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", metavar="ENTRY", action="append", choices=every, default=[], help=only)
     runs = "runs of each side (default: %(default)s)"
     parser.add_argument("--runs", metavar="N", type=int, choices=range(1, 101), default=5, help=runs)
-    output = "the JSON list to write the results into (default: %(default)s)"
-    parser.add_argument("--output", metavar="FILE", type=Path, default=OUTPUT, help=output)
     chosen = parser.parse_args(arguments)
     stay_on_loopback()
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that the servers are stopped, too
     try:
-        _measure(chosen.only or every, chosen.runs, chosen.output)
-    except FixableError as error:
+        _measure(chosen.only or every, chosen.runs)
+    except (FixableError, OSError) as error:
         say(f"bench: {error}", style="red")
         return 1
     except KeyboardInterrupt:
@@ -108,7 +103,7 @@ def stay_on_loopback() -> None:
         os.environ[name] = ",".join(filter(None, (os.environ.get(name), HOST)))
 
 
-def _measure(names: Sequence[str], runs: int, output: Path) -> None:
+def _measure(names: Sequence[str], runs: int) -> None:
     for needed in (STAT, RAM_FOLDER):
         if not needed.exists():
             raise RunError(f"there is no {needed}", "run the benchmarks on Linux")
@@ -120,14 +115,14 @@ def _measure(names: Sequence[str], runs: int, output: Path) -> None:
         say(f"{', '.join(wanted)}:")
         for entry in measure(measurement, runs):
             if entry.name in wanted:
-                save(output, entry)  # at once: what comes after may fail
+                save(OUTPUT, entry)  # at once: what comes after may fail
                 rows.append(_row(entry, wanted[entry.name].goal))
     print_rows(rows, "table")
     print("medians of alternating runs; ratio above 1: ours is better; others: processor time of other work")
     print(
         f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}, boto3 {version('boto3')}"
     )
-    say(f"results: {output}")
+    say(f"results: {OUTPUT}")
 
 
 def _row(entry: Entry, goal: float) -> dict[str, object]:

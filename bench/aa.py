@@ -17,7 +17,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from bench.child import run_child
@@ -34,36 +33,24 @@ LONGEST_SWEEP_S = 600
 SHORTEST_LOAD_S, LONGEST_LOAD_S = 1.0, 5.0
 
 
-@dataclass(frozen=True)
-class Kind:
-    """Which experiment is swept, with which options, and which comparison is of equals."""
-
-    experiment: str
-    options: str
-    compare: str
-
-
-EXPRESS = Kind(
-    "express",
-    "--set operation=download --set object_bytes=1000,10000,100000,1000000 --set parallel_limit=1",
-    "between_classes",
-)
-DOWNLOAD = Kind(
-    "download",
-    "--set memory_size=1024,2048 --set concurrency_value=1 --set object_size_mb=16 --repeats 5",
-    "between_memories",
-)
+# How each experiment is swept, and which of its comparisons is of equals then.
+OPTIONS = {
+    "express": "--set operation=download --set object_bytes=1000,10000,100000,1000000 --set parallel_limit=1",
+    "download": "--set memory_size=1024,2048 --set concurrency_value=1 --set object_size_mb=16 --repeats 5",
+}
+COMPARED = {"express": "between_classes", "download": "between_memories"}
+ENTRIES = ("aa_express", "aa_express_load", "aa_download", "aa_download_load")
 
 
 @contextmanager
-def pages_without_a_claim(kind: Kind, loaded: bool = False) -> Iterator[tuple[Run, Run]]:
+def pages_without_a_claim(entry: str) -> Iterator[tuple[Run, Run]]:
     """The part of the pages of SWEEPS that claim nothing, against the part that is promised."""
 
     def ours() -> Figures:
-        folder = FOLDER / f"aa_{kind.experiment}{'_load' * loaded}"
+        folder, experiment = FOLDER / entry, entry.split("_")[1]
         if len(finished(folder)) < SWEEPS:
-            sweep_missing(kind, folder, loaded)
-        claims = [claims_of(run, kind.compare) for run in finished(folder)]
+            sweep_missing(experiment, folder, loaded=entry.endswith("load"))
+        claims = [claims_of(run, COMPARED[experiment]) for run in finished(folder)]
         without = sum(not claimed for claimed in claims) / len(claims)
         return {"of_pages": without, "claims": sum(claims), "sweeps": len(claims)}
 
@@ -90,16 +77,16 @@ def claims_of(run: Path, compare: str) -> int:
     return sum(ratio.leaves_1_out for ratio in ratios)
 
 
-def sweep_missing(kind: Kind, folder: Path, loaded: bool) -> None:
+def sweep_missing(experiment: str, folder: Path, loaded: bool) -> None:
     """Sweep until SWEEPS runs are there, each on the stack of the one before; it goes at the end."""
     run_child(["make", "--no-print-directory", "go-function"])  # what express runs
     stampede = str(Path(sys.executable).parent / "stampede")
     with tempfile.TemporaryDirectory(prefix="stampede-bench-") as state:
         try:
             while (number := len(finished(folder)) + 1) <= SWEEPS:
-                say(f"{folder.name}: sweep {number} of {SWEEPS} (about 40 s; the first of an entry a minute more)")
+                say(f"{folder.name}: sweep {number} of {SWEEPS} (about 40 s)")
                 options = ["--keep", "--seed", str(number), "--results-dir", str(folder)]
-                command = [stampede, "sweep", kind.experiment, *kind.options.split(), *options]
+                command = [stampede, "sweep", experiment, *OPTIONS[experiment].split(), *options]
                 with load_that_comes_and_goes(number, os.cpu_count() or 1 if loaded else 0):
                     run_child(command, LONGEST_SWEEP_S, STAMPEDE_STATE_DIR=state)
         finally:

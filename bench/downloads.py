@@ -60,7 +60,8 @@ def small() -> Iterator[tuple[Run, Run]]:
 
 def call(record: Figures, seconds: float) -> Figures:
     """What a function's record says of its call, and what its process used."""
-    return {"seconds": seconds, "client_cpu_s": record["client_cpu_seconds"]} | clients.whole(record)
+    own = {"cpu_s": record["cpu_s"], "peak_mb": record["peak_mb"]}
+    return {"seconds": seconds, "client_cpu_s": record["client_cpu_seconds"]} | own
 
 
 def download_file(place: Place) -> Figures:
@@ -100,7 +101,7 @@ def remove_compared(folder: Path, files: Mapping[str, bytes]) -> None:
     arrived = {path.name: path.read_bytes() for path in folder.iterdir()}
     shutil.rmtree(folder)
     if arrived != files:
-        raise RunError(f"{len(arrived)} of {len(files)} objects arrived, or their bytes differ: this run doesn't count")
+        raise RunError(f"{len(arrived)} of {len(files)} objects arrived, or their bytes differ")
 
 
 def remove_checked(path: Path) -> float:
@@ -111,7 +112,7 @@ def remove_checked(path: Path) -> float:
     path.unlink()
     removing_cpu_s = time.process_time() - started
     if (size, arrived) != (len(PIECE) * PIECES, checksum([PIECE] * PIECES)):
-        raise RunError("the bytes that arrived aren't the object's: this run doesn't count")
+        raise RunError("the bytes that arrived aren't the object's")
     return removing_cpu_s
 
 

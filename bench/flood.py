@@ -50,19 +50,16 @@ def rate(sqs: Any, queue_url: str, send: Callable[[str, int], None], count: int 
     arrived = int(sqs.get_queue_attributes(QueueUrl=queue_url, AttributeNames=[name])["Attributes"][name])
     sqs.purge_queue(QueueUrl=queue_url)
     if arrived != count:
-        raise RunError(f"{arrived} of {count} messages are in the queue: this flood doesn't count")
+        raise RunError(f"{arrived} of {count} messages are in the queue")
     return {"messages_per_s": count / seconds}
 
 
 def flooded(endpoint_url: str, queue_url: str, count: int) -> None:
-    """Flood as `stampede flood` does, its line in sent.jsonl for each message included. Raises RunError unless every
-    message was accepted, and once."""
+    """Flood as `stampede flood` does, its line in sent.jsonl for each message included."""
     values = {"region": servers.REGION, "queue_name": QUEUE, "queue_url": queue_url, "experiment": "download"}
     with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder:
         run = RunFolder.create(Path(folder), "bench")
-        outcome = flood(Target("local", values, endpoint_url), run, CELL, count, order=ORDER, quiet=True)
-    if outcome.sent != count or outcome.possible_duplicates:
-        raise RunError(f"this flood is not clean: {outcome.sentence()}")
+        flood(Target("local", values, endpoint_url), run, CELL, count, order=ORDER, quiet=True)
 
 
 def one_batch_at_a_time(sqs: Any, queue_url: str, count: int) -> None:

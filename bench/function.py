@@ -26,30 +26,27 @@ HANDLER = "def handler(event, context):\n    return {'batchItemFailures': []}\n"
 
 
 @contextmanager
-def proxy(runtime: str) -> Iterator[tuple[Run, Run]]:
+def proxy(is_python: bool) -> Iterator[tuple[Run, Run]]:
     """The microseconds that measuring adds to an invocation, against the most that it may add."""
     with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder:
         program, handler = Path(folder) / "bench", Path(folder) / "app.py"
         handler.write_text(HANDLER)
         build = ["go", "test", "-c", "-o", str(program), "./internal/function"]
         run_child(build, folder=str(FUNCTIONS / "transfer"))
-        command = _python(handler.parent) if runtime == "python" else ""
+        command = ""
+        if is_python:  # as the embedded AWS starts it
+            python_runtime.make_once(say)
+            command = shlex.join(map(str, python_runtime.command("app.handler", [Path(folder)])))
         yield lambda: added(program, command), lambda: {"added_us": MOST_US}
 
 
 def added(program: Path, runtime: str) -> Figures:
     """What an invocation took in microseconds: without the proxy, what that added, and what the record says of it."""
     options = ["-test.run=^$", "-test.bench=^BenchmarkInvocation$", f"-test.benchtime={INVOCATIONS}x"]
-    printed = run_child([str(program), *options], BENCH_RUNTIME=runtime)["printed"]
+    printed = run_child([str(program), *options], BENCH_RUNTIME=runtime)[0]
     took = dict(re.findall(r"Invocation/(bare|measured)\S*\s+\d+\s+(\S+) ns/op", printed))
     recorded = re.search(r"(\S+) recorded-us", printed)
     if len(took) != 2 or not recorded:
         raise RunError(f"the benchmark of the proxy printed {printed[-300:]!r}")
     bare_us, measured_us = (float(took[side]) / 1000 for side in ("bare", "measured"))
     return {"bare_us": bare_us, "added_us": measured_us - bare_us, "recorded_us": float(recorded[1])}
-
-
-def _python(folder: Path) -> str:
-    """The command line of Python's runtime with the handler, as the embedded AWS starts it."""
-    python_runtime.make_once(say)
-    return shlex.join(map(str, python_runtime.command("app.handler", [folder])))

@@ -3,6 +3,8 @@ and kept in the cache folder; Go, Maven and pip use this machine's own configura
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -70,16 +72,13 @@ def elasticmq_jars() -> Path:
 
 @cache
 def _built_here(module: str) -> str:
-    program = Path(_programs().name) / Path(module).name
-    command = ["go", "build", "-trimpath", "-ldflags=-s -w", "-o", str(program), "."]
-    run_child(command, folder=str(ROOT / module), CGO_ENABLED="0")
-    return str(program)
-
-
-@cache
-def _programs() -> tempfile.TemporaryDirectory[str]:
     """Goes with this process: Go keeps what it has compiled, and linking takes a second."""
-    return tempfile.TemporaryDirectory(prefix="stampede-bench-")
+    folder = tempfile.mkdtemp(prefix="stampede-bench-")
+    atexit.register(shutil.rmtree, folder)
+    program = str(Path(folder) / Path(module).name)
+    command = ["go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "."]
+    run_child(command, folder=str(ROOT / module), CGO_ENABLED="0")
+    return program
 
 
 def _once(name: str, pins: str, fill: Callable[[Path], None]) -> Path:

@@ -19,8 +19,8 @@ import (
 type settings struct {
 	Port             int     `json:"port"`
 	LimitPerS        float64 `json:"limit_per_s"`        // of copies and PUTs; a tenth of a second of it at once; 0: none
-	LatencyMS        float64 `json:"latency_ms"`         // of every answer
-	RefusalLatencyMS float64 `json:"refusal_latency_ms"` // of a SlowDown, where it isn't 0: S3 refuses fast and copies slowly
+	LatencyMS        float64 `json:"latency_ms"`         // of every answer but a SlowDown
+	RefusalLatencyMS float64 `json:"refusal_latency_ms"` // of a SlowDown: S3 refuses fast and copies slowly
 	LoseAnswers      float64 `json:"lose_answers"`       // the share of requests that are carried out and never answered
 	Reset            float64 `json:"reset"`              // the share whose connection is reset before anything is done
 	DenyPrefix       string  `json:"deny_prefix"`        // of bucket/key, of a source and of a destination
@@ -60,11 +60,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	asked, drawn := understand(r), rand.Float64()
-	refusalMS := f.LatencyMS
-	if f.RefusalLatencyMS > 0 {
-		refusalMS = f.RefusalLatencyMS
-	}
-	sleep(refusalMS)
+	sleep(f.RefusalLatencyMS)
 	if drawn < f.Reset {
 		f.count("reset")
 		reset(w)
@@ -75,7 +71,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusServiceUnavailable, "SlowDown")
 		return
 	}
-	sleep(f.LatencyMS - refusalMS)
+	sleep(f.LatencyMS - f.RefusalLatencyMS)
 	switch {
 	case f.denies(asked.path) || f.denies(asked.source):
 		f.count("denied")

@@ -62,8 +62,7 @@ type store struct {
 
 func (s *store) carryOut(w http.ResponseWriter, r *http.Request, asked request) {
 	body := make([]byte, max(0, r.ContentLength))
-	if _, err := io.ReadFull(r.Body, body); err != nil && asked.operation == "put" {
-		refuse(w, http.StatusBadRequest, "IncompleteBody")
+	if _, err := io.ReadFull(r.Body, body); err != nil {
 		return
 	}
 	bucket, key, _ := strings.Cut(asked.path, "/")
