@@ -45,12 +45,12 @@ def run_child(
         )
         try:
             printed, complaint = process.communicate(timeout=timeout_s)
-        except BaseException as error:
-            os.killpg(process.pid, 9)  # its own group: the program between and the command
-            process.communicate()
-            if isinstance(error, subprocess.TimeoutExpired):
-                raise RunError(f"{name} didn't finish within {timeout_s:g} s") from None
-            raise
+        except subprocess.TimeoutExpired:
+            raise RunError(f"{name} didn't finish within {timeout_s:g} s") from None
+        finally:
+            if process.returncode is None:
+                os.killpg(process.pid, 9)  # its own group: the program between and the command
+                process.communicate()
         if process.returncode != status:
             last = (complaint or printed).strip().splitlines()[-1:] or ["it printed nothing"]
             raise RunError(f"{name} ended with status {process.returncode}: {last[0][:300]}")

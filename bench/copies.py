@@ -30,7 +30,6 @@ LATENCY_MS, LIMIT_PER_S, MOST_IN_FLIGHT, RUN_SECONDS = 20, 3500, 1000, 60
 # Objects of different sizes, and one worker or many: (limit, workers, latency of a copy in ms, parallel limit).
 SLOW_CASES = ((100, 1, 500, 1000), (500, 10, 500, 100), (500, 1, 20, 1000), (100, 1, 5000, 1000))
 SLOW_SECONDS, REFUSAL_MS = 30, 15  # S3 refuses fast and copies slowly
-LONGEST_S = 3600
 Rows = tuple[str, Path]  # a new prefix, and the manifest of copies to it
 LINE, S5CMD_LINE = "{source},{key}", f"cp s3://{BUCKET}/{{source}} s3://{BUCKET}/{{key}}"
 _number = itertools.count()
@@ -98,7 +97,7 @@ def copy(place: Place, rows: Rows, parallel_limit: int = PARALLEL_LIMIT, *option
     command = [programs.transfer(), "copy", "--source-bucket", BUCKET, "--manifest", str(manifest), "--pace", "fixed"]
     to = ["--destination-bucket", BUCKET, "--destination-prefix", prefix, "--parallel-limit", str(parallel_limit)]
     with tempfile.TemporaryDirectory(dir=place.folder) as scratch:
-        printed, used = run_child([*command, *to, *options], LONGEST_S, TMPDIR=scratch, **place.environment)
+        printed, used = run_child([*command, *to, *options], TMPDIR=scratch, **place.environment)
     return used | json.loads(printed)
 
 

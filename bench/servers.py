@@ -31,7 +31,7 @@ from stampede.errors import RunError
 
 ACCESS_KEY, SECRET_KEY, REGION, BUCKET = "test", "test", "us-east-1", "stampede-bench"
 RAM_FOLDER = Path("/dev/shm")
-START_TIMEOUT_S, STOP_TIMEOUT_S, ANSWER_TIMEOUT_S = 60, 10, 5
+START_TIMEOUT_S, ANSWER_TIMEOUT_S = 60, 5
 
 # node-address only shapes the queue URLs that ElasticMQ hands out. Nothing is stored on disk.
 ELASTICMQ_CONFIG = """\
@@ -170,12 +170,8 @@ def running(
                 raise RunError(f"{Path(command[0]).name} {ended}: {words[-1][:300]}")
             yield process.pid
         finally:
-            process.terminate()
-            try:
-                process.wait(STOP_TIMEOUT_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            process.kill()  # nothing that it has is kept
+            process.wait()
 
 
 def _takes_connections(process: subprocess.Popen, url: str, timeout_s: float) -> bool:

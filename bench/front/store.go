@@ -111,7 +111,7 @@ func (s *store) keep(path string, made object) {
 	if _, exists := s.objects[path]; !exists {
 		s.sorted = nil
 	}
-	s.objects[strings.Clone(path)] = made // the request line, of which it is a part, need not stay
+	s.objects[path] = made
 }
 
 func (s *store) read(w http.ResponseWriter, r *http.Request, path string) {
@@ -124,7 +124,6 @@ func (s *store) read(w http.ResponseWriter, r *http.Request, path string) {
 	w.Header().Set("Content-Type", "binary/octet-stream")
 	if r.Header.Get("X-Amz-Checksum-Mode") == "ENABLED" {
 		w.Header().Set("X-Amz-Checksum-Crc32", asked.crc32)
-		w.Header().Set("X-Amz-Checksum-Type", "FULL_OBJECT")
 	}
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(asked.body))
 }
