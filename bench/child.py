@@ -1,4 +1,4 @@
-"""Measures a whole child process: wall time, user and system CPU, peak memory.
+"""Runs a command to its end, and measures the whole process: wall time, user and system CPU, peak memory.
 
 A process begins with the peak memory of the one that it was forked from, so a client started from here would report at
 least this interpreter's with boto3 in it. This file is therefore also the small program between: `python -I -S child.py
@@ -16,51 +16,50 @@ RSS_UNIT_BYTES = 1 if sys.platform == "darwin" else 1024  # getrusage(2): kiloby
 
 
 def run_child(
-    command: list[str], timeout_s: float = 600.0, printed: str = os.devnull, status: int = 0, **environment: str
-) -> dict[str, float]:
-    """Run a command to its end; returns wall_s, cpu_s (user + system, of its own children too) and peak_mb (MiB).
+    command: list[str], timeout_s: float = 600.0, status: int = 0, folder: str = ".", **environment: str
+) -> tuple[str, dict[str, float]]:
+    """Run a command to its end; returns what it printed on stdout, and wall_s, cpu_s (user + system, of its own
+    children too) and peak_mb (MiB).
 
-    What it prints goes to the file `printed`. Raises BenchError when it can't be started, ends with another `status`,
-    or isn't done after `timeout_s`.
+    Raises RunError, with its last words, when it isn't there, ends with another `status`, or isn't done in time.
     """
     import subprocess
     import tempfile
     from pathlib import Path
 
-    from bench.errors import BenchError
+    from stampede.errors import RunError
 
-    with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder, Path(printed).open("wb") as output:
-        report = Path(folder) / "report.json"
+    name = Path(command[0]).name
+    with tempfile.TemporaryDirectory(prefix="stampede-bench-") as scratch:
+        report = Path(scratch) / "report.json"
         process = subprocess.Popen(
             [sys.executable, "-I", "-S", __file__, str(report), *command],
+            cwd=folder,
             env=os.environ | environment,
             stdin=subprocess.DEVNULL,
-            stdout=output,
+            stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
             start_new_session=True,
         )
         try:
-            _, complaint = process.communicate(timeout=timeout_s)
-        except BaseException as error:
-            os.killpg(process.pid, 9)  # its own group: the program between and the command
-            process.communicate()
-            if isinstance(error, subprocess.TimeoutExpired):
-                raise BenchError(f"{command[0]} didn't finish within {timeout_s:g} s") from None
-            raise
+            printed, complaint = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            raise RunError(f"{name} didn't finish within {timeout_s:g} s") from None
+        finally:
+            if process.returncode is None:
+                os.killpg(process.pid, 9)  # its own group: the program between and the command
+                process.communicate()
         if process.returncode != status:
-            last = complaint.decode(errors="replace").strip().splitlines()[-1:] or ["it printed nothing"]
-            raise BenchError(f"{command[0]} exited with status {process.returncode}: {last[0][:300]}")
-        return json.loads(report.read_text())
+            last = (complaint or printed).strip().splitlines()[-1:] or ["it printed nothing"]
+            raise RunError(f"{name} ended with status {process.returncode}: {last[0][:300]}")
+        return printed, json.loads(report.read_text())
 
 
 def _between(report: str, command: list[str]) -> int:
     started = time.monotonic()
-    try:
-        pid = os.posix_spawnp(command[0], command, os.environ)
-    except OSError as error:
-        sys.stderr.write(f"can't be started: {error.strerror}\n")
-        return 127
-    _, status, usage = os.wait4(pid, 0)
+    _, status, usage = os.wait4(os.posix_spawnp(command[0], command, os.environ), 0)
     measured = {
         "wall_s": time.monotonic() - started,
         "cpu_s": usage.ru_utime + usage.ru_stime,

@@ -9,55 +9,44 @@ from __future__ import annotations
 import re
 import shlex
 import tempfile
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from bench import programs
-from bench.errors import BenchError
-from bench.pairs import Figures, Measured, Measurements, Side, bound, compare, in_turn
+from bench.child import run_child
+from bench.ratios import Figures, Run
 from stampede.checkout import FUNCTIONS
 from stampede.emulator import python_runtime
+from stampede.errors import RunError
 from stampede.progress import say
 
 INVOCATIONS = 3_000  # of each side in each run
 MOST_US = 1_000.0
-RUN_TIMEOUT_S, BUILD_TIMEOUT_S = 120, 600
 HANDLER = "def handler(event, context):\n    return {'batchItemFailures': []}\n"
 
 
-def cost(name: str, runtime: str, runs: int) -> Measured:
+@contextmanager
+def proxy(is_python: bool) -> Iterator[tuple[Run, Run]]:
     """The microseconds that measuring adds to an invocation, against the most that it may add."""
     with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder:
         program, handler = Path(folder) / "bench", Path(folder) / "app.py"
         handler.write_text(HANDLER)
-        build = [programs.require("go"), "test", "-c", "-o", str(program), "./internal/function"]
-        programs.output_of(build, BUILD_TIMEOUT_S, FUNCTIONS / "transfer")
-        command = _python(handler.parent) if runtime == "python" else ""
-        measured = Side(f"{INVOCATIONS:,} invocations of a handler that does nothing", partial(added, program, command))
-        in_turn([measured], runs, warm_up=False)
-    most = bound("the most that it may add", added_us=MOST_US)
-    return [compare(name, measured, most, "added_us", "us")], measured.sentence()
+        build = ["go", "test", "-c", "-o", str(program), "./internal/function"]
+        run_child(build, folder=str(FUNCTIONS / "transfer"))
+        command = ""
+        if is_python:  # as the embedded AWS starts it
+            python_runtime.make_once(say)
+            command = shlex.join(map(str, python_runtime.command("app.handler", [Path(folder)])))
+        yield lambda: added(program, command), lambda: {"added_us": MOST_US}
 
 
 def added(program: Path, runtime: str) -> Figures:
     """What an invocation took in microseconds: without the proxy, what that added, and what the record says of it."""
     options = ["-test.run=^$", "-test.bench=^BenchmarkInvocation$", f"-test.benchtime={INVOCATIONS}x"]
-    printed = programs.output_of([str(program), *options], RUN_TIMEOUT_S, BENCH_RUNTIME=runtime)
+    printed = run_child([str(program), *options], BENCH_RUNTIME=runtime)[0]
     took = dict(re.findall(r"Invocation/(bare|measured)\S*\s+\d+\s+(\S+) ns/op", printed))
     recorded = re.search(r"(\S+) recorded-us", printed)
     if len(took) != 2 or not recorded:
-        raise BenchError(f"the benchmark of the proxy printed {printed[-300:]!r}")
+        raise RunError(f"the benchmark of the proxy printed {printed[-300:]!r}")
     bare_us, measured_us = (float(took[side]) / 1000 for side in ("bare", "measured"))
     return {"bare_us": bare_us, "added_us": measured_us - bare_us, "recorded_us": float(recorded[1])}
-
-
-def _python(folder: Path) -> str:
-    """The command line of Python's runtime with the handler, as the embedded AWS starts it."""
-    python_runtime.make_once(say)
-    return shlex.join(map(str, python_runtime.command("app.handler", [folder])))
-
-
-MEASUREMENTS: Measurements = {
-    ("function_proxy",): partial(cost, "function_proxy", "go"),
-    ("function_proxy_python",): partial(cost, "function_proxy_python", "python"),
-}

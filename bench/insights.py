@@ -8,78 +8,78 @@ run; the seconds are taken inside, without starting Python and importing modules
 from __future__ import annotations
 
 import json
-import math
 import random
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from bench.child import run_child
-from bench.errors import BenchError
-from bench.pairs import Entry, Figures, Measured, Measurements, Side, compare, in_turn
+from bench.ratios import Figures, Run
 from experiments.download.declaration import DOWNLOAD
 from stampede import report
 from stampede.cell import FORMAT
 from stampede.checkout import QUERIES
+from stampede.errors import RunError
 from stampede.insights import evaluate, log_columns
 from stampede.insights.backends import Local
 from stampede.planning.plan import make_plan
 from stampede.progress import say
 from stampede.runs.folder import RunFolder
 
-RECORDS, SEED = 1_000_000, 20250112
+PER_N = 751  # records of each function
 RUN_ID, FIRST_MS = "20250112T164000Z", 1_736_700_000_000
-MEMORIES_MB, CONCURRENCIES = (1024, 2048), (1, 5, 10, 50, 100, 500)
+CELLS = tuple(product((1024, 2048), (1, 5, 10, 50, 100, 500)))
 PLAIN_SUMMARY = Path(__file__).with_name("plain_summary.py")
 QUERY = QUERIES / "download" / "summary.cwli"
 LOG_EVENTS = "log_events.jsonl"
+CONSTANT = {"experiment_tag": "experiment 01", "run_id": RUN_ID, "attempt": 1, "bytes": 2**30, "warm_up": 0}
+CONSTANT |= {"method": "download_file", "status": "ok", "sink": "tmp", "retries": 0, "requests": 129}
 
-Row = tuple[float, ...]  # memory_size_mb, concurrency, count, min_s, p25_s, avg_s, p75_s, max_s
-
-
-def summary(name: str, ours: str, runs: int) -> Measured:
-    """Seconds of the query over JSON lines (`lines`), or over the columns that a drain stores of them (`columns`).
-
-    Raises BenchError unless both sides give the same table.
-    """
-    with _stored_run(platform_lines=False) as run:
-        tables: dict[str, list[Row]] = {}
-        entry, setting = _compared(name, ours, run, runs, tables)
-    check_same(tables[ours], tables["plain_python"])
-    return [entry], setting
+Row = Sequence[float]  # memory_size_mb, concurrency, count, min_s, p25_s, avg_s, p75_s, max_s
 
 
-def whole_report(runs: int) -> Measured:
-    """Seconds of the report of a stored run: counted, drawn and written."""
-    with _stored_run(platform_lines=True) as run:
-        entry, setting = _compared("report_1m", "report", run, runs, {})
-        counted = sum(cell["count"] for cell in json.loads((run / "statistics.json").read_text())["cells"])
-    if counted != RECORDS:
-        raise BenchError(f"the report counted {counted:,} of {RECORDS:,} records")
-    return [entry], setting
+@contextmanager
+def summary(side: str) -> Iterator[tuple[Run, Run]]:
+    """Ours are the `lines` or the `columns`."""
+    with stored_run(platform_lines=False) as run:
+        tables: list[list[Row]] = []
+
+        def checked(side: str) -> Figures:
+            rows, figures = in_child(side, run)
+            tables.append(rows)
+            check_same(rows, tables[0])
+            return figures
+
+        yield lambda: checked(side), lambda: checked("plain")
 
 
-def _compared(name: str, ours: str, run: Path, runs: int, tables: dict[str, list[Row]]) -> tuple[Entry, str]:
-    pair = [Side(side, partial(in_child, side, run, tables)) for side in (ours, "plain_python")]
-    in_turn(pair, runs, warm_up=False)
-    size_mb = (run / LOG_EVENTS).stat().st_size / 1e6
-    setting = f"{RECORDS:,} records, {size_mb:,.0f} MB of log events; {pair[0].sentence()}; {pair[1].sentence()}"
-    return compare(name, *pair, "seconds", "s"), setting
+@contextmanager
+def whole_report() -> Iterator[tuple[Run, Run]]:
+    """The report of a stored run: counted, drawn and written. It must count every record."""
+    with stored_run(platform_lines=True) as run:
+
+        def ours() -> Figures:
+            rows, figures = in_child("report", run)
+            if sorted(rows) != [[memory_mb, n, n * PER_N] for memory_mb, n in CELLS]:
+                raise RunError(f"the report should have counted {PER_N} records of each function, and counted {rows}")
+            return figures
+
+        yield ours, lambda: in_child("plain", run)[1]
 
 
-def in_child(side: str, run: Path, tables: dict[str, list[Row]]) -> Figures:
-    """Run one of SIDES, or the peer, over a run in a process of its own; its table goes to `tables`."""
-    with tempfile.NamedTemporaryFile("r", suffix=".json") as printed:
-        program = ["-m", "bench.insights", side] if side in SIDES else [str(PLAIN_SUMMARY)]
-        used = run_child([sys.executable, *program, str(run / LOG_EVENTS)], printed=printed.name)
-        told = json.load(printed)
-    tables[side] = [tuple(row) for row in told["rows"]]
-    return {"seconds": told["seconds"], "cpu_s": used["cpu_s"], "peak_mb": used["peak_mb"]}
+def in_child(side: str, run: Path) -> tuple[list[Row], Figures]:
+    """Run one of SIDES, or the peer, over a run in a process of its own: its table, and what it took."""
+    program = [str(PLAIN_SUMMARY)] if side == "plain" else ["-m", "bench.insights", side]
+    printed, used = run_child([sys.executable, *program, str(run / LOG_EVENTS)])
+    told = json.loads(printed)
+    return told["rows"], used | {"seconds": told["seconds"]}
 
 
 def lines(logs: Path) -> list[Row]:
@@ -88,120 +88,94 @@ def lines(logs: Path) -> list[Row]:
 
 
 def columns(logs: Path) -> list[Row]:
-    """The summary over a stored run, as `stampede query --run` asks it."""
+    """The summary over the columns that a drain stored of a run's lines, as `stampede query --run` asks it."""
     return [tuple(row.values()) for row in Local.of_run(logs).ask(QUERY.read_text()).rows]
 
 
 def built_report(logs: Path) -> list[Row]:
-    """Build the report of a stored run; no rows."""
+    """Build the report of a stored run; what it counted in each cell."""
     report.build(logs.parent)
-    return []
+    cells = json.loads((logs.parent / "statistics.json").read_text())["cells"]
+    return [(cell["memory_size_mb"], cell["concurrency"], cell["count"]) for cell in cells]
 
 
 SIDES = {"lines": lines, "columns": columns, "report": built_report}
 
 
-def check_same(ours: list[Row], peer: list[Row]) -> None:
-    """Raises BenchError unless both sides gave the same table, to the last digits of the means."""
-    same = len(ours) == len(peer) and all(
-        len(row) == len(expected) and all(math.isclose(a, b, rel_tol=1e-9) for a, b in zip(row, expected, strict=True))
-        for row, expected in zip(ours, peer, strict=True)
-    )
-    if not same:
-        raise BenchError(f"the two sides disagree: {ours[:1]} and {peer[:1]}")
+def check_same(rows: Sequence[Row], expected: Sequence[Row]) -> None:
+    """Raises RunError unless both are the same table, to the last digits of the means."""
+    if np.shape(rows) != np.shape(expected) or not np.allclose(rows, expected, rtol=1e-9):
+        raise RunError(f"the two sides disagree: {rows[:1]} and {expected[:1]}")
 
 
 @contextmanager
-def _stored_run(*, platform_lines: bool) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder:
-        run = Path(folder) / RUN_ID
-        say(f"writing a run of {RECORDS:,} records (about 30 s)")
-        write_run(run, RECORDS, platform_lines=platform_lines)
-        log_columns.store(RunFolder(run), at_end=True)  # as a sweep does before its report
-        yield run
-
-
-def write_run(folder: Path, records: int, *, platform_lines: bool) -> None:
-    """Write a stored run of so many downloads, in the published cells and in proportion to N; always the same.
+def stored_run(*, platform_lines: bool) -> Iterator[Path]:
+    """A stored run of a million downloads in the published cells, in proportion to N; always the same.
 
     In each cell N workers take one message after the other, as from a queue. Its log has the lines that Lambda itself
     writes with `platform_lines`, as a drained one; without, as an exported one, the records alone.
     """
-    draw = random.Random(SEED)
-    folder.mkdir(parents=True)
-    cells = list(product(MEMORIES_MB, CONCURRENCIES))
-    counts = [n * (records // sum(n for _, n in cells)) for _, n in cells]
-    counts[-1] += records - sum(counts)
-    files = (folder / name for name in ("records.jsonl", LOG_EVENTS, "sent.jsonl"))
-    stored, events, sent = (path.open("w") for path in files)
-    with stored, events, sent:
-        began_ms = FIRST_MS
-        for (memory_mb, n), count in zip(cells, counts, strict=True):
-            for seq, (message, finished_ms) in enumerate(_messages(draw, memory_mb, n, count, began_ms)):
-                stored.write(message + "\n")
-                events.writelines(_log_lines(message, seq, finished_ms, f"{seq % n:032x}", platform_lines))
-                line = {"cell": f"memory_size={memory_mb},concurrency_value={n}", "seq": seq}
-                line |= {"message_id": f"{seq:032x}", "sent_at_ms": FIRST_MS, "possible_duplicate": 0, "warm_up": 0}
-                sent.write(json.dumps(line) + "\n")
-                began_ms = max(began_ms, finished_ms)
-            began_ms += 60_000
-    (folder / "run.json").write_text(json.dumps(_manifest()))
+    with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder:
+        say("writing a run of a million records (about 30 s)")
+        run = Path(folder) / RUN_ID
+        run.mkdir()
+        (run / "run.json").write_text(json.dumps(_manifest()))
+        files = [(run / name).open("w") for name in ("records.jsonl", LOG_EVENTS, "sent.jsonl")]
+        for record in _records():
+            line = json.dumps(record)
+            own = {name: record[name] for name in ("cell", "seq", "message_id", "warm_up")}
+            events = [
+                {"timestamp": record["finished_at_ms"], "message": text, "logStream": record["sandbox_id"]}
+                for text in (_log_lines(line, record["request_id"]) if platform_lines else [line])
+            ]
+            sent = own | {"sent_at_ms": FIRST_MS, "possible_duplicate": 0}
+            for file, lines in zip(files, ([line], map(json.dumps, events), [json.dumps(sent)]), strict=True):
+                file.writelines(f"{text}\n" for text in lines)
+        for file in files:
+            file.close()
+        log_columns.store(RunFolder(run), at_end=True)  # as a sweep does before its report
+        yield run
 
 
 def _manifest() -> dict[str, object]:
-    axes = {"memory_size": MEMORIES_MB, "concurrency_value": CONCURRENCIES}
-    settings = [f"{name}={','.join(map(str, values))}" for name, values in axes.items()]
-    plan = make_plan(DOWNLOAD, "aws", settings, messages_per_concurrency=10)
+    plan = make_plan(DOWNLOAD, "aws", (), messages_per_concurrency=10)
     manifest = {"format": FORMAT, "run_id": RUN_ID, "experiment": "download", "target": "aws", "plan": plan.as_dict()}
     cells = {"cells": [cell.as_json() for cell in plan.cells], "finished": {cell.name: {} for cell in plan.cells}}
     return manifest | cells
 
 
-def _messages(draw: random.Random, memory_mb: int, n: int, count: int, began_ms: int) -> Iterator[tuple[str, int]]:
-    """The record of each message, and when it ended (epoch ms)."""
-    free_ms = [began_ms] * n
-    for seq in range(count):
-        seconds = draw.lognormvariate(2.5, 0.1)
-        started_ms = free_ms[seq % n] + draw.randrange(20)
-        finished_ms = free_ms[seq % n] = started_ms + int(seconds * 1000)
-        record = {
-            "concurrency_limit": n,
-            "download_time_seconds": round(seconds, 9),
-            "memory_size": memory_mb,
-            "experiment_tag": "experiment 01",
-            "run_id": RUN_ID,
-            "cell": f"memory_size={memory_mb},concurrency_value={n}",
-            "seq": seq,
-            "message_id": f"{seq:032x}",
-            "request_id": f"{seq:08x}-8a3e-4c55-9d3a-2b7d1c0f9e11",
-            "sandbox_id": f"{seq % n:032x}",
-            "cold_start": int(seq < n),
-            "attempt": 1,
-            "started_at_ms": started_ms,
-            "finished_at_ms": finished_ms,
-            "bytes": 2**30,
-            "method": "download_file",
-            "status": "ok",
-            "warm_up": 0,
-            "sink": "tmp",
-            "first_byte_seconds": round(draw.uniform(0.02, 0.08), 9),
-            "client_cpu_seconds": round(seconds / 4, 9),
-            "retries": int(draw.random() < 0.01),
-            "requests": 129,
-        }
-        yield json.dumps(record), finished_ms
+def _records() -> Iterator[dict[str, Any]]:
+    draw = random.Random(1)
+    for number, (memory_mb, n) in enumerate(CELLS):
+        free_ms = [FIRST_MS + number * 24 * 3_600_000] * n
+        for seq in range(n * PER_N):
+            seconds = round(draw.lognormvariate(2.5, 0.1), 9)
+            started_ms = free_ms[seq % n] + draw.randrange(20)
+            free_ms[seq % n] = started_ms + int(seconds * 1000)
+            head = {"concurrency_limit": n, "download_time_seconds": seconds, "memory_size": memory_mb}
+            yield (
+                head
+                | CONSTANT
+                | {
+                    "cell": f"memory_size={memory_mb},concurrency_value={n}",
+                    "seq": seq,
+                    "message_id": f"{seq:032x}",
+                    "request_id": f"{seq:08x}-8a3e-4c55-9d3a-2b7d1c0f9e11",
+                    "sandbox_id": f"{seq % n:032x}",
+                    "cold_start": int(seq < n),
+                    "started_at_ms": started_ms,
+                    "finished_at_ms": free_ms[seq % n],
+                    "first_byte_seconds": round(draw.uniform(0.02, 0.08), 9),
+                    "client_cpu_seconds": round(seconds / 4, 9),
+                }
+            )
 
 
-def _log_lines(message: str, seq: int, at_ms: int, stream: str, platform_lines: bool) -> Iterator[str]:
-    """The log events of one invocation as Lambda writes them."""
-    request = f"{seq:08x}-8a3e-4c55-9d3a-2b7d1c0f9e11"
-    texts = [message]
-    if platform_lines:
-        took = "Duration: 12618.36 ms\tBilled Duration: 12619 ms\tMemory Size: 1024 MB"
-        texts = [f"START RequestId: {request} Version: $LATEST", message, f"END RequestId: {request}"]
-        texts.append(f"REPORT RequestId: {request}\t{took}")
-    for text in texts:
-        yield json.dumps({"timestamp": at_ms, "message": text, "logStream": stream}) + "\n"
+def _log_lines(record: str, request: str) -> list[str]:
+    """The log of one invocation as Lambda writes it."""
+    took = "Duration: 12618.36 ms\tBilled Duration: 12619 ms\tMemory Size: 1024 MB"
+    begun = f"START RequestId: {request} Version: $LATEST"
+    return [begun, record, f"END RequestId: {request}", f"REPORT RequestId: {request}\t{took}"]
 
 
 def main(side: str, logs: str) -> None:
@@ -210,12 +184,6 @@ def main(side: str, logs: str) -> None:
     rows = SIDES[side](Path(logs))
     print(json.dumps({"rows": rows, "seconds": time.perf_counter() - started}))
 
-
-MEASUREMENTS: Measurements = {
-    ("insights_summary_1m",): partial(summary, "insights_summary_1m", "lines"),
-    ("insights_summary_1m_parquet",): partial(summary, "insights_summary_1m_parquet", "columns"),
-    ("report_1m",): whole_report,
-}
 
 if __name__ == "__main__":
     main(*sys.argv[1:])

@@ -1,8 +1,8 @@
-"""The clients that ours are measured against, each a program of its own: `python -S -P peers.py NAME REPORT ...`.
+"""The clients that ours are measured against, each a program of its own: `python -S -P peers.py NAME ARGUMENTS`.
 
 Written as their users would, and no slower: boto3's `download_file`, for one object and for many in 30 threads, its
 `copy_object` in several processes, its `put_object` and `get_object` in one loop. Endpoint and keys come from the
-environment. The report is a JSON object with the seconds and CPU seconds of the calls, imports left out.
+environment. A JSON object with the seconds and CPU seconds of the calls, imports left out, goes to stdout.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 THREADS = 30
 Work = Callable[[], None]
@@ -35,10 +36,9 @@ def download_many(bucket: str, prefix: str, folder: str) -> Work:
     s3 = boto3.client("s3", config=Config(max_pool_connections=THREADS))
 
     def work() -> None:
-        pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
-        keys = [listed["Key"] for page in pages for listed in page["Contents"]]
         with ThreadPoolExecutor(THREADS) as pool:
-            list(pool.map(lambda key: s3.download_file(bucket, key, f"{folder}/{key.removeprefix(prefix)}"), keys))
+            for key in _keys(s3, bucket, prefix):
+                pool.submit(s3.download_file, bucket, key, f"{folder}/{key.removeprefix(prefix)}")
 
     return work
 
@@ -92,8 +92,7 @@ def get_loop(bucket: str, prefix: str, folder: str) -> Work:
     import boto3
 
     s3 = boto3.client("s3")
-    pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
-    keys = [listed["Key"] for page in pages for listed in page["Contents"]]
+    keys = _keys(s3, bucket, prefix)
 
     def work() -> None:
         for key in keys:
@@ -103,25 +102,20 @@ def get_loop(bucket: str, prefix: str, folder: str) -> Work:
     return work
 
 
-PEERS: dict[str, Callable[..., Work]] = {
-    "download_file": download_file,
-    "download_many": download_many,
-    "copy_many": copy_many,
-    "put_loop": put_loop,
-    "get_loop": get_loop,
-}
+def _keys(s3: Any, bucket: str, prefix: str) -> list[str]:
+    pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
+    return [listed["Key"] for page in pages for listed in page["Contents"]]
 
 
-def main(name: str, report: str, *arguments: str) -> None:
-    """Run one of them and write its report."""
+def main(name: str, *arguments: str) -> None:
+    """Run the function of that name and print its report."""
     # Not a part of boto3: it is in this environment for the method `crt`, and boto3 would spend time on importing it.
     sys.modules["awscrt"] = None
-    work = PEERS[name](*arguments)
+    work: Work = globals()[name](*arguments)
     cpu_s, started = time.process_time(), time.perf_counter()
     work()
     took = {"seconds": time.perf_counter() - started, "client_cpu_s": time.process_time() - cpu_s}
-    with open(report, "w") as file:  # noqa: PTH123 - pathlib would be a part of what is measured
-        json.dump(took, file)
+    print(json.dumps(took))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def plain_python(logs: Path) -> list[tuple[float, ...]]:
-    """The summary as a script without dependencies computes it: json.loads, then the statistics of each cell."""
+    """The rows: memory_size_mb, concurrency, count, min_s, p25_s, avg_s, p75_s, max_s."""
     times: dict[tuple[int, int], list[float]] = {}
     with logs.open() as file:
         for line in file:
@@ -39,12 +39,7 @@ def _percentile(ordered: list[float], percent: int) -> float:
     return value if len(set(ordered)) < 100 else 1.001 ** math.floor(math.log(value) / math.log(1.001))
 
 
-def main(logs: str) -> None:
-    """Print the table and the seconds as JSON."""
-    started = time.perf_counter()
-    rows = plain_python(Path(logs))
-    print(json.dumps({"rows": rows, "seconds": time.perf_counter() - started}))
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    began = time.perf_counter()
+    table = plain_python(Path(sys.argv[1]))
+    print(json.dumps({"rows": table, "seconds": time.perf_counter() - began}))

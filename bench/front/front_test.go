@@ -6,28 +6,26 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 )
 
-// serving runs a front over a store with the buckets b and c and the object b/master.
-func serving(t *testing.T, change func(*settings)) *httptest.Server {
+// serving runs a front with the buckets b and c and the object b/master.
+func serving(t *testing.T, chosen settings) *httptest.Server {
 	t.Helper()
-	s := settings{seed: 1}
-	change(&s)
-	made := newFront(s, time.Now)
-	for _, name := range []string{"b", "c"} {
-		made.behind.buckets[name] = &bucket{objects: map[string]*object{}}
-	}
-	made.behind.buckets["b"].objects["master"] = &object{etag: etagOf(nil), crc32: crc32Of(nil), bytes: 7}
+	made := newFront(chosen, time.Now())
+	made.store.buckets = map[string]bool{"b": true, "c": true}
+	made.store.objects["b/master"] = object{etag: etagOf(nil)}
 	server := httptest.NewServer(made)
 	t.Cleanup(server.Close)
 	return server
 }
 
-// ask sends a request with header pairs; returns the status (0: no answer), the code of an error, the body and the headers.
-func ask(t *testing.T, server *httptest.Server, method, path, body string, pairs ...string) (int, string, string, http.Header) {
+// ask sends a request with header pairs; returns the status, 0 where no answer comes, and the answer.
+func ask(t *testing.T, server *httptest.Server, method, path, body string, pairs ...string) (int, string, http.Header) {
 	t.Helper()
 	r, err := http.NewRequest(method, server.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -38,151 +36,144 @@ func ask(t *testing.T, server *httptest.Server, method, path, body string, pairs
 	}
 	answered, err := server.Client().Transport.RoundTrip(r)
 	if err != nil {
-		return 0, "", "", nil
+		return 0, "", nil
 	}
 	defer answered.Body.Close()
 	told, _ := io.ReadAll(answered.Body)
-	_, code, _ := strings.Cut(string(told), "<Code>")
-	code, _, _ = strings.Cut(code, "</Code>")
-	return answered.StatusCode, code, string(told), answered.Header
+	return answered.StatusCode, string(told), answered.Header
 }
 
-func status(t *testing.T, server *httptest.Server) (told struct {
-	Accepted  int64
-	SlowDowns int64 `json:"slow_downs"`
-	Requests  map[string]int64
-	Writes    map[string]meter
-}) {
+func ends(t *testing.T, server *httptest.Server) (told map[string]int) {
 	t.Helper()
-	_, _, body, _ := ask(t, server, "GET", "/__front", "")
+	_, body, _ := ask(t, server, "GET", "/__front", "")
 	if err := json.Unmarshal([]byte(body), &told); err != nil {
 		t.Fatal(err)
 	}
 	return told
 }
 
-func TestWhatIsAboveTheLimitIsAnsweredSlowDownAndNotCarriedOut(t *testing.T) {
-	server := serving(t, func(s *settings) { s.writes = rate{0.001, 3} })
-	for i := range 5 {
-		got, code, _, _ := ask(t, server, "PUT", fmt.Sprintf("/c/%d", i), "", "X-Amz-Copy-Source", "b/master")
-		if i < 3 && got != 200 || i >= 3 && (got != 503 || code != "SlowDown") {
-			t.Errorf("copy %d was answered %d %s", i, got, code)
+func TestTheLimitLetsATenthOfASecondThroughAtOnceAndThenItsRate(t *testing.T) {
+	began := time.Now()
+	f := newFront(settings{LimitPerS: 300}, began)
+	for _, step := range []struct {
+		atS  float64
+		want int
+	}{{-3600, 30}, {-3600, 0}, {-3599.9, 30}, {-3599.895, 1}, {0, 30}} {
+		admitted := 0
+		for admitted < 100 && f.admit(began.Add(time.Duration(step.atS*float64(time.Second)))) {
+			admitted++
 		}
-	}
-	if got, _, _, _ := ask(t, server, "HEAD", "/c/4", ""); got != 404 {
-		t.Errorf("what was refused is there: %d", got)
-	}
-	told := status(t, server)
-	if of := told.Writes["c"]; of.Accepted != 3 || of.SlowDowns != 2 || told.SlowDowns != 2 || told.Requests["copy"] != 3 {
-		t.Errorf("the status page says %+v", told)
+		if admitted != step.want {
+			t.Errorf("at %v s it admitted %d, not %d", step.atS, admitted, step.want)
+		}
 	}
 }
 
-func TestASlowDownComesSoonerThanACopy(t *testing.T) {
-	server := serving(t, func(s *settings) { s.writes, s.latencyMS, s.refusalLatencyMS = rate{0.001, 1}, 300, 1 })
-	for i, want := range []int{200, 503} {
+func TestEveryFaultIsWhatItIsCalledAndCounted(t *testing.T) {
+	copying := []string{sourceHeader, "b/master"}
+	signed := []string{sourceHeader, "b/master", "Authorization", "AWS4-HMAC-SHA256 Credential=AKIA/20260101/us-east-1"}
+	renewed := append([]string{"X-Amz-Security-Token", "new"}, signed...)
+	type step struct {
+		path   string
+		pairs  []string
+		status int
+		said   string
+	}
+	for _, one := range []struct {
+		chosen settings
+		steps  []step
+		want   map[string]int
+		there  bool // what the last one asked for
+	}{
+		{settings{LimitPerS: 0.01}, []step{{"/c/1", copying, 200, ""}, {"/c/2", copying, 503, "SlowDown"}},
+			map[string]int{"copy": 1, "slow_down": 1}, false},
+		{settings{LoseAnswers: 1}, []step{{"/c/1", copying, 0, ""}}, map[string]int{"lost": 1}, true},
+		{settings{Reset: 1}, []step{{"/c/1", copying, 0, ""}}, map[string]int{"reset": 1}, false},
+		{settings{DenyPrefix: "c/no"}, []step{{"/b/1", []string{sourceHeader, "c/no/1"}, 403, "AccessDenied"}, {"/c/yes", copying, 200, ""},
+			{"/c/no", copying, 403, "AccessDenied"}}, map[string]int{"copy": 1, "denied": 2}, false},
+		{settings{ExpireAfter: 1}, []step{{"/c/1", signed, 200, ""}, {"/c/2", signed, 400, "ExpiredToken"}, {"/c/3", renewed, 200, ""}},
+			map[string]int{"copy": 2, "expired": 1}, true},
+	} {
+		server := serving(t, one.chosen)
+		for _, step := range one.steps {
+			if got, body, _ := ask(t, server, "PUT", step.path, "", step.pairs...); got != step.status || !strings.Contains(body, step.said) {
+				t.Errorf("%+v: %s was answered %d %s", one.chosen, step.path, got, body)
+			}
+		}
+		last := one.steps[len(one.steps)-1].path
+		if _, there := server.Config.Handler.(*front).store.objects[last[1:]]; there != one.there {
+			t.Errorf("%+v: %s is there: %v", one.chosen, last, there)
+		}
+		if told := ends(t, server); !reflect.DeepEqual(told, one.want) {
+			t.Errorf("%+v was counted as %v", one.chosen, told)
+		}
+	}
+}
+
+func TestARefusalComesSoonerThanACopyAndBothLate(t *testing.T) {
+	server := serving(t, settings{LimitPerS: 0.01, LatencyMS: 1000, RefusalLatencyMS: 20})
+	for _, want := range []int{200, 503} {
 		asked := time.Now()
-		got, _, _, _ := ask(t, server, "PUT", fmt.Sprintf("/c/%d", i), "", "X-Amz-Copy-Source", "b/master")
-		if took := time.Since(asked); got != want || (took >= 300*time.Millisecond) != (got == 200) {
-			t.Errorf("%d after %v, not %d", got, took, want)
+		got, _, _ := ask(t, server, "PUT", "/c/1", "")
+		if took := time.Since(asked); got != want || took < 20*time.Millisecond || (took >= time.Second) != (got == 200) {
+			t.Errorf("%d after %v", got, took)
 		}
 	}
 }
 
-func TestALostAnswerIsCarriedOutAndAResetIsNot(t *testing.T) {
-	for name, change := range map[string]func(*settings){
-		"lost": func(s *settings) { s.loseAnswers = 1 }, "reset": func(s *settings) { s.reset = 1 },
+func TestTheStoreAnswersACopyAsS3Does(t *testing.T) {
+	server := serving(t, settings{})
+	ask(t, server, "PUT", "/d", "")
+	ask(t, server, "PUT", "/b/a%20b%2Bc%25%C3%A4", "hello")
+	ask(t, server, "PUT", "/b/two%20words", "")
+	for _, one := range []struct {
+		path, source string
+		status       int
+		said         string
+	}{
+		{"/d/x", "b/master", 200, "CopyObjectResult"},
+		{"/d/x", "b/master", 412, "PreconditionFailed"},
+		{"/c/y", "/b/a%20b%2Bc%25%C3%A4", 200, "ETag"},
+		{"/c/spaced", "b/two+words", 200, "CopyObjectResult"},
+		{"/c/z", "b/nothing", 404, "NoSuchKey"},
+		{"/c/z", "nowhere/x", 404, "NoSuchBucket"},
+		{"/nowhere/z", "b/master", 404, "NoSuchBucket"},
+		{"/b/master", "b/master", 400, "InvalidRequest"},
+		{"/c/" + strings.Repeat("k", 1025), "b/master", 400, "KeyTooLongError"},
 	} {
-		server := serving(t, change)
-		if got, _, _, _ := ask(t, server, "PUT", "/c/x", "", "X-Amz-Copy-Source", "b/master"); got != 0 {
-			t.Errorf("%s: it was answered %d", name, got)
-		}
-		told := status(t, server)
-		if told.Requests[name] != 1 || (told.Accepted == 1) != (name == "lost") {
-			t.Errorf("%s: the status page says %+v", name, told)
+		if got, body, _ := ask(t, server, "PUT", one.path, "", sourceHeader, one.source, "If-None-Match", "*"); got != one.status ||
+			!strings.Contains(body, one.said) {
+			t.Errorf("%.40s from %s: %d %s", one.path, one.source, got, body)
 		}
 	}
-	keys := newStore(false)
-	keys.buckets["b"] = &bucket{objects: map[string]*object{"master": {}}}
-	made := newFront(settings{loseAnswers: 1}, time.Now)
-	made.behind = keys
-	server := httptest.NewServer(made)
-	defer server.Close()
-	ask(t, server, "PUT", "/b/x", "", "X-Amz-Copy-Source", "b/master")
-	if keys.buckets["b"].objects["x"] == nil {
-		t.Error("the copy whose answer was lost isn't there")
+	_, _, source := ask(t, server, "HEAD", "/b/a%20b%2Bc%25%C3%A4", "")
+	got, body, copied := ask(t, server, "GET", "/c/y", "", "X-Amz-Checksum-Mode", "ENABLED")
+	if got != 200 || body != "hello" || copied.Get("X-Amz-Checksum-Crc32") != "NhCmhg==" || copied.Get("ETag") == source.Get("ETag") {
+		t.Errorf("the copy reads %d %q %v", got, body, copied)
 	}
 }
 
-func TestTheSameSeedSparesTheSameTriesInAnyOrder(t *testing.T) {
-	drawn := func(seed uint64, keys ...string) (lostKeys string) {
-		f := &fates{lose: 0.3, seed: seed, tries: map[string]uint64{}}
-		found := map[string]bool{}
-		for _, key := range keys {
-			found[key] = f.next(request{operation: "copy", bucket: "b", key: key}) == lost
+func TestAListingIsSortedInPagesAndFollowsWhatIsAdded(t *testing.T) {
+	server := serving(t, settings{})
+	var want []string
+	for i := range pageKeys + 3 {
+		want = append(want, fmt.Sprintf("p/%04d", i))
+		ask(t, server, "PUT", "/c/"+want[i], "")
+		ask(t, server, "GET", "/c?list-type=2", "")
+	}
+	ask(t, server, "PUT", "/c/o", "")
+	ask(t, server, "PUT", "/c/q", "")
+	var got []string
+	for token, more := "", true; more; more = token != "" {
+		_, body, _ := ask(t, server, "GET", "/c?prefix=p/&continuation-token="+url.QueryEscape(token), "")
+		for _, part := range strings.Split(body, "<Key>")[1:] {
+			key, _, _ := strings.Cut(part, "</Key>")
+			got = append(got, key)
 		}
-		for i := range keys {
-			lostKeys += fmt.Sprint(found[fmt.Sprint(i)], " ")
-		}
-		return lostKeys
+		_, token, _ = strings.Cut(body, "<NextContinuationToken>")
+		token, _, _ = strings.Cut(token, "</NextContinuationToken>")
 	}
-	var up, down []string
-	for i := range 200 {
-		up, down = append(up, fmt.Sprint(i)), append(down, fmt.Sprint(199-i))
-	}
-	if drawn(1, up...) != drawn(1, down...) {
-		t.Error("the order of the keys changes which are lost")
-	}
-	if drawn(1, up...) == drawn(2, up...) {
-		t.Error("another seed loses the same")
-	}
-	if share := strings.Count(drawn(1, up...), "true"); share < 40 || share > 80 {
-		t.Errorf("of 200 at 0.3 it lost %d", share)
-	}
-}
-
-func TestOnePrefixIsDeniedAsSourceAndAsDestination(t *testing.T) {
-	server := serving(t, func(s *settings) { s.denyPrefix = "c/secret/" })
-	for path, want := range map[string]int{"/c/secret/x": 403, "/c/open/x": 200} {
-		if got, _, _, _ := ask(t, server, "PUT", path, "", "X-Amz-Copy-Source", "b/master"); got != want {
-			t.Errorf("a copy to %s was answered %d, not %d", path, got, want)
-		}
-	}
-	if got, code, _, _ := ask(t, server, "PUT", "/c/y", "", "X-Amz-Copy-Source", "c/secret/x"); got != 403 || code != "AccessDenied" {
-		t.Errorf("a copy from there was answered %d %s", got, code)
-	}
-}
-
-func TestCredentialsServeSoManyRequestsAndOthersAreNeededThen(t *testing.T) {
-	server := serving(t, func(s *settings) { s.expireAfter = 2 })
-	signed := "AWS4-HMAC-SHA256 Credential=AKIA/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"
-	for i, want := range []int{200, 200, 400, 400} {
-		if got, _, _, _ := ask(t, server, "HEAD", "/b/master", "", "Authorization", signed); got != want {
-			t.Errorf("request %d was answered %d, not %d", i, got, want)
-		}
-	}
-	if got, _, _, _ := ask(t, server, "HEAD", "/b/master", "", "Authorization", signed, "X-Amz-Security-Token", "new"); got != 200 {
-		t.Errorf("with another session token it was answered %d", got)
-	}
-}
-
-func TestLatencyIsAddedToEveryAnswer(t *testing.T) {
-	server := serving(t, func(s *settings) { s.latencyMS = 30 })
-	started := time.Now()
-	ask(t, server, "HEAD", "/b/master", "")
-	if took := time.Since(started); took < 30*time.Millisecond {
-		t.Errorf("it took %v", took)
-	}
-}
-
-func TestOptionsThatCanNotBeAreNamed(t *testing.T) {
-	for _, one := range []struct{ option, said string }{
-		{"--limit-per-s=-1", "--limit-per-s must be from 0 to 1e9, not -1"},
-		{"--lose-answers=0.7 --reset=0.7", "together they must be at most 1"},
-		{"--seed=1 more", `unexpected argument "more"`},
-	} {
-		if _, err := parse(strings.Fields(one.option), io.Discard); err == nil || !strings.Contains(err.Error(), one.said) {
-			t.Errorf("%s: %v", one.option, err)
-		}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%d keys are listed", len(got))
 	}
 }

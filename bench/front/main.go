@@ -1,103 +1,136 @@
-// front is an S3 of keys alone that throttles, for tests and measurements: it refuses what is written to a bucket above a
-// rate, as S3 does. It listens on 127.0.0.1, prints its URL as a line of
-// JSON, and ends with the process that started it. GET /__front says as JSON what it has accepted and refused.
+// front is an S3 of keys alone for tests and measurements: in memory, without signatures, with S3's limit of writes and with
+// faults. Its one argument is a JSON object of settings, and GET /__front says how many requests had which end.
 package main
 
 import (
-	"errors"
-	"flag"
+	"encoding/json"
 	"fmt"
-	"io"
 	"log"
+	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
+	"strings"
+	"sync"
 	"time"
 )
 
-const parentLookedForEvery = 200 * time.Millisecond
-
 type settings struct {
-	port, expireAfter           int
-	writes                      rate
-	latencyMS, refusalLatencyMS float64
-	loseAnswers, reset          float64
-	denyPrefix                  string
-	etagPerCopy                 bool
-	seed                        uint64
+	Port             int     `json:"port"`
+	LimitPerS        float64 `json:"limit_per_s"`        // of copies and PUTs; a tenth of a second of it at once; 0: none
+	LatencyMS        float64 `json:"latency_ms"`         // of every answer but a SlowDown
+	RefusalLatencyMS float64 `json:"refusal_latency_ms"` // of a SlowDown: S3 refuses fast and copies slowly
+	LoseAnswers      float64 `json:"lose_answers"`       // the share of requests that are carried out and never answered
+	Reset            float64 `json:"reset"`              // the share whose connection is reset before anything is done
+	DenyPrefix       string  `json:"deny_prefix"`        // of bucket/key, of a source and of a destination
+	ExpireAfter      int     `json:"expire_after"`       // so many requests with the same credentials; 0: never
+}
+
+type front struct {
+	settings
+	store store
+
+	mutex  sync.Mutex
+	tokens float64
+	filled time.Time
+	ends   map[string]int // requests by their operation, or by what kept them from it
+	used   map[string]int // requests by credentials
 }
 
 func main() {
-	parent := os.Getppid() // before the URL is told: who has read it may be gone at once
-	chosen, err := parse(os.Args[1:], os.Stderr)
-	if errors.Is(err, flag.ErrHelp) {
+	var chosen settings
+	if err := json.Unmarshal([]byte(os.Args[1]), &chosen); err != nil {
+		log.Fatal(err)
+	}
+	log.Fatal(http.ListenAndServe(fmt.Sprintf("127.0.0.1:%d", chosen.Port), newFront(chosen, time.Now())))
+}
+
+func newFront(chosen settings, now time.Time) *front {
+	made := &front{settings: chosen, filled: now, ends: map[string]int{}, used: map[string]int{}}
+	made.store.buckets, made.store.objects, made.tokens = map[string]bool{}, map[string]object{}, made.burst()
+	return made
+}
+
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/__front" {
+		f.mutex.Lock()
+		defer f.mutex.Unlock()
+		_ = json.NewEncoder(w).Encode(f.ends)
 		return
 	}
+	asked, drawn := understand(r), rand.Float64()
+	sleep(f.RefusalLatencyMS)
+	if drawn < f.Reset {
+		f.count("reset")
+		reset(w)
+		return
+	}
+	if asked.writes() && !f.admit(time.Now()) {
+		f.count("slow_down")
+		refuse(w, http.StatusServiceUnavailable, "SlowDown")
+		return
+	}
+	sleep(f.LatencyMS - f.RefusalLatencyMS)
+	switch {
+	case f.denies(asked.path) || f.denies(asked.source):
+		f.count("denied")
+		refuse(w, http.StatusForbidden, "AccessDenied")
+	case f.expires(r):
+		f.count("expired")
+		refuse(w, http.StatusBadRequest, "ExpiredToken")
+	case drawn < f.Reset+f.LoseAnswers:
+		f.store.carryOut(httptest.NewRecorder(), r, asked)
+		f.count("lost")
+		panic(http.ErrAbortHandler) // which closes the connection
+	default:
+		f.count(asked.operation)
+		f.store.carryOut(w, r, asked)
+	}
+}
+
+func sleep(milliseconds float64) { time.Sleep(time.Duration(milliseconds * float64(time.Millisecond))) }
+
+func (f *front) burst() float64 { return max(1, f.LimitPerS/10) }
+
+// admit takes one from a token bucket, in which what was taken is again at the rate of the limit.
+func (f *front) admit(now time.Time) bool {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.tokens = min(f.burst(), f.tokens+max(0, now.Sub(f.filled).Seconds())*f.LimitPerS)
+	f.filled = now
+	if f.LimitPerS > 0 && f.tokens < 1 {
+		return false
+	}
+	f.tokens--
+	return true
+}
+
+func (f *front) denies(path string) bool {
+	return f.DenyPrefix != "" && strings.HasPrefix(path, f.DenyPrefix)
+}
+
+// expires says whether credentials are used up. They stay so: a client has to come with others.
+func (f *front) expires(r *http.Request) bool {
+	accessKey, _, _ := strings.Cut(r.Header.Get("Authorization"), "/")
+	credentials := accessKey + " " + r.Header.Get("X-Amz-Security-Token")
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.used[credentials]++
+	return f.ExpireAfter > 0 && f.used[credentials] > f.ExpireAfter
+}
+
+func (f *front) count(end string) {
+	f.mutex.Lock()
+	f.ends[end]++
+	f.mutex.Unlock()
+}
+
+func reset(w http.ResponseWriter) {
+	connection, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "front:", err)
-		os.Exit(2)
+		panic(http.ErrAbortHandler)
 	}
-	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", chosen.port))
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "front: --port:", err)
-		os.Exit(1)
-	}
-	fmt.Printf("{\"url\": \"http://%s\"}\n", listener.Addr())
-	go endWithParent(parent)
-	// Connections that we cut on purpose are no news.
-	server := &http.Server{Handler: newFront(chosen, time.Now), ErrorLog: log.New(io.Discard, "", 0)}
-	fmt.Fprintln(os.Stderr, "front:", server.Serve(listener))
-	os.Exit(1)
-}
-
-func endWithParent(parent int) {
-	for range time.Tick(parentLookedForEvery) {
-		if os.Getppid() != parent {
-			os.Exit(0)
-		}
-	}
-}
-
-func parse(arguments []string, stderr io.Writer) (settings, error) {
-	var s settings
-	flags := flag.NewFlagSet("front", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.IntVar(&s.port, "port", 0, "`port` on 127.0.0.1; 0: any free port")
-	flags.Float64Var(&s.writes.perS, "limit-per-s", 0, "COPY, PUT, POST and DELETE `requests`/s of a bucket; 0: no limit")
-	flags.Float64Var(&s.writes.burst, "burst", 0, "`requests` that a bucket takes at once; 0: a tenth of a second of its limit")
-	flags.Float64Var(&s.latencyMS, "latency-ms", 0, "`milliseconds` added to every answer")
-	flags.Float64Var(&s.refusalLatencyMS, "refusal-latency-ms", -1, "`milliseconds` before a SlowDown; -1: as --latency-ms")
-	flags.Float64Var(&s.loseAnswers, "lose-answers", 0, "`share` of the requests that are carried out and never answered, 0 to 1")
-	flags.Float64Var(&s.reset, "reset", 0, "`share` of the requests whose connection is reset before anything is done, 0 to 1")
-	flags.StringVar(&s.denyPrefix, "deny-prefix", "", "403 AccessDenied for source or destination `bucket/key...` that begins so")
-	flags.IntVar(&s.expireAfter, "expire-credentials-after", 0,
-		"400 ExpiredToken once an access key and session token have served this many `requests`; 0: never")
-	flags.BoolVar(&s.etagPerCopy, "etag-per-copy", false,
-		"a copy's ETag isn't its source's (as SSE-KMS has it), its checksum is")
-	flags.Uint64Var(&s.seed, "seed", 1, "`number`: the same seed loses and resets the same attempts of the same keys")
-	if err := flags.Parse(arguments); err != nil {
-		return s, err
-	}
-	if s.refusalLatencyMS < 0 {
-		s.refusalLatencyMS = s.latencyMS
-	}
-	return s, s.check(flags.Args())
-}
-
-func (s settings) check(rest []string) error {
-	if len(rest) > 0 {
-		return fmt.Errorf("unexpected argument %q; see --help", rest[0])
-	}
-	for name, value := range map[string]float64{
-		"limit-per-s": s.writes.perS, "burst": s.writes.burst, "latency-ms": s.latencyMS, "refusal-latency-ms": s.refusalLatencyMS,
-		"expire-credentials-after": float64(s.expireAfter), "lose-answers": s.loseAnswers, "reset": s.reset,
-	} {
-		if !(value >= 0 && value <= 1e9) {
-			return fmt.Errorf("--%s must be from 0 to 1e9, not %g", name, value)
-		}
-	}
-	if s.loseAnswers+s.reset > 1 {
-		return errors.New("--lose-answers and --reset are shares of all requests: together they must be at most 1")
-	}
-	return nil
+	_ = connection.(*net.TCPConn).SetLinger(0)
+	_ = connection.Close()
 }

@@ -4,219 +4,179 @@ import (
 	"bytes"
 	"crypto/md5"
 	"encoding/base64"
-	"encoding/hex"
+	"encoding/binary"
+	"encoding/xml"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"net/http"
-	"strconv"
+	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
 const (
-	largestCopyBytes = 5 << 30
-	longestKeyBytes  = 1024
-	// sizeHeader lets a test put an object of any size without its bytes.
-	sizeHeader = "X-Front-Object-Bytes"
+	longestKeyBytes = 1024
+	pageKeys        = 1000
+	sourceHeader    = "X-Amz-Copy-Source"
 )
 
-// object is what a key stands for. Copies share it, so 10 million of them cost their keys.
+// request is what a client asks of S3. A path is bucket/key, and has no key where it is of a bucket.
+type request struct {
+	operation    string // create_bucket list copy put get head
+	path, source string
+}
+
+func understand(r *http.Request) request {
+	asked := request{operation: strings.ToLower(r.Method), path: strings.TrimPrefix(r.URL.Path, "/")}
+	_, key, _ := strings.Cut(asked.path, "/")
+	switch {
+	case key == "" && r.Method == http.MethodPut:
+		asked.operation = "create_bucket"
+	case key == "":
+		asked.operation = "list"
+	case r.Header.Get(sourceHeader) != "":
+		asked.operation = "copy"
+		source, _ := url.QueryUnescape(r.Header.Get(sourceHeader)) // a bare + is a space there
+		asked.source = strings.TrimPrefix(source, "/")
+	}
+	return asked
+}
+
+func (a request) writes() bool { return a.operation == "copy" || a.operation == "put" }
+
 type object struct {
 	etag, crc32 string
 	body        []byte
-	bytes       int64 // without a body for those that sizeHeader made
 }
 
-// store answers for keys, without a disk and without looking at signatures: what it costs is little beside its client.
 type store struct {
-	etagPerCopy bool
-	made        time.Time
-
-	mutex   sync.RWMutex
-	buckets map[string]*bucket
+	sync.Mutex
+	buckets map[string]bool
+	objects map[string]object // by path
+	sorted  []string          // the paths; nil when it lacks some
 }
 
-type bucket struct {
-	objects map[string]*object
-	sorted  []string // as of the last listing; keys deleted since are still in it
-	grown   bool     // there are keys that sorted lacks
-}
-
-func newStore(etagPerCopy bool) *store {
-	return &store{etagPerCopy: etagPerCopy, made: time.Now().UTC(), buckets: map[string]*bucket{}}
-}
-
-func (s *store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	asked := understand(r)
-	if asked.operation == "create_bucket" {
-		s.mutex.Lock()
-		if s.buckets[asked.bucket] == nil {
-			s.buckets[asked.bucket] = &bucket{objects: map[string]*object{}}
-		}
-		s.mutex.Unlock()
-		w.WriteHeader(http.StatusOK)
+func (s *store) carryOut(w http.ResponseWriter, r *http.Request, asked request) {
+	body := make([]byte, max(0, r.ContentLength))
+	if _, err := io.ReadFull(r.Body, body); err != nil {
 		return
 	}
-	s.mutex.RLock()
-	into := s.buckets[asked.bucket]
-	s.mutex.RUnlock()
+	bucket, key, _ := strings.Cut(asked.path, "/")
+	sourceBucket, _, _ := strings.Cut(asked.source, "/")
+	s.Lock()
+	defer s.Unlock()
 	switch {
-	case asked.operation == "other":
-		refuse(w, r, http.StatusNotImplemented, "NotImplemented", "The store of keys doesn't know this request.")
-	case into == nil:
-		refuse(w, r, http.StatusNotFound, "NoSuchBucket", "The specified bucket does not exist")
-	case len(asked.key) > longestKeyBytes:
-		refuse(w, r, http.StatusBadRequest, "KeyTooLongError", "Your key is too long")
+	case asked.operation == "create_bucket":
+		s.buckets[bucket] = true
+	case !s.buckets[bucket] || asked.source != "" && !s.buckets[sourceBucket]:
+		refuse(w, http.StatusNotFound, "NoSuchBucket")
+	case len(key) > longestKeyBytes:
+		refuse(w, http.StatusBadRequest, "KeyTooLongError")
+	case asked.operation == "list":
+		s.list(w, bucket+"/", r.URL.Query())
+	case asked.operation == "copy":
+		s.copy(w, r, asked)
+	case asked.operation == "put":
+		sum := binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(body))
+		made := object{etagOf(body), base64.StdEncoding.EncodeToString(sum), body}
+		w.Header().Set("ETag", made.etag)
+		s.keep(asked.path, made)
 	default:
-		s.carryOut(w, r, asked, into)
+		s.read(w, r, asked.path)
 	}
 }
 
-func (s *store) carryOut(w http.ResponseWriter, r *http.Request, asked request, into *bucket) {
-	switch asked.operation {
-	case "copy":
-		s.copy(w, r, asked, into)
-	case "put":
-		s.put(w, r, asked, into)
-	case "delete":
-		s.mutex.Lock()
-		delete(into.objects, asked.key)
-		s.mutex.Unlock()
-		w.WriteHeader(http.StatusNoContent)
-	case "delete_batch":
-		s.deleteBatch(w, r, into)
-	case "list":
-		s.list(w, r, asked, into)
-	default:
-		s.read(w, r, asked, into)
-	}
-}
-
-func (s *store) copy(w http.ResponseWriter, r *http.Request, asked request, into *bucket) {
-	if asked.bucket == asked.sourceBucket && asked.key == asked.sourceKey {
-		refuse(w, r, http.StatusBadRequest, "InvalidRequest", "This copy request is illegal because it is trying to copy an "+
-			"object to itself without changing the object's metadata, storage class, website redirect location or encryption attributes.")
-		return
-	}
-	s.mutex.RLock()
-	from := s.buckets[asked.sourceBucket]
-	var source *object
-	if from != nil {
-		source = from.objects[asked.sourceKey]
-	}
-	s.mutex.RUnlock()
+func (s *store) copy(w http.ResponseWriter, r *http.Request, asked request) {
+	made, exists := s.objects[asked.source]
+	_, taken := s.objects[asked.path]
 	switch {
-	case from == nil:
-		refuse(w, r, http.StatusNotFound, "NoSuchBucket", "The specified bucket does not exist")
-		return
-	case source == nil:
-		refuse(w, r, http.StatusNotFound, "NoSuchKey", "The specified key does not exist.")
-		return
-	case source.bytes > largestCopyBytes:
-		refuse(w, r, http.StatusBadRequest, "InvalidRequest",
-			"The specified copy source is larger than the maximum allowable size for a copy source: 5368709120")
-		return
+	case asked.path == asked.source:
+		refuse(w, http.StatusBadRequest, "InvalidRequest")
+	case !exists:
+		refuse(w, http.StatusNotFound, "NoSuchKey")
+	case taken && r.Header.Get("If-None-Match") == "*":
+		refuse(w, http.StatusPreconditionFailed, "PreconditionFailed")
+	default:
+		made.etag = etagOf([]byte(asked.path)) // of its own, as with SSE-KMS: whoever compares has to take the checksum
+		s.keep(asked.path, made)
+		answer(w, http.StatusOK, copied{ETag: made.etag})
 	}
-	if s.etagPerCopy {
-		other := *source
-		other.etag = etagOf([]byte(asked.bucket + "/" + asked.key))
-		source = &other
-	}
-	if !s.keep(r, into, asked.key, source) {
-		refuse(w, r, http.StatusPreconditionFailed, "PreconditionFailed",
-			"At least one of the pre-conditions you specified did not hold")
-		return
-	}
-	answer(w, http.StatusOK, fmt.Sprintf("<CopyObjectResult %s><LastModified>%s</LastModified><ETag>%s</ETag></CopyObjectResult>",
-		namespace, s.made.Format("2006-01-02T15:04:05.000Z"), escaped(source.etag)))
 }
 
-// keep puts an object at a key, unless the request wants none to be there and one is.
-func (s *store) keep(r *http.Request, into *bucket, key string, one *object) bool {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	_, there := into.objects[key]
-	if there && r.Header.Get("If-None-Match") == "*" {
-		return false
+func (s *store) keep(path string, made object) {
+	if _, exists := s.objects[path]; !exists {
+		s.sorted = nil
 	}
-	if there {
-		into.objects[key] = one
-		return true
-	}
-	into.objects[strings.Clone(key)] = one // the request line, of which it is a part, need not stay
-	into.grown = true
-	return true
+	s.objects[path] = made
 }
 
-func (s *store) put(w http.ResponseWriter, r *http.Request, asked request, into *bucket) {
-	if strings.Contains(r.Header.Get("Content-Encoding"), "aws-chunked") {
-		refuse(w, r, http.StatusNotImplemented, "NotImplemented", "The store of keys takes no aws-chunked body.")
+func (s *store) read(w http.ResponseWriter, r *http.Request, path string) {
+	asked, exists := s.objects[path]
+	if !exists {
+		refuse(w, http.StatusNotFound, "NoSuchKey")
 		return
 	}
-	body, err := bodyOf(r)
-	if err != nil {
-		refuse(w, r, http.StatusBadRequest, "IncompleteBody", "The body ended early")
-		return
-	}
-	one := &object{etag: etagOf(body), crc32: crc32Of(body), body: body, bytes: int64(len(body))}
-	if size, err := strconv.ParseInt(r.Header.Get(sizeHeader), 10, 64); err == nil {
-		one.bytes = size
-	}
-	if !s.keep(r, into, asked.key, one) {
-		refuse(w, r, http.StatusPreconditionFailed, "PreconditionFailed",
-			"At least one of the pre-conditions you specified did not hold")
-		return
-	}
-	w.Header().Set("ETag", one.etag)
-	w.WriteHeader(http.StatusOK)
-}
-
-// bodyOf reads a body into memory of its size, where the size is said: what the store costs is not what is measured.
-func bodyOf(r *http.Request) ([]byte, error) {
-	if r.ContentLength < 0 {
-		return io.ReadAll(r.Body)
-	}
-	body := make([]byte, r.ContentLength)
-	_, err := io.ReadFull(r.Body, body)
-	return body, err
-}
-
-func (s *store) read(w http.ResponseWriter, r *http.Request, asked request, into *bucket) {
-	if asked.key == "" { // HEAD of the bucket
-		w.WriteHeader(http.StatusOK)
-		return
-	}
-	s.mutex.RLock()
-	one := into.objects[asked.key]
-	s.mutex.RUnlock()
-	if one == nil {
-		refuse(w, r, http.StatusNotFound, "NoSuchKey", "The specified key does not exist.")
-		return
-	}
-	header := w.Header()
-	header.Set("ETag", one.etag)
-	header.Set("Content-Type", "binary/octet-stream")
+	w.Header().Set("ETag", asked.etag)
+	w.Header().Set("Content-Type", "binary/octet-stream")
 	if r.Header.Get("X-Amz-Checksum-Mode") == "ENABLED" {
-		header.Set("X-Amz-Checksum-Crc32", one.crc32)
-		header.Set("X-Amz-Checksum-Type", "FULL_OBJECT")
+		w.Header().Set("X-Amz-Checksum-Crc32", asked.crc32)
 	}
-	if r.Method == http.MethodHead {
-		header.Set("Last-Modified", s.made.Format(http.TimeFormat))
-		header.Set("Content-Length", strconv.FormatInt(one.bytes, 10))
-		w.WriteHeader(http.StatusOK)
-		return
-	}
-	http.ServeContent(w, r, "", s.made, bytes.NewReader(one.body))
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(asked.body))
 }
 
-func etagOf(body []byte) string {
-	sum := md5.Sum(body)
-	return `"` + hex.EncodeToString(sum[:]) + `"`
+func (s *store) list(w http.ResponseWriter, bucket string, query url.Values) {
+	if s.sorted == nil {
+		s.sorted = slices.Sorted(maps.Keys(s.objects))
+	}
+	prefix, after := bucket+query.Get("prefix"), bucket+query.Get("continuation-token")
+	var made listing
+	first, _ := slices.BinarySearch(s.sorted, max(prefix, after+"\x00"))
+	for _, path := range s.sorted[first:] {
+		if !strings.HasPrefix(path, prefix) {
+			break
+		}
+		if len(made.Contents) == pageKeys {
+			made.IsTruncated, made.NextContinuationToken = true, made.Contents[pageKeys-1].Key
+			break
+		}
+		made.Contents = append(made.Contents, listed{strings.TrimPrefix(path, bucket), len(s.objects[path].body)})
+	}
+	answer(w, http.StatusOK, made)
 }
 
-func crc32Of(body []byte) string {
-	sum := crc32.ChecksumIEEE(body)
-	return base64.StdEncoding.EncodeToString([]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)})
+type listing struct {
+	XMLName               xml.Name `xml:"ListBucketResult"`
+	IsTruncated           bool
+	NextContinuationToken string `xml:",omitempty"`
+	Contents              []listed
 }
+
+type listed struct {
+	Key  string
+	Size int
+}
+
+type copied struct {
+	XMLName xml.Name `xml:"CopyObjectResult"`
+	ETag    string
+}
+
+type refused struct {
+	XMLName xml.Name `xml:"Error"`
+	Code    string
+}
+
+func refuse(w http.ResponseWriter, status int, code string) { answer(w, status, refused{Code: code}) }
+
+func answer(w http.ResponseWriter, status int, value any) {
+	body, _ := xml.Marshal(value)
+	w.Header().Set("Content-Type", "application/xml")
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+func etagOf(body []byte) string { return fmt.Sprintf(`"%x"`, md5.Sum(body)) }

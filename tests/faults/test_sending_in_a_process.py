@@ -66,6 +66,6 @@ def test_ten_times_the_messages_take_no_more_memory_and_each_has_its_line(tmp_pa
     for count in (3_000, 30_000):
         with FakeSqs() as sqs:
             folder = RunFolder.create(tmp_path, str(count))
-            peaks_mb.append(run_child(command(sqs, folder.path, count))["peak_mb"])
+            peaks_mb.append(run_child(command(sqs, folder.path, count))[1]["peak_mb"])
         assert sorted(seqs_accepted(sqs)) == sorted(row["seq"] for row in folder.rows("sent.jsonl")) == [*range(count)]
     assert peaks_mb[1] - peaks_mb[0] < 2

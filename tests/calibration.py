@@ -1,4 +1,4 @@
-"""`python -m bench.calibration`: every published figure beside the model's, into docs/simulate.md.
+"""`python -m tests.calibration`: every published figure beside the model's, into docs/simulate.md.
 
 The peer is what was published. Each of its rows is a cell: the row's own coordinates, laid over the experiment's matrix
 for AWS, go the way of `stampede simulate`, from the first message of the flood to its last record.

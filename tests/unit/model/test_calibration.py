@@ -2,12 +2,12 @@
 
 import pytest
 
-from bench.calibration import DOCUMENT, compared, document
+from tests.calibration import DOCUMENT, compared, document
 
 
 def test_the_page_about_the_model_is_up_to_date():
     text = DOCUMENT.read_text(encoding="utf-8")
-    assert document(text) == text, "run python -m bench.calibration"
+    assert document(text) == text, "run python -m tests.calibration"
 
 
 @pytest.mark.parametrize(("experiment", "within"), [("download", 0.05), ("filesystem", 0.15)])

@@ -1,0 +1,121 @@
+"""Downloads from versitygw on loopback, to files in memory: the functions' methods against boto3 and s5cmd.
+
+Every run is a process of its own. Against boto3 both sides tell the seconds and CPU seconds of the call, since both
+import the same boto3 before it. Against s5cmd whole processes are measured, with its start of 10 ms in its seconds.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial, reduce
+from pathlib import Path
+
+from bench import clients, servers
+from bench.ratios import Figures, Run
+from bench.servers import BUCKET, Place
+from stampede.errors import RunError
+
+KEY, PREFIX = "sample_large_file.dat", "small/"
+DRAW = random.Random(4)
+PIECE, PIECES = DRAW.randbytes(2**20), 1024
+# The object, a copy of it in the temporary folder (RAM-backed too), and some room for the server.
+ROOM_MB = 2 * PIECES + 256
+# Each object begins elsewhere in the same bytes: two of the same size must not pass for each other.
+SMALL = {f"{number:04}.dat": PIECE[number : number + DRAW.randint(10_000, 100_000)] for number in range(1000)}
+
+
+@contextmanager
+def large(method: str, sink: str, peer: Callable[[Place], Figures], **settings: str) -> Iterator[tuple[Run, Run]]:
+    """1 GiB by a method of the download function to `sink`, against a peer to a file."""
+    invoke = clients.go if method.startswith("go_") else clients.python
+    settings |= {"METHOD": method, "SINK": sink, "FILE_NAME": KEY}
+    order = {"object_bytes": len(PIECE) * PIECES}
+    with servers.s3(ROOM_MB) as place:
+        place.client().put_object(Bucket=BUCKET, Key=KEY, Body=PIECE * PIECES)
+
+        def ours(**more: str) -> Figures:
+            record = invoke(place, "download", order | more, **settings)
+            return call(record, record["download_time_seconds"])
+
+        ours(checksum=f"crc32:{checksum([PIECE] * PIECES):08x}")
+        yield ours, partial(peer, place)
+
+
+@contextmanager
+def small() -> Iterator[tuple[Run, Run]]:
+    """The file system experiment's `pool` against 30 threads of `download_file`, as published: 1,000 objects of 10 to
+    100 KB."""
+    with servers.s3(room_mb=512) as place:
+        put = partial(place.client().put_object, Bucket=BUCKET)
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda name: put(Key=PREFIX + name, Body=SMALL[name]), SMALL))
+        yield partial(pool_of_small, place, SMALL), partial(download_many, place, SMALL)
+
+
+def call(record: Figures, seconds: float) -> Figures:
+    """What a function's record says of its call, and what its process used."""
+    own = {"cpu_s": record["cpu_s"], "peak_mb": record["peak_mb"]}
+    return {"seconds": seconds, "client_cpu_s": record["client_cpu_seconds"]} | own
+
+
+def download_file(place: Place) -> Figures:
+    """boto3's, with its defaults."""
+    path = place.folder / "object"
+    took = clients.boto3(place, "download_file", BUCKET, KEY, str(path))
+    remove_checked(path)
+    return took
+
+
+def s5cmd(place: Place) -> Figures:
+    """Its `cp` of one object. Our function removes its file, which costs a tenth of a second in the kernel, so the
+    same is counted here."""
+    path = place.folder / "object"
+    used = clients.s5cmd(place, "cp", f"s3://{BUCKET}/{KEY}", str(path))
+    return used | {"seconds": used["wall_s"], "cpu_s": used["cpu_s"] + remove_checked(path)}
+
+
+def pool_of_small(place: Place, files: Mapping[str, bytes]) -> Figures:
+    """The function verifies number and sizes itself, so a run with others fails."""
+    order = {"dataset": "small", "files": len(files), "bytes": sum(map(len, files.values()))}
+    record = clients.python(place, "filesystem", order, STORAGE="s3", READ_METHOD="pool")
+    return call(record, record["elapsed_seconds"])
+
+
+def download_many(place: Place, files: Mapping[str, bytes]) -> Figures:
+    """boto3's `download_file` in threads. Raises RunError unless exactly these files arrive."""
+    folder = place.folder / "objects"
+    folder.mkdir()
+    took = clients.boto3(place, "download_many", BUCKET, PREFIX, str(folder))
+    remove_compared(folder, files)
+    return took
+
+
+def remove_compared(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Remove what a client wrote. Raises RunError unless exactly these files were there, byte for byte."""
+    arrived = {path.name: path.read_bytes() for path in folder.iterdir()}
+    shutil.rmtree(folder)
+    if arrived != files:
+        raise RunError(f"{len(arrived)} of {len(files)} objects arrived, or their bytes differ")
+
+
+def remove_checked(path: Path) -> float:
+    """Remove what a client wrote; returns the CPU seconds of that. Raises RunError unless it was the large object."""
+    with path.open("rb") as file:
+        arrived = checksum(iter(partial(file.read, len(PIECE)), b""))
+    size, started = path.stat().st_size, time.process_time()
+    path.unlink()
+    removing_cpu_s = time.process_time() - started
+    if (size, arrived) != (len(PIECE) * PIECES, checksum([PIECE] * PIECES)):
+        raise RunError("the bytes that arrived aren't the object's")
+    return removing_cpu_s
+
+
+def checksum(pieces: Iterable[bytes]) -> int:
+    """The CRC-32 of bytes in pieces."""
+    return reduce(lambda so_far, piece: zlib.crc32(piece, so_far), pieces, 0)
