@@ -15,9 +15,10 @@ from stampede.report.run import NoReport, Run, load
 
 if TYPE_CHECKING:
     from stampede.report.compare_runs import Comparison
+    from stampede.report.over_time import History
     from stampede.report.rebuild import Rebuilt
 
-__all__ = ["NoReport", "Run", "build", "compare", "load"]
+__all__ = ["NoReport", "Run", "build", "compare", "history", "load"]
 
 
 def build(run_dir: Path) -> "Rebuilt":
@@ -40,3 +41,14 @@ def compare(run_dirs: Sequence[Path], output: Path) -> "Comparison":
     from stampede.report import compare_runs
 
     return compare_runs.compare([Path(path) for path in run_dirs], Path(output))
+
+
+def history(run_dirs: Sequence[Path], output: Path) -> "History":
+    """Write a page of three runs or more over time; `output` is the file, or a folder that gets a history.html.
+
+    Raises NoReport (one line) for runs that have no common history or can't be reported, OSError when it can't be
+    written.
+    """
+    from stampede.report import over_time
+
+    return over_time.history([Path(path) for path in run_dirs], Path(output))

@@ -23,7 +23,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from stampede.phrases import decimal_size, unbroken
+from stampede.phrases import unbroken
 from stampede.standard_streams import plain
 
 # What is more than these is not drawn.
@@ -208,11 +208,11 @@ def line(
     up: str,
     *,
     is_log_up: bool = False,
-    is_bytes_across: bool = False,
+    x_words: Callable[[float], str] = lambda x: _number(x),
     level: float | None = None,
     is_proportion: bool = False,
 ) -> Chart:
-    """Lines over a logarithmic x axis with a tick at each x. `level` is a line across; with
+    """Lines over a logarithmic x axis with a tick at each x, in `x_words`. `level` is a line across; with
     `is_proportion` a dotted line goes up in proportion from the first mark.
     """
 
@@ -222,7 +222,7 @@ def line(
         _plain(axes, "y")
         drawn = [line for line in lines if line.marks][:MOST_LINES]
         xs = sorted({x for line in drawn for x in line.marks})
-        _ticks_at(axes, xs, is_bytes_across)
+        _ticks_at(axes, xs, [x_words(x) for x in xs])
         handles = []
         for at, line in enumerate(drawn):
             # A little beside each other, so that markers don't cover each other.
@@ -360,13 +360,12 @@ def _rows(labels: Sequence[str]) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def _ticks_at(axes: Axes, xs: Sequence[float], is_bytes: bool) -> None:
+def _ticks_at(axes: Axes, xs: Sequence[float], texts: list[str]) -> None:
     """A logarithmic x axis with a tick at each x, as many labelled as there is room for."""
     axes.set_xscale("log")
     span = xs[-1] / xs[0]
     margin = span**0.06 if span > 1 else 2
     axes.set_xlim(xs[0] / margin, xs[-1] * margin)
-    texts = [decimal_size(x) if is_bytes else _number(x) for x in xs]
     room = span ** (0.025 * max(map(len, texts)))
     labelled = xs[-1]
     for at in range(len(xs) - 2, -1, -1):

@@ -63,13 +63,14 @@ def compare(run_dirs: Sequence[Path], output: Path) -> Comparison:
 def _findings(base: Analysis, other: Analysis) -> list[Finding]:
     """Each cell that both measured. A run beside its copy would have the same resamples, and a difference of 0 that
     looks certain: so those of the second are drawn apart."""
-    pairs = [(_timed(other)[cell], _timed(base)[cell]) for cell in sorted(_timed(base).keys() & _timed(other).keys())]
+    of_base, of_other = timed_cells(base), timed_cells(other)
+    pairs = [(of_other[cell], of_base[cell]) for cell in sorted(of_base.keys() & of_other.keys())]
     among = max(1, sum(has_enough(*pair) for pair in pairs))
     findings = []
-    for figures, of_base in pairs:
+    for figures, baseline in pairs:
         apart = replace(figures, sample=figures.sample.salted(OTHER))
-        finding = compared("run", RUNS, apart, of_base, base.experiment, among)
-        if _ran_on_stand_in(figures) != _ran_on_stand_in(of_base):
+        finding = compared("run", RUNS, apart, baseline, base.experiment, among)
+        if _ran_on_stand_in(figures) != _ran_on_stand_in(baseline):
             finding = replace(finding, ratio=None, level="unknown", why=STAND_IN_RAN)
         findings.append(finding)
     return findings
@@ -79,7 +80,8 @@ def _ran_on_stand_in(figures: Figures) -> bool:
     return figures.cell.is_of_stand_in([axis.name for axis in figures.cell.axes])
 
 
-def _timed(analysis: Analysis) -> dict[Cell, Figures]:
+def timed_cells(analysis: Analysis) -> dict[Cell, Figures]:
+    """The cells with a time, and their figures."""
     return {cell: figures for cell, figures in analysis.cells.items() if figures.count}
 
 

@@ -65,7 +65,7 @@ def _per_object(timed: Mapping[Cell, Figures], name: str) -> Chart:
     lines = _lines(marks, name)
     up, across = "seconds (logarithmic)", "object size (logarithmic)"
     title, words = "Median seconds per object, by size", _words(lines, "s", decimal_size)
-    return charts.line("per_object", title, words, lines, across, up, is_log_up=True, is_bytes_across=True)
+    return charts.line("per_object", title, words, lines, across, up, is_log_up=True, x_words=decimal_size)
 
 
 def _mark(estimate: Estimate | None) -> Mark:
@@ -157,7 +157,7 @@ def _sizes(analysis: Analysis) -> Chart | None:
         "object size (logarithmic)",
         "times as fast",
         is_log_up=True,
-        is_bytes_across=True,
+        x_words=decimal_size,
         level=1,
     )
 
