@@ -36,7 +36,8 @@ def proxy(is_python: bool) -> Iterator[tuple[Run, Run]]:
         command = ""
         if is_python:  # as the embedded AWS starts it
             python_runtime.make_once(say)
-            command = shlex.join(map(str, python_runtime.command("app.handler", [Path(folder)])))
+            start = [python_runtime.interpreter(), "-P", "-B", python_runtime.START, "app.handler", folder]
+            command = shlex.join(map(str, start))
         yield lambda: added(program, command), lambda: {"added_us": MOST_US}
 
 

@@ -56,7 +56,7 @@ def parameters_of(experiment: Experiment, file: Path | None = None) -> Parameter
     for row in rows:
         if row.name not in set(parameters):
             no_such = f"--parameters: {file.name}: the model has no parameter {row.name}"
-            raise UsageError(no_such, "docs/model.md has all names")
+            raise UsageError(no_such, "stampede/model/parameters.json has all names")
     return parameters.with_rows(rows)
 
 

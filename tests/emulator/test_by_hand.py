@@ -244,5 +244,5 @@ def test_an_interrupted_upload_leaves_no_parts_behind(local_stack, kept_object):
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=120)
-    assert (process.returncode, "Traceback" in errors) == (130, False)
+    assert (process.returncode, "Traceback" in errors) == (130, False), errors
     assert not s3.list_multipart_uploads(Bucket=kept_object["Bucket"]).get("Uploads")

@@ -137,7 +137,8 @@ def test_of_rows_of_every_kind_each_is_copied_or_named_once_whatever_answers_get
     ended = made.copy(rows, "--retry-attempts", "12", "--pace", "fixed")
 
     assert ended.planned_as_accounted() == len(rows)
-    assert (ended.summary["copied"], ended.summary["already_there"]) == (len(good), 1)
+    # Of an object that was there before, an answer that got lost could have been that of a copy.
+    assert ended.summary["copied"] + ended.summary["already_there"] == len(good) + 1
     assert {rows[failure["line"] - 1]: failure["error_type"] for failure in ended.failed} == bad
     assert ended.summary["malformed"] == 3
     assert made.copies() == {*good, "copies/same", "copies/taken"}

@@ -115,8 +115,8 @@ def _print_stored(folder: RunFolder, form: str, why: str) -> int:
     from stampede.runs.account import check, lost_lines, stored_accounts
 
     gone = f"the stack of run {folder.name} is gone ({why})"
-    drained = folder.read_json("accounting.json", [])
-    if not drained:
+    drained = folder.read_json("accounting.json", None)
+    if drained is None:
         raise UsageError(
             f"--run: {gone}, and {folder.path} has no accounting.json: it was never drained, or the file was removed",
             f"restore it, or `stampede report {shlex.quote(str(folder.path))}` counts the other files",

@@ -30,26 +30,18 @@ from stampede.phrases import dollars, duration, minutes, significant
 from stampede.planning.plan import Plan
 from stampede.planning.settings import path_variables
 from stampede.progress import bar, say
-from stampede.tables import Field, Table, print_rows
 
 if TYPE_CHECKING:
     from stampede.model.parameters import Parameters
     from stampede.planning.cost import Estimate
     from stampede.planning.predicting import Given, PredictedCell
+    from stampede.tables import Field
 
 # A cell with all its repeats, or the first or later operations of its environments, and what the model says of it.
 Row = tuple[Cell, dict[str, Any]]
-# The model's figures in CSV and JSON, and those of them that a table for reading has.
+# The model's figures in CSV and JSON.
 FIGURES = ("count", "min_s", "p25_s", "avg_s", "p75_s", "max_s", "time_to_n_s", "share_at_n", "most_at_once", "drain_s")
 FIGURES += ("peak_requests_per_s", "requests_limit_per_s", "usd", "binds", "span_s", "failed", "dead_lettered")
-READ = (
-    Field("avg_s", "mean", "s", significant),
-    Field("time_to_n_s", "to N", "s", significant),
-    Field("share_at_n", "at N", "%", lambda share: significant(100 * share)),
-    Field("drain_s", "drain", "s", significant),
-    Field("usd", "USD", show=dollars),
-    Field("binds", "bottleneck", is_text=True),
-)
 # More digits say nothing, and the last ones of a logarithm may differ from machine to machine.
 DIGITS = 6
 CAPTION = (
@@ -180,6 +172,7 @@ def _headline(experiment: Experiment, cells: Sequence[Row], estimated: Estimate)
 def _print(experiment: Experiment, cells: Sequence[Row], parameters: Parameters, form: str) -> None:
     """Print them on stdout: for reading what matters, with N and what else tells the rows apart."""
     from stampede.model.prediction import RANGED
+    from stampede.tables import Field, Table, print_rows
 
     rows = sorted((row for cell in cells for row in _by_kind(*cell)), key=lambda row: row[0])
     table, date = [], max(parameters.row(name).date for name in parameters)
@@ -199,10 +192,20 @@ def _print(experiment: Experiment, cells: Sequence[Row], parameters: Parameters,
     several = {field.name for field in fields if len({row.get(field.name) for row in table}) > 1}
     several.add(n_axis(experiment.axes))
     shown = [field for field in fields if field.name in several]
-    Table("predictions", "", [*shown, *READ], table, CAPTION).print(form)
+    shown += [
+        Field("avg_s", "mean", "s", significant),
+        Field("time_to_n_s", "to N", "s", significant),
+        Field("share_at_n", "at N", "%", lambda share: significant(100 * share)),
+        Field("drain_s", "drain", "s", significant),
+        Field("usd", "USD", show=dollars),
+        Field("binds", "bottleneck", is_text=True),
+    ]
+    Table("predictions", "", shown, table, CAPTION).print(form)
 
 
 def _coordinate(axis: Axis) -> Field:
+    from stampede.tables import Field
+
     if axis.kind is int:
         return Field(axis.name, axis.label, axis.unit, "{:,}".format)
     return Field(axis.name, axis.label, is_text=True)

@@ -94,7 +94,7 @@ NEEDING = [
     ("credentials", "sweep download --target aws", "no AWS credentials found"),
     ("credentials", "prices --update", "no AWS credentials found"),
     ("credentials", "query summary", "no AWS credentials found"),
-    ("profile", "flood", "no profile 'nosuch'"),
+    ("profile", "flood", "profile (nosuch)"),
     ("stack", "dataset", "no applied stack found"),
     ("object", "flood", "no object s3://b/k"),
     ("free stack", "sweep download --target aws", "is using the stack in infra/"),

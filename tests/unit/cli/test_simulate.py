@@ -110,7 +110,7 @@ def test_wrong_input_is_one_line_with_the_fix_and_exit_status_2(simulate, comman
 
 @pytest.mark.parametrize(
     ("change", "words"),
-    [({"value": 0}, "`$[0].value`"), ({"name": "s3_gets_per_s"}, "did you mean s3_get_per_s?")],
+    [({"value": 0}, "`$[0].value`"), ({"name": "s3_gets_per_s"}, "no parameter s3_gets_per_s")],
 )
 def test_a_parameter_that_cant_be_is_refused_with_its_name_and_the_rule(simulate, tmp_path, change, words):
     (tmp_path / "own.json").write_text(json.dumps([PARAMETER | change]))
