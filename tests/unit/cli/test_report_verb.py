@@ -38,9 +38,10 @@ def test_a_run_prints_its_table_and_its_answer_and_what_is_missing(run, stampede
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("r1 --output x.html", "--output: is for the comparison of two runs"),
+        ("r1 --output x.html", "--output: is for several runs"),
         ("r1 r1 --format csv", "--format csv: is for one run"),
-        ("r1 r1 r1", "RUN: 3 runs given; give one, or two to compare"),
+        ("r1 r1 r1", "run r1 is given twice"),
+        ("r1 --fail-on slower", "--fail-on: is for three runs or more, got 1"),
         ("results/r1/run.json", "results/r1/run.json"),
         ("results", "results"),
     ],
@@ -50,6 +51,20 @@ def test_what_can_not_be_done_is_refused_in_a_line_and_nothing_is_written(run, a
     done = stampede("report", *arguments.split())
     assert (done.status, words in done.err, done.err.count("\n")) == (2, True, 1)
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(("takes_s", "status"), [((1.0, 1.0, 1.02), 0), ((1.0, 1.0, 1.5), 3), ((1.0, 1.5, 1.0), 0)])
+def test_a_job_that_watches_a_number_hears_by_the_status_where_the_last_run_is_slower(
+    run, stampede, tmp_path, takes_s, status
+):
+    for day, one_s in enumerate(takes_s):
+        folder = tmp_path / "results" / f"day{day}"
+        synthetic.write(folder, EXPERIMENTS["download"], ONE_CELL, takes=lambda demand, one_s=one_s: one_s, day=day)
+    runs = " ".join(f"day{day}" for day in range(3))
+    done = stampede("report", *runs.split(), "--fail-on", "slower")
+    assert (done.status, "history: history.html" in done.err) == (status, True), done.err
+    assert ("slower" in done.out) == (status == 3)
+    assert stampede("report", *runs.split()).status == 0
 
 
 @pytest.mark.parametrize(("name", "make"), [("figures", Path.touch), ("report.html", Path.mkdir)])
