@@ -14,7 +14,6 @@ KEYS_A_PAGE = 1000  # of ListObjectsV2, and of a DeleteObjects
 PART_BYTES = 16 * MEBIBYTE
 # Smaller objects are put with one request; parts would take four.
 LEAST_MULTIPART_BYTES = MEBIBYTE
-MOST_COPY_BYTES = 5 * 1024**3  # of one CopyObject: AWS writes 5 GB; more takes UploadPartCopy
 
 
 def put_requests(size_bytes: int) -> int:

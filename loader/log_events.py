@@ -101,28 +101,28 @@ def _event(raw: dict[str, Any]) -> Event:
 def records(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """The records of runs among log events: messages that are a JSON object with a `run_id` and what its records.jsonl
     must have. A user's function may print what looks like one."""
-    for event in events:
-        if not event["message"].startswith(RECORD):
-            continue
-        try:
-            record = stored_json.decoded(event["message"])
-        except ValueError:
-            continue
+    for record in _objects(events, RECORD):
         if "run_id" in record and not _FAULT_OF_RECORD(record):
             yield record
 
 
 def failed_lines(events: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """The lines with failed objects among log events. One that was cut off is none: what it held will be missing."""
-    for event in events:
-        if not event["message"].startswith(_FAILURES):
-            continue
-        try:
-            line = stored_json.decoded(event["message"])
-        except ValueError:
-            continue
+    for line in _objects(events, _FAILURES):
         if isinstance(line.get("failed_objects"), list) and all(name in line for name in ("run_id", *_OF_LINE)):
             yield line
+
+
+def _objects(events: Iterable[Mapping[str, Any]], beginning: str | tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    """The JSON objects among the messages that begin so; one that was cut off is none."""
+    for event in events:
+        if not event["message"].startswith(beginning):
+            continue
+        try:
+            decoded = stored_json.decoded(event["message"])
+        except ValueError:
+            continue
+        yield decoded
 
 
 def failed_rows(lines: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -363,6 +363,12 @@ def _first_edition(manifest: Mapping[str, Any], experiment: Experiment) -> dict[
     }
 
 
+def common_axes(cells: Iterable[Cell]) -> list[str]:
+    """The axes on which these cells are alike; none of no cells."""
+    cells = list(cells)
+    return [axis.name for axis in (cells[0].axes if cells else ()) if len({cell[axis.name] for cell in cells}) == 1]
+
+
 def distinguishing(cells: Iterable[Cell]) -> frozenset[str]:
     """The axes with a default that must be named to tell these cells apart: each on which one of them departs from it;
     texts all together, with SETTINGS, as they make one phrase; but of what records alone tell only what departs."""

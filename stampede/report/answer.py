@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from stampede.cell import Cell, distinguishing
+from stampede.cell import Cell, common_axes, distinguishing
 from stampede.experiment import FAILED_RUN, Compare, is_of_n
 from stampede.phrases import (
     capitalised,
@@ -278,7 +278,7 @@ def _changing_order(analysis: Analysis, places: Sequence[Sequence[Finding]], com
     """Which choice is the fastest where, where that differs."""
     by_winner: dict[str, list[str]] = {}
     shown = distinguishing(row.subject for place in places for row in place)
-    common = _common(row.subject for place in places for row in place)
+    common = common_axes(row.subject for place in places for row in place)
     for place in places:
         winner = _winner(place)
         if winner:
@@ -318,7 +318,7 @@ def _kept_throughput(analysis: Analysis, last: Sequence[Finding]) -> str:
         several = f", {len(last)} series" if len(last) > 1 else ""
         kept = f"{_range((share.value for share in shares), _percent)} % of the throughput {alone}"
         return f"{start} {kept} (95 % CI {_percents(_around(shares))}{several}); {successes_words(analysis)}."
-    shown, common = distinguishing(row.subject for row in last), _common(row.subject for row in last)
+    shown, common = distinguishing(row.subject for row in last), common_axes(row.subject for row in last)
     parts = []
     for row, share in zip(last, shares, strict=True):
         where = row.subject.words_without(common, shown)
@@ -435,9 +435,3 @@ def _percents(share: Estimate) -> str:
     """The ends of an interval, rounded outwards as the table has them."""
     low, high = (100 * (end or 0) for end in share[1:])
     return f"{rounded_down(low, 0 if low >= 10 else 1)} to {rounded_up(high, 0 if high >= 10 else 1)} %"
-
-
-def _common(cells: Iterable[Cell]) -> list[str]:
-    """The axes on which all have the same."""
-    every = list(cells)
-    return [axis.name for axis in every[0].axes if len({cell[axis.name] for cell in every}) == 1]

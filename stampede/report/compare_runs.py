@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stampede.cell import Cell
-from stampede.experiment import Compare
+from stampede.experiment import Compare, Experiment
 from stampede.model.retries import rules_of
 from stampede.phrases import listed, ratios, size_words
 from stampede.report import pictures
@@ -61,19 +61,24 @@ def compare(run_dirs: Sequence[Path], output: Path) -> Comparison:
 
 
 def _findings(base: Analysis, other: Analysis) -> list[Finding]:
-    """Each cell that both measured. A run beside its copy would have the same resamples, and a difference of 0 that
-    looks certain: so those of the second are drawn apart."""
+    """Each cell that both measured."""
     of_base, of_other = timed_cells(base), timed_cells(other)
     pairs = [(of_other[cell], of_base[cell]) for cell in sorted(of_base.keys() & of_other.keys())]
     among = max(1, sum(has_enough(*pair) for pair in pairs))
     findings = []
     for figures, baseline in pairs:
-        apart = replace(figures, sample=figures.sample.salted(OTHER))
-        finding = compared("run", RUNS, apart, baseline, base.experiment, among)
+        finding = compared_apart(figures, baseline, base.experiment, among, OTHER)
         if _ran_on_stand_in(figures) != _ran_on_stand_in(baseline):
             finding = replace(finding, ratio=None, level="unknown", why=STAND_IN_RAN)
         findings.append(finding)
     return findings
+
+
+def compared_apart(figures: Figures, base: Figures, experiment: Experiment, among: int, salt: str) -> Finding:
+    """A cell of one run against it in another. A run beside its copy would have the same resamples, and a difference of
+    0 that looks certain: so those of the first are drawn apart, by `salt`."""
+    apart = replace(figures, sample=figures.sample.salted(salt))
+    return compared("run", RUNS, apart, base, experiment, among)
 
 
 def _ran_on_stand_in(figures: Figures) -> bool:

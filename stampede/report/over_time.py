@@ -6,20 +6,20 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from stampede.cell import Cell, distinguishing
+from stampede.cell import Cell, common_axes, distinguishing
 from stampede.phrases import counted, listed, ratios, significant
 from stampede.report import charts
 from stampede.report.analysis import Analysis, analyse
 from stampede.report.answer import successes_words
 from stampede.report.cells import Figures
 from stampede.report.charts import Chart, Line, Mark
-from stampede.report.compare_runs import RUNS, timed_cells
-from stampede.report.findings import A_TENTH, Finding, compared, has_enough
+from stampede.report.compare_runs import compared_apart, timed_cells
+from stampede.report.findings import A_TENTH, Finding, has_enough
 from stampede.report.page import embedded, unfinished
 from stampede.report.render import Page, render
 from stampede.report.results import coordinates, result_words
@@ -81,9 +81,9 @@ def history(run_dirs: Sequence[Path], output: Path) -> History:
     headline = _headline(runs, courses, words)
     slower = [words[course.cell] for course in courses if course.last.level == "slower"]
     warnings = [f"{run.run.run_id}: {text}" for run in runs for text in (*unfinished(run.run), *run.run.warnings)]
-    path = output if output.suffix == ".html" else output / PAGE
-    write_where_typed(path, _page(runs, courses, words, headline, warnings))
-    return History(path, headline, slower, [*_changed_sdks(runs), *warnings])
+    path, changed_sdks = output if output.suffix == ".html" else output / PAGE, _changed_sdks(runs)
+    write_where_typed(path, _page(runs, courses, words, headline, warnings, changed_sdks))
+    return History(path, headline, slower, [*changed_sdks, *warnings])
 
 
 def _began_ms(analysis: Analysis) -> int:
@@ -119,21 +119,16 @@ def _courses(runs: Sequence[Analysis]) -> list[Course]:
 
 def _course(cell: Cell, by_run: Mapping[int, Figures], among: int, run: Analysis) -> Course:
     (_, first), *later = by_run.items()
-    findings = {}
-    for place, figures in later:
-        # Drawn apart: a run beside its copy would have the same resamples, and a difference of 0 that looks certain.
-        apart = replace(figures, sample=figures.sample.salted(str(place)))
-        findings[place] = compared("run", RUNS, apart, first, run.experiment, among)
+    findings = {place: compared_apart(figures, first, run.experiment, among, str(place)) for place, figures in later}
     return Course(cell, by_run, findings)
 
 
 def _words_of(courses: Sequence[Course]) -> dict[Cell, str]:
     """What tells the cells apart, in words."""
     cells = [course.cell for course in courses]
-    shown = distinguishing(cells)
-    common = [axis.name for axis in cells[0].axes if len({cell[axis.name] for cell in cells}) == 1]
     if len(cells) == 1:
         return {cells[0]: cells[0].words}
+    shown, common = distinguishing(cells), common_axes(cells)
     return {cell: cell.words_without(common, shown) for cell in cells}
 
 
@@ -170,7 +165,12 @@ def _changed_sdks(runs: Sequence[Analysis]) -> list[str]:
 
 
 def _page(
-    runs: Sequence[Analysis], courses: Sequence[Course], words: Mapping[Cell, str], headline: str, warnings: list[str]
+    runs: Sequence[Analysis],
+    courses: Sequence[Course],
+    words: Mapping[Cell, str],
+    headline: str,
+    warnings: list[str],
+    caveats: list[str],
 ) -> str:
     first, last = runs[0].run, runs[-1].run
     table = _table(runs, courses)
@@ -187,7 +187,7 @@ def _page(
             warnings=warnings,
             chart=_chart(runs, courses, words),
             tables=[table],
-            caveats=_changed_sdks(runs),
+            caveats=caveats,
             downloads=[embedded("history.csv", "history.csv", table.csv(), "text/csv")],
         )
     )
@@ -216,11 +216,11 @@ def _chart(runs: Sequence[Analysis], courses: Sequence[Course], words: Mapping[C
 
 
 def _table(runs: Sequence[Analysis], courses: Sequence[Course]) -> Table:
+    began_utc = [datetime.fromtimestamp(_began_ms(run) / 1000, UTC).strftime("%Y-%m-%d %H:%M") for run in runs]
     rows = []
     for course in courses:
         for place, figures in course.figures.items():
             run, finding, median = runs[place - 1], course.findings.get(place), figures.median
-            began = datetime.fromtimestamp(_began_ms(run) / 1000, UTC)
             ratio = finding and finding.ratio
             rows.append(
                 {
@@ -229,7 +229,7 @@ def _table(runs: Sequence[Analysis], courses: Sequence[Course]) -> Table:
                     "is_measured": True,
                     "run": place,
                     "run_id": run.run.run_id,
-                    "began_utc": began.strftime("%Y-%m-%d %H:%M"),
+                    "began_utc": began_utc[place - 1],
                     "median_s": median and median.value,
                     "median_low_s": median and median.low,
                     "median_high_s": median and median.high,

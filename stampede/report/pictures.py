@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from stampede.axes import n_axis
-from stampede.cell import Cell, distinguishing, ignored_axes
+from stampede.cell import Cell, common_axes, distinguishing, ignored_axes
 from stampede.phrases import decimal_size, significant
 from stampede.report import charts
 from stampede.report.analysis import Analysis
@@ -82,7 +82,7 @@ def _lines(marks: Mapping[Cell, Mark], axis: str, ringed: Sequence[Cell] = ()) -
         series.setdefault(cell.without(along), []).append(cell)
     longest = _longest(list(series.values()))
     shown = distinguishing(cell for cells in longest for cell in cells)
-    common = _common([cells[0] for cells in longest])
+    common = common_axes([cells[0] for cells in longest])
     lines = []
     for cells in longest:
         label = cells[0].words_without((*along, *common), shown) or "measured"
@@ -96,11 +96,6 @@ def _longest(series: Sequence[list[Cell]]) -> list[list[Cell]]:
     by_length = sorted(series, key=len, reverse=True)[: charts.MOST_LINES]
     least = min(2, len(by_length[0]))
     return [cells for cells in series if cells in by_length and len(cells) >= least]
-
-
-def _common(cells: Sequence[Cell]) -> list[str]:
-    """The axes on which these cells are alike: no label needs them."""
-    return [axis.name for axis in cells[0].axes if len({cell[axis.name] for cell in cells}) == 1]
 
 
 def _words(lines: Sequence[Line], unit: str, x_words: Callable[[float], str] = "{:,}".format) -> str:
@@ -194,7 +189,7 @@ def forest(analysis: Analysis, rows: Sequence[Finding], name: str = "ratios", ti
     if not rows:
         return None
     shown = distinguishing(cell for row in rows for cell in (row.subject, row.baseline))
-    common = _common([row.subject for row in rows])
+    common = common_axes([row.subject for row in rows])
     ratios = []
     for row in rows:
         axes = row.axes(analysis.experiment)
@@ -213,7 +208,7 @@ def boxes(analysis: Analysis) -> Chart | None:
     if len({figures.cell.n for figures in cells}) == 1:
         cells.sort(key=lambda figures: figures.seconds["median_s"])
     shown = distinguishing(figures.cell for figures in cells)
-    common = _common([figures.cell for figures in cells])
+    common = common_axes([figures.cell for figures in cells])
     names = ("min_s", "p25_s", "median_s", "p75_s", "max_s")
     drawn = []
     for figures in cells:

@@ -10,7 +10,7 @@ from typing import Any
 
 from experiments import Experiment
 from stampede.axes import Axis
-from stampede.cell import SETTINGS, Cell, distinguishing
+from stampede.cell import SETTINGS, Cell, common_axes, distinguishing
 from stampede.experiment import BySize
 from stampede.phrases import NOTHING, counted, decimal_size, dollars, listed, ratios, significant, size_words, some
 from stampede.report import published
@@ -242,7 +242,7 @@ def predicted(run: Run, cells: Iterable[Cell]) -> Iterator[str]:
         yield f"Predicted mean: {significant(seconds[places[0]])} s."
     elif places:
         shown = distinguishing(places)
-        same = [axis.name for axis in axes if len({place[axis.name] for place in places}) == 1]
+        same = common_axes(places)
         means = [f"{significant(seconds[place])} s with {place.words_without(same, shown)}" for place in places]
         yield f"Predicted means: {some(means, MOST_PREDICTED)}."
 
@@ -250,7 +250,7 @@ def predicted(run: Run, cells: Iterable[Cell]) -> Iterator[str]:
 def comparisons(findings: Sequence[Finding], experiment: Experiment, base: str = "") -> Table | None:
     """A row for each finding with a ratio; None without any. `base` says what all are compared with."""
     shown = distinguishing(cell for finding in findings for cell in (finding.subject, finding.baseline))
-    common = [axis.name for axis in experiment.axes if len({row.subject[axis.name] for row in findings}) == 1]
+    common = common_axes(row.subject for row in findings)
     # A knee's series begins with itself; of a memory size that is the fastest its cost still counts.
     measured = [finding for finding in findings if (finding.titles if finding.is_best else finding.ratio)]
     measured = [finding for finding in measured if finding.kind != "knee" or not finding.is_best]

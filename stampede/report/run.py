@@ -27,7 +27,7 @@ FILES = (
 )
 
 
-class NoReport(ValueError):
+class NoReport(UsageError):
     """A results folder that can't be reported at all; the text is one line with the fix."""
 
 

@@ -102,7 +102,6 @@ class Store:
     differences: dict[str, list[Difference]] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
     files: set[str] = field(default_factory=set)
-    changes: int = 0
 
     def rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """The rows of a query."""
@@ -116,8 +115,7 @@ class Store:
         }
 
     def add(self, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Rows that have just been appended to the table's file; `changes` counts these calls."""
-        self.changes += 1
+        """Rows that have just been appended to the table's file."""
         [(last,)] = self.rows(f"SELECT coalesce(max(line), 0) FROM {table}")
         _fill(self, table, enumerate(rows, last + 1))
 

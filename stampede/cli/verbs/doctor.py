@@ -86,7 +86,7 @@ def refuse(findings: Sequence[Finding], plan: Plan) -> None:
     those about what it measures, and not about where."""
     refuse_problems(findings, f"`stampede doctor {plan.experiment} --target {plan.target}` with the same options")
     for finding in findings:
-        if finding.status == WARNING and finding.check in ("floods", "measurements", "package"):
+        if finding.status == WARNING and finding.check in ("floods", "package"):
             say(f"{finding.check}: {finding.sentence}", style="yellow")
 
 

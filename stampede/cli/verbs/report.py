@@ -69,10 +69,7 @@ def build_and_print(run_dir: Path, form: str) -> bool:
     """
     from stampede import report, terminal
 
-    try:
-        rebuilt = report.build(run_dir)
-    except report.NoReport as error:
-        raise UsageError(str(error)) from None
+    rebuilt = report.build(run_dir)
     rebuilt.table.print(form)
     if form == "table":
         terminal.tell(f"\n{rebuilt.headline}")
@@ -85,10 +82,7 @@ def build_and_print(run_dir: Path, form: str) -> bool:
 def _compare(folders: Sequence[Path], output: Path) -> None:
     from stampede import report, terminal
 
-    try:
-        compared = report.compare(folders, output)
-    except report.NoReport as error:
-        raise UsageError(str(error)) from None
+    compared = report.compare(folders, output)
     terminal.tell(compared.headline)
     _say_some("not like for like", compared.differences)
     _say_some("incomplete data", compared.warnings)
@@ -99,10 +93,7 @@ def _over_time(folders: Sequence[Path], output: Path) -> list[str]:
     """Write the page of runs over time; returns the cells that are slower in the last than in the first."""
     from stampede import report, terminal
 
-    try:
-        history = report.history(folders, output)
-    except report.NoReport as error:
-        raise UsageError(str(error)) from None
+    history = report.history(folders, output)
     terminal.tell(history.headline)
     _say_some("incomplete data", history.warnings)
     say(f"history: {history.page}")

@@ -21,7 +21,7 @@ from stampede.planning.predicting import NOTHING, Given, foreseen, on_this_machi
 @dataclass(frozen=True)
 class Estimate:
     """Cost on AWS and duration of a plan. `target` is "local", "aws" or, in AWS's stead, "endpoint". `cells` are in the
-    order in which they run, `cells_s` their seconds by name (`applies_s`: of Terraform alone), on the plan's own
+    order in which they run, `cells_s` their seconds by name, on the plan's own
     target; `prices` are those of the region. `unforeseen` are the cells of which nobody knows how
     long their operations take on AWS: the cost has the most for those in Lambda."""
 
@@ -31,7 +31,6 @@ class Estimate:
     cells: tuple[Demand, ...]
     unforeseen: tuple[Demand, ...]
     cells_s: Mapping[str, float]
-    applies_s: Mapping[str, float]
     around_s: float
 
     @property
@@ -52,10 +51,6 @@ class Estimate:
     def cell_seconds(self, cell: Cell) -> float:
         """Seconds of one cell of the plan."""
         return self.cells_s[cell.name]
-
-    def apply_seconds(self, cell: Cell) -> float:
-        """Those of them that Terraform takes."""
-        return self.applies_s[cell.name]
 
     def sentences(self) -> list[str]:
         """Duration and cost in words, a line each, and what the figures rest on."""
@@ -119,7 +114,6 @@ def estimate(plan: Plan, kind: str | None = None, given: Given = NOTHING) -> Est
         cells=tuple(here),
         unforeseen=tuple(cell for cell in cells if not cell.is_foreseen),
         cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in here},
-        applies_s={cell.name: durations.apply_s(cell, plan.target) for cell in here},
         around_s=durations.around_s(cells, plan.target),
     )
 
