@@ -582,3 +582,59 @@ run "a_function_of_nothing" {
     var.layers,
   ]
 }
+
+run "an_own_object_of_another_experiment" {
+  command = plan
+
+  variables {
+    experiment      = "copy"
+    s3_bucket_name  = "my-own"
+    existing_bucket = true
+  }
+
+  expect_failures = [
+    var.existing_bucket,
+  ]
+}
+
+run "an_alias_of_a_key" {
+  command = plan
+
+  variables {
+    s3_bucket_name     = "my-own"
+    existing_bucket    = true
+    object_kms_key_arn = "alias/mine"
+  }
+
+  expect_failures = [
+    var.object_kms_key_arn,
+  ]
+}
+
+run "an_own_object_of_which_access_logs_are_wanted" {
+  command = plan
+
+  variables {
+    s3_bucket_name    = "my-own"
+    existing_bucket   = true
+    server_side_proof = true
+  }
+
+  expect_failures = [
+    var.existing_bucket,
+  ]
+}
+
+run "what_only_an_own_object_has" {
+  command = plan
+
+  variables {
+    object_kms_key_arn = "arn:aws:kms:us-east-1:123456789012:key/1234"
+    requester_pays     = true
+  }
+
+  expect_failures = [
+    var.object_kms_key_arn,
+    var.requester_pays,
+  ]
+}

@@ -26,7 +26,7 @@ OUTPUTS = """
     experiment region account_id prefix bucket_name object_key queue_name queue_url
     dead_letter_queue_url function_name log_group_name memory_size concurrency_value experiment_tag object_size_mb
     ephemeral_storage_mb timeout_s visibility_timeout_s max_receive_count maximum_concurrency provisioned_pollers
-    architecture method sink range_parallel range_part_mb
+    architecture method sink range_parallel range_part_mb existing_bucket requester_pays
     storage read_method cache large_file_mb small_files subnet_count throughput_mode placing_function_name
     destination_bucket_name source_prefix destination_prefix from_manifest key_plan object_count key_order
     host_environment instance_ids instance_type
