@@ -65,6 +65,8 @@ module "worker" {
     queue_arn           = module.queue.arn
     maximum_concurrency = local.maximum_concurrency
     provisioned_pollers = var.provisioned_pollers
+    batch_size          = var.batch_size
+    batching_window_s   = var.batching_window_s
   }
 
   environment = merge(local.function.environment, {

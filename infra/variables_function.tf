@@ -86,3 +86,49 @@ variable "layers" {
     error_message = "layers = ${jsonencode(var.layers)}: ${local.rules.layers.rule}."
   }
 }
+
+variable "batch_size" {
+  type        = number
+  description = "Messages that one invocation of your function gets at most, 1 to 10000; above 10 batching_window_s is needed."
+  default     = 1
+  nullable    = false
+
+  validation {
+    condition = (
+      var.batch_size >= local.rules.batch_size.least && var.batch_size <= local.rules.batch_size.most &&
+      floor(var.batch_size) == var.batch_size
+    )
+    error_message = "batch_size = ${var.batch_size}: ${local.rules.batch_size.rule}."
+  }
+
+  validation {
+    condition     = var.batch_size == 1 || var.experiment == "function"
+    error_message = "batch_size = ${var.batch_size}: must be 1 without experiment = function, whose messages are one operation each."
+  }
+
+  # Lambda guide, "Creating and configuring an Amazon SQS event source mapping".
+  validation {
+    condition     = var.batch_size <= local.rules.batch_size.shared.without_window || var.batching_window_s > 0
+    error_message = "batch_size = ${var.batch_size}: needs batching_window_s of at least 1 above ${local.rules.batch_size.shared.without_window}."
+  }
+}
+
+variable "batching_window_s" {
+  type        = number
+  description = "Seconds that the trigger gathers messages for a batch, 0 to 300."
+  default     = 0
+  nullable    = false
+
+  validation {
+    condition = (
+      var.batching_window_s >= local.rules.batching_window_s.least && var.batching_window_s <= local.rules.batching_window_s.most &&
+      floor(var.batching_window_s) == var.batching_window_s
+    )
+    error_message = "batching_window_s = ${var.batching_window_s}: ${local.rules.batching_window_s.rule}."
+  }
+
+  validation {
+    condition     = var.batching_window_s == 0 || var.experiment == "function"
+    error_message = "batching_window_s = ${var.batching_window_s}: must be 0 without experiment = function."
+  }
+}

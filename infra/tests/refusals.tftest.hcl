@@ -638,3 +638,41 @@ run "what_only_an_own_object_has" {
     var.requester_pays,
   ]
 }
+
+run "batches_of_the_download" {
+  command = plan
+
+  variables {
+    batch_size = 5
+  }
+
+  expect_failures = [
+    var.batch_size,
+  ]
+}
+
+run "a_window_of_the_download" {
+  command = plan
+
+  variables {
+    batching_window_s = 1
+  }
+
+  expect_failures = [
+    var.batching_window_s,
+  ]
+}
+
+run "a_large_batch_that_nothing_is_gathered_for" {
+  command = plan
+
+  variables {
+    experiment = "function"
+    package    = "tests"
+    batch_size = 11
+  }
+
+  expect_failures = [
+    var.batch_size,
+  ]
+}

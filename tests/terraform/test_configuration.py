@@ -30,7 +30,7 @@ OUTPUTS = """
     storage read_method cache large_file_mb small_files subnet_count throughput_mode placing_function_name
     destination_bucket_name source_prefix destination_prefix from_manifest key_plan object_count key_order
     host_environment instance_ids instance_type
-    package handler runtime
+    package handler runtime batch_size batching_window_s
     operation placement express_bucket_name zone_id athena_workgroup_name athena_database_name scan_limit_mb
     query_limit_s access_log_group_name worker_role_name
 """
@@ -97,6 +97,7 @@ def _blocks(kind: str) -> dict[str, str]:
 # Their rules look at other variables, too: where one of those breaks its own, Terraform doesn't come to them.
 LOOKED_AT_LAST = {
     "architecture",
+    "batch_size",
     "ephemeral_storage_mb",
     "maximum_concurrency",
     "memory_size",

@@ -33,6 +33,8 @@ const (
 	apiPath = "/2018-06-01/runtime"
 	// lead is how long before the function's timeout a message that is still with the program gets its record.
 	lead = 200 * time.Millisecond
+	// hastened is the longest that a reply waits for the failed messages of its batch to be let back, one after the other.
+	hastened = 2 * time.Second
 )
 
 // proxy is the runtime API as the program sees it. A sandbox of Lambda has one invocation at a time.
@@ -180,7 +182,7 @@ func (p *proxy) reply(lambda http.Handler) http.HandlerFunc {
 			return
 		}
 		if i := p.release(r.PathValue("id")); i != nil {
-			p.record(i, arrived, judge(r, body))
+			p.record(i, arrived, judge(r, body, i.ids()))
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		lambda.ServeHTTP(w, r)
@@ -210,7 +212,7 @@ func (p *proxy) ended(how string) {
 		if exception != "" && (how == "exit status 1" || how == "signal: interrupt") { // as Python ends of one
 			why = failure.New(failure.HandlerError, "%s (the program ended: %s)", exception, how)
 		}
-		p.record(i, time.Now(), why)
+		p.record(i, time.Now(), each(i.ids(), why))
 	} else if p.init == 0 {
 		p.wrong = cmp.Or(p.wrong, error(failure.New(failure.HandlerMissing, "the program ended before it asked for a message: %s", ending)))
 		if answer, event, err := p.ask(context.Background(), http.MethodGet, "next", nil, nil); err == nil {
