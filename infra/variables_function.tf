@@ -22,7 +22,7 @@ variable "package" {
 
 variable "handler" {
   type        = string
-  description = "Your function's entry point, module.function; on provided.al2023 your own runtime reads it as _HANDLER."
+  description = "Your function's entry point as its runtime writes it, such as module.function; provided.al2023 reads it as _HANDLER."
   default     = "app.handler"
   nullable    = false
 
@@ -39,7 +39,7 @@ variable "handler" {
 
 variable "runtime" {
   type        = string
-  description = "Your function's runtime: python3.9 to python3.14, or provided.al2023 (an executable named bootstrap)."
+  description = "Your function's runtime: Python, Node.js, Java, Ruby, .NET, or provided.al2023 (an executable named bootstrap)."
   default     = "python3.12"
   nullable    = false
 
@@ -130,5 +130,39 @@ variable "batching_window_s" {
   validation {
     condition     = var.batching_window_s == 0 || var.experiment == "function"
     error_message = "batching_window_s = ${var.batching_window_s}: must be 0 without experiment = function."
+  }
+}
+
+variable "subnet_ids" {
+  type        = list(string)
+  description = "Subnets of yours in which the function runs; it needs a way to SQS from there (an endpoint or NAT)."
+  default     = []
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for id in var.subnet_ids : can(regex(local.rules.subnet_ids.matches, id))])
+    error_message = "subnet_ids = ${jsonencode(var.subnet_ids)}: ${local.rules.subnet_ids.rule}."
+  }
+
+  validation {
+    condition     = length(var.subnet_ids) == 0 || var.experiment == "function"
+    error_message = "subnet_ids = ${jsonencode(var.subnet_ids)}: must be left out without experiment = function."
+  }
+}
+
+variable "security_group_ids" {
+  type        = list(string)
+  description = "Security groups of yours for the function in subnet_ids."
+  default     = []
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for id in var.security_group_ids : can(regex(local.rules.security_group_ids.matches, id))])
+    error_message = "security_group_ids = ${jsonencode(var.security_group_ids)}: ${local.rules.security_group_ids.rule}."
+  }
+
+  validation {
+    condition     = (length(var.security_group_ids) > 0) == (length(var.subnet_ids) > 0)
+    error_message = "security_group_ids = ${jsonencode(var.security_group_ids)}: needs subnet_ids, and they need it."
   }
 }

@@ -676,3 +676,54 @@ run "a_large_batch_that_nothing_is_gathered_for" {
     var.batch_size,
   ]
 }
+
+run "subnets_of_the_download" {
+  command = plan
+
+  variables {
+    subnet_ids         = ["subnet-0123456789abcdef0"]
+    security_group_ids = ["sg-0123456789abcdef0"]
+  }
+
+  expect_failures = [
+    var.subnet_ids,
+  ]
+}
+
+run "subnets_without_a_security_group" {
+  command = plan
+
+  variables {
+    experiment = "function"
+    package    = "tests"
+    subnet_ids = ["subnet-0123456789abcdef0"]
+  }
+
+  expect_failures = [
+    var.security_group_ids,
+  ]
+}
+
+run "names_where_ids_belong" {
+  command = plan
+
+  variables {
+    subnet_ids = ["private"]
+  }
+
+  expect_failures = [
+    var.subnet_ids,
+  ]
+}
+
+run "a_security_groups_name" {
+  command = plan
+
+  variables {
+    security_group_ids = ["default"]
+  }
+
+  expect_failures = [
+    var.security_group_ids,
+  ]
+}
