@@ -24,6 +24,9 @@ locals {
       STAMPEDE_PACKAGE      = basename(local.user_package.path)
       STAMPEDE_RUNTIME      = var.runtime
       STAMPEDE_ARCHITECTURE = local.architecture
+
+      STAMPEDE_BATCH_SIZE        = tostring(var.batch_size)
+      STAMPEDE_BATCHING_WINDOW_S = tostring(var.batching_window_s)
     })
   }
 }

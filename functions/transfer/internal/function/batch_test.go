@@ -43,7 +43,7 @@ func TestABatchLeavesARecordOfEachMessageAndFailuresGoToTheirOwn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l, given := start(t, timeout), append([]string{}, orders...)
+			l, given := start(t, timeout, "STAMPEDE_BATCH_SIZE=10"), append([]string{}, orders...)
 			if try.order != "" {
 				given[2] = try.order
 			}
@@ -61,7 +61,7 @@ func TestABatchLeavesARecordOfEachMessageAndFailuresGoToTheirOwn(t *testing.T) {
 				if kind, isError := record["error_type"].(string); isError {
 					failed[at], wanted[fmt.Sprint("handle-", at)] = kind, true
 				}
-				if record["batch"] != 3.0 || record["message_id"] != fmt.Sprint("message-", at) || record["request_id"] != "request-1" ||
+				if record["batch"] != 3.0 || record["batch_index"] != float64(at) || record["batch_size"] != 10.0 || record["message_id"] != fmt.Sprint("message-", at) || record["request_id"] != "request-1" ||
 					record["started_at_ms"] != records[0]["started_at_ms"] || record["finished_at_ms"] != records[0]["finished_at_ms"] {
 					t.Error(record)
 				}

@@ -141,13 +141,14 @@ func (p *proxy) record(i *invocation, then time.Time, failed map[string]error) {
 		start, init = "cold", p.init
 	}
 	cpu := record.OrNull(max(0, process.CPUSecondsOf(p.pid)-i.startedCPU))
-	for _, m := range i.batch {
+	for index, m := range i.batch {
 		of := record.Delivery{Message: m.Message, RequestID: i.requestID, IsFirst: i.isFirst, Function: p.labels, Order: m.order}
 		_, _ = p.Record(of, record.Outcome{
 			TimeKey: "elapsed_seconds", StartedAtMs: i.started.UnixMilli(), ElapsedSeconds: then.Sub(i.started).Seconds(),
 			Bytes: int64(len(m.Body)), Err: failed[m.ID],
-			Own: record.Pairs("warm_up", m.warmUp, "package", os.Getenv("STAMPEDE_PACKAGE"), "payload", m.payload, "batch", int64(len(i.batch)),
-				"start", start, "runtime", os.Getenv("STAMPEDE_RUNTIME"), "architecture", os.Getenv("STAMPEDE_ARCHITECTURE"),
+			Own: record.Pairs("warm_up", m.warmUp, "package", os.Getenv("STAMPEDE_PACKAGE"), "payload", m.payload, "start", start,
+				"runtime", os.Getenv("STAMPEDE_RUNTIME"), "architecture", os.Getenv("STAMPEDE_ARCHITECTURE"),
+				"batch_size", p.batchSize, "batching_window_s", p.windowS, "batch", int64(len(i.batch)), "batch_index", int64(index),
 				"init_seconds", record.OrNull(init.Seconds()), "peak_memory_mb", record.OrNull(process.PeakMemoryMBOf(p.pid)),
 				"client_cpu_seconds", cpu, "experiment", "function"),
 		})

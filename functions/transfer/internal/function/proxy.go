@@ -40,12 +40,14 @@ const (
 // proxy is the runtime API as the program sees it. A sandbox of Lambda has one invocation at a time.
 type proxy struct {
 	*sandbox.Recorder
-	labels  *environment.Labels // nil when the environment is wrong
-	api     *url.URL            // Lambda's own
-	client  http.Client
-	output  output
-	pid     int // the program's
-	started time.Time
+	labels *environment.Labels // nil when the environment is wrong
+	// What the trigger gathers for an invocation: messages at most, and for how many seconds.
+	batchSize, windowS int64
+	api                *url.URL // Lambda's own
+	client             http.Client
+	output             output
+	pid                int // the program's
+	started            time.Time
 
 	mutex   sync.Mutex
 	wrong   error         // why no message can be measured
@@ -88,6 +90,7 @@ func newProxy() *proxy {
 	reader := environment.Reader{Lookup: os.Getenv}
 	labels := reader.Labels()
 	p := &proxy{
+		batchSize: reader.IntegerOr("STAMPEDE_BATCH_SIZE", 1, 1, 10_000), windowS: reader.IntegerOr("STAMPEDE_BATCHING_WINDOW_S", 0, 0, 300),
 		Recorder: sandbox.NewRecorder(os.Stdout), output: output{log: os.Stdout}, started: time.Now(), wrong: reader.Err,
 		api:    &url.URL{Scheme: "http", Host: os.Getenv("AWS_LAMBDA_RUNTIME_API"), Path: "/"},
 		client: http.Client{Transport: &http.Transport{DisableCompression: true}},

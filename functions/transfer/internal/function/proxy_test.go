@@ -249,7 +249,8 @@ func TestARecordHasTheAgreedKeysAndWhatWasMeasured(t *testing.T) {
 	if line := measured.ReplaceAllString(lines[0], "$1?"); line != `{"concurrency_limit": 10, "elapsed_seconds": ?, "memory_size": 1024, `+
 		`"experiment_tag": "tag", "run_id": "r", "cell": "c", "seq": 7, "message_id": "message-1", "request_id": "request-1", "sandbox_id": ?, `+
 		`"cold_start": 1, "attempt": 2, "started_at_ms": ?, "finished_at_ms": ?, "bytes": 13, "method": null, "status": "ok", "round": 2, `+
-		`"warm_up": 0, "package": "thumbnail", "payload": 3, "batch": 1, "start": "cold", "runtime": "provided.al2023", "architecture": "x86_64", `+
+		`"warm_up": 0, "package": "thumbnail", "payload": 3, "start": "cold", "runtime": "provided.al2023", "architecture": "x86_64", `+
+		`"batch_size": 1, "batching_window_s": 0, "batch": 1, "batch_index": 0, `+
 		`"init_seconds": ?, "peak_memory_mb": ?, "client_cpu_seconds": ?, "experiment": "function"}` {
 		t.Error(line)
 	}
