@@ -78,14 +78,14 @@ locals {
       Sid       = "ListTheSource" # a listing names one of the prefixes, or it is refused
       Effect    = "Allow"
       Action    = "s3:ListBucket"
-      Resource  = module.bucket.arn
+      Resource  = local.data_bucket_arn
       Condition = { StringLike = { "s3:prefix" = [for prefix in local.listed_prefixes : "${prefix}*"] } }
     },
     {
       Sid      = "ReadTheSource"
       Effect   = "Allow"
       Action   = "s3:GetObject"
-      Resource = [for prefix in local.read_prefixes : "${module.bucket.arn}/${prefix}*"]
+      Resource = [for prefix in local.read_prefixes : "${local.data_bucket_arn}/${prefix}*"]
     },
     {
       Sid      = "WriteTheCopies" # GetObject is what HeadObject asks for: a copy that is there already is looked at

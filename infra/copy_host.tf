@@ -13,7 +13,7 @@ locals {
   # The program's; of Lambda's it has its machine's memory instead.
   host_environment = merge(local.copy_environment, {
     CONCURRENCY_LIMIT = tostring(var.concurrency_value)
-    BUCKET_NAME       = module.bucket.name
+    BUCKET_NAME       = local.data_bucket_name
     EXPERIMENT_TAG    = var.experiment_tag
     QUEUE_URL         = module.queue.url
     LOG_GROUP_NAME    = local.host_log_group_name
@@ -64,7 +64,7 @@ module "host_network" {
   name        = local.name
   region      = var.region
   inside      = { name = "hosts", description = "Hosts: to S3 and to the interface endpoints." }
-  bucket_arns = [module.bucket.arn]
+  bucket_arns = [local.data_bucket_arn]
   s3_actions  = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"]
 }
 
@@ -92,7 +92,7 @@ module "host" {
   instance_type      = var.instance_type
   architecture       = local.architecture
   region             = var.region
-  bucket             = { name = module.bucket.name, arn = module.bucket.arn }
+  bucket             = { name = local.data_bucket_name, arn = local.data_bucket_arn }
   program_file       = local.copy_program_file
   environment        = local.host_environment
   subnet_id          = [for zone, id in module.host_network[0].subnet_id_in_zone : id if try(contains(local.host_zones, zone), true)][0]

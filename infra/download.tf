@@ -18,12 +18,21 @@ locals {
     handler      = local.is_go ? "bootstrap" : "download.handler.handler"
     runtime      = local.is_go ? "provided.al2023" : "python3.12"
 
-    statements = [{
-      Sid      = "ReadTheObject"
-      Effect   = "Allow"
-      Action   = "s3:GetObject" # also what HeadObject needs
-      Resource = "${module.bucket.arn}/${var.s3_file_name}"
-    }]
+    statements = concat(
+      [{
+        Sid      = "ReadTheObject"
+        Effect   = "Allow"
+        Action   = "s3:GetObject" # also what HeadObject needs
+        Resource = "${local.data_bucket_arn}/${var.s3_file_name}"
+      }],
+      [for key in var.object_kms_key_arn[*] : {
+        Sid       = "DecryptIt"
+        Effect    = "Allow"
+        Action    = "kms:Decrypt"
+        Resource  = key
+        Condition = { StringEquals = { "kms:ViaService" = "s3.${var.region}.amazonaws.com" } }
+      }],
+    )
 
     environment = {
       FILE_NAME      = var.s3_file_name
@@ -31,6 +40,7 @@ locals {
       SINK           = local.sink
       RANGE_PARALLEL = tostring(var.range_parallel)
       RANGE_PART_MB  = tostring(var.range_part_mb)
+      REQUESTER_PAYS = tostring(var.requester_pays)
     }
   }
 }

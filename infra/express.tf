@@ -23,7 +23,7 @@ locals {
     { name = "value", type = "int" },
     { name = "pad", type = "string" },
   ]
-  objects_arn = "${module.bucket.arn}/${local.objects_prefix}*"
+  objects_arn = "${local.data_bucket_arn}/${local.objects_prefix}*"
 
   # Of one request to Standard; a session of Express is for all of them.
   read_objects  = { Sid = "ReadTheObjects", Effect = "Allow", Action = "s3:GetObject", Resource = local.objects_arn }
@@ -32,7 +32,7 @@ locals {
     Sid       = "ListTheObjects"
     Effect    = "Allow"
     Action    = "s3:ListBucket"
-    Resource  = module.bucket.arn
+    Resource  = local.data_bucket_arn
     Condition = { StringLike = { "s3:prefix" = "${local.objects_prefix}*" } }
   }
   read_express  = one(module.directory_bucket[*].statements.read)
@@ -96,7 +96,7 @@ module "athena" {
   partition           = local.partition
 
   tables = {
-    standard = "s3://${module.bucket.name}/${local.objects_prefix}"
+    standard = "s3://${local.data_bucket_name}/${local.objects_prefix}"
     express  = "s3://${module.directory_bucket[0].name}/${local.objects_prefix}"
   }
 }
@@ -126,7 +126,7 @@ module "zone_network" {
   name                  = local.name
   region                = var.region
   inside                = { name = "functions", description = "Functions: to S3, of either class." }
-  bucket_arns           = [module.bucket.arn]
+  bucket_arns           = [local.data_bucket_arn]
   s3_actions            = ["s3:GetObject", "s3:PutObject"]
   directory_bucket_arns = [module.directory_bucket[0].arn]
 }
@@ -170,7 +170,7 @@ module "placing_objects" {
   environment = merge(local.express_environment, {
     OPERATION         = "upload"
     PLACEMENT         = "any_zone"
-    BUCKET_NAME       = module.bucket.name
+    BUCKET_NAME       = local.data_bucket_name
     CONCURRENCY_LIMIT = "1"
     MEMORY_SIZE       = "1769"
     EXPERIMENT_TAG    = var.experiment_tag

@@ -24,13 +24,13 @@ locals {
       Sid      = "ReadTheData"
       Effect   = "Allow"
       Action   = "s3:GetObject"
-      Resource = [for prefix in local.data_prefixes : "${module.bucket.arn}/${prefix}*"]
+      Resource = [for prefix in local.data_prefixes : "${local.data_bucket_arn}/${prefix}*"]
     },
     {
       Sid       = "ListTheData"
       Effect    = "Allow"
       Action    = "s3:ListBucket"
-      Resource  = module.bucket.arn
+      Resource  = local.data_bucket_arn
       Condition = { StringLike = { "s3:prefix" = [for prefix in local.data_prefixes : "${prefix}*"] } }
     },
   ]
@@ -116,7 +116,7 @@ module "network" {
   region       = var.region
   subnet_count = var.subnet_count
   inside       = { name = "functions", description = "Functions: to S3 and to mount targets." }
-  bucket_arns  = concat([module.bucket.arn], var.with_s3files ? ["arn:${local.partition}:s3:::${local.s3files_bucket_name}"] : [])
+  bucket_arns  = concat([local.data_bucket_arn], var.with_s3files ? ["arn:${local.partition}:s3:::${local.s3files_bucket_name}"] : [])
   s3_actions   = ["s3:GetObject", "s3:GetObjectVersion", "s3:ListBucket"]
 }
 
@@ -190,7 +190,7 @@ module "placing" {
   log_retention_days   = var.log_retention_days
 
   environment = {
-    BUCKET_NAME = module.bucket.name
+    BUCKET_NAME = local.data_bucket_name
     STORAGE     = each.key
     MOUNT_PATH  = local.mount_path
   }

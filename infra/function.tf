@@ -15,6 +15,8 @@ locals {
     zip_name     = "function-${local.architecture}"
     handler      = var.handler # on provided.al2023 a runtime of the user's own may read it
     runtime      = var.runtime
+    network      = length(var.subnet_ids) == 0 ? null : { subnet_ids = var.subnet_ids, security_group_ids = var.security_group_ids }
+    in_network   = length(var.subnet_ids) > 0
     statements   = var.policy_file == null ? [] : flatten([jsondecode(file(var.policy_file)).Statement]) # one may stand without a list
 
     environment = merge(var.environment, local.is_user_program ? {} : { AWS_LAMBDA_EXEC_WRAPPER = "/opt/bootstrap" }, {
@@ -22,6 +24,9 @@ locals {
       STAMPEDE_PACKAGE      = basename(local.user_package.path)
       STAMPEDE_RUNTIME      = var.runtime
       STAMPEDE_ARCHITECTURE = local.architecture
+
+      STAMPEDE_BATCH_SIZE        = tostring(var.batch_size)
+      STAMPEDE_BATCHING_WINDOW_S = tostring(var.batching_window_s)
     })
   }
 }

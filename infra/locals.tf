@@ -9,6 +9,10 @@ locals {
   # No random part: the same variables always give the same names.
   name        = "${var.prefix}-${replace(var.experiment, "_", "-")}" # a bucket's name has no underscore
   bucket_name = coalesce(var.s3_bucket_name, "${local.name}-${local.account_id}-${var.region}")
+  # Ours once its settings are in place; of the user's own only one object is read. Apart from the ARN, which waits for nothing: what
+  # reads a local that waits for a resource is read at the apply, and not in the plan.
+  data_bucket_name = var.existing_bucket ? local.bucket_name : one(module.bucket[*].name)
+  data_bucket_arn  = "arn:${local.partition}:s3:::${local.bucket_name}"
   # Roles belong to the account, not to a region.
   role_name = "${local.name}-${var.region}"
 
@@ -44,7 +48,7 @@ locals {
   ephemeral_storage_mb = coalesce(var.ephemeral_storage_mb, local.defaults.ephemeral_storage_mb)
   source_folders       = [for name in ["common", var.experiment] : "${path.root}/../functions/${name}"]
 
-  visibility_timeout_s = coalesce(var.visibility_timeout_s, local.rules.visibility_timeout_s.shared.timeouts * local.timeout_s)
+  visibility_timeout_s = coalesce(var.visibility_timeout_s, local.rules.visibility_timeout_s.shared.timeouts * local.timeout_s + var.batching_window_s)
   # AWS asks for at least 5: a message that stays throttled for its whole visibility timeout counts as received.
   max_receive_count = 5
 

@@ -3,6 +3,7 @@
 
 module "bucket" {
   source = "./modules/bucket"
+  count  = var.existing_bucket ? 0 : 1
 
   name        = local.bucket_name
   partition   = local.partition
@@ -16,7 +17,7 @@ module "access_log" {
   count  = local.with_access_log ? 1 : 0
 
   name               = local.name
-  data_bucket_arn    = "arn:${local.partition}:s3:::${module.bucket.name}"
+  data_bucket_arn    = "arn:${local.partition}:s3:::${local.data_bucket_name}"
   copies_bucket_arns = [for bucket in module.copies : "arn:${local.partition}:s3:::${bucket.name}"]
   log_retention_days = var.log_retention_days
   account_id         = local.account_id
@@ -64,11 +65,13 @@ module "worker" {
     queue_arn           = module.queue.arn
     maximum_concurrency = local.maximum_concurrency
     provisioned_pollers = var.provisioned_pollers
+    batch_size          = var.batch_size
+    batching_window_s   = var.batching_window_s
   }
 
   environment = merge(local.function.environment, {
     CONCURRENCY_LIMIT = tostring(var.concurrency_value)
-    BUCKET_NAME       = module.bucket.name
+    BUCKET_NAME       = local.data_bucket_name
     EXPERIMENT_TAG    = var.experiment_tag
     MEMORY_SIZE       = tostring(local.memory_size)
   })

@@ -23,7 +23,7 @@ output "prefix" {
 
 output "bucket_name" {
   description = "Data bucket."
-  value       = module.bucket.name
+  value       = local.data_bucket_name
 }
 
 output "queue_name" {

@@ -29,3 +29,13 @@ output "object_size_mb" {
   description = "Size of the object that /tmp or memory was checked against, in MiB."
   value       = local.is_download ? var.object_size_mb : null
 }
+
+output "existing_bucket" {
+  description = "Whether the bucket is the user's own."
+  value       = local.is_download ? var.existing_bucket : null
+}
+
+output "requester_pays" {
+  description = "Whether the requests say who pays for them."
+  value       = local.is_download ? var.requester_pays : null
+}

@@ -86,3 +86,45 @@ variable "object_size_mb" {
     error_message = "object_size_mb = ${var.object_size_mb}: ${local.rules.object_size_mb.rule}."
   }
 }
+
+variable "existing_bucket" {
+  type        = bool
+  description = "Whether s3_bucket_name is a bucket of yours: s3_file_name is read from it, and nothing in it is changed."
+  default     = false
+  nullable    = false
+
+  validation {
+    condition     = !var.existing_bucket || (var.experiment == "download" && var.s3_bucket_name != null)
+    error_message = "existing_bucket = ${var.existing_bucket}: needs experiment = download, and s3_bucket_name."
+  }
+
+  validation {
+    condition     = !var.existing_bucket || !var.server_side_proof
+    error_message = "existing_bucket = ${var.existing_bucket}: excludes server_side_proof, which would change where the bucket's access logs go."
+  }
+}
+
+variable "object_kms_key_arn" {
+  type        = string
+  description = "ARN of the KMS key that encrypts the object of an existing bucket; null where S3's own keys do."
+  default     = null
+
+  validation {
+    condition = var.object_kms_key_arn == null ? true : (
+      var.existing_bucket && can(regex(local.rules.object_kms_key_arn.matches, var.object_kms_key_arn))
+    )
+    error_message = "object_kms_key_arn = ${jsonencode(var.object_kms_key_arn)}: ${local.rules.object_kms_key_arn.rule}, and needs existing_bucket = true."
+  }
+}
+
+variable "requester_pays" {
+  type        = bool
+  description = "Whether requests say that you pay for them, which a Requester Pays bucket of another account wants."
+  default     = false
+  nullable    = false
+
+  validation {
+    condition     = !var.requester_pays || var.existing_bucket
+    error_message = "requester_pays = ${var.requester_pays}: needs existing_bucket = true."
+  }
+}

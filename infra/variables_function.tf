@@ -22,7 +22,7 @@ variable "package" {
 
 variable "handler" {
   type        = string
-  description = "Your function's entry point, module.function; on provided.al2023 your own runtime reads it as _HANDLER."
+  description = "Your function's entry point as its runtime writes it, such as module.function; provided.al2023 reads it as _HANDLER."
   default     = "app.handler"
   nullable    = false
 
@@ -39,7 +39,7 @@ variable "handler" {
 
 variable "runtime" {
   type        = string
-  description = "Your function's runtime: python3.9 to python3.14, or provided.al2023 (an executable named bootstrap)."
+  description = "Your function's runtime: Python, Node.js, Java, Ruby, .NET, or provided.al2023 (an executable named bootstrap)."
   default     = "python3.12"
   nullable    = false
 
@@ -84,5 +84,85 @@ variable "layers" {
   validation {
     condition     = length(var.layers) <= local.rules.layers.shared.most_layers && alltrue([for layer in var.layers : can(regex(local.rules.layers.matches, layer))])
     error_message = "layers = ${jsonencode(var.layers)}: ${local.rules.layers.rule}."
+  }
+}
+
+variable "batch_size" {
+  type        = number
+  description = "Messages that one invocation of your function gets at most, 1 to 10000; above 10 batching_window_s is needed."
+  default     = 1
+  nullable    = false
+
+  validation {
+    condition = (
+      var.batch_size >= local.rules.batch_size.least && var.batch_size <= local.rules.batch_size.most &&
+      floor(var.batch_size) == var.batch_size
+    )
+    error_message = "batch_size = ${var.batch_size}: ${local.rules.batch_size.rule}."
+  }
+
+  validation {
+    condition     = var.batch_size == 1 || var.experiment == "function"
+    error_message = "batch_size = ${var.batch_size}: must be 1 without experiment = function, whose messages are one operation each."
+  }
+
+  # Lambda guide, "Creating and configuring an Amazon SQS event source mapping".
+  validation {
+    condition     = var.batch_size <= local.rules.batch_size.shared.without_window || var.batching_window_s > 0
+    error_message = "batch_size = ${var.batch_size}: needs batching_window_s of at least 1 above ${local.rules.batch_size.shared.without_window}."
+  }
+}
+
+variable "batching_window_s" {
+  type        = number
+  description = "Seconds that the trigger gathers messages for a batch, 0 to 300."
+  default     = 0
+  nullable    = false
+
+  validation {
+    condition = (
+      var.batching_window_s >= local.rules.batching_window_s.least && var.batching_window_s <= local.rules.batching_window_s.most &&
+      floor(var.batching_window_s) == var.batching_window_s
+    )
+    error_message = "batching_window_s = ${var.batching_window_s}: ${local.rules.batching_window_s.rule}."
+  }
+
+  validation {
+    condition     = var.batching_window_s == 0 || var.experiment == "function"
+    error_message = "batching_window_s = ${var.batching_window_s}: must be 0 without experiment = function."
+  }
+}
+
+variable "subnet_ids" {
+  type        = list(string)
+  description = "Subnets of yours in which the function runs; it needs a way to SQS from there (an endpoint or NAT)."
+  default     = []
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for id in var.subnet_ids : can(regex(local.rules.subnet_ids.matches, id))])
+    error_message = "subnet_ids = ${jsonencode(var.subnet_ids)}: ${local.rules.subnet_ids.rule}."
+  }
+
+  validation {
+    condition     = length(var.subnet_ids) == 0 || var.experiment == "function"
+    error_message = "subnet_ids = ${jsonencode(var.subnet_ids)}: must be left out without experiment = function."
+  }
+}
+
+variable "security_group_ids" {
+  type        = list(string)
+  description = "Security groups of yours for the function in subnet_ids."
+  default     = []
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for id in var.security_group_ids : can(regex(local.rules.security_group_ids.matches, id))])
+    error_message = "security_group_ids = ${jsonencode(var.security_group_ids)}: ${local.rules.security_group_ids.rule}."
+  }
+
+  validation {
+    condition     = (length(var.security_group_ids) > 0) == (length(var.subnet_ids) > 0)
+    error_message = "security_group_ids = ${jsonencode(var.security_group_ids)}: needs subnet_ids, and they need it."
   }
 }

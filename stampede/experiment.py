@@ -112,8 +112,9 @@ class Metric:
     """One figure of a cell, made of the record's `field`, `name` where they are the same; `better` is its direction.
 
     `how`: "spread" (count, extremes, quartiles, mean), "rate" (`bytes` over the first metric, Mbit/s), "per_second"
-    (operations over the first metric), "per_gib" (its sum over the GiB that were transferred), "mean", or "sum". One
-    that is `queried` is a column of the saved query and of cells.csv; the others are counted from the records alone.
+    (operations over the first metric), "seconds_per" (the first metric over the field's sum), "per_gib" (its sum over
+    the GiB that were transferred), "mean", or "sum". One that is `queried` is a column of the saved query and of
+    cells.csv; the others are counted from the records alone.
     `label` and `unit` head its column; `reading` is a sentence under the table that has one.
     """
 
@@ -121,7 +122,7 @@ class Metric:
     field: str = ""
     label: str = ""
     unit: str = ""
-    how: Literal["spread", "rate", "per_second", "per_gib", "mean", "sum"] = "mean"
+    how: Literal["spread", "rate", "per_second", "seconds_per", "per_gib", "mean", "sum"] = "mean"
     better: Literal["lower", "higher"] = "lower"
     queried: bool = False
     digits: int = 0

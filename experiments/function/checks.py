@@ -4,6 +4,7 @@ and what a run on this machine can't do. What Terraform refuses in its plan (the
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from stampede.variable_rules import RULES
 # Of a package with its layers unpacked, and of one that is uploaded as a zip, and not taken from S3 (Lambda quotas).
 MOST_BYTES, MOST_ZIPPED_BYTES = 250 * 2**20, 50 * 2**20
 PROVIDED = "provided.al2023"
+AWS_ALONE = "use --target aws"
 HANDLER = RULES["handler"].shared
 Cells = Sequence[FunctionValues]
 
@@ -44,12 +46,30 @@ def local_checks(cells: Cells) -> list[Finding]:
             if (built := re.search(r"\.(cpython-\d+)", name)) and built[1] != tag:
                 found = f"{package.path.name}: {name} is built for {built[1]}, and functions run on Python {here} here"
                 return [Finding("package", PROBLEM, found, f"use a package for {tag}, or --target aws")]
-    for runtime in dict.fromkeys(cell["runtime"] for cell in cells):
-        if runtime not in (PROVIDED, f"python{here}"):
-            findings.append(Finding("runtime", WARNING, f"functions run on Python {here} here, and not on {runtime}"))
+    findings += filter(None, (_local_runtime(runtime) for runtime in dict.fromkeys(cell["runtime"] for cell in cells)))
     if any(cell["layers"] for cell in cells):
         findings.append(Finding("layers", WARNING, "the embedded AWS has no layers of AWS accounts: they are left out"))
+    if any(cell["subnet_ids"] for cell in cells):
+        findings.append(Finding("network", PROBLEM, "the embedded AWS has no subnets of yours", AWS_ALONE))
+    if any(cell["batching_window_s"] for cell in cells):
+        found = "the embedded AWS doesn't wait for a batch: it takes what the queue has"
+        findings.append(Finding("batch", PROBLEM, found, f"leave batching_window_s out, or {AWS_ALONE}"))
     return findings
+
+
+def _local_runtime(runtime: str) -> Finding | None:
+    """What a runtime is on this machine."""
+    python = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    if runtime in (PROVIDED, python):
+        return None
+    if runtime.startswith("python"):
+        return Finding("runtime", WARNING, f"functions run on {python} here, and not on {runtime}")
+    if not runtime.startswith("nodejs"):
+        found = f"{runtime}: the embedded AWS runs Python, Node.js and {PROVIDED} alone"
+        return Finding("runtime", PROBLEM, found, f"`stampede sweep function --set runtime={runtime} --target aws`")
+    if shutil.which("node") is None:
+        return Finding("runtime", PROBLEM, f"{runtime}: there is no `node` on the PATH", f"install it, or {AWS_ALONE}")
+    return Finding("runtime", WARNING, f"functions run on this machine's `node` here, and not on {runtime}")
 
 
 def _path(cell: FunctionValues) -> Path:
@@ -104,6 +124,8 @@ def _entry_point(package: Package, cell: FunctionValues) -> Iterator[Finding]:
             found = f"{name} has no executable file bootstrap, which {PROVIDED} starts"
             yield Finding("package", PROBLEM, found, "add it, or correct --set runtime")
         return
+    if not cell["runtime"].startswith("python"):
+        return  # each runtime writes its handlers in a way of its own, and says at the first message what is wrong
     if not re.fullmatch(HANDLER["python_matches"], handler, re.ASCII):
         found = f"{HANDLER['python_rule']}, got {handler}"
         yield Finding("handler", PROBLEM, found, "correct --set handler=module.function")

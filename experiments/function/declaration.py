@@ -19,6 +19,8 @@ class Function(Experiment):
         concurrency_axis(),
         Axis("package", kind=str),
         Axis("architecture", kind=str, default="x86_64"),
+        Axis("batch_size", words="batches of {}", default=1),
+        Axis("batching_window_s", label="window", words="gathered for {} s", unit="s", default=0),
         # Of the record alone: which payload of the file it was, from 0.
         Axis("payload", variable="", words="payload {}", default=0),
         # Of the record alone: whether the invocation was the first of its sandbox.
@@ -36,6 +38,16 @@ class Function(Experiment):
             digits=3,
             reading="“init” is the time to import the handler’s module, once in each sandbox; it isn’t part of the "
             "invocation.",
+        ),
+        Metric(
+            "message_s",
+            "batch",
+            "per message",
+            "s",
+            "seconds_per",
+            digits=3,
+            reading="Seconds are those of an invocation with its whole batch; “per message” is that time over its "
+            "messages.",
         ),
         CPU_S,
         PEAK_MEMORY_MB,

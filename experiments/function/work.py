@@ -27,6 +27,9 @@ class FunctionValues(Values):
     policy_file: str | None
     environment: dict[str, str]
     layers: list[str]
+    subnet_ids: list[str]
+    batch_size: int
+    batching_window_s: int
 
 
 # Nothing in the model may be 0.

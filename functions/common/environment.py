@@ -60,6 +60,11 @@ def whole_number(environ: Mapping[str, str], name: str, smallest: int, largest: 
     return int(value)
 
 
+def flag(environ: Mapping[str, str], name: str) -> bool:
+    """Return a variable that is true or false; false where it is absent or empty."""
+    return choice(environ, name, ("false", "true")) == "true"
+
+
 def choice(environ: Mapping[str, str], name: str, choices: tuple[str, ...], condition: str = "") -> str:
     """Return one of `choices`; the first where the variable is absent or empty. `condition` is said in a refusal."""
     value = environ.get(name, "") or choices[0]

@@ -23,13 +23,15 @@ PROGRESS_BYTES = 2**20
 _BROKEN_OFF = (IncompleteReadError, ReadTimeoutError, ResponseStreamingError)
 
 
-def build_client(region: str, connections: int = 10) -> Any:
+def build_client(region: str, connections: int = 10, *, requester_pays: bool = False) -> Any:
     """Return boto3's client with a pool of `connections`; raises SettingsError.
 
     The checksum that S3 stores isn't compared, which boto3 does by default: it would be most of the CPU time of a body.
     A work order can ask for one.
     """
-    return s3_client.build_client(region, connections, response_checksum_validation="when_required")
+    return s3_client.build_client(
+        region, connections, requester_pays=requester_pays, response_checksum_validation="when_required"
+    )
 
 
 @dataclass

@@ -36,6 +36,9 @@ class CrtS3:
         self._awscrt = awscrt
         self._on_request: Callable[[], None] = _nothing
         self._host, self._path, is_tls = _address(settings)
+        payer = [(s3_client.PAYER_HEADER, s3_client.PAYER)] if settings.requester_pays else []
+        # Without the length the client takes the request for one with a body.
+        self._fields = [("host", self._host), ("content-length", "0"), *payer]
         self._credentials = botocore.session.get_session().get_credentials()
         event_loops = awscrt.io.EventLoopGroup()
         modes = awscrt.s3.S3RequestTlsMode
@@ -55,9 +58,7 @@ class CrtS3:
         `on_request` is called before each HTTP request and each try of one, from the runtime's threads.
         """
         self._on_request = on_request
-        # Without this header the client takes the request for one with a body.
-        fields = [("host", self._host), ("content-length", "0")]
-        headers = self._awscrt.http.HttpHeaders(fields)
+        headers = self._awscrt.http.HttpHeaders(self._fields)
         return self._client.make_request(
             type=self._awscrt.s3.S3RequestType.GET_OBJECT,
             request=self._awscrt.http.HttpRequest("GET", self._path, headers),

@@ -20,7 +20,7 @@ _CONFIG = TransferConfig(preferred_transfer_client="classic")
 
 def build_client(settings: Settings) -> Any:
     """Return boto3's client; raises SettingsError."""
-    return s3_client.build_client(settings.region)
+    return s3_client.build_client(settings.region, requester_pays=settings.requester_pays)
 
 
 def fetch(transfer: Transfer) -> int:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from common.work_order import WorkOrder, WorkOrderError, flag, parse_work_order, quote, whole_number
+from common.work_order import WorkOrder, WorkOrderError, flag, name, parse_work_order, quote, whole_number
 from download.checksum import Checksum, parse_checksum
 
 
@@ -11,18 +11,19 @@ from download.checksum import Checksum, parse_checksum
 class DownloadOrder(WorkOrder):
     """One download to do.
 
-    `object_bytes` is the size that the object must have, `checksum` what its bytes must have. They are None when the
-    order leaves them out. `warm_up` 1 marks a download that no figure counts.
+    `object_bytes` and `object_etag` are the size and the ETag that the object must have, `checksum` what its bytes must
+    have. They are None when the order leaves them out. `warm_up` 1 marks a download that no figure counts.
     """
 
     object_bytes: int | None = None
+    object_etag: str | None = None
     warm_up: int = 0
     checksum: Checksum | None = None
 
 
 def parse_download_order(body: str) -> DownloadOrder:
     """Parse the body of a message; raises WorkOrderError."""
-    own = {"object_bytes": whole_number, "warm_up": flag, "checksum": _checksum}
+    own = {"object_bytes": whole_number, "object_etag": name, "warm_up": flag, "checksum": _checksum}
     return parse_work_order(body, DownloadOrder, own)
 
 

@@ -20,7 +20,7 @@ from download.transfer import Transfer
 
 def build_client(settings: Settings) -> Any:
     """Return boto3's client with a connection for each thread; raises SettingsError."""
-    return get_object.build_client(settings.region, settings.range_parallel)
+    return get_object.build_client(settings.region, settings.range_parallel, requester_pays=settings.requester_pays)
 
 
 def fetch(transfer: Transfer) -> int:

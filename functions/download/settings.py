@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from common.environment import Labels, choice, read_labels, read_region, text, whole_number
+from common.environment import Labels, choice, flag, read_labels, read_region, text, whole_number
 from download.methods import METHODS
 
 
@@ -12,7 +12,7 @@ class Settings(Labels):
     """What the environment says: the labels of the record, the object to download, and how.
 
     `ranges` fetches ranges of `range_part_mb` MiB over `range_parallel` connections; `crt` fetches ranges of that size
-    too, over as many as it chooses itself.
+    too, over as many as it chooses itself. `requester_pays` accepts the charges of a bucket whose owner doesn't pay.
     """
 
     bucket: str
@@ -21,6 +21,7 @@ class Settings(Labels):
     sink: str = "tmp"
     range_parallel: int = 8
     range_part_mb: int = 16
+    requester_pays: bool = False
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
@@ -40,4 +41,5 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         range_parallel=whole_number(environ, "RANGE_PARALLEL", 1, 64, default="8"),
         # Smaller ranges pass the request rate that one S3 prefix gives as soon as hundreds of functions ask for them.
         range_part_mb=whole_number(environ, "RANGE_PART_MB", 16, 64, default="16"),
+        requester_pays=flag(environ, "REQUESTER_PAYS"),
     )

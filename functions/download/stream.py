@@ -14,7 +14,7 @@ from download.transfer import Transfer
 
 def build_client(settings: Settings) -> Any:
     """Return boto3's client; raises SettingsError."""
-    return get_object.build_client(settings.region)
+    return get_object.build_client(settings.region, requester_pays=settings.requester_pays)
 
 
 def fetch(transfer: Transfer) -> int:

@@ -24,4 +24,4 @@ class Transfer(Measurement):
     sink: Sink
 
     def __post_init__(self) -> None:
-        self.object = ObjectRead(self.s3, self.settings.bucket, self.settings.key, self)
+        self.object = ObjectRead(self.s3, self.settings.bucket, self.settings.key, self, self.order.object_etag)

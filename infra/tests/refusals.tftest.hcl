@@ -582,3 +582,148 @@ run "a_function_of_nothing" {
     var.layers,
   ]
 }
+
+run "an_own_object_of_another_experiment" {
+  command = plan
+
+  variables {
+    experiment      = "copy"
+    s3_bucket_name  = "my-own"
+    existing_bucket = true
+  }
+
+  expect_failures = [
+    var.existing_bucket,
+  ]
+}
+
+run "an_alias_of_a_key" {
+  command = plan
+
+  variables {
+    s3_bucket_name     = "my-own"
+    existing_bucket    = true
+    object_kms_key_arn = "alias/mine"
+  }
+
+  expect_failures = [
+    var.object_kms_key_arn,
+  ]
+}
+
+run "an_own_object_of_which_access_logs_are_wanted" {
+  command = plan
+
+  variables {
+    s3_bucket_name    = "my-own"
+    existing_bucket   = true
+    server_side_proof = true
+  }
+
+  expect_failures = [
+    var.existing_bucket,
+  ]
+}
+
+run "what_only_an_own_object_has" {
+  command = plan
+
+  variables {
+    object_kms_key_arn = "arn:aws:kms:us-east-1:123456789012:key/1234"
+    requester_pays     = true
+  }
+
+  expect_failures = [
+    var.object_kms_key_arn,
+    var.requester_pays,
+  ]
+}
+
+run "batches_of_the_download" {
+  command = plan
+
+  variables {
+    batch_size = 5
+  }
+
+  expect_failures = [
+    var.batch_size,
+  ]
+}
+
+run "a_window_of_the_download" {
+  command = plan
+
+  variables {
+    batching_window_s = 1
+  }
+
+  expect_failures = [
+    var.batching_window_s,
+  ]
+}
+
+run "a_large_batch_that_nothing_is_gathered_for" {
+  command = plan
+
+  variables {
+    experiment = "function"
+    package    = "tests"
+    batch_size = 11
+  }
+
+  expect_failures = [
+    var.batch_size,
+  ]
+}
+
+run "subnets_of_the_download" {
+  command = plan
+
+  variables {
+    subnet_ids         = ["subnet-0123456789abcdef0"]
+    security_group_ids = ["sg-0123456789abcdef0"]
+  }
+
+  expect_failures = [
+    var.subnet_ids,
+  ]
+}
+
+run "subnets_without_a_security_group" {
+  command = plan
+
+  variables {
+    experiment = "function"
+    package    = "tests"
+    subnet_ids = ["subnet-0123456789abcdef0"]
+  }
+
+  expect_failures = [
+    var.security_group_ids,
+  ]
+}
+
+run "names_where_ids_belong" {
+  command = plan
+
+  variables {
+    subnet_ids = ["private"]
+  }
+
+  expect_failures = [
+    var.subnet_ids,
+  ]
+}
+
+run "a_security_groups_name" {
+  command = plan
+
+  variables {
+    security_group_ids = ["default"]
+  }
+
+  expect_failures = [
+    var.security_group_ids,
+  ]
+}

@@ -130,6 +130,8 @@ class Store:
             if not self.is_strict:
                 time_field, *figures = dict.fromkeys(metric.field for metric in self.experiment.metrics)
                 kinds = dict.fromkeys(figures, "number") | kinds | _FIGURES
+                if self.experiment.takes_payload:
+                    kinds["batch_index"] = "count"
                 time = {"seconds": ("seconds", time_field)}
             kinds |= {axis.record_field: "value" for axis in self.experiment.axes}
         return {name: (kind, name) for name, kind in kinds.items()} | time

@@ -39,6 +39,7 @@ def record(experiment: Experiment, demand: Demand, seq: int = 0, attempt: int = 
     values |= _coordinates(experiment, demand)
     values |= {"concurrency_limit": demand.concurrency, "memory_size": demand.memory_mb, "experiment_tag": TAG}
     values |= {"cell": demand.name, "seq": seq, "attempt": attempt, "round": 0, "warm_up": 0, "cold_start": 0}
+    values |= {"batch": 1, "batch_index": 0}
     values |= {"status": "ok", "sdk": "botocore 1.43.106", "message_id": message, "request_id": f"{message}-{attempt}"}
     values |= {"started_at_ms": STARTED_MS, "finished_at_ms": STARTED_MS + 1000}
     values |= {"bytes": demand.usage.moved_mb * 2**20} | changes

@@ -378,3 +378,19 @@ def test_too_little_time_to_begin_is_a_record_without_a_request(begin):
     s3, function = begin("stream")
     function.fail("DeadlineExceeded", remaining_s=MARGIN_S - 0.5)
     assert s3.requests == []
+
+
+@each_method
+def test_an_object_is_held_to_the_etag_that_a_message_names(begin, method):
+    _, function = begin(method, OBJECT)
+    assert function.succeed(object_etag='"generation-1"')["bytes"] == OBJECT
+    function.fail("ObjectChanged", object_etag='"generation-0"')
+
+
+@each_method
+def test_who_pays_for_the_requests_says_so_in_each_of_them(begin, monkeypatch, method):
+    monkeypatch.setenv("REQUESTER_PAYS", "true")
+    s3, function = begin(method, OBJECT)
+    function.succeed()
+    assert {request.headers["x-amz-request-payer"] for request in s3.requests} == {"requester"}
+    assert len(s3.requests) == requests_of(method, OBJECT)

@@ -158,9 +158,10 @@ resource "aws_lambda_event_source_mapping" "queue" {
   event_source_arn = var.trigger.queue_arn
   function_name    = aws_lambda_function.worker.arn
 
-  # One message, one invocation, one measurement; and a failed one comes back alone.
-  batch_size              = 1
-  function_response_types = ["ReportBatchItemFailures"]
+  # One message, one invocation, one measurement, unless the user's own function takes batches; a failed one comes back alone.
+  batch_size                         = var.trigger.batch_size
+  maximum_batching_window_in_seconds = var.trigger.batching_window_s
+  function_response_types            = ["ReportBatchItemFailures"]
 
   dynamic "scaling_config" {
     for_each = var.trigger.maximum_concurrency[*]

@@ -99,8 +99,10 @@ variable "trigger" {
       minimum = number
       maximum = number
     })
+    batch_size        = number
+    batching_window_s = number
   })
-  description = "The queue that triggers the function, and its maximum concurrency or its event pollers; null for none."
+  description = "The queue that triggers the function, its maximum concurrency or event pollers, and its batches; null for none."
   default     = null
 }
 

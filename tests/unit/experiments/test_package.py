@@ -41,7 +41,8 @@ def zipped(folder):
 
 def cell(package, **changes):
     values = {"package": str(package), "handler": "app.handler", "architecture": HERE, "runtime": "python3.12"}
-    return values | {"policy_file": None, "environment": {}, "layers": []} | changes
+    of_queue = {"batch_size": 1, "batching_window_s": 0}
+    return values | of_queue | {"policy_file": None, "environment": {}, "layers": [], "subnet_ids": []} | changes
 
 
 def problem(package, **changes):
@@ -130,6 +131,27 @@ def test_a_library_for_another_python_is_refused_on_this_machine_alone(package):
     (package / "fast.cpython-39-x86_64-linux-gnu.so").write_bytes(elf(HERE))
     assert problem(package) == ""
     assert "is built for cpython-39" in local_checks([cell(package)])[0].found
+
+
+@pytest.mark.parametrize(
+    ("changes", "has_node", "status", "words"),
+    [
+        ({"runtime": "nodejs22.x"}, True, WARNING, "this machine's `node`"),
+        ({"runtime": "nodejs22.x"}, False, PROBLEM, "no `node`"),
+        ({"runtime": "java21"}, True, PROBLEM, "--set runtime=java21 --target aws"),
+        ({"runtime": "python3.9"}, True, WARNING, "and not on python3.9"),
+        ({"subnet_ids": ["subnet-0123456789abcdef0"]}, True, PROBLEM, "--target aws"),
+        ({"batch_size": 10, "batching_window_s": 1}, True, PROBLEM, "leave batching_window_s out"),
+        ({"layers": ["arn:aws:lambda:..."]}, True, WARNING, "left out"),
+    ],
+)
+def test_what_this_machine_can_not_run_is_said_with_the_way_out(package, monkeypatch, changes, has_node, status, words):
+    monkeypatch.setattr("shutil.which", lambda name: "/usr/bin/node" if has_node else None)
+    here = {"runtime": f"python{sys.version_info.major}.{sys.version_info.minor}"}
+    [finding] = local_checks([cell(package, **here | changes)])
+    assert finding.status == status and words in finding.sentence
+    if "runtime" in changes and not changes["runtime"].startswith("python"):
+        assert problem(package, **changes, handler="index.handler") == ""
 
 
 def test_a_package_that_is_too_large_is_refused(package):

@@ -38,6 +38,7 @@ type settings struct {
 	environment.Labels
 	Bucket, Key, Region, Sink string
 	Parallel, PartBytes       int64
+	RequesterPays             bool
 }
 
 // readSettings takes the settings out of an environment; an error is of the type Settings, and the settings are empty then. What is
@@ -45,6 +46,7 @@ type settings struct {
 func readSettings(lookup func(string) string) (*settings, error) {
 	r := environment.Reader{Lookup: lookup}
 	read := &settings{Labels: r.Labels(), Bucket: r.Text("BUCKET_NAME"), Key: r.Text("FILE_NAME"), Region: r.Region(), Parallel: 1}
+	read.RequesterPays = r.OneOf("REQUESTER_PAYS", "false", "false", "true") == "true"
 	read.Method = r.OneOf("METHOD", "", stream, ranges)
 	read.Sink = r.OneOf("SINK", map[string]string{stream: discard, ranges: memory}[read.Method], discard, memory, tmp)
 	if read.Method == ranges {
@@ -58,19 +60,21 @@ func readSettings(lookup func(string) string) (*settings, error) {
 	return read, nil
 }
 
-// order is one download to do. ObjectBytes is the size that the object must have, Checksum what its bytes must have; nil
-// where the order leaves them out. WarmUp 1 marks a download that no figure counts.
+// order is one download to do. ObjectBytes and ObjectETag are the size and the ETag that the object must have, Checksum what
+// its bytes must have; nil and "" where the order leaves them out. WarmUp 1 marks a download that no figure counts.
 type order struct {
 	workorder.Order
 	ObjectBytes *int64
+	ObjectETag  string
 	WarmUp      int64
 	Checksum    *Checksum
 }
 
 // parse reads the body of a message; an error is of the type WorkOrder.
 func parse(body string) (*order, error) {
-	r, common := workorder.Open(body, "object_bytes", "warm_up", "checksum")
+	r, common := workorder.Open(body, "object_bytes", "object_etag", "warm_up", "checksum")
 	parsed := &order{Order: common, ObjectBytes: r.Optional("object_bytes"), WarmUp: r.Flag("warm_up")}
+	parsed.ObjectETag = r.NameOr("object_etag", "")
 	r.Text("checksum", "sha256: with 64 or crc32: with 8 lower-case hexadecimal digits", func(text string) bool {
 		parsed.Checksum = ParseChecksum(text)
 		return parsed.Checksum != nil
@@ -90,7 +94,7 @@ type operation struct {
 func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
 	o := &operation{runner: &deadline.Runner{Operation: "download", Thing: "object"}}
 	if o.settings, o.wrong = readSettings(lookup); o.wrong == nil {
-		options := bucket.Options{Connections: int(o.settings.Parallel), ReadAheadBytes: 128 << 10}
+		options := bucket.Options{Connections: int(o.settings.Parallel), ReadAheadBytes: 128 << 10, RequesterPays: o.settings.RequesterPays}
 		o.bucket, o.wrong = bucket.Open(ctx, account.Given{Region: o.settings.Region}, o.settings.Bucket, options)
 	}
 	return o

@@ -1,6 +1,7 @@
 package download
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"sync"
@@ -85,7 +86,7 @@ func (t *transfer) span(ctx context.Context, first, last int64, begun func()) er
 		return true
 	}
 	return t.bucket.DoOn(ctx, t.seen, "GetObject", broughtOn, func() error {
-		body, object, err := t.bucket.Get(ctx, bucket.Span{Key: t.Key, First: at, Last: last, IfMatch: t.object.ETag})
+		body, object, err := t.bucket.Get(ctx, bucket.Span{Key: t.Key, First: at, Last: last, IfMatch: cmp.Or(t.object.ETag, t.order.ObjectETag)})
 		if err != nil {
 			return err
 		}

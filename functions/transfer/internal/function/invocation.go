@@ -18,64 +18,93 @@ import (
 	"stampede/transfer/internal/workorder"
 )
 
-// invocation is a message on its way through the program.
+// invocation is a batch of messages on its way through the program; the first and usual batch is one message.
 type invocation struct {
-	record.Delivery
-	payload    *int64 // the number of the body among those of the run
-	warmUp     *int64 // 1 marks a message that no figure counts
+	batch      []*delivery
+	requestID  string
+	isFirst    bool // of the sandbox
 	deadline   time.Time
 	started    time.Time
 	startedCPU float64
 	timer      *time.Timer
 }
 
+// delivery is one message of a batch, with what its work order says.
+type delivery struct {
+	sqsevent.Message
+	order   *workorder.Order
+	payload *int64 // the number of the body among those of the run
+	warmUp  *int64 // 1 marks a message that no figure counts
+}
+
 // readOrder takes the work order out of the message's attribute: the body is the program's. A message that somebody else sent
 // has none.
-func (i *invocation) readOrder() error {
-	if i.Message.Order == "" {
+func (m *delivery) readOrder() error {
+	if m.Order == "" {
 		return nil
 	}
-	r, order := workorder.Open(i.Message.Order, "warm_up", "payload")
+	r, order := workorder.Open(m.Order, "warm_up", "payload")
 	warmUp, payload := r.Flag("warm_up"), r.Between("payload", new(int64), 0, workorder.LargestInteger)
 	if r.Err == nil {
-		i.Order, i.warmUp, i.payload = &order, &warmUp, &payload
+		m.order, m.warmUp, m.payload = &order, &warmUp, &payload
 	}
 	return r.Err
 }
 
 // begin starts the clock of an event, and says whether the program may have it: one that can't be measured is recorded and
-// refused here, one that isn't a message of SQS goes to the program without a record.
+// refused here, one that isn't of SQS goes to the program without a record.
 func (p *proxy) begin(ctx context.Context, answer *http.Response, event []byte) bool {
 	if answer.StatusCode != http.StatusOK {
 		return true
 	}
 	messages, err := sqsevent.Read(event)
-	if err != nil || len(messages) > 1 {
-		fmt.Fprintln(os.Stderr, "not measured: the event isn't one message of SQS")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "not measured: the event has no messages of SQS")
 		return true
 	}
 	ms, _ := strconv.ParseInt(answer.Header.Get("Lambda-Runtime-Deadline-Ms"), 10, 64)
-	i := &invocation{deadline: time.UnixMilli(ms), Delivery: record.Delivery{
-		Message: messages[0], RequestID: answer.Header.Get("Lambda-Runtime-Aws-Request-Id"), Function: p.labels,
-	}}
-	err = cmp.Or(i.readOrder(), p.wrong)
-	if err == nil && i.Order != nil {
-		err = deadline.WaitUntil(ctx, i.Order.StartAtMs, i.deadline.Add(-lead))
-	}
+	i := &invocation{deadline: time.UnixMilli(ms), requestID: answer.Header.Get("Lambda-Runtime-Aws-Request-Id")}
+	err = i.take(ctx, messages)
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	i.IsFirst = p.IsFirst()
+	err = cmp.Or(err, p.wrong)
+	i.isFirst = p.IsFirst()
 	p.output.begin()
 	i.startedCPU, i.started = process.CPUSecondsOf(p.pid), time.Now()
 	if err != nil {
-		p.record(i, i.started, err)
+		p.record(i, i.started, each(i.ids(), err))
 		kind, message := failure.Describe(err)
 		told := strings.NewReader(record.Object(record.Pairs("errorType", kind, "errorMessage", message)))
-		_, _, _ = p.ask(ctx, http.MethodPost, i.RequestID+"/error", http.Header{"Content-Type": {"application/json"}}, told)
+		_, _, _ = p.ask(ctx, http.MethodPost, i.requestID+"/error", http.Header{"Content-Type": {"application/json"}}, told)
 		return false
 	}
 	p.current, i.timer = i, time.AfterFunc(time.Until(i.deadline)-lead, func() { p.timedOut(i) })
 	return true
+}
+
+// take reads the orders of the messages, and waits for the latest start that they name.
+func (i *invocation) take(ctx context.Context, messages []sqsevent.Message) (err error) {
+	var start *int64
+	for _, read := range messages {
+		m := &delivery{Message: read}
+		err = cmp.Or(err, m.readOrder())
+		if m.order != nil && m.order.StartAtMs != nil && (start == nil || *m.order.StartAtMs > *start) {
+			start = m.order.StartAtMs
+		}
+		i.batch = append(i.batch, m)
+	}
+	if err == nil && start != nil {
+		err = deadline.WaitUntil(ctx, start, i.deadline.Add(-lead))
+	}
+	return err
+}
+
+// ids are those of the batch's messages.
+func (i *invocation) ids() (ids []string) {
+	for _, m := range i.batch {
+		ids = append(ids, m.ID)
+	}
+	return ids
 }
 
 // release takes an invocation from the program; nil for one that it doesn't have, which is for Lambda to refuse. "" is whatever
@@ -84,7 +113,7 @@ func (p *proxy) release(requestID string) *invocation {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	i := p.current
-	if i == nil || cmp.Or(requestID, i.RequestID) != i.RequestID {
+	if i == nil || cmp.Or(requestID, i.requestID) != i.requestID {
 		return nil
 	}
 	p.current = nil
@@ -92,34 +121,50 @@ func (p *proxy) release(requestID string) *invocation {
 	return i
 }
 
-// timedOut records a message that the program still has when Lambda is about to end it. A reply may come after all.
+// timedOut records what the program still has when Lambda is about to end it. A reply may come after all.
 func (p *proxy) timedOut(i *invocation) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if p.current == i {
-		p.record(i, time.Now(), failure.New(failure.HandlerTimedOut, "still running %g s before the function's timeout: raise timeout_s", lead.Seconds()))
+		why := failure.New(failure.HandlerTimedOut, "still running %g s before the function's timeout: raise timeout_s", lead.Seconds())
+		p.record(i, time.Now(), each(i.ids(), why))
 	}
 }
 
-// record writes what became of a message until then, and lets one that failed come back soon. What couldn't be measured is null,
-// such as the memory of a program that has ended.
-func (p *proxy) record(i *invocation, then time.Time, err error) {
+// record writes what became of each message until then, and lets those that failed come back soon. All of a batch have the same
+// times: what one of them took nobody sees from outside. What couldn't be measured is null, such as the memory of a program that
+// has ended.
+func (p *proxy) record(i *invocation, then time.Time, failed map[string]error) {
 	p.output.end()
 	start, init := "warm", time.Duration(0)
-	if i.IsFirst {
+	if i.isFirst {
 		start, init = "cold", p.init
 	}
-	_, _ = p.Record(i.Delivery, record.Outcome{
-		TimeKey: "elapsed_seconds", StartedAtMs: i.started.UnixMilli(), ElapsedSeconds: then.Sub(i.started).Seconds(),
-		Bytes: int64(len(i.Message.Body)), Err: err,
-		Own: record.Pairs("warm_up", i.warmUp, "package", os.Getenv("STAMPEDE_PACKAGE"), "payload", i.payload, "start", start,
-			"runtime", os.Getenv("STAMPEDE_RUNTIME"), "architecture", os.Getenv("STAMPEDE_ARCHITECTURE"),
-			"init_seconds", record.OrNull(init.Seconds()), "peak_memory_mb", record.OrNull(process.PeakMemoryMBOf(p.pid)),
-			"client_cpu_seconds", record.OrNull(max(0, process.CPUSecondsOf(p.pid)-i.startedCPU)), "experiment", "function"),
-	})
-	if err != nil { // even after a timeout, when little is left
-		ctx, cancel := context.WithDeadline(context.Background(), i.deadline)
-		defer cancel()
-		p.Hasten(ctx, i.Message, time.Now().Add(time.Minute))
+	cpu := record.OrNull(max(0, process.CPUSecondsOf(p.pid)-i.startedCPU))
+	for index, m := range i.batch {
+		of := record.Delivery{Message: m.Message, RequestID: i.requestID, IsFirst: i.isFirst, Function: p.labels, Order: m.order}
+		_, _ = p.Record(of, record.Outcome{
+			TimeKey: "elapsed_seconds", StartedAtMs: i.started.UnixMilli(), ElapsedSeconds: then.Sub(i.started).Seconds(),
+			Bytes: int64(len(m.Body)), Err: failed[m.ID],
+			Own: record.Pairs("warm_up", m.warmUp, "package", os.Getenv("STAMPEDE_PACKAGE"), "payload", m.payload, "start", start,
+				"runtime", os.Getenv("STAMPEDE_RUNTIME"), "architecture", os.Getenv("STAMPEDE_ARCHITECTURE"),
+				"batch_size", p.batchSize, "batching_window_s", p.windowS, "batch", int64(len(i.batch)), "batch_index", int64(index),
+				"init_seconds", record.OrNull(init.Seconds()), "peak_memory_mb", record.OrNull(process.PeakMemoryMBOf(p.pid)),
+				"client_cpu_seconds", cpu, "experiment", "function"),
+		})
+	}
+	p.hasten(i, failed)
+}
+
+// hasten lets the failed messages come back soon, within what is left of the invocation: those that it doesn't get to come back
+// after the queue's visibility timeout.
+func (p *proxy) hasten(i *invocation, failed map[string]error) {
+	ctx, cancel := context.WithDeadline(context.Background(), i.deadline) // even after a timeout, when little is left
+	defer cancel()
+	until := time.Now().Add(hastened)
+	for _, m := range i.batch {
+		if failed[m.ID] != nil && time.Now().Before(until) {
+			p.Hasten(ctx, m.Message, time.Now().Add(time.Minute))
+		}
 	}
 }

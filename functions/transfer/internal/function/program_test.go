@@ -63,7 +63,7 @@ func program() {
 		event, _ := io.ReadAll(answer.Body)
 		var received events.SQSEvent
 		todo := task{}
-		if _ = json.Unmarshal(event, &received); len(received.Records) == 1 {
+		if _ = json.Unmarshal(event, &received); len(received.Records) > 0 {
 			_ = json.Unmarshal([]byte(received.Records[0].Body), &todo)
 		}
 		fmt.Print(todo.Print)

@@ -33,17 +33,21 @@ const (
 	apiPath = "/2018-06-01/runtime"
 	// lead is how long before the function's timeout a message that is still with the program gets its record.
 	lead = 200 * time.Millisecond
+	// hastened is the longest that a reply waits for the failed messages of its batch to be let back, one after the other.
+	hastened = 2 * time.Second
 )
 
 // proxy is the runtime API as the program sees it. A sandbox of Lambda has one invocation at a time.
 type proxy struct {
 	*sandbox.Recorder
-	labels  *environment.Labels // nil when the environment is wrong
-	api     *url.URL            // Lambda's own
-	client  http.Client
-	output  output
-	pid     int // the program's
-	started time.Time
+	labels *environment.Labels // nil when the environment is wrong
+	// What the trigger gathers for an invocation: messages at most, and for how many seconds.
+	batchSize, windowS int64
+	api                *url.URL // Lambda's own
+	client             http.Client
+	output             output
+	pid                int // the program's
+	started            time.Time
 
 	mutex   sync.Mutex
 	wrong   error         // why no message can be measured
@@ -86,6 +90,7 @@ func newProxy() *proxy {
 	reader := environment.Reader{Lookup: os.Getenv}
 	labels := reader.Labels()
 	p := &proxy{
+		batchSize: reader.IntegerOr("STAMPEDE_BATCH_SIZE", 1, 1, 10_000), windowS: reader.IntegerOr("STAMPEDE_BATCHING_WINDOW_S", 0, 0, 300),
 		Recorder: sandbox.NewRecorder(os.Stdout), output: output{log: os.Stdout}, started: time.Now(), wrong: reader.Err,
 		api:    &url.URL{Scheme: "http", Host: os.Getenv("AWS_LAMBDA_RUNTIME_API"), Path: "/"},
 		client: http.Client{Transport: &http.Transport{DisableCompression: true}},
@@ -180,7 +185,7 @@ func (p *proxy) reply(lambda http.Handler) http.HandlerFunc {
 			return
 		}
 		if i := p.release(r.PathValue("id")); i != nil {
-			p.record(i, arrived, judge(r, body))
+			p.record(i, arrived, judge(r, body, i.ids()))
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		lambda.ServeHTTP(w, r)
@@ -210,7 +215,7 @@ func (p *proxy) ended(how string) {
 		if exception != "" && (how == "exit status 1" || how == "signal: interrupt") { // as Python ends of one
 			why = failure.New(failure.HandlerError, "%s (the program ended: %s)", exception, how)
 		}
-		p.record(i, time.Now(), why)
+		p.record(i, time.Now(), each(i.ids(), why))
 	} else if p.init == 0 {
 		p.wrong = cmp.Or(p.wrong, error(failure.New(failure.HandlerMissing, "the program ended before it asked for a message: %s", ending)))
 		if answer, event, err := p.ask(context.Background(), http.MethodGet, "next", nil, nil); err == nil {

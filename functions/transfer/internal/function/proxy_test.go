@@ -154,7 +154,8 @@ func TestAReplyIsJudgedAsLambdaAndSqsTakeIt(t *testing.T) {
 		`{"batchItemFailures": [{"foo": "notvalid"}]}`:             "PartialFailure", `{"batchItemFailures": "message-1"}`: "PartialFailure",
 	} {
 		got := ""
-		if err := judge(httptest.NewRequest(http.MethodPost, "/", nil), []byte(reply)); err != nil {
+		failed := judge(httptest.NewRequest(http.MethodPost, "/", nil), []byte(reply), []string{"message-1"})
+		if err := failed["message-1"]; err != nil {
 			got, _ = failure.Describe(err)
 		}
 		if got != kind {
@@ -252,7 +253,8 @@ func TestARecordHasTheAgreedKeysAndWhatWasMeasured(t *testing.T) {
 	}
 	s3test.Expect(t, records[0], map[string]any{"concurrency_limit": 10, "memory_size": 1024, "experiment_tag": "tag", "seq": 7, "message_id": "message-1",
 		"request_id": "request-1", "cold_start": 1, "attempt": 2, "bytes": 13, "method": nil, "round": 2, "warm_up": 0, "package": "thumbnail", "payload": 3,
-		"start": "cold", "runtime": "provided.al2023", "architecture": "x86_64"})
+		"start": "cold", "runtime": "provided.al2023", "architecture": "x86_64",
+		"batch_size": 1, "batching_window_s": 0, "batch": 1, "batch_index": 0})
 	s3test.Expect(t, records[1], map[string]any{"start": "warm", "cold_start": 0, "init_seconds": nil, "sandbox_id": records[0]["sandbox_id"]})
 	for number, bounds := range []map[string][2]float64{
 		{"elapsed_seconds": {0.05, 5}, "client_cpu_seconds": {0.06, 0.2}, "init_seconds": {1e-4, 5}, "peak_memory_mb": {2, 500}, "started_at_ms": {begun, at}},

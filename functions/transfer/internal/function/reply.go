@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	"stampede/transfer/internal/failure"
@@ -15,9 +16,40 @@ const mostReply = 6_291_556
 
 const errorType = "Lambda-Runtime-Function-Error-Type"
 
-// judge returns why a reply is a failure; nil for one that lets SQS delete the message (Lambda guide, "Implementing partial batch
-// responses").
-func judge(r *http.Request, body []byte) error {
+// judge returns why a reply fails messages of a batch, by their ids; the others SQS deletes (Lambda guide, "Implementing partial
+// batch responses").
+func judge(r *http.Request, body []byte, batch []string) map[string]error {
+	if err := wholly(r, body); err != nil {
+		return each(batch, err)
+	}
+	var values map[string]json.RawMessage // stays empty for text, a number or a list
+	_ = json.Unmarshal(body, &values)
+	failed, failures := map[string]error{}, []map[string]any{}
+	answer := values["batchItemFailures"]
+	if answer != nil && json.Unmarshal(answer, &failures) != nil {
+		return each(batch, failure.New(failure.PartialFailure, "batchItemFailures is no list of messages: %.200s", answer))
+	}
+	for _, item := range failures {
+		id, _ := item["itemIdentifier"].(string)
+		if !slices.Contains(batch, id) {
+			return each(batch, failure.New(failure.PartialFailure, "batchItemFailures has what isn't in the batch: %.200s", answer))
+		}
+		failed[id] = failure.New(failure.PartialFailure, "batchItemFailures has the message")
+	}
+	return failed
+}
+
+// each is the same reason for every message of a batch.
+func each(batch []string, err error) map[string]error {
+	failed := map[string]error{}
+	for _, id := range batch {
+		failed[id] = err
+	}
+	return failed
+}
+
+// wholly returns why a reply fails its whole batch.
+func wholly(r *http.Request, body []byte) error {
 	if r.PathValue("kind") == "error" || r.Trailer.Get(errorType) != "" {
 		kind, raised := failure.HandlerError, thrown(r, body)
 		if strings.HasPrefix(raised, "Runtime.MarshalError: ") { // what the handler returned, and nothing it raised
@@ -26,19 +58,13 @@ func judge(r *http.Request, body []byte) error {
 		return failure.New(kind, "%s", raised)
 	}
 	reply := bytes.TrimSpace(body)
-	var values map[string]json.RawMessage // stays empty for text, a number or a list
-	_ = json.Unmarshal(reply, &values)
-	var failures []json.RawMessage
-	answer := values["batchItemFailures"]
 	switch {
 	case len(body) > mostReply:
 		return failure.New(failure.ResponseTooLarge, "the reply has %d bytes, and Lambda takes %d", len(body), mostReply)
 	case len(reply) > 0 && !json.Valid(reply):
 		return failure.New(failure.InvalidResponse, "the reply isn't JSON: %.100q", reply)
-	case answer == nil || json.Unmarshal(answer, &failures) == nil && len(failures) == 0:
-		return nil
 	}
-	return failure.New(failure.PartialFailure, "batchItemFailures has the message, or what isn't in the batch: %.200s", answer)
+	return nil
 }
 
 // thrown is the error that a program reports, as its type and text.

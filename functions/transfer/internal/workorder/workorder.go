@@ -142,6 +142,14 @@ func (r *Reader) Word(key string, words ...string) string {
 	return r.text(key, strings.Join(words, " or "), func(text string) bool { return slices.Contains(words, text) })
 }
 
+// NameOr reads a short text; whenMissing is for an order that leaves it out.
+func (r *Reader) NameOr(key, whenMissing string) string {
+	if r.values[key] == nil {
+		return whenMissing
+	}
+	return r.name(key)
+}
+
 func (r *Reader) name(key string) string {
 	// Half of a surrogate pair is read as U+FFFD.
 	unfit := func(c rune) bool { return !unicode.IsPrint(c) || c == utf8.RuneError }

@@ -23,7 +23,7 @@ WRONG_CHECKSUMS = (
 )
 WRONG = {
     **dict.fromkeys(("seq", "start_at_ms", "round", "object_bytes"), WRONG_NUMBERS),
-    **dict.fromkeys(("run_id", "cell"), WRONG_NAMES),
+    **dict.fromkeys(("run_id", "cell", "object_etag"), WRONG_NAMES),
     "checksum": WRONG_CHECKSUMS,
     "warm_up": (2, True, "1"),
     "methodd": ("ranges",),
@@ -32,10 +32,12 @@ WRONG = {
 
 def test_an_order_is_read_as_written_and_what_it_leaves_out_has_its_default():
     text = f"sha256:{'0a' * 32}"
-    body = order(seq=41, start_at_ms=1_735_689_600_000, round=3, object_bytes=2**30, warm_up=1, checksum=text)
+    body = order(
+        seq=41, start_at_ms=1_735_689_600_000, round=3, object_bytes=2**30, object_etag='"e"', warm_up=1, checksum=text
+    )
     names, checksum = ("run-1", "memory_size=1024,concurrency_value=5"), Checksum("sha256", "0a" * 32)
-    assert parse_download_order(body) == DownloadOrder(*names, 41, 1_735_689_600_000, 3, 2**30, 1, checksum)
-    assert parse_download_order(order()) == DownloadOrder(*names, 7, None, 0, None, 0, None)
+    assert parse_download_order(body) == DownloadOrder(*names, 41, 1_735_689_600_000, 3, 2**30, '"e"', 1, checksum)
+    assert parse_download_order(order()) == DownloadOrder(*names, 7)
 
 
 @pytest.mark.parametrize(("key", "value"), [(key, value) for key, values in WRONG.items() for value in values])

@@ -52,6 +52,7 @@ def test_a_method_takes_its_sinks_and_the_first_is_its_default(method):
         *(("SINK", value) for value in ("memory", "TMP", "/dev/null")),  # of download_file
         *(("RANGE_PARALLEL", value) for value in ("0", "65", "many")),
         *(("RANGE_PART_MB", value) for value in ("15", "65", "16.5")),
+        ("REQUESTER_PAYS", "yes"),
     ],
 )
 def test_a_missing_or_wrong_variable_is_refused_by_name_in_one_line(name, value):
