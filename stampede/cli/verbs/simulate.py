@@ -26,7 +26,7 @@ from stampede.axes import Axis, n_axis
 from stampede.cell import SETTINGS, Cell, cells_of, distinguishing
 from stampede.cli.arguments import add, add_plan, crash_percent, find_run, path, plan_of, positive_int, writable_file
 from stampede.errors import UsageError
-from stampede.phrases import dollars, duration, minutes, significant
+from stampede.phrases import counted, dollars, duration, minutes, significant
 from stampede.planning.plan import Plan
 from stampede.planning.settings import path_variables
 from stampede.progress import bar, say
@@ -42,6 +42,8 @@ Row = tuple[Cell, dict[str, Any]]
 # The model's figures in CSV and JSON.
 FIGURES = ("count", "min_s", "p25_s", "avg_s", "p75_s", "max_s", "time_to_n_s", "share_at_n", "most_at_once", "drain_s")
 FIGURES += ("peak_requests_per_s", "requests_limit_per_s", "usd", "binds", "span_s", "failed", "dead_lettered")
+# What decides how many messages an invocation takes.
+OF_QUEUE = ("batch_size", "batching_window_s")
 # More digits say nothing, and the last ones of a logarithm may differ from machine to machine.
 DIGITS = 6
 CAPTION = (
@@ -56,7 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_plan(parser, targets=["aws"])  # of this machine the model says nothing
     parameters = "JSON list of parameters that replace the model's own, as in docs/simulate.md (default: none)"
     parser.add_argument("--parameters", metavar="FILE", type=path, help=parameters)
-    add(parser, "--run", help="a run of `function` that measured what its handler takes (default: as the example)")
+    of_run = "a run of `function` that measured an invocation, with its whole batch (default: as the example)"
+    add(parser, "--run", help=of_run)
     account = "the account's concurrency limit, of which 100 can't be reserved (default: enough for every cell)"
     parser.add_argument("--account-concurrency", metavar="N", type=positive_int, help=account)
     quota = 'the account has the quota "Network bandwidth per execution environment" (default: no, about 0.6 Gbit/s)'
@@ -101,7 +104,8 @@ def _given(arguments: argparse.Namespace) -> Given:
 
 
 def _with_measured(parameters: Parameters, arguments: argparse.Namespace) -> Parameters:
-    """With what the run of --run measured; variables that are paths are set as in the run. Raises UsageError."""
+    """With what the run of --run measured; variables that are paths, and the batches, are set as in the run. Raises
+    UsageError."""
     experiment = EXPERIMENTS[arguments.experiment]
     if experiment.measured is None:
         raise UsageError(f"--run: the model knows what an operation of {experiment.name} takes; leave it out")
@@ -111,9 +115,12 @@ def _with_measured(parameters: Parameters, arguments: argparse.Namespace) -> Par
         raise UsageError(f"--run: {folder.name} is a run of {other}; name one of {experiment.name}")
     settings = arguments.set or []
     of_user = {setting.partition("=")[0] for setting in settings}
-    for cell in list(cells_of(stored, experiment).values())[:1]:
-        paths = {name: cell.values.get(name) for name in path_variables() if name not in of_user}
-        settings += [f"{name}={value}" for name, value in paths.items() if value]
+    for cell in sorted(cells_of(stored, experiment).values(), key=lambda cell: cell.batch_size)[:1]:
+        as_there = {name: cell.values.get(name) for name in [*path_variables(), *OF_QUEUE] if name not in of_user}
+        settings += [f"{name}={value}" for name, value in as_there.items() if value]
+        if "batch_size" in of_user:
+            there = f"an invocation with {counted(cell.batch_size, 'message')}"
+            say(f"--run: it has measured {there}, which is taken to last as long with every batch_size")
     arguments.set = settings
     place = "aws" if stored.get("target") == "aws" else "local"
     if place == "local":
@@ -137,7 +144,7 @@ def _cells(plan: Plan, predicted: Sequence[PredictedCell], given: Given) -> list
     for place, repeats in repeats_by_place.items():
         planned = tuple(repeat.demand.cell for repeat in repeats)
         bill = cost.estimate(replace(plan, cells=planned), given=given)
-        total = {"count": sum(cell.messages for cell in planned), "usd": bill.total_usd}
+        total = {"count": sum(cell.invocations for cell in planned), "usd": bill.total_usd}
         rows.append((planned[0].on(place.axes), repeats[0].prediction.as_dict() | total))
     return sorted(rows, key=lambda row: row[0])
 

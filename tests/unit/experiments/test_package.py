@@ -41,7 +41,7 @@ def zipped(folder):
 
 def cell(package, **changes):
     values = {"package": str(package), "handler": "app.handler", "architecture": HERE, "runtime": "python3.12"}
-    of_queue = {"batch_size": 1, "batching_window_s": 0}
+    of_queue = {"batch_size": 1, "batching_window_s": 0, "concurrency_value": 1}
     return values | of_queue | {"policy_file": None, "environment": {}, "layers": [], "subnet_ids": []} | changes
 
 
