@@ -57,6 +57,7 @@ function load(module) {
 async function loadHandler(name) {
   const { dir, base } = path.parse(name);
   const [module, ...names] = base.split(".");
+  if (!names.length) throw runtimeError("MalformedHandlerName", `${name} names no function of a module`);
   const loaded = await Promise.resolve(path.join(dir, module)).then(load).catch((error) => {
     const type = { MODULE_NOT_FOUND: "ImportModuleError", ERR_MODULE_NOT_FOUND: "ImportModuleError" }[error?.code];
     if (type) throw runtimeError(type, `${error}`);
