@@ -175,9 +175,8 @@ class Environment(ProvidedWorker):
             reason = f"signal: {signal.strsignal(-code).lower()}" if code < 0 else f"exit status {code}"
             lines.append(f"RequestId: {request_id} Error: Runtime exited with error: {reason}\n{kind}")
         elif kind == "Sandbox.Timedout":
-            lines.append(
-                f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}.000Z {request_id} {result['error_payload']['errorMessage']}"
-            )
+            text = result["error_payload"]["errorMessage"]
+            lines.append(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}.000Z {request_id} {text}")
         return result | {"log": _Lines("\n".join(filter(None, lines)))}
 
     def _ended_before(self, result: dict) -> bool:
