@@ -19,6 +19,7 @@ NAMES = (
     "permissions_copy",
     "permissions_copy_host",
     "permissions_express",
+    "permissions_function",
     "permissions_server_side_proof",
 )
 # Beside the policy: the embedded AWS checks the first on no name and has no lambda:FunctionArn to hold the second

@@ -1,8 +1,9 @@
-"""Sweeps of somebody's program for provided.al2023, which throws, exits and fails in part, message by message and in
-batches: `make test-slow`."""
+"""Sweeps of somebody's program for provided.al2023, and of a handler of Node.js, which throw, exit and fail in part, and
+of the program in batches: `make test-slow`."""
 
 import json
 import os
+import shutil
 import subprocess
 import zipfile
 from collections import Counter
@@ -58,47 +59,65 @@ func main() {
 	})
 }
 """
+HANDLER = """
+export const handler = async ({ Records: [{ body, messageId, attributes }] }) => {
+  process.stdout.write("half a line");
+  await new Promise((resolve) => setTimeout(resolve, 21));
+  if (body === '"throw"') throw new Error("thrown");
+  const exitsNow = body === '"exit once"' && attributes.ApproximateReceiveCount === "1";
+  if (body === '"exit"' || exitsNow) process.exit(3);
+  return { batchItemFailures: body === '"partial"' ? [{ itemIdentifier: messageId }] : [] };
+};
+"""
 PAYLOADS = {'{"fine": true}': 14, '"throw"': 2, '"exit"': 2, '"exit once"': 2, '"partial"': 2}
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(MOST_S + 60)]
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory):
-    """The program as a package."""
-    folder = tmp_path_factory.mktemp("program")
+def built_program(folder):
+    """The package of the program, a zip, and what runs it."""
     (folder / "main.go").write_text(PROGRAM)
     build = ["go", "build", "-o", str(folder / "bootstrap"), str(folder / "main.go")]
     subprocess.run(build, cwd=SOURCES, env=os.environ | {"CGO_ENABLED": "0"}, check=True, timeout=MOST_S)
     with zipfile.ZipFile(folder / "program.zip", "w") as package:
         package.write(folder / "bootstrap", "bootstrap")
-    return folder / "program.zip"
+    return ["package=program.zip", "runtime=provided.al2023"]
 
 
-def swept(tmp_path, program, payloads, *more):
+def node_handler(folder):
+    """The package of the handler, a folder, and what runs it."""
+    if shutil.which("node") is None:
+        pytest.skip("there is no `node` on the PATH")
+    (folder / "mine").mkdir()
+    (folder / "mine" / "index.mjs").write_text(HANDLER)
+    return ["package=mine", "runtime=nodejs22.x", "handler=index.handler"]
+
+
+def swept(folder, settings, payloads, *more):
     """The folder of a sweep with N = 2, its account but for what is 0, and its records."""
     weighted = [{"payload": json.loads(body), "weight": weight} for body, weight in payloads.items()]
-    (tmp_path / "payloads.json").write_text(json.dumps(weighted))
-    settings = [f"package={program}", "runtime=provided.al2023", "memory_size=1024", "concurrency_value=2"]
+    (folder / "payloads.json").write_text(json.dumps(weighted))
+    settings = [*settings, "memory_size=1024", "concurrency_value=2"]
     done = subprocess.run(
         [*STAMPEDE, "sweep", "function", "--payload", "payloads.json", *more]
         + [part for setting in settings for part in ("--set", setting)],
-        cwd=tmp_path,
-        env=os.environ | {"STAMPEDE_STATE_DIR": str(tmp_path / "state")},
+        cwd=folder,
+        env=os.environ | {"STAMPEDE_STATE_DIR": str(folder / "state")},
         capture_output=True,
         text=True,
         timeout=MOST_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    (folder,) = (tmp_path / "results").iterdir()
-    (account,) = json.loads((folder / "accounting.json").read_text())
+    (results,) = (folder / "results").iterdir()
+    (account,) = json.loads((results / "accounting.json").read_text())
     counts = {name: count for name, count in account.items() if count and name != "cell"}
-    return folder, counts, list(RunFolder(folder).rows("records.jsonl"))
+    return results, counts, list(RunFolder(results).rows("records.jsonl"))
 
 
-def test_every_message_of_a_program_is_accounted_for_by_kind(tmp_path, program):
-    _, counts, records = swept(tmp_path, program, PAYLOADS)
+@pytest.mark.parametrize("make_package", [built_program, node_handler])
+def test_every_message_of_a_program_is_accounted_for_by_kind(tmp_path, make_package):
+    _, counts, records = swept(tmp_path, make_package(tmp_path), PAYLOADS)
     assert counts == {"sent": 22, "succeeded": 16, "dead_lettered": 6}
     assert Counter((record["payload"], record.get("error_type", "ok")) for record in records) == {
         (0, "ok"): 14,
@@ -111,10 +130,10 @@ def test_every_message_of_a_program_is_accounted_for_by_kind(tmp_path, program):
     assert min(record["elapsed_seconds"] for record in records if record["status"] == "ok") >= SLEEP_S
 
 
-def test_each_message_of_a_batch_has_its_record_and_its_end_and_an_invocation_is_one_operation(tmp_path, program):
+def test_each_message_of_a_batch_has_its_record_and_its_end_and_an_invocation_is_one_operation(tmp_path):
     payloads = {'{"fine": true}': 24, '"throw once"': 3, '"partial"': 3}
-    batches = ("--set", "batch_size=5", "--messages-per-concurrency", "3")
-    folder, counts, records = swept(tmp_path, program, payloads, *batches)
+    settings = [*built_program(tmp_path), "batch_size=5"]
+    folder, counts, records = swept(tmp_path, settings, payloads, "--messages-per-concurrency", "3")
     assert counts == {"sent": 2 * 3 * 5, "succeeded": 27, "dead_lettered": 3}
     deliveries = Counter((record["seq"], record["attempt"]) for record in records)
     assert set(deliveries.values()) == {1} and {record["payload"] for record in records} == {0}
