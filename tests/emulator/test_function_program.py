@@ -1,5 +1,5 @@
-"""Sweeps of somebody's program for provided.al2023, and of a handler of Node.js, which throw, exit and fail in part, and
-of the program in batches: `make test-slow`."""
+"""Sweeps of somebody's program for provided.al2023, and of a handler of Node.js, which throw, exit and fail in part,
+one message or a batch at a time: `make test-slow`."""
 
 import json
 import os
