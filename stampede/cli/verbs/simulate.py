@@ -24,7 +24,17 @@ from typing import TYPE_CHECKING, Any
 from experiments import EXPERIMENTS, Experiment
 from stampede.axes import Axis, n_axis
 from stampede.cell import SETTINGS, Cell, cells_of, distinguishing
-from stampede.cli.arguments import add, add_plan, crash_percent, find_run, path, plan_of, positive_int, writable_file
+from stampede.cli.arguments import (
+    add,
+    add_plan,
+    crash_percent,
+    find_run,
+    own_object_url,
+    path,
+    plan_of,
+    positive_int,
+    writable_file,
+)
 from stampede.errors import UsageError
 from stampede.phrases import dollars, duration, minutes, significant
 from stampede.planning.plan import Plan
@@ -73,6 +83,9 @@ def run(arguments: argparse.Namespace) -> int:
     from stampede.planning import cost, predicting
 
     experiment, given = EXPERIMENTS[arguments.experiment], _given(arguments)
+    if own_object_url(arguments.set) and experiment.own_object:
+        asks_nobody = "--set object: simulate asks no account, so it doesn't know how large that is"
+        raise UsageError(asks_nobody, f"use --set {experiment.own_object.size}=... with its MiB")
     plan = plan_of(arguments)
     predicted = []
     with bar() as progress:
