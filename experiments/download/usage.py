@@ -11,9 +11,13 @@ class DownloadValues(Values):
     """The variables and keys of the work order that the download knows a cell by."""
 
     object_size_mb: int
+    region: str
+    s3_bucket_name: str | None
+    s3_file_name: str
     existing_bucket: bool
     requester_pays: bool
     object_kms_key_arn: str | None
+    server_side_proof: bool
     method: str
     sink: str
     range_parallel: int

@@ -39,6 +39,6 @@ def _without_a_stack(option: str, region: str) -> Target:
     if option == "aws":
         return targets.configured({"region": region})
     if (emulator := ministack.running(stack.STATE_DIR)) is None:
-        start = "`stampede emulator start`, put it there, and repeat (docs/download.md); or use --target aws"
+        start = "start it with `stampede emulator start` and put your object there, or use --target aws"
         raise UsageError("object: the embedded AWS isn't running, so there is no bucket of yours in it", start)
     return targets.local({"region": region}, emulator.access)
