@@ -4,7 +4,6 @@ held to what the object was when the run began, and left as it was."""
 import json
 import os
 import subprocess
-import time
 
 import boto3
 import pytest
