@@ -58,7 +58,7 @@ def test_every_make_target_verb_option_and_variable_that_is_named_is_there(page)
             assert {word for word in words if word.startswith("--")} <= options_of(verb), command
     declared = "".join(path.read_text() for path in (ROOT / "infra").glob("variables*.tf"))
     known = {axis.variable for experiment in EXPERIMENTS.values() for axis in experiment.axes}
-    known |= {*re.findall(r'(?m)^variable "(\w+)"', declared), "NAME", "VARIABLE", "KEY"}
+    known |= {*re.findall(r'(?m)^variable "(\w+)"', declared), "NAME", "VARIABLE", "KEY", "object"}
     assert set(re.findall(r"(?:-var|--set|--order)[ =]'?(\w+)=", text)) <= known
 
 
