@@ -45,10 +45,12 @@ def find(s3: Any, values: Mapping[str, Any], downloads: int) -> DataObject:
         answer = s3.head_object(Bucket=bucket, Key=key, **payer)
     except s3.exceptions.ClientError as error:
         _refuse_unread(url, error)
+        if region not in (None, values["region"]):
+            raise _elsewhere(url, region, values["region"], 0) from None
         raise
     found = DataObject(key, answer["ContentLength"], etag=answer["ETag"], bucket=bucket)
     if region not in (None, values["region"]):
-        raise _elsewhere(found, region, str(values["region"]), downloads)
+        raise _elsewhere(url, region, values["region"], downloads * found.size_bytes)
     if not found.size_bytes:
         raise UsageError(f"{url} is empty: there is nothing to download", "name an object of at least 1 byte")
     if answer.get("StorageClass") in ARCHIVED and 'ongoing-request="false"' not in answer.get("Restore", ""):
@@ -83,15 +85,13 @@ def _refuse_unread(url: str, error: Any) -> None:
         raise UsageError(denied, f"allow it (docs/permissions.md), or correct the address; {payer}") from None
 
 
-def _elsewhere(found: DataObject, region: str, of_run: str, downloads: int) -> UsageError:
-    """The refusal of a bucket in another region than the functions."""
-    gb = downloads * found.size_bytes / BYTES_IN_A_GB
-    in_all = f", {dollars(gb * BETWEEN_REGIONS_USD_PER_GB)} USD for {downloads:,} downloads" if downloads else ""
+def _elsewhere(url: str, region: str, of_run: str, moved_bytes: int) -> UsageError:
+    """The refusal of a bucket in another region than the functions, which would move so many bytes."""
+    usd = moved_bytes / BYTES_IN_A_GB * BETWEEN_REGIONS_USD_PER_GB
+    in_all = f", {dollars(usd)} USD for the {size_words(moved_bytes)} of this plan" if moved_bytes else ""
     cost = f"that transfer costs {BETWEEN_REGIONS_USD_PER_GB} USD a GB from most regions{in_all}"
-    return UsageError(
-        f"{found.url} ({size_words(found.size_bytes)}) is in {region} and the functions would run in {of_run}; {cost}",
-        f"run them beside it: --set region={region}",
-    )
+    found = f"{url} is in {region} and the functions would run in {of_run}; {cost}"
+    return UsageError(found, f"run them beside it: --set region={region}")
 
 
 def _refuse_without_its_key(url: str, kms_key: str | None, values: Mapping[str, Any]) -> None:

@@ -135,7 +135,7 @@ class SweepRun:
         own = own_object.of_plan(self._plan.target, self._plan.experiment, self._plan.cells)
         if own is not None:
             self._description.hold("--resume", own)
-            self._objects = [own]
+            self._objects, self._stack.is_guest = [own], True
 
     def _has_left_its_stack(self) -> bool:
         """Whether a run that was killed after its last cell left a stack; one that ended and kept it has its end."""

@@ -114,7 +114,7 @@ def test_a_bucket_of_another_region_is_refused_with_its_region_and_the_price(own
     elsewhere.put_object(Bucket="far", Key="k", Body=b"x" * 2**20)
     done = own.run(*SWEEP, "--set", "object=s3://far/k")
     [line] = done.stderr.splitlines()
-    assert done.returncode == 2 and "is in eu-west-1" in line and "USD for 30 downloads; " in line
+    assert done.returncode == 2 and "is in eu-west-1" in line and "USD for the 30 MiB of this plan; " in line
     assert own.run(*SWEEP, "--set", "object=s3://far/k", "--set", "region=eu-west-1", "--dry-run").returncode == 0
 
 

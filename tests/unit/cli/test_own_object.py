@@ -110,7 +110,7 @@ def test_a_restored_object_an_own_key_and_an_etag_of_parts_are_fine():
 
 
 def test_another_region_has_its_price_for_all_downloads_of_the_plan():
-    with pytest.raises(UsageError, match=r"20\.00 USD for 1,000 downloads"):
+    with pytest.raises(UsageError, match=r"20\.00 USD for the 1000 GiB of this plan"):
         OWN_OBJECT.find(Told(), VALUES | {"region": "us-east-1"}, 1000)
 
 
