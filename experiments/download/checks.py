@@ -38,20 +38,17 @@ Wrong = tuple[str, str, str] | None
 
 def checks(cells: Cells) -> list[Finding]:
     """All of them, for the variables of a plan's cells."""
-    named = {"object and bucket": own_object, "method": method}
-    return look({**named, "object and memory": object_memory, "object and /tmp": temporary_storage}, cells)
+    of_object = {"object and memory": object_memory, "object and /tmp": temporary_storage}
+    return look({"object and bucket": own_object, "method": method, **of_object}, cells)
 
 
 def own_object(cells: Cells) -> Wrong:
     """An object of the user's own is one, in a bucket that is named, and nothing else is asked of that bucket."""
     own = [cell for cell in cells if is_read(cell)]
     for name in ("requester_pays", "object_kms_key_arn"):
-        if any(cell[name] for cell in cells if cell not in own):
-            return (
-                PROBLEM,
-                f"{name} is about an object of your own",
-                "add --set object=s3://BUCKET/KEY, or leave it out",
-            )
+        if any(cell[name] and not is_read(cell) for cell in cells):
+            way_out = "add --set object=s3://BUCKET/KEY, or leave it out"
+            return PROBLEM, f"{name} is about an object of your own", way_out
     if any(not cell["s3_bucket_name"] for cell in own):
         return PROBLEM, "existing_bucket needs s3_bucket_name", "use --set object=s3://BUCKET/KEY, which says both"
     if any(cell["server_side_proof"] for cell in own):

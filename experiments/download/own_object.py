@@ -48,17 +48,16 @@ def find(s3: Any, values: Mapping[str, Any], downloads: int) -> DataObject:
         if region not in (None, values["region"]):
             raise _elsewhere(url, region, values["region"], 0) from None
         raise
-    found = DataObject(key, answer["ContentLength"], etag=answer["ETag"], bucket=bucket)
+    held = DataObject(key, answer["ContentLength"], etag=answer["ETag"], bucket=bucket)
     if region not in (None, values["region"]):
-        raise _elsewhere(url, region, values["region"], downloads * found.size_bytes)
-    if not found.size_bytes:
+        raise _elsewhere(url, region, values["region"], downloads * held.size_bytes)
+    if not held.size_bytes:
         raise UsageError(f"{url} is empty: there is nothing to download", "name an object of at least 1 byte")
     if answer.get("StorageClass") in ARCHIVED and 'ongoing-request="false"' not in answer.get("Restore", ""):
-        raise UsageError(
-            f"{url} is archived ({answer['StorageClass']})", "restore it first: `aws s3api restore-object`"
-        )
+        archived = f"{url} is archived ({answer['StorageClass']})"
+        raise UsageError(archived, "restore it first: `aws s3api restore-object`")
     _refuse_without_its_key(url, answer.get("SSEKMSKeyId"), values)
-    return found
+    return held
 
 
 def _region(s3: Any, bucket: str) -> str | None:
@@ -82,7 +81,9 @@ def _refuse_unread(url: str, error: Any) -> None:
     if status == 403:
         denied = f"{url}: you may not read it (HeadObject needs s3:GetObject), or it isn't there"
         payer = "for a Requester Pays bucket, add --set requester_pays=true"
-        raise UsageError(denied, f"allow it (docs/permissions.md), or correct the address; {payer}") from None
+        raise UsageError(
+            denied, f"allow it (docs/permissions.md), or correct address or credentials; {payer}"
+        ) from None
 
 
 def _elsewhere(url: str, region: str, of_run: str, moved_bytes: int) -> UsageError:
@@ -90,8 +91,8 @@ def _elsewhere(url: str, region: str, of_run: str, moved_bytes: int) -> UsageErr
     usd = moved_bytes / BYTES_IN_A_GB * BETWEEN_REGIONS_USD_PER_GB
     in_all = f", {dollars(usd)} USD for the {size_words(moved_bytes)} of this plan" if moved_bytes else ""
     cost = f"that transfer costs {BETWEEN_REGIONS_USD_PER_GB} USD a GB from most regions{in_all}"
-    found = f"{url} is in {region} and the functions would run in {of_run}; {cost}"
-    return UsageError(found, f"run them beside it: --set region={region}")
+    problem = f"{url} is in {region} and the functions would run in {of_run}; {cost}"
+    return UsageError(problem, f"run them beside it: --set region={region}")
 
 
 def _refuse_without_its_key(url: str, kms_key: str | None, values: Mapping[str, Any]) -> None:

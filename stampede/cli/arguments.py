@@ -190,19 +190,19 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     settings, rounds = options.pop("set", []), options.pop("rounds", None)
     refuse_twice("--set", settings, "give all its values at once, separated by commas")
     per_n = {"messages_per_concurrency": experiment.messages_per_concurrency}
-    defaults = infra_defaults(os.environ)
+    defaults, url = infra_defaults(os.environ), own_object_url(settings)
     make = partial(make_plan, experiment, arguments.target, defaults=defaults, **{**per_n, **options})
-    if (url := own_object_url(settings)) is None:
-        plan = make(settings)
-    else:
-        settings, size = _with_own_object(experiment, settings, url), experiment.own_object.size
-        of_any_size = make([*settings, f"{size}=1"])
-        found = own_object.of_plan(arguments.target, experiment.name, of_any_size.cells)
-        plan = make([*settings, f"{size}={found.size_mb}"])
+    if url is not None:
+        settings = _with_own_object(experiment, settings, url)
+    plan = make(settings)
     for cell in plan.cells:
         # An estimate would give another region's prices for one that AWS doesn't have.
         if unknown := endpoints.unknown_region(str(cell.values["region"])):
             raise UsageError(f"region: {unknown[0]}", unknown[1])
+    if url is not None:  # with the size that S3 says, in place of the matrix's
+        held = own_object.of_plan(arguments.target, experiment.name, plan.cells)
+        plan = make([*settings, f"{experiment.own_object.size}={held.size_mb}"])
+    for cell in plan.cells:
         count = experiment.messages(cell.values) if experiment.shared_list is not None else None
         if count is not None and "messages_per_concurrency" in options:
             takes = f"{cell.name} takes {counted(count, 'message')}, which share one list of keys"

@@ -53,8 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
     target = targets.resolve(arguments.target)
     own = target.experiment.own_object
     if own is not None and own.is_read(target.outputs):
-        theirs = f"s3://{target['bucket_name']} is your own: nothing is put there or removed"
-        raise UsageError(f"dataset: {theirs}", "go on with `stampede flood`")
+        untouched = f"s3://{target['bucket_name']} is your own: nothing is put there or removed"
+        raise UsageError(f"dataset: {untouched}", "go on with `stampede flood`")
     if arguments.remove:
         return _remove(target, arguments)
     in_order, objects = order_of(target, arguments.order), target.experiment.objects(target)

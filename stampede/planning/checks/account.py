@@ -146,7 +146,8 @@ def own_object(plan: Plan) -> list[Finding]:
         return []
     size = EXPERIMENTS[plan.experiment].own_object.size
     if any(cell.values[size] != found.size_mb for cell in plan.cells):
-        return [Finding("object", PROBLEM, f"{size} isn't that of {found.words}", f"use --set {size}={found.size_mb}")]
+        way_out = f"start a new run with --set {size}={found.size_mb}, or put the object back"
+        return [Finding("object", PROBLEM, f"{found.words}, has another {size} than planned", way_out)]
     return [Finding("object", OK, found.words)]
 
 
