@@ -1,6 +1,7 @@
 """An object of the user's own: looked at before anything is sent, held to what it was then, and never touched."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,8 @@ from loader.dataset import stored_objects
 from stampede.emulator.ministack import Access
 from stampede.errors import RunError, UsageError
 from stampede.experiment import DataObject
+from stampede.finding import OK, PROBLEM
+from stampede.planning.checks import account
 from stampede.planning.cost import estimate
 from stampede.planning.plan import make_plan
 from stampede.runs.description import RunDescription
@@ -138,6 +141,22 @@ def test_a_run_goes_on_with_the_version_that_it_began_with_and_no_other(tmp_path
     changed = DataObject(KEY, 1000, etag='"generation-2"', bucket="my-own")
     with pytest.raises(UsageError, match=r"^--resume: r began with .*generation-1.*generation-2.*; put that one back"):
         description().hold("--resume", changed)
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "words"),
+    [
+        (lambda *plan: MINE, OK, f"s3://my-own/{KEY}, 1000 bytes, ETag {ETAG}"),
+        (lambda *plan: replace(MINE, size_bytes=2**20 + 1), PROBLEM, "start a new run with --set object_size_mb=2"),
+        (lambda *plan: own_object._without_a_stack("local", "us-east-1"), PROBLEM, "isn't running"),
+    ],
+)
+def test_the_doctor_says_which_object_it_is_or_what_is_wrong_with_it(monkeypatch, asked, status, words):
+    monkeypatch.setattr(own_object, "of_plan", asked)
+    own = ["existing_bucket=true", "s3_bucket_name=my-own", "object_size_mb=1"]
+    plan = make_plan(EXPERIMENTS["download"], "local", own, messages_per_concurrency=1)
+    [finding] = account.own_object(plan)
+    assert (finding.check, finding.status) == ("object", status) and words in finding.sentence
 
 
 def test_without_an_embedded_aws_there_is_no_bucket_in_it(monkeypatch):
