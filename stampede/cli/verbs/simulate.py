@@ -33,6 +33,7 @@ from stampede.cli.arguments import (
     checked,
     crash_percent,
     find_run,
+    own_object_url,
     path,
     plan_of,
     positive_int,
@@ -102,6 +103,9 @@ def run(arguments: argparse.Namespace) -> int:
     from stampede.planning import predicting
 
     experiment, given = EXPERIMENTS[arguments.experiment], _given(arguments)
+    if own_object_url(arguments.set) and experiment.own_object:
+        asks_nobody = "--set object: simulate asks no account, so it doesn't know how large that is"
+        raise UsageError(asks_nobody, f"use --set {experiment.own_object.size}=... with its MiB")
     plan = plan_of(arguments)
     predicted = []
     with bar() as progress:
