@@ -27,7 +27,7 @@ def python(script):
 
 
 def logging(tmp_path, *statuses):
-    script = "".join(f"print('{{\"status\": \"{status}\"}}');" for status in statuses)
+    script = "".join(f'print(\'{{"status": "{status}"}}\');' for status in statuses)
     clients._invoked(Place(NOWHERE, tmp_path), python(script), 0)
 
 
@@ -163,7 +163,7 @@ with running({command}, "http://127.0.0.1:{port}") as pid:
     while any(map(is_alive, pids)) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not any(map(is_alive, pids))
-    with pytest.raises(RunError, match="ended with status 4: port taken$"):
+    with pytest.raises(RunError, match="ended with status 4: port taken"):
         running(python("print('port taken'); raise SystemExit(4)"), NOWHERE).__enter__()
 
 
