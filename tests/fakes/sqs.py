@@ -7,8 +7,8 @@ import json
 import socket
 import ssl
 import threading
+import time
 from collections import Counter, deque
-from collections.abc import Callable
 
 from tests.aws_answers import ANSWERS, wire
 from tests.fakes.loopback import Connection, ConnectionCut, Loopback
@@ -100,7 +100,7 @@ class FakeSqs(Loopback):
 
     `script` says what each request meets, also by the id of a recorded answer, in order of arrival, `then` what the
     later ones meet; batches beyond the limits get the recorded refusal; the first `refused_connections` are closed as
-    soon as they are made. `visibility_changes` are the calls of ChangeMessageVisibility, and `on_change` hears of each.
+    soon as they are made. `visibility_changes` are the calls of ChangeMessageVisibility, `changed_at_s` when each came.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class FakeSqs(Loopback):
         self._answer_before = b"{}"
         self.requests = 0
         self.visibility_changes: list[dict] = []
-        self.on_change: Callable[[], None] = lambda: None
+        self.changed_at_s: list[float] = []
 
     @property
     def queue_url(self) -> str:
@@ -146,7 +146,7 @@ class FakeSqs(Loopback):
         self.contents.append(request.body)
         parameters = json.loads(request.body)
         if request.operation == "ChangeMessageVisibility":
-            self.on_change()
+            self.changed_at_s.append(time.time())
             self.visibility_changes.append(parameters)
             status, content = _error(fault) if fault in _ERRORS else (200, b"{}")
         else:
