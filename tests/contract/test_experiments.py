@@ -1,10 +1,7 @@
 """What every experiment keeps to, whatever it measures. A declaration that is wrong is seen here, not in a run."""
 
 import json
-import re
-import sys
 from dataclasses import fields, replace
-from typing import get_args, get_origin, get_type_hints
 
 import pytest
 
@@ -18,13 +15,11 @@ from stampede.planning.cost.prices import read_prices
 from stampede.planning.plan import make_plan
 from stampede.planning.predicting import foreseen, prediction, questions
 from stampede.stacks.infra_variables import infra_defaults
-from tests.contract.declaration import ROOT, outputs, wrong
+from tests.contract.declaration import outputs, wrong
 from tests.unit.loader.predicted_cells import AT_HALF
 
 # What the loader says in every work order.
 RESERVED = {"run_id", "cell", "seq", "start_at_ms", "round", "warm_up"}
-# What only a row of a report, or of a stack's outputs, has.
-OF_A_ROW = {"memory_size_mb", "key_plan", "messages_per_concurrency"}
 KEY_PLAN = {"objects": "object_count", "seed": "data_seed"}
 
 
@@ -75,12 +70,6 @@ def test_all_that_a_wrong_declaration_names_is_told():
     assert "no file: infra/uploads.tf" in wrong(DOWNLOAD.with_(name="uploads"))
 
 
-def test_a_variation_of_a_declaration_changes_what_there_is_and_the_original_stays():
-    assert (DOWNLOAD.with_(query="own").query, DOWNLOAD.query) == ("own", "methods")
-    with pytest.raises(TypeError, match="no colour"):
-        DOWNLOAD.with_(colour="red")
-
-
 def test_its_default_matrix_keeps_its_own_rules_and_lambdas(plan):
     problems = [finding for finding in checks.run(plan, [checks.PLAN]) if finding.status == PROBLEM]
     # What isn't built on this machine says nothing about the plan.
@@ -127,17 +116,6 @@ def test_what_a_cell_takes_has_a_price_and_fits_its_objects(experiment, cells):
         assert all(item.copy_of in keys[:at] for at, item in enumerate(objects) if item.copy_of)
 
 
-def test_its_cells_have_the_values_that_it_types_and_it_reads_no_others(experiment, cells):
-    values = get_type_hints(experiment.usage)["values"]
-    family = [kind for kind in vars(sys.modules[values.__module__]).values() if isinstance(kind, type)]
-    for name, kind in get_type_hints(values).items():
-        types = {type(cell.values[name]) for cell in cells}
-        assert types <= {kind, get_origin(kind), *get_args(kind)}, name
-    sources = (ROOT / "experiments" / experiment.name).glob("*.py")
-    read = {name for path in sources for name in re.findall(r'\b(?:values|cell)\["(\w+)"\]', path.read_text("utf-8"))}
-    assert read - OF_A_ROW <= set().union(*map(get_type_hints, family))
-
-
 def test_its_work_orders_are_json_that_says_every_axis_of_the_order(experiment, cells):
     for cell in cells:
         stack, own = as_outputs(cell.values), cell.in_order()
@@ -159,13 +137,3 @@ def test_the_messages_of_a_flood_name_every_slice_once(experiment, cells):
         assert experiment.preparation(stack) == {"empty_first": 1, "first_slice": 0, "slices": 0}
         order = experiment.order(values, ())
         assert order["manifest"] == planned.manifest and not order.keys() & messages[0].keys()
-
-
-def test_where_nothing_names_slices_a_function_empties_the_destination_itself():
-    copying = EXPERIMENTS["copy"]
-    order = {"parallel_limit": 7, "retry_mode": "standard", "retry_attempts": 4, "pace": "fixed"}
-    values = order | {"from_manifest": False, "calls_per_s": 0}
-    assert copying.order(values, ()) == order | {"empty_first": 1}
-    assert copying.order(values | {"calls_per_s": 80}, ())["calls_per_s"] == 80
-    assert copying.of_message(values, 3) == {}
-    assert copying.preparation(values) is copying.shared_list.manifest(values) is copying.messages(values) is None
