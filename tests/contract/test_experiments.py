@@ -137,3 +137,13 @@ def test_the_messages_of_a_flood_name_every_slice_once(experiment, cells):
         assert experiment.preparation(stack) == {"empty_first": 1, "first_slice": 0, "slices": 0}
         order = experiment.order(values, ())
         assert order["manifest"] == planned.manifest and not order.keys() & messages[0].keys()
+
+
+def test_where_nothing_names_slices_a_function_empties_the_destination_itself():
+    copying = EXPERIMENTS["copy"]
+    order = {"parallel_limit": 7, "retry_mode": "standard", "retry_attempts": 4, "pace": "fixed"}
+    values = order | {"from_manifest": False, "calls_per_s": 0}
+    assert copying.order(values, ()) == order | {"empty_first": 1}
+    assert copying.order(values | {"calls_per_s": 80}, ())["calls_per_s"] == 80
+    assert copying.of_message(values, 3) == {}
+    assert copying.preparation(values) is copying.shared_list.manifest(values) is copying.messages(values) is None
