@@ -125,12 +125,6 @@ def test_a_repeat_with_cache_drop_has_every_file_forgotten_before_the_clock_star
     assert (dropped[0], set(dropped[1:-1]), dropped[-1]) == ("fetched", inodes, "fetched")
 
 
-def test_s3_has_no_cache_to_drop(start, start_s3):
-    start_s3(objects=OBJECTS)
-    function = start("s3", CACHE="drop", READ_METHOD="pool")
-    assert [function.succeed()["read"] for _ in range(2)] == ["first", "repeat"]
-
-
 def test_what_could_not_be_read_of_the_environment_or_the_order_is_null(start):
     record = start("s3").fail("WorkOrderError", threads=0)
     assert (record["storage"], record["dataset"], record["read"], record["files"]) == ("s3", None, None, 0)
