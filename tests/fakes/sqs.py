@@ -71,7 +71,7 @@ _ERRORS = {
 }
 # The same without an end: how it begins, the piece that is repeated, and the seconds between two.
 _ENDLESS = {
-    DRIPS: (b"Content-Length: 100\r\n\r\n", b" ", 0.05),
+    DRIPS: (b"Content-Length: 9999\r\n\r\n", b" ", 0.05),
     ENDLESS_HEAD: (b"", b"x-more: 1\r\n", 0),
 }
 

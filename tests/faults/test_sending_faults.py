@@ -65,6 +65,7 @@ def test_a_fault_costs_no_message_and_what_may_be_there_twice_is_said(fault):
     assert (outcome.sent, outcome.failed, outcome.possible_duplicates) == (95, 0, len(said))
     assert sorted((message.seq, message.message_id) for message in accepted) == [(n, f"id-{n}") for n in range(95)]
     assert outcome.requests == sqs.requests == 10 + outcome.retries
+    assert outcome.seconds < 30
 
 
 @pytest.mark.parametrize("fault", LEAVES_A_BAD_CONNECTION)
