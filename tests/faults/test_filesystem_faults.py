@@ -122,7 +122,7 @@ def changing(size):
         (changing(25_000_000), "ObjectChanged"),
     ],
 )
-def test_what_becomes_of_a_copy_under_way_is_reported_and_it_was_a_read(
+def test_what_befalls_a_copy_under_way_is_reported_and_it_was_a_read(
     start, mount, monkeypatch, sendfile, error_type
 ):
     put_on_mount(mount, "large", {"file.bin": LARGE})

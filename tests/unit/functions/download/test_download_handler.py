@@ -1,6 +1,5 @@
 """The function as Lambda runs it: one event in, records and failed messages out, over real HTTP."""
 
-import sys
 import time
 
 import pytest
@@ -68,16 +67,3 @@ def test_a_common_start_is_waited_for_outside_the_timed_part(start_s3, sandbox):
     record = sandbox().succeed(start_at_ms=start_at_ms)
     assert start_at_ms <= record["started_at_ms"]
     assert record["finished_at_ms"] - record["started_at_ms"] == round(record["download_time_seconds"] * 1000)
-
-
-def test_an_interruption_inside_the_download_is_not_swallowed(start_s3, sandbox, sandbox_environment, monkeypatch):
-    start_s3(1000)
-    function = sandbox()
-
-    def interrupt(transfer):
-        raise SystemExit
-
-    monkeypatch.setattr(sys.modules["download.download_file"], "fetch", interrupt)
-    with pytest.raises(SystemExit):
-        function.invoke(order())
-    assert list(sandbox_environment.iterdir()) == []
