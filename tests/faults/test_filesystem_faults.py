@@ -122,9 +122,7 @@ def changing(size):
         (changing(25_000_000), "ObjectChanged"),
     ],
 )
-def test_what_befalls_a_copy_under_way_is_reported_and_it_was_a_read(
-    start, mount, monkeypatch, sendfile, error_type
-):
+def test_what_befalls_a_copy_under_way_is_reported_and_it_was_a_read(start, mount, monkeypatch, sendfile, error_type):
     put_on_mount(mount, "large", {"file.bin": LARGE})
     function = start("efs")
     function.fail("StartTooLate", start_at_ms=int(time.time() * 1000) + 10**7)  # which is no read
