@@ -1,14 +1,13 @@
 """What every experiment keeps to, whatever it measures. A declaration that is wrong is seen here, not in a run."""
 
 import json
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import pytest
 
 from experiments import EXPERIMENTS
 from experiments.copy.key_plan import KeyPlan
 from stampede.cli.command_line import main
-from stampede.experiment import Compare, Matrix, Published, Seeding
 from stampede.finding import BUILD, PROBLEM
 from stampede.planning import checks, cost, predicting
 from stampede.planning.cost.prices import read_prices
@@ -48,26 +47,6 @@ def as_outputs(values):
 
 def test_its_declaration_names_nothing_that_is_not_there(experiment):
     assert wrong(experiment) == []
-
-
-DOWNLOAD = EXPERIMENTS["download"]
-
-
-def test_all_that_a_wrong_declaration_names_is_told():
-    axis, *axes = DOWNLOAD.axes
-    matrix = Matrix({"colour": (1,)}, {})
-    changed = DOWNLOAD.with_(
-        axes=[replace(axis, record_field="shade", variable="prefixx"), *axes],
-        metrics=[DOWNLOAD.metrics[1]],
-        matrices={"aws": matrix, "local": matrix},
-        controlled={"method": {"hue": 1}},
-        compare=[Compare("by_heat", "scale", ("heat",))],
-        published=[Published("filesystem_large", "", "", 1)],
-        seeding=Seeding("placer", lambda values: ()),
-    )
-    names = {"shade", "prefixx", "download_time_seconds", "colour", "hue", "heat", "filesystem_large", "placer"}
-    assert {line.partition(": ")[2] for line in wrong(changed)} >= names
-    assert "no file: infra/uploads.tf" in wrong(DOWNLOAD.with_(name="uploads"))
 
 
 def test_its_default_matrix_keeps_its_own_rules_and_lambdas(plan):
