@@ -45,8 +45,10 @@ def serving(handler):
     """The URL of a server of `handler` on a port of its own."""
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever).start()
-        yield "http://{}:{}".format(*server.server_address)
-        server.shutdown()
+        try:
+            yield "http://{}:{}".format(*server.server_address)
+        finally:
+            server.shutdown()
 
 
 @pytest.fixture
