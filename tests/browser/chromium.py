@@ -4,7 +4,6 @@ Protocol: https://chromedevtools.github.io/devtools-protocol/; over `--remote-de
 messages from file descriptor 3 and writes them to 4, each ended by a zero byte.
 """
 
-import base64
 import json
 import os
 import select
@@ -185,10 +184,6 @@ class Tab:
         begun = self._browser.wait_for("Browser.downloadWillBegin")
         self._browser.wait_for("Browser.downloadProgress", guid=begun["guid"], state="completed")
         return folder / begun["suggestedFilename"]
-
-    def pdf(self) -> bytes:
-        """The page printed on A4, as `Ctrl-P` prints it."""
-        return base64.b64decode(self.send("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)["data"])
 
     def _events(self, method: str) -> list[dict[str, Any]]:
         return [event["params"] for event in self._browser.events if event["method"] == method]

@@ -3,6 +3,7 @@
 import json
 import queue
 import threading
+from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import quote, urlencode
@@ -39,37 +40,26 @@ TRIES = """(async () => {
 })()"""
 
 
-class Serving:
-    """A server of `handler` on a port of its own, for a block."""
-
-    def __init__(self, handler):
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self.url = "http://{}:{}".format(*self.server.server_address)
-
-    def __enter__(self):
-        threading.Thread(target=self.server.serve_forever).start()
-        return self
-
-    def __exit__(self, *_):
-        self.server.shutdown()
-        self.server.server_close()
+@contextmanager
+def serving(handler):
+    """The URL of a server of `handler` on a port of its own."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            yield "http://{}:{}".format(*server.server_address)
+        finally:
+            server.shutdown()
 
 
 @pytest.fixture
 def page(browser, tmp_path):
     """A tab with a page of another port of this machine."""
     (tmp_path / "index.html").write_text("<!doctype html><body></body>")
-    with Serving(partial(SimpleHTTPRequestHandler, directory=tmp_path)) as site:
+    with serving(partial(SimpleHTTPRequestHandler, directory=tmp_path)) as url:
         tab = Tab(browser)
-        tab.open(site.url)
+        tab.open(url)
         yield tab
         tab.close()
-
-
-@pytest.fixture
-def emulator(tmp_path):
-    yield ministack.start(tmp_path / "state", follow_parent=True)
-    ministack.stop(tmp_path / "state")
 
 
 def create_role(access, key, name):
@@ -81,18 +71,25 @@ def create_role(access, key, name):
     return call.url
 
 
-def test_a_page_makes_nothing_even_with_a_url_that_the_runs_key_signed(page, emulator):
-    own = Credentials(emulator.access.access_key_id, emulator.access.secret_access_key)
-    urls = [create_role(emulator.access, Credentials("test", "test"), "a"), create_role(emulator.access, own, "b")]
-    assert page.run(TRIES % json.dumps([*urls, f"{emulator.endpoint_url}/_ministack/reset"]))
-    iam = boto3.client("iam", endpoint_url=emulator.endpoint_url, region_name=ministack.REGION, **emulator.access.key)
-    assert iam.list_roles()["Roles"] == []
+def test_a_page_makes_nothing_even_with_a_url_that_the_runs_key_signed(page, tmp_path):
+    emulator = ministack.start(tmp_path / "state", follow_parent=True)
+    try:
+        own = Credentials(emulator.access.access_key_id, emulator.access.secret_access_key)
+        urls = [
+            create_role(emulator.access, key, name) for key, name in ((Credentials("test", "test"), "a"), (own, "b"))
+        ]
+        assert page.run(TRIES % json.dumps([*urls, f"{emulator.endpoint_url}/_ministack/reset"]))
+        key = emulator.access.key
+        iam = boto3.client("iam", endpoint_url=emulator.endpoint_url, region_name=ministack.REGION, **key)
+        assert iam.list_roles()["Roles"] == []
+    finally:
+        ministack.stop(tmp_path / "state")
 
 
 def test_a_page_takes_no_event_of_a_function(page):
     worker, events = functions.Environment("f", {}, b""), queue.Queue()
     worker._stopping = False
     events.put(("id", {}, 0, "", ""))
-    with Serving(worker._build_handler_class(0, events)) as listener:
-        assert page.run(TRIES % json.dumps([f"{listener.url}/2018-06-01/runtime/invocation/next"]))
+    with serving(worker._build_handler_class(0, events)) as url:
+        assert page.run(TRIES % json.dumps([f"{url}/2018-06-01/runtime/invocation/next"]))
     assert events.qsize() == 1

@@ -1,30 +1,24 @@
 """What every experiment keeps to, whatever it measures. A declaration that is wrong is seen here, not in a run."""
 
 import json
-import re
-import sys
-from dataclasses import fields, replace
-from typing import get_args, get_origin, get_type_hints
+from dataclasses import fields
 
 import pytest
 
 from experiments import EXPERIMENTS
 from experiments.copy.key_plan import KeyPlan
 from stampede.cli.command_line import main
-from stampede.experiment import Compare, Matrix, Published, Seeding
 from stampede.finding import BUILD, PROBLEM
 from stampede.planning import checks, cost, predicting
 from stampede.planning.cost.prices import read_prices
 from stampede.planning.plan import make_plan
 from stampede.planning.predicting import foreseen, prediction, questions
 from stampede.stacks.infra_variables import infra_defaults
-from tests.contract.declaration import ROOT, outputs, wrong
+from tests.contract.declaration import outputs, wrong
 from tests.unit.loader.predicted_cells import AT_HALF
 
 # What the loader says in every work order.
 RESERVED = {"run_id", "cell", "seq", "start_at_ms", "round", "warm_up"}
-# What only a row of a report, or of a stack's outputs, has.
-OF_A_ROW = {"memory_size_mb", "key_plan", "messages_per_concurrency"}
 KEY_PLAN = {"objects": "object_count", "seed": "data_seed"}
 
 
@@ -53,32 +47,6 @@ def as_outputs(values):
 
 def test_its_declaration_names_nothing_that_is_not_there(experiment):
     assert wrong(experiment) == []
-
-
-DOWNLOAD = EXPERIMENTS["download"]
-
-
-def test_all_that_a_wrong_declaration_names_is_told():
-    axis, *axes = DOWNLOAD.axes
-    matrix = Matrix({"colour": (1,)}, {})
-    changed = DOWNLOAD.with_(
-        axes=[replace(axis, record_field="shade", variable="prefixx"), *axes],
-        metrics=[DOWNLOAD.metrics[1]],
-        matrices={"aws": matrix, "local": matrix},
-        controlled={"method": {"hue": 1}},
-        compare=[Compare("by_heat", "scale", ("heat",))],
-        published=[Published("filesystem_large", "", "", 1)],
-        seeding=Seeding("placer", lambda values: ()),
-    )
-    names = {"shade", "prefixx", "download_time_seconds", "colour", "hue", "heat", "filesystem_large", "placer"}
-    assert {line.partition(": ")[2] for line in wrong(changed)} >= names
-    assert "no file: infra/uploads.tf" in wrong(DOWNLOAD.with_(name="uploads"))
-
-
-def test_a_variation_of_a_declaration_changes_what_there_is_and_the_original_stays():
-    assert (DOWNLOAD.with_(query="own").query, DOWNLOAD.query) == ("own", "methods")
-    with pytest.raises(TypeError, match="no colour"):
-        DOWNLOAD.with_(colour="red")
 
 
 def test_its_default_matrix_keeps_its_own_rules_and_lambdas(plan):
@@ -125,17 +93,6 @@ def test_what_a_cell_takes_has_a_price_and_fits_its_objects(experiment, cells):
         keys = [item.key for item in objects]
         assert all(keys) and len(set(keys)) == len(keys)
         assert all(item.copy_of in keys[:at] for at, item in enumerate(objects) if item.copy_of)
-
-
-def test_its_cells_have_the_values_that_it_types_and_it_reads_no_others(experiment, cells):
-    values = get_type_hints(experiment.usage)["values"]
-    family = [kind for kind in vars(sys.modules[values.__module__]).values() if isinstance(kind, type)]
-    for name, kind in get_type_hints(values).items():
-        types = {type(cell.values[name]) for cell in cells}
-        assert types <= {kind, get_origin(kind), *get_args(kind)}, name
-    sources = (ROOT / "experiments" / experiment.name).glob("*.py")
-    read = {name for path in sources for name in re.findall(r'\b(?:values|cell)\["(\w+)"\]', path.read_text("utf-8"))}
-    assert read - OF_A_ROW <= set().union(*map(get_type_hints, family))
 
 
 def test_its_work_orders_are_json_that_says_every_axis_of_the_order(experiment, cells):

@@ -67,7 +67,7 @@ class Upload:
 
 
 @functools.lru_cache(maxsize=4)
-def _content(object_bytes: int) -> bytes:
+def content_of(object_bytes: int) -> bytes:
     """The same bytes for the same size; most tests ask for one of few sizes."""
     return random.Random(object_bytes).randbytes(object_bytes)
 
@@ -90,7 +90,7 @@ class FakeS3(Loopback):
         super().__init__(tls)
         self.objects = dict(objects or {})
         if objects is None and object_bytes is not None:
-            self.objects[KEY] = _content(object_bytes)
+            self.objects[KEY] = content_of(object_bytes)
         self.metadata: dict[str, dict[str, str]] = {}
         self.uploads: dict[str, Upload] = {}
         self.completed = ""  # the body of the last completion

@@ -7,71 +7,71 @@ import json
 import socket
 import ssl
 import threading
+import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Iterable
 
 from tests.aws_answers import ANSWERS, wire
 from tests.fakes.loopback import Connection, ConnectionCut, Loopback
 
-# What one request meets; anything else in the script is a mistake of the test.
+# What one request meets; anything else in the script is a mistake of the test. First those that are accepted:
 OK = "ok"
-OK_IN_CHUNKS = "accept, answer in chunks and small pieces"
-OK_AND_SAYS_CLOSE = "accept, answer with `Connection: close`, close"
-OK_AND_CLOSES = "accept, answer, close without a word"
-OK_AND_408 = "accept, answer, send a 408 that nobody asked for, close"
-OK_TWICE = "accept, answer two times"
-OK_WITH_COOKIE = "accept, answer and set a cookie"
-CUT_IN_REQUEST = "read half of the request, cut the connection, accept nothing"
-CUT_BEFORE = "read the request, cut the connection, accept nothing"
-CUT_AFTER = "accept, then cut the connection"
-CUT_IN_ANSWER = "accept, cut the connection in the middle of the answer"
-NO_ANSWER = "accept, never answer"
+OK_IN_CHUNKS = "chunks"  # answered in chunks and small pieces
+OK_AND_SAYS_CLOSE = "says close"  # with `Connection: close`, and closed
+OK_AND_CLOSES = "closes"  # closed without a word
+OK_AND_408 = "408"  # then a 408 that nobody asked for, and closed
+OK_TWICE = "answers twice"
+OK_WITH_COOKIE = "cookie"
+CUT_AFTER = "cut after"  # instead of an answer
+CUT_IN_ANSWER = "cut in answer"  # in the middle of it
+NO_ANSWER = "no answer"
 NO_ANSWER_S = 60  # or until the end of the test
-DRIPS = "accept, answer one byte after the other without an end"
-ENDLESS_HEAD = "accept, answer 200 and headers without an end"
-NO_HTTP = "accept, answer something that isn't HTTP"
-NO_LENGTH = "accept, answer with a length that is no number"
-TOO_LONG = "accept, answer with a megabyte of spaces at the end"
-COMPRESSED = "accept, answer 200 with gzip that nobody asked for"
-NO_JSON = "accept, answer 200 with something that isn't JSON"
-LISTS_HALF = "accept all, list every second entry and say nothing of the others"
-ANSWER_BEFORE = "accept nothing, answer what the request before was answered"
-UNAVAILABLE = "503, accept nothing"
-ERROR_AFTER = "accept, then answer 500"
-THROTTLE = "400 ThrottlingException"
-THROTTLE_AND_CLOSES = "400 ThrottlingException, close without a word"
-THROTTLE_TWICE = "400 ThrottlingException, two times"
+DRIPS = "drips"  # an answer one byte after the other without an end
+ENDLESS_HEAD = "endless head"  # 200 and headers without an end
+NO_HTTP = "no http"
+NO_LENGTH = "no length"  # a length that is no number
+TOO_LONG = "too long"  # a megabyte of spaces at the end
+COMPRESSED = "compressed"  # with gzip that nobody asked for
+NO_JSON = "no json"  # 200 with something else
+ERROR_AFTER = "error after"  # 500
+LISTS_HALF = "lists half"  # accepted are all, listed is every second entry, and nothing is said of the others
+# Those that aren't, or in part:
+CUT_IN_REQUEST = "cut in request"  # of which half was read
+CUT_BEFORE = "cut before"  # once the request was read
+ANSWER_BEFORE = "answer before"  # what the request before was answered
+UNAVAILABLE = "503"
+THROTTLE = "throttle"  # 400 ThrottlingException
+THROTTLE_AND_CLOSES = "throttle, closes"  # without a word
+THROTTLE_TWICE = "throttle twice"
 TOO_MANY = "429"
-FAIL_ODD = "accept every second entry, list the others as Failed"
-SENDER_FAULT = "list every entry as Failed with SenderFault"
-DENY = "403 AccessDenied"
-NO_QUEUE = "400 QueueDoesNotExist"
-EXPIRED = "403 ExpiredToken"
-REDIRECT = "307 to the same server"
+FAIL_ODD = "fail odd"  # every second entry is accepted, the others are listed as Failed
+SENDER_FAULT = "sender fault"  # every entry is listed as Failed with SenderFault
+DENY = "deny"  # 403 AccessDenied
+NO_QUEUE = "no queue"
+EXPIRED = "expired"  # 403 ExpiredToken
+REDIRECT = "redirect"  # 307 to the same server
 
 _ACCEPTS_ALL = {OK, OK_IN_CHUNKS, OK_AND_SAYS_CLOSE, OK_AND_CLOSES, OK_AND_408, OK_TWICE, OK_WITH_COOKIE}
 _ACCEPTS_ALL |= {CUT_AFTER, CUT_IN_ANSWER, NO_ANSWER, DRIPS, ENDLESS_HEAD, NO_HTTP, NO_LENGTH, NO_JSON, TOO_LONG}
-_ACCEPTS_ALL |= {COMPRESSED, ERROR_AFTER}
+_ACCEPTS_ALL |= {COMPRESSED, ERROR_AFTER, LISTS_HALF}
 # What stands on the wire in place of an answer, before the connection is cut.
 _RAW = {
     NO_HTTP: b"220 mail.example ESMTP\r\n\r\n",
     NO_LENGTH: b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n{}",
 }
 _ERRORS = {
-    THROTTLE: (400, "com.amazon.coral.availability#ThrottlingException"),
-    THROTTLE_AND_CLOSES: (400, "com.amazon.coral.availability#ThrottlingException"),
-    THROTTLE_TWICE: (400, "com.amazon.coral.availability#ThrottlingException"),
-    TOO_MANY: (429, "com.amazonaws.sqs#SlowDown"),
-    UNAVAILABLE: (503, "com.amazonaws.sqs#ServiceUnavailable"),
-    ERROR_AFTER: (500, "com.amazonaws.sqs#InternalFailure"),
-    DENY: (403, "com.amazonaws.sqs#AccessDeniedException"),
-    NO_QUEUE: (400, "com.amazonaws.sqs#QueueDoesNotExist"),
-    EXPIRED: (403, "com.amazon.coral.service#ExpiredTokenException"),
+    **dict.fromkeys((THROTTLE, THROTTLE_AND_CLOSES, THROTTLE_TWICE), (400, "ThrottlingException")),
+    TOO_MANY: (429, "SlowDown"),
+    UNAVAILABLE: (503, "ServiceUnavailable"),
+    ERROR_AFTER: (500, "InternalFailure"),
+    DENY: (403, "AccessDeniedException"),
+    NO_QUEUE: (400, "QueueDoesNotExist"),
+    EXPIRED: (403, "ExpiredTokenException"),
     REDIRECT: (307, ""),
 }
 # The same without an end: how it begins, the piece that is repeated, and the seconds between two.
 _ENDLESS = {
-    DRIPS: (b"Content-Length: 100\r\n\r\n", b" ", 0.05),
+    DRIPS: (b"Content-Length: 9999\r\n\r\n", b" ", 0.05),
     ENDLESS_HEAD: (b"", b"x-more: 1\r\n", 0),
 }
 
@@ -100,7 +100,7 @@ class FakeSqs(Loopback):
 
     `script` says what each request meets, also by the id of a recorded answer, in order of arrival, `then` what the
     later ones meet; batches beyond the limits get the recorded refusal; the first `refused_connections` are closed as
-    soon as they are made. `visibility_changes` are the calls of ChangeMessageVisibility, and `on_change` hears of each.
+    soon as they are made. `visibility_changes` are the calls of ChangeMessageVisibility, `changed_at_s` when each came.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class FakeSqs(Loopback):
         self._answer_before = b"{}"
         self.requests = 0
         self.visibility_changes: list[dict] = []
-        self.on_change: Callable[[], None] = lambda: None
+        self.changed_at_s: list[float] = []
 
     @property
     def queue_url(self) -> str:
@@ -144,44 +144,19 @@ class FakeSqs(Loopback):
         if fault == CUT_BEFORE:
             _cut(http)
         self.contents.append(request.body)
-        parameters = json.loads(request.body)
-        if request.operation == "ChangeMessageVisibility":
-            self.on_change()
-            self.visibility_changes.append(parameters)
-            status, content = _error(fault) if fault in _ERRORS else (200, b"{}")
-        else:
-            status, content = self._send_message_batch(fault, parameters["Entries"])
+        status, content = self._carry_out(fault, request.operation, json.loads(request.body))
         if fault == ANSWER_BEFORE:
             status, content = 200, self._answer_before
-        if fault == TOO_LONG:
-            content += b" " * 1_000_000
         self._answer_before = content
         if fault == NO_ANSWER:
             self.stopping.wait(NO_ANSWER_S)
-        if fault in (CUT_AFTER, NO_ANSWER):
-            _cut(http)
-        if fault in _RAW:
-            http.wfile.write(_RAW[fault])
+        if fault in (CUT_AFTER, NO_ANSWER, *_RAW):
+            http.wfile.write(_RAW.get(fault, b""))
             _cut(http)
         if fault in _ENDLESS:
             self._write_without_end(http, *_ENDLESS[fault])
-        half = len(content) // 2
-        if fault == OK_IN_CHUNKS:
-            pieces = [content[:half], content[half:], b""]
-            chunks = (part for piece in pieces for part in (f"{len(piece):x}\r\n".encode(), piece + b"\r\n"))
-            http.respond(status, {"Transfer-Encoding": "chunked"}, chunks)
-            return
-        headers = {"Content-Length": str(len(content))}
-        if fault == OK_AND_SAYS_CLOSE:
-            headers["Connection"] = "close"  # http.server then closes it, too
-        if fault == OK_WITH_COOKIE:
-            headers["Set-Cookie"] = "session=1; Path=/"
-        if fault == REDIRECT:
-            headers["Location"] = f"{self.url}/elsewhere"
-        if fault == COMPRESSED:
-            headers["Content-Encoding"], content = "gzip", gzip.compress(content)
-            headers["Content-Length"] = str(len(content))
-        http.respond(status, headers, content[:half] if fault == CUT_IN_ANSWER else content)
+        headers, content = self._shaped(fault, content)
+        http.respond(status, headers, content)
         if fault in (OK_TWICE, THROTTLE_TWICE):
             self.stopping.wait(0.03)  # the first has been read
             http.respond(status, headers, content)
@@ -190,32 +165,51 @@ class FakeSqs(Loopback):
         if fault in (CUT_IN_ANSWER, OK_AND_CLOSES, OK_AND_408, THROTTLE_AND_CLOSES):
             _cut(http)
 
+    def _shaped(self, fault: str, content: bytes) -> tuple[dict[str, str], bytes | Iterable[bytes]]:
+        """The headers and the content of an answer."""
+        more = {
+            COMPRESSED: {"Content-Encoding": "gzip"},
+            OK_AND_SAYS_CLOSE: {"Connection": "close"},  # http.server then closes it, too
+            OK_WITH_COOKIE: {"Set-Cookie": "session=1; Path=/"},
+            REDIRECT: {"Location": f"{self.url}/elsewhere"},
+        }
+        half = len(content) // 2
+        if fault == OK_IN_CHUNKS:
+            pieces = (content[:half], content[half:], b"")
+            return {"Transfer-Encoding": "chunked"}, (b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
+        content = content + b" " * 1_000_000 if fault == TOO_LONG else content
+        content = gzip.compress(content) if fault == COMPRESSED else content
+        headers = {"Content-Length": str(len(content))} | more.get(fault, {})
+        return headers, content[:half] if fault == CUT_IN_ANSWER else content
+
     def _write_without_end(self, http: Connection, begin: bytes, piece: bytes, pause_s: float) -> None:
         http.wfile.write(b"HTTP/1.1 200 OK\r\n" + begin)
         while not self.stopping.wait(pause_s):
             http.wfile.write(piece)
         _cut(http)
 
-    def _send_message_batch(self, fault: str, entries: list[dict]) -> tuple[int, bytes]:
-        """Status and content for one batch under `fault`."""
+    def _carry_out(self, fault: str, operation: str, parameters: dict) -> tuple[int, bytes]:
+        """Status and content of the answer to a request under `fault`."""
+        if operation == "ChangeMessageVisibility":
+            self.changed_at_s.append(time.time())
+            self.visibility_changes.append(parameters)
+            return _error(fault) if fault in _ERRORS else (200, b"{}")
+        entries = parameters["Entries"]
         fault = _too_much(entries) or fault
         if fault in ANSWERS:
             status, _, content = wire(fault)
             return status, _for_entries(content, entries)
-        successful = self._accept(entries) if fault in _ACCEPTS_ALL else []
+        accepted = entries if fault in _ACCEPTS_ALL else entries[::2] if fault == FAIL_ODD else []
+        successful = self._accept(accepted)
         if fault in _ERRORS:
             return _error(fault)
         if fault == NO_JSON:
             return 200, b"<html>welcome to this hotel's network</html>"
-        failed: list[dict] = []
-        if fault == LISTS_HALF:
-            successful = self._accept(entries)[::2]
-        elif fault == FAIL_ODD:
-            successful = self._accept(entries[::2])
-            failed = [{"Id": entry["Id"], "Code": "InternalError", "SenderFault": False} for entry in entries[1::2]]
-        elif fault == SENDER_FAULT:
-            failed = [{"Id": entry["Id"], "Code": "InvalidMessageContents", "SenderFault": True} for entry in entries]
-        return 200, json.dumps({"Successful": successful, "Failed": failed}).encode()
+        refused = {FAIL_ODD: entries[1::2], SENDER_FAULT: entries}.get(fault, [])
+        reason = {"Code": "InternalError", "SenderFault": fault == SENDER_FAULT}
+        listed = successful[::2] if fault == LISTS_HALF else successful
+        failed = [{"Id": entry["Id"]} | reason for entry in refused]
+        return 200, json.dumps({"Successful": listed, "Failed": failed}).encode()
 
     def _accept(self, entries: list[dict]) -> list[dict]:
         with self._lock:
@@ -234,7 +228,8 @@ def _for_entries(content: bytes, entries: list[dict]) -> bytes:
 def _error(fault: str) -> tuple[int, bytes]:
     """The message has what a log line of a function may not have: something that a query reads as a record."""
     status, code = _ERRORS[fault]
-    return status, json.dumps({"__type": code, "message": f'injected: {fault} {{"concurrency_limit": 1}}'}).encode()
+    message = f'injected: {fault} {{"concurrency_limit": 1}}'
+    return status, json.dumps({"__type": f"com.amazonaws.sqs#{code}", "message": message}).encode()
 
 
 def _cut(http: Connection) -> None:

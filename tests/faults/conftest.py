@@ -1,4 +1,4 @@
-"""What the fault tests share: the sandbox fixtures of the download function, and a certificate for loopback."""
+"""What the fault tests share: sandboxes of the functions, short pauses between tries, a certificate for loopback."""
 
 import ssl
 import subprocess
@@ -8,19 +8,26 @@ from types import SimpleNamespace
 import pytest
 
 from tests.unit.functions.filesystem.conftest import mount, start
-from tests.unit.functions.sandbox_fixtures import sandbox, sandbox_environment, start_s3
+from tests.unit.functions.sandbox_fixtures import (
+    go_sandbox,
+    sandbox,
+    sandbox_environment,
+    start_s3,
+    transfer_program,
+)
 
-__all__ = ["certificate", "mount", "sandbox", "sandbox_environment", "start", "start_s3"]
+__all__ = ["go_sandbox", "mount", "sandbox", "sandbox_environment", "start", "start_s3", "transfer_program"]
 
 
 @pytest.fixture(autouse=True)
-def short_naps(monkeypatch):
-    """botocore waits a hundredth of its back-off before it tries again: how often it tries is ours, how long is its."""
+def short_pauses(monkeypatch):
+    """Pauses before another try last a hundredth, botocore's and ours: how often it is tried is what counts here."""
 
     def sleep(seconds):
         time.sleep(seconds / 100)
 
     monkeypatch.setattr("botocore.endpoint.time", SimpleNamespace(sleep=sleep, time=time.time))
+    monkeypatch.setattr("common.get_object.pause_s", lambda tries: 0.01 * tries)
 
 
 @pytest.fixture(scope="session")
@@ -34,3 +41,18 @@ def certificate(tmp_path_factory):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     return SimpleNamespace(path=certificate, context=context)
+
+
+@pytest.fixture
+def begin(start_s3, sandbox, monkeypatch, certificate):
+    """Return a function that starts an S3 with faults and a sandbox with a method of downloading from it."""
+    monkeypatch.setenv("RANGE_PARALLEL", "4")
+
+    def begin(method, object_bytes=2**20, sink="", tls=False, **faults):
+        monkeypatch.setenv("SINK", sink)
+        s3 = start_s3(object_bytes, tls=certificate.context if tls else None, **faults)
+        if tls:
+            monkeypatch.setenv("AWS_CA_BUNDLE", certificate.path)
+        return s3, sandbox(method)
+
+    return begin

@@ -1,4 +1,5 @@
-"""The copy by the real program, before a front that misbehaves: what it says it copied is what is there, row by row."""
+"""The copy by the real program, before a front that misbehaves: what it says it copied is what is there, row by row.
+What a single row meets is in the tests of its package."""
 
 import contextlib
 import itertools
@@ -7,9 +8,7 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import boto3
@@ -17,84 +16,61 @@ import pytest
 from botocore.config import Config
 
 from bench import programs
-from bench.servers import Front, front
+from bench.servers import front
 
 BUCKET, MASTER = "stampede-copies", "masters/1"
 TIMEOUT_S = 60
+KEYS = {"AWS_ACCESS_KEY_ID": "program", "AWS_SECRET_ACCESS_KEY": "secret"}
 
 
-@dataclass
-class Copied:
-    """What one run of the program said: exit status, summary, stderr, and the rows of its file of failed objects."""
-
-    status: int
-    summary: dict[str, Any]
-    stderr: str
-    failed: list[dict[str, Any]]
-
-    def planned_as_accounted(self) -> int:
-        """The rows planned, once the account of them adds up, and every failed one is in the file once."""
-        counts = {name: self.summary[name] for name in ("planned", "copied", "already_there", "failed")}
-        assert counts["planned"] == counts["copied"] + counts["already_there"] + counts["failed"]
-        assert len({failure["line"] for failure in self.failed}) == len(self.failed) == counts["failed"]
-        assert self.status == (1 if self.failed else 0), self.stderr
-        return counts["planned"]
-
-
-@dataclass
 class Place:
     """A front with a bucket and one master, and a folder for the program's files."""
 
-    front: Front
-    folder: Path
-
-    def __post_init__(self) -> None:
+    def __init__(self, made, folder):
         # Another key than the program's, and patience: the front's faults meet this client too.
         keys = {"aws_access_key_id": "tests", "aws_secret_access_key": "tests", "region_name": "us-east-1"}
         patient = Config(retries={"total_max_attempts": 10})
-        self.s3 = boto3.client("s3", endpoint_url=self.front.url, config=patient, **keys)
+        self.front, self.folder = made, folder
+        self.s3 = boto3.client("s3", endpoint_url=made.url, config=patient, **keys)
         self.s3.create_bucket(Bucket=BUCKET)
         self.put(MASTER)
 
-    def put(self, key: str, body: bytes = b"a master") -> None:
+    def put(self, key, body=b"a master"):
         self.s3.put_object(Bucket=BUCKET, Key=key, Body=body)
 
-    def copies(self) -> set[str]:
+    def copies(self):
         """The keys below copies/ in the front's store."""
         pages = self.s3.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix="copies/")
         return {entry["Key"] for page in pages for entry in page.get("Contents", [])}
 
-    def start(self, rows: list[str], *options: str, **environment: str) -> subprocess.Popen:
-        manifest = self.folder / "manifest.csv"
+    def start(self, rows, *options, **environment):
+        manifest, failed = self.folder / "manifest.csv", self.folder / "failed.jsonl"
         manifest.write_text("".join(f"{row}\n" for row in rows))
-        usual = {
-            "--endpoint-url": self.front.url,
-            "--region": "us-east-1",
-            "--source-bucket": BUCKET,
-            "--destination-bucket": BUCKET,
-            "--destination-prefix": "copies/",
-            "--manifest": str(manifest),
-            "--failed": str(self.folder / "failed.jsonl"),
-        }
-        command = [programs.transfer(), "copy", *itertools.chain.from_iterable(usual.items()), *options]
-        keys = {"AWS_ACCESS_KEY_ID": "program", "AWS_SECRET_ACCESS_KEY": "secret"}
-        return subprocess.Popen(
-            command, env=os.environ | (environment or keys), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        usual = {"--endpoint-url": self.front.url, "--region": "us-east-1", "--manifest": manifest, "--failed": failed}
+        usual |= {"--source-bucket": BUCKET, "--destination-bucket": BUCKET, "--destination-prefix": "copies/"}
+        command = [programs.transfer(), "copy", *map(str, itertools.chain.from_iterable(usual.items())), *options]
+        printed = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
+        return subprocess.Popen(command, env=os.environ | (environment or KEYS), text=True, **printed)
 
-    def copy(self, rows: list[str], *options: str, **environment: str) -> Copied:
+    def copy(self, rows, *options, **environment):
+        """Run the program; gives its exit status, its summary, its words, and the rows of its file of failed objects,
+        once the account adds up and every failed row is in the file once."""
         with self.start(rows, *options, **environment) as process:
             try:
                 stdout, stderr = process.communicate(timeout=TIMEOUT_S)
             finally:
                 process.kill()
         lines = [json.loads(line) for line in (self.folder / "failed.jsonl").read_text().splitlines()]
-        return Copied(
-            process.returncode,
-            json.loads(stdout),
-            stderr,
-            [failure for line in lines for failure in line["failed_objects"]],
-        )
+        failed = [failure for line in lines for failure in line["failed_objects"]]
+        summary = json.loads(stdout)
+        assert process.returncode == (1 if failed else 0), stderr
+        assert len({failure["line"] for failure in failed}) == len(failed)
+        if summary["planned"] is not None:
+            assert summary["failed"] == len(failed)
+            assert (
+                len(rows) == summary["planned"] == sum(summary[name] for name in ("copied", "already_there", "failed"))
+            )
+        return summary, stderr, failed
 
 
 @pytest.fixture
@@ -104,17 +80,12 @@ def place(tmp_path):
         yield lambda **options: Place(fronts.enter_context(front(**options)), tmp_path)
 
 
-def row(source: str, destination: str) -> str:
+def row(source, destination):
     return f"{quote(source)},{quote(destination)}"
 
 
-def numbered(count: int) -> dict[str, str]:
-    """Rows of the master, by their destination."""
-    return {f"copies/2015/01/{n}.mp4": row(MASTER, f"copies/2015/01/{n}.mp4") for n in range(count)}
-
-
 def test_of_rows_of_every_kind_each_is_copied_or_named_once_whatever_answers_get_lost(place):
-    made = place(lose_answers=0.1, reset=0.1, deny_prefix=f"{BUCKET}/copies/denied/")
+    made = place(lose_answers=0.1, reset=0.1, deny_prefix=f"{BUCKET}/copies/denied/", limit_per_s=500)
     odd = ["a b", "a+b", "100%", "%2B", "é/日本/😀", "&?#=;", "ü" * 508]  # the source of the last has 1,024 bytes
     names = [*odd, *(f"2015/{n}" for n in range(40))]
     for name in names:  # a master each, so that what a row meets depends on no other
@@ -134,47 +105,38 @@ def test_of_rows_of_every_kind_each_is_copied_or_named_once_whatever_answers_get
     }
     rows = [*good.values(), row(MASTER, "copies/same"), *bad]
 
-    ended = made.copy(rows, "--retry-attempts", "12", "--pace", "fixed")
+    summary, _, failed = made.copy(rows, "--retry-attempts", "12", "--pace", "fixed")
 
-    assert ended.planned_as_accounted() == len(rows)
     # Of an object that was there before, an answer that got lost could have been that of a copy.
-    assert ended.summary["copied"] + ended.summary["already_there"] == len(good) + 1
-    assert {rows[failure["line"] - 1]: failure["error_type"] for failure in ended.failed} == bad
-    assert ended.summary["malformed"] == 3
+    assert summary["copied"] + summary["already_there"] == len(good) + 1
+    assert {rows[failure["line"] - 1]: failure["error_type"] for failure in failed} == bad
     assert made.copies() == {*good, "copies/same", "copies/taken"}
     met = made.front.requests()
-    assert min(met["lost"], met["reset"], ended.summary["retries"]) > 0
+    assert min(met["lost"], met["reset"], summary["retries"]) > 0
 
 
-@pytest.mark.parametrize("pace", ["fixed", "adaptive"])
-def test_far_above_the_limit_a_fixed_pace_fails_objects_with_the_reason_and_an_adaptive_one_none(place, pace):
-    made, wanted = place(limit_per_s=100), numbered(250)
+def test_what_a_killed_program_or_one_whose_credentials_expired_left_is_copied_by_the_next(place):
+    made = place(expire_after=60)
+    wanted = {f"copies/2015/01/{n}.mp4": row(MASTER, f"copies/2015/01/{n}.mp4") for n in range(100)}
     rows = list(wanted.values())
+    with made.start(rows, "--calls-per-s", "100", "--parallel-limit", "8") as process:
+        while len(made.copies()) < 10:
+            time.sleep(0.01)
+            assert process.poll() is None
+        process.kill()
+    there = made.copies()
+    assert 10 <= len(there) < len(rows)
 
-    ended = made.copy(rows, "--retry-attempts", "2", "--parallel-limit", "100", "--pace", pace)
+    summary, words, failed = made.copy(rows, "--retry-attempts", "2", "--parallel-limit", "8")
+    assert (summary["planned"], summary["failed"]) == (None, 0)
+    assert "transfer copy: NoCredentials: " in words
+    assert {failure["error_type"] for failure in failed} == {"NotBegun"}
+    assert {failure["destination"] for failure in failed} == wanted.keys() - made.copies()
+    there = made.copies()
 
-    assert ended.planned_as_accounted() == len(rows)
-    assert ended.summary["slowdowns"] > 0
-    assert {failure["error_type"] for failure in ended.failed} == ({"SlowDown"} if pace == "fixed" else set())
-    assert made.copies() == wanted.keys() - {failure["destination"] for failure in ended.failed}
-    assert ended.summary["copied"] == len(made.copies())
-
-
-def test_credentials_that_expire_for_good_end_the_run_and_the_next_one_copies_what_is_left(place):
-    made, wanted = place(expire_after=30), numbered(50)
-    rows = list(wanted.values())
-
-    first = made.copy(rows, "--retry-attempts", "2", "--parallel-limit", "8")
-    assert (first.status, first.summary["planned"], first.summary["failed"]) == (1, None, 0)
-    assert "transfer copy: NoCredentials: " in first.stderr
-    assert first.summary["copied"] == len(made.copies()) == 30
-    assert {failure["error_type"] for failure in first.failed} == {"NotBegun"}
-    assert {failure["destination"] for failure in first.failed} == wanted.keys() - made.copies()
-
-    # 30 rows that are there are three requests each: such credentials expire several times, for two calls at most.
-    second = made.copy(rows, "--parallel-limit", "2", AWS_CONFIG_FILE=str(renewing(made.folder)))
-    assert second.planned_as_accounted() == len(rows)
-    assert (second.summary["copied"], second.summary["already_there"], second.failed) == (20, 30, [])
+    # Rows that are there are three requests each: such credentials expire several times, for two calls at most.
+    summary, _, failed = made.copy(rows, "--parallel-limit", "2", AWS_CONFIG_FILE=str(renewing(made.folder)))
+    assert (summary["copied"], summary["already_there"], failed) == (len(rows) - len(there), len(there), [])
     assert made.copies() == wanted.keys()
     assert made.front.requests()["expired"] > 0
 
@@ -190,34 +152,3 @@ def renewing(folder: Path) -> Path:
     config = folder / "config"
     config.write_text(f"[default]\ncredential_process = {sys.executable} {script}\n")
     return config
-
-
-def test_a_program_that_is_killed_in_mid_copy_and_started_again_copies_what_is_left(place):
-    made, wanted = place(), numbered(100)
-    rows = list(wanted.values())
-    with made.start(rows, "--calls-per-s", "100") as process:
-        while len(made.copies()) < 10:
-            time.sleep(0.01)
-            assert process.poll() is None
-        process.kill()
-    there = made.copies()
-    assert 10 <= len(there) < len(rows)
-
-    ended = made.copy(rows)
-
-    assert ended.planned_as_accounted() == len(rows)
-    # Calls that were under way when their client was killed may reach the front after the listing.
-    assert len(there) <= ended.summary["already_there"] < len(rows)
-    assert made.copies() == wanted.keys()
-
-
-def test_a_source_bucket_that_is_missing_ends_the_run_in_one_line_with_nothing_copied(place):
-    made = place()
-
-    ended = made.copy(list(numbered(20).values()), "--source-bucket", "nowhere")
-
-    assert (ended.status, ended.summary["planned"], ended.summary["copied"]) == (1, None, 0)
-    assert {failure["error_type"] for failure in ended.failed} == {"NotBegun"}
-    assert len(ended.failed) == 20
-    assert "transfer copy: NoSuchBucket: " in ended.stderr
-    assert made.copies() == set()

@@ -5,6 +5,7 @@ import itertools
 import json
 import secrets
 import time
+import urllib.parse
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,16 +16,17 @@ from loader.dataset import put_objects
 from loader.log_events import MOST_EVENTS_IN_A_PAGE, LogEvents
 from stampede.cli.command_line import main
 from stampede.experiment import DataObject
+from stampede.finding import OK, PROBLEM
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
 from tests.fakes import applied
+from tests.localstack import starting
 from tests.localstack.stacks import MAX_RECEIVE_COUNT, Stack, Worker, stack_at
 
-# A part of 16 MiB and a smaller one.
-OBJECT_MB = 17
+OBJECT_MB = 17  # a part of 16 MiB and a smaller one
 SMALL_BYTES = LEAST_MULTIPART_BYTES - 1
-MESSAGES = 95
 RESULTS = Path("results")  # of the folder that each test has
+LISTENING, LOOPBACK = "0A", {"0100007F", "00000000000000000000000001000000"}  # proc(5), /proc/net/tcp
 
 
 @pytest.fixture
@@ -49,86 +51,58 @@ def stampede(stack, tmp_path, monkeypatch, capsys):
     return run
 
 
-@pytest.fixture
-def with_data(stack):
-    """The stack's object is there, of whatever content."""
-    stack.client("s3").put_object(Bucket=stack["bucket_name"], Key=stack["object_key"], Body=b"x")
-
-
-def content(seed: int) -> str:
-    """The digest of what `stampede dataset` puts."""
-    size_bytes, digest = OBJECT_MB * MEBIBYTE, hashlib.sha256()
-    for index in range(part_count(size_bytes)):
-        digest.update(part(seed, index, size_bytes))
-    return digest.hexdigest()
-
-
 def test_the_dataset_goes_in_parts_and_is_put_again_only_where_it_is_another(stack, stampede):
-    s3, where = stack.client("s3"), {"Bucket": stack["bucket_name"], "Key": stack["object_key"]}
+    s3, bucket, key = stack.client("s3"), stack["bucket_name"], stack["object_key"]
+    for left in (key, f"{key}.other"):  # by a run that was killed
+        upload = s3.create_multipart_upload(Bucket=bucket, Key=left)["UploadId"]
+        s3.upload_part(Bucket=bucket, Key=left, UploadId=upload, PartNumber=1, Body=b"left")
     first = stampede("dataset")
-    assert (first.status, first.out) == (0, f"s3://{where['Bucket']}/{where['Key']}\n")
-    stored = s3.get_object(**where)
-    assert hashlib.sha256(stored["Body"].read()).hexdigest() == content(seed=1)
+    assert (first.status, first.out) == (0, f"s3://{bucket}/{key}\n")
+    stored = s3.get_object(Bucket=bucket, Key=key)
+    content = hashlib.sha256()
+    for index in range(part_count(OBJECT_MB * MEBIBYTE)):
+        content.update(part(1, index, OBJECT_MB * MEBIBYTE))
+    assert hashlib.sha256(stored["Body"].read()).hexdigest() == content.hexdigest()
     assert stored["ETag"].endswith('-2"')
+    uploads = s3.list_multipart_uploads(Bucket=bucket).get("Uploads", [])
+    assert [upload["Key"] for upload in uploads] == [f"{key}.other"]
     assert "no object is missing" in stampede("dataset").err
     assert "uploading" in stampede("dataset", "--seed", "2").err
-    assert s3.head_object(**where)["ETag"] != stored["ETag"]
-
-
-def test_an_upload_that_a_killed_run_left_is_aborted_and_that_of_another_key_is_not(stack, stampede):
-    s3, bucket = stack.client("s3"), stack["bucket_name"]
-    for key in (stack["object_key"], stack["object_key"] + ".other"):
-        upload = s3.create_multipart_upload(Bucket=bucket, Key=key)["UploadId"]
-        s3.upload_part(Bucket=bucket, Key=key, UploadId=upload, PartNumber=1, Body=b"left")
-    assert stampede("dataset").status == 0
-    left = [upload["Key"] for upload in s3.list_multipart_uploads(Bucket=bucket).get("Uploads", [])]
-    assert left == [stack["object_key"] + ".other"]
+    assert s3.head_object(Bucket=bucket, Key=key)["ETag"] != stored["ETag"]
 
 
 def test_copies_are_made_in_s3_and_are_there_for_the_next_run(stack):
     target = targets.local(stack.outputs | {"experiment": "copy"}, stack.endpoint.access)
     source = DataObject("source", SMALL_BYTES)
     objects = [source, *(DataObject(f"copy/{number}", SMALL_BYTES, copy_of=source.key) for number in range(3))]
-    assert put_objects(target, objects) == len(objects)
-    assert put_objects(target, objects) == 0
+    assert [put_objects(target, objects) for _ in range(2)] == [len(objects), 0]
     s3, bucket = stack.client("s3"), stack["bucket_name"]
-    heads = [s3.head_object(Bucket=bucket, Key=small.key) for small in objects]
-    assert {head["ETag"] for head in heads} == {f'"{hashlib.md5(part(1, 0, SMALL_BYTES)).hexdigest()}"'}
+    etags = {s3.head_object(Bucket=bucket, Key=small.key)["ETag"] for small in objects}
+    assert etags == {f'"{hashlib.md5(part(1, 0, SMALL_BYTES)).hexdigest()}"'}
 
 
-def test_every_message_that_a_flood_confirms_is_in_the_queue_once(stack, stampede, with_data):
-    done = stampede("flood", "--messages", str(MESSAGES), "--run", "r", "--format", "json")
-    assert (done.status, json.loads(done.out)[0]["sent"]) == (0, MESSAGES), done.err
-    sent = {row["message_id"]: row["seq"] for row in RunFolder(RESULTS / "r").rows("sent.jsonl")}
-    assert stack.waiting() == (MESSAGES, 0)
-    delivered = Worker(stack).work()
-    assert sorted(sent.values()) == list(range(MESSAGES))
-    assert delivered == dict.fromkeys(sent, 1)
-
-
-def test_a_dry_run_of_a_flood_sends_nothing(stack, stampede, with_data):
-    done = stampede("flood", "--dry-run")
-    assert (done.status, set(json.loads(done.out))) == (0, {"run_id", "cell", "seq", "object_bytes"})
+def test_what_a_flood_confirms_is_in_the_queue_once_and_a_drain_accounts_for_all_of_it(stack, stampede):
+    stack.client("s3").put_object(Bucket=stack["bucket_name"], Key=stack["object_key"], Body=b"x")
+    dry = stampede("flood", "--dry-run")
+    assert (dry.status, set(json.loads(dry.out))) == (0, {"run_id", "cell", "seq", "object_bytes"})
     assert stack.waiting() == (0, 0)
-
-
-def test_a_drain_accounts_for_successes_duplicates_and_dead_letters_and_leaves_the_letters_to_be_read(
-    stack, stampede, with_data
-):
-    failing, twice = {3, 30}, {7}
-    assert stampede("flood", "--messages", "40", "--run", "r").status == 0
-    delivered = Worker(stack).work(fails=failing, twice=twice)
+    done = stampede("flood", "--messages", "40", "--run", "r", "--format", "json")
+    assert (done.status, json.loads(done.out)[0]["sent"]) == (0, 40), done.err
+    sent = {row["message_id"]: row["seq"] for row in RunFolder(RESULTS / "r").rows("sent.jsonl")}
+    assert (stack.waiting(), sorted(sent.values())) == ((40, 0), list(range(40)))
+    failing = {3, 30}
+    delivered = Worker(stack).work(fails=failing, twice={7})
+    assert delivered == {id_: MAX_RECEIVE_COUNT if seq in failing else 1 for id_, seq in sent.items()}
     done = stampede("drain", "--run", "r", "--format", "json", "--deadline-s", "60")
     assert done.status == 0, done.err
     [account] = json.loads(done.out)
     expected = {"sent": 40, "succeeded": 38, "duplicates": 1, "dead_lettered": 2}
     expected |= {"failed": 0, "unaccounted": 0, "unexpected": 0}
-    assert {name: account[name] for name in expected} == expected
-    assert sorted(delivered.values()) == [1] * 38 + [MAX_RECEIVE_COUNT] * 2
+    assert account | expected == account
     letters = list(RunFolder(RESULTS / "r").rows("dead_letters.jsonl"))
     assert {letter["seq"] for letter in letters} == failing
     assert {letter["message_id"] for letter in letters} <= set(delivered)  # the queue for dead letters keeps the ids
-    assert (stack.waiting(), stack.waiting("dead_letter_queue_url")) == ((0, 0), (2, 0))
+    assert (stack.waiting(), stack.waiting("dead_letter_queue_url")) == ((0, 0), (2, 0))  # to be read by others
 
 
 def test_log_events_of_several_pages_and_streams_come_once_each_in_the_order_of_time(stack):
@@ -145,3 +119,22 @@ def test_log_events_of_several_pages_and_streams_come_once_each_in_the_order_of_
     late = {"timestamp": now_ms - count // 2, "message": "late"}
     logs.put_log_events(logGroupName=group, logStreamName="one", logEvents=[late])
     assert [event["message"] for event in itertools.chain(*collected.fetch())] == ["late"]
+
+
+@pytest.mark.skipif(starting.PYTHON is None, reason="seconds for what tests/unit/planning shows, too")
+def test_the_doctor_finds_whose_endpoint_it_is_and_which_services_it_has(endpoint, stampede):
+    done = stampede("doctor", "express", "--format", "json")
+    findings = {finding["check"]: finding for finding in json.loads(done.out)["checks"]}
+    assert findings["endpoint"]["found"].startswith(f"an endpoint at {endpoint.url}, which isn't AWS")
+    assert endpoint.account_id in findings["credentials"]["found"]
+    assert {findings[service]["status"] for service in ("S3", "SQS", "Logs", "IAM")} == {OK}
+    # Of what the experiment needs, the community's LocalStack sells this.
+    assert (findings["Athena"]["status"] == PROBLEM) == (endpoint.name == "localstack") == (done.status == 1)
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="only Linux tells who listens")
+def test_an_emulator_listens_on_loopback_alone(endpoint):
+    port = f"{urllib.parse.urlsplit(endpoint.url).port:04X}"
+    lines = [line.split() for table in Path("/proc/net").glob("tcp*") for line in table.read_text().splitlines()]
+    listening = {line[1].split(":")[0] for line in lines if line[3] == LISTENING and line[1].endswith(f":{port}")}
+    assert listening and listening <= LOOPBACK

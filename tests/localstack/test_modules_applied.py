@@ -43,95 +43,41 @@ output "queue" {{
   value = module.queue
 }}
 """
-UNCHANGED = 0  # the exit status of `plan -detailed-exitcode`
-
-pytestmark = pytest.mark.skipif(starting.PYTHON is None, reason="`make test-localstack` sets LocalStack up")
 
 
-@pytest.fixture(scope="module")
-def localstack(tmp_path_factory):
-    """A LocalStack in which nothing else is made."""
-    with starting.started("localstack", tmp_path_factory.mktemp("localstack")) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def terraform(localstack, tmp_path_factory):
-    """Terraform in a folder with the two modules, applied; its endpoint is LocalStack."""
-    folder = tmp_path_factory.mktemp("modules")
+@pytest.mark.skipif(starting.PYTHON is None, reason="`make test-localstack` sets LocalStack up")
+def test_what_is_applied_is_as_declared_and_a_destroy_leaves_nothing_though_the_bucket_is_full(tmp_path):
     for name in ("bucket", "queue"):
-        shutil.copytree(MODULES / name, folder / "modules" / name)
-    (folder / "main.tf").write_text(ROOT)
-    environment, binary = stack.environment(localstack.access), providers.terraform_binary()
+        shutil.copytree(MODULES / name, tmp_path / "modules" / name)
+    (tmp_path / "main.tf").write_text(ROOT)
+    with starting.started("localstack", tmp_path / "localstack") as localstack:
+        environment, binary = stack.environment(localstack.access), providers.terraform_binary()
 
-    def run(*arguments: str) -> subprocess.CompletedProcess:
-        command = [binary, f"-chdir={folder}", *arguments, "-no-color"]
-        return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=500, check=False)
+        def terraform(*arguments: str) -> str:
+            command = [binary, f"-chdir={tmp_path}", *arguments, "-no-color"]
+            done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=500, check=False)
+            assert done.returncode == 0, done.stdout + done.stderr
+            return done.stdout
 
-    for arguments in (("init", "-input=false"), ("apply", "-input=false", "-auto-approve")):
-        done = run(*arguments)
-        assert done.returncode == 0, done.stderr
-    return run
-
-
-@pytest.fixture
-def attributes(localstack, terraform):
-    """The attributes of both queues, by the names of the module's outputs."""
-    queue = json.loads(terraform("output", "-json", "queue").stdout)
-    sqs = localstack.client("sqs")
-
-    def of(output: str) -> dict[str, str]:
-        return sqs.get_queue_attributes(QueueUrl=queue[output], AttributeNames=["All"])["Attributes"]
-
-    return of
-
-
-def test_the_bucket_is_encrypted_private_and_without_acls(localstack, terraform):
-    s3 = localstack.client("s3")
-    [rule] = s3.get_bucket_encryption(Bucket=NAME)["ServerSideEncryptionConfiguration"]["Rules"]
-    assert rule["ApplyServerSideEncryptionByDefault"] == {"SSEAlgorithm": "AES256"}
-    assert set(s3.get_public_access_block(Bucket=NAME)["PublicAccessBlockConfiguration"].values()) == {True}
-    [rule] = s3.get_bucket_ownership_controls(Bucket=NAME)["OwnershipControls"]["Rules"]
-    assert rule == {"ObjectOwnership": "BucketOwnerEnforced"}
-
-
-def test_the_bucket_denies_what_comes_without_tls_and_drops_what_was_cut_off_or_is_old(localstack, terraform):
-    s3 = localstack.client("s3")
-    [statement] = json.loads(s3.get_bucket_policy(Bucket=NAME)["Policy"])["Statement"]
-    assert (statement["Effect"], statement["Condition"]) == ("Deny", {"Bool": {"aws:SecureTransport": "false"}})
-    rules = {rule["ID"]: rule for rule in s3.get_bucket_lifecycle_configuration(Bucket=NAME)["Rules"]}
-    assert rules["abort-incomplete-uploads"]["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
-    assert rules["expire"]["Expiration"] == {"Days": 3}
-
-
-def test_both_queues_are_encrypted_and_deny_what_comes_without_tls(attributes):
-    for output in ("url", "dead_letter_url"):
-        queue_attributes = attributes(output)
-        [statement] = json.loads(queue_attributes["Policy"])["Statement"]
-        assert (queue_attributes["SqsManagedSseEnabled"], statement["Effect"]) == ("true", "Deny")
-        assert statement["Resource"] == queue_attributes["QueueArn"]
-
-
-def test_what_fails_five_times_goes_to_the_queue_that_takes_it_from_this_one_alone(attributes):
-    work, letters = attributes("url"), attributes("dead_letter_url")
-    assert work["VisibilityTimeout"] == "360"
-    assert json.loads(work["RedrivePolicy"]) == {"deadLetterTargetArn": letters["QueueArn"], "maxReceiveCount": 5}
-    allowed = {"redrivePermission": "byQueue", "sourceQueueArns": [work["QueueArn"]]}
-    assert json.loads(letters["RedriveAllowPolicy"]) == allowed
-    assert letters["MessageRetentionPeriod"] == str(14 * 24 * 3600)
-
-
-def test_a_plan_after_the_apply_changes_nothing(terraform):
-    done = terraform("plan", "-input=false", "-detailed-exitcode")
-    assert done.returncode == UNCHANGED, done.stdout
-
-
-def test_destroy_leaves_nothing_though_the_bucket_is_full(localstack, terraform):
-    s3, sqs = localstack.client("s3"), localstack.client("sqs")
-    s3.put_object(Bucket=NAME, Key="k", Body=b"x")
-    # The provider waits minutes for a queue that it has deleted, but not for one that is gone.
-    for url in sqs.list_queues()["QueueUrls"]:
-        sqs.delete_queue(QueueUrl=url)
-    done = terraform("destroy", "-auto-approve", "-refresh=false")
-    assert done.returncode == 0, done.stderr
-    assert (s3.list_buckets()["Buckets"], sqs.list_queues().get("QueueUrls", [])) == ([], [])
+        terraform("init", "-input=false")
+        terraform("apply", "-input=false", "-auto-approve")
+        s3, sqs = localstack.client("s3"), localstack.client("sqs")
+        queue = json.loads(terraform("output", "-json", "queue"))
+        work, letters = (
+            sqs.get_queue_attributes(QueueUrl=queue[output], AttributeNames=["All"])["Attributes"]
+            for output in ("url", "dead_letter_url")
+        )
+        statements = [json.loads(s3.get_bucket_policy(Bucket=NAME)["Policy"])["Statement"]]
+        statements += [json.loads(attributes["Policy"])["Statement"] for attributes in (work, letters)]
+        for [statement] in statements:
+            assert (statement["Effect"], statement["Condition"]) == ("Deny", {"Bool": {"aws:SecureTransport": "false"}})
+        assert json.loads(work["RedrivePolicy"]) == {"deadLetterTargetArn": letters["QueueArn"], "maxReceiveCount": 5}
+        rules = {rule["ID"]: rule for rule in s3.get_bucket_lifecycle_configuration(Bucket=NAME)["Rules"]}
+        assert rules["expire"]["Expiration"] == {"Days": 3}
+        terraform("plan", "-input=false", "-detailed-exitcode")  # which ends with 2 where something would change
+        s3.put_object(Bucket=NAME, Key="k", Body=b"x")
+        # The provider waits minutes for a queue that it has deleted, but not for one that is gone.
+        for url in sqs.list_queues()["QueueUrls"]:
+            sqs.delete_queue(QueueUrl=url)
+        terraform("destroy", "-auto-approve", "-refresh=false")
+        assert (s3.list_buckets()["Buckets"], sqs.list_queues().get("QueueUrls", [])) == ([], [])

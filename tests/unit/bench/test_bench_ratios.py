@@ -1,4 +1,4 @@
-"""`python -m bench`: what it makes of its runs, keeps, prints and ends with."""
+"""`python -m bench`: what it makes of its runs, keeps and prints, and what it ends with."""
 
 import json
 import os
@@ -12,43 +12,42 @@ from bench.ratios import Compared, Entry, Measurement, compare, measure, save
 from stampede.errors import RunError
 
 
-def entry(name, ours=4.0):
-    return Entry(name, ours, 2.0, "messages/s", ours / 2, 5, 0.0)
-
-
-def measurement(*names, run=lambda: {"s": 2.0}, most_runs=None):
+def measurement(*names, run=lambda: {"s": 2.0}):
     @contextmanager
     def sides():
         yield run, lambda: {"s": 4.0}
 
-    return Measurement(dict.fromkeys(names, Compared("s", "s", 1)), sides, most_runs)
+    return Measurement(dict.fromkeys(names, Compared("s", "s", 1)), sides)
 
 
 @pytest.fixture
-def shell(monkeypatch, tmp_path):
-    """The process's environment, signals and folder are as before when a test ends."""
+def make_bench(monkeypatch, tmp_path):
+    """Return a function that runs `make bench` with its arguments over measurements; gives the status and the file."""
     monkeypatch.setattr(bench.signal, "signal", lambda number, handler: None)
-    monkeypatch.setattr(bench, "stay_on_loopback", lambda: None)
+    monkeypatch.setattr(os, "environ", {"AWS_PROFILE": "production", "NO_PROXY": "internal"})
     monkeypatch.chdir(tmp_path)
+
+    def run(*measurements, arguments=()):
+        monkeypatch.setattr(bench, "MEASUREMENTS", measurements)
+        status = bench.main(arguments)
+        path = tmp_path / bench.OUTPUT
+        return status, json.loads(path.read_text()) if path.exists() else []
+
+    return run
 
 
 @pytest.mark.parametrize(("most_runs", "first"), [(None, [77.0]), (3, [])])
 def test_sides_run_in_turn_and_their_medians_are_compared(most_runs, first):
-    turns = []
-    values = {"ours": iter([*first, 2.0, 90.0, 2.0]), "peer": iter([*first, 8.0, 8.0, 0.1])}
-
-    def run(name):
-        return lambda: turns.append(name) or {"s": next(values[name])}
+    turns, ours, peer = [], iter([*first, 2.0, 90.0, 2.0]), iter([*first, 8.0, 8.0, 0.1])
 
     @contextmanager
     def sides():
-        yield run("ours"), run("peer")
+        yield (lambda: turns.append("ours") or {"s": next(ours)}, lambda: turns.append("peer") or {"s": next(peer)})
 
     compared = {"a": Compared("s", "s", 1), "b": Compared("s", "1/s", 1, more_is_better=True)}
     less, more = measure(Measurement(compared, sides, most_runs), 3)
     assert turns == ["ours", "peer"] * (3 + len(first))
-    assert (less.ours, less.peer, less.unit, less.ratio, less.runs) == (2.0, 8.0, "s", 4.0, 3)
-    assert more.ratio == 0.25
+    assert (less.ours, less.peer, less.ratio, less.runs, more.ratio) == (2.0, 8.0, 4.0, 3, 0.25)
 
 
 @pytest.mark.parametrize("bad", [[0.0], [3.0, float("nan")]])
@@ -57,44 +56,45 @@ def test_runs_that_are_no_measurement_are_refused_with_the_side_named(bad):
         compare("a", Compared("s", "s", 1), [{"s": 1.0}], [{"s": value} for value in bad], 0.0)
 
 
-def test_a_result_takes_the_place_of_the_one_before_and_leaves_the_others(tmp_path):
-    for result in (entry("first"), entry("second"), entry("first", 8.0)):
-        save(tmp_path / "bench.json", result)
-    kept = json.loads((tmp_path / "bench.json").read_text())
-    assert kept == [vars(entry("first", 8.0)), vars(entry("second"))]
-
-
-@pytest.mark.parametrize("content", ["{", "[1]", '[{"ours": 1}]', "7"])
-def test_a_file_that_holds_something_else_is_left_alone(tmp_path, content):
-    path = tmp_path / "kept.json"
-    path.write_text(content)
+def test_a_result_takes_the_place_of_the_one_before_and_a_file_that_holds_something_else_is_left_alone(tmp_path):
+    path = tmp_path / "bench.json"
+    for name, ours in (("first", 4.0), ("second", 4.0), ("first", 8.0)):
+        save(path, Entry(name, ours, 2.0, "messages/s", ours / 2, 5, 0.0))
+    assert [(kept["name"], kept["ours"]) for kept in json.loads(path.read_text())] == [("first", 8), ("second", 4)]
+    path.write_text('[{"ours": 1}]')
     with pytest.raises(RunError, match="move it away"):
-        save(path, entry("first"))
-    assert path.read_text() == content
+        save(path, Entry("first", 4.0, 2.0, "s", 2.0, 5, 0.0))
+    assert path.read_text() == '[{"ours": 1}]'
 
 
-def test_only_what_is_named_is_measured_and_a_failure_keeps_what_came_before(shell, monkeypatch, tmp_path, capsys):
+def test_only_what_is_named_is_measured_and_what_ends_a_bench_keeps_what_came_before(make_bench, capsys):
     def failing():
         raise RunError("mvn is missing", "install it")
 
-    monkeypatch.setattr(bench, "MEASUREMENTS", (measurement("one", "two"), measurement("bad", run=failing)))
-    assert bench.main(["--only", "two", "--runs", "7"]) == 0
-    assert "2.00 x" in capsys.readouterr().out
-    assert bench.main(["--only", "one", "--only", "bad"]) == 1
+    def interrupted():
+        raise KeyboardInterrupt
+
+    measurements = (
+        measurement("one", "two"),
+        measurement("bad", run=failing),
+        measurement("long", run=interrupted),
+    )
+    status, kept = make_bench(*measurements, arguments=["--only", "two", "--runs", "7"])
+    assert (status, [(entry["name"], entry["ratio"], entry["runs"]) for entry in kept]) == (0, [("two", 2, 7)])
+    assert os.environ["NO_PROXY"] == "internal,127.0.0.1" and "AWS_PROFILE" not in os.environ
+    status, kept = make_bench(*measurements, arguments=["--only", "one", "--only", "bad"])
+    assert (status, [entry["name"] for entry in kept]) == (1, ["two", "one"])
     assert capsys.readouterr().err.splitlines()[-1] == "bench: mvn is missing; install it"
-    kept = json.loads((tmp_path / "results" / "bench.json").read_text())
-    assert [(stored["name"], stored["runs"]) for stored in kept] == [("two", 7), ("one", 5)]
+    assert make_bench(*measurements, arguments=["--only", "long"]) == (130, kept)
 
 
-@pytest.mark.parametrize(("others_s", "marked"), [(0.25, True), (0.02, False)])
-def test_a_figure_measured_beside_much_other_work_is_marked(shell, monkeypatch, capsys, tmp_path, others_s, marked):
+@pytest.mark.parametrize(("others_s", "is_marked"), [(0.25, True), (0.02, False)])
+def test_a_figure_measured_beside_much_other_work_is_marked(make_bench, monkeypatch, capsys, others_s, is_marked):
     clock, others = iter([0.0, 1.0]), iter([0.0, others_s * os.cpu_count()])
-    monkeypatch.setattr(bench, "MEASUREMENTS", (measurement("one"),))
     monkeypatch.setattr(ratios.time, "monotonic", lambda: next(clock))
     monkeypatch.setattr(ratios, "others_cpu_s", lambda: next(others))
-    assert bench.main([]) == 0
-    assert ("too busy" in capsys.readouterr().out) is marked
-    assert json.loads((tmp_path / "results" / "bench.json").read_text())[0]["others_share"] == others_s
+    assert make_bench(measurement("one"))[1][0]["others_share"] == others_s
+    assert ("too busy" in capsys.readouterr().out) is is_marked
 
 
 def test_other_work_is_what_the_processors_did_beyond_this_process_and_its_children(monkeypatch, tmp_path):
@@ -105,23 +105,3 @@ def test_other_work_is_what_the_processors_did_beyond_this_process_and_its_child
     (tmp_path / "stat").write_text("cpu  " + " ".join(map(str, ticks)) + "\ncpu0 1 2\n")
     monkeypatch.setattr(ratios, "STAT", tmp_path / "stat")
     assert ratios.others_cpu_s() == pytest.approx(120 - 2 * (3 + 1))
-
-
-def test_ctrl_c_ends_with_status_130_and_wrong_arguments_with_2(shell, monkeypatch):
-    def interrupted():
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(bench, "MEASUREMENTS", (measurement("one", run=interrupted),))
-    assert bench.main([]) == 130
-    for arguments in (["--only", "x"], ["--runs", "0"]):
-        with pytest.raises(SystemExit) as left:
-            bench.main(arguments)
-        assert left.value.code == 2
-
-
-def test_the_shells_account_and_proxy_are_left_out(monkeypatch):
-    environment = {"AWS_PROFILE": "production", "AWS_ENDPOINT_URL": "https://example.com", "NO_PROXY": "internal"}
-    monkeypatch.setattr(os, "environ", environment)
-    bench.stay_on_loopback()
-    assert not {"AWS_PROFILE", "AWS_ENDPOINT_URL"} & environment.keys()
-    assert environment["NO_PROXY"] == "internal,127.0.0.1"

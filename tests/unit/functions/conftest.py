@@ -1,4 +1,4 @@
-"""The sandbox fixtures for all tests of functions, and the S3 and SQS that they run against.
+"""The sandbox fixtures for all tests of functions, and the SQS that hears of failed messages.
 
 What is common to all functions is tested through the download's sandbox where it can be.
 """
@@ -6,9 +6,15 @@ What is common to all functions is tested through the download's sandbox where i
 import pytest
 
 from tests.fakes.sqs import FakeSqs
-from tests.unit.functions.sandbox_fixtures import sandbox, sandbox_environment, start_s3
+from tests.unit.functions.sandbox_fixtures import (
+    go_sandbox,
+    sandbox,
+    sandbox_environment,
+    start_s3,
+    transfer_program,
+)
 
-__all__ = ["sandbox", "sandbox_environment", "start_s3"]
+__all__ = ["go_sandbox", "sandbox", "sandbox_environment", "start_s3", "transfer_program"]
 
 
 @pytest.fixture

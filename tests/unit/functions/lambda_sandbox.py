@@ -19,6 +19,8 @@ AGREED = Path(__file__).parents[3] / "functions" / "agreed"
 # Every word that a record's error_type may be.
 ERROR_TYPES = json.loads((AGREED / "failures.json").read_text())
 RECORD = json.loads((AGREED / "record.json").read_text())
+# A port that nothing listens on: a test that starts no server must not fall through to the real AWS.
+NOWHERE = "http://127.0.0.1:9"
 # What Terraform and Lambda give to the function, for the one object of FakeS3.
 ENVIRONMENT = {
     "CONCURRENCY_LIMIT": "5",
@@ -31,21 +33,20 @@ ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "test",
     "AWS_SECRET_ACCESS_KEY": "test",
 }
+_NO_ACCOUNT = {
+    "AWS_ENDPOINT_URL": NOWHERE,
+    "AWS_ENDPOINT_URL_SQS": NOWHERE,
+    "AWS_CONFIG_FILE": os.devnull,
+    "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
 
 
 def set_environment(monkeypatch: pytest.MonkeyPatch, folder: Path, **changes: str) -> None:
     """Set the environment of a sandbox whose temporary files go to `folder`, free of any AWS account of the tester."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
-    nowhere = {
-        # A port that nothing listens on: a test that starts no server must not fall through to the real AWS.
-        "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
-        "AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:9",
-        "AWS_CONFIG_FILE": os.devnull,
-        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-        "AWS_EC2_METADATA_DISABLED": "true",
-    }
-    for name, value in (ENVIRONMENT | nowhere | {"TMPDIR": str(folder)} | changes).items():
+    for name, value in (ENVIRONMENT | _NO_ACCOUNT | {"TMPDIR": str(folder)} | changes).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(tempfile, "tempdir", None)
     # boto3 keeps credentials in its default session, which is made once per process, that is per sandbox.
@@ -55,7 +56,7 @@ def set_environment(monkeypatch: pytest.MonkeyPatch, folder: Path, **changes: st
 class Context:
     """Lambda's context, as far as the function uses it; its clock really runs."""
 
-    def __init__(self, remaining_s: float) -> None:
+    def __init__(self, remaining_s: float = 60) -> None:
         self.aws_request_id = str(uuid.uuid4())
         self._end_s = time.monotonic() + remaining_s
 
@@ -63,54 +64,64 @@ class Context:
         return max(0, int((self._end_s - time.monotonic()) * 1000))
 
 
-class LambdaSandbox:
-    """One sandbox. The environment must be set before it is made, as on Lambda. `changes` are those of every order."""
+class Sandbox:
+    """One sandbox, of whatever language. `changes` are those of every order."""
 
     def __init__(self, experiment: str = "download", **changes: Any) -> None:
-        sys.modules.pop(f"{experiment}.handler", None)
-        self._experiment, self._changes = experiment, changes
-        self.handler = importlib.import_module(f"{experiment}.handler").handler
+        self.experiment, self._changes = experiment, changes
         self.log = ""
+
+    def deliver(self, event: Any, remaining_s: float) -> dict[str, Any]:
+        """Hand an event to the function and return its answer; what it printed is in `log`."""
+        raise NotImplementedError
 
     def invoke(self, *bodies: str, remaining_s: float = 60, attempt: int = 1) -> tuple[list[dict], list[str]]:
         """Deliver the bodies as one SQS event.
 
         Returns the records that were logged and the ids of the messages reported as failed.
         """
-        event = {"Records": [sqs_record(body, attempt) for body in bodies]}
-        log = io.StringIO()
-        with redirect_stdout(log):
-            answer = self.handler(event, Context(remaining_s))
-        self.log = log.getvalue()
-        json.dumps(answer)
+        answer = self.deliver({"Records": [sqs_record(body, attempt) for body in bodies]}, remaining_s)
         failed = [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
         return [json.loads(line) for line in self.log.splitlines()], failed
 
     def succeed(self, **changes: Any) -> dict[str, Any]:
         """Deliver one order, and return its record, which must be a good one."""
-        record = self._deliver(**changes)
+        record = self._deliver_order(**changes)
         assert record["status"] == "ok", record
         return record
 
     def fail(self, error_type: str, **changes: Any) -> dict[str, Any]:
         """Deliver one order, and return its record, which must be of this failure."""
-        record = self._deliver(**changes)
-        assert record["status"] == "error", record
-        assert record["error_type"] == error_type, record
+        record = self._deliver_order(**changes)
+        assert (record["status"], record.get("error_type")) == ("error", error_type), record
         assert error_type in ERROR_TYPES
-        assert record["error_message"].isprintable()
-        assert len(record["error_message"]) <= 300
+        assert record["error_message"].isprintable() and len(record["error_message"]) <= 300
         return record
 
-    def _deliver(self, remaining_s: float = 60, **changes: Any) -> dict[str, Any]:
+    def _deliver_order(self, remaining_s: float = 60, **changes: Any) -> dict[str, Any]:
         [record], failed = self.invoke(order(**self._changes | changes), remaining_s=remaining_s)
         is_ok = record["status"] == "ok"
-        assert list(record) == record_keys(self._experiment, is_ok=is_ok)
+        assert list(record) == record_keys(self.experiment, is_ok=is_ok)
         assert failed == ([] if is_ok else [record["message_id"]])
         assert record["started_at_ms"] <= record["finished_at_ms"]
         folder = Path(os.environ["TMPDIR"])
         assert not folder.exists() or not list(folder.iterdir()), "something was left in the temporary folder"
         return record
+
+
+class LambdaSandbox(Sandbox):
+    """A sandbox of a Python function. The environment must be set before it is made, as on Lambda."""
+
+    def __init__(self, experiment: str = "download", **changes: Any) -> None:
+        super().__init__(experiment, **changes)
+        sys.modules.pop(f"{experiment}.handler", None)
+        self.handler = importlib.import_module(f"{experiment}.handler").handler
+
+    def deliver(self, event: Any, remaining_s: float = 60) -> dict[str, Any]:
+        with redirect_stdout(io.StringIO()) as log:
+            answer = self.handler(event, Context(remaining_s))
+        self.log = log.getvalue()
+        return json.loads(json.dumps(answer))
 
 
 def record_keys(experiment: str, *, is_ok: bool) -> list[str]:

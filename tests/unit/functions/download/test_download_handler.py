@@ -1,6 +1,5 @@
 """The function as Lambda runs it: one event in, records and failed messages out, over real HTTP."""
 
-import sys
 import time
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from common.sqs_event import EventError
 from tests.fakes.s3 import BUCKET, KEY
 from tests.unit.functions.common.test_common_record import PUBLISHED
-from tests.unit.functions.lambda_sandbox import order
+from tests.unit.functions.lambda_sandbox import order, sqs_record
 
 
 def test_a_download_becomes_one_line_that_the_published_expression_reads(start_s3, sandbox):
@@ -17,17 +16,15 @@ def test_a_download_becomes_one_line_that_the_published_expression_reads(start_s
     record = function.succeed(start_at_ms=1)  # which is past
     assert (record["run_id"], record["cell"], record["seq"]) == ("run-1", "memory_size=1024,concurrency_value=5", 7)
     assert before_ms - 2 <= record["started_at_ms"] <= record["finished_at_ms"] <= time.time() * 1000 + 2
-    assert {(request.method, request.path) for request in s3.requests} == {
-        ("HEAD", f"/{BUCKET}/{KEY}"),
-        ("GET", f"/{BUCKET}/{KEY}"),
-    }
+    assert set(s3.calls) == {("HeadObject", KEY), ("GetObject", KEY)}
+    assert {request.path for request in s3.requests} == {f"/{BUCKET}/{KEY}"}
     assert function.log.count("\n") == 1
     match = PUBLISHED.search(function.log)
     assert (match["concurrency"], match["memory"], match["tag"]) == ("5", "1024", "experiment 01")
     assert float(match["time"]) == record["download_time_seconds"]
 
 
-def test_a_record_says_its_sandbox_its_request_and_its_attempt(start_s3, sandbox):
+def test_a_record_says_its_sandbox_its_request_and_its_attempt_and_each_message_of_a_batch_has_one(start_s3, sandbox):
     start_s3(1000)
     first, second = sandbox(), sandbox()
     sent = ((first, 1), (first, 2), (second, 1))
@@ -36,24 +33,32 @@ def test_a_record_says_its_sandbox_its_request_and_its_attempt(start_s3, sandbox
     assert [record["attempt"] for record in records] == [1, 2, 1]
     assert len({record["request_id"] for record in records}) == 3
     assert records[0]["sandbox_id"] == records[1]["sandbox_id"] != records[2]["sandbox_id"]
+    message = sqs_record(order())
+    answer = first.deliver({"Records": [message, message, sqs_record("not an order"), message]})
+    assert [status in line for line, status in zip(first.log.splitlines(), ("ok", "ok", "error", "ok"), strict=True)]
+    assert len(answer["batchItemFailures"]) == 1
 
 
 @pytest.mark.parametrize(("name", "value"), [("MEMORY_SIZE", ""), ("AWS_ENDPOINT_URL", "not a url")])
-def test_a_wrong_setting_becomes_an_error_record_that_names_it(sandbox, monkeypatch, name, value):
+def test_a_wrong_setting_becomes_an_error_record_of_each_message_that_names_it(sandbox, monkeypatch, name, value):
     monkeypatch.setenv(name, value)
-    record = sandbox().fail("SettingsError")
-    assert name in record["error_message"]
-    assert (record["run_id"], record["seq"]) == ("run-1", 7)
+    function = sandbox()
+    for is_cold in (1, 0):
+        record = function.fail("SettingsError")
+        assert name in record["error_message"]
+        assert (record["run_id"], record["seq"], record["cold_start"]) == ("run-1", 7, is_cold)
     if name == "MEMORY_SIZE":
         unknown = ("concurrency_limit", "memory_size", "experiment_tag", "retry_mode", "retry_attempts", "sdk")
         assert {record[key] for key in unknown} == {None}
 
 
 def test_a_direct_test_invoke_fails_with_one_clear_error_and_leaves_no_record(sandbox, capsys):
-    function = sandbox()
     with pytest.raises(EventError, match="stampede flood"):
-        function.handler({"key1": "value1"}, None)
+        sandbox().handler({"key1": "value1"}, None)
     assert capsys.readouterr().out == ""
+    go = sandbox("go_stream")
+    assert "stampede flood" in go.deliver({"key1": "value1"})["errorMessage"]
+    assert go.log == ""
 
 
 def test_a_common_start_is_waited_for_outside_the_timed_part(start_s3, sandbox):
@@ -62,16 +67,3 @@ def test_a_common_start_is_waited_for_outside_the_timed_part(start_s3, sandbox):
     record = sandbox().succeed(start_at_ms=start_at_ms)
     assert start_at_ms <= record["started_at_ms"]
     assert record["finished_at_ms"] - record["started_at_ms"] == round(record["download_time_seconds"] * 1000)
-
-
-def test_an_interruption_inside_the_download_is_not_swallowed(start_s3, sandbox, sandbox_environment, monkeypatch):
-    start_s3(1000)
-    function = sandbox()
-
-    def interrupt(transfer):
-        raise SystemExit
-
-    monkeypatch.setattr(sys.modules["download.download_file"], "fetch", interrupt)
-    with pytest.raises(SystemExit):
-        function.invoke(order())
-    assert list(sandbox_environment.iterdir()) == []

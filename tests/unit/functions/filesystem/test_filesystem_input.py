@@ -5,11 +5,9 @@ import pytest
 from common.environment import SettingsError
 from common.failures import UnsafePath
 from common.listing import ListedObject
-from common.measurement import Measurement
 from common.work_order import WorkOrderError
 from filesystem.copy_order import parse_copy_order
 from filesystem.names import by_path
-from filesystem.reading import each
 from filesystem.settings import read_settings
 from tests.unit.functions.lambda_sandbox import ENVIRONMENT, order
 
@@ -61,16 +59,3 @@ def test_a_wrong_order_is_refused(changes):
 def test_a_wrong_environment_is_refused(name, value):
     with pytest.raises(SettingsError, match=name):
         read_settings(ENVIRONMENT | {"STORAGE": "efs", "MOUNT_PATH": "/mnt/data"} | {name: value})
-
-
-def test_nothing_is_started_after_the_first_error():
-    started = []
-
-    def work(item):
-        started.append(item)
-        if item == 3:
-            raise FileNotFoundError(item)
-
-    with pytest.raises(FileNotFoundError):
-        each(Measurement(), 1, work, range(9))
-    assert started == [0, 1, 2, 3]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.loopback import Loopback, Request
-from tests.unit.functions.lambda_sandbox import sqs_record
+from tests.unit.functions.lambda_sandbox import Sandbox
 
 SOURCES = Path(__file__).resolve().parents[4] / "functions" / "transfer"
 ANSWER_TIMEOUT_S = 60
@@ -60,10 +60,11 @@ class RuntimeApi(Loopback):
         return 200, headers | {"Lambda-Runtime-Deadline-Ms": str(deadline_ms)}, event.encode()
 
 
-class GoSandbox:
+class GoSandbox(Sandbox):
     """One sandbox of the Go function, with the environment as it is when it is made."""
 
     def __init__(self, program: Path, log_path: Path) -> None:
+        super().__init__()
         self.api = RuntimeApi().__enter__()
         self._log_path, self._read = log_path, 0
         with log_path.open("wb") as log:
@@ -71,23 +72,12 @@ class GoSandbox:
                 [program], env=os.environ | {"AWS_LAMBDA_RUNTIME_API": self.api.url.removeprefix("http://")}, stdout=log
             )
 
-    def deliver(self, event: object, remaining_s: float = 60) -> tuple[str, dict]:
-        """Hand an event to the function; returns the kind of its answer, `response` or `error`, and the answer."""
+    def deliver(self, event: object, remaining_s: float = 60) -> dict:
         self.api.events.put((json.dumps(event), remaining_s))
-        return self.api.answers.get(timeout=ANSWER_TIMEOUT_S)
-
-    def invoke(self, *bodies: str, remaining_s: float = 60, attempt: int = 1) -> tuple[list[dict], list[str]]:
-        """Deliver the bodies as one SQS event; as LambdaSandbox.invoke."""
-        kind, answer = self.deliver({"Records": [sqs_record(body, attempt) for body in bodies]}, remaining_s)
-        assert kind == "response", answer
-        failed = [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
-        return [json.loads(line) for line in self.log().splitlines()], failed
-
-    def log(self) -> str:
-        """What the function has printed since the last call."""
+        _, answer = self.api.answers.get(timeout=ANSWER_TIMEOUT_S)
         text = self._log_path.read_text()
-        new, self._read = text[self._read :], len(text)
-        return new
+        self.log, self._read = text[self._read :], len(text)
+        return answer
 
     def close(self) -> None:
         """End the process, by its id."""
