@@ -1,0 +1,26 @@
+"""The cases of tests/data/insights: a query, its events, and the rows or the error to expect.
+
+A case is {"name", "rests_on", "query", "events", "rows" or "error"} and may have "columns", "strings" (the rows as the
+service prints them) and "notes" (words of each note). An event that is a string stands for its message; events without
+a timestamp come a second apart from 2025-01-12 16:40:00. An object as message is written as one JSON line.
+"""
+
+import json
+from pathlib import Path
+
+from tests.unit.insights.download_log import FIRST_MS
+
+FOLDER = Path(__file__).parents[2] / "data" / "insights"
+CASES = {
+    f"{path.stem}: {case['name']}": case
+    for path in sorted(FOLDER.glob("*.json"))
+    for case in json.loads(path.read_text(encoding="utf-8"))
+}
+
+
+def as_event(written, place):
+    fields = written if isinstance(written, dict) and "message" in written else {"message": written}
+    event = {"timestamp": FIRST_MS + 1000 * place} | fields
+    if not isinstance(event["message"], str):
+        event["message"] = json.dumps(event["message"])
+    return event
