@@ -10,7 +10,7 @@ from stampede.insights.expressions.compiler import KNOWN_FUNCTIONS
 from stampede.insights.expressions.functions.table import UNSUPPORTED
 from stampede.insights.language.names import spelled
 from stampede.insights.language.refusals import COMMANDS, UNSUPPORTED_COMMANDS
-from tests.unit.insights.cases import CASES, as_event
+from tests.unit.insights.cases import CASES
 
 EVALUATED = " ".join(case["query"].lower() for case in CASES.values() if "rows" in case)
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "insights.md").read_text(encoding="utf-8")
@@ -24,13 +24,12 @@ _, SUPPORTED, RESTS_ON, REFUSED = re.split(
 def test_a_case_holds(name):
     case = CASES[name]
     assert case["rests_on"]
-    events = [as_event(written, place) for place, written in enumerate(case["events"])]
     if "error" in case:
         with pytest.raises(QueryError) as caught:
-            evaluate(case["query"], events)
+            evaluate(case["query"], case["events"])
         assert case["error"] in str(caught.value)
         return
-    result = evaluate(case["query"], events)
+    result = evaluate(case["query"], case["events"])
     assert result.rows == case["rows"]
     assert result.columns == case.get("columns", result.columns)
     if "strings" in case:

@@ -35,8 +35,8 @@ def as_numbers(field):
 @given(ROWS, st.integers(0, 100))
 def test_aggregates_agree_with_numpy(rows, percent):
     events = [event({"k": key, "x": x}, FIRST_MS + 7 * place) for place, (key, x) in enumerate(rows)]
-    query = f"""stats count(*) as rows, count(x) as n, count_distinct(x) as d, sum(x) as s, avg(x) as a, stddev(x) as sd,
-        variance(x) as v, min(x * 1) as lo, max(x * 1) as hi, median(x) as m, pct(x, {percent}) as p,
+    query = f"""stats count(*) as rows, count(x) as n, count_distinct(x) as d, sum(x) as s, avg(x) as a,
+        stddev(x) as sd, variance(x) as v, min(x * 1) as lo, max(x * 1) as hi, median(x) as m, pct(x, {percent}) as p,
         max(x * 1) - min(x * 1) as range, earliest(x) as e, latest(x) as l by k"""
     result = evaluate(query, events[::-1]).rows
     assert [row["k"] for row in result] == sorted({key for key, _ in rows})
