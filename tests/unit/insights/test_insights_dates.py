@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stampede.insights import QueryError, check, evaluate
-from stampede.insights.expressions.functions.dates import DateFormatError, parse_date, parse_pattern, strftime_format
+from stampede.insights.expressions.functions.dates import DateFormatError, parse_date, parse_pattern
 from tests.unit.insights.download_log import event
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -101,13 +101,3 @@ def test_any_java_format_and_any_text_give_a_time_nothing_or_a_refusal(java, tex
         return
     moment_ms = parse_date(text, java)
     assert moment_ms is None or isinstance(moment_ms, int)
-
-
-@given(st.text("%YmdHMSqQzZ {}\\\n'", min_size=1, max_size=16))
-def test_any_strftime_format_is_evaluated_or_refused(written):
-    try:
-        strftime_format(written)
-    except DateFormatError:
-        return
-    quoted = written.replace("\\", "\\\\").replace("'", "\\'")
-    assert computed([f"formatDate(@timestamp, '{quoted}')"]) == [(EPOCH + timedelta(milliseconds=MS)).strftime(written)]

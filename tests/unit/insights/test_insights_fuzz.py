@@ -23,10 +23,10 @@ EVENTS = [
     event("plain", FIRST_MS + 3),
 ]
 # Numbers and texts at the edges of what SQL's own types hold, then what breaks a text apart.
-EDGE_WORDS = """0 -1 2147483648 9223372036854775807 18446744073709551616 9007199254740993 1e300 1e-300 0.5 5m 3y 0s '' 'nan'
-    '-9223372036854775808' '1e400' '%' '(?<' '\\\\(?<' '{previous}' now() {previous} column_1 ( ) | , " ' / ` # [ ] * =
-    as by not 1e999 é \0 \\ ~ @ .0 bin( (?< (?<x> [[:alpha:](] {1001} \\pN \\C (?i) $1 /a/"""
-PIECES = ["", *EDGE_WORDS.split(), *(filled(form, "a", "@timestamp", "'10'") for form in FORMS + AGGREGATE_FORMS)]
+EDGES = r"""0 -1 2147483648 9223372036854775807 18446744073709551616 9007199254740993 1e300 1e-300 0.5 5m 3y 0s '' 'nan'
+    '-9223372036854775808' '1e400' '%' '(?<' '\\(?<' '{previous}' now() {previous} column_1 ( ) | , " ' / ` # [ ] * =
+    as by not 1e999 é \ ~ @ .0 bin( (?< (?<x> [[:alpha:](] {1001} \pN \C (?i) $1 /a/"""
+PIECES = ["", "\0", *EDGES.split(), *(filled(form, "a", "@timestamp", "'10'") for form in FORMS + AGGREGATE_FORMS)]
 OPERAND = re.compile(r"\b\d+(\.\d+)?\b|'[^'\n]*'|\"[^\"\n]*\"|\b[a-z]\w*\b(?= *[,)])")
 
 

@@ -78,8 +78,8 @@ def test_percentiles_of_about_100_distinct_values_are_of_the_rank_or_of_its_bin(
 
 
 def test_a_percentage_is_of_its_exact_digits():
-    [row] = evaluate("stats pct(x, 99.9) as p", values(*range(1, 100), *[1] * 900, 500)).rows
-    assert row["p"] == pytest.approx(percentile([*range(1, 100), *[1] * 900, 500], 99.9))
+    events = values(*[1] * 999, 2)
+    assert evaluate("stats pct(x, 99.9) as p, pct(x, 99.91) as q", events).rows == [{"p": 1, "q": 2}]
 
 
 def test_a_note_says_that_bins_may_be_wider_where_a_result_has_one():
@@ -89,13 +89,6 @@ def test_a_note_says_that_bins_may_be_wider_where_a_result_has_one():
     assert binned.rows[0]["p"] == pytest.approx(1.001**3893) and "3.1 %" in note
     assert evaluate("stats pct(x, 50) as p | stats max(p) as p", values(*range(100))).notes == binned.notes
     assert evaluate("stats pct(x, 0) as low, pct(x, 100) as high", values(*range(100))).notes == ()
-
-
-@given(ROWS, st.sampled_from(["x > 0", "ispresent(x)", "isNumeric(x)", "x = 'abc'"]))
-def test_a_filter_and_a_sum_over_if_count_the_same(rows, condition):
-    events = [event({"k": key, "x": x}) for key, x in rows]
-    filtered = evaluate(f"filter {condition} | stats count(*) as n by k", events).rows
-    assert filtered == evaluate(f"stats sum(if({condition}, 1, 0)) as n by k | filter n > 0", events).rows
 
 
 @given(st.lists(st.integers(2**53 - 2, 2**53 + 9) | st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=12))

@@ -41,7 +41,6 @@ def test_without_a_limit_ten_thousand_rows_come_back_and_the_cut_is_noted():
     [
         ("fields a", None),
         ("limit 50 | filter a = 1 | limit 7", 7),
-        ("limit 5 | stats count(*) by a", 5),
         ("limit 5 | fields jsonParse(@message) as m | unnest m.a into b", None),
         ("limit 5 | expand a | limit 9", 9),
         ("limit 5 | parse /(?<d>[0-9]+)/ multi", None),

@@ -59,7 +59,6 @@ SAME = {
     "split(s, 'a')[1]": lambda s, t: [*s.split("a"), None][1],
     "urlencode(s)": lambda s, t: urllib.parse.quote(s, safe="-_.~"),
     "urldecode(s)": lambda s, t: unquoted(s),
-    "urldecode(urlencode(s))": lambda s, t: s,
     "base64Encode(s)": lambda s, t: base64.b64encode(s.encode()).decode(),
     "base64Decode(base64Encode(s))": lambda s, t: s,
     "hexToAscii(s)": lambda s, t: of_hex(s),

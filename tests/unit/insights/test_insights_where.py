@@ -11,12 +11,9 @@ FILTERED = [
     ("stats count(*)", {"k": "1024", "l": 5}, "filter k = 1024\n| filter l = 5\n| stats count(*)"),
     ("fields a", {"k": "007"}, 'filter k = "007"\n| fields a'),
     ("fields a", {"k": "1e5"}, 'filter k = "1e5"\n| fields a'),
-    ("fields a", {"k": "-1.5"}, "filter k = -1.5\n| fields a"),
     ("fields a", {"k": "1.50"}, 'filter k = "1.50"\n| fields a'),
     ("fields a", {"k": 'a"b\\'}, 'filter k = "a\\"b\\\\"\n| fields a'),
-    ("# why\n\n  # more\nfields a", {"k": 1}, "# why\n\n  # more\nfilter k = 1\n| fields a"),
-    ("# 1\u20282\x853\r\nfields a", {"k": 1}, "# 1\u20282\x853\r\nfilter k = 1\n| fields a"),
-    ("# only\nfields a", {}, "# only\nfields a"),
+    ("# 1\u20282\x853\r\n\n  #\nfields a", {"k": -1.5}, "# 1\u20282\x853\r\n\n  #\nfilter k = -1.5\n| fields a"),
 ]
 
 
