@@ -18,7 +18,7 @@ QUERIES = SAVED + [case["query"] for case in CASES.values()]
 ENGINE = ("Binder", "Parser Error", "Catalog", "INT32", "INT64", "stage_", "output_", "column_", "evaluator failed")
 EVENTS = [
     event(record(), FIRST_MS, logStream="s"),
-    event(report("r", 12.5, 128, 64), FIRST_MS + 1),
+    event(report("r", 12.5, 128), FIRST_MS + 1),
     event('{"a": 1, "b": {"c": "x"}, "l": [1, {"d": 2}], "ip": "10.0.0.1", "s": "k=v"}', FIRST_MS + 2),
     event("plain", FIRST_MS + 3),
 ]

@@ -15,7 +15,7 @@ MESSAGES = [
     "START RequestId: r-1 Version: $LATEST\n",
     '[INFO] {"seq": 1, "a.b": "dotted", "late": {"x": 1}}',
     {"seq": "2", "a": {"b": 7}, "odd \"'key": "q", "flag": True, "none": None, "bytes": 5},
-    report("r-1", 12.5, 1024, 99),
+    report("r-1", 12.5, 1024),
     "{broken",
     '{"seq": 1.50, "text": "a\\u00e9\\"b"}',
     '{"seq": ' + "7" * 5_000 + "}",
@@ -113,5 +113,5 @@ def test_a_pipe_or_a_device_is_refused_and_stays_what_it_is(tmp_path):
     pipe = tmp_path / "run.parquet"
     os.mkfifo(pipe)
     with pytest.raises(EventsError, match="isn't a file"):
-        export([event(record(), 0)], pipe)
+        export([event("x")], pipe)
     assert pipe.is_fifo()

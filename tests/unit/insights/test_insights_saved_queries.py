@@ -26,7 +26,7 @@ def test_a_saved_query_opens_with_a_comment_names_its_columns_and_is_short_enoug
 
 def test_billing_is_gb_seconds_at_the_listed_prices_and_the_request():
     prices = json.loads((ROOT / "stampede/planning/cost/prices.json").read_text())["regions"]["us-east-1"]
-    lines = [event(report("r", billed_ms - 0.5, 512, 70)) for billed_ms in (100, 300)]
+    lines = [event(report("r", billed_ms - 0.5, 512)) for billed_ms in (100, 300)]
     [row] = evaluate(FILES["common/billing.cwli"], lines).rows
     assert (row["billed_s"], row["gb_seconds"]) == pytest.approx((0.4, 0.2))
     for architecture in ("x86_64", "arm64"):

@@ -55,7 +55,6 @@ SAME = {
     "strcontains(s, t)": lambda s, t: int(t in s),
     "startsWith(s, t)": lambda s, t: int(s.startswith(t)),
     "endsWith(s, t)": lambda s, t: int(s.endswith(t)),
-    "isempty(s)": lambda s, t: int(s == ""),
     "split(s, 'a')[1]": lambda s, t: [*s.split("a"), None][1],
     "urlencode(s)": lambda s, t: urllib.parse.quote(s, safe="-_.~"),
     "urldecode(s)": lambda s, t: unquoted(s),
