@@ -125,12 +125,10 @@ REPLAYED = {
     **dict.fromkeys((name for name in ANSWERS if name.startswith("otel-")), of_known_values),
     **dict.fromkeys((name for name in ANSWERS if name.startswith("native-image-found")), of_whole_megabytes),
 }
-IN_ALL = ["dotnet-100-net8-aot", "dotnet-100-net6-r2r", "dotnet-100-net8-aot-2", "oidc-partial", "oidc-final"]
-REPLAYED |= dict.fromkeys([*IN_ALL, "oidc-billed"], of_start_or_log)
 REPLAYED |= {
     name: of_start_or_log
     for name, answer in ANSWERS.items()
-    if any(set(COLD) & row.keys() and fixed(answer, row)[1] for row in answer["rows"])
+    if name not in REPLAYED and any(fixed(answer, row)[1] for row in answer["rows"])
 }
 
 

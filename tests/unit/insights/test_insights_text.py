@@ -4,7 +4,7 @@ import base64
 import hashlib
 import urllib.parse
 
-from hypothesis import given
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from stampede.insights import evaluate
@@ -68,6 +68,7 @@ SAME = {
 QUERY = "fields " + ", ".join(f"{call} as r{number}" for number, call in enumerate(SAME)) + " | sort @timestamp asc"
 
 
+@settings(phases=[Phase.generate])  # what fails is one of many, and named
 @given(st.lists(PAIRS, min_size=20, max_size=40))
 def test_string_functions_are_those_of_python(pairs):
     events = [event({"s": s, "t": t}, FIRST_MS + place) for place, (s, t) in enumerate(pairs)]
