@@ -8,7 +8,6 @@ import tempfile
 
 import botocore.session
 import hypothesis
-import pytest
 from xdist.scheduler import LoadFileScheduling
 
 # Before anything of the project is imported: the emulator of the tests is never the user's own.
@@ -43,12 +42,6 @@ UNTIMED = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.to
 hypothesis.settings.register_profile("stampede", max_examples=15, derandomize=True, **UNTIMED)
 hypothesis.settings.register_profile("fuzz", max_examples=200, print_blob=True, **UNTIMED)
 hypothesis.settings.load_profile("stampede")
-
-
-@pytest.fixture(scope="session")
-def seed(request):
-    """Of tests that draw for themselves and are marked `hypothesis`, too: always 1, in `make fuzz` the printed one."""
-    return int(request.config.getoption("--hypothesis-seed") or 1)
 
 
 # What takes long to put up is put up once: the files that name one of these are run by one worker, as if they were one.

@@ -15,7 +15,7 @@ REPLAYS = [
     "tests/unit/loader/test_recorded_answers.py",
     "tests/unit/loader/test_executions.py",
     "tests/unit/functions/common/test_common_recorded_answers.py",
-    "tests/unit/insights/test_insights_recorded_lines.py",
+    "tests/unit/insights/test_insights_recorded.py",
     *(
         f"functions/transfer/internal/{file}_test.go"
         for file in ("bucket/bucket", "copy/copyobject", "worker/fake_aws", "s3test/recorded")

@@ -13,11 +13,11 @@ from itertools import pairwise
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[2] / "data" / "aws_answers"
-ANSWERS = [
-    answer
+ANSWERS = {
+    answer["id"]: answer
     for name in ("insights.json", "found.json")
     for answer in json.loads((FOLDER / name).read_text(encoding="utf-8"))
-]
+}
 MOST_VALUES = 1_200
 _PERCENTILE = re.compile(
     r"(?:pct|percentile)\((?P<of>[^,()]+|@duration\+(?:greatest|coalesce)\(@initDuration,0\)), (?P<percent>[\d.]+)\)"
@@ -26,54 +26,47 @@ _PERCENTILE = re.compile(
 _COUNTS = ("count", "invocations", "totalRequests")
 
 
-def of(name):
-    """The recorded answer of that id."""
-    return next(answer for answer in ANSWERS if answer["id"] == name)
-
-
-def percentiles(query):
-    """The columns with a percentile of a field of REPORT lines: title, field, percentage."""
+def percentiles(query, row):
+    """The columns of `row` with a percentile of a field of REPORT lines: title, percentage by field."""
+    fields = {}
     for match in _PERCENTILE.finditer(query):
-        field = "@duration" if "duration" in match["of"].lower() and "@" not in match["of"] else match["of"]
-        field = "@duration" if match["of"].startswith("@duration+") else field
-        if field in ("@duration", "@initDuration", "@billedDuration"):
-            yield match["alias"] or match.group(0), field, match["percent"]
+        field = "@duration" if match["of"].startswith(("duration", "@duration+")) else match["of"]
+        title = match["alias"] or match[0]
+        if field in ("@duration", "@initDuration", "@billedDuration") and row.get(title):
+            fields.setdefault(field, {})[title] = match["percent"]
+    return fields
 
 
 def fixed(answer, row):
     """By field, the values of the lines that a row tells of, and the columns that follow from them."""
-    by_field = {}
-    for title, field, percent in percentiles(answer["query"]):
-        if row.get(title, "") != "":
-            by_field.setdefault(field, {})[title] = percent
     values, columns = {}, []
-    for field, percents in by_field.items():
+    for field, percents in percentiles(answer["query"], row).items():
         answers = [row[title] for title, percent in percents.items() if percent not in ("0", "100")]
         count = int(next((row[name] for name in _COUNTS if name in row), answer.get("known", {}).get("n", 0)))
         if field == "@initDuration":
             count = int(row.get("numColdStarts", 0)) or count
-        short = all(len(answer.partition(".")[2]) <= 2 for answer in answers)
-        if not short and not all(map(on_grid, answers)):
-            continue  # of wider bins
-        count = min(count or (90 if short else 150), MOST_VALUES)
-        values[field] = filled({percent: float(row[title]) for title, percent in percents.items()}, count, short, row)
-        columns += percents
+        few = all(len(answer.partition(".")[2]) <= 2 for answer in answers)
+        if few or all(map(_on_grid, answers)):
+            count = min(count or (90 if few else 150), MOST_VALUES)
+            by_percent = {percent: float(row[title]) for title, percent in percents.items()}
+            values[field] = filled(by_percent, count, few, float(row.get("max", 0)))
+            columns += percents
     return values, columns
 
 
-def on_grid(answer, base=1.001):
+def _on_grid(answer, base=1.001):
     """Whether the printed number is a power of the base."""
     return abs(base ** round(math.log(float(answer)) / math.log(base)) - float(answer)) < 0.00006
 
 
-def filled(answers, count, few, row):
+def filled(answers, count, few, most=0.0):
     """`count` numbers, ascending, that have these `answers` by percentage: of `few` kinds, or all different."""
     at = {}
     for percent, answer in answers.items():
         exact = few or percent in ("0", "100")
         at[max(1, math.ceil(Fraction(percent) / 100 * count))] = answer if exact else round(answer * 1.0004, 6)
     if len(answers) > 1 and max(at) < count:
-        at[count] = max(float(row.get("max", 0)), at[max(at)] * 1.01)
+        at[count] = max(most, at[max(at)] * 1.01)
     at.setdefault(1, at[min(at)] if few else at[min(at)] * 0.9)
     ranks = sorted(at)
     numbers = []
@@ -85,17 +78,17 @@ def filled(answers, count, few, row):
 
 def reports(values, cold=False, ms=0, log="111111111111:/aws/lambda/python"):
     """REPORT lines with those values by field; `cold` ones have an initialization of no time."""
-    count = max(map(len, values.values()))
+    usual = {"@duration": 1, "@billedDuration": 1, "@memorySize": 128, "@maxMemoryUsed": 64}
+    usual |= {"@initDuration": 0} if cold else {}
     lines = []
-    for place in range(count):
-        own = {field: listed[place] for field, listed in values.items() if place < len(listed)}
-        init = own.get("@initDuration", 0 if cold else None)
+    for place in range(max(map(len, values.values()))):
+        own = usual | {field: listed[place] for field, listed in values.items() if place < len(listed)}
         message = (
-            f"REPORT RequestId: {place:x}\tDuration: {own.get('@duration', 1):f} ms\tBilled Duration: "
-            f"{own.get('@billedDuration', 1):g} ms\tMemory Size: {own.get('@memorySize', 128):g} MB\t"
-            f"Max Memory Used: {own.get('@maxMemoryUsed', 64):g} MB\t"
+            f"REPORT RequestId: {place:x}\tDuration: {own['@duration']:f} ms\tBilled Duration: "
+            f"{own['@billedDuration']:g} ms\tMemory Size: {own['@memorySize']:g} MB\t"
+            f"Max Memory Used: {own['@maxMemoryUsed']:g} MB\t"
         )
-        message += "" if init is None else f"Init Duration: {init:f} ms\t"
+        message += f"Init Duration: {own['@initDuration']:f} ms\t" if "@initDuration" in own else ""
         lines.append({"timestamp": ms, "message": message, "log": log})
     return lines
 

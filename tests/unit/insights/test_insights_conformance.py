@@ -1,46 +1,58 @@
-"""Runs the cases of tests/data/insights: a query, its events, and the rows or the error to expect.
+"""Runs the cases of tests/data/insights, and sees that they and the document name all that the evaluator knows."""
 
-A case is {"name", "rests_on", "query", "events", "columns"?, "rows" or "error"}. An event that is a string stands for
-its message; events without a timestamp come a second apart from 2025-01-12 16:40:00. An object as message is
-written as one JSON line.
-"""
-
-import json
+import re
 from pathlib import Path
 
 import pytest
 
 from stampede.insights import QueryError, evaluate
-from tests.unit.insights.download_log import FIRST_MS
+from stampede.insights.expressions.compiler import KNOWN_FUNCTIONS
+from stampede.insights.expressions.functions.table import UNSUPPORTED
+from stampede.insights.language.names import spelled
+from stampede.insights.language.refusals import COMMANDS, UNSUPPORTED_COMMANDS
+from tests.unit.insights.cases import CASES
 
-FOLDER = Path(__file__).parents[2] / "data" / "insights"
-CASES = [
-    pytest.param(case, id=f"{path.stem}: {case['name']}")
-    for path in sorted(FOLDER.glob("*.json"))
-    for case in json.loads(path.read_text(encoding="utf-8"))
-]
-
-
-def as_event(written, place):
-    fields = written if isinstance(written, dict) and "message" in written else {"message": written}
-    event = {"timestamp": FIRST_MS + 1000 * place} | fields
-    if not isinstance(event["message"], str):
-        event["message"] = json.dumps(event["message"])
-    return event
+EVALUATED = " ".join(case["query"].lower() for case in CASES.values() if "rows" in case)
+DOCUMENT = (Path(__file__).parents[3] / "docs" / "insights.md").read_text(encoding="utf-8")
+_, SUPPORTED, RESTS_ON, REFUSED = re.split(
+    "## What is supported|## What each command and function rests on|## What is refused",
+    DOCUMENT.split("## Decisions")[0],
+)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_a_conformance_case_holds(case):
+@pytest.mark.parametrize("name", CASES)
+def test_a_case_holds(name):
+    case = CASES[name]
     assert case["rests_on"]
-    events = [as_event(written, place) for place, written in enumerate(case["events"])]
     if "error" in case:
         with pytest.raises(QueryError) as caught:
-            evaluate(case["query"], events)
+            evaluate(case["query"], case["events"])
         assert case["error"] in str(caught.value)
         return
-    result = evaluate(case["query"], events)
+    result = evaluate(case["query"], case["events"])
     assert result.rows == case["rows"]
-    if "columns" in case:
-        assert result.columns == case["columns"]
+    assert result.columns == case.get("columns", result.columns)
     if "strings" in case:
         assert result.as_strings() == case["strings"]
+    if "notes" in case:
+        assert all(words in note for words, note in zip(case["notes"], result.notes, strict=True))
+
+
+def test_a_case_and_the_document_have_every_command_and_function():
+    for function in KNOWN_FUNCTIONS:
+        assert f"{function}(" in EVALUATED
+        assert re.search(rf"(?<!\w){spelled(function)}(?!\w)", SUPPORTED), function
+    for command in COMMANDS:
+        assert re.search(rf"(^|\| *|\n){command}\b", EVALUATED)
+        assert f"`{command}`" in SUPPORTED
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, *sorted(KNOWN_FUNCTIONS)])
+def test_one_row_of_the_document_names_the_page_that_a_command_or_function_rests_on(name):
+    [row] = [row.split(" | ") for row in RESTS_ON.splitlines() if f"`{spelled(name)}`" in row.split(" | ")[0]]
+    assert re.match(r"CWL_QuerySyntax-[\w-]+|not found on a page: ", row[1])
+
+
+def test_the_document_has_everything_that_is_refused_by_name():
+    absent = [name for name in (*UNSUPPORTED, *UNSUPPORTED_COMMANDS) if not re.search(rf"(?i)\b{name}\b", REFUSED)]
+    assert absent == []
