@@ -74,6 +74,14 @@ func (f *Function) Invoke(body string, remaining ...time.Duration) map[string]an
 	return record
 }
 
+// Gives delivers one message, whose record must have these values; it returns the record.
+func (f *Function) Gives(want map[string]any, body string, remaining ...time.Duration) map[string]any {
+	f.t.Helper()
+	record := f.Invoke(body, remaining...)
+	Expect(f.t, record, want)
+	return record
+}
+
 // Deliver hands any event to the function.
 func (f *Function) Deliver(event string, remaining ...time.Duration) (any, error) {
 	f.log.Reset()
@@ -102,26 +110,18 @@ func (f *Function) Record(line string) map[string]any {
 	return record
 }
 
-// Expect compares some values of a record, numbers as they are printed; of text, that it has the value in it.
-func Expect(t *testing.T, record map[string]any, want map[string]any) {
+// Expect compares some values of a record; of text, that it has the value in it.
+func Expect(t *testing.T, record, want map[string]any) {
 	t.Helper()
 	for key, value := range want {
-		got, whole := fmt.Sprint(record[key]), fmt.Sprint(value)
-		if number, ok := record[key].(float64); ok {
-			got, whole = fmt.Sprint(number), fmt.Sprint(asFloat(value))
+		if number, isInt := value.(int); isInt {
+			value = float64(number)
 		}
-		_, isText := value.(string)
-		if isText && !strings.Contains(got, whole) || !isText && got != whole {
-			t.Errorf("%s is %s, not %s, in %v", key, got, whole, record)
+		text, isText := value.(string)
+		if isText && !strings.Contains(fmt.Sprint(record[key]), text) || !isText && record[key] != value {
+			t.Errorf("%s isn't %v in %v", key, value, record)
 		}
 	}
-}
-
-func asFloat(value any) any {
-	if number, ok := value.(int); ok {
-		return float64(number)
-	}
-	return value
 }
 
 // Order is a work order with changes (`"name": value`; without a value it is left out).

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/transfer/internal/s3test/recorded"
+	"stampede/transfer/internal/s3test/agreed"
 )
 
 var opened = regexp.MustCompile(`<(\w+)`)
@@ -25,7 +25,7 @@ func TestTheServerOfTheTestsAnswersAsRecorded(t *testing.T) {
 		"s3-119":  {http.MethodGet, "b/k", "If-Match", `"other"`},
 		"x-133":   {http.MethodGet, directory + "?session", "X-Amz-Create-Session-Mode", "ReadOnly"},
 	} {
-		wanted := recorded.Answer(t, id).Answer
+		wanted := agreed.Recorded(t, id)
 		request, _ := http.NewRequest(asked.method, store.URL+"/"+asked.path, nil)
 		request.Header.Set(asked.header, asked.value)
 		request.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=test/")

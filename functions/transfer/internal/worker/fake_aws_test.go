@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"stampede/transfer/internal/s3test"
-	"stampede/transfer/internal/s3test/recorded"
+	"stampede/transfer/internal/s3test/agreed"
 )
 
 const (
@@ -89,7 +89,7 @@ func (f *fakeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case code == dropped:
 		answer = `{"rejectedLogEventsInfo": {"tooOldLogEventEndIndex": 0}}`
 	case code == gone: // the code that the SDK gives is that of the older protocol, from the head
-		recorded := recorded.Answer(f.t, "sqs-27").Answer
+		recorded := agreed.Recorded(f.t, "sqs-27")
 		w.Header().Set("X-Amzn-Query-Error", recorded.Code+";Sender")
 		w.WriteHeader(recorded.Status)
 		answer = fmt.Sprintf(`{"__type": "com.amazonaws.sqs#%s", "message": %q}`, recorded.QueryErrorCode, recorded.Message)
