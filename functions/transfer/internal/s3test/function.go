@@ -92,22 +92,28 @@ func (f *Function) Deliver(event string, remaining ...time.Duration) (any, error
 }
 
 // Record reads a line: one record with the agreed keys in their order. Nothing is left in the temporary folder then.
-func (f *Function) Record(line string) map[string]any {
+func (f *Function) Record(line string) (record map[string]any) {
 	f.t.Helper()
-	record, keys := map[string]any{}, []string{}
 	if err := json.Unmarshal([]byte(line), &record); err != nil {
-		f.t.Fatalf("%v: %s", err, line)
+		f.t.Fatal(err, line)
 	}
+	ExpectKeys(f.t, line, f.experiment, record["status"] == "error")
+	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) > 0 {
+		f.t.Error(left)
+	}
+	return record
+}
+
+// ExpectKeys compares the keys of a record with those of its experiment.
+func ExpectKeys(t *testing.T, line, experiment string, isError bool) {
+	t.Helper()
+	var keys []string
 	for _, match := range regexp.MustCompile(`"(\w+)": `).FindAllStringSubmatch(line, -1) {
 		keys = append(keys, match[1])
 	}
-	if want := agreed.Keys(f.t, f.experiment, record["status"] == "error"); !slices.Equal(keys, want) {
-		f.t.Fatalf("%v\nisn't\n%v", keys, want)
+	if want := agreed.Keys(t, experiment, isError); !slices.Equal(keys, want) {
+		t.Fatal(keys, want)
 	}
-	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) > 0 {
-		f.t.Errorf("left behind: %v", left)
-	}
-	return record
 }
 
 // Expect compares some values of a record; of text, that it has the value in it.
