@@ -56,12 +56,6 @@ func send(w http.ResponseWriter, body string) {
 	_, _ = io.WriteString(w, body)
 }
 
-func refuse(w http.ResponseWriter, status int, code string) {
-	if w.WriteHeader(status); status != http.StatusNotModified {
-		fmt.Fprintf(w, "<Error><Code>%s</Code></Error>", code)
-	}
-}
-
 var whole = Span{Key: "k", Last: Whole}
 
 // read gets a span, and says what the failure is called and how many requests that took: "S3Error 4".
@@ -113,7 +107,7 @@ func TestWhatS3RefusesHasItsWordAndIsTriedAgainWhereItMayPass(t *testing.T) {
 		b := asked(t, Options{Advice: map[string]string{"GetObject NoSuchKey": "own advice"}}, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("X-Amz-Bucket-Region", "eu-north-1")
 			w.Header().Set("Location", "/elsewhere")
-			refuse(w, c.status, c.code)
+			s3test.Refuse(w, c.status, c.code)
 		})
 		if _, became, err := b.read(whole); became != c.became || !strings.Contains(err.Error(), c.said) {
 			t.Error(c, became, err)
@@ -121,7 +115,7 @@ func TestWhatS3RefusesHasItsWordAndIsTriedAgainWhereItMayPass(t *testing.T) {
 	}
 	for id, want := range map[string]string{"s3-116": "S3Error 1", "s3-119": "ObjectChanged 1", "s3-120": "S3Error 1", "s3-123": "S3Error 1"} {
 		recorded := agreed.Recorded(t, id)
-		b := asked(t, Options{}, func(w http.ResponseWriter, _ *http.Request) { refuse(w, recorded.Status, recorded.Code) })
+		b := asked(t, Options{}, func(w http.ResponseWriter, _ *http.Request) { s3test.Refuse(w, recorded.Status, recorded.Code) })
 		for _, first := range []int64{1024, 0} {
 			if _, became, err := b.read(Span{Key: "k", First: first, Last: 4096}); became != want || (err == ErrNoBytes) != (first == 0 && id == "s3-116") {
 				t.Error(id, first, became, err)
@@ -143,7 +137,7 @@ func TestExpiredCredentialsAreRenewedOnceForAllRequestsUnderWayOverNoMoreConnect
 		most.Store(max(most.Load(), under.Add(1)))
 		defer under.Add(-1)
 		if time.Sleep(20 * time.Millisecond); r.Header.Get("X-Amz-Security-Token") == "token1" {
-			refuse(w, 400, "ExpiredToken")
+			s3test.Refuse(w, 400, "ExpiredToken")
 			return
 		}
 		send(w, "bytes")

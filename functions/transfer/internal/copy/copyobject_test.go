@@ -69,11 +69,6 @@ func (c *copier) askCounting(key string, count func()) string {
 	return said + map[bool]string{true: " unknown"}[unknown]
 }
 
-func hangUp(w http.ResponseWriter) {
-	connection, _, _ := http.NewResponseController(w).Hijack()
-	_ = connection.Close()
-}
-
 func TestASourceIsEscapedAsS3SignsAndMayHaveAVersion(t *testing.T) {
 	for key, escaped := range map[string]string{
 		"a b+c%/é?&=#": "/from.bucket/a%20b%2Bc%25/%C3%A9%3F%26%3D%23", "%41": "/from.bucket/%2541", "/lead//twice/": "/from.bucket//lead//twice/",
@@ -167,7 +162,7 @@ func TestAnAnswerThatIsMissingOrEndlessHasAnUnknownOutcomeAndASlowOneIsWaitedFor
 		}
 	}
 	for want, answer := range map[string]http.HandlerFunc{
-		failure.ConnectionCut + " again unknown": func(w http.ResponseWriter, _ *http.Request) { hangUp(w) },
+		failure.ConnectionCut + " again unknown": func(w http.ResponseWriter, _ *http.Request) { s3test.Refuse(w, s3test.HangUp, "") },
 		failure.ReadTimeout + " again unknown":   spaces(time.Minute), "done": spaces(1600 * time.Millisecond),
 	} {
 		if said := asking(t, answer).ask("k"); said != want {
@@ -184,7 +179,7 @@ func TestAKeptConnectionThatEndsCostsNoTryAndLeavesTheOutcomeUnknown(t *testing.
 			case 1:
 				fmt.Fprint(w, result)
 			case 2: // it makes the copy and hangs up
-				hangUp(w)
+				s3test.Refuse(w, s3test.HangUp, "")
 			default:
 				w.WriteHeader(status)
 			}
@@ -236,8 +231,7 @@ func TestAWrongClockIsCorrectedOnceAndATimeThatS3RefusesAlthoughItIsItsOwnIsForE
 			fmt.Fprint(w, result)
 			return
 		}
-		w.WriteHeader(403)
-		fmt.Fprint(w, wrong("RequestTimeTooSkewed", ""))
+		s3test.Refuse(w, 403, "RequestTimeTooSkewed")
 	})
 	if said := c.ask("k") + ", " + c.ask("k") + ", " + c.ask("never"); said != "SettingsError again, done, SettingsError" {
 		t.Error(said)

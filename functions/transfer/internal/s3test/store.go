@@ -196,7 +196,7 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if s.Refuse != nil {
 		if status, code := s.Refuse(r, bucket, key, source); status != 0 {
-			refuse(w, status, code)
+			Refuse(w, status, code)
 			return
 		}
 	}
@@ -204,7 +204,7 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if source != "" && s.use(&s.SlowDowns) {
-		refuse(w, 503, "SlowDown")
+		Refuse(w, 503, "SlowDown")
 		return
 	}
 	if source != "" && s.Latency > 0 {
@@ -213,7 +213,7 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.mutex.Lock()
 	}
 	if status, code := s.forbidden(r, bucket); status != 0 {
-		refuse(w, status, code)
+		Refuse(w, status, code)
 		return
 	}
 	s.answer(w, r, bucket, key, source, body)
@@ -232,9 +232,9 @@ func (s *Store) answer(w http.ResponseWriter, r *http.Request, bucket, key, sour
 	case source != "":
 		s.copy(w, bucket, key, source)
 	case s.use(&s.Resets):
-		refuse(w, HangUp, "")
+		Refuse(w, HangUp, "")
 	case s.use(&s.Busy):
-		refuse(w, 503, "SlowDown")
+		Refuse(w, 503, "SlowDown")
 	case query.Has("session"):
 		s.createSession(w, r.Header.Get("X-Amz-Create-Session-Mode"))
 	case query.Has("list-type"):
@@ -247,12 +247,12 @@ func (s *Store) answer(w http.ResponseWriter, r *http.Request, bucket, key, sour
 	case r.Method == http.MethodPut:
 		if s.put(bucket, key, Stored{Body: body}); objects[key].Checksum != r.Header.Get("X-Amz-Checksum-Crc32") {
 			delete(objects, key)
-			refuse(w, 400, "BadDigest") // without one too
+			Refuse(w, 400, "BadDigest") // without one too
 		}
 	case !there:
-		refuse(w, 404, "NoSuchKey")
+		Refuse(w, 404, "NoSuchKey")
 	case match != "" && match != object.ETag:
-		refuse(w, 412, "PreconditionFailed")
+		Refuse(w, 412, "PreconditionFailed")
 	default:
 		w.Header().Set("Etag", object.ETag)
 		w.Header().Set("Last-Modified", object.Modified.UTC().Format(http.TimeFormat))
@@ -274,7 +274,7 @@ func (s *Store) send(w http.ResponseWriter, r *http.Request, body []byte, cut bo
 		var first, last int
 		_, _ = fmt.Sscanf(asked, "bytes=%d-%d", &first, &last)
 		if first >= len(body) {
-			refuse(w, 416, "InvalidRange")
+			Refuse(w, 416, "InvalidRange")
 			return
 		}
 		last = min(last, len(body)-1)
@@ -287,7 +287,7 @@ func (s *Store) send(w http.ResponseWriter, r *http.Request, body []byte, cut bo
 	_, _ = w.Write(body[:half])
 	_ = http.NewResponseController(w).Flush()
 	if cut {
-		refuse(w, HangUp, "")
+		Refuse(w, HangUp, "")
 		return
 	}
 	select {
@@ -303,15 +303,15 @@ func (s *Store) copy(w http.ResponseWriter, bucket, key, source string) {
 	_, taken := s.buckets[bucket][key]
 	switch {
 	case s.use(&s.Conflicts):
-		refuse(w, 409, "ConditionalRequestConflict")
+		Refuse(w, 409, "ConditionalRequestConflict")
 	case s.buckets[fromBucket] == nil:
-		refuse(w, 404, "NoSuchBucket")
+		Refuse(w, 404, "NoSuchBucket")
 	case !there:
-		refuse(w, 404, "NoSuchKey")
+		Refuse(w, 404, "NoSuchKey")
 	case taken: // every copy has to ask for If-None-Match: *
-		refuse(w, 412, "PreconditionFailed")
+		Refuse(w, 412, "PreconditionFailed")
 	case s.use(&s.LateErrors):
-		refuse(w, 200, "InternalError")
+		Refuse(w, 200, "InternalError")
 	default:
 		object.Modified = time.Time{}
 		if strings.Contains(object.ETag, "-") { // of parts: a copy isn't
@@ -319,7 +319,7 @@ func (s *Store) copy(w http.ResponseWriter, bucket, key, source string) {
 		}
 		s.put(bucket, key, object)
 		if s.use(&s.Lost) {
-			refuse(w, HangUp, "")
+			Refuse(w, HangUp, "")
 			return
 		}
 		if s.use(&s.Halved) {
@@ -417,7 +417,7 @@ func (s *Store) delete(w http.ResponseWriter, objects map[string]Stored, r *http
 		Object []struct{ Key string }
 	}
 	if xml.Unmarshal(body, &asked) != nil || !asked.Quiet || len(asked.Object) > 1000 {
-		refuse(w, 400, "MalformedXML")
+		Refuse(w, 400, "MalformedXML")
 		return
 	}
 	fmt.Fprint(w, "<DeleteResult>")
@@ -435,7 +435,8 @@ func (s *Store) delete(w http.ResponseWriter, objects map[string]Stored, r *http
 	fmt.Fprint(w, "</DeleteResult>")
 }
 
-func refuse(w http.ResponseWriter, status int, code string) {
+// Refuse answers with an error of S3; or with a body that begins with "<"; or hangs up.
+func Refuse(w http.ResponseWriter, status int, code string) {
 	switch {
 	case status == HangUp:
 		if connection, _, err := http.NewResponseController(w).Hijack(); err == nil {
@@ -445,6 +446,6 @@ func refuse(w http.ResponseWriter, status int, code string) {
 		w.WriteHeader(status)
 		fmt.Fprint(w, code)
 	default:
-		refuse(w, status, "<Error><Code>"+code+"</Code><Message>Injected by the test.</Message></Error>")
+		Refuse(w, status, "<Error><Code>"+code+"</Code><Message>Injected by the test.</Message></Error>")
 	}
 }
