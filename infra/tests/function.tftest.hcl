@@ -24,5 +24,10 @@ run "with_everything_that_is_the_users" {
     environment       = { GREETING = "hello" }
     layers            = ["arn:aws:lambda:us-east-1:123456789012:layer:numpy:3"]
     policy_file       = "tests/policy.json"
+    batch_size        = 20
+    batching_window_s = 5
+
+    subnet_ids         = ["subnet-0123456789abcdef0"]
+    security_group_ids = ["sg-0123456789abcdef0"]
   }
 }
