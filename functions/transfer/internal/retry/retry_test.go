@@ -45,7 +45,7 @@ func TestAStopEndsThePauseAndIsTheReason(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	time.AfterFunc(20*time.Millisecond, func() { cancel(stopped) })
 	began := time.Now()
-	err := Policy{FirstPause: time.Hour}.Do(ctx, func() {}, func() error { return failure.Passing(failure.SlowDown, "503") })
+	err := Policy{FirstPause: time.Hour}.DoOn(ctx, func() {}, func() bool { return false }, func() error { return failure.Passing(failure.SlowDown, "503") })
 	if !errors.Is(err, stopped) || time.Since(began) > 5*time.Second {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
