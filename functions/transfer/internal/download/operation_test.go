@@ -109,6 +109,7 @@ func TestEveryFailureIsARecordWithItsWord(t *testing.T) {
 		"replaced between the ranges": {s3test.Faults{ReplaceAfter: 2}, largeBytes, values{"error_type": "ObjectChanged"}},
 		"ranges ignored":              {s3test.Faults{Headers: map[string]string{"Range": ""}}, mib, values{"error_type": "S3Error", "requests": 1}},
 		"other ranges":                {s3test.Faults{Headers: map[string]string{"Range": "bytes=1-16777216"}}, largeBytes, values{"error_type": "SizeMismatch", "requests": 1}},
+		"short ranges":                {s3test.Faults{Headers: map[string]string{"Range": "bytes=0-99"}}, largeBytes, values{"error_type": "SizeMismatch", "requests": 1}},
 		"another size than ordered":   {s3test.Faults{}, mib - 1, values{"error_type": "SizeMismatch", "requests": 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
