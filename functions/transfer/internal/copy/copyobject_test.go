@@ -161,14 +161,14 @@ func TestAnAnswerThatIsMissingOrEndlessHasAnUnknownOutcomeAndASlowOneIsWaitedFor
 			fmt.Fprint(w, result)
 		}
 	}
-	for want, answer := range map[string]http.HandlerFunc{
-		failure.ConnectionCut + " again unknown": func(w http.ResponseWriter, _ *http.Request) { s3test.Refuse(w, s3test.HangUp, "") },
-		failure.ReadTimeout + " again unknown":   spaces(time.Minute), "done": spaces(1600 * time.Millisecond),
-	} {
-		if said := asking(t, answer).ask("k"); said != want {
-			t.Error(want, said)
+	none := func(w http.ResponseWriter, _ *http.Request) { s3test.Refuse(w, s3test.HangUp, "") }
+	copiers := []*copier{asking(t, none), asking(t, spaces(time.Minute)), asking(t, spaces(1600*time.Millisecond))}
+	_ = workers.Run(t.Context(), 3, func(_ context.Context, i int64) error {
+		if said, want := copiers[i].ask("k"), []string{"ConnectionCut again unknown", "ReadTimeout again unknown", "done"}[i]; said != want {
+			t.Error(said, want)
 		}
-	}
+		return nil
+	})
 }
 
 func TestAKeptConnectionThatEndsCostsNoTryAndLeavesTheOutcomeUnknown(t *testing.T) {
