@@ -31,3 +31,20 @@ run "with_everything_that_is_the_users" {
     security_group_ids = ["sg-0123456789abcdef0"]
   }
 }
+
+# Somebody's program for provided.al2023: a folder that holds a bootstrap, and a zip.
+run "a_program_in_a_folder" {
+  variables {
+    runtime      = "provided.al2023"
+    package      = "../functions/transfer/build/arm64"
+    architecture = "arm64"
+  }
+}
+
+run "a_program_in_a_zip" {
+  variables {
+    runtime      = "provided.al2023"
+    package      = "tests/program.zip"
+    architecture = "arm64"
+  }
+}
