@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from experiments import go_program
 from experiments.function.work import FunctionValues
@@ -21,7 +21,11 @@ from stampede.variable_rules import RULES
 MOST_BYTES, MOST_ZIPPED_BYTES = 250 * 2**20, 50 * 2**20
 PROVIDED = "provided.al2023"
 AWS_ALONE = "use --target aws"
-HANDLER = RULES["handler"].shared
+HANDLER, ARCHIVE = RULES["handler"].shared, RULES["package"].shared["archive_matches"]
+# How the name of a container image ends, or where its registry is; AWS's base images have the code in that folder.
+IMAGE = r"\.dkr\.ecr\.|@sha256:|:[\w.-]+$"
+NO_IMAGES = "a container image isn't measured as it is"
+CODE_OF_IMAGE = "take the code out by `docker cp $(docker create IMAGE):/var/task task`, and use --set package=task"
 Cells = Sequence[FunctionValues]
 
 
@@ -38,11 +42,12 @@ def local_checks(cells: Cells) -> list[Finding]:
     """What the embedded AWS can't run: it starts a package with the Python of this machine, on its processor."""
     here, findings = f"{sys.version_info.major}.{sys.version_info.minor}", []
     tag, processor = f"cpython-{here.replace('.', '')}", of_this_machine()
-    for package in [Package.at(path) for path in dict.fromkeys(_path(cell) for cell in cells)]:
-        if other := package.other_machine(processor):
+    for path, runtime in dict.fromkeys((_path(cell), str(cell["runtime"])) for cell in cells):
+        package = Package.at(path)
+        if _is_for_one_machine(runtime) and (other := package.other_machine(processor)):
             found = f"{package.path.name}: {other[0]} is built for {other[1]}, and this machine is {processor}"
             return [Finding("package", PROBLEM, found, "use a package for this machine, or --target aws")]
-        for name in package.compiled:
+        for name in package.compiled if runtime.startswith("python") else ():
             if (built := re.search(r"\.(cpython-\d+)", name)) and built[1] != tag:
                 found = f"{package.path.name}: {name} is built for {built[1]}, and functions run on Python {here} here"
                 return [Finding("package", PROBLEM, found, f"use a package for {tag}, or --target aws")]
@@ -72,6 +77,12 @@ def _local_runtime(runtime: str) -> Finding | None:
     return Finding("runtime", WARNING, f"functions run on this machine's `node` here, and not on {runtime}")
 
 
+def _is_for_one_machine(runtime: str) -> bool:
+    """Whether a package has libraries of one architecture alone: those for Node.js, Java, Ruby and .NET may bring
+    several, of which their runtime takes its own."""
+    return runtime.startswith(("python", "provided"))
+
+
 def _path(cell: FunctionValues) -> Path:
     return INFRA / str(cell["package"])
 
@@ -79,13 +90,16 @@ def _path(cell: FunctionValues) -> Path:
 def _package(cell: FunctionValues) -> Iterator[Finding]:
     """What is wrong with a package."""
     path = _path(cell)
-    if not (path.is_file() if path.name.lower().endswith(".zip") else path.is_dir()):
-        found = f"{path} is neither a folder nor a file that ends in .zip"
+    if not path.exists() and re.search(IMAGE, str(path)):
+        yield Finding("package", PROBLEM, f"{path.name}: {NO_IMAGES}", CODE_OF_IMAGE)
+        return
+    if not (path.is_file() if re.search(ARCHIVE, path.name) else path.is_dir()):
+        found = f"{path} is neither a folder nor a file that ends in .zip or .jar"
         yield Finding("package", PROBLEM, found, "correct --set package")
         return
     try:
         package = Package.at(path)
-        yield from _contents(package, cell["architecture"])
+        yield from _contents(package, cell["architecture"], cell["runtime"])
         if not cell["layers"]:
             yield from _entry_point(package, cell)
     except (OSError, *DAMAGED) as error:
@@ -93,7 +107,7 @@ def _package(cell: FunctionValues) -> Iterator[Finding]:
         yield Finding("package", PROBLEM, found, "make it again, or correct --set package")
 
 
-def _contents(package: Package, architecture: str) -> Iterator[Finding]:
+def _contents(package: Package, architecture: str, runtime: str) -> Iterator[Finding]:
     """What of its files Lambda wouldn't get, take or run."""
     name, unpacked = package.path.name, package.unpacked_bytes
     if odd := package.odd:
@@ -111,26 +125,47 @@ def _contents(package: Package, architecture: str) -> Iterator[Finding]:
     elif unpacked > MOST_ZIPPED_BYTES and (zipped := package.zipped_bytes()) > MOST_ZIPPED_BYTES:
         found = f"{name} has {zipped / 2**20:,.1f} MB as a zip, and an upload to Lambda takes 50"
         yield Finding("package", PROBLEM, found, "leave out what isn't needed, or put it into layers (--set layers)")
-    if other := package.other_machine(architecture):
+    if _is_for_one_machine(runtime) and (other := package.other_machine(architecture)):
         found = f"{name}: {other[0]} is built for {other[1]}, and architecture is {architecture}"
         yield Finding("package", PROBLEM, found, f"use --set architecture={other[1]}, or build it for {architecture}")
 
 
 def _entry_point(package: Package, cell: FunctionValues) -> Iterator[Finding]:
     """Whether it has what Lambda starts."""
-    name, handler = package.path.name, cell["handler"]
-    if cell["runtime"] == PROVIDED:
-        if not package.is_executable("bootstrap"):
-            found = f"{name} has no executable file bootstrap, which {PROVIDED} starts"
-            yield Finding("package", PROBLEM, found, "add it, or correct --set runtime")
+    name, handler, runtime = package.path.name, cell["handler"], cell["runtime"]
+    check, way_out = "handler", "correct --set handler"
+    if runtime == PROVIDED:
+        check, way_out = "package", "add it, or correct --set runtime"
+        is_there = package.is_executable("bootstrap")
+        missing = "" if is_there else f"has no executable file bootstrap, which {PROVIDED} starts"
+    elif not runtime.startswith("python"):
+        missing = _missing_file(package, handler, runtime)
+    elif re.fullmatch(HANDLER["python_matches"], handler, re.ASCII):
+        missing = _missing_handler(package, handler)
+    else:
+        yield Finding("handler", PROBLEM, f"{HANDLER['python_rule']}, got {handler}", "correct --set handler")
         return
-    if not cell["runtime"].startswith("python"):
-        return  # each runtime writes its handlers in a way of its own, and says at the first message what is wrong
-    if not re.fullmatch(HANDLER["python_matches"], handler, re.ASCII):
-        found = f"{HANDLER['python_rule']}, got {handler}"
-        yield Finding("handler", PROBLEM, found, "correct --set handler=module.function")
-    elif missing := _missing_handler(package, handler):
-        yield Finding("handler", PROBLEM, f"{name} {missing}", "correct --set handler=module.function")
+    if missing and "Dockerfile" in package.files:
+        yield Finding("package", PROBLEM, f"{name} {missing}, and a Dockerfile: {NO_IMAGES}", CODE_OF_IMAGE)
+    elif missing:
+        yield Finding(check, PROBLEM, f"{name} {missing}", way_out)
+
+
+def _missing_file(package: Package, handler: str, runtime: str) -> str:
+    """The file of a handler of Node.js, Java, Ruby or .NET that a package lacks, in words; empty where it is there, or
+    may come from a library. What is in the file only its runtime knows."""
+    type_name = handler.partition("::")[0]
+    folder, _, name = handler.rpartition("/")
+    module = str(PurePosixPath(folder, name.partition(".")[0]))
+    files, libraries = {
+        "java": ([f"{type_name.replace('.', '/')}.class"], ("lib/",)),
+        "dotnet": ([f"{type_name}.dll", "bootstrap"], ()),  # compiled ahead of time it is the latter
+        "ruby": ([f"{module}.rb"], ()),
+        "nodejs": ([f"{module}{ending}" for ending in (".js", ".mjs", ".cjs", "")], (f"node_modules/{module}",)),
+    }[re.match("[a-z]+", runtime)[0]]
+    if any(file in files or file.startswith(libraries) for file in package.files):
+        return ""
+    return f"has no {files[0]}, the file of handler {handler}"
 
 
 def _missing_handler(package: Package, handler: str) -> str:

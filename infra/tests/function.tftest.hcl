@@ -26,9 +26,6 @@ run "with_everything_that_is_the_users" {
     policy_file       = "tests/policy.json"
     batch_size        = 20
     batching_window_s = 5
-
-    subnet_ids         = ["subnet-0123456789abcdef0"]
-    security_group_ids = ["sg-0123456789abcdef0"]
   }
 }
 
@@ -46,5 +43,14 @@ run "a_program_in_a_zip" {
     runtime      = "provided.al2023"
     package      = "tests/program.zip"
     architecture = "arm64"
+  }
+}
+
+run "in_subnets_of_the_users" {
+  variables {
+    handler            = "example.Handler::handleRequest"
+    runtime            = "java21"
+    subnet_ids         = ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"]
+    security_group_ids = ["sg-0123456789abcdef0"]
   }
 }

@@ -5,9 +5,11 @@ what they mean. Imports nothing that takes long.
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -182,22 +184,48 @@ def plan_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def plan_of(arguments: argparse.Namespace) -> Plan:
     """The plan that the options describe. Raises UsageError."""
-    from stampede.stacks import endpoints
+    from stampede.stacks import endpoints, own_object
 
     experiment, options = EXPERIMENTS[arguments.experiment], plan_options(arguments)
     settings, rounds = options.pop("set", []), options.pop("rounds", None)
     refuse_twice("--set", settings, "give all its values at once, separated by commas")
     per_n = {"messages_per_concurrency": experiment.messages_per_concurrency}
-    plan = make_plan(experiment, arguments.target, settings, infra_defaults(os.environ), **{**per_n, **options})
+    defaults, url = infra_defaults(os.environ), own_object_url(settings)
+    make = partial(make_plan, experiment, arguments.target, defaults=defaults, **{**per_n, **options})
+    if url is not None:
+        settings = _with_own_object(experiment, settings, url)
+    plan = make(settings)
     for cell in plan.cells:
         # An estimate would give another region's prices for one that AWS doesn't have.
         if unknown := endpoints.unknown_region(str(cell.values["region"])):
             raise UsageError(f"region: {unknown[0]}", unknown[1])
+    if url is not None:  # with the size that S3 says, in place of the matrix's
+        held = own_object.of_plan(arguments.target, experiment.name, plan.cells)
+        plan = make([*settings, f"{experiment.own_object.size}={held.size_mb}"])
+    for cell in plan.cells:
         count = experiment.messages(cell.values) if experiment.shared_list is not None else None
         if count is not None and "messages_per_concurrency" in options:
             takes = f"{cell.name} takes {counted(count, 'message')}, which share one list of keys"
             raise UsageError(f"--messages-per-concurrency: {takes}", "leave it out, and use --repeats for more runs")
     return with_rounds(plan, rounds)
+
+
+def own_object_url(settings: Sequence[str] | None) -> str | None:
+    """What --set object=URL names, None without it."""
+    return next((text.partition("=")[2] for text in settings or () if text.partition("=")[0] == "object"), None)
+
+
+def _with_own_object(experiment: Experiment, settings: Sequence[str], url: str) -> list[str]:
+    """The settings with those for which --set object=URL stands in its place. Raises UsageError."""
+    own = experiment.own_object
+    if own is None:
+        raise UsageError(f"--set object: {experiment.name} takes no object of yours", "leave it out")
+    meant = own.settings(url)
+    others = [text for text in settings if text.partition("=")[0] != "object"]
+    for name in (text.partition("=")[0] for text in others):
+        if name in (*meant, own.size):
+            raise UsageError(f"--set {name}: --set object={url} says it already", "leave one of them out")
+    return [*others, *(f"{name}={json.dumps(value)}" for name, value in meant.items())]
 
 
 def order_of(target: Target, settings: Sequence[str]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ STANDARD, PROVISIONED = "standard", "provisioned"
 # A small flood is run so often, or until it has so many messages together.
 MOST_COURSES, MESSAGES_FOR_A_MEAN = 30, 300
 # Those of one operation as the table has them, and those of the flood.
-SECONDS = ("min_s", "p25_s", "avg_s", "p75_s", "max_s")
+SECONDS = ("min_s", "p25_s", "avg_s", "p75_s", "max_s", "p99_s")
 SPANS = ("time_to_n_s", "window_end_s", "share_at_n", "first_start_s", "drain_s")
 KINDS = ("of_first", "of_later")
 COUNTS = ("succeeded", "failed_attempts", "dead_lettered", "throttled")

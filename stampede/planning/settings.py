@@ -91,6 +91,8 @@ def _value(text: str, variable: Rule | None) -> Any:
             value = json.loads(text, parse_constant=str)
         except ValueError:
             return text
+    if variable is not None and variable.attributes and isinstance(value, int):
+        return dict.fromkeys(variable.attributes, value)  # provisioned_pollers=50: minimum and maximum
     return value if variable is None or isinstance(value, str) else variable.typed(value)
 
 

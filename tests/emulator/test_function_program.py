@@ -1,7 +1,9 @@
-"""A sweep of somebody's program for provided.al2023, which throws, exits and fails in part: `make test-slow`."""
+"""A sweep of somebody's program for provided.al2023, and of a handler of Node.js, which throw, exit and fail in part:
+`make test-slow`."""
 
 import json
 import os
+import shutil
 import subprocess
 import zipfile
 from collections import Counter
@@ -49,20 +51,45 @@ func main() {
 	})
 }
 """
+HANDLER = """
+export const handler = async ({ Records: [{ body, messageId, attributes }] }) => {
+  process.stdout.write("half a line");
+  await new Promise((resolve) => setTimeout(resolve, 21));
+  if (body === '"throw"') throw new Error("thrown");
+  const exitsNow = body === '"exit once"' && attributes.ApproximateReceiveCount === "1";
+  if (body === '"exit"' || exitsNow) process.exit(3);
+  return { batchItemFailures: body === '"partial"' ? [{ itemIdentifier: messageId }] : [] };
+};
+"""
 PAYLOADS = {'{"fine": true}': 14, '"throw"': 2, '"exit"': 2, '"exit once"': 2, '"partial"': 2}
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(MOST_S + 60)]
 
 
-def test_every_message_of_a_program_is_accounted_for_by_kind(tmp_path):
-    (tmp_path / "main.go").write_text(PROGRAM)
-    build = ["go", "build", "-o", str(tmp_path / "bootstrap"), str(tmp_path / "main.go")]
+def built_program(folder):
+    """The package of the program, a zip, and what runs it."""
+    (folder / "main.go").write_text(PROGRAM)
+    build = ["go", "build", "-o", str(folder / "bootstrap"), str(folder / "main.go")]
     subprocess.run(build, cwd=SOURCES, env=os.environ | {"CGO_ENABLED": "0"}, check=True, timeout=MOST_S)
-    with zipfile.ZipFile(tmp_path / "program.zip", "w") as package:
-        package.write(tmp_path / "bootstrap", "bootstrap")
+    with zipfile.ZipFile(folder / "program.zip", "w") as package:
+        package.write(folder / "bootstrap", "bootstrap")
+    return ["package=program.zip", "runtime=provided.al2023"]
+
+
+def node_handler(folder):
+    """The package of the handler, a folder, and what runs it."""
+    if shutil.which("node") is None:
+        pytest.skip("there is no `node` on the PATH")
+    (folder / "mine").mkdir()
+    (folder / "mine" / "index.mjs").write_text(HANDLER)
+    return ["package=mine", "runtime=nodejs22.x", "handler=index.handler"]
+
+
+@pytest.mark.parametrize("make_package", [built_program, node_handler])
+def test_every_message_of_a_program_is_accounted_for_by_kind(tmp_path, make_package):
+    settings = [*make_package(tmp_path), "memory_size=1024", "concurrency_value=2"]
     weighted = [{"payload": json.loads(body), "weight": weight} for body, weight in PAYLOADS.items()]
     (tmp_path / "payloads.json").write_text(json.dumps(weighted))
-    settings = ["package=program.zip", "runtime=provided.al2023", "memory_size=1024", "concurrency_value=2"]
     swept = subprocess.run(
         [*STAMPEDE, "sweep", "function", "--payload", "payloads.json"]
         + [part for setting in settings for part in ("--set", setting)],

@@ -14,7 +14,7 @@ examples:
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from loader.payloads import DEFAULT, Payloads
@@ -31,6 +31,7 @@ from stampede.stacks.infra_variables import declared
 
 if TYPE_CHECKING:
     from loader.cell_load import CellLoad
+    from stampede.experiment import DataObject
     from stampede.stacks.target import Target
 
 
@@ -60,7 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
     target = targets.resolve(arguments.target)
     in_order = order_of(target, arguments.order)
     cell = _cell(target, in_order, arguments.cell)
-    load = CellLoad.of(target, in_order, stored_objects(target))
+    objects = stored_objects(target)
+    load = CellLoad.of(target, in_order, objects)
     count = arguments.messages or load.count or cell.n * target.experiment.messages_per_concurrency
     if target.experiment.shared_list is not None and count != load.count:
         takes = (
@@ -80,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
         folder = RunFolder.create(arguments.results_dir, arguments.run)
         note_run(folder.run_id)
         try:
-            is_new = _describe(folder, target, cell, payloads)
+            is_new = _describe(folder, target, cell, payloads, objects)
         finally:
             folder.remove_if_empty()
         outcome = _send(target, folder, cell.name, load, count, is_new)
@@ -130,7 +132,9 @@ def _refuse_beside_others(target: Target) -> None:
         )
 
 
-def _describe(folder: RunFolder, target: Target, cell: Cell, payloads: Payloads | None) -> bool:
+def _describe(
+    folder: RunFolder, target: Target, cell: Cell, payloads: Payloads | None, objects: Sequence[DataObject]
+) -> bool:
     """Write down what is going to be sent; returns whether the cell is new to the run. Raises UsageError where the run
     has sent other payloads: numbers of payloads in its records would mean both."""
     from stampede.runs.description import RunDescription
@@ -140,6 +144,8 @@ def _describe(folder: RunFolder, target: Target, cell: Cell, payloads: Payloads 
             raise UsageError(f"--payload: run {folder.run_id} sends another payload; leave it out, or start a new run")
         payloads.store(folder)
     description = RunDescription(folder, target["experiment"], target.place)
+    for own in (item for item in objects if item.bucket):
+        description.hold("--run", own)
     is_new = cell.name not in description.cells
     description.add_cell(cell, target)
     return is_new

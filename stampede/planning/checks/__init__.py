@@ -45,9 +45,14 @@ def run(
         FLOODS: lambda: floods(plan, predicted(plan)[0]),
         TOOLS: lambda: [*machine.tools(), free_stack(plan.target)],
         ROOM: lambda: machine.room(cells, plan.target, results_dir),
-        ACCOUNT: lambda: (
-            account.emulator(cells) if plan.target == "local" else account.check(cells, experiment, estimated.total_s)
-        ),
+        ACCOUNT: lambda: [
+            *(
+                account.emulator(cells)
+                if plan.target == "local"
+                else account.check(cells, experiment, estimated.total_s)
+            ),
+            *account.own_object(plan),
+        ],
     }
     return [finding for group in groups for finding in checks[group]()]
 

@@ -3,6 +3,7 @@
 import json
 import signal
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +14,8 @@ from loader.drain import drain
 from loader.sqs.outcome import Outcome
 from stampede.cli.command_line import main
 from stampede.cli.verbs import sweep as verb
-from stampede.errors import RunError
+from stampede.errors import RunError, UsageError
+from stampede.experiment import DataObject
 from stampede.insights import log_columns
 from stampede.planning.plan import make_plan
 from stampede.planning.predicting import parameters_of, predictions
@@ -135,6 +137,24 @@ def test_a_message_without_an_answer_ends_its_cell_early_and_is_gone_before_the_
     assert aws.hidden == [] and aws.now_s < 1800
     said = capsys.readouterr().err
     assert "emptying the queue so that no message comes back" in said and "1 cell left, about 12 s" in said
+
+
+def test_an_object_of_the_users_own_is_held_from_the_start_put_by_nobody_and_must_be_the_same_to_go_on(
+    sweep, folder, put, monkeypatch
+):
+    mine = DataObject("k", 5, etag='"a"', bucket="my-own")
+    monkeypatch.setattr(sweep_run.own_object, "of_plan", lambda option, experiment, cells: mine)
+    stack, run = sweep(leave_no_trace)
+    run.run()
+    assert put == [] and folder.read_json("run.json")["object"]["etag"] == '"a"'
+    assert list(stack.orders.values()) == [{"object_bytes": 5, "object_etag": '"a"'}] * 2
+    stored = folder.read_json("run.json")
+    folder.write_json("run.json", stored | {"finished": {}})
+    monkeypatch.setattr(sweep_run.own_object, "of_plan", lambda *asked: replace(mine, etag='"b"'))
+    stack, run = sweep(succeed)
+    with pytest.raises(UsageError, match="put that one back, or start a new run"):
+        run.run()
+    assert stack.steps == []
 
 
 def test_a_cell_whose_messages_all_fail_ends_the_sweep_and_a_resumed_one_runs_it_again(sweep, folder, capsys):
