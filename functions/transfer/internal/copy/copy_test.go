@@ -252,8 +252,8 @@ func TestWhateverS3DoesEveryRowIsCopiedOrFailedAndTheRecordSaysSo(t *testing.T) 
 			return 0, ""
 		}), order: once, want: values{"copied": 400, "failed": 0}},
 		"a cap": {objects: 40, parallel: 50, order: `"calls_per_s": 200`, want: values{"copied": 40, "calls_per_s_cap": 200},
-			most: map[string]float64{"calls_per_s": 225}},
-		"a cap of a pace": {objects: 40, parallel: 50, order: `"calls_per_s": 200, ` + adapting, want: values{"copied": 40}, most: map[string]float64{"calls_per_s": 225}},
+			most: map[string]float64{"calls_per_s": 250}},
+		"a cap of a pace": {objects: 40, parallel: 50, order: `"calls_per_s": 200, ` + adapting, want: values{"copied": 40}, most: map[string]float64{"calls_per_s": 250}},
 		"a wrong key": {objects: 50, parallel: 2, s3: after(20, 403, "InvalidAccessKeyId"), order: once,
 			want: values{"error_type": "NoCredentials", "error_message": "check access key", "copied": 20}},
 		"another region": {objects: 50, parallel: 2, s3: after(20, 301, "PermanentRedirect"), order: once,
