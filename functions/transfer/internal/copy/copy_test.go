@@ -187,12 +187,12 @@ func TestTheSameObjectIsRecognisedAnotherOneIsLeftAloneAndWhatS3CantCompareIsOur
 	for key, object := range map[string]s3test.Stored{
 		"1.mp4": {Body: same}, "2.mp4": {Body: same, ETag: `"another"`}, "3.mp4": {Body: same[:9]},
 		"4.mp4": {Body: same, ETag: `"another"`, Checksum: "another"},
-		"0":     {Body: same, NoChecksum: true, Modified: before}, "1": {Body: same[:9], NoChecksum: true, Modified: before},
+		"0":     {Body: same, NoChecksum: true, Modified: before}, "1": {Body: same[:9], NoChecksum: true, Modified: before}, "2": {Body: same, NoChecksum: true},
 	} {
 		store.Put(to, key, object)
 	}
-	_, failed := start(t, store).gives(values{"status": "ok", "planned": 25, "copied": 19, "already_there": 2, "failed": 4}, ordered(2))
-	if failed != "source/0 ObjectNotComparable, source/1 ObjectDiffers, source/3.mp4 ObjectDiffers, source/4.mp4 ObjectDiffers" {
+	_, failed := start(t, store).gives(values{"status": "ok", "planned": 25, "copied": 18, "already_there": 2, "failed": 5}, ordered(2))
+	if failed != "source/0 ObjectNotComparable, source/1 ObjectDiffers, source/2 ObjectNotComparable, source/3.mp4 ObjectDiffers, source/4.mp4 ObjectDiffers" {
 		t.Error(failed)
 	}
 }
@@ -356,8 +356,8 @@ func TestTheEndOfTheInvocationStopsInTimeAndTheNextDeliveryCopiesTheRest(t *test
 	s3test.Expect(t, first, values{"copied": done, "calls": done})
 	store.Latency = 0
 	second, _ := f.gives(values{"status": "ok", "planned": 150, "already_there": done, "copied": 150 - done, "failed": 0, "bytes": 0}, order)
-	third, _ := start(t, store).gives(values{"status": "ok", "planned": 150, "already_there": 150}, order)  // another sandbox, which has seen none of it
-	if done < 10 || done > 120 || second["requests"].(float64) > 160 || third["requests"].(float64) > 160 { // one for each row
+	third, _ := start(t, store).gives(values{"status": "ok", "planned": 150, "already_there": 150, "calls": 0}, order) // another sandbox, which has seen none of it
+	if done < 10 || done > 120 || second["requests"].(float64) > 160 || third["requests"].(float64) > 160 {            // one for each row
 		t.Error(done, second, third)
 	}
 }

@@ -312,7 +312,7 @@ func TestPlacingUploadsWhatIsMissingOrHasAnotherSizeWhateverOrderTheListingHas(t
 	if keys := s.Keys(directory); len(keys) != 24 {
 		t.Error(keys)
 	}
-	place(values{"status": "ok", "bytes": 0, "objects_per_s": 0, "set_seconds": nil})
+	place(values{"status": "ok", "sessions": 1, "bytes": 0, "objects_per_s": 0, "set_seconds": nil})
 	for _, event := range []string{`{}`, `{"Records": [], "place": {}}`, `{"place": [1]}`} {
 		if body, ok := (&operation{}).Invoked(json.RawMessage(event)); ok {
 			t.Error(event, body)
