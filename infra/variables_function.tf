@@ -109,7 +109,7 @@ variable "batch_size" {
   # Lambda guide, "Creating and configuring an Amazon SQS event source mapping".
   validation {
     condition     = var.batch_size <= local.rules.batch_size.shared.without_window || var.batching_window_s > 0
-    error_message = "batch_size = ${var.batch_size}: needs batching_window_s of at least 1 above ${local.rules.batch_size.shared.without_window}."
+    error_message = "batch_size = ${var.batch_size}: ${local.rules.batch_size.shared.window_rule}."
   }
 }
 

@@ -3,6 +3,7 @@ and what a run on this machine can't do. What Terraform refuses in its plan (the
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import sys
@@ -19,6 +20,8 @@ from stampede.variable_rules import RULES
 
 # Of a package with its layers unpacked, and of one that is uploaded as a zip, and not taken from S3 (Lambda quotas).
 MOST_BYTES, MOST_ZIPPED_BYTES = 250 * 2**20, 50 * 2**20
+# "For most standard queues" approximately, and AWS raises it on request (SQS developer guide, "Standard queue quotas").
+MOST_IN_FLIGHT = 120_000
 PROVIDED = "provided.al2023"
 AWS_ALONE = "use --target aws"
 HANDLER, ARCHIVE = RULES["handler"].shared, RULES["package"].shared["archive_matches"]
@@ -35,7 +38,8 @@ def checks(cells: Cells) -> list[Finding]:
     different = {tuple(str(cell[name]) for name in names): cell for cell in cells}
     findings = list(dict.fromkeys(finding for cell in different.values() for finding in _package(cell)))
     # Our Go program measures all of them.
-    return [*(findings or [Finding("package", OK, "")]), go_program.check({cell["architecture"] for cell in cells})]
+    program = go_program.check({cell["architecture"] for cell in cells})
+    return [*(findings or [Finding("package", OK, "")]), program, _in_flight(cells)]
 
 
 def local_checks(cells: Cells) -> list[Finding]:
@@ -56,10 +60,22 @@ def local_checks(cells: Cells) -> list[Finding]:
         findings.append(Finding("layers", WARNING, "the embedded AWS has no layers of AWS accounts: they are left out"))
     if any(cell["subnet_ids"] for cell in cells):
         findings.append(Finding("network", PROBLEM, "the embedded AWS has no subnets of yours", AWS_ALONE))
-    if any(cell["batching_window_s"] for cell in cells):
-        found = "the embedded AWS doesn't wait for a batch: it takes what the queue has"
-        findings.append(Finding("batch", PROBLEM, found, f"leave batching_window_s out, or {AWS_ALONE}"))
+    for cell in [cell for cell in cells if cell["batching_window_s"]][:1]:
+        found = "the embedded AWS doesn't wait for a batch: it takes what the queue has, ten at most"
+        settings = " ".join(f"--set {name}={cell[name]}" for name in ("batch_size", "batching_window_s"))
+        way_out = f"leave batching_window_s out, or `stampede sweep function {settings} --target aws`"
+        findings.append(Finding("batch", PROBLEM, found, way_out))
     return findings
+
+
+def _in_flight(cells: Cells) -> Finding:
+    """N functions with a full batch each hold no more messages than a queue lets out."""
+    n, batch_size = max(((cell["concurrency_value"], cell["batch_size"]) for cell in cells), key=math.prod)
+    if n * batch_size <= MOST_IN_FLIGHT:
+        return Finding("batch", OK)
+    found = f"{n} functions with {batch_size} messages each hold {n * batch_size:,}, and a queue has about "
+    way_out = "use a smaller N or batch_size, or ask AWS for more"
+    return Finding("batch", WARNING, f"{found}{MOST_IN_FLIGHT:,} in flight at most: N won't be reached", way_out)
 
 
 def _local_runtime(runtime: str) -> Finding | None:

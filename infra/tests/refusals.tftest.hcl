@@ -413,15 +413,19 @@ run "a_directory_bucket_of_another_zone" {
   ]
 }
 
+# Its timeout_s is 30: 6 x 30 s and the window, less a second.
 run "a_function_without_its_package" {
   command = plan
 
   variables {
-    experiment = "function"
+    experiment           = "function"
+    batching_window_s    = 20
+    visibility_timeout_s = 199
   }
 
   expect_failures = [
     var.package,
+    var.visibility_timeout_s,
   ]
 }
 

@@ -8,13 +8,14 @@ import argparse
 import json
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments import EXPERIMENTS, Experiment
-from loader.payloads import Payloads
+from loader.payloads import DEFAULT, Payloads
+from stampede.cell import Cell
 from stampede.errors import UsageError
 from stampede.phrases import counted
 from stampede.planning.plan import Plan, make_plan, rest, with_rounds
@@ -117,7 +118,8 @@ PLAN: dict[str, dict[str, Any]] = {
         action="append",
     ),
     "--messages-per-concurrency": _option(
-        "messages per unit of concurrency, or per slice of a set of objects (default: the experiment's number)",
+        "messages, or batches of batch_size, per unit of concurrency, or messages per slice of a set of objects "
+        "(default: the experiment's number)",
         "N",
         positive_int,
     ),
@@ -247,13 +249,13 @@ def order_of(target: Target, settings: Sequence[str]) -> dict[str, Any]:
     return {name: value for name, value in {**chosen, **others}.items() if name in axes}
 
 
-def payloads_of(experiment: Experiment, file: Path | None) -> Payloads | None:
-    """The payloads of --payload; None without one. Raises UsageError."""
-    if file is None:
-        return None
-    if not experiment.takes_payload:
+def payloads_of(experiment: Experiment, file: Path | None, cells: Iterable[Cell]) -> Payloads | None:
+    """The payloads of --payload, of which each cell's batches must be events; None without one. Raises UsageError."""
+    if file is not None and not experiment.takes_payload:
         raise UsageError(f"--payload: {experiment.name} makes its messages itself; leave it out")
-    return Payloads.of_file(file)
+    payloads = None if file is None else Payloads.of_file(file)
+    (payloads or Payloads.of_text(DEFAULT)).refuse_batches(max(cell.batch_size for cell in cells))
+    return payloads
 
 
 def find_run(results_dir: Path, run: str | None, option: str = "--run") -> RunFolder:

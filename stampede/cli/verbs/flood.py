@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_stack(parser)
-    count = "how many messages to send (default: the experiment's number x the stack's concurrency_value)"
+    count = "how many messages to send (default: the experiment's number x the stack's concurrency_value x batch_size)"
     parser.add_argument("--messages", metavar="N", type=positive_int, help=count)
     add(parser, "--run", metavar="RUN_ID", help="add to this run, or give a new run this id (default: a new run)")
     name = "name of the cell (default: the stack's settings, such as memory_size=2048,concurrency_value=10)"
@@ -63,13 +63,13 @@ def run(arguments: argparse.Namespace) -> int:
     cell = _cell(target, in_order, arguments.cell)
     objects = stored_objects(target)
     load = CellLoad.of(target, in_order, objects)
-    count = arguments.messages or load.count or cell.n * target.experiment.messages_per_concurrency
+    count = arguments.messages or load.count or cell.n * cell.batch_size * target.experiment.messages_per_concurrency
     if target.experiment.shared_list is not None and count != load.count:
         takes = (
             f"the applied {target['experiment']} takes {counted(load.count, 'message')}, which share one list of keys"
         )
         raise UsageError(f"--messages: {takes}, got {count}; leave it out")
-    payloads = payloads_of(target.experiment, arguments.payload)
+    payloads = payloads_of(target.experiment, arguments.payload, [cell])
     check_manifest(target)
     if arguments.run is not None:
         _refuse_run_of_another(target, RunFolder(arguments.results_dir / checked_run_id(arguments.run)))

@@ -56,6 +56,8 @@ Row = tuple[Cell, dict[str, Any]]
 FIGURES = ("count", "min_s", "p25_s", "avg_s", "p75_s", "max_s", "p99_s", "time_to_n_s", "share_at_n", "most_at_once")
 FIGURES += ("drain_s", "busy", "peak_requests_per_s", "requests_limit_per_s", "usd", "binds", "span_s", "failed")
 FIGURES += ("dead_lettered",)
+# What decides how many messages an invocation takes.
+OF_QUEUE = ("batch_size", "batching_window_s")
 # So much of N reads as all of it: the queue grows.
 FULL = 0.995
 # A setting that mends a limit is worth a word where its figure falls below so much of what it is without.
@@ -81,7 +83,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_plan(parser, targets=["aws"])  # of this machine the model says nothing
     parameters = "JSON list of parameters that replace the model's own, as in docs/simulate.md (default: none)"
     parser.add_argument("--parameters", metavar="FILE", type=path, help=parameters)
-    add(parser, "--run", help="a run of `function` that measured what its handler takes (default: as the example)")
+    of_run = "a run of `function` that measured an invocation, with its whole batch (default: as the example)"
+    add(parser, "--run", help=of_run)
     account = "the account's concurrency limit, of which 100 can't be reserved (default: enough for every cell)"
     parser.add_argument("--account-concurrency", metavar="N", type=positive_int, help=account)
     quota = 'the account has the quota "Network bandwidth per execution environment" (default: no, about 0.6 Gbit/s)'
@@ -135,7 +138,8 @@ def _given(arguments: argparse.Namespace) -> Given:
 
 
 def _with_measured(parameters: Parameters, arguments: argparse.Namespace) -> Parameters:
-    """With what the run of --run measured; variables that are paths are set as in the run. Raises UsageError."""
+    """With what the run of --run measured; variables that are paths, and the batches, are set as in the run. Raises
+    UsageError."""
     experiment = EXPERIMENTS[arguments.experiment]
     folder = find_run(arguments.results_dir, arguments.run)
     stored = folder.read_json("run.json", {})
@@ -143,9 +147,12 @@ def _with_measured(parameters: Parameters, arguments: argparse.Namespace) -> Par
         raise UsageError(f"--run: {folder.name} is a run of {other}; name one of {experiment.name}")
     settings = arguments.set or []
     of_user = {setting.partition("=")[0] for setting in settings}
-    for cell in list(cells_of(stored, experiment).values())[:1]:
-        paths = {name: cell.values.get(name) for name in path_variables() if name not in of_user}
-        settings += [f"{name}={value}" for name, value in paths.items() if value]
+    for cell in sorted(cells_of(stored, experiment).values(), key=lambda cell: cell.batch_size)[:1]:
+        as_there = {name: cell.values.get(name) for name in [*path_variables(), *OF_QUEUE] if name not in of_user}
+        settings += [f"{name}={value}" for name, value in as_there.items() if value]
+        if "batch_size" in of_user:
+            there = f"an invocation with {counted(cell.batch_size, 'message')}"
+            say(f"--run: it has measured {there}, which is taken to last as long with every batch_size")
     arguments.set = settings
     place = "aws" if stored.get("target") == "aws" else "local"
     if place == "local":
@@ -170,12 +177,12 @@ def _cells(plan: Plan, predicted: Sequence[PredictedCell], given: Given, message
         planned = tuple(repeat.demand.cell for repeat in repeats)
         cell, figures = planned[0].on(place.axes), repeats[0].prediction.as_dict()
         bill = cost.estimate(replace(plan, cells=planned), given=given)
-        figures |= {"count": sum(cell.messages for cell in planned), "usd": bill.total_usd}
+        figures |= {"count": sum(cell.invocations for cell in planned), "usd": bill.total_usd}
         figures |= {"repeats": len(repeats), "busy": None}
         each_s = figures["of_later"].get("avg_s") or figures["avg_s"]
         if messages_per_s and each_s:
             # Little's law: so many a second, times the seconds of one.
-            figures["average"] = messages_per_s / cell.values["batch_size"] * each_s
+            figures["average"] = messages_per_s / cell.batch_size * each_s
             figures["busy"] = figures["average"] / min(cell.n, cell.values["maximum_concurrency"] or cell.n)
         rows.append((cell, figures))
     return sorted(rows, key=lambda row: row[0])
@@ -223,7 +230,7 @@ def _load(cell: Cell, figures: Mapping[str, Any], cells: Sequence[Row], messages
     load = f"{quantity(messages_per_s)}/s"
     if figures["busy"] is None:
         return f"{load}: no invocation succeeds"
-    batch, alike = cell.values["batch_size"], [n_axis(cell.axes)]
+    batch, alike = cell.batch_size, [n_axis(cell.axes)]
     each_s, at_once = figures["average"] * batch / messages_per_s, figures["average"]
     each, average = (quantity(float(f"{value:.3g}")) for value in (each_s, at_once))
     of_each = f"of {each} s each" if batch == 1 else f"in batches of {batch:,}, {each} s each"

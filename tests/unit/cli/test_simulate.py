@@ -158,10 +158,10 @@ def record(elapsed_s=0.3, **changes):
 def measured(tmp_path):
     """A function that stores a first run of one's own function."""
 
-    def store(records, package=None, **run):
+    def store(records, package=None, batch_size=1, **run):
         folder = tmp_path / "results" / "r"
         folder.mkdir(parents=True, exist_ok=True)
-        cells = [Cell("a", {"package": package}, ()).as_json()]
+        cells = [Cell("a", {"package": package, "batch_size": batch_size}, ()).as_json()]
         described = {"experiment": "function", "target": "aws", "format": FORMAT, "cells": cells} | run
         (folder / "run.json").write_text(json.dumps(described))
         (folder / "records.jsonl").write_text("".join(json.dumps(row) + "\n" for row in records))
@@ -176,6 +176,19 @@ def test_of_what_a_run_measured_processing_goes_with_the_memory_and_waiting_does
     seconds = {row["memory_size_mb"]: row["avg_s"] for row in printed if row["start"] == "warm"}
     # 0.1 CPU-s and 0.2 s of waiting; half of a vCPU takes twice as long for the former.
     assert seconds == {1769: pytest.approx(0.3, rel=0.01), 884: pytest.approx(0.4, rel=0.01)}
+
+
+def test_an_invocation_is_predicted_with_the_batches_that_the_run_measured_or_those_that_are_set(
+    rows, simulate, measured
+):
+    batch = [record(2.0, batch_size=5, batch=3, batch_index=index) for index in range(3)]
+    measured([*(batch * 5), record(9.0, batch_size=10), record(9.0, batch_size=10)], batch_size=5)
+    command = "function --run results/r --set memory_size=1769 --set concurrency_value=1"
+    printed = rows(command)
+    assert [(row["batch_size"], row["avg_s"]) for row in printed] == [(5, pytest.approx(2.0, rel=0.05))] * len(printed)
+    assert sum(row["count"] for row in printed) == 11, "invocations"
+    swept = simulate(f"{command} --set batch_size=1,10")
+    assert "an invocation with 5 messages, which is taken to last as long" in swept.err
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def zipped(folder):
 
 def cell(package, **changes):
     values = {"package": str(package), "handler": "app.handler", "architecture": HERE, "runtime": "python3.12"}
-    of_queue = {"batch_size": 1, "batching_window_s": 0}
+    of_queue = {"batch_size": 1, "batching_window_s": 0, "concurrency_value": 1}
     return values | of_queue | {"policy_file": None, "environment": {}, "layers": [], "subnet_ids": []} | changes
 
 
@@ -141,7 +141,7 @@ def test_a_library_for_another_python_is_refused_on_this_machine_alone(package):
         ({"runtime": "java21"}, True, PROBLEM, "--set runtime=java21 --target aws"),
         ({"runtime": "python3.9"}, True, WARNING, "and not on python3.9"),
         ({"subnet_ids": ["subnet-0123456789abcdef0"]}, True, PROBLEM, "--target aws"),
-        ({"batch_size": 10, "batching_window_s": 1}, True, PROBLEM, "leave batching_window_s out"),
+        ({"batch_size": 10, "batching_window_s": 1}, True, PROBLEM, "--set batching_window_s=1 --target aws`"),
         ({"layers": ["arn:aws:lambda:..."]}, True, WARNING, "left out"),
     ],
 )
@@ -188,6 +188,13 @@ def test_a_container_image_is_refused_with_how_to_measure_its_code(package, imag
     for path, runtime in ((image, "python3.12"), (package, "nodejs22.x"), (package, "provided.al2023")):
         assert "container image" in problem(path, runtime=runtime) and "docker cp" in problem(path, runtime=runtime)
     assert problem(package) == "", "it has its handler"
+
+
+def test_what_n_functions_hold_beyond_the_queues_messages_in_flight_is_warned_about(package):
+    cells = [cell(package, concurrency_value=n, batch_size=size) for n, size in ((1000, 10), (13, 10_000))]
+    [*_, fits], [*_, more] = checks(cells[:1]), checks(cells)
+    assert (fits.status, more.status) == (OK, WARNING)
+    assert "13 functions with 10000 messages each hold 130,000, and a queue has about 120,000" in more.sentence
 
 
 def test_a_package_that_is_too_large_is_refused(package):

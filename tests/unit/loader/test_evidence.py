@@ -77,6 +77,11 @@ def test_a_run_holds_or_contradicts(check, outcome, which, stack, folder):
     assert checked(stack, folder, **{"records" if check != "logs-late" else "latest_ms": occasion})[check] == outcome
 
 
+def test_a_batch_is_one_invocation_of_the_ramp(stack, folder):
+    batches = [{**record, "batch": 3, "batch_index": index} for record in ramp(100) for index in range(3)]
+    assert checked(stack, folder, batches)["trigger-ramp"] == CONTRADICTED
+
+
 def test_with_provisioned_pollers_no_ramp_is_judged(stack, folder):
     values = {"provisioned_pollers": {"minimum": 2, "maximum": 10}}
     cells = [Cell("b", {"provisioned_pollers": None}, ()), Cell("a", values, ())]

@@ -119,6 +119,33 @@ def test_a_wrong_setting_is_refused_with_the_fix(setting, words):
     assert words in str(refusal.value)
 
 
+def test_messages_and_warm_ups_fill_the_batches_of_n_functions_and_those_of_others_none():
+    settings = ["memory_size=1024", "concurrency_value=4", "batch_size=1,25", "batching_window_s=2"]
+    counts = {"messages_per_concurrency": 3, "warm_up_per_concurrency": 2}
+    cells = sorted(make_plan(EXPERIMENTS["function"], "aws", settings, **counts).cells)
+    assert [(cell.messages, cell.warm_up_messages) for cell in cells] == [(12, 8), (300, 200)]
+    assert {(cell.invocations, cell.warm_up_invocations) for cell in cells} == {(12, 8)}
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (["batch_size=11"], "batch_size = 11: needs batching_window_s of at least 1 above 10; add --set"),
+        (["batch_size=11", "batching_window_s=0,1"], "batch_size = 11: needs"),
+        (["batch_size=10001"], "from 1 to 10000, got 10001"),
+        (["batching_window_s=301"], "from 0 to 300, got 301"),
+        (
+            ["batching_window_s=20", "visibility_timeout_s=199"],
+            "must be at least 6 x timeout_s + batching_window_s = 200, got 199",
+        ),
+    ],
+)
+def test_batches_that_lambda_would_refuse_are_refused_in_the_words_of_infra(settings, words):
+    with pytest.raises(UsageError) as refusal:
+        make_plan(EXPERIMENTS["function"], "aws", settings, messages_per_concurrency=1)
+    assert words in str(refusal.value)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
