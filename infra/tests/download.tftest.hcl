@@ -70,3 +70,14 @@ run "go_on_arm" {
     maximum_concurrency  = 2
   }
 }
+
+# One permission to read it and one to decrypt it through S3 alone; nothing of its bucket is managed.
+run "an_object_of_the_users_own" {
+  variables {
+    s3_bucket_name     = "my-own"
+    s3_file_name       = "models/day=1/v3 (final)+more.bin"
+    existing_bucket    = true
+    object_kms_key_arn = "arn:aws:kms:us-east-1:123456789012:key/1234"
+    requester_pays     = true
+  }
+}

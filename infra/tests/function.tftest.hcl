@@ -24,6 +24,25 @@ run "with_everything_that_is_the_users" {
     environment       = { GREETING = "hello" }
     layers            = ["arn:aws:lambda:us-east-1:123456789012:layer:numpy:3"]
     policy_file       = "tests/policy.json"
+    batch_size        = 20
+    batching_window_s = 5
+  }
+}
+
+# Somebody's program for provided.al2023: a folder that holds a bootstrap, and a zip.
+run "a_program_in_a_folder" {
+  variables {
+    runtime      = "provided.al2023"
+    package      = "../functions/transfer/build/arm64"
+    architecture = "arm64"
+  }
+}
+
+run "a_program_in_a_zip" {
+  variables {
+    runtime      = "provided.al2023"
+    package      = "tests/program.zip"
+    architecture = "arm64"
   }
 }
 

@@ -55,19 +55,6 @@ run "too_long" {
   ]
 }
 
-run "access_logs_in_china" {
-  command = plan
-
-  variables {
-    region            = "cn-north-1"
-    server_side_proof = true
-  }
-
-  expect_failures = [
-    var.server_side_proof,
-  ]
-}
-
 run "capitals_slashes_quotes" {
   command = plan
 
@@ -146,29 +133,74 @@ run "reserved_folders_accents" {
   ]
 }
 
-run "names_of_another_form" {
+# The download takes none of these, and there are no access logs in China.
+run "what_another_experiment_has" {
   command = plan
 
   variables {
+    region              = "cn-north-1"
+    server_side_proof   = true
     instance_type       = "m5a"
     express_bucket_name = "my-bucket"
+    from_manifest       = true
+    bucket_key          = false
+    with_s3files        = true
+    batching_window_s   = 1
+    subnet_ids          = ["subnet-0123456789abcdef0"]
+    security_group_ids  = ["sg-0123456789abcdef0"]
+    date_from           = "2015-02-29"
+    sink                = "discard"
   }
 
   expect_failures = [
+    var.server_side_proof,
     var.instance_type,
     var.express_bucket_name,
+    var.from_manifest,
+    var.bucket_key,
+    var.with_s3files,
+    var.batching_window_s,
+    var.subnet_ids,
+    var.date_from,
+    var.sink,
   ]
 }
 
-run "no_bucket_name_at_all" {
+# 150 pollers have 1,500 invocations at once. The CRT writes a file.
+run "other_words_and_names" {
   command = plan
 
   variables {
-    s3_bucket_name = ""
+    date_to             = "31 December 2019"
+    subnet_ids          = ["private"]
+    batch_size          = 5
+    s3_bucket_name      = "my-own"
+    existing_bucket     = true
+    object_kms_key_arn  = "alias/mine"
+    concurrency_value   = 1501
+    provisioned_pollers = { minimum = 2, maximum = 150 }
+    method              = "crt"
+    sink                = "memory"
+    memory_size         = 10240
+    package             = "nowhere.zip"
+    handler             = "handler"
+    policy_file         = "tests/refusals.tftest.hcl"
+    environment         = { AWS_REGION = "us-east-1" }
+    layers              = ["numpy"]
   }
 
   expect_failures = [
-    var.s3_bucket_name,
+    var.date_to,
+    var.subnet_ids,
+    var.batch_size,
+    var.object_kms_key_arn,
+    var.concurrency_value,
+    var.sink,
+    var.package,
+    var.handler,
+    var.policy_file,
+    var.environment,
+    var.layers,
   ]
 }
 
@@ -180,44 +212,45 @@ run "n_above_1000_without_pollers" {
     concurrency_value    = 1001
     visibility_timeout_s = 359
     ephemeral_storage_mb = 1087
+    security_group_ids   = ["default"]
+    object_kms_key_arn   = "arn:aws:kms:us-east-1:123456789012:key/1234"
+    requester_pays       = true
   }
 
   expect_failures = [
     var.concurrency_value,
+    var.object_kms_key_arn,
+    var.requester_pays,
+    var.security_group_ids,
     var.visibility_timeout_s,
     var.ephemeral_storage_mb,
   ]
 }
 
-# The object doesn't fit: reported for the storage, at its default.
-run "cap_above_the_reserved_concurrency" {
+# The object doesn't fit: reported for the storage, at its default. Of an object of the user's own there are no access logs.
+run "a_cap_above_n_and_days_in_the_wrong_order" {
   command = plan
 
   variables {
     maximum_concurrency = 6
     concurrency_value   = 5
     object_size_mb      = 1137
+    date_from           = "2015-01-02"
+    date_to             = "2015-01-01"
+    s3_bucket_name      = "my-own"
+    existing_bucket     = true
+    server_side_proof   = true
   }
 
   expect_failures = [
     var.maximum_concurrency,
     var.ephemeral_storage_mb,
+    var.date_to,
+    var.existing_bucket,
   ]
 }
 
-run "cap_above_2_for_one_function" {
-  command = plan
-
-  variables {
-    maximum_concurrency = 3
-  }
-
-  expect_failures = [
-    var.maximum_concurrency,
-  ]
-}
-
-run "cap_together_with_pollers" {
+run "a_cap_together_with_pollers" {
   command = plan
 
   variables {
@@ -226,64 +259,15 @@ run "cap_together_with_pollers" {
     provisioned_pollers  = { minimum = 2, maximum = 20 }
     timeout_s            = 61
     visibility_timeout_s = 360
+    method               = "go_stream"
+    sink                 = "tmp"
+    ephemeral_storage_mb = 1087
   }
 
   expect_failures = [
     var.maximum_concurrency,
     var.visibility_timeout_s,
-  ]
-}
-
-run "pollers_minimum_above_maximum" {
-  command = plan
-
-  variables {
-    provisioned_pollers = { minimum = 30, maximum = 20 }
-  }
-
-  expect_failures = [
-    var.provisioned_pollers,
-  ]
-}
-
-# One invocation more than 150 pollers have at once.
-run "pollers_too_few_for_n" {
-  command = plan
-
-  variables {
-    concurrency_value   = 1501
-    provisioned_pollers = { minimum = 2, maximum = 150 }
-  }
-
-  expect_failures = [
-    var.concurrency_value,
-  ]
-}
-
-# The published way and the CRT write a file.
-run "download_file_to_nowhere" {
-  command = plan
-
-  variables {
-    sink = "discard"
-  }
-
-  expect_failures = [
-    var.sink,
-  ]
-}
-
-run "crt_to_memory" {
-  command = plan
-
-  variables {
-    method      = "crt"
-    sink        = "memory"
-    memory_size = 10240
-  }
-
-  expect_failures = [
-    var.sink,
+    var.ephemeral_storage_mb,
   ]
 }
 
@@ -295,63 +279,29 @@ run "an_object_larger_than_the_memory" {
     method               = "go_ranges"
     memory_size          = 1151
     ephemeral_storage_mb = 512
+    provisioned_pollers  = { minimum = 30, maximum = 20 }
   }
 
   expect_failures = [
     var.memory_size,
+    var.provisioned_pollers,
   ]
 }
 
-run "go_to_a_small_tmp" {
-  command = plan
-
-  variables {
-    method               = "go_stream"
-    sink                 = "tmp"
-    ephemeral_storage_mb = 1087
-  }
-
-  expect_failures = [
-    var.ephemeral_storage_mb,
-  ]
-}
-
-# A file system that isn't there to be mounted.
-run "s3_files_not_put_up" {
-  command = plan
-
-  variables {
-    experiment = "filesystem"
-    storage    = "s3files"
-  }
-
-  expect_failures = [
-    var.storage,
-  ]
-}
-
-run "s3_files_with_the_download" {
-  command = plan
-
-  variables {
-    with_s3files = true
-  }
-
-  expect_failures = [
-    var.with_s3files,
-  ]
-}
-
-# Into the published /tmp of 1228 MB go at most 1164 MiB: one large file, or 21,163 small ones.
+# Nor is the file system there to be mounted.
 run "a_large_file_that_does_not_fit" {
   command = plan
 
   variables {
-    experiment    = "filesystem"
-    large_file_mb = 1165
+    experiment     = "filesystem"
+    storage        = "s3files"
+    large_file_mb  = 1165
+    s3_bucket_name = ""
   }
 
   expect_failures = [
+    var.storage,
+    var.s3_bucket_name,
     var.ephemeral_storage_mb,
   ]
 }
@@ -370,53 +320,19 @@ run "small_files_that_do_not_fit" {
   ]
 }
 
-run "a_first_day_that_is_in_no_calendar" {
-  command = plan
-
-  variables {
-    date_from = "2015-02-29"
-  }
-
-  expect_failures = [
-    var.date_from,
-  ]
-}
-
-run "a_last_day_in_other_words" {
-  command = plan
-
-  variables {
-    date_to = "31 December 2019"
-  }
-
-  expect_failures = [
-    var.date_to,
-  ]
-}
-
-run "days_in_the_wrong_order" {
-  command = plan
-
-  variables {
-    date_from = "2015-01-02"
-    date_to   = "2015-01-01"
-  }
-
-  expect_failures = [
-    var.date_to,
-  ]
-}
-
 run "copies_by_two_functions_that_each_empty_the_destination" {
   command = plan
 
   variables {
     experiment        = "copy"
     concurrency_value = 2
+    s3_bucket_name    = "my-own"
+    existing_bucket   = true
   }
 
   expect_failures = [
     var.concurrency_value,
+    var.existing_bucket,
   ]
 }
 
@@ -435,17 +351,20 @@ run "one_object_more_than_fits_into_the_folders" {
   ]
 }
 
+# And which have another processor.
 run "hosts_whose_own_count_does_not_fit_into_a_leap_year" {
   command = plan
 
   variables {
-    experiment = "copy_host"
-    date_from  = "2016-01-01"
-    date_to    = "2016-12-31"
+    experiment   = "copy_host"
+    date_from    = "2016-01-01"
+    date_to      = "2016-12-31"
+    architecture = "arm64"
   }
 
   expect_failures = [
     var.object_count,
+    var.architecture,
   ]
 }
 
@@ -466,34 +385,6 @@ run "an_object_in_each_of_ten_thousand_years_hours" {
   ]
 }
 
-run "a_processor_that_the_hosts_do_not_have" {
-  command = plan
-
-  variables {
-    experiment   = "copy_host"
-    architecture = "arm64"
-  }
-
-  expect_failures = [
-    var.architecture,
-  ]
-}
-
-# What another experiment would leave unused.
-run "a_manifest_and_a_key_for_the_download" {
-  command = plan
-
-  variables {
-    from_manifest = true
-    bucket_key    = false
-  }
-
-  expect_failures = [
-    var.from_manifest,
-    var.bucket_key,
-  ]
-}
-
 run "a_zone_of_another_region" {
   command = plan
 
@@ -501,19 +392,6 @@ run "a_zone_of_another_region" {
     experiment = "express"
     region     = "eu-north-1"
     zone_id    = "use1-az4"
-  }
-
-  expect_failures = [
-    var.zone_id,
-  ]
-}
-
-run "a_region_without_express" {
-  command = plan
-
-  variables {
-    experiment = "express"
-    region     = "eu-south-1"
   }
 
   expect_failures = [
@@ -535,18 +413,39 @@ run "a_directory_bucket_of_another_zone" {
   ]
 }
 
+# Its timeout_s is 30: 6 x 30 s and the window, less a second.
 run "a_function_without_its_package" {
   command = plan
 
   variables {
-    experiment = "function"
+    experiment           = "function"
+    batching_window_s    = 20
+    visibility_timeout_s = 199
   }
 
   expect_failures = [
     var.package,
+    var.visibility_timeout_s,
   ]
 }
 
+# One function has two invocations at once at most.
+run "a_region_without_express" {
+  command = plan
+
+  variables {
+    experiment          = "express"
+    region              = "eu-south-1"
+    maximum_concurrency = 3
+  }
+
+  expect_failures = [
+    var.zone_id,
+    var.maximum_concurrency,
+  ]
+}
+
+# Nothing is gathered for its batch, and its subnets lack a security group.
 run "a_program_without_its_bootstrap" {
   command = plan
 
@@ -555,191 +454,14 @@ run "a_program_without_its_bootstrap" {
     runtime    = "provided.al2023"
     package    = "tests"
     handler    = "my handler"
-  }
-
-  expect_failures = [
-    var.package,
-    var.handler,
-  ]
-}
-
-run "a_function_of_nothing" {
-  command = plan
-
-  variables {
-    package     = "nowhere.zip"
-    handler     = "handler"
-    policy_file = "tests/refusals.tftest.hcl"
-    environment = { AWS_REGION = "us-east-1" }
-    layers      = ["numpy"]
-  }
-
-  expect_failures = [
-    var.package,
-    var.handler,
-    var.policy_file,
-    var.environment,
-    var.layers,
-  ]
-}
-
-run "an_own_object_of_another_experiment" {
-  command = plan
-
-  variables {
-    experiment      = "copy"
-    s3_bucket_name  = "my-own"
-    existing_bucket = true
-  }
-
-  expect_failures = [
-    var.existing_bucket,
-  ]
-}
-
-run "an_alias_of_a_key" {
-  command = plan
-
-  variables {
-    s3_bucket_name     = "my-own"
-    existing_bucket    = true
-    object_kms_key_arn = "alias/mine"
-  }
-
-  expect_failures = [
-    var.object_kms_key_arn,
-  ]
-}
-
-run "an_own_object_of_which_access_logs_are_wanted" {
-  command = plan
-
-  variables {
-    s3_bucket_name    = "my-own"
-    existing_bucket   = true
-    server_side_proof = true
-  }
-
-  expect_failures = [
-    var.existing_bucket,
-  ]
-}
-
-run "what_only_an_own_object_has" {
-  command = plan
-
-  variables {
-    object_kms_key_arn = "arn:aws:kms:us-east-1:123456789012:key/1234"
-    requester_pays     = true
-  }
-
-  expect_failures = [
-    var.object_kms_key_arn,
-    var.requester_pays,
-  ]
-}
-
-run "batches_of_the_download" {
-  command = plan
-
-  variables {
-    batch_size = 5
-  }
-
-  expect_failures = [
-    var.batch_size,
-  ]
-}
-
-run "a_window_of_the_download" {
-  command = plan
-
-  variables {
-    batching_window_s = 1
-  }
-
-  expect_failures = [
-    var.batching_window_s,
-  ]
-}
-
-run "a_large_batch_that_nothing_is_gathered_for" {
-  command = plan
-
-  variables {
-    experiment = "function"
-    package    = "tests"
     batch_size = 11
-  }
-
-  expect_failures = [
-    var.batch_size,
-  ]
-}
-
-# timeout_s is 30 here: 6 x 30 s and the window, less a second.
-run "a_message_that_is_visible_again_within_its_window" {
-  command = plan
-
-  variables {
-    experiment           = "function"
-    package              = "tests"
-    batching_window_s    = 20
-    visibility_timeout_s = 199
-  }
-
-  expect_failures = [
-    var.visibility_timeout_s,
-  ]
-}
-
-run "subnets_of_the_download" {
-  command = plan
-
-  variables {
-    subnet_ids         = ["subnet-0123456789abcdef0"]
-    security_group_ids = ["sg-0123456789abcdef0"]
-  }
-
-  expect_failures = [
-    var.subnet_ids,
-  ]
-}
-
-run "subnets_without_a_security_group" {
-  command = plan
-
-  variables {
-    experiment = "function"
-    package    = "tests"
     subnet_ids = ["subnet-0123456789abcdef0"]
   }
 
   expect_failures = [
-    var.security_group_ids,
-  ]
-}
-
-run "names_where_ids_belong" {
-  command = plan
-
-  variables {
-    subnet_ids = ["private"]
-  }
-
-  expect_failures = [
-    var.subnet_ids,
-  ]
-}
-
-run "a_security_groups_name" {
-  command = plan
-
-  variables {
-    security_group_ids = ["default"]
-  }
-
-  expect_failures = [
+    var.package,
+    var.handler,
+    var.batch_size,
     var.security_group_ids,
   ]
 }

@@ -25,7 +25,6 @@ QUERIES = {
     "express": ("common", "express"),
     "filesystem": ("common", "filesystem"),
     "function": ("common", "function"),
-    "function_program": ("common", "function"),
 }
 WORKER = "module.worker[0].aws_lambda_function.worker"
 each_file = pytest.mark.parametrize("name", QUERIES)
@@ -106,9 +105,9 @@ def test_the_program_is_the_one_built_for_the_functions_processor(infra, mocking
 
 def test_a_users_package_is_the_function_beside_the_proxy_or_the_layer_of_it(infra, mocking):
     layer = "module.worker[0].aws_lambda_layer_version.beside_package[0]"
-    managed = deployed(infra, mocking, "function")["defaults"]
+    runs = deployed(infra, mocking, "function")
+    managed, program = runs["defaults"], runs["a_program_in_a_folder"]
     assert _content(infra / managed[WORKER]["filename"]).keys() == {"app.py", "payload.json"}
-    program = deployed(infra, mocking, "function_program")["a_folder"]
     proxy = {"bootstrap": (b"built for arm64", True)}
     assert _content(infra / program[WORKER]["filename"]) == _content(infra / program[layer]["filename"]) == proxy
     assert _content(infra / managed[layer]["filename"]).keys() == proxy.keys()

@@ -96,36 +96,18 @@ func (s *simulation) send(worker int, start, now time.Duration) {
 	s.at(next, func() { s.send(worker, start, next) })
 }
 
-// copies are those of each worker from a second on.
-func (s *simulation) copies(from int) (all float64, each []float64) {
+// figures of a simulation from a second on: what part of the limit all workers used, what part of the calls was answered SlowDown, and
+// Jain's index of fairness: 1 for equal shares, 1/n where one has all.
+type figures struct{ through, refused, jain float64 }
+
+func (s *simulation) since(from int) figures {
+	total, squares := 0.0, 0.0
 	for _, bySecond := range s.copied {
-		each = append(each, sum(bySecond[from:s.second]))
-		all += each[len(each)-1]
+		copied := sum(bySecond[from:s.second])
+		total, squares = total+copied, squares+copied*copied
 	}
-	return all, each
-}
-
-// through is the part of the limit that all workers used from a second on.
-func (s *simulation) through(from int) float64 {
-	all, _ := s.copies(from)
-	return all / float64(s.second-from) / s.limit
-}
-
-// jain is Jain's index of fairness from a second on: 1 for equal shares, 1/n where one has all.
-func (s *simulation) jain(from int) float64 {
-	total, each := s.copies(from)
-	squares := 0.0
-	for _, copied := range each {
-		squares += copied * copied
-	}
-	return total * total / squares / float64(len(each))
-}
-
-// refused is the part of the calls that were answered SlowDown from a second on.
-func (s *simulation) refused(from int) float64 {
-	all, _ := s.copies(from)
 	slowDowns := sum(s.slowDowns[from:s.second])
-	return slowDowns / max(1, slowDowns+all)
+	return figures{total / float64(s.second-from) / s.limit, slowDowns / max(1, slowDowns+total), total * total / squares / float64(len(s.copied))}
 }
 
 func sum(numbers []int) (all float64) {
@@ -158,18 +140,14 @@ func TestWorkersUseTheLimitAndShareItHoweverSlowACopyIs(t *testing.T) {
 	} {
 		for _, burst := range []float64{max(2, c.limit/10), c.limit} {
 			s := simulate(c.limit, burst, c.copyTakes, c.refusalTake, atOnce(c.workers)...).run(30)
-			if s.through(0) < 0.95 || s.refused(10) > c.refused || s.jain(0) < 0.96 {
-				t.Errorf("%+v, burst %.0f: %.3f of the limit, %.4f refused, Jain %.3f", c, burst, s.through(0), s.refused(10), s.jain(0))
+			if all := s.since(0); all.through < 0.95 || s.since(10).refused > c.refused || all.jain < 0.96 {
+				t.Error(c, burst, all)
 			}
 		}
 	}
-}
-
-func TestWorkersThatBeginLaterGetAShareToo(t *testing.T) {
-	t.Parallel()
-	for _, late := range []time.Duration{300 * milli, 3 * time.Second} {
-		if s := simulate(500, 50, copies, fast, 0, late/3, late).run(60); s.through(0) < 0.95 || s.jain(30) < 0.9 {
-			t.Errorf("%v late: %.3f of the limit, Jain %.3f", late, s.through(0), s.jain(30))
+	for _, late := range []time.Duration{300 * milli, 3 * time.Second} { // a worker that begins later gets a share too
+		if s := simulate(500, 50, copies, fast, 0, late/3, late).run(60); s.since(0).through < 0.95 || s.since(30).jain < 0.9 {
+			t.Error(late, s.since(30))
 		}
 	}
 }
@@ -182,8 +160,8 @@ func TestALimitThatHalvesDoublesOrIsNothingForAWhileIsFoundAgain(t *testing.T) {
 			for stage, part := range []float64{1, 0.5, 1} {
 				s.take(time.Duration(30*stage) * time.Second) // fills it at the old limit
 				s.limit, s.burst = part*limit, part*limit/10
-				if through := s.run(30 + 30*stage).through(30 * stage); through < 0.95 {
-					t.Errorf("%d workers on %.0f, from %d s on: %.3f of the limit", workers, limit, 30*stage, through)
+				if now := s.run(30 + 30*stage).since(30 * stage); now.through < 0.95 {
+					t.Error(limit, workers, stage, now)
 				}
 			}
 		}
@@ -192,8 +170,8 @@ func TestALimitThatHalvesDoublesOrIsNothingForAWhileIsFoundAgain(t *testing.T) {
 			s.limit, s.tokens = 0, 0
 			s.run(began + 10)
 			s.limit, s.filled = limit, time.Duration(began+10)*time.Second
-			if through := s.run(60).through(began + 17); through < 0.95 {
-				t.Errorf("limit %.0f, refused from %d s on: %.3f of it", limit, began, through)
+			if now := s.run(60).since(began + 17); now.through < 0.95 {
+				t.Error(limit, began, now)
 			}
 		}
 	}
@@ -207,15 +185,14 @@ func TestAClientThatIgnoresSlowDownIsSeenAndTheRateHoldsButWorkersAmongTheirLike
 			second, ignoring int
 			crowded          bool
 		}{{9, 3, false}, {25, 3, true}, {39, 0, true}, {60, 0, false}} {
-			s.run(stage.second)
-			now, control := time.Duration(s.second)*time.Second, s.workers[0]
-			if control.Crowded() != stage.crowded || stage.crowded && control.Rate(now) < 1.5 {
-				t.Errorf("%d workers at %v: crowded %v, %.2f a second", workers, now, control.Crowded(), control.Rate(now))
+			control := s.run(stage.second).workers[0]
+			if rate := control.Rate(time.Duration(s.second) * time.Second); control.Crowded() != stage.crowded || stage.crowded && rate < 1.5 {
+				t.Error(workers, stage, rate)
 			}
 			s.ignoring = stage.ignoring
 		}
-		if through := s.run(70).through(50); through < 0.95 {
-			t.Errorf("%d workers: %.3f of the limit after the other had ended", workers, through)
+		if now := s.run(70).since(50); now.through < 0.95 {
+			t.Error(workers, now)
 		}
 	}
 	s, mistaken := simulate(100, 10, copies, fast, atOnce(20)...), 0
@@ -227,22 +204,19 @@ func TestAClientThatIgnoresSlowDownIsSeenAndTheRateHoldsButWorkersAmongTheirLike
 		}
 	}
 	if mistaken > 6 { // of 1,200 looks, whatever the dice
-		t.Errorf("%d times workers took each other for such a client", mistaken)
+		t.Error(mistaken)
 	}
 }
 
 func TestARateThatIsNotUsedDoesNotGrowAndACapIsNeverExceeded(t *testing.T) {
 	t.Parallel()
-	s := simulate(1e6, 1e6, 20*milli, 20*milli, 0)
-	s.most = 1000
-	if rate := s.run(60).workers[0].Rate(time.Minute); rate > 2000 {
-		t.Errorf("%.0f calls a second for a worker that makes 1,000", rate)
-	}
-	s = simulate(1e6, 1e6, 20*milli, 20*milli, 0)
-	s.workers[0] = newAdaptive(300)
-	for second := range 10 {
-		if rate := s.run(second).workers[0].Rate(time.Duration(second) * time.Second); rate > 300 || second > 5 && rate < 299 {
-			t.Errorf("%.0f where 300 are allowed", rate)
+	s := simulate(1e6, 1e6, 20*milli, 20*milli, 0, 0)
+	s.most, s.workers[1] = 1000, newAdaptive(300)
+	for second := range 60 {
+		s.run(second)
+		now := time.Duration(second) * time.Second
+		if unused, capped := s.workers[0].Rate(now), s.workers[1].Rate(now); unused > 2000 || capped > 300 || second > 5 && capped < 299 {
+			t.Error(second, unused, capped)
 		}
 	}
 }

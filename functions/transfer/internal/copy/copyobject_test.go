@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,7 +19,8 @@ import (
 	"stampede/transfer/internal/bucket"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/s3test"
-	"stampede/transfer/internal/s3test/recorded"
+	"stampede/transfer/internal/s3test/agreed"
+	"stampede/transfer/internal/workers"
 )
 
 const result = `<?xml version="1.0" encoding="UTF-8"?><CopyObjectResult><ETag>"x"</ETag></CopyObjectResult>`
@@ -38,7 +38,12 @@ func asking(t *testing.T, handler http.HandlerFunc) *copier {
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	s3test.Isolate(t, server.URL)
-	target, err := bucket.Open(t.Context(), account.Given{}, to, bucket.Options{Silence: 1200 * time.Millisecond, Advice: advice})
+	return copierTo(t, account.Given{}, to)
+}
+
+func copierTo(t *testing.T, where account.Given, name string) *copier {
+	t.Helper()
+	target, err := bucket.Open(t.Context(), where, name, bucket.Options{Silence: 1200 * time.Millisecond, Advice: advice})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,29 +54,19 @@ func asking(t *testing.T, handler http.HandlerFunc) *copier {
 	return made
 }
 
-func (c *copier) ask(key string) (unknown bool, err error) {
-	return c.copy(context.Background(), row{Source: key, Destination: key}, func() {})
-}
+// ask makes a copy, and says what became of it: the failure's type, whether the copy is tried again, and whether it may have been made.
+func (c *copier) ask(key string) string { return c.askCounting(key, func() {}) }
 
-// judged is the failure's type, and whether the copy is tried again.
-func judged(err error) string {
+func (c *copier) askCounting(key string, count func()) string {
+	unknown, err := c.copy(context.Background(), row{Source: key, Version: "v/1", Destination: key}, count)
+	said := "done"
 	var failed *failure.Error
-	switch {
-	case err == nil:
-		return "done"
-	case err == errExists:
-		return "exists"
-	case errors.As(err, &failed) && failed.Temporary:
-		return failed.Type + ", tried again"
-	case errors.As(err, &failed):
-		return failed.Type
+	if err == errExists {
+		said = "exists"
+	} else if errors.As(err, &failed) {
+		said = failed.Type + map[bool]string{true: " again"}[failed.Temporary]
 	}
-	return fmt.Sprintf("%T", err)
-}
-
-func hangUp(w http.ResponseWriter) {
-	connection, _, _ := http.NewResponseController(w).Hijack()
-	_ = connection.Close()
+	return said + map[bool]string{true: " unknown"}[unknown]
 }
 
 func TestASourceIsEscapedAsS3SignsAndMayHaveAVersion(t *testing.T) {
@@ -81,88 +76,74 @@ func TestASourceIsEscapedAsS3SignsAndMayHaveAVersion(t *testing.T) {
 		c := asking(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.Method != http.MethodPut || r.Header.Get("X-Amz-Copy-Source") != escaped+"?versionId=v%2F1" || r.Header.Get("If-None-Match") != "*" ||
 				r.ContentLength != 0 || r.URL.Path != "/"+to+"/"+key || r.Header["Idempotency-Key"] != nil {
-				t.Errorf("%s %s with %v", r.Method, r.URL, r.Header)
+				t.Error(r)
 			}
 			fmt.Fprint(w, result)
 		})
-		if _, err := c.copy(t.Context(), row{Source: key, Version: "v/1", Destination: key}, func() {}); err != nil {
-			t.Error(err)
+		if said := c.ask(key); said != "done" {
+			t.Error(said)
 		}
 	}
 }
 
 func TestABucketOnAwsIsInTheHostUnlessItHasDots(t *testing.T) {
-	for name, where := range map[string]string{
-		"bbb": "https://bbb.s3.cn-north-1.amazonaws.com.cn/k%20", "b.b.c": "https://s3.cn-north-1.amazonaws.com.cn/b.b.c/k%20",
-	} {
-		s3test.Isolate(t, "")
-		target, _ := bucket.Open(t.Context(), account.Given{Region: "cn-north-1"}, name, bucket.Options{})
-		c, err := newCopier(t.Context(), "from", target)
-		if err != nil || c.request(row{Destination: "k "}).URL.String() != where {
-			t.Error(err, c.request(row{Destination: "k "}).URL)
+	s3test.Isolate(t, "")
+	for name, where := range map[string]string{"bbb": "bbb.s3.cn-north-1.amazonaws.com.cn/k%20", "b.b.c": "s3.cn-north-1.amazonaws.com.cn/b.b.c/k%20"} {
+		if asked := copierTo(t, account.Given{Region: "cn-north-1"}, name).request(row{Destination: "k "}).URL.String(); asked != "https://"+where {
+			t.Error(asked)
 		}
 	}
+}
+
+func wrong(code, message string) string {
+	var escaped strings.Builder
+	_ = xml.EscapeText(&escaped, []byte(message))
+	return fmt.Sprintf("<?xml version=\"1.0\"?>\n<Error><Code>%s</Code><Message>%s</Message></Error>", code, &escaped)
+}
+
+type answer struct {
+	status int
+	body   string
+}
+
+// recorded is an answer of S3 to a copy.
+func recorded(t *testing.T, id string) answer {
+	told := agreed.Recorded(t, id)
+	if told.Code != "" {
+		return answer{told.Status, wrong(told.Code, told.Message)}
+	}
+	body := "\n\n<CopyObjectResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
+	for name, value := range told.Fields["CopyObjectResult"].(map[string]any) {
+		body += fmt.Sprintf("<%s>%v</%s>", name, value, name)
+	}
+	return answer{told.Status, body + "</CopyObjectResult>"}
 }
 
 func TestAnAnswerIsTrustedOnlyWhenWhole(t *testing.T) {
-	const again = ", tried again"
-	wrong := func(code, message string) string {
-		return fmt.Sprintf("<?xml version=\"1.0\"?>\n<Error><Code>%s</Code><Message>%s</Message></Error>", code, message)
-	}
-	for _, c := range []struct {
-		status     int
-		body, want string
-		unknown    bool
-	}{
-		{200, result, "done", false}, {200, "  \n" + result, "done", false}, {412, "", "exists", false},
-		{404, wrong("NoSuchBucket", "no"), failure.NoSuchBucket, false}, {409, wrong("ConditionalRequestConflict", ""), failure.S3 + again, true},
-		{400, wrong("InvalidRequest", "larger than the maximum allowable size for a copy source: 5368709120"), failure.ObjectTooLarge, false},
-		{403, wrong("InvalidObjectState", "no"), failure.ObjectArchived, false},
-		{503, wrong("SlowDown", "slow"), failure.SlowDown + again, false},
-		{503, "<html>Service Unavailable</html>", failure.S3 + again, true}, {500, wrong("InternalError", "oh"), failure.S3 + again, true},
-		{307, "", failure.S3, false},
+	const unknown = failure.S3 + " again unknown"
+	for given, want := range map[answer]string{
+		{200, result}: "done", {200, "  \n" + result}: "done", {412, ""}: "exists", {307, ""}: failure.S3,
+		{404, wrong("NoSuchBucket", "")}: failure.NoSuchBucket, {403, wrong("InvalidObjectState", "")}: failure.ObjectArchived,
+		{400, wrong("InvalidRequest", "larger than the maximum allowable size for a copy source: 5368709120")}: failure.ObjectTooLarge,
+		{503, wrong("SlowDown", "")}: failure.SlowDown + " again", {503, "<html>Service Unavailable</html>"}: unknown, {500, wrong("InternalError", "")}: unknown,
 		// behind a 200
-		{200, wrong("InternalError", "oh"), failure.S3 + again, true}, {200, " \n" + wrong("SlowDown", ""), failure.SlowDown + again, false},
-		{200, wrong("PreconditionFailed", ""), "exists", false},
-		{200, wrong("AccessDenied", "no"), failure.AccessDenied, false},
+		{200, wrong("InternalError", "")}: unknown, {200, " \n" + wrong("SlowDown", "")}: failure.SlowDown + " again",
+		{200, wrong("PreconditionFailed", "")}: "exists", {200, wrong("AccessDenied", "")}: failure.AccessDenied,
 		// no whole result
-		{200, "", failure.S3 + again, true}, {200, "<CopyObjectResult><ETag>", failure.S3 + again, true},
-		{200, "<html></html>", failure.S3, false}, {200, strings.Repeat("x", 2*longestAnswer) + result, failure.S3, false},
+		{200, ""}: unknown, {200, "<CopyObjectResult><ETag>"}: unknown, {200, "<html></html>"}: failure.S3,
+		{200, strings.Repeat("x", 2*longestAnswer) + result}: failure.S3,
+		// what AWS was recorded to answer
+		recorded(t, "s3-97"): failure.S3, recorded(t, "s3-98"): "done", recorded(t, "s3-100"): failure.NoSuchKey, recorded(t, "s3-102"): "done",
+		recorded(t, "s3-103"): failure.S3, recorded(t, "s3p-104"): "exists", recorded(t, "s3-107"): "done", recorded(t, "s3-108"): "done",
+		recorded(t, "s3a-113"): "exists", recorded(t, "s3-none-match"): "exists", recorded(t, "s3-conflict"): unknown,
 	} {
-		asked := asking(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Location", "/elsewhere")
-			w.WriteHeader(c.status)
-			fmt.Fprint(w, c.body)
-		})
-		if unknown, err := asked.ask("k"); judged(err) != c.want || unknown != c.unknown {
-			t.Errorf("%d %.60q: %s, unknown %v: %v", c.status, c.body, judged(err), unknown, err)
-		}
-	}
-}
-
-func TestWhatS3WasRecordedToAnswerIsWhatACopyTakesItFor(t *testing.T) {
-	for id, wanted := range map[string]string{
-		"s3-97": failure.S3, "s3-98": "done", "s3-100": failure.NoSuchKey, "s3-102": "done", "s3-103": failure.S3, "s3p-104": "exists",
-		"s3-107": "done", "s3-108": "done", "s3a-113": "exists", "s3-none-match": "exists", "s3-conflict": failure.S3 + ", tried again",
-	} {
-		told := recorded.Answer(t, id).Answer
 		c := asking(t, func(w http.ResponseWriter, _ *http.Request) {
-			if told.Code != "" {
-				w.WriteHeader(told.Status)
-				fmt.Fprintf(w, "<Error><Code>%s</Code><Message>", told.Code)
-				_ = xml.EscapeText(w, []byte(told.Message))
-				fmt.Fprint(w, "</Message></Error>")
-				return
-			}
-			fmt.Fprint(w, "\n\n<CopyObjectResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">")
-			for name, value := range told.Fields["CopyObjectResult"].(map[string]any) {
-				fmt.Fprintf(w, "<%s>%v</%s>", name, value, name)
-			}
-			fmt.Fprint(w, "</CopyObjectResult>")
+			w.Header().Set("Location", "/elsewhere")
+			w.WriteHeader(given.status)
+			fmt.Fprint(w, given.body)
 		})
-		_, err := c.ask("k")
-		if judged(err) != wanted || wanted == failure.S3 && !strings.Contains(err.Error(), told.Message) {
-			t.Errorf("%s: %v instead of %s", id, err, wanted)
+		if said := c.ask("k"); said != want {
+			t.Error(given, said)
 		}
 	}
 }
@@ -171,59 +152,41 @@ func TestAnAnswerThatIsMissingOrEndlessHasAnUnknownOutcomeAndASlowOneIsWaitedFor
 	usual := longestCall
 	longestCall = 2 * time.Second
 	defer func() { longestCall = usual }()
-	trickle := func(w http.ResponseWriter, r *http.Request, seconds float64) {
-		for end := time.Now().Add(time.Duration(seconds * float64(time.Second))); r.Context().Err() == nil && time.Now().Before(end); {
-			fmt.Fprint(w, " ")
-			_ = http.NewResponseController(w).Flush()
-			time.Sleep(20 * time.Millisecond)
+	spaces := func(span time.Duration) http.HandlerFunc { // longer than the silence that is too long
+		return func(w http.ResponseWriter, r *http.Request) {
+			for end := time.Now().Add(span); r.Context().Err() == nil && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+				fmt.Fprint(w, " ")
+				_ = http.NewResponseController(w).Flush()
+			}
+			fmt.Fprint(w, result)
 		}
 	}
-	var running sync.WaitGroup
-	for name, c := range map[string]struct {
-		answer func(w http.ResponseWriter, r *http.Request)
-		want   string
-	}{
-		"no answer":               {func(w http.ResponseWriter, _ *http.Request) { hangUp(w) }, failure.ConnectionCut},
-		"white space without end": {func(w http.ResponseWriter, r *http.Request) { trickle(w, r, 60) }, failure.ReadTimeout},
-		"white space while S3 copies": {func(w http.ResponseWriter, r *http.Request) { // longer than the silence that is too long
-			trickle(w, r, 1.6)
-			fmt.Fprint(w, result)
-		}, ""},
-	} {
-		asked := asking(t, c.answer)
-		running.Add(1)
-		go func() {
-			defer running.Done()
-			want := map[bool]string{true: "done", false: c.want + ", tried again"}[c.want == ""]
-			if unknown, err := asked.ask("k"); judged(err) != want || unknown != (c.want != "") {
-				t.Errorf("%s: unknown %v, %v", name, unknown, err)
-			}
-		}()
-	}
-	running.Wait()
+	none := func(w http.ResponseWriter, _ *http.Request) { s3test.Refuse(w, s3test.HangUp, "") }
+	copiers := []*copier{asking(t, none), asking(t, spaces(time.Minute)), asking(t, spaces(1600*time.Millisecond))}
+	_ = workers.Run(t.Context(), 3, func(_ context.Context, i int64) error {
+		if said, want := copiers[i].ask("k"), []string{"ConnectionCut again unknown", "ReadTimeout again unknown", "done"}[i]; said != want {
+			t.Error(said, want)
+		}
+		return nil
+	})
 }
 
 func TestAKeptConnectionThatEndsCostsNoTryAndLeavesTheOutcomeUnknown(t *testing.T) {
-	for _, status := range []int{412, 503} {
+	for status, want := range map[int]string{412: "exists unknown", 503: failure.S3 + " again unknown"} {
 		asked, counted := 0, 0
 		c := asking(t, func(w http.ResponseWriter, _ *http.Request) {
 			switch asked++; asked {
-			case 2: // it makes the copy and hangs up
-				hangUp(w)
-			case 3:
-				w.WriteHeader(status)
-			default:
+			case 1:
 				fmt.Fprint(w, result)
+			case 2: // it makes the copy and hangs up
+				s3test.Refuse(w, s3test.HangUp, "")
+			default:
+				w.WriteHeader(status)
 			}
 		})
-		for _, second := range []bool{false, true} {
-			unknown, err := c.copy(t.Context(), row{Source: "k", Destination: "k"}, func() { counted++ })
-			if unknown != second || (err == nil) == second || second && (err == errExists) != (status == 412) {
-				t.Errorf("%d: unknown %v, %v", status, unknown, err)
-			}
-		}
-		if asked != counted {
-			t.Errorf("%d requests, %d counted", asked, counted)
+		count := func() { counted++ }
+		if first, second := c.askCounting("k", count), c.askCounting("k", count); first != "done" || second != want || asked != 3 || counted != 3 {
+			t.Error(first, second, asked, counted)
 		}
 	}
 }
@@ -243,24 +206,19 @@ func TestAnAnswerThatNobodyAskedForHarmsNobody(t *testing.T) {
 				_, _ = io.WriteString(connection, text+map[bool]string{true: unasked}[asked.Add(1)%3 == 0])
 			}
 		})
-		var workers sync.WaitGroup
-		for worker := range 4 {
-			workers.Add(1)
-			go func() {
-				defer workers.Done()
-				for range 1000 { // seldom does one come between two calls
-					key := []string{"there", "missing"}[worker%2]
-					_, err := c.ask(key)
-					for !isAnswer(err) { // a call on a connection that ended, which is made again
-						_, err = c.ask(key)
-					}
-					if isOf(err, failure.NoSuchKey) != (worker%2 == 1) {
-						t.Errorf("%.20q: %v", unasked, err)
-					}
+		_ = workers.Run(t.Context(), 4, func(_ context.Context, worker int64) error {
+			key, want := []string{"there", "missing"}[worker%2], []string{"done", failure.NoSuchKey}[worker%2]
+			for range 1000 { // seldom does one come between two calls
+				said := c.ask(key)
+				for strings.HasPrefix(said, failure.ConnectionCut) { // a call on a connection that ended, which is made again
+					said = c.ask(key)
 				}
-			}()
-		}
-		workers.Wait()
+				if strings.TrimSuffix(said, " unknown") != want {
+					t.Error(unasked, said)
+				}
+			}
+			return nil
+		})
 	}
 }
 
@@ -269,16 +227,13 @@ func TestAWrongClockIsCorrectedOnceAndATimeThatS3RefusesAlthoughItIsItsOwnIsForE
 		now := time.Now().Add(2 * time.Hour)
 		signed, _ := time.Parse("20060102T150405Z", r.Header.Get("X-Amz-Date"))
 		w.Header().Set("Date", now.UTC().Format(http.TimeFormat))
-		if now.Sub(signed).Abs() > 15*time.Minute || strings.HasSuffix(r.URL.Path, "never") {
-			w.WriteHeader(403)
-			fmt.Fprint(w, "<Error><Code>RequestTimeTooSkewed</Code></Error>")
+		if now.Sub(signed).Abs() < 15*time.Minute && r.URL.Path != "/"+to+"/never" {
+			fmt.Fprint(w, result)
 			return
 		}
-		fmt.Fprint(w, result)
+		s3test.Refuse(w, 403, "RequestTimeTooSkewed")
 	})
-	for i, want := range []string{failure.Settings + ", tried again", "done", failure.Settings} {
-		if _, err := c.ask([]string{"k", "k", "never"}[i]); judged(err) != want {
-			t.Errorf("call %d: %+v", i, err)
-		}
+	if said := c.ask("k") + ", " + c.ask("k") + ", " + c.ask("never"); said != "SettingsError again, done, SettingsError" {
+		t.Error(said)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 
+	"stampede/transfer/internal/deadline"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/workers"
 )
@@ -137,7 +138,7 @@ func (j *job) watch(stop context.CancelCauseFunc, ended chan struct{}) {
 
 // isLate tells whether it is time to begin no more copies: the rest is for the slowest so far, twice over, but at most half of all.
 func (j *job) isLate() bool {
-	slowest := time.Duration(2 * j.seen.callMs(100) * float64(time.Millisecond))
+	slowest := time.Duration(2 * j.seen.latency.Ms(100) * float64(time.Millisecond))
 	reserve := min(max(slowest, shortestReserve), longestReserve, j.until.Sub(j.seen.began)/2)
 	return !j.until.IsZero() && time.Until(j.until) <= reserve
 }
@@ -235,7 +236,7 @@ func (j *job) copy(calls, begin context.Context, r row) error {
 			return j.give(calls, t, err)
 		}
 		j.seen.retries.Add(1)
-		if err := sleep(begin, pause); err != nil {
+		if err := deadline.Sleep(begin, pause); err != nil {
 			return err
 		}
 	}

@@ -9,8 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
+	work "stampede/transfer/internal/observed"
 	"stampede/transfer/internal/process"
 	"stampede/transfer/internal/record"
 )
@@ -26,16 +25,15 @@ type observed struct {
 	bytes                                                  atomic.Int64
 	emptying                                               atomic.Int64 // ns
 
-	mutex   sync.Mutex // of what follows
-	track   trajectory
-	latency *hdrhistogram.Histogram // µs, of the calls that copied
+	latency *work.Latency // of the calls that copied
+
+	mutex sync.Mutex // of what follows
+	track trajectory
 }
 
 func observe() *observed {
 	process.ResetPeak()
-	// From 1 µs to an hour within 0.1 %: some 200 kB, however many calls there are.
-	latency := hdrhistogram.New(1, int64(time.Hour/time.Microsecond), 3)
-	return &observed{began: time.Now(), beganCPU: process.CPUSeconds(), track: trajectory{width: 1}, latency: latency}
+	return &observed{began: time.Now(), beganCPU: process.CPUSeconds(), track: trajectory{width: 1}, latency: work.NewLatency()}
 }
 
 // CountRequest is called for every request.
@@ -73,7 +71,7 @@ func (o *observed) noteAnswer(sentAt time.Duration, copied bool) time.Duration {
 	defer o.mutex.Unlock()
 	o.lastAnswer.Store(max(o.lastAnswer.Load(), int64(now)))
 	if copied {
-		_ = o.latency.RecordValue(min(int64((now-sentAt)/time.Microsecond), o.latency.HighestTrackableValue()))
+		o.latency.Note(now - sentAt)
 	}
 	return now
 }
@@ -81,13 +79,6 @@ func (o *observed) noteAnswer(sentAt time.Duration, copied bool) time.Duration {
 // elapsedSeconds is the time from the first call to the last answer, 0 where there was no call.
 func (o *observed) elapsedSeconds() float64 {
 	return time.Duration(max(0, o.lastAnswer.Load()-o.firstCall.Load())).Seconds()
-}
-
-// callMs is a percentile of the calls that copied; 100 is the slowest.
-func (o *observed) callMs(percentile float64) float64 {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	return float64(o.latency.ValueAtQuantile(percentile)) / 1000
 }
 
 // look takes note of the state for the trajectory, for the last time where the copy has ended.
@@ -137,15 +128,7 @@ func (o *observed) outcome(asked *order, from *settings, err error) record.Outco
 }
 
 // some makes pairs of keys and values; null for what isn't known.
-func some(known bool, keysAndValues ...any) []record.Pair {
-	pairs := record.Pairs(keysAndValues...)
-	for i := range pairs {
-		if !known {
-			pairs[i].Value = nil
-		}
-	}
-	return pairs
-}
+var some = work.Pairs
 
 // counts is what happened, from the rows planned to the requests sent. Where not all was done, nobody has counted the plan.
 func (o *observed) counts(all bool) []record.Pair {
@@ -156,7 +139,7 @@ func (o *observed) counts(all bool) []record.Pair {
 	return append(some(all, "planned", o.planned.Load()), some(true,
 		"copied", o.copied.Load(), "already_there", o.alreadyThere.Load(), "failed", o.failed.Load(), "malformed", o.malformed.Load(),
 		"calls", o.calls.Load(), "calls_per_s", rate, "slowdowns", o.slowDowns.Load(), "retries", o.retries.Load(),
-		"call_p50_ms", o.callMs(50), "call_p90_ms", o.callMs(90), "call_p99_ms", o.callMs(99), "call_max_ms", o.callMs(100),
+		"call_p50_ms", o.latency.Ms(50), "call_p90_ms", o.latency.Ms(90), "call_p99_ms", o.latency.Ms(99), "call_max_ms", o.latency.Ms(100),
 		"emptied", o.emptied.Load(), "emptying_seconds", time.Duration(o.emptying.Load()).Seconds(), "peak_memory_mb", process.PeakMemoryMB(),
 		"client_cpu_seconds", process.CPUSeconds()-o.beganCPU, "requests", o.requests.Load())...)
 }

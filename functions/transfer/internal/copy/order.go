@@ -21,12 +21,13 @@ type order struct {
 func parse(body string) (*order, error) {
 	r, common := workorder.Open(body, "parallel_limit", "retry_mode", "retry_attempts", "pace", "calls_per_s", "manifest", "first_slice",
 		"slices", "empty_first", "warm_up")
+	attempts := int64(defaultAttempts)
 	parsed := &order{Order: common, WarmUp: r.Flag("warm_up"), EmptyFirst: r.Flag("empty_first") == 1}
 	parsed.Parallel = int(r.Between("parallel_limit", nil, 1, LargestParallel))
-	parsed.Attempts = r.Between("retry_attempts", ptr(int64(defaultAttempts)), 1, largestAttempts)
+	parsed.Attempts = r.Between("retry_attempts", &attempts, 1, largestAttempts)
 	parsed.RetryMode = word(r, "retry_mode", Standard, Legacy)
 	parsed.Pace = word(r, "pace", Fixed, Adaptive)
-	parsed.CallsPerS = r.Between("calls_per_s", ptr(int64(0)), 1, largestCallsPerS)
+	parsed.CallsPerS = r.Between("calls_per_s", new(int64), 1, largestCallsPerS)
 	r.Text("manifest", `a key prefix that ends in "/"`, func(text string) bool {
 		parsed.Manifest = text
 		return len(text) > 1 && strings.HasSuffix(text, "/")
@@ -53,5 +54,3 @@ func word(r *workorder.Reader, key, first, second string) string {
 	})
 	return read
 }
-
-func ptr(number int64) *int64 { return &number }

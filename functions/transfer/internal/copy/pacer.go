@@ -6,6 +6,8 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"stampede/transfer/internal/deadline"
 )
 
 const (
@@ -58,7 +60,7 @@ func (p *pacer) wait(ctx context.Context) error {
 	if pause < lead {
 		return nil
 	}
-	return sleep(ctx, pause)
+	return deadline.Sleep(ctx, pause)
 }
 
 // adapt does something with the adaptive pace, if it is one.
@@ -79,14 +81,4 @@ func (p *pacer) crowded(now time.Duration) (notice string) {
 		}
 	})
 	return notice
-}
-
-// sleep waits; an error is why it ended before its time.
-func sleep(ctx context.Context, pause time.Duration) error {
-	select {
-	case <-time.After(pause):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

@@ -156,10 +156,14 @@ func copyVerb(ctx context.Context, arguments []string, stdout, stderr io.Writer)
 		defer stop()
 		begin = limited
 	}
-	ended := make(chan struct{})
-	go o.progress(seen, stderr, ended)
+	ended, silent := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(silent)
+		o.progress(seen, stderr, ended)
+	}()
 	err = j.run(calls, begin)
 	close(ended)
+	<-silent // no line of progress comes behind those that say how it ended
 	if err == errEnough {
 		err = nil
 		_, _ = fmt.Fprintf(stderr, "stopped after %d seconds (--seconds), with %d copied\n", o.seconds, seen.copied.Load())

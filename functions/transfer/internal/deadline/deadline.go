@@ -85,8 +85,13 @@ func WaitUntil(ctx context.Context, startAtMs *int64, deadline time.Time) error 
 		return failure.New(failure.StartTooLate, "start_at_ms is %.1f s ahead, but only %.1f s are left to wait: choose an earlier start or "+
 			"raise timeout_s", wait.Seconds(), max(0, remaining.Seconds()))
 	}
+	return Sleep(ctx, wait)
+}
+
+// Sleep waits; an error is why it ended before its time.
+func Sleep(ctx context.Context, span time.Duration) error {
 	select {
-	case <-time.After(wait):
+	case <-time.After(span):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -54,9 +54,5 @@ func TestADefectIsAResultAndNotTheEndOfTheProcess(t *testing.T) {
 }
 
 func TestTheMarginIsTheOneThatBothLanguagesAgreedOn(t *testing.T) {
-	var timeouts map[string]float64
-	agreed.Read(t, "timeouts.json", &timeouts)
-	if timeouts["deadline_margin_s"] != Margin.Seconds() || timeouts["deadline_grace_s"] != grace.Seconds() {
-		t.Errorf("%v: the margin is %v and the grace %v", timeouts, Margin, grace)
-	}
+	agreed.Timeouts(t, map[string]time.Duration{"deadline_margin_s": Margin, "deadline_grace_s": grace})
 }

@@ -5,11 +5,9 @@ package express
 import (
 	"context"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"stampede/transfer/internal/account"
@@ -116,14 +114,12 @@ func (o *operation) do(ctx context.Context, s *slice) error {
 type seen struct {
 	observed.Work
 	objects, sessions, sessionNs atomic.Int64
-	mutex                        sync.Mutex              // of latency
-	latency                      *hdrhistogram.Histogram // µs
+	latency                      *observed.Latency
 }
 
 func observe() *seen {
 	process.ResetPeak()
-	// From 1 µs to an hour within 0.1 %: some 200 kB, however many requests there are.
-	made := &seen{latency: hdrhistogram.New(1, int64(time.Hour/time.Microsecond), 3)}
+	made := &seen{latency: observed.NewLatency()}
 	made.Prepare()
 	return made
 }
@@ -138,16 +134,7 @@ func (s *seen) CountSession(took time.Duration) {
 func (s *seen) done(took time.Duration, bytes int64) {
 	s.objects.Add(1)
 	s.Bytes.Add(bytes)
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	_ = s.latency.RecordValue(min(int64(took/time.Microsecond), s.latency.HighestTrackableValue()))
-}
-
-// requestMs is a percentile of what one object took, 100 of the slowest.
-func (s *seen) requestMs(percentile float64) float64 {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return float64(s.latency.ValueAtQuantile(percentile)) / 1000
+	s.latency.Note(took)
 }
 
 // outcome is what the record says of a slice, whatever came of it. The order is nil where it couldn't be read.
@@ -169,8 +156,8 @@ func (o *operation) outcome(asked *order, s *seen, err error) record.Outcome {
 		pairs(isOrder, "object_bytes", asked.objectBytes, "object_count", asked.objectCount, "parallel_limit", asked.Parallel, "slices", asked.Slices,
 			"first_object", asked.FirstObject, "objects", asked.Objects),
 		pairs(true, "objects_per_s", rate),
-		pairs(moved > 0, "set_seconds", float64(asked.objectCount)/rate, "request_p50_ms", s.requestMs(50), "request_p90_ms", s.requestMs(90),
-			"request_p99_ms", s.requestMs(99), "request_max_ms", s.requestMs(100)),
+		pairs(moved > 0, "set_seconds", float64(asked.objectCount)/rate, "request_p50_ms", s.latency.Ms(50), "request_p90_ms", s.latency.Ms(90),
+			"request_p99_ms", s.latency.Ms(99), "request_max_ms", s.latency.Ms(100)),
 		pairs(true, "sessions", sessions),
 		pairs(sessions > 0, "session_ms", float64(s.sessionNs.Load())/1e6),
 		pairs(true, "peak_memory_mb", process.PeakMemoryMB(), "client_cpu_seconds", cpu, "requests", s.Requests.Load(), "retries", s.Retries.Load(),

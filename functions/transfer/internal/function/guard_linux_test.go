@@ -14,7 +14,7 @@ import (
 func TestAPageAndAnotherHostGetNoEvent(t *testing.T) {
 	guarded := forNoPage(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), "127.0.0.1:1")
 	for header, status := range map[string]int{"User-Agent": 200, "Origin": 403, "Referer": 403, "Sec-Fetch-Site": 403, "Host": 403} {
-		request, answer := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:1"+apiPath+"/invocation/next", nil), httptest.NewRecorder()
+		request, answer := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:1"+apiPath, nil), httptest.NewRecorder()
 		request.Header.Set(header, "null")
 		if header == "Host" {
 			request.Host = "rebound.example:1"
@@ -30,38 +30,33 @@ func TestAConnectionOfAnotherUserOrOfNobodyIsClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = listener.Close() }()
+	defer listener.Close()
 	accepted := make(chan net.Conn)
-	go func() {
+	go func() { // on another thread than that of another user
 		for server, err := listener.Accept(); err == nil; server, err = listener.Accept() {
 			accepted <- server
 		}
 	}()
-	connect := func() (client, server net.Conn) {
+	isTaken := func(isEnded bool) bool {
 		client, err := net.Dial("tcp", listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = client.Close() })
-		return client, <-accepted
-	}
-	isOpen := func(server net.Conn) bool {
+		defer client.Close()
+		server := <-accepted
+		if isEnded { // the kernel says that root has it
+			_ = client.Close()
+		}
 		closeOthers(server, http.StateNew)
 		return server.SetDeadline(time.Time{}) == nil
 	}
-	_, server := connect()
-	client, gone := connect()
-	_ = client.Close() // the kernel says that root has it
-	if !isOpen(server) || isOpen(gone) {
+	if !isTaken(false) || isTaken(true) {
 		t.Error("of this user's connections, the open one is taken")
 	}
 	if os.Geteuid() == 0 { // and can be another user
 		runtime.LockOSThread() // which ends with the test
-		if err := syscall.Setfsuid(65534); err != nil {
-			t.Fatal(err)
-		}
-		if _, server = connect(); isOpen(server) {
-			t.Error("another user's connection is taken")
+		if err := syscall.Setfsuid(65534); err != nil || isTaken(false) {
+			t.Error("another user's connection is taken", err)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 
+	"stampede/transfer/internal/deadline"
 	"stampede/transfer/internal/failure"
 )
 
@@ -39,12 +40,8 @@ type Policy struct {
 	Patient bool
 }
 
-// Do calls once until it succeeds, fails for good, or has failed Attempts times. retried hears of every repetition.
-func (p Policy) Do(ctx context.Context, retried func(), once func() error) error {
-	return p.DoOn(ctx, retried, func() bool { return false }, once)
-}
-
-// DoOn is Do for work that goes on where the last try ended: a failed try that brought it on is the first again.
+// DoOn calls once until it succeeds, fails for good, or has failed Attempts times; a failed try that brought on work, which goes on
+// where it ended, is the first again. retried hears of every repetition.
 func (p Policy) DoOn(ctx context.Context, retried func(), broughtOn func() bool, once func() error) error {
 	pause := p.FirstPause
 	for try := 1; ; try++ {
@@ -69,10 +66,8 @@ func (p Policy) DoOn(ctx context.Context, retried func(), broughtOn func() bool,
 		if failed.Mended {
 			continue
 		}
-		select {
-		case <-time.After(time.Duration(rand.Float64() * float64(pause))):
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := deadline.Sleep(ctx, time.Duration(rand.Float64()*float64(pause))); err != nil {
+			return err
 		}
 		pause = min(2*pause, longestPause)
 	}

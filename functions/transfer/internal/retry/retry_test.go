@@ -1,15 +1,11 @@
 package retry
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 
-	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/s3test/agreed"
 )
 
@@ -28,25 +24,14 @@ func TestWhatIsTriedAgainIsWhatBothLanguagesAgreedOn(t *testing.T) {
 	pauses := rules.Standard[rules.Ours]
 	if rules.Mode != Mode || rules.Attempts != Attempts || pauses.FirstPauseS != FirstPause.Seconds() || pauses.LongestPauseS != longestPause.Seconds() ||
 		len(rules.Codes) != len(retry.DefaultThrottleErrorCodes)+len(retry.DefaultRetryableErrorCodes) {
-		t.Errorf("%+v isn't what this program does", rules)
+		t.Error(rules)
 	}
 	for status := 100; status < 600; status++ {
 		if Passing(status, "AccessDenied") != slices.Contains(rules.Statuses, status) {
-			t.Errorf("%d is tried again or not, other than agreed", status)
+			t.Error(status)
 		}
 	}
 	if place := slices.IndexFunc(rules.Codes, func(code string) bool { return !Passing(400, code) }); place >= 0 {
-		t.Errorf("%s isn't tried again", rules.Codes[place])
-	}
-}
-
-func TestAStopEndsThePauseAndIsTheReason(t *testing.T) {
-	stopped := failure.New(failure.DeadlineExceeded, "stopped")
-	ctx, cancel := context.WithCancelCause(context.Background())
-	time.AfterFunc(20*time.Millisecond, func() { cancel(stopped) })
-	began := time.Now()
-	err := Policy{FirstPause: time.Hour}.Do(ctx, func() {}, func() error { return failure.Passing(failure.SlowDown, "503") })
-	if !errors.Is(err, stopped) || time.Since(began) > 5*time.Second {
-		t.Errorf("%v after %v", err, time.Since(began))
+		t.Error(rules.Codes[place])
 	}
 }

@@ -74,6 +74,14 @@ func (f *Function) Invoke(body string, remaining ...time.Duration) map[string]an
 	return record
 }
 
+// Gives delivers one message, whose record must have these values; it returns the record.
+func (f *Function) Gives(want map[string]any, body string, remaining ...time.Duration) map[string]any {
+	f.t.Helper()
+	record := f.Invoke(body, remaining...)
+	Expect(f.t, record, want)
+	return record
+}
+
 // Deliver hands any event to the function.
 func (f *Function) Deliver(event string, remaining ...time.Duration) (any, error) {
 	f.log.Reset()
@@ -84,44 +92,42 @@ func (f *Function) Deliver(event string, remaining ...time.Duration) (any, error
 }
 
 // Record reads a line: one record with the agreed keys in their order. Nothing is left in the temporary folder then.
-func (f *Function) Record(line string) map[string]any {
+func (f *Function) Record(line string) (record map[string]any) {
 	f.t.Helper()
-	record, keys := map[string]any{}, []string{}
 	if err := json.Unmarshal([]byte(line), &record); err != nil {
-		f.t.Fatalf("%v: %s", err, line)
+		f.t.Fatal(err, line)
 	}
-	for _, match := range regexp.MustCompile(`"(\w+)": `).FindAllStringSubmatch(line, -1) {
-		keys = append(keys, match[1])
-	}
-	if want := agreed.Keys(f.t, f.experiment, record["status"] == "error"); !slices.Equal(keys, want) {
-		f.t.Fatalf("%v\nisn't\n%v", keys, want)
-	}
+	ExpectKeys(f.t, line, f.experiment, record["status"] == "error")
 	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) > 0 {
-		f.t.Errorf("left behind: %v", left)
+		f.t.Error(left)
 	}
 	return record
 }
 
-// Expect compares some values of a record, numbers as they are printed; of text, that it has the value in it.
-func Expect(t *testing.T, record map[string]any, want map[string]any) {
+// ExpectKeys compares the keys of a record with those of its experiment.
+func ExpectKeys(t *testing.T, line, experiment string, isError bool) {
 	t.Helper()
-	for key, value := range want {
-		got, whole := fmt.Sprint(record[key]), fmt.Sprint(value)
-		if number, ok := record[key].(float64); ok {
-			got, whole = fmt.Sprint(number), fmt.Sprint(asFloat(value))
-		}
-		_, isText := value.(string)
-		if isText && !strings.Contains(got, whole) || !isText && got != whole {
-			t.Errorf("%s is %s, not %s, in %v", key, got, whole, record)
-		}
+	var keys []string
+	for _, match := range regexp.MustCompile(`"(\w+)": `).FindAllStringSubmatch(line, -1) {
+		keys = append(keys, match[1])
+	}
+	if want := agreed.Keys(t, experiment, isError); !slices.Equal(keys, want) {
+		t.Fatal(keys, want)
 	}
 }
 
-func asFloat(value any) any {
-	if number, ok := value.(int); ok {
-		return float64(number)
+// Expect compares some values of a record; of text, that it has the value in it.
+func Expect(t *testing.T, record, want map[string]any) {
+	t.Helper()
+	for key, value := range want {
+		if number, isInt := value.(int); isInt {
+			value = float64(number)
+		}
+		text, isText := value.(string)
+		if isText && !strings.Contains(fmt.Sprint(record[key]), text) || !isText && record[key] != value {
+			t.Errorf("%s isn't %v in %v", key, value, record)
+		}
 	}
-	return value
 }
 
 // Order is a work order with changes (`"name": value`; without a value it is left out).

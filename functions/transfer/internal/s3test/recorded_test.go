@@ -4,14 +4,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"strings"
 	"testing"
 
-	"stampede/transfer/internal/s3test/recorded"
+	"stampede/transfer/internal/s3test/agreed"
 )
-
-var opened = regexp.MustCompile(`<(\w+)`)
 
 // The server of the tests answers with status, code and members as S3 was recorded to (tests/data/aws_answers/services.json).
 func TestTheServerOfTheTestsAnswersAsRecorded(t *testing.T) {
@@ -25,26 +22,21 @@ func TestTheServerOfTheTestsAnswersAsRecorded(t *testing.T) {
 		"s3-119":  {http.MethodGet, "b/k", "If-Match", `"other"`},
 		"x-133":   {http.MethodGet, directory + "?session", "X-Amz-Create-Session-Mode", "ReadOnly"},
 	} {
-		wanted := recorded.Answer(t, id).Answer
+		wanted := agreed.Recorded(t, id)
 		request, _ := http.NewRequest(asked.method, store.URL+"/"+asked.path, nil)
 		request.Header.Set(asked.header, asked.value)
-		request.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=test/")
+		request.SetBasicAuth("", "")
 		answer, err := http.DefaultClient.Do(request)
 		if err != nil {
 			t.Fatal(err)
 		}
 		body, _ := io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
-		isAsRecorded := answer.StatusCode == wanted.Status && strings.Contains(string(body), "<Code>"+wanted.Code+"</Code>")
-		if members, ok := wanted.Fields["Credentials"].([]any); ok {
-			var names []any
-			for _, name := range opened.FindAllStringSubmatch(string(body), -1) {
-				names = append(names, name[1])
+		members, _ := wanted.Fields["Credentials"].([]any)
+		for _, part := range append(members, wanted.Code) {
+			if answer.StatusCode != wanted.Status || !strings.Contains(string(body), fmt.Sprint(part)) {
+				t.Error(id, answer.StatusCode, string(body))
 			}
-			isAsRecorded = fmt.Sprint(names) == fmt.Sprint(append([]any{wanted.Fields["root"], "Credentials"}, members...))
-		}
-		if !isAsRecorded {
-			t.Errorf("%s: %d %s", id, answer.StatusCode, body)
 		}
 	}
 }

@@ -38,7 +38,7 @@ type Store struct {
 	// Refuse looks at a request first, and may change it. It answers with an error: status and code (or a whole body, which begins
 	// with "<"), 0 for none. Source is "/bucket/key", decoded, of a copy.
 	Refuse  func(r *http.Request, bucket, key, source string) (status int, code string)
-	Latency time.Duration // of every copy that is made; a refusal comes at once
+	Latency time.Duration // of every copy but those that Refuse refuses
 
 	// Requests is the number of all, Copies that of copies asked for, Connections that of open ones.
 	Requests, Copies, Connections atomic.Int64
@@ -75,7 +75,7 @@ type Stored struct {
 	Modified   time.Time // when it was put, where it is zero
 }
 
-// session number N from 1 has the token "tokenN" and the access key "sessionN".
+// session number N from 1 has the token "tokenN".
 type session struct {
 	mode    string
 	expires time.Time
@@ -187,33 +187,24 @@ func (s *Store) use(counter *int) bool {
 func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.Requests.Add(1)
 	bucket, key, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	if zonal, isZonal := strings.CutSuffix(r.Host, ".s3express-use1-az4.us-east-1.amazonaws.com"); isZonal {
-		bucket, key = zonal, strings.TrimPrefix(r.URL.Path, "/")
-	}
 	source, _ := url.PathUnescape(r.Header.Get("X-Amz-Copy-Source"))
 	if source != "" {
 		s.Copies.Add(1)
 	}
 	if s.Refuse != nil {
 		if status, code := s.Refuse(r, bucket, key, source); status != 0 {
-			refuse(w, status, code)
+			Refuse(w, status, code)
 			return
 		}
+	}
+	if source != "" {
+		time.Sleep(s.Latency)
 	}
 	body, _ := io.ReadAll(r.Body)
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if source != "" && s.use(&s.SlowDowns) {
-		refuse(w, 503, "SlowDown")
-		return
-	}
-	if source != "" && s.Latency > 0 {
-		s.mutex.Unlock()
-		time.Sleep(s.Latency)
-		s.mutex.Lock()
-	}
 	if status, code := s.forbidden(r, bucket); status != 0 {
-		refuse(w, status, code)
+		Refuse(w, status, code)
 		return
 	}
 	s.answer(w, r, bucket, key, source, body)
@@ -232,62 +223,59 @@ func (s *Store) answer(w http.ResponseWriter, r *http.Request, bucket, key, sour
 	case source != "":
 		s.copy(w, bucket, key, source)
 	case s.use(&s.Resets):
-		refuse(w, HangUp, "")
+		Refuse(w, HangUp, "")
 	case s.use(&s.Busy):
-		refuse(w, 503, "SlowDown")
+		Refuse(w, 503, "SlowDown")
 	case query.Has("session"):
 		s.createSession(w, r.Header.Get("X-Amz-Create-Session-Mode"))
 	case query.Has("list-type"):
 		s.list(w, bucket, query)
 	case query.Has("delete"):
 		s.delete(w, objects, r, body)
-	case r.Method == http.MethodDelete:
-		delete(objects, key)
-		w.WriteHeader(204)
 	case r.Method == http.MethodPut:
 		if s.put(bucket, key, Stored{Body: body}); objects[key].Checksum != r.Header.Get("X-Amz-Checksum-Crc32") {
 			delete(objects, key)
-			refuse(w, 400, "BadDigest") // without one too
+			Refuse(w, 400, "BadDigest") // without one too
 		}
 	case !there:
-		refuse(w, 404, "NoSuchKey")
+		Refuse(w, 404, "NoSuchKey")
 	case match != "" && match != object.ETag:
-		refuse(w, 412, "PreconditionFailed")
+		Refuse(w, 412, "PreconditionFailed")
 	default:
-		w.Header().Set("Etag", object.ETag)
-		w.Header().Set("Last-Modified", object.Modified.UTC().Format(http.TimeFormat))
-		if r.Header.Get("X-Amz-Checksum-Mode") == "ENABLED" && !object.NoChecksum {
-			w.Header().Set("X-Amz-Checksum-Crc32", object.Checksum)
-			w.Header().Set("X-Amz-Checksum-Type", "FULL_OBJECT")
-		}
 		cut := r.Method == http.MethodGet && s.use(&s.Cuts)
 		s.mutex.Unlock()
-		s.send(w, r, object.Body, cut)
+		s.send(w, r, object, cut)
 		s.mutex.Lock()
 	}
 }
 
-// send sends a body, or a range of it, with a stall in its middle or cut there.
-func (s *Store) send(w http.ResponseWriter, r *http.Request, body []byte, cut bool) {
-	status := 200
+// send sends an object, or a range of it, with a stall in its middle or cut there.
+func (s *Store) send(w http.ResponseWriter, r *http.Request, object Stored, cut bool) {
+	body, status := object.Body, 200
 	if asked := r.Header.Get("Range"); asked != "" {
 		var first, last int
 		_, _ = fmt.Sscanf(asked, "bytes=%d-%d", &first, &last)
 		if first >= len(body) {
-			refuse(w, 416, "InvalidRange")
+			Refuse(w, 416, "InvalidRange")
 			return
 		}
 		last = min(last, len(body)-1)
 		w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", first, last, len(body)))
 		body, status = body[first:last+1], 206
 	}
+	if r.Header.Get("X-Amz-Checksum-Mode") == "ENABLED" && !object.NoChecksum {
+		w.Header().Set("X-Amz-Checksum-Crc32", object.Checksum)
+		w.Header().Set("X-Amz-Checksum-Type", "FULL_OBJECT")
+	}
+	w.Header().Set("Etag", object.ETag)
+	w.Header().Set("Last-Modified", object.Modified.UTC().Format(http.TimeFormat))
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	half := len(body) / 2
 	_, _ = w.Write(body[:half])
 	_ = http.NewResponseController(w).Flush()
 	if cut {
-		refuse(w, HangUp, "")
+		Refuse(w, HangUp, "")
 		return
 	}
 	select {
@@ -302,16 +290,18 @@ func (s *Store) copy(w http.ResponseWriter, bucket, key, source string) {
 	object, there := s.buckets[fromBucket][fromKey]
 	_, taken := s.buckets[bucket][key]
 	switch {
+	case s.use(&s.SlowDowns):
+		Refuse(w, 503, "SlowDown")
 	case s.use(&s.Conflicts):
-		refuse(w, 409, "ConditionalRequestConflict")
+		Refuse(w, 409, "ConditionalRequestConflict")
 	case s.buckets[fromBucket] == nil:
-		refuse(w, 404, "NoSuchBucket")
+		Refuse(w, 404, "NoSuchBucket")
 	case !there:
-		refuse(w, 404, "NoSuchKey")
+		Refuse(w, 404, "NoSuchKey")
 	case taken: // every copy has to ask for If-None-Match: *
-		refuse(w, 412, "PreconditionFailed")
+		Refuse(w, 412, "PreconditionFailed")
 	case s.use(&s.LateErrors):
-		refuse(w, 200, "InternalError")
+		Refuse(w, 200, "InternalError")
 	default:
 		object.Modified = time.Time{}
 		if strings.Contains(object.ETag, "-") { // of parts: a copy isn't
@@ -319,7 +309,7 @@ func (s *Store) copy(w http.ResponseWriter, bucket, key, source string) {
 		}
 		s.put(bucket, key, object)
 		if s.use(&s.Lost) {
-			refuse(w, HangUp, "")
+			Refuse(w, HangUp, "")
 			return
 		}
 		if s.use(&s.Halved) {
@@ -332,9 +322,9 @@ func (s *Store) copy(w http.ResponseWriter, bucket, key, source string) {
 
 func isDirectory(bucket string) bool { return strings.HasSuffix(bucket, "--x-s3") }
 
-// forbidden checks who asks: CreateSession and a general bucket by the account's credentials, all else by a session's.
+// forbidden checks who asks: CreateSession and a general bucket without a session, all else with one.
 func (s *Store) forbidden(r *http.Request, bucket string) (status int, code string) {
-	token, by := r.Header.Get("X-Amz-S3session-Token"), "test"
+	token := r.Header.Get("X-Amz-S3session-Token")
 	switch {
 	case s.buckets[bucket] == nil:
 		return 404, "NoSuchBucket"
@@ -343,14 +333,9 @@ func (s *Store) forbidden(r *http.Request, bucket string) (status int, code stri
 		if err != nil || time.Now().After(s.sessions[number-1].expires) {
 			return 400, "ExpiredToken"
 		}
-		if s.sessions[number-1].mode == "ReadOnly" && r.Method == http.MethodPut {
-			return 403, "AccessDenied"
-		}
-		by = fmt.Sprint("session", number)
 	case token != "":
 		return 400, "InvalidRequest"
-	}
-	if !strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 Credential="+by+"/") {
+	case r.Header.Get("Authorization") == "":
 		return 403, "AccessDenied"
 	}
 	return 0, ""
@@ -360,7 +345,7 @@ func (s *Store) createSession(w http.ResponseWriter, mode string) {
 	made := &session{mode, time.Now().Add(s.Life)}
 	s.sessions = append(s.sessions, made)
 	fmt.Fprintf(w, `<CreateSessionResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Credentials><SessionToken>token%[1]d</SessionToken>`+
-		`<SecretAccessKey>secret</SecretAccessKey><AccessKeyId>session%[1]d</AccessKeyId><Expiration>%[2]s</Expiration></Credentials></CreateSessionResult>`,
+		`<SecretAccessKey>secret</SecretAccessKey><AccessKeyId>key</AccessKeyId><Expiration>%[2]s</Expiration></Credentials></CreateSessionResult>`,
 		len(s.sessions), made.expires.UTC().Format("2006-01-02T15:04:05.000Z"))
 }
 
@@ -417,7 +402,7 @@ func (s *Store) delete(w http.ResponseWriter, objects map[string]Stored, r *http
 		Object []struct{ Key string }
 	}
 	if xml.Unmarshal(body, &asked) != nil || !asked.Quiet || len(asked.Object) > 1000 {
-		refuse(w, 400, "MalformedXML")
+		Refuse(w, 400, "MalformedXML")
 		return
 	}
 	fmt.Fprint(w, "<DeleteResult>")
@@ -435,7 +420,8 @@ func (s *Store) delete(w http.ResponseWriter, objects map[string]Stored, r *http
 	fmt.Fprint(w, "</DeleteResult>")
 }
 
-func refuse(w http.ResponseWriter, status int, code string) {
+// Refuse answers with an error of S3; or with a body that begins with "<"; or hangs up.
+func Refuse(w http.ResponseWriter, status int, code string) {
 	switch {
 	case status == HangUp:
 		if connection, _, err := http.NewResponseController(w).Hijack(); err == nil {
@@ -445,6 +431,6 @@ func refuse(w http.ResponseWriter, status int, code string) {
 		w.WriteHeader(status)
 		fmt.Fprint(w, code)
 	default:
-		refuse(w, status, "<Error><Code>"+code+"</Code><Message>Injected by the test.</Message></Error>")
+		Refuse(w, status, "<Error><Code>"+code+"</Code><Message>Injected by the test.</Message></Error>")
 	}
 }

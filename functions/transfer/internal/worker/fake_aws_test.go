@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -13,7 +14,7 @@ import (
 	"time"
 
 	"stampede/transfer/internal/s3test"
-	"stampede/transfer/internal/s3test/recorded"
+	"stampede/transfer/internal/s3test/agreed"
 )
 
 const (
@@ -36,15 +37,15 @@ const (
 
 type refusals map[string][]string
 
-type event struct {
-	Message   string
-	Timestamp int64
-}
-
 type request struct {
 	WaitTimeSeconds, VisibilityTimeout, MaxNumberOfMessages int
 	ReceiptHandle, LogGroupName, LogStreamName              string
 	LogEvents                                               []event
+}
+
+type event struct {
+	Message   string
+	Timestamp int64
 }
 
 // fakeAWS is SQS and CloudWatch Logs on loopback: it hands out the messages once each, takes log events by the rules of
@@ -76,7 +77,6 @@ func (f *fakeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if json.NewDecoder(r.Body).Decode(&asked) != nil {
 		return // a worker that was told to stop in the middle of a call
 	}
-	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	if name == hide {
@@ -89,7 +89,7 @@ func (f *fakeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case code == dropped:
 		answer = `{"rejectedLogEventsInfo": {"tooOldLogEventEndIndex": 0}}`
 	case code == gone: // the code that the SDK gives is that of the older protocol, from the head
-		recorded := recorded.Answer(f.t, "sqs-27").Answer
+		recorded := agreed.Recorded(f.t, "sqs-27")
 		w.Header().Set("X-Amzn-Query-Error", recorded.Code+";Sender")
 		w.WriteHeader(recorded.Status)
 		answer = fmt.Sprintf(`{"__type": "com.amazonaws.sqs#%s", "message": %q}`, recorded.QueryErrorCode, recorded.Message)
@@ -104,28 +104,27 @@ func (f *fakeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler)
 		}
 	case name != create && asked.ReceiptHandle != "handle":
-		f.t.Errorf("%s without a receipt handle", name)
+		f.t.Error(name, asked)
 	}
-	_, _ = w.Write([]byte(answer))
+	_, _ = io.WriteString(w, answer)
 }
 
 // refusal is the next code of a call; "" for none.
 func (f *fakeAWS) refusal(name string) (code string) {
+	codes := f.refuse[name]
 	if name == put && !slices.Contains(f.calls, create) {
 		return noStream
+	} else if len(codes) == 0 {
+		return ""
+	} else if len(codes) != 2 || codes[1] != always {
+		f.refuse[name] = codes[1:]
 	}
-	if codes := f.refuse[name]; len(codes) > 0 {
-		code = codes[0]
-		if codes[len(codes)-1] != always || len(codes) > 2 {
-			f.refuse[name] = codes[1:]
-		}
-	}
-	return code
+	return codes[0]
 }
 
 func (f *fakeAWS) receive(asked request) string {
 	if asked.MaxNumberOfMessages != 1 || asked.VisibilityTimeout != 60 || asked.WaitTimeSeconds != 20 {
-		f.t.Errorf("receiving with %+v", asked)
+		f.t.Error(asked)
 	}
 	if len(f.bodies) == 0 {
 		f.mutex.Unlock()
@@ -146,7 +145,7 @@ func (f *fakeAWS) put(asked request) {
 	}
 	inOrder := slices.IsSortedFunc(asked.LogEvents, func(a, b event) int { return cmp.Compare(a.Timestamp, b.Timestamp) })
 	if !inOrder || bytes > 1<<20 || len(asked.LogEvents) > 10_000 || asked.LogGroupName != "/stampede/test" || strings.ContainsAny(asked.LogStreamName, ":*") {
-		f.t.Errorf("%d bytes in %d events for %s in %s", bytes, len(asked.LogEvents), asked.LogStreamName, asked.LogGroupName)
+		f.t.Error(bytes, len(asked.LogEvents), asked.LogGroupName, asked.LogStreamName)
 	}
 	f.events = append(f.events, asked.LogEvents...)
 }
@@ -158,7 +157,7 @@ func (f *fakeAWS) seen() (calls string, records []map[string]any) {
 	for _, event := range f.events {
 		record := map[string]any{}
 		if err := json.Unmarshal([]byte(event.Message), &record); err != nil {
-			f.t.Errorf("%v: %s", err, event.Message)
+			f.t.Error(err, event)
 		}
 		records = append(records, record)
 	}

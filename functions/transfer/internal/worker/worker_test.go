@@ -28,7 +28,7 @@ func (do task) Labels() *environment.Labels { return nil }
 
 func (do task) Do(ctx context.Context, body string, until time.Time) (*workorder.Order, record.Outcome) {
 	_, order := workorder.Open(body)
-	outcome := record.Outcome{TimeKey: "elapsed_seconds", StartedAtMs: time.Now().UnixMilli(), Err: do(ctx)}
+	outcome := record.Outcome{TimeKey: "elapsed_seconds", Err: do(ctx)}
 	if remaining := time.Until(until); remaining < 11*time.Hour || remaining > 12*time.Hour {
 		outcome.Err = fmt.Errorf("%v remain", remaining)
 	}
@@ -51,6 +51,7 @@ func endAtStop(ctx context.Context) error { <-ctx.Done(); return nil }
 const (
 	order   = `{"run_id": "r", "cell": "c", "seq": 1}`
 	oftBeat = 10 * time.Millisecond
+	message = "message-1 returns to the queue"
 )
 
 // output is a file, which several goroutines write to.
@@ -66,7 +67,7 @@ func newOutput(t *testing.T) output {
 
 func (o output) String() string { text, _ := os.ReadFile(o.Name()); return string(text) }
 
-// running is a worker before an AWS that refuses as told.
+// running is a worker before an AWS that refuses as told, with short pauses.
 type running struct {
 	*fakeAWS
 	worker         *worker
@@ -75,28 +76,21 @@ type running struct {
 	ended          chan bool
 }
 
-// prepare makes a worker with short pauses, which doesn't run.
-func prepare(t *testing.T, do task, refuse refusals, bodies ...string) *running {
+// run makes a worker, and starts it if it has messages, until the test ends it.
+func run(t *testing.T, beat time.Duration, do task, refuse refusals, bodies ...string) *running {
 	t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	t.Cleanup(stop)
+	ctx, stop := context.WithCancel(t.Context())
 	r := &running{fakeAWS: startAWS(t, refuse, bodies...), stop: stop, ended: make(chan bool), stdout: newOutput(t), stderr: newOutput(t)}
 	settings, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.worker = newWorker(ctx, settings, do, r.stdout, r.stderr, time.Millisecond)
-	r.worker.grace = 100 * time.Millisecond
+	r.worker.grace, r.worker.queue.beat = 100*time.Millisecond, beat
 	r.worker.queue.url, r.worker.log.group, r.worker.log.name = os.Getenv("QUEUE_URL"), "/stampede/test", "host/now"
-	return r
-}
-
-// run starts a worker with short pauses until the test ends it.
-func run(t *testing.T, beat time.Duration, do task, refuse refusals, bodies ...string) *running {
-	t.Helper()
-	r := prepare(t, do, refuse, bodies...)
-	r.worker.queue.beat = beat
-	go func() { r.worker.poll(r.worker.log.context); close(r.ended) }()
+	if bodies != nil {
+		go func() { r.worker.poll(ctx); close(r.ended) }()
+	}
 	return r
 }
 
@@ -105,7 +99,7 @@ func until(t *testing.T, what string, happened func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !happened(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
+			t.Fatal("never: ", what)
 		}
 	}
 }
@@ -118,7 +112,7 @@ func (r *running) end(call string, times int) (calls string, records []map[strin
 	select {
 	case <-r.ended:
 	case <-time.After(10 * time.Second):
-		r.t.Fatalf("it doesn't end: %s", r.stderr.String())
+		r.t.Fatal("it doesn't end: ", r.stderr)
 	}
 	calls, records = r.seen()
 	return calls, records, r.stderr.String()
@@ -130,7 +124,7 @@ func TestAMessageIsDeletedOnceItsRecordIsInTheLog(t *testing.T) {
 	worker := run(t, time.Hour, succeed, nil, order, order)
 	calls, records, _ := worker.end(remove, 2)
 	if lines := worker.events[0].Message + "\n" + worker.events[1].Message + "\n"; calls != list(put, create, put, remove, put, remove) || worker.stdout.String() != lines {
-		t.Error(calls, worker.stdout.String(), "and in the log", lines)
+		t.Error(calls, worker.stdout, lines)
 	}
 	s3test.Expect(t, records[0], map[string]any{"status": "ok", "run_id": "r", "message_id": "message-1", "request_id": nil, "cold_start": 1, "attempt": 2})
 	s3test.Expect(t, records[1], map[string]any{"message_id": "message-2", "cold_start": 0, "sandbox_id": records[0]["sandbox_id"]})
@@ -146,83 +140,78 @@ func TestWhatBecomesOfAMessage(t *testing.T) {
 		awaited, last, error string
 		said                 string
 	}{
-		"it fails":                  {fail, time.Hour, nil, hide, list(put, create, put, hide+" 4"), "gone", ""},
-		"stopped, and unfinished":   {waitForStop, oftBeat, nil, hide + " 60", list(put, hide+" 0"), "the host was stopped", ""},
-		"stopped, and finished":     {endAtStop, oftBeat, nil, hide + " 60", list(put, remove), "<nil>", ""},
-		"it hangs":                  {hang, oftBeat, nil, hide, hide + " 0", "", "message-1 returns to the queue"},
-		"the log takes nothing":     {succeed, oftBeat, refusals{put: {"AccessDeniedException", always}}, put, hide + " 0", "", "message-1 returns to the queue"},
-		"its handle has expired":    {waitForStop, oftBeat, refusals{hide: {gone, always}}, put, "", "no longer belongs to this host", "comes back after"},
-		"the lines are dropped":     {succeed, time.Hour, refusals{put: {dropped}}, hide, list(put, create, put, hide+" 4"), "", "clock"},
-		"the lines' answer is lost": {succeed, time.Hour, refusals{put: {lost}}, remove, list(create, put, put, remove), "<nil>", "trying again"},
+		"fails":                   {fail, time.Hour, nil, hide, list(put, create, put, hide+" 4"), "gone", ""},
+		"stopped and unfinished":  {waitForStop, oftBeat, nil, hide + " 60", list(put, hide+" 0"), "the host was stopped", ""},
+		"stopped and finished":    {endAtStop, oftBeat, nil, hide + " 60", list(put, remove), "<nil>", ""},
+		"hangs":                   {hang, oftBeat, nil, hide, hide + " 0", "", message},
+		"the log takes nothing":   {succeed, oftBeat, refusals{put: {"AccessDeniedException", always}}, put, hide + " 0", "", message},
+		"its handle has expired":  {waitForStop, oftBeat, refusals{hide: {gone, always}}, put, "", "no longer belongs to this host", "comes back after"},
+		"lines are dropped":       {succeed, time.Hour, refusals{put: {dropped}}, hide, list(put, create, put, hide+" 4"), "", "clock"},
+		"lines' answer is lost":   {succeed, time.Hour, refusals{put: {lost}}, remove, list(create, put, put, remove), "<nil>", "trying again"},
+		"expired and refused put": {succeed, time.Hour, refusals{put: waitedOut}, remove, list(put, put, put, put, remove), "<nil>", retried},
+		"refused receive":         {succeed, time.Hour, refusals{receive: waitedOut}, remove, remove, "<nil>", retried},
+		"refused create":          {succeed, time.Hour, refusals{create: waitedOut}, remove, remove, "<nil>", retried},
+		"refused delete":          {succeed, time.Hour, refusals{remove: waitedOut}, list(remove, remove, remove, remove), remove, "<nil>", retried},
 	} {
 		t.Run(name, func(t *testing.T) {
 			worker := run(t, try.beat, try.do, try.refuse, order)
 			if strings.Contains(try.said, "comes back") {
-				until(t, "it is given up", func() bool { return strings.Contains(worker.stderr.String(), try.said) })
+				until(t, try.said, func() bool { return strings.Contains(worker.stderr.String(), try.said) })
 			}
 			calls, records, heard := worker.end(try.awaited, 1)
 			calls = strings.TrimSuffix(calls, ", "+put) // one that was given up may arrive late
-			if !strings.HasSuffix(calls, try.last) || !strings.Contains(heard, try.said) || (try.error == "") != (len(records) == 0) {
-				t.Fatal(calls, records, heard)
+			if !strings.HasSuffix(calls, try.last) || !strings.Contains(heard, try.said) || (try.error == "") != (len(records) == 0) ||
+				strings.Contains(heard, "injected") || strings.Contains(worker.stdout.String(), `"status": "`) != (name != "hangs") {
+				t.Fatal(calls, records, heard, worker.stdout)
 			}
 			for _, record := range records { // who reads the log knows an event by its time, stream and text
 				if !strings.Contains(fmt.Sprint(record["error_message"]), try.error) || worker.events[0] != worker.events[len(records)-1] {
 					t.Error(records)
 				}
 			}
-			if isOnStdout := strings.Contains(worker.stdout.String(), `"status": "`); isOnStdout != (name != "it hangs") {
-				t.Errorf("stdout: %s", worker.stdout.String())
-			}
 		})
 	}
 }
+
+// waitedOut is what passes, and retried what is said of the second.
+var waitedOut = []string{"ExpiredTokenException", "AccessDenied", "ServiceUnavailable"}
+
+const retried = "AccessDenied; trying again until it works\n"
 
 func TestAMessageIsHeldByHeartbeatsAsLongAsItsWorkAndItsRecordTake(t *testing.T) {
 	begin := make(chan bool)
 	worker := run(t, oftBeat, func(context.Context) error { <-begin; return nil }, refusals{
 		hide: {"RequestThrottled", "ExpiredTokenException"}, put: {"ThrottlingException", always},
 	}, order)
-	until(t, "five heartbeats", func() bool { return worker.count(hide+" 60") >= 5 })
+	until(t, "heartbeats", func() bool { return worker.count(hide+" 60") >= 5 })
 	close(begin)
-	until(t, "its record is refused", func() bool { return worker.count(put) > 0 })
+	until(t, put, func() bool { return worker.count(put) > 0 })
 	beats := worker.count(hide)
-	until(t, "heartbeats go on", func() bool { return worker.count(hide) > beats+2 })
+	until(t, "more heartbeats", func() bool { return worker.count(hide) > beats+2 })
 	if worker.count(remove) > 0 {
 		t.Error("deleted without a record")
 	}
 	worker.mutex.Lock()
 	worker.refuse[put] = nil
 	worker.mutex.Unlock()
-	until(t, "it is deleted", func() bool { return worker.count(remove) == 1 })
+	until(t, remove, func() bool { return worker.count(remove) == 1 })
 	time.Sleep(5 * oftBeat)
 	if calls, _, heard := worker.end(remove, 1); !strings.HasSuffix(calls, remove) || !strings.Contains(heard, "RequestThrottled") {
-		t.Errorf("a heartbeat after the end: %s; %s", calls, heard)
-	}
-}
-
-func TestWhatAServiceRefusesIsWaitedOutAndSaid(t *testing.T) {
-	for _, call := range []string{receive, create, put, remove} {
-		worker := run(t, time.Hour, succeed, refusals{call: {"ExpiredTokenException", "AccessDenied", "ServiceUnavailable"}}, order)
-		times := map[string]int{remove: 4}[call]
-		_, records, heard := worker.end(remove, max(1, times))
-		if len(records) != 1 || strings.Count(heard, "trying again until it works\n") != 3 || !strings.Contains(heard, ": ExpiredTokenException; ") ||
-			strings.Contains(heard, "injected") {
-			t.Errorf("%s, %d records: %s", call, len(records), heard)
-		}
+		t.Error("a heartbeat after the end", calls, heard)
 	}
 }
 
 func TestManyLinesGoInBatchesThatCloudWatchTakes(t *testing.T) {
-	r := prepare(t, succeed, refusals{put: {"ThrottlingException", "ThrottlingException"}})
+	r := run(t, time.Hour, succeed, refusals{put: {"ThrottlingException", "ThrottlingException"}})
 	log := r.worker.log
 	for range 30 {
 		_, _ = log.Write([]byte(strings.Repeat("x", 100_000) + "\n"))
 		if len(log.pending) > 10 {
-			t.Fatalf("%d lines wait", len(log.pending))
+			t.Fatal(len(log.pending))
 		}
 	}
 	_, _ = log.Write([]byte(strings.Repeat("y\n", 25_000)))
-	if err := log.Flush(context.Background()); err != nil || len(log.pending) > 0 || len(r.events) != 25_030 || r.events[25_029].Message != "y" {
+	if err := log.Flush(t.Context()); err != nil || len(log.pending) > 0 || len(r.events) != 25_030 || r.events[25_029].Message != "y" {
 		t.Error(err, len(log.pending), len(r.events))
 	}
 }
@@ -231,11 +220,11 @@ func TestTheVerbEndsWhenItIsToldToStopAndSaysWhatIsMissing(t *testing.T) {
 	verb := Verb(func(context.Context, func(string) string) (sandbox.Operation, error) { return task(succeed), nil })
 	for missing, word := range map[string]string{"": "receiving messages from http://127.0.0.1:", "QUEUE_URL": "QUEUE_URL", "AWS_REGION": "AWS_DEFAULT_REGION"} {
 		aws, stderr := startAWS(t, nil, order), newOutput(t)
-		ctx, stop := context.WithCancel(context.Background())
+		ctx, stop := context.WithCancel(t.Context())
 		status := 2
 		if missing == "" {
 			status = 0
-			go func() { until(t, "it is done", func() bool { return aws.count(remove) == 1 }); stop() }()
+			go func() { until(t, remove, func() bool { return aws.count(remove) == 1 }); stop() }()
 		} else {
 			t.Setenv("AWS_DEFAULT_REGION", "")
 			t.Setenv(missing, "")
@@ -243,7 +232,7 @@ func TestTheVerbEndsWhenItIsToldToStopAndSaysWhatIsMissing(t *testing.T) {
 		got := host.Main(ctx, []host.Verb{verb}, []string{"work"}, io.Discard, stderr)
 		stop()
 		if said := stderr.String(); got != status || strings.Count(said, "\n") != 1 || !strings.Contains(said, word) {
-			t.Errorf("%s: %d %s", missing, got, said)
+			t.Error(missing, got, said)
 		}
 	}
 }

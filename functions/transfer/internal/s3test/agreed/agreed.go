@@ -1,4 +1,4 @@
-// Package agreed reads functions/agreed, what both languages have in common, for the tests.
+// Package agreed reads, for the tests, what both languages have in common (functions/agreed), and what AWS was recorded to answer.
 package agreed
 
 import (
@@ -6,17 +6,31 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"time"
 )
 
-// Read puts a file into value. It is read from the folder of a package beside this one, where go test runs its tests.
+// Read puts a file of functions/agreed into value. It is read from the folder of a package beside this one, where go test runs its
+// tests.
 func Read(t *testing.T, name string, value any) {
 	t.Helper()
 	text, err := os.ReadFile("../../../agreed/" + name)
+	if err == nil {
+		err = json.Unmarshal(text, value)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(text, value); err != nil {
-		t.Fatal(err)
+}
+
+// Timeouts compares durations with those of timeouts.json.
+func Timeouts(t *testing.T, wanted map[string]time.Duration) {
+	t.Helper()
+	var seconds map[string]float64
+	Read(t, "timeouts.json", &seconds)
+	for name, timeout := range wanted {
+		if seconds[name] != timeout.Seconds() {
+			t.Error(name, timeout)
+		}
 	}
 }
 
@@ -29,9 +43,6 @@ func Keys(t *testing.T, experiment string, isError bool) []string {
 		Own           map[string][]string
 	}
 	Read(t, "record.json", &record)
-	if len(record.Common) == 0 || len(record.Own[experiment]) == 0 {
-		t.Fatalf("record.json has no keys of %s", experiment)
-	}
 	keys := append(record.Common, record.Own[experiment]...)
 	place := slices.Index(keys, "<time>")
 	keys[place] = record.Time[experiment]
@@ -39,4 +50,28 @@ func Keys(t *testing.T, experiment string, isError bool) []string {
 		return append(slices.Delete(keys, place, place+1), record.Error...)
 	}
 	return keys
+}
+
+// Answer is what a service of AWS was recorded to answer.
+type Answer struct {
+	Status                        int
+	Code, Message, QueryErrorCode string
+	Fields                        map[string]any
+}
+
+// Recorded is the answer with an id of tests/data/aws_answers/services.json.
+func Recorded(t *testing.T, id string) Answer {
+	t.Helper()
+	var rows []struct {
+		ID     string
+		Answer Answer
+	}
+	Read(t, "../../tests/data/aws_answers/services.json", &rows)
+	for _, row := range rows {
+		if row.ID == id {
+			return row.Answer
+		}
+	}
+	t.Fatal(id)
+	return Answer{}
 }
