@@ -1,7 +1,6 @@
 """The drain waits for what is on its way, however late it comes, stores each event once, and names what is left. It
 ends early where only a redelivery could bring a record, and accounts for such messages as unanswered."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -150,18 +149,6 @@ def test_only_the_cell_that_is_asked_for_is_waited_for_and_its_lines_become_colu
     columns = log_columns.stored(folder.path / "log_events.jsonl")
     assert evaluate("stats count(*) as n", columns).rows == [{"n": 1}]
     assert folder.read_json("accounting.json") == [account.as_dict() for account in accounts]
-
-
-@pytest.mark.parametrize("torn", ["", '{"concurrency_limit": 5, "run_'])
-def test_a_drain_killed_between_its_two_files_loses_no_record(aws, folder, wait, torn):
-    send(folder, 0, 1, 2)
-    for second, line in enumerate([record(0), record(1, run_id="another"), record(1), "REPORT", record(2)]):
-        aws.log(line, at_s=second)
-    wait()
-    rows = list(folder.rows("records.jsonl"))
-    (folder.path / "records.jsonl").write_text(json.dumps(rows[0]) + "\n" + torn)
-    wait().check()
-    assert list(folder.rows("records.jsonl")) == rows
 
 
 def test_a_second_drain_an_hour_later_finds_a_line_that_the_first_gave_up(aws, folder, wait):
