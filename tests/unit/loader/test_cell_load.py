@@ -46,7 +46,7 @@ def test_a_cell_whose_preparation_failed_is_not_flooded(aws, folder):
         aws.bury(5, run_id="r", cell="a", seq=body["seq"])
 
     vars(aws)["happen"] = fail
-    with pytest.raises(RunError, match="a could not be prepared.*DestinationNotEmpty: 3 objects"):
+    with pytest.raises(RunError, match=r"a could not be prepared.*DestinationNotEmpty: 3 objects"):
         prepare(aws, folder, "a", CellLoad.of(aws, {"parallel_limit": 10}, []))
 
 

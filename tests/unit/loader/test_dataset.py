@@ -142,7 +142,7 @@ def test_a_manifest_that_is_not_whole_is_none_and_what_it_lacks_is_put(s3, stack
     put_manifest(stack)
     whole = dict(s3.objects)
     damage(s3, stack)
-    with pytest.raises(UsageError, match="no complete manifest .*`stampede dataset`"):
+    with pytest.raises(UsageError, match=r"no complete manifest .*`stampede dataset`"):
         check_manifest(stack)
     assert (put_manifest(stack), s3.objects) == (lacking, whole)
 

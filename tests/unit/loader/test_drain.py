@@ -155,7 +155,7 @@ def test_a_second_drain_an_hour_later_finds_a_line_that_the_first_gave_up(aws, f
     send(folder, 0, 1, 2)
     aws.log(record(0), at_s=1, seen_at_s=3000)
     aws.log(record(1), at_s=200)
-    with pytest.raises(RunError, match="3 sent .* 2 UNACCOUNTED"):
+    with pytest.raises(RunError, match=r"3 sent .* 2 UNACCOUNTED"):
         wait().check()
     aws.sleep(3600)
     began_s = aws.now_s

@@ -79,7 +79,7 @@ def test_a_run_keeps_its_payloads_and_without_any_sends_an_empty_object(folder):
     payloads.store(folder)
     assert Payloads.of_run(folder) == payloads
     folder.replace("payload.json", "{")
-    with pytest.raises(UsageError, match="payload.json is damaged"):
+    with pytest.raises(UsageError, match=r"payload.json is damaged"):
         Payloads.of_run(folder)
 
 

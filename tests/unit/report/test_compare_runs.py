@@ -2,7 +2,6 @@
 
 import base64
 import csv
-import json
 import re
 import shutil
 

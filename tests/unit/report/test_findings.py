@@ -77,25 +77,6 @@ def test_each_of_a_scale_is_set_against_the_smallest_and_each_choice_against_the
         assert row.ratio == speed_ratio(samples[row.subject], samples[row.baseline], row.among)
 
 
-def page_of_equals(run, factor=1.0):
-    """Two methods at five N that ran interleaved in twelve rounds on a machine that drifts."""
-    dice, cells = np.random.default_rng(run), []
-    for n in (1, 5, 10, 50, 100):
-        drift = np.exp(np.cumsum(dice.normal(0, 0.1, 12)))
-        for method, slower in (("download_file", 1), ("crt", factor)):
-            seconds = drift * dice.lognormal(0, 0.1, 12) * slower
-            sample = Sample(seconds, f"{n} {method}", np.arange(1, 13), [(f"{run} {n}", 12)])
-            cells.append(figures(key(n=n, method=method), sample=sample))
-    return findings_of("choice", cells)
-
-
-def test_of_twenty_pages_of_two_equal_methods_four_claim_something_at_most_and_half_as_long_again_is_seen():
-    excluded = [[finding.ratio.leaves_1_out for finding in page_of_equals(run)] for run in range(20)]
-    assert sum(map(any, excluded)) <= 4 and np.mean(excluded) <= 0.05
-    levels = [finding.level for run in range(5) for finding in page_of_equals(run, 1.5)]
-    assert levels.count("faster") >= 0.9 * len(levels)
-
-
 BELOW, KNEE, PERHAPS = {"below": True}, {"knee": True}, {"knee": False}
 
 

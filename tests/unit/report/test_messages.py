@@ -70,12 +70,6 @@ def test_what_failed_is_shown_by_kind_and_then_where_every_message_went(folder, 
     assert shown.items() >= (ACCOUNT | {"without_record": "1 timed out"}).items()
 
 
-def test_a_run_in_which_all_succeeded_once_says_nothing_of_it(tmp_path):
-    folder = handmade_run.write(tmp_path / "run", [record(0, 100)])
-    assert messages.account_of(load(folder)).is_clean
-    assert details.failures(analysed(folder)) == []
-
-
 def test_objects_that_failed_or_are_not_accounted_for_are_shown(tmp_path):
     folder = synthetic.write(tmp_path / "run", EXPERIMENTS["copy"], ["parallel_limit=10"])
     path = folder / "failed_objects.jsonl"

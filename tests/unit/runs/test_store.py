@@ -53,18 +53,6 @@ def test_a_line_that_is_no_row_is_refused_by_its_number_and_the_others_are_rows(
         assert len(open_store(folder, strict=True).rows("FROM sent")) == 2 + is_row
 
 
-def test_rows_that_come_later_are_counted_as_those_of_the_file(folder):
-    folder.append("sent.jsonl", [GOOD, GOOD | {"seq": 1}])
-    store = open_store(folder)
-    record = {"cell": "a", "status": "ok"}
-    store.add("records", [record | {"seq": 1}, record | {"seq": 1}])
-    store.add("records", [record | {"seq": 2, "status": "error"}])
-    store.add("letters", [{"cell": None, "seq": None, "message_id": "\ud800"}])
-    assert store.rows("SELECT message_id FROM letters") == [("?",)]
-    assert store.rows("SELECT line, seq FROM records ORDER BY line") == [(1, 1), (2, 1), (3, 2)]
-    assert account(store)[0].duplicates == 1
-
-
 # The operations.
 
 CELL = {"cell": "a", "memory_size": 1024, "concurrency_value": 5}

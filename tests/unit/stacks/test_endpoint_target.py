@@ -111,7 +111,7 @@ def test_a_damaged_configuration_is_named_and_refused(configured, config):
 
 @pytest.mark.parametrize("url", ["localhost:4566", "http://", "http://h:port", "ftp://h"])
 def test_what_is_no_url_is_refused_in_one_line(configured, capsys, url):
-    with pytest.raises(UsageError, match="^AWS_ENDPOINT_URL: .*; write it like"):
+    with pytest.raises(UsageError, match=r"^AWS_ENDPOINT_URL: .*; write it like"):
         configured(ENDPOINT_URL=url)
     assert (main(["doctor", "--target", "aws"]), capsys.readouterr().err.count("\n")) == (2, 1)
 

@@ -68,7 +68,7 @@ def test_what_cannot_be_read_is_named_in_one_line(infra, name, text, words):
     with pytest.raises(UsageError, match=f"^infra/{name}: .*{re.escape(words)}.*$"):
         values_in(infra)
     (infra / name).unlink()
-    with pytest.raises(UsageError, match="TF_VAR_pollers: .*isn't valid HCL"):
+    with pytest.raises(UsageError, match=r"TF_VAR_pollers: .*isn't valid HCL"):
         values_in(infra, pollers="{minimum=3")
 
 
