@@ -7,7 +7,11 @@ locals {
   is_function     = var.experiment == "function"
   is_user_program = var.runtime == "provided.al2023"
   function_in_tmp = { mb = 0, what = "nothing" } # what the handler puts there isn't known
-  user_package    = { path = coalesce(var.package, "none"), is_layer = local.is_user_program }
+  user_package = {
+    path       = coalesce(var.package, "none")
+    is_archive = can(regex(local.rules.package.shared.archive_matches, coalesce(var.package, "none")))
+    is_layer   = local.is_user_program
+  }
 
   user_function = {
     description  = "The user's code, measured from outside, one record a message."

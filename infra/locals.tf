@@ -48,7 +48,8 @@ locals {
   ephemeral_storage_mb = coalesce(var.ephemeral_storage_mb, local.defaults.ephemeral_storage_mb)
   source_folders       = [for name in ["common", var.experiment] : "${path.root}/../functions/${name}"]
 
-  visibility_timeout_s = coalesce(var.visibility_timeout_s, local.rules.visibility_timeout_s.shared.timeouts * local.timeout_s + var.batching_window_s)
+  least_visibility_timeout_s = local.rules.visibility_timeout_s.shared.timeouts * local.timeout_s + var.batching_window_s
+  visibility_timeout_s       = coalesce(var.visibility_timeout_s, local.least_visibility_timeout_s)
   # AWS asks for at least 5: a message that stays throttled for its whole visibility timeout counts as received.
   max_receive_count = 5
 

@@ -138,17 +138,18 @@ variable "timeout_s" {
 
 variable "visibility_timeout_s" {
   type        = number
-  description = "How long a received message stays hidden, in seconds, 6 x timeout_s to 43200; null: 6 x timeout_s."
+  description = "How long a received message stays hidden, in seconds, to 43200; null, and at least: 6 x timeout_s + batching_window_s."
   default     = null
 
-  # AWS asks for at least six function timeouts, so that the trigger can retry while the function is throttled.
+  # AWS asks for at least six function timeouts, so that the trigger can retry while the function is throttled, and for the window
+  # beside them, in which the trigger holds what it has received (Lambda guide, services-sqs-configure).
   validation {
     condition = var.visibility_timeout_s == null ? true : (
-      var.visibility_timeout_s >= local.rules.visibility_timeout_s.shared.timeouts * local.timeout_s &&
+      var.visibility_timeout_s >= local.least_visibility_timeout_s &&
       var.visibility_timeout_s <= local.rules.visibility_timeout_s.most &&
       floor(var.visibility_timeout_s) == var.visibility_timeout_s
     )
-    error_message = "visibility_timeout_s = ${coalesce(var.visibility_timeout_s, 0)}: must be a whole number of seconds from ${local.rules.visibility_timeout_s.shared.timeouts} x timeout_s = ${local.rules.visibility_timeout_s.shared.timeouts * local.timeout_s} to ${local.rules.visibility_timeout_s.most}."
+    error_message = "visibility_timeout_s = ${coalesce(var.visibility_timeout_s, 0)}: must be a whole number of seconds from ${local.rules.visibility_timeout_s.shared.timeouts} x timeout_s + batching_window_s = ${local.least_visibility_timeout_s} to ${local.rules.visibility_timeout_s.most}."
   }
 }
 

@@ -2,19 +2,19 @@
 
 variable "package" {
   type        = string
-  description = "Path of your function's code, a folder or .zip, deployed as it is; a relative one begins at infra/."
+  description = "Path of your function's code, a folder, .zip or .jar, deployed as it is; a relative one begins at infra/."
   default     = null
 
   validation {
     condition = var.package == null ? var.experiment != "function" : (
-      endswith(lower(var.package), ".zip") ? try(fileexists(var.package), false) : length(try(fileset(var.package, "**"), [])) > 0
+      can(regex(local.rules.package.shared.archive_matches, var.package)) ? try(fileexists(var.package), false) : length(try(fileset(var.package, "**"), [])) > 0
     )
     error_message = "package = ${jsonencode(var.package)}: ${local.rules.package.rule}; experiment = function needs it."
   }
 
   validation {
     condition = var.package == null || var.runtime != "provided.al2023" ? true : (
-      endswith(lower(var.package), ".zip") ? true : fileexists("${var.package}/bootstrap")
+      can(regex(local.rules.package.shared.archive_matches, var.package)) ? true : fileexists("${var.package}/bootstrap")
     )
     error_message = "package = ${jsonencode(var.package)}: must hold an executable file named bootstrap, which runtime = provided.al2023 starts."
   }
@@ -109,7 +109,7 @@ variable "batch_size" {
   # Lambda guide, "Creating and configuring an Amazon SQS event source mapping".
   validation {
     condition     = var.batch_size <= local.rules.batch_size.shared.without_window || var.batching_window_s > 0
-    error_message = "batch_size = ${var.batch_size}: needs batching_window_s of at least 1 above ${local.rules.batch_size.shared.without_window}."
+    error_message = "batch_size = ${var.batch_size}: ${local.rules.batch_size.shared.window_rule}."
   }
 }
 

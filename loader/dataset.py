@@ -26,6 +26,7 @@ from stampede.errors import UsageError
 from stampede.experiment import DataObject
 from stampede.phrases import size_words
 from stampede.progress import bar, detail, say
+from stampede.stacks import own_object
 from stampede.stacks import target as targets
 from stampede.stacks.target import Target
 
@@ -66,6 +67,8 @@ def put_objects(target: Target, objects: Sequence[DataObject], seed: int = 1, *,
 
 def stored_objects(target: Target) -> list[DataObject]:
     """The objects of the experiment that is up, with their sizes in S3. Raises UsageError when one isn't there."""
+    if (own := own_object.of_stack(target)) is not None:
+        return [own]
     s3, bucket = _client(target), target["bucket_name"]
 
     def stored(item: DataObject) -> DataObject:

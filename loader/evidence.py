@@ -16,7 +16,7 @@ from loader.patience import LATE_S
 from stampede.checkout import FUNCTIONS
 from stampede.runs.evidence import FILE
 from stampede.runs.folder import RunFolder
-from stampede.runs.store import Store, open_store
+from stampede.runs.store import IS_ONE, Store, open_store
 from stampede.stacks.target import Target
 
 FORMAT = 1
@@ -29,7 +29,8 @@ UNNAMED = ("S3Error", "UnexpectedError")
 # A function's deliveries; what an older function didn't write isn't checked.
 _DELIVERIES = """
 CREATE TABLE deliveries AS
-SELECT cell, seq, attempt, started_at_ms AS began_ms, finished_at_ms AS ended_ms, whole_of(concurrency_limit) AS n
+SELECT cell, seq, attempt, started_at_ms AS began_ms, finished_at_ms AS ended_ms, whole_of(concurrency_limit) AS n,
+       batch_index
 FROM records
 WHERE started_at_ms IS NOT NULL AND finished_at_ms IS NOT NULL AND attempt IS NOT NULL AND NOT list_contains($1, cell)
 """
@@ -41,13 +42,15 @@ FROM (
     QUALIFY attempt = lag(attempt) OVER tries + 1
 )
 """
-# The most deliveries at once in its first minute, of each cell with a larger N that lasts longer.
-_FIRST_MINUTE = """
+# The most invocations at once in its first minute, of each cell with a larger N that lasts longer.
+_FIRST_MINUTE = f"""
 SELECT max(running) FILTER (at_ms <= first_ms + 60000)
 FROM (
     SELECT cell, n, at_ms, min(at_ms) OVER (PARTITION BY cell) AS first_ms,
            sum(change) OVER (PARTITION BY cell ORDER BY at_ms, change) AS running
-    FROM (SELECT cell, n, unnest([began_ms, ended_ms]) AS at_ms, unnest([1, -1]) AS change FROM deliveries)
+    FROM (
+        SELECT cell, n, unnest([began_ms, ended_ms]) AS at_ms, unnest([1, -1]) AS change FROM deliveries WHERE {IS_ONE}
+    )
 ) GROUP BY cell HAVING max(n) > $1 AND max(at_ms - first_ms) > 60000
 """
 

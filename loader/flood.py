@@ -59,7 +59,8 @@ def flood(
         extras["start_at_ms"] = start_at_ms
     seq = first_seq(folder, cell, knows_all_sent=knows_all_sent)
     if target.experiment.takes_payload:
-        messages = payload_messages(Payloads.of_run(folder), folder.run_id, cell, count, extras, seq, first)
+        payloads, is_batched = Payloads.of_run(folder), (target.outputs.get("batch_size") or 1) > 1
+        messages = payload_messages(payloads, folder.run_id, cell, count, extras, seq, first, is_batched=is_batched)
     else:
         messages = orders(folder.run_id, cell, count, extras, seq, share and (lambda index: share(first + index)))
     tell = detail if quiet else say
@@ -134,11 +135,14 @@ def payload_messages(
     extras: Mapping[str, Any],
     first_seq: int = 0,
     first: int = 0,
+    *,
+    is_batched: bool = False,
 ) -> Iterator[Order]:
-    """The messages of a flood whose bodies are the user's: each work order is an attribute, with its payload's
-    number."""
+    """The messages of a flood whose bodies are the user's: each work order is an attribute, with its payload's number;
+    without it where they are `is_batched`, as the time of a batch is none of one payload's."""
     numbers = payloads.draw(first, count)
-    made = orders(run_id, cell, count, extras, first_seq, lambda index: {"payload": numbers[index]})
+    share = None if is_batched else lambda index: {"payload": numbers[index]}
+    made = orders(run_id, cell, count, extras, first_seq, share)
     for order, number in zip(made, numbers, strict=True):
         yield order._replace(body=payloads.bodies[number], attribute=order.body)
 

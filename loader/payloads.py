@@ -25,6 +25,9 @@ DEFAULT = "{}"
 # takes the second.
 ATTRIBUTE_BYTES, USUAL_ATTRIBUTE_BYTES = 2048, 256
 MOST_BYTES = 2**20 - ATTRIBUTE_BYTES
+# Lambda's trigger hands out no larger event, and a smaller batch instead (Lambda guide, "Batching behavior"). What a
+# message in one has beside body and attribute: ids, receipt handle, attributes, sums.
+MOST_EVENT_BYTES, EVENT_BYTES = 6 * 2**20, 1000
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,16 @@ class Payloads:
         """The bytes of a message with each payload and its attribute, and the share of the messages that have it."""
         bodies = zip(self.bodies, self.weights, strict=True)
         return [(len(body.encode()) + USUAL_ATTRIBUTE_BYTES, weight / sum(self.weights)) for body, weight in bodies]
+
+    def refuse_batches(self, batch_size: int) -> None:
+        """Raise UsageError where so many messages of the mean size are no event."""
+        escaped = [len(json.dumps(body, ensure_ascii=False).encode()) for body in self.bodies]
+        mean = sum(size * weight for size, weight in zip(escaped, self.weights, strict=True)) / sum(self.weights)
+        each = mean + USUAL_ATTRIBUTE_BYTES + EVENT_BYTES
+        if batch_size * each > MOST_EVENT_BYTES:
+            found = f"an event of so many of these messages has about {batch_size * each / 2**20:,.1f} MB"
+            way_out = f"use --set batch_size={MOST_EVENT_BYTES // each:.0f} or less, or smaller payloads"
+            raise UsageError(f"batch_size = {batch_size}: {found}, and Lambda hands out 6 at most", way_out)
 
     def sentence(self) -> str:
         """How many there are, in words; "" for one."""

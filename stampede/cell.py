@@ -114,6 +114,21 @@ class Cell:
         """How many functions may run at once."""
         return self[n_axis(self.axes)]
 
+    @property
+    def batch_size(self) -> int:
+        """How many messages one invocation takes at most."""
+        return self.values.get("batch_size") or 1
+
+    @property
+    def invocations(self) -> int:
+        """How many carry its messages out, with full batches."""
+        return -(-self.messages // self.batch_size)
+
+    @property
+    def warm_up_invocations(self) -> int:
+        """The same of its warm-up."""
+        return -(-self.warm_up_messages // self.batch_size)
+
     def place(self) -> Cell | None:
         """Its place on the axes; None where a coordinate isn't known."""
         if None in self.coordinates:

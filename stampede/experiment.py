@@ -12,6 +12,7 @@ from stampede.axes import Axis, n_axis
 from stampede.finding import OK, Finding
 from stampede.model.parameters import Parameter, Parameters
 from stampede.model.work import Work
+from stampede.phrases import size_words
 from stampede.variable_rules import RULES
 
 
@@ -267,11 +268,43 @@ class PassingRefusal:
 @dataclass(frozen=True)
 class DataObject:
     """One object of a data set, in the stack's bucket; `copy_of` is the key of the object, put before it, of which it
-    is a server-side copy."""
+    is a server-side copy. One of the user's own has its `bucket`, and the `etag` to which operations are held."""
 
     key: str
     size_bytes: int
     copy_of: str = ""
+    etag: str = ""
+    bucket: str = ""
+
+    @property
+    def url(self) -> str:
+        """Its address, of one of the user's own."""
+        return f"s3://{self.bucket}/{self.key}"
+
+    @property
+    def size_mb(self) -> int:
+        """Its size in whole MiB, rounded up."""
+        return -(-self.size_bytes // 2**20)
+
+    @property
+    def words(self) -> str:
+        """One of the user's own in a few words: its address, its size and which version of it this is."""
+        return f"{self.url}, {size_words(self.size_bytes)}, ETag {self.etag}"
+
+
+@dataclass(frozen=True)
+class OwnObject:
+    """An object of the user's own, in a bucket that no stack manages: read, and never put, changed or removed.
+
+    `settings(url)` are the variables for which `--set object=URL` stands, beside `size`, the variable of its MiB.
+    `is_read(values)` says whether a plan's cell, or a stack by its outputs, reads one; `find(s3, values, downloads)`
+    asks S3 for it as it is now, and raises UsageError where it can't be read so often.
+    """
+
+    settings: Callable[[str], Mapping[str, Any]]
+    size: str
+    is_read: Callable[[Mapping[str, Any]], bool]
+    find: Callable[[Any, Mapping[str, Any], int], DataObject]
 
 
 # Terraform variables that the embedded AWS accepts and ignores, in words: cells that differ in nothing else ran alike.
@@ -408,6 +441,7 @@ class Experiment:
     seeding: Seeding | None = None
     shared_list: SharedList | None = None
     athena: AthenaQueries | None = None
+    own_object: OwnObject | None = None
     # Whether a message's body is the user's own (--payload), and what Stampede says is a message attribute.
     takes_payload: bool = False
 

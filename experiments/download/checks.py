@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from experiments import go_program
+from experiments.download.own_object import is_read
 from experiments.download.usage import DownloadValues
 from stampede.checkout import ROOT
 from stampede.experiment import TMP_MARGIN_MB, look
@@ -29,6 +30,7 @@ BUILT = {
 OTHER_MEMORY_MB = RULES["memory_size"].shared["beside_object_mb"]
 # The AWS Common Runtime holds ranges until they are written [tried: 330 MiB at most, for 1 GiB in ranges of 16 MiB].
 LEAST_CRT_MEMORY_MB = 512
+SAME_OBJECT = ("existing_bucket", "s3_bucket_name", "s3_file_name", "region")
 
 Cells = Sequence[DownloadValues]
 Wrong = tuple[str, str, str] | None
@@ -36,7 +38,25 @@ Wrong = tuple[str, str, str] | None
 
 def checks(cells: Cells) -> list[Finding]:
     """All of them, for the variables of a plan's cells."""
-    return look({"method": method, "object and memory": object_memory, "object and /tmp": temporary_storage}, cells)
+    of_object = {"object and memory": object_memory, "object and /tmp": temporary_storage}
+    return look({"object and bucket": own_object, "method": method, **of_object}, cells)
+
+
+def own_object(cells: Cells) -> Wrong:
+    """An object of the user's own is one, in a bucket that is named, and nothing else is asked of that bucket."""
+    own = [cell for cell in cells if is_read(cell)]
+    for name in ("requester_pays", "object_kms_key_arn"):
+        if any(cell[name] and not is_read(cell) for cell in cells):
+            way_out = "add --set object=s3://BUCKET/KEY, or leave it out"
+            return PROBLEM, f"{name} is about an object of your own", way_out
+    if any(not cell["s3_bucket_name"] for cell in own):
+        return PROBLEM, "existing_bucket needs s3_bucket_name", "use --set object=s3://BUCKET/KEY, which says both"
+    if any(cell["server_side_proof"] for cell in own):
+        found = "server_side_proof would change where your bucket's access logs go"
+        return PROBLEM, found, "leave it out with an object of your own"
+    if own and len({(*map(cell.get, SAME_OBJECT),) for cell in cells}) > 1:
+        return PROBLEM, "a sweep reads one object of your own", f"give one value of each of {', '.join(SAME_OBJECT)}"
+    return None
 
 
 def method(cells: Cells) -> Wrong:
@@ -75,6 +95,7 @@ def temporary_storage(cells: Cells) -> Wrong:
         needed = object_mb + TMP_MARGIN_MB
         if cell["sink"] == "tmp" and tmp_mb < needed:
             smaller = f"use --set object_size_mb=... from 1 to {rule.most - TMP_MARGIN_MB}"
+            smaller = "use --set method=stream, which keeps nothing" if is_read(cell) else smaller
             way_out = f"use --set ephemeral_storage_mb={needed}" if rule.allows(needed) else smaller
             return PROBLEM, f"an object of {object_mb} MiB needs {needed} MB of /tmp, got {tmp_mb}", way_out
     return None

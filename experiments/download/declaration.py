@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from experiments.download.checks import checks
+from experiments.download.own_object import OWN_OBJECT
 from experiments.download.usage import DownloadValues, usage
 from experiments.download.work import work
 from experiments.objects import MEBIBYTE
@@ -99,13 +100,15 @@ class Download(Experiment):
     usage = staticmethod(usage)
     checks = staticmethod(checks)
     work = staticmethod(work)
+    own_object = OWN_OBJECT
 
     def objects(self, outputs: Mapping[str, Any]) -> Sequence[DataObject]:
         return [DataObject(outputs["object_key"], outputs["object_size_mb"] * MEBIBYTE)]
 
     def order(self, values: DownloadValues, objects: Sequence[DataObject]) -> dict[str, Any]:
-        """The object's size in bytes, so that a download that got another one fails."""
-        return {"object_bytes": objects[0].size_bytes}
+        """The object's size in bytes and, of the user's own, its ETag, so that a download of another one fails."""
+        [held] = objects
+        return {"object_bytes": held.size_bytes, **({"object_etag": held.etag} if held.etag else {})}
 
 
 DOWNLOAD = Download()

@@ -11,6 +11,13 @@ class DownloadValues(Values):
     """The variables and keys of the work order that the download knows a cell by."""
 
     object_size_mb: int
+    region: str
+    s3_bucket_name: str | None
+    s3_file_name: str
+    existing_bucket: bool
+    requester_pays: bool
+    object_kms_key_arn: str | None
+    server_side_proof: bool
     method: str
     sink: str
     range_parallel: int
@@ -26,18 +33,26 @@ PROCESS_MB = {"download_file": 44, "crt": 44, "stream": 44, "ranges": 44, "go_st
 def usage(values: DownloadValues) -> Usage:
     """The needs of a cell of these variables."""
     object_mb = values["object_size_mb"]
+    put_mb = 0 if values.get("existing_bucket") else object_mb
     return Usage(
         moved_mb=object_mb,
-        data_mb=object_mb,
+        data_mb=put_mb,
         process_mb=PROCESS_MB.get(values["method"], max(PROCESS_MB.values())),
         tmp_mb=values["ephemeral_storage_mb"],
         sized_by="object_size_mb",
         uses=(
             Use("S3", "GET and HEAD", "s3_get", each=requests(object_mb, values)),
-            Use("S3", "PUT of the object's parts", "s3_put", once=put_requests(object_mb * MEBIBYTE)),
-            Use("S3", "storage of the object", "s3_gb_month", per_hour=object_mb / GIB_IN_MIB / HOURS_IN_A_MONTH),
+            *(_stored(put_mb) if put_mb else ()),
             Use("S3", "transfer to Lambda, same region", "s3_transfer_gb", each=object_mb / GIB_IN_MIB),
         ),
+    )
+
+
+def _stored(object_mb: int) -> tuple[Use, ...]:
+    """What it takes to put the object and keep it; one of the user's own is there."""
+    return (
+        Use("S3", "PUT of the object's parts", "s3_put", once=put_requests(object_mb * MEBIBYTE)),
+        Use("S3", "storage of the object", "s3_gb_month", per_hour=object_mb / GIB_IN_MIB / HOURS_IN_A_MONTH),
     )
 
 

@@ -3,11 +3,12 @@ and what a run on this machine can't do. What Terraform refuses in its plan (the
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from experiments import go_program
 from experiments.function.work import FunctionValues
@@ -19,9 +20,15 @@ from stampede.variable_rules import RULES
 
 # Of a package with its layers unpacked, and of one that is uploaded as a zip, and not taken from S3 (Lambda quotas).
 MOST_BYTES, MOST_ZIPPED_BYTES = 250 * 2**20, 50 * 2**20
+# "For most standard queues" approximately, and AWS raises it on request (SQS developer guide, "Standard queue quotas").
+MOST_IN_FLIGHT = 120_000
 PROVIDED = "provided.al2023"
 AWS_ALONE = "use --target aws"
-HANDLER = RULES["handler"].shared
+HANDLER, ARCHIVE = RULES["handler"].shared, RULES["package"].shared["archive_matches"]
+# How the name of a container image ends, or where its registry is; AWS's base images have the code in that folder.
+IMAGE = r"\.dkr\.ecr\.|@sha256:|:[\w.-]+$"
+NO_IMAGES = "a container image isn't measured as it is"
+CODE_OF_IMAGE = "take the code out by `docker cp $(docker create IMAGE):/var/task task`, and use --set package=task"
 Cells = Sequence[FunctionValues]
 
 
@@ -31,18 +38,20 @@ def checks(cells: Cells) -> list[Finding]:
     different = {tuple(str(cell[name]) for name in names): cell for cell in cells}
     findings = list(dict.fromkeys(finding for cell in different.values() for finding in _package(cell)))
     # Our Go program measures all of them.
-    return [*(findings or [Finding("package", OK, "")]), go_program.check({cell["architecture"] for cell in cells})]
+    program = go_program.check({cell["architecture"] for cell in cells})
+    return [*(findings or [Finding("package", OK, "")]), program, _in_flight(cells)]
 
 
 def local_checks(cells: Cells) -> list[Finding]:
     """What the embedded AWS can't run: it starts a package with the Python of this machine, on its processor."""
     here, findings = f"{sys.version_info.major}.{sys.version_info.minor}", []
     tag, processor = f"cpython-{here.replace('.', '')}", of_this_machine()
-    for package in [Package.at(path) for path in dict.fromkeys(_path(cell) for cell in cells)]:
-        if other := package.other_machine(processor):
+    for path, runtime in dict.fromkeys((_path(cell), str(cell["runtime"])) for cell in cells):
+        package = Package.at(path)
+        if _is_for_one_machine(runtime) and (other := package.other_machine(processor)):
             found = f"{package.path.name}: {other[0]} is built for {other[1]}, and this machine is {processor}"
             return [Finding("package", PROBLEM, found, "use a package for this machine, or --target aws")]
-        for name in package.compiled:
+        for name in package.compiled if runtime.startswith("python") else ():
             if (built := re.search(r"\.(cpython-\d+)", name)) and built[1] != tag:
                 found = f"{package.path.name}: {name} is built for {built[1]}, and functions run on Python {here} here"
                 return [Finding("package", PROBLEM, found, f"use a package for {tag}, or --target aws")]
@@ -51,10 +60,22 @@ def local_checks(cells: Cells) -> list[Finding]:
         findings.append(Finding("layers", WARNING, "the embedded AWS has no layers of AWS accounts: they are left out"))
     if any(cell["subnet_ids"] for cell in cells):
         findings.append(Finding("network", PROBLEM, "the embedded AWS has no subnets of yours", AWS_ALONE))
-    if any(cell["batching_window_s"] for cell in cells):
-        found = "the embedded AWS doesn't wait for a batch: it takes what the queue has"
-        findings.append(Finding("batch", PROBLEM, found, f"leave batching_window_s out, or {AWS_ALONE}"))
+    for cell in [cell for cell in cells if cell["batching_window_s"]][:1]:
+        found = "the embedded AWS doesn't wait for a batch: it takes what the queue has, ten at most"
+        settings = " ".join(f"--set {name}={cell[name]}" for name in ("batch_size", "batching_window_s"))
+        way_out = f"leave batching_window_s out, or `stampede sweep function {settings} --target aws`"
+        findings.append(Finding("batch", PROBLEM, found, way_out))
     return findings
+
+
+def _in_flight(cells: Cells) -> Finding:
+    """N functions with a full batch each hold no more messages than a queue lets out."""
+    n, batch_size = max(((cell["concurrency_value"], cell["batch_size"]) for cell in cells), key=math.prod)
+    if n * batch_size <= MOST_IN_FLIGHT:
+        return Finding("batch", OK)
+    found = f"{n} functions with {batch_size} messages each hold {n * batch_size:,}, and a queue has about "
+    way_out = "use a smaller N or batch_size, or ask AWS for more"
+    return Finding("batch", WARNING, f"{found}{MOST_IN_FLIGHT:,} in flight at most: N won't be reached", way_out)
 
 
 def _local_runtime(runtime: str) -> Finding | None:
@@ -72,6 +93,12 @@ def _local_runtime(runtime: str) -> Finding | None:
     return Finding("runtime", WARNING, f"functions run on this machine's `node` here, and not on {runtime}")
 
 
+def _is_for_one_machine(runtime: str) -> bool:
+    """Whether a package has libraries of one architecture alone: those for Node.js, Java, Ruby and .NET may bring
+    several, of which their runtime takes its own."""
+    return runtime.startswith(("python", "provided"))
+
+
 def _path(cell: FunctionValues) -> Path:
     return INFRA / str(cell["package"])
 
@@ -79,13 +106,16 @@ def _path(cell: FunctionValues) -> Path:
 def _package(cell: FunctionValues) -> Iterator[Finding]:
     """What is wrong with a package."""
     path = _path(cell)
-    if not (path.is_file() if path.name.lower().endswith(".zip") else path.is_dir()):
-        found = f"{path} is neither a folder nor a file that ends in .zip"
+    if not path.exists() and re.search(IMAGE, str(path)):
+        yield Finding("package", PROBLEM, f"{path.name}: {NO_IMAGES}", CODE_OF_IMAGE)
+        return
+    if not (path.is_file() if re.search(ARCHIVE, path.name) else path.is_dir()):
+        found = f"{path} is neither a folder nor a file that ends in .zip or .jar"
         yield Finding("package", PROBLEM, found, "correct --set package")
         return
     try:
         package = Package.at(path)
-        yield from _contents(package, cell["architecture"])
+        yield from _contents(package, cell["architecture"], cell["runtime"])
         if not cell["layers"]:
             yield from _entry_point(package, cell)
     except (OSError, *DAMAGED) as error:
@@ -93,7 +123,7 @@ def _package(cell: FunctionValues) -> Iterator[Finding]:
         yield Finding("package", PROBLEM, found, "make it again, or correct --set package")
 
 
-def _contents(package: Package, architecture: str) -> Iterator[Finding]:
+def _contents(package: Package, architecture: str, runtime: str) -> Iterator[Finding]:
     """What of its files Lambda wouldn't get, take or run."""
     name, unpacked = package.path.name, package.unpacked_bytes
     if odd := package.odd:
@@ -111,26 +141,47 @@ def _contents(package: Package, architecture: str) -> Iterator[Finding]:
     elif unpacked > MOST_ZIPPED_BYTES and (zipped := package.zipped_bytes()) > MOST_ZIPPED_BYTES:
         found = f"{name} has {zipped / 2**20:,.1f} MB as a zip, and an upload to Lambda takes 50"
         yield Finding("package", PROBLEM, found, "leave out what isn't needed, or put it into layers (--set layers)")
-    if other := package.other_machine(architecture):
+    if _is_for_one_machine(runtime) and (other := package.other_machine(architecture)):
         found = f"{name}: {other[0]} is built for {other[1]}, and architecture is {architecture}"
         yield Finding("package", PROBLEM, found, f"use --set architecture={other[1]}, or build it for {architecture}")
 
 
 def _entry_point(package: Package, cell: FunctionValues) -> Iterator[Finding]:
     """Whether it has what Lambda starts."""
-    name, handler = package.path.name, cell["handler"]
-    if cell["runtime"] == PROVIDED:
-        if not package.is_executable("bootstrap"):
-            found = f"{name} has no executable file bootstrap, which {PROVIDED} starts"
-            yield Finding("package", PROBLEM, found, "add it, or correct --set runtime")
+    name, handler, runtime = package.path.name, cell["handler"], cell["runtime"]
+    check, way_out = "handler", "correct --set handler"
+    if runtime == PROVIDED:
+        check, way_out = "package", "add it, or correct --set runtime"
+        is_there = package.is_executable("bootstrap")
+        missing = "" if is_there else f"has no executable file bootstrap, which {PROVIDED} starts"
+    elif not runtime.startswith("python"):
+        missing = _missing_file(package, handler, runtime)
+    elif re.fullmatch(HANDLER["python_matches"], handler, re.ASCII):
+        missing = _missing_handler(package, handler)
+    else:
+        yield Finding("handler", PROBLEM, f"{HANDLER['python_rule']}, got {handler}", "correct --set handler")
         return
-    if not cell["runtime"].startswith("python"):
-        return  # each runtime writes its handlers in a way of its own, and says at the first message what is wrong
-    if not re.fullmatch(HANDLER["python_matches"], handler, re.ASCII):
-        found = f"{HANDLER['python_rule']}, got {handler}"
-        yield Finding("handler", PROBLEM, found, "correct --set handler=module.function")
-    elif missing := _missing_handler(package, handler):
-        yield Finding("handler", PROBLEM, f"{name} {missing}", "correct --set handler=module.function")
+    if missing and "Dockerfile" in package.files:
+        yield Finding("package", PROBLEM, f"{name} {missing}, and a Dockerfile: {NO_IMAGES}", CODE_OF_IMAGE)
+    elif missing:
+        yield Finding(check, PROBLEM, f"{name} {missing}", way_out)
+
+
+def _missing_file(package: Package, handler: str, runtime: str) -> str:
+    """The file of a handler of Node.js, Java, Ruby or .NET that a package lacks, in words; empty where it is there, or
+    may come from a library. What is in the file only its runtime knows."""
+    type_name = handler.partition("::")[0]
+    folder, _, name = handler.rpartition("/")
+    module = str(PurePosixPath(folder, name.partition(".")[0]))
+    files, libraries = {
+        "java": ([f"{type_name.replace('.', '/')}.class"], ("lib/",)),
+        "dotnet": ([f"{type_name}.dll", "bootstrap"], ()),  # compiled ahead of time it is the latter
+        "ruby": ([f"{module}.rb"], ()),
+        "nodejs": ([f"{module}{ending}" for ending in (".js", ".mjs", ".cjs", "")], (f"node_modules/{module}",)),
+    }[re.match("[a-z]+", runtime)[0]]
+    if any(file in files or file.startswith(libraries) for file in package.files):
+        return ""
+    return f"has no {files[0]}, the file of handler {handler}"
 
 
 def _missing_handler(package: Package, handler: str) -> str:

@@ -52,11 +52,17 @@ def work(values: FunctionValues, parameters: Parameters) -> Work:
 
 
 def measured(records: Iterable[Mapping[str, Any]], parameters: Parameters, run_id: str, place: str) -> list[Parameter]:
-    """The handler's parameters, medians with their quartiles, of the cell of a run with the smallest N and the most
-    memory; `place` is where it ran, `aws` or `local`. Raises LookupError where fewer than two succeeded there."""
-    succeeded = [record for record in records if record["status"] == "ok" and record["warm_up"] != 1]
-    cell = max(((-row["concurrency_limit"], row["memory_size"]) for row in succeeded), default=(0, 0))
-    rows = [row for row in succeeded if (-row["concurrency_limit"], row["memory_size"]) == cell]
+    """The handler's parameters in an invocation with its whole batch, medians with their quartiles, of the cell of a
+    run with the smallest N, the most memory and the smallest batches; `place` is where it ran, `aws` or `local`. Raises
+    LookupError where fewer than two succeeded there."""
+
+    def cell_of(row: Mapping[str, Any]) -> tuple[int, int, int]:
+        return -row["concurrency_limit"], row["memory_size"], -(row.get("batch_size") or 1)
+
+    # All messages of a batch have its times.
+    succeeded = [row for row in records if row["status"] == "ok" and row["warm_up"] != 1 and not row.get("batch_index")]
+    cell = max(map(cell_of, succeeded), default=(0, 0, 0))
+    rows = [row for row in succeeded if cell_of(row) == cell]
     if len(rows) < 2:
         raise LookupError(f"run {run_id} has fewer than two successful invocations in a cell")
     # The embedded AWS gives a function all of a processor.
@@ -65,7 +71,8 @@ def measured(records: Iterable[Mapping[str, Any]], parameters: Parameters, run_i
     took_s = [row["elapsed_seconds"] for row in rows]
     wait_s = [took - seconds(used, processors, 1) for took, used in zip(took_s, cpu_s, strict=True)]
     init_s = [row["init_seconds"] for row in rows if row["init_seconds"] is not None]
-    source = f"{counted(len(rows), 'invocation')} of run {run_id}, N = {-cell[0]:,}, {cell[1]:,} MB"
+    batches = f", batches of {-cell[2]:,}" if cell[2] < -1 else ""
+    source = f"{counted(len(rows), 'invocation')} of run {run_id}, N = {-cell[0]:,}, {cell[1]:,} MB{batches}"
     date = datetime.fromtimestamp(rows[0]["started_at_ms"] / 1000, UTC).date().isoformat()
 
     def row(name: str, unit: str, numbers: list[float]) -> Parameter:

@@ -26,3 +26,12 @@ run "with_everything_that_is_the_users" {
     policy_file       = "tests/policy.json"
   }
 }
+
+run "in_subnets_of_the_users" {
+  variables {
+    handler            = "example.Handler::handleRequest"
+    runtime            = "java21"
+    subnet_ids         = ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"]
+    security_group_ids = ["sg-0123456789abcdef0"]
+  }
+}

@@ -677,6 +677,22 @@ run "a_large_batch_that_nothing_is_gathered_for" {
   ]
 }
 
+# timeout_s is 30 here: 6 x 30 s and the window, less a second.
+run "a_message_that_is_visible_again_within_its_window" {
+  command = plan
+
+  variables {
+    experiment           = "function"
+    package              = "tests"
+    batching_window_s    = 20
+    visibility_timeout_s = 199
+  }
+
+  expect_failures = [
+    var.visibility_timeout_s,
+  ]
+}
+
 run "subnets_of_the_download" {
   command = plan
 

@@ -5,14 +5,17 @@ what they mean. Imports nothing that takes long.
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments import EXPERIMENTS, Experiment
-from loader.payloads import Payloads
+from loader.payloads import DEFAULT, Payloads
+from stampede.cell import Cell
 from stampede.errors import UsageError
 from stampede.phrases import counted
 from stampede.planning.plan import Plan, make_plan, rest, with_rounds
@@ -115,7 +118,8 @@ PLAN: dict[str, dict[str, Any]] = {
         action="append",
     ),
     "--messages-per-concurrency": _option(
-        "messages per unit of concurrency, or per slice of a set of objects (default: the experiment's number)",
+        "messages, or batches of batch_size, per unit of concurrency, or messages per slice of a set of objects "
+        "(default: the experiment's number)",
         "N",
         positive_int,
     ),
@@ -182,22 +186,48 @@ def plan_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def plan_of(arguments: argparse.Namespace) -> Plan:
     """The plan that the options describe. Raises UsageError."""
-    from stampede.stacks import endpoints
+    from stampede.stacks import endpoints, own_object
 
     experiment, options = EXPERIMENTS[arguments.experiment], plan_options(arguments)
     settings, rounds = options.pop("set", []), options.pop("rounds", None)
     refuse_twice("--set", settings, "give all its values at once, separated by commas")
     per_n = {"messages_per_concurrency": experiment.messages_per_concurrency}
-    plan = make_plan(experiment, arguments.target, settings, infra_defaults(os.environ), **{**per_n, **options})
+    defaults, url = infra_defaults(os.environ), own_object_url(settings)
+    make = partial(make_plan, experiment, arguments.target, defaults=defaults, **{**per_n, **options})
+    if url is not None:
+        settings = _with_own_object(experiment, settings, url)
+    plan = make(settings)
     for cell in plan.cells:
         # An estimate would give another region's prices for one that AWS doesn't have.
         if unknown := endpoints.unknown_region(str(cell.values["region"])):
             raise UsageError(f"region: {unknown[0]}", unknown[1])
+    if url is not None:  # with the size that S3 says, in place of the matrix's
+        held = own_object.of_plan(arguments.target, experiment.name, plan.cells)
+        plan = make([*settings, f"{experiment.own_object.size}={held.size_mb}"])
+    for cell in plan.cells:
         count = experiment.messages(cell.values) if experiment.shared_list is not None else None
         if count is not None and "messages_per_concurrency" in options:
             takes = f"{cell.name} takes {counted(count, 'message')}, which share one list of keys"
             raise UsageError(f"--messages-per-concurrency: {takes}", "leave it out, and use --repeats for more runs")
     return with_rounds(plan, rounds)
+
+
+def own_object_url(settings: Sequence[str] | None) -> str | None:
+    """What --set object=URL names, None without it."""
+    return next((text.partition("=")[2] for text in settings or () if text.partition("=")[0] == "object"), None)
+
+
+def _with_own_object(experiment: Experiment, settings: Sequence[str], url: str) -> list[str]:
+    """The settings with those for which --set object=URL stands in its place. Raises UsageError."""
+    own = experiment.own_object
+    if own is None:
+        raise UsageError(f"--set object: {experiment.name} takes no object of yours", "leave it out")
+    meant = own.settings(url)
+    others = [text for text in settings if text.partition("=")[0] != "object"]
+    for name in (text.partition("=")[0] for text in others):
+        if name in (*meant, own.size):
+            raise UsageError(f"--set {name}: --set object={url} says it already", "leave one of them out")
+    return [*others, *(f"{name}={json.dumps(value)}" for name, value in meant.items())]
 
 
 def order_of(target: Target, settings: Sequence[str]) -> dict[str, Any]:
@@ -219,13 +249,13 @@ def order_of(target: Target, settings: Sequence[str]) -> dict[str, Any]:
     return {name: value for name, value in {**chosen, **others}.items() if name in axes}
 
 
-def payloads_of(experiment: Experiment, file: Path | None) -> Payloads | None:
-    """The payloads of --payload; None without one. Raises UsageError."""
-    if file is None:
-        return None
-    if not experiment.takes_payload:
+def payloads_of(experiment: Experiment, file: Path | None, cells: Iterable[Cell]) -> Payloads | None:
+    """The payloads of --payload, of which each cell's batches must be events; None without one. Raises UsageError."""
+    if file is not None and not experiment.takes_payload:
         raise UsageError(f"--payload: {experiment.name} makes its messages itself; leave it out")
-    return Payloads.of_file(file)
+    payloads = None if file is None else Payloads.of_file(file)
+    (payloads or Payloads.of_text(DEFAULT)).refuse_batches(max(cell.batch_size for cell in cells))
+    return payloads
 
 
 def find_run(results_dir: Path, run: str | None, option: str = "--run") -> RunFolder:

@@ -1,7 +1,8 @@
 """How functions run on the embedded AWS: each environment is a process that speaks Lambda's runtime API.
 
-A Python function runs on AWS's own client of that API, as on AWS; a custom runtime is its own bootstrap. MiniStack
-serves the API and keeps the environments; its own worker for Python isn't used, since it replies another way.
+A Python function runs on AWS's own client of that API, as on AWS; one of Node.js on a client of ours, beside this file;
+a custom runtime is its own bootstrap. MiniStack serves the API and keeps the environments; its own workers aren't used,
+since they reply another way.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ command=$_START
 unset _START
 cd "$LAMBDA_TASK_ROOT" && eval "exec $command"
 """
+START_NODE = Path(__file__).with_name("start_node.mjs")
 LAUNCH = "-launch"  # the ending of that folder's name, which is otherwise that of the folder with the code
 
 
@@ -119,16 +121,26 @@ def _start(config: dict, code: Path, layers: list[Path], own: dict[str, str]) ->
         program = _in_layers("bootstrap", layers)
         start = {"_START": shlex.quote(str(code / "bootstrap"))}
         return start | ({"STAMPEDE_BOOTSTRAP": str(program)} if program else {})
-    if not runtime.startswith("python"):
+    packages = {}
+    if runtime.startswith("python"):
+        command = _python_command(config["Handler"], code, layers)
+    elif runtime.startswith("nodejs"):
+        command = ["node", START_NODE, config["Handler"]]
+        packages["NODE_PATH"] = os.pathsep.join(str(layer / "nodejs/node_modules") for layer in reversed(layers))
+    else:
         raise lambda_runtime.ProvidedRuntimeError(f"{runtime} doesn't run here", "Runtime.InvalidEntrypoint")
+    if wrapper := own.get("AWS_LAMBDA_EXEC_WRAPPER"):
+        command = [_in_layers(wrapper.removeprefix("/opt/"), layers) or wrapper, *command]
+    return {"_START": shlex.join(map(str, command)), "AWS_EXECUTION_ENV": f"AWS_Lambda_{runtime}", **packages}
+
+
+def _python_command(handler: str, code: Path, layers: list[Path]) -> list[str | Path]:
+    """The command line of a handler in Python, with the folders that it imports from."""
     folders = [code]
     for layer in reversed(layers):
         folders += [*layer.glob("python/lib/python*/site-packages"), layer / "python"]
     # -P, -B: nothing from the current folder yet, and nothing written into it.
-    command = [python_runtime.interpreter(), "-P", "-B", python_runtime.START, config["Handler"], *folders]
-    if wrapper := own.get("AWS_LAMBDA_EXEC_WRAPPER"):
-        command = [_in_layers(wrapper.removeprefix("/opt/"), layers) or wrapper, *command]
-    return {"_START": shlex.join(map(str, command)), "AWS_EXECUTION_ENV": f"AWS_Lambda_{runtime}"}
+    return [python_runtime.interpreter(), "-P", "-B", python_runtime.START, handler, *folders]
 
 
 def _in_layers(name: str, layers: list[Path]) -> Path | None:
@@ -150,20 +162,28 @@ class Environment(ProvidedWorker):
         options["trace_id"] = options.get("trace_id") or _not_traced()
         try:
             result = super().invoke(event, request_id, **options)
+            if self._ended_before(result):
+                result = super().invoke(event, request_id, **options)
         except ProvidedInitTimeout as never:  # Lambda has begun it again, in the time of this invocation
             text = f"Task timed out after {self.config.get('Timeout', 3)}.00 seconds"
             payload = {"errorType": "Sandbox.Timedout", "errorMessage": text}
             result = {"status": "error", "error_payload": payload, "log": str(never)}
-        error = result.get("error_payload")
-        kind = error.get("errorType") if isinstance(error, dict) else None
+        kind = _error_type(result)
         lines = [result.get("log") or ""]
         if kind == "Runtime.ExitError":
             code = self._started.wait()
             reason = f"signal: {signal.strsignal(-code).lower()}" if code < 0 else f"exit status {code}"
             lines.append(f"RequestId: {request_id} Error: Runtime exited with error: {reason}\n{kind}")
         elif kind == "Sandbox.Timedout":
-            lines.append(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}.000Z {request_id} {error['errorMessage']}")
+            text = result["error_payload"]["errorMessage"]
+            lines.append(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}.000Z {request_id} {text}")
         return result | {"log": _Lines("\n".join(filter(None, lines)))}
+
+    def _ended_before(self, result: dict) -> bool:
+        """Whether the process of earlier invocations ended before it took this one's event, as Node.js does after an
+        error that nobody caught: Lambda then begins another."""
+        exited = _error_type(result) == "Runtime.ExitError"
+        return exited and not result["cold_start"] and not self._pending.empty()
 
     def _drain_stderr_bounded(self, **_: float) -> str:
         """Wait for the line of the record, before which a user's program may print others."""
@@ -190,6 +210,12 @@ class Environment(ProvidedWorker):
                 return json.dumps(refusal).encode()
 
         return JudgingReplies
+
+
+def _error_type(result: dict) -> str | None:
+    """The type of the error that an invocation ended with; None without one, or where a program reported no object."""
+    error = result.get("error_payload")
+    return error.get("errorType") if isinstance(error, dict) else None
 
 
 def _not_traced() -> str:

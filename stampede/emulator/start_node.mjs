@@ -1,14 +1,17 @@
-// Runs a handler of Node.js against Lambda's runtime API on the embedded AWS: node start_node.mjs module.function FOLDER...
-// AWS's own client, aws-lambda-ric, is compiled when it is installed, which takes cmake and autotools; on AWS the managed runtime
-// has it. What is said of handlers in the Lambda guide ("Define Lambda function handler in Node.js") holds here but for streams.
+// Runs a handler of Node.js against Lambda's runtime API on the embedded AWS: node start_node.mjs HANDLER
+// AWS's own client, aws-lambda-ric, is compiled when it is installed, which takes cmake and autotools; on AWS the managed
+// runtime has it. Handlers are found, called and reported as it does, but for replies that are streamed, which the trigger of
+// a queue doesn't use, and the time and id that it puts before each line of a log.
 import { existsSync } from "node:fs";
 import http from "node:http";
+import { createRequire } from "node:module";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 
-const [handlerName, ...folders] = process.argv.slice(2);
 const [host, port] = process.env.AWS_LAMBDA_RUNTIME_API.split(":");
 const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+// From Node.js 24 on Lambda takes what a handler returns, and no callback.
+const takesCallbacks = /nodejs(18|20|22)\.x$/.test(process.env.AWS_EXECUTION_ENV);
 
 // The next event is waited for without a limit, which fetch doesn't do.
 function ask(method, where, body = "", headers = {}) {
@@ -25,32 +28,49 @@ function ask(method, where, body = "", headers = {}) {
   });
 }
 
+// Anything may be thrown.
 function tellError(where, thrown) {
-  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-  const told = { errorType: error.name, errorMessage: error.message, trace: (error.stack ?? "").split("\n") };
-  console.error(error);
+  const isError = thrown instanceof Error;
+  const type = isError ? String(thrown.name) : typeof thrown;
+  const trace = isError ? String(thrown.stack).split("\n") : [];
+  const told = { errorType: type, errorMessage: String(isError ? thrown.message : thrown), trace };
+  console.error(thrown);
   return ask("POST", where, JSON.stringify(told), {
     "Content-Type": "application/json",
-    "Lambda-Runtime-Function-Error-Type": error.name,
+    "Lambda-Runtime-Function-Error-Type": encodeURIComponent(type),
   });
 }
 
-async function loadHandler() {
-  const { dir, base } = path.parse(handlerName);
+function runtimeError(type, message) {
+  return Object.assign(new Error(message), { name: `Runtime.${type}` });
+}
+
+// A file of the package beside its path without an ending, or else a package of node_modules or of a layer.
+function load(module) {
+  const file = path.resolve(process.env.LAMBDA_TASK_ROOT, module);
+  const ending = ["", ".js", ".mjs", ".cjs"].find((ending) => existsSync(file + ending));
+  if (ending === "") return createRequire(file)(file);
+  if (ending !== undefined) return import(pathToFileURL(file + ending));
+  return createRequire(path.join(process.env.LAMBDA_TASK_ROOT, "package"))(module);
+}
+
+async function loadHandler(name) {
+  const { dir, base } = path.parse(name);
   const [module, ...names] = base.split(".");
-  const files = folders.flatMap((folder) =>
-    [".js", ".mjs", ".cjs"].map((ending) => path.join(folder, dir, module + ending)),
-  );
-  const file = files.find(existsSync);
-  if (file === undefined) {
-    throw Object.assign(new Error(`Cannot find module '${path.join(dir, module)}'`), { name: "Runtime.ImportModuleError" });
+  if (!names.length) throw runtimeError("MalformedHandlerName", `${name} names no function of a module`);
+  const loaded = await Promise.resolve(path.join(dir, module)).then(load).catch((error) => {
+    const type = { MODULE_NOT_FOUND: "ImportModuleError", ERR_MODULE_NOT_FOUND: "ImportModuleError" }[error?.code];
+    if (type) throw runtimeError(type, `${error}`);
+    throw error instanceof SyntaxError ? runtimeError("UserCodeSyntaxError", `${error.stack}`) : error;
+  });
+  const exported = [loaded, loaded?.default].map((from) => names.reduce((value, key) => value?.[key], from));
+  const handler = exported.find((value) => typeof value === "function");
+  if (!handler) throw runtimeError("HandlerNotFound", `${name} is undefined or not exported`);
+  if (handler.length > 2 && !takesCallbacks) {
+    const message = "from Node.js 24 on Lambda takes no handler with a callback: return the reply, or a promise of it";
+    throw runtimeError("CallbackHandlerDeprecated", message);
   }
-  const loaded = await import(pathToFileURL(file));
-  for (const exported of [loaded, loaded.default]) {
-    const found = names.reduce((value, name) => value?.[name], exported);
-    if (typeof found === "function") return found;
-  }
-  throw Object.assign(new Error(`${handlerName} is undefined or not exported`), { name: "Runtime.HandlerNotFound" });
+  return handler;
 }
 
 function contextOf(headers) {
@@ -68,28 +88,35 @@ function contextOf(headers) {
   };
 }
 
-// A handler returns a promise, or takes a third parameter and calls it.
+// Before Node.js 24 only a promise counts of what a handler returns: otherwise it calls its third parameter, and the reply
+// waits until nothing is left to do.
 function invoke(handler, event, context) {
+  if (!takesCallbacks) return handler(event, context);
   return new Promise((resolve, reject) => {
-    const callback = (error, reply) => (error ? reject(error) : resolve(reply));
+    const whenIdle = (settle) => process.removeAllListeners("beforeExit").once("beforeExit", settle);
+    const callback = (error, reply) => {
+      if (error !== undefined && error !== null) reject(error);
+      else if (context.callbackWaitsForEmptyEventLoop) whenIdle(() => resolve(reply));
+      else resolve(reply);
+    };
+    const neverSettled = runtimeError("NodeJsExit", "a promise of the handler is never settled");
+    whenIdle(() => (handler.constructor.name === "AsyncFunction" ? reject(neverSettled) : resolve(null)));
     const returned = handler(event, context, callback);
     if (typeof returned?.then === "function") returned.then(resolve, reject);
-    else if (handler.length < 3) resolve(returned);
   });
 }
 
 let current = "init/error"; // where an error belongs that nobody caught
+const endWith = (status) => (error) => tellError(current, error).finally(() => process.exit(status));
+process.on("uncaughtException", endWith(129));
+process.on("unhandledRejection", (why) => endWith(128)(runtimeError("UnhandledPromiseRejection", why?.stack ?? `${why}`)));
 
-for (const event of ["uncaughtException", "unhandledRejection"]) {
-  process.on(event, (error) => tellError(current, error).finally(() => process.exit(1)));
-}
-
-process.env.LAMBDA_TASK_ROOT && process.chdir(process.env.LAMBDA_TASK_ROOT);
-const handler = await loadHandler();
+const handler = await loadHandler(process.argv[2]).catch(endWith(1));
 for (;;) {
   const { headers, text } = await ask("GET", "invocation/next");
   const invocation = `invocation/${headers["lambda-runtime-aws-request-id"]}`;
   current = `${invocation}/error`;
+  process.env._X_AMZN_TRACE_ID = headers["lambda-runtime-trace-id"];
   try {
     const reply = await invoke(handler, JSON.parse(text), contextOf(headers));
     await ask("POST", `${invocation}/response`, JSON.stringify(reply) ?? "null", { "Content-Type": "application/json" });

@@ -75,7 +75,7 @@ def _of_overlap(scenario: Scenario, evaluation: Evaluation, seed: int) -> str:
     if share(messages=MORE * flood.messages) < now + GAIN:
         own_s, n = evaluation.operation.mean_s, scenario.concurrency
         return f"the length of the operations: {own_s:.2g} s, too short for N = {n:,} at the same moment"
-    per_worker = scenario.messages / scenario.concurrency
+    per_worker = scenario.batch_size * scenario.messages / scenario.concurrency
     return f"the number of messages: {per_worker:,.3g} for each of N, so most of the time is the end of the flood"
 
 
@@ -89,7 +89,8 @@ def _ramp_limits(scenario: Scenario, flood: Flood, part: Flood) -> Iterator[tupl
         f"the scale-out of one function: {flood.scale_out_per_10_s:,.0f} new environments in 10 s",
         {"scale_out_per_10_s": math.inf},
     )
-    yield f"the loader: {flood.messages_per_s:,.0f} messages sent a second", {"messages_per_s": math.inf}
+    sent_per_s = scenario.batch_size * flood.messages_per_s
+    yield f"the loader: {sent_per_s:,.0f} messages sent a second", {"messages_per_s": math.inf}
 
 
 def _shared(evaluation: Evaluation) -> Iterator[str]:

@@ -16,6 +16,8 @@ RAMP_POINTS = 300
 # How an attempt ends: as it should, with an error, cut off by a crash or the function's timeout, or as it should where
 # it was the first of a new environment.
 DONE, FAILED, CUT_OFF, FIRST = range(4)
+# Of fewer operations there is no 99th percentile, as in a report.
+ENOUGH_FOR_P99 = 100
 
 
 @dataclass(frozen=True)
@@ -23,14 +25,14 @@ class Course:
     """What came of it. Times in seconds from the first message sent, unless something else is said.
 
     The seconds are those of the successful operations, cold starts apart, as records have them (nan where none
-    succeeded; quartiles linear between ranks, type 7, as the table's). The full-overlap window is from the first to the
-    last moment at which N ran at once, `time_to_n_s` to `window_end_s` after the first start of an operation (None
-    where they never did), `share_at_n` the share of all operations' time that lies in it, `first_start_s` to `drain_s`
-    the span of the records. `slowed_shares` has by the name of each shared limit the share of operation time in which
-    it was the one that slowed all; `throttled` are receives that found no room. `peak_requests_per_s` is the most there
-    was at once of running x progress, times what one asks. `ramp` is the curve of how many ran at once from each moment
-    on. `of_first` and `of_later` have the seconds, and the `count`, of the operations that were the first of their
-    environment and of those that weren't.
+    succeeded, and `p99_s` below ENOUGH_FOR_P99; quantiles linear between ranks, type 7, as the table's). The
+    full-overlap window is from the first to the last moment at which N ran at once, `time_to_n_s` to `window_end_s`
+    after the first start of an operation (None where they never did), `share_at_n` the share of all operations'
+    time that lies in it, `first_start_s` to `drain_s` the span of the records. `slowed_shares` has by the name of
+    each shared limit the share of operation time in which it was the one that slowed all; `throttled` are receives
+    that found no room. `peak_requests_per_s` is the most there was at once of running x progress, times what one
+    asks. `ramp` is the curve of how many ran at once from each moment on. `of_first` and `of_later` have the
+    seconds, and the `count`, of the operations that were the first of their environment and of those that weren't.
     """
 
     succeeded: int
@@ -42,6 +44,7 @@ class Course:
     avg_s: float
     p75_s: float
     max_s: float
+    p99_s: float
     time_to_n_s: float | None
     window_end_s: float | None
     share_at_n: float
@@ -126,11 +129,12 @@ def timeline(starts: np.ndarray, ends: np.ndarray, also_at: np.ndarray) -> tuple
 
 def _seconds(seconds: np.ndarray) -> dict[str, float]:
     if not len(seconds):
-        return dict.fromkeys(("min_s", "p25_s", "avg_s", "p75_s", "max_s"), math.nan)
+        return dict.fromkeys(("min_s", "p25_s", "avg_s", "p75_s", "max_s", "p99_s"), math.nan)
     ordered = np.sort(seconds)
     p25, p75 = _quantile(ordered, 0.25), _quantile(ordered, 0.75)
+    p99 = _quantile(ordered, 0.99) if len(ordered) >= ENOUGH_FOR_P99 else math.nan
     low, high, mean = float(ordered[0]), float(ordered[-1]), float(seconds.mean())
-    return {"min_s": low, "p25_s": p25, "avg_s": mean, "p75_s": p75, "max_s": high}
+    return {"min_s": low, "p25_s": p25, "avg_s": mean, "p75_s": p75, "max_s": high, "p99_s": p99}
 
 
 def _quantile(ordered: np.ndarray, share: float) -> float:

@@ -26,15 +26,15 @@ OF_KINDS = {"first_avg_s": "of_first", "later_avg_s": "of_later"}
 class Prediction:
     """One cell, as `stampede simulate` prints it and run.json keeps it.
 
-    `count` are messages; `min_s` to `max_s` the seconds of one successful operation, as the table has them, None where
-    all fail. N run at once from `time_to_n_s` to `window_end_s` after the first start, None where they never do;
-    `share_at_n` is the share of all operations' time in between. `span_s` is from the first start to the last end,
-    `drain_s` from the first message sent to the last record. `peak_requests_per_s` stands against
-    `requests_limit_per_s` (None where no request is counted). `bottleneck` are the limits in words. `ranges`
-    are low and high of RANGED, as far as the parameters are known; a measured figure outside is a miss. `ramp` are
-    points (seconds from the first message, running at once), a few hundred at most, for the picture.
-    `of_first` and `of_later` have the seconds, and the `count`, of the operations that succeeded as the
-    first of their environment, and of the others; `ranges` those of their means, by OF_KINDS.
+    `count` are messages; `min_s` to `p99_s` the seconds of one successful operation, as the table has them, None
+    where all fail (`p99_s` also of fewer than a hundred). N run at once from `time_to_n_s` to `window_end_s` after
+    the first start, None where they never do; `share_at_n` is the share of all operations' time in between.
+    `span_s` is from the first start to the last end, `drain_s` from the first message sent to the last record.
+    `peak_requests_per_s` stands against `requests_limit_per_s` (None where no request is counted). `bottleneck` are
+    the limits in words. `ranges` are low and high of RANGED, as far as the parameters are known; a measured figure
+    outside is a miss. `ramp` are points (seconds from the first message, running at once), a few hundred at most,
+    for the picture. `of_first` and `of_later` have the seconds, and the `count`, of the operations that succeeded
+    as the first of their environment, and of the others; `ranges` those of their means, by OF_KINDS.
     """
 
     count: int
@@ -43,6 +43,7 @@ class Prediction:
     avg_s: float | None
     p75_s: float | None
     max_s: float | None
+    p99_s: float | None
     time_to_n_s: float | None
     share_at_n: float
     most_at_once: int

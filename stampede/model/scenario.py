@@ -22,7 +22,7 @@ STANDARD, PROVISIONED = "standard", "provisioned"
 # A small flood is run so often, or until it has so many messages together.
 MOST_COURSES, MESSAGES_FOR_A_MEAN = 30, 300
 # Those of one operation as the table has them, and those of the flood.
-SECONDS = ("min_s", "p25_s", "avg_s", "p75_s", "max_s")
+SECONDS = ("min_s", "p25_s", "avg_s", "p75_s", "max_s", "p99_s")
 SPANS = ("time_to_n_s", "window_end_s", "share_at_n", "first_start_s", "drain_s")
 KINDS = ("of_first", "of_later")
 COUNTS = ("succeeded", "failed_attempts", "dead_lettered", "throttled")
@@ -43,7 +43,8 @@ class Scenario:
     `maximum_concurrency` and `account_concurrency` doesn't limit. `bandwidth_quota`: the function has the quota
     "Network bandwidth per execution environment". `warm_up` are messages of a flood before this one,
     whose environments are still warm. `crashing` is the share of invocations that crash or throw, beside those
-    `failing`, which report it.
+    `failing`, which report it. Where an invocation takes a batch, that is what is called a message here, and
+    `batch_size` are the loader's in it: all batches are full, and wait for no window.
     """
 
     work: Callable[[Parameters], Work]
@@ -61,6 +62,7 @@ class Scenario:
     failing: float = 0.0
     crashing: float = 0.0
     warm_up: int = 0
+    batch_size: int = 1
 
 
 @dataclass(frozen=True)
@@ -198,7 +200,7 @@ def flood_of(scenario: Scenario, work: Work, parameters: Parameters) -> Flood:
     return Flood(
         messages=scenario.messages,
         concurrency=scenario.concurrency,
-        messages_per_s=parameters["loader_messages_per_s"],
+        messages_per_s=parameters["loader_messages_per_s"] / scenario.batch_size,
         trigger=trigger_of(scenario, parameters),
         timeout_s=scenario.timeout_s,
         visibility_timeout_s=scenario.visibility_timeout_s,

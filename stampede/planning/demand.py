@@ -59,13 +59,18 @@ class Demand:
 
     @property
     def operations(self) -> int:
-        """What is timed or warmed up in the cell, one a message."""
-        return self.cell.messages + self.cell.warm_up_messages
+        """What is timed or warmed up in the cell, one a message or a full batch of them."""
+        return self.cell.invocations + self.cell.warm_up_invocations
+
+    @property
+    def preparing(self) -> int:
+        """Messages that prepare the cell, one or none."""
+        return int(bool(self.usage.preparation_s))
 
     @property
     def all_messages(self) -> int:
-        """Messages sent in the cell, whatever they are for: where it is prepared, one does that."""
-        return self.operations + bool(self.usage.preparation_s)
+        """Messages sent in the cell, whatever they are for."""
+        return self.cell.messages + self.cell.warm_up_messages + self.preparing
 
     def preparation_s(self, target: str) -> float:
         """Seconds of the message that prepares the cell; 0 without one."""

@@ -169,15 +169,16 @@ def make_plan(
     cells = []
     for repeat, coordinates in itertools.product(range(1, repeats + 1), combinations):
         values = _cell_values(experiment, target, defaults, {**fixed, **coordinates})
-        own, n = experiment.messages({**values, "messages_per_concurrency": messages}), values["concurrency_value"]
+        own = experiment.messages({**values, "messages_per_concurrency": messages})
+        at_once = values["concurrency_value"] * (values.get("batch_size") or 1)
         cell = Cell(
             name=cell_name(coordinates | ({"repeat": repeat} if repeats > 1 else {})),
             values=values,
             axes=tuple(experiment.axes),
             settings=settings_text(values, several, experiment),
             repeat=repeat if repeats > 1 else None,
-            messages=n * messages if own is None else own,
-            warm_up_messages=n * warm_up,
+            messages=at_once * messages if own is None else own,
+            warm_up_messages=at_once * warm_up,
         )
         cells.append(cell)
     cells = _shuffled(cells, seed)
@@ -292,7 +293,7 @@ def with_rounds(plan: Plan, asked: int | None = None) -> Plan:
     experiment = EXPERIMENTS[plan.experiment]
     cells: list[Cell] = []
     for stack in plan.stacks():
-        most = min(cell.messages // cell.n for cell in stack)
+        most = min(cell.invocations // cell.n for cell in stack)
         usual = most if stack[0].n == 1 else USUAL_ROUNDS
         rounds = max(1, min(usual if asked is None else asked, most))
         # Emptying the destination before a cell's flood would take from under it what another cell copies.

@@ -23,7 +23,7 @@ from stampede.model.work import Work
 from stampede.planning import rules
 from stampede.planning.demand import Demand, demands
 from stampede.planning.plan import Plan
-from stampede.planning.settings import HOLDS
+from stampede.planning.settings import least_hidden_s
 
 # What the model raises for a parameter that isn't there, and an experiment's work for values that its checks refuse.
 UNANSWERED = (ParameterError, LookupError, ArithmeticError, ValueError)
@@ -137,11 +137,11 @@ def scenario_of(experiment: Experiment, plan: Plan, demand: Demand, given: Given
     most = values.get("maximum_concurrency") or max(2, demand.concurrency)
     return Scenario(
         work=CellWork(experiment.work, json.dumps(values, sort_keys=True)),
-        messages=demand.cell.messages,
+        messages=demand.cell.invocations,
         concurrency=1 if demand.usage.in_athena else demand.concurrency,
         memory_mb=demand.memory_mb,
         timeout_s=demand.timeout_s if in_lambda else math.inf,  # a host and Athena keep what they have begun
-        visibility_timeout_s=values.get("visibility_timeout_s") or HOLDS * demand.timeout_s,
+        visibility_timeout_s=values.get("visibility_timeout_s") or least_hidden_s(values),
         trigger=(PROVISIONED if pollers else STANDARD) if in_lambda else "",
         pollers=pollers,
         maximum_concurrency=most if in_lambda and not pollers else None,
@@ -149,7 +149,8 @@ def scenario_of(experiment: Experiment, plan: Plan, demand: Demand, given: Given
         bandwidth_quota=given.bandwidth_quota,
         crashing=given.crashing if in_lambda else 0.0,
         barrier_s=demand.barrier_s,
-        warm_up=demand.cell.warm_up_messages,
+        warm_up=demand.cell.warm_up_invocations,
+        batch_size=demand.cell.batch_size,
     )
 
 
@@ -223,9 +224,9 @@ def refuse(plan: Plan, given: Given = NOTHING) -> None:
 
 
 def refuse_too_many(demand: Demand) -> None:
-    """Raise UsageError for more messages than the model can take."""
+    """Raise UsageError for more messages, or full batches of them, than the model can take."""
     cell = demand.cell
-    for count, option in ((cell.messages, "messages"), (cell.warm_up_messages, "warm-up")):
+    for count, option in ((cell.invocations, "messages"), (cell.warm_up_invocations, "warm-up")):
         if count > MOST_MESSAGES:
             many = f"{cell.alike}: {count:,} messages, but the model simulates at most {MOST_MESSAGES:,} in one flood"
             raise UsageError(many, f"use a smaller --{option}-per-concurrency")
@@ -260,7 +261,7 @@ def on_this_machine(plan: Plan) -> list[Demand]:
 
 
 def _foreseen(demand: Demand, question: Question) -> Demand:
-    warm_up = demand.cell.warm_up_messages
+    warm_up = demand.cell.warm_up_invocations
     before = [replace(question, rounds=1).varied(messages=warm_up, warm_up=0, barrier_s=0.0)] if warm_up else []
     try:
         refuse_too_many(demand)

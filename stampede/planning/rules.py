@@ -85,13 +85,18 @@ def trigger(cells: Sequence[Demand]) -> Finding:
     return Finding("trigger", *(min(wrong, key=lambda found: found[0] != PROBLEM) if wrong else (OK,)))
 
 
+def fitting_pollers(n: int) -> int:
+    """As many provisioned pollers as fetch for `n` functions at once."""
+    return max(LEAST_POLLERS, -(-n // INVOCATIONS_PER_POLLER))
+
+
 def _out_of_reach(n: int, pollers: tuple[int, int] | None) -> Wrong:
     if pollers is None:
         beyond = f"concurrency_value {n}: an SQS trigger in standard mode reaches {MOST_WITHOUT_POLLERS} at most"
         way_out = "set provisioned_pollers, or sweep a smaller N"
         return (PROBLEM, beyond, way_out) if n > MOST_WITHOUT_POLLERS else None
     least, most = pollers
-    reach, fitting = most * INVOCATIONS_PER_POLLER, max(LEAST_POLLERS, -(-n // INVOCATIONS_PER_POLLER))
+    reach, fitting = most * INVOCATIONS_PER_POLLER, fitting_pollers(n)
     way_out = f"use --set provisioned_pollers={{minimum={min(least, fitting)},maximum={fitting}}}"
     setting = f"provisioned_pollers {{minimum={least},maximum={most}}}"
     found = f"{setting} fetch for {reach:,} functions at once, and concurrency_value is {n}"

@@ -16,8 +16,10 @@ from stampede.stacks.hcl import HclError
 from stampede.stacks.infra_variables import takes
 from stampede.variable_rules import RULES, Rule
 
-# A message stays hidden for so many timeouts of the function (Lambda guide, services-sqs-configure).
+# A message stays hidden for so many timeouts of the function, and the trigger's window (Lambda guide,
+# services-sqs-configure).
 HOLDS = RULES["visibility_timeout_s"].shared["timeouts"]
+BATCH = RULES["batch_size"].shared
 
 
 def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
@@ -91,6 +93,8 @@ def _value(text: str, variable: Rule | None) -> Any:
             value = json.loads(text, parse_constant=str)
         except ValueError:
             return text
+    if variable is not None and variable.attributes and isinstance(value, int):
+        return dict.fromkeys(variable.attributes, value)  # provisioned_pollers=50: minimum and maximum
     return value if variable is None or isinstance(value, str) else variable.typed(value)
 
 
@@ -101,10 +105,20 @@ def refuse_broken_rules(values: Mapping[str, Any]) -> None:
         if name in RULES and name != "experiment" and (why := RULES[name].refusal(value)):
             fix = f"correct --set {name}=..., TF_VAR_{name} or the *.tfvars file of infra/"
             raise UsageError(f"{name}: {why}", f"{fix}; {RULES[name].fix}" if RULES[name].fix else fix)
+    batch_size, window_s = values.get("batch_size") or 1, values.get("batching_window_s") or 0
+    if batch_size > BATCH["without_window"] and not window_s:
+        way_out = "add --set batching_window_s=1, for --target aws"
+        raise UsageError(f"batch_size = {batch_size}: {BATCH['window_rule']}", way_out)
     hidden_s, timeout_s = values.get("visibility_timeout_s"), values.get("timeout_s")
-    if hidden_s is not None and timeout_s is not None and hidden_s < HOLDS * timeout_s:
-        rule = f"must be at least {HOLDS} x timeout_s = {HOLDS * timeout_s}, got {hidden_s}"
+    if hidden_s is not None and timeout_s is not None and hidden_s < (least_s := least_hidden_s(values)):
+        least = f"{HOLDS} x timeout_s{' + batching_window_s' * bool(window_s)} = {least_s}"
+        rule = f"must be at least {least}, got {hidden_s}"
         raise UsageError(f"visibility_timeout_s: {rule}", "leave it out, or use a shorter timeout_s")
+
+
+def least_hidden_s(values: Mapping[str, Any]) -> int:
+    """Seconds for which the queue of a cell with these values hides a message that is received, by default."""
+    return HOLDS * values["timeout_s"] + (values.get("batching_window_s") or 0)
 
 
 def path_variables() -> list[str]:

@@ -12,11 +12,13 @@ from stampede.insights import InsightsError, log_columns
 from stampede.report.cells import Figures
 from stampede.report.intervals import Sample
 from stampede.report.run import Run
+from stampede.runs.store import IS_ONE
 
 # So many rows of the query are some of them only.
 MOST_ROWS = 100_000
-_SUCCESSES = """
-SELECT place_at, cell, seq, attempt, seconds FROM operations WHERE is_first_success AND place_at IS NOT NULL
+_SUCCESSES = f"""
+SELECT place_at, cell, seq, attempt, seconds FROM operations
+WHERE is_first_success AND place_at IS NOT NULL AND {IS_ONE}
 """
 
 

@@ -30,7 +30,7 @@ from stampede.report.intervals import (
 )
 from stampede.report.run import Run
 from stampede.runs import cells as stored_cells
-from stampede.runs.store import Store
+from stampede.runs.store import IS_ONE, Store
 
 BITS_PER_MEGABIT = 1_000_000
 BYTES_PER_GIB = 2**30
@@ -53,9 +53,9 @@ FROM operations WHERE NOT is_foreign GROUP BY place_at ORDER BY place_at
 # Of an operation whose speed is that of the whole one: most of its objects didn't fail, and none was there already,
 # copied by an earlier delivery of the message.
 _WHOLE = f"coalesce(already_there, 0) = 0 AND NOT coalesce(failed > 0 AND failed >= {FAILED_RUN} * planned, false)"
-_SECONDS = """
-SELECT place_at, cell_at, round, seconds, cold_start, {is_whole} AS is_whole{speed}
-FROM operations WHERE is_first_success AND {is_one}
+_SECONDS = f"""
+SELECT place_at, cell_at, round, seconds, cold_start, {{is_whole}} AS is_whole{{speed}}
+FROM operations WHERE is_first_success AND {IS_ONE}
 """
 _SUCCESSES = """
 SELECT place_at, list(seconds) FROM operations
@@ -63,12 +63,12 @@ WHERE {counted} AND NOT is_foreign AND place_at IS NOT NULL GROUP BY place_at
 """
 _SUCCEEDED = "SELECT cell, count(*) FROM operations WHERE is_first_success AND seq IS NOT NULL GROUP BY cell"
 # What ran at once: all attempts of a flood, which is a cell or its share of a round.
-_ATTEMPTS = """
+_ATTEMPTS = f"""
 CREATE OR REPLACE TEMP TABLE attempts AS
 SELECT coalesce(cell_at, -1) AS cell_at, coalesce(round, 0) AS round, attempt, started_at_ms AS started_ms,
-       finished_at_ms AS ended_ms, {amount} AS amount, false AS is_intruder
+       finished_at_ms AS ended_ms, {{amount}} AS amount, false AS is_intruder
 FROM operations
-WHERE NOT is_foreign AND NOT is_warm_up AND place_at IS NOT NULL AND started_at_ms < finished_at_ms AND {is_one}
+WHERE NOT is_foreign AND NOT is_warm_up AND place_at IS NOT NULL AND started_at_ms < finished_at_ms AND {IS_ONE}
 """
 # Messages of other cells that came back while a cell had its round.
 _INTRUDERS = """
@@ -224,7 +224,7 @@ class Figures:
 def measure(run: Run) -> dict[Cell, Figures]:
     """Every cell of the run, planned or seen, sorted by its coordinates. Operations without coordinates are in none."""
     store, experiment = run.store, run.experiment
-    counts = _counts(store, experiment, f"is_first_success AND {_is_one(experiment)}")
+    counts = _counts(store, experiment, f"is_first_success AND {IS_ONE}")
     whole = _counts(store, experiment, f"is_first_success AND {_WHOLE}") if experiment.shared_list else counts
     seconds, overlaps, sent = _Seconds(run), _overlaps(run), sent_by_cell(store)
     succeeded = dict(store.rows(_SUCCEEDED))
@@ -322,11 +322,6 @@ def _counts(store: Store, experiment: Experiment, counted: str) -> dict[int, dic
     return {UNKNOWN if row["place_at"] is None else row["place_at"]: row for row in listed}
 
 
-def _is_one(experiment: Experiment) -> str:
-    """What an operation is one by: of a batch, whose messages all have its times, the first message stands for it."""
-    return "coalesce(batch_index, 0) = 0" if experiment.takes_payload else "true"
-
-
 def metrics_of(
     row: Mapping[str, Any], whole: Mapping[str, Any], experiment: Experiment
 ) -> dict[str, float | int | None]:
@@ -368,7 +363,7 @@ class _Seconds:
         experiment, store = run.experiment, run.store
         is_whole = _WHOLE if experiment.shared_list else "true"
         speed = f', "{experiment.speed.field}"::DOUBLE AS speed' if experiment.knee else ", NULL::DOUBLE AS speed"
-        columns = store.arrays(_SECONDS.format(is_whole=is_whole, speed=speed, is_one=_is_one(experiment)))
+        columns = store.arrays(_SECONDS.format(is_whole=is_whole, speed=speed))
         self._names = store.cells
         self._stacks = _stacks(run)
         cell_at, rounds = columns["cell_at"], columns["round"]
@@ -437,7 +432,7 @@ def prepare_overlap(run: Run) -> None:
     """Make the tables of what ran at once."""
     store, experiment = run.store, run.experiment
     amount = "copied" if experiment.shared_list else "coalesce(batch, 1)" if experiment.takes_payload else "bytes"
-    store.connection.execute(_ATTEMPTS.format(amount=amount, is_one=_is_one(experiment)))
+    store.connection.execute(_ATTEMPTS.format(amount=amount))
     store.connection.execute(_INTRUDERS)
     store.connection.execute(_RUNNING)
     # Nobody planned some cells, and their records may tell several N.
@@ -478,7 +473,7 @@ def curves(run: Run, cell: Cell) -> Iterator[tuple[list[float], list[int]]]:
 def counted_rows(run: Run) -> list[dict[str, Any]]:
     """Rows in the shape of the saved query, counted from the records: like it, all successes, repeated ones too."""
     store, experiment = run.store, run.experiment
-    counted = f"status = 'ok' AND NOT is_warm_up AND {_is_one(experiment)}"
+    counted = f"status = 'ok' AND NOT is_warm_up AND {IS_ONE}"
     counts, rows = _counts(store, experiment, counted), []
     for at, seconds in store.rows(_SUCCESSES.format(counted=counted)):
         place = store.places[at]

@@ -335,12 +335,23 @@ def environment(run: Run) -> list[tuple[str, str]]:
     terms = [
         ("run", run.run_id),
         ("target", run.source),
+        ("object", _object(manifest.get("object"))),
         ("started", moment(manifest.get("started_at"))),
         ("finished", moment(manifest.get("finished_at")) or unfinished),
         *((name, str(versions.get(name.lower()) or "")) for name in PROGRAMS),
         ("machine", _machine(machine)),
     ]
     return [(label, text) for label, text in terms if text]
+
+
+def _object(stored: object) -> str:
+    """The object of the user's own that was read; nothing where the run put its own."""
+    if not isinstance(stored, Mapping) or not stored.get("url"):
+        return ""
+    size = stored.get("bytes")
+    return ", ".join(
+        [str(stored["url"]), *([size_words(size)] if type(size) is int else []), f"ETag {stored.get('etag')}"]
+    )
 
 
 def _machine(machine: Mapping[str, Any]) -> str:

@@ -14,10 +14,12 @@ from stampede.insights import log_columns
 from stampede.report.cells import counted_rows
 from stampede.report.run import Run
 from stampede.runs import cells, stored_json
+from stampede.runs.store import IS_ONE
 
-_RECORDED = (
-    "SELECT count(*) FROM operations WHERE status = 'ok' AND NOT is_warm_up AND NOT is_foreign AND place_at IS NOT NULL"
-)
+_RECORDED = f"""
+SELECT count(*) FROM operations
+WHERE status = 'ok' AND NOT is_warm_up AND NOT is_foreign AND place_at IS NOT NULL AND {IS_ONE}
+"""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from stampede.errors import UsageError
 from stampede.runs.stored_json import typed
 
 if TYPE_CHECKING:
+    from stampede.experiment import DataObject
     from stampede.model.parameters import Parameters
     from stampede.model.prediction import Prediction
     from stampede.runs.folder import RunFolder
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 FILE = "run.json"
 # What a run that goes on keeps.
-_KEPT = ("started_at", "finished_at", "cells", "begun", "finished", "account", "versions", "prediction")
+_KEPT = ("started_at", "finished_at", "cells", "begun", "finished", "account", "versions", "object", "prediction")
 
 
 class _NamedCell(TypedDict):
@@ -62,11 +63,12 @@ class StoredRun(FirstEditionRun, kw_only=True):
     """run.json as it is written now: of a sweep, or of floods by hand, which have no plan."""
 
     cells: list[StoredCell] = []
+    object: dict[str, Any] = {}  # of the user's own: {"url", "bytes", "etag"}
 
     def as_json(self) -> dict[str, Any]:
         """Every key, but for those that not each run has."""
         stored = msgspec.to_builtins(self)
-        optional = ("endpoint_url", "endpoint_services", "prediction", "cost")
+        optional = ("endpoint_url", "endpoint_services", "object", "prediction", "cost")
         return {name: value for name, value in stored.items() if value or name not in optional}
 
 
@@ -149,6 +151,17 @@ class RunDescription:
         } | ({"ministack": version("ministack")} if target.kind == "local" else {})
         self._run.account = _account(target) | target.account_limits()
         self.write()
+
+    def hold(self, option: str, found: DataObject) -> None:
+        """Note the object of the user's own that every message is held to. Raises UsageError, which names `option`,
+        where the run has begun with another one, or with another version of it."""
+        noted = {"url": found.url, "bytes": found.size_bytes, "etag": found.etag}
+        if self._run.object not in ({}, noted):
+            url, size, etag = (self._run.object.get(name) for name in noted)
+            began = f"{self._run.run_id} began with {url}, {size} bytes, ETag {etag}"
+            now_is = f"now it is {found.url}, {found.size_bytes} bytes, ETag {found.etag}"
+            raise UsageError(f"{option}: {began}, and {now_is}", "put that one back, or start a new run")
+        self._run.object = noted
 
     def add_cell(self, cell: Cell, target: Target) -> None:
         """Note a cell that is flooded by hand. Raises UsageError where it was flooded under other settings: its records

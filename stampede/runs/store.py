@@ -52,7 +52,9 @@ _RECORD = {**_MESSAGE, "status": "text", "warm_up": "whole", "attempt": "count",
 _ERROR = dict.fromkeys(("error_type", "error_message"), "text")
 _OBJECTS = dict.fromkeys(("planned", "copied", "already_there", "failed"), "count")
 # Of a record, what only a report asks for.
-_FIGURES = {**dict.fromkeys(("started_at_ms", "bytes", "cold_start", "round"), "count"), "sdk": "text"}
+_FIGURES = {**dict.fromkeys(("started_at_ms", "bytes", "cold_start", "round", "batch_index"), "count"), "sdk": "text"}
+# What an operation is one by: of a batch, whose messages all have its times, the first message stands for it.
+IS_ONE = "coalesce(batch_index, 0) = 0"
 # By table: the file, and its columns.
 _TABLES: dict[str, tuple[str, dict[str, str]]] = {
     "records": ("records.jsonl", {**_RECORD, **_ERROR}),
@@ -130,8 +132,6 @@ class Store:
             if not self.is_strict:
                 time_field, *figures = dict.fromkeys(metric.field for metric in self.experiment.metrics)
                 kinds = dict.fromkeys(figures, "number") | kinds | _FIGURES
-                if self.experiment.takes_payload:
-                    kinds["batch_index"] = "count"
                 time = {"seconds": ("seconds", time_field)}
             kinds |= {axis.record_field: "value" for axis in self.experiment.axes}
         return {name: (kind, name) for name, kind in kinds.items()} | time

@@ -9,6 +9,7 @@ from typing import Any
 from stampede.emulator import hosts, ministack, stack
 from stampede.errors import UsageError
 from stampede.progress import say
+from stampede.stacks import stack_lock
 from stampede.stacks.target import explained, local, local_terraform
 
 
@@ -23,6 +24,7 @@ def start(*, follow_parent: bool = False) -> ministack.Emulator:
         say(f"the embedded AWS is already running at {emulator.endpoint_url} (process {emulator.pid})")
         return emulator
     stack.forget_state()
+    stack_lock.disown("local")  # a sweep's that was killed: it would stop this one as its own
     say("starting the embedded AWS (MiniStack; a second or two)")
     emulator = ministack.start(stack.STATE_DIR, follow_parent=follow_parent)
     say(f"the embedded AWS answers at {emulator.endpoint_url} (process {emulator.pid})")

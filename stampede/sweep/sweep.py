@@ -42,7 +42,7 @@ from stampede.progress import detail, say
 from stampede.runs.account import CellAccount, stored_accounts
 from stampede.runs.description import RunDescription, now
 from stampede.runs.folder import RunFolder
-from stampede.stacks import stack_lock
+from stampede.stacks import own_object, stack_lock
 from stampede.stacks import target as targets
 from stampede.stacks.aws_errors import code_of
 from stampede.stacks.infra_variables import infra_defaults
@@ -111,6 +111,7 @@ class SweepRun:
             say(f"run {self._folder.run_id} is complete: nothing is left to run", style="bold")
         try:
             if left:
+                self._hold_own_object()
                 self._stack.open()
                 if self._payloads is not None:
                     self._payloads.store(self._folder)
@@ -128,6 +129,13 @@ class SweepRun:
             self._description.finish()
         detail("counting what became of every message, for table and report")
         return stored_accounts(self._folder)
+
+    def _hold_own_object(self) -> None:
+        """Have every message held to the object of the user's own as it is now, and as it was when the run began."""
+        own = own_object.of_plan(self._plan.target, self._plan.experiment, self._plan.cells)
+        if own is not None:
+            self._description.hold("--resume", own)
+            self._objects, self._stack.is_guest = [own], True
 
     def _has_left_its_stack(self) -> bool:
         """Whether a run that was killed after its last cell left a stack; one that ended and kept it has its end."""
@@ -189,8 +197,9 @@ class SweepRun:
             self._is_permission_proven = False
         if is_first:
             self._description.describe(self._target, self._stack.terraform)
-        self._objects = self._target.experiment.objects(self._target)
-        put_objects(self._target, self._objects)  # their sizes may be swept; the right ones are left alone
+        if not any(item.bucket for item in self._objects):
+            self._objects = self._target.experiment.objects(self._target)
+            put_objects(self._target, self._objects)  # their sizes may be swept; the right ones are left alone
         put_manifest(self._target)
         self._seeded.clear()
         return self._target

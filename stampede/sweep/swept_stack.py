@@ -33,6 +33,7 @@ class SweptStack:
         self._kind, self._run_id, self._take_over = kind, run_id, take_over
         self.keep = keep
         self.is_interrupted = False  # by Ctrl-C: what goes with the emulator isn't destroyed piece by piece before
+        self.is_guest = False  # of an embedded AWS with something of the user's own, which stays whoever started it
         self.has_new_permissions = False  # since the last apply
         self._started_emulator = False
         self._terraform: Terraform | None = None
@@ -127,7 +128,7 @@ class SweptStack:
     def how_to_remove(self) -> str:
         """The command that removes the stack, for a user to copy."""
         if self._kind == "local":
-            return "`stampede emulator stop`"
+            return "`stampede emulator stop`" + (", which deletes your object in it, too" if self.is_guest else "")
         first = "`stampede dataset --remove`, then " if self._emptied() else ""
         return f"{first}`{self.terraform.destroy_command(self._applied)}`"
 
@@ -141,7 +142,8 @@ class SweptStack:
         """Start the emulator where none runs; True if a sweep started the one that runs now, and so has to stop it."""
         joins = ministack.running(stack.STATE_DIR) is not None
         embedded.start(follow_parent=not self.keep)
-        return not joins or bool(stack_lock.owner("local").get("started_emulator"))
+        is_of_a_sweep = not joins or bool(stack_lock.owner("local").get("started_emulator"))
+        return is_of_a_sweep and not self.is_guest
 
     def _refuse_foreign(self) -> None:
         # The local stack of somebody who tries it by hand may be used by a sweep that leaves it there.

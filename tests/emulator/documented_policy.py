@@ -19,7 +19,9 @@ NAMES = (
     "permissions_copy",
     "permissions_copy_host",
     "permissions_express",
+    "permissions_function",
     "permissions_server_side_proof",
+    "permissions_own_object",
 )
 # Beside the policy: the embedded AWS checks the first on no name and has no lambda:FunctionArn to hold the second
 # against; AWS asks for lambda:GetEventSourceMapping and sqs:SendMessage in place of the next two. It knows no ARN of
@@ -65,6 +67,7 @@ def policy(name: str = "permissions") -> dict[str, Any]:
     """The policy as a reader fills it in."""
     text = (DOCS / f"{name}.json").read_text()
     values = {"ACCOUNT_ID": ACCOUNT_ID, "REGION": REGION, "PREFIX": PREFIX, "DATABASE": f"{PREFIX}_express"}
+    values |= {"OWN_BUCKET": "my-bucket", "OWN_KEY": "models/v3.bin"}
     for placeholder, value in values.items():
         text = text.replace(placeholder, value)
     return json.loads(text)

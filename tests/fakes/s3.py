@@ -54,6 +54,7 @@ class Faults:
     puts_until_denied: int | None = None
     damaged_part: int | None = None  # the number of the part that loses a bit on its way
     lose_completion: bool = False  # the upload is completed, and the answer is an error
+    region: str = ""  # the bucket's, as HeadBucket tells it
 
 
 @dataclass
@@ -132,6 +133,8 @@ class FakeS3(Loopback):
             error = errors.pop(0) if errors else None
         if error:
             return self._error(*error)
+        if operation == "HeadObject" and not key:  # HeadBucket, rather
+            return (200, {"x-amz-bucket-region": self.faults.region} if self.faults.region else {}, b"")
         if operation in ("HeadObject", "GetObject", "ListObjectsV2"):
             return self._read(request, key)
         return getattr(self, f"_{operation}")(request, key)

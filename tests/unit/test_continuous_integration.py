@@ -1,11 +1,15 @@
 """The workflows that run on every push and every night: what this repository can know of them."""
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
+
+from stampede.cli.arguments import plan_of
+from stampede.cli.command_line import build_parser
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / ".github/workflows"
@@ -35,3 +39,38 @@ def test_it_may_only_read_keeps_no_credentials_and_pins_every_action_by_its_comm
 def test_it_runs_the_oldest_python_that_the_package_promises(text):
     oldest = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"].removeprefix(">=")
     assert re.findall(r'python-version: "(.+)"', text) == [oldest]
+
+
+WEEKLY = ROOT / "docs" / "weekly.yml"
+
+
+def test_the_example_of_a_weekly_sweep_pins_its_actions_and_stays_within_a_budget():
+    text = WEEKLY.read_text()
+    assert re.findall(r"\buses: .*", text) == re.findall(r"\buses: [\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", text)
+    [sweep] = re.findall(r"- run: \S+/stampede (sweep .*)", text)
+    arguments = build_parser().parse_args(sweep.split())
+    assert arguments.target == "aws" and arguments.budget_usd and len(plan_of(arguments).cells) == 2
+
+
+@pytest.mark.parametrize(("count", "reported"), [(2, 0), (3, 3), (14, 12)])
+def test_the_example_reports_the_last_twelve_runs_and_stores_them_before_it_fails(
+    tmp_path, monkeypatch, count, reported
+):
+    """Its last step in a shell, with programs that only say how they were called."""
+    monkeypatch.chdir(tmp_path)
+    [job] = yaml.safe_load(WEEKLY.read_text())["jobs"].values()
+    for name, status in ((".venv/bin/stampede", 3), ("bin/aws", 0)):
+        program = tmp_path / name
+        program.parent.mkdir(parents=True)
+        program.write_text(f'#!/bin/sh\necho "$0" "$@" >> calls\nexit {status}\n')
+        program.chmod(0o755)
+    for number in range(count):
+        (tmp_path / f"results/202611{number + 10}T000000Z").mkdir(parents=True)
+    environment = {"PATH": f"{tmp_path}/bin:/usr/bin:/bin", "RUNS": "s3://my-bucket"}
+    done = subprocess.run(["bash", "-e", "-c", job["steps"][-1]["run"]], env=environment, timeout=20)
+    *report, stored = (tmp_path / "calls").read_text().splitlines()
+    assert (done.returncode, stored.split()[1:]) == (3 if reported else 0, ["s3", "sync", "results", "s3://my-bucket"])
+    for line in report:
+        called = build_parser().parse_args(line.split()[1:])
+        assert (called.fail_on, called.runs[-1]) == ("slower", f"results/202611{count + 9}T000000Z")
+    assert [len(line.split("results/")) - 2 for line in report] == ([reported] if reported else [])

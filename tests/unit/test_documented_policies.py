@@ -57,6 +57,12 @@ def allowed(name: str, action: str, resource: str, context: dict) -> bool:
         ("copy_host", "kms:Decrypt", KEY, OURS),
         ("", "lambda:TagResource", TRIGGER, OTHERS | ASKED),
         ("server_side_proof", "logs:TagResource", DELIVERY, OTHERS | ASKED),
+        # an own object's neighbours, and everything but to read it
+        ("own_object", "s3:GetObject", "arn:aws:s3:::my-bucket/models/v4.bin", UNTAGGED),
+        ("own_object", "s3:PutObject", "arn:aws:s3:::my-bucket/models/v3.bin", UNTAGGED),
+        ("own_object", "s3:DeleteObject", "arn:aws:s3:::my-bucket/models/v3.bin", UNTAGGED),
+        ("own_object", "s3:PutBucketPolicy", "arn:aws:s3:::my-bucket", UNTAGGED),
+        ("", "s3:GetObject", "arn:aws:s3:::my-bucket/models/v3.bin", UNTAGGED),
         # others' networks and hosts
         ("copy_host", "ec2:TerminateInstances", INSTANCE, OTHERS),
         ("copy_host", "ec2:DescribeInstanceAttribute", INSTANCE, OTHERS),  # its user data
@@ -106,6 +112,7 @@ def test_the_holder_may_not(name, action, resource, context):
         ("server_side_proof", "logs:DeleteDelivery", DELIVERY, OURS),
         ("express", "glue:DeleteTable", f"{TABLE}stampede_express/standard", UNTAGGED),
         ("", "lambda:TagResource", TRIGGER, ASKED),
+        ("own_object", "s3:GetObject", "arn:aws:s3:::my-bucket/models/v3.bin", UNTAGGED),
     ],
 )
 def test_the_holder_may(name, action, resource, context):

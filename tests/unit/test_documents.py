@@ -11,6 +11,8 @@ import pytest
 from experiments import EXPERIMENTS
 from stampede.cli.arguments import plan_of
 from stampede.cli.command_line import VERBS, build_parser
+from stampede.experiment import DataObject
+from stampede.stacks import own_object
 from tests.commands import DOCUMENTS, ROOT, every_command
 
 PAGES = [*DOCUMENTS, ROOT / "CHANGELOG.md"]
@@ -58,12 +60,14 @@ def test_every_make_target_verb_option_and_variable_that_is_named_is_there(page)
             assert {word for word in words if word.startswith("--")} <= options_of(verb), command
     declared = "".join(path.read_text() for path in (ROOT / "infra").glob("variables*.tf"))
     known = {axis.variable for experiment in EXPERIMENTS.values() for axis in experiment.axes}
-    known |= {*re.findall(r'(?m)^variable "(\w+)"', declared), "NAME", "VARIABLE", "KEY"}
+    known |= {*re.findall(r'(?m)^variable "(\w+)"', declared), "NAME", "VARIABLE", "KEY", "object"}
     assert set(re.findall(r"(?:-var|--set|--order)[ =]'?(\w+)=", text)) <= known
 
 
 @pytest.mark.parametrize("words", TYPED, ids=" ".join)
-def test_every_command_line_in_a_block_is_one_that_stampede_takes(words):
+def test_every_command_line_in_a_block_is_one_that_stampede_takes(words, monkeypatch):
+    somebodys = DataObject("k", 5, etag='"a"', bucket="my-bucket")
+    monkeypatch.setattr(own_object, "of_plan", lambda option, experiment, cells: somebodys)
     arguments = build_parser().parse_args(words)
     if arguments.verb in ("sweep", "doctor", "simulate"):
         assert plan_of(arguments).cells

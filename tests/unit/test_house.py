@@ -15,6 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 # `go mod download` is a command of Go's, and a request of ASGI has a `method`.
 # Of the `function` experiment's words these are everybody's: they name it only as a part of a path or of an import.
 EVERYDAY = {"function", "package", "environment", "runtime", "handler", "layers"}
+# Of the trigger, whose batches decide how many messages there are, what they cost and how long they are hidden.
+EVERYDAY |= {"batch_size", "batching_window_s"}
 EXCUSED = {f"stampede/emulator/{name}.py" for name in ("gate", "go_build")}
 
 

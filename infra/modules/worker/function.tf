@@ -11,7 +11,7 @@ locals {
 
   # Of a program and somebody's package one is the function, and the other its layer: where Lambda looks for a bootstrap, it looks
   # in the function's code first. A package that is a zip already is deployed byte for byte.
-  package_is_zip   = var.package == null ? false : endswith(lower(var.package.path), ".zip")
+  package_is_zip   = var.package == null ? false : var.package.is_archive
   package_is_layer = var.package == null ? false : var.package.is_layer
   package_code     = local.package_is_zip ? { file = var.package.path, hash = filebase64sha256(var.package.path) } : local.package_zip
   package_zip = one([

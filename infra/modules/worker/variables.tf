@@ -37,10 +37,11 @@ variable "layer_folder" {
 
 variable "package" {
   type = object({
-    path     = string
-    is_layer = bool
+    path       = string
+    is_archive = bool
+    is_layer   = bool
   })
-  description = "Somebody's code, a folder or a .zip file, deployed as it is, and measured by program_file; null for our own."
+  description = "Somebody's code, a folder or a file that is a zip, deployed as it is, and measured by program_file; null for our own."
   default     = null
 }
 

@@ -14,7 +14,7 @@ examples:
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from loader.payloads import DEFAULT, Payloads
@@ -31,13 +31,14 @@ from stampede.stacks.infra_variables import declared
 
 if TYPE_CHECKING:
     from loader.cell_load import CellLoad
+    from stampede.experiment import DataObject
     from stampede.stacks.target import Target
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_stack(parser)
-    count = "how many messages to send (default: the experiment's number x the stack's concurrency_value)"
+    count = "how many messages to send (default: the experiment's number x the stack's concurrency_value x batch_size)"
     parser.add_argument("--messages", metavar="N", type=positive_int, help=count)
     add(parser, "--run", metavar="RUN_ID", help="add to this run, or give a new run this id (default: a new run)")
     name = "name of the cell (default: the stack's settings, such as memory_size=2048,concurrency_value=10)"
@@ -60,14 +61,15 @@ def run(arguments: argparse.Namespace) -> int:
     target = targets.resolve(arguments.target)
     in_order = order_of(target, arguments.order)
     cell = _cell(target, in_order, arguments.cell)
-    load = CellLoad.of(target, in_order, stored_objects(target))
-    count = arguments.messages or load.count or cell.n * target.experiment.messages_per_concurrency
+    objects = stored_objects(target)
+    load = CellLoad.of(target, in_order, objects)
+    count = arguments.messages or load.count or cell.n * cell.batch_size * target.experiment.messages_per_concurrency
     if target.experiment.shared_list is not None and count != load.count:
         takes = (
             f"the applied {target['experiment']} takes {counted(load.count, 'message')}, which share one list of keys"
         )
         raise UsageError(f"--messages: {takes}, got {count}; leave it out")
-    payloads = payloads_of(target.experiment, arguments.payload)
+    payloads = payloads_of(target.experiment, arguments.payload, [cell])
     check_manifest(target)
     if arguments.run is not None:
         _refuse_run_of_another(target, RunFolder(arguments.results_dir / checked_run_id(arguments.run)))
@@ -80,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
         folder = RunFolder.create(arguments.results_dir, arguments.run)
         note_run(folder.run_id)
         try:
-            is_new = _describe(folder, target, cell, payloads)
+            is_new = _describe(folder, target, cell, payloads, objects)
         finally:
             folder.remove_if_empty()
         outcome = _send(target, folder, cell.name, load, count, is_new)
@@ -130,7 +132,9 @@ def _refuse_beside_others(target: Target) -> None:
         )
 
 
-def _describe(folder: RunFolder, target: Target, cell: Cell, payloads: Payloads | None) -> bool:
+def _describe(
+    folder: RunFolder, target: Target, cell: Cell, payloads: Payloads | None, objects: Sequence[DataObject]
+) -> bool:
     """Write down what is going to be sent; returns whether the cell is new to the run. Raises UsageError where the run
     has sent other payloads: numbers of payloads in its records would mean both."""
     from stampede.runs.description import RunDescription
@@ -140,6 +144,8 @@ def _describe(folder: RunFolder, target: Target, cell: Cell, payloads: Payloads 
             raise UsageError(f"--payload: run {folder.run_id} sends another payload; leave it out, or start a new run")
         payloads.store(folder)
     description = RunDescription(folder, target["experiment"], target.place)
+    for own in (item for item in objects if item.bucket):
+        description.hold("--run", own)
     is_new = cell.name not in description.cells
     description.add_cell(cell, target)
     return is_new

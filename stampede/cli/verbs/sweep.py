@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     folder = None if arguments.resume is None else find_run(arguments.results_dir, arguments.resume, "--resume")
     plan = _new_plan(arguments) if folder is None else _stored_plan(folder, arguments)
     experiment = EXPERIMENTS[plan.experiment]
-    payloads = payloads_of(experiment, arguments.payload)
+    payloads = payloads_of(experiment, arguments.payload, plan.cells)
     if payloads and (sentence := payloads.sentence()):
         say(sentence)
     sent = Payloads.of_run(folder) if folder and experiment.takes_payload else payloads

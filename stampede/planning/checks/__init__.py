@@ -45,9 +45,14 @@ def run(
         FLOODS: lambda: floods(plan, predicted(plan)[0]),
         TOOLS: lambda: [*machine.tools(), free_stack(plan.target)],
         ROOM: lambda: machine.room(cells, plan.target, results_dir),
-        ACCOUNT: lambda: (
-            account.emulator(cells) if plan.target == "local" else account.check(cells, experiment, estimated.total_s)
-        ),
+        ACCOUNT: lambda: [
+            *(
+                account.emulator(cells)
+                if plan.target == "local"
+                else account.check(cells, experiment, estimated.total_s)
+            ),
+            *account.own_object(plan),
+        ],
     }
     return [finding for group in groups for finding in checks[group]()]
 
@@ -58,7 +63,7 @@ def floods(plan: Plan, predictions: Mapping[str, Prediction]) -> list[Finding]:
     for cell in sorted(plan.cells):
         prediction = predictions.get(cell.name)
         if prediction and prediction.dead_lettered:
-            dead, sent = f"{prediction.dead_lettered:,}", counted(prediction.count, "message")
+            dead, sent = f"{cell.batch_size * prediction.dead_lettered:,}", counted(cell.messages, "message")
             wrong[cell.alike] = f"{cell.alike}: {dead} of {sent} would end as dead letters"
         elif prediction and prediction.time_to_n_s is None:
             wrong[cell.alike] = f"{cell.alike}: N is never reached, {prediction.most_at_once:,} at most run at once"

@@ -19,14 +19,16 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 from dateutil import parser
 
-from experiments import Experiment
+from experiments import EXPERIMENTS, Experiment
 from stampede.emulator import ministack, stack
-from stampede.errors import UsageError, one_line
+from stampede.errors import RunError, UsageError, one_line
 from stampede.experiment import DIRECTORY_BUCKETS, FILE_SYSTEM, KEYS
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.phrases import minutes
 from stampede.planning.demand import Demand
+from stampede.planning.plan import Plan
 from stampede.planning.rules import UNRESERVED, Wrong
+from stampede.stacks import own_object as own_objects
 from stampede.stacks import target as targets
 from stampede.stacks.aws_errors import code_of
 from stampede.stacks.place import words
@@ -132,6 +134,21 @@ def emulator(cells: Sequence[Demand]) -> list[Finding]:
         return (PROBLEM, need, f"use --set concurrency_value=... up to {limit}") if n > limit else None
 
     return [] if cells[0].usage.on_hosts else [_answered("concurrency", runs_n)]
+
+
+def own_object(plan: Plan) -> list[Finding]:
+    """An object of the user's own can be read by these credentials, and is as large as planned; none without one."""
+    try:
+        found = own_objects.of_plan(plan.target, plan.experiment, plan.cells)
+    except (UsageError, RunError) as error:
+        return [Finding("object", PROBLEM, error.found, error.way_out)]
+    if found is None:
+        return []
+    size = EXPERIMENTS[plan.experiment].own_object.size
+    if any(cell.values[size] != found.size_mb for cell in plan.cells):
+        way_out = f"start a new run with --set {size}={found.size_mb}, or put the object back"
+        return [Finding("object", PROBLEM, f"{found.words}, has another {size} than planned", way_out)]
+    return [Finding("object", OK, found.words)]
 
 
 def _client(target: Target, service: str) -> Any:

@@ -96,7 +96,7 @@ def _lambda_lines(cells: Sequence[Demand], pollers_s: float) -> Lines:
         gb_s[line] = gb_s.get(line, 0) + demand.memory_mb / 1024 * _billed_s(demand)
     tmp_gb_s = sum(max(0, demand.usage.tmp_mb - FREE_TMP_MB) / 1024 * _billed_s(demand) for demand in cells)
     return gb_s | {
-        ("Lambda", "requests", "lambda_request"): sum(demand.all_messages for demand in cells),
+        ("Lambda", "requests", "lambda_request"): sum(demand.operations + demand.preparing for demand in cells),
         ("Lambda", "/tmp above 512 MB", "lambda_tmp_gb_s"): tmp_gb_s,
         **({("Lambda", "provisioned pollers", "lambda_poller_hour"): pollers_s / 3600} if pollers_s else {}),
     }
@@ -131,17 +131,18 @@ def _log_lines(cells: Sequence[Demand], hours: float) -> Lines:
 
 
 def _queue_requests(demand: Demand, message_bytes: Sequence[tuple[int, float]]) -> float:
-    """What a cell asks SQS for: batches sent, one for what prepares it, and each message received and deleted."""
+    """What a cell asks SQS for: batches sent, one for what prepares it, and what an invocation takes, received and
+    deleted, ten at a time."""
     mean_bytes = sum(size * share for size, share in message_bytes)
     batch = max(1, min(MAX_ENTRIES, int(MAX_BATCH_BYTES / max(1, mean_bytes))))
 
     def sent(messages: float) -> int:
         return ceil(messages / batch) * max(1, ceil(min(messages, batch) * mean_bytes / CHUNK_BYTES))
 
-    received = sum(ceil(size / CHUNK_BYTES) * share for size, share in message_bytes) or 1
+    at_once = min(MAX_ENTRIES, demand.cell.batch_size)
+    received = sum(ceil(at_once * size / CHUNK_BYTES) * share for size, share in message_bytes) or 1
     batches = demand.cell.rounds * sent(demand.cell.messages / demand.cell.rounds) + sent(demand.cell.warm_up_messages)
-    prepared = demand.all_messages - demand.operations
-    return batches + prepared + (received + 1) * demand.all_messages
+    return batches + demand.preparing + (received + 1) * ceil(demand.all_messages / at_once)
 
 
 def _pollers_s(cells: Sequence[Demand], around_s: float) -> float:

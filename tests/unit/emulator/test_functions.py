@@ -67,19 +67,21 @@ def function(monkeypatch, tmp_path, transfer_program):
         monkeypatch.setenv(f"AWS_{name}", "http://127.0.0.1:9" if name == "ENDPOINT_URL" else os.devnull)
     made = []
 
-    def make(source, handler="app.handler", timeout_s=30, **files):
+    def make(source, handler="app.handler", timeout_s=30, runtime="python3.12", **files):
         config = {
             "FunctionName": "mine",
             "FunctionArn": "arn:aws:lambda:us-east-1:000000000000:function:mine",
             "Role": "arn:aws:iam::000000000000:role/mine",
-            "Runtime": "python3.12",
+            "Runtime": runtime,
             "Handler": handler,
             "Timeout": timeout_s,
             "Layers": ["proxy"],
             "Environment": {"Variables": VARIABLES},
         }
-        files = {name.replace("__", "/") + ".py": text for name, text in files.items()}
-        made.append(functions.Environment("mine", config, zipped({"app.py": source} | files)))
+        if isinstance(source, str):
+            files = {name.replace("__", "/") + ".py": text for name, text in files.items()}
+            source = {"app.py": source} | files
+        made.append(functions.Environment("mine", config, zipped(source)))
         return made[-1]
 
     yield make

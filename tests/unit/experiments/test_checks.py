@@ -37,6 +37,7 @@ def wrong(findings):
 
 
 LARGE_SET = {"object_bytes": LARGE, "object_count": 1000}
+OWN = {"existing_bucket": True, "s3_bucket_name": "my-own"}
 BUSY = {"parallel_limit": 64, "concurrency_value": 3}
 FINE = {
     "copies of functions, as published": (
@@ -108,6 +109,16 @@ WRONG = [
         PROBLEM,
         "use --set object_size_mb=... from 1 to 10176",
     ),
+    (
+        download_checks.checks,
+        download(**OWN, object_size_mb=20_000, ephemeral_storage_mb=10_240),
+        "object and /tmp",
+        PROBLEM,
+        "use --set method=stream, which keeps nothing",
+    ),
+    (download_checks.checks, download(existing_bucket=True), "object and bucket", PROBLEM, "which says both"),
+    (download_checks.checks, download(requester_pays=True), "object and bucket", PROBLEM, "--set object=s3://"),
+    (download_checks.checks, download(**OWN, server_side_proof=True), "object and bucket", PROBLEM, "leave it out"),
     (of_express, express(region="eu-central-1"), "zone", PROBLEM, "isn't available in eu-central-1"),
     (of_express, express(zone_id="use1-az1"), "zone", PROBLEM, "use1-az4, use1-az5, use1-az6"),
     (of_express, express(express_bucket_name="mine--use1-az5--x-s3"), "zone", PROBLEM, "--use1-az4--x-s3"),
@@ -163,6 +174,11 @@ def test_what_can_not_work_is_said_with_the_way_out(checks, cell, check, status,
     [
         (of_express, [express(), express(zone_id="use1-az6")], "2 values of zone_id"),
         (of_express, [express(), express(express_bucket_name="own--use1-az4--x-s3")], "2 values of express_bucket"),
+        (
+            download_checks.checks,
+            [download(**OWN), download(**OWN, s3_file_name="k")],
+            "a sweep reads one object of your own",
+        ),
         (of_filesystem, [FILES, FILES | {"throughput_mode": "bursting"}], "EFS changes it once in 24 hours"),
     ],
 )

@@ -41,7 +41,7 @@ def zipped(folder):
 
 def cell(package, **changes):
     values = {"package": str(package), "handler": "app.handler", "architecture": HERE, "runtime": "python3.12"}
-    of_queue = {"batch_size": 1, "batching_window_s": 0}
+    of_queue = {"batch_size": 1, "batching_window_s": 0, "concurrency_value": 1}
     return values | of_queue | {"policy_file": None, "environment": {}, "layers": [], "subnet_ids": []} | changes
 
 
@@ -91,7 +91,7 @@ def test_what_is_no_package_is_refused(package, tmp_path):
     (tmp_path / "mine.zip").write_text("no zip")
     (tmp_path / "folder.zip").mkdir()
     for path in (tmp_path / "folder.zip", tmp_path / "nowhere", package / "app.py"):
-        assert "is neither a folder nor a file that ends in .zip" in problem(path)
+        assert "is neither a folder nor a file that ends in .zip or .jar" in problem(path)
     assert "not a zip file" in problem(tmp_path / "mine.zip")
 
 
@@ -141,7 +141,7 @@ def test_a_library_for_another_python_is_refused_on_this_machine_alone(package):
         ({"runtime": "java21"}, True, PROBLEM, "--set runtime=java21 --target aws"),
         ({"runtime": "python3.9"}, True, WARNING, "and not on python3.9"),
         ({"subnet_ids": ["subnet-0123456789abcdef0"]}, True, PROBLEM, "--target aws"),
-        ({"batch_size": 10, "batching_window_s": 1}, True, PROBLEM, "leave batching_window_s out"),
+        ({"batch_size": 10, "batching_window_s": 1}, True, PROBLEM, "--set batching_window_s=1 --target aws`"),
         ({"layers": ["arn:aws:lambda:..."]}, True, WARNING, "left out"),
     ],
 )
@@ -150,8 +150,51 @@ def test_what_this_machine_can_not_run_is_said_with_the_way_out(package, monkeyp
     here = {"runtime": f"python{sys.version_info.major}.{sys.version_info.minor}"}
     [finding] = local_checks([cell(package, **here | changes)])
     assert finding.status == status and words in finding.sentence
-    if "runtime" in changes and not changes["runtime"].startswith("python"):
-        assert problem(package, **changes, handler="index.handler") == ""
+
+
+# The handler, and a package's files by which it is there.
+OTHER_RUNTIMES = [
+    ("nodejs22.x", "app.handler", ["app.mjs"]),
+    ("nodejs22.x", "src/app.api.handler", ["src/app.js"]),
+    ("nodejs24.x", "app.handler", ["node_modules/app/index.js"]),
+    ("ruby3.4", "app.LambdaFunctions::Handler.process", ["app.rb"]),
+    ("java21", "example.Handler::handleRequest", ["example/Handler.class"]),
+    ("java17", "example.Handler", ["lib/example.jar"]),
+    ("dotnet8", "Example::Example.Function::Handle", ["Example.dll"]),
+    ("dotnet10", "Example", ["bootstrap"]),
+]
+
+
+@pytest.mark.parametrize(("runtime", "handler", "files"), OTHER_RUNTIMES)
+def test_the_file_of_a_handler_is_looked_for_as_its_runtime_does(package, runtime, handler, files):
+    assert f"the file of handler {handler}" in problem(package, runtime=runtime, handler=handler)
+    for file in (*files, "runtimes/x/native/lib.so"):  # of several machines, of which the runtime takes its own
+        (package / file).parent.mkdir(parents=True, exist_ok=True)
+        (package / file).write_bytes(elf(ELSEWHERE))
+    assert problem(package, runtime=runtime, handler=handler) == ""
+
+
+def test_a_jar_is_a_package(package):
+    (package / "Handler.class").write_text("")
+    jar = zipped(package).rename(package.with_name("mine.jar"))
+    assert problem(jar, runtime="java25", handler="Handler") == ""
+
+
+@pytest.mark.parametrize(
+    "image", ["123456789012.dkr.ecr.us-east-1.amazonaws.com/mine", "mine:latest", "mine@sha256:0a"]
+)
+def test_a_container_image_is_refused_with_how_to_measure_its_code(package, image):
+    (package / "Dockerfile").write_text("FROM public.ecr.aws/lambda/nodejs:22")
+    for path, runtime in ((image, "python3.12"), (package, "nodejs22.x"), (package, "provided.al2023")):
+        assert "container image" in problem(path, runtime=runtime) and "docker cp" in problem(path, runtime=runtime)
+    assert problem(package) == "", "it has its handler"
+
+
+def test_what_n_functions_hold_beyond_the_queues_messages_in_flight_is_warned_about(package):
+    cells = [cell(package, concurrency_value=n, batch_size=size) for n, size in ((1000, 10), (13, 10_000))]
+    [*_, fits], [*_, more] = checks(cells[:1]), checks(cells)
+    assert (fits.status, more.status) == (OK, WARNING)
+    assert "13 functions with 10000 messages each hold 130,000, and a queue has about 120,000" in more.sentence
 
 
 def test_a_package_that_is_too_large_is_refused(package):

@@ -9,6 +9,7 @@ AT_HALF = Prediction(
     avg_s=12.8,
     p75_s=13.0,
     max_s=14.4,
+    p99_s=14.2,
     time_to_n_s=99.2,
     share_at_n=0.5,
     most_at_once=500,

@@ -74,6 +74,11 @@ def test_a_run_holds_or_contradicts(check, outcome, which, checked):
     assert checked(**{name: OCCASIONS[check][which]})[check] == outcome
 
 
+def test_a_batch_is_one_invocation_of_the_ramp(checked):
+    batches = [{**record, "batch": 3, "batch_index": index} for record in ramp(100) for index in range(3)]
+    assert checked(batches)["trigger-ramp"] == CONTRADICTED
+
+
 def test_with_provisioned_pollers_no_ramp_is_judged_and_of_athenas_queries_no_delivery(checked, folder):
     cells = [Cell("b", {"provisioned_pollers": {"minimum": 2, "maximum": 10}}, ()).as_json()]
     folder.write_json("run.json", {"format": FORMAT, "cells": cells})

@@ -73,6 +73,24 @@ def test_a_message_is_the_payload_and_its_attribute_says_what_a_body_says_elsewh
     assert entry["MessageBody"] == "body"
 
 
+def test_in_a_batch_of_several_payloads_no_message_names_its_own():
+    messages = list(payload_messages(weighted(1, 1), "r", "a", 4, {"warm_up": 0}, is_batched=True))
+    assert {message.body for message in messages} == {'{"n": 0}', '{"n": 1}'}
+    assert all("payload" not in json.loads(message.attribute) for message in messages)
+
+
+@pytest.mark.parametrize(
+    ("text", "most"), [("{}", 4_990), (json.dumps("x" * 10_000), 558), (json.dumps('"' * 50), 4_180)]
+)
+def test_batches_of_which_no_event_holds_all_messages_are_refused_with_the_largest_that_it_holds(text, most):
+    payloads = Payloads(text, [text], [1.0])
+    with pytest.raises(UsageError, match=r"and Lambda hands out 6 at most; use --set batch_size=(\d+)") as refusal:
+        payloads.refuse_batches(10_000)
+    named = int(str(refusal.value).partition("--set batch_size=")[2].split()[0])
+    payloads.refuse_batches(named)
+    assert named == pytest.approx(most, rel=0.03)
+
+
 def test_a_run_keeps_its_payloads_and_without_any_sends_an_empty_object(folder):
     assert list(Payloads.of_run(folder).bodies) == ["{}"]
     payloads = weighted(2, 1)

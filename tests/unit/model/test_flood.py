@@ -264,6 +264,8 @@ def test_a_course_is_counted_as_the_report_counts_it_from_records():
     assert (no_dip.ramp, no_dip.share_at_n, no_dip.peak_requests_per_s) == (((0, 2), (5, 2), (9, 0)), 1, 6)
     failed = counted(9, (0, 1), (0, 2), (0, 3), (0, 10), (0, 60), failed=[4])
     assert (failed.min_s, failed.p25_s, failed.avg_s, failed.p75_s, failed.max_s) == (1, 1.75, 4, 4.75, 10)
+    assert math.isnan(failed.p99_s)  # of so few
+    assert counted(1, *((0, at) for at in range(1, 102))).p99_s == 100
     assert (failed.succeeded, failed.failed_attempts, failed.drain_s, failed.time_to_n_s) == (4, 1, 60, None)
     long = counted(10, *((at, at + 10) for at in range(1000)))
     assert len(long.ramp) == RAMP_POINTS and (long.ramp[0], long.ramp[-1]) == ((0, 1), (1009, 0))

@@ -89,6 +89,18 @@ def test_sqs_bills_each_64_kb_of_what_is_sent_and_received(monkeypatch):
     assert requests(10, 65_536) == 10 * 6 + 150 + 100
 
 
+def test_an_invocation_takes_a_full_batch_which_is_received_and_deleted_ten_at_a_time():
+    settings = ["concurrency_value=10", "memory_size=1024", "batch_size=1,25", "batching_window_s=1"]
+    alone, batched = (
+        cost.estimate(make_plan(EXPERIMENTS["function"], "aws", [*settings, size], messages_per_concurrency=4))
+        for size in ("batch_size=1", "batch_size=25")
+    )
+    assert quantity(alone, "requests") == quantity(batched, "requests") == 40
+    assert quantity(alone, "compute, x86_64") == quantity(batched, "compute, x86_64")
+    assert quantity(batched, "send, receive, delete") == 100 + 2 * 100
+    assert quantity(batched, "log lines") == 25 * quantity(alone, "log lines")
+
+
 def test_the_wait_at_the_start_barrier_is_billed():
     waited = usd(estimate(start_barrier_s=10.0), "Lambda", "compute, x86_64")
     more_gb_s = 10 * 666 * (1 + 2)

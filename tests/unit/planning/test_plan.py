@@ -99,13 +99,14 @@ def test_no_variable_of_a_cell_breaks_a_rule_of_terraforms():
         ("memory=1024", "infra/ has no variable 'memory'; did you mean memory_size?"),
         ("memory_size", "isn't of the form VARIABLE=VALUE"),
         ('experiment_tag=1,"1"', "a value is given twice"),
-        ("provisioned_pollers={minimum=2,maximum=9},{maximum=9,minimum=2}", "a value is given twice"),
+        ("provisioned_pollers={minimum=9,maximum=9},9", "a value is given twice"),
         ("provisioned_pollers={minimum=2,maximum=9", "write a text with commas"),
         ("concurrency_value=ten", "--set concurrency_value: must be a whole number from 1 to 100000, got 'ten'"),
         ("object_size_mb=1,000", "got '000'"),
         ("memory_size=2.5", "--set memory_size: must be a whole number of MB from 128 to 10240, got 2.5"),
         ("provisioned_pollers=many", "must be an object of two whole numbers, such as {minimum=2,maximum=20}, got"),
         ("provisioned_pollers={minimum=1,maximum=9}", "minimum must be a whole number from 2 to 200, got 1"),
+        ("provisioned_pollers=201", "minimum must be a whole number from 2 to 200, got 201"),
         ("visibility_timeout_s=60", "visibility_timeout_s: must be at least 6 x timeout_s = 360, got 60"),
         ("object_count=3", "--set object_count: download doesn't use it"),
         ("experiment=copy", "the experiment isn't a setting of its own plan; give it as EXPERIMENT"),
@@ -115,6 +116,33 @@ def test_no_variable_of_a_cell_breaks_a_rule_of_terraforms():
 def test_a_wrong_setting_is_refused_with_the_fix(setting, words):
     with pytest.raises(UsageError) as refusal:
         plan(setting)
+    assert words in str(refusal.value)
+
+
+def test_messages_and_warm_ups_fill_the_batches_of_n_functions_and_those_of_others_none():
+    settings = ["memory_size=1024", "concurrency_value=4", "batch_size=1,25", "batching_window_s=2"]
+    counts = {"messages_per_concurrency": 3, "warm_up_per_concurrency": 2}
+    cells = sorted(make_plan(EXPERIMENTS["function"], "aws", settings, **counts).cells)
+    assert [(cell.messages, cell.warm_up_messages) for cell in cells] == [(12, 8), (300, 200)]
+    assert {(cell.invocations, cell.warm_up_invocations) for cell in cells} == {(12, 8)}
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (["batch_size=11"], "batch_size = 11: needs batching_window_s of at least 1 above 10; add --set"),
+        (["batch_size=11", "batching_window_s=0,1"], "batch_size = 11: needs"),
+        (["batch_size=10001"], "from 1 to 10000, got 10001"),
+        (["batching_window_s=301"], "from 0 to 300, got 301"),
+        (
+            ["batching_window_s=20", "visibility_timeout_s=199"],
+            "must be at least 6 x timeout_s + batching_window_s = 200, got 199",
+        ),
+    ],
+)
+def test_batches_that_lambda_would_refuse_are_refused_in_the_words_of_infra(settings, words):
+    with pytest.raises(UsageError) as refusal:
+        make_plan(EXPERIMENTS["function"], "aws", settings, messages_per_concurrency=1)
     assert words in str(refusal.value)
 
 

@@ -35,6 +35,7 @@ class Operation:
         self.cell, self.round, self.attempt = row.get("cell"), row.get("round") or 0, row.get("attempt", 1)
         self.start, self.end = row.get("started_at_ms"), row.get("finished_at_ms")
         planned, failed, before = (row.get(name) or 0 for name in ("planned", "failed", "already_there"))
+        self.is_one = not row.get("batch_index")  # all messages of a batch have its times
         # Its own work is all of the operation, and most of it succeeded.
         self.is_whole = not before and not (failed and failed >= planned / 2)
 
@@ -111,7 +112,7 @@ class Recount:
         floods = {}
         for each in self.operations:
             is_timed = each.start is not None and each.start < each.end
-            if is_timed and not each.is_warm_up and each.place:
+            if is_timed and not each.is_warm_up and each.place and each.is_one:
                 floods.setdefault((each.cell, each.round), []).append(each)
         late = [each for flood in floods.values() for each in flood if each.attempt > 1 and each.round]
         for (cell, at), flood in floods.items():
@@ -126,7 +127,7 @@ class Recount:
         return *(figures[axis.name] for axis in self.axes), figures.get("settings", "")
 
     def totals(self):
-        counts = counts_of(self.operations)
+        counts = counts_of(self.operations) | {"count": sum(each.is_first for each in self.operations)}
         sent, warm_ups = self._sent(self.sent)
         totals = {"records": len(self.operations), "downloads": counts.pop("count")}
         return totals | counts | {"sent": sent, "sent_warm_up": warm_ups}
@@ -140,7 +141,7 @@ class Recount:
     def figures(self, place):
         """A cell of statistics.json."""
         here = [each for each in self.operations if each.place == place]
-        own, names = [each for each in here if each.is_first], {each.cell for each in here}
+        own, names = [each for each in here if each.is_first and each.is_one], {each.cell for each in here}
         for name, values in self.planned.items():
             coordinates = [values.get(axis.variable or axis.name) for axis in self.axes]
             if place_of(self.axes, coordinates, values.get("settings", "")) == place:
@@ -172,6 +173,8 @@ class Recount:
         spent, sizes = sum(each.seconds for each in own), [each.row.get("bytes") for each in own]
         divisors = {"sum": 1, "mean": len(own), "per_second": spent, "rate": spent / 8 * 1e6}
         divisors["per_gib"] = 0 if None in sizes else sum(sizes) / 2**30
+        if metric.how == "seconds_per":
+            return spent / sum(values) if sum(values) else None
         return sum(values) / divisors[metric.how] if divisors[metric.how] else None
 
     def _overlap(self, place):
@@ -185,7 +188,7 @@ class Recount:
         reached = [int(np.argmax(each >= n)) / 1000 for each in running if each.max() >= n]
         amounts, factor = [each.row.get("bytes") for each in attempts], 8 / 1e6
         if self.experiment.shared_list or self.experiment.takes_payload:
-            amounts, factor = [each.row.get("copied", 1) for each in attempts], 1
+            amounts, factor = [each.row.get("copied", each.row.get("batch", 1)) for each in attempts], 1
         return {
             "peak": every.max(),
             "mean": every.mean(),
@@ -203,7 +206,7 @@ class Recount:
         if finding["ratio"] is None:
             return None
         places = [self.stated(finding[side]) for side in ("subject", "baseline")]
-        sides = [[each for each in self.firsts if each.place == place] for place in places]
+        sides = [[each for each in self.firsts if each.place == place and each.is_one] for place in places]
         if self.experiment.shared_list:
             sides = [[each for each in side if each.is_whole] for side in sides]
         if finding["kind"] == "knee":
@@ -221,12 +224,12 @@ def counts_of(operations):
     measured = [each for each in operations if not each.is_warm_up]
     warm_ups = [each for each in operations if each.is_warm_up]
     return {
-        "count": sum(each.is_first for each in measured),
+        "count": sum(each.is_first and each.is_one for each in measured),
         "duplicates": sum(not each.is_first and not each.has_failed for each in measured),
         "errors": sum(each.has_failed for each in measured),
         "warm_ups": len(warm_ups),
         "warm_up_errors": sum(each.has_failed for each in warm_ups),
-        "retried": sum(each.is_first and each.attempt != 1 for each in measured),
+        "retried": sum(each.is_first and each.is_one and each.attempt != 1 for each in measured),
     }
 
 

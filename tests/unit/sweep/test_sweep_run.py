@@ -3,6 +3,7 @@
 import json
 import signal
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +11,8 @@ import pytest
 from experiments import EXPERIMENTS
 from stampede.cli.command_line import main
 from stampede.cli.verbs import sweep as verb
-from stampede.errors import RunError
+from stampede.errors import RunError, UsageError
+from stampede.experiment import DataObject
 from stampede.insights import log_columns
 from stampede.planning.plan import make_plan
 from stampede.planning.predicting import parameters_of, predictions
@@ -106,6 +108,23 @@ def test_a_message_without_an_answer_ends_its_cell_early_and_is_gone_before_the_
     assert (first.unanswered, first.unaccounted, second.succeeded) == (2, 0, 1)
     assert aws.hidden == [] and aws.now_s < 1800
     assert "1 cell left, about 12 s" in capsys.readouterr().err
+
+
+def test_an_object_of_the_users_own_is_held_from_the_start_put_by_nobody_and_must_be_the_same_to_go_on(
+    sweep, aws, succeed, folder, put, monkeypatch
+):
+    mine = DataObject("k", 5, etag='"a"', bucket="my-own")
+    monkeypatch.setattr(sweep_run.own_object, "of_plan", lambda option, experiment, cells: mine)
+    sweep(lambda body: None)[1].run()
+    assert put == [] and stored(folder)["object"]["etag"] == '"a"'
+    sent = [body for flood in aws.floods for body in flood]
+    assert {(body["object_bytes"], body["object_etag"]) for body in sent} == {(5, '"a"')}
+    folder.write_json("run.json", stored(folder) | {"finished": {}})
+    monkeypatch.setattr(sweep_run.own_object, "of_plan", lambda *asked: replace(mine, etag='"b"'))
+    stack, run = sweep(succeed)
+    with pytest.raises(UsageError, match="put that one back, or start a new run"):
+        run.run()
+    assert stack.steps == []
 
 
 def test_a_cell_whose_messages_all_fail_ends_the_sweep_and_a_resumed_one_runs_it_again(

@@ -142,6 +142,16 @@ def test_a_local_stack_goes_with_the_emulator_that_the_sweep_started(swept, call
     assert (stays in capsys.readouterr().err) == (again is not None and not at_once)
 
 
+@pytest.mark.parametrize("is_guest", [False, True])
+def test_an_emulator_that_has_something_of_the_users_own_is_no_sweeps_to_stop(calls, monkeypatch, is_guest):
+    monkeypatch.setattr(swept_stack.ministack, "running", lambda state_dir: SimpleNamespace())
+    monkeypatch.setattr(swept_stack.embedded, "start", lambda follow_parent: None)
+    stack_lock.own("local", "earlier", started_emulator=True)
+    made = SweptStack("local", "r", keep=False, take_over=True)
+    made.is_guest = is_guest
+    assert made._start_emulator() is not is_guest
+
+
 def test_emulator_stop_ends_the_hosts_while_there_is_a_queue_for_their_messages(calls):
     assert verb.run(argparse.Namespace(action="stop", apply=False, set=[])) == 0
     assert calls == ["stop hosts", "stop emulator"]

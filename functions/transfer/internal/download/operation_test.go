@@ -228,3 +228,31 @@ func TestAWarmSandboxUsesItsConnectionAgainAndReplacesOneThatS3Closed(t *testing
 		t.Error("connections aren't kept, or not replaced", places)
 	}
 }
+
+func TestAnObjectIsHeldToTheETagThatAMessageNames(t *testing.T) {
+	for _, ignored := range []map[string]string{nil, {"If-Match": ""}} {
+		s := s3test.StartStore(t, "stampede-test")
+		s.Put("stampede-test", key, s3test.Stored{Body: s3test.Random(20 * mib), ETag: `"of-parts-2"`})
+		s.Faults.Headers = ignored // by a server that doesn't compare it
+		for method, sink := range everyWay {
+			s3test.Expect(t, start(t, method, sink).Invoke(ordered(`"object_etag": "\"of-parts-2\""`)), values{"status": "ok", "bytes": 20 * mib})
+			s3test.Expect(t, start(t, method, sink).Invoke(ordered(`"object_etag": "\"of-parts-1\""`)),
+				values{"error_type": "ObjectChanged", "bytes": 0, "requests": 1})
+		}
+	}
+	s3test.Expect(t, start(t).Invoke(ordered(`"object_etag": 1`)), values{"error_type": "WorkOrderError", "error_message": "object_etag"})
+}
+
+func TestEveryRequestSaysWhoPaysWhereTheRequesterDoes(t *testing.T) {
+	s, payers := serve(t, s3test.Random(20*mib)), map[string]int{}
+	s.Refuse = func(r *http.Request, _, _, _ string) (int, string) {
+		payers[r.Header.Get("X-Amz-Request-Payer")]++
+		return 0, ""
+	}
+	s3test.Expect(t, start(t, "REQUESTER_PAYS=true").Invoke(ordered()), values{"status": "ok", "requests": 2})
+	s3test.Expect(t, start(t).Invoke(ordered()), values{"status": "ok", "requests": 2})
+	if payers["requester"] != 2 || payers[""] != 2 {
+		t.Error(payers)
+	}
+	s3test.Expect(t, start(t, "REQUESTER_PAYS=yes").Invoke(ordered()), values{"error_type": "SettingsError", "error_message": "REQUESTER_PAYS"})
+}
