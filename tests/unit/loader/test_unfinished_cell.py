@@ -32,10 +32,10 @@ def seqs(folder, cell):
 def test_the_rows_of_the_cell_go_and_a_kill_between_any_two_files_is_finished_by_the_next_call(
     begun, monkeypatch, replaced
 ):
-    left, rewrite = iter(range(replaced)), RunFolder.rewrite
+    files, rewrite = iter(range(replaced)), RunFolder.rewrite
 
     def rewrite_until_killed(self, name, rows):
-        if next(left, None) is None:
+        if next(files, None) is None:
             raise KeyboardInterrupt
         rewrite(self, name, rows)
 

@@ -60,11 +60,11 @@ def swept(calls, monkeypatch):
 
     def make(kind, *, keep=False, outputs=OUTPUTS, resources=(), **results):
         def doing(name, what, usual=None):
-            left = iter(results.get(name, ()))
+            to_come = iter(results.get(name, ()))
 
             def do(*arguments, **options):
                 calls.append(what.format(*arguments))
-                result = next(left, usual)
+                result = next(to_come, usual)
                 if isinstance(result, BaseException):
                     raise result
                 return result
