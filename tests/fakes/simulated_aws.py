@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import Any
 
 from botocore.exceptions import ClientError, EndpointConnectionError
 
+from loader.sqs.message import Order
+from loader.sqs.outcome import Accepted, Outcome
 from stampede.stacks.target import Target
 
 EPOCH_MS = 1_700_000_000_000
@@ -43,9 +46,12 @@ class SimulatedAws(Target):
         """Forget everything."""
         vars(self).update(now_s=0.0, slept=[], operations=[], failures=[], answers=[], invocations=[])
         vars(self).update(in_flight_until_s=0.0, waiting_until_s=0.0, hidden=[], visible=[], letters=[], received={})
-        vars(self).update(lines=[], page_size=3)
+        vars(self).update(lines=[], page_size=3, floods=[])
 
     # What happens.
+
+    def happen(self, body: dict[str, Any]) -> None:
+        """What comes of a message as soon as it is sent; a test says it."""
 
     def log(self, text: str, *, at_s: float, seen_at_s: float | None = None) -> None:
         """A line with the timestamp `at_s` that CloudWatch shows from `seen_at_s` on."""
@@ -63,11 +69,17 @@ class SimulatedAws(Target):
         """One more message that waits in the queue in this time."""
         self.visible.append((from_s, to_s))
 
-    def fail(self, operation: str, code: str, *, between_s: tuple[float, float]) -> None:
-        """An operation that ends with an error in this time; the code "no answer" is a connection that isn't made."""
-        self.failures.append((operation, code, *between_s))
+    def fail(self, operation: str, code: str, *, between_s: tuple[float, float], after: int = 0) -> None:
+        """An operation that ends with an error in this time, but for so many calls; the code "no answer" is a
+        connection that isn't made."""
+        self.failures.append((operation, code, *between_s, after))
 
     # The clock of the drain.
+
+    @property
+    def clocked(self) -> dict[str, Any]:
+        """The options by which a drain goes by this clock."""
+        return {"clock": self.clock, "sleep": self.sleep}
 
     def clock(self) -> float:
         return self.now_s
@@ -77,6 +89,20 @@ class SimulatedAws(Target):
         self.__dict__["now_s"] += seconds
 
     # The API.
+
+    def take(self, target: Target, queue_url: str, orders: Iterable[Order], accepted: Callable) -> Outcome:
+        """In the place of what sends a flood: the bodies of each are in `floods`."""
+        bodies = [json.loads(order.body) for order in orders]
+        self.floods.append(bodies)
+        sent_at_ms = EPOCH_MS + int(self.now_s * 1000)
+        accepted([Accepted(body["seq"], f"m{body['seq']}", sent_at_ms, 0) for body in bodies])
+        for body in bodies:
+            self.happen(body)
+        return Outcome(sent=len(bodies))
+
+    def purge_queue(self, QueueUrl: str) -> None:
+        self._call("PurgeQueue")
+        self.hidden.clear()
 
     def client(self, service: str, **config: Any) -> SimulatedAws:
         return self
@@ -144,8 +170,8 @@ class SimulatedAws(Target):
 
     def _call(self, operation: str) -> None:
         self.operations.append(operation)
-        for failing, code, from_s, to_s in self.failures:
-            if failing == operation and from_s <= self.now_s < to_s:
+        for failing, code, from_s, to_s, after in self.failures:
+            if failing == operation and from_s <= self.now_s < to_s and self.count(operation) > after:
                 if code == "no answer":
                     raise EndpointConnectionError(endpoint_url="http://nowhere")
                 raise ClientError({"Error": {"Code": code, "Message": "in AWS's words"}}, operation)

@@ -35,10 +35,6 @@ def put(s3, *objects_to_put, **outputs):
         return put_objects(target, objects_to_put or [DataObject("k", 12 * MEBIBYTE)])
 
 
-def operations(s3):
-    return [operation for operation, _ in s3.calls]
-
-
 def refusing(**refuse):
     return FakeS3(faults=Faults(refuse=refuse))
 
@@ -46,42 +42,42 @@ def refusing(**refuse):
 @pytest.mark.parametrize(("outputs", "kind"), [({}, "COMPOSITE"), ({"experiment": "shares"}, "FULL_OBJECT")])
 def test_every_part_goes_with_its_checksum_which_is_of_the_whole_where_a_copy_is_compared_with_it(outputs, kind):
     s3 = FakeS3()
-    assert put(s3, **outputs)
+    assert put(s3, **outputs) == 1
     [created] = [request.headers for request in s3.requests if "uploads" in request.query and request.method == "POST"]
     assert (created["x-amz-checksum-algorithm"], created["x-amz-checksum-type"]) == ("CRC32", kind)
     parts = [objects.part(1, index, 12 * MEBIBYTE) for index in range(3)]
     assert s3.objects["k"] == b"".join(parts)
     assert completed_checksums(s3.completed) == [crc32(part) for part in parts]
-    assert "AbortMultipartUpload" not in operations(s3)
 
 
 SMALL = [DataObject(f"k/{number}", 1000) for number in range(20)]
+COPIES = [DataObject("master", 1000), *(DataObject(f"source/{number}.mp4", 1000, "master") for number in range(9))]
 
 
-def test_small_objects_go_with_one_request_each_and_those_that_are_there_are_left_alone():
+def test_what_is_there_is_left_alone_and_copies_are_made_after_their_original():
     s3 = FakeS3()
-    assert put(s3, *SMALL[:5]) == 5
-    s3.calls.clear()
-    assert put(s3, *SMALL) == 15
-    assert sorted(operations(s3)) == ["HeadObject"] * 20 + ["PutObject"] * 15
-    assert s3.objects == {small.key: objects.part(1, 0, 1000) for small in SMALL}
+    assert [put(s3, *some) for some in (SMALL[:5], SMALL, COPIES, COPIES)] == [5, 15, 10, 0]
+    assert [s3.count(name) for name in ("PutObject", "CopyObject")] == [21, 9]
+    assert {s3.objects[small.key] for small in SMALL} == {objects.part(1, 0, 1000)}
+    assert (s3.objects["source/8.mp4"], s3.metadata["source/8.mp4"]) == (s3.objects["master"], s3.metadata["master"])
+    s3.metadata["source/7.mp4"] = {f"x-amz-meta-{METADATA_KEY}": "of another seed"}
+    s3.objects["source/8.mp4"] = s3.objects["source/8.mp4"][1:]
+    assert (put(s3, *COPIES), put(s3, *COPIES)) == (2, 0)
 
 
 @pytest.mark.parametrize(
-    ("s3", "words"),
+    ("s3", "words", "to_put"),
     [
-        (FakeS3(faults=Faults(damaged_part=2)), "putting s3://b/k .*BadDigest"),
-        (refusing(HeadObject=[(403, "AccessDenied")]), "checking s3://b/k"),
-        (refusing(CompleteMultipartUpload=[(200, "InternalError")] * 99), "InternalError"),
+        (FakeS3(faults=Faults(damaged_part=2)), "putting s3://b/k .*BadDigest", ()),
+        (refusing(HeadObject=[(403, "AccessDenied")]), "checking s3://b/k", ()),
+        (refusing(CompleteMultipartUpload=[(200, "InternalError")] * 99), "InternalError", ()),
+        (FakeS3(faults=Faults(puts_until_denied=0)), r"putting s3://b/k/\d .*AccessDenied", SMALL),
     ],
-    ids=["a damaged part", "a look", "a completion that answers 200"],
 )
-def test_what_s3_refuses_is_an_error_that_names_the_object_and_leaves_no_parts(s3, words):
+def test_what_s3_refuses_is_an_error_that_names_the_object_and_leaves_no_parts(s3, words, to_put):
     with pytest.raises(RunError, match=words):
-        put(s3)
+        put(s3, *to_put)
     assert not s3.objects and not s3.uploads
-    with pytest.raises(RunError, match=r"putting s3://b/k/\d .*AccessDenied"):
-        put(FakeS3(faults=Faults(puts_until_denied=0)), *SMALL[:9])
 
 
 @pytest.mark.parametrize(
@@ -93,24 +89,9 @@ def test_a_completion_that_fails_once_or_whose_answer_is_lost_is_made_again(s3):
 
 def test_leftovers_on_every_page_are_aborted_and_one_that_is_already_gone_is_no_error():
     s3 = refusing(AbortMultipartUpload=[(404, "NoSuchUpload")])
-    s3.uploads = {name: Upload("k") for name in ("a", "b", "c")} | {"other": Upload("k.other")}
+    s3.uploads = {name: Upload("k") for name in "abc"} | {"other": Upload("k.other")}
     assert put(s3)
-    assert [upload.key for upload in s3.uploads.values()] == ["k", "k.other"] and s3.count("ListMultipartUploads") == 4
-
-
-COPIES = [DataObject("master", 1000), *(DataObject(f"source/{number}.mp4", 1000, "master") for number in range(9))]
-
-
-def test_copies_are_made_after_their_original_and_made_again_where_size_or_metadata_differ():
-    s3 = FakeS3()
-    assert (put(s3, *COPIES), put(s3, *COPIES)) == (10, 0)
-    assert s3.count("PutObject") == 1 and s3.count("CopyObject") == 9
-    assert (s3.objects["source/8.mp4"], s3.metadata["source/8.mp4"]) == (s3.objects["master"], s3.metadata["master"])
-    s3.calls.clear()
-    s3.metadata["source/7.mp4"] = {f"x-amz-meta-{METADATA_KEY}": "of another seed"}
-    s3.objects["source/8.mp4"] = s3.objects["source/8.mp4"][1:]
-    assert put(s3, *COPIES) == 2
-    assert sorted(key for name, key in s3.calls if name == "CopyObject") == ["source/7.mp4", "source/8.mp4"]
+    assert [upload.key for upload in s3.uploads.values()] == ["k", "k.other"]
 
 
 # The manifest, at an S3 that lists two keys a page.
@@ -135,9 +116,7 @@ def test_the_slices_are_the_plan_and_the_completion_is_put_last(s3, stack):
     text = "".join(s3.objects[PLAN.slice_key(index)].decode() for index in range(6))
     assert text.splitlines() == [f"{quote(row.source)},{quote(row.destination)},1000" for row in PLAN.rows()]
     assert s3.calls[-1] == ("PutObject", COMPLETE)
-    completion = json.loads(s3.objects[COMPLETE])
-    expected = {"objects": 12, "slices": 6, "slice_rows": 2, "seed": 1}
-    assert {name: completion[name] for name in expected} == expected
+    assert json.loads(s3.objects[COMPLETE]).items() >= {"objects": 12, "slices": 6, "slice_rows": 2}.items()
     check_manifest(stack)
     assert put_manifest(stack) == 0
 
@@ -145,7 +124,7 @@ def test_the_slices_are_the_plan_and_the_completion_is_put_last(s3, stack):
 def interrupt(s3, stack):
     s3.objects.clear()
     s3.faults.puts_until_denied = s3.count("PutObject") + 4
-    with pytest.raises(RunError, match=r"putting s3://b/manifest/\w+/.*AccessDenied"):
+    with pytest.raises(RunError, match="AccessDenied"):
         put_manifest(stack)
     s3.faults.puts_until_denied = None
 
@@ -158,16 +137,14 @@ def interrupt(s3, stack):
         (lambda s3, stack: s3.objects.pop(COMPLETE), 0),
         (lambda s3, stack: s3.objects.update({PLAN.slice_key(3): b"torn"}) or s3.objects.pop(COMPLETE), 1),
     ],
-    ids=["interrupted", "a slice was deleted", "not completed", "a torn slice"],
 )
 def test_a_manifest_that_is_not_whole_is_none_and_what_it_lacks_is_put(s3, stack, damage, lacking):
     put_manifest(stack)
     whole = dict(s3.objects)
     damage(s3, stack)
-    with pytest.raises(UsageError, match=r"there is no complete manifest .*`stampede dataset` uploads it"):
+    with pytest.raises(UsageError, match=r"no complete manifest .*`stampede dataset`"):
         check_manifest(stack)
-    assert put_manifest(stack) == lacking
-    assert s3.objects == whole
+    assert (put_manifest(stack), s3.objects) == (lacking, whole)
 
 
 def test_a_stream_of_items_is_taken_a_few_at_a_time():
@@ -206,14 +183,12 @@ def emptied(s3, **options):
         return empty(Target("local", {"region": "us-east-1"}, s3.url), "bucket", **options)
 
 
-def test_nothing_is_left_of_objects_and_unfinished_uploads_also_where_s3_was_too_busy(capsys):
+def test_nothing_is_left_of_objects_and_unfinished_uploads_also_where_s3_was_too_busy():
     keys = {f"data/{number}" for number in range(50)}
     s3 = DirectoryBucket(keys, busy=["data/1", "data/7"], AbortMultipartUpload=[(404, "NoSuchUpload")])
     s3.uploads = {"gone": Upload("k"), "there": Upload("k")}
     assert emptied(s3, dry_run=True) and s3.objects.keys() == keys
-    assert emptied(s3) == 50
-    assert (s3.objects, list(s3.uploads)) == ({}, ["gone"])
-    assert "deleted 50 objects in s3://bucket, and aborted 2 unfinished uploads" in capsys.readouterr().err
+    assert (emptied(s3), s3.objects, list(s3.uploads)) == (50, {}, ["gone"])
     assert emptied(DirectoryBucket(ListObjectsV2=[(404, "NoSuchBucket")])) == 0
 
 
@@ -223,7 +198,6 @@ def test_nothing_is_left_of_objects_and_unfinished_uploads_also_where_s3_was_too
         (DirectoryBucket({"a", "b"}, refused=["a"]), "for example a: AccessDenied"),
         (DirectoryBucket({"a"}, ListObjectsV2=[(403, "AccessDenied")]), "Injected by the test."),
     ],
-    ids=["a key", "the listing"],
 )
 def test_what_s3_does_not_delete_is_one_line_that_names_the_bucket(s3, words):
     with pytest.raises(RunError) as error:

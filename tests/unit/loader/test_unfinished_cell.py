@@ -11,74 +11,68 @@ from stampede.errors import UsageError
 from stampede.runs.folder import RunFolder
 
 
-def record(cell, seq):
-    return {"run_id": "r", "cell": cell, "seq": seq, "status": "ok"}
-
-
-def event(cell, seq):
-    return {"timestamp": 1, "message": json.dumps(record(cell, seq)), "logStream": "s"}
-
-
 @pytest.fixture
-def folder(tmp_path):
+def begun(folder):
     """A run with two cells."""
-    folder = RunFolder.create(tmp_path, "r")
-    for cell in ("a", "b"):
+    for cell in "ab":
+        record = {"run_id": "r", "cell": cell, "seq": 0, "status": "ok"}
         folder.append("sent.jsonl", [{"cell": cell, "seq": seq, "sent_at_ms": 1} for seq in range(3)])
-        folder.append("records.jsonl", [record(cell, 0)])
-        folder.append("log_events.jsonl", [event(cell, 0), {"timestamp": 1, "message": "REPORT x", "logStream": "s"}])
+        folder.append("records.jsonl", [record])
+        folder.append(
+            "log_events.jsonl", [{"timestamp": 1, "message": text} for text in (json.dumps(record), "REPORT")]
+        )
     return folder
+
+
+def seqs(folder, cell):
+    return [row["seq"] for row in folder.rows("sent.jsonl") if row["cell"] == cell]
 
 
 @pytest.mark.parametrize("replaced", range(4))
 def test_the_rows_of_the_cell_go_and_a_kill_between_any_two_files_is_finished_by_the_next_call(
-    folder, monkeypatch, replaced
+    begun, monkeypatch, replaced
 ):
-    names, rewrite = [], RunFolder.rewrite
+    files, rewrite = iter(range(replaced)), RunFolder.rewrite
 
     def rewrite_until_killed(self, name, rows):
-        names.append(name)
-        if len(names) > replaced:
+        if next(files, None) is None:
             raise KeyboardInterrupt
         rewrite(self, name, rows)
 
     if replaced < 3:
         with monkeypatch.context() as killing, pytest.raises(KeyboardInterrupt):
             killing.setattr(RunFolder, "rewrite", rewrite_until_killed)
-            set_aside(folder, "b")
-    assert set_aside(folder, "b") == 3
-    for name in ("sent.jsonl", "records.jsonl"):
-        assert {row["cell"] for row in folder.rows(name)} == {"a"}
-    assert [row["message"][:6] for row in folder.rows("log_events.jsonl")] == ['{"run_', "REPORT", "REPORT"]
-    assert {cell: set(numbers) for cell, numbers in abandoned(folder).items()} == {"b": {range(3)}}
-    assert set_aside(folder, "never started") == 0
-    assert not (folder.path / "unanswered.jsonl").exists(), "no file is made of which there was none"
+            set_aside(begun, "b")
+    assert set_aside(begun, "b") == 3
+    assert seqs(begun, "a") == [0, 1, 2] and seqs(begun, "b") == []
+    assert {row["cell"] for row in begun.rows("records.jsonl")} == {"a"}
+    assert [row["message"][:6] for row in begun.rows("log_events.jsonl")] == ['{"run_', "REPORT", "REPORT"]
+    assert {cell: set(numbers) for cell, numbers in abandoned(begun).items()} == {"b": {range(3)}}
+    assert set_aside(begun, "never started") == 0
+    assert not (begun.path / "unanswered.jsonl").exists(), "no file is made of which there was none"
 
 
 def test_what_may_have_been_sent_unconfirmed_is_set_aside_too_and_whole_rounds_stay(folder):
     folder.append("sent.jsonl", [{"cell": "c", "seq": seq, "sent_at_ms": 1, "round": 1 + seq // 2} for seq in range(3)])
     assert set_aside(folder, "c", 1, may_have_sent=900) == 1
-    assert abandoned(folder) == {"c": [range(2, 901)]}
-    assert [row["seq"] for row in folder.rows("sent.jsonl") if row["cell"] == "c"] == [0, 1]
+    assert (abandoned(folder), seqs(folder, "c")) == ({"c": [range(2, 901)]}, [0, 1])
 
 
-def test_each_batch_is_on_disk_at_once_and_behind_a_torn_line_there_is_none_of_it(tmp_path):
-    folder = RunFolder.create(tmp_path, "r")
+def test_each_batch_is_on_disk_at_once_and_behind_a_torn_line_there_is_none_of_it(folder):
     log = sent_log(folder, "c", round_number=2)
     assert not list(folder.path.iterdir()), "a flood of which nothing was confirmed leaves no file"
-    log([Accepted(0, "m-0", 1, 0), Accepted(1, "m-1", 1, 1)])
-    rows = list(folder.rows("sent.jsonl"))
-    assert [(row["seq"], row["possible_duplicate"], row["round"]) for row in rows] == [(0, 0, 2), (1, 1, 2)]
+    log([Accepted(0, "m", 1, 0), Accepted(1, "m", 1, 1)])
+    rows = [(row["seq"], row["possible_duplicate"], row["round"]) for row in folder.rows("sent.jsonl")]
+    assert rows == [(0, 0, 2), (1, 1, 2)]
     with (folder.path / "sent.jsonl").open("a") as file:
         file.write('{"cell": "c", "se')
-    sent_log(folder, "c")([Accepted(2, "m-2", 1, 0)])
-    assert [row["seq"] for row in folder.rows("sent.jsonl")] == [0, 1, 2]
+    sent_log(folder, "c")([Accepted(2, "m", 1, 0)])
+    assert seqs(folder, "c") == [0, 1, 2]
 
 
-def test_where_sent_messages_could_not_be_written_the_flood_ends_before_anything_is_sent(tmp_path):
-    folder = RunFolder.create(tmp_path, "r")
-    (folder.path / "sent.jsonl").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(UsageError, match=r"sent\.jsonl isn't a file"):
+def test_where_sent_messages_could_not_be_written_the_flood_ends_before_anything_is_sent(folder):
+    (folder.path / "sent.jsonl").symlink_to("elsewhere")
+    with pytest.raises(UsageError, match="isn't a file"):
         sent_log(folder, "c")
     with pytest.raises(OSError, match="gone/"):
-        sent_log(RunFolder(tmp_path / "gone"), "c")
+        sent_log(RunFolder(folder.path / "gone"), "c")

@@ -64,39 +64,17 @@ def test_each_of_a_scale_is_set_against_the_smallest_and_each_choice_against_the
     cells = [figures(key(n=n, method=method, sink="tmp"), SECONDS * at) for (n, method), at in factors.items()]
     samples = {cell.cell: cell.sample for cell in cells}
     findings = find([*cells, figures(key(method="ranges", sink="memory"), SECONDS / 9)], DOWNLOAD)
-    assert [(row.kind, row.subject.n, row.subject["method"], row.baseline["method"]) for row in findings] == [
-        ("choice", 1, "crt", "download_file"),
-        ("choice", 1, "crt", "mounted"),
-        ("scale", 5, "download_file", "download_file"),
-        ("scale", 9, "download_file", "download_file"),
-    ]
-    assert [row.ratio.value for row in findings] == pytest.approx([2, 3, 2, 2 / 3])
     # All of a kind hold together, and of a choice every pair.
-    assert [row.among for row in findings] == [3, 3, 2, 2]
+    assert [
+        (row.kind, row.subject.n, row.subject["method"], row.baseline["method"], row.among) for row in findings
+    ] == [
+        ("choice", 1, "crt", "download_file", 3),
+        ("choice", 1, "crt", "mounted", 3),
+        ("scale", 5, "download_file", "download_file", 2),
+        ("scale", 9, "download_file", "download_file", 2),
+    ]
     for row in findings:
         assert row.ratio == speed_ratio(samples[row.subject], samples[row.baseline], row.among)
-
-
-def page_of_equals(run, factor=1.0):
-    """Two methods at five N that ran interleaved in twelve rounds on a machine that drifts."""
-    dice, cells = np.random.default_rng(run), []
-    for n in (1, 5, 10, 50, 100):
-        drift = np.exp(np.cumsum(dice.normal(0, 0.1, 12)))
-        for method, slower in (("download_file", 1), ("crt", factor)):
-            seconds = drift * dice.lognormal(0, 0.1, 12) * slower
-            sample = Sample(seconds, f"{n} {method}", np.arange(1, 13), [(f"{run} {n}", 12)])
-            cells.append(figures(key(n=n, method=method), sample=sample))
-    return findings_of("choice", cells)
-
-
-def test_of_twenty_pages_of_two_equal_methods_four_claim_something_at_most():
-    excluded = [[finding.ratio.leaves_1_out for finding in page_of_equals(run)] for run in range(20)]
-    assert sum(map(any, excluded)) <= 4 and np.mean(excluded) <= 0.05
-
-
-def test_a_method_that_takes_half_as_long_again_is_seen_on_such_a_page():
-    levels = [finding.level for run in range(5) for finding in page_of_equals(run, 1.5)]
-    assert levels.count("faster") >= 0.9 * len(levels)
 
 
 BELOW, KNEE, PERHAPS = {"below": True}, {"knee": True}, {"knee": False}
@@ -119,7 +97,6 @@ def test_the_knee_is_a_range_of_the_limits_that_no_larger_one_is_sure_to_beat(sp
     cells = [figures(place, [1.0] * 5, speeds=own) for place, own in zip(places, samples, strict=True)]
     findings = findings_of("knee", cells, COPY)
     assert [finding.titles for finding in findings] == titles
-    assert all(("fewer than" in finding.why) is (finding.titles is None) for finding in findings)
     assert [finding.ratio.value for finding in findings] == [own.median / samples[0].median for own in samples]
 
 

@@ -10,7 +10,6 @@ from stampede.report.intervals import (
     MANY,
     ROUND_BITS,
     Sample,
-    interval,
     quantile,
     rounds_in_common,
     speed_ratio,
@@ -98,13 +97,6 @@ def test_of_40_ratios_of_equals_that_are_read_together_none_leaves_1_out_on_95_o
         pairs = [[Sample(dice.lognormal(0, 0.2, 20), f"{page} {pair} {side}") for side in "ab"] for pair in range(40)]
         excluded += any(speed_ratio(*pair, among=40).leaves_1_out for pair in pairs)
     assert excluded <= 0.05 * pages
-
-
-def test_intervals_that_hold_together_are_wider_as_students_quantiles_are():
-    values = np.exp(np.random.default_rng(1).normal(0, 0.1, 2000))
-    alone, together = (interval(1.0, values, 10, among=among) for among in (1, 40))
-    stretch = np.divide(*stats.t.ppf([(1 + 0.95 ** (1 / 40)) / 2, 0.975], 9))
-    assert np.log(together[1:]) == pytest.approx(stretch * np.log(alone[1:]), rel=1e-3)
 
 
 def test_draws_are_those_of_the_values_and_of_their_cell():

@@ -14,11 +14,11 @@ from tests.unit.report.handmade_run import analysed, cell_id, error, record, wri
 
 CELL = cell_id(1)
 ACCOUNT = {"sent": 9, "succeeded": 4, "failed": 2, "dead_lettered": 1, "unanswered": 1, "unaccounted": 1}
-ACCOUNT |= {"duplicates": 1, "unexpected": 0}
+ACCOUNT |= {"duplicates": 1}
 
 
 def row(seq, **more):
-    return {"cell": CELL, "seq": seq, "message_id": f"{CELL}-{seq}", "warm_up": 0} | more
+    return {"cell": CELL, "seq": seq, "message_id": f"{CELL}-{seq}"} | more
 
 
 @pytest.fixture
@@ -27,9 +27,8 @@ def folder(tmp_path):
     is a dead letter, one was in flight, one came with other settings, and of one there is nothing."""
     ok, again, twice = (record(0, 100, seq=seq) for seq in range(3))
     errors = [error(0, 50, seq=seq, error_message="<Reduce & wait>") for seq in (1, 3, 4)]
-    warm_up = error(0, 50, seq=9, warm_up=1, error_message="warm-up")
-    foreign = record(0, 100, seq=5, memory_size=2048)
-    records = [warm_up, *errors, ok, again | {"attempt": 2}, twice, twice | {"attempt": 2}, foreign]
+    others = [error(0, 50, seq=9, warm_up=1), record(0, 100, seq=5, memory_size=2048)]
+    records = [*errors, ok, again | {"attempt": 2}, twice, twice | {"attempt": 2}, *others]
     made = handmade_run.write(tmp_path / "run", records, [1])
     write_lines(made / "sent.jsonl", [*map(row, range(8)), row(9, warm_up=1)])
     write_lines(made / "dead_letters.jsonl", [row(4, body='{"seq": 4}')])
@@ -37,28 +36,23 @@ def folder(tmp_path):
     return made
 
 
-def problems_of(folder):
-    return " | ".join(messages.account_of(load(folder)).problems)
-
-
 def test_every_message_is_accounted_for_and_what_is_not_puts_the_figures_in_doubt(folder):
     counted = messages.account_of(load(folder))
     assert {name: counted.total(name) for name in ACCOUNT} == ACCOUNT
-    assert re.search(r"1 record .* 2048 .*1024.* \| .*1 of 9 messages unaccounted", problems_of(folder))
+    assert re.search(r"1 record .* 2048 .*1024.* \| .*1 of 9 messages unaccounted", " | ".join(counted.problems))
 
 
 def test_an_account_that_says_otherwise_than_the_files_is_a_problem(folder):
     (folder / "accounting.json").write_text(json.dumps([{"cell": CELL, "sent": 9, "succeeded": 8, "failed": 2}]))
-    words = r"succeeded = 8, but the other files .* 4\. \| [^|]*9 sent, but .* is 10\.$"
-    assert re.search(words, problems_of(folder))
+    problems = " | ".join(messages.account_of(load(folder)).problems)
+    assert re.search(r"succeeded = 8, but .* 4\. \| [^|]*9 sent, but .* is 10\.$", problems)
 
 
 def test_without_the_messages_and_an_account_nothing_is_claimed(folder):
     (folder / "sent.jsonl").unlink()
     counted = messages.account_of(load(folder))
     assert (counted.rows, counted.is_clean) == ([], False)
-    [detail] = details.failures(analysed(folder))
-    assert "Unknown" in detail.sentences[0]
+    assert "Unknown" in details.failures(analysed(folder))[0].sentences[0]
 
 
 def test_what_failed_is_shown_by_kind_and_then_where_every_message_went(folder, monkeypatch):
@@ -73,14 +67,7 @@ def test_what_failed_is_shown_by_kind_and_then_where_every_message_went(folder, 
         ["timed out, without a record", 1, None, None, "Task timed out"],
     ]
     [shown] = accounts.rows
-    assert shown.items() >= ACCOUNT.items() and shown["without_record"] == "1 timed out"
-    assert "unexpected" not in [field.name for field in accounts.fields]
-
-
-def test_a_run_in_which_all_succeeded_once_says_nothing_of_it(tmp_path):
-    folder = handmade_run.write(tmp_path / "run", [record(0, 100)])
-    assert messages.account_of(load(folder)).is_clean
-    assert details.failures(analysed(folder)) == []
+    assert shown.items() >= (ACCOUNT | {"without_record": "1 timed out"}).items()
 
 
 def test_objects_that_failed_or_are_not_accounted_for_are_shown(tmp_path):
@@ -88,7 +75,5 @@ def test_objects_that_failed_or_are_not_accounted_for_are_shown(tmp_path):
     path = folder / "failed_objects.jsonl"
     path.write_text(path.read_text() * 2)
     *_, objects = details.failures(analysed(folder))
-    [failed] = objects.tables
-    assert [(row["kind"], row["records"]) for row in failed.rows] == [("AccessDenied", 2)]
-    assert re.search("996 planned, 995 copied, .* 1 failed", objects.sentences[0])
-    assert "-1 failed" in objects.sentences[1]
+    assert [(row["kind"], row["records"]) for row in objects.tables[0].rows] == [("AccessDenied", 2)]
+    assert "996 planned, 995 copied" in objects.sentences[0] and "-1 failed" in objects.sentences[1]

@@ -1,9 +1,11 @@
-"""`--target aws` where this shell's configuration leads elsewhere: an endpoint, and not AWS."""
+"""`--target aws` where this shell's configuration leads elsewhere: an endpoint, and not AWS. What AWS answers, or
+doesn't, and whether the same call may be answered later."""
 
 import json
 import re
 
 import pytest
+from botocore import exceptions
 from botocore.exceptions import ProxyConnectionError
 
 from experiments import EXPERIMENTS
@@ -14,13 +16,45 @@ from stampede.errors import UsageError
 from stampede.planning.plan import make_plan
 from stampede.stacks import endpoints, stack_lock
 from stampede.stacks import target as targets
+from stampede.stacks.aws_errors import Kind, kind_of, kind_of_answer
 from stampede.stacks.place import refuse_elsewhere
 from stampede.stacks.target import Target
 from tests.fakes import applied
 
 URL, NOWHERE = "http://127.0.0.1:4566", "http://127.0.0.1:9"
-HERE = {"target": "endpoint", "endpoint_url": URL}
+AT_AWS, HERE = {"target": "aws"}, {"target": "endpoint", "endpoint_url": URL}
 OUTPUTS = {"region": "us-east-1", "experiment": "download", "function_name": "f", "log_group_name": "g"}
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "kind"),
+    [
+        (503, "ThrottlingException", Kind.FAULT),  # what it did, nobody knows
+        (408, "", Kind.FAULT),
+        (429, "", Kind.THROTTLED),
+        (403, "RequestThrottled", Kind.THROTTLED),
+        (403, "AccessDenied", Kind.DENIED),
+        (403, "SignatureDoesNotMatch", Kind.INVALID),
+        (400, "ExpiredTokenException", Kind.CREDENTIALS),
+        (400, "ResourceNotFoundException", Kind.MISSING),
+        (400, "InvalidParameterValue", Kind.REFUSED),
+    ],
+)
+def test_an_answer_is_known_by_its_status_and_code(status, code, kind):
+    assert kind_of_answer(status, code) is kind
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (exceptions.EndpointConnectionError(endpoint_url=URL), Kind.FAULT),
+        (exceptions.CredentialRetrievalError(provider="sso", error_msg=""), Kind.FAULT),
+        (exceptions.NoCredentialsError(), Kind.CREDENTIALS),
+        (exceptions.ParamValidationError(report=""), Kind.INVALID),
+    ],
+)
+def test_a_call_that_got_no_answer_is_known_by_botocores_error(error, kind):
+    assert kind_of(error) is kind
 
 
 @pytest.fixture
@@ -37,37 +71,36 @@ def configured(monkeypatch, tmp_path):
     return resolve
 
 
-AT_PROFILE = f"[default]\nendpoint_url = {URL}\n"
-AT_SERVICES = f"[default]\nservices = mine\n[services mine]\ns3 =\n  endpoint_url = {URL}\n"
-WITH_PASSWORD = "https://me:secret@gateway.example:8443/aws?key=1"
+def test_a_configuration_leads_where_botocore_will_ask(configured):
+    at_services = f"[default]\nservices = mine\n[services mine]\ns3 =\n  endpoint_url = {URL}\n"
+    assert configured(at_services).services == {"s3": URL}
+    at_profile = f"[default]\nendpoint_url = {URL}\n"
+    assert (configured(at_profile).url, configured(at_profile).services) == (URL, {})
+    assert configured(at_profile, IGNORE_CONFIGURED_ENDPOINT_URLS="true") is None
+
+
+def test_an_endpoint_of_one_service_is_said_with_it_and_without_a_password(configured):
+    endpoint = configured(ENDPOINT_URL_CLOUDWATCH_LOGS="http://me:secret@127.0.0.1:4566/?key=1")
+    assert (endpoint.services, endpoint.words) == (
+        {"logs": URL},
+        f"an endpoint at {URL} (for logs only; everything else is AWS)",
+    )
 
 
 @pytest.mark.parametrize(
-    ("config", "environment", "url", "services"),
+    ("host", "is_aws"),
     [
-        ("", {"ENDPOINT_URL": WITH_PASSWORD}, "https://gateway.example:8443/aws", {}),
-        ("", {"ENDPOINT_URL_CLOUDWATCH_LOGS": URL}, URL, {"logs": URL}),
-        (AT_PROFILE, {}, URL, {}),
-        (AT_SERVICES, {}, URL, {"s3": URL}),
-        (AT_PROFILE, {"IGNORE_CONFIGURED_ENDPOINT_URLS": "true"}, None, {}),
-        # What only looks like AWS, and what is AWS.
-        ("", {"ENDPOINT_URL": "https://myamazonaws.com"}, "https://myamazonaws.com", {}),
-        ("", {"ENDPOINT_URL": "https://amazonaws.com.example.org"}, "https://amazonaws.com.example.org", {}),
-        ("", {"ENDPOINT_URL": "https://sqs-fips.us-gov-west-1.amazonaws.com/"}, None, {}),
-        ("", {"ENDPOINT_URL": "https://bucket.vpce-0a1b-2c3d.s3.us-east-1.vpce.amazonaws.com"}, None, {}),
-        ("", {"ENDPOINT_URL": "https://lambda.eu-west-1.api.aws"}, None, {}),
-        ("", {"ENDPOINT_URL": "https://S3.dualstack.cn-north-1.amazonaws.com.cn:443"}, None, {}),
-        ("", {"ENDPOINT_URL": "https://sqs.us-iso-east-1.c2s.ic.gov"}, None, {}),
+        ("myamazonaws.com", False),
+        ("amazonaws.com.example.org", False),
+        ("sqs-fips.us-gov-west-1.amazonaws.com/", True),
+        ("bucket.vpce-0a1b-2c3d.s3.us-east-1.vpce.amazonaws.com", True),
+        ("lambda.eu-west-1.api.aws", True),
+        ("S3.dualstack.cn-north-1.amazonaws.com.cn:443", True),
+        ("sqs.us-iso-east-1.c2s.ic.gov", True),
     ],
 )
-def test_a_configuration_leads_where_botocore_will_ask(configured, config, environment, url, services):
-    endpoint = configured(config, **environment)
-    assert (endpoint and (endpoint.url, endpoint.services)) == (url and (url, services))
-
-
-def test_an_endpoint_is_said_with_the_services_that_it_serves(configured):
-    words = f"an endpoint at {URL} (for logs only; everything else is AWS)"
-    assert configured(ENDPOINT_URL_CLOUDWATCH_LOGS=URL).words == words
+def test_what_only_looks_like_aws_is_not_aws(host, is_aws):
+    assert endpoints.is_aws(f"https://{host}") is is_aws
 
 
 @pytest.mark.parametrize("config", ["garbage", "[default]\nservices = gone\n"])
@@ -78,18 +111,17 @@ def test_a_damaged_configuration_is_named_and_refused(configured, config):
 
 @pytest.mark.parametrize("url", ["localhost:4566", "http://", "http://h:port", "ftp://h"])
 def test_what_is_no_url_is_refused_in_one_line(configured, capsys, url):
-    with pytest.raises(UsageError, match=r"AWS_ENDPOINT_URL: .*; write it like http://127\.0\.0\.1:4566"):
+    with pytest.raises(UsageError, match=r"^AWS_ENDPOINT_URL: .*; write it like"):
         configured(ENDPOINT_URL=url)
     assert (main(["doctor", "--target", "aws"]), capsys.readouterr().err.count("\n")) == (2, 1)
 
 
 def test_the_kind_of_a_target_is_what_botocore_will_do(configured):
-    assert targets.configured(OUTPUTS).place == targets.place("aws") == {"target": "aws"}
+    assert targets.configured(OUTPUTS).place == targets.place("aws") == AT_AWS
     keys = {"ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b"}
     configured(ENDPOINT_URL=URL, ENDPOINT_URL_S3="https://s3.amazonaws.com", **keys)
     target = targets.configured(OUTPUTS)
-    assert (target.kind, target.option, targets.place("local")) == ("endpoint", "aws", {"target": "local"})
-    assert target.place.items() >= HERE.items()
+    assert (target.kind, target.option) == ("endpoint", "aws") and target.place.items() >= HERE.items()
     for service, url, own in (("sqs", URL, URL), ("s3", "https://s3.amazonaws.com", None)):
         assert (target.client(service).meta.endpoint_url, target.url_of(service)) == (url, own)
 
@@ -108,13 +140,12 @@ def verb(tmp_path, monkeypatch, capsys):
     folder.mkdir(parents=True)
     (folder / "sent.jsonl").write_text('{"cell": "c", "seq": 0, "message_id": "m", "sent_at_ms": 1}\n')
 
-    def run(stored, *arguments, at="", lines=()):
+    def run(stored, command, at="", line=None):
         monkeypatch.setenv("AWS_ENDPOINT_URL", at)
         (folder / "run.json").write_text(json.dumps({"format": FORMAT, "experiment": "download"} | stored))
-        (folder / "log_events.jsonl").unlink(missing_ok=True)
-        if lines:
-            (folder / "log_events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        return main([*arguments]), capsys.readouterr().err
+        if line:
+            (folder / "log_events.jsonl").write_text(json.dumps(line))
+        return main(command.split()), capsys.readouterr().err
 
     return run
 
@@ -126,44 +157,44 @@ STORED = {"plan": PLAN.as_dict(), "cells": [cell.as_json() for cell in PLAN.cell
 @pytest.mark.parametrize(
     ("stored", "at", "words"),
     [
-        ({"target": "aws"}, URL, "started at AWS, but .* an endpoint at .*unset AWS_ENDPOINT_URL"),
+        (AT_AWS, URL, "started at AWS, but .* an endpoint at .*unset AWS_ENDPOINT_URL"),
         (HERE, "", f"started at an endpoint at {URL}, .* this command uses AWS; .*AWS_ENDPOINT_URL={URL}"),
         (HERE, NOWHERE, f"but this command uses an endpoint at {NOWHERE}.*AWS_ENDPOINT_URL={URL}"),
     ],
 )
-@pytest.mark.parametrize("arguments", ["sweep download --resume r --dry-run", "drain --run r"])
-def test_a_run_is_resumed_only_where_it_was_started(verb, arguments, stored, at, words):
-    status, said = verb(STORED | stored, *arguments.split(), "--target", "aws", at=at)
+@pytest.mark.parametrize("command", ["sweep download --resume r --dry-run", "drain --run r"])
+def test_a_run_is_resumed_only_where_it_was_started(verb, command, stored, at, words):
+    status, said = verb(STORED | stored, f"{command} --target aws", at)
     assert status == 2 and re.search(words, said), said
 
 
-LINES = [{"timestamp": 1, "message": json.dumps({"run_id": "r", "message_id": "m", "x": 7}), "logStream": "s"}]
+LINE = {"timestamp": 1, "message": '{"run_id": "r", "message_id": "m", "x": 7}', "logStream": "s"}
 
 
 @pytest.mark.parametrize(
-    ("stored", "lines", "status", "words"),
+    ("stored", "line", "status", "words"),
     [
-        (HERE, LINES, 0, ""),
-        (HERE, [], 2, "has no log events yet; `stampede drain --run r` fetches them"),
-        ({"target": "aws"}, [], 2, "run r was on AWS, but this shell's configuration leads to an endpoint at"),
-        ({"target": "aws"}, LINES, 0, "using results/r/log_events.jsonl"),
+        (HERE, LINE, 0, ""),
+        (HERE, None, 2, "`stampede drain --run r`"),
+        (AT_AWS, None, 2, "was on AWS, but this shell's configuration leads to an endpoint"),
+        (AT_AWS, LINE, 0, "using results/r/log_events.jsonl"),
     ],
 )
 def test_lines_are_asked_of_no_other_place_than_the_runs_and_stored_ones_evaluated_here(
-    verb, stored, lines, status, words
+    verb, stored, line, status, words
 ):
-    done, said = verb(stored, "query", "x.cwli", "--run", "r", at=NOWHERE, lines=lines)
+    done, said = verb(stored, "query x.cwli --run r", NOWHERE, line)
     assert (done, words in said) == (status, True)
 
 
 def test_a_stack_of_an_endpoint_is_not_looked_for_on_aws_nor_one_of_aws_changed_at_an_endpoint():
     at_endpoint = {"queue_url": "http://sqs.us-east-1.localhost.localstack.cloud:4566/000000000000/q"}
     on_aws = {"queue_url": "https://sqs.us-east-1.amazonaws.com/123456789012/q"}
-    with pytest.raises(UsageError, match=r"applied at an endpoint .*set AWS_ENDPOINT_URL"):
-        refuse_elsewhere({"target": "aws"}, at_endpoint)
-    with pytest.raises(UsageError, match=r"applied on AWS, .*unset AWS_ENDPOINT_URL and remove the stack first"):
+    with pytest.raises(UsageError, match="set AWS_ENDPOINT_URL"):
+        refuse_elsewhere(AT_AWS, at_endpoint)
+    with pytest.raises(UsageError, match="unset AWS_ENDPOINT_URL and remove the stack"):
         refuse_elsewhere(HERE, on_aws, changes=True)
-    for place, outputs in (({"target": "aws"}, on_aws), (HERE, at_endpoint), (HERE, {}), ({"target": "aws"}, {})):
+    for place, outputs in ((AT_AWS, on_aws), (HERE, at_endpoint), (HERE, {}), (AT_AWS, {})):
         refuse_elsewhere(place, outputs, changes=True)
 
 

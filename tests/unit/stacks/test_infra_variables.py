@@ -1,10 +1,15 @@
-"""Variables of every file, set by the environment and by *.tfvars; what can't be read is named."""
+"""Variables of every file, set by the environment and by *.tfvars, as HCL and JSON; what can't be read is named."""
 
 import json
+import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stampede.errors import UsageError
+from stampede.stacks import hcl
+from stampede.stacks.hcl import HclError
 from stampede.stacks.infra_variables import family, infra_defaults
 from stampede.variable_rules import Rule
 
@@ -17,7 +22,7 @@ VARIABLES = {
 
 
 @pytest.fixture
-def folder(tmp_path):
+def infra(tmp_path):
     """A folder of Terraform's."""
     infra = tmp_path / "infra"
     infra.mkdir()
@@ -29,49 +34,82 @@ def values_in(folder, **environ):
     return infra_defaults({f"TF_VAR_{name}": text for name, text in environ.items()}, folder, VARIABLES)
 
 
-SOURCES = ("environment", "terraform.tfvars", "terraform.tfvars.json", "a.auto.tfvars", "b.auto.tfvars.json")
+SOURCES = ("terraform.tfvars", "terraform.tfvars.json", "a.auto.tfvars", "b.auto.tfvars.json")
 
 
-@pytest.mark.parametrize("last", range(len(SOURCES)))
-def test_the_later_of_terraforms_sources_wins(folder, last):
-    (folder / "mine.tfvars").write_text("size = 7\n")  # one that Terraform doesn't read
-    environ = {}
-    for number, source in enumerate(SOURCES[: last + 1], start=10):
-        if source == "environment":
-            environ["size"] = str(number)
-        else:
-            (folder / source).write_text(json.dumps({"size": number}) if "json" in source else f"size = {number}\n")
-    assert values_in(folder, **environ) == {name: rule.default for name, rule in VARIABLES.items()} | {
-        "size": 10 + last
-    }
+def test_the_later_of_terraforms_sources_wins(infra):
+    (infra / "mine.tfvars").write_text("size = 7\n")  # one that Terraform doesn't read
+    defaults = {name: rule.default for name, rule in VARIABLES.items()}
+    assert (values_in(infra), values_in(infra, size="5")) == (defaults, defaults | {"size": 5})
+    for number, source in enumerate(SOURCES, start=10):
+        (infra / source).write_text(json.dumps({"size": number}) if "json" in source else f"size = {number}\n")
+        assert values_in(infra, size="5")["size"] == number
 
 
-def test_a_string_is_taken_as_it_is_null_is_the_default_and_a_strangers_value_is_left_alone(folder):
-    (folder / "terraform.tfvars").write_text("size = null\nstranger = 1 + 1\n")
-    values = values_in(folder, size="5", pollers="{minimum=3,maximum=30}", zones='["c"]', tag="007")
+def test_a_string_is_taken_as_it_is_null_is_the_default_and_a_strangers_value_is_left_alone(infra):
+    (infra / "terraform.tfvars").write_text("size = null\nstranger = 1 + 1\n")
+    values = values_in(infra, size="5", pollers="{minimum=3,maximum=30}", zones='["c"]', tag="007")
     assert values == {"size": 1, "pollers": {"minimum": 3, "maximum": 30}, "zones": ["c"], "tag": "007"}
 
 
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("terraform.tfvars", b"size = 3\nzones = [\n", "infra/terraform.tfvars: line 2: it isn't valid HCL"),
-        ("terraform.tfvars", b"size = 1024 * 2\n", "infra/terraform.tfvars: ${1024 * 2} is an expression"),
-        ("terraform.tfvars", b"\xff", "infra/terraform.tfvars: "),
-        ("x.auto.tfvars.json", b'{"size": 3,\n "tag": oops}', "infra/x.auto.tfvars.json: .*line 2"),
-        ("terraform.tfvars.json", b"[" * 100_000, "infra/terraform.tfvars.json: .*nested too deeply"),
-        ("terraform.tfvars.json", b"[1]", "infra/terraform.tfvars.json: it must be one JSON object"),
-        ("", b"{minimum=3", "TF_VAR_pollers: .*isn't valid HCL"),
+        ("terraform.tfvars", b"size = 3\nzones = [\n", "line 2: it isn't valid HCL"),
+        ("terraform.tfvars", b"size = 1024 * 2\n", "${1024 * 2} is an expression"),
+        ("terraform.tfvars", b"\xff", ""),
+        ("x.auto.tfvars.json", b'{"size": 3,\n "tag": oops}', "line 2"),
+        ("terraform.tfvars.json", b"[" * 100_000, "nested too deeply"),
+        ("terraform.tfvars.json", b"[1]", "one JSON object"),
     ],
 )
-def test_what_cannot_be_read_is_named_in_one_line(folder, name, text, words):
-    environ = {} if name else {"pollers": text.decode()}
-    if name:
-        (folder / name).write_bytes(text)
-    with pytest.raises(UsageError, match=words.replace("$", "[$]").replace("* 2", "[*] 2")) as refusal:
-        values_in(folder, **environ)
-    assert "\n" not in str(refusal.value)
+def test_what_cannot_be_read_is_named_in_one_line(infra, name, text, words):
+    (infra / name).write_bytes(text)
+    with pytest.raises(UsageError, match=f"^infra/{name}: .*{re.escape(words)}.*$"):
+        values_in(infra)
+    (infra / name).unlink()
+    with pytest.raises(UsageError, match=r"TF_VAR_pollers: .*isn't valid HCL"):
+        values_in(infra, pollers="{minimum=3")
 
 
 def test_an_experiment_that_is_a_kind_of_another_shares_what_that_has():
     assert (family("copy_host"), family("copy")) == (("copy_host", "copy"), ("copy", "copy"))
+
+
+# Values in HCL: read as Terraform reads them, written so that it reads them again, or refused.
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("{\n  minimum = 2 # the least\n  maximum = 50\n}", {"minimum": 2, "maximum": 50}),
+        ('[1, -2.5, 1e3, true, null, "a, \\"b\\"\\n\\u00e9"]', [1, -2.5, 1000.0, True, None, 'a, "b"\né']),
+        ('"$${kept} and %%{kept}"', "${kept} and %{kept}"),
+        ("<<EOT\ntwo\nlines\nEOT", "two\nlines"),
+    ],
+)
+def test_a_value_is_read_as_terraform_reads_it(text, value):
+    assert hcl.value(text) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["var.x", "1 + 1", '"${var.x}"', "{a=b}", "{(a)=1}", "max(1, 2)", "{a=1", "= 3", "[1,,2]", "[" * 100_000],
+)
+def test_what_is_no_value_or_has_to_be_worked_out_is_refused(text):
+    with pytest.raises(HclError):
+        hcl.value(text)
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text('ab ,"\\{}[]=:é\n#/'),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text('ab_ 1-{"', min_size=1), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.lists(st.lists(PLAIN, max_size=3) | st.dictionaries(st.just("two words"), PLAIN), min_size=1, max_size=3))
+def test_what_is_written_reads_as_it_was_and_commas_within_it_part_nothing(values):
+    texts = [hcl.text_of(value) for value in values]
+    assert hcl.split(",".join(texts)) == texts
+    assert [hcl.value(text) for text in texts] == values

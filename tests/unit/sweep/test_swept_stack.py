@@ -18,7 +18,6 @@ from stampede.sweep.swept_stack import SweptStack
 from tests.fakes.own_sleep import replace_sleep
 
 OUTPUTS = {"region": "us-east-1", "experiment": "download", "kept_bucket": "k", "no_bucket": None}
-ACCESS = ministack.Access("http://e", "key", "secret")
 # The provider's words (internal/service/cloudformation/stack.go), but for the reason, which nobody has seen.
 NOT_EXPORTED = RunError(
     "terraform destroy failed: waiting for CloudFormation Stack (arn:aws:cloudformation:us-east-1:1:stack/"
@@ -31,27 +30,16 @@ class QueueDoesNotExist(Exception):
     """As botocore's client has it."""
 
 
-def in_turn(results):
-    """A function that returns or raises these in turn, and then None."""
-    left = iter(results)
-
-    def give(*arguments, **options):
-        result = next(left, None)
-        if isinstance(result, BaseException):
-            raise result
-        return result
-
-    return give
-
-
 @pytest.fixture
 def calls(monkeypatch, tmp_path):
     """What is done, in its order, with the stack of an experiment that names two buckets, one of which isn't there."""
     done = []
-    sqs = SimpleNamespace(
-        delete_queue=lambda QueueUrl: done.append("delete queue") or in_turn([QueueDoesNotExist()])(),
-        exceptions=SimpleNamespace(QueueDoesNotExist=QueueDoesNotExist),
-    )
+
+    def delete_queue(QueueUrl):
+        done.append("delete queue")
+        raise QueueDoesNotExist
+
+    sqs = SimpleNamespace(delete_queue=delete_queue, exceptions=SimpleNamespace(QueueDoesNotExist=QueueDoesNotExist))
     emptied = EXPERIMENTS["download"].with_(emptied_before_destroy=("no_bucket", "kept_bucket"))
     monkeypatch.setitem(EXPERIMENTS, "download", emptied)
     monkeypatch.setattr(Target, "client", lambda self, service: sqs)
@@ -60,30 +48,44 @@ def calls(monkeypatch, tmp_path):
     monkeypatch.setattr(stack, "forget_state", lambda: None)
     monkeypatch.setattr(stack, "applied_queues", lambda half_made=False: [{"id": "q", "region": "us-east-1"}])
     monkeypatch.setattr(hosts, "ensure", lambda *_, follow_parent: done.append(f"hosts, follow {follow_parent}"))
-    monkeypatch.setattr(hosts, "stop", lambda _: done.append("stop hosts"))
-    monkeypatch.setattr(ministack, "stop", lambda _: done.append("stop emulator"))
+    for module, what in ((hosts, "hosts"), (ministack, "emulator")):
+        monkeypatch.setattr(module, "stop", lambda _, what=what: done.append(f"stop {what}"))
     replace_sleep(monkeypatch, swept_stack, lambda seconds: done.append(f"wait {seconds} s"))
     return done
 
 
 @pytest.fixture
 def swept(calls, monkeypatch):
-    """Makes a sweep's stack, where applies, destroys, and emptied buckets come out so, in turn."""
+    """Makes a sweep's stack, whose applies, destroys, and emptied buckets come out so, in turn."""
 
-    def make(kind, *, keep=False, applies=(), destroys=(), counts=(), outputs=OUTPUTS, resources=list):
-        empty, apply, destroy = in_turn(counts), in_turn(applies), in_turn(destroys)
-        monkeypatch.setattr(
-            swept_stack, "empty", lambda target, bucket: calls.append(f"empty {bucket}") or empty() or 0
-        )
+    def make(kind, *, keep=False, outputs=OUTPUTS, resources=(), **results):
+        def doing(name, what, usual=None):
+            to_come = iter(results.get(name, ()))
+
+            def do(*arguments, **options):
+                calls.append(what.format(*arguments))
+                result = next(to_come, usual)
+                if isinstance(result, BaseException):
+                    raise result
+                return result
+
+            return do
+
+        def read_outputs():
+            if isinstance(outputs, RunError):
+                raise outputs
+            return outputs
+
+        monkeypatch.setattr(swept_stack, "empty", doing("counts", "empty {1}", 0))
         made = SweptStack(kind, "r", keep=keep, take_over=False)
-        made._access = ACCESS
+        made._access = ministack.Access("http://e", "key", "secret")
         made._terraform = SimpleNamespace(
             directory="infra",
-            outputs=in_turn([outputs] * 9),
-            apply=lambda variables: calls.append("apply") or apply() or [],
-            destroy=lambda variables, refresh: calls.append("destroy") or destroy(),
+            outputs=read_outputs,
+            apply=doing("applies", "apply", ()),
+            destroy=doing("destroys", "destroy"),
             destroy_command=lambda variables: "terraform destroy",
-            resources=resources,
+            resources=lambda: resources,
         )
         return made
 
@@ -94,26 +96,25 @@ EMPTY, GONE = "empty k", "couldn't be destroyed"
 
 
 @pytest.mark.parametrize(
-    ("happening", "done", "words"),
+    ("experiment", "happening", "done", "words"),
     [
-        ({}, [EMPTY, "destroy"], ""),
+        ("download", {}, [EMPTY, "destroy"], ""),
         # What functions wrote after Ctrl-C goes once they are gone; a stack that stays for another reason is said.
-        ({"counts": (5, 2), "destroys": [NOT_EMPTY]}, [EMPTY, "destroy"] * 2, ""),
-        ({"counts": (5,), "destroys": [NOT_EMPTY]}, [EMPTY, "destroy", EMPTY], f"{GONE}; remove it with"),
-        ({"counts": [RunError("s3://k: AccessDenied")]}, [EMPTY, "destroy"], "AccessDenied; `stampede dataset --rem"),
-        ({"outputs": RunError("state is locked")}, ["destroy"], "state is locked; so nothing was emptied"),
-        ({"destroys": [NOT_EXPORTED]}, [EMPTY, "destroy", EMPTY], GONE),
-        ({"experiment": "filesystem", "destroys": [NOT_EXPORTED]}, ["destroy", "wait 300 s", "destroy"], "S3 Files"),
-        ({"experiment": "filesystem", "destroys": [NOT_EMPTY]}, ["destroy"], GONE),
+        ("download", {"counts": (5, 2), "destroys": [NOT_EMPTY]}, [EMPTY, "destroy"] * 2, ""),
+        ("download", {"counts": (5,), "destroys": [NOT_EMPTY]}, [EMPTY, "destroy", EMPTY], f"{GONE}; remove it with"),
+        ("download", {"counts": [RunError("AccessDenied")]}, [EMPTY, "destroy"], "AccessDenied; `stampede dataset"),
+        ("download", {"outputs": RunError("locked")}, ["destroy"], "locked; so nothing was emptied"),
+        ("filesystem", {"destroys": [NOT_EXPORTED]}, ["destroy", "wait 300 s", "destroy"], "S3 Files"),
+        ("filesystem", {"destroys": [NOT_EMPTY], "resources": ["queue.work"]}, ["destroy"], f"{GONE}; "),
     ],
 )
 def test_what_terraform_cant_empty_is_emptied_before_the_destroy_which_is_tried_whatever_comes_of_that(
-    swept, calls, capsys, happening, done, words
+    swept, calls, capsys, experiment, happening, done, words
 ):
-    experiment = happening.pop("experiment", "download")
     swept("aws", **happening).take_down({"experiment": experiment})
     said = " ".join(capsys.readouterr().err.split())
     assert (calls, words in said, GONE in said) == (done, True, GONE in words)
+    assert ("queue.work" in said) == ("resources" in happening), "what stays is listed"
 
 
 TAKEN_DOWN = ["stop hosts", "delete queue", "destroy"]
@@ -156,17 +157,9 @@ def test_emulator_stop_ends_the_hosts_while_there_is_a_queue_for_their_messages(
     assert calls == ["stop hosts", "stop emulator"]
 
 
-def test_after_ctrl_c_during_the_destroy_what_stays_is_listed(swept, capsys):
-    made = swept("aws", destroys=[KeyboardInterrupt()], resources=lambda: ["queue.work", "bucket.data"])
-    with pytest.raises(KeyboardInterrupt):
-        made.take_down({"experiment": "copy"})
-    said = " ".join(capsys.readouterr().err.split())
-    assert "remove it with" in said and said.endswith("according to Terraform's state: queue.work, bucket.data")
-
-
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_stack_that_another_terraform_is_changing_is_left_to_it(swept, calls, is_first):
-    made = swept("aws", applies=[*([] if is_first else [None]), StateLockedError("locked")])
+    made = swept("aws", applies=[*([] if is_first else [()]), StateLockedError("locked")])
     if not is_first:
         made.apply({"experiment": "download"})
     with pytest.raises(StateLockedError):
@@ -187,8 +180,7 @@ def test_a_stack_that_another_terraform_is_changing_is_left_to_it(swept, calls, 
     ],
 )
 def test_a_stack_of_somebody_else_is_refused_unless_it_is_given(calls, monkeypatch, applied, owner, options, refusal):
-    resources = ["queue.work", "bucket.data"][:applied]
-    terraform = SimpleNamespace(init=lambda: None, outputs=dict, resources=lambda: resources)
+    terraform = SimpleNamespace(init=lambda: None, outputs=dict, resources=lambda: ["queue.work"] * applied)
     monkeypatch.setattr(swept_stack.targets, "aws_terraform", lambda: terraform)
     if owner:
         stack_lock.own("aws", owner, started_emulator=False)
