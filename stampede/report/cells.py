@@ -48,7 +48,7 @@ SELECT place_at, count(*) FILTER ({counted}) AS count,
        count(*) FILTER (is_warm_up AND status = 'error') AS warm_up_errors,
        count(*) FILTER ({counted} AND attempt <> 1) AS retried,
        min(bytes) FILTER ({counted}) AS least_bytes, max(bytes) FILTER ({counted}) AS most_bytes{sums}
-FROM operations WHERE NOT is_foreign GROUP BY place_at ORDER BY place_at
+FROM operations WHERE NOT is_foreign AND place_at IS NOT NULL GROUP BY place_at ORDER BY place_at
 """
 # Of an operation whose speed is that of the whole one: most of its objects didn't fail, and none was there already,
 # copied by an earlier delivery of the message.
@@ -319,7 +319,7 @@ def _counts(store: Store, experiment: Experiment, counted: str) -> dict[int, dic
     rows = store.connection.execute(_COUNTS.format(counted=counted, sums=sums))
     names = [name for name, *_ in rows.description]
     listed = (dict(zip(names, row, strict=True)) for row in rows.fetchall())
-    return {UNKNOWN if row["place_at"] is None else row["place_at"]: row for row in listed}
+    return {row["place_at"]: row for row in listed}
 
 
 def metrics_of(

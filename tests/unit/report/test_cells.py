@@ -55,13 +55,14 @@ def test_only_first_successes_are_measured_and_all_else_is_counted_apart(tmp_pat
         record(0, 9000, seq=2, warm_up=1),
         error(0, 9000, seq=3, warm_up=1),
         record(0, 100, seq=4, cell=cell_id(1), memory=512),  # foreign
+        error(0, 100, cell=None, memory_size=None),  # of no cell
     ]
     folder = handmade_run.write(tmp_path / "run", records, [1, 5])
     cell, empty = counted(folder)["cells"]
     counts = {"sent": 3, "count": 2, "duplicates": 1, "warm_ups": 2, "warm_up_errors": 1, "retried": 1, "succeeded": 2}
     assert counts.items() <= cell.items()
     assert (cell["seconds"]["min_s"], cell["seconds"]["max_s"]) == (0.4, 0.5)
-    assert (empty["count"], empty["overlap"], empty["seconds"]["min_s"]) == (0, None, None)
+    assert (empty["count"], empty["errors"], empty["overlap"]) == (0, 0, None)
     # The saved query has every success.
     by_memory = {row["memory_size_mb"]: (row["count"], row["max_s"]) for row in counted_rows(load(folder))}
     assert by_memory[1024] == (3, 1)
