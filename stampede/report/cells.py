@@ -48,7 +48,7 @@ SELECT place_at, count(*) FILTER ({counted}) AS count,
        count(*) FILTER (is_warm_up AND status = 'error') AS warm_up_errors,
        count(*) FILTER ({counted} AND attempt <> 1) AS retried,
        min(bytes) FILTER ({counted}) AS least_bytes, max(bytes) FILTER ({counted}) AS most_bytes{sums}
-FROM operations WHERE NOT is_foreign AND place_at IS NOT NULL GROUP BY place_at ORDER BY place_at
+FROM operations WHERE NOT is_foreign GROUP BY place_at ORDER BY place_at
 """
 # Of an operation whose speed is that of the whole one: most of its objects didn't fail, and none was there already,
 # copied by an earlier delivery of the message.
@@ -307,8 +307,8 @@ def totals(run: Run, cells: Mapping[Cell, Figures]) -> dict[str, int | None]:
     }
 
 
-def _counts(store: Store, experiment: Experiment, counted: str) -> dict[int, dict[str, Any]]:
-    """The counts of each place by its number, and the sums of what its operations took."""
+def _counts(store: Store, experiment: Experiment, counted: str) -> dict[int | None, dict[str, Any]]:
+    """The counts of each place by its number, None for no place, and the sums of what its operations took."""
     metrics = {metric.field for metric in experiment.metrics[1:]} - {experiment.time_field}
     fields = sorted(metrics | {"bytes", "seconds"})
     sums = "".join(
