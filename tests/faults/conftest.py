@@ -1,5 +1,6 @@
 """What the fault tests share: sandboxes of the functions, short pauses between tries, a certificate for loopback."""
 
+import gc
 import ssl
 import subprocess
 import time
@@ -56,3 +57,11 @@ def begin(start_s3, sandbox, monkeypatch, certificate):
         return s3, sandbox(method)
 
     return begin
+
+
+@pytest.fixture
+def no_collection():
+    """No garbage is collected meanwhile: Hypothesis is called back then, where Python drops an interruption."""
+    gc.disable()
+    yield
+    gc.enable()

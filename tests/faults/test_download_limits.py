@@ -89,6 +89,7 @@ def test_a_body_that_cannot_be_interrupted_holds_no_invocation_and_keeps_the_nex
     function.succeed(object_bytes=MIB)
 
 
+@pytest.mark.usefixtures("no_collection")
 def test_an_interruption_while_bytes_arrive_goes_up_and_stops_the_download(begin, sandbox_environment):
     """boto3's threads end at their next chunk of 256 KiB, after 0.4 s; left alone, bodies of 8 MiB take 13 s."""
     _, function = begin("download_file", 40 * MIB, trickle_bytes=64 * 1024, trickle_pause_s=0.1)

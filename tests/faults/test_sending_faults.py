@@ -152,6 +152,7 @@ def interrupting(accepted):
     return note
 
 
+@pytest.mark.usefixtures("no_collection")
 def test_an_interrupted_flood_waits_until_the_requests_under_way_are_confirmed():
     accepted = []
     with FakeSqs() as sqs, pytest.raises(KeyboardInterrupt):
@@ -160,6 +161,7 @@ def test_an_interrupted_flood_waits_until_the_requests_under_way_are_confirmed()
     assert sorted(accepted) == sorted(sqs.copies())
 
 
+@pytest.mark.usefixtures("no_collection")
 def test_an_interrupted_flood_leaves_soon_where_no_answer_comes(monkeypatch):
     monkeypatch.setattr(sending, "LEAVE_S", 0.1)
     accepted, began = [], time.monotonic()
