@@ -1,4 +1,5 @@
-"""`python -m bench` (`make bench`): measures against peers on loopback and writes results/bench.json."""
+"""`python -m bench` (`make bench`): measures against peers on loopback and writes
+results/bench.json."""
 
 from __future__ import annotations
 
@@ -21,7 +22,10 @@ from stampede.progress import say
 from stampede.tables import print_rows
 
 OUTPUT = Path("results/bench.json")
-CPU_PER_GIB, SECONDS = partial(Compared, "client_cpu_s", "CPU-s/GiB"), partial(Compared, "seconds", "s")
+CPU_PER_GIB, SECONDS = (
+    partial(Compared, "client_cpu_s", "CPU-s/GiB"),
+    partial(Compared, "seconds", "s"),
+)
 CPU_PER_CALL = partial(Compared, "cpu_ms_per_call", "CPU-ms/call")
 OBJECTS_PER_S = Compared("objects_per_s", "objects/s", 10, more_is_better=True)
 COPIES_PER_S = partial(Compared, "copies_per_s", "copies/s", more_is_better=True)
@@ -41,17 +45,31 @@ MEASUREMENTS = (
         partial(downloads.large, "crt", "tmp", downloads.download_file),
     ),
     Measurement(
-        {"download_go_ranges_wall": SECONDS(1.05), "download_go_ranges_cpu": Compared("cpu_s", "CPU-s/GiB", 1.05)},
+        {
+            "download_go_ranges_wall": SECONDS(1.05),
+            "download_go_ranges_cpu": Compared("cpu_s", "CPU-s/GiB", 1.05),
+        },
         partial(downloads.large, "go_ranges", "tmp", downloads.s5cmd, RANGE_PART_MB="32"),
     ),
     Measurement(
-        {"filesystem_small_cpu": Compared("client_cpu_s", "CPU-s", 1), "filesystem_small_wall": SECONDS(1)},
+        {
+            "filesystem_small_cpu": Compared("client_cpu_s", "CPU-s", 1),
+            "filesystem_small_wall": SECONDS(1),
+        },
         downloads.small,
     ),
-    Measurement({"express_up": OBJECTS_PER_S}, partial(express.moving, "put", "upload", express.put_loop)),
-    Measurement({"express_down": OBJECTS_PER_S}, partial(express.moving, "get", "download", express.get_loop)),
+    Measurement(
+        {"express_up": OBJECTS_PER_S}, partial(express.moving, "put", "upload", express.put_loop)
+    ),
+    Measurement(
+        {"express_down": OBJECTS_PER_S},
+        partial(express.moving, "get", "download", express.get_loop),
+    ),
     Measurement({"copy_cpu": CPU_PER_CALL(12)}, partial(copies.costs, copies.copy_by_boto3)),
-    Measurement({"copy_cpu_s5cmd": CPU_PER_CALL(7)}, partial(copies.costs, copies.copy_by_s5cmd, copies.S5CMD_LINE)),
+    Measurement(
+        {"copy_cpu_s5cmd": CPU_PER_CALL(7)},
+        partial(copies.costs, copies.copy_by_s5cmd, copies.S5CMD_LINE),
+    ),
     Measurement({"copy_adaptive_rate": COPIES_PER_S(0.95)}, partial(copies.adaptive, 1), 3),
     Measurement(
         {"copy_adaptive_slow": Compared("of_limit", "of the limit", 0.95, more_is_better=True)},
@@ -60,7 +78,8 @@ MEASUREMENTS = (
     ),
     Measurement({"copy_fair": COPIES_PER_S(0.75)}, partial(copies.adaptive, 3), 3),
     Measurement(
-        {"flood_latency_15ms": Compared("messages_per_s", "messages/s", 10, more_is_better=True)}, flood.latency_15ms
+        {"flood_latency_15ms": Compared("messages_per_s", "messages/s", 10, more_is_better=True)},
+        flood.latency_15ms,
     ),
     Measurement({"function_proxy": ADDED}, partial(function.proxy, is_python=False)),
     Measurement({"function_proxy_python": ADDED}, partial(function.proxy, is_python=True)),
@@ -68,21 +87,32 @@ MEASUREMENTS = (
     Measurement({"insights_summary_1m_parquet": SECONDS(40)}, partial(insights.summary, "columns")),
     Measurement({"report_1m": SECONDS(1)}, insights.whole_report),
     Measurement({"simulate_10k": SECONDS(5)}, simulate.against_simpy, 3),
-    *(Measurement({name: PAGES}, partial(aa.pages_without_a_claim, name), 1) for name in aa.ENTRIES),
+    *(
+        Measurement({name: PAGES}, partial(aa.pages_without_a_claim, name), 1)
+        for name in aa.ENTRIES
+    ),
 )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the chosen measurements, write the results, print the table; returns the exit status: 0, 1 or 130."""
-    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__, allow_abbrev=False)
+    """Run the chosen measurements, write the results, print the table; returns the exit status: 0,
+    1 or 130."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description=__doc__, allow_abbrev=False
+    )
     every = [name for measurement in MEASUREMENTS for name in measurement.entries]
     only = f"measure only this entry; may be repeated (default: all: {', '.join(every)})"
-    parser.add_argument("--only", metavar="ENTRY", action="append", choices=every, default=[], help=only)
+    parser.add_argument(
+        "--only", metavar="ENTRY", action="append", choices=every, default=[], help=only
+    )
     runs = "runs of each side (default: %(default)s)"
-    parser.add_argument("--runs", metavar="N", type=int, choices=range(1, 101), default=5, help=runs)
+    parser.add_argument(
+        "--runs", metavar="N", type=int, choices=range(1, 101), default=5, help=runs
+    )
     chosen = parser.parse_args(arguments)
     stay_on_loopback()
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that the servers are stopped, too
+    # so that the servers are stopped, too
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         _measure(chosen.only or every, chosen.runs)
     except (FixableError, OSError) as error:
@@ -95,7 +125,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def stay_on_loopback() -> None:
-    """Leave this shell's AWS account and proxies out: every server of a measurement is on 127.0.0.1."""
+    """Leave this shell's AWS account and proxies out: every server of a measurement is on
+    127.0.0.1."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         del os.environ[name]
     os.environ["AWS_CONFIG_FILE"] = os.environ["AWS_SHARED_CREDENTIALS_FILE"] = os.devnull
@@ -118,16 +149,23 @@ def _measure(names: Sequence[str], runs: int) -> None:
                 save(OUTPUT, entry)  # at once: what comes after may fail
                 rows.append(_row(entry, wanted[entry.name].goal))
     print_rows(rows, "table")
-    print("medians of alternating runs; ratio above 1: ours is better; others: processor time of other work")
     print(
-        f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}, boto3 {version('boto3')}"
+        "medians of alternating runs; ratio above 1: ours is better; others: processor time of "
+        "other work"
+    )
+    print(
+        f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}, boto3 "
+        f"{version('boto3')}"
     )
     say(f"results: {OUTPUT}")
 
 
 def _row(entry: Entry, goal: float) -> dict[str, object]:
     numbers = {"ours": significant(entry.ours), "peer": significant(entry.peer), "unit": entry.unit}
-    ratio = {"ratio": f"{entry.ratio:.2f} x", "goal": f"{goal:g}{', missed' * (entry.ratio < goal)}"}
+    ratio = {
+        "ratio": f"{entry.ratio:.2f} x",
+        "goal": f"{goal:g}{', missed' * (entry.ratio < goal)}",
+    }
     others = f"{entry.others_share:.0%}{', too busy to count' * (entry.others_share > MOST_SHARE)}"
     return {"name": entry.name, **numbers, **ratio, "others": others, "runs": entry.runs}
 

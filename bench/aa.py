@@ -1,8 +1,10 @@
-"""How often a page claims a difference where there is none: sweeps of two equal variants, on this machine.
+"""How often a page claims a difference where there is none: sweeps of two equal variants, on this
+machine.
 
-The embedded AWS ignores memory, and both storage classes are a general purpose bucket there. So a local page claims
-nothing of them; each run is read again as a run on AWS, whose page would. Each is swept quietly, and beside load that
-comes and goes. The runs stay in results/aa: what was interrupted goes on, and what is there is counted again.
+The embedded AWS ignores memory, and both storage classes are a general purpose bucket there. So a
+local page claims nothing of them; each run is read again as a run on AWS, whose page would. Each is
+swept quietly, and beside load that comes and goes. The runs stay in results/aa: what was
+interrupted goes on, and what is there is counted again.
 """
 
 from __future__ import annotations
@@ -35,8 +37,13 @@ SHORTEST_LOAD_S, LONGEST_LOAD_S = 1.0, 5.0
 
 # How each experiment is swept, and which of its comparisons is of equals then.
 OPTIONS = {
-    "express": "--set operation=download --set object_bytes=1000,10000,100000,1000000 --set parallel_limit=1",
-    "download": "--set memory_size=1024,2048 --set concurrency_value=1 --set object_size_mb=16 --repeats 5",
+    "express": (
+        "--set operation=download --set object_bytes=1000,10000,100000,1000000 --set "
+        "parallel_limit=1"
+    ),
+    "download": (
+        "--set memory_size=1024,2048 --set concurrency_value=1 --set object_size_mb=16 --repeats 5"
+    ),
 }
 COMPARED = {"express": "between_classes", "download": "between_memories"}
 ENTRIES = ("aa_express", "aa_express_load", "aa_download", "aa_download_load")
@@ -64,13 +71,15 @@ def finished(folder: Path) -> list[Path]:
 
 
 def claims_of(run: Path, compare: str) -> int:
-    """How many differences between equals the page of this run claims if it ran on AWS. Raises RunError for a run that
-    can't claim any."""
+    """How many differences between equals the page of this run claims if it ran on AWS. Raises
+    RunError for a run that can't claim any."""
     with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder:
         copy = shutil.copytree(run, Path(folder) / run.name)
         manifest = json.loads((copy / "run.json").read_text())
         (copy / "run.json").write_text(json.dumps(manifest | {"target": "aws"}))
-        findings = [finding for finding in analyse(load(copy)).findings if finding.compare == compare]
+        findings = [
+            finding for finding in analyse(load(copy)).findings if finding.compare == compare
+        ]
     ratios = [finding.ratio for finding in findings if finding.ratio and finding.ratio.has_interval]
     if not ratios or len(ratios) < len(findings):
         raise RunError(f"{run} has a comparison without an interval", "remove that run")
@@ -78,7 +87,8 @@ def claims_of(run: Path, compare: str) -> int:
 
 
 def sweep_missing(experiment: str, folder: Path, loaded: bool) -> None:
-    """Sweep until SWEEPS runs are there, each on the stack of the one before; it goes at the end."""
+    """Sweep until SWEEPS runs are there, each on the stack of the one before; it goes at the
+    end."""
     run_child(["make", "--no-print-directory", "go-function"])  # what express runs
     stampede = str(Path(sys.executable).parent / "stampede")
     with tempfile.TemporaryDirectory(prefix="stampede-bench-") as state:
@@ -97,7 +107,10 @@ def sweep_missing(experiment: str, folder: Path, loaded: bool) -> None:
 def load_that_comes_and_goes(seed: int, count: int) -> Iterator[None]:
     """So many processes, which are busy together and idle together."""
     context = multiprocessing.get_context("spawn")
-    processes = [context.Process(target=come_and_go, args=(seed, os.getpid()), daemon=True) for _ in range(count)]
+    processes = [
+        context.Process(target=come_and_go, args=(seed, os.getpid()), daemon=True)
+        for _ in range(count)
+    ]
     for process in processes:
         process.start()
     try:

@@ -1,8 +1,10 @@
-"""Runs a command to its end, and measures the whole process: wall time, user and system CPU, peak memory.
+"""Runs a command to its end, and measures the whole process: wall time, user and system CPU, peak
+memory.
 
-A process begins with the peak memory of the one that it was forked from, so a client started from here would report at
-least this interpreter's with boto3 in it. This file is therefore also the small program between: `python -I -S child.py
-REPORT COMMAND...` (about 10 MiB, the least that can be told).
+A process begins with the peak memory of the one that it was forked from, so a client started from
+here would report at least this interpreter's with boto3 in it. This file is therefore also the
+small program between: `python -I -S child.py REPORT COMMAND...` (about 10 MiB, the least that can
+be told).
 """
 
 from __future__ import annotations
@@ -12,16 +14,22 @@ import os
 import sys
 import time
 
-RSS_UNIT_BYTES = 1 if sys.platform == "darwin" else 1024  # getrusage(2): kilobytes on Linux, bytes on macOS
+# getrusage(2): kilobytes on Linux, bytes on macOS
+RSS_UNIT_BYTES = 1 if sys.platform == "darwin" else 1024
 
 
 def run_child(
-    command: list[str], timeout_s: float = 600.0, status: int = 0, folder: str = ".", **environment: str
+    command: list[str],
+    timeout_s: float = 600.0,
+    status: int = 0,
+    folder: str = ".",
+    **environment: str,
 ) -> tuple[str, dict[str, float]]:
-    """Run a command to its end; returns what it printed on stdout, and wall_s, cpu_s (user + system, of its own
-    children too) and peak_mb (MiB).
+    """Run a command to its end; returns what it printed on stdout, and wall_s, cpu_s (user +
+    system, of its own children too) and peak_mb (MiB).
 
-    Raises RunError, with its last words, when it isn't there, ends with another `status`, or isn't done in time.
+    Raises RunError, with its last words, when it isn't there, ends with another `status`, or isn't
+    done in time.
     """
     import subprocess
     import tempfile

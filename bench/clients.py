@@ -1,8 +1,10 @@
-"""One run of a client, as a process of its own that is measured whole: a function of ours, or a peer.
+"""One run of a client, as a process of its own that is measured whole: a function of ours, or a
+peer.
 
-A function runs as on Lambda: with its environment, one message of SQS, and a record. The Go program is started before a
-small server of Lambda's runtime API, which hands out one invocation and then ends the program by refusing the next one;
-Python's handler is called by `bench/invoke.py`. Peers are `bench/peers.py` and s5cmd.
+A function runs as on Lambda: with its environment, one message of SQS, and a record. The Go program
+is started before a small server of Lambda's runtime API, which hands out one invocation and then
+ends the program by refusing the next one; Python's handler is called by `bench/invoke.py`. Peers
+are `bench/peers.py` and s5cmd.
 """
 
 from __future__ import annotations
@@ -32,11 +34,17 @@ INVOKE, PEERS = Path(__file__).with_name("invoke.py"), Path(__file__).with_name(
 PYTHON = (sys.executable, "-S", "-P")
 PACKAGES = {"PYTHONPATH": sysconfig.get_path("purelib")}
 ENDS_WHEN_REFUSED = 1  # the status of AWS's runtime client for Go
-LABELS = {"CONCURRENCY_LIMIT": "1", "MEMORY_SIZE": "2048", "EXPERIMENT_TAG": "bench", "BUCKET_NAME": BUCKET}
+LABELS = {
+    "CONCURRENCY_LIMIT": "1",
+    "MEMORY_SIZE": "2048",
+    "EXPERIMENT_TAG": "bench",
+    "BUCKET_NAME": BUCKET,
+}
 
 
 def go(place: Place, experiment: str, order: Mapping[str, Any], **settings: str) -> Figures:
-    """Invoke the Go program once; returns its record, with wall_s, cpu_s and peak_mb of the whole process.
+    """Invoke the Go program once; returns its record, with wall_s, cpu_s and peak_mb of the whole
+    process.
 
     Raises RunError unless the record says ok.
     """
@@ -63,7 +71,9 @@ def _invoked(place: Place, command: list[str], status: int, **settings: str) -> 
 
 def boto3(place: Place, peer: str, *arguments: str) -> Figures:
     """Run one of `bench.peers`; returns its own seconds and client_cpu_s, and peak_mb."""
-    printed, used = run_child([*PYTHON, str(PEERS), peer, *arguments], **place.environment, **PACKAGES)
+    printed, used = run_child(
+        [*PYTHON, str(PEERS), peer, *arguments], **place.environment, **PACKAGES
+    )
     return used | json.loads(printed)
 
 
@@ -77,12 +87,17 @@ def event(order: Mapping[str, Any]) -> dict[str, Any]:
     """One message as SQS gives it to a function."""
     body = json.dumps({"run_id": "bench", "cell": "bench", "seq": 0} | order)
     message = {"messageId": "bench", "body": body, "attributes": {"ApproximateReceiveCount": "1"}}
-    return {"Records": [message | {"eventSource": "aws:sqs", "receiptHandle": "bench", "messageAttributes": {}}]}
+    return {
+        "Records": [
+            message | {"eventSource": "aws:sqs", "receiptHandle": "bench", "messageAttributes": {}}
+        ]
+    }
 
 
 @contextmanager
 def runtime_api(order: Mapping[str, Any]) -> Iterator[str]:
-    """Serve Lambda's runtime API with one invocation; gives the address for AWS_LAMBDA_RUNTIME_API."""
+    """Serve Lambda's runtime API with one invocation; gives the address for
+    AWS_LAMBDA_RUNTIME_API."""
     answers = iter([(200, json.dumps(event(order)).encode()), (410, b"")])
 
     class Handler(BaseHTTPRequestHandler):
@@ -92,7 +107,8 @@ def runtime_api(order: Mapping[str, Any]) -> Iterator[str]:
             self._answer(*next(answers))
 
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length") or 0))  # what it answers: the record says it better
+            # what it answers: the record says it better
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
             self._answer(202, b"")
 
         def _answer(self, status: int, content: bytes) -> None:

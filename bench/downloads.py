@@ -1,7 +1,9 @@
-"""Downloads from versitygw on loopback, to files in memory: the functions' methods against boto3 and s5cmd.
+"""Downloads from versitygw on loopback, to files in memory: the functions' methods against boto3
+and s5cmd.
 
-Every run is a process of its own. Against boto3 both sides tell the seconds and CPU seconds of the call, since both
-import the same boto3 before it. Against s5cmd whole processes are measured, with its start of 10 ms in its seconds.
+Every run is a process of its own. Against boto3 both sides tell the seconds and CPU seconds of the
+call, since both import the same boto3 before it. Against s5cmd whole processes are measured, with
+its start of 10 ms in its seconds.
 """
 
 from __future__ import annotations
@@ -27,11 +29,16 @@ PIECE, PIECES = DRAW.randbytes(2**20), 1024
 # The object, a copy of it in the temporary folder (RAM-backed too), and some room for the server.
 ROOM_MB = 2 * PIECES + 256
 # Each object begins elsewhere in the same bytes: two of the same size must not pass for each other.
-SMALL = {f"{number:04}.dat": PIECE[number : number + DRAW.randint(10_000, 100_000)] for number in range(1000)}
+SMALL = {
+    f"{number:04}.dat": PIECE[number : number + DRAW.randint(10_000, 100_000)]
+    for number in range(1000)
+}
 
 
 @contextmanager
-def large(method: str, sink: str, peer: Callable[[Place], Figures], **settings: str) -> Iterator[tuple[Run, Run]]:
+def large(
+    method: str, sink: str, peer: Callable[[Place], Figures], **settings: str
+) -> Iterator[tuple[Run, Run]]:
     """1 GiB by a method of the download function to `sink`, against a peer to a file."""
     invoke = clients.go if method.startswith("go_") else clients.python
     settings |= {"METHOD": method, "SINK": sink, "FILE_NAME": KEY}
@@ -49,8 +56,8 @@ def large(method: str, sink: str, peer: Callable[[Place], Figures], **settings: 
 
 @contextmanager
 def small() -> Iterator[tuple[Run, Run]]:
-    """The file system experiment's `pool` against 30 threads of `download_file`, as published: 1,000 objects of 10 to
-    100 KB."""
+    """The file system experiment's `pool` against 30 threads of `download_file`, as published:
+    1,000 objects of 10 to 100 KB."""
     with servers.s3(room_mb=512) as place:
         put = partial(place.client().put_object, Bucket=BUCKET)
         with ThreadPoolExecutor(8) as pool:
@@ -73,8 +80,8 @@ def download_file(place: Place) -> Figures:
 
 
 def s5cmd(place: Place) -> Figures:
-    """Its `cp` of one object. Our function removes its file, which costs a tenth of a second in the kernel, so the
-    same is counted here."""
+    """Its `cp` of one object. Our function removes its file, which costs a tenth of a second in the
+    kernel, so the same is counted here."""
     path = place.folder / "object"
     used = clients.s5cmd(place, "cp", f"s3://{BUCKET}/{KEY}", str(path))
     return used | {"seconds": used["wall_s"], "cpu_s": used["cpu_s"] + remove_checked(path)}
@@ -97,7 +104,8 @@ def download_many(place: Place, files: Mapping[str, bytes]) -> Figures:
 
 
 def remove_compared(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Remove what a client wrote. Raises RunError unless exactly these files were there, byte for byte."""
+    """Remove what a client wrote. Raises RunError unless exactly these files were there, byte for
+    byte."""
     arrived = {path.name: path.read_bytes() for path in folder.iterdir()}
     shutil.rmtree(folder)
     if arrived != files:
@@ -105,7 +113,8 @@ def remove_compared(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def remove_checked(path: Path) -> float:
-    """Remove what a client wrote; returns the CPU seconds of that. Raises RunError unless it was the large object."""
+    """Remove what a client wrote; returns the CPU seconds of that. Raises RunError unless it was
+    the large object."""
     with path.open("rb") as file:
         arrived = checksum(iter(partial(file.read, len(PIECE)), b""))
     size, started = path.stat().st_size, time.process_time()

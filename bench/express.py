@@ -1,8 +1,9 @@
 """20,000 objects of 10 KB up and down, 4 ms away: the Go function against the published loop.
 
-The published way is one loop of boto3's calls. Its rate doesn't depend on how many objects there are, so it is given
-2,000 of them. Both are timed by their own clocks, the record's and the loop's, without their start. The server is the
-front (bench/front) as a store of keys: a real one would take more of the two cores than the clients do.
+The published way is one loop of boto3's calls. Its rate doesn't depend on how many objects there
+are, so it is given 2,000 of them. Both are timed by their own clocks, the record's and the loop's,
+without their start. The server is the front (bench/front) as a store of keys: a real one would take
+more of the two cores than the clients do.
 """
 
 from __future__ import annotations
@@ -20,14 +21,17 @@ from stampede.errors import RunError
 
 OBJECTS, LOOP_OBJECTS, OBJECT_BYTES = 20_000, 2_000, 10_000
 LATE, PARALLEL = {"latency_ms": 4}, 64
-SERVER_CORES = 1  # on two it would take half as much CPU again for waking its own threads, and from its clients
+# on two it would take half as much CPU again for waking its own threads, and from its clients
+SERVER_CORES = 1
 LOOP_PREFIX = "loop/"
 
 
 @contextmanager
-def moving(request: str, operation: str, loop: Callable[[Place], Figures]) -> Iterator[tuple[Run, Run]]:
-    """Uploads: ours makes its objects itself, the loop reads them from files. Or downloads: ours compares what it gets
-    itself, the loop writes files."""
+def moving(
+    request: str, operation: str, loop: Callable[[Place], Figures]
+) -> Iterator[tuple[Run, Run]]:
+    """Uploads: ours makes its objects itself, the loop reads them from files. Or downloads: ours
+    compares what it gets itself, the loop writes files."""
     with servers.front(cores=SERVER_CORES, **LATE) as store, servers.place(store.url) as place:
         function(place, "upload")
         put_loop(place)
@@ -38,10 +42,20 @@ def moving(request: str, operation: str, loop: Callable[[Place], Figures]) -> It
 
 
 def function(place: Place, operation: str) -> Figures:
-    """The Go function's record says how many objects it did; it fails unless what it gets is what must be there."""
-    objects = {"object_bytes": OBJECT_BYTES, "object_count": OBJECTS, "first_object": 0, "objects": OBJECTS}
+    """The Go function's record says how many objects it did; it fails unless what it gets is what
+    must be there."""
+    objects = {
+        "object_bytes": OBJECT_BYTES,
+        "object_count": OBJECTS,
+        "first_object": 0,
+        "objects": OBJECTS,
+    }
     order = objects | {"storage_class": "standard", "parallel_limit": PARALLEL}
-    settings = {"OPERATION": operation, "PLACEMENT": "any_zone", "EXPRESS_BUCKET_NAME": "bench--use1-az4--x-s3"}
+    settings = {
+        "OPERATION": operation,
+        "PLACEMENT": "any_zone",
+        "EXPRESS_BUCKET_NAME": "bench--use1-az4--x-s3",
+    }
     record = clients.go(place, "express", order, **settings)
     return {"seconds": record["elapsed_seconds"]}
 

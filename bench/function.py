@@ -1,7 +1,8 @@
 """What it costs an invocation to be measured by the proxy of the runtime API.
 
-The same invocation of a handler that does nothing, without and with it, in turn: the benchmark of the proxy's own Go
-package, whose runtime API is a server on loopback. The runtime is AWS's own, for Go and for Python.
+The same invocation of a handler that does nothing, without and with it, in turn: the benchmark of
+the proxy's own Go package, whose runtime API is a server on loopback. The runtime is AWS's own, for
+Go and for Python.
 """
 
 from __future__ import annotations
@@ -36,18 +37,34 @@ def proxy(is_python: bool) -> Iterator[tuple[Run, Run]]:
         command = ""
         if is_python:  # as the embedded AWS starts it
             python_runtime.make_once(say)
-            start = [python_runtime.interpreter(), "-P", "-B", python_runtime.START, "app.handler", folder]
+            start = [
+                python_runtime.interpreter(),
+                "-P",
+                "-B",
+                python_runtime.START,
+                "app.handler",
+                folder,
+            ]
             command = shlex.join(map(str, start))
         yield lambda: added(program, command), lambda: {"added_us": MOST_US}
 
 
 def added(program: Path, runtime: str) -> Figures:
-    """What an invocation took in microseconds: without the proxy, what that added, and what the record says of it."""
-    options = ["-test.run=^$", "-test.bench=^BenchmarkInvocation$", f"-test.benchtime={INVOCATIONS}x"]
+    """What an invocation took in microseconds: without the proxy, what that added, and what the
+    record says of it."""
+    options = [
+        "-test.run=^$",
+        "-test.bench=^BenchmarkInvocation$",
+        f"-test.benchtime={INVOCATIONS}x",
+    ]
     printed = run_child([str(program), *options], BENCH_RUNTIME=runtime)[0]
     took = dict(re.findall(r"Invocation/(bare|measured)\S*\s+\d+\s+(\S+) ns/op", printed))
     recorded = re.search(r"(\S+) recorded-us", printed)
     if len(took) != 2 or not recorded:
         raise RunError(f"the benchmark of the proxy printed {printed[-300:]!r}")
     bare_us, measured_us = (float(took[side]) / 1000 for side in ("bare", "measured"))
-    return {"bare_us": bare_us, "added_us": measured_us - bare_us, "recorded_us": float(recorded[1])}
+    return {
+        "bare_us": bare_us,
+        "added_us": measured_us - bare_us,
+        "recorded_us": float(recorded[1]),
+    }

@@ -1,8 +1,10 @@
-"""A million records: the saved query over them, and the whole report of their run, against plain Python.
+"""A million records: the saved query over them, and the whole report of their run, against plain
+Python.
 
-The peer is a script without dependencies, `plain_summary.py`, that makes the table of the query. Every run is a process
-of its own, so that compiling the query and opening the database count, and so that peaks of memory are those of one
-run; the seconds are taken inside, without starting Python and importing modules.
+The peer is a script without dependencies, `plain_summary.py`, that makes the table of the query.
+Every run is a process of its own, so that compiling the query and opening the database count, and
+so that peaks of memory are those of one run; the seconds are taken inside, without starting Python
+and importing modules.
 """
 
 from __future__ import annotations
@@ -39,8 +41,20 @@ CELLS = tuple(product((1024, 2048), (1, 5, 10, 50, 100, 500)))
 PLAIN_SUMMARY = Path(__file__).with_name("plain_summary.py")
 QUERY = QUERIES / "download" / "summary.cwli"
 LOG_EVENTS = "log_events.jsonl"
-CONSTANT = {"experiment_tag": "experiment 01", "run_id": RUN_ID, "attempt": 1, "bytes": 2**30, "warm_up": 0}
-CONSTANT |= {"method": "download_file", "status": "ok", "sink": "tmp", "retries": 0, "requests": 129}
+CONSTANT = {
+    "experiment_tag": "experiment 01",
+    "run_id": RUN_ID,
+    "attempt": 1,
+    "bytes": 2**30,
+    "warm_up": 0,
+}
+CONSTANT |= {
+    "method": "download_file",
+    "status": "ok",
+    "sink": "tmp",
+    "retries": 0,
+    "requests": 129,
+}
 
 Row = Sequence[float]  # memory_size_mb, concurrency, count, min_s, p25_s, avg_s, p75_s, max_s
 
@@ -68,14 +82,18 @@ def whole_report() -> Iterator[tuple[Run, Run]]:
         def ours() -> Figures:
             rows, figures = in_child("report", run)
             if sorted(rows) != [[memory_mb, n, n * PER_N] for memory_mb, n in CELLS]:
-                raise RunError(f"the report should have counted {PER_N} records of each function, and counted {rows}")
+                raise RunError(
+                    f"the report should have counted {PER_N} records of each function, and counted "
+                    f"{rows}"
+                )
             return figures
 
         yield ours, lambda: in_child("plain", run)[1]
 
 
 def in_child(side: str, run: Path) -> tuple[list[Row], Figures]:
-    """Run one of SIDES, or the peer, over a run in a process of its own: its table, and what it took."""
+    """Run one of SIDES, or the peer, over a run in a process of its own: its table, and what it
+    took."""
     program = [str(PLAIN_SUMMARY)] if side == "plain" else ["-m", "bench.insights", side]
     printed, used = run_child([sys.executable, *program, str(run / LOG_EVENTS)])
     told = json.loads(printed)
@@ -88,7 +106,8 @@ def lines(logs: Path) -> list[Row]:
 
 
 def columns(logs: Path) -> list[Row]:
-    """The summary over the columns that a drain stored of a run's lines, as `stampede query --run` asks it."""
+    """The summary over the columns that a drain stored of a run's lines, as `stampede query --run`
+    asks it."""
     return [tuple(row.values()) for row in Local.of_run(logs).ask(QUERY.read_text()).rows]
 
 
@@ -110,10 +129,12 @@ def check_same(rows: Sequence[Row], expected: Sequence[Row]) -> None:
 
 @contextmanager
 def stored_run(*, platform_lines: bool) -> Iterator[Path]:
-    """A stored run of a million downloads in the published cells, in proportion to N; always the same.
+    """A stored run of a million downloads in the published cells, in proportion to N; always the
+    same.
 
-    In each cell N workers take one message after the other, as from a queue. Its log has the lines that Lambda itself
-    writes with `platform_lines`, as a drained one; without, as an exported one, the records alone.
+    In each cell N workers take one message after the other, as from a queue. Its log has the lines
+    that Lambda itself writes with `platform_lines`, as a drained one; without, as an exported one,
+    the records alone.
     """
     with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder:
         say("writing a run of a million records (about 30 s)")
@@ -125,11 +146,17 @@ def stored_run(*, platform_lines: bool) -> Iterator[Path]:
             line = json.dumps(record)
             own = {name: record[name] for name in ("cell", "seq", "message_id", "warm_up")}
             events = [
-                {"timestamp": record["finished_at_ms"], "message": text, "logStream": record["sandbox_id"]}
+                {
+                    "timestamp": record["finished_at_ms"],
+                    "message": text,
+                    "logStream": record["sandbox_id"],
+                }
                 for text in (_log_lines(line, record["request_id"]) if platform_lines else [line])
             ]
             sent = own | {"sent_at_ms": FIRST_MS, "possible_duplicate": 0}
-            for file, lines in zip(files, ([line], map(json.dumps, events), [json.dumps(sent)]), strict=True):
+            for file, lines in zip(
+                files, ([line], map(json.dumps, events), [json.dumps(sent)]), strict=True
+            ):
                 file.writelines(f"{text}\n" for text in lines)
         for file in files:
             file.close()
@@ -139,8 +166,17 @@ def stored_run(*, platform_lines: bool) -> Iterator[Path]:
 
 def _manifest() -> dict[str, object]:
     plan = make_plan(DOWNLOAD, "aws", (), messages_per_concurrency=10)
-    manifest = {"format": FORMAT, "run_id": RUN_ID, "experiment": "download", "target": "aws", "plan": plan.as_dict()}
-    cells = {"cells": [cell.as_json() for cell in plan.cells], "finished": {cell.name: {} for cell in plan.cells}}
+    manifest = {
+        "format": FORMAT,
+        "run_id": RUN_ID,
+        "experiment": "download",
+        "target": "aws",
+        "plan": plan.as_dict(),
+    }
+    cells = {
+        "cells": [cell.as_json() for cell in plan.cells],
+        "finished": {cell.name: {} for cell in plan.cells},
+    }
     return manifest | cells
 
 
@@ -152,7 +188,11 @@ def _records() -> Iterator[dict[str, Any]]:
             seconds = round(draw.lognormvariate(2.5, 0.1), 9)
             started_ms = free_ms[seq % n] + draw.randrange(20)
             free_ms[seq % n] = started_ms + int(seconds * 1000)
-            head = {"concurrency_limit": n, "download_time_seconds": seconds, "memory_size": memory_mb}
+            head = {
+                "concurrency_limit": n,
+                "download_time_seconds": seconds,
+                "memory_size": memory_mb,
+            }
             yield (
                 head
                 | CONSTANT

@@ -1,7 +1,7 @@
 """One Lambda sandbox as a program: `python -S -P invoke.py FUNCTIONS EXPERIMENT EVENT`.
 
-FUNCTIONS is the folder with the packages of a function's zip; its settings are the environment, and its log is stdout,
-as on Lambda.
+FUNCTIONS is the folder with the packages of a function's zip; its settings are the environment, and
+its log is stdout, as on Lambda.
 """
 
 from __future__ import annotations

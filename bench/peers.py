@@ -1,8 +1,10 @@
-"""The clients that ours are measured against, each a program of its own: `python -S -P peers.py NAME ARGUMENTS`.
+"""The clients that ours are measured against, each a program of its own: `python -S -P peers.py
+NAME ARGUMENTS`.
 
-Written as their users would, and no slower: boto3's `download_file`, for one object and for many in 30 threads, its
-`copy_object` in several processes, its `put_object` and `get_object` in one loop. Endpoint and keys come from the
-environment. A JSON object with the seconds and CPU seconds of the calls, imports left out, goes to stdout.
+Written as their users would, and no slower: boto3's `download_file`, for one object and for many in
+30 threads, its `copy_object` in several processes, its `put_object` and `get_object` in one loop.
+Endpoint and keys come from the environment. A JSON object with the seconds and CPU seconds of the
+calls, imports left out, goes to stdout.
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ def download_many(bucket: str, prefix: str, folder: str) -> Work:
 
 
 def copy_many(bucket: str, pairs: str, processes: str) -> Work:
-    """CopyObject for each `source,destination` line of the file `pairs`, in a loop of each of so many processes."""
+    """CopyObject for each `source,destination` line of the file `pairs`, in a loop of each of so
+    many processes."""
     from multiprocessing import Pool
 
     import boto3  # noqa: F401 - once here, and not in every process
@@ -109,7 +112,8 @@ def _keys(s3: Any, bucket: str, prefix: str) -> list[str]:
 
 def main(name: str, *arguments: str) -> None:
     """Run the function of that name and print its report."""
-    # Not a part of boto3: it is in this environment for the method `crt`, and boto3 would spend time on importing it.
+    # Not a part of boto3: it is in this environment for the method `crt`, and boto3 would spend
+    # time on importing it.
     sys.modules["awscrt"] = None
     work: Work = globals()[name](*arguments)
     cpu_s, started = time.process_time(), time.perf_counter()

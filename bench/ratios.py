@@ -1,4 +1,5 @@
-"""Ours and a peer in turn, and the ratio of their medians: what an entry of results/bench.json is."""
+"""Ours and a peer in turn, and the ratio of their medians: what an entry of results/bench.json
+is."""
 
 from __future__ import annotations
 
@@ -19,8 +20,9 @@ from stampede.phrases import significant
 from stampede.progress import say
 from stampede.runs.folder import write_where_typed
 
-# Above this part of the processors' time, a figure says more of what else ran than of the two sides. On two cores it is
-# a fifth of one of them, more than what a kernel and an idle desktop take.
+# Above this part of the processors' time, a figure says more of what else ran than of the two
+# sides. On two cores it is a fifth of one of them, more than what a kernel and an idle desktop
+# take.
 MOST_SHARE = 0.1
 STAT = Path("/proc/stat")
 BUSY_COLUMNS = (0, 1, 2, 5, 6, 7)  # user nice system irq softirq steal, of proc(5)
@@ -54,8 +56,8 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Entry:
-    """One comparison: medians over `runs` of each side; a `ratio` above 1 says that ours is better. `others_share` is
-    the part of the processors' time, 0 to 1, that other work took meanwhile."""
+    """One comparison: medians over `runs` of each side; a `ratio` above 1 says that ours is better.
+    `others_share` is the part of the processors' time, 0 to 1, that other work took meanwhile."""
 
     name: str
     ours: float
@@ -67,7 +69,8 @@ class Entry:
 
 
 def measure(measurement: Measurement, runs: int) -> list[Entry]:
-    """Run both sides once to warm up, then `runs` times in turn: what else the machine does hits both alike."""
+    """Run both sides once to warm up, then `runs` times in turn: what else the machine does hits
+    both alike."""
     began, others_began_s = time.monotonic(), others_cpu_s()
     told: tuple[list[Figures], list[Figures]] = ([], [])
     with measurement.sides() as sides:
@@ -77,13 +80,20 @@ def measure(measurement: Measurement, runs: int) -> list[Entry]:
         for number in range(1, min(runs, measurement.most_runs or runs) + 1):
             for label, run, figures in zip(("ours", "peer"), sides, told, strict=True):
                 figures.append(run())
-                words = ", ".join(f"{significant(value)} {name}" for name, value in figures[-1].items())
+                words = ", ".join(
+                    f"{significant(value)} {name}" for name, value in figures[-1].items()
+                )
                 say(f"  run {number}, {label}: {words}", style="dim")
     share = (others_cpu_s() - others_began_s) / (time.monotonic() - began) / (os.cpu_count() or 1)
-    return [compare(name, compared, *told, max(0.0, share)) for name, compared in measurement.entries.items()]
+    return [
+        compare(name, compared, *told, max(0.0, share))
+        for name, compared in measurement.entries.items()
+    ]
 
 
-def compare(name: str, compared: Compared, ours: Sequence[Figures], peer: Sequence[Figures], share: float) -> Entry:
+def compare(
+    name: str, compared: Compared, ours: Sequence[Figures], peer: Sequence[Figures], share: float
+) -> Entry:
     """One figure of all runs of both sides. Raises RunError where one isn't a positive number."""
     medians = []
     for label, runs in (("ours", ours), ("the peer", peer)):
@@ -92,11 +102,19 @@ def compare(name: str, compared: Compared, ours: Sequence[Figures], peer: Sequen
             raise RunError(f"{name}: {label} gave {values}; every run must give a positive number")
         medians.append(statistics.median(values))
     ratio = medians[0] / medians[1]
-    return Entry(name, *medians, compared.unit, ratio if compared.more_is_better else 1 / ratio, len(ours), share)
+    return Entry(
+        name,
+        *medians,
+        compared.unit,
+        ratio if compared.more_is_better else 1 / ratio,
+        len(ours),
+        share,
+    )
 
 
 def others_cpu_s() -> float:
-    """CPU seconds of all but this process and its ended children; time that the hypervisor gave to others counts."""
+    """CPU seconds of all but this process and its ended children; time that the hypervisor gave to
+    others counts."""
     ticks = STAT.read_text().partition("\n")[0].split()[1:]
     busy_s = sum(int(ticks[column]) for column in BUSY_COLUMNS) / os.sysconf("SC_CLK_TCK")
     own = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
@@ -104,8 +122,8 @@ def others_cpu_s() -> float:
 
 
 def save(path: Path, entry: Entry) -> None:
-    """Put an entry into the JSON list at `path`: in the place of one of the same name, else last. Raises RunError
-    when what is there isn't such a list."""
+    """Put an entry into the JSON list at `path`: in the place of one of the same name, else last.
+    Raises RunError when what is there isn't such a list."""
     try:
         stored = json.loads(path.read_text()) if path.exists() else []
         by_name = {each["name"]: each for each in stored} | {entry.name: asdict(entry)}

@@ -1,7 +1,8 @@
-"""Servers on loopback for the measurements, each a context manager that stops its own process by its id.
+"""Servers on loopback for the measurements, each a context manager that stops its own process by
+its id.
 
-versitygw (S3 over a RAM-backed folder), the front that throttles (bench/front, an S3 of keys alone), ElasticMQ (SQS, in
-memory) and toxiproxy (latency).
+versitygw (S3 over a RAM-backed folder), the front that throttles (bench/front, an S3 of keys
+alone), ElasticMQ (SQS, in memory) and toxiproxy (latency).
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ messages-storage.enabled = false
 
 @dataclass(frozen=True)
 class Place:
-    """A running S3 server with the bench's bucket, and a RAM-backed folder for what its clients keep."""
+    """A running S3 server with the bench's bucket, and a RAM-backed folder for what its clients
+    keep."""
 
     url: str
     folder: Path
@@ -55,7 +57,11 @@ class Place:
     def environment(self) -> dict[str, str]:
         """What a client finds it by."""
         keys = {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET_KEY}
-        return keys | {"AWS_ENDPOINT_URL": self.url, "AWS_REGION": REGION, "AWS_DEFAULT_REGION": REGION}
+        return keys | {
+            "AWS_ENDPOINT_URL": self.url,
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
+        }
 
     def client(self) -> Any:
         """For preparing and checking."""
@@ -63,7 +69,9 @@ class Place:
 
     def stored(self, prefix: str) -> int:
         """How many objects are below a prefix."""
-        pages = self.client().get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=prefix)
+        pages = (
+            self.client().get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=prefix)
+        )
         return sum(len(page.get("Contents", ())) for page in pages)
 
 
@@ -74,7 +82,8 @@ class Front:
     url: str
 
     def requests(self) -> Counter[str]:
-        """Its requests since the start by what became of them: copy, put, get, slow_down, lost, expired and others."""
+        """Its requests since the start by what became of them: copy, put, get, slow_down, lost,
+        expired and others."""
         return Counter(ask(self.url, "GET", "/__front"))
 
 
@@ -83,13 +92,26 @@ def s3(room_mb: int) -> Iterator[Place]:
     """versitygw over a RAM-backed folder, with `room_mb` MiB to spare. Raises RunError."""
     free_mb = shutil.disk_usage(RAM_FOLDER).free // 2**20
     if free_mb < room_mb:
-        raise RunError(f"{RAM_FOLDER} has {free_mb} MiB free, and {room_mb} MiB are needed", "free some memory")
+        raise RunError(
+            f"{RAM_FOLDER} has {free_mb} MiB free, and {room_mb} MiB are needed", "free some memory"
+        )
     with tempfile.TemporaryDirectory(prefix="stampede-bench-", dir=RAM_FOLDER) as folder:
         url = f"http://{HOST}:{free_port()}"
-        # Without --keep-alive it closes the connection after every answer, which no client of S3 expects.
-        options = ["--quiet", "--keep-alive", "--region", REGION, "--port", url.removeprefix("http://")]
+        # Without --keep-alive it closes the connection after every answer, which no client of S3
+        # expects.
+        options = [
+            "--quiet",
+            "--keep-alive",
+            "--region",
+            REGION,
+            "--port",
+            url.removeprefix("http://"),
+        ]
         command = [programs.installed(programs.VERSITYGW), *options, "posix", folder]
-        with running(command, url, ROOT_ACCESS_KEY=ACCESS_KEY, ROOT_SECRET_KEY=SECRET_KEY), place(url) as made:
+        with (
+            running(command, url, ROOT_ACCESS_KEY=ACCESS_KEY, ROOT_SECRET_KEY=SECRET_KEY),
+            place(url) as made,
+        ):
             yield made
 
 
@@ -104,7 +126,8 @@ def place(url: str) -> Iterator[Place]:
 
 @contextmanager
 def front(cores: int | None = None, **settings: float | str) -> Iterator[Front]:
-    """The front with settings of its main.go (`limit_per_s=500`). With `cores` it keeps no more busy at once."""
+    """The front with settings of its main.go (`limit_per_s=500`). With `cores` it keeps no more
+    busy at once."""
     port = free_port()
     command = [programs.front(), json.dumps({"port": port} | settings)]
     made = Front(f"http://{HOST}:{port}")
@@ -120,8 +143,20 @@ def elasticmq() -> Iterator[str]:
         config = Path(folder) / "elasticmq.conf"
         config.write_text(ELASTICMQ_CONFIG.format(host=HOST, port=port))
         # The other collectors' threads would compete with the clients for the cores.
-        options = ["-XX:+UseSerialGC", "-Xms256m", "-Xmx1g", f"-Dconfig.file={config}", f"-Djava.io.tmpdir={folder}"]
-        command = ["java", *options, "-cp", f"{programs.elasticmq_jars()}/*", "org.elasticmq.server.Main"]
+        options = [
+            "-XX:+UseSerialGC",
+            "-Xms256m",
+            "-Xmx1g",
+            f"-Dconfig.file={config}",
+            f"-Djava.io.tmpdir={folder}",
+        ]
+        command = [
+            "java",
+            *options,
+            "-cp",
+            f"{programs.elasticmq_jars()}/*",
+            "org.elasticmq.server.Main",
+        ]
         url = f"http://{HOST}:{port}"
         with running(command, url):
             yield url
@@ -129,15 +164,24 @@ def elasticmq() -> Iterator[str]:
 
 @contextmanager
 def delayed(upstream_url: str, latency_ms: int) -> Iterator[str]:
-    """toxiproxy before a server on loopback; gives the URL where every answer comes `latency_ms` later.
+    """toxiproxy before a server on loopback; gives the URL where every answer comes `latency_ms`
+    later.
 
-    So a request and its answer take as long as over a path with that round-trip time; opening a connection doesn't.
+    So a request and its answer take as long as over a path with that round-trip time; opening a
+    connection doesn't.
     """
     control, listening = free_port(), f"{HOST}:{free_port()}"
     command = [programs.installed(programs.TOXIPROXY), "-host", HOST, "-port", str(control)]
     with running(command, f"http://{HOST}:{control}"):
         upstream = upstream_url.removeprefix("http://")
-        ask(f"http://{HOST}:{control}", "POST", "/proxies", name="far", listen=listening, upstream=upstream)
+        ask(
+            f"http://{HOST}:{control}",
+            "POST",
+            "/proxies",
+            name="far",
+            listen=listening,
+            upstream=upstream,
+        )
         toxic = {"type": "latency", "stream": "downstream", "attributes": {"latency": latency_ms}}
         ask(f"http://{HOST}:{control}", "POST", "/proxies/far/toxics", **toxic)
         yield f"http://{listening}"
@@ -147,10 +191,11 @@ def delayed(upstream_url: str, latency_ms: int) -> Iterator[str]:
 def running(
     command: Sequence[str], url: str, start_timeout_s: float = START_TIMEOUT_S, **environment: str
 ) -> Iterator[int]:
-    """Run a server while the block runs, from when it takes connections at `url`; gives its process id.
+    """Run a server while the block runs, from when it takes connections at `url`; gives its process
+    id.
 
-    Raises RunError, with its last words, when it doesn't. The process is stopped on every way out, and by the kernel
-    (Linux) if this process is killed.
+    Raises RunError, with its last words, when it doesn't. The process is stopped on every way out,
+    and by the kernel (Linux) if this process is killed.
     """
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(
@@ -166,7 +211,11 @@ def running(
             if not _takes_connections(process, url, start_timeout_s):
                 log.seek(0)
                 words = log.read().strip().splitlines() or ["it printed nothing"]
-                ended = "doesn't answer" if process.poll() is None else f"ended with status {process.returncode}"
+                ended = (
+                    "doesn't answer"
+                    if process.poll() is None
+                    else f"ended with status {process.returncode}"
+                )
                 raise RunError(f"{Path(command[0]).name} {ended}: {words[-1][:300]}")
             yield process.pid
         finally:
@@ -187,7 +236,8 @@ def _takes_connections(process: subprocess.Popen, url: str, timeout_s: float) ->
 
 
 def ask(url: str, method: str, path: str, **body: Any) -> Any:
-    """What a server on loopback answers to a request in JSON. Raises RunError where that isn't 200 or 201."""
+    """What a server on loopback answers to a request in JSON. Raises RunError where that isn't 200
+    or 201."""
     connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=ANSWER_TIMEOUT_S)
     connection.request(method, path, json.dumps(body))
     answer = connection.getresponse()
@@ -199,5 +249,9 @@ def ask(url: str, method: str, path: str, **body: Any) -> Any:
 
 def client(service: str, url: str) -> Any:
     """A boto3 client with its defaults, as a user has it, except that it never leaves loopback."""
-    keys = {"aws_access_key_id": ACCESS_KEY, "aws_secret_access_key": SECRET_KEY, "region_name": REGION}
+    keys = {
+        "aws_access_key_id": ACCESS_KEY,
+        "aws_secret_access_key": SECRET_KEY,
+        "region_name": REGION,
+    }
     return boto3.client(service, endpoint_url=url, config=Config(proxies={}), **keys)

@@ -1,8 +1,9 @@
 """The model's engine against a plain SimPy model of the same flood.
 
-Both sides: 100,000 messages of 90 to 110 s to 10,000 functions, 16,000 a second from the loader, by provisioned pollers
-that hold 1,000 at once and 1,000 more a minute. SimPy's is as its documentation shows a queue of customers: a process a
-message, which requests a `Resource` of 10,000; the pollers that aren't there yet hold a request each until they come.
+Both sides: 100,000 messages of 90 to 110 s to 10,000 functions, 16,000 a second from the loader, by
+provisioned pollers that hold 1,000 at once and 1,000 more a minute. SimPy's is as its documentation
+shows a queue of customers: a process a message, which requests a `Resource` of 10,000; the pollers
+that aren't there yet hold a request each until they come.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ SAME_DRAIN = 0.02  # the two may differ by what they draw
 
 @contextmanager
 def against_simpy() -> Iterator[tuple[Run, Run]]:
-    """Seconds for one flood of each side, from its making to its last figure. They must be the same flood."""
+    """Seconds for one flood of each side, from its making to its last figure. They must be the same
+    flood."""
     wanted_s = drain_s()
     yield partial(timed, drain_s, wanted_s), partial(timed, simpy_drain_s, wanted_s)
 
@@ -60,7 +62,8 @@ def drain_s(messages: int = MESSAGES, workers: int = WORKERS) -> float:
 
 
 def simpy_drain_s(messages: int = MESSAGES, workers: int = WORKERS) -> float:
-    """The same with SimPy and its Resource; returns when it had drained. Needs SimPy (a development dependency)."""
+    """The same with SimPy and its Resource; returns when it had drained. Needs SimPy (a development
+    dependency)."""
     import simpy
 
     world = simpy.Environment()
@@ -75,7 +78,10 @@ def simpy_drain_s(messages: int = MESSAGES, workers: int = WORKERS) -> float:
     for number in range(1, workers - AT_ONCE + 1):  # the pollers that aren't there yet
         world.process(hold(number * 60 / PER_MINUTE))
     drawn = _seconds(np.random.default_rng(SEED), messages).tolist()
-    floods = [world.process(hold(seconds + HAND_OVER_S, at / MESSAGES_PER_S)) for at, seconds in enumerate(drawn)]
+    floods = [
+        world.process(hold(seconds + HAND_OVER_S, at / MESSAGES_PER_S))
+        for at, seconds in enumerate(drawn)
+    ]
     world.run(simpy.AllOf(world, floods))
     return world.now - HAND_OVER_S
 

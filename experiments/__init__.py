@@ -14,7 +14,10 @@ from stampede.axes import Axis
 from stampede.errors import UsageError
 from stampede.experiment import Experiment, Matrix
 
-EXPERIMENTS = {experiment.name: experiment for experiment in (DOWNLOAD, FILESYSTEM, COPY, COPY_HOST, EXPRESS, FUNCTION)}
+EXPERIMENTS = {
+    experiment.name: experiment
+    for experiment in (DOWNLOAD, FILESYSTEM, COPY, COPY_HOST, EXPRESS, FUNCTION)
+}
 # What a run of before there was a choice doesn't name.
 FIRST = DOWNLOAD
 
@@ -22,15 +25,20 @@ __all__ = ["EXPERIMENTS", "FIRST", "Axis", "Experiment", "Matrix", "of_run", "us
 
 
 def of_run(manifest: Mapping[str, Any], path: Path = Path("run.json")) -> Experiment:
-    """The experiment that `manifest`, the run.json at `path`, is of. Raises UsageError for one that isn't there."""
+    """The experiment that `manifest`, the run.json at `path`, is of. Raises UsageError for one that
+    isn't there."""
     name = str(manifest.get("experiment") or FIRST.name)
     if name not in EXPERIMENTS:
         raise UsageError(
-            f"{path}: experiment {name!r}, but this Stampede has {', '.join(EXPERIMENTS)}", use_the_writer(manifest)
+            f"{path}: experiment {name!r}, but this Stampede has {', '.join(EXPERIMENTS)}",
+            use_the_writer(manifest),
         )
     return EXPERIMENTS[name]
 
 
 def use_the_writer(manifest: Mapping[str, Any]) -> str:
     """The way out of a run that another version of Stampede wrote."""
-    return f"use the version that wrote it ({manifest.get('stampede_version', 'not named in the file')})"
+    return (
+        "use the version that wrote it "
+        f"({manifest.get('stampede_version', 'not named in the file')})"
+    )

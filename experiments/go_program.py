@@ -13,16 +13,21 @@ BUILT = "functions/transfer/build/{architecture}/bootstrap"
 
 
 def of_this_machine() -> str:
-    """The processor that the embedded AWS runs functions on, x86_64 or arm64: their program has to be built for it."""
+    """The processor that the embedded AWS runs functions on, x86_64 or arm64: their program has to
+    be built for it."""
     return "arm64" if platform.machine().lower() in ("arm64", "aarch64") else "x86_64"
 
 
 def missing(architecture: str) -> str:
-    """The file that `make functions` would make for x86_64 or arm64, from the repository's root; "" if it is there, and
-    not built for the other one."""
+    """The file that `make functions` would make for x86_64 or arm64, from the repository's root; ""
+    if it is there, and not built for the other one."""
     path = BUILT.format(architecture=architecture)
     program = ROOT / path
-    return "" if program.is_file() and Package.at(program.parent).other_machine(architecture) is None else path
+    return (
+        ""
+        if program.is_file() and Package.at(program.parent).other_machine(architecture) is None
+        else path
+    )
 
 
 def check(architectures: Collection[str]) -> Finding:

@@ -1,7 +1,8 @@
-"""The objects that functions read: a key, a size, and bytes that are incompressible and the same on any machine.
+"""The objects that functions read: a key, a size, and bytes that are incompressible and the same on
+any machine.
 
-Part i of seed s is SHAKE-128 (FIPS 202) of the text "stampede/<s>/<i>", so parts can be made in parallel and in any
-order, and nothing between the function and S3 can compress them.
+Part i of seed s is SHAKE-128 (FIPS 202) of the text "stampede/<s>/<i>", so parts can be made in
+parallel and in any order, and nothing between the function and S3 can compress them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ LEAST_MULTIPART_BYTES = MEBIBYTE
 
 
 def put_requests(size_bytes: int) -> int:
-    """Requests that put an object: its parts, and one each to look for leftovers, to begin and to end."""
+    """Requests that put an object: its parts, and one each to look for leftovers, to begin and to
+    end."""
     return 1 if size_bytes < LEAST_MULTIPART_BYTES else part_count(size_bytes) + 3
 
 

@@ -1,4 +1,5 @@
-"""What a function or a layer of Lambda consists of, as a list of files, whether it is a folder or a zip."""
+"""What a function or a layer of Lambda consists of, as a list of files, whether it is a folder or a
+zip."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ class Entry:
 
     @property
     def is_private(self) -> bool:
-        """Whether others than its owner may do less with it than read it, and run it where the owner may."""
+        """Whether others than its owner may do less with it than read it, and run it where the
+        owner may."""
         return bool((0o4 | self.mode >> 6 & 0o5) & ~self.mode)
 
 
@@ -46,17 +48,22 @@ class Package:
 
     @classmethod
     def at(cls, path: Path) -> Package:
-        """The package of a folder or a zip. Raises OSError where it can't be read, or one of DAMAGED."""
+        """The package of a folder or a zip. Raises OSError where it can't be read, or one of
+        DAMAGED."""
         entries = tuple(_in_folder(path) if path.is_dir() else _in_zip(zipfile.ZipFile(path)))
-        return cls(path, entries, {entry.name: entry for entry in entries if not stat.S_ISDIR(entry.mode)})
+        return cls(
+            path, entries, {entry.name: entry for entry in entries if not stat.S_ISDIR(entry.mode)}
+        )
 
     @property
     def odd(self) -> list[str]:
-        """What is neither a file nor a folder, such as a link, or can't be named: Lambda wouldn't get it as it is."""
+        """What is neither a file nor a folder, such as a link, or can't be named: Lambda wouldn't
+        get it as it is."""
         return [
             entry.name
             for entry in self.entries
-            if not (stat.S_ISREG(entry.mode) or stat.S_ISDIR(entry.mode)) or not entry.name.isprintable()
+            if not (stat.S_ISREG(entry.mode) or stat.S_ISDIR(entry.mode))
+            or not entry.name.isprintable()
         ]
 
     @property
@@ -85,11 +92,15 @@ class Package:
         return self.path.stat().st_size
 
     def other_machine(self, machine: str) -> tuple[str, str] | None:
-        """The first of its programs and libraries that is built for another of Lambda's architectures than `machine`,
-        and for which; None where there is none."""
+        """The first of its programs and libraries that is built for another of Lambda's
+        architectures than `machine`, and for which; None where there is none."""
         for name in self.compiled:
             head = self.read(name, 20)
-            built = MACHINES.get(int.from_bytes(head[18:], "little")) if head.startswith(b"\x7fELF") else None
+            built = (
+                MACHINES.get(int.from_bytes(head[18:], "little"))
+                if head.startswith(b"\x7fELF")
+                else None
+            )
             if built not in (None, machine):
                 return name, built
         return None
@@ -97,7 +108,11 @@ class Package:
     @property
     def compiled(self) -> list[str]:
         """Its programs and libraries, by name."""
-        return [name for name in self.files if name == "bootstrap" or name.endswith(".so") or ".so." in name]
+        return [
+            name
+            for name in self.files
+            if name == "bootstrap" or name.endswith(".so") or ".so." in name
+        ]
 
 
 def _in_folder(folder: Path) -> Iterator[Entry]:
@@ -109,7 +124,12 @@ def _in_folder(folder: Path) -> Iterator[Entry]:
     for parent, folders, files in os.walk(folder, onerror=refuse):
         for path in sorted(Path(parent, name) for name in (*folders, *files)):
             status = path.lstat()
-            yield Entry(path.relative_to(folder).as_posix(), status.st_mode, status.st_size, partial(path.open, "rb"))
+            yield Entry(
+                path.relative_to(folder).as_posix(),
+                status.st_mode,
+                status.st_size,
+                partial(path.open, "rb"),
+            )
 
 
 def _in_zip(archive: zipfile.ZipFile) -> Iterator[Entry]:
@@ -117,4 +137,6 @@ def _in_zip(archive: zipfile.ZipFile) -> Iterator[Entry]:
     for row in archive.infolist():
         mode = row.external_attr >> 16 or (0 if row.create_system == UNIX else EVERYBODY_READS)
         mode |= stat.S_IFDIR if row.is_dir() else 0 if stat.S_IFMT(mode) else stat.S_IFREG
-        yield Entry(str(PurePosixPath(row.filename)), mode, row.file_size, partial(archive.open, row))
+        yield Entry(
+            str(PurePosixPath(row.filename)), mode, row.file_size, partial(archive.open, row)
+        )

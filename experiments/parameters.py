@@ -1,4 +1,5 @@
-"""Where what the model knows of an experiment stands: a file of AWS's, and one that the experiment has beside it."""
+"""Where what the model knows of an experiment stands: a file of AWS's, and one that the experiment
+has beside it."""
 
 from functools import cache
 from pathlib import Path

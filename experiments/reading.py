@@ -27,7 +27,8 @@ def reading(
     parameters: Parameters,
     heads: int = 0,
 ) -> Step:
-    """An object by so many `requests`, of which `heads` come before the others, by so many connections at most."""
+    """An object by so many `requests`, of which `heads` come before the others, by so many
+    connections at most."""
     at_once = min(connections, requests - heads)
     return Step(
         "reading the object",

@@ -1,1 +1,2 @@
-"""The loader: the data set, the flood, the drain, and queries that Athena runs instead of functions."""
+"""The loader: the data set, the flood, the drain, and queries that Athena runs instead of
+functions."""

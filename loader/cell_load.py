@@ -1,8 +1,10 @@
-"""What is sent to a cell: its messages, and the one that prepares it where they share a list of keys.
+"""What is sent to a cell: its messages, and the one that prepares it where they share a list of
+keys.
 
-Messages that share a list each have their own part of it by their place in the flood, not by their number: a cell that
-is run again after a kill begins with the first part again. Warm-ups take the same parts, and do the same work; what
-they leave is gone before the flood, because the preparation comes after them.
+Messages that share a list each have their own part of it by their place in the flood, not by their
+number: a cell that is run again after a kill begins with the first part again. Warm-ups take the
+same parts, and do the same work; what they leave is gone before the flood, because the preparation
+comes after them.
 """
 
 from __future__ import annotations
@@ -27,11 +29,12 @@ from stampede.stacks.target import Target
 class CellLoad:
     """The work orders of a cell on an applied stack.
 
-    `order` is what all of them say; `share(index)` what the index-th of a flood says beside it; `count` is how many a
-    flood has where the experiment decides that; `preparation` what the message says that goes before the flood, None
-    without one; `execution` the query that Athena carries out for each message in the
-    place of a flood, None where they go to functions; `proof` what a message says that only shows whether the function
-    has its permissions, None where the experiment has no such message or Athena does the work.
+    `order` is what all of them say; `share(index)` what the index-th of a flood says beside it;
+    `count` is how many a flood has where the experiment decides that; `preparation` what the
+    message says that goes before the flood, None without one; `execution` the query that Athena
+    carries out for each message in the place of a flood, None where they go to functions; `proof`
+    what a message says that only shows whether the function has its permissions, None where the
+    experiment has no such message or Athena does the work.
     """
 
     order: Mapping[str, Any]
@@ -42,8 +45,11 @@ class CellLoad:
     proof: Mapping[str, Any] | None = None
 
     @classmethod
-    def of(cls, target: Target, in_order: Mapping[str, Any], objects: Sequence[DataObject]) -> CellLoad:
-        """The load of the stack, with `in_order` as the axes of the work order, and as many messages as are usual."""
+    def of(
+        cls, target: Target, in_order: Mapping[str, Any], objects: Sequence[DataObject]
+    ) -> CellLoad:
+        """The load of the stack, with `in_order` as the axes of the work order, and as many
+        messages as are usual."""
         experiment = target.experiment
         usual = {"messages_per_concurrency": experiment.messages_per_concurrency}
         values = {**usual, **target.outputs, **in_order}
@@ -74,19 +80,24 @@ def prepare(
     drained: Callable[..., Drained] = drain,
     **options: Any,
 ) -> Outcome | None:
-    """Send the message that prepares the cell and wait until it has come to rest; None where there is none to send.
+    """Send the message that prepares the cell and wait until it has come to rest; None where there
+    is none to send.
 
-    It is a warm-up: recorded, and in no figure. `options` are `flood`'s. Raises RunError where it failed: the flood
-    would find what an earlier one left.
+    It is a warm-up: recorded, and in no figure. `options` are `flood`'s. Raises RunError where it
+    failed: the flood would find what an earlier one left.
     """
     if load.preparation is None:
         return None
     say(f"preparing {cell}: sending one message, and waiting until it is done")
     seq = first_seq(folder, cell, knows_all_sent=options.get("knows_all_sent", True))
-    outcome = flood(target, folder, cell, 1, order={**load.order, **load.preparation}, warm_up=True, **options)
+    outcome = flood(
+        target, folder, cell, 1, order={**load.order, **load.preparation}, warm_up=True, **options
+    )
     check_flood(outcome)
     rest = drained(target, folder, cells=[cell], quiet=True)
-    records = [row for row in folder.rows("records.jsonl") if (row["cell"], row["seq"]) == (cell, seq)]
+    records = [
+        row for row in folder.rows("records.jsonl") if (row["cell"], row["seq"]) == (cell, seq)
+    ]
     if rest.left or not any(row["status"] == "ok" for row in records):
         logged = [f"{row.get('error_type')}: {row.get('error_message')}" for row in records]
         why = rest.left or rest.ended_early or (logged or ["no record is logged"])[-1]

@@ -1,4 +1,5 @@
-"""What a run sent and what came of it so far: log events, records and dead letters, stored as they arrive."""
+"""What a run sent and what came of it so far: log events, records and dead letters, stored as they
+arrive."""
 
 from __future__ import annotations
 
@@ -26,11 +27,12 @@ from stampede.stacks.target import Target
 CLOCK_SKEW_MS = 60_000
 _VIEWS = """
 CREATE VIEW traces AS SELECT cell, seq FROM records UNION ALL SELECT cell, seq FROM letters;
-CREATE VIEW ends AS SELECT cell, seq FROM records WHERE status = 'ok' UNION ALL SELECT cell, seq FROM letters;
+CREATE VIEW ends AS SELECT cell, seq FROM records WHERE status = 'ok' UNION ALL SELECT cell, seq
+    FROM letters;
 CREATE VIEW times AS SELECT sent_at_ms AS ms FROM sent UNION ALL SELECT finished_at_ms FROM records;
 """
-# Messages that left no trace, and no more of them than are still on their way: the newest, as which it is nobody can
-# see. What else has no trace stays unaccounted for.
+# Messages that left no trace, and no more of them than are still on their way: the newest, as which
+# it is nobody can see. What else has no trace stays unaccounted for.
 _SILENT = """
 SELECT cell, seq, sent_at_ms FROM (
     FROM waited_for ANTI JOIN traces USING (cell, seq) ORDER BY sent_at_ms DESC, line DESC LIMIT $1
@@ -39,29 +41,42 @@ SELECT cell, seq, sent_at_ms FROM (
 
 
 class Collecting:
-    """One run's messages; with `cells` the state is of those only, the account always of the whole run."""
+    """One run's messages; with `cells` the state is of those only, the account always of the whole
+    run."""
 
     def __init__(self, target: Target, folder: RunFolder, cells: Collection[str] = ()) -> None:
-        """Take up what is stored. Raises UsageError when the run sent nothing, or without credentials."""
+        """Take up what is stored. Raises UsageError when the run sent nothing, or without
+        credentials."""
         self._target, self._folder, self._cells = target, folder, cells
         self._sqs, self._store = target.client("sqs"), open_store(folder, strict=True)
         rows = self._store.rows
         rows(_VIEWS)
-        rows("CREATE TABLE waited_for AS FROM sent WHERE len($1) = 0 OR list_contains($1, cell)", list(cells))
-        self._first_sent_ms: dict[str, int] = dict(rows("SELECT cell, min(sent_at_ms) FROM sent GROUP BY cell"))
+        rows(
+            "CREATE TABLE waited_for AS FROM sent WHERE len($1) = 0 OR list_contains($1, cell)",
+            list(cells),
+        )
+        self._first_sent_ms: dict[str, int] = dict(
+            rows("SELECT cell, min(sent_at_ms) FROM sent GROUP BY cell")
+        )
         if not self._first_sent_ms:
             raise UsageError(
-                f"run {folder.name} sent no messages", f"`stampede flood --run {folder.as_argument}` sends some"
+                f"run {folder.name} sent no messages",
+                f"`stampede flood --run {folder.as_argument}` sends some",
             )
         self._abandoned = abandoned(folder)
         self._executed = {row["cell"] for row in folder.rows(EXECUTIONS)}
         self._accounts: list[CellAccount] = []
-        # A drain may have been killed between its appends: events were stored, and what is in them wasn't.
-        stored = [rows(f"SELECT count(*) FROM {table}")[0][0] for table in ("records", "failed_objects")]
+        # A drain may have been killed between its appends: events were stored, and what is in them
+        # wasn't.
+        stored = [
+            rows(f"SELECT count(*) FROM {table}")[0][0] for table in ("records", "failed_objects")
+        ]
         self._add(lambda: folder.rows("log_events.jsonl"), *stored)
         start_ms = min(self._first_sent_ms.values()) - CLOCK_SKEW_MS
         logs, group = target.client("logs"), target["log_group_name"]
-        self._events = LogEvents(logs, group, start_ms, folder.rows("log_events.jsonl"), OVERLAP_MS[target.option])
+        self._events = LogEvents(
+            logs, group, start_ms, folder.rows("log_events.jsonl"), OVERLAP_MS[target.option]
+        )
         read = [message_id for (message_id,) in rows("SELECT message_id FROM letters")]
         self._letters = DeadLetters(self._sqs, target["dead_letter_queue_url"], read)
 
@@ -71,14 +86,19 @@ class Collecting:
         return sum(counts.sent for counts in self._waited_for())
 
     def look(self, *, again: bool = False) -> State:
-        """Store what is new, and say how things stand. Raises what boto3 raises; what was stored before stays.
+        """Store what is new, and say how things stand. Raises what boto3 raises; what was stored
+        before stays.
 
-        `again` reads all log lines since the first message of the cells that owe some: CloudWatch may show one minutes
-        after its time, when nobody asks for that time any more.
+        `again` reads all log lines since the first message of the cells that owe some: CloudWatch
+        may show one minutes after its time, when nobody asks for that time any more.
         """
         pending, in_flight = message_counts(self._sqs, self._target["queue_url"])
         dead_count = sum(message_counts(self._sqs, self._target["dead_letter_queue_url"]))
-        owing = [self._first_sent_ms[counts.cell] for counts in self._waited_for() if again and counts.owing]
+        owing = [
+            self._first_sent_ms[counts.cell]
+            for counts in self._waited_for()
+            if again and counts.owing
+        ]
         for page in self._events.fetch(min(owing) - CLOCK_SKEW_MS if owing else None):
             self._keep(page)
         for letters in self._letters.look(dead_count):
@@ -104,25 +124,32 @@ class Collecting:
         return newest_ms is not None and now_ms - newest_ms > seconds * 1000
 
     def have_ended(self, number: int) -> bool:
-        """Whether each message of a round has left a record, or is a dead letter; a failed one may be delivered
-        again."""
-        query = "SELECT 1 FROM (FROM waited_for WHERE round = ?) ANTI JOIN traces USING (cell, seq) LIMIT 1"
+        """Whether each message of a round has left a record, or is a dead letter; a failed one may
+        be delivered again."""
+        query = (
+            "SELECT 1 FROM (FROM waited_for WHERE round = ?) ANTI JOIN traces USING (cell, seq) "
+            "LIMIT 1"
+        )
         return not self._store.rows(query, number)
 
     def open_for_s(self) -> float:
-        """Seconds since the first message was sent of those that haven't come to their end; 0 without one."""
-        [(first_ms,)] = self._store.rows("SELECT min(sent_at_ms) FROM waited_for ANTI JOIN ends USING (cell, seq)")
+        """Seconds since the first message was sent of those that haven't come to their end; 0
+        without one."""
+        [(first_ms,)] = self._store.rows(
+            "SELECT min(sent_at_ms) FROM waited_for ANTI JOIN ends USING (cell, seq)"
+        )
         return 0.0 if first_ms is None else time.time() - first_ms / 1000
 
     def give_up(self, at_most: int) -> None:
-        """Note the messages that left no trace as unanswered, but no more of them than are still on their way."""
+        """Note the messages that left no trace as unanswered, but no more of them than are still on
+        their way."""
         names = ("cell", "seq", "sent_at_ms")
         silent = [dict(zip(names, row, strict=True)) for row in self._store.rows(_SILENT, at_most)]
         self._append("unanswered", UNANSWERED_FILE, silent)
 
     def failing(self, at_once: int, since_s: float) -> str:
-        """The first of the cells whose messages fail, of which so many run `at_once`, and the first was sent at least
-        `since_s` ago; "" where none does."""
+        """The first of the cells whose messages fail, of which so many run `at_once`, and the first
+        was sent at least `since_s` ago; "" where none does."""
         for counts in self._waited_for():
             sent_s = self._first_sent_ms.get(counts.cell, 0) / 1000
             if counts.is_failing(at_once) and time.time() - sent_s >= since_s:
@@ -140,21 +167,28 @@ class Collecting:
         self._folder.write_json("accounting.json", [counts.as_dict() for counts in accounts])
         if self._target.option == "aws":
             evidence.note_latest(self._folder, self._events.latest_ms)
-        with contextlib.suppress(BotoCoreError, ClientError):  # the letters show again by themselves
+        # the letters show again by themselves
+        with contextlib.suppress(BotoCoreError, ClientError):
             self._letters.show_again()
         return accounts
 
     def _finished(self, counts: CellAccount) -> int:
         """Messages that nothing more becomes of; a query that failed isn't delivered again."""
-        return counts.succeeded + counts.dead_lettered + (counts.failed if counts.cell in self._executed else 0)
+        return (
+            counts.succeeded
+            + counts.dead_lettered
+            + (counts.failed if counts.cell in self._executed else 0)
+        )
 
     def _waited_for(self) -> list[CellAccount]:
         """The accounts of the cells that are waited for."""
-        return [counts for counts in self.accounts() if not self._cells or counts.cell in self._cells]
+        return [
+            counts for counts in self.accounts() if not self._cells or counts.cell in self._cells
+        ]
 
     def _keep(self, events: list[dict[str, Any]]) -> None:
-        """Store events, and of them this run's records and failed objects; but for what came late of an attempt that
-        was set aside."""
+        """Store events, and of them this run's records and failed objects; but for what came late
+        of an attempt that was set aside."""
 
         def is_abandoned(event: dict[str, Any]) -> bool:
             lines = self._of_this_run(itertools.chain(records([event]), failed_lines([event])))
@@ -165,8 +199,14 @@ class Collecting:
         self._folder.append("log_events.jsonl", events)
         self._add(lambda: events)
 
-    def _add(self, events: Callable[[], Iterable[dict[str, Any]]], skipped_records: int = 0, skipped_rows: int = 0):
-        """Store what `events` hold of this run, but for so many records and failed objects, which are stored."""
+    def _add(
+        self,
+        events: Callable[[], Iterable[dict[str, Any]]],
+        skipped_records: int = 0,
+        skipped_rows: int = 0,
+    ):
+        """Store what `events` hold of this run, but for so many records and failed objects, which
+        are stored."""
         own = self._of_this_run(records(events()))
         self._append("records", "records.jsonl", itertools.islice(own, skipped_records, None))
         rows = failed_rows(self._of_this_run(failed_lines(events())))
@@ -193,4 +233,6 @@ def message_counts(sqs: Any, queue_url: str) -> tuple[int, int]:
     answer = sqs.get_queue_attributes(
         QueueUrl=queue_url, AttributeNames=[*names, "ApproximateNumberOfMessagesNotVisible"]
     )["Attributes"]
-    return sum(int(answer[name]) for name in names), int(answer["ApproximateNumberOfMessagesNotVisible"])
+    return sum(int(answer[name]) for name in names), int(
+        answer["ApproximateNumberOfMessagesNotVisible"]
+    )

@@ -1,10 +1,12 @@
-"""`stampede dataset`: puts an experiment's objects, streamed in parallel; nothing is stored on this machine.
+"""`stampede dataset`: puts an experiment's objects, streamed in parallel; nothing is stored on this
+machine.
 
-boto3's transfer manager sends them, with the CRC-32 of every part, and aborts an upload that fails or is interrupted,
-so that no hidden parts are billed; leftovers of a killed run are aborted by the next one. The checksum of an object in
-parts is of the composite type, one of the parts' checksums, which boto3 leaves alone on the way down
-(botocore.httpchecksum). One of the whole object it would compute again in every GET, and the functions would measure
-that; objects below LEAST_MULTIPART_BYTES have one, where it costs nothing. What is copied and never read has one as
+boto3's transfer manager sends them, with the CRC-32 of every part, and aborts an upload that fails
+or is interrupted, so that no hidden parts are billed; leftovers of a killed run are aborted by the
+next one. The checksum of an object in parts is of the composite type, one of the parts' checksums,
+which boto3 leaves alone on the way down (botocore.httpchecksum). One of the whole object it would
+compute again in every GET, and the functions would measure that; objects below
+LEAST_MULTIPART_BYTES have one, where it costs nothing. What is copied and never read has one as
 well: a copy has the same then, whatever its ETag, and that is how a copy is known for what it is.
 """
 
@@ -35,15 +37,18 @@ PARTS_AT_ONCE = 8
 CALLS_AT_ONCE = 32
 RETRIES = {"max_attempts": 10, "mode": "standard"}  # a thousand copies at once may meet SlowDown
 METADATA_KEY = "stampede-content"
-AHEAD = 4  # items taken for each that is in flight: the last of them are all that is waited for together
+# items taken for each that is in flight: the last of them are all that is waited for together
+AHEAD = 4
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def put_objects(target: Target, objects: Sequence[DataObject], seed: int = 1, *, dry_run: bool = False) -> int:
-    """Put those of `objects` that aren't there yet, then make those that are copies of others; returns how many were
-    missing.
+def put_objects(
+    target: Target, objects: Sequence[DataObject], seed: int = 1, *, dry_run: bool = False
+) -> int:
+    """Put those of `objects` that aren't there yet, then make those that are copies of others;
+    returns how many were missing.
 
     Raises RunError when S3 refuses.
     """
@@ -66,21 +71,27 @@ def put_objects(target: Target, objects: Sequence[DataObject], seed: int = 1, *,
 
 
 def stored_objects(target: Target) -> list[DataObject]:
-    """The objects of the experiment that is up, with their sizes in S3. Raises UsageError when one isn't there."""
+    """The objects of the experiment that is up, with their sizes in S3. Raises UsageError when one
+    isn't there."""
     if (own := own_object.of_stack(target)) is not None:
         return [own]
     s3, bucket = _client(target), target["bucket_name"]
 
     def stored(item: DataObject) -> DataObject:
         if (answer := head(s3, bucket, item.key)) is None:
-            raise UsageError(f"there is no object s3://{bucket}/{item.key}; `stampede dataset` uploads it")
+            raise UsageError(
+                f"there is no object s3://{bucket}/{item.key}; `stampede dataset` uploads it"
+            )
         return replace(item, size_bytes=answer["ContentLength"])
 
     return _each(target, "checking", target.experiment.objects(target), stored)
 
 
-def in_flight(work: Callable[[Item], Result], items: Iterable[Item], at_once: int) -> Iterator[Result]:
-    """What `work` gives for each item, in their order. The first error ends it: what has begun is waited for."""
+def in_flight(
+    work: Callable[[Item], Result], items: Iterable[Item], at_once: int
+) -> Iterator[Result]:
+    """What `work` gives for each item, in their order. The first error ends it: what has begun is
+    waited for."""
     source = iter(items)
     with ThreadPoolExecutor(at_once) as pool:
         while taken := list(islice(source, AHEAD * at_once)):
@@ -98,10 +109,15 @@ def head(s3: Any, bucket: str, key: str) -> dict[str, Any] | None:
 
 
 def abort_uploads(s3: Any, bucket: str, key: str = "") -> int:
-    """Abort the unfinished uploads of a bucket, or of one key, whose parts would be billed unseen; returns how many.
-    One that is gone is what was wanted."""
+    """Abort the unfinished uploads of a bucket, or of one key, whose parts would be billed unseen;
+    returns how many. One that is gone is what was wanted."""
     pages = s3.get_paginator("list_multipart_uploads").paginate(Bucket=bucket, Prefix=key)
-    uploads = [upload for page in pages for upload in page.get("Uploads", []) if upload["Key"] == key or not key]
+    uploads = [
+        upload
+        for page in pages
+        for upload in page.get("Uploads", [])
+        if upload["Key"] == key or not key
+    ]
     for upload in uploads:
         with suppress(s3.exceptions.NoSuchUpload):
             s3.abort_multipart_upload(Bucket=bucket, Key=upload["Key"], UploadId=upload["UploadId"])
@@ -109,22 +125,29 @@ def abort_uploads(s3: Any, bucket: str, key: str = "") -> int:
 
 
 def _client(target: Target) -> Any:
-    # Without TLS botocore would hash each body to sign it, with awscrt in native code, which prints a traceback where
-    # the upload is interrupted then. The CRC-32 of each part is compared anyway.
+    # Without TLS botocore would hash each body to sign it, with awscrt in native code, which prints
+    # a traceback where the upload is interrupted then. The CRC-32 of each part is compared anyway.
     unsigned = {"payload_signing_enabled": False}
-    return target.client("s3", max_pool_connections=CALLS_AT_ONCE, retries=dict(RETRIES), s3=unsigned)
+    return target.client(
+        "s3", max_pool_connections=CALLS_AT_ONCE, retries=dict(RETRIES), s3=unsigned
+    )
 
 
 def _upload(target: Target, s3: Any, objects: Sequence[DataObject], seed: int) -> None:
     """Put objects of bytes that are made here, several parts at once."""
-    bucket, checksum_type = target["bucket_name"], "FULL_OBJECT" if _are_copied(target) else "COMPOSITE"
+    bucket, checksum_type = (
+        target["bucket_name"],
+        "FULL_OBJECT" if _are_copied(target) else "COMPOSITE",
+    )
     for item in objects:
         if item.size_bytes >= LEAST_MULTIPART_BYTES:
             with targets.explained(f"looking for unfinished uploads of {item.key}", target):
                 abort_uploads(s3, bucket, item.key)
     config = TransferConfig(LEAST_MULTIPART_BYTES, PARTS_AT_ONCE, contents.PART_BYTES)
     with bar() as progress, create_transfer_manager(s3, config) as manager:
-        task = progress.add_task("upload", total=sum(item.size_bytes for item in objects) / MEBIBYTE, note="MiB")
+        task = progress.add_task(
+            "upload", total=sum(item.size_bytes for item in objects) / MEBIBYTE, note="MiB"
+        )
         sent = ProgressCallbackInvoker(lambda count: progress.advance(task, count / MEBIBYTE))
 
         def put(item: DataObject) -> Any:
@@ -138,7 +161,8 @@ def _upload(target: Target, s3: Any, objects: Sequence[DataObject], seed: int) -
                 try:
                     upload.result()
                 except s3.exceptions.NoSuchUpload:
-                    # S3 had completed it, its answer was lost, and this is what boto3 was told when it asked again.
+                    # S3 had completed it, its answer was lost, and this is what boto3 was told when
+                    # it asked again.
                     if not _is_there(s3, bucket, item, seed):
                         raise
 
@@ -167,7 +191,9 @@ def content_name(size_bytes: int, seed: int) -> str:
     return f"shake128-seed-{seed}-bytes-{size_bytes}"
 
 
-def _each(target: Target, doing: str, objects: Sequence[DataObject], work: Callable[[DataObject], Any]) -> list[Any]:
+def _each(
+    target: Target, doing: str, objects: Sequence[DataObject], work: Callable[[DataObject], Any]
+) -> list[Any]:
     """What `work` gives for every object, several at once."""
 
     def explained(item: DataObject) -> Any:
@@ -178,7 +204,11 @@ def _each(target: Target, doing: str, objects: Sequence[DataObject], work: Calla
 
 
 def _words(bucket: str, objects: Sequence[DataObject]) -> str:
-    which = f"s3://{bucket}/{objects[0].key}" if len(objects) == 1 else f"{len(objects):,} objects in s3://{bucket}"
+    which = (
+        f"s3://{bucket}/{objects[0].key}"
+        if len(objects) == 1
+        else f"{len(objects):,} objects in s3://{bucket}"
+    )
     return f"{which}, {size_words(sum(item.size_bytes for item in objects))}"
 
 

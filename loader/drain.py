@@ -1,8 +1,9 @@
 """Waits until every message of a run, or of one cell, has come to rest, and says what hasn't.
 
-Done means: the queue and its in-flight count are empty, and every message has an ok record or lies in the dead-letter
-queue. What is still open when nothing moves any more, or at the deadline, is named. A message that a function took and
-never answered is hidden for hours, several times: nobody waits for that, and it is accounted for as unanswered.
+Done means: the queue and its in-flight count are empty, and every message has an ok record or lies
+in the dead-letter queue. What is still open when nothing moves any more, or at the deadline, is
+named. A message that a function took and never answered is hidden for hours, several times: nobody
+waits for that, and it is accounted for as unanswered.
 """
 
 from __future__ import annotations
@@ -43,8 +44,9 @@ Sleep = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Drained:
-    """How a drain ended: the whole run's accounts, why messages may still be on their way ("" when none is), why the
-    drain ended before some came to their end ("" when all did), and the cell whose messages fail ("" without one)."""
+    """How a drain ended: the whole run's accounts, why messages may still be on their way ("" when
+    none is), why the drain ended before some came to their end ("" when all did), and the cell
+    whose messages fail ("" without one)."""
 
     accounts: list[CellAccount]
     left: str = ""
@@ -52,7 +54,8 @@ class Drained:
     failing: str = ""
 
     def check(self) -> None:
-        """Raise RunError when messages are still on their way, the account doesn't add up, or nothing succeeded."""
+        """Raise RunError when messages are still on their way, the account doesn't add up, or
+        nothing succeeded."""
         if self.left:
             raise RunError(self.left)
         check(self.accounts)
@@ -69,14 +72,15 @@ def drain(
     clock: Clock = time.monotonic,
     sleep: Sleep = time.sleep,
 ) -> Drained:
-    """Wait for the run in `folder`, storing log events, records, dead letters and accounting.json as they arrive.
+    """Wait for the run in `folder`, storing log events, records, dead letters and accounting.json
+    as they arrive.
 
-    With `cells` only their messages are waited for (the account is still of the whole run); `quiet` says only what is
-    wrong, and is for messages that go before a cell's own: after others the lines are stored as columns too. It ends
-    early where only a redelivery could bring a record, or where the first messages of a cell have all failed, unless it
-    `waits_for_redelivery`. Returns how it ended, also at
-    the deadline, so that the caller can show it before it fails. Raises RunError when AWS refuses for good, or doesn't
-    answer until the deadline.
+    With `cells` only their messages are waited for (the account is still of the whole run); `quiet`
+    says only what is wrong, and is for messages that go before a cell's own: after others the lines
+    are stored as columns too. It ends early where only a redelivery could bring a record, or where
+    the first messages of a cell have all failed, unless it `waits_for_redelivery`. Returns how it
+    ended, also at the deadline, so that the caller can show it before it fails. Raises RunError
+    when AWS refuses for good, or doesn't answer until the deadline.
     """
     waiting = _Waiting(target, Collecting(target, folder, cells), deadline_s, clock, sleep)
 
@@ -112,8 +116,9 @@ def wait_for_round(
     clock: Clock = time.monotonic,
     sleep: Sleep = time.sleep,
 ) -> Drained:
-    """Wait until every message that `cell` sent in its round `number` has a record or is a dead letter, so that none of
-    them is at work when the next cell's are sent. Redeliveries and late log lines are left to the drain of all rounds.
+    """Wait until every message that `cell` sent in its round `number` has a record or is a dead
+    letter, so that none of them is at work when the next cell's are sent. Redeliveries and late log
+    lines are left to the drain of all rounds.
 
     Returns how it ended; as early as `drain` where the cell fails. Raises RunError as `drain` does.
     """
@@ -130,13 +135,15 @@ def wait_for_round(
 
 
 class _Waiting:
-    """The looks of one drain: what the last one showed, when anything changed or moved, and why it ends.
+    """The looks of one drain: what the last one showed, when anything changed or moved, and why it
+    ends.
 
-    The deadline counts from the start of the drain where the user gave it, else from the last time that a message made
-    progress; a message in flight counts as progress where hosts hold it, which say again and again that they are at
-    work: how long one takes, nobody knows, and a host that has died says nothing. Of functions, so many run together as
-    the concurrency says, none longer than its timeout; what one doesn't answer is hidden for the visibility timeout. In
-    a round nobody waits for late lines, which come before the end of all rounds.
+    The deadline counts from the start of the drain where the user gave it, else from the last time
+    that a message made progress; a message in flight counts as progress where hosts hold it, which
+    say again and again that they are at work: how long one takes, nobody knows, and a host that has
+    died says nothing. Of functions, so many run together as the concurrency says, none longer than
+    its timeout; what one doesn't answer is hidden for the visibility timeout. In a round nobody
+    waits for late lines, which come before the end of all rounds.
     """
 
     def __init__(
@@ -192,25 +199,33 @@ class _Waiting:
             return ""
         if self._error and not self._has_answered:
             raise targets.explain(self._error, "draining the queue", self._target) from None
-        passed = f"no message has made progress for {self._deadline_s:.0f} s (--deadline-s sets another limit)"
+        passed = (
+            f"no message has made progress for {self._deadline_s:.0f} s (--deadline-s sets another "
+            "limit)"
+        )
         if self._is_given:
             passed = f"the deadline of {self._deadline_s:.0f} s (--deadline-s) has passed"
         no_answer = f"; AWS doesn't answer ({type(self._error).__name__})" if self._error else ""
         return f"{passed}: {self.state.words()}{no_answer}"
 
     def _look(self) -> None:
-        """See how things stand, and read all lines again where some may be late. Raises what boto3 raises."""
+        """See how things stand, and read all lines again where some may be late. Raises what boto3
+        raises."""
         before, began = self.state, self._clock()
         may_lack_lines = before.without_record and (before.is_empty or self._awaits_redelivery())
         self._has_read_again = bool(may_lack_lines and began >= self._read_again)
         self.state = self.collecting.look(again=self._has_read_again)
         if self._has_read_again:
-            self._read_again = self._clock() + max(READ_AGAIN_S[self._option], self._clock() - began)
+            self._read_again = self._clock() + max(
+                READ_AGAIN_S[self._option], self._clock() - began
+            )
         if self.state != before:
             self._changed = self._clock()
         elif before.without_record and self.quiet_s > self._settle_s:
             targets.refuse_full_disk(self._target)
-        if self.state.progress != before.progress or (has_hosts(self._target) and self.state.in_flight > 0):
+        if self.state.progress != before.progress or (
+            has_hosts(self._target) and self.state.in_flight > 0
+        ):
             self._moved = self._clock()
 
     def _note_error(self, error: BotoCoreError | ClientError) -> None:
@@ -223,31 +238,42 @@ class _Waiting:
         self._error = error
 
     def is_at_rest(self) -> bool:
-        """Whether nothing more will happen to the messages: all are finished, or the queue has been empty and nothing
-        has changed for long enough; that takes longer while records are owed, unless all happened so long ago that no
-        line is late any more."""
+        """Whether nothing more will happen to the messages: all are finished, or the queue has been
+        empty and nothing has changed for long enough; that takes longer while records are owed,
+        unless all happened so long ago that no line is late any more."""
         if self.state.is_done or not self.state.is_empty:
             return self.state.is_done
-        waits_for_lines = self.state.without_record and not self.collecting.is_long_past(self._late_s)
+        waits_for_lines = self.state.without_record and not self.collecting.is_long_past(
+            self._late_s
+        )
         return self.quiet_s > (self._late_s if waits_for_lines else self._settle_s)
 
     def has_nothing_at_work(self, since_delivery_s: float) -> bool:
-        """Whether all that is left is in flight, and every delivery has ended: no record can come of it until SQS makes
-        the next one. Where more are in flight than functions run, pollers hold some back until others have ended."""
-        one_after_another = -(-self.state.in_flight // self._target.outputs.get("concurrency_value", 1))
+        """Whether all that is left is in flight, and every delivery has ended: no record can come
+        of it until SQS makes the next one. Where more are in flight than functions run, pollers
+        hold some back until others have ended."""
+        one_after_another = -(
+            -self.state.in_flight // self._target.outputs.get("concurrency_value", 1)
+        )
         if not self.state.in_flight or self.state.pending or has_hosts(self._target):
             return False
-        return since_delivery_s > one_after_another * self._timeout_s + self._settle_s + self._late_s
+        return (
+            since_delivery_s > one_after_another * self._timeout_s + self._settle_s + self._late_s
+        )
 
     def _awaits_redelivery(self) -> bool:
-        """Whether only a redelivery could still bring a record. Nobody sees one begin: the first can a visibility
-        timeout after the message was sent, and the last one as long after the last change."""
+        """Whether only a redelivery could still bring a record. Nobody sees one begin: the first
+        can a visibility timeout after the message was sent, and the last one as long after the last
+        change."""
         if not self.has_nothing_at_work(self.quiet_s):
             return False  # without a look through all messages
-        return self.has_nothing_at_work(self.quiet_s - self.collecting.open_for_s() // self._hidden_s * self._hidden_s)
+        return self.has_nothing_at_work(
+            self.quiet_s - self.collecting.open_for_s() // self._hidden_s * self._hidden_s
+        )
 
     def gives_up(self) -> bool:
-        """Whether nothing is to be waited for; messages without a record are then accounted for as unanswered."""
+        """Whether nothing is to be waited for; messages without a record are then accounted for as
+        unanswered."""
         if self.is_failing():
             return True
         has_all_lines = self._has_read_again or not self.state.without_record
@@ -256,14 +282,16 @@ class _Waiting:
         self.collecting.give_up(self.state.in_flight)
         in_flight = counted(self.state.in_flight, "message is", "messages are")
         self._ended_early = (
-            f"{in_flight} in flight, {self.state.without_record:,} of this run without a record; the drain ends now: "
-            f"{self._timeout_s:,} s (the function's timeout) and {self._late_s:.0f} s (for late lines) have passed, "
-            f"and SQS redelivers a message only {self._hidden_s:,} s after its last delivery (visibility_timeout_s)"
+            f"{in_flight} in flight, {self.state.without_record:,} of this run without a record; "
+            f"the drain ends now: {self._timeout_s:,} s (the function's timeout) and "
+            f"{self._late_s:.0f} s (for late lines) have passed, and SQS redelivers a message only "
+            f"{self._hidden_s:,} s after its last delivery (visibility_timeout_s)"
         )
         return True
 
     def is_failing(self) -> bool:
-        """Whether the first messages of a cell have all failed: it is given up, with those that haven't run yet."""
+        """Whether the first messages of a cell have all failed: it is given up, with those that
+        haven't run yet."""
         at_once = self._target.outputs.get("concurrency_value", 1)
         self._failing = self.collecting.failing(at_once, FAILING_S[self._option])
         if self._failing:

@@ -1,9 +1,9 @@
-"""Empties a bucket where Terraform can't, or not in time: a directory bucket, for which the provider's force_destroy is
-reported broken (terraform-provider-aws#34643), and one of millions of objects, of which force_destroy deletes 1,000 at
-a time, one page after the other.
+"""Empties a bucket where Terraform can't, or not in time: a directory bucket, for which the
+provider's force_destroy is reported broken (terraform-provider-aws#34643), and one of millions of
+objects, of which force_destroy deletes 1,000 at a time, one page after the other.
 
-A directory bucket lists its keys in no order (ListObjectsV2 in the S3 API reference), and what is listed while keys go
-may lack some. So it is listed anew until nothing is found.
+A directory bucket lists its keys in no order (ListObjectsV2 in the S3 API reference), and what is
+listed while keys go may lack some. So it is listed anew until nothing is found.
 """
 
 from __future__ import annotations
@@ -26,19 +26,26 @@ DELETES_AT_ONCE = 8
 
 
 def empty(target: Target, bucket: str, *, dry_run: bool = False) -> int:
-    """Delete all objects of `bucket` and abort its unfinished uploads; returns how many objects there were.
+    """Delete all objects of `bucket` and abort its unfinished uploads; returns how many objects
+    there were.
 
-    A bucket that isn't there is empty. Raises RunError where S3 refuses; with what it says of a key, once all others
-    are gone.
+    A bucket that isn't there is empty. Raises RunError where S3 refuses; with what it says of a
+    key, once all others are gone.
     """
     s3 = target.client("s3", max_pool_connections=DELETES_AT_ONCE)
     with targets.explained(f"emptying s3://{bucket}", target):
         try:
             if dry_run:
                 count = sum(map(len, _pages(s3, bucket)))
-                say(f"would delete {counted(count, 'object')} in s3://{bucket}, and abort unfinished uploads")
+                say(
+                    f"would delete {counted(count, 'object')} in s3://{bucket}, and abort "
+                    "unfinished uploads"
+                )
                 return count
-            say(f"emptying s3://{bucket} (1,000 objects a request, {DELETES_AT_ONCE} requests at once)")
+            say(
+                f"emptying s3://{bucket} (1,000 objects a request, {DELETES_AT_ONCE} requests at "
+                "once)"
+            )
             count = _delete_all(s3, bucket)
             aborted = abort_uploads(s3, bucket)
         except ClientError as error:
@@ -51,11 +58,14 @@ def empty(target: Target, bucket: str, *, dry_run: bool = False) -> int:
 
 
 def _delete_all(s3: Any, bucket: str) -> int:
-    """Delete what is listed until nothing is; returns how many. Raises RunError where none of a listing goes: the same
-    error again for all that is left. One that passes, S3 says of single keys too."""
+    """Delete what is listed until nothing is; returns how many. Raises RunError where none of a
+    listing goes: the same error again for all that is left. One that passes, S3 says of single keys
+    too."""
 
     def delete(keys: list[str]) -> tuple[int, list[dict[str, str]]]:
-        answer = s3.delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": key} for key in keys], "Quiet": True})
+        answer = s3.delete_objects(
+            Bucket=bucket, Delete={"Objects": [{"Key": key} for key in keys], "Quiet": True}
+        )
         errors = answer.get("Errors", [])
         return len(keys) - len(errors), errors
 
@@ -66,7 +76,10 @@ def _delete_all(s3: Any, bucket: str) -> int:
         if not deleted:
             [error, *_] = answers[0][1]
             why = f"{error.get('Code')}: {error.get('Message')}"
-            raise RunError(f"s3://{bucket}: no more objects can be deleted, for example {error.get('Key')}: {why}")
+            raise RunError(
+                f"s3://{bucket}: no more objects can be deleted, for example {error.get('Key')}: "
+                f"{why}"
+            )
     return count
 
 

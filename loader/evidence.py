@@ -1,6 +1,7 @@
 """Checks Stampede's assumptions about AWS on a run, and writes what came of it to evidence.json.
 
-The file is meant to be sent in, so it holds numbers, the checks' own ids, and error codes: nothing that a user named.
+The file is meant to be sent in, so it holds numbers, the checks' own ids, and error codes: nothing
+that a user named.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from stampede.stacks.target import Target
 
 FORMAT = 1
 AFTER_A_MINUTE = 5 + 300  # functions of a standard trigger
-# Status and code at the beginning of an error_message; letters only, so that no key or name passes for a code.
+# Status and code at the beginning of an error_message; letters only, so that no key or name passes
+# for a code.
 _CODE = re.compile(r"[A-Z][A-Za-z0-9]+ (\d{3})(?: ([A-Z][A-Za-z]{2,50}))?:")
 # All words of `error_type`.
 KINDS = frozenset(json.loads((FUNCTIONS / "agreed" / "failures.json").read_text()))
@@ -29,10 +31,12 @@ UNNAMED = ("S3Error", "UnexpectedError")
 # A function's deliveries; what an older function didn't write isn't checked.
 _DELIVERIES = """
 CREATE TABLE deliveries AS
-SELECT cell, seq, attempt, started_at_ms AS began_ms, finished_at_ms AS ended_ms, whole_of(concurrency_limit) AS n,
+SELECT cell, seq, attempt, started_at_ms AS began_ms, finished_at_ms AS ended_ms,
+    whole_of(concurrency_limit) AS n,
        batch_index
 FROM records
-WHERE started_at_ms IS NOT NULL AND finished_at_ms IS NOT NULL AND attempt IS NOT NULL AND NOT list_contains($1, cell)
+WHERE started_at_ms IS NOT NULL AND finished_at_ms IS NOT NULL AND attempt IS NOT NULL
+    AND NOT list_contains($1, cell)
 """
 _RETURNS = """
 SELECT count(*) FILTER (gap_s < $1), count(*), round(min(gap_s), 1), round(max(gap_s), 1)
@@ -49,14 +53,16 @@ FROM (
     SELECT cell, n, at_ms, min(at_ms) OVER (PARTITION BY cell) AS first_ms,
            sum(change) OVER (PARTITION BY cell ORDER BY at_ms, change) AS running
     FROM (
-        SELECT cell, n, unnest([began_ms, ended_ms]) AS at_ms, unnest([1, -1]) AS change FROM deliveries WHERE {IS_ONE}
+        SELECT cell, n, unnest([began_ms, ended_ms]) AS at_ms, unnest([1, -1]) AS change
+            FROM deliveries WHERE {IS_ONE}
     )
 ) GROUP BY cell HAVING max(n) > $1 AND max(at_ms - first_ms) > 60000
 """
 
 
 def note_latest(folder: RunFolder, latest_ms: int) -> None:
-    """Keep by how much the latest line of all drains came late. It reads no records, so every round may do it."""
+    """Keep by how much the latest line of all drains came late. It reads no records, so every round
+    may do it."""
     stored = folder.read_json(FILE, {})
     folder.write_json(FILE, {**stored, "latest_ms": max(latest_ms, stored.get("latest_ms", -1))})
 
@@ -65,13 +71,20 @@ def check_run(target: Target, folder: RunFolder) -> None:
     """Check all records of the run, and store the outcome."""
     latest_ms, store = folder.read_json(FILE, {}).get("latest_ms", -1), open_store(folder)
     store.rows(_DELIVERIES, [row["cell"] for row in folder.rows(EXECUTIONS)])
-    # One that waits in a long queue comes back later than it could, so a run in which some came back early holds.
+    # One that waits in a long queue comes back later than it could, so a run in which some came
+    # back early holds.
     [(early, returns, shortest_s, longest_s)] = store.rows(_RETURNS, target["visibility_timeout_s"])
     is_told, is_late = latest_ms >= 0, latest_ms > 1000 * LATE_S["aws"]
     checks = {
-        "redelivery": _check(early, 0 if early else returns, shortest_s=shortest_s, longest_s=longest_s),
+        "redelivery": _check(
+            early, 0 if early else returns, shortest_s=shortest_s, longest_s=longest_s
+        ),
         "trigger-ramp": _ramp(store, target),
-        "logs-late": _check(is_told and not is_late, is_late, latest_s=round(latest_ms / 1000, 1) if is_told else None),
+        "logs-late": _check(
+            is_told and not is_late,
+            is_late,
+            latest_s=round(latest_ms / 1000, 1) if is_told else None,
+        ),
         "codes": _codes(store),
     }
     described = {
@@ -91,10 +104,12 @@ def _check(held: int = 0, contradicted: int = 0, **values: float | None) -> dict
 
 
 def _ramp(store: Store, target: Target) -> dict[str, Any]:
-    """Whether the first minute is as documented, in cells that ask for more and last longer. Where some cells have
-    provisioned pollers, no cell's ramp is judged."""
+    """Whether the first minute is as documented, in cells that ask for more and last longer. Where
+    some cells have provisioned pollers, no cell's ramp is judged."""
     swept = [cell.values.get("provisioned_pollers") for cell in store.planned.values()]
-    if not target.outputs.get("function_name") or any([target.outputs.get("provisioned_pollers"), *swept]):
+    if not target.outputs.get("function_name") or any(
+        [target.outputs.get("provisioned_pollers"), *swept]
+    ):
         return _check()
     peaks = [peak for (peak,) in store.rows(_FIRST_MINUTE, AFTER_A_MINUTE)]
     held = sum(AFTER_A_MINUTE / 2 <= peak <= AFTER_A_MINUTE * 1.1 for peak in peaks)
@@ -102,9 +117,13 @@ def _ramp(store: Store, target: Target) -> dict[str, Any]:
 
 
 def _codes(store: Store) -> dict[str, Any]:
-    """Our word for each failure, and status and code of the answer: whatever isn't of their form stays out."""
+    """Our word for each failure, and status and code of the answer: whatever isn't of their form
+    stays out."""
     counts: Counter[str] = Counter()
-    failures = "SELECT error_type, error_message, count(*) FROM records WHERE status = 'error' GROUP BY ALL"
+    failures = (
+        "SELECT error_type, error_message, count(*) FROM records WHERE status = 'error' GROUP BY "
+        "ALL"
+    )
     for kind, message, count in store.rows(failures):
         code = _CODE.match(str(message))
         parts = [kind if kind in KINDS else "other", *(filter(None, code.groups()) if code else ())]

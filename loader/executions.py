@@ -1,8 +1,9 @@
-"""Carries the messages of a cell out as queries on Athena, one after the other, in the place of a flood.
+"""Carries the messages of a cell out as queries on Athena, one after the other, in the place of a
+flood.
 
-A query leaves what a flood and a function leave of a message: a row in sent.jsonl, and one record as a line in the
-stack's log group. So drain, account, saved queries and report need not know of it. executions.jsonl tells which query
-may still be running when a run was killed.
+A query leaves what a flood and a function leave of a message: a row in sent.jsonl, and one record
+as a line in the stack's log group. So drain, account, saved queries and report need not know of it.
+executions.jsonl tells which query may still be running when a run was killed.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ TIMES = {
     "engine_seconds": "EngineExecutionTimeInMillis",
     "service_seconds": "ServiceProcessingTimeInMillis",
 }
-# Between two looks at a query: the times in its record are Athena's own, so this decides nothing that is measured.
+# Between two looks at a query: the times in its record are Athena's own, so this decides nothing
+# that is measured.
 FIRST_POLL_S, LONGEST_POLL_S, SLOWER = 0.1, 5.0, 1.5
 # Of calls that aren't answered, or throttled: botocore makes them again for a minute or two.
 PATIENT = {"retries": {"mode": "standard", "total_max_attempts": 10}}
@@ -72,17 +74,23 @@ def carry_out(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Outcome:
-    """Have Athena carry out `execution` `count` times, as messages of `cell`, numbered after those already sent.
+    """Have Athena carry out `execution` `count` times, as messages of `cell`, numbered after those
+    already sent.
 
-    `order`, `share(index)`, `first`, `round_number` and `quiet` are as for a flood. However a query ends, it counts as
-    sent and has its record. Raises RunError where a record can't be stored, and KeyboardInterrupt once the query under
-    way is cancelled and recorded.
+    `order`, `share(index)`, `first`, `round_number` and `quiet` are as for a flood. However a query
+    ends, it counts as sent and has its record. Raises RunError where a record can't be stored, and
+    KeyboardInterrupt once the query under way is cancelled and recorded.
     """
     tell = detail if quiet else say
-    tell(f"{counted(count, 'query', 'queries')} in workgroup {execution.workgroup}: {execution.sql}")
+    tell(
+        f"{counted(count, 'query', 'queries')} in workgroup {execution.workgroup}: {execution.sql}"
+    )
     sent = sent_log(folder, cell, warm_up=warm_up, round_number=round_number)
-    queries = _Cell(target, folder, cell, order, {"round": round_number, "warm_up": int(warm_up)}, sent)
-    # By the number of a query that a killed run began and sent nowhere, Athena would answer with that query.
+    queries = _Cell(
+        target, folder, cell, order, {"round": round_number, "warm_up": int(warm_up)}, sent
+    )
+    # By the number of a query that a killed run began and sent nowhere, Athena would answer with
+    # that query.
     begun = (row["seq"] + 1 for row in folder.rows(EXECUTIONS) if row["cell"] == cell)
     first_number, started_s = max([first_seq(folder, cell), *begun]), clock()
     with bar() as progress:
@@ -92,19 +100,24 @@ def carry_out(
             query = Query(target, execution, token_of(folder.run_id, cell, seq), clock, sleep)
             objects = share(first + index).get("objects") if share else None
             try:
-                failure = queries.carry_out(seq, query, objects, lambda state: progress.update(task, note=state))
+                failure = queries.carry_out(
+                    seq, query, objects, lambda state: progress.update(task, note=state)
+                )
             finally:
                 query.stop()
             progress.advance(task)
             if failure:
-                say(f"query {index + 1} of {count}: {failure.error_type}: {failure}", style="yellow")
+                say(
+                    f"query {index + 1} of {count}: {failure.error_type}: {failure}", style="yellow"
+                )
             else:
                 tell(f"query {index + 1} of {count}: succeeded")
     return Outcome(sent=count, requests=count, seconds=clock() - started_s)
 
 
 def stop_left_running(target: Target, folder: RunFolder, cell: str, execution: Execution) -> None:
-    """Cancel the query of `cell` that may still be running because the run was killed in the midst of it."""
+    """Cancel the query of `cell` that may still be running because the run was killed in the midst
+    of it."""
     rows = [row for row in folder.rows(EXECUTIONS) if row["cell"] == cell]
     if rows and rows[-1]["state"] != "ended":
         say(f"{cell}: cancelling the query that was running when the run was interrupted")
@@ -113,7 +126,8 @@ def stop_left_running(target: Target, folder: RunFolder, cell: str, execution: E
 
 
 def token_of(run_id: str, cell: str, seq: int) -> str:
-    """The token by which Athena knows a message's query again, 64 characters (it takes 32 to 128)."""
+    """The token by which Athena knows a message's query again, 64 characters (it takes 32 to
+    128)."""
     return hashlib.sha256(json.dumps([run_id, cell, seq]).encode()).hexdigest()
 
 
@@ -132,11 +146,17 @@ class _Cell:
     def carry_out(
         self, seq: int, query: Query, objects: int | None, note: Callable[[str], None]
     ) -> QueryFailure | None:
-        """One message over `objects`, which is written down in an order that survives a kill anywhere; gives why it
-        failed. Raises RunError where its record can't be stored, and KeyboardInterrupt when it is."""
+        """One message over `objects`, which is written down in an order that survives a kill
+        anywhere; gives why it failed. Raises RunError where its record can't be stored, and
+        KeyboardInterrupt when it is."""
 
         def remember(state: str) -> None:
-            row = {"cell": self.cell, "seq": seq, "state": state, "execution_id": query.execution_id}
+            row = {
+                "cell": self.cell,
+                "seq": seq,
+                "state": state,
+                "execution_id": query.execution_id,
+            }
             self.folder.append(EXECUTIONS, [row])
 
         remember("beginning")
@@ -154,10 +174,15 @@ class _Cell:
         return failure
 
     def _record(
-        self, message: Mapping[str, Any], query: Query, objects: int | None, failure: QueryFailure | None
+        self,
+        message: Mapping[str, Any],
+        query: Query,
+        objects: int | None,
+        failure: QueryFailure | None,
     ) -> dict[str, Any]:
-        """First what every record has, in this order (functions/agreed/record.json); then the axes by their record's
-        word, in the experiment's order; then what the query gave. What Athena doesn't tell is null."""
+        """First what every record has, in this order (functions/agreed/record.json); then the axes
+        by their record's word, in the experiment's order; then what the query gave. What Athena
+        doesn't tell is null."""
         target, statistics = self.target, query.statistics
         seconds = {name: _seconds(statistics, key) for name, key in TIMES.items()}
         elapsed_s = None if failure else _seconds(statistics, "TotalExecutionTimeInMillis")
@@ -176,7 +201,9 @@ class _Cell:
             cold_start=0,
             attempt=1,
             started_at_ms=message["started_at_ms"],
-            finished_at_ms=now_ms() if elapsed_s is None else message["started_at_ms"] + round(elapsed_s * 1000),
+            finished_at_ms=now_ms()
+            if elapsed_s is None
+            else message["started_at_ms"] + round(elapsed_s * 1000),
             bytes=scanned_bytes,
             method="athena",
             status="error" if failure else "ok",
@@ -200,15 +227,19 @@ class _Cell:
         return first | common | axes | own | error
 
     def _axes(self) -> dict[str, Any]:
-        """Every axis of the cell by its record's word: as the work order says, else the stack, else by default."""
+        """Every axis of the cell by its record's word: as the work order says, else the stack, else
+        by default."""
         settings, fields = {**self.target.outputs, **self.order}, {}
         for axis in self.target.experiment.axes:
             value = settings.get(axis.variable)
-            fields[axis.record_field] = axis.default_of(list(fields.values())) if value is None else value
+            fields[axis.record_field] = (
+                axis.default_of(list(fields.values())) if value is None else value
+            )
         return fields
 
     def _put(self, record: Mapping[str, Any]) -> None:
-        """Write a record into the stack's log group as functions write theirs. Raises RunError where that can't be."""
+        """Write a record into the stack's log group as functions write theirs. Raises RunError
+        where that can't be."""
         logs, group = self.target.client("logs", **PATIENT), self.target["log_group_name"]
         place = {"logGroupName": group, "logStreamName": f"stampede/{self.folder.run_id}"}
         event = {"timestamp": now_ms(), "message": json.dumps(record, ensure_ascii=False)}
@@ -219,14 +250,17 @@ class _Cell:
                 if code_of(error) != "ResourceAlreadyExistsException":
                     raise
             answer = logs.put_log_events(**place, logEvents=[event])
-        if answer.get("rejectedLogEventsInfo"):  # with status 200: too old or too new, by CloudWatch's clock
+        # with status 200: too old or too new, by CloudWatch's clock
+        if answer.get("rejectedLogEventsInfo"):
             raise RunError(
-                f"{group}: CloudWatch Logs rejected a record because of its timestamp; set this machine's clock"
+                f"{group}: CloudWatch Logs rejected a record because of its timestamp; set this "
+                "machine's clock"
             )
 
 
 class QueryFailure(Exception):
-    """A query that came to no good end; `error_type` is the record's word for it, the text says why in one line."""
+    """A query that came to no good end; `error_type` is the record's word for it, the text says why
+    in one line."""
 
     def __init__(self, error_type: str, why: str) -> None:
         super().__init__(why)
@@ -235,9 +269,11 @@ class QueryFailure(Exception):
 
 @dataclass
 class Query:
-    """One execution of a query, known to Athena by `token`: however often it is begun, it runs once.
+    """One execution of a query, known to Athena by `token`: however often it is begun, it runs
+    once.
 
-    `execution_id` and `request_id` are "" until it has begun; `statistics` are Athena's, as far as they are known.
+    `execution_id` and `request_id` are "" until it has begun; `statistics` are Athena's, as far as
+    they are known.
     """
 
     target: Target
@@ -255,14 +291,16 @@ class Query:
         self._client = self.target.client("athena", **PATIENT)
 
     def attempt(self, step: Callable[[], None]) -> QueryFailure | None:
-        """Do `begin` or `finish`; gives why the query failed. None runs on then; `is_interrupted` says Ctrl-C."""
+        """Do `begin` or `finish`; gives why the query failed. None runs on then; `is_interrupted`
+        says Ctrl-C."""
         try:
             return step()
         except QueryFailure as error:
             failure = error
         except (BotoCoreError, ClientError) as error:
             kind = kind_of(error)
-            self._is_over = not self.execution_id and kind is not Kind.FAULT  # refused; a fault's answer may be lost
+            # refused; a fault's answer may be lost
+            self._is_over = not self.execution_id and kind is not Kind.FAULT
             failure = QueryFailure(_ERROR_TYPES.get(kind, "QueryFailed"), one_line(error))
         except KeyboardInterrupt:
             self.is_interrupted = True
@@ -277,11 +315,14 @@ class Query:
         self.request_id = answer.get("ResponseMetadata", {}).get("RequestId", "")
 
     def finish(self, note: Callable[[str], None]) -> None:
-        """Wait until its result is there and as expected; `note` is called with the state after every look. Raises
-        QueryFailure, and what boto3 raises."""
+        """Wait until its result is there and as expected; `note` is called with the state after
+        every look. Raises QueryFailure, and what boto3 raises."""
         self._wait(note)
         answer = self._client.get_query_results(QueryExecutionId=self.execution_id, MaxResults=10)
-        _, *rows = ([value.get("VarCharValue") for value in row["Data"]] for row in answer["ResultSet"]["Rows"])
+        _, *rows = (
+            [value.get("VarCharValue") for value in row["Data"]]
+            for row in answer["ResultSet"]["Rows"]
+        )
         if rows != [list(self.execution.expected)]:  # the first row had the columns' names
             got = "; ".join(", ".join(map(str, row)) for row in rows) or "no row"
             expected = ", ".join(self.execution.expected)
@@ -289,8 +330,8 @@ class Query:
             raise QueryFailure("WrongResult", why)
 
     def stop(self) -> None:
-        """Cancel it unless it is over; one whose id was never told is asked for by its token. Says so where that can't
-        be done."""
+        """Cancel it unless it is over; one whose id was never told is asked for by its token. Says
+        so where that can't be done."""
         if self._is_over:
             return
         self._is_over = True
@@ -299,7 +340,10 @@ class Query:
             self._client.stop_query_execution(QueryExecutionId=self.execution_id)
         except (BotoCoreError, ClientError) as error:
             which = f"query {self.execution_id}".strip()
-            say(f"{which} couldn't be cancelled, and may run to its end: {one_line(error)}", style="yellow")
+            say(
+                f"{which} couldn't be cancelled, and may run to its end: {one_line(error)}",
+                style="yellow",
+            )
             return
         with contextlib.suppress(BotoCoreError, ClientError):
             self._look()  # for its statistics
@@ -328,15 +372,22 @@ class Query:
             note(state)
             reason = " ".join((status.get("StateChangeReason") or "Athena gives no reason").split())
             if state == "CANCELLED":
-                raise QueryFailure("QueryCancelled", reason)  # by somebody else, or by the workgroup's limit
+                # by somebody else, or by the workgroup's limit
+                raise QueryFailure("QueryCancelled", reason)
             if state == "FAILED":
-                raise QueryFailure("AccessDenied" if _DENIED_WORDS.search(reason) else "QueryFailed", reason)
+                raise QueryFailure(
+                    "AccessDenied" if _DENIED_WORDS.search(reason) else "QueryFailed", reason
+                )
             if state == "SUCCEEDED":
                 return
-        raise QueryFailure("QueryTimedOut", f"{state} at the limit of {limit_s:g} s, so it was cancelled")
+        raise QueryFailure(
+            "QueryTimedOut", f"{state} at the limit of {limit_s:g} s, so it was cancelled"
+        )
 
     def _look(self) -> dict[str, Any]:
-        answer = self._client.get_query_execution(QueryExecutionId=self.execution_id)["QueryExecution"]
+        answer = self._client.get_query_execution(QueryExecutionId=self.execution_id)[
+            "QueryExecution"
+        ]
         self.statistics = answer.get("Statistics") or {}
         self._is_over = answer["Status"]["State"] in ("SUCCEEDED", "FAILED", "CANCELLED")
         return answer["Status"]

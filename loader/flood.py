@@ -1,8 +1,9 @@
-"""`stampede flood`: sends N x 10 work orders to the queue, many batches in flight, so that N functions run at once.
+"""`stampede flood`: sends N x 10 work orders to the queue, many batches in flight, so that N
+functions run at once.
 
-Every order accepted by SQS is written to the run's sent.jsonl; what isn't accepted is said, with a non-zero exit. A
-flood that is killed leaves at most the batches then in flight (loader.sqs.outcome.IN_FLIGHT) accepted and not written
-down.
+Every order accepted by SQS is written to the run's sent.jsonl; what isn't accepted is said, with a
+non-zero exit. A flood that is killed leaves at most the batches then in flight
+(loader.sqs.outcome.IN_FLIGHT) accepted and not written down.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from stampede.stacks.sqs_limits import MAX_ENTRIES
 from stampede.stacks.target import Target
 
 SENT = "sent.jsonl"
-# Messages that SQS may have accepted from a flood that was killed, or could write no more, beside those written down.
+# Messages that SQS may have accepted from a flood that was killed, or could write no more, beside
+# those written down.
 MOST_UNRECORDED = IN_FLIGHT * MAX_ENTRIES
 
 
@@ -44,14 +46,15 @@ def flood(
     knows_all_sent: bool = True,
     quiet: bool = False,
 ) -> Outcome:
-    """Send `count` work orders of `cell`, numbered after those already sent; each accepted one goes to sent.jsonl.
+    """Send `count` work orders of `cell`, numbered after those already sent; each accepted one goes
+    to sent.jsonl.
 
-    Each says `order`, the experiment's part, and the index-th of the cell (from 0) `share(index)`; in the round
-    `round_number` of a sweep (0: none) the flood begins with the `first` of them. `warm_up` orders count in no figure;
-    with `start_at_ms` (epoch ms) the functions wait until then. Where an earlier flood of the cell
-    may have been killed (`knows_all_sent` false) a gap is left for what it sent last; with
-    `quiet` what goes well is a detail.
-    Returns the outcome even when some were refused (`check` raises for that). Raises RunError when the queue can't be
+    Each says `order`, the experiment's part, and the index-th of the cell (from 0) `share(index)`;
+    in the round `round_number` of a sweep (0: none) the flood begins with the `first` of them.
+    `warm_up` orders count in no figure; with `start_at_ms` (epoch ms) the functions wait until
+    then. Where an earlier flood of the cell may have been killed (`knows_all_sent` false) a gap is
+    left for what it sent last; with `quiet` what goes well is a detail. Returns the outcome even
+    when some were refused (`check` raises for that). Raises RunError when the queue can't be
     reached.
     """
     extras = {**order, "warm_up": int(warm_up), **({"round": round_number} if round_number else {})}
@@ -60,9 +63,13 @@ def flood(
     seq = first_seq(folder, cell, knows_all_sent=knows_all_sent)
     if target.experiment.takes_payload:
         payloads, is_batched = Payloads.of_run(folder), (target.outputs.get("batch_size") or 1) > 1
-        messages = payload_messages(payloads, folder.run_id, cell, count, extras, seq, first, is_batched=is_batched)
+        messages = payload_messages(
+            payloads, folder.run_id, cell, count, extras, seq, first, is_batched=is_batched
+        )
     else:
-        messages = orders(folder.run_id, cell, count, extras, seq, share and (lambda index: share(first + index)))
+        messages = orders(
+            folder.run_id, cell, count, extras, seq, share and (lambda index: share(first + index))
+        )
     tell = detail if quiet else say
     tell(f"flooding {target['queue_name']} with {counted(count, 'message')}")
     log = sent_log(folder, cell, warm_up=warm_up, round_number=round_number)
@@ -82,9 +89,13 @@ def flood(
 
 
 def send(
-    target: Target, queue_url: str, messages: Iterator[Order], on_accepted: Callable[[list[Accepted]], None]
+    target: Target,
+    queue_url: str,
+    messages: Iterator[Order],
+    on_accepted: Callable[[list[Accepted]], None],
 ) -> Outcome:
-    """`loader.sqs.sending.send_to` for a target; only a flood needs aiohttp, which takes 0.1 s to import."""
+    """`loader.sqs.sending.send_to` for a target; only a flood needs aiohttp, which takes 0.1 s to
+    import."""
     from loader.sqs.sending import endpoint_of, send_to
 
     return send_to(endpoint_of(target), queue_url, messages, on_accepted)
@@ -93,9 +104,9 @@ def send(
 def first_seq(folder: RunFolder, cell: str, *, knows_all_sent: bool = True) -> int:
     """The number of the cell's next message: after those already sent.
 
-    Behind an attempt that was cut off, or may have been (`knows_all_sent` false), a gap stays for the batches then in
-    flight, even where none of it was confirmed: if they were accepted all the same, their records must not pass for
-    those of new messages.
+    Behind an attempt that was cut off, or may have been (`knows_all_sent` false), a gap stays for
+    the batches then in flight, even where none of it was confirmed: if they were accepted all the
+    same, their records must not pass for those of new messages.
     """
     last_sent, last_cut_off = (
         max((row["seq"] for row in folder.rows(name) if row["cell"] == cell), default=-1)
@@ -109,7 +120,9 @@ def check(outcome: Outcome) -> None:
     """Raise RunError when a message was not accepted."""
     if outcome.failed:
         count = outcome.sent + outcome.failed
-        raise RunError(f"{outcome.failed} of {counted(count, 'message')} not accepted: {outcome.reason}")
+        raise RunError(
+            f"{outcome.failed} of {counted(count, 'message')} not accepted: {outcome.reason}"
+        )
 
 
 def orders(
@@ -120,8 +133,8 @@ def orders(
     first_seq: int = 0,
     share: Callable[[int], Mapping[str, Any]] | None = None,
 ) -> Iterator[Order]:
-    """The work orders of one flood, made one by one: a million of them need no memory. They differ in `seq`, and in
-    what `share` gives for their place."""
+    """The work orders of one flood, made one by one: a million of them need no memory. They differ
+    in `seq`, and in what `share` gives for their place."""
     for index in range(count):
         seq, own = first_seq + index, {} if share is None else share(index)
         yield Order(seq, json.dumps({"run_id": run_id, "cell": cell, "seq": seq, **extras, **own}))
@@ -138,8 +151,9 @@ def payload_messages(
     *,
     is_batched: bool = False,
 ) -> Iterator[Order]:
-    """The messages of a flood whose bodies are the user's: each work order is an attribute, with its payload's number;
-    without it where they are `is_batched`, as the time of a batch is none of one payload's."""
+    """The messages of a flood whose bodies are the user's: each work order is an attribute, with
+    its payload's number; without it where they are `is_batched`, as the time of a batch is none of
+    one payload's."""
     numbers = payloads.draw(first, count)
     share = None if is_batched else lambda index: {"payload": numbers[index]}
     made = orders(run_id, cell, count, extras, first_seq, share)
@@ -152,8 +166,8 @@ def sent_log(
 ) -> Callable[[list[Accepted]], None]:
     """The function that appends a batch to the run's sent.jsonl, on disk when it returns.
 
-    A file that isn't there is made with the first batch: a flood that is killed before that leaves none. That it can
-    be made is tried at once, before anything is sent. Raises OSError.
+    A file that isn't there is made with the first batch: a flood that is killed before that leaves
+    none. That it can be made is tried at once, before anything is sent. Raises OSError.
     """
     if os.path.lexists(folder.path / SENT):
         folder.appending(SENT).close()
@@ -162,6 +176,9 @@ def sent_log(
 
     def append(batch: list[Accepted]) -> None:
         of_flood = {"warm_up": int(warm_up), "round": round_number}
-        folder.append(SENT, ({"cell": cell, **Accepted(*accepted)._asdict(), **of_flood} for accepted in batch))
+        folder.append(
+            SENT,
+            ({"cell": cell, **Accepted(*accepted)._asdict(), **of_flood} for accepted in batch),
+        )
 
     return append

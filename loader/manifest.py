@@ -1,7 +1,8 @@
-"""Puts the manifest of a key plan: its slices straight to S3, and last an object that says that all are there.
+"""Puts the manifest of a key plan: its slices straight to S3, and last an object that says that all
+are there.
 
-A put that was interrupted is completed by the next one. A slice's key names the plan that it is of, and S3 shows an
-object whole or not at all, so a slice of the right size is the right one.
+A put that was interrupted is completed by the next one. A slice's key names the plan that it is of,
+and S3 shows an object whole or not at all, so a slice of the right size is the right one.
 """
 
 from __future__ import annotations
@@ -21,14 +22,18 @@ PUTS_AT_ONCE = 8
 
 
 def put_manifest(target: Target, *, dry_run: bool = False) -> int:
-    """Put what the applied experiment's manifest lacks; returns how many slices were missing, 0 without a key plan.
+    """Put what the applied experiment's manifest lacks; returns how many slices were missing, 0
+    without a key plan.
 
     Raises RunError when S3 refuses, UsageError where the parameters of the list don't fit.
     """
     if (plan := _plan(target)) is None:
         return 0
     s3, bucket = target.client("s3", max_pool_connections=PUTS_AT_ONCE), target["bucket_name"]
-    where = f"s3://{bucket}/{plan.manifest}, {counted(plan.objects, 'row')} in {counted(plan.slice_count, 'slice')}"
+    where = (
+        f"s3://{bucket}/{plan.manifest}, {counted(plan.objects, 'row')} in "
+        f"{counted(plan.slice_count, 'slice')}"
+    )
 
     def put(key: str, text: str) -> None:
         s3.put_object(Bucket=bucket, Key=key, Body=text.encode(), ChecksumAlgorithm="CRC32")
@@ -42,10 +47,13 @@ def put_manifest(target: Target, *, dry_run: bool = False) -> int:
         if dry_run:
             return plan.slice_count
         slices = ((plan.slice_key(index), text) for index, text in enumerate(plan.slices()))
-        missing = ((key, text) for key, text in slices if sizes.get(key) != len(text))  # its characters are ASCII
+        # its characters are ASCII
+        missing = ((key, text) for key, text in slices if sizes.get(key) != len(text))
         task = progress.add_task("manifest", total=plan.slice_count, note="slices")
         count = 0
-        for count, _ in enumerate(in_flight(lambda item: put(*item), missing, PUTS_AT_ONCE), start=1):
+        for count, _ in enumerate(
+            in_flight(lambda item: put(*item), missing, PUTS_AT_ONCE), start=1
+        ):
             progress.update(task, completed=count)
         contents = {"slices": plan.slice_count, "manifest": plan.manifest, **plan.parameters()}
         put(_complete_key(plan), json.dumps(contents, indent=2) + "\n")
@@ -79,5 +87,6 @@ def _sizes(s3: Any, bucket: str, plan: Manifest) -> dict[str, int]:
 
 
 def _is_complete(plan: Manifest, sizes: dict[str, int]) -> bool:
-    """Whether a put came to its end, and no slice was deleted since: a message would fail at it again and again."""
+    """Whether a put came to its end, and no slice was deleted since: a message would fail at it
+    again and again."""
     return {_complete_key(plan), *map(plan.slice_key, range(plan.slice_count))} <= sizes.keys()

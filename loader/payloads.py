@@ -1,4 +1,5 @@
-"""The user's own message bodies (--payload): one JSON value, or several with weights as Lambda Power Tuning takes them.
+"""The user's own message bodies (--payload): one JSON value, or several with weights as Lambda
+Power Tuning takes them.
 
 They are stored with the run, so that whatever goes on with it sends the same.
 """
@@ -21,12 +22,13 @@ from stampede.runs.folder import RunFolder, damage_refused
 
 FILE = "payload.json"
 DEFAULT = "{}"
-# A message has 1 MiB (SQS quotas), of which the attribute with what Stampede says takes less than this; as a rule it
-# takes the second.
+# A message has 1 MiB (SQS quotas), of which the attribute with what Stampede says takes less than
+# this; as a rule it takes the second.
 ATTRIBUTE_BYTES, USUAL_ATTRIBUTE_BYTES = 2048, 256
 MOST_BYTES = 2**20 - ATTRIBUTE_BYTES
-# Lambda's trigger hands out no larger event, and a smaller batch instead (Lambda guide, "Batching behavior"). What a
-# message in one has beside body and attribute: ids, receipt handle, attributes, sums.
+# Lambda's trigger hands out no larger event, and a smaller batch instead (Lambda guide, "Batching
+# behavior"). What a message in one has beside body and attribute: ids, receipt handle, attributes,
+# sums.
 MOST_EVENT_BYTES, EVENT_BYTES = 6 * 2**20, 1000
 
 
@@ -44,13 +46,16 @@ class Payloads:
         try:
             return cls.of_text(path.read_bytes().decode())
         except OSError as error:
-            raise UsageError(f"--payload {path}: can't be read ({error.strerror}); give a file of JSON") from None
+            raise UsageError(
+                f"--payload {path}: can't be read ({error.strerror}); give a file of JSON"
+            ) from None
         except ValueError as error:
             raise UsageError(f"--payload {path}: {one_line(error)}") from None
 
     @classmethod
     def of_text(cls, text: str) -> Payloads:
-        """A JSON value is sent as it is written; of a list of {"payload", "weight"} each payload. Raises ValueError."""
+        """A JSON value is sent as it is written; of a list of {"payload", "weight"} each payload.
+        Raises ValueError."""
         try:
             value = user_json.value_of(text)
         except ValueError as error:
@@ -59,22 +64,32 @@ class Payloads:
         if isinstance(value, list) and any(map(_is_weighted, value)):
             for number, row in enumerate(value, start=1):
                 if not _is_weighted(row):
-                    raise ValueError(f'each element must have "payload" and "weight" alone; element {number} doesn\'t')
+                    raise ValueError(
+                        f'each element must have "payload" and "weight" alone; element {number} '
+                        "doesn't"
+                    )
                 if type(row["weight"]) not in (int, float) or not 0 < row["weight"] < math.inf:
                     raise ValueError(f"a weight must be a number above 0, got {row['weight']!r}")
             bodies = [json.dumps(row["payload"], ensure_ascii=False) for row in value]
             weights = [row["weight"] for row in value]
         longest = max(len(body.encode()) for body in bodies)
         if longest > MOST_BYTES:
-            raise ValueError(f"a payload must have at most {MOST_BYTES:,} bytes, as SQS takes 1 MiB, got {longest:,}")
+            raise ValueError(
+                f"a payload must have at most {MOST_BYTES:,} bytes, as SQS takes 1 MiB, got "
+                f"{longest:,}"
+            )
         return cls(text, bodies, weights)
 
     @classmethod
     def of_run(cls, folder: RunFolder) -> Payloads:
-        """Those that are stored with a run; an empty JSON object where none are. Raises UsageError for a damaged
-        file."""
+        """Those that are stored with a run; an empty JSON object where none are. Raises UsageError
+        for a damaged file."""
         path = folder.path / FILE
-        with damage_refused(path), contextlib.suppress(FileNotFoundError), stored_json.opened(path) as file:
+        with (
+            damage_refused(path),
+            contextlib.suppress(FileNotFoundError),
+            stored_json.opened(path) as file,
+        ):
             return cls.of_text(file.read().decode())
         return cls.of_text(DEFAULT)
 
@@ -83,11 +98,14 @@ class Payloads:
         folder.replace(FILE, self.text)
 
     def draw(self, first: int, count: int) -> list[int]:
-        """Which body each of `count` messages gets, the first of them the `first` of its cell (from 0). The weights are
-        kept as well as whole numbers allow, in the cell too; the order is shuffled, always in the same way."""
+        """Which body each of `count` messages gets, the first of them the `first` of its cell (from
+        0). The weights are kept as well as whole numbers allow, in the cell too; the order is
+        shuffled, always in the same way."""
         total, drawn, numbers = sum(self.weights), [0] * len(self.weights), []
         for place in range(1, first + count + 1):
-            number = max(range(len(drawn)), key=lambda n: self.weights[n] / total * place - drawn[n])
+            number = max(
+                range(len(drawn)), key=lambda n: self.weights[n] / total * place - drawn[n]
+            )
             drawn[number] += 1
             numbers.append(number)
         chosen = numbers[first:]
@@ -95,19 +113,32 @@ class Payloads:
         return chosen
 
     def message_bytes(self) -> list[tuple[int, float]]:
-        """The bytes of a message with each payload and its attribute, and the share of the messages that have it."""
+        """The bytes of a message with each payload and its attribute, and the share of the messages
+        that have it."""
         bodies = zip(self.bodies, self.weights, strict=True)
-        return [(len(body.encode()) + USUAL_ATTRIBUTE_BYTES, weight / sum(self.weights)) for body, weight in bodies]
+        return [
+            (len(body.encode()) + USUAL_ATTRIBUTE_BYTES, weight / sum(self.weights))
+            for body, weight in bodies
+        ]
 
     def refuse_batches(self, batch_size: int) -> None:
         """Raise UsageError where so many messages of the mean size are no event."""
         escaped = [len(json.dumps(body, ensure_ascii=False).encode()) for body in self.bodies]
-        mean = sum(size * weight for size, weight in zip(escaped, self.weights, strict=True)) / sum(self.weights)
+        mean = sum(size * weight for size, weight in zip(escaped, self.weights, strict=True)) / sum(
+            self.weights
+        )
         each = mean + USUAL_ATTRIBUTE_BYTES + EVENT_BYTES
         if batch_size * each > MOST_EVENT_BYTES:
-            found = f"an event of so many of these messages has about {batch_size * each / 2**20:,.1f} MB"
-            way_out = f"use --set batch_size={MOST_EVENT_BYTES // each:.0f} or less, or smaller payloads"
-            raise UsageError(f"batch_size = {batch_size}: {found}, and Lambda hands out 6 at most", way_out)
+            found = (
+                f"an event of so many of these messages has about {batch_size * each / 2**20:,.1f} "
+                "MB"
+            )
+            way_out = (
+                f"use --set batch_size={MOST_EVENT_BYTES // each:.0f} or less, or smaller payloads"
+            )
+            raise UsageError(
+                f"batch_size = {batch_size}: {found}, and Lambda hands out 6 at most", way_out
+            )
 
     def sentence(self) -> str:
         """How many there are, in words; "" for one."""

@@ -1,8 +1,9 @@
 """Waits until what an apply has just written into the function's role is in force.
 
-IAM shows a change everywhere only after seconds, sometimes a minute (IAM guide, "Changes that I make are not always
-immediately visible"). A flood that came sooner would have its first messages refused, and in a small cell all of them
-made dead letters. So the function is asked for one small operation, and asked again while it is refused.
+IAM shows a change everywhere only after seconds, sometimes a minute (IAM guide, "Changes that I
+make are not always immediately visible"). A flood that came sooner would have its first messages
+refused, and in a small cell all of them made dead letters. So the function is asked for one small
+operation, and asked again while it is refused.
 """
 
 from __future__ import annotations
@@ -25,17 +26,28 @@ PROOF = {"run_id": "permission-proof", "seq": 0, "warm_up": 1}
 
 
 def wait_for_permission(
-    target: Target, cell: str, order: Mapping[str, Any], *, sleep: Callable[[float], None] = time.sleep
+    target: Target,
+    cell: str,
+    order: Mapping[str, Any],
+    *,
+    sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Invoke the function with `order`, the small operation of an experiment, until it isn't refused any more.
+    """Invoke the function with `order`, the small operation of an experiment, until it isn't
+    refused any more.
 
-    Raises RunError with the refusal when that takes longer than PAUSES_S. Any other failure is left to the flood,
-    which records it.
+    Raises RunError with the refusal when that takes longer than PAUSES_S. Any other failure is left
+    to the flood, which records it.
     """
-    # One message as a trigger gives it to the function, without a receipt: there is none in the queue.
+    # One message as a trigger gives it to the function, without a receipt: there is none in the
+    # queue.
     body = json.dumps({**PROOF, "cell": cell, **order})
     attributes = {"ApproximateReceiveCount": "1"}
-    message = {"messageId": PROOF["run_id"], "body": body, "attributes": attributes, "eventSource": "aws:sqs"}
+    message = {
+        "messageId": PROOF["run_id"],
+        "body": body,
+        "attributes": attributes,
+        "eventSource": "aws:sqs",
+    }
     say("the function's role has changed: checking its permissions with one invocation")
     for number in looks(PAUSES_S, sleep=sleep):
         why = _why_it_fails(target, {"Records": [message]})
@@ -45,9 +57,10 @@ def wait_for_permission(
             say(f"not in force yet ({why}); trying again for up to {sum(PAUSES_S)} s")
     else:
         raise RunError(
-            f"{cell}: {sum(PAUSES_S)} s after the apply the function still lacks a permission: {why}; IAM doesn't need "
-            f"so long, so check the policy of the role {target.outputs.get('worker_role_name')}, and those of the "
-            "organization and the bucket"
+            f"{cell}: {sum(PAUSES_S)} s after the apply the function still lacks a permission: "
+            f"{why}; IAM doesn't need so long, so check the policy of the role "
+            f"{target.outputs.get('worker_role_name')}, and those of the organization and the "
+            "bucket"
         )
     if why:
         say(f"the permissions couldn't be checked ({why}); the flood goes on", style="yellow")

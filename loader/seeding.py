@@ -1,5 +1,5 @@
-"""Has a function of the stack write the objects where functions read them: inside the region, and without logging in
-to a machine that mounts a file system."""
+"""Has a function of the stack write the objects where functions read them: inside the region, and
+without logging in to a machine that mounts a file system."""
 
 from __future__ import annotations
 
@@ -20,12 +20,22 @@ from stampede.stacks import target as targets
 from stampede.stacks.aws_errors import AFTER_APPLY, code_of
 from stampede.stacks.target import Target
 
-# Lambda's longest invocation, and a little for the answer. Once: a second invocation would write beside the first.
-CONFIG = {"read_timeout": 910, "tcp_keepalive": True, "retries": {"mode": "standard", "total_max_attempts": 1}}
-# A NAT gateway drops a connection that is silent for 350 s (VPC guide, "NAT gateway basics"), and Linux sends its first
-# probe after two hours. What macOS calls TCP_KEEPALIVE is TCP_KEEPIDLE elsewhere.
+# Lambda's longest invocation, and a little for the answer. Once: a second invocation would write
+# beside the first.
+CONFIG = {
+    "read_timeout": 910,
+    "tcp_keepalive": True,
+    "retries": {"mode": "standard", "total_max_attempts": 1},
+}
+# A NAT gateway drops a connection that is silent for 350 s (VPC guide, "NAT gateway basics"), and
+# Linux sends its first probe after two hours. What macOS calls TCP_KEEPALIVE is TCP_KEEPIDLE
+# elsewhere.
 PROBES = (
-    (socket.IPPROTO_TCP, getattr(socket, "TCP_KEEPIDLE", getattr(socket, "TCP_KEEPALIVE", None)), 60),
+    (
+        socket.IPPROTO_TCP,
+        getattr(socket, "TCP_KEEPIDLE", getattr(socket, "TCP_KEEPALIVE", None)),
+        60,
+    ),
     (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 30),
 )
 # Between attempts at what passes by itself after an apply.
@@ -39,11 +49,12 @@ def seed(
     *,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Invoke the stack's seeding function with what the experiment says of a cell, one event after the other.
+    """Invoke the stack's seeding function with what the experiment says of a cell, one event after
+    the other.
 
-    `in_order` are the cell's axes of the message. Events in `seeded` aren't sent again, and those that were sent are
-    added. The function writes what isn't there yet, and checks it. Raises RunError when it fails twice, or for as long
-    as PAUSES_S with what usually passes.
+    `in_order` are the cell's axes of the message. Events in `seeded` aren't sent again, and those
+    that were sent are added. The function writes what isn't there yet, and checks it. Raises
+    RunError when it fails twice, or for as long as PAUSES_S with what usually passes.
     """
     seeded = set() if seeded is None else seeded
     for event in events_of(target, in_order):
@@ -60,7 +71,9 @@ def events_of(target: Target, in_order: Mapping[str, Any]) -> Sequence[Mapping[s
     return seeding.events({**target.outputs, **in_order})
 
 
-def _seed(target: Target, name: str, event: Mapping[str, Any], sleep: Callable[[float], None]) -> None:
+def _seed(
+    target: Target, name: str, event: Mapping[str, Any], sleep: Callable[[float], None]
+) -> None:
     say(f"{name}: seeding what is missing")
     for number in looks(PAUSES_S, sleep=sleep):
         answer, why, _ = invoke(target, name, event)
@@ -74,13 +87,15 @@ def _seed(target: Target, name: str, event: Mapping[str, Any], sleep: Callable[[
 
 
 def invoke(target: Target, name: str, event: Mapping[str, Any]) -> tuple[dict[str, Any], str, str]:
-    """What one invocation of a function answers, why it failed ("" where it didn't), and the end of its log. Raises
-    RunError where there is no answer: nobody knows what it did."""
+    """What one invocation of a function answers, why it failed ("" where it didn't), and the end of
+    its log. Raises RunError where there is no answer: nobody knows what it did."""
     client = target.client("lambda", **CONFIG)
     # Botocore has a setting for SO_KEEPALIVE alone; its connections are made with this list.
     client._endpoint.http_session._socket_options.extend(PROBES)
     try:
-        answer = client.invoke(FunctionName=name, Payload=json.dumps(event).encode(), LogType="Tail")
+        answer = client.invoke(
+            FunctionName=name, Payload=json.dumps(event).encode(), LogType="Tail"
+        )
         payload = answer["Payload"].read()
     except ClientError as error:
         return {}, f"{code_of(error)}: {error.response['Error'].get('Message')}", ""
@@ -90,14 +105,21 @@ def invoke(target: Target, name: str, event: Mapping[str, Any]) -> tuple[dict[st
     result = _object(payload)
     if result is None:
         return {}, str(payload[:200]), log
-    return result, _why(result) if answer.get("FunctionError") or result.get("status") == "error" else "", log
+    return (
+        result,
+        _why(result) if answer.get("FunctionError") or result.get("status") == "error" else "",
+        log,
+    )
 
 
 def _why(result: Mapping[str, Any]) -> str:
-    """What an exception of Lambda's, or a record of a failure, says; the Go program's exceptions hold a record."""
+    """What an exception of Lambda's, or a record of a failure, says; the Go program's exceptions
+    hold a record."""
     said = str(result.get("errorMessage"))
     record = _object(said) or result
-    return f"{record['error_type']}: {record.get('error_message')}" if "error_type" in record else said
+    return (
+        f"{record['error_type']}: {record.get('error_message')}" if "error_type" in record else said
+    )
 
 
 def _object(text: str | bytes) -> dict[str, Any] | None:

@@ -1,8 +1,9 @@
-"""Sets aside what a killed sweep left of the cell it was in, so that the cell can be run again from its start, or from
-the round in which it was killed.
+"""Sets aside what a killed sweep left of the cell it was in, so that the cell can be run again from
+its start, or from the round in which it was killed.
 
-abandoned.jsonl says which numbers. New messages are numbered after the old ones, also those that nobody confirmed, and
-records of the old ones that arrive late are known by their numbers and stay out of the figures.
+abandoned.jsonl says which numbers. New messages are numbered after the old ones, also those that
+nobody confirmed, and records of the old ones that arrive late are known by their numbers and stay
+out of the figures.
 """
 
 from __future__ import annotations
@@ -17,12 +18,19 @@ from stampede.progress import say
 from stampede.runs import stored_json
 from stampede.runs.folder import ABANDONED, FAILED_OBJECTS, UNANSWERED_FILE, RunFolder
 
-_FILES = ("sent.jsonl", "records.jsonl", FAILED_OBJECTS, "dead_letters.jsonl", UNANSWERED_FILE, "log_events.jsonl")
+_FILES = (
+    "sent.jsonl",
+    "records.jsonl",
+    FAILED_OBJECTS,
+    "dead_letters.jsonl",
+    UNANSWERED_FILE,
+    "log_events.jsonl",
+)
 
 
 def whole_rounds(folder: RunFolder, shares: Mapping[str, Sequence[int]]) -> int:
-    """How many rounds of an interrupted block are done: each message of them has a record or is a dead letter.
-    `shares` are how many messages each cell sends in each round."""
+    """How many rounds of an interrupted block are done: each message of them has a record or is a
+    dead letter. `shares` are how many messages each cell sends in each round."""
     names = ("records.jsonl", "dead_letters.jsonl")
     ended = {(row["cell"], row["seq"]) for name in names for row in folder.rows(name)}
     sent = (row for row in folder.rows("sent.jsonl") if (row["cell"], row["seq"]) in ended)
@@ -35,12 +43,15 @@ def whole_rounds(folder: RunFolder, shares: Mapping[str, Sequence[int]]) -> int:
     return sum(1 for _ in takewhile(is_whole, range(1, rounds + 1)))
 
 
-def set_aside(folder: RunFolder, cell: str, whole: int = 0, *, may_have_sent: int | None = None) -> int:
-    """Take rows of `cell` out of the run's files, but for those of its first `whole` rounds; returns how many messages
-    were set aside. Where it was begun, `may_have_sent` is the last number that a message of it may have, confirmed or
-    not.
+def set_aside(
+    folder: RunFolder, cell: str, whole: int = 0, *, may_have_sent: int | None = None
+) -> int:
+    """Take rows of `cell` out of the run's files, but for those of its first `whole` rounds;
+    returns how many messages were set aside. Where it was begun, `may_have_sent` is the last number
+    that a message of it may have, confirmed or not.
 
-    Each file is replaced whole, the list of sent messages last: after a kill in between, the next call finishes it.
+    Each file is replaced whole, the list of sent messages last: after a kill in between, the next
+    call finishes it.
     """
     own = [row for row in folder.rows("sent.jsonl") if row["cell"] == cell]
     # A warm-up before a round that isn't done is of the attempt that was cut off.
@@ -52,7 +63,9 @@ def set_aside(folder: RunFolder, cell: str, whole: int = 0, *, may_have_sent: in
     folder.append(ABANDONED, [{"cell": cell, "first": last_kept + 1, "seq": last}])
     for name in reversed(_FILES):
         if (folder.path / name).exists():
-            folder.rewrite(name, (row for row in folder.rows(name) if not _is_of(row, cell, last_kept)))
+            folder.rewrite(
+                name, (row for row in folder.rows(name) if not _is_of(row, cell, last_kept))
+            )
     if sent:
         again = f"resuming with round {whole + 1}" if whole else "running the cell again"
         say(f"{cell}: set aside {counted(len(sent), 'message')} of an interrupted attempt; {again}")
@@ -63,13 +76,15 @@ def abandoned(folder: RunFolder) -> dict[str, list[range]]:
     """By cell, the numbers of the attempts at it that were set aside."""
     numbers: dict[str, list[range]] = {}
     for row in folder.rows(ABANDONED):
-        numbers.setdefault(row["cell"], []).append(range(row.get("first", row["seq"]), row["seq"] + 1))
+        numbers.setdefault(row["cell"], []).append(
+            range(row.get("first", row["seq"]), row["seq"] + 1)
+        )
     return numbers
 
 
 def _is_of(row: dict[str, Any], cell: str, last_kept: int) -> bool:
-    """Whether a row of sent, records or log events belongs to a later message of the cell than `last_kept` (a log event
-    by its record)."""
+    """Whether a row of sent, records or log events belongs to a later message of the cell than
+    `last_kept` (a log event by its record)."""
     if "message" in row and "timestamp" in row:
         try:
             row = stored_json.decoded(row["message"])

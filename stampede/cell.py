@@ -1,6 +1,7 @@
 """One cell of a run: what it is set to, how its messages are sent, and how it is named in words.
 
-A plan makes each cell once, complete, and run.json has it as it is: whoever needs to know what a cell is reads that.
+A plan makes each cell once, complete, and run.json has it as it is: whoever needs to know what a
+cell is reads that.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from stampede.variable_rules import RULES
 LARGEST_WHOLE = 2**53
 SETTINGS = "settings"
 STAND_IN = "stand-in"
-# The format of run.json that has the cells as they are; before it they were spread over plan, cells and settings.
+# The format of run.json that has the cells as they are; before it they were spread over plan, cells
+# and settings.
 FORMAT, FIRST_EDITION = 2, 1
 # Of a text in a phrase, which a picture may have to give room.
 LONGEST_WORDS = 300
@@ -44,13 +46,16 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """A cell, with `values` for every variable of Terraform's and key of the work order that its experiment has.
+    """A cell, with `values` for every variable of Terraform's and key of the work order that its
+    experiment has.
 
-    `name` is what messages and records call it. It sends `warm_up_messages`, then `messages` in `rounds`; those of one
-    `block` share a stack and a repeat. `settings` says what else was swept and no record repeats, as object_size_mb=4.
-    `repeat` counts from 1, None in a run without repeats.
+    `name` is what messages and records call it. It sends `warm_up_messages`, then `messages` in
+    `rounds`; those of one `block` share a stack and a repeat. `settings` says what else was swept
+    and no record repeats, as object_size_mb=4. `repeat` counts from 1, None in a run without
+    repeats.
 
-    A cell without a name is a place on the axes: all cells, and of them all records, with these coordinates.
+    A cell without a name is a place on the axes: all cells, and of them all records, with these
+    coordinates.
     """
 
     name: str
@@ -64,14 +69,18 @@ class Cell:
     rounds: int = 1
 
     @classmethod
-    def at(cls, axes: Sequence[Axis], coordinates: Iterable[Any], settings: str = "") -> Cell | None:
-        """The place at these coordinates, in the order of `axes`; None where one that is needed is missing or wrong."""
+    def at(
+        cls, axes: Sequence[Axis], coordinates: Iterable[Any], settings: str = ""
+    ) -> Cell | None:
+        """The place at these coordinates, in the order of `axes`; None where one that is needed is
+        missing or wrong."""
         values = {_source(axis): value for axis, value in zip(axes, coordinates, strict=True)}
         return cls("", values, tuple(axes), settings).place()
 
     @classmethod
     def of_figures(cls, axes: Sequence[Axis], figures: Mapping[str, Any]) -> Cell:
-        """The place of a row of statistics.json or cells.csv. Raises KeyError where an axis is missing."""
+        """The place of a row of statistics.json or cells.csv. Raises KeyError where an axis is
+        missing."""
         values = {_source(axis): figures[axis.name] for axis in axes}
         return cls("", values, tuple(axes), figures.get(SETTINGS) or "")
 
@@ -90,7 +99,8 @@ class Cell:
 
     @cached_property
     def coordinates(self) -> tuple[Any, ...]:
-        """Its value on each axis, the default where it doesn't say; None where it must, and from there on."""
+        """Its value on each axis, the default where it doesn't say; None where it must, and from
+        there on."""
         found: list[Any] = []
         for axis in self.axes:
             value = self.setting(_source(axis))
@@ -133,7 +143,9 @@ class Cell:
         """Its place on the axes; None where a coordinate isn't known."""
         if None in self.coordinates:
             return None
-        return Cell("", {_source(axis): value for axis, value in self._pairs()}, self.axes, self.settings)
+        return Cell(
+            "", {_source(axis): value for axis, value in self._pairs()}, self.axes, self.settings
+        )
 
     def on(self, axes: Sequence[Axis]) -> Cell:
         """The place that it has on `axes`, some of its own, alone."""
@@ -146,7 +158,8 @@ class Cell:
         return replace(self, name="", values={**self.values, **changed})
 
     def without(self, axes: Iterable[str]) -> tuple[Any, ...]:
-        """The coordinates but those on `axes`, SETTINGS among them: what compared cells have in common."""
+        """The coordinates but those on `axes`, SETTINGS among them: what compared cells have in
+        common."""
         left_out = set(axes)
         kept = [value for axis, value in self._pairs() if axis.name not in left_out]
         return (*kept, "" if SETTINGS in left_out else self.settings)
@@ -157,7 +170,8 @@ class Cell:
         return coordinates | ({SETTINGS: self.settings} if self.settings else {})
 
     def difference(self, record: Mapping[str, Any]) -> Difference | None:
-        """What the record says otherwise than the cell; None where they agree or one doesn't say."""
+        """What the record says otherwise than the cell; None where they agree or one doesn't
+        say."""
         for axis in self.axes:
             wanted = self.setting(axis.variable)
             own = record.get(axis.record_field)
@@ -182,13 +196,18 @@ class Cell:
     def from_json(cls, stored: Any, experiment: Experiment) -> Cell:
         """The cell of `as_json`. Raises ValueError for what isn't one."""
         row = msgspec.convert(stored, StoredCell)
-        return cls(name=row.cell, axes=tuple(experiment.axes), **{name: getattr(row, name) for name in _STORED})
+        return cls(
+            name=row.cell,
+            axes=tuple(experiment.axes),
+            **{name: getattr(row, name) for name in _STORED},
+        )
 
     # Its words.
 
     @property
     def departures(self) -> set[str]:
-        """The axes that stand at another value than their default, and SETTINGS where it has any."""
+        """The axes that stand at another value than their default, and SETTINGS where it has
+        any."""
         departing = {SETTINGS} if self.settings else set()
         for at, (axis, value) in enumerate(self._pairs()):
             if axis.is_variant and value != self._default(at):
@@ -206,8 +225,8 @@ class Cell:
         return f"{value:,}" if axis.kind is int else _shown(value)
 
     def words_without(self, axes: Iterable[str], named: Collection[str] = ()) -> str:
-        """What a cell has in common with those that differ from it in `axes` alone, in words; `named` are the axes with
-        a default that are named."""
+        """What a cell has in common with those that differ from it in `axes` alone, in words;
+        `named` are the axes with a default that are named."""
         left_out, parts = set(axes), []
         for at, axis in enumerate(self.axes):
             stands_alone = not axis.is_variant or (axis.kind is int and axis.name in named)
@@ -218,8 +237,8 @@ class Cell:
         return ", ".join(filter(None, parts))
 
     def words_of(self, axes: Iterable[str]) -> str:
-        """What it has of `axes` alone, in words: `N = 5`, `2,048 MB`, `ranges to memory`. Beside an axis without a
-        default one that stands at its default goes without saying."""
+        """What it has of `axes` alone, in words: `N = 5`, `2,048 MB`, `ranges to memory`. Beside an
+        axis without a default one that stands at its default goes without saying."""
         chosen = set(axes)
         left_out = {axis.name for axis in self.axes} - chosen
         if any(axis.name in chosen and not axis.is_variant for axis in self.axes):
@@ -232,13 +251,18 @@ class Cell:
 
     def is_of_stand_in(self, axes: Iterable[str]) -> bool:
         """Whether a stand-in replaced its value on one of `axes`."""
-        emulated = (axis for axis in self.axes if isinstance(axis, EmulatedAxis) and axis.name in axes)
+        emulated = (
+            axis for axis in self.axes if isinstance(axis, EmulatedAxis) and axis.name in axes
+        )
         return any(self[axis.name] in axis.stand_ins for axis in emulated)
 
     @property
     def plain(self) -> Cell:
         """The same where nothing marks a stand-in."""
-        axes = (replace(axis, stand_ins=()) if isinstance(axis, EmulatedAxis) else axis for axis in self.axes)
+        axes = (
+            replace(axis, stand_ins=()) if isinstance(axis, EmulatedAxis) else axis
+            for axis in self.axes
+        )
         return replace(self, axes=tuple(axes))
 
     def _pairs(self) -> Iterable[tuple[Axis, Any]]:
@@ -248,7 +272,11 @@ class Cell:
         return [axis.name for axis in self.axes].index(name)
 
     def _phrase(self, left_out: set[str], named: Collection[str]) -> str:
-        phrased = [at for at, axis in enumerate(self.axes) if _is_phrased(axis) and axis.name not in left_out]
+        phrased = [
+            at
+            for at, axis in enumerate(self.axes)
+            if _is_phrased(axis) and axis.name not in left_out
+        ]
         parts = []
         for at in phrased:
             # Rows of one planned cell: none of them goes without saying.
@@ -286,8 +314,9 @@ _STORED = [name for name in StoredCell.__struct_fields__ if name != "cell"]
 
 @dataclass(frozen=True)
 class EmulatedAxis(Axis):
-    """An axis as the embedded AWS has it: values in `stand_ins` were measured on a stand-in, and are named as such
-    wherever they are named; one that is `ignored`, in words, can't have been the cause of anything."""
+    """An axis as the embedded AWS has it: values in `stand_ins` were measured on a stand-in, and
+    are named as such wherever they are named; one that is `ignored`, in words, can't have been the
+    cause of anything."""
 
     stand_ins: Collection[Any] = ()
     ignored: str = ""
@@ -308,12 +337,16 @@ def as_emulated(experiment: Experiment) -> Experiment:
 
 def ignored_axes(axes: Iterable[Axis]) -> dict[str, str]:
     """The axes that the embedded AWS ignores, in words by their names; none of a run elsewhere."""
-    return {axis.name: axis.ignored for axis in axes if isinstance(axis, EmulatedAxis) and axis.ignored}
+    return {
+        axis.name: axis.ignored for axis in axes if isinstance(axis, EmulatedAxis) and axis.ignored
+    }
 
 
 def is_query(cell: Cell, experiment: Experiment) -> bool:
     """Whether Athena carried the operations of this cell out, and no function."""
-    return experiment.athena is not None and cell[experiment.athena.axis] in experiment.athena.values
+    return (
+        experiment.athena is not None and cell[experiment.athena.axis] in experiment.athena.values
+    )
 
 
 def varying(cells: Iterable[Cell]) -> set[str]:
@@ -326,14 +359,16 @@ def varying(cells: Iterable[Cell]) -> set[str]:
 
 
 def settings_text(values: Mapping[str, Any], swept: Iterable[str], experiment: Experiment) -> str:
-    """What a cell has of the `swept` variables that no record of the experiment repeats, as `object_size_mb=4`."""
+    """What a cell has of the `swept` variables that no record of the experiment repeats, as
+    `object_size_mb=4`."""
     recorded = {*experiment.record_fields, *experiment.recorded_variables}
     unrecorded = {name: values[name] for name in swept if name not in recorded and name in values}
     return ", ".join(f"{name}={_text(value)}" for name, value in unrecorded.items())
 
 
 def cells_of(manifest: Mapping[str, Any], experiment: Experiment) -> dict[str, Cell]:
-    """The cells that run.json has, by name, in the order of plan and floods. What isn't one is left out."""
+    """The cells that run.json has, by name, in the order of plan and floods. What isn't one is left
+    out."""
     if manifest.get("format") != FORMAT:
         return _first_edition(manifest, experiment)
     cells: dict[str, Cell] = {}
@@ -345,26 +380,41 @@ def cells_of(manifest: Mapping[str, Any], experiment: Experiment) -> dict[str, C
 
 
 def _first_edition(manifest: Mapping[str, Any], experiment: Experiment) -> dict[str, Cell]:
-    """The cells of a run.json in which the plan, the finished cells and the stacks they ran on each tell a part."""
+    """The cells of a run.json in which the plan, the finished cells and the stacks they ran on each
+    tell a part."""
     plan = _mapping(manifest.get("plan"))
     fixed, swept = _mapping(plan.get("fixed")), _mapping(plan.get("swept"))
     known = {*experiment.record_fields, *swept, *fixed}
-    values: dict[str, dict[str, Any]] = {name: {} for name in _listed(plan.get("order")) if isinstance(name, str)}
+    values: dict[str, dict[str, Any]] = {
+        name: {} for name in _listed(plan.get("order")) if isinstance(name, str)
+    }
     has_repeats = type(plan.get("repeats")) is int and plan["repeats"] > 1
     repeats: dict[str, int] = {}
     blocks: dict[str, str] = {}
     for is_planned, rows in ((True, plan.get("cells")), (False, manifest.get("cells"))):
-        for row in (row for row in _listed(rows) if isinstance(row, dict) and isinstance(row.get("cell"), str)):
+        for row in (
+            row
+            for row in _listed(rows)
+            if isinstance(row, dict) and isinstance(row.get("cell"), str)
+        ):
             name = row["cell"]
-            values.setdefault(name, {}).update({key: value for key, value in row.items() if key in known})
+            values.setdefault(name, {}).update(
+                {key: value for key, value in row.items() if key in known}
+            )
             if has_repeats and type(row.get("repeat")) is int:
                 repeats[name] = row["repeat"]
             if is_planned:
-                block = {key: value for key, value in row.items() if key not in {"cell", *experiment.order_axes}}
+                block = {
+                    key: value
+                    for key, value in row.items()
+                    if key not in {"cell", *experiment.order_axes}
+                }
                 blocks[name] = json.dumps(block, sort_keys=True)
     for name, settings in _mapping(manifest.get("settings")).items():
         values.setdefault(name, {}).update(_mapping(settings))
-    several = [name for name, listed in swept.items() if isinstance(listed, list) and len(listed) > 1]
+    several = [
+        name for name, listed in swept.items() if isinstance(listed, list) and len(listed) > 1
+    ]
     return {
         name: Cell(
             name=name,
@@ -381,12 +431,17 @@ def _first_edition(manifest: Mapping[str, Any], experiment: Experiment) -> dict[
 def common_axes(cells: Iterable[Cell]) -> list[str]:
     """The axes on which these cells are alike; none of no cells."""
     cells = list(cells)
-    return [axis.name for axis in (cells[0].axes if cells else ()) if len({cell[axis.name] for cell in cells}) == 1]
+    return [
+        axis.name
+        for axis in (cells[0].axes if cells else ())
+        if len({cell[axis.name] for cell in cells}) == 1
+    ]
 
 
 def distinguishing(cells: Iterable[Cell]) -> frozenset[str]:
-    """The axes with a default that must be named to tell these cells apart: each on which one of them departs from it;
-    texts all together, with SETTINGS, as they make one phrase; but of what records alone tell only what departs."""
+    """The axes with a default that must be named to tell these cells apart: each on which one of
+    them departs from it; texts all together, with SETTINGS, as they make one phrase; but of what
+    records alone tell only what departs."""
     cells = list(cells)
     departures = frozenset().union(*(cell.departures for cell in cells))
     texts = [axis for cell in cells[:1] for axis in cell.axes if _is_phrased(axis)]
@@ -405,7 +460,8 @@ def _is_usable(axis: Axis, value: object) -> bool:
 
 
 def _source(axis: Axis) -> str:
-    """The name under which a cell's values have an axis; one that records alone tell has no variable."""
+    """The name under which a cell's values have an axis; one that records alone tell has no
+    variable."""
     return axis.variable or axis.name
 
 
@@ -414,7 +470,9 @@ def _text(value: Any) -> str:
 
 
 def _shown(text: Any) -> Any:
-    return f"{text[:LONGEST_WORDS]}…" if isinstance(text, str) and len(text) > LONGEST_WORDS else text
+    return (
+        f"{text[:LONGEST_WORDS]}…" if isinstance(text, str) and len(text) > LONGEST_WORDS else text
+    )
 
 
 def _listed(value: object) -> list[Any]:

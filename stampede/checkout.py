@@ -1,4 +1,5 @@
-"""Where this checkout is: Stampede runs from one, because Terraform reads infra/, functions/ and queries/ in it."""
+"""Where this checkout is: Stampede runs from one, because Terraform reads infra/, functions/ and
+queries/ in it."""
 
 from pathlib import Path
 

@@ -1,4 +1,5 @@
-"""How a verb ends badly: two errors, which the command line prints as one line each, and what they have in common."""
+"""How a verb ends badly: two errors, which the command line prints as one line each, and what they
+have in common."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ from stampede.finding import PROBLEM, Finding
 
 
 class FixableError(Exception):
-    """What is wrong and, where it is known, the way out: its text is one line, "found; way out". A verb that it ends
-    has `exit_status`."""
+    """What is wrong and, where it is known, the way out: its text is one line, "found; way out". A
+    verb that it ends has `exit_status`."""
 
     exit_status = 1
 
@@ -20,8 +21,9 @@ class FixableError(Exception):
 
 
 class UsageError(FixableError):
-    """The input is wrong, or something that the verb needs isn't there: credentials, a stack, its objects, a stack that
-    no other run uses. Nothing was started. Names it, the rule and the way out."""
+    """The input is wrong, or something that the verb needs isn't there: credentials, a stack, its
+    objects, a stack that no other run uses. Nothing was started. Names it, the rule and the way
+    out."""
 
     exit_status = 2
 
@@ -31,7 +33,8 @@ class RunError(FixableError):
 
 
 def refuse_problems(findings: Iterable[Finding], see: str = "") -> None:
-    """Raise UsageError, one line, for the first problem of `findings`; `see` says where the others are."""
+    """Raise UsageError, one line, for the first problem of `findings`; `see` says where the others
+    are."""
     problems = [finding for finding in findings if finding.status == PROBLEM]
     if not problems:
         return
@@ -48,6 +51,7 @@ def no_file(path: Path) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """Fold an exception's text into one line, with its type where the text alone would say nothing."""
+    """Fold an exception's text into one line, with its type where the text alone would say
+    nothing."""
     text = " ".join(str(error).split())
     return text or type(error).__name__

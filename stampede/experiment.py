@@ -17,10 +17,11 @@ from stampede.variable_rules import RULES
 
 
 class Values(TypedDict):
-    """The Terraform variables of a cell that every experiment has, numbers as int, what is null at its default.
+    """The Terraform variables of a cell that every experiment has, numbers as int, what is null at
+    its default.
 
-    A cell has all variables of infra/, and its experiment's axes of the work order; those that the experiment reads are
-    typed beside it. In a run the loader adds the stack's outputs.
+    A cell has all variables of infra/, and its experiment's axes of the work order; those that the
+    experiment reads are typed beside it. In a run the loader adds the stack's outputs.
     """
 
     concurrency_value: int
@@ -39,10 +40,11 @@ TMP_MARGIN_MB = RULES["ephemeral_storage_mb"].shared["beside_contents_mb"]
 class Use:
     """One line of the bill, beside those that every experiment has (Lambda, SQS, logs).
 
-    `price` is a name in prices.json. The quantity, in that price's unit, is `each` for every operation, `per_cell` for
-    every cell, `per_cell_hour` for every hour that this cell is the one that is up, `once` for the run, and `per_hour`
-    for every hour that a stack is up; where cells differ in the last two, the largest counts. They are so for each `of`
-    by itself: what is stored once for several cells names itself there. `log_lines` are what one request leaves in S3's
+    `price` is a name in prices.json. The quantity, in that price's unit, is `each` for every
+    operation, `per_cell` for every cell, `per_cell_hour` for every hour that this cell is the one
+    that is up, `once` for the run, and `per_hour` for every hour that a stack is up; where cells
+    differ in the last two, the largest counts. They are so for each `of` by itself: what is stored
+    once for several cells names itself there. `log_lines` are what one request leaves in S3's
     server access logs.
     """
 
@@ -67,16 +69,17 @@ class Use:
 class Usage:
     """One cell's needs. Sizes in MiB, rounded up to whole ones.
 
-    `preparation_s`: seconds of what prepares a cell, by target. `moved_mb`: what one operation moves, and at worst
-    holds, but for what stays `within_s3`. `data_mb`: what is put before the first flood, and `emulator_mb` what the
-    embedded AWS keeps beside that.
-    `process_mb`: a client's process on this machine, without what it moves, and `connections` those that it opens
-    beyond the few that every client has. `tmp_mb`: the function's /tmp. `sized_by`: the setting that makes an operation
-    smaller, and `faster_by` what makes it faster on AWS. `stack_s`: seconds on AWS in which what only this experiment
-    has is put up, filled and taken down, and `apply_s` those in which every change of the stack takes longer.
-    `seeded` names what a function of the stack puts before the cell, once for all cells that need the same, and which
-    is removed at the end; `seeding_s` are the seconds of that, by target.
-    `instance_type`: of the N hosts on which it runs; empty where it runs in functions, or `in_athena`.
+    `preparation_s`: seconds of what prepares a cell, by target. `moved_mb`: what one operation
+    moves, and at worst holds, but for what stays `within_s3`. `data_mb`: what is put before the
+    first flood, and `emulator_mb` what the embedded AWS keeps beside that. `process_mb`: a client's
+    process on this machine, without what it moves, and `connections` those that it opens beyond the
+    few that every client has. `tmp_mb`: the function's /tmp. `sized_by`: the setting that makes an
+    operation smaller, and `faster_by` what makes it faster on AWS. `stack_s`: seconds on AWS in
+    which what only this experiment has is put up, filled and taken down, and `apply_s` those in
+    which every change of the stack takes longer. `seeded` names what a function of the stack puts
+    before the cell, once for all cells that need the same, and which is removed at the end;
+    `seeding_s` are the seconds of that, by target. `instance_type`: of the N hosts on which it
+    runs; empty where it runs in functions, or `in_athena`.
     """
 
     moved_mb: int
@@ -99,7 +102,8 @@ class Usage:
 
     @property
     def on_hosts(self) -> bool:
-        """Whether the operation runs on EC2 hosts; elsewhere the stack has a function, whether it is used or not."""
+        """Whether the operation runs on EC2 hosts; elsewhere the stack has a function, whether it
+        is used or not."""
         return bool(self.instance_type)
 
     @property
@@ -110,13 +114,15 @@ class Usage:
 
 @dataclass(frozen=True)
 class Metric:
-    """One figure of a cell, made of the record's `field`, `name` where they are the same; `better` is its direction.
+    """One figure of a cell, made of the record's `field`, `name` where they are the same; `better`
+    is its direction.
 
-    `how`: "spread" (count, extremes, quartiles, mean), "rate" (`bytes` over the first metric, Mbit/s), "per_second"
-    (operations over the first metric), "seconds_per" (the first metric over the field's sum), "per_gib" (its sum over
-    the GiB that were transferred), "mean", or "sum". One that is `queried` is a column of the saved query and of
-    cells.csv; the others are counted from the records alone.
-    `label` and `unit` head its column; `reading` is a sentence under the table that has one.
+    `how`: "spread" (count, extremes, quartiles, mean), "rate" (`bytes` over the first metric,
+    Mbit/s), "per_second" (operations over the first metric), "seconds_per" (the first metric over
+    the field's sum), "per_gib" (its sum over the GiB that were transferred), "mean", or "sum". One
+    that is `queried` is a column of the saved query and of cells.csv; the others are counted from
+    the records alone. `label` and `unit` head its column; `reading` is a sentence under the table
+    that has one.
     """
 
     name: str
@@ -136,7 +142,9 @@ class Metric:
 
 # What many operations have: bytes that they transfer, requests, and what the client needs for them.
 MBIT_PER_S = Metric("mbit_per_s", "bytes", "per function", "Mbit/s", "rate", "higher", queried=True)
-CPU_S_PER_GIB = Metric("cpu_s_per_gib", "client_cpu_seconds", "CPU", "s/GiB", "per_gib", queried=True, digits=2)
+CPU_S_PER_GIB = Metric(
+    "cpu_s_per_gib", "client_cpu_seconds", "CPU", "s/GiB", "per_gib", queried=True, digits=2
+)
 RETRIES = Metric("retries", how="sum", queried=True)
 REQUESTS = Metric("requests", how="sum")
 PEAK_MEMORY_MB = Metric(
@@ -144,8 +152,10 @@ PEAK_MEMORY_MB = Metric(
     label="peak memory",
     unit="MiB",
     digits=1,
-    reading="“peak memory” is the most that the process has used since it started, earlier cells included, as Linux "
-    "counts it: to a MiB or two.",
+    reading=(
+        "“peak memory” is the most that the process has used since it started, earlier cells "
+        "included, as Linux counts it: to a MiB or two."
+    ),
 )
 CPU_S = Metric("cpu_s", "client_cpu_seconds", "CPU", "s", digits=2)
 
@@ -156,8 +166,9 @@ MINIMUM_FOR_COMPARISON = 10
 
 @dataclass(frozen=True)
 class Tariff:
-    """What a choice of storage costs, in US dollars: a request that writes or reads one object, and a GB (2**30 bytes)
-    written or read. A second of a function's memory is the same whatever is chosen."""
+    """What a choice of storage costs, in US dollars: a request that writes or reads one object, and
+    a GB (2**30 bytes) written or read. A second of a function's memory is the same whatever is
+    chosen."""
 
     write_usd: float
     read_usd: float
@@ -169,9 +180,10 @@ class Tariff:
 class BySize:
     """A choice of two, whose time and cost are set against the size of an object.
 
-    `choice` is its axis, `size` that of an object's bytes, `count` that of how many objects there are. `moves` is the
-    axis that says what is done with an object, and which of its values "write" or "read" one; where a cell is an
-    `execution`, neither. `tariffs(prices)` is what each value of the choice costs, None where a price isn't known.
+    `choice` is its axis, `size` that of an object's bytes, `count` that of how many objects there
+    are. `moves` is the axis that says what is done with an object, and which of its values "write"
+    or "read" one; where a cell is an `execution`, neither. `tariffs(prices)` is what each value of
+    the choice costs, None where a price isn't known.
     """
 
     choice: str
@@ -196,17 +208,18 @@ FILE_SYSTEM, KEYS, DIRECTORY_BUCKETS = "file system", "keys", "directory buckets
 
 @dataclass(frozen=True)
 class Seeding:
-    """Data that a function of the stack stores where `Experiment.objects` can't: before a cell, the function that the
-    output `function` names is invoked with `events(values)`, in turn; one that it had since the last apply isn't sent
-    again."""
+    """Data that a function of the stack stores where `Experiment.objects` can't: before a cell, the
+    function that the output `function` names is invoked with `events(values)`, in turn; one that it
+    had since the last apply isn't sent again."""
 
     function: str
     events: Callable[[Values], Sequence[Mapping[str, Any]]]
 
 
 class Manifest(Protocol):
-    """A list of so many `objects` in slices, each of them an object of S3 below the prefix `manifest`. `slices` are
-    their texts in turn, in ASCII, made while they are asked for; the same `parameters` (JSON) make the same ones."""
+    """A list of so many `objects` in slices, each of them an object of S3 below the prefix
+    `manifest`. `slices` are their texts in turn, in ASCII, made while they are asked for; the same
+    `parameters` (JSON) make the same ones."""
 
     objects: int
     manifest: str
@@ -221,12 +234,14 @@ class Manifest(Protocol):
 
 @dataclass(frozen=True)
 class SharedList:
-    """A list of objects to copy, of which each message has a share: `Experiment.of_message` says which.
+    """A list of objects to copy, of which each message has a share: `Experiment.of_message` says
+    which.
 
-    `manifest(outputs)` is stored after the objects, None for a stack without one. `preparation(values)` is what one
-    message says, beside `order`, that is sent and comes to rest before the flood of a cell; it counts as a warm-up, and
-    None is none. The records account for objects as well as for messages: planned = copied + already_there + failed,
-    and each failed one is in a log line of its own.
+    `manifest(outputs)` is stored after the objects, None for a stack without one.
+    `preparation(values)` is what one message says, beside `order`, that is sent and comes to rest
+    before the flood of a cell; it counts as a warm-up, and None is none. The records account for
+    objects as well as for messages: planned = copied + already_there + failed, and each failed one
+    is in a log line of its own.
     """
 
     manifest: Callable[[Mapping[str, Any]], Manifest | None]
@@ -235,8 +250,9 @@ class SharedList:
 
 @dataclass(frozen=True)
 class Execution:
-    """A query that Athena carries out in a function's place: the SQL, where it runs (workgroup, database), the seconds
-    after which it is cancelled, and the one row that its result must be, as text."""
+    """A query that Athena carries out in a function's place: the SQL, where it runs (workgroup,
+    database), the seconds after which it is cancelled, and the one row that its result must be, as
+    text."""
 
     sql: str
     workgroup: str
@@ -247,8 +263,8 @@ class Execution:
 
 @dataclass(frozen=True)
 class AthenaQueries:
-    """Cells that Athena carries out: those whose value on `axis` is one of `values`. `stampede` runs the query that
-    `execution` gives for each of their messages, in the place of a flood."""
+    """Cells that Athena carries out: those whose value on `axis` is one of `values`. `stampede`
+    runs the query that `execution` gives for each of their messages, in the place of a flood."""
 
     axis: str
     values: Sequence[str]
@@ -257,8 +273,9 @@ class AthenaQueries:
 
 @dataclass(frozen=True)
 class PassingRefusal:
-    """An error of `terraform destroy` that passes by itself: the regular expression that finds it in Terraform's words,
-    what it comes from, as a sentence without its full stop, and the seconds after which the destroy is tried again."""
+    """An error of `terraform destroy` that passes by itself: the regular expression that finds it
+    in Terraform's words, what it comes from, as a sentence without its full stop, and the seconds
+    after which the destroy is tried again."""
 
     pattern: str
     reason: str
@@ -267,8 +284,9 @@ class PassingRefusal:
 
 @dataclass(frozen=True)
 class DataObject:
-    """One object of a data set, in the stack's bucket; `copy_of` is the key of the object, put before it, of which it
-    is a server-side copy. One of the user's own has its `bucket`, and the `etag` to which operations are held."""
+    """One object of a data set, in the stack's bucket; `copy_of` is the key of the object, put
+    before it, of which it is a server-side copy. One of the user's own has its `bucket`, and the
+    `etag` to which operations are held."""
 
     key: str
     size_bytes: int
@@ -288,17 +306,20 @@ class DataObject:
 
     @property
     def words(self) -> str:
-        """One of the user's own in a few words: its address, its size and which version of it this is."""
+        """One of the user's own in a few words: its address, its size and which version of it this
+        is."""
         return f"{self.url}, {size_words(self.size_bytes)}, ETag {self.etag}"
 
 
 @dataclass(frozen=True)
 class OwnObject:
-    """An object of the user's own, in a bucket that no stack manages: read, and never put, changed or removed.
+    """An object of the user's own, in a bucket that no stack manages: read, and never put, changed
+    or removed.
 
-    `settings(url)` are the variables for which `--set object=URL` stands, beside `size`, the variable of its MiB.
-    `is_read(values)` says whether a plan's cell, or a stack by its outputs, reads one; `find(s3, values, downloads)`
-    asks S3 for it as it is now, and raises UsageError where it can't be read so often.
+    `settings(url)` are the variables for which `--set object=URL` stands, beside `size`, the
+    variable of its MiB. `is_read(values)` says whether a plan's cell, or a stack by its outputs,
+    reads one; `find(s3, values, downloads)` asks S3 for it as it is now, and raises UsageError
+    where it can't be read so often.
     """
 
     settings: Callable[[str], Mapping[str, Any]]
@@ -307,7 +328,8 @@ class OwnObject:
     find: Callable[[Any, Mapping[str, Any], int], DataObject]
 
 
-# Terraform variables that the embedded AWS accepts and ignores, in words: cells that differ in nothing else ran alike.
+# Terraform variables that the embedded AWS accepts and ignores, in words: cells that differ in
+# nothing else ran alike.
 IGNORED_LOCALLY = {
     "memory_size": "memory",
     "architecture": "architecture",
@@ -320,11 +342,13 @@ FAILED_RUN = 0.5
 
 @dataclass(frozen=True)
 class Matrix:
-    """The default cells of a target: every combination of `swept`, with `fixed` the same in all of them.
+    """The default cells of a target: every combination of `swept`, with `fixed` the same in all of
+    them.
 
-    Each of `also` adds the combinations of `swept` with its own values laid over it; a value that stands there alone,
-    and not in a tuple, is the only one that has a meaning there, and no --set changes it. `rest` gives a variable that
-    nobody set its value from a cell's others; an axis of the work order that isn't there either stands at its default.
+    Each of `also` adds the combinations of `swept` with its own values laid over it; a value that
+    stands there alone, and not in a tuple, is the only one that has a meaning there, and no --set
+    changes it. `rest` gives a variable that nobody set its value from a cell's others; an axis of
+    the work order that isn't there either stands at its default.
     """
 
     swept: Mapping[str, Sequence[Any]]
@@ -335,8 +359,8 @@ class Matrix:
 
 @dataclass(frozen=True)
 class StandIn:
-    """What stands locally in the place of a service that the embedded AWS lacks: `short` marks a row, `sentence` says
-    with the table what its figures are worth."""
+    """What stands locally in the place of a service that the embedded AWS lacks: `short` marks a
+    row, `sentence` says with the table what its figures are worth."""
 
     short: str
     sentence: str
@@ -346,13 +370,15 @@ class StandIn:
 class Published:
     """A published table beside which ours stands: `experiments/<name>/published/<file>.csv`.
 
-    Its columns are named as ours are (axes, the five of the time, metrics), but for those in `columns` (ours: its own);
-    axes that it has no column for stand at `fixed`, else at their default. `object_bytes` is what one operation moved
-    there and `moved` the noun for it, or `objects` how many objects, where their size decides nothing; where rows
-    differ in that, `objects_axis` is the axis that tells it. `cell` gives the values of axes that a row says in words
-    of its own. `only` are the rows that count, by column; rows of one cell are several runs of it, shown as their mean,
-    and so are the columns `runs_ms`. Whatever a cell has on the axes `beside_any`, the row stands beside it, for its
-    speed. `work` is what the published program did, where that is another than the experiment's.
+    Its columns are named as ours are (axes, the five of the time, metrics), but for those in
+    `columns` (ours: its own); axes that it has no column for stand at `fixed`, else at their
+    default. `object_bytes` is what one operation moved there and `moved` the noun for it, or
+    `objects` how many objects, where their size decides nothing; where rows differ in that,
+    `objects_axis` is the axis that tells it. `cell` gives the values of axes that a row says in
+    words of its own. `only` are the rows that count, by column; rows of one cell are several runs
+    of it, shown as their mean, and so are the columns `runs_ms`. Whatever a cell has on the axes
+    `beside_any`, the row stands beside it, for its speed. `work` is what the published program did,
+    where that is another than the experiment's.
     """
 
     file: str
@@ -375,8 +401,9 @@ class Published:
 class Compare:
     """Which cells are set against each other: those that differ in `axes` alone.
 
-    `kind` "scale": each value against the smallest. "choice": the fastest against each other one. `base` is the usual
-    choice, against which the other stands along the size of an object. `name` is its word in statistics.json.
+    `kind` "scale": each value against the smallest. "choice": the fastest against each other one.
+    `base` is the usual choice, against which the other stands along the size of an object. `name`
+    is its word in statistics.json.
     """
 
     name: str
@@ -386,10 +413,11 @@ class Compare:
 
 
 class Experiment:
-    """One experiment: a subclass in experiments/<name>/declaration.py names what differs from these defaults.
+    """One experiment: a subclass in experiments/<name>/declaration.py names what differs from these
+    defaults.
 
-    A cell is its axes' values, as its records have them. What the methods are handed as `values` are a cell's, typed
-    beside the declaration.
+    A cell is its axes' values, as its records have them. What the methods are handed as `values`
+    are a cell's, typed beside the declaration.
     """
 
     name: str
@@ -418,7 +446,8 @@ class Experiment:
     # Variables that the embedded AWS accepts and ignores, in words.
     ignored_locally: Mapping[str, str] = MappingProxyType(IGNORED_LOCALLY)
 
-    # For the report. `compare` is in the order in which the headline looks for the axis that was swept.
+    # For the report. `compare` is in the order in which the headline looks for the axis that was
+    # swept.
     published: Sequence[Published] = ()
     compare: Sequence[Compare] = ()
     # By axis: the value of the cells that the headline is about, where any of them was measured.
@@ -428,13 +457,15 @@ class Experiment:
     stand_ins: Mapping[str, Mapping[str, StandIn]] = MappingProxyType({})
     untried: Mapping[str, Sequence[str]] = MappingProxyType({})
     not_logged: Mapping[str, Sequence[str]] = MappingProxyType({})
-    # The axis on which more gains something up to a point only, with what there is more of, as a noun.
+    # The axis on which more gains something up to a point only, with what there is more of, as a
+    # noun.
     knee: tuple[str, str] | None = None
     # A variant that is compared along the size of an object.
     by_size: BySize | None = None
 
-    # Of the stack: what it has that few endpoints offer (capabilities.py), outputs that name buckets which Terraform
-    # can't empty, or not in time, and an error of `terraform destroy` that passes.
+    # Of the stack: what it has that few endpoints offer (capabilities.py), outputs that name
+    # buckets which Terraform can't empty, or not in time, and an error of `terraform destroy` that
+    # passes.
     needs: Sequence[str] = ()
     emptied_before_destroy: Sequence[str] = ()
     passing_refusal: PassingRefusal | None = None
@@ -442,13 +473,18 @@ class Experiment:
     shared_list: SharedList | None = None
     athena: AthenaQueries | None = None
     own_object: OwnObject | None = None
-    # Whether a message's body is the user's own (--payload), and what Stampede says is a message attribute.
+    # Whether a message's body is the user's own (--payload), and what Stampede says is a message
+    # attribute.
     takes_payload: bool = False
 
-    # A method (values, parameters): what one message does, for the model. Without it nothing is predicted.
+    # A method (values, parameters): what one message does, for the model. Without it nothing is
+    # predicted.
     work: Callable[[Values, Parameters], Work] | None = None
-    # A method (records, parameters, run_id, place): the experiment's own parameters as a run has measured them there.
-    measured: Callable[[Iterable[Mapping[str, Any]], Parameters, str, str], Sequence[Parameter]] | None = None
+    # A method (records, parameters, run_id, place): the experiment's own parameters as a run has
+    # measured them there.
+    measured: (
+        Callable[[Iterable[Mapping[str, Any]], Parameters, str, str], Sequence[Parameter]] | None
+    ) = None
 
     def usage(self, values: Values) -> Usage:
         """What the cell takes."""
@@ -459,7 +495,8 @@ class Experiment:
         return ()
 
     def local_checks(self, cells: Sequence[Values]) -> Sequence[Finding]:
-        """The same of what the embedded AWS can't do; asked where nothing else is wrong with the matrix."""
+        """The same of what the embedded AWS can't do; asked where nothing else is wrong with the
+        matrix."""
         return ()
 
     def objects(self, outputs: Mapping[str, Any]) -> Sequence[DataObject]:
@@ -467,26 +504,30 @@ class Experiment:
         return ()
 
     def order(self, values: Values, objects: Sequence[DataObject]) -> dict[str, Any]:
-        """What a message says besides run_id, cell, seq, warm_up and start_at_ms, as JSON; `objects` have the sizes in
-        S3. An axis at 0 isn't said: 0 is none."""
+        """What a message says besides run_id, cell, seq, warm_up and start_at_ms, as JSON;
+        `objects` have the sizes in S3. An axis at 0 isn't said: 0 is none."""
         return {name: values[name] for name in self.order_axes if values[name] != 0}
 
     def messages(self, values: Values) -> int | None:
-        """How many messages a cell has; None where that is `messages_per_concurrency` times N. It is asked with a
-        plan's values and with a stack's, both with a `messages_per_concurrency`, the plan's own."""
+        """How many messages a cell has; None where that is `messages_per_concurrency` times N. It
+        is asked with a plan's values and with a stack's, both with a `messages_per_concurrency`,
+        the plan's own."""
         return None
 
     def of_message(self, values: Values, index: int) -> dict[str, Any]:
-        """What the index-th message of a flood (from 0) says beside `order`: its share of something."""
+        """What the index-th message of a flood (from 0) says beside `order`: its share of
+        something."""
         return {}
 
     def proof(self, values: Values) -> dict[str, Any] | None:
-        """What a message says, beside `order`, that only shows whether the function has its permissions: one small
-        operation, which changes no later measurement. None where there is no such operation."""
+        """What a message says, beside `order`, that only shows whether the function has its
+        permissions: one small operation, which changes no later measurement. None where there is no
+        such operation."""
         return None
 
     def execution(self, values: Values) -> Execution | None:
-        """The query that Athena carries out for each message of this cell; None for a cell of functions."""
+        """The query that Athena carries out for each message of this cell; None for a cell of
+        functions."""
         if self.athena is None or values[self.athena.axis] not in self.athena.values:
             return None
         return self.athena.execution(values)
@@ -512,11 +553,15 @@ class Experiment:
 
     def is_logged(self, record: Mapping[str, Any]) -> bool:
         """Whether S3's server access logs have the requests of this record."""
-        return all(record.get(axis.record_field) not in self.not_logged.get(axis.name, ()) for axis in self.axes)
+        return all(
+            record.get(axis.record_field) not in self.not_logged.get(axis.name, ())
+            for axis in self.axes
+        )
 
     @property
     def speed(self) -> Metric:
-        """The metric by which cells of any size can be compared: the first of which more is better."""
+        """The metric by which cells of any size can be compared: the first of which more is
+        better."""
         return next((metric for metric in self.metrics if metric.better == "higher"), MBIT_PER_S)
 
     @property
@@ -525,8 +570,8 @@ class Experiment:
         return self.metrics[0].field
 
     def with_(self, **changes: Any) -> Self:
-        """A copy with other attributes; a function that stands in for a method is called without `self`. Raises
-        TypeError for an attribute that experiments don't have."""
+        """A copy with other attributes; a function that stands in for a method is called without
+        `self`. Raises TypeError for an attribute that experiments don't have."""
         if unknown := [name for name in changes if not hasattr(self, name)]:
             raise TypeError(f"an experiment has no {', '.join(unknown)}")
         changed = copy.copy(self)

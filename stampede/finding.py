@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 OK, WARNING, PROBLEM = "ok", "warning", "problem"
-# The fix where a function isn't built yet: nothing can run, and what would happen is known all the same.
+# The fix where a function isn't built yet: nothing can run, and what would happen is known all the
+# same.
 BUILD = "run `make functions`"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """`check` names what was checked; `way_out` says what to do, empty where nothing needs doing."""
+    """`check` names what was checked; `way_out` says what to do, empty where nothing needs
+    doing."""
 
     check: str
     status: str
@@ -25,4 +27,9 @@ class Finding:
 
     def as_row(self) -> dict[str, str]:
         """The finding as a row of a table."""
-        return {"check": self.check, "status": self.status, "found": self.found, "way_out": self.way_out}
+        return {
+            "check": self.check,
+            "status": self.status,
+            "found": self.found,
+            "way_out": self.way_out,
+        }

@@ -1,5 +1,5 @@
-"""Which disk is full: what fails on one often doesn't say which, or that it is the disk. And the way out where nothing
-can be written.
+"""Which disk is full: what fails on one often doesn't say which, or that it is the disk. And the
+way out where nothing can be written.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from pathlib import Path
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 _NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
-# A disk is as good as full before it is: files that are there already still grow into their last blocks, and what gives
-# up on it leaves a little free.
+# A disk is as good as full before it is: files that are there already still grow into their last
+# blocks, and what gives up on it leaves a little free.
 PROBE_BYTES = 1024**2
 
 

@@ -1,6 +1,8 @@
-"""What interrupts a verb: Ctrl-C, SIGTERM, or a terminal that is closed (SIGHUP). All arrive as KeyboardInterrupt.
+"""What interrupts a verb: Ctrl-C, SIGTERM, or a terminal that is closed (SIGHUP). All arrive as
+KeyboardInterrupt.
 
-Whoever ends in order after Ctrl-C so does after all three, and nobody else needs to know of signals.
+Whoever ends in order after Ctrl-C so does after all three, and nobody else needs to know of
+signals.
 """
 
 from __future__ import annotations
@@ -31,20 +33,23 @@ class Signals:
         self._takes_hangup = True
 
     def listen(self) -> None:
-        """From now on SIGTERM and SIGHUP interrupt; one that is ignored, as `nohup` has it, stays ignored."""
+        """From now on SIGTERM and SIGHUP interrupt; one that is ignored, as `nohup` has it, stays
+        ignored."""
         for number in (signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, self._interrupt)
         sys.unraisablehook = self._interrupt_again
 
     def ignore_hangup(self) -> None:
-        """Let a terminal that is closed interrupt nothing more. It says so more than once: the kernel does, and so does
-        the shell that ends with it."""
+        """Let a terminal that is closed interrupt nothing more. It says so more than once: the
+        kernel does, and so does the shell that ends with it."""
         self._takes_hangup = False
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         now_s = self._clock()
-        if now_s - self._last_s < SAME_WITHIN_S or (number == signal.SIGHUP and not self._takes_hangup):
+        if now_s - self._last_s < SAME_WITHIN_S or (
+            number == signal.SIGHUP and not self._takes_hangup
+        ):
             return
         self._last_s = now_s
         self.ignore_hangup()
@@ -56,8 +61,9 @@ class Signals:
             raise KeyboardInterrupt
 
     def _interrupt_again(self, dropped: sys.UnraisableHookArgs) -> None:
-        """Let an interruption come once more that Python dropped because it came in a callback, of which each import
-        has one; a sweep would go on as if nobody had pressed Ctrl-C. Other exceptions are printed, as without this."""
+        """Let an interruption come once more that Python dropped because it came in a callback, of
+        which each import has one; a sweep would go on as if nobody had pressed Ctrl-C. Other
+        exceptions are printed, as without this."""
         if not issubclass(dropped.exc_type, KeyboardInterrupt):
             sys.__unraisablehook__(dropped)
             return
@@ -79,10 +85,14 @@ class Signals:
 
 @contextlib.contextmanager
 def held_back() -> Iterator[None]:
-    """In the block an interruption waits, and comes at its end: a process has been started and isn't known yet, or one
-    that was asked to end is waited for. Without effect in another thread than the main one, where none comes."""
+    """In the block an interruption waits, and comes at its end: a process has been started and
+    isn't known yet, or one that was asked to end is waited for. Without effect in another thread
+    than the main one, where none comes."""
     came: list[int] = []
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    handlers = {
+        number: signal.getsignal(number)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    }
     if threading.current_thread() is not threading.main_thread():
         handlers = {}
     handlers = {number: handler for number, handler in handlers.items() if callable(handler)}

@@ -15,10 +15,11 @@ def make(folder: Path) -> None:
 
 
 def fault(folder: Path) -> str:
-    """Why others may have put something into a folder, in words; "" where they can't, and where there is none.
+    """Why others may have put something into a folder, in words; "" where they can't, and where
+    there is none.
 
-    Root and whoever owns the checkout are trusted, as their programs are run anyway. One of this user's that a loose
-    umask left open is closed; /tmp and the like are not.
+    Root and whoever owns the checkout are trusted, as their programs are run anyway. One of this
+    user's that a loose umask left open is closed; /tmp and the like are not.
     """
     try:
         status = folder.stat()

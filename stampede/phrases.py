@@ -1,4 +1,5 @@
-"""Numbers for reading: seconds, speeds, shares, intervals, dollars. A dash stands where there is nothing to tell."""
+"""Numbers for reading: seconds, speeds, shares, intervals, dollars. A dash stands where there is
+nothing to tell."""
 
 import math
 import re
@@ -9,15 +10,16 @@ Interval = Mapping[str, float]
 
 
 def listed(parts: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`, where parts have commas `a, x; b; and c`; an empty text for nothing."""
+    """`a`, `a and b`, `a, b and c`, where parts have commas `a, x; b; and c`; an empty text for
+    nothing."""
     if len(parts) > 2 and any(", " in part for part in parts):
         return "; and ".join(["; ".join(parts[:-1]), parts[-1]])
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """A number and what there are so many of: `1 message is`, `2,000 messages are`; `many` where that isn't `one` with
-    an s."""
+    """A number and what there are so many of: `1 message is`, `2,000 messages are`; `many` where
+    that isn't `one` with an s."""
     return f"{count:,} {one if count == 1 else many or f'{one}s'}"
 
 
@@ -27,8 +29,8 @@ def capitalised(text: str) -> str:
 
 
 def some(parts: Sequence[str], most: int) -> str:
-    """The first `most` parts, and how many more there are: `a, b and 7 more`; `a, b; c, d; 7 more` where one has a
-    comma of its own."""
+    """The first `most` parts, and how many more there are: `a, b and 7 more`; `a, b; c, d; 7 more`
+    where one has a comma of its own."""
     named = list(parts[:most])
     if len(parts) > most:
         named.append(f"{len(parts) - most} more")
@@ -43,8 +45,8 @@ def significant(value: float) -> str:
 
 
 def ratios(interval: Interval) -> str:
-    """The interval of a ratio, rounded outwards, so that what lies beyond a limit never reads as on it: `1.02 to
-    1.05`."""
+    """The interval of a ratio, rounded outwards, so that what lies beyond a limit never reads as on
+    it: `1.02 to 1.05`."""
     return f"{rounded_down(interval['low'], 2)} to {rounded_up(interval['high'], 2)}"
 
 
@@ -60,7 +62,8 @@ def rounded_up(value: float, digits: int) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A share of 0 to 1 for a column of percentages; it is 100 or 0 only when it is so exactly: `97.2`, `100`."""
+    """A share of 0 to 1 for a column of percentages; it is 100 or 0 only when it is so exactly:
+    `97.2`, `100`."""
     if value is None:
         return NOTHING
     return f"{value * 100:.0f}" if value in (0, 1) else f"{min(max(value * 100, 0.1), 99.9):.1f}"
@@ -70,7 +73,9 @@ def dollars(usd: float | None) -> str:
     """US dollars: cents from one dollar on, four significant digits or fewer below."""
     if usd is None:
         return "price unknown"
-    return f"{usd:,.2f}" if usd >= 1 or usd == 0 else f"{usd:.4f}" if usd >= 0.0001 else "under 0.0001"
+    return (
+        f"{usd:,.2f}" if usd >= 1 or usd == 0 else f"{usd:.4f}" if usd >= 0.0001 else "under 0.0001"
+    )
 
 
 def quantity(value: float) -> str:
@@ -110,8 +115,8 @@ def minutes(value_s: float) -> str:
 
 
 def unbroken(text: str) -> str:
-    """`text` with no-break spaces inside `N = 10`, `9 of 10`, `3.1 ×`, `64 MiB`, `97 %`, `0.1 s`: no line ends within
-    them."""
+    """`text` with no-break spaces inside `N = 10`, `9 of 10`, `3.1 ×`, `64 MiB`, `97 %`, `0.1 s`:
+    no line ends within them."""
     joined = re.sub(r"\bN = (?=\d)", "N\u00a0=\u00a0", text)
     joined = re.sub(r"(?<=\d) of (?=\d)", "\u00a0of\u00a0", joined)
     return re.sub(r"(?<=\d) (?=×|%|s\b|[KMG]i?B\b|\w+/s\b)", "\u00a0", joined)

@@ -16,8 +16,8 @@ def looks(
 ) -> Iterator[int]:
     """Number the looks at what is waited for, from 0 on: one at once, and one after each pause.
 
-    The last is at `until_s` on the clock, or after the last pause. Leave the loop where the wait is over: its `else`
-    is for a wait in vain.
+    The last is at `until_s` on the clock, or after the last pause. Leave the loop where the wait is
+    over: its `else` is for a wait in vain.
     """
     yield 0
     for number, pause_s in enumerate(pauses_s, start=1):

@@ -1,4 +1,5 @@
-"""How this program was started: hints name `stampede`, which may not be on the PATH of whoever typed a path to it."""
+"""How this program was started: hints name `stampede`, which may not be on the PATH of whoever
+typed a path to it."""
 
 from __future__ import annotations
 
@@ -14,10 +15,12 @@ NAME = "stampede"
 
 
 def as_typed(text: str) -> str:
-    """`text` with the commands in its backticks as the user can type them in this folder, for example
-    `.venv/bin/stampede`."""
+    """`text` with the commands in its backticks as the user can type them in this folder, for
+    example `.venv/bin/stampede`."""
     if Path.cwd() != ROOT:
-        text = text.replace("`terraform -chdir=infra ", f"`terraform -chdir={shlex.quote(str(ROOT / 'infra'))} ")
+        text = text.replace(
+            "`terraform -chdir=infra ", f"`terraform -chdir={shlex.quote(str(ROOT / 'infra'))} "
+        )
     started = sys.argv[0]
     if Path(started).name != NAME or os.sep not in started or shutil.which(NAME):
         return text

@@ -44,7 +44,8 @@ def detail(text: str) -> None:
 
 @contextmanager
 def bar() -> Iterator[Progress]:
-    """A progress bar on stderr; where stderr is no terminal nothing is drawn (the lines of `say` remain)."""
+    """A progress bar on stderr; where stderr is no terminal nothing is drawn (the lines of `say`
+    remain)."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from stampede import terminal
@@ -56,7 +57,9 @@ def bar() -> Iterator[Progress]:
         TextColumn("{task.fields[note]}"),
         TimeElapsedColumn(),
     )
-    progress = Progress(*columns, console=_console(), disable=not terminal.is_live(sys.stderr), transient=True)
+    progress = Progress(
+        *columns, console=_console(), disable=not terminal.is_live(sys.stderr), transient=True
+    )
     try:
         with progress:
             yield progress
@@ -65,7 +68,8 @@ def bar() -> Iterator[Progress]:
 
 
 def doing(text: str) -> AbstractContextManager[object]:
-    """Show on stderr that something is under way which takes a moment: live on a terminal, else as one line."""
+    """Show on stderr that something is under way which takes a moment: live on a terminal, else as
+    one line."""
     from stampede import terminal
 
     if terminal.is_live(sys.stderr):

@@ -1,5 +1,6 @@
-"""Standard output and standard error, wherever they lead: nowhere because the shell closed them, to a terminal that is
-closed while a verb runs, to a full disk, or in an encoding without some letters."""
+"""Standard output and standard error, wherever they lead: nowhere because the shell closed them, to
+a terminal that is closed while a verb runs, to a full disk, or in an encoding without some
+letters."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ import re
 import sys
 from typing import TextIO
 
-# Texts of others may have what moves a terminal's cursor, hides what stood there, or turns its direction round: control
-# characters, and those of bidirectional text (Unicode Standard Annex 9).
+# Texts of others may have what moves a terminal's cursor, hides what stood there, or turns its
+# direction round: control characters, and those of bidirectional text (Unicode Standard Annex 9).
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 STDOUT, STDERR = "standard output", "standard error"
 
@@ -27,8 +28,8 @@ def prepare() -> None:
 
 
 def _reopen_closed() -> None:
-    """Lead the standard streams that the shell has closed (`>&-`) nowhere. The next file to be opened would have their
-    number otherwise, and take what child processes print."""
+    """Lead the standard streams that the shell has closed (`>&-`) nowhere. The next file to be
+    opened would have their number otherwise, and take what child processes print."""
     while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(opened)
@@ -37,14 +38,17 @@ def _reopen_closed() -> None:
 
 
 class _Stream(io.TextIOWrapper):
-    """What a terminal that is closed doesn't take is lost, and ends nothing. Whatever else can't be written raises an
-    OSError that names the stream, once; a reader that has left raises BrokenPipeError."""
+    """What a terminal that is closed doesn't take is lost, and ends nothing. Whatever else can't be
+    written raises an OSError that names the stream, once; a reader that has left raises
+    BrokenPipeError."""
 
     def __init__(self, name: str, stream: TextIO) -> None:
         self._called, self._was_terminal = name, stream.isatty()
         buffer = os.fdopen(stream.fileno(), "wb", closefd=False)
         # An encoding such as ASCII has no multiplication sign: "?" instead of an error.
-        super().__init__(buffer, encoding=stream.encoding, errors="replace", line_buffering=stream.line_buffering)
+        super().__init__(
+            buffer, encoding=stream.encoding, errors="replace", line_buffering=stream.line_buffering
+        )
 
     def write(self, text: str) -> int:
         try:

@@ -1,4 +1,5 @@
-"""One model of a table: as wide as the terminal, as CSV, JSON and Markdown, and what a page needs of it.
+"""One model of a table: as wide as the terminal, as CSV, JSON and Markdown, and what a page needs
+of it.
 
 `Table` is of figures with their units; `print_rows` prints whatever rows a verb has.
 """
@@ -37,10 +38,10 @@ Row = Mapping[str, Any]
 class Field:
     """A column of a Table.
 
-    `name` is its key in a row, and its heading in CSV and JSON; `heading` and `unit` are those for reading, and `show`
-    is a value for reading that isn't None. `look` is what marks a row's entry on a page: `bad`, `short`, or nothing.
-    `only` says where it stands alone: for `reading`, or in `files`. In a narrow terminal the largest `rank` is left
-    out first, and rank 0 never.
+    `name` is its key in a row, and its heading in CSV and JSON; `heading` and `unit` are those for
+    reading, and `show` is a value for reading that isn't None. `look` is what marks a row's entry
+    on a page: `bad`, `short`, or nothing. `only` says where it stands alone: for `reading`, or in
+    `files`. In a narrow terminal the largest `rank` is left out first, and rank 0 never.
     """
 
     name: str
@@ -76,8 +77,9 @@ class Field:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of figures by the names of their fields. `caption` has the sentences without which they would mislead;
-    `is_strong(row)` is whether a row stands out, and `gap` the blanks between two columns in a terminal."""
+    """Rows of figures by the names of their fields. `caption` has the sentences without which they
+    would mislead; `is_strong(row)` is whether a row stands out, and `gap` the blanks between two
+    columns in a terminal."""
 
     name: str
     title: str
@@ -98,7 +100,8 @@ class Table:
         return [field for field in self.fields if field.only != "reading"]
 
     def print(self, form: str) -> None:
-        """Print it on stdout: as table, csv, json or markdown. Raises ValueError for another form."""
+        """Print it on stdout: as table, csv, json or markdown. Raises ValueError for another
+        form."""
         writers = {"csv": self.csv, "json": self.json, "markdown": self.markdown}
         if form == "table":
             console = terminal.console()
@@ -109,8 +112,8 @@ class Table:
             raise ValueError(f"form {form!r}: a table is printed as table, {', '.join(writers)}")
 
     def drawn(self, width: int) -> rich.console.Group:
-        """The table and its caption for a terminal of `width` columns: texts are folded, and from the first rank on for
-        which there is no room fields are left out and named."""
+        """The table and its caption for a terminal of `width` columns: texts are folded, and from
+        the first rank on for which there is no room fields are left out and named."""
         texts = {field.name: [field.text(row) for row in self.rows] for field in self.read}
         shown, free = set(), width + self.gap
         for field in sorted(self.read, key=lambda field: field.rank):
@@ -118,25 +121,46 @@ class Table:
             if field.rank and free < 0:
                 break
             shown.add(field.name)
-        table = rich.table.Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, self.gap - 1, 0, 0))
+        table = rich.table.Table(
+            box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, self.gap - 1, 0, 0)
+        )
         fields = [field for field in self.read if field.name in shown]
         for field in fields:
-            side, least = ("left" if field.is_text else "right"), field.least_width(texts[field.name])
+            side, least = (
+                ("left" if field.is_text else "right"),
+                field.least_width(texts[field.name]),
+            )
             heading = Text(field.lines)
-            table.add_column(heading, justify=side, overflow="fold", no_wrap=not field.is_text, min_width=least)
+            table.add_column(
+                heading, justify=side, overflow="fold", no_wrap=not field.is_text, min_width=least
+            )
         for at, row in enumerate(self.rows):
             style = "" if self.is_strong(row) else "dim"
             table.add_row(*(Text(texts[field.name][at]) for field in fields), style=style)
-        names = [" ".join(field.lines.replace("-\n", "").split()) for field in self.read if field.name not in shown]
-        notes = [f"not shown in {width} columns: {', '.join(names)}; --format csv has them"] if names else []
-        return rich.console.Group(table, "", *(Text(sentence, style="dim") for sentence in (*notes, *self.caption)))
+        names = [
+            " ".join(field.lines.replace("-\n", "").split())
+            for field in self.read
+            if field.name not in shown
+        ]
+        notes = (
+            [f"not shown in {width} columns: {', '.join(names)}; --format csv has them"]
+            if names
+            else []
+        )
+        return rich.console.Group(
+            table, "", *(Text(sentence, style="dim") for sentence in (*notes, *self.caption))
+        )
 
     def csv(self) -> str:
         """Every digit; what isn't known is empty."""
         text = io.StringIO()
-        writer = csv.DictWriter(text, [field.name for field in self.stored], restval="", lineterminator="\n")
+        writer = csv.DictWriter(
+            text, [field.name for field in self.stored], restval="", lineterminator="\n"
+        )
         writer.writeheader()
-        writer.writerows({name: _in_file(value) for name, value in row.items()} for row in self._values())
+        writer.writerows(
+            {name: _in_file(value) for name, value in row.items()} for row in self._values()
+        )
         return text.getvalue()
 
     def json(self) -> str:
@@ -151,15 +175,17 @@ class Table:
         heads = [field.label for field in self.read]
         rows = [[in_markdown(field.text(row)) for field in self.read] for row in self.rows]
         texts = [field.label for field in self.read if field.is_text]
-        return "\n".join([*markdown(heads, rows, texts), "", *map(in_markdown, self.caption)]) + "\n"
+        return (
+            "\n".join([*markdown(heads, rows, texts), "", *map(in_markdown, self.caption)]) + "\n"
+        )
 
 
 def print_rows(rows: Sequence[Row], form: str, columns: Sequence[str] | None = None) -> None:
-    """Print `rows` on stdout; `form` is table, csv or json. `columns` gives order and header but of json (default: the
-    union of the rows' keys, in order).
+    """Print `rows` on stdout; `form` is table, csv or json. `columns` gives order and header but of
+    json (default: the union of the rows' keys, in order).
 
-    A table is as wide as the terminal: texts are folded, then the last columns left out, and named below it. A pipe
-    gets all of them.
+    A table is as wide as the terminal: texts are folded, then the last columns left out, and named
+    below it. A pipe gets all of them.
     """
     if form == "json":  # what a row doesn't have isn't null
         print(json.dumps(list(rows), indent=2))
@@ -172,20 +198,24 @@ def print_rows(rows: Sequence[Row], form: str, columns: Sequence[str] | None = N
     Table("", "", fields, rows, gap=2).print(form)
 
 
-def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: Collection[str] = ()) -> list[str]:
-    """The lines of a table in Markdown; the columns with `texts`, by their heads, stand on the left, numbers on the
-    right."""
+def markdown(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], texts: Collection[str] = ()
+) -> list[str]:
+    """The lines of a table in Markdown; the columns with `texts`, by their heads, stand on the
+    left, numbers on the right."""
     sides = ["---" if head in texts else "---:" for head in heads]
     return [f"| {' | '.join(cells)} |" for cells in (heads, sides, *rows)]
 
 
 def in_markdown(text: str) -> str:
-    """A text as an entry of a table: in one line, without what ends the entry, or begins a tag or a link."""
+    """A text as an entry of a table: in one line, without what ends the entry, or begins a tag or a
+    link."""
     return re.sub(r"([\\|<\[])", r"\\\1", plain(" ".join(text.splitlines())))
 
 
 def number_text(value: float) -> str:
-    """`value` with all its digits and no exponent: the shortest decimal that reads back as the same number."""
+    """`value` with all its digits and no exponent: the shortest decimal that reads back as the same
+    number."""
     if isinstance(value, int):
         return str(value)
     return str(int(value)) if value.is_integer() else format(Decimal(repr(value)), "f")
@@ -196,9 +226,12 @@ def _in_file(value: Any) -> Any:
 
 
 def for_spreadsheets(value: Any) -> Any:
-    """A value of a CSV for people: a text that a spreadsheet would take for a formula begins with an apostrophe."""
+    """A value of a CSV for people: a text that a spreadsheet would take for a formula begins with
+    an apostrophe."""
     is_formula = (
-        isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") and not _NUMBER.fullmatch(value)
+        isinstance(value, str)
+        and value[:1] in ("=", "+", "-", "@", "\t", "\r")
+        and not _NUMBER.fullmatch(value)
     )
     return f"'{value}" if is_formula else value
 

@@ -1,4 +1,5 @@
-"""Where output goes: colour and live displays on a terminal, plain text in a pipe, a file, or with NO_COLOR."""
+"""Where output goes: colour and live displays on a terminal, plain text in a pipe, a file, or with
+NO_COLOR."""
 
 from __future__ import annotations
 
@@ -28,16 +29,21 @@ def hand_over(text: str) -> None:
 
 
 def is_live(stream: TextIO) -> bool:
-    """Whether `stream` is a terminal that may get colours and control characters (https://no-color.org)."""
+    """Whether `stream` is a terminal that may get colours and control characters
+    (https://no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 class _Console(Console):
-    """A console that ends the program as SIGPIPE would where nobody reads it any more, and is silent from then on.
+    """A console that ends the program as SIGPIPE would where nobody reads it any more, and is
+    silent from then on.
 
-    What was interrupted goes on to end in its own order: whoever read it, as `tee`, has been interrupted, too."""
+    What was interrupted goes on to end in its own order: whoever read it, as `tee`, has been
+    interrupted, too."""
 
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(plain(segment.text), segment.style)
 

@@ -5,7 +5,9 @@ from stampede.experiment import CPU_S, PEAK_MEMORY_MB, RETRIES, Metric
 
 # What a work order may say of them is the Go program's rule (functions/transfer).
 LIMIT = Axis("parallel_limit", words="a limit of {}", in_order=True, allowed=range(1, 10_000 + 1))
-PACE = Axis("pace", words="{} pace", kind=str, default="fixed", in_order=True, allowed=("fixed", "adaptive"))
+PACE = Axis(
+    "pace", words="{} pace", kind=str, default="fixed", in_order=True, allowed=("fixed", "adaptive")
+)
 CAP = Axis(
     "calls_per_s_cap",
     variable="calls_per_s",
@@ -25,8 +27,10 @@ METRICS = (
         better="higher",
         queried=True,
         digits=1,
-        reading="“throughput” is the number of objects copied, divided by the time from the first call to the last "
-        "answer: a call that was throttled and retried counts once.",
+        reading=(
+            "“throughput” is the number of objects copied, divided by the time from the first "
+            "call to the last answer: a call that was throttled and retried counts once."
+        ),
     ),
     Metric("copied", how="sum", better="higher", queried=True),
     Metric("failed", how="sum", queried=True),

@@ -1,5 +1,5 @@
-"""The copy experiment: one Lambda has S3 copy objects, many in parallel, as published in December 2020; or N of them
-share a manifest."""
+"""The copy experiment: one Lambda has S3 copy objects, many in parallel, as published in December
+2020; or N of them share a manifest."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -59,8 +59,8 @@ class Copy(Experiment):
         Published(
             "copy_lambda",
             "AWS, published 2020",
-            "1,000 objects of 20 MB between two buckets, Go in one Lambda of 512 MB, ap-northeast-1; the mean "
-            "published for a limit of 50 isn’t that of its runs, 13.39 s",
+            "1,000 objects of 20 MB between two buckets, Go in one Lambda of 512 MB, "
+            "ap-northeast-1; the mean published for a limit of 50 isn’t that of its runs, 13.39 s",
             objects=1000,
             runs_ms=("run1_ms", "run2_ms", "run3_ms", "run4_ms", "run5_ms"),
             beside_any=("object_count",),
@@ -84,22 +84,25 @@ class Copy(Experiment):
     work = staticmethod(work)
 
     def objects(self, outputs: Mapping[str, Any]) -> Sequence[DataObject]:
-        """With a manifest the masters. Without one the source: one object that is uploaded, and server-side copies of
-        it, `1.mp4` and so on as published."""
+        """With a manifest the masters. Without one the source: one object that is uploaded, and
+        server-side copies of it, `1.mp4` and so on as published."""
         if (plan := self.shared_list.manifest(outputs)) is not None:
             return [DataObject(key, plan.object_bytes) for key in plan.master_keys()]
         plan, prefix = KeyPlan.of(outputs["key_plan"]), outputs["source_prefix"]
         first = f"{prefix}1.mp4"
         copies = (
-            DataObject(f"{prefix}{number}.mp4", plan.object_bytes, first) for number in range(2, plan.objects + 1)
+            DataObject(f"{prefix}{number}.mp4", plan.object_bytes, first)
+            for number in range(2, plan.objects + 1)
         )
         return [DataObject(first, plan.object_bytes), *copies]
 
     def order(self, values: CopyValues, objects: Sequence[DataObject]) -> dict[str, Any]:
-        """The axes, and what is copied: slices of a manifest, or everything below the source prefix into an emptied
-        destination."""
+        """The axes, and what is copied: slices of a manifest, or everything below the source prefix
+        into an emptied destination."""
         plan = self.shared_list.manifest(values)
-        return super().order(values, objects) | ({"manifest": plan.manifest} if plan else {"empty_first": 1})
+        return super().order(values, objects) | (
+            {"manifest": plan.manifest} if plan else {"empty_first": 1}
+        )
 
     def messages(self, values: CopyValues) -> int | None:
         """One for each slice of a manifest."""

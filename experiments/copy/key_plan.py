@@ -1,12 +1,15 @@
-"""A key plan: which objects are to be copied, from which masters to which keys, as a manifest in slices.
+"""A key plan: which objects are to be copied, from which masters to which keys, as a manifest in
+slices.
 
-Object i (from 0) belongs to folder i // objects_per_folder, and folder f is hour f from `date_from`:
-`<prefix>YYYY/MM/DD/HH/<name>`, or with the key order `reversed_hash` `<prefix><hash>/HH/DD/MM/YYYY/<name>`. Its source
-is master i mod masters. The same parameters give the same rows on any machine, and rows are made one after the other,
-so that ten million of them take no more memory than ten.
+Object i (from 0) belongs to folder i // objects_per_folder, and folder f is hour f from
+`date_from`: `<prefix>YYYY/MM/DD/HH/<name>`, or with the key order `reversed_hash`
+`<prefix><hash>/HH/DD/MM/YYYY/<name>`. Its source is master i mod masters. The same parameters give
+the same rows on any machine, and rows are made one after the other, so that ten million of them
+take no more memory than ten.
 
-A slice is the text of some rows, one a line: `source,destination,bytes`, the keys percent-encoded as S3 Batch
-Operations wants its manifests (RFC 3986: everything but unreserved characters and `/`), so no key needs quotes.
+A slice is the text of some rows, one a line: `source,destination,bytes`, the keys percent-encoded
+as S3 Batch Operations wants its manifests (RFC 3986: everything but unreserved characters and `/`),
+so no key needs quotes.
 """
 
 from __future__ import annotations
@@ -72,8 +75,8 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class KeyPlan:
-    """The parameters of infra's output `key_plan`, and the prefix below which copies go. Raises KeyPlanError where they
-    don't fit together; that each keeps its rule, infra has checked.
+    """The parameters of infra's output `key_plan`, and the prefix below which copies go. Raises
+    KeyPlanError where they don't fit together; that each keeps its rule, infra has checked.
 
     `date_from` and `date_to` (inclusive) are days as YYYY-MM-DD.
     """
@@ -90,14 +93,18 @@ class KeyPlan:
     destination_prefix: str = ""
 
     def __post_init__(self) -> None:
-        """The objects fit into the dates, the slices and the length of a key; each value keeps infra's rule."""
+        """The objects fit into the dates, the slices and the length of a key; each value keeps
+        infra's rule."""
         hours = ((_day("date_to", self.date_to) - _day("date_from", self.date_from)).days + 1) * 24
         if hours <= 0:
-            raise KeyPlanError(f"key plan: date_to {self.date_to} is before date_from {self.date_from}", "swap them")
+            raise KeyPlanError(
+                f"key plan: date_to {self.date_to} is before date_from {self.date_from}",
+                "swap them",
+            )
         if self.objects > hours * self.objects_per_folder:
             raise KeyPlanError(
-                f"key plan: {self.objects:,} objects don't fit into {hours:,} hours ({self.date_from} to "
-                f"{self.date_to}) with {self.objects_per_folder:,} per folder",
+                f"key plan: {self.objects:,} objects don't fit into {hours:,} hours "
+                f"({self.date_from} to {self.date_to}) with {self.objects_per_folder:,} per folder",
                 f"use a later date_to, or objects_per_folder = {-(-self.objects // hours):,}",
             )
         if self.slice_count > MOST_SLICES:
@@ -108,8 +115,8 @@ class KeyPlan:
             )
         if (size := len(next(self.rows()).destination.encode())) > MOST_KEY_BYTES:
             raise KeyPlanError(
-                f"key plan: keys below {self.destination_prefix[:40]!r}... have {size:,} bytes, more than S3's "
-                f"{MOST_KEY_BYTES:,}",
+                f"key plan: keys below {self.destination_prefix[:40]!r}... have {size:,} bytes, "
+                f"more than S3's {MOST_KEY_BYTES:,}",
                 "use a shorter prefix",
             )
 
@@ -120,13 +127,16 @@ class KeyPlan:
             return cls(**output, destination_prefix=destination_prefix)
         except TypeError as error:
             raise KeyPlanError(
-                f"key plan: the stack's output doesn't fit this version ({error})", "apply the stack again"
+                f"key plan: the stack's output doesn't fit this version ({error})",
+                "apply the stack again",
             ) from None
 
     @cached_property
     def id(self) -> str:
         """Names the manifest: the same parameters have the same."""
-        return hashlib.sha256(json.dumps({"format": FORMAT, **asdict(self)}, sort_keys=True).encode()).hexdigest()[:16]
+        return hashlib.sha256(
+            json.dumps({"format": FORMAT, **asdict(self)}, sort_keys=True).encode()
+        ).hexdigest()[:16]
 
     @property
     def manifest(self) -> str:
@@ -147,10 +157,14 @@ class KeyPlan:
         return f"{self.manifest}{index:06d}.csv"
 
     def share(self, messages: int, index: int) -> tuple[int, int]:
-        """(first slice, slices) of message `index` of `messages`: all slices, as evenly as can be, without a gap."""
+        """(first slice, slices) of message `index` of `messages`: all slices, as evenly as can be,
+        without a gap."""
         if not 0 <= index < messages:
             raise ValueError(f"message {index} of {messages}")
-        first, end = index * self.slice_count // messages, (index + 1) * self.slice_count // messages
+        first, end = (
+            index * self.slice_count // messages,
+            (index + 1) * self.slice_count // messages,
+        )
         return first, end - first
 
     def master_keys(self) -> Iterator[str]:
@@ -168,7 +182,12 @@ class KeyPlan:
         befores = (f"{source},{folder}" for folder, source in self._places(encoded))
         for first in range(0, self.objects, self.slice_rows):
             numbers = range(first, min(first + self.slice_rows, self.objects))
-            yield "".join([f"{before}{index:09d}{end}" for index, before in zip(numbers, befores, strict=False)])
+            yield "".join(
+                [
+                    f"{before}{index:09d}{end}"
+                    for index, before in zip(numbers, befores, strict=False)
+                ]
+            )
 
     def _places(self, form: Callable[[str], str] = str) -> Iterator[tuple[str, str]]:
         """The folder and the source of each object, keys in the given form."""
@@ -190,7 +209,9 @@ class KeyPlan:
 
     def _hash(self, text: str) -> str:
         """What looks random in a key: the same for the same seed."""
-        return hashlib.blake2b(f"stampede/{self.seed}/{text}".encode(), digest_size=HASH_BYTES).hexdigest()
+        return hashlib.blake2b(
+            f"stampede/{self.seed}/{text}".encode(), digest_size=HASH_BYTES
+        ).hexdigest()
 
 
 def manifest_of(outputs: Mapping[str, Any]) -> KeyPlan:
@@ -199,8 +220,12 @@ def manifest_of(outputs: Mapping[str, Any]) -> KeyPlan:
 
 
 def slices_of(values: CopyValues) -> int:
-    """How many slices a manifest has; a number out of range is for the checks to refuse, which come after this."""
-    plan = values.get("key_plan") or {"objects": values["object_count"], "slice_rows": values["slice_rows"]}
+    """How many slices a manifest has; a number out of range is for the checks to refuse, which come
+    after this."""
+    plan = values.get("key_plan") or {
+        "objects": values["object_count"],
+        "slice_rows": values["slice_rows"],
+    }
     return max(1, -(-plan["objects"] // max(1, plan["slice_rows"])))
 
 
@@ -213,4 +238,6 @@ def _day(name: str, text: str) -> datetime.date:
     try:
         return datetime.datetime.strptime(text, "%Y-%m-%d").date()
     except (ValueError, TypeError):
-        raise KeyPlanError(f"key plan: {name} must be a date such as 2015-01-01, got {text!r}") from None
+        raise KeyPlanError(
+            f"key plan: {name} must be a date such as 2015-01-01, got {text!r}"
+        ) from None

@@ -19,24 +19,27 @@ from stampede.model.request_rate import KMS_CALLS_PER_COPY
 # What `stampede dataset` copies in parallel.
 COPIES_AT_ONCE = 32
 ROW_BYTES = 90  # of a manifest
-# One at the source and one at the destination (S3 User Guide, "Logging requests with server access logging", copy
-# operations).
+# One at the source and one at the destination (S3 User Guide, "Logging requests with server access
+# logging", copy operations).
 COPY_LOG_LINES = 2
-# A copy shares its source's bytes in the embedded AWS: 21,500 copies of 20 MB took 31 MB of it [tried].
+# A copy shares its source's bytes in the embedded AWS: 21,500 copies of 20 MB took 31 MB of it
+# [tried].
 LOCAL_BYTES_PER_COPY = 1536
 # The Go program: 21 MB at up to 100 calls at once, 43 MB at 1,000 [tried].
 PROCESS_MB, PROCESS_MB_PER_CALL = 20, 0.03
-# S3 User Guide, "Reducing the cost of SSE-KMS with Amazon S3 Bucket Keys": up to 99 % fewer calls of KMS; in the
-# example that AWS published (aws-samples/s3-bucketkey-poc) 97.3 %.
+# S3 User Guide, "Reducing the cost of SSE-KMS with Amazon S3 Bucket Keys": up to 99 % fewer calls
+# of KMS; in the example that AWS published (aws-samples/s3-bucketkey-poc) 97.3 %.
 KMS_CALLS_WITH_BUCKET_KEY = KMS_CALLS_PER_COPY * 0.027
-# infra/copy_host.tf: sqs, logs, ssm and ssmmessages, in one subnet beside the free gateway to S3; and a host's disk.
-# Nobody has put this up on AWS yet: the time of endpoints and of an instance's start are guesses.
+# infra/copy_host.tf: sqs, logs, ssm and ssmmessages, in one subnet beside the free gateway to S3;
+# and a host's disk. Nobody has put this up on AWS yet: the time of endpoints and of an instance's
+# start are guesses.
 INTERFACE_ENDPOINTS, DISK_GB = 4, 8
 HOST_STACK_S, HOST_START_S = 420, 90
 
 
 def usage(values: CopyValues) -> Usage:
-    """The needs of a cell of functions: N = 1 copies a listing, or N of them a manifest slice by slice."""
+    """The needs of a cell of functions: N = 1 copies a listing, or N of them a manifest slice by
+    slice."""
     count = values["object_count"]
     # The destination is listed while it is emptied, and once more when it is empty.
     emptying = pages(count) + 1
@@ -64,7 +67,11 @@ def usage(values: CopyValues) -> Usage:
 
 def host_usage(values: HostValues) -> Usage:
     """The needs of a cell of N hosts, each of which copies its share of all slices."""
-    count, slices, hosts = values["object_count"], slices_of(values), max(1, values["concurrency_value"])
+    count, slices, hosts = (
+        values["object_count"],
+        slices_of(values),
+        max(1, values["concurrency_value"]),
+    )
     kms = KMS_CALLS_WITH_BUCKET_KEY if values["bucket_key"] else KMS_CALLS_PER_COPY
     instance = values["instance_type"]
     return _usage(
@@ -77,8 +84,18 @@ def host_usage(values: HostValues) -> Usage:
             Use("KMS", "GenerateDataKey and Decrypt", "kms_request", each=count / hosts * kms),
             Use("KMS", "key", "kms_key_month", per_hour=1 / HOURS_IN_A_MONTH),
             Use("EC2", f"hosts, {instance}", f"ec2_hour:{instance}", per_cell_hour=hosts),
-            Use("EC2", "disks, gp3", "gp3_gb_month", per_cell_hour=hosts * DISK_GB / HOURS_IN_A_MONTH),
-            Use("VPC", "interface endpoints", "interface_endpoint_hour", per_hour=INTERFACE_ENDPOINTS),
+            Use(
+                "EC2",
+                "disks, gp3",
+                "gp3_gb_month",
+                per_cell_hour=hosts * DISK_GB / HOURS_IN_A_MONTH,
+            ),
+            Use(
+                "VPC",
+                "interface endpoints",
+                "interface_endpoint_hour",
+                per_hour=INTERFACE_ENDPOINTS,
+            ),
         ),
         instance_type=instance,
         sized_by="object_count",
@@ -98,10 +115,12 @@ def _usage(
     of_hosts: Sequence[Use] = (),
     **own: Any,
 ) -> Usage:
-    """The needs of a cell of so many messages, of which the largest copies `largest` objects; they share a manifest of
-    `slices`, or list the source where that is 0. `own` are needs of the one kind of worker."""
+    """The needs of a cell of so many messages, of which the largest copies `largest` objects; they
+    share a manifest of `slices`, or list the source where that is 0. `own` are needs of the one
+    kind of worker."""
     count, object_bytes = values["object_count"], values["object_bytes"]
-    # A manifest and its masters; or a source of which one object is uploaded, and the others are copies of it.
+    # A manifest and its masters; or a source of which one object is uploaded, and the others are
+    # copies of it.
     uploaded, copied, manifest = (values["masters"], 0, slices + 1) if slices else (1, count - 1, 0)
     puts = uploaded * put_requests(object_bytes) + copied + manifest
     stored_gb = (uploaded + copied + count) * object_bytes / BYTES_IN_A_GB
@@ -116,9 +135,16 @@ def _usage(
             Use("S3", "GET of slices", "s3_get", each=slices / messages),
             Use("S3", "transfer within the region", "s3_transfer_gb", each=copied_gb),
             listing,
-            Use("S3", "PUT and COPY of the data set", "s3_put", once=puts, log_lines=COPY_LOG_LINES),
+            Use(
+                "S3", "PUT and COPY of the data set", "s3_put", once=puts, log_lines=COPY_LOG_LINES
+            ),
             Use("S3", "HEAD of the data set", "s3_get", once=uploaded + copied),
-            Use("S3", "storage of sources and copies", "s3_gb_month", per_hour=stored_gb / HOURS_IN_A_MONTH),
+            Use(
+                "S3",
+                "storage of sources and copies",
+                "s3_gb_month",
+                per_hour=stored_gb / HOURS_IN_A_MONTH,
+            ),
             *of_hosts,
         ),
         within_s3=True,

@@ -1,7 +1,8 @@
-"""What one run of server-side copies does, in quantities: by our Go program, and by the one of the published table.
+"""What one run of server-side copies does, in quantities: by our Go program, and by the one of the
+published table.
 
-What S3 takes for a copy is the same for all of them; what differs is the CPU that a client takes for a call and for a
-connection.
+What S3 takes for a copy is the same for all of them; what differs is the CPU that a client takes
+for a call and for a connection.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from stampede.model.request_rate import Calls, Refusals, limit, refusals
 from stampede.model.work import Step, Work
 
 MEGABYTE = 1e6
-# Our Go program, and the published one with the AWS SDK for Go of 2020; the names of their parameters begin so.
+# Our Go program, and the published one with the AWS SDK for Go of 2020; the names of their
+# parameters begin so.
 OURS, PUBLISHED = "transfer", "go_sdk"
 # The Go program runs its code on one processor (functions/transfer/internal/process).
 THREADS = 1
@@ -28,11 +30,12 @@ DELETIONS_AT_ONCE = 4
 
 
 def work(values: CopyValues, parameters: Parameters) -> Work:
-    """One message by our Go program: the whole listing, or a slice of the manifest. Later messages of a function find
-    its connections open."""
+    """One message by our Go program: the whole listing, or a slice of the manifest. Later messages
+    of a function find its connections open."""
     objects = values["object_count"] / (slices_of(values) if values["from_manifest"] else 1)
     copying = copies(values, parameters, objects, call_cpu_s=parameters[f"{OURS}_call_cpu_s"])
-    # What a record doesn't count: without a manifest the destination is emptied first, then the source is listed.
+    # What a record doesn't count: without a manifest the destination is emptied first, then the
+    # source is listed.
     count, before_s = values["object_count"], 0.0
     if not values["from_manifest"]:
         before_s = emptying_s(count, parameters) + pages(count) * parameters["list_page_s"]
@@ -56,7 +59,8 @@ def published(values: CopyValues, parameters: Parameters) -> Work:
 
 
 def throttled(values: CopyValues, parameters: Parameters) -> Refusals:
-    """What S3 throttles of all workers' calls, and what fails in the end; the adaptive pace lets nothing fail."""
+    """What S3 throttles of all workers' calls, and what fails in the end; the adaptive pace lets
+    nothing fail."""
     per_s, wanted = limit(rate(values), parameters).per_s[0], wanted_per_s(values, parameters)
     if values["pace"] == "adaptive":
         return Refusals(min(wanted, per_s))
@@ -71,21 +75,29 @@ def rate(values: CopyValues) -> str:
 
 
 def wanted_per_s(values: CopyValues, parameters: Parameters) -> float:
-    """The calls that all workers would make in a second if S3 took them all. What is out of range the checks refuse,
-    and they come after this."""
+    """The calls that all workers would make in a second if S3 took them all. What is out of range
+    the checks refuse, and they come after this."""
     at_once_per_s = max(1, values["parallel_limit"]) / call_s(values, parameters)
-    return max(1, values["concurrency_value"]) * min(at_once_per_s, values["calls_per_s"] or math.inf)
+    return max(1, values["concurrency_value"]) * min(
+        at_once_per_s, values["calls_per_s"] or math.inf
+    )
 
 
 def emptying_s(count: int, parameters: Parameters) -> float:
-    """The seconds in which a destination is listed, deleted at the same time, 1,000 keys a request and each of them a
-    write to S3, and looked at again."""
-    deleting_s = max(pages(count) * parameters["s3_put_s"] / DELETIONS_AT_ONCE, count / parameters["s3_put_per_s"])
+    """The seconds in which a destination is listed, deleted at the same time, 1,000 keys a request
+    and each of them a write to S3, and looked at again."""
+    deleting_s = max(
+        pages(count) * parameters["s3_put_s"] / DELETIONS_AT_ONCE,
+        count / parameters["s3_put_per_s"],
+    )
     return max(pages(count) * parameters["list_page_s"], deleting_s) + parameters["list_page_s"]
 
 
-def copies(values: CopyValues, parameters: Parameters, objects: float, *, call_cpu_s: float) -> Step:
-    """So many CopyObjects, up to `parallel_limit` at a time, each of `call_cpu_s` beside the wait for S3."""
+def copies(
+    values: CopyValues, parameters: Parameters, objects: float, *, call_cpu_s: float
+) -> Step:
+    """So many CopyObjects, up to `parallel_limit` at a time, each of `call_cpu_s` beside the wait
+    for S3."""
     at_once, one_s = max(1.0, min(values["parallel_limit"], objects)), call_s(values, parameters)
     return Step(
         "copying",
@@ -100,44 +112,56 @@ def copies(values: CopyValues, parameters: Parameters, objects: float, *, call_c
 
 
 def connections(at_once: float, cpu_s: float) -> Step:
-    """A connection for each call at once: TLS takes CPU, and on a small share of a processor that is time."""
+    """A connection for each call at once: TLS takes CPU, and on a small share of a processor that
+    is time."""
     return Step("opening connections", cpu_s=at_once * cpu_s, threads=THREADS)
 
 
 def call_s(values: CopyValues, parameters: Parameters) -> float:
     """Mean seconds of one CopyObject, without what the client takes."""
-    return parameters["s3_copy_s"] + parameters["s3_copy_s_per_mb"] * values["object_bytes"] / MEGABYTE
+    return (
+        parameters["s3_copy_s"] + parameters["s3_copy_s_per_mb"] * values["object_bytes"] / MEGABYTE
+    )
 
 
 def scattered_s(at_once: float, mean_s: float, parameters: Parameters) -> float:
-    """By how much the slowest of the calls under way at the end is later than a mean one: the quantile 1 - 1/n of n
-    log-normal ones."""
+    """By how much the slowest of the calls under way at the end is later than a mean one: the
+    quantile 1 - 1/n of n log-normal ones."""
     sigma, slowest = parameters["s3_write_scatter"], 1 - 1 / (at_once + 1)
     return max(0.0, mean_s * (math.exp(sigma * NormalDist().inv_cdf(slowest) - sigma**2 / 2) - 1))
 
 
 def stalled_s(values: CopyValues, parameters: Parameters, objects: float) -> float:
-    """By how much the end waits on average for calls that stall: seldom, long, and the more often the more bytes are
-    copied. One that begins less than `copy_stall_s` before the end makes it later by what is then left of it.
+    """By how much the end waits on average for calls that stall: seldom, long, and the more often
+    the more bytes are copied. One that begins less than `copy_stall_s` before the end makes it
+    later by what is then left of it.
 
-    With stalls that come by chance, r a second in a run of T seconds, the mean of the last one's end is, for a stall of
-    s <= T, s - (1 - exp(-r s)) / r; in a shorter run all of s - T comes on top of that for T, if there is one at all.
+    With stalls that come by chance, r a second in a run of T seconds, the mean of the last one's
+    end is, for a stall of s <= T, s - (1 - exp(-r s)) / r; in a shorter run all of s - T comes on
+    top of that for T, if there is one at all.
     """
-    alone_s = objects * call_s(values, parameters) / max(1.0, min(values["parallel_limit"], objects))
+    alone_s = (
+        objects * call_s(values, parameters) / max(1.0, min(values["parallel_limit"], objects))
+    )
     run_s = max(alone_s, objects * max(1, values["concurrency_value"]) / parameters["s3_put_per_s"])
     within_s = min(parameters["copy_stall_s"], run_s)
     a_second = _stalls(values, parameters, objects) / run_s
     any_of_them = -math.expm1(-a_second * within_s)
-    return (parameters["copy_stall_s"] - within_s) * any_of_them + max(0.0, within_s - any_of_them / a_second)
+    return (parameters["copy_stall_s"] - within_s) * any_of_them + max(
+        0.0, within_s - any_of_them / a_second
+    )
 
 
 def run_spread(values: CopyValues, parameters: Parameters, steps: Sequence[Step]) -> float:
-    """The relative standard deviation of a run in a function of `memory_size`: how much all calls of one differ from
-    another's, and the stalls, of which a run meets one or doesn't."""
+    """The relative standard deviation of a run in a function of `memory_size`: how much all calls
+    of one differ from another's, and the stalls, of which a run meets one or doesn't."""
     objects, processors = steps[-1].requests, vcpus(values["memory_size"], parameters)
     run_s = 0.0
     for step in steps:
-        waiting_s, busy_s = step.requests * step.request_s / step.at_once, step.cpu_s / min(processors, step.threads)
+        waiting_s, busy_s = (
+            step.requests * step.request_s / step.at_once,
+            step.cpu_s / min(processors, step.threads),
+        )
         run_s += max(waiting_s, busy_s) + step.tail_s
     meets_one = -math.expm1(-_stalls(values, parameters, objects))
     stalled = stalled_s(values, parameters, objects) * math.sqrt(1 / meets_one - 1)
@@ -145,9 +169,11 @@ def run_spread(values: CopyValues, parameters: Parameters, steps: Sequence[Step]
 
 
 def call_spread(values: CopyValues, parameters: Parameters) -> float:
-    """How much the calls of one run differ from another's, as far as it is they that decide how long it takes: where
-    S3's limit does, all wait for that."""
-    return parameters["copy_spread"] * min(1.0, parameters["s3_put_per_s"] / wanted_per_s(values, parameters))
+    """How much the calls of one run differ from another's, as far as it is they that decide how
+    long it takes: where S3's limit does, all wait for that."""
+    return parameters["copy_spread"] * min(
+        1.0, parameters["s3_put_per_s"] / wanted_per_s(values, parameters)
+    )
 
 
 def _stalls(values: CopyValues, parameters: Parameters, objects: float) -> float:

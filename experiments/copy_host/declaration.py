@@ -1,5 +1,5 @@
-"""The copy from a host: one EC2 instance copies a long list of objects inside one bucket until S3 answers SlowDown, as
-published in October 2019; or N of them share it."""
+"""The copy from a host: one EC2 instance copies a long list of objects inside one bucket until S3
+answers SlowDown, as published in October 2019; or N of them share it."""
 
 from functools import partial
 from typing import Any
@@ -44,13 +44,24 @@ class CopyHost(Copy):
         ),
         "local": Matrix(
             swept={"parallel_limit": (10, 50, 100)},
-            fixed={"object_count": 3000, "object_bytes": 10_000, "slice_rows": 500, **PUBLISHED_CALLS},
+            fixed={
+                "object_count": 3000,
+                "object_bytes": 10_000,
+                "slice_rows": 500,
+                **PUBLISHED_CALLS,
+            },
         ),
     }
     defaults = DEFAULTS["copy_host"]
     messages_per_concurrency = 1
     # A host has what its instance_type has, and works as long as its slice takes.
-    unused = ("architecture", "memory_size", "timeout_s", "maximum_concurrency", "provisioned_pollers")
+    unused = (
+        "architecture",
+        "memory_size",
+        "timeout_s",
+        "maximum_concurrency",
+        "provisioned_pollers",
+    )
     ignored_locally = IGNORED_LOCALLY | {
         "instance_type": "instance type",
         "key_order": "key order",
@@ -60,8 +71,8 @@ class CopyHost(Copy):
         Published(
             "copy_host_rate",
             "AWS, published 2019",
-            "219,120 objects of 1 MB inside one bucket with SSE-KMS, boto3 on one host, m5a.8xlarge "
-            "unless another type is named, with a process for each call",
+            "219,120 objects of 1 MB inside one bucket with SSE-KMS, boto3 on one host, "
+            "m5a.8xlarge unless another type is named, with a process for each call",
             columns={"parallel_limit": "processes"},
             objects=219_120,
             beside_any=("object_count",),
@@ -73,7 +84,8 @@ class CopyHost(Copy):
             "2,191,200 objects of 1 MB, 800 processes on one m5a.8xlarge, the mean of three runs",
             columns={"avg_s": "seconds"},
             fixed={"parallel_limit": 800, "object_count": 2_191_200},
-            # boto3's max_attempts counts retries, without the first try: the default 4 are 5 attempts in legacy mode.
+            # boto3's max_attempts counts retries, without the first try: the default 4 are 5
+            # attempts in legacy mode.
             cell=lambda row: {"retry_attempts": int(row["sdk_retries"]) + 1},
             objects=2_191_200,
             beside_any=("object_count",),

@@ -1,5 +1,5 @@
-"""What one host's share of the copies does, in quantities: by our Go program, and by the programs of the published
-tables, which took a process for each call at once."""
+"""What one host's share of the copies does, in quantities: by our Go program, and by the programs
+of the published tables, which took a process for each call at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from stampede.model.parameters import Parameters
 from stampede.model.request_rate import KMS_CALLS_PER_COPY
 from stampede.model.work import Step, Work
 
-# Amazon EC2 instance types: most families have two vCPUs at large, four at xlarge, and so many times four beyond.
+# Amazon EC2 instance types: most families have two vCPUs at large, four at xlarge, and so many
+# times four beyond.
 VCPUS = {"nano": 2, "micro": 2, "small": 2, "medium": 2, "large": 2, "xlarge": 4}
 BOTO3, AWS_CLI = "boto3", "aws_cli"
 
@@ -21,7 +22,8 @@ def work(values: HostValues, parameters: Parameters) -> Work:
     """A host's share of all slices by our Go program."""
     objects = values["object_count"] / max(1, values["concurrency_value"])
     copying = replace(
-        copies(values, parameters, objects, call_cpu_s=parameters[f"{OURS}_call_cpu_s"]), rate=_rate(values, parameters)
+        copies(values, parameters, objects, call_cpu_s=parameters[f"{OURS}_call_cpu_s"]),
+        rate=_rate(values, parameters),
     )
     return Work(
         [connections(copying.at_once, parameters[f"{OURS}_connection_cpu_s"]), copying],
@@ -33,10 +35,11 @@ def work(values: HostValues, parameters: Parameters) -> Work:
 
 
 def published(values: HostValues, parameters: Parameters, program: str = BOTO3) -> Work:
-    """One published run on one host: `parallel_limit` processes of boto3, or one of the AWS CLI for each object.
+    """One published run on one host: `parallel_limit` processes of boto3, or one of the AWS CLI for
+    each object.
 
-    A process waits for a processor's turn as well as for S3, so a call takes both. Of the processes no more have a call
-    under way than S3 takes; the others pause before they try again.
+    A process waits for a processor's turn as well as for S3, so a call takes both. Of the processes
+    no more have a call under way than S3 takes; the others pause before they try again.
     """
     processors, cpu_s = vcpus(values["instance_type"]), parameters[f"{program}_call_cpu_s"]
     copying = copies(values, parameters, values["object_count"], call_cpu_s=cpu_s)
@@ -44,7 +47,9 @@ def published(values: HostValues, parameters: Parameters, program: str = BOTO3) 
     at_once = min(copying.at_once, parameters["s3_put_per_s"] * one_s)
     copying = replace(copying, request_s=one_s, at_once=at_once, threads=processors)
     started = 0 if program == AWS_CLI else values["parallel_limit"]
-    starting = Step("starting processes", cpu_s=started * parameters["boto3_process_cpu_s"], threads=processors)
+    starting = Step(
+        "starting processes", cpu_s=started * parameters["boto3_process_cpu_s"], threads=processors
+    )
     return Work([starting, copying], network="host", spread=parameters["copy_spread"])
 
 
@@ -57,7 +62,11 @@ def vcpus(instance_type: str) -> int:
 
 
 def _rate(values: HostValues, parameters: Parameters) -> str:
-    """What a copy counts against: without bucket keys every copy asks KMS, where that takes less than S3."""
-    if not values["bucket_key"] and parameters["kms_per_s"] / KMS_CALLS_PER_COPY < parameters["s3_put_per_s"]:
+    """What a copy counts against: without bucket keys every copy asks KMS, where that takes less
+    than S3."""
+    if (
+        not values["bucket_key"]
+        and parameters["kms_per_s"] / KMS_CALLS_PER_COPY < parameters["s3_put_per_s"]
+    ):
         return "kms_copy"
     return rate(values)

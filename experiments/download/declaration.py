@@ -1,4 +1,5 @@
-"""The download experiment: N functions at once download the same object from S3, as published in January 2025."""
+"""The download experiment: N functions at once download the same object from S3, as published in
+January 2025."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -26,8 +27,8 @@ from stampede.variable_rules import DEFAULTS
 
 
 def default_sink(*before: object) -> str:
-    """Where a method puts the bytes when nothing is said, the method being the last of `before`; the rule of
-    infra/download.tf."""
+    """Where a method puts the bytes when nothing is said, the method being the last of `before`;
+    the rule of infra/download.tf."""
     method = str(before[-1])
     if method.endswith("stream"):
         return "discard"
@@ -46,11 +47,21 @@ class Download(Experiment):
         Axis("sink", words="to {}", kind=str, default=default_sink),
     )
     metrics = (
-        Metric("seconds", "download_time_seconds", "seconds for one download", "s", "spread", queried=True),
+        Metric(
+            "seconds",
+            "download_time_seconds",
+            "seconds for one download",
+            "s",
+            "spread",
+            queried=True,
+        ),
         MBIT_PER_S,
         replace(
             CPU_S_PER_GIB,
-            reading="“CPU” is the CPU time of the function’s process, user and system, per GiB downloaded.",
+            reading=(
+                "“CPU” is the CPU time of the function’s process, user and system, per GiB "
+                "downloaded."
+            ),
         ),
         Metric(
             "first_byte_s",
@@ -58,12 +69,17 @@ class Download(Experiment):
             "first byte",
             "s",
             digits=4,
-            reading="“first byte” is the mean time to the first response with a body (a dash where the client doesn’t "
-            "report it).",
+            reading=(
+                "“first byte” is the mean time to the first response with a body (a dash where "
+                "the client doesn’t report it)."
+            ),
         ),
         replace(
             RETRIES,
-            reading="Retries mean that requests failed, in S3 or on the network; the times above include the waits.",
+            reading=(
+                "Retries mean that requests failed, in S3 or on the network; the times above "
+                "include the waits."
+            ),
         ),
         REQUESTS,
     )
@@ -87,7 +103,8 @@ class Download(Experiment):
         Published(
             "download",
             "AWS, published 2025",
-            "ap-northeast-1, January 2025, python3.12, boto3 download_file, 1 GiB object, N x 10 messages",
+            "ap-northeast-1, January 2025, python3.12, boto3 download_file, 1 GiB object, N x 10 "
+            "messages",
             object_bytes=1024**3,
         ),
     )
@@ -106,9 +123,13 @@ class Download(Experiment):
         return [DataObject(outputs["object_key"], outputs["object_size_mb"] * MEBIBYTE)]
 
     def order(self, values: DownloadValues, objects: Sequence[DataObject]) -> dict[str, Any]:
-        """The object's size in bytes and, of the user's own, its ETag, so that a download of another one fails."""
+        """The object's size in bytes and, of the user's own, its ETag, so that a download of
+        another one fails."""
         [held] = objects
-        return {"object_bytes": held.size_bytes, **({"object_etag": held.etag} if held.etag else {})}
+        return {
+            "object_bytes": held.size_bytes,
+            **({"object_etag": held.etag} if held.etag else {}),
+        }
 
 
 DOWNLOAD = Download()

@@ -1,6 +1,8 @@
-"""An object of the user's own: what `--set object=s3://BUCKET/KEY` stands for, and what S3 says of it before a flood.
+"""An object of the user's own: what `--set object=s3://BUCKET/KEY` stands for, and what S3 says of
+it before a flood.
 
-Only HeadBucket and HeadObject are asked, by whoever runs Stampede: nothing of the bucket is changed.
+Only HeadBucket and HeadObject are asked, by whoever runs Stampede: nothing of the bucket is
+changed.
 """
 
 from __future__ import annotations
@@ -15,17 +17,20 @@ from stampede.experiment import DataObject, OwnObject
 from stampede.phrases import dollars, size_words
 
 URL = re.compile(r"s3://([^/]+)/(.*[^/])")
-# Amazon S3 pricing, "Data transfer OUT from Amazon S3 to" another region: 0.02 USD a GB from most of them, and 0.01 to
-# 0.147 from others.
+# Amazon S3 pricing, "Data transfer OUT from Amazon S3 to" another region: 0.02 USD a GB from most
+# of them, and 0.01 to 0.147 from others.
 BETWEEN_REGIONS_USD_PER_GB = 0.02
 ARCHIVED = ("GLACIER", "DEEP_ARCHIVE")
 
 
 def settings(url: str) -> dict[str, Any]:
-    """The variables that say which object it is. Raises UsageError for what is no address of one."""
+    """The variables that say which object it is. Raises UsageError for what is no address of
+    one."""
     if (parts := URL.fullmatch(url)) is None:
         rule = "must be s3://BUCKET/KEY, the address of one object and not of a folder"
-        raise UsageError(f"--set object: {rule}, got {url!r}", "`aws s3 ls s3://BUCKET/ --recursive` lists yours")
+        raise UsageError(
+            f"--set object: {rule}, got {url!r}", "`aws s3 ls s3://BUCKET/ --recursive` lists yours"
+        )
     return {"s3_bucket_name": parts[1], "s3_file_name": parts[2], "existing_bucket": True}
 
 
@@ -35,8 +40,9 @@ def is_read(values: Mapping[str, Any]) -> bool:
 
 
 def find(s3: Any, values: Mapping[str, Any], downloads: int) -> DataObject:
-    """The object of a plan's cell, or of a stack by its outputs, as it is now. Raises UsageError where functions in
-    `region` couldn't read it, or only for the price of so many downloads between regions."""
+    """The object of a plan's cell, or of a stack by its outputs, as it is now. Raises UsageError
+    where functions in `region` couldn't read it, or only for the price of so many downloads between
+    regions."""
     bucket = values.get("bucket_name") or values["s3_bucket_name"]
     key = values.get("object_key") or values["s3_file_name"]
     url, region = f"s3://{bucket}/{key}", _region(s3, bucket)
@@ -52,8 +58,12 @@ def find(s3: Any, values: Mapping[str, Any], downloads: int) -> DataObject:
     if region not in (None, values["region"]):
         raise _elsewhere(url, region, values["region"], downloads * held.size_bytes)
     if not held.size_bytes:
-        raise UsageError(f"{url} is empty: there is nothing to download", "name an object of at least 1 byte")
-    if answer.get("StorageClass") in ARCHIVED and 'ongoing-request="false"' not in answer.get("Restore", ""):
+        raise UsageError(
+            f"{url} is empty: there is nothing to download", "name an object of at least 1 byte"
+        )
+    if answer.get("StorageClass") in ARCHIVED and 'ongoing-request="false"' not in answer.get(
+        "Restore", ""
+    ):
         archived = f"{url} is archived ({answer['StorageClass']})"
         raise UsageError(archived, "restore it first: `aws s3api restore-object`")
     _refuse_without_its_key(url, answer.get("SSEKMSKeyId"), values)
@@ -61,23 +71,28 @@ def find(s3: Any, values: Mapping[str, Any], downloads: int) -> DataObject:
 
 
 def _region(s3: Any, bucket: str) -> str | None:
-    """The region of a bucket, which S3 names in refusals too; None at an endpoint that doesn't. Raises UsageError where
-    there is no such bucket."""
+    """The region of a bucket, which S3 names in refusals too; None at an endpoint that doesn't.
+    Raises UsageError where there is no such bucket."""
     try:
         answer = s3.head_bucket(Bucket=bucket)
     except s3.exceptions.ClientError as error:
         answer = error.response
     told = answer["ResponseMetadata"]
     if told["HTTPStatusCode"] == 404:
-        raise UsageError(f"there is no bucket s3://{bucket}", "name one that is there: `aws s3 ls` lists yours")
+        raise UsageError(
+            f"there is no bucket s3://{bucket}", "name one that is there: `aws s3 ls` lists yours"
+        )
     return told["HTTPHeaders"].get("x-amz-bucket-region")
 
 
 def _refuse_unread(url: str, error: Any) -> None:
-    """Raise UsageError where S3 says that there is no such object, or that these credentials may not read it."""
+    """Raise UsageError where S3 says that there is no such object, or that these credentials may
+    not read it."""
     status = error.response["ResponseMetadata"]["HTTPStatusCode"]
     if status == 404:
-        raise UsageError(f"there is no object {url}", "correct the key, or put the object there") from None
+        raise UsageError(
+            f"there is no object {url}", "correct the key, or put the object there"
+        ) from None
     if status == 403:
         denied = f"{url}: you may not read it (HeadObject needs s3:GetObject), or it isn't there"
         payer = "for a Requester Pays bucket, add --set requester_pays=true"
@@ -87,16 +102,22 @@ def _refuse_unread(url: str, error: Any) -> None:
 
 
 def _elsewhere(url: str, region: str, of_run: str, moved_bytes: int) -> UsageError:
-    """The refusal of a bucket in another region than the functions, which would move so many bytes."""
+    """The refusal of a bucket in another region than the functions, which would move so many
+    bytes."""
     usd = moved_bytes / BYTES_IN_A_GB * BETWEEN_REGIONS_USD_PER_GB
-    in_all = f", {dollars(usd)} USD for the {size_words(moved_bytes)} of this plan" if moved_bytes else ""
+    in_all = (
+        f", {dollars(usd)} USD for the {size_words(moved_bytes)} of this plan"
+        if moved_bytes
+        else ""
+    )
     cost = f"that transfer costs {BETWEEN_REGIONS_USD_PER_GB} USD a GB from most regions{in_all}"
     problem = f"{url} is in {region} and the functions would run in {of_run}; {cost}"
     return UsageError(problem, f"run them beside it: --set region={region}")
 
 
 def _refuse_without_its_key(url: str, kms_key: str | None, values: Mapping[str, Any]) -> None:
-    """Raise UsageError where the function isn't told the KMS key that encrypts the object. Outputs don't say it."""
+    """Raise UsageError where the function isn't told the KMS key that encrypts the object. Outputs
+    don't say it."""
     if kms_key and values.get("object_kms_key_arn", kms_key) != kms_key:
         needs = "is encrypted with a KMS key that the function may not use"
         raise UsageError(f"{url} {needs}", f"allow it with --set object_kms_key_arn={kms_key}")

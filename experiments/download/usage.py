@@ -24,10 +24,18 @@ class DownloadValues(Values):
     range_part_mb: int
 
 
-# What a function of the embedded AWS takes besides the object: the proportional set size (/proc/*/smaps_rollup) of the
-# largest of 20 processes at work on an object of 1 MiB, rounded up [tried, x86_64]. It differs by machine: of 500 of
-# go_stream the largest had 2.9 MB on one, 5.8 with the object on another. emulator/function_memory.py measures it.
-PROCESS_MB = {"download_file": 44, "crt": 44, "stream": 44, "ranges": 44, "go_stream": 5, "go_ranges": 5}
+# What a function of the embedded AWS takes besides the object: the proportional set size
+# (/proc/*/smaps_rollup) of the largest of 20 processes at work on an object of 1 MiB, rounded up
+# [tried, x86_64]. It differs by machine: of 500 of go_stream the largest had 2.9 MB on one, 5.8
+# with the object on another. emulator/function_memory.py measures it.
+PROCESS_MB = {
+    "download_file": 44,
+    "crt": 44,
+    "stream": 44,
+    "ranges": 44,
+    "go_stream": 5,
+    "go_ranges": 5,
+}
 
 
 def usage(values: DownloadValues) -> Usage:
@@ -43,7 +51,12 @@ def usage(values: DownloadValues) -> Usage:
         uses=(
             Use("S3", "GET and HEAD", "s3_get", each=requests(object_mb, values)),
             *(_stored(put_mb) if put_mb else ()),
-            Use("S3", "transfer to Lambda, same region", "s3_transfer_gb", each=object_mb / GIB_IN_MIB),
+            Use(
+                "S3",
+                "transfer to Lambda, same region",
+                "s3_transfer_gb",
+                each=object_mb / GIB_IN_MIB,
+            ),
         ),
     )
 
@@ -52,12 +65,18 @@ def _stored(object_mb: int) -> tuple[Use, ...]:
     """What it takes to put the object and keep it; one of the user's own is there."""
     return (
         Use("S3", "PUT of the object's parts", "s3_put", once=put_requests(object_mb * MEBIBYTE)),
-        Use("S3", "storage of the object", "s3_gb_month", per_hour=object_mb / GIB_IN_MIB / HOURS_IN_A_MONTH),
+        Use(
+            "S3",
+            "storage of the object",
+            "s3_gb_month",
+            per_hour=object_mb / GIB_IN_MIB / HOURS_IN_A_MONTH,
+        ),
     )
 
 
 def requests(object_mb: int, values: DownloadValues) -> int:
-    """What one download asks S3 for: `download_file` one HEAD and a GET a part, the others no HEAD."""
+    """What one download asks S3 for: `download_file` one HEAD and a GET a part, the others no
+    HEAD."""
     if values["method"] == "download_file":
         return HEADS + parts(object_mb)
     if values["method"].endswith("stream"):

@@ -1,4 +1,5 @@
-"""What one download does, in quantities: how many requests, bytes and CPU seconds each method takes."""
+"""What one download does, in quantities: how many requests, bytes and CPU seconds each method
+takes."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ def work(values: DownloadValues, parameters: Parameters) -> Work:
     connections = {"download_file": AT_ONCE, "crt": CRT_CONNECTIONS}.get(method, 1)
     if method.endswith("ranges"):
         connections = values["range_parallel"]
-    # How many processors a method can use: Python's own code one at a time, streams one, the others all.
+    # How many processors a method can use: Python's own code one at a time, streams one, the others
+    # all.
     threads = math.inf
     if method.endswith("stream"):
         threads = 1.0

@@ -7,7 +7,15 @@ import math
 from collections.abc import Sequence
 
 from experiments import go_program
-from experiments.express.orders import DOWNLOAD, QUERIES, STANDARD, UPLOAD, ExpressValues, set_bytes, slice_objects
+from experiments.express.orders import (
+    DOWNLOAD,
+    QUERIES,
+    STANDARD,
+    UPLOAD,
+    ExpressValues,
+    set_bytes,
+    slice_objects,
+)
 from experiments.express.work import alone
 from experiments.objects import mebibytes
 from experiments.parameters import known_parameters
@@ -39,7 +47,8 @@ def checks(cells: Cells) -> list[Finding]:
 
 
 def _zone(cells: Cells) -> Wrong:
-    """The region has S3 Express One Zone, the zone is one of its zones, and a bucket is named as one of that zone."""
+    """The region has S3 Express One Zone, the zone is one of its zones, and a bucket is named as
+    one of that zone."""
     by_region = json.loads(ZONES.read_text())["zones"]
     for cell in cells:
         region, zone, bucket = (cell[name] for name in ("region", "zone_id", "express_bucket_name"))
@@ -47,7 +56,10 @@ def _zone(cells: Cells) -> Wrong:
             way_out = f"use --set region=... with one of {', '.join(by_region)}"
             return PROBLEM, f"S3 Express One Zone isn't available in {region}", way_out
         if zone is not None and zone not in zones:
-            found = f"zone_id {zone!r}: in {region}, S3 Express One Zone is available in {', '.join(zones)}"
+            found = (
+                f"zone_id {zone!r}: in {region}, S3 Express One Zone is available in "
+                f"{', '.join(zones)}"
+            )
             return PROBLEM, found, "use --set zone_id=... with one of these IDs, or leave it out"
         suffix = f"--{zone or zones[0]}--x-s3"
         if bucket is not None and not bucket.endswith(suffix):
@@ -57,8 +69,8 @@ def _zone(cells: Cells) -> Wrong:
 
 
 def _bucket(cells: Cells) -> Wrong:
-    """A sweep has one: the next cell's apply would delete a bucket full of objects, which the provider may fail to
-    empty."""
+    """A sweep has one: the next cell's apply would delete a bucket full of objects, which the
+    provider may fail to empty."""
     for name in ("zone_id", "express_bucket_name"):
         if len(values := {cell[name] for cell in cells}) > 1:
             found = f"{len(values)} values of {name}: a sweep keeps one directory bucket"
@@ -77,13 +89,20 @@ def _slices(cells: Cells) -> Wrong:
 
 
 def _tmp(cells: Cells) -> Wrong:
-    """All objects that a download holds at once fit into /tmp: a file for each request, and room for the file
-    system's own."""
+    """All objects that a download holds at once fit into /tmp: a file for each request, and room
+    for the file system's own."""
     for cell in cells:
-        at_once, size, has_mb = cell["parallel_limit"], cell["object_bytes"], cell["ephemeral_storage_mb"]
+        at_once, size, has_mb = (
+            cell["parallel_limit"],
+            cell["object_bytes"],
+            cell["ephemeral_storage_mb"],
+        )
         needed_mb = mebibytes(min(at_once, slice_objects(cell)[0]) * size) + TMP_MARGIN_MB
         if cell["operation"] == DOWNLOAD and has_mb < needed_mb:
-            found = f"{at_once} at a time x {size:,} bytes need {needed_mb:,} MB of /tmp, got {has_mb:,}"
+            found = (
+                f"{at_once} at a time x {size:,} bytes need {needed_mb:,} MB of /tmp, got "
+                f"{has_mb:,}"
+            )
             fits = RULES["ephemeral_storage_mb"].allows(needed_mb)
             more = f"use --set ephemeral_storage_mb={needed_mb}, or " if fits else "use "
             return PROBLEM, found, f"{more}a smaller parallel_limit or object_bytes"
@@ -91,15 +110,25 @@ def _tmp(cells: Cells) -> Wrong:
 
 
 def _rate(cells: Cells) -> Wrong:
-    """What all functions ask of one prefix of the general purpose bucket, against what S3 takes of it."""
+    """What all functions ask of one prefix of the general purpose bucket, against what S3 takes of
+    it."""
     known = known_parameters("express")
     takes_per_s = {UPLOAD: known["s3_put_per_s"], DOWNLOAD: known["s3_get_per_s"]}
     for cell in cells:
         if cell["operation"] in takes_per_s and cell["storage_class"] == STANDARD:
-            asked, takes = cell["concurrency_value"] * alone(cell).requests_per_s, takes_per_s[cell["operation"]]
+            asked, takes = (
+                cell["concurrency_value"] * alone(cell).requests_per_s,
+                takes_per_s[cell["operation"]],
+            )
             if asked > takes:
-                found = f"{cell['operation']}s reach about {asked:,.0f} requests/s; S3 Standard takes {takes:,.0f}"
-                way_out = "use a smaller concurrency_value or parallel_limit to measure the class and not this limit"
+                found = (
+                    f"{cell['operation']}s reach about {asked:,.0f} requests/s; S3 Standard takes "
+                    f"{takes:,.0f}"
+                )
+                way_out = (
+                    "use a smaller concurrency_value or parallel_limit to measure the class and "
+                    "not this limit"
+                )
                 return WARNING, f"{found} per prefix and answers SlowDown beyond that", way_out
     return None
 
@@ -110,7 +139,11 @@ def _scans(cells: Cells) -> Wrong:
         scanned_mb, limit_mb = mebibytes(set_bytes(cell)), cell["scan_limit_mb"]
         if cell["operation"] in QUERIES and scanned_mb > limit_mb:
             found = f"a query scans {scanned_mb:,} MiB, but scan_limit_mb is {limit_mb:,}"
-            return PROBLEM, found, f"use --set scan_limit_mb={scanned_mb}, or a smaller object_count"
+            return (
+                PROBLEM,
+                found,
+                f"use --set scan_limit_mb={scanned_mb}, or a smaller object_count",
+            )
     return None
 
 
@@ -118,6 +151,13 @@ def _query_times(cells: Cells) -> Wrong:
     """Each query ends in its time."""
     for cell in cells:
         if cell["operation"] in QUERIES and (takes_s := alone(cell).mean_s) > cell["query_limit_s"]:
-            found = f"a query takes about {takes_s:,.0f} s, but query_limit_s is {cell['query_limit_s']:,}"
-            return WARNING, found, f"use --set query_limit_s={2 * math.ceil(takes_s)}, or fewer or larger objects"
+            found = (
+                f"a query takes about {takes_s:,.0f} s, but query_limit_s is "
+                f"{cell['query_limit_s']:,}"
+            )
+            return (
+                WARNING,
+                found,
+                f"use --set query_limit_s={2 * math.ceil(takes_s)}, or fewer or larger objects",
+            )
     return None

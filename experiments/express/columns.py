@@ -1,4 +1,5 @@
-"""The columns of the storage classes' tables: axes, metrics, the published figures beside them, and what stands in."""
+"""The columns of the storage classes' tables: axes, metrics, the published figures beside them, and
+what stands in."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -38,14 +39,29 @@ AXES = (
         in_order=True,
         allowed=range(1, 10_000_000 + 1),
     ),
-    Axis("slices", words="in {} slices", default=usual_slices, in_order=True, allowed=range(1, 1000 + 1)),
-    Axis("placement", words="in {}", kind=str, default="any_zone", allowed=RULES["placement"].choices),
+    Axis(
+        "slices",
+        words="in {} slices",
+        default=usual_slices,
+        in_order=True,
+        allowed=range(1, 1000 + 1),
+    ),
+    Axis(
+        "placement", words="in {}", kind=str, default="any_zone", allowed=RULES["placement"].choices
+    ),
     memory_axis(default=2048),
     concurrency_axis(default=1),
 )
 METRICS = (
     Metric("seconds", "elapsed_seconds", "seconds for one operation", "s", "spread", queried=True),
-    Metric("objects_per_s", label="throughput", unit="objects/s", better="higher", queried=True, digits=1),
+    Metric(
+        "objects_per_s",
+        label="throughput",
+        unit="objects/s",
+        better="higher",
+        queried=True,
+        digits=1,
+    ),
     Metric("request_p50_ms", label="one request, p50", unit="ms", queried=True, digits=2),
     Metric(
         "request_p99_ms",
@@ -53,9 +69,11 @@ METRICS = (
         unit="ms",
         queried=True,
         digits=1,
-        reading="“one request” is the time from its start to the last byte; p50 and p99 are means over the "
-        "messages, and with fewer than 100 requests in a message its p99 is the longest one. Athena "
-        "reports neither.",
+        reading=(
+            "“one request” is the time from its start to the last byte; p50 and p99 are means "
+            "over the messages, and with fewer than 100 requests in a message its p99 is the "
+            "longest one. Athena reports neither."
+        ),
     ),
     RETRIES,
     Metric(
@@ -74,7 +92,9 @@ METRICS = (
         label="CreateSession",
         unit="ms",
         digits=1,
-        reading="No other time includes “CreateSession”: a session is opened before the first request.",
+        reading=(
+            "No other time includes “CreateSession”: a session is opened before the first request."
+        ),
     ),
     Metric("queue_s", "queue_seconds", "Athena's queue", "s", digits=2),
     Metric("planning_s", "planning_seconds", "Athena's planning", "s", digits=2),
@@ -101,9 +121,9 @@ def _published(storage_class: str) -> Published:
     return Published(
         "express",
         "AWS, published 2023",
-        "boto3 in a single-threaded loop on one EC2 host in apne1-az1, 77,577 x 10 KB or 100 x 100 MB, the mean of 10 "
-        "runs; Athena over about 700,000 x 10 KB or 100 x 100 MB, with a query that isn’t published and stands "
-        "beside count",
+        "boto3 in a single-threaded loop on one EC2 host in apne1-az1, 77,577 x 10 KB or 100 x "
+        "100 MB, the mean of 10 runs; Athena over about 700,000 x 10 KB or 100 x 100 MB, with a "
+        "query that isn’t published and stands beside count",
         columns={"avg_s": storage_class},
         fixed={"storage_class": storage_class, "parallel_limit": 1},
         cell=_published_cell,
@@ -116,7 +136,8 @@ def _published(storage_class: str) -> Published:
 
 GENERAL_BUCKET = StandIn(
     "a general purpose bucket",
-    "“a general purpose bucket”: the embedded AWS has no directory buckets, so these rows ran on a second general "
-    "purpose bucket. They show that the rest of the path works, but say nothing about S3 Express One Zone.",
+    "“a general purpose bucket”: the embedded AWS has no directory buckets, so these rows ran on "
+    "a second general purpose bucket. They show that the rest of the path works, but say nothing "
+    "about S3 Express One Zone.",
 )
 PUBLISHED = (_published(orders.STANDARD), _published(orders.ONE_ZONE))

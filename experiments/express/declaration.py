@@ -1,5 +1,5 @@
-"""The storage class experiment: the same objects in S3 Standard and in S3 Express One Zone, put, read, and asked by
-Athena, as published in December 2023."""
+"""The storage class experiment: the same objects in S3 Standard and in S3 Express One Zone, put,
+read, and asked by Athena, as published in December 2023."""
 
 from typing import Any
 
@@ -34,7 +34,8 @@ class Express(Experiment):
     metrics = METRICS
     query = "objects"
     matrices = {
-        # As published, one request at a time, ten repeats at once; then object size as an axis; then Athena.
+        # As published, one request at a time, ten repeats at once; then object size as an axis;
+        # then Athena.
         "aws": Matrix(
             swept={
                 "operation": (orders.UPLOAD, orders.DOWNLOAD),
@@ -79,7 +80,8 @@ class Express(Experiment):
     ignored_locally = IGNORED_LOCALLY | {"placement": "placement", "zone_id": "the zone"}
     stand_ins = {"storage_class": {orders.ONE_ZONE: GENERAL_BUCKET}}
     untried = {"storage_class": (orders.ONE_ZONE,)}
-    not_logged = {"storage_class": (orders.ONE_ZONE,)}  # a directory bucket has no server access logs
+    # a directory bucket has no server access logs
+    not_logged = {"storage_class": (orders.ONE_ZONE,)}
     by_size = BySize(
         "storage_class",
         "object_bytes",

@@ -1,8 +1,10 @@
-"""What a work order of the storage classes says: which objects, how many in a slice, and what Athena is asked.
+"""What a work order of the storage classes says: which objects, how many in a slice, and what
+Athena is asked.
 
-Object i (from 0) of a set is `data/object_bytes=<B>/object_count=<C>/<i as nine digits>.json`: the parts of the key are
-the partitions of the tables that Athena reads, which it finds by projection and not by a crawler. Its content is lines
-of JSON, 100 bytes each, the first one longer by what is left; the line of row j (from 0) has `"value": j mod 1000`.
+Object i (from 0) of a set is `data/object_bytes=<B>/object_count=<C>/<i as nine digits>.json`: the
+parts of the key are the partitions of the tables that Athena reads, which it finds by projection
+and not by a crawler. Its content is lines of JSON, 100 bytes each, the first one longer by what is
+left; the line of row j (from 0) has `"value": j mod 1000`.
 """
 
 from __future__ import annotations
@@ -22,8 +24,8 @@ QUERY_BYTES, QUERY_OBJECTS = 7_000_000_000, 700_000
 LEAST_OBJECTS = 100
 # On the embedded AWS what counts is that the path works.
 LOCAL_BYTES, LOCAL_OBJECTS, LEAST_LOCAL_OBJECTS = 10_000_000, 50, 2
-# What one invocation seeds: so many objects take Standard about four minutes, so many bytes five. Not less, because
-# each lists the whole set to find what is missing: 700 pages for 700,000 objects.
+# What one invocation seeds: so many objects take Standard about four minutes, so many bytes five.
+# Not less, because each lists the whole set to find what is missing: 700 pages for 700,000 objects.
 SEEDED_OBJECTS, SEEDED_BYTES, SEEDING_AT_ONCE = 350_000, 25_000_000_000, 64
 SELECTED = {
     COUNT: "count(*) AS row_count",
@@ -74,7 +76,8 @@ def messages(values: ExpressValues) -> int:
 
 
 def _slices(values: ExpressValues) -> int:
-    """Into how many messages the set is divided; a query is over all of it, whatever a plan says of all its cells."""
+    """Into how many messages the set is divided; a query is over all of it, whatever a plan says of
+    all its cells."""
     return 1 if values["operation"] in QUERIES else values["slices"]
 
 
@@ -87,7 +90,8 @@ def its_slice(values: ExpressValues, index: int) -> dict[str, Any]:
 
 
 def seeding(values: ExpressValues) -> Sequence[Mapping[str, Any]]:
-    """What the seeding function gets before a cell that reads: the whole set, in parts; nothing before an upload."""
+    """What the seeding function gets before a cell that reads: the whole set, in parts; nothing
+    before an upload."""
     if values["operation"] == UPLOAD:
         return ()
     count, step = values["object_count"], seeding_step(values["object_bytes"])
@@ -122,7 +126,8 @@ def execution(values: ExpressValues) -> Execution:
 
 
 def expected(operation: str, object_bytes: int, object_count: int) -> tuple[str, ...]:
-    """The row that the query gives: rows, and for the aggregate the sum and the largest of their values."""
+    """The row that the query gives: rows, and for the aggregate the sum and the largest of their
+    values."""
     rows = object_bytes // ROW_BYTES
     if operation == COUNT:
         return (str(object_count * rows),)

@@ -1,12 +1,20 @@
-"""What one operation of the storage classes does, in quantities: a slice put or read by our Go program or by the
-published loop, or a query of Athena's."""
+"""What one operation of the storage classes does, in quantities: a slice put or read by our Go
+program or by the published loop, or a query of Athena's."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from experiments.express.orders import AGGREGATE, QUERIES, STANDARD, UPLOAD, ExpressValues, set_bytes, slice_objects
+from experiments.express.orders import (
+    AGGREGATE,
+    QUERIES,
+    STANDARD,
+    UPLOAD,
+    ExpressValues,
+    set_bytes,
+    slice_objects,
+)
 from experiments.parameters import known_parameters
 from stampede.model.parameters import Parameters
 from stampede.model.work import Step, Work
@@ -22,7 +30,8 @@ LARGE_BYTES = 100 * 100e6
 
 
 def work(values: ExpressValues, parameters: Parameters) -> Work:
-    """One message: its slice of the set by our Go program, `parallel_limit` objects at a time, or a query."""
+    """One message: its slice of the set by our Go program, `parallel_limit` objects at a time, or a
+    query."""
     if values["operation"] in QUERIES:
         return _query(values, parameters)
     return Work(
@@ -34,17 +43,23 @@ def work(values: ExpressValues, parameters: Parameters) -> Work:
 
 
 def alone(values: ExpressValues) -> Operation:
-    """One message of a cell on AWS, where nothing else hinders it. A memory size out of range the checks refuse,
-    and they come after this."""
-    from stampede.model import function  # here: it imports numpy, and `stampede --help` needs the declarations only
+    """One message of a cell on AWS, where nothing else hinders it. A memory size out of range the
+    checks refuse, and they come after this."""
+    # here: it imports numpy, and `stampede --help` needs the declarations only
+    from stampede.model import function
 
     parameters = known_parameters("express")
-    return function.operation(work(values, parameters), max(1, values["memory_size"]), parameters)[0]
+    return function.operation(work(values, parameters), max(1, values["memory_size"]), parameters)[
+        0
+    ]
 
 
-def usual_slices(kind: str, storage_class: str, object_bytes: int, parallel_limit: int, count: int, *_: object) -> int:
-    """Into how many messages a set of `count` objects is divided when nothing is said: as few as leave each its time,
-    by the answers and bytes of its requests and by what a function's network sustains."""
+def usual_slices(
+    kind: str, storage_class: str, object_bytes: int, parallel_limit: int, count: int, *_: object
+) -> int:
+    """Into how many messages a set of `count` objects is divided when nothing is said: as few as
+    leave each its time, by the answers and bytes of its requests and by what a function's network
+    sustains."""
     if kind in QUERIES:
         return 1
     values = {
@@ -55,7 +70,10 @@ def usual_slices(kind: str, storage_class: str, object_bytes: int, parallel_limi
     }
     parameters = known_parameters("express")
     step = _transferring(values, parameters, count)
-    seconds = max(step.requests * step.request_s / step.at_once, step.bytes / parameters["network_bytes_per_s"])
+    seconds = max(
+        step.requests * step.request_s / step.at_once,
+        step.bytes / parameters["network_bytes_per_s"],
+    )
     return max(1, min(-(-int(seconds) // SLICE_S), count, MOST_SLICES))
 
 
@@ -70,7 +88,8 @@ def published(values: ExpressValues, parameters: Parameters) -> Work:
 
 
 def _transferring(values: ExpressValues, parameters: Parameters, objects: float) -> Step:
-    """So many objects, each of them a request of a connection, which waits for the answer and then for the bytes."""
+    """So many objects, each of them a request of a connection, which waits for the answer and then
+    for the bytes."""
     size, transferred = values["object_bytes"], objects * values["object_bytes"]
     service = "s3" if values["storage_class"] == STANDARD else "express"
     rate = f"{service}_put" if values["operation"] == UPLOAD else f"{service}_get"
@@ -81,7 +100,8 @@ def _transferring(values: ExpressValues, parameters: Parameters, objects: float)
         at_once=max(1.0, min(values["parallel_limit"], objects)),
         rate=rate,
         bytes=transferred,
-        cpu_s=objects * parameters["request_cpu_s"] + transferred / GIB * parameters["go_stream_tmp_cpu_s_per_gib"],
+        cpu_s=objects * parameters["request_cpu_s"]
+        + transferred / GIB * parameters["go_stream_tmp_cpu_s_per_gib"],
         threads=math.inf,
     )
 

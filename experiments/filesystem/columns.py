@@ -1,11 +1,27 @@
-"""The columns of the file systems' tables: axes, metrics, the published figures beside them, and what stands in."""
+"""The columns of the file systems' tables: axes, metrics, the published figures beside them, and
+what stands in."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from experiments.filesystem.usage import CONNECTIONS, DATASETS, THREADS, THREADS_ALLOWED, FilesystemValues, is_mounted
+from experiments.filesystem.usage import (
+    CONNECTIONS,
+    DATASETS,
+    THREADS,
+    THREADS_ALLOWED,
+    FilesystemValues,
+    is_mounted,
+)
 from stampede.axes import Axis, concurrency_axis, memory_axis
-from stampede.experiment import CPU_S_PER_GIB, MBIT_PER_S, REQUESTS, RETRIES, Metric, Published, StandIn
+from stampede.experiment import (
+    CPU_S_PER_GIB,
+    MBIT_PER_S,
+    REQUESTS,
+    RETRIES,
+    Metric,
+    Published,
+    StandIn,
+)
 
 LARGE, SMALL = DATASETS
 LABEL = "AWS, published"
@@ -24,7 +40,8 @@ def later_read(values: FilesystemValues) -> str:
 
 
 def _large_cell(row: Mapping[str, str]) -> dict[str, Any]:
-    """EFS at 3008 MB was mostly the page cache; the published mean without it is the one of first reads."""
+    """EFS at 3008 MB was mostly the page cache; the published mean without it is the one of first
+    reads."""
     if row["source"] == "efs_uncached":
         return {"storage": "efs", "read": "first"}
     from_cache = row["source"] == "efs" and row["memory_size_mb"] == "3008"
@@ -51,24 +68,31 @@ def _published(dataset: str, moved_bytes: int, moved: str) -> Published:
 
 FOLDER = StandIn(
     "a folder",
-    "“a folder”: the embedded AWS can’t mount a file system, so these rows ran on a folder of this machine. They show "
-    "that the rest of the path works, but say nothing about that storage.",
+    "“a folder”: the embedded AWS can’t mount a file system, so these rows ran on a folder of "
+    "this machine. They show that the rest of the path works, but say nothing about that storage.",
 )
 LOOPBACK = StandIn(
     "the loopback interface",
-    "“the loopback interface”: the embedded AWS has no network of its own, so these rows read S3 as those of s3 do. "
-    "They show that the rest of the path works, but say nothing about a VPC.",
+    "“the loopback interface”: the embedded AWS has no network of its own, so these rows read S3 "
+    "as those of s3 do. They show that the rest of the path works, but say nothing about a VPC.",
 )
 PUBLISHED = (_published(LARGE, 2**30, "file"), _published(SMALL, 55_000_000, "set of 1,000 files"))
 AXES = (
     Axis("storage", kind=str),
     Axis("dataset", label="data set", kind=str, in_order=True, allowed=DATASETS),
     memory_axis(),
-    # Of the record alone: whether its sandbox had read these files before, and they may come from its page cache.
+    # Of the record alone: whether its sandbox had read these files before, and they may come from
+    # its page cache.
     Axis("read", variable="", words="{} read", kind=str, default="first", later=later_read),
     Axis("method", variable="read_method", words="by {}", kind=str, default=usual_method),
     Axis("threads", words="{} threads", default=THREADS, in_order=True, allowed=THREADS_ALLOWED),
-    Axis("connections", words="{} connections", default=CONNECTIONS, in_order=True, allowed=THREADS_ALLOWED),
+    Axis(
+        "connections",
+        words="{} connections",
+        default=CONNECTIONS,
+        in_order=True,
+        allowed=THREADS_ALLOWED,
+    ),
     concurrency_axis(default=1),
 )
 METRICS = (
@@ -82,7 +106,8 @@ METRICS = (
         "s",
         queried=True,
         digits=3,
-        reading="“listing” is the time to list the keys of the small files; it is part of the copy.",
+        reading="“listing” is the time to list the keys of the small files; it is part of the "
+        "copy.",
     ),
     RETRIES,
     REQUESTS,

@@ -1,4 +1,5 @@
-"""The file system experiment: one large file and a thousand small ones, copied to /tmp from S3 and from a mount."""
+"""The file system experiment: one large file and a thousand small ones, copied to /tmp from S3 and
+from a mount."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -37,7 +38,11 @@ class Filesystem(Experiment):
     query = "copies"
     matrices = {
         "aws": Matrix(
-            swept={"storage": ("s3", "s3_in_vpc", "efs"), "memory_size": (512, 1024, 3008), "dataset": DATASETS},
+            swept={
+                "storage": ("s3", "s3_in_vpc", "efs"),
+                "memory_size": (512, 1024, 3008),
+                "dataset": DATASETS,
+            },
             fixed={"threads": THREADS, "connections": CONNECTIONS},
         ),
         # Memory and subnets change nothing on one machine, and a folder stands in for the mount.
@@ -71,9 +76,11 @@ class Filesystem(Experiment):
     )
     stand_ins = {"storage": {"efs": FOLDER, "s3files": FOLDER, "s3_in_vpc": LOOPBACK}}
     untried = {"storage": ("s3files",)}
-    not_logged = {"storage": ("efs", "s3files")}  # what a mount asks for, it asks by itself, and of another bucket
+    # what a mount asks for, it asks by itself, and of another bucket
+    not_logged = {"storage": ("efs", "s3files")}
     needs = (FILE_SYSTEM,)
-    # In the provider's words for a stack of CloudFormation's, as S3 Files' own for this aren't published.
+    # In the provider's words for a stack of CloudFormation's, as S3 Files' own for this aren't
+    # published.
     passing_refusal = PassingRefusal(
         r"CloudFormation Stack \(\S+-s3files/\S+\) delete",
         "S3 Files deletes a file system only once its changes are exported to the bucket",

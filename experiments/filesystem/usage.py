@@ -1,4 +1,5 @@
-"""What a copy takes: requests, bytes of EFS; and the data set, one large file and many small ones."""
+"""What a copy takes: requests, bytes of EFS; and the data set, one large file and many small
+ones."""
 
 from __future__ import annotations
 
@@ -8,13 +9,22 @@ from typing import Any
 
 from experiments.objects import MEBIBYTE, mebibytes, pages, put_requests
 from experiments.reading import HEADS, parts
-from stampede.experiment import HOURS_IN_A_MONTH, TMP_MARGIN_MB, DataObject, Usage, Use, Values, look
+from stampede.experiment import (
+    HOURS_IN_A_MONTH,
+    TMP_MARGIN_MB,
+    DataObject,
+    Usage,
+    Use,
+    Values,
+    look,
+)
 from stampede.finding import PROBLEM, Finding
 
 # The published sizes: 10 to 100 KB in steps of 10 KB, in turn.
 SMALL_BYTES = [1000 * kilobytes for kilobytes in range(10, 101, 10)]
-# Mount targets take 3 to 4 minutes, and Lambda's network interfaces may hold their subnets for tens of minutes at
-# `destroy` (Lambda guide, "Giving Lambda functions access to resources in a VPC"); no run on AWS stands behind it.
+# Mount targets take 3 to 4 minutes, and Lambda's network interfaces may hold their subnets for tens
+# of minutes at `destroy` (Lambda guide, "Giving Lambda functions access to resources in a VPC"); no
+# run on AWS stands behind it.
 STACK_S = 240 + 1200
 # A function's process, as measured for the download's download_file.
 PROCESS_MB = 44
@@ -44,7 +54,10 @@ class FilesystemValues(Values):
 
 def objects(outputs: Mapping[str, Any]) -> Sequence[DataObject]:
     """Both data sets, from the stack's outputs."""
-    return [DataObject("large/file.bin", outputs["large_file_mb"] * MEBIBYTE), *small_files(outputs["small_files"])]
+    return [
+        DataObject("large/file.bin", outputs["large_file_mb"] * MEBIBYTE),
+        *small_files(outputs["small_files"]),
+    ]
 
 
 def what_arrives(values: FilesystemValues) -> dict[str, int]:
@@ -80,10 +93,27 @@ def usage(values: FilesystemValues) -> Usage:
                 once=puts,
                 each=pages(files) if small and not mounted else 0,
             ),
-            Use("S3", "storage of the data set", "s3_gb_month", per_hour=data_gb / HOURS_IN_A_MONTH),
-            Use("S3", "transfer to Lambda, same region", "s3_transfer_gb", each=0 if mounted else moved_mb / 1024),
-            Use("EFS", "storage of the data set", "efs_gb_month", per_hour=data_gb / HOURS_IN_A_MONTH),
-            Use("EFS", "elastic reads", "efs_read_gb", each=moved_mb / 1024 if values["storage"] == "efs" else 0),
+            Use(
+                "S3", "storage of the data set", "s3_gb_month", per_hour=data_gb / HOURS_IN_A_MONTH
+            ),
+            Use(
+                "S3",
+                "transfer to Lambda, same region",
+                "s3_transfer_gb",
+                each=0 if mounted else moved_mb / 1024,
+            ),
+            Use(
+                "EFS",
+                "storage of the data set",
+                "efs_gb_month",
+                per_hour=data_gb / HOURS_IN_A_MONTH,
+            ),
+            Use(
+                "EFS",
+                "elastic reads",
+                "efs_read_gb",
+                each=moved_mb / 1024 if values["storage"] == "efs" else 0,
+            ),
             Use("EFS", "elastic writes of the data set", "efs_write_gb", once=data_gb),
             Use("VPC", "interface endpoint to SQS", "interface_endpoint_hour", per_hour=1),
         ),
@@ -92,7 +122,9 @@ def usage(values: FilesystemValues) -> Usage:
 
 def checks(cells: Sequence[FilesystemValues]) -> list[Finding]:
     """What is copied is deployed, and fits into /tmp, and EFS keeps its throughput mode."""
-    return look({"storage": _storage, "data set and /tmp": _tmp, "throughput mode": _throughput_mode}, cells)
+    return look(
+        {"storage": _storage, "data set and /tmp": _tmp, "throughput mode": _throughput_mode}, cells
+    )
 
 
 def _storage(cells: Sequence[FilesystemValues]) -> tuple[str, str, str] | None:
@@ -106,7 +138,11 @@ def _tmp(cells: Sequence[FilesystemValues]) -> tuple[str, str, str] | None:
         moved_mb, has_mb = usage(cell).moved_mb, cell["ephemeral_storage_mb"]
         if has_mb < moved_mb + TMP_MARGIN_MB:
             way_out = f"use --set ephemeral_storage_mb={moved_mb + TMP_MARGIN_MB}"
-            return PROBLEM, f"a copy of {moved_mb} MiB doesn't fit into ephemeral_storage_mb {has_mb}", way_out
+            return (
+                PROBLEM,
+                f"a copy of {moved_mb} MiB doesn't fit into ephemeral_storage_mb {has_mb}",
+                way_out,
+            )
     return None
 
 
@@ -121,8 +157,12 @@ def _throughput_mode(cells: Sequence[FilesystemValues]) -> tuple[str, str, str] 
 
 @cache
 def small_files(files: int) -> Sequence[DataObject]:
-    """So many small files, as objects of S3. The model asks for them with every set of parameters."""
-    return tuple(DataObject(f"small/{index:05}.bin", SMALL_BYTES[index % len(SMALL_BYTES)]) for index in range(files))
+    """So many small files, as objects of S3. The model asks for them with every set of
+    parameters."""
+    return tuple(
+        DataObject(f"small/{index:05}.bin", SMALL_BYTES[index % len(SMALL_BYTES)])
+        for index in range(files)
+    )
 
 
 def is_mounted(values: FilesystemValues) -> bool:

@@ -1,4 +1,5 @@
-"""What one copy of a data set does, in quantities: from S3 by boto3, or off a mount by one thread."""
+"""What one copy of a data set does, in quantities: from S3 by boto3, or off a mount by one
+thread."""
 
 from __future__ import annotations
 
@@ -30,56 +31,86 @@ def work(values: FilesystemValues, parameters: Parameters) -> Work:
         if values["cache"] != "drop" and fits_in_page_cache(
             what_arrives(values)["bytes"], PROCESS_MB, values["memory_size"]
         ):
-            return replace(once, repeat=replace(once, steps=_mounted(values, parameters, cached=True)))
+            return replace(
+                once, repeat=replace(once, steps=_mounted(values, parameters, cached=True))
+            )
     elif values["read_method"] != "pool":
         return with_first_use(once, parameters)
     return once
 
 
 def _mounted(values: FilesystemValues, parameters: Parameters, cached: bool) -> list[Step]:
-    """Reading and writing in turn, by one thread. A cached file is opened at the server all the same (NFS asks whether
-    it is still the same), but not read there."""
+    """Reading and writing in turn, by one thread. A cached file is opened at the server all the
+    same (NFS asks whether it is still the same), but not read there."""
     files = values["small_files"] if values["dataset"] == "small" else 1
     read_bytes = what_arrives(values)["bytes"]
-    cpu_s = files * parameters["mount_cpu_s_per_file"] + read_bytes / GIB * parameters["mount_cpu_s_per_gib"]
+    cpu_s = (
+        files * parameters["mount_cpu_s_per_file"]
+        + read_bytes / GIB * parameters["mount_cpu_s_per_gib"]
+    )
     opening = Step(
         "opening files",
         requests=files,
         request_s=parameters["efs_open_s"] + (0.0 if cached else parameters["efs_read_s"]),
     )
     reading = Step(
-        "reading the mount", mount_bytes=read_bytes, mount_bytes_per_s=_mount_bytes_per_s(values, parameters)
+        "reading the mount",
+        mount_bytes=read_bytes,
+        mount_bytes_per_s=_mount_bytes_per_s(values, parameters),
     )
     return [opening, *([] if cached else [reading]), Step("copying", cpu_s=cpu_s, threads=1.0)]
 
 
 def _mount_bytes_per_s(values: FilesystemValues, parameters: Parameters) -> float:
-    """What one thread reads of the mount. Nobody has published S3 Files: direct reads are taken for a connection to
-    S3, and those through the file system for EFS's."""
+    """What one thread reads of the mount. Nobody has published S3 Files: direct reads are taken for
+    a connection to S3, and those through the file system for EFS's."""
     if values["storage"] == "efs":
         return min(parameters["efs_stream_bytes_per_s"], parameters["efs_client_bytes_per_s"])
     direct = values["direct_s3_read"] == "AUTO" and values["memory_size"] >= DIRECT_READ_FROM_MB
-    alone = parameters["s3_connection_bytes_per_s"] if direct else parameters["efs_stream_bytes_per_s"]
+    alone = (
+        parameters["s3_connection_bytes_per_s"] if direct else parameters["efs_stream_bytes_per_s"]
+    )
     return min(alone, parameters["s3files_client_bytes_per_s"])
 
 
 def _from_s3(values: FilesystemValues, parameters: Parameters) -> list[Step]:
-    """The small files by many threads, after a listing; or the large one, in parts or (`pool`) whole."""
+    """The small files by many threads, after a listing; or the large one, in parts or (`pool`)
+    whole."""
     pool, large_mb = values["read_method"] == "pool", values["large_file_mb"]
     if values["dataset"] != "small":
         if pool:
-            return [reading(large_mb, 1, 1, parameters["stream_tmp_cpu_s_per_gib"], 1.0, parameters)]
-        cpu_s_per_gib, threads = parameters["download_file_tmp_cpu_s_per_gib"], parameters["python_processors"]
-        return [reading(large_mb, HEADS + parts(large_mb), AT_ONCE, cpu_s_per_gib, threads, parameters, HEADS)]
+            return [
+                reading(large_mb, 1, 1, parameters["stream_tmp_cpu_s_per_gib"], 1.0, parameters)
+            ]
+        cpu_s_per_gib, threads = (
+            parameters["download_file_tmp_cpu_s_per_gib"],
+            parameters["python_processors"],
+        )
+        return [
+            reading(
+                large_mb,
+                HEADS + parts(large_mb),
+                AT_ONCE,
+                cpu_s_per_gib,
+                threads,
+                parameters,
+                HEADS,
+            )
+        ]
     files, threads, connections = values["small_files"], values["threads"], values["connections"]
-    listing = Step("listing", requests=pages(files), request_s=parameters["list_page_s"], rate="s3_get")
+    listing = Step(
+        "listing", requests=pages(files), request_s=parameters["list_page_s"], rate="s3_get"
+    )
     # The SDK looks at an object first, and opens connections beyond its pool for one request each.
     requests = 1 if pool else 2
     at_once = min(threads, files, connections if pool else threads)
     cpu_s = parameters["pool_cpu_s_per_file"]
     if not pool:
         beyond = max(0.0, 1 - connections / threads)
-        cpu_s = parameters["download_file_cpu_s_per_file"] + requests * beyond * parameters["connecting_cpu_s"]
+        cpu_s = (
+            parameters["download_file_cpu_s_per_file"]
+            + requests * beyond * parameters["connecting_cpu_s"]
+        )
     copying = Step(
         "copying objects",
         requests=requests * files,

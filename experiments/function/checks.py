@@ -1,5 +1,6 @@
-"""Checks of the user's package, before anything is applied: what Lambda would refuse only when it is deployed or run,
-and what a run on this machine can't do. What Terraform refuses in its plan (the policy file) is left to it."""
+"""Checks of the user's package, before anything is applied: what Lambda would refuse only when it
+is deployed or run, and what a run on this machine can't do. What Terraform refuses in its plan (the
+policy file) is left to it."""
 
 from __future__ import annotations
 
@@ -18,17 +19,23 @@ from stampede.checkout import INFRA
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.variable_rules import RULES
 
-# Of a package with its layers unpacked, and of one that is uploaded as a zip, and not taken from S3 (Lambda quotas).
+# Of a package with its layers unpacked, and of one that is uploaded as a zip, and not taken from S3
+# (Lambda quotas).
 MOST_BYTES, MOST_ZIPPED_BYTES = 250 * 2**20, 50 * 2**20
-# "For most standard queues" approximately, and AWS raises it on request (SQS developer guide, "Standard queue quotas").
+# "For most standard queues" approximately, and AWS raises it on request (SQS developer guide,
+# "Standard queue quotas").
 MOST_IN_FLIGHT = 120_000
 PROVIDED = "provided.al2023"
 AWS_ALONE = "use --target aws"
 HANDLER, ARCHIVE = RULES["handler"].shared, RULES["package"].shared["archive_matches"]
-# How the name of a container image ends, or where its registry is; AWS's base images have the code in that folder.
+# How the name of a container image ends, or where its registry is; AWS's base images have the code
+# in that folder.
 IMAGE = r"\.dkr\.ecr\.|@sha256:|:[\w.-]+$"
 NO_IMAGES = "a container image isn't measured as it is"
-CODE_OF_IMAGE = "take the code out by `docker cp $(docker create IMAGE):/var/task task`, and use --set package=task"
+CODE_OF_IMAGE = (
+    "take the code out by `docker cp $(docker create IMAGE):/var/task task`, and use --set "
+    "package=task"
+)
 Cells = Sequence[FunctionValues]
 
 
@@ -36,46 +43,88 @@ def checks(cells: Cells) -> list[Finding]:
     """All of them, for the variables of a plan's cells."""
     names = ("package", "handler", "runtime", "architecture")  # what has to fit
     different = {tuple(str(cell[name]) for name in names): cell for cell in cells}
-    findings = list(dict.fromkeys(finding for cell in different.values() for finding in _package(cell)))
+    findings = list(
+        dict.fromkeys(finding for cell in different.values() for finding in _package(cell))
+    )
     # Our Go program measures all of them.
     program = go_program.check({cell["architecture"] for cell in cells})
     return [*(findings or [Finding("package", OK, "")]), program, _in_flight(cells)]
 
 
 def local_checks(cells: Cells) -> list[Finding]:
-    """What the embedded AWS can't run: it starts a package with the Python of this machine, on its processor."""
+    """What the embedded AWS can't run: it starts a package with the Python of this machine, on its
+    processor."""
     here, findings = f"{sys.version_info.major}.{sys.version_info.minor}", []
     tag, processor = f"cpython-{here.replace('.', '')}", of_this_machine()
     for path, runtime in dict.fromkeys((_path(cell), str(cell["runtime"])) for cell in cells):
         package = Package.at(path)
         if _is_for_one_machine(runtime) and (other := package.other_machine(processor)):
-            found = f"{package.path.name}: {other[0]} is built for {other[1]}, and this machine is {processor}"
-            return [Finding("package", PROBLEM, found, "use a package for this machine, or --target aws")]
+            found = (
+                f"{package.path.name}: {other[0]} is built for {other[1]}, and this machine is "
+                f"{processor}"
+            )
+            return [
+                Finding(
+                    "package", PROBLEM, found, "use a package for this machine, or --target aws"
+                )
+            ]
         for name in package.compiled if runtime.startswith("python") else ():
             if (built := re.search(r"\.(cpython-\d+)", name)) and built[1] != tag:
-                found = f"{package.path.name}: {name} is built for {built[1]}, and functions run on Python {here} here"
-                return [Finding("package", PROBLEM, found, f"use a package for {tag}, or --target aws")]
-    findings += filter(None, (_local_runtime(runtime) for runtime in dict.fromkeys(cell["runtime"] for cell in cells)))
+                found = (
+                    f"{package.path.name}: {name} is built for {built[1]}, and functions run on "
+                    f"Python {here} here"
+                )
+                return [
+                    Finding("package", PROBLEM, found, f"use a package for {tag}, or --target aws")
+                ]
+    findings += filter(
+        None,
+        (_local_runtime(runtime) for runtime in dict.fromkeys(cell["runtime"] for cell in cells)),
+    )
     if any(cell["layers"] for cell in cells):
-        findings.append(Finding("layers", WARNING, "the embedded AWS has no layers of AWS accounts: they are left out"))
+        findings.append(
+            Finding(
+                "layers",
+                WARNING,
+                "the embedded AWS has no layers of AWS accounts: they are left out",
+            )
+        )
     if any(cell["subnet_ids"] for cell in cells):
-        findings.append(Finding("network", PROBLEM, "the embedded AWS has no subnets of yours", AWS_ALONE))
+        findings.append(
+            Finding("network", PROBLEM, "the embedded AWS has no subnets of yours", AWS_ALONE)
+        )
     for cell in [cell for cell in cells if cell["batching_window_s"]][:1]:
-        found = "the embedded AWS doesn't wait for a batch: it takes what the queue has, ten at most"
-        settings = " ".join(f"--set {name}={cell[name]}" for name in ("batch_size", "batching_window_s"))
-        way_out = f"leave batching_window_s out, or `stampede sweep function {settings} --target aws`"
+        found = (
+            "the embedded AWS doesn't wait for a batch: it takes what the queue has, ten at most"
+        )
+        settings = " ".join(
+            f"--set {name}={cell[name]}" for name in ("batch_size", "batching_window_s")
+        )
+        way_out = (
+            f"leave batching_window_s out, or `stampede sweep function {settings} --target aws`"
+        )
         findings.append(Finding("batch", PROBLEM, found, way_out))
     return findings
 
 
 def _in_flight(cells: Cells) -> Finding:
     """N functions with a full batch each hold no more messages than a queue lets out."""
-    n, batch_size = max(((cell["concurrency_value"], cell["batch_size"]) for cell in cells), key=math.prod)
+    n, batch_size = max(
+        ((cell["concurrency_value"], cell["batch_size"]) for cell in cells), key=math.prod
+    )
     if n * batch_size <= MOST_IN_FLIGHT:
         return Finding("batch", OK)
-    found = f"{n} functions with {batch_size} messages each hold {n * batch_size:,}, and a queue has about "
+    found = (
+        f"{n} functions with {batch_size} messages each hold {n * batch_size:,}, and a queue has "
+        "about "
+    )
     way_out = "use a smaller N or batch_size, or ask AWS for more"
-    return Finding("batch", WARNING, f"{found}{MOST_IN_FLIGHT:,} in flight at most: N won't be reached", way_out)
+    return Finding(
+        "batch",
+        WARNING,
+        f"{found}{MOST_IN_FLIGHT:,} in flight at most: N won't be reached",
+        way_out,
+    )
 
 
 def _local_runtime(runtime: str) -> Finding | None:
@@ -87,15 +136,27 @@ def _local_runtime(runtime: str) -> Finding | None:
         return Finding("runtime", WARNING, f"functions run on {python} here, and not on {runtime}")
     if not runtime.startswith("nodejs"):
         found = f"{runtime}: the embedded AWS runs Python, Node.js and {PROVIDED} alone"
-        return Finding("runtime", PROBLEM, found, f"`stampede sweep function --set runtime={runtime} --target aws`")
+        return Finding(
+            "runtime",
+            PROBLEM,
+            found,
+            f"`stampede sweep function --set runtime={runtime} --target aws`",
+        )
     if shutil.which("node") is None:
-        return Finding("runtime", PROBLEM, f"{runtime}: there is no `node` on the PATH", f"install it, or {AWS_ALONE}")
-    return Finding("runtime", WARNING, f"functions run on this machine's `node` here, and not on {runtime}")
+        return Finding(
+            "runtime",
+            PROBLEM,
+            f"{runtime}: there is no `node` on the PATH",
+            f"install it, or {AWS_ALONE}",
+        )
+    return Finding(
+        "runtime", WARNING, f"functions run on this machine's `node` here, and not on {runtime}"
+    )
 
 
 def _is_for_one_machine(runtime: str) -> bool:
-    """Whether a package has libraries of one architecture alone: those for Node.js, Java, Ruby and .NET may bring
-    several, of which their runtime takes its own."""
+    """Whether a package has libraries of one architecture alone: those for Node.js, Java, Ruby and
+    .NET may bring several, of which their runtime takes its own."""
     return runtime.startswith(("python", "provided"))
 
 
@@ -129,21 +190,39 @@ def _contents(package: Package, architecture: str, runtime: str) -> Iterator[Fin
     if odd := package.odd:
         # Terraform's archive_file keeps links to files as links, which lead nowhere in Lambda.
         found = f"{name}: {ascii(odd[0])[1:-1]} is no plain file or folder ({len(odd):,} such)"
-        yield Finding("package", PROBLEM, found, "take it out, or give a zip by `zip -r`, which follows links")
+        yield Finding(
+            "package", PROBLEM, found, "take it out, or give a zip by `zip -r`, which follows links"
+        )
         return
     if private := package.private:
         count = f"{len(private):,} of {len(package.entries):,} files and folders"
-        found = f"{name}: {count} aren't readable by everybody, such as {private[0]}, and Lambda runs as another user"
+        found = (
+            f"{name}: {count} aren't readable by everybody, such as {private[0]}, and Lambda runs "
+            "as another user"
+        )
         yield Finding("package", WARNING, found, "`chmod -R a+rX` the folder, before it is zipped")
     if unpacked > MOST_BYTES:
-        found = f"{name} has {unpacked / 2**20:,.0f} MB unpacked, and Lambda takes {MOST_BYTES // 2**20}"
+        found = (
+            f"{name} has {unpacked / 2**20:,.0f} MB unpacked, and Lambda takes "
+            f"{MOST_BYTES // 2**20}"
+        )
         yield Finding("package", PROBLEM, found, "leave out what the function doesn't need")
     elif unpacked > MOST_ZIPPED_BYTES and (zipped := package.zipped_bytes()) > MOST_ZIPPED_BYTES:
         found = f"{name} has {zipped / 2**20:,.1f} MB as a zip, and an upload to Lambda takes 50"
-        yield Finding("package", PROBLEM, found, "leave out what isn't needed, or put it into layers (--set layers)")
+        yield Finding(
+            "package",
+            PROBLEM,
+            found,
+            "leave out what isn't needed, or put it into layers (--set layers)",
+        )
     if _is_for_one_machine(runtime) and (other := package.other_machine(architecture)):
         found = f"{name}: {other[0]} is built for {other[1]}, and architecture is {architecture}"
-        yield Finding("package", PROBLEM, found, f"use --set architecture={other[1]}, or build it for {architecture}")
+        yield Finding(
+            "package",
+            PROBLEM,
+            found,
+            f"use --set architecture={other[1]}, or build it for {architecture}",
+        )
 
 
 def _entry_point(package: Package, cell: FunctionValues) -> Iterator[Finding]:
@@ -159,25 +238,33 @@ def _entry_point(package: Package, cell: FunctionValues) -> Iterator[Finding]:
     elif re.fullmatch(HANDLER["python_matches"], handler, re.ASCII):
         missing = _missing_handler(package, handler)
     else:
-        yield Finding("handler", PROBLEM, f"{HANDLER['python_rule']}, got {handler}", "correct --set handler")
+        yield Finding(
+            "handler", PROBLEM, f"{HANDLER['python_rule']}, got {handler}", "correct --set handler"
+        )
         return
     if missing and "Dockerfile" in package.files:
-        yield Finding("package", PROBLEM, f"{name} {missing}, and a Dockerfile: {NO_IMAGES}", CODE_OF_IMAGE)
+        yield Finding(
+            "package", PROBLEM, f"{name} {missing}, and a Dockerfile: {NO_IMAGES}", CODE_OF_IMAGE
+        )
     elif missing:
         yield Finding(check, PROBLEM, f"{name} {missing}", way_out)
 
 
 def _missing_file(package: Package, handler: str, runtime: str) -> str:
-    """The file of a handler of Node.js, Java, Ruby or .NET that a package lacks, in words; empty where it is there, or
-    may come from a library. What is in the file only its runtime knows."""
+    """The file of a handler of Node.js, Java, Ruby or .NET that a package lacks, in words; empty
+    where it is there, or may come from a library. What is in the file only its runtime knows."""
     type_name = handler.partition("::")[0]
     folder, _, name = handler.rpartition("/")
     module = str(PurePosixPath(folder, name.partition(".")[0]))
     files, libraries = {
         "java": ([f"{type_name.replace('.', '/')}.class"], ("lib/",)),
-        "dotnet": ([f"{type_name}.dll", "bootstrap"], ()),  # compiled ahead of time it is the latter
+        # compiled ahead of time it is the latter
+        "dotnet": ([f"{type_name}.dll", "bootstrap"], ()),
         "ruby": ([f"{module}.rb"], ()),
-        "nodejs": ([f"{module}{ending}" for ending in (".js", ".mjs", ".cjs", "")], (f"node_modules/{module}",)),
+        "nodejs": (
+            [f"{module}{ending}" for ending in (".js", ".mjs", ".cjs", "")],
+            (f"node_modules/{module}",),
+        ),
     }[re.match("[a-z]+", runtime)[0]]
     if any(file in files or file.startswith(libraries) for file in package.files):
         return ""
@@ -191,7 +278,9 @@ def _missing_handler(package: Package, handler: str) -> str:
     files = [name for name in (f"{stem}.py", f"{stem}/__init__.py") if name in package.files]
     if not files:
         # A module may be compiled too, to bytecode or to a library.
-        compiled = any(re.fullmatch(rf"{re.escape(stem)}(\.pyc|\..*\.?so)", name) for name in package.files)
+        compiled = any(
+            re.fullmatch(rf"{re.escape(stem)}(\.pyc|\..*\.?so)", name) for name in package.files
+        )
         return "" if compiled else f"has no {stem}.py, the module of handler {handler}"
     pattern = rf"(?<!\w){re.escape(function)}(?!\w)|import\s+\*"
     named = re.search(pattern, package.read(files[0]).decode(errors="replace"))

@@ -1,4 +1,5 @@
-"""The function experiment: the user's own Lambda function, at the memory sizes and the N that they choose."""
+"""The function experiment: the user's own Lambda function, at the memory sizes and the N that they
+choose."""
 
 from experiments.function.checks import checks, local_checks
 from experiments.function.work import EXAMPLE, FunctionValues, measured, work
@@ -6,7 +7,8 @@ from stampede.axes import Axis, concurrency_axis, memory_axis
 from stampede.experiment import CPU_S, PEAK_MEMORY_MB, Compare, Experiment, Matrix, Metric, Usage
 from stampede.variable_rules import DEFAULTS
 
-# A process of the embedded AWS with the proxy and a handler of the standard library (anonymous memory: 13 MiB).
+# A process of the embedded AWS with the proxy and a handler of the standard library (anonymous
+# memory: 13 MiB).
 PROCESS_MB = 24
 
 
@@ -27,8 +29,18 @@ class Function(Experiment):
         Axis("start", variable="", words="{} start", kind=str, default="cold", later="warm"),
     )
     metrics = (
-        Metric("seconds", "elapsed_seconds", "seconds for one invocation", "s", "spread", queried=True),
-        Metric("per_s", "elapsed_seconds", "per function", "invocations/s", "per_second", "higher", digits=2),
+        Metric(
+            "seconds", "elapsed_seconds", "seconds for one invocation", "s", "spread", queried=True
+        ),
+        Metric(
+            "per_s",
+            "elapsed_seconds",
+            "per function",
+            "invocations/s",
+            "per_second",
+            "higher",
+            digits=2,
+        ),
         Metric(
             "init_s",
             "init_seconds",
@@ -36,8 +48,10 @@ class Function(Experiment):
             "s",
             queried=True,
             digits=3,
-            reading="“init” is the time to import the handler’s module, once in each sandbox; it isn’t part of the "
-            "invocation.",
+            reading=(
+                "“init” is the time to import the handler’s module, once in each sandbox; it "
+                "isn’t part of the invocation."
+            ),
         ),
         Metric(
             "message_s",
@@ -46,8 +60,10 @@ class Function(Experiment):
             "s",
             "seconds_per",
             digits=3,
-            reading="Seconds are those of an invocation with its whole batch; “per message” is that time over its "
-            "messages.",
+            reading=(
+                "Seconds are those of an invocation with its whole batch; “per message” is that "
+                "time over its messages."
+            ),
         ),
         CPU_S,
         PEAK_MEMORY_MB,
@@ -83,7 +99,9 @@ class Function(Experiment):
     def usage(self, values: FunctionValues) -> Usage:
         """A process, and no data that anybody knows of before the handler has run."""
         tmp_mb = values["ephemeral_storage_mb"]
-        return Usage(moved_mb=0, data_mb=0, process_mb=PROCESS_MB, tmp_mb=tmp_mb, sized_by="package", uses=())
+        return Usage(
+            moved_mb=0, data_mb=0, process_mb=PROCESS_MB, tmp_mb=tmp_mb, sized_by="package", uses=()
+        )
 
 
 FUNCTION = Function()

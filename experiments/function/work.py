@@ -1,4 +1,5 @@
-"""What one invocation does, in quantities: the handler's CPU seconds and waiting, which a first cell tells."""
+"""What one invocation does, in quantities: the handler's CPU seconds and waiting, which a first
+cell tells."""
 
 from __future__ import annotations
 
@@ -37,30 +38,38 @@ LEAST = 1e-6
 
 
 def work(values: FunctionValues, parameters: Parameters) -> Work:
-    """One invocation of the handler, after a start of its runtime with the handler's module. Raises UsageError for a
-    user's own handler whose parameters are still the guesses for the example."""
+    """One invocation of the handler, after a start of its runtime with the handler's module. Raises
+    UsageError for a user's own handler whose parameters are still the guesses for the example."""
     is_guess = parameters.row("handler_cpu_s").known == "guessed"
     if is_guess and (INFRA / str(values["package"])).resolve() != EXAMPLE:
         raise UsageError(
             "how long your handler takes isn't known before it has run",
             "`stampede simulate function --run RUN_ID` predicts from a run's first cell",
         )
-    handler = Step("the handler", fixed_s=parameters["handler_wait_s"], cpu_s=parameters["handler_cpu_s"])
+    handler = Step(
+        "the handler", fixed_s=parameters["handler_wait_s"], cpu_s=parameters["handler_cpu_s"]
+    )
     runtime = "go" if values["runtime"].startswith("provided") else "python"
     cold_s = parameters[f"{runtime}_start_s"] + parameters["handler_init_s"]
     return Work([handler], spread=parameters["spread"], cold_s=cold_s)
 
 
-def measured(records: Iterable[Mapping[str, Any]], parameters: Parameters, run_id: str, place: str) -> list[Parameter]:
-    """The handler's parameters in an invocation with its whole batch, medians with their quartiles, of the cell of a
-    run with the smallest N, the most memory and the smallest batches; `place` is where it ran, `aws` or `local`. Raises
-    LookupError where fewer than two succeeded there."""
+def measured(
+    records: Iterable[Mapping[str, Any]], parameters: Parameters, run_id: str, place: str
+) -> list[Parameter]:
+    """The handler's parameters in an invocation with its whole batch, medians with their quartiles,
+    of the cell of a run with the smallest N, the most memory and the smallest batches; `place` is
+    where it ran, `aws` or `local`. Raises LookupError where fewer than two succeeded there."""
 
     def cell_of(row: Mapping[str, Any]) -> tuple[int, int, int]:
         return -row["concurrency_limit"], row["memory_size"], -(row.get("batch_size") or 1)
 
     # All messages of a batch have its times.
-    succeeded = [row for row in records if row["status"] == "ok" and row["warm_up"] != 1 and not row.get("batch_index")]
+    succeeded = [
+        row
+        for row in records
+        if row["status"] == "ok" and row["warm_up"] != 1 and not row.get("batch_index")
+    ]
     cell = max(map(cell_of, succeeded), default=(0, 0, 0))
     rows = [row for row in succeeded if cell_of(row) == cell]
     if len(rows) < 2:
@@ -72,7 +81,10 @@ def measured(records: Iterable[Mapping[str, Any]], parameters: Parameters, run_i
     wait_s = [took - seconds(used, processors, 1) for took, used in zip(took_s, cpu_s, strict=True)]
     init_s = [row["init_seconds"] for row in rows if row["init_seconds"] is not None]
     batches = f", batches of {-cell[2]:,}" if cell[2] < -1 else ""
-    source = f"{counted(len(rows), 'invocation')} of run {run_id}, N = {-cell[0]:,}, {cell[1]:,} MB{batches}"
+    source = (
+        f"{counted(len(rows), 'invocation')} of run {run_id}, N = {-cell[0]:,}, {cell[1]:,} "
+        f"MB{batches}"
+    )
     date = datetime.fromtimestamp(rows[0]["started_at_ms"] / 1000, UTC).date().isoformat()
 
     def row(name: str, unit: str, numbers: list[float]) -> Parameter:
@@ -84,6 +96,8 @@ def measured(records: Iterable[Mapping[str, Any]], parameters: Parameters, run_i
     return [
         row("handler_cpu_s", "CPU-s/invocation", cpu_s),
         row("handler_wait_s", "s", wait_s),
-        Parameter("spread", spread, spread / 2, spread * 2, "of the seconds", "measured", source, date),
+        Parameter(
+            "spread", spread, spread / 2, spread * 2, "of the seconds", "measured", source, date
+        ),
         *([row("handler_init_s", "s", init_s)] if init_s else []),
     ]

@@ -23,8 +23,8 @@ from common.failures import (
     ReadTimeout,
 )
 
-# The first that fits. botocore's ConnectionError is the base of its errors of connecting (address, time, proxy, TLS),
-# HTTPClientError of those after it.
+# The first that fits. botocore's ConnectionError is the base of its errors of connecting (address,
+# time, proxy, TLS), HTTPClientError of those after it.
 _BY_CLASS: tuple[tuple[tuple[type[Exception], ...], type[Failure]], ...] = (
     ((FlexibleChecksumError,), ChecksumMismatch),
     ((NoCredentialsError, PartialCredentialsError, CredentialRetrievalError), NoCredentials),
@@ -35,14 +35,21 @@ _BY_CLASS: tuple[tuple[tuple[type[Exception], ...], type[Failure]], ...] = (
 
 
 def translate(error: Exception) -> Failure | AnswerError | None:
-    """Return the failure that says the same as an exception of boto3's; None when it isn't one of the network's."""
+    """Return the failure that says the same as an exception of boto3's; None when it isn't one of
+    the network's."""
     if isinstance(error, RetriesExceededError):
-        # s3transfer's own five tries for a body; what ended the last of them says more than their number.
+        # s3transfer's own five tries for a body; what ended the last of them says more than their
+        # number.
         last = translate(error.last_exception)
         return type(last)(f"{last} (after all retries)") if isinstance(last, Failure) else last
     if isinstance(error, ClientError):
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
-        return AnswerError(error.operation_name, status, error.response.get("Error", {}).get("Code", ""), str(error))
+        return AnswerError(
+            error.operation_name,
+            status,
+            error.response.get("Error", {}).get("Code", ""),
+            str(error),
+        )
     for classes, failure in _BY_CLASS:
         if isinstance(error, classes):
             return failure(f"{type(error).__name__}: {error}")

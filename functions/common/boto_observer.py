@@ -12,8 +12,11 @@ _KEY = "stampede_key"
 
 
 @contextmanager
-def observed(s3: Any, measurement: Measurement, object_of: Callable[[str], ObjectRead]) -> Iterator[None]:
-    """Tell the measurement of its client's requests while the block runs, and `object_of(key)` of their answers."""
+def observed(
+    s3: Any, measurement: Measurement, object_of: Callable[[str], ObjectRead]
+) -> Iterator[None]:
+    """Tell the measurement of its client's requests while the block runs, and `object_of(key)` of
+    their answers."""
     observer = _Observer(measurement, object_of)
     handlers = (
         ("before-parameter-build.s3", observer.before_call),
@@ -41,8 +44,8 @@ class _Observer:
         context[_KEY] = params.get("Key")
 
     def before_send(self, request: Any, **_: Any) -> None:
-        """Count the request; one for bytes that were asked for before is a retry, whoever made it: the rest of a body
-        ends where the whole does."""
+        """Count the request; one for bytes that were asked for before is a retry, whoever made it:
+        the rest of a body ends where the whole does."""
         last = request.headers.get("Range", b"").rpartition(b"-")[2]
         sent = (request.method, request.url, last)
         is_retry = sent in self._sent
@@ -50,17 +53,26 @@ class _Observer:
         self._measurement.count_request(is_retry=is_retry)
 
     def after_call(
-        self, http_response: Any, parsed: dict[str, Any], model: Any, context: dict[str, Any], **_: Any
+        self,
+        http_response: Any,
+        parsed: dict[str, Any],
+        model: Any,
+        context: dict[str, Any],
+        **_: Any,
     ) -> None:
-        """Compare the ETags: newer boto3 asks for that itself (If-Match), the one in a Lambda runtime may be older."""
+        """Compare the ETags: newer boto3 asks for that itself (If-Match), the one in a Lambda
+        runtime may be older."""
         key, is_body = context[_KEY], model.name == "GetObject"
         if http_response.status_code == 412:
             raise object_changed()
         if key is not None and http_response.status_code < 300:
-            self._object_of(key).note_answer(parsed.get("ETag"), _object_size_bytes(parsed), is_body=is_body)
+            self._object_of(key).note_answer(
+                parsed.get("ETag"), _object_size_bytes(parsed), is_body=is_body
+            )
 
 
 def _object_size_bytes(parsed: dict[str, Any]) -> int | None:
-    """Return the size of the whole object from the answer to a HEAD or GET; None when it has none."""
+    """Return the size of the whole object from the answer to a HEAD or GET; None when it has
+    none."""
     total = parsed.get("ContentRange", "").rpartition("/")[2]
     return int(total) if total.isdigit() else parsed.get("ContentLength")

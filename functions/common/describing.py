@@ -7,12 +7,14 @@ from common.failures import AnswerError, Failure
 
 
 def describe(error: Exception) -> tuple[str, str]:
-    """Return `(error_type, message)` of whatever a message failed with; error_type is in agreed/failures.json."""
+    """Return `(error_type, message)` of whatever a message failed with; error_type is in
+    agreed/failures.json."""
     if isinstance(error, Failure):
         return type(error).__name__, str(error)
     if isinstance(error, AnswerError):
         return _describe_answer(error)
-    # Only where botocore is in use: importing it just for its exceptions takes longer than a small download.
+    # Only where botocore is in use: importing it just for its exceptions takes longer than a small
+    # download.
     if "botocore.exceptions" in sys.modules:
         from common import boto_failures
 
@@ -27,22 +29,26 @@ def describe(error: Exception) -> tuple[str, str]:
 _BY_STATUS = {
     403: (
         "AccessDenied",
-        "the role may not read the object, or the object doesn't exist (without s3:ListBucket S3 answers 403 "
-        "for a missing key too): check the role, BUCKET_NAME and the key (FILE_NAME)",
+        "the role may not read the object, or the object doesn't exist (without s3:ListBucket S3 "
+        "answers 403 for a missing key too): check the role, BUCKET_NAME and the key (FILE_NAME)",
     ),
     404: (
         "NoSuchKey",
-        "the object or its bucket doesn't exist: check BUCKET_NAME and the key (FILE_NAME), or upload the object",
+        "the object or its bucket doesn't exist: check BUCKET_NAME and the key (FILE_NAME), or "
+        "upload the object",
     ),
     503: ("SlowDown", "S3 throttled every attempt: lower the concurrency or wait for S3 to scale"),
 }
 
 
 def _describe_answer(error: AnswerError) -> tuple[str, str]:
-    """Name an error answer by its HTTP status: the answer to a HEAD has no body, so often no code either."""
+    """Name an error answer by its HTTP status: the answer to a HEAD has no body, so often no code
+    either."""
     code = "" if error.code == str(error.status) else error.code
     answer = f"{error.operation} {error.status} {code}".rstrip()
-    error_type, advice = _BY_STATUS.get(error.status, ("S3Error", error.detail or "S3 gave no details"))
+    error_type, advice = _BY_STATUS.get(
+        error.status, ("S3Error", error.detail or "S3 gave no details")
+    )
     return error_type, f"{answer}: {advice}"
 
 
@@ -50,6 +56,7 @@ def _describe_file_error(error: OSError) -> tuple[str, str]:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return (
             "NoSpace",
-            "the temporary folder is full: raise ephemeral_storage_mb above the total size of files written at once",
+            "the temporary folder is full: raise ephemeral_storage_mb above the total size of "
+            "files written at once",
         )
     return "FileError", f"{type(error).__name__}: {error}"

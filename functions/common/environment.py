@@ -1,4 +1,5 @@
-"""Reads the environment that Terraform gives to the function: the labels of every record, and values by their rules."""
+"""Reads the environment that Terraform gives to the function: the labels of every record, and
+values by their rules."""
 
 import re
 from collections.abc import Mapping
@@ -12,14 +13,16 @@ SMALLEST_MEMORY_MB, LARGEST_MEMORY_MB = 128, 10_240
 
 
 class SettingsError(Failure):
-    """The environment is incomplete or wrong; the message is one line naming the variable and the rule."""
+    """The environment is incomplete or wrong; the message is one line naming the variable and the
+    rule."""
 
 
 @dataclass(frozen=True)
 class Labels:
     """What every record says of its function; an experiment's settings begin with it.
 
-    `concurrency_limit` counts functions, `memory_size` is in MB, `method` is how the operation is done.
+    `concurrency_limit` counts functions, `memory_size` is in MB, `method` is how the operation is
+    done.
     """
 
     concurrency_limit: int
@@ -29,7 +32,8 @@ class Labels:
 
 
 def read_labels(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of Labels without the method; raises SettingsError at the first that is missing or wrong."""
+    """Return the fields of Labels without the method; raises SettingsError at the first that is
+    missing or wrong."""
     return {
         "concurrency_limit": whole_number(environ, "CONCURRENCY_LIMIT", 1, 1_000_000),
         "memory_size": whole_number(environ, "MEMORY_SIZE", SMALLEST_MEMORY_MB, LARGEST_MEMORY_MB),
@@ -46,16 +50,22 @@ def text(environ: Mapping[str, str], name: str) -> str:
     """Return a variable that must be there and not empty."""
     value = environ.get(name, "")
     if not value:
-        raise SettingsError(f"the environment variable {name} is missing or empty: set it on the function")
+        raise SettingsError(
+            f"the environment variable {name} is missing or empty: set it on the function"
+        )
     return value
 
 
-def whole_number(environ: Mapping[str, str], name: str, smallest: int, largest: int, default: str = "") -> int:
-    """Return a variable that must be a whole number within the limits; `default` where it is absent or empty."""
+def whole_number(
+    environ: Mapping[str, str], name: str, smallest: int, largest: int, default: str = ""
+) -> int:
+    """Return a variable that must be a whole number within the limits; `default` where it is absent
+    or empty."""
     value = environ.get(name, "") or default or text(environ, name)
     if not re.fullmatch(r"[0-9]{1,9}", value) or not smallest <= int(value) <= largest:
         raise SettingsError(
-            f"the environment variable {name} must be a whole number from {smallest} to {largest}, not {value[:60]!a}"
+            f"the environment variable {name} must be a whole number from {smallest} to {largest}, "
+            f"not {value[:60]!a}"
         )
     return int(value)
 
@@ -65,22 +75,27 @@ def flag(environ: Mapping[str, str], name: str) -> bool:
     return choice(environ, name, ("false", "true")) == "true"
 
 
-def choice(environ: Mapping[str, str], name: str, choices: tuple[str, ...], condition: str = "") -> str:
-    """Return one of `choices`; the first where the variable is absent or empty. `condition` is said in a refusal."""
+def choice(
+    environ: Mapping[str, str], name: str, choices: tuple[str, ...], condition: str = ""
+) -> str:
+    """Return one of `choices`; the first where the variable is absent or empty. `condition` is said
+    in a refusal."""
     value = environ.get(name, "") or choices[0]
     if value not in choices:
         raise SettingsError(
-            f"the environment variable {name} must be {' or '.join(choices)}{condition}, not {value[:60]!a}"
+            f"the environment variable {name} must be {' or '.join(choices)}{condition}, not "
+            f"{value[:60]!a}"
         )
     return value
 
 
 def _tag(environ: Mapping[str, str]) -> str:
-    """Return the tag; a quote or backslash in it would break the published regular expression's `"..."`."""
+    """Return the tag; a quote or backslash in it would break the published regular expression's
+    `"..."`."""
     value = text(environ, "EXPERIMENT_TAG")
     if not value.isprintable() or '"' in value or "\\" in value or len(value) > 256:
         raise SettingsError(
-            "the environment variable EXPERIMENT_TAG must be 1 to 256 printable characters without double "
-            f"quote and backslash, not {value[:60]!a}"
+            "the environment variable EXPERIMENT_TAG must be 1 to 256 printable characters "
+            f"without double quote and backslash, not {value[:60]!a}"
         )
     return value

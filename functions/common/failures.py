@@ -1,8 +1,8 @@
 """What can go wrong with one message, in the words of `error_type`.
 
-Saved queries group by these words, so a new failure gets a line in `functions/agreed/failures.json` first, which the
-tests of both languages compare with; docs/troubleshooting.md says what each means. What S3 or the network answered
-stays readable in `error_message`.
+Saved queries group by these words, so a new failure gets a line in `functions/agreed/failures.json`
+first, which the tests of both languages compare with; docs/troubleshooting.md says what each means.
+What S3 or the network answered stays readable in `error_message`.
 """
 
 import re
@@ -53,7 +53,8 @@ class NoData(Failure):
 
 
 class UnsafePath(Failure):
-    """A key or a link points outside its folder, or two keys map to one file: none of it was written."""
+    """A key or a link points outside its folder, or two keys map to one file: none of it was
+    written."""
 
 
 class ChecksumMismatch(Failure):
@@ -65,7 +66,8 @@ class NoMemory(Failure):
 
 
 class AnswerError(Exception):
-    """S3 answered with an error: `status` is HTTP's, `code` S3's or empty, `detail` what else is known."""
+    """S3 answered with an error: `status` is HTTP's, `code` S3's or empty, `detail` what else is
+    known."""
 
     def __init__(self, operation: str, status: int, code: str, detail: str = "") -> None:
         super().__init__(f"{operation} {status} {code} {detail}")
@@ -73,7 +75,11 @@ class AnswerError(Exception):
 
     @classmethod
     def from_body(cls, operation: str, status: int, body: bytes) -> "AnswerError":
-        """Return the error with the code and the message that the beginning of S3's XML answer holds."""
-        matches = [re.search(rb"<%s>([^<]{1,300})</%s>" % (tag, tag), body) for tag in (b"Code", b"Message")]
+        """Return the error with the code and the message that the beginning of S3's XML answer
+        holds."""
+        matches = [
+            re.search(rb"<%s>([^<]{1,300})</%s>" % (tag, tag), body)
+            for tag in (b"Code", b"Message")
+        ]
         code, message = (match[1].decode("utf-8", "replace") if match else "" for match in matches)
         return cls(operation, status, code, message)

@@ -1,7 +1,8 @@
-"""Fetches bytes of an object through a slot by boto3's GetObject, in several requests if a body breaks off.
+"""Fetches bytes of an object through a slot by boto3's GetObject, in several requests if a body
+breaks off.
 
-boto3 tries a request again until its answer begins, but never a body. So the rest of one that broke off is asked for by
-its range, and of the same object only (If-Match).
+boto3 tries a request again until its answer begins, but never a body. So the rest of one that broke
+off is asked for by its range, and of the same object only (If-Match).
 """
 
 import random
@@ -10,7 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from botocore.exceptions import ClientError, IncompleteReadError, ReadTimeoutError, ResponseStreamingError
+from botocore.exceptions import (
+    ClientError,
+    IncompleteReadError,
+    ReadTimeoutError,
+    ResponseStreamingError,
+)
 
 from common import s3_client
 from common.failures import AnswerError, ConnectionCut, SizeMismatch
@@ -26,11 +32,14 @@ _BROKEN_OFF = (IncompleteReadError, ReadTimeoutError, ResponseStreamingError)
 def build_client(region: str, connections: int = 10, *, requester_pays: bool = False) -> Any:
     """Return boto3's client with a pool of `connections`; raises SettingsError.
 
-    The checksum that S3 stores isn't compared, which boto3 does by default: it would be most of the CPU time of a body.
-    A work order can ask for one.
+    The checksum that S3 stores isn't compared, which boto3 does by default: it would be most of the
+    CPU time of a body. A work order can ask for one.
     """
     return s3_client.build_client(
-        region, connections, requester_pays=requester_pays, response_checksum_validation="when_required"
+        region,
+        connections,
+        requester_pays=requester_pays,
+        response_checksum_validation="when_required",
     )
 
 
@@ -38,7 +47,8 @@ def build_client(region: str, connections: int = 10, *, requester_pays: bool = F
 class Span:
     """The bytes from `position` on, to `end` (not included; None: to the end of the object).
 
-    `position` moves as bytes are kept, so a body that breaks off leaves what is still to be fetched.
+    `position` moves as bytes are kept, so a body that breaks off leaves what is still to be
+    fetched.
     """
 
     position: int = 0
@@ -51,11 +61,14 @@ class Span:
         return f"bytes={self.position}-{'' if self.end is None else self.end - 1}"
 
 
-def fetch_span(read: ObjectRead, span: Span, slot: Slot, on_answer: Callable[[int], None] = lambda size: None) -> None:
-    """Fetch the span; `on_answer` hears the object's size at the first answer, before the first byte is kept.
+def fetch_span(
+    read: ObjectRead, span: Span, slot: Slot, on_answer: Callable[[int], None] = lambda size: None
+) -> None:
+    """Fetch the span; `on_answer` hears the object's size at the first answer, before the first
+    byte is kept.
 
-    To be called while boto3 is `observed`. Raises what boto3 raises, ObjectChanged, SizeMismatch, and AnswerError for
-    an answer to another request.
+    To be called while boto3 is `observed`. Raises what boto3 raises, ObjectChanged, SizeMismatch,
+    and AnswerError for an answer to another request.
     """
     tries, counted, is_answered = 1, span.position, False
     while True:
@@ -78,7 +91,8 @@ def fetch_span(read: ObjectRead, span: Span, slot: Slot, on_answer: Callable[[in
 
 
 def pause_s(tries: int) -> float:
-    """Return the seconds to wait after so many tries: random, up to 1, 2, 4 s, as botocore's standard mode does."""
+    """Return the seconds to wait after so many tries: random, up to 1, 2, 4 s, as botocore's
+    standard mode does."""
     return random.random() * 2 ** (tries - 1)
 
 
@@ -91,8 +105,8 @@ def _ask(read: ObjectRead, span: Span) -> tuple[Any, int]:
     except ClientError as error:
         if is_beyond_the_end(error) and span.position and read.size_bytes is not None:
             raise SizeMismatch(
-                f"S3 announced {read.size_bytes} bytes, but has none from byte {span.position} on: upload the object "
-                "again"
+                f"S3 announced {read.size_bytes} bytes, but has none from byte {span.position} on: "
+                "upload the object again"
             ) from None
         raise
     size = _size_bytes(answer, span)
@@ -107,7 +121,8 @@ def is_beyond_the_end(error: ClientError) -> bool:
 
 
 def _size_bytes(answer: dict[str, Any], span: Span) -> int:
-    """Return the object's size; raises AnswerError when the answer isn't for the bytes asked for."""
+    """Return the object's size; raises AnswerError when the answer isn't for the bytes asked
+    for."""
     status, length = answer["ResponseMetadata"]["HTTPStatusCode"], answer.get("ContentLength")
     if length is None:
         raise ConnectionCut(f"S3's answer {status} has no length")
@@ -120,7 +135,9 @@ def _size_bytes(answer: dict[str, Any], span: Span) -> int:
             last = int(size) - 1 if span.end is None else min(span.end, int(size)) - 1
             if first_last == f"{span.position}-{last}" and length == last + 1 - span.position:
                 return int(size)
-    raise AnswerError("GetObject", status, "", "the answer is for another range than the one requested")
+    raise AnswerError(
+        "GetObject", status, "", "the answer is for another range than the one requested"
+    )
 
 
 def _receive(read: ObjectRead, span: Span, end: int, body: Any, slot: Slot) -> None:
@@ -136,6 +153,7 @@ def _receive(read: ObjectRead, span: Span, end: int, body: Any, slot: Slot) -> N
 
 
 def _interrupt(body: Any) -> None:
-    """Make a read that waits in another thread return, which urllib3 can from 2.3 on; an older one waits on."""
+    """Make a read that waits in another thread return, which urllib3 can from 2.3 on; an older one
+    waits on."""
     with suppress(AttributeError, OSError, RuntimeError, ValueError):
         body._raw_stream.shutdown()

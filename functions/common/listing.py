@@ -21,17 +21,21 @@ class ListedObject:
 def listed_objects(s3: Any, bucket: str, prefix: str) -> Iterator[ListedObject]:
     """Yield every object whose key begins with `prefix`, in order of the keys.
 
-    Raises what boto3 raises, and AnswerError where the next page can't be asked for: boto3's own paginator takes a
-    page that should have a token and has none for the last one.
+    Raises what boto3 raises, and AnswerError where the next page can't be asked for: boto3's own
+    paginator takes a page that should have a token and has none for the last one.
     """
     token: dict[str, str] = {}
     while True:
         page = s3.list_objects_v2(Bucket=bucket, Prefix=prefix, **token)
         for entry in page.get("Contents", ()):
-            yield ListedObject(entry["Key"], entry["Size"], entry["ETag"], entry.get("LastModified"))
+            yield ListedObject(
+                entry["Key"], entry["Size"], entry["ETag"], entry.get("LastModified")
+            )
         if not page.get("IsTruncated"):
             return
         following = {"ContinuationToken": page.get("NextContinuationToken") or ""}
         if following in ({"ContinuationToken": ""}, token):
-            raise AnswerError("ListObjectsV2", 200, "", "the listing is truncated but has no continuation token")
+            raise AnswerError(
+                "ListObjectsV2", 200, "", "the listing is truncated but has no continuation token"
+            )
         token = following

@@ -12,9 +12,10 @@ from resource import RUSAGE_CHILDREN, getrusage
 class Measurement:
     """What is observed of one operation, shared between its threads.
 
-    The operation puts `with measurement.timed():` around exactly what it measures, calls `count_request` before each
-    request and `count_bytes` while bytes arrive. `stop` makes the next of these calls raise. One that can't tell its
-    retries sets them to None. `announced_bytes` is how many must come, None while that is unknown.
+    The operation puts `with measurement.timed():` around exactly what it measures, calls
+    `count_request` before each request and `count_bytes` while bytes arrive. `stop` makes the next
+    of these calls raise. One that can't tell its retries sets them to None. `announced_bytes` is
+    how many must come, None while that is unknown.
     """
 
     started_at_ms: int | None = None
@@ -36,7 +37,8 @@ class Measurement:
     def timed(self) -> Iterator[None]:
         """Time the block with the monotonic clock; the wall clock only says when it began.
 
-        The CPU time is the process's, user and system: of all threads, and of processes that it waited for.
+        The CPU time is the process's, user and system: of all threads, and of processes that it
+        waited for.
         """
         self.started_at_ms = time.time_ns() // 1_000_000
         self._started_cpu_s = _cpu_s()
@@ -49,7 +51,9 @@ class Measurement:
 
     def elapsed_so_far_s(self) -> float:
         """Return the seconds of the timed part, which has begun: until now if it still runs."""
-        return self.elapsed_s if self.elapsed_s is not None else time.perf_counter() - self._started_s
+        return (
+            self.elapsed_s if self.elapsed_s is not None else time.perf_counter() - self._started_s
+        )
 
     def cpu_so_far_s(self) -> float:
         """Return the CPU seconds of the timed part, which has begun: until now if it still runs."""
@@ -67,7 +71,8 @@ class Measurement:
         self.raise_if_stopped()
 
     def count_request(self, *, is_retry: bool) -> None:
-        """Count a request that is about to be sent, again for the same bytes if `is_retry`; raises when stopped."""
+        """Count a request that is about to be sent, again for the same bytes if `is_retry`; raises
+        when stopped."""
         # Raising here ends retries too, so that a stopped operation puts no further load on S3.
         self.raise_if_stopped()
         with self._lock:

@@ -1,4 +1,5 @@
-"""One object that is being read, in as many requests as it takes: all answers must be of one and the same object."""
+"""One object that is being read, in as many requests as it takes: all answers must be of one and
+the same object."""
 
 import threading
 from dataclasses import dataclass, field
@@ -12,7 +13,8 @@ from common.measurement import Measurement
 class ObjectRead:
     """An object, and the measurement that its requests and bytes are counted in.
 
-    `s3` is boto3's client. `etag` and `size_bytes` are those of the first good answer, or of a listing before it.
+    `s3` is boto3's client. `etag` and `size_bytes` are those of the first good answer, or of a
+    listing before it.
     """
 
     s3: Any
@@ -24,9 +26,11 @@ class ObjectRead:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note_answer(self, etag: str | None, object_bytes: int | None, *, is_body: bool) -> None:
-        """Keep ETag and size of the object from the first good answer, and the time of the first with a body.
+        """Keep ETag and size of the object from the first good answer, and the time of the first
+        with a body.
 
-        Raises ObjectChanged when an ETag is another than the first: the parts of one file must be of one object.
+        Raises ObjectChanged when an ETag is another than the first: the parts of one file must be
+        of one object.
         """
         if is_body:
             self.measurement.note_first_byte()
@@ -35,7 +39,8 @@ class ObjectRead:
                 self.etag = etag
             if self.size_bytes is None:
                 self.size_bytes = object_bytes
-            if self.measurement.announced_bytes is None:  # of several objects, a listing has announced the sum
+            # of several objects, a listing has announced the sum
+            if self.measurement.announced_bytes is None:
                 self.measurement.announced_bytes = object_bytes
             changed = etag is not None and etag != self.etag
         if changed:
@@ -44,4 +49,6 @@ class ObjectRead:
 
 def object_changed() -> ObjectChanged:
     """Return the error for an object that was replaced between two requests for it."""
-    return ObjectChanged("the object was replaced while it was downloaded: don't change it during a run")
+    return ObjectChanged(
+        "the object was replaced while it was downloaded: don't change it during a run"
+    )

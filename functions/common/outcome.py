@@ -10,8 +10,9 @@ from common.measurement import Measurement
 class Outcome:
     """Epoch ms of the start, seconds taken, bytes received, and the error, if any.
 
-    Then what it took: seconds to the first answer with a body (None: unknown), CPU seconds of this process, requests
-    sent for the same bytes again (None: unknown), and all requests (None: unknown).
+    Then what it took: seconds to the first answer with a body (None: unknown), CPU seconds of this
+    process, requests sent for the same bytes again (None: unknown), and all requests (None:
+    unknown).
     """
 
     started_at_ms: int
@@ -24,7 +25,9 @@ class Outcome:
     requests: int | None = 0
 
     @classmethod
-    def of(cls, measurement: Measurement, received_bytes: int, error: Exception | None) -> "Outcome":
+    def of(
+        cls, measurement: Measurement, received_bytes: int, error: Exception | None
+    ) -> "Outcome":
         """Return what was measured, until now where it still runs."""
         if measurement.started_at_ms is None:
             return cls.not_started(error or RuntimeError("no time was measured"))
@@ -41,7 +44,8 @@ class Outcome:
 
     @property
     def finished_at_ms(self) -> int:
-        """Epoch ms of the end, from start and duration, so that overlaps of records fit their durations."""
+        """Epoch ms of the end, from start and duration, so that overlaps of records fit their
+        durations."""
         return self.started_at_ms + round(self.elapsed_s * 1000)
 
     @staticmethod

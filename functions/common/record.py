@@ -16,8 +16,8 @@ from common.sqs_event import Message
 from common.work_order import WorkOrder
 
 LONGEST_ERROR_MESSAGE_CHARACTERS = 300
-# Text stays as it is, so that a query can filter on a tag with an accent as the user typed it. One encoder for all
-# values: json.dumps would make one for each.
+# Text stays as it is, so that a query can filter on a tag with an accent as the user typed it. One
+# encoder for all values: json.dumps would make one for each.
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -35,9 +35,9 @@ def build_record(
 ) -> dict[str, Any]:
     """Return the record of one message, its keys in the order in which they are written.
 
-    `time_key` is the experiment's name for the seconds taken, `own_keys` what it says besides the common keys.
-    `labels` and `order` are None when they couldn't be read; their keys are null then. A failed outcome has no
-    `time_key`, so that no query can take it for a measurement.
+    `time_key` is the experiment's name for the seconds taken, `own_keys` what it says besides the
+    common keys. `labels` and `order` are None when they couldn't be read; their keys are null then.
+    A failed outcome has no `time_key`, so that no query can take it for a measurement.
     """
     record: dict[str, Any] = {"concurrency_limit": labels.concurrency_limit if labels else None}
     if outcome.error is None:
@@ -68,11 +68,16 @@ def build_record(
 
 
 def format_record(record: dict[str, Any]) -> str:
-    """Return the record as one line without its line break, with `": "` and `", "` as the separators.
+    """Return the record as one line without its line break, with `": "` and `", "` as the
+    separators.
 
     Raises ValueError for a number that isn't finite.
     """
-    return "{" + ", ".join(f"{_encode(key)}: {_format_value(value)}" for key, value in record.items()) + "}"
+    return (
+        "{"
+        + ", ".join(f"{_encode(key)}: {_format_value(value)}" for key, value in record.items())
+        + "}"
+    )
 
 
 def write_record(record: dict[str, Any]) -> None:
@@ -85,14 +90,17 @@ def _format_value(value: Any) -> str:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ValueError(f"a record holds only finite numbers, not {value}")
-        # Never 1e-05, which the `[\d.]+` of the published regular expression can't read. 9 digits: the clock
-        # ticks in nanoseconds.
+        # Never 1e-05, which the `[\d.]+` of the published regular expression can't read. 9 digits:
+        # the clock ticks in nanoseconds.
         return f"{value:.9f}"
     return _encode(value)
 
 
 def _one_line(text: str) -> str:
-    """Put a foreign message on one line of printable characters, cut to the longest length allowed."""
-    text = "".join(character if character.isprintable() else "?" for character in " ".join(text.split()))
+    """Put a foreign message on one line of printable characters, cut to the longest length
+    allowed."""
+    text = "".join(
+        character if character.isprintable() else "?" for character in " ".join(text.split())
+    )
     longest = LONGEST_ERROR_MESSAGE_CHARACTERS
     return text if len(text) <= longest else text[: longest - 3] + "..."

@@ -1,4 +1,5 @@
-"""What every function of an experiment does with an SQS event: for each message one timed operation and one record."""
+"""What every function of an experiment does with an SQS event: for each message one timed operation
+and one record."""
 
 import os
 import time
@@ -16,7 +17,8 @@ from common.work_order import WorkOrder
 
 
 class Operation(Protocol):
-    """The operation of one experiment, made once per sandbox. `time_key` is the record's name for the seconds taken."""
+    """The operation of one experiment, made once per sandbox. `time_key` is the record's name for
+    the seconds taken."""
 
     time_key: str
     settings: Labels | None  # None until `prepare` has read them
@@ -28,13 +30,16 @@ class Operation(Protocol):
         """Parse the body of a message. Raises WorkOrderError."""
 
     def run(self, order: WorkOrder, deadline_s: float) -> Outcome:
-        """Do what the order says, from its start_at_ms on and until `deadline_s`, a time of `time.monotonic()`.
+        """Do what the order says, from its start_at_ms on and until `deadline_s`, a time of
+        `time.monotonic()`.
 
-        Raises Failure or OSError when it fails before the timed part begins; any later failure is in the outcome.
+        Raises Failure or OSError when it fails before the timed part begins; any later failure is
+        in the outcome.
         """
 
     def own_keys(self, order: WorkOrder | None, outcome: Outcome) -> dict[str, Any]:
-        """Return what a record of this experiment says besides the common keys; `order` is None where it is none."""
+        """Return what a record of this experiment says besides the common keys; `order` is None
+        where it is none."""
 
 
 class Sandbox:
@@ -52,9 +57,11 @@ class Sandbox:
             self._settings_error = str(error)
 
     def handle(self, event: Any, context: Any) -> dict[str, list[dict[str, str]]]:
-        """Process the messages of one SQS event and return the failed ones, which SQS then delivers again.
+        """Process the messages of one SQS event and return the failed ones, which SQS then delivers
+        again.
 
-        Every message leaves one record, ok or error. Raises EventError when the event isn't one of SQS.
+        Every message leaves one record, ok or error. Raises EventError when the event isn't one of
+        SQS.
         """
         failed = []
         for message in read_messages(event):

@@ -1,4 +1,5 @@
-"""Where received bytes go, without a copy in between: a slot, one for each thread, and the file that it can fill."""
+"""Where received bytes go, without a copy in between: a slot, one for each thread, and the file
+that it can fill."""
 
 import errno
 import mmap
@@ -6,7 +7,8 @@ import os
 from pathlib import Path
 from typing import Protocol
 
-# What one call receives. Measured against 64 KiB to 2 MiB: less means more calls and wake-ups, more saves nothing.
+# What one call receives. Measured against 64 KiB to 2 MiB: less means more calls and wake-ups, more
+# saves nothing.
 WINDOW_BYTES = 2**20
 
 
@@ -14,21 +16,24 @@ class Slot(Protocol):
     """What one thread receives through."""
 
     def window(self, position: int, count: int) -> memoryview:
-        """Return where to put the next bytes, which begin at `position` of the object: at most `count`, at least 1."""
+        """Return where to put the next bytes, which begin at `position` of the object: at most
+        `count`, at least 1."""
 
     def keep(self, position: int, count: int) -> None:
         """Take the `count` bytes that were put into the last window."""
 
 
 class TargetFile:
-    """A file of the object's size in the temporary folder; also where a method writes that brings its own writer."""
+    """A file of the object's size in the temporary folder; also where a method writes that brings
+    its own writer."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file: int | None = None
 
     def prepare(self, size_bytes: int) -> None:
-        """Make the file; raises OSError (ENOSPC) before the first byte when the folder hasn't room for it."""
+        """Make the file; raises OSError (ENOSPC) before the first byte when the folder hasn't room
+        for it."""
         room = os.statvfs(self.path.parent)
         if size_bytes > room.f_bavail * room.f_frsize:
             raise OSError(errno.ENOSPC, "no room for the object")
@@ -50,7 +55,8 @@ class TargetFile:
 
 
 class FileSlot:
-    """A slot of a file, with a buffer of its own; `target` may be another one once a file is full."""
+    """A slot of a file, with a buffer of its own; `target` may be another one once a file is
+    full."""
 
     def __init__(self, target: TargetFile | None = None) -> None:
         self.target = target
@@ -68,7 +74,8 @@ class FileSlot:
 def new_window() -> memoryview:
     """Return a buffer that begins at a page.
 
-    A bytearray of this size begins 16 bytes after one, and received bytes as a rule lie at the beginning of a page: on
-    some processors the kernel's copy between two such addresses takes twice as long (seen on an AMD EPYC).
+    A bytearray of this size begins 16 bytes after one, and received bytes as a rule lie at the
+    beginning of a page: on some processors the kernel's copy between two such addresses takes twice
+    as long (seen on an AMD EPYC).
     """
     return memoryview(mmap.mmap(-1, WINDOW_BYTES, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))

@@ -8,8 +8,9 @@ from common.failures import StartTooLate
 def wait_until(start_at_ms: int | None, deadline_s: float) -> None:
     """Sleep until the epoch time `start_at_ms`; return at once when it is None or past.
 
-    A function that arrives late starts late: its record's started_at_ms shows it. Raises StartTooLate,
-    without waiting, when the start lies after `deadline_s` (a time of `time.monotonic()`).
+    A function that arrives late starts late: its record's started_at_ms shows it. Raises
+    StartTooLate, without waiting, when the start lies after `deadline_s` (a time of
+    `time.monotonic()`).
     """
     if start_at_ms is None:
         return
@@ -19,7 +20,7 @@ def wait_until(start_at_ms: int | None, deadline_s: float) -> None:
     left_s = deadline_s - time.monotonic()
     if wait_s >= left_s:
         raise StartTooLate(
-            f"start_at_ms is {wait_s:.1f} s ahead, but only {max(0.0, left_s):.1f} s are left to wait: "
-            "choose an earlier start or raise timeout_s"
+            f"start_at_ms is {wait_s:.1f} s ahead, but only {max(0.0, left_s):.1f} s are left to "
+            "wait: choose an earlier start or raise timeout_s"
         )
     time.sleep(wait_s)

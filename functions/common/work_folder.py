@@ -1,8 +1,9 @@
 """A folder in /tmp for one operation, which doesn't outlive its process.
 
-Lambda keeps /tmp when it kills a sandbox for its memory or its time, and starts the next one with what is left there:
-the disk would be full for every later operation. So each folder is locked as long as its process lives, and what nobody
-locks is removed at the start. functions/transfer/internal/tempfile has a file without a name instead.
+Lambda keeps /tmp when it kills a sandbox for its memory or its time, and starts the next one with
+what is left there: the disk would be full for every later operation. So each folder is locked as
+long as its process lives, and what nobody locks is removed at the start.
+functions/transfer/internal/tempfile has a file without a name instead.
 """
 
 import fcntl
@@ -28,7 +29,8 @@ class WorkFolder:
 
     def empty(self) -> None:
         """Remove the folder with what is in it; safe to repeat, in any thread."""
-        # Errors are left out on purpose: the folder may be gone already, and no measurement fails over its waste.
+        # Errors are left out on purpose: the folder may be gone already, and no measurement fails
+        # over its waste.
         shutil.rmtree(self.path, ignore_errors=True)
 
     def close(self) -> None:

@@ -1,4 +1,5 @@
-"""A work order: the JSON body of one message, parsed strictly. An experiment adds its own keys to the common ones."""
+"""A work order: the JSON body of one message, parsed strictly. An experiment adds its own keys to
+the common ones."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -7,20 +8,21 @@ from typing import Any, TypeVar
 
 from common.failures import Failure
 
-# 2^53 - 1: above it a JSON reader that holds numbers as doubles (Logs Insights, browsers) would change the
-# value.
+# 2^53 - 1: above it a JSON reader that holds numbers as doubles (Logs Insights, browsers) would
+# change the value.
 LARGEST_INTEGER = 2**53 - 1
 LONGEST_NAME_CHARACTERS = 256
 
 
 class WorkOrderError(Failure):
-    """The body isn't a work order; the message is one line naming the key, the rule and what was there."""
+    """The body isn't a work order; the message is one line naming the key, the rule and what was
+    there."""
 
 
 @dataclass(frozen=True)
 class WorkOrder:
-    """What every work order says. `start_at_ms` (epoch ms) holds the timed part back until then; None: at once. `round`
-    is the round of the sweep in which it was sent, from 1; 0: in none."""
+    """What every work order says. `start_at_ms` (epoch ms) holds the timed part back until then;
+    None: at once. `round` is the round of the sweep in which it was sent, from 1; 0: in none."""
 
     run_id: str
     cell: str
@@ -35,21 +37,26 @@ Parser = Callable[[str, Any], Any]
 
 
 def parse_work_order(body: str, make: type[Order], own: Mapping[str, Parser]) -> Order:
-    """Parse the body of a message into `make`, a dataclass whose fields are the common keys and those of `own`.
+    """Parse the body of a message into `make`, a dataclass whose fields are the common keys and
+    those of `own`.
 
-    A field without a default is a key that must be there. Raises WorkOrderError for anything but one JSON object with
-    exactly the known keys: an unknown key is refused, because a parameter that is ignored would be measured as
-    something that it isn't.
+    A field without a default is a key that must be there. Raises WorkOrderError for anything but
+    one JSON object with exactly the known keys: an unknown key is refused, because a parameter that
+    is ignored would be measured as something that it isn't.
     """
     parsers = _COMMON | own
     values = _parse_object(body)
     required = [field.name for field in fields(make) if field.default is MISSING]
     missing = [key for key in required if key not in values]
     if missing:
-        raise WorkOrderError(f"the message lacks the key {missing[0]}: it needs {', '.join(required)}")
+        raise WorkOrderError(
+            f"the message lacks the key {missing[0]}: it needs {', '.join(required)}"
+        )
     unknown = [key for key in values if key not in parsers]
     if unknown:
-        raise WorkOrderError(f"the message has the unknown key {quote(unknown[0])}: known are {', '.join(parsers)}")
+        raise WorkOrderError(
+            f"the message has the unknown key {quote(unknown[0])}: known are {', '.join(parsers)}"
+        )
     return make(**{key: parse(key, values[key]) for key, parse in parsers.items() if key in values})
 
 
@@ -62,7 +69,9 @@ def _parse_object(body: str) -> dict[str, Any]:
         ) from None
     except (ValueError, RecursionError) as error:
         # An integer of more than 4,300 digits, or nesting deeper than the interpreter's stack.
-        raise WorkOrderError(f"the message body can't be read as JSON: {quote(str(error))}") from None
+        raise WorkOrderError(
+            f"the message body can't be read as JSON: {quote(str(error))}"
+        ) from None
     if not isinstance(values, dict):
         raise WorkOrderError(f"the message body must be a JSON object, not {quote(values)}")
     return values
@@ -79,9 +88,14 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def name(key: str, value: Any) -> str:
     """Return a short name; raises WorkOrderError."""
-    if not isinstance(value, str) or not value.isprintable() or not 1 <= len(value) <= LONGEST_NAME_CHARACTERS:
+    if (
+        not isinstance(value, str)
+        or not value.isprintable()
+        or not 1 <= len(value) <= LONGEST_NAME_CHARACTERS
+    ):
         raise WorkOrderError(
-            f"{key} must be text of 1 to {LONGEST_NAME_CHARACTERS} printable characters, not {quote(value)}"
+            f"{key} must be text of 1 to {LONGEST_NAME_CHARACTERS} printable characters, not "
+            f"{quote(value)}"
         )
     return value
 
@@ -90,7 +104,9 @@ def whole_number(key: str, value: Any) -> int:
     """Return a whole number from 0 to LARGEST_INTEGER; raises WorkOrderError."""
     # bool is an int in Python: true must not pass as 1.
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= LARGEST_INTEGER:
-        raise WorkOrderError(f"{key} must be a whole number from 0 to {LARGEST_INTEGER}, not {quote(value)}")
+        raise WorkOrderError(
+            f"{key} must be a whole number from 0 to {LARGEST_INTEGER}, not {quote(value)}"
+        )
     return value
 
 
@@ -102,7 +118,8 @@ def flag(key: str, value: Any) -> int:
 
 
 def quote(value: Any) -> str:
-    """Show a foreign value on one line: ascii() escapes every line break and every unprintable character."""
+    """Show a foreign value on one line: ascii() escapes every line break and every unprintable
+    character."""
     shown = ascii(value)
     return shown if len(shown) <= 60 else shown[:57] + "..."
 

@@ -1,4 +1,5 @@
-"""The checksum that a work order can ask for: SHA-256 of the whole object, or CRC-32, which ranges can combine."""
+"""The checksum that a work order can ask for: SHA-256 of the whole object, or CRC-32, which ranges
+can combine."""
 
 import hashlib
 import re
@@ -14,7 +15,8 @@ _CRC32_POLYNOMIAL = 0xEDB88320
 
 @dataclass(frozen=True)
 class Checksum:
-    """What the bytes must have: an algorithm of DIGITS and the value in lower-case hexadecimal digits."""
+    """What the bytes must have: an algorithm of DIGITS and the value in lower-case hexadecimal
+    digits."""
 
     algorithm: str
     value: str
@@ -23,15 +25,19 @@ class Checksum:
         """Raise ChecksumMismatch unless `received` is the value."""
         if received != self.value:
             raise ChecksumMismatch(
-                f"the bytes received have the {self.algorithm} {received}, but the message expects {self.value}: "
-                "upload the object again"
+                f"the bytes received have the {self.algorithm} {received}, but the message expects "
+                f"{self.value}: upload the object again"
             )
 
 
 def parse_checksum(text: str) -> Checksum | None:
     """Parse `sha256:<64 digits>` or `crc32:<8 digits>`; None when it is neither."""
     algorithm, _, value = text.partition(":")
-    if algorithm not in DIGITS or not re.fullmatch(r"[0-9a-f]+", value) or len(value) != DIGITS[algorithm]:
+    if (
+        algorithm not in DIGITS
+        or not re.fullmatch(r"[0-9a-f]+", value)
+        or len(value) != DIGITS[algorithm]
+    ):
         return None
     return Checksum(algorithm, value)
 
@@ -65,9 +71,11 @@ def joined_crc32(parts: Iterable[tuple[int, int]]) -> str:
 
 
 def _after_zeros(crc: int, count: int) -> int:
-    """Return what a CRC's remainder becomes over `count` zero bytes: times x^(8 count) modulo the polynomial.
+    """Return what a CRC's remainder becomes over `count` zero bytes: times x^(8 count) modulo the
+    polynomial.
 
-    As zlib's crc32_combine does, which Python's zlib doesn't offer: by squaring, in about log2(count) steps.
+    As zlib's crc32_combine does, which Python's zlib doesn't offer: by squaring, in about
+    log2(count) steps.
     """
     power, factor = 8 * count, 0x40000000  # x^1; the highest bit is x^0
     while power:

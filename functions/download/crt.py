@@ -1,9 +1,11 @@
-"""The method `crt`: the AWS Common Runtime's S3 client, a C program with its own threads, ranges, retries and TLS.
+"""The method `crt`: the AWS Common Runtime's S3 client, a C program with its own threads, ranges,
+retries and TLS.
 
-boto3 can use it (`preferred_transfer_client="crt"`), but sets neither the target throughput nor an endpoint without
-TLS; so it is asked for here by itself, with the address and the credentials that boto3 has. Its retries can't be
-chosen from Python: six tries a request, with growing random delays. It doesn't tell how many requests it made, but it
-asks for credentials to sign each of them, tries included, and that is counted. When the first byte came can't be known.
+boto3 can use it (`preferred_transfer_client="crt"`), but sets neither the target throughput nor an
+endpoint without TLS; so it is asked for here by itself, with the address and the credentials that
+boto3 has. Its retries can't be chosen from Python: six tries a request, with growing random delays.
+It doesn't tell how many requests it made, but it asks for credentials to sign each of them, tries
+included, and that is counted. When the first byte came can't be known.
 """
 
 import os
@@ -23,8 +25,9 @@ from download.crt_failures import translate
 from download.settings import Settings
 from download.transfer import Transfer
 
-# The client opens as many connections as this rate needs. 3 Gbit/s is the most that AWS gives to one function (of
-# 10,240 MB, with the quota "Network bandwidth per execution environment"); the client's own guess is 10, for a server.
+# The client opens as many connections as this rate needs. 3 Gbit/s is the most that AWS gives to
+# one function (of 10,240 MB, with the quota "Network bandwidth per execution environment"); the
+# client's own guess is 10, for a server.
 TARGET_GBPS = 3.0
 
 
@@ -43,7 +46,9 @@ class CrtS3:
         event_loops = awscrt.io.EventLoopGroup()
         modes = awscrt.s3.S3RequestTlsMode
         self._client = awscrt.s3.S3Client(
-            bootstrap=awscrt.io.ClientBootstrap(event_loops, awscrt.io.DefaultHostResolver(event_loops)),
+            bootstrap=awscrt.io.ClientBootstrap(
+                event_loops, awscrt.io.DefaultHostResolver(event_loops)
+            ),
             region=settings.region,
             credential_provider=awscrt.auth.AwsCredentialsProvider.new_delegate(self._delegate),
             part_size=settings.range_part_mb * 2**20,
@@ -55,7 +60,8 @@ class CrtS3:
     def request(self, path: str, on_request: Callable[[], None], **callbacks: Any) -> Any:
         """Begin to download the object into the file at `path`; returns the runtime's request.
 
-        `on_request` is called before each HTTP request and each try of one, from the runtime's threads.
+        `on_request` is called before each HTTP request and each try of one, from the runtime's
+        threads.
         """
         self._on_request = on_request
         headers = self._awscrt.http.HttpHeaders(self._fields)
@@ -86,7 +92,8 @@ def _address(settings: Settings) -> tuple[str, str, bool]:
     """Return the object's host and path as boto3 asks for them, and whether the host speaks TLS."""
     client = s3_client.build_client(settings.region, signature_version=UNSIGNED)
     endpoint = urlsplit(client.meta.endpoint_url)
-    # A presigned URL tells how the bucket is named and the key is encoded, but its host may be another region's.
+    # A presigned URL tells how the bucket is named and the key is encoded, but its host may be
+    # another region's.
     place = {"Bucket": settings.bucket, "Key": settings.key}
     example = urlsplit(client.generate_presigned_url("get_object", Params=place))
     is_in_host = example.netloc.startswith(f"{settings.bucket}.")
@@ -103,8 +110,8 @@ def build_client(settings: Settings) -> CrtS3:
         import awscrt.s3
     except ImportError as error:
         raise SettingsError(
-            f"METHOD=crt needs the package awscrt, which can't be imported ({error}): install crt-requirements.txt "
-            "into a layer of the function, or choose another method"
+            f"METHOD=crt needs the package awscrt, which can't be imported ({error}): install "
+            "crt-requirements.txt into a layer of the function, or choose another method"
         ) from None
     return CrtS3(settings, awscrt)
 
@@ -121,7 +128,8 @@ def fetch(transfer: Transfer) -> int:
 
 
 class _Download:
-    """One request under way. The runtime calls back from a thread of its own, where nothing may raise."""
+    """One request under way. The runtime calls back from a thread of its own, where nothing may
+    raise."""
 
     def __init__(self, transfer: Transfer) -> None:
         self._transfer = transfer
@@ -147,7 +155,8 @@ class _Download:
                 raise self._error
             transfer.retries = transfer.requests - _requests_without_retry(transfer)
         except BaseException:
-            # Until the first answer tells the size there is one range to ask for; after it, nobody knows how many were.
+            # Until the first answer tells the size there is one range to ask for; after it, nobody
+            # knows how many were.
             if transfer.announced_bytes is None:
                 transfer.retries = max(0, transfer.requests - 1)
             raise
@@ -159,14 +168,21 @@ class _Download:
         if status_code >= 300:
             return
         by_name = {name.lower(): value for name, value in headers}
-        size = by_name.get("content-range", "").rpartition("/")[2] or by_name.get("content-length", "")
-        # The runtime tells of an answer only once the whole range is there, so when its first byte came is unknown.
-        self._keep(lambda: self._transfer.object.note_answer(by_name.get("etag"), int(size), is_body=False))
+        size = by_name.get("content-range", "").rpartition("/")[2] or by_name.get(
+            "content-length", ""
+        )
+        # The runtime tells of an answer only once the whole range is there, so when its first byte
+        # came is unknown.
+        self._keep(
+            lambda: self._transfer.object.note_answer(by_name.get("etag"), int(size), is_body=False)
+        )
 
     def _on_progress(self, progress: int, **_: Any) -> None:
         self._keep(lambda: self._transfer.count_bytes(progress))
 
-    def _on_done(self, error: Exception | None = None, status_code: int | None = None, **details: Any) -> None:
+    def _on_done(
+        self, error: Exception | None = None, status_code: int | None = None, **details: Any
+    ) -> None:
         if error is not None and self._error is None:
             self._error = object_changed() if status_code == 412 else translate(error, details)
         self._done.set()
@@ -179,7 +195,8 @@ class _Download:
 
 
 def _requests_without_retry(transfer: Transfer) -> int:
-    """Return how many requests the object takes: one a range, and for an empty one a second without a range."""
+    """Return how many requests the object takes: one a range, and for an empty one a second without
+    a range."""
     part_bytes = transfer.settings.range_part_mb * 2**20
     return max(1, -(-transfer.announced_bytes // part_bytes)) + (transfer.announced_bytes == 0)
 

@@ -30,23 +30,31 @@ _BY_NAME: tuple[tuple[str, type[Failure]], ...] = (
     ("AWS_ERROR_HTTP_", ConnectionCut),
     ("AWS_ERROR_S3_INCORRECT_CONTENT_LENGTH", ConnectionCut),
 )
-# Answers that the runtime tells of without their status: those that it tried again, and one that isn't for its range.
+# Answers that the runtime tells of without their status: those that it tried again, and one that
+# isn't for its range.
 _ANSWERS: dict[str, tuple[int, str, str]] = {
     "AWS_ERROR_S3_SLOW_DOWN": (503, "SlowDown", ""),
     "AWS_ERROR_S3_INTERNAL_ERROR": (500, "InternalError", "S3 gave this answer to every attempt"),
-    "AWS_ERROR_DEST_COPY_TOO_SMALL": (200, "", "the answer is for another range than the one requested"),
+    "AWS_ERROR_DEST_COPY_TOO_SMALL": (
+        200,
+        "",
+        "the answer is for another range than the one requested",
+    ),
 }
 
 
 def translate(error: Exception, details: dict[str, Any]) -> Exception:
-    """Return the failure that says the same as `error`, the runtime's; the error itself when there is none.
+    """Return the failure that says the same as `error`, the runtime's; the error itself when there
+    is none.
 
     `details` are the other things that it tells when a request is done.
     """
     status = getattr(error, "status_code", None)
     if status is not None and status >= 300:
         body = getattr(error, "body", None) or details.get("error_body") or b""
-        return AnswerError.from_body(getattr(error, "operation_name", None) or "GetObject", status, body)
+        return AnswerError.from_body(
+            getattr(error, "operation_name", None) or "GetObject", status, body
+        )
     name = getattr(error, "name", "")
     if name in _ANSWERS:
         return AnswerError("GetObject", *_ANSWERS[name])

@@ -3,7 +3,15 @@
 from dataclasses import dataclass
 from typing import Any
 
-from common.work_order import WorkOrder, WorkOrderError, flag, name, parse_work_order, quote, whole_number
+from common.work_order import (
+    WorkOrder,
+    WorkOrderError,
+    flag,
+    name,
+    parse_work_order,
+    quote,
+    whole_number,
+)
 from download.checksum import Checksum, parse_checksum
 
 
@@ -11,8 +19,9 @@ from download.checksum import Checksum, parse_checksum
 class DownloadOrder(WorkOrder):
     """One download to do.
 
-    `object_bytes` and `object_etag` are the size and the ETag that the object must have, `checksum` what its bytes must
-    have. They are None when the order leaves them out. `warm_up` 1 marks a download that no figure counts.
+    `object_bytes` and `object_etag` are the size and the ETag that the object must have, `checksum`
+    what its bytes must have. They are None when the order leaves them out. `warm_up` 1 marks a
+    download that no figure counts.
     """
 
     object_bytes: int | None = None
@@ -23,7 +32,12 @@ class DownloadOrder(WorkOrder):
 
 def parse_download_order(body: str) -> DownloadOrder:
     """Parse the body of a message; raises WorkOrderError."""
-    own = {"object_bytes": whole_number, "object_etag": name, "warm_up": flag, "checksum": _checksum}
+    own = {
+        "object_bytes": whole_number,
+        "object_etag": name,
+        "warm_up": flag,
+        "checksum": _checksum,
+    }
     return parse_work_order(body, DownloadOrder, own)
 
 
@@ -31,6 +45,7 @@ def _checksum(key: str, value: Any) -> Checksum:
     checksum = parse_checksum(value) if isinstance(value, str) else None
     if checksum is None:
         raise WorkOrderError(
-            f"{key} must be sha256: and 64, or crc32: and 8 hexadecimal digits in lower case, not {quote(value)}"
+            f"{key} must be sha256: and 64, or crc32: and 8 hexadecimal digits in lower case, not "
+            f"{quote(value)}"
         )
     return checksum

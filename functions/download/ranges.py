@@ -1,7 +1,9 @@
-"""The method `ranges`: several connections, each fetching one range after the other, straight into its place.
+"""The method `ranges`: several connections, each fetching one range after the other, straight into
+its place.
 
-The first range tells size and ETag; all others are asked for with If-Match, so that an object replaced in between is an
-error. There is no HEAD: the other connections begin with the head of the first answer.
+The first range tells size and ETag; all others are asked for with If-Match, so that an object
+replaced in between is an error. There is no HEAD: the other connections begin with the head of the
+first answer.
 """
 
 import itertools
@@ -20,14 +22,16 @@ from download.transfer import Transfer
 
 def build_client(settings: Settings) -> Any:
     """Return boto3's client with a connection for each thread; raises SettingsError."""
-    return get_object.build_client(settings.region, settings.range_parallel, requester_pays=settings.requester_pays)
+    return get_object.build_client(
+        settings.region, settings.range_parallel, requester_pays=settings.requester_pays
+    )
 
 
 def fetch(transfer: Transfer) -> int:
     """Download the object into the sink and return the bytes received.
 
-    Timed are connecting, where no connections are left of an earlier message, all requests, all bytes into the sink,
-    and the start and end of the threads.
+    Timed are connecting, where no connections are left of an earlier message, all requests, all
+    bytes into the sink, and the start and end of the threads.
     """
     with observed(transfer.s3, transfer, lambda key: transfer.object), transfer.timed():
         _Ranges(transfer).run()
@@ -35,7 +39,8 @@ def fetch(transfer: Transfer) -> int:
 
 
 class _Ranges:
-    """One download: the thread that calls `run` fetches the first range and shares the others with its helpers."""
+    """One download: the thread that calls `run` fetches the first range and shares the others with
+    its helpers."""
 
     def __init__(self, transfer: Transfer) -> None:
         self._transfer = transfer
@@ -84,10 +89,14 @@ class _Ranges:
     def _fetch_others(self) -> None:
         slot = self._transfer.sink.slot()
         while (first := next(self._parts) * self._part_bytes) < self._size:
-            fetch_span(self._transfer.object, Span(first, min(first + self._part_bytes, self._size)), slot)
+            fetch_span(
+                self._transfer.object, Span(first, min(first + self._part_bytes, self._size)), slot
+            )
 
     def _fail(self, error: BaseException) -> None:
         """Keep the first error and end what the other threads do."""
         if self._error is None:
             self._error = error
-        self._transfer.stop(error if isinstance(error, Exception) else RuntimeError(type(error).__name__))
+        self._transfer.stop(
+            error if isinstance(error, Exception) else RuntimeError(type(error).__name__)
+        )

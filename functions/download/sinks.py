@@ -1,7 +1,8 @@
-"""Where the bytes go: thrown away, into memory, or into a file. Each receives without a copy in between.
+"""Where the bytes go: thrown away, into memory, or into a file. Each receives without a copy in
+between.
 
-A sink is filled through slots, one for each thread. A slot gives the window to receive the next bytes into, and is told
-how many came.
+A sink is filled through slots, one for each thread. A slot gives the window to receive the next
+bytes into, and is told how many came.
 """
 
 import mmap
@@ -22,7 +23,8 @@ class Sink(Protocol):
     """What one download fills."""
 
     def prepare(self, size_bytes: int) -> None:
-        """Make room for the whole object, before the first byte is kept. Raises NoMemory or OSError."""
+        """Make room for the whole object, before the first byte is kept. Raises NoMemory or
+        OSError."""
 
     def slot(self) -> Slot:
         """Return a new slot for one thread; it may be used once the sink is prepared."""
@@ -35,7 +37,8 @@ class Sink(Protocol):
 
 
 def make_sink(name: str, folder: Path, memory_mb: int, checksum: Checksum | None) -> Sink:
-    """Return the sink with this name; `folder` is for its file, `memory_mb` what the function has."""
+    """Return the sink with this name; `folder` is for its file, `memory_mb` what the function
+    has."""
     if name == MEMORY:
         return MemorySink(memory_mb)
     if name == TMP:
@@ -45,7 +48,8 @@ def make_sink(name: str, folder: Path, memory_mb: int, checksum: Checksum | None
 
 
 class DiscardSink:
-    """Receives into one buffer a slot, again and again; a checksum, if asked for, is computed on the way."""
+    """Receives into one buffer a slot, again and again; a checksum, if asked for, is computed on
+    the way."""
 
     def __init__(self, algorithm: str | None) -> None:
         self._algorithm = algorithm
@@ -61,7 +65,8 @@ class DiscardSink:
         return slot
 
     def digest(self, algorithm: str) -> str:
-        """Return the checksum; that of several slots only as CRC-32, because their bytes weren't in order."""
+        """Return the checksum; that of several slots only as CRC-32, because their bytes weren't in
+        order."""
         by_position: dict[int, Digest] = {}
         for slot in self._slots:
             by_position |= slot.digests
@@ -103,16 +108,18 @@ class MemorySink:
         self._whole = memoryview(b"")
 
     def prepare(self, size_bytes: int) -> None:
-        """Reserve memory of the object's size; raises NoMemory instead of letting Lambda kill the function."""
+        """Reserve memory of the object's size; raises NoMemory instead of letting Lambda kill the
+        function."""
         if size_bytes > (self._memory_mb - _OTHER_MEMORY_MB) * 2**20:
             raise NoMemory(
-                f"{size_bytes} bytes and {_OTHER_MEMORY_MB} MiB for the function itself don't fit into MEMORY_SIZE="
-                f"{self._memory_mb}: raise memory_size, or choose another sink"
+                f"{size_bytes} bytes and {_OTHER_MEMORY_MB} MiB for the function itself don't fit "
+                f"into MEMORY_SIZE={self._memory_mb}: raise memory_size, or choose another sink"
             )
         if size_bytes:
-            # Costs nothing until a byte is put into it, while bytearray(n) writes n zeros first. Private memory fills
-            # faster than shared; pages of 2 MiB (MADV_HUGEPAGE) are faster still where the kernel has some ready, but
-            # cost three times the CPU where it must first make room for them, which would pass for a slow download.
+            # Costs nothing until a byte is put into it, while bytearray(n) writes n zeros first.
+            # Private memory fills faster than shared; pages of 2 MiB (MADV_HUGEPAGE) are faster
+            # still where the kernel has some ready, but cost three times the CPU where it must
+            # first make room for them, which would pass for a slow download.
             self._map = mmap.mmap(-1, size_bytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
             self._whole = memoryview(self._map)
 
@@ -146,7 +153,8 @@ class MemorySink:
 
 
 class FileSink(TargetFile):
-    """A file of the object's size in the temporary folder; also where a method writes that brings its own writer."""
+    """A file of the object's size in the temporary folder; also where a method writes that brings
+    its own writer."""
 
     def slot(self) -> Slot:
         """Return a slot with a buffer of its own."""

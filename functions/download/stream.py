@@ -1,4 +1,5 @@
-"""The method `stream`: one GetObject, read piece by piece into one buffer that is used again and again.
+"""The method `stream`: one GetObject, read piece by piece into one buffer that is used again and
+again.
 
 It shows what one connection gives when the client costs next to nothing.
 """
@@ -20,7 +21,8 @@ def build_client(settings: Settings) -> Any:
 def fetch(transfer: Transfer) -> int:
     """Download the object into the sink and return the bytes received.
 
-    Timed are connecting, where no connection is left of an earlier message, the request, and all bytes into the sink.
+    Timed are connecting, where no connection is left of an earlier message, the request, and all
+    bytes into the sink.
     """
     with observed(transfer.s3, transfer, lambda key: transfer.object), transfer.timed():
         fetch_span(transfer.object, Span(), transfer.sink.slot(), transfer.sink.prepare)

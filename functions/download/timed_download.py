@@ -17,7 +17,8 @@ from download.settings import Settings, read_settings
 from download.sinks import make_sink
 from download.transfer import Transfer
 
-# The AWS Common Runtime's own, which can't be set from Python: five retries (aws-c-s3, s_default_max_retries).
+# The AWS Common Runtime's own, which can't be set from Python: five retries (aws-c-s3,
+# s_default_max_retries).
 CRT_ATTEMPTS = 6
 
 
@@ -52,25 +53,30 @@ class Download:
     def run(self, order: DownloadOrder, deadline_s: float) -> Outcome:
         """Download the settings' object; a folder is made for it and removed in every case.
 
-        Raises WorkOrderError, StartTooLate, PreviousDownloadRunning and DeadlineExceeded when it can't begin, OSError
-        when there's no folder; any later failure is in the outcome.
+        Raises WorkOrderError, StartTooLate, PreviousDownloadRunning and DeadlineExceeded when it
+        can't begin, OSError when there's no folder; any later failure is in the outcome.
         """
         _refuse_impossible_checksum(self.settings, order)
         wait_until(order.start_at_ms, deadline_s)
         self._runner.make_way(deadline_s)
         folder = WorkFolder()
         try:
-            sink = make_sink(self.settings.sink, folder.path, self.settings.memory_size, order.checksum)
+            sink = make_sink(
+                self.settings.sink, folder.path, self.settings.memory_size, order.checksum
+            )
             transfer = Transfer(self._s3, self.settings, order, sink)
 
             def clean_up() -> None:
-                # In the download's thread too: one that outlived its invocation may have made its file after the
-                # removal below.
+                # In the download's thread too: one that outlived its invocation may have made its
+                # file after the removal below.
                 sink.close()
                 folder.empty()
 
             return self._runner.run(
-                lambda: _fetch_and_verify(self._method.fetch, transfer), clean_up, transfer, deadline_s
+                lambda: _fetch_and_verify(self._method.fetch, transfer),
+                clean_up,
+                transfer,
+                deadline_s,
             )
         finally:
             folder.close()
@@ -105,12 +111,18 @@ def _refuse_impossible_checksum(settings: Settings, order: DownloadOrder) -> Non
 
 
 def _fetch_and_verify(fetch: Callable[[Transfer], int], transfer: Transfer) -> int:
-    """Return the bytes received; compares sizes, which is free, before the checksum, outside the timed part."""
+    """Return the bytes received; compares sizes, which is free, before the checksum, outside the
+    timed part."""
     received_bytes = fetch(transfer)
     order = transfer.order
-    for size, source in ((transfer.announced_bytes, "S3 announced"), (order.object_bytes, "the message expects")):
+    for size, source in (
+        (transfer.announced_bytes, "S3 announced"),
+        (order.object_bytes, "the message expects"),
+    ):
         if size is not None and received_bytes != size:
-            raise SizeMismatch(f"received {received_bytes} bytes, but {source} {size}: upload the object again")
+            raise SizeMismatch(
+                f"received {received_bytes} bytes, but {source} {size}: upload the object again"
+            )
     if order.checksum is not None:
         order.checksum.compare(transfer.sink.digest(order.checksum.algorithm))
     return received_bytes

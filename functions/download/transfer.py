@@ -1,4 +1,5 @@
-"""One download under way: what a method of downloading gets to work with, and what is observed of it."""
+"""One download under way: what a method of downloading gets to work with, and what is observed of
+it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +15,8 @@ from download.sinks import Sink
 class Transfer(Measurement):
     """The object to fetch and the sink for it.
 
-    `s3` is the client that the method's own `build_client` made. A method does what a Measurement asks for, and has
-    `object.note_answer` called after each good answer.
+    `s3` is the client that the method's own `build_client` made. A method does what a Measurement
+    asks for, and has `object.note_answer` called after each good answer.
     """
 
     s3: Any
@@ -24,4 +25,6 @@ class Transfer(Measurement):
     sink: Sink
 
     def __post_init__(self) -> None:
-        self.object = ObjectRead(self.s3, self.settings.bucket, self.settings.key, self, self.order.object_etag)
+        self.object = ObjectRead(
+            self.s3, self.settings.bucket, self.settings.key, self, self.order.object_etag
+        )

@@ -5,7 +5,8 @@ from typing import Any
 
 from common.work_order import WorkOrder, WorkOrderError, flag, parse_work_order, quote, whole_number
 
-# The data sets, which are also the folders of the mount and, with a slash, the prefixes in the bucket.
+# The data sets, which are also the folders of the mount and, with a slash, the prefixes in the
+# bucket.
 LARGE, SMALL = "large", "small"
 LARGE_FILE = "file.bin"
 MOST_THREADS = 256
@@ -15,10 +16,11 @@ MOST_THREADS = 256
 class CopyOrder(WorkOrder):
     """One copy of a data set to do.
 
-    `threads` read files of S3 at the same time, and `connections` is the size of the SDK's pool; the defaults are as
-    published, where the SDK's ten were in effect. A mount is copied without either: the record says them all the same.
-    `files` and `bytes` are what the data set must have, None when the order leaves them out. `warm_up` 1 marks a copy
-    that no figure counts. `proof` 1 copies nothing: it shows whether the function may list the data set.
+    `threads` read files of S3 at the same time, and `connections` is the size of the SDK's pool;
+    the defaults are as published, where the SDK's ten were in effect. A mount is copied without
+    either: the record says them all the same. `files` and `bytes` are what the data set must have,
+    None when the order leaves them out. `warm_up` 1 marks a copy that no figure counts. `proof` 1
+    copies nothing: it shows whether the function may list the data set.
     """
 
     dataset: str
@@ -52,5 +54,7 @@ def _dataset(key: str, value: Any) -> str:
 
 def _from_one(key: str, value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST_THREADS:
-        raise WorkOrderError(f"{key} must be a whole number from 1 to {MOST_THREADS}, not {quote(value)}")
+        raise WorkOrderError(
+            f"{key} must be a whole number from 1 to {MOST_THREADS}, not {quote(value)}"
+        )
     return value

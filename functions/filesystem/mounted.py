@@ -1,7 +1,8 @@
-"""Reads a mounted file system: copies a folder to another as `cp -r` does, but follows no link and trusts no file.
+"""Reads a mounted file system: copies a folder to another as `cp -r` does, but follows no link and
+trusts no file.
 
-Everything is opened relative to its folder and never through a link, so whatever happens to the tree meanwhile, nothing
-outside of it is read and nothing outside of the target is written.
+Everything is opened relative to its folder and never through a link, so whatever happens to the
+tree meanwhile, nothing outside of it is read and nothing outside of the target is written.
 """
 
 import errno
@@ -16,10 +17,12 @@ from filesystem.settings import Settings
 
 # What is copied between two looks at the deadline.
 _CHUNK_BYTES = 8 * 2**20
-# Errors with which sendfile says that it can't do it between these two file systems (sendfile(2), and macOS).
+# Errors with which sendfile says that it can't do it between these two file systems (sendfile(2),
+# and macOS).
 _NO_SENDFILE = (errno.EINVAL, errno.ENOSYS, errno.ENOTSOCK, errno.EOPNOTSUPP)
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_SOURCE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK  # not even a pipe may hold the copy up
+# not even a pipe may hold the copy up
+_SOURCE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _TARGET = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _TO_SEED = "invoke the seeding function, which copies the data set there"
 
@@ -42,10 +45,11 @@ def fetch(reading: Reading) -> None:
 
 
 def drop_cache(settings: Settings, dataset: str) -> None:
-    """Have the kernel forget the pages of every file of the data set, so that the next read is one of the storage.
+    """Have the kernel forget the pages of every file of the data set, so that the next read is one
+    of the storage.
 
-    A hint (posix_fadvise(2)): only clean pages go, and names, attributes and what the file system's servers have in
-    memory stay. What is wrong with the folder is left to the copy to say.
+    A hint (posix_fadvise(2)): only clean pages go, and names, attributes and what the file system's
+    servers have in memory stay. What is wrong with the folder is left to the copy to say.
     """
     with suppress(FileNotFoundError):
         for _, _, names, folder in os.fwalk(Path(settings.mount_path) / dataset):
@@ -58,7 +62,9 @@ def drop_cache(settings: Settings, dataset: str) -> None:
 def _source(folder: Path) -> Iterator[int]:
     """Open the data set's folder; raises NoData when it, or the mount, isn't there."""
     if not folder.parent.is_dir():
-        raise NoData(f"nothing is mounted at MOUNT_PATH={folder.parent}: deploy the stack with this storage")
+        raise NoData(
+            f"nothing is mounted at MOUNT_PATH={folder.parent}: deploy the stack with this storage"
+        )
     try:
         opened = os.open(folder, _FOLDER)
     except OSError as error:
@@ -90,7 +96,10 @@ def _copy_folder(reading: Reading, path: str, source: int, target: int) -> None:
                 _copy_file(reading, name, entry_path, source, target)
             elif entry.is_dir(follow_symlinks=False):
                 os.mkdir(name, 0o700, dir_fd=target)
-                with _opened(name, _FOLDER, source) as folder, _opened(name, _FOLDER, target) as copy:
+                with (
+                    _opened(name, _FOLDER, source) as folder,
+                    _opened(name, _FOLDER, target) as copy,
+                ):
                     _copy_folder(reading, f"{entry_path}/", folder, copy)
             else:
                 raise OSError(errno.ELOOP, "neither file nor folder")
@@ -99,7 +108,8 @@ def _copy_folder(reading: Reading, path: str, source: int, target: int) -> None:
 
 
 def _copy_file(reading: Reading, name: str, path: str, source: int, target: int) -> None:
-    """Copy a file of one folder to another. Without context managers, which would be a tenth of a small file's time."""
+    """Copy a file of one folder to another. Without context managers, which would be a tenth of a
+    small file's time."""
     file = os.open(name, _SOURCE, dir_fd=source)
     try:
         copy = os.open(name, _TARGET, 0o600, dir_fd=target)
@@ -112,17 +122,22 @@ def _copy_file(reading: Reading, name: str, path: str, source: int, target: int)
 
 
 def _copy_bytes(reading: Reading, path: str, source: int, target: int) -> int:
-    """Copy an open file and return its size; raises SizeMismatch or ObjectChanged when it isn't the same all along.
+    """Copy an open file and return its size; raises SizeMismatch or ObjectChanged when it isn't the
+    same all along.
 
-    Over NFS the kernel asks the server for a file's size and time when it is opened, and may answer from memory for
-    some seconds (nfs(5), acregmin): a change by another client in these can show as a short file only.
+    Over NFS the kernel asks the server for a file's size and time when it is opened, and may answer
+    from memory for some seconds (nfs(5), acregmin): a change by another client in these can show as
+    a short file only.
     """
     before = os.fstat(source)
     copied = 0
     while copied < before.st_size:
         count = _send(source, target, copied, min(_CHUNK_BYTES, before.st_size - copied))
         if not count:
-            raise SizeMismatch(f"{path!a:.100} ended at byte {copied} of {before.st_size}: don't change the data set")
+            raise SizeMismatch(
+                f"{path!a:.100} ended at byte {copied} of {before.st_size}: don't change the data "
+                "set"
+            )
         copied += count
         reading.count_bytes(count)
     after = os.fstat(source)
@@ -132,7 +147,8 @@ def _copy_bytes(reading: Reading, path: str, source: int, target: int) -> int:
 
 
 def _send(source: int, target: int, position: int, count: int) -> int:
-    """Copy at most `count` bytes from `position` on, in the kernel where it can, and return how many; 0 at the end."""
+    """Copy at most `count` bytes from `position` on, in the kernel where it can, and return how
+    many; 0 at the end."""
     try:
         return os.sendfile(target, source, position, count)
     except OSError as error:
@@ -143,12 +159,17 @@ def _send(source: int, target: int, position: int, count: int) -> int:
 
 def _meaning(error: OSError, path: str) -> Exception:
     """Return what an error of the file system means for a tree that nobody should change."""
-    if error.errno in (errno.ENOENT, errno.ESTALE):  # ESTALE: NFS's word for a file that was removed while open
+    # ESTALE: NFS's word for a file that was removed while open
+    if error.errno in (errno.ENOENT, errno.ESTALE):
         return _changed(path)
     if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.ENXIO):
-        return UnsafePath(f"{path!a:.200} is neither a file nor a folder (a link, for example): remove it")
+        return UnsafePath(
+            f"{path!a:.200} is neither a file nor a folder (a link, for example): remove it"
+        )
     return error
 
 
 def _changed(path: str) -> ObjectChanged:
-    return ObjectChanged(f"{path!a:.100} vanished or changed while it was copied: don't change the data set")
+    return ObjectChanged(
+        f"{path!a:.100} vanished or changed while it was copied: don't change the data set"
+    )

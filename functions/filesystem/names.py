@@ -1,4 +1,5 @@
-"""Which file each key of S3 becomes: always one below the target folder, and never the same one twice."""
+"""Which file each key of S3 becomes: always one below the target folder, and never the same one
+twice."""
 
 from collections.abc import Iterable
 
@@ -9,8 +10,9 @@ from common.listing import ListedObject
 def by_path(objects: Iterable[ListedObject], prefix: str) -> dict[str, ListedObject]:
     """Return the objects by the path that each gets below a folder, their keys without `prefix`.
 
-    S3 has no folders: `a//b`, `a/./b` and `../b` are keys like any other, and `a` may stand beside `a/b`. Raises
-    UnsafePath for a key that would leave the folder, that names none, or that falls on the file of another.
+    S3 has no folders: `a//b`, `a/./b` and `../b` are keys like any other, and `a` may stand beside
+    `a/b`. Raises UnsafePath for a key that would leave the folder, that names none, or that falls
+    on the file of another.
     """
     files: dict[str, ListedObject] = {}
     for listed in objects:
@@ -28,14 +30,18 @@ def by_path(objects: Iterable[ListedObject], prefix: str) -> dict[str, ListedObj
 
 
 def _same_file(first: ListedObject, second: ListedObject) -> UnsafePath:
-    return UnsafePath(f"two keys map to one file, {first.key!a:.100} and {second.key!a:.100}: remove one of them")
+    return UnsafePath(
+        f"two keys map to one file, {first.key!a:.100} and {second.key!a:.100}: remove one of them"
+    )
 
 
 def _path(key: str, prefix: str) -> str:
     rest = key.removeprefix(prefix)
     parts = [part for part in rest.split("/") if part not in ("", ".")]
     if not key.startswith(prefix) or rest.startswith("/") or ".." in parts or "\0" in rest:
-        raise UnsafePath(f"the key {key!a:.200} points outside the target folder: remove the object")
+        raise UnsafePath(
+            f"the key {key!a:.200} points outside the target folder: remove the object"
+        )
     if not parts or rest.endswith("/"):
         raise UnsafePath(f"the key {key!a:.200} names a folder, not a file: remove the object")
     return "/".join(parts)

@@ -1,7 +1,9 @@
-"""The faster method of reading S3: one GetObject a file, straight into its place, in threads that share a client.
+"""The faster method of reading S3: one GetObject a file, straight into its place, in threads that
+share a client.
 
-As many threads as the order has, but never more than its connections: each thread has one. The GET of a file asks for
-the object that was listed (If-Match), so one that is replaced in between is an error.
+As many threads as the order has, but never more than its connections: each thread has one. The GET
+of a file asks for the object that was listed (If-Match), so one that is replaced in between is an
+error.
 """
 
 from collections import deque
@@ -25,8 +27,9 @@ def build_client(settings: Settings, connections: int) -> Any:
 def fetch(reading: Reading) -> None:
     """Copy the data set into the target folder.
 
-    Timed are the listing, where there are many files, connecting, where no connections are left of an earlier message,
-    all requests, all bytes into the files, and the start and end of the threads.
+    Timed are the listing, where there are many files, connecting, where no connections are left of
+    an earlier message, all requests, all bytes into the files, and the start and end of the
+    threads.
     """
     order = reading.order
     with observed(reading.s3, reading, reading.object_of), reading.timed():

@@ -1,4 +1,5 @@
-"""One copy of a data set under way: what a method of reading gets to work with, and what is observed of it."""
+"""One copy of a data set under way: what a method of reading gets to work with, and what is
+observed of it."""
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,8 +23,8 @@ Item = TypeVar("Item")
 class Reading(Measurement):
     """The data set to copy, and the folder `target` for it.
 
-    `s3` is the method's client, None for a mount. A method does what a Measurement asks for, and puts the size of each
-    file that it has written into `sizes_bytes`, by its path below the folder.
+    `s3` is the method's client, None for a mount. A method does what a Measurement asks for, and
+    puts the size of each file that it has written into `sizes_bytes`, by its path below the folder.
     """
 
     s3: Any
@@ -41,17 +42,20 @@ class Reading(Measurement):
         return self._by_key[key]
 
     def objects(self) -> dict[str, ObjectRead]:
-        """Return the objects of the data set by the path that each gets, with the folders that they need made.
+        """Return the objects of the data set by the path that each gets, with the folders that they
+        need made.
 
-        They are listed where they are many, which is timed apart. Raises NoData when there are none, UnsafePath for
-        keys that aren't files of one folder, and what a listing raises.
+        They are listed where they are many, which is timed apart. Raises NoData when there are
+        none, UnsafePath for keys that aren't files of one folder, and what a listing raises.
         """
         objects = self._only_object() if self.order.dataset == LARGE else self._listed_objects()
         self._by_key |= {read.key: read for read in objects.values()}
         return objects
 
     def _only_object(self) -> dict[str, ObjectRead]:
-        return {LARGE_FILE: ObjectRead(self.s3, self.settings.bucket, f"{LARGE}/{LARGE_FILE}", self)}
+        return {
+            LARGE_FILE: ObjectRead(self.s3, self.settings.bucket, f"{LARGE}/{LARGE_FILE}", self)
+        }
 
     def _listed_objects(self) -> dict[str, ObjectRead]:
         bucket, prefix = self.settings.bucket, f"{self.order.dataset}/"
@@ -61,7 +65,10 @@ class Reading(Measurement):
         finally:
             self.listing_s = perf_counter() - began_s
         if not objects:
-            raise NoData(f"there is no object under {prefix} in {bucket}: upload the data set (stampede dataset)")
+            raise NoData(
+                f"there is no object under {prefix} in {bucket}: upload the data set (stampede "
+                "dataset)"
+            )
         self.announced_bytes = sum(listing.size_bytes for listing in objects)
         files = by_path(objects, prefix)
         for folder in {path.rpartition("/")[0] for path in files}:
@@ -72,25 +79,36 @@ class Reading(Measurement):
         }
 
     def verify(self) -> int:
-        """Return the bytes in the target folder; raises SizeMismatch unless every file is there in its size."""
+        """Return the bytes in the target folder; raises SizeMismatch unless every file is there in
+        its size."""
         copied = {}
         for path in self.target.rglob("*"):
             if not path.is_dir():
                 copied[path.relative_to(self.target).as_posix()] = path.lstat().st_size
         for path, size in self.sizes_bytes.items():
             if copied.get(path) != size:
-                raise SizeMismatch(f"{path!a:.100} has {copied.get(path)} bytes in the target folder instead of {size}")
+                raise SizeMismatch(
+                    f"{path!a:.100} has {copied.get(path)} bytes in the target folder instead of "
+                    f"{size}"
+                )
         files, all_bytes = len(copied), sum(copied.values())
-        for count, expected, unit in ((files, self.order.files, "files"), (all_bytes, self.order.bytes, "bytes")):
+        for count, expected, unit in (
+            (files, self.order.files, "files"),
+            (all_bytes, self.order.bytes, "bytes"),
+        ):
             if expected is not None and count != expected:
                 raise SizeMismatch(
-                    f"copied {count} {unit}, but the message expects {expected}: upload the data set again"
+                    f"copied {count} {unit}, but the message expects {expected}: upload the data "
+                    "set again"
                 )
         return all_bytes
 
 
-def each(measurement: Measurement, threads: int, work: Callable[[Item], None], items: Iterable[Item]) -> None:
-    """Call `work` with every item in a pool of threads, until the first error stops the measurement.
+def each(
+    measurement: Measurement, threads: int, work: Callable[[Item], None], items: Iterable[Item]
+) -> None:
+    """Call `work` with every item in a pool of threads, until the first error stops the
+    measurement.
 
     Returns, or raises that error, when the pool has closed.
     """

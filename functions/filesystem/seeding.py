@@ -1,8 +1,10 @@
-"""The function that seeds the mount: copies the data set from the bucket, and verifies it by checksum.
+"""The function that seeds the mount: copies the data set from the bucket, and verifies it by
+checksum.
 
-`handler` is the entry point; what its event says doesn't matter. It may be invoked again at any time: what is there
-already stays, what is missing or was changed is copied, and what doesn't belong to the data set is removed. A file that
-was verified has the time of its object, as tools that synchronize do it: so no list of them is kept.
+`handler` is the entry point; what its event says doesn't matter. It may be invoked again at any
+time: what is there already stays, what is missing or was changed is copied, and what doesn't belong
+to the data set is removed. A file that was verified has the time of its object, as tools that
+synchronize do it: so no list of them is kept.
 """
 
 import hashlib
@@ -30,7 +32,8 @@ from filesystem.pool import fetch_file
 from filesystem.reading import each
 from filesystem.settings import read_mount_path
 
-# To write a small file to EFS takes 15 to 25 ms (Skyrise, arXiv 2501.07771), so 1,000 of them one after the other 20 s.
+# To write a small file to EFS takes 15 to 25 ms (Skyrise, arXiv 2501.07771), so 1,000 of them one
+# after the other 20 s.
 _THREADS = 16
 # Kept back from the function's timeout for what is under way, and for saying so.
 _MARGIN_S = 5.0
@@ -43,13 +46,18 @@ class SeedingError(Exception):
 
 
 def handler(event: Any, context: Any) -> dict[str, Any]:
-    """Seed the mount; returns files and bytes of it, the seconds taken, and how many were there already.
+    """Seed the mount; returns files and bytes of it, the seconds taken, and how many were there
+    already.
 
     Raises SeedingError, which the caller of the function sees as its error.
     """
     measurement = Measurement()
-    late = DeadlineExceeded("the time ran out before all files were written: invoke again (those written are kept)")
-    alarm = threading.Timer(context.get_remaining_time_in_millis() / 1000 - _MARGIN_S, measurement.stop, [late])
+    late = DeadlineExceeded(
+        "the time ran out before all files were written: invoke again (those written are kept)"
+    )
+    alarm = threading.Timer(
+        context.get_remaining_time_in_millis() / 1000 - _MARGIN_S, measurement.stop, [late]
+    )
     alarm.daemon = True
     alarm.start()
     try:
@@ -67,15 +75,25 @@ def _seed(environ: Mapping[str, str], measurement: Measurement) -> dict[str, Any
     mount = Path(read_mount_path(environ))
     if not mount.is_dir():
         raise NoData(f"nothing is mounted at MOUNT_PATH={mount}")
-    bucket, s3 = text(environ, "BUCKET_NAME"), get_object.build_client(read_region(environ), _THREADS)
+    bucket, s3 = (
+        text(environ, "BUCKET_NAME"),
+        get_object.build_client(read_region(environ), _THREADS),
+    )
     objects: dict[str, ListedObject] = {}
     for dataset in (LARGE, SMALL):
         listed = by_path(listed_objects(s3, bucket, f"{dataset}/"), f"{dataset}/")
         if not listed:
-            raise NoData(f"there is no object under {dataset}/ in the bucket: upload the data set (stampede dataset)")
+            raise NoData(
+                f"there is no object under {dataset}/ in the bucket: upload the data set (stampede "
+                "dataset)"
+            )
         objects |= {f"{dataset}/{path}": listed_object for path, listed_object in listed.items()}
         _remove_strays(mount, dataset, objects)
-    missing = {path: expected for path, expected in objects.items() if not _is_there(mount / path, expected)}
+    missing = {
+        path: expected
+        for path, expected in objects.items()
+        if not _is_there(mount / path, expected)
+    }
     if missing:
         _copy(mount, s3, bucket, missing, measurement)
     return {
@@ -86,7 +104,9 @@ def _seed(environ: Mapping[str, str], measurement: Measurement) -> dict[str, Any
     }
 
 
-def _copy(mount: Path, s3: Any, bucket: str, objects: Mapping[str, ListedObject], measurement: Measurement) -> None:
+def _copy(
+    mount: Path, s3: Any, bucket: str, objects: Mapping[str, ListedObject], measurement: Measurement
+) -> None:
     """Copy the objects. A file gets its name once it is verified."""
     reads = {
         path: ObjectRead(s3, bucket, listed.key, measurement, listed.etag, listed.size_bytes)
@@ -101,7 +121,9 @@ def _copy(mount: Path, s3: Any, bucket: str, objects: Mapping[str, ListedObject]
         file, slot, time_s = unverified / str(next(numbers)), _HashingSlot(), _time_s(objects[path])
         fetch_file(reads[path], slot, file)
         if slot.sha256.hexdigest() != _sha256(file):
-            raise ChecksumMismatch(f"{path!a:.100} on the mount differs from the object in S3: invoke again")
+            raise ChecksumMismatch(
+                f"{path!a:.100} on the mount differs from the object in S3: invoke again"
+            )
         os.utime(file, (time_s, time_s))
         (mount / path).parent.mkdir(parents=True, exist_ok=True)
         file.replace(mount / path)
@@ -126,7 +148,8 @@ class _HashingSlot(FileSlot):
 
 
 def _sha256(path: Path) -> str:
-    """Return the checksum of a file, read from the storage and not from memory where the system can forget it."""
+    """Return the checksum of a file, read from the storage and not from memory where the system can
+    forget it."""
     with path.open("rb") as file:
         if hasattr(os, "posix_fadvise"):
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -146,10 +169,13 @@ def _time_s(listed: ListedObject) -> int:
 
 
 def _remove_strays(mount: Path, dataset: str, objects: Mapping[str, ListedObject]) -> None:
-    """Remove every file that no object belongs to, and every link: no file may be written through one."""
+    """Remove every file that no object belongs to, and every link: no file may be written through
+    one."""
     if (mount / dataset).is_symlink():
         (mount / dataset).unlink()
     for folder, folders, names in os.walk(mount / dataset):
         for path in (Path(folder) / name for name in folders + names):
-            if path.is_symlink() or (path.name in names and path.relative_to(mount).as_posix() not in objects):
+            if path.is_symlink() or (
+                path.name in names and path.relative_to(mount).as_posix() not in objects
+            ):
                 path.unlink()

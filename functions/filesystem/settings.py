@@ -16,10 +16,11 @@ KEEP, DROP = "keep", "drop"
 
 @dataclass(frozen=True)
 class Settings(Labels):
-    """What the environment says: the labels of the record, where the data set is, and what becomes of its cache.
+    """What the environment says: the labels of the record, where the data set is, and what becomes
+    of its cache.
 
-    `mount_path` is where the file system is mounted, and empty for S3. `cache` "drop" forgets the pages of every file
-    before it is read again.
+    `mount_path` is where the file system is mounted, and empty for S3. `cache` "drop" forgets the
+    pages of every file before it is read again.
     """
 
     storage: str
@@ -35,12 +36,14 @@ class Settings(Labels):
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
-    """Read the settings from `environ`; raises SettingsError at the first missing or wrong variable.
+    """Read the settings from `environ`; raises SettingsError at the first missing or wrong
+    variable.
 
-    READ_METHOD and CACHE may be absent or empty: then S3 is read with `download_file`, and caches are kept. With a
-    mounted storage READ_METHOD says nothing.
+    READ_METHOD and CACHE may be absent or empty: then S3 is read with `download_file`, and caches
+    are kept. With a mounted storage READ_METHOD says nothing.
     """
-    text(environ, "STORAGE")  # without a default: a wrong storage would pass for a right measurement
+    # without a default: a wrong storage would pass for a right measurement
+    text(environ, "STORAGE")
     storage = choice(environ, "STORAGE", S3_STORAGES + MOUNTED_STORAGES)
     is_mounted = storage in MOUNTED_STORAGES
     return Settings(
@@ -59,7 +62,8 @@ def read_mount_path(environ: Mapping[str, str]) -> str:
     path = text(environ, "MOUNT_PATH")
     if not os.path.isabs(path) or not path.isprintable():  # noqa: PTH117 - pathlib would change what is shown
         raise SettingsError(
-            f"the environment variable MOUNT_PATH must be an absolute path like /mnt/data, not {path[:60]!a}"
+            "the environment variable MOUNT_PATH must be an absolute path like /mnt/data, not "
+            f"{path[:60]!a}"
         )
     return path
 
@@ -67,5 +71,7 @@ def read_mount_path(environ: Mapping[str, str]) -> str:
 def _cache(environ: Mapping[str, str]) -> str:
     cache = choice(environ, "CACHE", (KEEP, DROP))
     if cache == DROP and not hasattr(os, "posix_fadvise"):
-        raise SettingsError("the environment variable CACHE can't be drop: this system has no posix_fadvise")
+        raise SettingsError(
+            "the environment variable CACHE can't be drop: this system has no posix_fadvise"
+        )
     return cache

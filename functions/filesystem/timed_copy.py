@@ -1,4 +1,5 @@
-"""The operation of the file system experiment: one timed copy of a data set to /tmp, verified and thrown away again."""
+"""The operation of the file system experiment: one timed copy of a data set to /tmp, verified and
+thrown away again."""
 
 import time
 from collections.abc import Mapping
@@ -26,8 +27,9 @@ _USUAL_CONNECTIONS = 10
 class Copies:
     """The copies of one sandbox; an Operation of common/sandbox.py.
 
-    A sandbox's first read of a data set comes from the storage, and later ones of a mount from the kernel's page cache
-    unless CACHE says drop: the order of the reads is kept, by data set. A failed one counts, since it may have read.
+    A sandbox's first read of a data set comes from the storage, and later ones of a mount from the
+    kernel's page cache unless CACHE says drop: the order of the reads is kept, by data set. A
+    failed one counts, since it may have read.
     """
 
     time_key = "elapsed_seconds"
@@ -56,8 +58,8 @@ class Copies:
     def run(self, order: CopyOrder, deadline_s: float) -> Outcome:
         """Copy the order's data set; a folder is made for it and removed in every case.
 
-        Raises PreviousDownloadRunning and DeadlineExceeded when it can't begin, OSError when there's no folder; any
-        later failure is in the outcome.
+        Raises PreviousDownloadRunning and DeadlineExceeded when it can't begin, OSError when
+        there's no folder; any later failure is in the outcome.
         """
         if order.proof:
             return self._list(order.dataset)
@@ -84,7 +86,8 @@ class Copies:
     def own_keys(self, order: CopyOrder | None, outcome: Outcome) -> dict[str, Any]:
         """Return the record's keys that are this experiment's own."""
         settings, reading = self.settings, self._reading
-        is_requested = settings is not None and not settings.is_mounted  # what a mount asks for, the kernel knows alone
+        # what a mount asks for, the kernel knows alone
+        is_requested = settings is not None and not settings.is_mounted
         return {
             "warm_up": order.warm_up if order else 0,
             "storage": settings.storage if settings else None,
@@ -105,7 +108,8 @@ class Copies:
         }
 
     def _list(self, dataset: str) -> Outcome:
-        """Ask for the first name of the data set, by means of its own: nothing that a later copy uses is warm then."""
+        """Ask for the first name of the data set, by means of its own: nothing that a later copy
+        uses is warm then."""
         settings, began_ms = self.settings, time.time_ns() // 1_000_000
         if settings.is_mounted:
             next((Path(settings.mount_path) / dataset).iterdir(), None)
@@ -122,7 +126,8 @@ class Copies:
         return Reading(client, self.settings, order, folder, read, read_order)
 
     def _client(self, connections: int) -> Any:
-        """Return the client with a pool of this size, made at its first use: outside the timed part."""
+        """Return the client with a pool of this size, made at its first use: outside the timed
+        part."""
         if connections not in self._clients:
             self._clients[connections] = self._method.build_client(self.settings, connections)
         return self._clients[connections]

@@ -13,8 +13,8 @@ ATTRIBUTE = "stampede"
 
 
 class Order(NamedTuple):
-    """One message to send: its number within the cell and its body. Where the body is the user's own, what Stampede
-    says is in its attribute."""
+    """One message to send: its number within the cell and its body. Where the body is the user's
+    own, what Stampede says is in its attribute."""
 
     seq: int
     body: str
@@ -24,13 +24,15 @@ class Order(NamedTuple):
         """Its entry of a batch, which the answer will call `name`."""
         entry: dict[str, Any] = {"Id": name, "MessageBody": self.body}
         if self.attribute:
-            entry["MessageAttributes"] = {ATTRIBUTE: {"DataType": "String", "StringValue": self.attribute}}
+            entry["MessageAttributes"] = {
+                ATTRIBUTE: {"DataType": "String", "StringValue": self.attribute}
+            }
         return entry
 
 
 def batches(orders: Iterable[Order]) -> Iterator[list[Order]]:
-    """Group orders into batches of at most MAX_ENTRIES entries and MAX_BATCH_BYTES bytes. The attributes' names count
-    for SQS, too, but its limit leaves room for them."""
+    """Group orders into batches of at most MAX_ENTRIES entries and MAX_BATCH_BYTES bytes. The
+    attributes' names count for SQS, too, but its limit leaves room for them."""
     batch: list[Order] = []
     size = 0
     for order in orders:

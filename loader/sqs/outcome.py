@@ -24,7 +24,8 @@ class Accepted(NamedTuple):
 class Outcome:
     """What became of a flood, in messages; `reason` is the first refusal's text.
 
-    Of those sent, `possible_duplicates` may be in the queue twice; of those failed, `maybe_sent` may be there.
+    Of those sent, `possible_duplicates` may be in the queue twice; of those failed, `maybe_sent`
+    may be there.
     """
 
     sent: int = 0
@@ -38,15 +39,22 @@ class Outcome:
 
     def as_dict(self) -> dict[str, Any]:
         """Sent, failed and how fast, as the loader prints it."""
-        counts = {name: value for name, value in vars(self).items() if name not in ("seconds", "reason")}
+        counts = {
+            name: value for name, value in vars(self).items() if name not in ("seconds", "reason")
+        }
         rate = self.sent / self.seconds if self.seconds else 0.0
         return counts | {"seconds": round(self.seconds, 3), "messages_per_s": round(rate, 1)}
 
     def sentence(self) -> str:
         """The outcome in words."""
-        text = f"sent {counted(self.sent, 'message')}, {self.failed} failed, in {self.seconds:.2f} s"
+        text = (
+            f"sent {counted(self.sent, 'message')}, {self.failed} failed, in {self.seconds:.2f} s"
+        )
         if self.possible_duplicates:
-            text += f"; {self.possible_duplicates} may be in the queue twice (sent again after an unknown outcome)"
+            text += (
+                f"; {self.possible_duplicates} may be in the queue twice (sent again after an "
+                "unknown outcome)"
+            )
         if self.maybe_sent:
             text += f"; {self.maybe_sent} of the failed may be in the queue"
         return text + (f"; {self.reason}" if self.failed else "")

@@ -1,12 +1,13 @@
 """The flood's engine: many batches in flight, every message's outcome known or said to be unknown.
 
-What is retried: entries that SQS lists as `Failed` without a sender fault, throttles, 5xx answers and failed
-connections. A retry after an *unknown* outcome (the connection broke, or a 5xx came, after the request left) may put
-a second copy of a message into the queue; a message that is confirmed after one counts as a possible duplicate, and one
-that is given up after one as failed, "maybe in the queue". Nothing else makes a second copy.
+What is retried: entries that SQS lists as `Failed` without a sender fault, throttles, 5xx answers
+and failed connections. A retry after an *unknown* outcome (the connection broke, or a 5xx came,
+after the request left) may put a second copy of a message into the queue; a message that is
+confirmed after one counts as a possible duplicate, and one that is given up after one as failed,
+"maybe in the queue". Nothing else makes a second copy.
 
-A process that is killed, or interrupted twice, leaves up to `in_flight` batches that SQS may have taken and nobody
-confirmed; what was confirmed before has been given to `on_accepted`.
+A process that is killed, or interrupted twice, leaves up to `in_flight` batches that SQS may have
+taken and nobody confirmed; what was confirmed before has been given to `on_accepted`.
 """
 
 from __future__ import annotations
@@ -32,13 +33,15 @@ Post = Callable[[bytes], Awaitable[dict[str, Any]]]
 
 
 def endpoint_of(target: Any) -> Endpoint:
-    """The SQS endpoint and credentials of a `Target`, resolved by botocore. Raises RunError without credentials."""
+    """The SQS endpoint and credentials of a `Target`, resolved by botocore. Raises RunError without
+    credentials."""
     session = target.session()
     return Endpoint(
         target.client("sqs").meta.endpoint_url,
         target.region,
         session.get_credentials().get_frozen_credentials,
-        ca_bundle=session._session.get_config_variable("ca_bundle"),  # AWS_CA_BUNDLE or the profile's
+        # AWS_CA_BUNDLE or the profile's
+        ca_bundle=session._session.get_config_variable("ca_bundle"),
     )
 
 
@@ -52,10 +55,11 @@ def send_to(
 ) -> Outcome:
     """Send every order to a queue and return the outcome; never raises for SQS.
 
-    `on_accepted` is called with each batch's confirmed messages; what it raises ends the flood. Memory does not grow
-    with the number of orders. After a refusal that retries can't mend (or MAX_ATTEMPTS failures of one batch) nothing
-    more is sent and the rest is counted as failed. Ctrl-C ends it with KeyboardInterrupt once the requests under way
-    are confirmed, after LEAVE_S at most; a second one at once.
+    `on_accepted` is called with each batch's confirmed messages; what it raises ends the flood.
+    Memory does not grow with the number of orders. After a refusal that retries can't mend (or
+    MAX_ATTEMPTS failures of one batch) nothing more is sent and the rest is counted as failed.
+    Ctrl-C ends it with KeyboardInterrupt once the requests under way are confirmed, after LEAVE_S
+    at most; a second one at once.
     """
     flood = _Flood(queue_url, orders, on_accepted)
     started = time.monotonic()
@@ -65,8 +69,8 @@ def send_to(
 
 
 class _Flood:
-    """The senders' shared state: all of them run in one thread. `unknown` are the numbers of messages that SQS may have
-    taken without confirming them."""
+    """The senders' shared state: all of them run in one thread. `unknown` are the numbers of
+    messages that SQS may have taken without confirming them."""
 
     def __init__(self, queue_url: str, orders: Iterable[Order], on_accepted: Callable) -> None:
         self._queue_url, self._source, self._on_accepted = queue_url, batches(orders), on_accepted
@@ -75,7 +79,8 @@ class _Flood:
         self.outcome = Outcome()
 
     async def run(self, endpoint: Endpoint, in_flight: int) -> None:
-        """Send until the source is empty or the flood is stopped; counts what was never tried as failed."""
+        """Send until the source is empty or the flood is stopped; counts what was never tried as
+        failed."""
         sending = asyncio.create_task(self._send(endpoint, in_flight))
         try:
             await asyncio.shield(sending)
@@ -103,7 +108,11 @@ class _Flood:
             batch, failure = await self._try(post, batch)
             if not batch:
                 return
-            if not failure.passes or attempt == MAX_ATTEMPTS or await self._is_stopped_after(attempt):
+            if (
+                not failure.passes
+                or attempt == MAX_ATTEMPTS
+                or await self._is_stopped_after(attempt)
+            ):
                 break
             self.outcome.retries += 1
         self._stop.set()
@@ -119,8 +128,8 @@ class _Flood:
         return self._stop.is_set()
 
     async def _try(self, post: Post, batch: list[Order]) -> tuple[list[Order], Failure]:
-        """One request; gives the orders that remain, and why. No two requests share an id: an answer that belongs to
-        another one, late or repeated, confirms nothing here."""
+        """One request; gives the orders that remain, and why. No two requests share an id: an
+        answer that belongs to another one, late or repeated, confirms nothing here."""
         self.outcome.requests += 1
         entries = {f"{self.outcome.requests}-{index}": order for index, order in enumerate(batch)}
         try:
@@ -130,10 +139,14 @@ class _Flood:
                 self._unknown.update(order.seq for order in batch)
             return batch, failure
         accepted, failed = _rows(answer, "Successful"), _rows(answer, "Failed")
-        self._accept({order.seq: accepted[name] for name, order in entries.items() if name in accepted})
+        self._accept(
+            {order.seq: accepted[name] for name, order in entries.items() if name in accepted}
+        )
         remaining = {name: order for name, order in entries.items() if name not in accepted}
         self._unknown.update(order.seq for name, order in remaining.items() if name not in failed)
-        return list(remaining.values()), _why([failed[name] for name in remaining if name in failed])
+        return list(remaining.values()), _why(
+            [failed[name] for name in remaining if name in failed]
+        )
 
     def _accept(self, rows: Mapping[int, Mapping[str, Any]]) -> None:
         now_ms, unknown = int(time.time() * 1000), self._unknown & rows.keys()
@@ -142,7 +155,10 @@ class _Flood:
         self.outcome.possible_duplicates += len(unknown)
         if rows:
             self._on_accepted(
-                [Accepted(seq, str(row.get("MessageId")), now_ms, int(seq in unknown)) for seq, row in rows.items()]
+                [
+                    Accepted(seq, str(row.get("MessageId")), now_ms, int(seq in unknown))
+                    for seq, row in rows.items()
+                ]
             )
 
 
@@ -154,8 +170,11 @@ def _rows(answer: Mapping[str, Any], name: str) -> dict[str, dict[str, Any]]:
 
 
 def _why(failed: list[dict[str, Any]]) -> Failure:
-    """Why entries remain, of which these are listed as failed: a refusal that no retry mends comes first."""
+    """Why entries remain, of which these are listed as failed: a refusal that no retry mends comes
+    first."""
     lasting = [row for row in failed if row.get("SenderFault")]
     for row in lasting or failed:
-        return Failure(f"SQS refused a message: {row.get('Code')} {row.get('Message')}", passes=not lasting)
+        return Failure(
+            f"SQS refused a message: {row.get('Code')} {row.get('Message')}", passes=not lasting
+        )
     return Failure("SQS left entries out of its answer")

@@ -1,5 +1,5 @@
-"""Types of values, each of which refuses with the value and the rule, and the options that several verbs have, with
-what they mean. Imports nothing that takes long.
+"""Types of values, each of which refuses with the value and the rule, and the options that several
+verbs have, with what they mean. Imports nothing that takes long.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ FORMATS = ("table", "csv", "json")
 TARGETS = ("local", "aws")
 
 
-def checked(kind: Callable[[str], Any], rule: str, allowed: Callable[[Any], bool]) -> Callable[[str], Any]:
+def checked(
+    kind: Callable[[str], Any], rule: str, allowed: Callable[[Any], bool]
+) -> Callable[[str], Any]:
     """The type of a value of this kind that is `allowed`; `rule` says which are."""
 
     def value_of(text: str) -> Any:
@@ -49,12 +51,14 @@ def checked(kind: Callable[[str], Any], rule: str, allowed: Callable[[Any], bool
 whole_number = checked(int, "a whole number of 0 or more", lambda value: value >= 0)
 positive_int = checked(int, "a whole number of 1 or more", lambda value: value >= 1)
 seconds = checked(float, "a number of seconds above 0", lambda value: 0 < value < math.inf)
-dollars = checked(float, "an amount of US dollars of 0 or more", lambda value: 0 <= value < math.inf)
+dollars = checked(
+    float, "an amount of US dollars of 0 or more", lambda value: 0 <= value < math.inf
+)
 # Beyond 50 hardly any message would ever be done.
 crash_percent = checked(float, "a percentage of 0 to 50", lambda value: 0 <= value <= 50)
 condition = checked(lambda text: text.partition("=")[::2], "KEY=VALUE", all)
-# What functions take for a cell's name (`functions/common/work_order.py`), but for blanks alone, which nobody could see
-# in a table.
+# What functions take for a cell's name (`functions/common/work_order.py`), but for blanks alone,
+# which nobody could see in a table.
 cell = checked(
     str,
     f"text of 1 to {LONGEST_CELL_CHARACTERS} printable characters, not all of them blanks",
@@ -65,7 +69,8 @@ _target = checked(str, "local or aws (or unset STAMPEDE_TARGET)", TARGETS.__cont
 
 
 def path(text: str) -> Path:
-    """The type of a path; that of an empty text, such as an unset variable, would be the current folder."""
+    """The type of a path; that of an empty text, such as an unset variable, would be the current
+    folder."""
     if not text:
         raise argparse.ArgumentTypeError("must be a path, got ''")
     return Path(text)
@@ -80,66 +85,83 @@ def writable_file(*endings: str) -> Callable[[str], Path]:
     )
 
 
-def _option(help: str, metavar: str | None = None, kind: Callable[[str], Any] | None = None, **more: Any) -> dict:
+def _option(
+    help: str, metavar: str | None = None, kind: Callable[[str], Any] | None = None, **more: Any
+) -> dict:
     return {"help": help, "metavar": metavar, "type": kind, **more}
 
 
 # What argparse is told of each option that several verbs have.
 SHARED: dict[str, dict[str, Any]] = {
-    "--format": _option("output format on stdout (default: %(default)s)", choices=FORMATS, default="table"),
-    "--results-dir": _option("where runs are stored (default: %(default)s)", "DIR", path, default=RESULTS_DIR),
-    "--run": _option("a run, by its id or its folder (default: the newest in --results-dir)", "RUN"),
+    "--format": _option(
+        "output format on stdout (default: %(default)s)", choices=FORMATS, default="table"
+    ),
+    "--results-dir": _option(
+        "where runs are stored (default: %(default)s)", "DIR", path, default=RESULTS_DIR
+    ),
+    "--run": _option(
+        "a run, by its id or its folder (default: the newest in --results-dir)", "RUN"
+    ),
     "--order": _option(
-        "set a key of the message that the experiment leaves open; may be repeated (default: the first of its matrix)",
+        "set a key of the message that the experiment leaves open; may be repeated (default: the "
+        "first of its matrix)",
         "KEY=VALUE",
         action="append",
         default=[],
     ),
     "--payload": _option(
-        "JSON file that is the body of every message, for an experiment with a function of your own; or a list of "
-        'objects with "payload" and "weight", of which each message gets one (default: {})',
+        "JSON file that is the body of every message, for an experiment with a function of your "
+        'own; or a list of objects with "payload" and "weight", of which each message gets one '
+        "(default: {})",
         "FILE",
         path,
     ),
     "--deadline-s": _option(
-        "stop waiting after this time, and report what is stuck (default: when nothing has changed for "
-        "max_receive_count + 1 visibility timeouts and 10 minutes)",
+        "stop waiting after this time, and report what is stuck (default: when nothing has "
+        "changed for max_receive_count + 1 visibility timeouts and 10 minutes)",
         "SECONDS",
         seconds,
     ),
-    "--budget-usd": _option("the most that it may cost, by the estimate (default: no limit)", "USD", dollars),
+    "--budget-usd": _option(
+        "the most that it may cost, by the estimate (default: no limit)", "USD", dollars
+    ),
 }
 # Those of a plan. Without a value each is None, as --resume refuses each that was given.
 PLAN: dict[str, dict[str, Any]] = {
     "--set": _option(
-        "set a Terraform variable or a key of the message, several values to sweep; may be repeated (default: the "
-        "experiment's matrix)",
+        "set a Terraform variable or a key of the message, several values to sweep; may be "
+        "repeated (default: the experiment's matrix)",
         "VARIABLE=V1[,V2...]",
         action="append",
     ),
     "--messages-per-concurrency": _option(
-        "messages, or batches of batch_size, per unit of concurrency, or messages per slice of a set of objects "
-        "(default: the experiment's number)",
+        "messages, or batches of batch_size, per unit of concurrency, or messages per slice of a "
+        "set of objects (default: the experiment's number)",
         "N",
         positive_int,
     ),
     "--warm-up-per-concurrency": _option(
-        "messages per unit of concurrency that are sent first and left out of all figures (default: 0)",
+        "messages per unit of concurrency that are sent first and left out of all figures "
+        "(default: 0)",
         "N",
         whole_number,
     ),
     "--repeats": _option("run every cell N times (default: 1)", "N", positive_int),
     "--rounds": _option(
-        "interleave the cells that share a stack, each in N parts; 1 runs one cell after the other (default: a round "
-        "for each message at concurrency 1, else 5)",
+        "interleave the cells that share a stack, each in N parts; 1 runs one cell after the "
+        "other (default: a round for each message at concurrency 1, else 5)",
         "N",
         positive_int,
     ),
     "--seed": _option(
-        "seed of the order in which cells run, and of the model's random numbers (default: 1)", "N", whole_number
+        "seed of the order in which cells run, and of the model's random numbers (default: 1)",
+        "N",
+        whole_number,
     ),
     "--start-barrier-s": _option(
-        "start all operations at once, this long after the flood (default: start without waiting)", "SECONDS", seconds
+        "start all operations at once, this long after the flood (default: start without waiting)",
+        "SECONDS",
+        seconds,
     ),
 }
 
@@ -153,16 +175,21 @@ def add(parser: Any, *names: str, **changes: Any) -> None:
 def add_stack(parser: argparse.ArgumentParser) -> None:
     """Declare the --target of a verb that works on an applied stack."""
     stacks = (
-        "local is the embedded AWS; aws is the account of this shell's AWS configuration, or the endpoint that "
-        "AWS_ENDPOINT_URL names (default: $STAMPEDE_TARGET, else the only stack that is applied)"
+        "local is the embedded AWS; aws is the account of this shell's AWS configuration, or the "
+        "endpoint that AWS_ENDPOINT_URL names (default: $STAMPEDE_TARGET, else the only stack "
+        "that is applied)"
     )
     default = os.environ.get("STAMPEDE_TARGET") or None
-    parser.add_argument("--target", metavar="|".join(TARGETS), type=_target, default=default, help=stacks)
+    parser.add_argument(
+        "--target", metavar="|".join(TARGETS), type=_target, default=default, help=stacks
+    )
 
 
-def add_plan(parser: argparse.ArgumentParser, without: str | None = None, targets: Sequence[str] = TARGETS) -> None:
-    """Declare EXPERIMENT, which may be left out where `without` says what that means, --target, one of `targets`, and
-    the options of a plan, all of which `plan_of` reads."""
+def add_plan(
+    parser: argparse.ArgumentParser, without: str | None = None, targets: Sequence[str] = TARGETS
+) -> None:
+    """Declare EXPERIMENT, which may be left out where `without` says what that means, --target, one
+    of `targets`, and the options of a plan, all of which `plan_of` reads."""
     parser.add_argument(
         "experiment",
         nargs="?" if without else None,
@@ -171,7 +198,9 @@ def add_plan(parser: argparse.ArgumentParser, without: str | None = None, target
         metavar="EXPERIMENT",
         help=", ".join(EXPERIMENTS) + (f" (default: {without})" if without else ""),
     )
-    place = "aws is the endpoint that AWS_ENDPOINT_URL names, where it is set (default: %(default)s)"
+    place = (
+        "aws is the endpoint that AWS_ENDPOINT_URL names, where it is set (default: %(default)s)"
+    )
     parser.add_argument("--target", choices=targets, default=targets[0], help=place)
     group = parser.add_argument_group("plan")
     for name, settings in PLAN.items():
@@ -180,7 +209,9 @@ def add_plan(parser: argparse.ArgumentParser, without: str | None = None, target
 
 def plan_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options of a plan that were given, by their names in `arguments`."""
-    values = {name: vars(arguments)[name] for name in (option[2:].replace("-", "_") for option in PLAN)}
+    values = {
+        name: vars(arguments)[name] for name in (option[2:].replace("-", "_") for option in PLAN)
+    }
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -193,7 +224,9 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     refuse_twice("--set", settings, "give all its values at once, separated by commas")
     per_n = {"messages_per_concurrency": experiment.messages_per_concurrency}
     defaults, url = infra_defaults(os.environ), own_object_url(settings)
-    make = partial(make_plan, experiment, arguments.target, defaults=defaults, **{**per_n, **options})
+    make = partial(
+        make_plan, experiment, arguments.target, defaults=defaults, **{**per_n, **options}
+    )
     if url is not None:
         settings = _with_own_object(experiment, settings, url)
     plan = make(settings)
@@ -208,49 +241,67 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
         count = experiment.messages(cell.values) if experiment.shared_list is not None else None
         if count is not None and "messages_per_concurrency" in options:
             takes = f"{cell.name} takes {counted(count, 'message')}, which share one list of keys"
-            raise UsageError(f"--messages-per-concurrency: {takes}", "leave it out, and use --repeats for more runs")
+            raise UsageError(
+                f"--messages-per-concurrency: {takes}",
+                "leave it out, and use --repeats for more runs",
+            )
     return with_rounds(plan, rounds)
 
 
 def own_object_url(settings: Sequence[str] | None) -> str | None:
     """What --set object=URL names, None without it."""
-    return next((text.partition("=")[2] for text in settings or () if text.partition("=")[0] == "object"), None)
+    return next(
+        (text.partition("=")[2] for text in settings or () if text.partition("=")[0] == "object"),
+        None,
+    )
 
 
 def _with_own_object(experiment: Experiment, settings: Sequence[str], url: str) -> list[str]:
     """The settings with those for which --set object=URL stands in its place. Raises UsageError."""
     own = experiment.own_object
     if own is None:
-        raise UsageError(f"--set object: {experiment.name} takes no object of yours", "leave it out")
+        raise UsageError(
+            f"--set object: {experiment.name} takes no object of yours", "leave it out"
+        )
     meant = own.settings(url)
     others = [text for text in settings if text.partition("=")[0] != "object"]
     for name in (text.partition("=")[0] for text in others):
         if name in (*meant, own.size):
-            raise UsageError(f"--set {name}: --set object={url} says it already", "leave one of them out")
+            raise UsageError(
+                f"--set {name}: --set object={url} says it already", "leave one of them out"
+            )
     return [*others, *(f"{name}={json.dumps(value)}" for name, value in meant.items())]
 
 
 def order_of(target: Target, settings: Sequence[str]) -> dict[str, Any]:
-    """The open keys of the messages that are sent by hand: as --order has them, else the first of the experiment's
-    matrix. Raises UsageError."""
+    """The open keys of the messages that are sent by hand: as --order has them, else the first of
+    the experiment's matrix. Raises UsageError."""
     experiment = target.experiment
     matrix, axes = experiment.matrices[target.option], experiment.order_axes
     usual = {**{name: values[0] for name, values in matrix.swept.items()}, **matrix.fixed}
     chosen = {name: value for name, value in usual.items() if name in axes}
     refuse_twice("--order", settings, "a flood has one value")
     for text in settings:
-        name, listed = split_setting("--order", text, axes, f"the messages of {experiment.name} have no key")
+        name, listed = split_setting(
+            "--order", text, axes, f"the messages of {experiment.name} have no key"
+        )
         choices = setting_values("--order", name, listed, axes[name])
         if len(choices) != 1:
-            raise UsageError(f"--order {name}: a flood has one value, got {listed!r}; start a flood for each value")
+            raise UsageError(
+                f"--order {name}: a flood has one value, got {listed!r}; start a flood for each "
+                "value"
+            )
         [chosen[name]] = choices
     applied = {name: value for name, value in target.outputs.items() if name not in axes}
     others = rest(experiment, target.option, {**applied, **chosen})
     return {name: value for name, value in {**chosen, **others}.items() if name in axes}
 
 
-def payloads_of(experiment: Experiment, file: Path | None, cells: Iterable[Cell]) -> Payloads | None:
-    """The payloads of --payload, of which each cell's batches must be events; None without one. Raises UsageError."""
+def payloads_of(
+    experiment: Experiment, file: Path | None, cells: Iterable[Cell]
+) -> Payloads | None:
+    """The payloads of --payload, of which each cell's batches must be events; None without one.
+    Raises UsageError."""
     if file is not None and not experiment.takes_payload:
         raise UsageError(f"--payload: {experiment.name} makes its messages itself; leave it out")
     payloads = None if file is None else Payloads.of_file(file)
@@ -259,8 +310,8 @@ def payloads_of(experiment: Experiment, file: Path | None, cells: Iterable[Cell]
 
 
 def find_run(results_dir: Path, run: str | None, option: str = "--run") -> RunFolder:
-    """The run that is named by its id or by the path of its folder; without a name the newest one that sent messages.
-    Raises UsageError, which names `option`, where there is none."""
+    """The run that is named by its id or by the path of its folder; without a name the newest one
+    that sent messages. Raises UsageError, which names `option`, where there is none."""
     folder = Path(run or "")
     is_id = len(folder.parts) == 1 and (results_dir / folder).is_dir()
     if run and not is_id and folder.is_dir():

@@ -1,4 +1,5 @@
-"""The `stampede` command line: one verb a module of `stampede.cli.verbs`; data on stdout, progress on stderr.
+"""The `stampede` command line: one verb a module of `stampede.cli.verbs`; data on stdout, progress
+on stderr.
 
 `--help` and wrong options are answered at once: what does a verb's work is imported when it runs.
 """
@@ -39,15 +40,16 @@ VERBS = (
     "emulator",
 )
 EXIT_RUN, EXIT_USAGE = 1, 2
-# Nobody reads stdout any more: the status of a program that SIGPIPE ends, such as grep, which shells know. The signal
-# itself would end a sweep before its stack is taken down.
+# Nobody reads stdout any more: the status of a program that SIGPIPE ends, such as grep, which
+# shells know. The signal itself would end a sweep before its stack is taken down.
 EXIT_PIPE = 128 + signal.SIGPIPE
 # A path that can't be what it is used for.
 _WRONG_PATH = (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG)
 
 
 class _Parser(argparse.ArgumentParser):
-    """Texts as they are written; errors as one line with the command whose help lists what there is."""
+    """Texts as they are written; errors as one line with the command whose help lists what there
+    is."""
 
     def __init__(self, **settings: object) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
@@ -64,20 +66,25 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one verb; returns the exit status: 0 done, 1 it failed, 2 it could not start, 128 and the number of the
-    signal that interrupted it (130: Ctrl-C), 141 where the reader of stdout has left."""
+    """Run one verb; returns the exit status: 0 done, 1 it failed, 2 it could not start, 128 and the
+    number of the signal that interrupted it (130: Ctrl-C), 141 where the reader of stdout has
+    left."""
     try:
         try:
             return _run(build_parser().parse_args(arguments))
         finally:
-            sys.stdout.flush()  # after --help too; the interpreter's own flush at exit would print an error
+            # after --help too; the interpreter's own flush at exit would print an error
+            sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_PIPE
     except OSError as error:
         if error.filename != STDOUT:
             raise
-        print(f"stampede: can't write to {STDOUT} ({error.strerror}); free or change that disk", file=sys.stderr)
+        print(
+            f"stampede: can't write to {STDOUT} ({error.strerror}); free or change that disk",
+            file=sys.stderr,
+        )
         return EXIT_RUN
 
 
@@ -93,20 +100,32 @@ def build_parser() -> argparse.ArgumentParser:
       stampede sweep --help
           the options of a verb
     """
-    experiments = (f"  {experiment.name:<12}{experiment.question}" for experiment in EXPERIMENTS.values())
+    experiments = (
+        f"  {experiment.name:<12}{experiment.question}" for experiment in EXPERIMENTS.values()
+    )
     epilog = "\n".join(["experiments:", *experiments])
     parser = _Parser(
-        prog="stampede", usage="stampede VERB [OPTIONS]", description=inspect.getdoc(build_parser), epilog=epilog
+        prog="stampede",
+        usage="stampede VERB [OPTIONS]",
+        description=inspect.getdoc(build_parser),
+        epilog=epilog,
     )
     parser.add_argument("--version", action="store_true", help="show the version and exit")
     parser.set_defaults(print_help=parser.print_help)
-    verbs = parser.add_subparsers(prog="stampede", title="verbs", dest="verb", metavar="VERB", parser_class=_Parser)
+    verbs = parser.add_subparsers(
+        prog="stampede", title="verbs", dest="verb", metavar="VERB", parser_class=_Parser
+    )
     for verb in VERBS:
         module = importlib.import_module(f"stampede.cli.verbs.{verb}")
         summary = module.__doc__.partition(".\n")[0]
-        own = verbs.add_parser(verb, help=f"{summary[0].lower()}{summary[1:]}", description=module.__doc__)
+        own = verbs.add_parser(
+            verb, help=f"{summary[0].lower()}{summary[1:]}", description=module.__doc__
+        )
         module.add_arguments(own)
-        details = "print details too, such as Terraform's commands (default: only what happens to each cell)"
+        details = (
+            "print details too, such as Terraform's commands (default: only what happens to each "
+            "cell)"
+        )
         own.add_argument("-v", "--verbose", action="store_true", help=details)
     return parser
 
@@ -119,7 +138,8 @@ def _run(parsed: argparse.Namespace) -> int:
         parsed.print_help(sys.stderr)
         return EXIT_USAGE
     show_details(parsed.verbose)
-    # Where HOME can't be written it uses a temporary folder by itself, and would print two lines about that.
+    # Where HOME can't be written it uses a temporary folder by itself, and would print two lines
+    # about that.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
         return importlib.import_module(f"stampede.cli.verbs.{parsed.verb}").run(parsed)
@@ -133,9 +153,10 @@ def _run(parsed: argparse.Namespace) -> int:
 
 
 def _explained(error: BaseException, parsed: argparse.Namespace) -> tuple[str, int]:
-    """What ended a verb, as the rest of one line after the program's name, and the exit status. Raises `error` where it
-    is a fault of ours."""
-    # Imported only now: botocore takes a tenth of a second, and is there already where it raised the error.
+    """What ended a verb, as the rest of one line after the program's name, and the exit status.
+    Raises `error` where it is a fault of ours."""
+    # Imported only now: botocore takes a tenth of a second, and is there already where it raised
+    # the error.
     from botocore.exceptions import BotoCoreError, ClientError
     from botocore.parsers import ResponseParserError
 
@@ -145,21 +166,27 @@ def _explained(error: BaseException, parsed: argparse.Namespace) -> tuple[str, i
     if isinstance(error, FixableError):
         return f": {text}", error.exit_status
     if isinstance(error, ResponseParserError):
-        return ": the answer isn't from AWS or a compatible service; check AWS_ENDPOINT_URL", EXIT_RUN
+        return (
+            ": the answer isn't from AWS or a compatible service; check AWS_ENDPOINT_URL",
+            EXIT_RUN,
+        )
     if "refreshed credentials are still expired" in text:  # of botocore, as a RuntimeError
         return ": the AWS credentials have expired; renew them, e.g. `aws sso login`", EXIT_RUN
     if isinstance(error, ClientError | BotoCoreError):
         return f": {text}", EXIT_RUN
     if isinstance(error, OSError) and (where := _place(error, vars(parsed).get("results_dir"))):
         if error.errno in _WRONG_PATH:
-            return f": can't use {where} ({error.strerror}); move what is there, or use another path", EXIT_USAGE
+            return (
+                f": can't use {where} ({error.strerror}); move what is there, or use another path",
+                EXIT_USAGE,
+            )
         return f": can't write to {where} ({error.strerror or text}); {way_out(error)}", EXIT_RUN
     raise error
 
 
 def _place(error: OSError, results_dir: Path | None) -> str:
-    """The file or folder that an error is about: one that it names, else those that are full, or may be; empty where
-    it is about none."""
+    """The file or folder that an error is about: one that it names, else those that are full, or
+    may be; empty where it is about none."""
     from stampede.emulator.stack import STATE_DIR
 
     folders = [folder for folder in (results_dir, STATE_DIR) if folder]

@@ -14,19 +14,23 @@ LOOPBACK = ("127.0.0.1", "localhost")
 
 
 def ask_loopback_directly() -> None:
-    """Except this machine from the proxies that the environment names, for this process and those that it starts. A
-    proxy can't reach the embedded AWS, and neither Python nor botocore excepts loopback by itself."""
-    # Without a proxy they stay as they are: on macOS one of these variables replaces the system's settings.
+    """Except this machine from the proxies that the environment names, for this process and those
+    that it starts. A proxy can't reach the embedded AWS, and neither Python nor botocore excepts
+    loopback by itself."""
+    # Without a proxy they stay as they are: on macOS one of these variables replaces the system's
+    # settings.
     if not any(name.lower() in ("http_proxy", "https_proxy", "all_proxy") for name in os.environ):
         return
     excepted = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
-    if excepted.strip() != "*":  # nothing goes through a proxy; with others beside it, Python reads no wildcard
+    # nothing goes through a proxy; with others beside it, Python reads no wildcard
+    if excepted.strip() != "*":
         excepted = ",".join(filter(None, [excepted, *LOOPBACK]))
     os.environ["no_proxy"] = os.environ["NO_PROXY"] = excepted
 
 
 def main() -> int:
-    """Run the command line; what interrupts it while it is still being imported ends it without a traceback."""
+    """Run the command line; what interrupts it while it is still being imported ends it without a
+    traceback."""
     standard_streams.prepare()
     ask_loopback_directly()
     signals.listen()

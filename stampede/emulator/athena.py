@@ -1,7 +1,9 @@
-"""Where Athena of the embedded AWS (MiniStack, on DuckDB) does otherwise than AWS's: mended, or refused by name.
+"""Where Athena of the embedded AWS (MiniStack, on DuckDB) does otherwise than AWS's: mended, or
+refused by name.
 
-Refused is every statement but counts, sums and extremes over one table with its partitions given: of those it was seen
-that DuckDB answers as Athena does. Scan limits of a workgroup aren't enforced, because nothing tells the bytes scanned.
+Refused is every statement but counts, sums and extremes over one table with its partitions given:
+of those it was seen that DuckDB answers as Athena does. Scan limits of a workgroup aren't enforced,
+because nothing tells the bytes scanned.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from ministack.services import athena, glue
 _ITEM = r"(count\(\*\)|(sum|min|max)\(\w+\)) AS \w+"
 _CONDITION = r"\w+ ?= ?'[^']*'"
 _QUERY = re.compile(
-    rf'SELECT {_ITEM}( ?, ?{_ITEM})* FROM "?(?P<table>\w+)"?( WHERE (?P<where>{_CONDITION}( AND {_CONDITION})*))?', re.I
+    rf'SELECT {_ITEM}( ?, ?{_ITEM})* FROM "?(?P<table>\w+)"?'
+    rf"( WHERE (?P<where>{_CONDITION}( AND {_CONDITION})*))?",
+    re.I,
 )
 # What MiniStack makes up, where AWS measures.
 _UNKNOWN = (
@@ -26,12 +30,12 @@ _UNKNOWN = (
     "ServiceProcessingTimeInMillis",
 )
 _REFUSED = (
-    "the embedded Athena doesn't support this query: it takes SELECT count(*), sum, min or max of columns, each AS a "
-    "name, FROM one table WHERE its partition keys = 'text' joined by AND"
+    "the embedded Athena doesn't support this query: it takes SELECT count(*), sum, min or max of "
+    "columns, each AS a name, FROM one table WHERE its partition keys = 'text' joined by AND"
 )
 _CONSTRAINT = (
-    "CONSTRAINT_VIOLATION: For the injected projected partition column {}, the WHERE clause must contain only static "
-    "equality conditions, and at least one such condition must be present."
+    "CONSTRAINT_VIOLATION: For the injected projected partition column {}, the WHERE clause must "
+    "contain only static equality conditions, and at least one such condition must be present."
 )
 
 
@@ -44,13 +48,16 @@ def behave() -> None:
 
 
 def _starting_once(start: Callable[[dict], tuple]) -> Callable[[dict], tuple]:
-    """Refuse what can't be answered; a repeat of a ClientRequestToken gives the first one's id and runs nothing."""
+    """Refuse what can't be answered; a repeat of a ClientRequestToken gives the first one's id and
+    runs nothing."""
     begun: dict[str, tuple] = {}
 
     def start_once(data: dict[str, Any]) -> tuple:
         query, token = data.get("QueryString", ""), data.get("ClientRequestToken")
         if _parts(query) is None:
-            return error_response_json("InvalidRequestException", f"{_REFUSED}; got {query[:200]}", 400)
+            return error_response_json(
+                "InvalidRequestException", f"{_REFUSED}; got {query[:200]}", 400
+            )
         if token in begun:
             return begun[token]
         answer = start(data)
@@ -62,11 +69,14 @@ def _starting_once(start: Callable[[dict], tuple]) -> Callable[[dict], tuple]:
 
 
 def _stopping(stop: Callable[[dict], tuple]) -> Callable[[dict], tuple]:
-    """Remember that it was cancelled: DuckDB goes on, and MiniStack would call it SUCCEEDED in the end."""
+    """Remember that it was cancelled: DuckDB goes on, and MiniStack would call it SUCCEEDED in the
+    end."""
 
     def stop_for_good(data: dict[str, Any]) -> tuple:
         answer = stop(data)
-        execution = athena._executions.get(data.get("QueryExecutionId")) or {"Status": {"State": ""}}
+        execution = athena._executions.get(data.get("QueryExecutionId")) or {
+            "Status": {"State": ""}
+        }
         if execution["Status"]["State"] == "CANCELLED":
             execution["_cancelled"] = dict(execution["Status"])
         return answer
@@ -84,21 +94,27 @@ def _executing(execute: Callable) -> Callable:
         elif "_cancelled" not in execution:
             await execute(query_id, query, database, *more)
         execution["Status"] |= execution.get("_cancelled", {})
-        statistics = {name: value for name, value in execution["Statistics"].items() if name not in _UNKNOWN}
-        execution["Statistics"] = statistics | {"TotalExecutionTimeInMillis": statistics["EngineExecutionTimeInMillis"]}
+        statistics = {
+            name: value for name, value in execution["Statistics"].items() if name not in _UNKNOWN
+        }
+        execution["Statistics"] = statistics | {
+            "TotalExecutionTimeInMillis": statistics["EngineExecutionTimeInMillis"]
+        }
 
     return execute_as_aws
 
 
 def _reading(relation_of: Callable[[dict, list], str]) -> Callable[[dict, list], str]:
-    """Read JSON by the table's columns, as Athena does: to find columns out, DuckDB opens all objects at once and sets
-    32 MiB aside for each, which some hundred objects exhaust."""
+    """Read JSON by the table's columns, as Athena does: to find columns out, DuckDB opens all
+    objects at once and sets 32 MiB aside for each, which some hundred objects exhaust."""
 
     def relation(table: dict[str, Any], files: list[str]) -> str:
         columns = table["StorageDescriptor"].get("Columns")
         if athena._data_format(table) != "json" or not columns:
             return relation_of(table, files)
-        types = ", ".join(f"'{column['Name']}': '{athena._duckdb_type(column)}'" for column in columns)
+        types = ", ".join(
+            f"'{column['Name']}': '{athena._duckdb_type(column)}'" for column in columns
+        )
         hive = athena._hive_options(athena._path_partition_keys(table, files))
         options = f"columns = {{{types}}}, format = 'newline_delimited', {hive}"
         return f"read_json({athena._sql_list(files)}, {options})"
@@ -109,11 +125,14 @@ def _reading(relation_of: Callable[[dict, list], str]) -> Callable[[dict, list],
 def _parts(query: str) -> tuple[str, set[str]] | None:
     """Table and partition keys of a query of the form that is answered; None for any other."""
     match = _QUERY.fullmatch(" ".join(query.split()))
-    return (match["table"], set(re.findall(r"(\w+) ?= ?'", match["where"] or ""))) if match else None
+    return (
+        (match["table"], set(re.findall(r"(\w+) ?= ?'", match["where"] or ""))) if match else None
+    )
 
 
 def _why_it_fails(query: str, database: str) -> str:
-    """Why AWS ends the query as FAILED, or nobody knows what it does; "" where DuckDB's word is enough."""
+    """Why AWS ends the query as FAILED, or nobody knows what it does; "" where DuckDB's word is
+    enough."""
     name, keys = _parts(query)
     table = glue._tables.get(f"{database}/{name}")
     if table is None:
@@ -121,7 +140,8 @@ def _why_it_fails(query: str, database: str) -> str:
     partitions = [key["Name"] for key in table.get("PartitionKeys") or []]
     if other_columns := keys.difference(partitions):
         return f"NOT_SUPPORTED: {_REFUSED}; {', '.join(other_columns)} isn't a partition key"
-    # Partitions of the type "injected" are known from the query alone (Athena User Guide, dynamic ID partitioning).
+    # Partitions of the type "injected" are known from the query alone (Athena User Guide, dynamic
+    # ID partitioning).
     parameters = table.get("Parameters") or {}
     for partition in partitions if parameters.get("projection.enabled") == "true" else ():
         if parameters.get(f"projection.{partition}.type") == "injected" and partition not in keys:

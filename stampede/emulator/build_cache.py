@@ -1,4 +1,5 @@
-"""Keeps what is built here in the cache folder: each thing whole or not at all, and built by one process at a time."""
+"""Keeps what is built here in the cache folder: each thing whole or not at all, and built by one
+process at a time."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from stampede.emulator.go_build import NotReadyError, Progress, ProviderError
 
 
 def cache_folder() -> Path:
-    """Return the folder for built things: STAMPEDE_CACHE_DIR, else `stampede` in the user's cache folder.
+    """Return the folder for built things: STAMPEDE_CACHE_DIR, else `stampede` in the user's cache
+    folder.
 
     Raises NotReadyError for one that somebody else may have written into: its programs are run.
     """
@@ -25,7 +27,9 @@ def cache_folder() -> Path:
     if chosen := os.environ.get("STAMPEDE_CACHE_DIR"):
         folder = Path(chosen).expanduser().absolute()
     if fault := own_folder.fault(folder):
-        raise NotReadyError(f"cache folder: {fault}", "set STAMPEDE_CACHE_DIR to a folder of your own")
+        raise NotReadyError(
+            f"cache folder: {fault}", "set STAMPEDE_CACHE_DIR to a folder of your own"
+        )
     return folder
 
 
@@ -40,8 +44,11 @@ def is_complete(finished: Path) -> bool:
     return finished.is_dir()
 
 
-def build_once(finished: Path, what: str, why: str, build: Callable[[Path], object], progress: Progress) -> None:
-    """Make the folder `finished` of the cache, if it isn't there, after saying `why`; `build` fills an empty folder.
+def build_once(
+    finished: Path, what: str, why: str, build: Callable[[Path], object], progress: Progress
+) -> None:
+    """Make the folder `finished` of the cache, if it isn't there, after saying `why`; `build` fills
+    an empty folder.
 
     Raises ProviderError, one line, when the cache can't be written, and whatever `build` raises.
     """
@@ -66,7 +73,8 @@ def build_once(finished: Path, what: str, why: str, build: Callable[[Path], obje
 
 @contextlib.contextmanager
 def _only_one_build(cache: Path, progress: Progress) -> Iterator[None]:
-    """Hold the build lock of this cache folder; the system releases it when a process dies, however it dies."""
+    """Hold the build lock of this cache folder; the system releases it when a process dies, however
+    it dies."""
     try:
         own_folder.make(cache)
         lock = (cache / "build.lock").open("w")

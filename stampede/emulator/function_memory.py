@@ -1,5 +1,6 @@
-"""What a function takes of this machine's memory: it differs by kernel, page size and version of the language, so what
-the functions of a cell take is measured while they are there, and kept for whoever counts the next cell's."""
+"""What a function takes of this machine's memory: it differs by kernel, page size and version of
+the language, so what the functions of a cell take is measured while they are there, and kept for
+whoever counts the next cell's."""
 
 from __future__ import annotations
 
@@ -14,12 +15,12 @@ FILE = "function_memory.json"
 
 
 def note(state_dir: Path, counted_mb: int, moved_mb: int) -> None:
-    """Measure the functions that the emulator runs now, for each of which `counted_mb` MiB were counted beside the
-    `moved_mb` that it moves, and keep what they take on average where that is more (of 500 the largest took 8 MiB, all
-    4.6 on average). Nothing where the system doesn't tell.
+    """Measure the functions that the emulator runs now, for each of which `counted_mb` MiB were
+    counted beside the `moved_mb` that it moves, and keep what they take on average where that is
+    more (of 500 the largest took 8 MiB, all 4.6 on average). Nothing where the system doesn't tell.
 
-    Only memory of its own counts, not the pages of the program and its libraries, which functions share. What it moved
-    may still be in it, in a buffer that is used again."""
+    Only memory of its own counts, not the pages of the program and its libraries, which functions
+    share. What it moved may still be in it, in a buffer that is used again."""
     emulator = ministack.running(state_dir)
     taken_mb, count = _functions(emulator.pid) if emulator else (0.0, 0)
     mean_mb, before = math.ceil(taken_mb / max(1, count) - moved_mb), known(state_dir)
@@ -28,7 +29,8 @@ def note(state_dir: Path, counted_mb: int, moved_mb: int) -> None:
 
 
 def known(state_dir: Path) -> dict[str, int]:
-    """What functions took here, in MiB, by what is counted for them elsewhere; empty before any was measured."""
+    """What functions took here, in MiB, by what is counted for them elsewhere; empty before any was
+    measured."""
     try:
         return json.loads((state_dir / FILE).read_text())
     except (OSError, ValueError):
@@ -36,7 +38,8 @@ def known(state_dir: Path) -> dict[str, int]:
 
 
 def _functions(emulator: int) -> tuple[float, int]:
-    """The anonymous memory of all that the emulator runs, in MiB, and how many of that it has started itself.
+    """The anonymous memory of all that the emulator runs, in MiB, and how many of that it has
+    started itself.
 
     All of it is in the emulator's process group. Linux tells (the memory from 5.4 on).
     """

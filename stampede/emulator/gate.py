@@ -1,9 +1,10 @@
-"""The gate before the embedded AWS, which runs code: only calls signed with a key of this run get in.
+"""The gate before the embedded AWS, which runs code: only calls signed with a key of this run get
+in.
 
 By itself MiniStack takes anybody's word: `test`, an empty key and each number of twelve digits are
-root, whatever the signature; keys of roles follow from ARNs; some pages ask for no key. On a machine
-with other users, or with a browser open, that is anybody's code, run as this user. The gate decides
-on the request that MiniStack acts on: what can be read in two ways is refused.
+root, whatever the signature; keys of roles follow from ARNs; some pages ask for no key. On a
+machine with other users, or with a browser open, that is anybody's code, run as this user. The gate
+decides on the request that MiniStack acts on: what can be read in two ways is refused.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ from ministack.services import lambda_svc
 SCOPE = r"([^/,\s]+)/(\d{8})/([\w-]+)/([\w-]+)/aws4_request"
 SIGNED = r"SignedHeaders=([a-z0-9;_-]+), ?Signature=([0-9a-f]{64})"
 AUTHORIZATION = re.compile(rf"AWS4-HMAC-SHA256 Credential={SCOPE}, ?{SIGNED}")
-PRESIGNED = [f"X-Amz-{name}" for name in ("Algorithm", "Credential", "Date", "Expires", "SignedHeaders", "Signature")]
+PRESIGNED = [
+    f"X-Amz-{name}"
+    for name in ("Algorithm", "Credential", "Date", "Expires", "SignedHeaders", "Signature")
+]
 TOKEN = "X-Amz-Security-Token"
 # None of these stands beside a signed header; the last two are of older signatures.
 OF_A_SIGNATURE = {name.lower() for name in (*PRESIGNED, TOKEN, "AWSAccessKeyId", "Signature")}
@@ -52,7 +56,10 @@ def guarded(app: Callable, port: int) -> Callable:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
-        headers = {name.decode("latin-1"): sigv4.decode_header_value(value) for name, value in scope["headers"]}
+        headers = {
+            name.decode("latin-1"): sigv4.decode_header_value(value)
+            for name, value in scope["headers"]
+        }
         body = None
         try:
             scope = _at_its_path(scope, headers, hosts)
@@ -70,13 +77,19 @@ def guarded(app: Callable, port: int) -> Callable:
 
 
 def _at_its_path(scope: dict, headers: dict[str, str], hosts: re.Pattern) -> dict:
-    """The request, without the host that its target may have. Refused are those that a page in a browser sends, that
-    are for none of `hosts`, and that MiniStack and a signature read differently.
+    """The request, without the host that its target may have. Refused are those that a page in a
+    browser sends, that are for none of `hosts`, and that MiniStack and a signature read
+    differently.
 
-    Terraform's provider reaches S3 Control, whose host is `<account>.<endpoint>`, a name that resolves nowhere and for
-    which Go asks a proxy (stampede/emulator/stack.py). MiniStack knows S3 Control by its path.
+    Terraform's provider reaches S3 Control, whose host is `<account>.<endpoint>`, a name that
+    resolves nowhere and for which Go asks a proxy (stampede/emulator/stack.py). MiniStack knows S3
+    Control by its path.
     """
-    if "origin" in headers or "referer" in headers or headers.get("sec-fetch-site", "none") != "none":
+    if (
+        "origin" in headers
+        or "referer" in headers
+        or headers.get("sec-fetch-site", "none") != "none"
+    ):
         raise RefusedError("AccessDenied", "no page in a browser may call the embedded AWS")
     comes_twice = len(headers) < len(scope["headers"])
     if comes_twice or scope["http_version"] != "1.1":
@@ -90,8 +103,8 @@ def _at_its_path(scope: dict, headers: dict[str, str], hosts: re.Pattern) -> dic
 
 
 def _signed_head(scope: dict, headers: dict[str, str]) -> Callable[[bytes], None]:
-    """Refuse a request by its head, which no key of this run can have signed, or signed long ago. Returned is what
-    refuses it by its body too."""
+    """Refuse a request by its head, which no key of this run can have signed, or signed long ago.
+    Returned is what refuses it by its body too."""
     try:
         query = parse_qs(scope["query_string"].decode("ascii"), keep_blank_values=True)
         signature, expires_s, token = _signature(headers, query)
@@ -99,14 +112,22 @@ def _signed_head(scope: dict, headers: dict[str, str]) -> Callable[[bytes], None
     except ValueError:
         raise RefusedError("AccessDenied", "the call isn't signed once, by version 4") from None
     key = signature.access_key_id
-    account = iam_evaluator.find_iam_access_key_account(key) or responses._account_from_sts_session(key)
+    account = iam_evaluator.find_iam_access_key_account(key) or responses._account_from_sts_session(
+        key
+    )
     credential = iam_evaluator.resolve_credential(key, account, token)
     if isinstance(credential, iam_evaluator.CredentialResolutionError):
         raise RefusedError(credential.code, credential.message)
     is_url = expires_s is not None
-    if not -SKEW_S <= (datetime.now(UTC) - signed_at) / timedelta(seconds=1) <= (expires_s if is_url else SKEW_S):
+    if (
+        not -SKEW_S
+        <= (datetime.now(UTC) - signed_at) / timedelta(seconds=1)
+        <= (expires_s if is_url else SKEW_S)
+    ):
         raise RefusedError("RequestTimeTooSkewed", "the signature has expired, or isn't valid yet")
-    if not {"host", *(name for name in headers if name.startswith("x-amz-"))} <= {*signature.signed_headers.split(";")}:
+    if not {"host", *(name for name in headers if name.startswith("x-amz-"))} <= {
+        *signature.signed_headers.split(";")
+    }:
         raise RefusedError("SignatureDoesNotMatch", "it must cover the host and x-amz- headers")
     is_ministacks = scope["path"].startswith("/_") or scope["path"] in gateway._HEALTH_PATHS
     if is_ministacks and not is_root(key):
@@ -124,18 +145,24 @@ def _signed_head(scope: dict, headers: dict[str, str]) -> Callable[[bytes], None
     return check_body
 
 
-def _signature(headers: dict[str, str], query: dict[str, list[str]]) -> tuple[sigv4.HeaderSignature, int | None, str]:
+def _signature(
+    headers: dict[str, str], query: dict[str, list[str]]
+) -> tuple[sigv4.HeaderSignature, int | None, str]:
     """A request's signature, the seconds that a presigned URL is valid, and the session's token.
 
     Raises ValueError for any other than one signature of version 4.
     """
-    names = [name for name, values in query.items() for _ in values if name.lower() in OF_A_SIGNATURE]
+    names = [
+        name for name, values in query.items() for _ in values if name.lower() in OF_A_SIGNATURE
+    ]
     if "authorization" in headers:
         match, names_of_one = AUTHORIZATION.fullmatch(headers["authorization"]), ([],)
         date, expires, token = headers.get("x-amz-date", ""), None, headers.get(TOKEN.lower(), "")
     else:
         names_of_one = (sorted(PRESIGNED), sorted([*PRESIGNED, TOKEN]))
-        algorithm, scope, date, expires, signed, digest = (query.get(name, [""])[0] for name in PRESIGNED)
+        algorithm, scope, date, expires, signed, digest = (
+            query.get(name, [""])[0] for name in PRESIGNED
+        )
         text = f"{algorithm} Credential={scope}, SignedHeaders={signed}, Signature={digest}"
         match, token = AUTHORIZATION.fullmatch(text), query.get(TOKEN, [""])[0]
     expires_s = None if expires is None else int(expires)
@@ -165,7 +192,8 @@ def _whole(body: bytes, receive: Callable) -> Callable:
 
 
 async def _refuse(refused: RefusedError, scope: dict, headers: dict, send: Callable) -> None:
-    """Answer as the service would that was meant: SDKs then report an error, not a broken answer."""
+    """Answer as the service would that was meant: SDKs then report an error, not a broken
+    answer."""
     service = detect_service(scope["method"], scope["path"], headers, {})
     failure = iam_evaluator.AuthError(*refused.args)
     answer = gateway._credential_failure(service, "", str(uuid.uuid4()), failure, headers)
@@ -178,8 +206,8 @@ def is_root(access_key_id: str) -> bool:
 
 
 def give_functions_keys_of_this_run() -> None:
-    """Let MiniStack in this process give functions keys that nobody can derive: its own are a hash of the function's
-    and the role's ARN."""
+    """Let MiniStack in this process give functions keys that nobody can derive: its own are a hash
+    of the function's and the role's ARN."""
     derived, of_this_run = lambda_runtime.execution_credentials, secrets.token_hex(32)
 
     def credentials(config: dict) -> dict[str, str]:

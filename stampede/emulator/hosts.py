@@ -1,8 +1,9 @@
-"""Runs the hosts of a stack as processes of this machine: the embedded AWS keeps instances, but runs nothing on them.
+"""Runs the hosts of a stack as processes of this machine: the embedded AWS keeps instances, but
+runs nothing on them.
 
-A host is the Go program as its service on an instance runs it (`transfer work`): with the same environment, the stack's
-output `host_environment`, and with the permissions of the instances' role. Their state is a small JSON file beside the
-emulator's.
+A host is the Go program as its service on an instance runs it (`transfer work`): with the same
+environment, the stack's output `host_environment`, and with the permissions of the instances' role.
+Their state is a small JSON file beside the emulator's.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ BUILD = stack.ROOT / "functions" / "transfer" / "build"
 # What the program says first, once it has read its environment.
 READY = "receiving messages from"
 START_TIMEOUT_S = 30
-# A host in mid-work lets its calls end, hands its message back and ends: a second or two where the emulator answers.
+# A host in mid-work lets its calls end, hands its message back and ends: a second or two where the
+# emulator answers.
 STOP_TIMEOUT_S = 10
 # Longer than anybody leaves an emulator running; it knows no limit (AWS's is 12 h).
 SESSION_S = 30 * 24 * 3600
@@ -44,12 +46,16 @@ class Host(Process):
     log_file: str
 
 
-def ensure(state_dir: Path, outputs: Mapping[str, Any], access: Access, *, follow_parent: bool = False) -> list[Host]:
-    """Let exactly the hosts of the applied stack run, and return them: none where its outputs have no hosts.
+def ensure(
+    state_dir: Path, outputs: Mapping[str, Any], access: Access, *, follow_parent: bool = False
+) -> list[Host]:
+    """Let exactly the hosts of the applied stack run, and return them: none where its outputs have
+    no hosts.
 
-    Those that run already stay, unless their number, their environment, the program or the instances, and so the role
-    that they have taken, are others now: a poll that a stopped host leaves behind takes a message with it for a while.
-    With `follow_parent` they end with this process (Linux). Raises EmulatorError with what to do.
+    Those that run already stay, unless their number, their environment, the program or the
+    instances, and so the role that they have taken, are others now: a poll that a stopped host
+    leaves behind takes a message with it for a while. With `follow_parent` they end with this
+    process (Linux). Raises EmulatorError with what to do.
     """
     if not outputs.get("host_environment"):
         stop(state_dir)
@@ -65,7 +71,9 @@ def ensure(state_dir: Path, outputs: Mapping[str, Any], access: Access, *, follo
     try:
         for number in range(count):
             with held_back():
-                hosts.append(_start(program, environment, state_dir / f"host-{number}.log", follow_parent))
+                hosts.append(
+                    _start(program, environment, state_dir / f"host-{number}.log", follow_parent)
+                )
                 state = {"begun_with": wanted, "hosts": [asdict(host) for host in hosts]}
                 _state_file(state_dir).write_text(json.dumps(state))
         for host in hosts:
@@ -77,7 +85,8 @@ def ensure(state_dir: Path, outputs: Mapping[str, Any], access: Access, *, follo
 
 
 def stop(state_dir: Path) -> int:
-    """End the hosts that `ensure` left running; returns how many did. Each hands the message it has to its queue."""
+    """End the hosts that `ensure` left running; returns how many did. Each hands the message it has
+    to its queue."""
     hosts = [host for host in _read(state_dir)[1] if host.is_alive()]
     for host in hosts:
         host.ask_to_end()
@@ -88,7 +97,9 @@ def stop(state_dir: Path) -> int:
 
 
 def _program() -> Path:
-    architecture = {"amd64": "x86_64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+    architecture = {"amd64": "x86_64", "aarch64": "arm64"}.get(
+        platform.machine(), platform.machine()
+    )
     program = BUILD / architecture / "bootstrap"
     if not program.is_file():
         raise EmulatorError(f"{program}, which a host runs, isn't built; run `make functions`")
@@ -96,7 +107,8 @@ def _program() -> Path:
 
 
 def _environment(outputs: Mapping[str, Any], access: Access) -> dict[str, str]:
-    """What a host gets: what its stack says, the role of its instances, and nothing of the shell's."""
+    """What a host gets: what its stack says, the role of its instances, and nothing of the
+    shell's."""
     return {
         **inherited(os.environ),
         **{name: str(value) for name, value in outputs["host_environment"].items()},
@@ -114,19 +126,31 @@ def _role_of_the_instances(outputs: Mapping[str, Any], access: Access) -> dict[s
     ec2, iam, sts = (boto3.client(service, **where) for service in ("ec2", "iam", "sts"))
     try:
         described = ec2.describe_instances(InstanceIds=outputs["instance_ids"][:1])
-        profile = described["Reservations"][0]["Instances"][0]["IamInstanceProfile"]["Arn"].rpartition("/")[2]
-        role = iam.get_instance_profile(InstanceProfileName=profile)["InstanceProfile"]["Roles"][0]["Arn"]
-        taken = sts.assume_role(RoleArn=role, RoleSessionName="host", DurationSeconds=SESSION_S)["Credentials"]
+        profile = described["Reservations"][0]["Instances"][0]["IamInstanceProfile"][
+            "Arn"
+        ].rpartition("/")[2]
+        role = iam.get_instance_profile(InstanceProfileName=profile)["InstanceProfile"]["Roles"][0][
+            "Arn"
+        ]
+        taken = sts.assume_role(RoleArn=role, RoleSessionName="host", DurationSeconds=SESSION_S)[
+            "Credentials"
+        ]
     except (BotoCoreError, ClientError, LookupError) as error:
         raise EmulatorError(
-            f"the hosts can't assume the role of the stack's instances ({type(error).__name__}: {error}); apply the "
-            "stack again, or start afresh after `stampede emulator stop`"
+            f"the hosts can't assume the role of the stack's instances ({type(error).__name__}: "
+            f"{error}); apply the stack again, or start afresh after `stampede emulator stop`"
         ) from None
-    names = {"ACCESS_KEY_ID": "AccessKeyId", "SECRET_ACCESS_KEY": "SecretAccessKey", "SESSION_TOKEN": "SessionToken"}
+    names = {
+        "ACCESS_KEY_ID": "AccessKeyId",
+        "SECRET_ACCESS_KEY": "SecretAccessKey",
+        "SESSION_TOKEN": "SessionToken",
+    }
     return {f"AWS_{name}": taken[member] for name, member in names.items()}
 
 
-def _start(program: Path, environment: Mapping[str, str], log_path: Path, follow_parent: bool) -> Host:
+def _start(
+    program: Path, environment: Mapping[str, str], log_path: Path, follow_parent: bool
+) -> Host:
     with log_path.open("wb") as log:
         process = subprocess.Popen(
             [program, "work"],

@@ -1,7 +1,7 @@
 """Starts and stops MiniStack, the embedded local AWS, as one process group on a loopback port.
 
-The state of a running emulator is one small JSON file in the state folder, so that `stampede emulator stop`
-in another terminal finds the process again.
+The state of a running emulator is one small JSON file in the state folder, so that `stampede
+emulator stop` in another terminal finds the process again.
 """
 
 from __future__ import annotations
@@ -38,12 +38,14 @@ KEEPER = "stampede.emulator.keeper"
 # Lambda's quotas page: concurrent executions of an account.
 USUAL_CONCURRENCY = 1000
 
-# Write ends of the standard inputs of emulators that follow this process: open until this process ends.
+# Write ends of the standard inputs of emulators that follow this process: open until this process
+# ends.
 _lifelines: list = []
 
 
 class EmulatorError(FixableError):
-    """The emulator can't be started, reached or stopped; the message is one line with the way out."""
+    """The emulator can't be started, reached or stopped; the message is one line with the way
+    out."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,9 @@ class Emulator(Process):
 
     def answers(self) -> bool:
         """True when it says within two seconds that it lets nobody in who hasn't signed."""
-        connection = http.client.HTTPConnection(self.endpoint_url.removeprefix("http://"), timeout=2)
+        connection = http.client.HTTPConnection(
+            self.endpoint_url.removeprefix("http://"), timeout=2
+        )
         try:
             connection.request("GET", "/")
             return connection.getresponse().status == HTTPStatus.FORBIDDEN
@@ -95,9 +99,11 @@ class Emulator(Process):
 
 
 def running(state_dir: Path) -> Emulator | None:
-    """Return the emulator that `start` left running in `state_dir`, or None (a stale file is removed).
+    """Return the emulator that `start` left running in `state_dir`, or None (a stale file is
+    removed).
 
-    Raises UsageError for a folder that somebody else may have written into: what lies there is believed, and run.
+    Raises UsageError for a folder that somebody else may have written into: what lies there is
+    believed, and run.
     """
     if fault := own_folder.fault(state_dir):
         raise UsageError(fault, "set STAMPEDE_STATE_DIR to a folder of your own")
@@ -113,16 +119,18 @@ def running(state_dir: Path) -> Emulator | None:
 
 
 def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
-    """Start MiniStack on a free loopback port and wait until it answers; return the one already running if any.
+    """Start MiniStack on a free loopback port and wait until it answers; return the one already
+    running if any.
 
-    `follow_parent=True` ties its life to this process: it stops even when this process is killed with -9.
-    Raises EmulatorError when it doesn't answer within START_TIMEOUT_S seconds.
+    `follow_parent=True` ties its life to this process: it stops even when this process is killed
+    with -9. Raises EmulatorError when it doesn't answer within START_TIMEOUT_S seconds.
     """
     if (emulator := running(state_dir)) is not None:
         return emulator
     python_runtime.make_once(say)
     own_folder.make(state_dir)
-    temporary = state_dir / "tmp"  # what MiniStack and the functions write lands here, and goes with `stop`
+    # what MiniStack and the functions write lands here, and goes with `stop`
+    temporary = state_dir / "tmp"
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(mode=0o700)
     bound = socket.socket()
@@ -132,12 +140,18 @@ def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
     access, emulator = Access("http://{}:{}".format(*bound.getsockname()), key_id, secret), None
     try:
         with held_back(), bound:
-            process = _launch(bound, _environment(access, temporary), state_dir / "emulator.log", follow_parent)
-            emulator = Emulator(process.pid, start_ticks(process.pid), str(state_dir / "emulator.log"), access)
+            process = _launch(
+                bound, _environment(access, temporary), state_dir / "emulator.log", follow_parent
+            )
+            emulator = Emulator(
+                process.pid, start_ticks(process.pid), str(state_dir / "emulator.log"), access
+            )
             _write_for_this_user(state_dir / "emulator.json", json.dumps(asdict(emulator)))
             # The file stays when this is killed, and its port may be a stranger's then.
             exports = " ".join(f"{name}={value}" for name, value in access.environment.items())
-            _write_for_this_user(exports_file(state_dir), f"kill -0 {process.pid} && export {exports}\n")
+            _write_for_this_user(
+                exports_file(state_dir), f"kill -0 {process.pid} && export {exports}\n"
+            )
         _wait_until_it_answers(emulator, process)
     except BaseException:
         if emulator is not None:
@@ -152,7 +166,13 @@ def _launch(
     """Start the process that holds MiniStack, at a socket that is bound already."""
     with log_path.open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", KEEPER, str(bound.fileno()), *(["--follow-parent"] if follow_parent else [])],
+            [
+                sys.executable,
+                "-m",
+                KEEPER,
+                str(bound.fileno()),
+                *(["--follow-parent"] if follow_parent else []),
+            ],
             pass_fds=[bound.fileno()],
             stdin=subprocess.PIPE if follow_parent else subprocess.DEVNULL,
             stdout=log,
@@ -166,7 +186,8 @@ def _launch(
 
 
 def stop(state_dir: Path) -> bool:
-    """Stop the emulator and all function processes it started; True if one was running. Never raises for 'gone'."""
+    """Stop the emulator and all function processes it started; True if one was running. Never
+    raises for 'gone'."""
     emulator = running(state_dir)
     if emulator is None:
         return False
@@ -201,16 +222,17 @@ def _end(emulator: Emulator, state_dir: Path) -> None:
 def account_concurrency(environ: Mapping[str, str]) -> int:
     """Functions at once in the emulator's account: LAMBDA_ACCOUNT_CONCURRENCY, else AWS's default.
 
-    MiniStack's own default goes by the machine's memory, 21 MiB a function whatever it takes: too few for N = 500 on a
-    machine of 16 GB, and what is throttled comes back only after its visibility timeout.
+    MiniStack's own default goes by the machine's memory, 21 MiB a function whatever it takes: too
+    few for N = 500 on a machine of 16 GB, and what is throttled comes back only after its
+    visibility timeout.
     """
     text = environ.get("LAMBDA_ACCOUNT_CONCURRENCY", "").strip()
     return int(text) if text.isdecimal() and int(text) > 0 else USUAL_CONCURRENCY
 
 
 def _environment(access: Access, temporary: Path) -> dict[str, str]:
-    """The emulator's environment: this process's, without any real AWS account in it. Functions get little of it
-    (`process.inherited`)."""
+    """The emulator's environment: this process's, without any real AWS account in it. Functions get
+    little of it (`process.inherited`)."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     return (
         kept

@@ -1,4 +1,5 @@
-"""OpenTofu for a machine with neither `terraform` nor `tofu`: built once from the Go module proxy, then kept.
+"""OpenTofu for a machine with neither `terraform` nor `tofu`: built once from the Go module proxy,
+then kept.
 
 Its module and checksum are pinned in `opentofu/go.mod` and `opentofu/go.sum`.
 """
@@ -15,7 +16,8 @@ PROGRAM = Program(
     title="OpenTofu",
     module="github.com/opentofu/opentofu",
     version="1.10.7",
-    linker_flags="-s -w -X github.com/opentofu/opentofu/version.dev=no",  # a release, as OpenTofu builds its own
+    # a release, as OpenTofu builds its own
+    linker_flags="-s -w -X github.com/opentofu/opentofu/version.dev=no",
     package="./cmd/tofu",
 )
 TITLE = f"{PROGRAM.title} {PROGRAM.version}"
@@ -30,7 +32,8 @@ def built() -> str | None:
 
 
 def build_once(progress: Progress) -> str:
-    """Build OpenTofu, unless it is there, and return its path. Raises ProviderError like `go_build`."""
+    """Build OpenTofu, unless it is there, and return its path. Raises ProviderError like
+    `go_build`."""
     finished = _finished_folder()
     why = f"{NEITHER}; building {TITLE} from the Go module proxy, {BUILD_TAKES}, once"
 
@@ -42,6 +45,9 @@ def build_once(progress: Progress) -> str:
 
 
 def _finished_folder() -> Path:
-    """The folder's name changes with the pins and with the machine: a cache may be shared by several."""
+    """The folder's name changes with the pins and with the machine: a cache may be shared by
+    several."""
     pins = [(PINS / name).read_text() for name in ("go.mod", "go.sum")]
-    return build_cache.folder_for("opentofu", *pins, PROGRAM.version, platform.system(), platform.machine())
+    return build_cache.folder_for(
+        "opentofu", *pins, PROGRAM.version, platform.system(), platform.machine()
+    )

@@ -1,5 +1,5 @@
-"""Processes that outlive the command that started them, and are found again by their id *and* their start time: a
-recycled id never gets a stranger killed."""
+"""Processes that outlive the command that started them, and are found again by their id *and* their
+start time: a recycled id never gets a stranger killed."""
 
 from __future__ import annotations
 
@@ -31,13 +31,15 @@ INHERITED = (
 
 
 def inherited(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables of `environ` that any program needs, and none that hold secrets or settings of a shell."""
+    """The variables of `environ` that any program needs, and none that hold secrets or settings of
+    a shell."""
     return {name: environ[name] for name in INHERITED if name in environ}
 
 
 @dataclass(frozen=True)
 class Process:
-    """A process that leads its own group: its id, and its start time in clock ticks (None where unknown)."""
+    """A process that leads its own group: its id, and its start time in clock ticks (None where
+    unknown)."""
 
     pid: int
     start_ticks: int | None
@@ -55,7 +57,8 @@ class Process:
         self._signal_group(signal.SIGTERM)
 
     def end(self, timeout_s: float) -> None:
-        """End it and what it started: asked first, killed after `timeout_s`. Call it only for one that is alive."""
+        """End it and what it started: asked first, killed after `timeout_s`. Call it only for one
+        that is alive."""
         for signal_number in (signal.SIGTERM, signal.SIGKILL):
             self._signal_group(signal_number)
             for _ in looks(itertools.repeat(0.05), time.monotonic() + timeout_s):
@@ -85,7 +88,8 @@ def start_ticks(pid: int) -> int | None:
 
 
 def end_with_parent() -> Callable[[], None] | None:
-    """What a child does before it becomes a program: have the kernel end it when this process dies (Linux)."""
+    """What a child does before it becomes a program: have the kernel end it when this process dies
+    (Linux)."""
     if not sys.platform.startswith("linux"):
         return None
     libc = ctypes.CDLL(None, use_errno=True)

@@ -1,9 +1,10 @@
-"""Builds the Terraform providers from the Go module proxy, for places where the registry doesn't answer.
+"""Builds the Terraform providers from the Go module proxy, for places where the registry doesn't
+answer.
 
-The modules and their checksums are pinned in `providers/go.mod` and `providers/go.sum`. The AWS provider holds
-some 260 service packages: as a whole it takes 20 minutes and 8.6 GB of memory to compile on two cores. What the
-stack uses is kept, the rest is left out of the two generated lists that pull it in, and the build takes about
-three minutes.
+The modules and their checksums are pinned in `providers/go.mod` and `providers/go.sum`. The AWS
+provider holds some 260 service packages: as a whole it takes 20 minutes and 8.6 GB of memory to
+compile on two cores. What the stack uses is kept, the rest is left out of the two generated lists
+that pull it in, and the build takes about three minutes.
 """
 
 import os
@@ -34,27 +35,33 @@ AWS_SERVICES = (
     "sqs",
     "sts",
 )
-# Packages of the AWS SDK whose clients those services ask for: meta has none, logs is called cloudwatchlogs
-# there, and organizations needs account too.
+# Packages of the AWS SDK whose clients those services ask for: meta has none, logs is called
+# cloudwatchlogs there, and organizations needs account too.
 AWS_CLIENTS = tuple(
     sorted(set(AWS_SERVICES) - {"meta", "logs"} | {"account", "cloudwatchlogs"}),
 )
 
 
 def keep_used_services(sources: Path) -> None:
-    """Drop every other service package and SDK client from the two generated lists of the AWS provider."""
+    """Drop every other service package and SDK client from the two generated lists of the AWS
+    provider."""
     packages = sources / "internal/provider/sdkv2/service_packages_gen.go"
     keep(packages, r'\t"[^"]+/internal/service/(\w+)"\n', AWS_SERVICES)
     keep(packages, r"\t\t(\w+)\.ServicePackage\(ctx\),\n", AWS_SERVICES)
     factories = sources / "internal/conns/awsclient_gen.go"
     keep(factories, r'\t"github\.com/aws/aws-sdk-go-v2/service/(\w+)"\n', AWS_CLIENTS)
-    keep(factories, r"func \(c \*AWSClient\) \w+\(ctx [^)]*\) \*(\w+)\.Client \{\n.*?\n\}\n\n?", AWS_CLIENTS)
+    keep(
+        factories,
+        r"func \(c \*AWSClient\) \w+\(ctx [^)]*\) \*(\w+)\.Client \{\n.*?\n\}\n\n?",
+        AWS_CLIENTS,
+    )
 
 
 def keep(file: Path, pattern: str, wanted: Iterable[str]) -> None:
     """Remove from a file the matches of `pattern` whose first group isn't wanted.
 
-    Raises ProviderError when a wanted one isn't listed: the file then has another shape than the pinned version.
+    Raises ProviderError when a wanted one isn't listed: the file then has another shape than the
+    pinned version.
     """
     text = file.read_text()
     listed = {match[1] for match in re.finditer(pattern, text, re.DOTALL)}
@@ -63,7 +70,9 @@ def keep(file: Path, pattern: str, wanted: Iterable[str]) -> None:
             f"{file.name} of the AWS provider doesn't list {', '.join(missing)}",
             "check whether its version has changed",
         )
-    file.write_text(re.sub(pattern, lambda match: match[0] if match[1] in wanted else "", text, flags=re.DOTALL))
+    file.write_text(
+        re.sub(pattern, lambda match: match[0] if match[1] in wanted else "", text, flags=re.DOTALL)
+    )
 
 
 PROVIDERS = (
@@ -81,18 +90,23 @@ PROVIDERS = (
         version="6.34.0",
         linker_flags=f"-s -w -X {AWS_MODULE}/version.ProviderVersion=6.34.0",
         # Halves the build and leaves the provider as fast.
-        unoptimised=("github.com/aws/aws-sdk-go-v2/service/...", f"{AWS_MODULE}/internal/service/..."),
+        unoptimised=(
+            "github.com/aws/aws-sdk-go-v2/service/...",
+            f"{AWS_MODULE}/internal/service/...",
+        ),
         trim=keep_used_services,
     ),
 )
 
 
 def finished_folder(platform: str) -> Path:
-    """Return the folder of the mirror for a platform such as linux_amd64, whether it has been built or not; its name
-    changes with anything the built providers depend on, the Go version aside."""
+    """Return the folder of the mirror for a platform such as linux_amd64, whether it has been built
+    or not; its name changes with anything the built providers depend on, the Go version aside."""
     pins = [(PINS / name).read_text() for name in ("go.mod", "go.sum")]
     versions = [provider.version for provider in PROVIDERS]
-    return build_cache.folder_for("providers", *pins, *versions, *AWS_SERVICES, "/", *AWS_CLIENTS, platform, "layout 1")
+    return build_cache.folder_for(
+        "providers", *pins, *versions, *AWS_SERVICES, "/", *AWS_CLIENTS, platform, "layout 1"
+    )
 
 
 def place(mirror: Path, host: str, provider: Program, platform: str) -> Path:
@@ -103,9 +117,9 @@ def place(mirror: Path, host: str, provider: Program, platform: str) -> Path:
 def build(target: Path, platform: str, hosts: Iterable[str], progress: Progress) -> None:
     """Compile the providers into a filesystem mirror below `target`, an empty folder.
 
-    `platform` is Terraform's name of the machine (`linux_amd64`), `hosts` the registries to file them under.
-    Raises ProviderError when Go is missing, the module proxy can't be reached, a checksum is wrong or a build
-    fails.
+    `platform` is Terraform's name of the machine (`linux_amd64`), `hosts` the registries to file
+    them under. Raises ProviderError when Go is missing, the module proxy can't be reached, a
+    checksum is wrong or a build fails.
     """
     system, architecture = platform.split("_", 1)
     for provider in PROVIDERS:

@@ -1,7 +1,7 @@
 """Makes Terraform and its providers ready: found where they are, else built once.
 
-`prepare()` decides; `python -m stampede.emulator.providers` runs it and prints the config file's path on stdout.
-`prepare_for()` decides for a folder in which the user runs Terraform by hand too.
+`prepare()` decides; `python -m stampede.emulator.providers` runs it and prints the config file's
+path on stdout. `prepare_for()` decides for a folder in which the user runs Terraform by hand too.
 """
 
 import json
@@ -26,16 +26,19 @@ BUILD_TAKES = "3 to 6 minutes"
 
 
 def terraform_binary() -> str:
-    """Return the path of Terraform or OpenTofu, as `found_terraform` finds it; ProviderError without any."""
+    """Return the path of Terraform or OpenTofu, as `found_terraform` finds it; ProviderError
+    without any."""
     if found := found_terraform():
         return found
     raise NotReadyError(
-        opentofu.NEITHER, "install Terraform >= 1.9, set STAMPEDE_TERRAFORM, or let `make setup` build OpenTofu"
+        opentofu.NEITHER,
+        "install Terraform >= 1.9, set STAMPEDE_TERRAFORM, or let `make setup` build OpenTofu",
     )
 
 
 def found_terraform() -> str | None:
-    """Return the path of STAMPEDE_TERRAFORM, else of `terraform`, of `tofu`, of the OpenTofu built here; else None.
+    """Return the path of STAMPEDE_TERRAFORM, else of `terraform`, of `tofu`, of the OpenTofu built
+    here; else None.
 
     Builds nothing. Raises ProviderError when STAMPEDE_TERRAFORM is not a program.
     """
@@ -43,7 +46,8 @@ def found_terraform() -> str | None:
         if found := shutil.which(chosen):
             return found
         raise NotReadyError(
-            f"STAMPEDE_TERRAFORM={chosen} is not a program", "set it to the path of terraform or tofu, or unset it"
+            f"STAMPEDE_TERRAFORM={chosen} is not a program",
+            "set it to the path of terraform or tofu, or unset it",
         )
     for name in ("terraform", "tofu"):
         if found := shutil.which(name):
@@ -52,9 +56,11 @@ def found_terraform() -> str | None:
 
 
 def terraform_environment(config: Path | None, base: Mapping[str, str]) -> dict[str, str]:
-    """Return a copy of `base` to run Terraform with: the CLI config from `prepare`, and no update check.
+    """Return a copy of `base` to run Terraform with: the CLI config from `prepare`, and no update
+    check.
 
-    Without a config, a TF_CLI_CONFIG_FILE that names a missing file is left out: Terraform would warn each time.
+    Without a config, a TF_CLI_CONFIG_FILE that names a missing file is left out: Terraform would
+    warn each time.
     """
     environment = dict(base) | {"CHECKPOINT_DISABLE": "1"}
     if config:
@@ -65,11 +71,13 @@ def terraform_environment(config: Path | None, base: Mapping[str, str]) -> dict[
 
 
 def prepare(progress: Progress = say) -> Path | None:
-    """Return the CLI config file of the provider mirror, or None where Terraform finds the providers by itself.
+    """Return the CLI config file of the provider mirror, or None where Terraform finds the
+    providers by itself.
 
-    In this order: a mirror built earlier; the user's own CLI config with a mirror of theirs; the registry; a build of
-    3 to 6 minutes. Before that it builds OpenTofu where there is no Terraform. Raises ProviderError, one line, when
-    something has to be built and there's no Go or no network, or when the build fails.
+    In this order: a mirror built earlier; the user's own CLI config with a mirror of theirs; the
+    registry; a build of 3 to 6 minutes. Before that it builds OpenTofu where there is no Terraform.
+    Raises ProviderError, one line, when something has to be built and there's no Go or no network,
+    or when the build fails.
     """
     flavour, platform = _terraform(progress)
     finished = finished_folder(platform)
@@ -77,19 +85,25 @@ def prepare(progress: Progress = say) -> Path | None:
         return None
     _build_once(REGISTRIES[flavour], platform, progress)
     names = ", ".join(json.dumps(address) for address in _places(platform))
-    mirror = f"filesystem_mirror {{\n path = {json.dumps(str(finished / 'mirror'))}\n include = [{names}]\n}}"
-    return _write_config(finished / "terraform.rc", f"{mirror}\ndirect {{\n exclude = [{names}]\n}}")
+    mirror = (
+        f"filesystem_mirror {{\n path = {json.dumps(str(finished / 'mirror'))}\n include = "
+        f"[{names}]\n}}"
+    )
+    return _write_config(
+        finished / "terraform.rc", f"{mirror}\ndirect {{\n exclude = [{names}]\n}}"
+    )
 
 
 def prepare_for(folder: Path, progress: Progress = say) -> Path | None:
-    """Return the CLI config for `folder`, where the user runs Terraform by hand too; None for the user's own config.
+    """Return the CLI config for `folder`, where the user runs Terraform by hand too; None for the
+    user's own config.
 
-    Unlike `prepare` it leaves nothing of a mirror behind: a lock file with the hashes of providers built here would
-    stop the next `terraform init` that the registry answers. So a folder that is initialised stays as it is, the
-    registry comes before a mirror built earlier, and the mirror comes as development overrides, for which Terraform
-    neither reads nor writes the lock file. With them `terraform get` has to take the place of `terraform init`, which
-    would ask the registry; a backend other than the local one can't be had that way. Raises ProviderError like
-    `prepare`.
+    Unlike `prepare` it leaves nothing of a mirror behind: a lock file with the hashes of providers
+    built here would stop the next `terraform init` that the registry answers. So a folder that is
+    initialised stays as it is, the registry comes before a mirror built earlier, and the mirror
+    comes as development overrides, for which Terraform neither reads nor writes the lock file. With
+    them `terraform get` has to take the place of `terraform init`, which would ask the registry; a
+    backend other than the local one can't be had that way. Raises ProviderError like `prepare`.
     """
     if (folder / ".terraform" / "providers").is_dir():
         return None
@@ -97,13 +111,16 @@ def prepare_for(folder: Path, progress: Progress = say) -> Path | None:
     if _come_from_elsewhere(REGISTRIES[flavour]):
         return None
     _build_once(REGISTRIES[flavour], platform, progress)
-    overrides = "\n".join(f'"{address}" = {json.dumps(str(place))}' for address, place in _places(platform).items())
+    overrides = "\n".join(
+        f'"{address}" = {json.dumps(str(place))}' for address, place in _places(platform).items()
+    )
     config = finished_folder(platform) / "overrides.rc"
     return _write_config(config, f"dev_overrides {{\n{overrides}\n}}\ndirect {{}}")
 
 
 def built_versions() -> dict[str, str]:
-    """Return the versions of the providers built here, which no lock file names under development overrides."""
+    """Return the versions of the providers built here, which no lock file names under development
+    overrides."""
     return {f"hashicorp/{provider.name}": provider.version for provider in PROVIDERS}
 
 
@@ -114,13 +131,17 @@ def _terraform(progress: Progress) -> tuple[str, str]:
 
 
 def _come_from_elsewhere(host: str) -> bool:
-    """Tell whether Terraform finds the providers by itself: by the user's own CLI config or at the registry."""
+    """Tell whether Terraform finds the providers by itself: by the user's own CLI config or at the
+    registry."""
     return _own_mirror_config() is not None or registry_answers(host)
 
 
 def _build_once(host: str, platform: str, progress: Progress) -> None:
     finished = finished_folder(platform)
-    why = f"{host} doesn't answer; building the AWS provider from the Go module proxy, {BUILD_TAKES}, once"
+    why = (
+        f"{host} doesn't answer; building the AWS provider from the Go module proxy, "
+        f"{BUILD_TAKES}, once"
+    )
 
     def build(draft: Path) -> None:
         provider_build.build(draft, platform, REGISTRIES.values(), progress)
@@ -130,7 +151,8 @@ def _build_once(host: str, platform: str, progress: Progress) -> None:
 
 
 def _places(platform: str) -> dict[str, Path]:
-    """The folders of the providers in the mirror, by the addresses that they have at either registry."""
+    """The folders of the providers in the mirror, by the addresses that they have at either
+    registry."""
     mirror = finished_folder(platform) / "mirror"
     return {
         f"{host}/hashicorp/{provider.name}": provider_build.place(mirror, host, provider, platform)
@@ -142,49 +164,77 @@ def _places(platform: str) -> dict[str, Path]:
 def registry_answers(host: str) -> bool:
     """Ask a registry for its service list, once, for at most 5 s."""
     try:
-        with urllib.request.urlopen(f"https://{host}/.well-known/terraform.json", timeout=REGISTRY_TIMEOUT_S) as reply:
+        with urllib.request.urlopen(
+            f"https://{host}/.well-known/terraform.json", timeout=REGISTRY_TIMEOUT_S
+        ) as reply:
             return "providers.v1" in json.load(reply)
-    except (OSError, ValueError):  # URLError and timeouts are OSErrors; a captive portal's page isn't JSON
+    except (
+        OSError,
+        ValueError,
+    ):  # URLError and timeouts are OSErrors; a captive portal's page isn't JSON
         return False
 
 
 def _write_config(config: Path, methods: str) -> Path:
-    """Write a CLI config anew, at once: the cache may have moved, and another process may read the file."""
+    """Write a CLI config anew, at once: the cache may have moved, and another process may read the
+    file."""
     with tempfile.NamedTemporaryFile("w", dir=config.parent, delete=False) as draft:
-        draft.write("# Written by stampede: providers built from source, because the registry didn't answer.\n")
+        draft.write(
+            "# Written by stampede: providers built from source, because the registry didn't "
+            "answer.\n"
+        )
         draft.write(f"provider_installation {{\n{methods}\n}}\n")
     return Path(draft.name).replace(config)
 
 
 def terraform_identity(binary: str) -> tuple[str, str, str]:
-    """Return ("Terraform" or "OpenTofu", version, platform such as linux_amd64); ProviderError for anything else."""
+    """Return ("Terraform" or "OpenTofu", version, platform such as linux_amd64); ProviderError for
+    anything else."""
     environment = terraform_environment(None, os.environ)
     try:
         reply = subprocess.run(
-            [binary, "version"], capture_output=True, text=True, env=environment, timeout=60, check=True
+            [binary, "version"],
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=60,
+            check=True,
         )
         lines = reply.stdout.splitlines()
         flavour, version = lines[0].split()[:2]
         platform = next(line.split()[1] for line in lines if line.startswith("on "))
-        return ("OpenTofu" if flavour == "OpenTofu" else "Terraform"), version.removeprefix("v"), platform
+        return (
+            ("OpenTofu" if flavour == "OpenTofu" else "Terraform"),
+            version.removeprefix("v"),
+            platform,
+        )
     except (OSError, subprocess.SubprocessError, ValueError, IndexError, StopIteration):
         raise NotReadyError(
-            f"`{binary} version` doesn't print what Terraform prints", "set STAMPEDE_TERRAFORM to Terraform or OpenTofu"
+            f"`{binary} version` doesn't print what Terraform prints",
+            "set STAMPEDE_TERRAFORM to Terraform or OpenTofu",
         ) from None
 
 
 def _own_mirror_config() -> Path | None:
     """Return the user's CLI config if it says itself where providers come from."""
     named = os.environ.get("TF_CLI_CONFIG_FILE")
-    for config in (Path(named) if named else None, Path.home() / ".terraformrc", Path.home() / ".tofurc"):
-        if config and config.is_file() and "provider_installation" in config.read_text(errors="replace"):
+    for config in (
+        Path(named) if named else None,
+        Path.home() / ".terraformrc",
+        Path.home() / ".tofurc",
+    ):
+        if (
+            config
+            and config.is_file()
+            and "provider_installation" in config.read_text(errors="replace")
+        ):
             return config
     return None
 
 
 def main() -> int:
-    """Prepare the providers and the runtime of local functions; print the CLI config's path, or nothing when Terraform
-    finds the providers itself."""
+    """Prepare the providers and the runtime of local functions; print the CLI config's path, or
+    nothing when Terraform finds the providers itself."""
     try:
         config = prepare()
         python_runtime.make_once(say)

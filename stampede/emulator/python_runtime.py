@@ -1,4 +1,5 @@
-"""The environment that Python functions run in on the embedded AWS, made once and kept in the cache folder."""
+"""The environment that Python functions run in on the embedded AWS, made once and kept in the cache
+folder."""
 
 import platform
 import subprocess
@@ -31,14 +32,24 @@ def make_once(progress: Progress) -> None:
 def _finished_folder() -> Path:
     """The folder's name changes with the pins, the machine and its Python."""
     machine = (platform.system(), platform.machine())
-    return build_cache.folder_for("python-runtime", REQUIREMENTS.read_text(), sys.version, sys.base_prefix, *machine)
+    return build_cache.folder_for(
+        "python-runtime", REQUIREMENTS.read_text(), sys.version, sys.base_prefix, *machine
+    )
 
 
 def _install(target: Path) -> None:
     venv.create(target, symlinks=True)
     [packages] = target.glob("lib/python*/site-packages")
     options = ["--require-hashes", "--only-binary=:all:", "--no-deps", "--target", str(packages)]
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *options]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        *options,
+    ]
     done = subprocess.run(
         [*command, "-r", str(REQUIREMENTS)],
         capture_output=True,

@@ -1,6 +1,6 @@
 """Who may ask MiniStack's runtime API, which hands a function its events and asks for no key: this
-user's processes, and no page in a browser. functions/transfer/internal/function/guard.go does the same
-for the listener of the proxy before a user's program."""
+user's processes, and no page in a browser. functions/transfer/internal/function/guard.go does the
+same for the listener of the proxy before a user's program."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ Address = tuple[str, int]
 
 
 class Guarded:
-    """Comes before the handler of MiniStack's runtime API, an http.server's, and has it answer nobody else."""
+    """Comes before the handler of MiniStack's runtime API, an http.server's, and has it answer
+    nobody else."""
 
     def handle(self) -> None:
         """Serve a connection of this user's."""
@@ -29,7 +30,9 @@ class Guarded:
         if not super().parse_request():
             return False
         own = "{}:{}".format(*self.connection.getsockname())
-        if self.headers.get_all("Host") == [own] and not any(name in self.headers for name in OF_A_PAGE):
+        if self.headers.get_all("Host") == [own] and not any(
+            name in self.headers for name in OF_A_PAGE
+        ):
             return True
         self.close_connection = True
         self.send_error(403)

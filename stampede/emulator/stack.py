@@ -1,7 +1,8 @@
-"""The local stack: a copy of infra/, functions/ and queries/ with an override file and its own state.
+"""The local stack: a copy of infra/, functions/ and queries/ with an override file and its own
+state.
 
-infra/ itself holds no emulator conditionals, and because the copy has its own folder and state, nothing that is
-done locally can touch a real account's state.
+infra/ itself holds no emulator conditionals, and because the copy has its own folder and state,
+nothing that is done locally can touch a real account's state.
 """
 
 from __future__ import annotations
@@ -20,16 +21,19 @@ from stampede.emulator.providers import prepare, terraform_environment
 STATE_DIR = Path(os.environ.get("STAMPEDE_STATE_DIR", ROOT / ".stampede"))
 FOLDER = STATE_DIR / "local"
 OVERRIDES = Path(__file__).resolve().parent / "local_override"
-_LEFT_OUT = shutil.ignore_patterns("__pycache__", ".terraform", "*.tfstate*", ".build", ".terraform.lock.hcl")
+_LEFT_OUT = shutil.ignore_patterns(
+    "__pycache__", ".terraform", "*.tfstate*", ".build", ".terraform.lock.hcl"
+)
 
 
 def lay_out(copy: Path = FOLDER) -> Path:
-    """Make `copy` a mirror of what Terraform reads, with the overrides laid over it; return its infra folder.
+    """Make `copy` a mirror of what Terraform reads, with the overrides laid over it; return its
+    infra folder.
 
     Beside it is the folder that stands in for a mounted file system: `mount`, as the overrides say.
 
-    Providers, state and built zips in it stay. The lock file goes: it holds hashes of providers built here, and a
-    rebuilt provider has others.
+    Providers, state and built zips in it stay. The lock file goes: it holds hashes of providers
+    built here, and a rebuilt provider has others.
     """
     for name in ("infra", "functions", "queries"):
         _clear(copy / name)  # Terraform would go on reading what was removed
@@ -51,12 +55,14 @@ def _clear(folder: Path) -> None:
 
 
 def environment(access: Access) -> dict[str, str]:
-    """Terraform's environment for the copy: the emulator's endpoint and key, nothing of a real account's settings."""
+    """Terraform's environment for the copy: the emulator's endpoint and key, nothing of a real
+    account's settings."""
     base = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     return {
         **terraform_environment(prepare(), base),
         **access.environment,
-        # The provider asks S3 Control at <account>.<endpoint>, which resolves nowhere; Go asks no proxy for 127.0.0.1.
+        # The provider asks S3 Control at <account>.<endpoint>, which resolves nowhere; Go asks no
+        # proxy for 127.0.0.1.
         "HTTP_PROXY": access.endpoint_url,
         "AWS_EC2_METADATA_DISABLED": "true",
     }
@@ -68,11 +74,16 @@ def applied_resources() -> int:
 
 
 def applied_queues(*, half_made: bool = False) -> list[dict[str, Any]]:
-    """The attributes of the queues that the local state holds, of an apply that was interrupted too: its outputs may
-    lack them. With `half_made` only those that this apply left, which the next one replaces."""
+    """The attributes of the queues that the local state holds, of an apply that was interrupted
+    too: its outputs may lack them. With `half_made` only those that this apply left, which the next
+    one replaces."""
     queues = [resource for resource in _resources() if resource["type"] == "aws_sqs_queue"]
     instances = [instance for queue in queues for instance in queue["instances"]]
-    return [instance["attributes"] for instance in instances if not half_made or instance.get("status") == "tainted"]
+    return [
+        instance["attributes"]
+        for instance in instances
+        if not half_made or instance.get("status") == "tainted"
+    ]
 
 
 def _resources() -> list[dict[str, Any]]:
@@ -85,10 +96,11 @@ def _resources() -> list[dict[str, Any]]:
 
 
 def forget_state(copy: Path = FOLDER) -> None:
-    """Drop the local state and what was placed on the mount: they went with the emulator that held them.
+    """Drop the local state and what was placed on the mount: they went with the emulator that held
+    them.
 
-    The next state has a new folder, with the providers of the old one: a Terraform that has outlived its sweep goes on
-    writing by relative paths, and those lead from the old folder.
+    The next state has a new folder, with the providers of the old one: a Terraform that has
+    outlived its sweep goes on writing by relative paths, and those lead from the old folder.
     """
     shutil.rmtree(copy / "mount", ignore_errors=True)
     infra = copy / "infra"

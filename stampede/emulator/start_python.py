@@ -1,6 +1,8 @@
-"""Starts a Python function as Lambda does: its runtime's own client comes first, and the package after it.
+"""Starts a Python function as Lambda does: its runtime's own client comes first, and the package
+after it.
 
-Run by the interpreter of `python_runtime`: HANDLER FOLDER...; the folders are where the handler imports from.
+Run by the interpreter of `python_runtime`: HANDLER FOLDER...; the folders are where the handler
+imports from.
 """
 
 import sys

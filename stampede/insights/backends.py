@@ -1,4 +1,5 @@
-"""Where `stampede query` asks: files of log events, evaluated here, or the log group of an applied stack."""
+"""Where `stampede query` asks: files of log events, evaluated here, or the log group of an applied
+stack."""
 
 from __future__ import annotations
 
@@ -17,9 +18,9 @@ from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
 from stampede.stacks.aws_errors import Kind, code_of, kind_of
 
-# What StartQuery says, as a MalformedQueryException, of a time in which the group wasn't there or whose lines have
-# expired: a group that was destroyed and made again says this and not ResourceNotFoundException. Not documented; the
-# words are those that users report.
+# What StartQuery says, as a MalformedQueryException, of a time in which the group wasn't there or
+# whose lines have expired: a group that was destroyed and made again says this and not
+# ResourceNotFoundException. Not documented; the words are those that users report.
 _OUTSIDE_THE_GROUP = ("before the log groups creation time", "exceeds the log groups log retention")
 
 
@@ -33,8 +34,8 @@ class LinesGoneError(RunError):
 
 @dataclass(frozen=True)
 class Answer:
-    """The rows of a query, numbers as int or float, and the names of their columns in order; `printed` are the rows as
-    the service prints them, every value a string."""
+    """The rows of a query, numbers as int or float, and the names of their columns in order;
+    `printed` are the rows as the service prints them, every value a string."""
 
     columns: list[str]
     rows: list[dict[str, Any]]
@@ -45,7 +46,8 @@ class Backend(Protocol):
     """Where a query is asked: `Local` files or the `Service`."""
 
     def ask(self, text: str) -> Answer:
-        """All rows of the query. Raises QueryError, UsageError or RunError rather than leave any out."""
+        """All rows of the query. Raises QueryError, UsageError or RunError rather than leave any
+        out."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,8 @@ class Local:
         try:
             return log_columns.answer(text, *self.logs)
         except EventsError as error:
-            try:  # a last line that is being written, or was when its writer was killed, isn't one yet
+            # a last line that is being written, or was when its writer was killed, isn't one yet
+            try:
                 return evaluate(text, self.run.rows(log_columns.LINES))
             except (EventsError, UsageError):
                 raise error from None
@@ -83,7 +86,8 @@ class Local:
 
 @dataclass(frozen=True)
 class Service:
-    """The log group of an applied stack that `output` names, between two epoch milliseconds, asked of CloudWatch."""
+    """The log group of an applied stack that `output` names, between two epoch milliseconds, asked
+    of CloudWatch."""
 
     target: targets.Target
     start_ms: int
@@ -96,23 +100,32 @@ class Service:
         return self.target[self.output]
 
     def ask(self, text: str) -> Answer:
-        """All rows of the query over the log group. Raises LinesGoneError when the group or its lines are gone."""
+        """All rows of the query over the log group. Raises LinesGoneError when the group or its
+        lines are gone."""
         logs, limit = self.target.client("logs"), row_limit(text)
         try:
-            result = run_on_service(logs, self.group, text, self.start_ms, self.end_ms, row_limit=limit)
+            result = run_on_service(
+                logs, self.group, text, self.start_ms, self.end_ms, row_limit=limit
+            )
         except (BotoCoreError, ClientError) as error:
             raise _explained(error, self.group, self.target) from None
-        say(f"CloudWatch scanned {result.statistics.get('bytesScanned', 0) / 1e6:.1f} MB", style="dim")
+        say(
+            f"CloudWatch scanned {result.statistics.get('bytesScanned', 0) / 1e6:.1f} MB",
+            style="dim",
+        )
         return Answer(result.columns, result.typed_rows(), result.rows)
 
 
 def time_range_ms(folder: RunFolder) -> tuple[int, int]:
-    """From the first message sent to the last record (or now), with a margin; epoch ms. Raises UsageError."""
+    """From the first message sent to the last record (or now), with a margin; epoch ms. Raises
+    UsageError."""
     sent = [row["sent_at_ms"] for row in folder.rows("sent.jsonl")]
     if not sent:
         raise UsageError(f"run {folder.run_id} sent no messages, so it has no time range")
     finished = [record["finished_at_ms"] for record in folder.rows("records.jsonl")]
-    return min(sent) - MARGIN_MS, (max(finished) if finished else int(time.time() * 1000)) + MARGIN_MS
+    return min(sent) - MARGIN_MS, (
+        max(finished) if finished else int(time.time() * 1000)
+    ) + MARGIN_MS
 
 
 def _explained(error: BotoCoreError | ClientError, group: str, target: targets.Target) -> RunError:
@@ -121,16 +134,21 @@ def _explained(error: BotoCoreError | ClientError, group: str, target: targets.T
     message = error.response["Error"].get("Message", "") if isinstance(error, ClientError) else ""
     doing = "running the query"
     if code == "LimitExceededException":
-        return RunError(f"{doing}: too many queries are running in this account ({code}); try again in a minute")
+        return RunError(
+            f"{doing}: too many queries are running in this account ({code}); try again in a minute"
+        )
     if kind is Kind.THROTTLED:
         return RunError(f"{doing}: CloudWatch throttled the call ({code}); try again in a minute")
     if code == "ResourceNotFoundException":
         return LinesGoneError(f"{doing}: the log group {group} isn't in {target.region}")
     if code == "MalformedQueryException" and any(words in message for words in _OUTSIDE_THE_GROUP):
-        return LinesGoneError(f"{doing}: the log group {group} was created after the run, or its lines have expired")
+        return LinesGoneError(
+            f"{doing}: the log group {group} was created after the run, or its lines have expired"
+        )
     if kind is Kind.DENIED:
         needed = "logs:StartQuery, logs:GetQueryResults and logs:StopQuery"
         return RunError(
-            f"{doing}: these credentials aren't allowed to query CloudWatch ({code}); allow {needed} on {group}"
+            f"{doing}: these credentials aren't allowed to query CloudWatch ({code}); allow "
+            f"{needed} on {group}"
         )
     return targets.explain(error, doing, target)

@@ -1,4 +1,5 @@
-"""Runs a query on the real service: StartQuery, polled until it is Complete; anything else is an error."""
+"""Runs a query on the real service: StartQuery, polled until it is Complete; anything else is an
+error."""
 
 from __future__ import annotations
 
@@ -29,14 +30,16 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(E-?[0-9]+)?")
 
 @dataclass(frozen=True)
 class ServiceResult:
-    """What GetQueryResults returned: columns in order of appearance, rows of strings, and the service's statistics."""
+    """What GetQueryResults returned: columns in order of appearance, rows of strings, and the
+    service's statistics."""
 
     columns: list[str]
     rows: list[dict[str, str]]
     statistics: dict[str, float]
 
     def typed_rows(self) -> list[dict[str, Any]]:
-        """The rows with numbers as numbers: every value that is written as the service writes one."""
+        """The rows with numbers as numbers: every value that is written as the service writes
+        one."""
         return [{name: typed(value) for name, value in row.items()} for row in self.rows]
 
 
@@ -51,9 +54,9 @@ def run_on_service(
 ) -> ServiceResult:
     """Run `text` over the log group between two epoch milliseconds (rounded outwards to seconds).
 
-    `row_limit` is the query's own limit; without one, reaching RESULT_LIMIT rows raises UsageError, since some would
-    be missing. Raises RunError when the query ends in any status but Complete; what boto3 raises passes through. A
-    query that is left running, by Ctrl-C too, is stopped.
+    `row_limit` is the query's own limit; without one, reaching RESULT_LIMIT rows raises UsageError,
+    since some would be missing. Raises RunError when the query ends in any status but Complete;
+    what boto3 raises passes through. A query that is left running, by Ctrl-C too, is stopped.
     """
     query_id = logs_client.start_query(
         logGroupName=log_group_name,
@@ -76,13 +79,17 @@ def run_on_service(
         events += page["results"]
     if row_limit is None and len(events) >= RESULT_LIMIT:
         raise UsageError(too_many_rows())
-    rows = [{field["field"]: field["value"] for field in event if field["field"] != "@ptr"} for event in events]
+    rows = [
+        {field["field"]: field["value"] for field in event if field["field"] != "@ptr"}
+        for event in events
+    ]
     columns = list(dict.fromkeys(name for row in rows for name in row))
     return ServiceResult(columns, rows, answer.get("statistics", {}))
 
 
 def typed(value: str) -> Any:
-    """An int or float where `value` is written as a number, and nothing else: 007, nan and 1e5 stay text."""
+    """An int or float where `value` is written as a number, and nothing else: 007, nan and 1e5 stay
+    text."""
     if not _NUMBER.fullmatch(value):
         return value
     return int(value) if value.lstrip("-").isdigit() else float(value)
@@ -99,12 +106,14 @@ def _completed(logs_client: Any, query_id: str, sleep: Callable[[float], None]) 
             raise RunError(f"CloudWatch returned status {status} for query {query_id}; {fix}")
     with contextlib.suppress(ClientError, BotoCoreError):
         logs_client.stop_query(queryId=query_id)
-    raise RunError(f"CloudWatch didn't complete query {query_id} within {PATIENCE_S} s; narrow its time range")
+    raise RunError(
+        f"CloudWatch didn't complete query {query_id} within {PATIENCE_S} s; narrow its time range"
+    )
 
 
 def too_many_rows() -> str:
     """The complaint about a result that may lack rows."""
     return (
-        f"the result has {RESULT_LIMIT:,} rows or more, and a query without a limit returns no more "
-        "than that; aggregate, or end the query with `| limit N` (up to 100000)"
+        f"the result has {RESULT_LIMIT:,} rows or more, and a query without a limit returns no "
+        "more than that; aggregate, or end the query with `| limit N` (up to 100000)"
     )

@@ -1,8 +1,10 @@
-"""A run's log lines as columns: `log_events.parquet` beside `log_events.jsonl`, which stays the truth.
+"""A run's log lines as columns: `log_events.parquet` beside `log_events.jsonl`, which stays the
+truth.
 
-The columns say which lines they were made from, by size and time of change in nanoseconds, and are used only as long as
-the lines are those: a line that was added, set aside or changed since, a kill in the middle of anything and a copy that
-doesn't keep times leave them unused until the next drain, and queries read the lines.
+The columns say which lines they were made from, by size and time of change in nanoseconds, and are
+used only as long as the lines are those: a line that was added, set aside or changed since, a kill
+in the middle of anything and a copy that doesn't keep times leave them unused until the next drain,
+and queries read the lines.
 """
 
 from __future__ import annotations
@@ -20,15 +22,17 @@ from stampede.runs.folder import RunFolder
 LINES, COLUMNS = "log_events.jsonl", "log_events.parquet"
 _NOTE = "stampede.lines"
 _FORMAT = 1
-# To write them all again after every cell would take a time that grows with the square of the cells. Below this size it
-# takes less than a second; above it, it waits until the lines are half as many again.
+# To write them all again after every cell would take a time that grows with the square of the
+# cells. Below this size it takes less than a second; above it, it waits until the lines are half as
+# many again.
 _ALWAYS_BELOW_BYTES = 64 * 2**20
 _GROWTH = 1.5
 
 
 def store(folder: RunFolder, *, at_end: bool) -> None:
-    """Write the lines as columns where they are new; `at_end` says that no cell follows. Says it where they can't be
-    written, and raises nothing: without them queries are slower and the same."""
+    """Write the lines as columns where they are new; `at_end` says that no cell follows. Says it
+    where they can't be written, and raises nothing: without them queries are slower and the
+    same."""
     lines, columns = folder.path / LINES, folder.path / COLUMNS
     try:
         stamp = _stamp(lines)
@@ -39,14 +43,18 @@ def store(folder: RunFolder, *, at_end: bool) -> None:
         if not (at_end or has_grown or is_small):
             return
         if not is_small:
-            say(f"writing {COLUMNS}: {stamp['bytes'] / 1e6:,.0f} MB of lines, about 10 s per GB", style="dim")
+            say(
+                f"writing {COLUMNS}: {stamp['bytes'] / 1e6:,.0f} MB of lines, about 10 s per GB",
+                style="dim",
+            )
         export(lines, columns, {_NOTE: json.dumps(stamp)})
     except FileNotFoundError:
         return
     except (InsightsError, duckdb.Error, OSError) as error:
         reason = str(error).splitlines()[0]
         say(
-            f"{COLUMNS} wasn't written, so queries over the run read the lines, which is slower: {reason}",
+            f"{COLUMNS} wasn't written, so queries over the run read the lines, which is slower: "
+            f"{reason}",
             style="yellow",
         )
 

@@ -16,10 +16,11 @@ from stampede.insights.events.source import POINTER_COLUMN, Events, literal_path
 from stampede.insights.expressions.functions.python_functions import register
 from stampede.insights.values import pointer, sql_string
 
-_LOOKED_AT = 2_000  # events whose JSON keys become columns; a key first seen later is read from the message
+# events whose JSON keys become columns; a key first seen later is read from the message
+_LOOKED_AT = 2_000
 _MOST_COLUMNS = 200  # as many fields as the service discovers in an event
-# One thread and groups of a third of DuckDB's default: 0.3 GiB for a million records where two threads and the default
-# take 1.3 GiB, a fifth less CPU, and queries as fast.
+# One thread and groups of a third of DuckDB's default: 0.3 GiB for a million records where two
+# threads and the default take 1.3 GiB, a fifth less CPU, and queries as fast.
 _THREADS = 1
 _EVENTS_IN_A_GROUP = 40_960
 
@@ -27,10 +28,11 @@ _EVENTS_IN_A_GROUP = 40_960
 def export(events: Events, path: Path, notes: Mapping[str, str] | None = None) -> int:
     """Writes the events to a Parquet file (zstd), in their order, and returns how many there are.
 
-    Beside the five columns of an event there is one for each key that holds a string, number or boolean in the JSON of
-    the first events, so that a query reads only the fields that it names. `notes` are kept with the file, for
-    `read_notes`. A file that is there already is replaced whole, or not at all. Raises EventsError for events that
-    can't be read, for a path that can't be written, and for one that isn't a file (a device would be replaced by one).
+    Beside the five columns of an event there is one for each key that holds a string, number or
+    boolean in the JSON of the first events, so that a query reads only the fields that it names.
+    `notes` are kept with the file, for `read_notes`. A file that is there already is replaced
+    whole, or not at all. Raises EventsError for events that can't be read, for a path that can't be
+    written, and for one that isn't a file (a device would be replaced by one).
     """
     if path.exists() and not path.is_file():
         raise EventsError(f"{path} can't be written: it isn't a file")
@@ -41,24 +43,29 @@ def export(events: Events, path: Path, notes: Mapping[str, str] | None = None) -
         source = bad_line.looked_at(open_events(events, connection), connection)
         register(REREAD, connection)
         try:
-            sample = connection.execute(f"SELECT message FROM {source.relation} LIMIT {_LOOKED_AT}").fetchall()
+            sample = connection.execute(
+                f"SELECT message FROM {source.relation} LIMIT {_LOOKED_AT}"
+            ).fetchall()
             pointers = [pointer([key]) for key in _scalar_keys([message for (message,) in sample])]
             columns = "event_ms AS timestamp, message, log_stream AS logStream, log_group AS log"
             for number, place in enumerate(pointers, start=1):
                 columns += f", elements[{number}] AS {_quoted(POINTER_COLUMN + place)}"
             elements = pointer_texts(pointers) if pointers else "NULL"
             count = connection.execute(
-                f"COPY (SELECT {columns}, ingestion_ms AS ingestionTime"
-                f" FROM (SELECT *, {elements} AS elements FROM {source.relation}))"
-                f" TO {sql_string(str(beside))} (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false,"
-                f" ROW_GROUP_SIZE {_EVENTS_IN_A_GROUP}{f', KV_METADATA {{{kept}}}' if kept else ''})"
+                f"COPY (SELECT {columns}, ingestion_ms AS ingestionTime FROM (SELECT *, {elements} "
+                f"AS elements FROM {source.relation})) TO {sql_string(str(beside))} (FORMAT "
+                "parquet, COMPRESSION zstd, USE_TMP_FILE false, ROW_GROUP_SIZE "
+                f"{_EVENTS_IN_A_GROUP}{f', KV_METADATA {{{kept}}}' if kept else ''})"
             ).fetchone()[0]
             beside.replace(path)
         except (duckdb.Error, OSError) as error:
             reason = str(error).splitlines()[0]
-            if inner := re.search(r'"exception_message":("(?:[^"\\]|\\.)*")', reason):  # JSON inside of a text
+            # JSON inside of a text
+            if inner := re.search(r'"exception_message":("(?:[^"\\]|\\.)*")', reason):
                 reason = json.loads(inner[1])
-            raise bad_line.locate(source.paths) or EventsError(f"{path} can't be written: {reason}") from None
+            raise bad_line.locate(source.paths) or EventsError(
+                f"{path} can't be written: {reason}"
+            ) from None
         finally:
             with contextlib.suppress(OSError):
                 beside.unlink(missing_ok=True)
@@ -66,12 +73,15 @@ def export(events: Events, path: Path, notes: Mapping[str, str] | None = None) -
 
 
 def read_notes(path: Path) -> dict[str, str]:
-    """What `export` was given to keep with the file; nothing for a file that isn't there or is no whole Parquet."""
+    """What `export` was given to keep with the file; nothing for a file that isn't there or is no
+    whole Parquet."""
     if not path.is_file():
         return {}
     with duckdb.connect(":memory:") as connection:
         try:
-            rows = connection.execute("SELECT key, value FROM parquet_kv_metadata($1)", [literal_path(str(path))])
+            rows = connection.execute(
+                "SELECT key, value FROM parquet_kv_metadata($1)", [literal_path(str(path))]
+            )
             return {bytes(key).decode(): bytes(value).decode() for key, value in rows.fetchall()}
         except (duckdb.Error, UnicodeDecodeError):
             return {}
@@ -84,8 +94,8 @@ def _quoted(name: str) -> str:
 def _scalar_keys(messages: list[str]) -> list[str]:
     """The keys of the messages' JSON objects that never hold a map or list, in order of appearance.
 
-    Of keys that differ in case alone only the first: DuckDB would rename the column of the second, to what may be the
-    name of a third.
+    Of keys that differ in case alone only the first: DuckDB would rename the column of the second,
+    to what may be the name of a third.
     """
     scalar: dict[str, bool] = {}
     for message in messages:

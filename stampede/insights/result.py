@@ -21,9 +21,10 @@ class Result:
 
     A missing field is left out of its row.
 
-    Whole numbers are int, booleans 1 or 0, timestamps `YYYY-MM-DD HH:MM:SS.mmm` (UTC). `columns` names every column,
-    in order. `truncated` says that the default limit of 10,000 rows cut the result off. `notes` are lines for the
-    user about what the query means to the service and may surprise.
+    Whole numbers are int, booleans 1 or 0, timestamps `YYYY-MM-DD HH:MM:SS.mmm` (UTC). `columns`
+    names every column, in order. `truncated` says that the default limit of 10,000 rows cut the
+    result off. `notes` are lines for the user about what the query means to the service and may
+    surprise.
     """
 
     columns: list[str]
@@ -38,21 +39,31 @@ class Result:
 
         Computed numbers are rounded as `number_text` describes, logged ones aren't.
         """
-        return [{name: self._string(name, value) for name, value in row.items()} for row in self.rows]
+        return [
+            {name: self._string(name, value) for name, value in row.items()} for row in self.rows
+        ]
 
     def as_service(self) -> list[list[dict[str, str]]]:
-        """The rows as GetQueryResults returns them: pairs of `field` and `value`, event rows with @ptr at the end.
+        """The rows as GetQueryResults returns them: pairs of `field` and `value`, event rows with
+        @ptr at the end.
 
         The service's @ptr is opaque; here it is the place of the event in its source.
         """
-        rows = [[{"field": name, "value": value} for name, value in row.items()] for row in self.as_strings()]
+        rows = [
+            [{"field": name, "value": value} for name, value in row.items()]
+            for row in self.as_strings()
+        ]
         for row, pointer in zip(rows, self._pointers, strict=False):
             if all(pair["field"] != "@ptr" for pair in row):
                 row.append({"field": "@ptr", "value": pointer})
         return rows
 
     def _string(self, name: str, value: Any) -> str:
-        return number_text(value, computed=name in self._computed) if isinstance(value, float) else str(value)
+        return (
+            number_text(value, computed=name in self._computed)
+            if isinstance(value, float)
+            else str(value)
+        )
 
 
 def result(
@@ -63,13 +74,16 @@ def result(
     of_events: bool,
     notes: Iterable[str],
 ) -> Result:
-    """The Result of raw database rows, by the name and kind of each column; rows `of_events` end with their place."""
+    """The Result of raw database rows, by the name and kind of each column; rows `of_events` end
+    with their place."""
     pointers = tuple(pointer_text(row[-1]) for row in rows) if of_events else ()
     typed = []
     for row in rows:
         if of_events:
             row = row[:-1]
-        values = ((name, _typed(value, kind)) for (name, kind), value in zip(outputs, row, strict=True))
+        values = (
+            (name, _typed(value, kind)) for (name, kind), value in zip(outputs, row, strict=True)
+        )
         typed.append({name: value for name, value in values if value is not None})
     computed = frozenset(name for name, kind in outputs if kind is Kind.NUMBER)
     return Result([name for name, _ in outputs], typed, truncated, tuple(notes), computed, pointers)
@@ -93,7 +107,8 @@ def _typed(value: Any, kind: Kind) -> Any:
 
 
 def _dynamic(text: str) -> Any:
-    """JSON text of a scalar as str, int or float; true and false are 1 and 0, and what isn't JSON, nan, is missing."""
+    """JSON text of a scalar as str, int or float; true and false are 1 and 0, and what isn't JSON,
+    nan, is missing."""
     if text.startswith('"'):
         return json.loads(text)
     if text in ("true", "false"):
@@ -108,7 +123,8 @@ def _dynamic(text: str) -> Any:
 
 
 def _whole(number: float | str) -> int | float | None:
-    """A double, or its text or that of an integer, as Python has it; digits that a double doesn't hold stay."""
+    """A double, or its text or that of an integer, as Python has it; digits that a double doesn't
+    hold stay."""
     if isinstance(number, str):
         if number.lstrip("-").isdigit() and -(2**63) <= int(number) < 2**63:
             return int(number)
@@ -125,10 +141,11 @@ def time_text(ms: int) -> str:
 
 
 def number_text(number: float, *, computed: bool = True) -> str:
-    """A number as the service prints it, without exponent and zeros at the end: a `computed` one with four decimals,
-    below 1 with four significant digits; a logged one with all its digits.
+    """A number as the service prints it, without exponent and zeros at the end: a `computed` one
+    with four decimals, below 1 with four significant digits; a logged one with all its digits.
 
-    Source: recorded results, tests/data/aws_answers/insights.json. Halves are rounded up, on the decimal digits.
+    Source: recorded results, tests/data/aws_answers/insights.json. Halves are rounded up, on the
+    decimal digits.
     """
     if isinstance(number, int):
         return str(number)

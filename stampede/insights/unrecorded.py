@@ -1,4 +1,5 @@
-"""Invocations that left no record, by kind: of a function that is killed, only Lambda's own log lines tell."""
+"""Invocations that left no record, by kind: of a function that is killed, only Lambda's own log
+lines tell."""
 
 from __future__ import annotations
 
@@ -20,22 +21,27 @@ EACH = "| display invocation, kind, memory_size_mb, last_ms, line | limit 100000
 
 
 def unrecorded(folder: Path) -> list[dict[str, Any]]:
-    """A row for each in the folder of a run: its `cell`, its `kind`, the `memory_size_mb` that its `line` may name, and
-    `last_ms`, in epoch ms. [] where the run's lines, records or messages can't be read.
+    """A row for each in the folder of a run: its `cell`, its `kind`, the `memory_size_mb` that its
+    `line` may name, and `last_ms`, in epoch ms. [] where the run's lines, records or messages can't
+    be read.
 
-    Lambda's lines name no message: an invocation is of the cell whose messages had been sent last, of "" where no time
-    of sending is known.
+    Lambda's lines name no message: an invocation is of the cell whose messages had been sent last,
+    of "" where no time of sending is known.
     """
     query, floods = (QUERIES / "common" / "failures.cwli").read_text(encoding="utf-8"), []
     try:
-        failed = log_columns.answer(query[: query.rindex("| stats")] + EACH, folder / log_columns.LINES).rows
+        failed = log_columns.answer(
+            query[: query.rindex("| stats")] + EACH, folder / log_columns.LINES
+        ).rows
         if not failed:
             return []
         records = folder / "records.jsonl"  # is only there where an invocation left one
         rows_of_records = stored_json.rows(records, []) if records.exists() else ()
         recorded = {str(row.get("request_id")) for _, row in rows_of_records}
         for _, row in stored_json.rows(folder / "sent.jsonl", []):
-            if type(row.get("sent_at_ms")) is int and (not floods or floods[-1][1] != str(row.get("cell"))):
+            if type(row.get("sent_at_ms")) is int and (
+                not floods or floods[-1][1] != str(row.get("cell"))
+            ):
                 floods.append((row["sent_at_ms"], str(row.get("cell"))))
     except (InsightsError, OSError, stored_json.NotAFile):
         return []
@@ -48,12 +54,19 @@ def unrecorded(folder: Path) -> list[dict[str, Any]]:
 
 
 def with_unrecorded(accounts: Sequence[CellAccount], folder: Path) -> list[CellAccount]:
-    """The accounts of the run in `folder`, with the kinds of invocations that left no record; they are looked for where
-    a message without a success lacks one."""
-    if not any(account.dead_lettered or account.unanswered or account.unaccounted for account in accounts):
+    """The accounts of the run in `folder`, with the kinds of invocations that left no record; they
+    are looked for where a message without a success lacks one."""
+    if not any(
+        account.dead_lettered or account.unanswered or account.unaccounted for account in accounts
+    ):
         return list(accounts)
     kinds = Counter((row["cell"], row["kind"]) for row in unrecorded(folder))
     return [
-        replace(account, without_record={kind: count for (cell, kind), count in kinds.items() if cell == account.cell})
+        replace(
+            account,
+            without_record={
+                kind: count for (cell, kind), count in kinds.items() if cell == account.cell
+            },
+        )
         for account in accounts
     ]

@@ -2,25 +2,34 @@
 
 Insights is stringly typed. Here every compiled expression has a static kind:
 
-* DYNAMIC: what JSON discovery found, as JSON text, so that the string "7" and the number 7 stay apart;
+* DYNAMIC: what JSON discovery found, as JSON text, so that the string "7" and the number 7 stay
+apart;
 * TEXT: always a string, such as `@message` or a parsed field;
-* MAP: JSON text of a map or list, from `jsonParse`, `split` or `parse logfmt`; JSON: what stands inside one, which may
+* MAP: JSON text of a map or list, from `jsonParse`, `split` or `parse logfmt`; JSON: what stands
+inside one, which may
   be a map or list again. Where a scalar is needed, a map or list is missing;
 * NUMBER (a double), INTEGER, TIMESTAMP (ms since the epoch, UTC) and BOOLEAN (1 or 0 in results).
 
 Rules, decided here where the service documents none:
-* A missing value is SQL's NULL. A function, an operator or a comparison on it is missing too, and a condition
+* A missing value is SQL's NULL. A function, an operator or a comparison on it is missing too, and a
+condition
   that is missing does not hold, and neither does its `not`; guard with `ispresent`.
-* A string in a numeric place counts as a number when all of it looks like one (`-1.5e3`), otherwise as missing.
-* JSON null counts as missing; a JSON object or array is not a value itself (its elements are). JSON's true and false
-  are the numbers 1 and 0 everywhere (powertools-lambda-dotnet#667, AWS's samples that filter `= 1`); jsonStringify of
-  a map alone still writes them as words. The texts "true" and "false" stay text.
+* A string in a numeric place counts as a number when all of it looks like one (`-1.5e3`), otherwise
+as missing.
+* JSON null counts as missing; a JSON object or array is not a value itself (its elements are).
+JSON's true and false
+  are the numbers 1 and 0 everywhere (powertools-lambda-dotnet#667, AWS's samples that filter `=
+  1`); jsonStringify of a map alone still writes them as words. The texts "true" and "false" stay
+  text.
 * A result that is no finite number (division by zero, log of 0) is missing.
-* 64-bit integers stay integers: numbers are computed as doubles, and once more as integers where a double may not hold
-  them (see `exact`). What fits in no 64 bits, or has a fraction, stays a double, which shows as such (9.3E18).
+* 64-bit integers stay integers: numbers are computed as doubles, and once more as integers where a
+double may not hold
+  them (see `exact`). What fits in no 64 bits, or has a fraction, stays a double, which shows as
+  such (9.3E18).
 
-SQL that mentions an operand more than once is only ever built over columns and literals: `Compiler.simple` puts any
-other operand in a column of its own first, so that nested expressions stay small.
+SQL that mentions an operand more than once is only ever built over columns and literals:
+`Compiler.simple` puts any other operand in a column of its own first, so that nested expressions
+stay small.
 """
 
 import re
@@ -50,9 +59,10 @@ NUMERIC = {Kind.NUMBER, Kind.INTEGER, Kind.TIMESTAMP, Kind.BOOLEAN}
 class Value:
     """A compiled expression: SQL text, its kind, and the literal it stands for, if it is one.
 
-    `column` says that the SQL is a bare column; `number` is the column that holds the value read as a number, where
-    a stage has made one. A NUMBER of whole numbers has `exact`, until `exact.columns` stores it; then the column `big`
-    holds the integers of which the double may not be exact.
+    `column` says that the SQL is a bare column; `number` is the column that holds the value read as
+    a number, where a stage has made one. A NUMBER of whole numbers has `exact`, until
+    `exact.columns` stores it; then the column `big` holds the integers of which the double may not
+    be exact.
     """
 
     sql: str
@@ -71,8 +81,9 @@ class Value:
 
 @dataclass(frozen=True)
 class Exact:
-    """A number beside its double: `whole` is SQL of type HUGEINT, missing where the number isn't a whole one; `reach`
-    of type DOUBLE: below 2**53 neither the number nor any step on the way to it is larger, so the double is exact.
+    """A number beside its double: `whole` is SQL of type HUGEINT, missing where the number isn't a
+    whole one; `reach` of type DOUBLE: below 2**53 neither the number nor any step on the way to it
+    is larger, so the double is exact.
     """
 
     whole: str
@@ -81,48 +92,59 @@ class Exact:
 
 EXACT_BELOW = 2**53  # doubles hold every integer up to there
 _LOOKS_NUMERIC = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
-# As a program writes a long, and a double that `result` prints in digits too; `insights_plain` sees that it reads back.
+# As a program writes a long, and a double that `result` prints in digits too; `insights_plain` sees
+# that it reads back.
 _LONG = "(?:0|-?[1-9][0-9]{0,17})"
 _FRACTION = "(?:0[.]0+|-?[1-9][0-9]{0,6}[.][0-9]{1,17}|-?0[.]0{0,2}[1-9][0-9]{0,16})"
 
-# Timestamps (ms) that every calendar function here can handle, with a thousand years to spare: 1019 to 5138.
+# Timestamps (ms) that every calendar function here can handle, with a thousand years to spare: 1019
+# to 5138.
 EARLIEST_MS, LATEST_MS = -30_000_000_000_000, 100_000_000_000_000
 
-# Run once per connection. All but insights_number and the ..._text of numbers and times repeat their argument.
-# Where the argument is long and the rows are many, a stage of its own makes it a column first: DuckDB computes each
-# mention. insights_json_double is insights_json_number with the infinities that are missing there. insights_plain
-# turns JSON text of a string into that of a number, where a program writes a long or double that way: 7, 1.5, 77.40.
-# insights_quoted is starts_with(v, '"') at a third of its cost.
-# insights_scalar: JSON text of strings and negative numbers sorts before "-A", that of others from "0" to ":"; what
-# else there is are lists, maps, null, and nan and inf, which DuckDB reads and JSON doesn't have.
+# Run once per connection. All but insights_number and the ..._text of numbers and times repeat
+# their argument. Where the argument is long and the rows are many, a stage of its own makes it a
+# column first: DuckDB computes each mention. insights_json_double is insights_json_number with the
+# infinities that are missing there. insights_plain turns JSON text of a string into that of a
+# number, where a program writes a long or double that way: 7, 1.5, 77.40. insights_quoted is
+# starts_with(v, '"') at a third of its cost. insights_scalar: JSON text of strings and negative
+# numbers sorts before "-A", that of others from "0" to ":"; what else there is are lists, maps,
+# null, and nan and inf, which DuckDB reads and JSON doesn't have.
 MACROS = rf"""
 CREATE TEMP MACRO insights_scalar(v) AS
   CASE WHEN v < '-A' THEN v WHEN v < '0' THEN NULL WHEN v < ':' THEN v
   WHEN v = 'true' THEN '1' WHEN v = 'false' THEN '0' END;
-CREATE TEMP MACRO insights_structure(v) AS CASE WHEN starts_with(v, '[') OR starts_with(v, '{{') THEN v END;
+CREATE TEMP MACRO insights_structure(v) AS CASE WHEN starts_with(v, '[') OR starts_with(v, '{{')
+    THEN v END;
 CREATE TEMP MACRO insights_quoted(v) AS v >= '"' AND v < '#';
 CREATE TEMP MACRO insights_text(v) AS CASE WHEN insights_quoted(v)
   THEN CASE WHEN contains(v, '\') THEN json_extract_string(v, '$') ELSE v[2:-2] END ELSE v END;
 CREATE TEMP MACRO insights_number(s) AS TRY_CAST(regexp_extract(s, '{_LOOKS_NUMERIC}') AS DOUBLE);
 CREATE TEMP MACRO insights_finite(d) AS CASE WHEN isfinite(d) THEN d + 0.0 END; -- no -0
 CREATE TEMP MACRO insights_json_double(v) AS
-  CASE WHEN insights_quoted(v) THEN insights_number(insights_text(v)) ELSE TRY_CAST(v AS DOUBLE) END;
+  CASE WHEN insights_quoted(v) THEN insights_number(insights_text(v))
+      ELSE TRY_CAST(v AS DOUBLE) END;
 CREATE TEMP MACRO insights_json_number(v) AS insights_finite(insights_json_double(v));
 CREATE TEMP MACRO insights_whole_double(d) AS
   CASE WHEN abs(d) < {EXACT_BELOW} AND d = trunc(d) THEN CAST(d AS HUGEINT) END;
 CREATE TEMP MACRO insights_whole(s, d) AS
   coalesce(TRY_CAST(regexp_extract(s, '^[+-]?[0-9]+$') AS HUGEINT), insights_whole_double(d));
 CREATE TEMP MACRO insights_long(s, d) AS
-  coalesce(TRY_CAST(regexp_extract(s, '^([+-]?[0-9]+)(?:[.][0-9]*)?$', 1) AS BIGINT), TRY_CAST(trunc(d) AS BIGINT));
+  coalesce(TRY_CAST(regexp_extract(s, '^([+-]?[0-9]+)(?:[.][0-9]*)?$', 1) AS BIGINT),
+      TRY_CAST(trunc(d) AS BIGINT));
 CREATE TEMP MACRO insights_plain(v) AS CASE WHEN regexp_full_match(v, '"{_LONG}"') THEN v[2:-2]
   WHEN regexp_full_match(v, '"{_FRACTION}"')
-    AND regexp_replace(CAST(TRY_CAST(v[2:-2] AS DOUBLE) AS VARCHAR), '\.0$', '') = regexp_replace(v[2:-2], '\.?0+$', '')
+    AND regexp_replace(CAST(TRY_CAST(v[2:-2] AS DOUBLE) AS VARCHAR), '\.0$',
+        '') = regexp_replace(v[2:-2], '\.?0+$', '')
     THEN v[2:-2] ELSE v END;
 CREATE TEMP MACRO insights_number_text(d) AS regexp_replace(CAST(d AS VARCHAR), '\.0$', '');
-CREATE TEMP MACRO insights_time_text(ms) AS strftime(make_timestamp(ms * 1000), '%Y-%m-%d %H:%M:%S.%g');
-CREATE TEMP MACRO insights_time(ms) AS CASE WHEN ms BETWEEN {EARLIEST_MS} AND {LATEST_MS} THEN CAST(ms AS BIGINT) END;
-CREATE TEMP MACRO insights_natural(s) AS list_transform(regexp_extract_all(s, '[0-9]+|[^0-9]+'), lambda chunk:
-  CASE WHEN regexp_matches(chunk, '^[0-9]') THEN '0' || lpad(CAST(length(chunk) AS VARCHAR), 9, '0') || chunk
+CREATE TEMP MACRO insights_time_text(ms) AS strftime(make_timestamp(ms * 1000),
+    '%Y-%m-%d %H:%M:%S.%g');
+CREATE TEMP MACRO insights_time(ms) AS CASE WHEN ms BETWEEN {EARLIEST_MS} AND {LATEST_MS}
+    THEN CAST(ms AS BIGINT) END;
+CREATE TEMP MACRO insights_natural(s) AS list_transform(regexp_extract_all(s, '[0-9]+|[^0-9]+'),
+    lambda chunk:
+  CASE WHEN regexp_matches(chunk, '^[0-9]')
+      THEN '0' || lpad(CAST(length(chunk) AS VARCHAR), 9, '0') || chunk
   ELSE chunk END);
 """
 
@@ -151,7 +173,8 @@ def text_literal(text: str) -> Value:
 
 
 def number_literal(number: float) -> Value:
-    """An int that a double doesn't hold stays one in `literal`; every other number is a float there."""
+    """An int that a double doesn't hold stays one in `literal`; every other number is a float
+    there."""
     known = number if abs(number) >= EXACT_BELOW else float(number)
     return Value(sql_number(number), Kind.NUMBER, literal=known)
 
@@ -178,12 +201,14 @@ def as_number(value: Value) -> str:
 
 
 def as_double(value: Value) -> str:
-    """SQL of type double of a DYNAMIC or TEXT column, as `as_number` but with infinities and NaN."""
+    """SQL of type double of a DYNAMIC or TEXT column, as `as_number` but with infinities and
+    NaN."""
     return f"insights_{'json_double' if value.kind is Kind.DYNAMIC else 'number'}({value.sql})"
 
 
 def as_long(value: Value) -> str:
-    """SQL of type bigint: the value without its fraction; missing where it is no number, or out of range."""
+    """SQL of type bigint: the value without its fraction; missing where it is no number, or out of
+    range."""
     if isinstance(value.literal, int):
         return f"TRY_CAST('{value.literal}' AS BIGINT)"
     if value.kind in (Kind.DYNAMIC, Kind.TEXT):
@@ -199,7 +224,11 @@ def as_text(value: Value) -> str:
     if value.kind is Kind.TEXT:
         return value.sql
     if value.kind is Kind.DYNAMIC:
-        return f"insights_text({value.sql})" if value.column else f"json_extract_string({value.sql}, '$')"
+        return (
+            f"insights_text({value.sql})"
+            if value.column
+            else f"json_extract_string({value.sql}, '$')"
+        )
     if isinstance(value.literal, int):
         return f"'{value.literal}'"
     if value.kind is Kind.NUMBER:
@@ -220,11 +249,12 @@ def as_dynamic(value: Value) -> str:
 
 
 def sort_number(value: Value) -> str | None:
-    """SQL of the number that a column's text or JSON text is sorted as; None for a column of numbers.
+    """SQL of the number that a column's text or JSON text is sorted as; None for a column of
+    numbers.
 
-    A text is a number here when it is written in digits, with no more than a sign and one point: `5e1` and `9a` are
-    mixes of digits and other characters, which sort by chunks.
-    Source: CWL_QuerySyntax-Sort, "number values are values that include only numbers".
+    A text is a number here when it is written in digits, with no more than a sign and one point:
+    `5e1` and `9a` are mixes of digits and other characters, which sort by chunks. Source:
+    CWL_QuerySyntax-Sort, "number values are values that include only numbers".
     """
     if value.kind in NUMERIC:
         return None
@@ -235,10 +265,11 @@ def sort_number(value: Value) -> str | None:
 
 
 def order_keys(value: Value, number: str | None = None, text: str | None = None) -> list[str]:
-    """SQL of what a column's values are sorted by, one after the other: numbers after other values, 01 before 1.
+    """SQL of what a column's values are sorted by, one after the other: numbers after other values,
+    01 before 1.
 
-    `number` and `text` are columns that hold `sort_number` and `as_text`, where there are such: planning takes its time
-    for each mention.
+    `number` and `text` are columns that hold `sort_number` and `as_text`, where there are such:
+    planning takes its time for each mention.
     """
     if value.kind in NUMERIC:
         return [value.sql, value.big] if value.big else [value.sql]

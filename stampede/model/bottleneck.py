@@ -1,4 +1,5 @@
-"""What limits a cell, by name and in words: each limit is taken away in turn, and the engine asked again."""
+"""What limits a cell, by name and in words: each limit is taken away in turn, and the engine asked
+again."""
 
 from __future__ import annotations
 
@@ -8,7 +9,15 @@ from dataclasses import replace
 
 from stampede.model import simulation
 from stampede.model.flood import Flood
-from stampede.model.scenario import PROVISIONED, STANDARD, Evaluation, Scenario, enough, part_of, part_of_limits
+from stampede.model.scenario import (
+    PROVISIONED,
+    STANDARD,
+    Evaluation,
+    Scenario,
+    enough,
+    part_of,
+    part_of_limits,
+)
 
 # A cell is as it says when so much of its operations' time lies in the full-overlap window.
 GOOD_SHARE = 0.8
@@ -23,13 +32,15 @@ MORE = 4
 
 
 def bottleneck(scenario: Scenario, evaluation: Evaluation, seed: int) -> str:
-    """Those of the cell, what keeps N from being reached first; its operation's own limit where there is no other."""
+    """Those of the cell, what keeps N from being reached first; its operation's own limit where
+    there is no other."""
     course = evaluation.course
     attempts = max(1, course.succeeded + course.failed_attempts)
     cut_off = course.failed_attempts / attempts - scenario.failing - scenario.crashing
     if cut_off > CUT_OFF:  # it comes again, and how many run at once says nothing
         words = [
-            f"the function's timeout: {scenario.timeout_s:g} s, which cuts off {100 * cut_off:.0f} % of the attempts"
+            f"the function's timeout: {scenario.timeout_s:g} s, which cuts off {100 * cut_off:.0f} "
+            "% of the attempts"
         ]
     else:
         words = [*_of_dead_letters(scenario, evaluation), *_of_n(scenario, evaluation, seed)]
@@ -39,8 +50,15 @@ def bottleneck(scenario: Scenario, evaluation: Evaluation, seed: int) -> str:
 def _of_dead_letters(scenario: Scenario, evaluation: Evaluation) -> Iterator[str]:
     """What makes messages come back for nothing, so often that they end as dead letters."""
     trigger = evaluation.flood.trigger
-    if evaluation.course.dead_lettered and trigger is not None and trigger.most > scenario.concurrency:
-        yield f"reserved concurrency: {scenario.concurrency:,}, but the trigger fetches for {trigger.most:,.0f}"
+    if (
+        evaluation.course.dead_lettered
+        and trigger is not None
+        and trigger.most > scenario.concurrency
+    ):
+        yield (
+            f"reserved concurrency: {scenario.concurrency:,}, but the trigger fetches for "
+            f"{trigger.most:,.0f}"
+        )
 
 
 def _of_n(scenario: Scenario, evaluation: Evaluation, seed: int) -> Iterator[str]:
@@ -61,12 +79,15 @@ def _of_n(scenario: Scenario, evaluation: Evaluation, seed: int) -> Iterator[str
 
 
 def _of_overlap(scenario: Scenario, evaluation: Evaluation, seed: int) -> str:
-    """The first of the things that slow the ramp-up without which more of the time would lie at N."""
+    """The first of the things that slow the ramp-up without which more of the time would lie at
+    N."""
     part = enough(scenario)
     flood, limits = part_of(evaluation.flood, part), part_of_limits(evaluation.limits, part)
 
     def share(**change: object) -> float:
-        return simulation.run(replace(flood, **change), evaluation.operation, limits, seed).share_at_n
+        return simulation.run(
+            replace(flood, **change), evaluation.operation, limits, seed
+        ).share_at_n
 
     now = share()
     for words, change in _ramp_limits(scenario, evaluation.flood, flood):
@@ -74,15 +95,28 @@ def _of_overlap(scenario: Scenario, evaluation: Evaluation, seed: int) -> str:
             return words
     if share(messages=MORE * flood.messages) < now + GAIN:
         own_s, n = evaluation.operation.mean_s, scenario.concurrency
-        return f"the length of the operations: {own_s:.2g} s, too short for N = {n:,} at the same moment"
+        return (
+            f"the length of the operations: {own_s:.2g} s, too short for N = {n:,} at the same "
+            "moment"
+        )
     per_worker = scenario.batch_size * scenario.messages / scenario.concurrency
-    return f"the number of messages: {per_worker:,.3g} for each of N, so most of the time is the end of the flood"
+    return (
+        f"the number of messages: {per_worker:,.3g} for each of N, so most of the time is the end "
+        "of the flood"
+    )
 
 
-def _ramp_limits(scenario: Scenario, flood: Flood, part: Flood) -> Iterator[tuple[str, dict[str, object]]]:
-    """What slows the ramp-up, in words, and what to change of the `part` of the flood to be without it."""
+def _ramp_limits(
+    scenario: Scenario, flood: Flood, part: Flood
+) -> Iterator[tuple[str, dict[str, object]]]:
+    """What slows the ramp-up, in words, and what to change of the `part` of the flood to be without
+    it."""
     if flood.trigger is not None and flood.trigger.start < scenario.concurrency:
-        ramp = "the provisioned pollers' ramp" if scenario.trigger == PROVISIONED else "the trigger's ramp"
+        ramp = (
+            "the provisioned pollers' ramp"
+            if scenario.trigger == PROVISIONED
+            else "the trigger's ramp"
+        )
         words = f"{ramp}: +{flood.trigger.per_minute:,.0f} a minute from {flood.trigger.start:,.0f}"
         yield words, {"trigger": replace(part.trigger, start=part.trigger.most)}
     yield (
@@ -96,7 +130,9 @@ def _ramp_limits(scenario: Scenario, flood: Flood, part: Flood) -> Iterator[tupl
 def _shared(evaluation: Evaluation) -> Iterator[str]:
     """The shared limits that slow the operations, the one that slows most of them first."""
     limits = {limit.name: limit for limit in evaluation.limits}
-    for share, name in sorted((-share, name) for name, share in evaluation.course.slowed_shares.items()):
+    for share, name in sorted(
+        (-share, name) for name, share in evaluation.course.slowed_shares.items()
+    ):
         if -share < SLOWED:
             return
         per_s = limits[name].per_s[0]

@@ -13,8 +13,8 @@ from stampede.model.sharing import Shared
 
 # Of the picture's curve: more than a screen shows.
 RAMP_POINTS = 300
-# How an attempt ends: as it should, with an error, cut off by a crash or the function's timeout, or as it should where
-# it was the first of a new environment.
+# How an attempt ends: as it should, with an error, cut off by a crash or the function's timeout, or
+# as it should where it was the first of a new environment.
 DONE, FAILED, CUT_OFF, FIRST = range(4)
 # Of fewer operations there is no 99th percentile, as in a report.
 ENOUGH_FOR_P99 = 100
@@ -24,15 +24,17 @@ ENOUGH_FOR_P99 = 100
 class Course:
     """What came of it. Times in seconds from the first message sent, unless something else is said.
 
-    The seconds are those of the successful operations, cold starts apart, as records have them (nan where none
-    succeeded, and `p99_s` below ENOUGH_FOR_P99; quantiles linear between ranks, type 7, as the table's). The
-    full-overlap window is from the first to the last moment at which N ran at once, `time_to_n_s` to `window_end_s`
-    after the first start of an operation (None where they never did), `share_at_n` the share of all operations'
-    time that lies in it, `first_start_s` to `drain_s` the span of the records. `slowed_shares` has by the name of
-    each shared limit the share of operation time in which it was the one that slowed all; `throttled` are receives
-    that found no room. `peak_requests_per_s` is the most there was at once of running x progress, times what one
-    asks. `ramp` is the curve of how many ran at once from each moment on. `of_first` and `of_later` have the
-    seconds, and the `count`, of the operations that were the first of their environment and of those that weren't.
+    The seconds are those of the successful operations, cold starts apart, as records have them (nan
+    where none succeeded, and `p99_s` below ENOUGH_FOR_P99; quantiles linear between ranks, type 7,
+    as the table's). The full-overlap window is from the first to the last moment at which N ran at
+    once, `time_to_n_s` to `window_end_s` after the first start of an operation (None where they
+    never did), `share_at_n` the share of all operations' time that lies in it, `first_start_s` to
+    `drain_s` the span of the records. `slowed_shares` has by the name of each shared limit the
+    share of operation time in which it was the one that slowed all; `throttled` are receives that
+    found no room. `peak_requests_per_s` is the most there was at once of running x progress, times
+    what one asks. `ramp` is the curve of how many ran at once from each moment on. `of_first` and
+    `of_later` have the seconds, and the `count`, of the operations that were the first of their
+    environment and of those that weren't.
     """
 
     succeeded: int
@@ -60,8 +62,8 @@ class Course:
 
 @dataclass
 class Attempts:
-    """Every attempt of an operation, by its end: start and end in seconds, 16 bytes each, which failed, and which were
-    the first of their environment."""
+    """Every attempt of an operation, by its end: start and end in seconds, 16 bytes each, which
+    failed, and which were the first of their environment."""
 
     started_s: array[float] = field(default_factory=lambda: array("d"))
     ended_s: array[float] = field(default_factory=lambda: array("d"))
@@ -80,7 +82,9 @@ class Attempts:
 
 def course(attempts: Attempts, n: int, requests_per_s: float, shared: Shared) -> Course:
     """Count everything; `n` is the concurrency that is asked for."""
-    starts, ends = (np.frombuffer(times, dtype=float) for times in (attempts.started_s, attempts.ended_s))
+    starts, ends = (
+        np.frombuffer(times, dtype=float) for times in (attempts.started_s, attempts.ended_s)
+    )
     later = np.ones(len(ends), dtype=bool)
     later[attempts.failed] = later[attempts.first] = False
     seconds = ends - starts
@@ -90,7 +94,11 @@ def course(attempts: Attempts, n: int, requests_per_s: float, shared: Shared) ->
     busy_s = running[:-1] * np.diff(at)
     full = np.flatnonzero(running >= n)
     window = (float(at[full[0]]), float(at[full[-1] + 1])) if len(full) else None
-    inside = (at[:-1] >= window[0]) & (at[:-1] < window[1]) if window else np.zeros(len(busy_s), dtype=bool)
+    inside = (
+        (at[:-1] >= window[0]) & (at[:-1] < window[1])
+        if window
+        else np.zeros(len(busy_s), dtype=bool)
+    )
     first_start_s = float(starts.min())
     whole = float(busy_s.sum())
     return Course(
@@ -115,15 +123,22 @@ def course(attempts: Attempts, n: int, requests_per_s: float, shared: Shared) ->
     )
 
 
-def timeline(starts: np.ndarray, ends: np.ndarray, also_at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The moments at which something began or ended (and `also_at`, within them), and how many ran from each on.
+def timeline(
+    starts: np.ndarray, ends: np.ndarray, also_at: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The moments at which something began or ended (and `also_at`, within them), and how many ran
+    from each on.
 
-    `ends` ascend. An attempt runs up to, not including, its end: what ends and begins at the same moment leaves no dip.
+    `ends` ascend. An attempt runs up to, not including, its end: what ends and begins at the same
+    moment leaves no dip.
     """
     last = ends.max()
     between = also_at[(also_at > starts.min()) & (also_at < last)]
     at = np.unique(np.concatenate([starts, ends, between]))
-    started, ended = np.searchsorted(np.sort(starts), at, "right"), np.searchsorted(ends, at, "right")
+    started, ended = (
+        np.searchsorted(np.sort(starts), at, "right"),
+        np.searchsorted(ends, at, "right"),
+    )
     return at, started - ended
 
 
@@ -138,7 +153,8 @@ def _seconds(seconds: np.ndarray) -> dict[str, float]:
 
 
 def _quantile(ordered: np.ndarray, share: float) -> float:
-    """As np.quantile counts it, which for the ten messages of a small flood takes longer than the whole flood."""
+    """As np.quantile counts it, which for the ten messages of a small flood takes longer than the
+    whole flood."""
     below = math.floor(position := (len(ordered) - 1) * share)
     low, high = float(ordered[below]), float(ordered[min(below + 1, len(ordered) - 1)])
     part = position - below

@@ -1,18 +1,22 @@
-"""The heap of events: messages, places of the trigger, environments and running operations, one moment at a time.
+"""The heap of events: messages, places of the trigger, environments and running operations, one
+moment at a time.
 
-A place of the trigger takes a message, invokes with it, and takes the next `hand_over_s` after that has ended. There
-are three lists of what comes next: the ends of running operations, a heap; the places that are about to take a message,
-which stand in order; and whatever is rare, a heap of calls.
+A place of the trigger takes a message, invokes with it, and takes the next `hand_over_s` after that
+has ended. There are three lists of what comes next: the ends of running operations, a heap; the
+places that are about to take a message, which stand in order; and whatever is rare, a heap of
+calls.
 
-While a shared limit binds, all running operations are slowed by the same factor. That is done by virtual time (as in
-fair queueing: Demers, Keshav and Shenker 1989; Parekh and Gallager 1993): virtual seconds pass at the rate of
-progress, and an operation of d seconds of its own, begun at the virtual moment V, ends at V + d whatever the rate does
-meanwhile. So a change of the rate costs nothing, however many run.
+While a shared limit binds, all running operations are slowed by the same factor. That is done by
+virtual time (as in fair queueing: Demers, Keshav and Shenker 1989; Parekh and Gallager 1993):
+virtual seconds pass at the rate of progress, and an operation of d seconds of its own, begun at the
+virtual moment V, ends at V + d whatever the rate does meanwhile. So a change of the rate costs
+nothing, however many run.
 
-Why not SimPy: a `Resource` of SimPy 4.1.2 looks for a request in a list of all when it is released, so 100,000 messages
-by 10,000 take it 5.5 CPU-s, and this 0.35 (docs/benchmarks.md, simulate_10k). A SimPy model without `Resource`, of
-10,000 processes that count a number down, takes 0.55; but then every change of the progress would have to interrupt
-whatever runs, and that is what virtual time is there to save.
+Why not SimPy: a `Resource` of SimPy 4.1.2 looks for a request in a list of all when it is released,
+so 100,000 messages by 10,000 take it 5.5 CPU-s, and this 0.35 (docs/benchmarks.md, simulate_10k). A
+SimPy model without `Resource`, of 10,000 processes that count a number down, takes 0.55; but then
+every change of the progress would have to interrupt whatever runs, and that is what virtual time is
+there to save.
 """
 
 from __future__ import annotations
@@ -34,8 +38,9 @@ from stampede.model.sharing import Shared
 
 # Seconds drawn at once: few enough to hold, many enough that drawing costs nothing.
 _CHUNK = 4096
-# The pause before a throttled invocation is tried again, give or take half of it, and twice as long each time. Lambda
-# backs off, and how isn't documented: with N = 1 the last message may wait so long for nothing.
+# The pause before a throttled invocation is tried again, give or take half of it, and twice as long
+# each time. Lambda backs off, and how isn't documented: with N = 1 the last message may wait so
+# long for nothing.
 _RETRY_S, _RETRY_MOST_S = 1.0, 10.0
 # An invocation as a tuple: its message, when it was received.
 Invocation = tuple[int, float]
@@ -44,12 +49,13 @@ Invocation = tuple[int, float]
 class Engine:
     """One flood on its way; `run` carries it out and gives the attempts.
 
-    What the Lambda guide says (services-sqs-errorhandling): a message whose function fails is visible again after the
-    visibility timeout, which our functions shorten to `redelivery_s`; they report batch item failures, so the trigger
-    isn't slowed by that, but by a crash or a thrown error (`trigger.kept`). One that is throttled is tried again, with
-    back-off, until its visibility timeout is over, and then dropped, so that it is visible again; the trigger gets less
-    concurrency meanwhile. By how much isn't documented: here the place that holds a throttled message takes no other,
-    and the ramp stands still.
+    What the Lambda guide says (services-sqs-errorhandling): a message whose function fails is
+    visible again after the visibility timeout, which our functions shorten to `redelivery_s`; they
+    report batch item failures, so the trigger isn't slowed by that, but by a crash or a thrown
+    error (`trigger.kept`). One that is throttled is tried again, with back-off, until its
+    visibility timeout is over, and then dropped, so that it is visible again; the trigger gets less
+    concurrency meanwhile. By how much isn't documented: here the place that holds a throttled
+    message takes no other, and the ramp stands still.
     """
 
     def __init__(self, flood: Flood, operation: Operation, shared: Shared, seed: int) -> None:
@@ -61,7 +67,9 @@ class Engine:
         self.now_s = self.virtual_s = 0.0
         self.running = self.begun = self.calls = 0
         self.messages = Messages(flood.messages, flood.messages_per_s, flood.receives)
-        self.environments = Environments(room, inf if own else flood.scale_out_per_10_s, min(room, flood.warm))
+        self.environments = Environments(
+            room, inf if own else flood.scale_out_per_10_s, min(room, flood.warm)
+        )
         self.places = room if own else flood.trigger.places
         self.waiting = self.held = 0  # places without a message, and with one that is throttled
         self.arrival_awaited = self.ramp_paused = False
@@ -73,13 +81,22 @@ class Engine:
         self._ramp_on()
 
     def _streams(self, operation: Operation, seed: int) -> None:
-        """Each kind of chance has its own stream, so that one more draw of one doesn't move the others."""
+        """Each kind of chance has its own stream, so that one more draw of one doesn't move the
+        others."""
         warm, cold, failing, self.pauses = np.random.default_rng(seed).spawn(4)
-        chunk, crashing, failing_share = min(_CHUNK, self.flood.messages), self.flood.crashing, self.flood.failing
+        chunk, crashing, failing_share = (
+            min(_CHUNK, self.flood.messages),
+            self.flood.crashing,
+            self.flood.failing,
+        )
         self.warm_s = _drawn(lambda: operation.draw(warm, chunk, False))
         self.cold_s = _drawn(lambda: operation.draw(cold, min(chunk, self.flood.concurrency), True))
         ends, kinds = np.cumsum([failing_share, crashing]), np.array([FAILED, CUT_OFF, DONE])
-        self.fails = _drawn(lambda: kinds[np.searchsorted(ends, failing.random(chunk), "right")]) if ends[-1] else None
+        self.fails = (
+            _drawn(lambda: kinds[np.searchsorted(ends, failing.random(chunk), "right")])
+            if ends[-1]
+            else None
+        )
 
     def _share(self, shared: Shared, room: int) -> None:
         self.slowed = shared.slows(room)
@@ -95,14 +112,20 @@ class Engine:
         """Until no message is left. Raises ValueError for a flood that never ends."""
         ends, asking, later = self.ends, self.asking, self.later
         while self.left:
-            progress = 1.0 if self.running <= self.at_full_speed else self.at_full_speed / self.running
+            progress = (
+                1.0 if self.running <= self.at_full_speed else self.at_full_speed / self.running
+            )
             if self.slowed:
                 while ends and self.current[ends[0][2]] is not ends[0]:
                     heappop(ends)  # it was cut off before
             ask_s = asking[0] if asking else inf
             end_s = ends[0][0] if ends else inf
             if self.slowed and ends:  # rounding puts none into the past
-                end_s = self.now_s + (end_s - self.virtual_s) / progress if end_s > self.virtual_s else self.now_s
+                end_s = (
+                    self.now_s + (end_s - self.virtual_s) / progress
+                    if end_s > self.virtual_s
+                    else self.now_s
+                )
             if later and later[0][0] <= ask_s and later[0][0] <= end_s:
                 at_s, _, what, argument = heappop(later)
                 self._pass(at_s, progress)
@@ -115,12 +138,16 @@ class Engine:
                 self._pass(asking.popleft(), progress)
                 self._ask()
             else:
-                raise ValueError("this flood never ends: an operation takes forever, and nothing cuts it off")
+                raise ValueError(
+                    "this flood never ends: an operation takes forever, and nothing cuts it off"
+                )
         return self.attempts
 
     def _pass(self, until_s: float, progress: float) -> None:
         """Nothing happens until then."""
-        self.virtual_s = self.virtual_s + (until_s - self.now_s) * progress if self.slowed else until_s
+        self.virtual_s = (
+            self.virtual_s + (until_s - self.now_s) * progress if self.slowed else until_s
+        )
         self.now_s = until_s
 
     def _call(self, at_s: float, what: Callable[[Any], None], argument: Any = None) -> None:
@@ -166,7 +193,8 @@ class Engine:
             self._resume_ramp()
 
     def _back(self, message: int, at_s: float) -> None:
-        """A receive came to nothing: it is visible again then, or a dead letter if it was its last."""
+        """A receive came to nothing: it is visible again then, or a dead letter if it was its
+        last."""
         if self.messages.received_in_vain(message):
             self.attempts.dead_lettered += 1
             self.left -= 1
@@ -174,11 +202,16 @@ class Engine:
             self._call(max(at_s, self.now_s), self._returns, message)
 
     def _ramp_on(self) -> None:
-        if self.trigger and self.places < int(min(self.trigger.most, 1e9)) and self.trigger.step_s < inf:
+        if (
+            self.trigger
+            and self.places < int(min(self.trigger.most, 1e9))
+            and self.trigger.step_s < inf
+        ):
             self._call(self.now_s + self.trigger.step_s, self._ramp)
 
     def _ramp(self, _: None) -> None:
-        """One more place, if messages are still available and none is throttled; else the ramp waits for that."""
+        """One more place, if messages are still available and none is throttled; else the ramp
+        waits for that."""
         self.ramp_paused = bool(self.waiting or self.held)
         if not self.ramp_paused:
             self.places += 1
@@ -191,7 +224,8 @@ class Engine:
             self._ramp_on()
 
     def _hold(self, invocation: Invocation, pause_s: float) -> None:
-        """A place keeps what was throttled, and tries it again until its visibility timeout is over."""
+        """A place keeps what was throttled, and tries it again until its visibility timeout is
+        over."""
         until_s = invocation[1] + self.flood.visibility_timeout_s
         at_s = self.now_s + pause_s * self.pauses.uniform(0.5, 1.5)
         self._call(min(at_s, until_s), self._retry, (invocation, until_s, pause_s))
@@ -236,7 +270,16 @@ class Engine:
         if now_s + own_s > deadline_s and not self.slowed:
             own_s, outcome = max(0.0, deadline_s - now_s), CUT_OFF
         self.begun += 1
-        operation = (self.virtual_s + own_s, self.begun, environment, message, received_s, deadline_s, now_s, outcome)
+        operation = (
+            self.virtual_s + own_s,
+            self.begun,
+            environment,
+            message,
+            received_s,
+            deadline_s,
+            now_s,
+            outcome,
+        )
         heappush(self.ends, operation)
         self.running += 1
         if self.slowed:
@@ -244,7 +287,8 @@ class Engine:
             self._watch(environment, deadline_s)
 
     def _watch(self, environment: int, deadline_s: float) -> None:
-        """While operations may be slowed, each environment has one look ahead of it, at a deadline or before."""
+        """While operations may be slowed, each environment has one look ahead of it, at a deadline
+        or before."""
         if not self.watched[environment] and deadline_s < inf:
             self.watched[environment] = True
             self._call(max(deadline_s, self.now_s), self._look, environment)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 
-# "Lambda makes a best attempt to refill your concurrency scaling rate continuously over time"; what isn't used doesn't
-# add up (Lambda guide, scaling-behavior).
+# "Lambda makes a best attempt to refill your concurrency scaling rate continuously over time"; what
+# isn't used doesn't add up (Lambda guide, scaling-behavior).
 _SCALE_OUT_S = 10.0
 
 
 class Environments:
-    """At most `room` of them, `warm` at first; new ones by a bucket of `per_10_s` tokens that fills up steadily.
+    """At most `room` of them, `warm` at first; new ones by a bucket of `per_10_s` tokens that fills
+    up steadily.
 
-    One that is free is used again, the last one first (which one Lambda takes isn't documented; they are alike here).
+    One that is free is used again, the last one first (which one Lambda takes isn't documented;
+    they are alike here).
     """
 
     def __init__(self, room: int, per_10_s: float, warm: int = 0) -> None:
@@ -36,7 +38,8 @@ class Environments:
         self.idle.append(environment)
 
     def reset(self, environment: int) -> None:
-        """Its invocation was cut off by the function's timeout: Lambda resets it, so it starts cold.
+        """Its invocation was cut off by the function's timeout: Lambda resets it, so it starts
+        cold.
 
         It isn't a new one: its /tmp stays as it was (Lambda guide, lambda-runtime-environment).
         """

@@ -1,4 +1,5 @@
-"""A mounted file system: what one client gets of it, what all clients do, and what comes out of the page cache."""
+"""A mounted file system: what one client gets of it, what all clients do, and what comes out of the
+page cache."""
 
 from __future__ import annotations
 
@@ -16,8 +17,10 @@ def limit(parameters: Mapping[str, float]) -> Limit:
 
 
 def fits_in_page_cache(read_bytes: float, process_mb: float, memory_mb: float) -> bool:
-    """Whether files that were read stay in memory beside the process, so that the next read finds them there.
+    """Whether files that were read stay in memory beside the process, so that the next read finds
+    them there.
 
-    EFS at 3008 MB was read at 0.7 to 2.5 s a GiB but for the first time, at 1024 MB never (published).
+    EFS at 3008 MB was read at 0.7 to 2.5 s a GiB but for the first time, at 1024 MB never
+    (published).
     """
     return read_bytes + process_mb * MEBIBYTE <= memory_mb * MEBIBYTE

@@ -13,17 +13,18 @@ from stampede.model.trigger import Trigger
 class Flood:
     """One cell's flood. `trigger` None: workers that ask the queue themselves, N of them at once.
 
-    `concurrency` is N, the reserved concurrency; `account_concurrency` what the account leaves for all. The loader
-    sends `messages_per_s`, and an invocation takes one. A message that is throttled, or whose function is cut off at
-    `timeout_s`, comes back `visibility_timeout_s` after it was received; one that fails after the pauses
-    `redelivery_s`, the last of them again and again; after `receives` (255 at most) in vain it is a dead letter.
-    `failing` is the share of attempts that end in an error, `crashing` that of those which crash or throw: their
-    messages come back as those of a timeout do. `hand_over_s` lie between two messages of one environment,
-    `cold_start_s` before its first, and `scale_out_per_10_s` new environments come in ten seconds, beside so many that
-    are `warm`. `barrier_s`: none begins before that.
+    `concurrency` is N, the reserved concurrency; `account_concurrency` what the account leaves for
+    all. The loader sends `messages_per_s`, and an invocation takes one. A message that is
+    throttled, or whose function is cut off at `timeout_s`, comes back `visibility_timeout_s` after
+    it was received; one that fails after the pauses `redelivery_s`, the last of them again and
+    again; after `receives` (255 at most) in vain it is a dead letter. `failing` is the share of
+    attempts that end in an error, `crashing` that of those which crash or throw: their messages
+    come back as those of a timeout do. `hand_over_s` lie between two messages of one environment,
+    `cold_start_s` before its first, and `scale_out_per_10_s` new environments come in ten seconds,
+    beside so many that are `warm`. `barrier_s`: none begins before that.
 
-    Left out: a message whose visibility timeout ends while it is worked on isn't handed out twice, and a trigger that
-    has grown doesn't shrink again.
+    Left out: a message whose visibility timeout ends while it is worked on isn't handed out twice,
+    and a trigger that has grown doesn't shrink again.
     """
 
     messages: int

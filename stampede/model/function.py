@@ -1,4 +1,5 @@
-"""The seconds of one operation in a function or on a host of AWS, and what it takes of the limits that all share."""
+"""The seconds of one operation in a function or on a host of AWS, and what it takes of the limits
+that all share."""
 
 from __future__ import annotations
 
@@ -17,11 +18,13 @@ MEGABYTE, MEBIBYTE = 1e6, 2**20
 def operation(
     work: Work, memory_mb: int, parameters: Parameters, bandwidth_quota: bool = False
 ) -> tuple[Operation, list[Limit]]:
-    """The operation that `work` is in a function of `memory_mb`, and the limits that all of them share.
+    """The operation that `work` is in a function of `memory_mb`, and the limits that all of them
+    share.
 
-    A step lasts `fixed_s` + the longest of waiting for answers, its connections, the function's network, its
-    processors and the mount, + `tail_s`; steps come one after the other. `mean_s`, demands and `bottleneck` are those
-    of an operation that isn't the first of its environment. Raises ParameterError where one is missing.
+    A step lasts `fixed_s` + the longest of waiting for answers, its connections, the function's
+    network, its processors and the mount, + `tail_s`; steps come one after the other. `mean_s`,
+    demands and `bottleneck` are those of an operation that isn't the first of its environment.
+    Raises ParameterError where one is missing.
     """
     worker = _Worker(work, memory_mb, parameters, bandwidth_quota)
     first = _Seconds(work, worker, network.cold_tokens(parameters))
@@ -40,14 +43,17 @@ def operation(
 
 
 class _Worker:
-    """What a worker has for one step: the seconds of each of its parts alone, by what that part is in words."""
+    """What a worker has for one step: the seconds of each of its parts alone, by what that part is
+    in words."""
 
     def __init__(self, work: Work, memory_mb: int, parameters: Parameters, quota: bool) -> None:
         self._work = work
         self._is_host = work.network == "host"
         self._vcpus = float("inf") if self._is_host else processor.vcpus(memory_mb, parameters)
         self._burst_bytes_per_s = parameters["network_burst_bytes_per_s"]
-        self._sustained = network.sustained_bytes_per_s(memory_mb, parameters, quota and work.network == "function")
+        self._sustained = network.sustained_bytes_per_s(
+            memory_mb, parameters, quota and work.network == "function"
+        )
         self._memory_mb = memory_mb
 
     def parts_s(self, step: Step, tokens: np.ndarray) -> dict[str, np.ndarray]:
@@ -59,21 +65,29 @@ class _Worker:
             waiting = f"waiting for answers, {each} ms each, {step.at_once:g} at a time"
             parts[waiting] = step.requests * step.request_s / step.at_once
         if step.requests and self._work.calls_per_s_cap:
-            parts[f"the cap of {self._work.calls_per_s_cap:g} calls/s"] = step.requests / self._work.calls_per_s_cap
+            parts[f"the cap of {self._work.calls_per_s_cap:g} calls/s"] = (
+                step.requests / self._work.calls_per_s_cap
+            )
         if step.bytes:
             speed = f"{step.stream_bytes_per_s / MEGABYTE:.0f} MB/s"
             connections = (
-                f"{step.at_once:g} connections of {speed} each" if step.at_once > 1 else f"one connection, {speed}"
+                f"{step.at_once:g} connections of {speed} each"
+                if step.at_once > 1
+                else f"one connection, {speed}"
             )
             parts[connections] = step.bytes / (step.at_once * step.stream_bytes_per_s)
         if transferred and not self._is_host:
             flow = f"the function's network, {self._sustained / MEBIBYTE:.0f} MiB/s after the burst"
-            parts[flow] = network.seconds(transferred, tokens, self._burst_bytes_per_s, self._sustained)
+            parts[flow] = network.seconds(
+                transferred, tokens, self._burst_bytes_per_s, self._sustained
+            )
         if step.mount_bytes:
             mount = f"the mount, {step.mount_bytes_per_s / MEGABYTE:.0f} MB/s for one function"
             parts[mount] = step.mount_bytes / step.mount_bytes_per_s
         if step.cpu_s:
-            processors = f"the function's processors, {self._vcpus:.2f} vCPU at {self._memory_mb} MB"
+            processors = (
+                f"the function's processors, {self._vcpus:.2f} vCPU at {self._memory_mb} MB"
+            )
             if step.threads < self._vcpus:
                 processors = f"the client's processing, {step.threads:g} processors at most"
             parts[processors] = processor.seconds(step.cpu_s, self._vcpus, step.threads)

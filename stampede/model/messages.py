@@ -7,10 +7,11 @@ from collections import deque
 
 
 class Messages:
-    """So many messages, number i visible i / `per_s` seconds after the first, each received `receives` times at most.
+    """So many messages, number i visible i / `per_s` seconds after the first, each received
+    `receives` times at most.
 
-    They are received in the order in which they became visible: SQS promises none, and what comes back stands behind
-    the backlog that is there. One byte a message, beside those that came back.
+    They are received in the order in which they became visible: SQS promises none, and what comes
+    back stands behind the backlog that is there. One byte a message, beside those that came back.
     """
 
     def __init__(self, count: int, per_s: float, receives: int) -> None:
@@ -34,7 +35,8 @@ class Messages:
         return self._fresh * self._gap_s if self._fresh < self._count else math.inf
 
     def received_in_vain(self, message: int) -> bool:
-        """Count one more receive that came to nothing; whether that was the last, so that it is a dead letter."""
+        """Count one more receive that came to nothing; whether that was the last, so that it is a
+        dead letter."""
         self._in_vain[message] += 1
         return self._in_vain[message] >= self._receives
 

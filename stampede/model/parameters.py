@@ -22,7 +22,8 @@ class ParameterError(ValueError):
 
 @dataclass(frozen=True)
 class Parameter:
-    """One number. The true value is believed to lie in `low` to `high` (as a 95 % interval would say)."""
+    """One number. The true value is believed to lie in `low` to `high` (as a 95 % interval would
+    say)."""
 
     name: Words
     value: Number
@@ -36,7 +37,8 @@ class Parameter:
 
 
 class Parameters(Mapping[str, float]):
-    """Parameters by name; `p["s3_get_per_s"]` is the value. Raises ParameterError for one that isn't there."""
+    """Parameters by name; `p["s3_get_per_s"]` is the value. Raises ParameterError for one that
+    isn't there."""
 
     def __init__(self, rows: Iterable[Parameter]) -> None:
         self._rows = {row.name: row for row in rows}
@@ -68,7 +70,9 @@ def read(path: Path) -> list[Parameter]:
         parameters = msgspec.json.decode(path.read_bytes(), type=list[Parameter])
     except (OSError, msgspec.MsgspecError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ParameterError(f"{path}: can't be read: {reason}; give a list of parameters as in {AWS.name}") from None
+        raise ParameterError(
+            f"{path}: can't be read: {reason}; give a list of parameters as in {AWS.name}"
+        ) from None
     counts = Counter(parameter.name for parameter in parameters)
     for row in parameters:
         if counts[row.name] > 1:

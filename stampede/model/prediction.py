@@ -11,13 +11,22 @@ from stampede.model import ranges, request_rate
 from stampede.model.bottleneck import bottleneck
 from stampede.model.course import Course
 from stampede.model.parameters import Parameters
-from stampede.model.scenario import MOST_COURSES, SECONDS, Evaluation, Scenario, enough, evaluate, evaluations, expect
+from stampede.model.scenario import (
+    MOST_COURSES,
+    SECONDS,
+    Evaluation,
+    Scenario,
+    enough,
+    evaluate,
+    evaluations,
+    expect,
+)
 from stampede.model.work import Work
 
 __all__ = ["RANGED", "Prediction", "Scenario", "predict"]
 
-# The figures of a prediction that have a range, and the means that have one too: of the first operations of their
-# environments, and of later ones.
+# The figures of a prediction that have a range, and the means that have one too: of the first
+# operations of their environments, and of later ones.
 RANGED = ("avg_s", "time_to_n_s", "share_at_n", "most_at_once", "span_s", "drain_s")
 OF_KINDS = {"first_avg_s": "of_first", "later_avg_s": "of_later"}
 
@@ -26,15 +35,17 @@ OF_KINDS = {"first_avg_s": "of_first", "later_avg_s": "of_later"}
 class Prediction:
     """One cell, as `stampede simulate` prints it and run.json keeps it.
 
-    `count` are messages; `min_s` to `p99_s` the seconds of one successful operation, as the table has them, None
-    where all fail (`p99_s` also of fewer than a hundred). N run at once from `time_to_n_s` to `window_end_s` after
-    the first start, None where they never do; `share_at_n` is the share of all operations' time in between.
-    `span_s` is from the first start to the last end, `drain_s` from the first message sent to the last record.
-    `peak_requests_per_s` stands against `requests_limit_per_s` (None where no request is counted). `bottleneck` are
-    the limits in words. `ranges` are low and high of RANGED, as far as the parameters are known; a measured figure
-    outside is a miss. `ramp` are points (seconds from the first message, running at once), a few hundred at most,
-    for the picture. `of_first` and `of_later` have the seconds, and the `count`, of the operations that succeeded
-    as the first of their environment, and of the others; `ranges` those of their means, by OF_KINDS.
+    `count` are messages; `min_s` to `p99_s` the seconds of one successful operation, as the table
+    has them, None where all fail (`p99_s` also of fewer than a hundred). N run at once from
+    `time_to_n_s` to `window_end_s` after the first start, None where they never do; `share_at_n` is
+    the share of all operations' time in between. `span_s` is from the first start to the last end,
+    `drain_s` from the first message sent to the last record. `peak_requests_per_s` stands against
+    `requests_limit_per_s` (None where no request is counted). `bottleneck` are the limits in words.
+    `ranges` are low and high of RANGED, as far as the parameters are known; a measured figure
+    outside is a miss. `ramp` are points (seconds from the first message, running at once), a few
+    hundred at most, for the picture. `of_first` and `of_later` have the seconds, and the `count`,
+    of the operations that succeeded as the first of their environment, and of the others; `ranges`
+    those of their means, by OF_KINDS.
     """
 
     count: int
@@ -62,17 +73,24 @@ class Prediction:
     of_later: Mapping[str, float | None] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """As it stands in run.json, under `prediction.cells.<cell>`: there the bottleneck is `binds`."""
-        return {"binds" if name == "bottleneck" else name: value for name, value in asdict(self).items()}
+        """As it stands in run.json, under `prediction.cells.<cell>`: there the bottleneck is
+        `binds`."""
+        return {
+            "binds" if name == "bottleneck" else name: value for name, value in asdict(self).items()
+        }
 
 
 def predict(
-    scenario: Scenario, parameters: Parameters, seed: int = 1, evaluation: Evaluation | None = None, ranged: bool = True
+    scenario: Scenario,
+    parameters: Parameters,
+    seed: int = 1,
+    evaluation: Evaluation | None = None,
+    ranged: bool = True,
 ) -> Prediction:
     """What will happen in a cell. The same seed gives the same answer on any machine.
 
-    `evaluation` is what `expect` says of it, where that was asked before; how sure it is, is left out where not
-    `ranged`. Raises ParameterError for a parameter that isn't there.
+    `evaluation` is what `expect` says of it, where that was asked before; how sure it is, is left
+    out where not `ranged`. Raises ParameterError for a parameter that isn't there.
     """
     evaluation = evaluation or expect(scenario, parameters, seed)
     course = evaluation.course
@@ -92,17 +110,23 @@ def predict(
     )
 
 
-def _ranges(scenario: Scenario, parameters: Parameters, course: Course, seed: int) -> dict[str, tuple[float, float]]:
+def _ranges(
+    scenario: Scenario, parameters: Parameters, course: Course, seed: int
+) -> dict[str, tuple[float, float]]:
     """Those of RANGED, from a part of the flood where it is large."""
     part = enough(scenario, course)
     own = evaluate(scenario, parameters, seed, part).course if part < 1 else course
     of_draws = []
-    for at, drawn in enumerate(ranges.draws(parameters, ranges.count(part * scenario.messages), seed)):
+    for at, drawn in enumerate(
+        ranges.draws(parameters, ranges.count(part * scenario.messages), seed)
+    ):
         of_draws.append(figures(evaluate(scenario, drawn, [seed, MOST_COURSES + at], part).course))
     of_ranged = {name: figures(course)[name] for name in (*RANGED, *OF_KINDS)}
     intervals = ranges.intervals(of_ranged, figures(own), of_draws, scenario.concurrency)
     seeds = ([seed, 2 * MOST_COURSES + at] for at in range(ranges.floods(scenario.messages)))
-    of_floods = [figures(evaluation.course) for evaluation in evaluations(scenario, parameters, seeds)]
+    of_floods = [
+        figures(evaluation.course) for evaluation in evaluations(scenario, parameters, seeds)
+    ]
     return ranges.widened(intervals, of_floods)
 
 
@@ -121,11 +145,14 @@ def figures(course: Course) -> dict[str, float | int | None]:
 
 
 def _requests_limit(work: Work, parameters: Parameters) -> float | None:
-    """Requests a second that the limit of most of the work's requests lets through; None where none are counted."""
+    """Requests a second that the limit of most of the work's requests lets through; None where none
+    are counted."""
     counted = [step for step in work.steps if step.rate and step.requests]
     if not counted:
         return None
-    return request_rate.limit(max(counted, key=lambda step: step.requests).rate, parameters).per_s[0]
+    return request_rate.limit(max(counted, key=lambda step: step.requests).rate, parameters).per_s[
+        0
+    ]
 
 
 def _or_none(seconds: float) -> float | None:

@@ -1,4 +1,5 @@
-"""How sure a prediction is: the same cell again under parameters drawn from where their true values may lie."""
+"""How sure a prediction is: the same cell again under parameters drawn from where their true values
+may lie."""
 
 from __future__ import annotations
 
@@ -11,11 +12,13 @@ import numpy as np
 
 from stampede.model.parameters import Parameter, Parameters
 
-# Sets of parameters that are drawn: of a small flood, which costs little and scatters much, more of them.
+# Sets of parameters that are drawn: of a small flood, which costs little and scatters much, more of
+# them.
 FEWEST, MOST, MESSAGES_IN_ALL = 12, 30, 10_000
-# Floods under a prediction's own parameters: chance moves small ones further than a few draws show. Another flood lies
-# beyond all of k with a probability of 2 / (k + 1), however they are distributed: 1.3 % of 150. What several figures,
-# which hang together, leave out comes to less than 5 % of the floods.
+# Floods under a prediction's own parameters: chance moves small ones further than a few draws show.
+# Another flood lies beyond all of k with a probability of 2 / (k + 1), however they are
+# distributed: 1.3 % of 150. What several figures, which hang together, leave out comes to less than
+# 5 % of the floods.
 MOST_FLOODS, FEWEST_FLOODS, MESSAGES_IN_FLOODS = 150, 40, 5_000
 # A 95 % interval of a normal distribution is so many of its standard deviations to both sides.
 DEVIATIONS = 1.96
@@ -29,7 +32,8 @@ def count(messages: float) -> int:
 
 
 def floods(messages: float) -> int:
-    """How many floods of so many messages show what chance does; 0 for large ones, where the draws do."""
+    """How many floods of so many messages show what chance does; 0 for large ones, where the draws
+    do."""
     number = int(min(MOST_FLOODS, MESSAGES_IN_FLOODS / messages))
     return number if number >= FEWEST_FLOODS else 0
 
@@ -48,16 +52,20 @@ def widened(
 def draws(parameters: Parameters, number: int, seed: int) -> Iterator[Parameters]:
     """`number` sets of parameters, the same for the same seed.
 
-    A parameter's `low` and `high` are taken for the ends of a 95 % interval around its value, on each side for itself
-    and in proportion; none lies outside. A Latin hypercube (McKay, Beckman and Conover, Technometrics 21, 1979): of
-    each parameter every n-th of its distribution is drawn from once, so that a dozen sets show what a hundred would.
+    A parameter's `low` and `high` are taken for the ends of a 95 % interval around its value, on
+    each side for itself and in proportion; none lies outside. A Latin hypercube (McKay, Beckman and
+    Conover, Technometrics 21, 1979): of each parameter every n-th of its distribution is drawn from
+    once, so that a dozen sets show what a hundred would.
     """
     random = np.random.default_rng([seed, number])
-    names = sorted(name for name in parameters if parameters.row(name).low < parameters.row(name).high)
+    names = sorted(
+        name for name in parameters if parameters.row(name).low < parameters.row(name).high
+    )
     quantiles = [(random.permutation(number) + random.random(number)) / number for _ in names]
     for at in range(number):
         yield parameters.with_rows(
-            value_at(parameters.row(name), float(of_name[at])) for name, of_name in zip(names, quantiles, strict=True)
+            value_at(parameters.row(name), float(of_name[at]))
+            for name, of_name in zip(names, quantiles, strict=True)
         )
 
 
@@ -74,24 +82,30 @@ def intervals(
     of_draws: Sequence[Mapping[str, float | None]],
     concurrency: int,
 ) -> dict[str, tuple[float, float]]:
-    """Low and high of each of the `figures` that there is, from those `of_draws` and what the parameters' own values
-    gave, `evaluated`, of the whole or of a part. A draw that doesn't have a figure says nothing of it. No share is
-    above 1, and no more than `concurrency` run at once."""
+    """Low and high of each of the `figures` that there is, from those `of_draws` and what the
+    parameters' own values gave, `evaluated`, of the whole or of a part. A draw that doesn't have a
+    figure says nothing of it. No share is above 1, and no more than `concurrency` run at once."""
     ranges, most = {}, {"share_at_n": 1.0, "most_at_once": float(concurrency)}
     for name, value in figures.items():
         own = evaluated[name]
         if value is None or own is None:
             continue
         drawn = [of_draw[name] for of_draw in of_draws if of_draw[name] is not None]
-        # Of nothing there is no multiple: what is never in full overlap in these values may be in others.
-        low, high = interval(value, [number / own for number in drawn]) if own else (value, max([value, *drawn]))
+        # Of nothing there is no multiple: what is never in full overlap in these values may be in
+        # others.
+        low, high = (
+            interval(value, [number / own for number in drawn])
+            if own
+            else (value, max([value, *drawn]))
+        )
         ranges[name] = (low, max(float(value), min(high, most.get(name, math.inf))))
     return ranges
 
 
 def interval(value: float, ratios: Sequence[float]) -> tuple[float, float]:
-    """Low and high of a figure, of which draws gave these multiples: to each side so far that 95 % of log-normally
-    distributed ones would lie within. Each side has a deviation of its own, as if the other were its mirror image."""
+    """Low and high of a figure, of which draws gave these multiples: to each side so far that 95 %
+    of log-normally distributed ones would lie within. Each side has a deviation of its own, as if
+    the other were its mirror image."""
     logs = [math.log(max(ratio, SMALLEST_RATIO)) for ratio in ratios]
     below, above = sum(min(0.0, log) ** 2 for log in logs), sum(max(0.0, log) ** 2 for log in logs)
     low, high = (math.sqrt(2 * squares / max(1, len(logs))) for squares in (below, above))

@@ -15,11 +15,12 @@ AGREED = FUNCTIONS / "agreed" / "retries.json"
 
 @dataclass(frozen=True)
 class Rules:
-    """Standard mode's. A client has so many `tokens` at most; a retry takes `retry_cost` of them, `timeout_cost` after
-    a timeout and `throttle_cost` after a throttled call. A call that succeeds gives back what its last retry cost, or
-    `success_gain`. The first pause lasts up to `first_pause_s`, after a throttled call up to `throttle_first_pause_s`,
-    and each later one up to twice as long, up to `longest_pause_s`. `retry_after_header` is the answer's header that
-    may make a pause longer, in milliseconds and by 5 s at most; None: no header does."""
+    """Standard mode's. A client has so many `tokens` at most; a retry takes `retry_cost` of them,
+    `timeout_cost` after a timeout and `throttle_cost` after a throttled call. A call that succeeds
+    gives back what its last retry cost, or `success_gain`. The first pause lasts up to
+    `first_pause_s`, after a throttled call up to `throttle_first_pause_s`, and each later one up to
+    twice as long, up to `longest_pause_s`. `retry_after_header` is the answer's header that may
+    make a pause longer, in milliseconds and by 5 s at most; None: no header does."""
 
     tokens: int
     retry_cost: int
@@ -33,10 +34,11 @@ class Rules:
 
 
 def rules_of(sdk: str) -> Rules | None:
-    """The rules of an `sdk` as records name it (`botocore 1.44.5`); None for one whose rules aren't known.
+    """The rules of an `sdk` as records name it (`botocore 1.44.5`); None for one whose rules aren't
+    known.
 
-    Records of the first edition say `none` for its own HTTP clients. The SDK for Go has its own retries off: ours are
-    around its calls.
+    Records of the first edition say `none` for its own HTTP clients. The SDK for Go has its own
+    retries off: ours are around its calls.
     """
     name, _, version = sdk.partition(" ")
     since = _agreed()["sdks"].get(name, {})

@@ -38,12 +38,13 @@ ENOUGH_WARM_UP_EACH = 100
 class Scenario:
     """One cell as the model is asked about it.
 
-    `work(parameters)` is what a message does. `trigger`: `standard` or `provisioned` (with `pollers`, minimum and
-    maximum), or empty where workers ask the queue themselves or the messages go one after the other. What is None of
-    `maximum_concurrency` and `account_concurrency` doesn't limit. `bandwidth_quota`: the function has the quota
-    "Network bandwidth per execution environment". `warm_up` are messages of a flood before this one,
-    whose environments are still warm. `crashing` is the share of invocations that crash or throw, beside those
-    `failing`, which report it. Where an invocation takes a batch, that is what is called a message here, and
+    `work(parameters)` is what a message does. `trigger`: `standard` or `provisioned` (with
+    `pollers`, minimum and maximum), or empty where workers ask the queue themselves or the messages
+    go one after the other. What is None of `maximum_concurrency` and `account_concurrency` doesn't
+    limit. `bandwidth_quota`: the function has the quota "Network bandwidth per execution
+    environment". `warm_up` are messages of a flood before this one, whose environments are still
+    warm. `crashing` is the share of invocations that crash or throw, beside those `failing`, which
+    report it. Where an invocation takes a batch, that is what is called a message here, and
     `batch_size` are the loader's in it: all batches are full, and wait for no window.
     """
 
@@ -81,18 +82,23 @@ def evaluate(
 ) -> Evaluation:
     """Run the engine over `scenario` once. Raises ParameterError for a parameter that isn't there.
 
-    Below 1, a `part` of everything that there is many of: messages, functions, what the trigger adds, what all share.
-    Its figures are about those of the whole, for less computing.
+    Below 1, a `part` of everything that there is many of: messages, functions, what the trigger
+    adds, what all share. Its figures are about those of the whole, for less computing.
     """
     return next(evaluations(scenario, parameters, [seed], part))
 
 
 def evaluations(
-    scenario: Scenario, parameters: Parameters, seeds: Iterable[int | Sequence[int]], part: float = 1.0
+    scenario: Scenario,
+    parameters: Parameters,
+    seeds: Iterable[int | Sequence[int]],
+    part: float = 1.0,
 ) -> Iterator[Evaluation]:
     """One for each seed; what chance has no part in is worked out once."""
     work = scenario.work(parameters)
-    operation, limits = function.operation(work, scenario.memory_mb, parameters, scenario.bandwidth_quota)
+    operation, limits = function.operation(
+        work, scenario.memory_mb, parameters, scenario.bandwidth_quota
+    )
     flood = flood_of(scenario, work, parameters)
     cold, shared = part_of(flood, part), Shared(part_of_limits(limits, part), operation.demands)
     for seed in seeds:
@@ -117,13 +123,17 @@ def _of_whole(flood: Flood, part: Flood, course: Course) -> Course:
         most_at_once=round(workers * course.most_at_once),
         peak_requests_per_s=workers * course.peak_requests_per_s,
         ramp=tuple((at_s, round(workers * running)) for at_s, running in course.ramp),
-        **{kind: getattr(course, kind) | {"count": round(times * getattr(course, kind)["count"])} for kind in KINDS},
+        **{
+            kind: getattr(course, kind) | {"count": round(times * getattr(course, kind)["count"])}
+            for kind in KINDS
+        },
     )
 
 
 def expect(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Evaluation:
-    """As `evaluate`, of the whole, or of a part with about MOST_ATTEMPTS where there would be more. Of a small
-    flood, where chance decides much, the figures are the means of several; one that most of them don't have, none has.
+    """As `evaluate`, of the whole, or of a part with about MOST_ATTEMPTS where there would be more.
+    Of a small flood, where chance decides much, the figures are the means of several; one that most
+    of them don't have, none has.
     """
     part = enough(scenario)
     if part < 1:
@@ -131,7 +141,9 @@ def expect(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Evaluat
     further = min(MOST_COURSES, MESSAGES_FOR_A_MEAN // scenario.messages)
     if further < 2:
         return evaluate(scenario, parameters, seed, part)
-    first, *more = evaluations(scenario, parameters, [seed, *([seed, at] for at in range(1, further))], part)
+    first, *more = evaluations(
+        scenario, parameters, [seed, *([seed, at] for at in range(1, further))], part
+    )
     return replace(first, course=_mean_course([evaluation.course for evaluation in (first, *more)]))
 
 
@@ -148,7 +160,9 @@ def _mean_course(courses: Sequence[Course]) -> Course:
     means["most_at_once"] = median_low(values("most_at_once"))
     for kind in KINDS:
         figures = values(kind)
-        means[kind] = {name: _mean([figure[name] for figure in figures], math.nan) for name in SECONDS}
+        means[kind] = {
+            name: _mean([figure[name] for figure in figures], math.nan) for name in SECONDS
+        }
         means[kind]["count"] = round(mean(figure["count"] for figure in figures))
     return replace(courses[0], **means)
 
@@ -159,9 +173,11 @@ def _mean(values: Sequence[float | None], otherwise: float | None) -> float | No
     return math.fsum(known) / len(known) if 2 * len(known) > len(values) else otherwise
 
 
-def enough(scenario: Scenario, course: Course | None = None, attempts: float = ENOUGH_ATTEMPTS) -> float:
-    """The part of a large flood that gives about the same figures as the whole, in about so many `attempts` where a
-    message is tried as often as in the `course` of it; 1 for a small flood."""
+def enough(
+    scenario: Scenario, course: Course | None = None, attempts: float = ENOUGH_ATTEMPTS
+) -> float:
+    """The part of a large flood that gives about the same figures as the whole, in about so many
+    `attempts` where a message is tried as often as in the `course` of it; 1 for a small flood."""
     in_all = scenario.messages if course is None else course.succeeded + course.failed_attempts
     workers = math.ceil(max(attempts / in_all * scenario.concurrency, ENOUGH_WORKERS))
     return min(1.0, workers / scenario.concurrency)
@@ -191,7 +207,9 @@ def part_of(flood: Flood, part: float) -> Flood:
 def part_of_limits(limits: Sequence[Limit], part: float) -> list[Limit]:
     """What the small flood shares."""
     share = min(1.0, part)
-    return [replace(limit, per_s=[share * capacity for capacity in limit.per_s]) for limit in limits]
+    return [
+        replace(limit, per_s=[share * capacity for capacity in limit.per_s]) for limit in limits
+    ]
 
 
 def flood_of(scenario: Scenario, work: Work, parameters: Parameters) -> Flood:
@@ -207,7 +225,9 @@ def flood_of(scenario: Scenario, work: Work, parameters: Parameters) -> Flood:
         failing=scenario.failing,
         crashing=scenario.crashing,
         scale_out_per_10_s=parameters["scale_out_per_10_s"],
-        account_concurrency=math.inf if scenario.account_concurrency is None else scenario.account_concurrency,
+        account_concurrency=math.inf
+        if scenario.account_concurrency is None
+        else scenario.account_concurrency,
         cold_start_s=cold_s + work.before_s,
         hand_over_s=parameters["hand_over_s"] + work.before_s,
         barrier_s=scenario.barrier_s,
@@ -215,7 +235,8 @@ def flood_of(scenario: Scenario, work: Work, parameters: Parameters) -> Flood:
 
 
 def trigger_of(scenario: Scenario, parameters: Parameters) -> Trigger | None:
-    """The trigger's ramp (Lambda guide, "Configuring scaling behavior for SQS event source mappings")."""
+    """The trigger's ramp (Lambda guide, "Configuring scaling behavior for SQS event source
+    mappings")."""
     if not scenario.trigger:
         return None
     if scenario.trigger == PROVISIONED and scenario.pollers is not None:

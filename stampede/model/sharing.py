@@ -11,20 +11,27 @@ from stampede.model.limits import Limit
 
 
 class Shared:
-    """The limits that an operation takes something of, expressed as how many of it can run at full speed.
+    """The limits that an operation takes something of, expressed as how many of it can run at full
+    speed.
 
-    One operation takes `demands` of a limit in each second of its own, so running ones make progress of
-    min(1, min over limits of capacity / (running x demand)) a second: generalised processor sharing in equal parts
-    (Kleinrock 1967). All operations are alike, so that is min(1, room / running) with room = min(capacity / demand).
+    One operation takes `demands` of a limit in each second of its own, so running ones make
+    progress of min(1, min over limits of capacity / (running x demand)) a second: generalised
+    processor sharing in equal parts (Kleinrock 1967). All operations are alike, so that is min(1,
+    room / running) with room = min(capacity / demand).
     """
 
     def __init__(self, limits: Sequence[Limit], demands: Mapping[str, float]) -> None:
-        """Limits that nothing is taken of are left out. Raises ValueError for a demand on a limit that isn't there."""
+        """Limits that nothing is taken of are left out. Raises ValueError for a demand on a limit
+        that isn't there."""
         if missing := set(demands) - {limit.name for limit in limits}:
-            raise ValueError(f"an operation demands {', '.join(sorted(missing))}, and there is no such limit")
+            raise ValueError(
+                f"an operation demands {', '.join(sorted(missing))}, and there is no such limit"
+            )
         limits = [limit for limit in limits if demands.get(limit.name, 0) > 0]
         self.names = [limit.name for limit in limits]
-        self.at_s = np.unique(np.concatenate([[0.0], *(np.asarray(limit.at_s, dtype=float) for limit in limits)]))
+        self.at_s = np.unique(
+            np.concatenate([[0.0], *(np.asarray(limit.at_s, dtype=float) for limit in limits)])
+        )
         rooms = np.empty((len(limits), len(self.at_s)))
         for row, limit in enumerate(limits):
             step = np.searchsorted(limit.at_s, self.at_s, "right") - 1
@@ -40,8 +47,11 @@ class Shared:
         """How many run at full speed at those times."""
         return self.rooms[self._step(at)]
 
-    def slowed_shares(self, at: np.ndarray, running: np.ndarray, busy_s: np.ndarray) -> dict[str, float]:
-        """By limit, the share of all `busy_s` (operation time from each of `at` on) in which it slowed everything."""
+    def slowed_shares(
+        self, at: np.ndarray, running: np.ndarray, busy_s: np.ndarray
+    ) -> dict[str, float]:
+        """By limit, the share of all `busy_s` (operation time from each of `at` on) in which it
+        slowed everything."""
         step = self._step(at)
         slowed = np.where(running > self.rooms[step], busy_s, 0.0)
         sums = np.bincount(self._tightest[step], slowed, minlength=len(self.names))

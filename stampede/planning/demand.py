@@ -12,13 +12,15 @@ from stampede.planning.plan import Plan
 
 @dataclass(frozen=True)
 class Demand:
-    """What a cell takes of AWS, of this machine and of time. Sizes in MB as Lambda counts them (MiB), times in seconds;
-    `applies` unless the cell before has the same stack. `workers` is what carries its messages out, in the plural.
+    """What a cell takes of AWS, of this machine and of time. Sizes in MB as Lambda counts them
+    (MiB), times in seconds; `applies` unless the cell before has the same stack. `workers` is what
+    carries its messages out, in the plural.
 
-    What the model says of its floods, where it `is_foreseen`: `floods_s` are from the first message of each to its last
-    record, `working_s` those of all operations together, those too that are cut off at the time limit, `longest_s`
-    those of the slowest, were there no limit, and `start_s` those of an environment's start that are billed. Otherwise
-    `working_s` is the most that they can be in Lambda."""
+    What the model says of its floods, where it `is_foreseen`: `floods_s` are from the first message
+    of each to its last record, `working_s` those of all operations together, those too that are cut
+    off at the time limit, `longest_s` those of the slowest, were there no limit, and `start_s`
+    those of an environment's start that are billed. Otherwise `working_s` is the most that they can
+    be in Lambda."""
 
     cell: Cell
     usage: Usage
@@ -53,7 +55,8 @@ class Demand:
 
     @property
     def pollers(self) -> tuple[int, int] | None:
-        """The least and the most provisioned event pollers of the trigger; None in standard mode."""
+        """The least and the most provisioned event pollers of the trigger; None in standard
+        mode."""
         pollers = self.cell.values.get("provisioned_pollers")
         return pollers and (pollers["minimum"], pollers["maximum"])
 

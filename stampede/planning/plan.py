@@ -1,4 +1,5 @@
-"""A sweep's plan: which cells, in which order, with how many messages. Pure: the same options give the same plan."""
+"""A sweep's plan: which cells, in which order, with how many messages. Pure: the same options give
+the same plan."""
 
 from __future__ import annotations
 
@@ -26,17 +27,18 @@ from stampede.stacks.infra_variables import takes
 from stampede.variable_rules import RULES
 
 MAX_CELLS = 1000
-# What an interval over rounds needs: MINIMUM_ROUNDS of report/intervals.py. With more of them N functions would
-# be busy for less of the time.
+# What an interval over rounds needs: MINIMUM_ROUNDS of report/intervals.py. With more of them N
+# functions would be busy for less of the time.
 USUAL_ROUNDS = 5
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that decides what a sweep does; stored in run.json, so that `--resume` does the same.
+    """Everything that decides what a sweep does; stored in run.json, so that `--resume` does the
+    same.
 
-    `cells` are in the order in which they run. `swept` are the variables that name them, and `fixed` those that the
-    matrix or --set gives all of them one value.
+    `cells` are in the order in which they run. `swept` are the variables that name them, and
+    `fixed` those that the matrix or --set gives all of them one value.
     """
 
     experiment: str
@@ -51,7 +53,8 @@ class Plan:
     start_barrier_s: float | None = None
 
     def stacks(self) -> list[list[Cell]]:
-        """The cells, together what shares a stack: those of one repeat that differ only in their work orders."""
+        """The cells, together what shares a stack: those of one repeat that differ only in their
+        work orders."""
         return [list(cells) for _, cells in itertools.groupby(self.cells, lambda cell: cell.block)]
 
     def blocks(self) -> list[list[Cell]]:
@@ -62,24 +65,37 @@ class Plan:
         return blocks
 
     def in_round(self, block: Sequence[Cell], number: int) -> list[Cell]:
-        """The cells of a block in the order of its round `number` (from 1), shuffled by that and `seed`: randomised
-        multiple interleaved trials (Abedi and Brecht, ICPE 2017)."""
+        """The cells of a block in the order of its round `number` (from 1), shuffled by that and
+        `seed`: randomised multiple interleaved trials (Abedi and Brecht, ICPE 2017)."""
         order = list(block)
         random.Random(f"{self.seed}, {number}, {block[0].name}").shuffle(order)
         return order
 
     def variables(self, cell: Cell, defaults: Mapping[str, Any]) -> dict[str, Any]:
-        """The Terraform variables of a cell: those that the plan is about, and those that Terraform would set
-        otherwise; `defaults` are `infra_defaults()`. What only null stands for is null."""
-        named, unused = ("experiment", *self.fixed, *self.swept), EXPERIMENTS[self.experiment].unused
-        values = {name: None if _only_null_means(name, value) else value for name, value in _of_stack(cell).items()}
-        is_set = {name for name, value in values.items() if name in named or value != defaults.get(name)}
-        return {name: value for name, value in values.items() if name in is_set and name not in unused}
+        """The Terraform variables of a cell: those that the plan is about, and those that Terraform
+        would set otherwise; `defaults` are `infra_defaults()`. What only null stands for is
+        null."""
+        named, unused = (
+            ("experiment", *self.fixed, *self.swept),
+            EXPERIMENTS[self.experiment].unused,
+        )
+        values = {
+            name: None if _only_null_means(name, value) else value
+            for name, value in _of_stack(cell).items()
+        }
+        is_set = {
+            name for name, value in values.items() if name in named or value != defaults.get(name)
+        }
+        return {
+            name: value for name, value in values.items() if name in is_set and name not in unused
+        }
 
     def as_dict(self) -> dict[str, Any]:
         """The plan as it stands in run.json, beside its experiment and its cells."""
         stored = asdict(replace(self, cells=()))
-        return {name: value for name, value in stored.items() if name not in ("experiment", "cells")}
+        return {
+            name: value for name, value in stored.items() if name not in ("experiment", "cells")
+        }
 
     @classmethod
     def from_run(cls, manifest: Mapping[str, Any]) -> Plan:
@@ -90,7 +106,9 @@ class Plan:
             raise ValueError(f"it has {phrases.counted(len(stored), 'cell')}")
         cells = tuple(_read_again(Cell.from_json(row, experiment), experiment) for row in stored)
         options = typed(manifest.get("plan"), dict[str, Any])
-        return replace(typed({**options, "experiment": experiment.name, "cells": []}, cls), cells=cells)
+        return replace(
+            typed({**options, "experiment": experiment.name, "cells": []}, cls), cells=cells
+        )
 
 
 def _of_stack(cell: Cell) -> dict[str, Any]:
@@ -137,16 +155,20 @@ def make_plan(
     seed: int = 1,
     **options: Any,
 ) -> Plan:
-    """The plan of `experiment` on `target` with `--set variable=v1,v2` settings laid over the default matrix, and that
-    over `defaults`, `infra_defaults()` (without them what infra/ itself has).
+    """The plan of `experiment` on `target` with `--set variable=v1,v2` settings laid over the
+    default matrix, and that over `defaults`, `infra_defaults()` (without them what infra/ itself
+    has).
 
-    Where the matrix has several products of values, a text tells them apart: each keeps the given ones that are among
-    its own, the first also those that are in none, and a product that is left with none is dropped. Numbers are the
-    given ones in every product, but where a product has pinned its own. What stands in two products is one cell.
+    Where the matrix has several products of values, a text tells them apart: each keeps the given
+    ones that are among its own, the first also those that are in none, and a product that is left
+    with none is dropped. Numbers are the given ones in every product, but where a product has
+    pinned its own. What stands in two products is one cell.
 
-    What the experiment controls beside a swept variable has its value in every cell, unless it is set.
+    What the experiment controls beside a swept variable has its value in every cell, unless it is
+    set.
 
-    Raises UsageError for an unknown variable, a value twice or that its rule refuses, or more than MAX_CELLS cells.
+    Raises UsageError for an unknown variable, a value twice or that its rule refuses, or more than
+    MAX_CELLS cells.
     """
     products, fixed = _with_settings(experiment, experiment.matrices[target], settings)
     by_name: dict[str, dict[str, Any]] = {}
@@ -154,18 +176,31 @@ def make_plan(
         name = cell_name(cell)
         if by_name.setdefault(name, cell) != cell:
             raise UsageError(
-                f"--set: two cells would be named {name}", "rename a file or folder: its name alone counts"
+                f"--set: two cells would be named {name}",
+                "rename a file or folder: its name alone counts",
             )
     combinations = list(by_name.values())
     if (count := len(combinations) * repeats) > MAX_CELLS:
-        raise UsageError(f"--set: the matrix has {count} cells, and at most {MAX_CELLS} can run", "sweep fewer values")
+        raise UsageError(
+            f"--set: the matrix has {count} cells, and at most {MAX_CELLS} can run",
+            "sweep fewer values",
+        )
     swept = list(dict.fromkeys(name for product in products for name in product.values))
-    several = [name for name in products[0].values if len({str(cell.get(name)) for cell in combinations}) > 1]
+    several = [
+        name
+        for name in products[0].values
+        if len({str(cell.get(name)) for cell in combinations}) > 1
+    ]
     defaults = _defaults(experiment, defaults)
     for name in several:
         controlled = experiment.controlled.get(name, {}).items()
-        fixed = {key: value for key, value in controlled if defaults[key] is None and key not in swept} | fixed
-    messages, warm_up = options["messages_per_concurrency"], options.get("warm_up_per_concurrency", 0)
+        fixed = {
+            key: value for key, value in controlled if defaults[key] is None and key not in swept
+        } | fixed
+    messages, warm_up = (
+        options["messages_per_concurrency"],
+        options.get("warm_up_per_concurrency", 0),
+    )
     cells = []
     for repeat, coordinates in itertools.product(range(1, repeats + 1), combinations):
         values = _cell_values(experiment, target, defaults, {**fixed, **coordinates})
@@ -182,12 +217,22 @@ def make_plan(
         )
         cells.append(cell)
     cells = _shuffled(cells, seed)
-    return Plan(experiment.name, target, cells, tuple(swept), tuple(fixed), repeats=repeats, seed=seed, **options)
+    return Plan(
+        experiment.name,
+        target,
+        cells,
+        tuple(swept),
+        tuple(fixed),
+        repeats=repeats,
+        seed=seed,
+        **options,
+    )
 
 
 @dataclass(frozen=True)
 class Product:
-    """Every combination of `values`; those of the variables in `pinned` are the only ones that have a meaning here."""
+    """Every combination of `values`; those of the variables in `pinned` are the only ones that have
+    a meaning here."""
 
     values: Mapping[str, Sequence[Any]]
     pinned: Collection[str]
@@ -198,7 +243,8 @@ class Product:
             yield dict(zip(self.values, values, strict=True))
 
     def with_(self, name: str, values: Sequence[Any]) -> Product:
-        """The same with other values for a variable, which then stands last, as it was given last."""
+        """The same with other values for a variable, which then stands last, as it was given
+        last."""
         others = {other: self.values[other] for other in self.values if other != name}
         return replace(self, values={**others, name: values})
 
@@ -210,7 +256,9 @@ def _with_settings(
     products, fixed = [], dict(matrix.fixed)
     for also in ({}, *matrix.also):
         pinned = [name for name, values in also.items() if not isinstance(values, tuple)]
-        products.append(Product({**matrix.swept, **also, **{name: [also[name]] for name in pinned}}, pinned))
+        products.append(
+            Product({**matrix.swept, **also, **{name: [also[name]] for name in pinned}}, pinned)
+        )
     new_values = dict(parse_setting(setting, experiment) for setting in settings)
     for name, values in new_values.items():
         fixed.pop(name, None)
@@ -220,7 +268,9 @@ def _with_settings(
             products = _replaced(products, name, values)
     for name, values in new_values.items():
         pinned_values = [product.values[name][0] for product in products if name in product.pinned]
-        if len(pinned_values) == len(products) and not set(map(str, values)) <= set(map(str, pinned_values)):
+        if len(pinned_values) == len(products) and not set(map(str, values)) <= set(
+            map(str, pinned_values)
+        ):
             always = " or ".join(hcl.text_of(value) for value in dict.fromkeys(pinned_values))
             raise UsageError(f"--set {name}: is always {always} in these cells", "leave it out")
     return products, fixed
@@ -230,7 +280,10 @@ def _replaced(products: Sequence[Product], name: str, values: Sequence[Any]) -> 
     """The products with these values of a variable, in their order; the rule is `make_plan`'s."""
     own_values = [product.values.get(name, ()) for product in products]
     if not all(own_values) or not all(isinstance(value, str) for value in values):
-        return [product.with_(name, product.values[name] if name in product.pinned else values) for product in products]
+        return [
+            product.with_(name, product.values[name] if name in product.pinned else values)
+            for product in products
+        ]
     in_none = set(values).difference(*own_values)
     own_values[0] = [*own_values[0], *in_none]
     kept = [[value for value in values if value in own] for own in own_values]
@@ -240,53 +293,72 @@ def _replaced(products: Sequence[Product], name: str, values: Sequence[Any]) -> 
 def _cell_values(
     experiment: Experiment, target: str, defaults: Mapping[str, Any], own: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """All values of a cell of which `own` are set. Raises UsageError for one that its rule refuses."""
+    """All values of a cell of which `own` are set. Raises UsageError for one that its rule
+    refuses."""
     values = {**own, **rest(experiment, target, own)}
-    paths = {name: str(absolute_path(values[name])) for name in path_variables() if values.get(name) is not None}
+    paths = {
+        name: str(absolute_path(values[name]))
+        for name in path_variables()
+        if values.get(name) is not None
+    }
     return _checked(experiment, {**defaults, **values, **paths, "experiment": experiment.name})
 
 
 def rest(experiment: Experiment, target: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """What nobody set in a cell of these `values`: what the matrix of `target` gives it, and of the axes of the work
-    order that have none there their default."""
+    """What nobody set in a cell of these `values`: what the matrix of `target` gives it, and of the
+    axes of the work order that have none there their default."""
     rest_values: dict[str, Any] = {}
     for name, of_others in sorted(experiment.matrices[target].rest.items()):
         if values.get(name) is None:
             rest_values[name] = of_others({**values, **rest_values})
     whole = complete(experiment, {**values, **rest_values})
-    return rest_values | {name: whole[name] for name in experiment.order_axes if values.get(name) is None}
+    return rest_values | {
+        name: whole[name] for name in experiment.order_axes if values.get(name) is None
+    }
 
 
 def complete(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:
     """`values` as Terraform converts them, and what is null at its default."""
-    whole = {name: RULES[name].typed(value) if name in RULES else value for name, value in values.items()}
-    whole |= {name: default for name, default in experiment.defaults.items() if whole.get(name) is None}
+    whole = {
+        name: RULES[name].typed(value) if name in RULES else value for name, value in values.items()
+    }
+    whole |= {
+        name: default for name, default in experiment.defaults.items() if whole.get(name) is None
+    }
     before: list[Any] = []
     for axis in experiment.axes:
         default = axis.default_of(before)
-        # What only null stands for is no choice: a mounted folder is copied from, whatever way was set.
-        if axis.variable and (whole.get(axis.variable) is None or _only_null_means(axis.variable, default)):
+        # What only null stands for is no choice: a mounted folder is copied from, whatever way was
+        # set.
+        if axis.variable and (
+            whole.get(axis.variable) is None or _only_null_means(axis.variable, default)
+        ):
             whole[axis.variable] = default
         before.append(whole.get(axis.variable, default))
     return whole
 
 
 def _shuffled(cells: Iterable[Cell], seed: int) -> tuple[Cell, ...]:
-    """The cells in the order in which they run: those that share a stack together, stacks and the cells of each
-    shuffled by `seed`, so that drift doesn't look like N."""
+    """The cells in the order in which they run: those that share a stack together, stacks and the
+    cells of each shuffled by `seed`, so that drift doesn't look like N."""
     stacks: dict[str, list[Cell]] = {}
     for cell in cells:
-        stacks.setdefault(json.dumps([cell.repeat, _of_stack(cell)], sort_keys=True), []).append(cell)
+        stacks.setdefault(json.dumps([cell.repeat, _of_stack(cell)], sort_keys=True), []).append(
+            cell
+        )
     groups, dice = list(stacks.values()), random.Random(seed)
     dice.shuffle(groups)
     for group in groups:
         dice.shuffle(group)
-    return tuple(replace(cell, block=str(at)) for at, group in enumerate(groups, 1) for cell in group)
+    return tuple(
+        replace(cell, block=str(at)) for at, group in enumerate(groups, 1) for cell in group
+    )
 
 
 def with_rounds(plan: Plan, asked: int | None = None) -> Plan:
-    """`plan` with the rounds of each cell that shares its stack: `asked`, or else as many as it has messages where N is
-    1, and USUAL_ROUNDS. No share is smaller than N, or N functions would never run at once.
+    """`plan` with the rounds of each cell that shares its stack: `asked`, or else as many as it has
+    messages where N is 1, and USUAL_ROUNDS. No share is smaller than N, or N functions would never
+    run at once.
 
     Raises UsageError where rounds are asked for and no cell can be interleaved.
     """
@@ -296,20 +368,22 @@ def with_rounds(plan: Plan, asked: int | None = None) -> Plan:
         most = min(cell.invocations // cell.n for cell in stack)
         usual = most if stack[0].n == 1 else USUAL_ROUNDS
         rounds = max(1, min(usual if asked is None else asked, most))
-        # Emptying the destination before a cell's flood would take from under it what another cell copies.
+        # Emptying the destination before a cell's flood would take from under it what another cell
+        # copies.
         is_apart = len(stack) == 1 or any(experiment.preparation(cell.values) for cell in stack)
         cells += [replace(cell, rounds=1 if is_apart else rounds) for cell in stack]
     if asked is not None and asked > 1 and all(cell.rounds == 1 for cell in cells):
         raise UsageError(
-            f"--rounds {asked}: no cells of this sweep can be interleaved: that takes two on one stack, each with at "
-            "least 2 x N messages that share no list of keys",
+            f"--rounds {asked}: no cells of this sweep can be interleaved: that takes two on one "
+            "stack, each with at least 2 x N messages that share no list of keys",
             "leave it out, and use --repeats for more runs",
         )
     return replace(plan, cells=tuple(cells))
 
 
 def share_of_round(count: int, rounds: int, number: int) -> range:
-    """Which of `count` messages, from 0, a cell sends in its round `number` (from 1): shares differ by one at most."""
+    """Which of `count` messages, from 0, a cell sends in its round `number` (from 1): shares differ
+    by one at most."""
     return range(count * (number - 1) // rounds, count * number // rounds)
 
 

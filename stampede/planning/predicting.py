@@ -1,5 +1,5 @@
-"""What the model says of a plan's cells: each cell as a scenario, the parameters, and their predictions, on AWS; and of
-that what cost and duration rest on."""
+"""What the model says of a plan's cells: each cell as a scenario, the parameters, and their
+predictions, on AWS; and of that what cost and duration rest on."""
 
 from __future__ import annotations
 
@@ -25,26 +25,30 @@ from stampede.planning.demand import Demand, demands
 from stampede.planning.plan import Plan
 from stampede.planning.settings import least_hidden_s
 
-# What the model raises for a parameter that isn't there, and an experiment's work for values that its checks refuse.
+# What the model raises for a parameter that isn't there, and an experiment's work for values that
+# its checks refuse.
 UNANSWERED = (ParameterError, LookupError, ArithmeticError, ValueError)
-# Answers are kept for repeats of a cell, and for whoever asks again: as many as a plan may have cells.
+# Answers are kept for repeats of a cell, and for whoever asks again: as many as a plan may have
+# cells.
 MOST_KEPT = 1000
-# Of more messages in one flood the model isn't asked: nobody sends so many to one cell, and it would take minutes.
+# Of more messages in one flood the model isn't asked: nobody sends so many to one cell, and it
+# would take minutes.
 MOST_MESSAGES = 1_000_000
 
 # Of a cell that is sent in rounds: what each round has for itself, and what adds up.
 OF_A_ROUND = ("time_to_n_s", "window_end_s", "share_at_n", "most_at_once")
 OF_ALL_ROUNDS = ("span_s", "drain_s")
 
-# All operations of a local sweep share this machine, whatever N is: so long for each, and for what it moves. Rough
-# figures of a machine of two cores.
+# All operations of a local sweep share this machine, whatever N is: so long for each, and for what
+# it moves. Rough figures of a machine of two cores.
 LOCAL_OPERATION_S, LOCAL_MIB_PER_S = 0.1, 600
 
 
 def parameters_of(experiment: Experiment, file: Path | None = None) -> Parameters:
     """What the model knows of AWS and `experiment`, a user's `file` laid over it.
 
-    Raises UsageError for a file that can't be read, or a parameter that has no source or isn't above 0.
+    Raises UsageError for a file that can't be read, or a parameter that has no source or isn't
+    above 0.
     """
     parameters = known_parameters(experiment.name)
     if file is None:
@@ -62,10 +66,10 @@ def parameters_of(experiment: Experiment, file: Path | None = None) -> Parameter
 
 @dataclass(frozen=True)
 class Given:
-    """What is known beside a plan: the `parameters` where they aren't the model's own, how many functions
-    the account may run at once (None: enough), whether it has the quota of the network for each environment, which
-    share of the invocations crashes or throws, and the bytes of the messages with their attributes, each size with its
-    share of the messages (none: small ones)."""
+    """What is known beside a plan: the `parameters` where they aren't the model's own, how many
+    functions the account may run at once (None: enough), whether it has the quota of the network
+    for each environment, which share of the invocations crashes or throws, and the bytes of the
+    messages with their attributes, each size with its share of the messages (none: small ones)."""
 
     parameters: Parameters | None = None
     account_concurrency: int | None = None
@@ -79,7 +83,8 @@ NOTHING = Given()
 
 @dataclass(frozen=True)
 class CellWork:
-    """What a message of a cell with these `values` (JSON) does; two are the same where all that decides it is."""
+    """What a message of a cell with these `values` (JSON) does; two are the same where all that
+    decides it is."""
 
     work: Callable[[Any, Parameters], Work]
     values: str
@@ -99,12 +104,14 @@ class Question:
 
     @property
     def flood(self) -> Question:
-        """What is sent at once: all messages, or those of one of its `rounds`, whose environments are warm. Where one
-        runs after the other it is all of them: they take no longer together."""
+        """What is sent at once: all messages, or those of one of its `rounds`, whose environments
+        are warm. Where one runs after the other it is all of them: they take no longer together."""
         if self.rounds == 1 or self.scenario.concurrency == 1:
             return self
         share = -(-self.scenario.messages // self.rounds)
-        return replace(self.varied(messages=share, warm_up=max(self.scenario.warm_up, share)), rounds=1)
+        return replace(
+            self.varied(messages=share, warm_up=max(self.scenario.warm_up, share)), rounds=1
+        )
 
     def varied(self, **changes: float) -> Question:
         """The same with another number of `messages`, say, or without a `timeout_s`."""
@@ -120,8 +127,8 @@ class PredictedCell:
 
 
 def questions(plan: Plan, given: Given = NOTHING) -> Iterator[tuple[Demand, Question]]:
-    """Every cell of `plan`, whose experiment has a model, in the order in which they run, and what the model is asked
-    about its measured messages."""
+    """Every cell of `plan`, whose experiment has a model, in the order in which they run, and what
+    the model is asked about its measured messages."""
     experiment = EXPERIMENTS[plan.experiment]
     parameters = parameters_of(experiment) if given.parameters is None else given.parameters
     rows = tuple(map(parameters.row, parameters))
@@ -130,7 +137,9 @@ def questions(plan: Plan, given: Given = NOTHING) -> Iterator[tuple[Demand, Ques
         yield demand, Question(scenario, rows, plan.seed, demand.cell.rounds)
 
 
-def scenario_of(experiment: Experiment, plan: Plan, demand: Demand, given: Given = NOTHING) -> Scenario:
+def scenario_of(
+    experiment: Experiment, plan: Plan, demand: Demand, given: Given = NOTHING
+) -> Scenario:
     """A cell of a plan as the model is asked about it."""
     values, in_lambda = demand.cell.values, demand.usage.in_lambda
     pollers = demand.pollers if in_lambda else None
@@ -140,7 +149,8 @@ def scenario_of(experiment: Experiment, plan: Plan, demand: Demand, given: Given
         messages=demand.cell.invocations,
         concurrency=1 if demand.usage.in_athena else demand.concurrency,
         memory_mb=demand.memory_mb,
-        timeout_s=demand.timeout_s if in_lambda else math.inf,  # a host and Athena keep what they have begun
+        # a host and Athena keep what they have begun
+        timeout_s=demand.timeout_s if in_lambda else math.inf,
         visibility_timeout_s=values.get("visibility_timeout_s") or least_hidden_s(values),
         trigger=(PROVISIONED if pollers else STANDARD) if in_lambda else "",
         pollers=pollers,
@@ -162,22 +172,31 @@ def expected(question: Question) -> Evaluation:
 
 @lru_cache(maxsize=MOST_KEPT)
 def prediction(question: Question, ranged: bool = True) -> Prediction:
-    """All that the model says of it; where not `ranged`, but for how sure it is. The seconds of an operation are those
-    of all messages; in rounds all else is that of a round, and the time of all of them. Raises one of UNANSWERED."""
+    """All that the model says of it; where not `ranged`, but for how sure it is. The seconds of an
+    operation are those of all messages; in rounds all else is that of a round, and the time of all
+    of them. Raises one of UNANSWERED."""
     parameters = Parameters(question.rows)
     whole = predict(question.scenario, parameters, question.seed, expected(question), ranged)
     if question.flood is question:
         return whole
     a_round, rounds = prediction(question.flood, ranged), question.rounds
     times = dict.fromkeys(OF_A_ROUND, 1) | dict.fromkeys(OF_ALL_ROUNDS, rounds)
-    own = {name: (value := getattr(a_round, name)) and count * value for name, count in times.items()}
+    own = {
+        name: (value := getattr(a_round, name)) and count * value for name, count in times.items()
+    }
     ends = {name: a_round.ranges[name] for name in times if name in a_round.ranges}
     ranges = {name: (times[name] * low, times[name] * high) for name, (low, high) in ends.items()}
-    ramp = tuple((at * a_round.span_s + at_s, running) for at in range(rounds) for at_s, running in a_round.ramp)
+    ramp = tuple(
+        (at * a_round.span_s + at_s, running)
+        for at in range(rounds)
+        for at_s, running in a_round.ramp
+    )
     return replace(whole, **own, ramp=ramp, ranges={**whole.ranges, **ranges})
 
 
-def predicted_cells(plan: Plan, given: Given = NOTHING, ranged: bool = True) -> Iterator[PredictedCell]:
+def predicted_cells(
+    plan: Plan, given: Given = NOTHING, ranged: bool = True
+) -> Iterator[PredictedCell]:
     """What the model says of each cell, one after the other, in the order in which they run.
 
     Raises UsageError for an experiment without a model and for a matrix that no account can hold.
@@ -187,7 +206,10 @@ def predicted_cells(plan: Plan, given: Given = NOTHING, ranged: bool = True) -> 
         try:
             yield PredictedCell(demand, prediction(question, ranged))
         except UNANSWERED as error:
-            found = f"{demand.cell.alike}: the model has no answer for these settings ({one_line(error)})"
+            found = (
+                f"{demand.cell.alike}: the model has no answer for these settings "
+                f"({one_line(error)})"
+            )
             raise UsageError(found, "`stampede doctor` checks them") from None
 
 
@@ -197,7 +219,8 @@ def predictions(plan: Plan, given: Given = NOTHING, ranged: bool = True) -> dict
 
 
 def predicted(plan: Plan, ranged: bool = False) -> tuple[dict[str, Prediction], str]:
-    """`predictions` of a sweep; or nothing, and in words why. Of this machine the model says nothing."""
+    """`predictions` of a sweep; or nothing, and in words why. Of this machine the model says
+    nothing."""
     if plan.target == "local":
         return {}, ""
     try:
@@ -207,17 +230,22 @@ def predicted(plan: Plan, ranged: bool = False) -> tuple[dict[str, Prediction], 
 
 
 def refuse(plan: Plan, given: Given = NOTHING) -> None:
-    """Raise UsageError for a plan that the model isn't asked about: one of an experiment without a model, with cells
-    that no account can hold, or that its experiment's checks refuse. That a function isn't built yet is no
-    hindrance."""
+    """Raise UsageError for a plan that the model isn't asked about: one of an experiment without a
+    model, with cells that no account can hold, or that its experiment's checks refuse. That a
+    function isn't built yet is no hindrance."""
     experiment, cells = EXPERIMENTS[plan.experiment], demands(plan)
     if experiment.work is None:
         having = ", ".join(name for name, other in EXPERIMENTS.items() if other.work)
-        raise UsageError(f"{experiment.name}: there is no model of its operation; experiments with a model: {having}")
+        raise UsageError(
+            f"{experiment.name}: there is no model of its operation; experiments with a model: "
+            f"{having}"
+        )
     for demand in cells:
         refuse_too_many(demand)
     if working := [cell for cell in cells if cell.usage.in_lambda]:
-        refuse_problems([rules.time_limit(working, experiment.operation[0]), rules.trigger(working)])
+        refuse_problems(
+            [rules.time_limit(working, experiment.operation[0]), rules.trigger(working)]
+        )
         _refuse_beyond_account(max(cell.concurrency for cell in working), given.account_concurrency)
     findings = experiment.checks([demand.cell.values for demand in cells])
     refuse_problems(finding for finding in findings if finding.way_out != BUILD)
@@ -228,30 +256,36 @@ def refuse_too_many(demand: Demand) -> None:
     cell = demand.cell
     for count, option in ((cell.invocations, "messages"), (cell.warm_up_invocations, "warm-up")):
         if count > MOST_MESSAGES:
-            many = f"{cell.alike}: {count:,} messages, but the model simulates at most {MOST_MESSAGES:,} in one flood"
+            many = (
+                f"{cell.alike}: {count:,} messages, but the model simulates at most "
+                f"{MOST_MESSAGES:,} in one flood"
+            )
             raise UsageError(many, f"use a smaller --{option}-per-concurrency")
 
 
 def _refuse_beyond_account(n: int, account_concurrency: int | None) -> None:
     """Raise UsageError for an N that an account of `account_concurrency` can't reserve."""
-    if account_concurrency is not None and n > (most := max(0, account_concurrency - rules.UNRESERVED)):
+    if account_concurrency is not None and n > (
+        most := max(0, account_concurrency - rules.UNRESERVED)
+    ):
         raise UsageError(
-            f"--account-concurrency {account_concurrency}: {most} can be reserved, because {rules.UNRESERVED} must "
-            f"stay unreserved, but concurrency_value is {n}",
+            f"--account-concurrency {account_concurrency}: {most} can be reserved, because "
+            f"{rules.UNRESERVED} must stay unreserved, but concurrency_value is {n}",
             f"sweep a smaller N, or ask AWS for {n + rules.UNRESERVED}",
         )
 
 
 def foreseen(plan: Plan, given: Given = NOTHING) -> list[Demand]:
-    """The demand of every cell of `plan`, in the order in which they run, with what the model says of it on AWS; a
-    bound where the experiment has no model, or where a cell can't be."""
+    """The demand of every cell of `plan`, in the order in which they run, with what the model says
+    of it on AWS; a bound where the experiment has no model, or where a cell can't be."""
     if EXPERIMENTS[plan.experiment].work is None:
         return [_at_most(demand) for demand in demands(plan)]
     return [_foreseen(demand, question) for demand, question in questions(plan, given)]
 
 
 def on_this_machine(plan: Plan) -> list[Demand]:
-    """The same on this machine, which has no model: about how long the floods take, and nothing of an operation."""
+    """The same on this machine, which has no model: about how long the floods take, and nothing of
+    an operation."""
 
     def floods_s(demand: Demand) -> float:
         each_s = LOCAL_OPERATION_S + demand.usage.moved_mb / LOCAL_MIB_PER_S
@@ -262,7 +296,11 @@ def on_this_machine(plan: Plan) -> list[Demand]:
 
 def _foreseen(demand: Demand, question: Question) -> Demand:
     warm_up = demand.cell.warm_up_invocations
-    before = [replace(question, rounds=1).varied(messages=warm_up, warm_up=0, barrier_s=0.0)] if warm_up else []
+    before = (
+        [replace(question, rounds=1).varied(messages=warm_up, warm_up=0, barrier_s=0.0)]
+        if warm_up
+        else []
+    )
     try:
         refuse_too_many(demand)
         return replace(
@@ -293,13 +331,15 @@ def _working_s(question: Question) -> float:
     flood, timeout_s = expected(question), question.scenario.timeout_s
     course = flood.course
     cut_off_s = course.failed_attempts * timeout_s if course.failed_attempts else 0.0
-    # Where most of several floods fail altogether, the mean of what succeeds isn't known: the time limit at most.
+    # Where most of several floods fail altogether, the mean of what succeeds isn't known: the time
+    # limit at most.
     one_s = timeout_s if math.isnan(course.avg_s) else course.avg_s + flood.work.before_s
     return cut_off_s + (course.succeeded * one_s if course.succeeded else 0.0)
 
 
 def _longest_s(question: Question) -> float:
-    """Seconds of the slowest message, with what comes before those of its record, were there no time limit."""
+    """Seconds of the slowest message, with what comes before those of its record, were there no
+    time limit."""
     if expected(question).course.failed_attempts:
         question = question.varied(timeout_s=math.inf)
     flood = expected(question)

@@ -1,6 +1,8 @@
-"""What of a plan can't work, or not well: its cells against the rules of Lambda, of SQS and of S3. Arithmetic only.
+"""What of a plan can't work, or not well: its cells against the rules of Lambda, of SQS and of S3.
+Arithmetic only.
 
-Terraform refuses some of this too, but only when it comes to the cell; that may be the last of many.
+Terraform refuses some of this too, but only when it comes to the cell; that may be the last of
+many.
 """
 
 from __future__ import annotations
@@ -19,28 +21,35 @@ from stampede.variable_rules import RULES
 # What is wrong: its status, in words, and what to do; None where nothing is.
 Wrong = tuple[str, str, str] | None
 
-# The most of a trigger's maximum concurrency, which the stack always sets in standard mode (Lambda guide,
-# services-sqs-scaling; without it 1,250).
+# The most of a trigger's maximum concurrency, which the stack always sets in standard mode (Lambda
+# guide, services-sqs-scaling; without it 1,250).
 MOST_WITHOUT_POLLERS = RULES["concurrency_value"].shared["without_pollers"]
 # Each poller invokes so many functions at once (Lambda guide, SQS event source mappings).
 INVOCATIONS_PER_POLLER = RULES["concurrency_value"].shared["per_poller"]
-# Lambda's provisioned mode for SQS: 2 to 200 pollers at least, at most 10,000 since August 2026 (2,000 before).
+# Lambda's provisioned mode for SQS: 2 to 200 pollers at least, at most 10,000 since August 2026
+# (2,000 before).
 LEAST_POLLERS = RULES["provisioned_pollers"].attributes["minimum"].least
 # What the function keeps back from its timeout to write its record (MARGIN_S of functions/common).
 RECORD_MARGIN_S = 3.0
 # From this share of its time limit on, an operation is near it.
 NEAR = 0.7
-# SQS keeps a message that was received back for so long in all (SQS developer guide, visibility timeout).
+# SQS keeps a message that was received back for so long in all (SQS developer guide, visibility
+# timeout).
 LONGEST_HOLD_S = RULES["visibility_timeout_s"].most
-# Lambda's guide: the last 100 of an account's concurrency can't be reserved; in an account below that, none at all.
+# Lambda's guide: the last 100 of an account's concurrency can't be reserved; in an account below
+# that, none at all.
 UNRESERVED = 100
-# S3 User Guide, "Delivering server access logs to CloudWatch Logs": what it takes until the configuration is in effect;
-# only requests after that are logged. Their lines come "within a few hours", elsewhere in the guide "a few minutes".
+# S3 User Guide, "Delivering server access logs to CloudWatch Logs": what it takes until the
+# configuration is in effect; only requests after that are logged. Their lines come "within a few
+# hours", elsewhere in the guide "a few minutes".
 LOGS_BEGIN_S = 20 * 60
 
 
-def check(cells: Sequence[Demand], experiment: Experiment, target: str, run_s: float = math.inf) -> list[Finding]:
-    """All checks of the matrix, for a run of `run_s` seconds: the experiment's own, and those that every one has."""
+def check(
+    cells: Sequence[Demand], experiment: Experiment, target: str, run_s: float = math.inf
+) -> list[Finding]:
+    """All checks of the matrix, for a run of `run_s` seconds: the experiment's own, and those that
+    every one has."""
     values = [demand.cell.values for demand in cells]
     findings = list(experiment.checks(values))
     if target == "local" and not any(finding.status == PROBLEM for finding in findings):
@@ -53,9 +62,10 @@ def check(cells: Sequence[Demand], experiment: Experiment, target: str, run_s: f
 
 
 def time_limit(cells: Sequence[Demand], operation: str, target: str = "aws") -> Finding:
-    """One operation, with its wait at the start barrier, and what prepares a cell end before the function's timeout;
-    that of a host, which holds its message back while it works, while SQS lets it. How fast this machine is, nobody
-    knows before the run: of `target` "local" it is the barrier alone, as of a cell that nobody foresees."""
+    """One operation, with its wait at the start barrier, and what prepares a cell end before the
+    function's timeout; that of a host, which holds its message back while it works, while SQS lets
+    it. How fast this machine is, nobody knows before the run: of `target` "local" it is the barrier
+    alone, as of a cell that nobody foresees."""
 
     def longest_s(demand: Demand) -> float:
         return max(demand.longest_s, demand.preparation_s("aws")) if target == "aws" else 0.0
@@ -71,18 +81,29 @@ def time_limit(cells: Sequence[Demand], operation: str, target: str = "aws") -> 
     if expected_s(slowest) == RECORD_MARGIN_S or share(slowest) < NEAR:
         return Finding("time limit", OK)
     what = f"one {operation}" if longest_s(slowest) <= slowest.longest_s else "the preparation"
-    limit = "SQS holds a message for 12 h" if usage.on_hosts else f"timeout_s is {slowest.timeout_s}"
+    limit = (
+        "SQS holds a message for 12 h" if usage.on_hosts else f"timeout_s is {slowest.timeout_s}"
+    )
     takes = f"{longest_s(slowest):,.1f} s for {what}, {slowest.barrier_s:g} s at the start barrier"
     found = f"{takes} and {RECORD_MARGIN_S:g} s for the record, but {limit} ({slowest.name})"
-    larger = f"--set timeout_s={enough_s}, or " if usage.in_lambda and RULES["timeout_s"].allows(enough_s) else ""
+    larger = (
+        f"--set timeout_s={enough_s}, or "
+        if usage.in_lambda and RULES["timeout_s"].allows(enough_s)
+        else ""
+    )
     way_out = f"use {larger}a smaller {usage.sized_by}, {usage.faster_by}, or a shorter barrier"
     return Finding("time limit", PROBLEM if share(slowest) >= 1 else WARNING, found, way_out)
 
 
 def trigger(cells: Sequence[Demand]) -> Finding:
-    """N is within reach of the trigger, and provisioned pollers fetch about as much as N functions take."""
-    wrong = [found for demand in cells if (found := _out_of_reach(demand.concurrency, demand.pollers))]
-    return Finding("trigger", *(min(wrong, key=lambda found: found[0] != PROBLEM) if wrong else (OK,)))
+    """N is within reach of the trigger, and provisioned pollers fetch about as much as N functions
+    take."""
+    wrong = [
+        found for demand in cells if (found := _out_of_reach(demand.concurrency, demand.pollers))
+    ]
+    return Finding(
+        "trigger", *(min(wrong, key=lambda found: found[0] != PROBLEM) if wrong else (OK,))
+    )
 
 
 def fitting_pollers(n: int) -> int:
@@ -92,7 +113,10 @@ def fitting_pollers(n: int) -> int:
 
 def _out_of_reach(n: int, pollers: tuple[int, int] | None) -> Wrong:
     if pollers is None:
-        beyond = f"concurrency_value {n}: an SQS trigger in standard mode reaches {MOST_WITHOUT_POLLERS} at most"
+        beyond = (
+            f"concurrency_value {n}: an SQS trigger in standard mode reaches "
+            f"{MOST_WITHOUT_POLLERS} at most"
+        )
         way_out = "set provisioned_pollers, or sweep a smaller N"
         return (PROBLEM, beyond, way_out) if n > MOST_WITHOUT_POLLERS else None
     least, most = pollers
@@ -104,27 +128,34 @@ def _out_of_reach(n: int, pollers: tuple[int, int] | None) -> Wrong:
         return PROBLEM, f"{setting}: the maximum must not be below the minimum", way_out
     if reach < n:
         return PROBLEM, found, way_out
-    # What the functions can't take is throttled and tried again until its visibility timeout is over; five times that,
-    # and it is a dead letter.
+    # What the functions can't take is throttled and tried again until its visibility timeout is
+    # over; five times that, and it is a dead letter.
     is_excess = most > fitting and reach > 2 * n + INVOCATIONS_PER_POLLER
     return (WARNING, f"{found}; the rest is throttled", way_out) if is_excess else None
 
 
 def access_logs(option: str, run_s: float) -> Wrong:
-    """S3's own count of the requests (server_side_proof) can be had where a sweep with --target `option` goes, and
-    within its `run_s` seconds."""
+    """S3's own count of the requests (server_side_proof) can be had where a sweep with --target
+    `option` goes, and within its `run_s` seconds."""
     variable = access_log.VARIABLE
     configured = targets.configured({}) if option == "aws" else None
-    elsewhere = configured.url_of("s3") or configured.url_of("logs") if configured else "the embedded AWS"
+    elsewhere = (
+        configured.url_of("s3") or configured.url_of("logs") if configured else "the embedded AWS"
+    )
     if elsewhere:
-        problem = f"{variable}: only S3 on AWS delivers server access logs, and {elsewhere} isn't AWS"
+        problem = (
+            f"{variable}: only S3 on AWS delivers server access logs, and {elsewhere} isn't AWS"
+        )
         return PROBLEM, problem, f"leave {variable} out (--set, TF_VAR_{variable}, *.tfvars)"
     sweep_s = run_s - access_log.WAIT_S
     if sweep_s >= 2 * LOGS_BEGIN_S:
         return None
     problem = (
-        f"S3 logs requests from {minutes(LOGS_BEGIN_S)} after the apply, and this sweep takes about "
-        f"{minutes(sweep_s)}: few or none of its requests will be logged"
+        f"S3 logs requests from {minutes(LOGS_BEGIN_S)} after the apply, and this sweep takes "
+        f"about {minutes(sweep_s)}: few or none of its requests will be logged"
     )
-    way_out = "apply the stack half an hour earlier, and use --take-over --keep (docs/server_side_proof.md)"
+    way_out = (
+        "apply the stack half an hour earlier, and use --take-over --keep "
+        "(docs/server_side_proof.md)"
+    )
     return WARNING, problem, way_out

@@ -1,4 +1,5 @@
-"""The report: reads a results folder, sets its figures beside the published ones, and makes one page.
+"""The report: reads a results folder, sets its figures beside the published ones, and makes one
+page.
 
 The modules, along the path of the data: `run` opens the folder's store, `cells` counts each cell,
 `intervals` resamples, `findings` and `economy` set cells against each other, `messages` says what
@@ -22,21 +23,25 @@ __all__ = ["NoReport", "Run", "build", "compare", "history", "load"]
 
 
 def build(run_dir: Path) -> "Rebuilt":
-    """Write cells.csv, statistics.json, table.md, figures/ and report.html into the results folder `run_dir`.
+    """Write cells.csv, statistics.json, table.md, figures/ and report.html into the results folder
+    `run_dir`.
 
-    Raises NoReport (one line) for a folder that can't be reported at all, OSError when it can't be written.
+    Raises NoReport (one line) for a folder that can't be reported at all, OSError when it can't be
+    written.
     """
-    # Plots and the query evaluator take a second to import, which a command that fails at once shouldn't cost.
+    # Plots and the query evaluator take a second to import, which a command that fails at once
+    # shouldn't cost.
     from stampede.report import rebuild
 
     return rebuild.build(Path(run_dir))
 
 
 def compare(run_dirs: Sequence[Path], output: Path) -> "Comparison":
-    """Write a page that sets the second of two runs against the first; `output` is the file, or a folder that gets a
-    comparison.html.
+    """Write a page that sets the second of two runs against the first; `output` is the file, or a
+    folder that gets a comparison.html.
 
-    Raises NoReport (one line) for runs that can't be compared or reported, OSError when it can't be written.
+    Raises NoReport (one line) for runs that can't be compared or reported, OSError when it can't be
+    written.
     """
     from stampede.report import compare_runs
 
@@ -44,10 +49,11 @@ def compare(run_dirs: Sequence[Path], output: Path) -> "Comparison":
 
 
 def history(run_dirs: Sequence[Path], output: Path) -> "History":
-    """Write a page of three runs or more over time; `output` is the file, or a folder that gets a history.html.
+    """Write a page of three runs or more over time; `output` is the file, or a folder that gets a
+    history.html.
 
-    Raises NoReport (one line) for runs that have no common history or can't be reported, OSError when it can't be
-    written.
+    Raises NoReport (one line) for runs that have no common history or can't be reported, OSError
+    when it can't be written.
     """
     from stampede.report import over_time
 

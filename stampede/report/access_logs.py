@@ -11,7 +11,8 @@ from stampede.runs import stored_json
 from stampede.tables import Field, Row, Table
 
 FILE = "server_side.json"
-# The query that gave the rows; a copy leaves a line at its source too, which is no request of its own.
+# The query that gave the rows; a copy leaves a line at its source too, which is no request of its
+# own.
 OF_A_SOURCE = "_GET"
 # S3's answer where it is asked too often, SlowDown.
 THROTTLED, FIRST_ERROR = 503, 400
@@ -27,7 +28,9 @@ LABELS = {
 
 def detail(run: Run) -> Detail | None:
     """None where S3's access logs weren't asked for, or had no line."""
-    stored = stored_json.value_or_warning(run.directory / FILE, dict, run.warnings, is_optional=True)
+    stored = stored_json.value_or_warning(
+        run.directory / FILE, dict, run.warnings, is_optional=True
+    )
     rows = stored.get("rows") if stored else None
     rows = [_whole(row) for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
     rows = [row for row in rows if _is_row(row)]
@@ -36,25 +39,35 @@ def detail(run: Run) -> Detail | None:
     role = stored.get("role")
     own = [row for row in rows if role and row.get("role") == role]
     sentences = [
-        "AWS delivers these logs on a best-effort basis: late, twice or never. A difference alone proves nothing."
+        "AWS delivers these logs on a best-effort basis: late, twice or never. A difference alone "
+        "proves nothing."
     ]
     if not own:
         sentences.append("No line comes from the run’s own role.")
     ids = [row for row in rows if type(row.get("request_ids")) is int]
-    if sum(row["request_ids"] for row in ids) < REPEATED_BELOW * sum(row["requests"] for row in ids):
+    if sum(row["request_ids"] for row in ids) < REPEATED_BELOW * sum(
+        row["requests"] for row in ids
+    ):
         sentences.append("Some lines arrived more than once, so the counts are too high.")
     return Detail(
-        "server_side", "S3 access logs", sentences, tables=[_beside(seen(own), _recorded(run)), _every(rows, role)]
+        "server_side",
+        "S3 access logs",
+        sentences,
+        tables=[_beside(seen(own), _recorded(run)), _every(rows, role)],
     )
 
 
 def _whole(row: Mapping[str, Any]) -> dict[str, Any]:
     """The row with whole numbers as such: CloudWatch writes large ones with an exponent."""
-    return {name: int(value) if type(value) is float and value.is_integer() else value for name, value in row.items()}
+    return {
+        name: int(value) if type(value) is float and value.is_integer() else value
+        for name, value in row.items()
+    }
 
 
 def _is_row(row: Mapping[str, Any]) -> bool:
-    """Whether it can be counted: what the query leaves out isn't there, and the rest is of its kind."""
+    """Whether it can be counted: what the query leaves out isn't there, and the rest is of its
+    kind."""
     numbers = ("requests", "status", "bytes_sent", "size_bytes")
     is_whole = all(type(row.get(name, 0)) is int for name in numbers)
     return is_whole and "requests" in row and isinstance(row.get("request"), str)
@@ -95,7 +108,9 @@ def _beside(logs: Mapping[str, int], records: Mapping[str, int | None]) -> Table
     for name, label in LABELS.items():
         recorded = records[name]
         difference = None if recorded is None else logs[name] - recorded
-        rows.append({"figure": label, "logs": logs[name], "records": recorded, "difference": difference})
+        rows.append(
+            {"figure": label, "logs": logs[name], "records": recorded, "difference": difference}
+        )
     numbers = [
         Field(name, heading, show="{:,}".format, rank=1)
         for name, heading in (("logs", "S3’s logs"), ("records", "records"))
@@ -110,7 +125,11 @@ def _every(rows: Iterable[Row], role: object) -> Table:
         Field("request", "request", is_text=True),
         Field("role", "role", is_text=True, rank=1),
         Field(
-            "status", "status", show=str, rank=1, look=lambda row: "bad" if (row["status"] or 0) >= FIRST_ERROR else ""
+            "status",
+            "status",
+            show=str,
+            rank=1,
+            look=lambda row: "bad" if (row["status"] or 0) >= FIRST_ERROR else "",
         ),
         Field("error", "error", is_text=True, rank=1),
         Field("requests", "requests", show="{:,}".format, rank=1),
@@ -120,6 +139,17 @@ def _every(rows: Iterable[Row], role: object) -> Table:
     lines = []
     for row in rows:
         whose = "the run’s" if role and row.get("role") == role else str(row.get("role") or "")
-        numbers = {name: row.get(name) for name in ("status", "requests", "bytes_sent", "size_bytes")}
-        lines.append({"request": row["request"], "role": whose, "error": str(row.get("error") or ""), **numbers})
-    return Table("server-side-operations", "All operations that S3 logged in that time", fields, lines)
+        numbers = {
+            name: row.get(name) for name in ("status", "requests", "bytes_sent", "size_bytes")
+        }
+        lines.append(
+            {
+                "request": row["request"],
+                "role": whose,
+                "error": str(row.get("error") or ""),
+                **numbers,
+            }
+        )
+    return Table(
+        "server-side-operations", "All operations that S3 logged in that time", fields, lines
+    )

@@ -57,15 +57,20 @@ class Analysis:
         return chosen or dict(self.cells)
 
     def compares(self, kind: str) -> list[Compare]:
-        """The declared comparisons of this kind, but for those between the headline's cells and others."""
+        """The declared comparisons of this kind, but for those between the headline's cells and
+        others."""
         declared = self.experiment
         apart = declared.headline_of.keys()
-        return [compare for compare in declared.compare if compare.kind == kind and not apart & set(compare.axes)]
+        return [
+            compare
+            for compare in declared.compare
+            if compare.kind == kind and not apart & set(compare.axes)
+        ]
 
     @cached_property
     def planned(self) -> list[Figures]:
-        """The first of the rows of each planned cell: those that records alone tell apart share its messages and
-        floods."""
+        """The first of the rows of each planned cell: those that records alone tell apart share its
+        messages and floods."""
         by_plan: dict[Cell, Figures] = {}
         for cell, figures in self.cells.items():
             by_plan.setdefault(cell.on(self.experiment.planned_axes), figures)
@@ -73,7 +78,8 @@ class Analysis:
 
     @cached_property
     def successes(self) -> tuple[int, int | None]:
-        """How many messages succeeded, and of how many that were sent; None without a sent.jsonl. Warm-ups aside."""
+        """How many messages succeeded, and of how many that were sent; None without a sent.jsonl.
+        Warm-ups aside."""
         if "sent" not in self.run.store.files:
             return self.totals["downloads"] or 0, None
         [(sent, succeeded)] = self.run.store.rows(_SUCCEEDED_OF_SENT)

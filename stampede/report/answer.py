@@ -1,7 +1,8 @@
-"""What a run says in words: the headline, what it rests on, and at most five lines to know before relying on it.
+"""What a run says in words: the headline, what it rests on, and at most five lines to know before
+relying on it.
 
-The headline is the first of a dozen patterns that fits. All of them speak of medians, and of the ratios and intervals
-that the tables have.
+The headline is the first of a dozen patterns that fits. All of them speak of medians, and of the
+ratios and intervals that the tables have.
 """
 
 from __future__ import annotations
@@ -31,7 +32,11 @@ from stampede.report.messages import failures, total_objects
 MOST_CAVEATS = 5
 # A sentence that names more isn't read to its end.
 MOST_NAMED = 3
-TITLES = {"cheapest": "the cheapest", "fastest": "the fastest", "balanced": "the best balance of both"}
+TITLES = {
+    "cheapest": "the cheapest",
+    "fastest": "the fastest",
+    "balanced": "the best balance of both",
+}
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,9 @@ def _where(analysis: Analysis) -> str:
     target = analysis.run.target
     if target == "aws":
         return ""
-    return {"local": "Local test, not AWS: ", "endpoint": "An endpoint, not AWS: "}.get(target, "Target unknown: ")
+    return {"local": "Local test, not AWS: ", "endpoint": "An endpoint, not AWS: "}.get(
+        target, "Target unknown: "
+    )
 
 
 def _basis(analysis: Analysis, headline: str) -> str:
@@ -71,19 +78,27 @@ def _basis(analysis: Analysis, headline: str) -> str:
     counts = [figures.count for figures in analysis.cells.values()]
     if not any(counts):
         return f"nothing: {successes_words(analysis)}"
-    span = f"{min(counts):,} to {max(counts):,}" if min(counts) < max(counts) else f"{max(counts):,}"
+    span = (
+        f"{min(counts):,} to {max(counts):,}" if min(counts) < max(counts) else f"{max(counts):,}"
+    )
     words = f"{span} {analysis.experiment.operation[max(counts) != 1]} a cell"
     needed = MINIMUM_ROUNDS if analysis.experiment.knee else MINIMUM_FOR_INTERVAL
     few = "too few for some intervals" if max(counts) >= needed else "too few for intervals"
     words += ", 95 % intervals" if min(counts) >= needed else f", {few}"
     rounds = sorted({figures.rounds for figures in analysis.cells.values() if figures.rounds > 1})
     if rounds:
-        words += f", {' to '.join(dict.fromkeys(f'{number:,}' for number in (rounds[0], rounds[-1])))} rounds"
+        words += (
+            f", {' to '.join(dict.fromkeys(f'{number:,}' for number in (rounds[0], rounds[-1])))} "
+            "rounds"
+        )
     repeats = max(len(figures.repeats) for figures in analysis.cells.values())
     words += f", {repeats} repeats" if repeats else ""
     if len(analysis.of_headline) < len(analysis.cells) and analysis.experiment.headline_of:
         axes = {axis.name: axis for axis in analysis.experiment.axes}
-        counting = [axes[name].words.format(value) for name, value in analysis.experiment.headline_of.items()]
+        counting = [
+            axes[name].words.format(value)
+            for name, value in analysis.experiment.headline_of.items()
+        ]
         words += f"; the headline counts {listed(counting)}s alone"
     succeeded = successes_words(analysis)
     return words if succeeded in headline else f"{words}; {succeeded}"
@@ -105,7 +120,9 @@ def headline_for_nothing(analysis: Analysis) -> str:
     sent, account = analysis.totals["sent"], analysis.account
     what = counted(sent, "message") if sent else analysis.experiment.operation[1]
     if not kinds:
-        return f"no {analysis.experiment.operation[0]} is on record" + (f"; {what} sent." if sent else ".")
+        return f"no {analysis.experiment.operation[0]} is on record" + (
+            f"; {what} sent." if sent else "."
+        )
     is_known = sent and account.total("failed") + account.total("dead_lettered") >= sent
     failed = f"all {what} failed" if is_known else f"none of {what} succeeded"
     return f"{failed}: {(kinds[0].example or kinds[0].kind).rstrip('.')}."
@@ -115,15 +132,22 @@ def headline_for_failed_objects(analysis: Analysis) -> str:
     objects = total_objects(analysis.account)
     if not 0 < objects["failed"] >= FAILED_RUN * objects["planned"]:
         return ""
-    return f"{objects['failed']:,} of {counted(objects['planned'], 'object')} failed, so speeds say nothing."
+    return (
+        f"{objects['failed']:,} of {counted(objects['planned'], 'object')} failed, so speeds say "
+        "nothing."
+    )
 
 
 def headline_for_stand_ins(analysis: Analysis) -> str:
     stand_ins = analysis.run.stand_ins(analysis.of_headline)
     if not stand_ins:
         return ""
-    clauses = [f"{stand_in.short} stood in for {listed(names)}" for stand_in, names in stand_ins.items()]
-    took = _span(figures.everything.median for figures in analysis.of_headline.values() if figures.count)
+    clauses = [
+        f"{stand_in.short} stood in for {listed(names)}" for stand_in, names in stand_ins.items()
+    ]
+    took = _span(
+        figures.everything.median for figures in analysis.of_headline.values() if figures.count
+    )
     claim = f"{_a(analysis.experiment.operation[0])} takes {took}; {successes_words(analysis)}"
     replaced = listed([name for names in stand_ins.values() for name in names])
     return f"{claim}. {capitalised(listed(clauses))}, so this says nothing about {replaced}."
@@ -131,13 +155,19 @@ def headline_for_stand_ins(analysis: Analysis) -> str:
 
 def headline_for_unreached_n(analysis: Analysis) -> str:
     n = max(figures.cell.n for figures in analysis.of_headline.values())
-    at_n = [figures for figures in analysis.of_headline.values() if figures.cell.n == n and figures.overlap]
+    at_n = [
+        figures
+        for figures in analysis.of_headline.values()
+        if figures.cell.n == n and figures.overlap
+    ]
     peak = max((figures.overlap.peak for figures in at_n if figures.overlap), default=n)
     medians = [figures.everything.median for figures in at_n if figures.count]
     if peak >= n or not medians:
         return ""
     one, many = analysis.experiment.operation
-    claim = f"N = {n:,} was not reached: {peak:,} ran at once at most; {_a(one)} takes {_span(medians)}"
+    claim = (
+        f"N = {n:,} was not reached: {peak:,} ran at once at most; {_a(one)} takes {_span(medians)}"
+    )
     return f"{claim}. More messages (--messages-per-concurrency) or longer {many} may reach it."
 
 
@@ -159,8 +189,14 @@ def _knee(analysis: Analysis, series: Sequence[Finding], axis: str, calls: str) 
     unit = analysis.experiment.speed.unit
     speeds = {row.subject[axis]: analysis.cells[row.subject].speeds.median for row in series}
     if series[0].titles is None:
-        ends = [f"{significant(speeds[value])} {unit} with {value:,}" for value in (min(speeds), max(speeds))]
-        return f"too few {analysis.experiment.operation[1]} to say how many {calls} help; medians are {listed(ends)}."
+        ends = [
+            f"{significant(speeds[value])} {unit} with {value:,}"
+            for value in (min(speeds), max(speeds))
+        ]
+        return (
+            f"too few {analysis.experiment.operation[1]} to say how many {calls} help; medians are "
+            f"{listed(ends)}."
+        )
     low, high = _knee_range(series, axis)
     most, speed = max(speeds), f"a median of {significant(speeds[low])} {unit}"
     if low == most:
@@ -168,7 +204,9 @@ def _knee(analysis: Analysis, series: Sequence[Finding], axis: str, calls: str) 
     unclear = f"whether more gain {A_TENTH} is unclear"
     if low == min(speeds):
         limit = next(row.subject for row in series if row.subject[axis] == low).value_words(axis)
-        return f"{speed} with {limit}; {f'more gain at most {A_TENTH}' if high < most else unclear}."
+        return (
+            f"{speed} with {limit}; {f'more gain at most {A_TENTH}' if high < most else unclear}."
+        )
     beyond = f"Beyond, no gain above {A_TENTH}" if high < most else f"Beyond, {unclear}"
     between = f"; from {high:,} on, none is left" if low < high < most else ""
     return f"up to {low:,} {calls} help: {speed}. {beyond}{between}."
@@ -186,7 +224,10 @@ def headline_for_sizes(analysis: Analysis) -> str:
     if not rows or declared is None:
         return ""
     axis = declared.moves[0]
-    along = (declared.size, *(other.name for other in analysis.experiment.axes if callable(other.default)))
+    along = (
+        declared.size,
+        *(other.name for other in analysis.experiment.axes if callable(other.default)),
+    )
     clauses = []
     for operation in dict.fromkeys(row.subject[axis] for row in rows):
         series = _by_place((row for row in rows if row.subject[axis] == operation), along)
@@ -221,7 +262,11 @@ def _at_sizes(estimates: Mapping[int, Estimate]) -> str:
 
 
 def headline_for_memory(analysis: Analysis) -> str:
-    rows = [row for row in analysis.findings if row.kind == "memory" and row.subject in analysis.of_headline]
+    rows = [
+        row
+        for row in analysis.findings
+        if row.kind == "memory" and row.subject in analysis.of_headline
+    ]
     for series in sorted(_by_place(rows, (MEMORY,)), key=lambda series: -series[0].subject.n):
         held: dict[str, list[str]] = {}
         for row in series:
@@ -230,7 +275,9 @@ def headline_for_memory(analysis: Analysis) -> str:
                     held.setdefault(row.subject.value_words(MEMORY), []).append(TITLES[title])
         if held:
             clauses = [f"{size} is {listed(titles)}" for size, titles in held.items()]
-            return f"at N = {series[0].subject.n:,}, {listed(clauses)}; {successes_words(analysis)}."
+            return (
+                f"at N = {series[0].subject.n:,}, {listed(clauses)}; {successes_words(analysis)}."
+            )
     return ""
 
 
@@ -249,32 +296,45 @@ def headline_for_choice(analysis: Analysis) -> str:
 
 
 def _winner(place: Sequence[Finding]) -> Cell | None:
-    """The choice that is faster than each other one beyond its interval; None where there is none."""
+    """The choice that is faster than each other one beyond its interval; None where there is
+    none."""
     is_clear = all(row.ratio and row.ratio.low is not None and row.ratio.low > 1 for row in place)
     return place[0].subject if is_clear else None
 
 
 def _ranking(analysis: Analysis, places: Sequence[Sequence[Finding]], compare: Compare) -> str:
-    """The fastest choice of each place against the next one there; one choice is the winner wherever there is one."""
+    """The fastest choice of each place against the next one there; one choice is the winner
+    wherever there is one."""
     won = [place for place in places if _winner(place)]
-    followings = [min(place, key=lambda row: row.ratio.value if row.ratio else 0) for place in won or places[:1]]
+    followings = [
+        min(place, key=lambda row: row.ratio.value if row.ratio else 0)
+        for place in won or places[:1]
+    ]
     estimates = [row.ratio for row in followings if row.ratio]
     first = followings[0].subject.words_of(compare.axes)
     seconds = {row.baseline.words_of(compare.axes) for row in followings}
     following = seconds.pop() if len(seconds) == 1 else "the next"
-    times, ends = _range((estimate.value for estimate in estimates), "{:.2f}".format), _around(estimates)
+    times, ends = (
+        _range((estimate.value for estimate in estimates), "{:.2f}".format),
+        _around(estimates),
+    )
     span = f"95 % CI {ratios({'low': ends.low, 'high': ends.high})}"
     here = _here(analysis, followings[0].subject, compare.axes)
     if won:
         where = here if len(places) == 1 else f" in {len(won)} of {len(places)} cases"
         claim = f"{first} is {times} times as fast as {following}{where} ({span})"
         return f"{claim}; {successes_words(analysis)}."
-    medians = [_s(analysis.cells[cell].seconds["median_s"]) for cell in (followings[0].subject, followings[0].baseline)]
+    medians = [
+        _s(analysis.cells[cell].seconds["median_s"])
+        for cell in (followings[0].subject, followings[0].baseline)
+    ]
     both = f"{first} {medians[0]}, {following} {medians[1]}"
     return f"no clear winner{here}: {both} ({times} times as fast, {span})."
 
 
-def _changing_order(analysis: Analysis, places: Sequence[Sequence[Finding]], compare: Compare) -> str:
+def _changing_order(
+    analysis: Analysis, places: Sequence[Sequence[Finding]], compare: Compare
+) -> str:
     """Which choice is the fastest where, where that differs."""
     by_winner: dict[str, list[str]] = {}
     shown = distinguishing(row.subject for place in places for row in place)
@@ -285,7 +345,9 @@ def _changing_order(analysis: Analysis, places: Sequence[Sequence[Finding]], com
             words = winner.words_without((*compare.axes, *common), shown)
             by_winner.setdefault(winner.words_of(compare.axes), []).append(words)
     clauses = [
-        f"{winner} with {listed(where)}" if len(where) == 1 else f"{winner} in {len(where)} of {len(places)} cells"
+        f"{winner} with {listed(where)}"
+        if len(where) == 1
+        else f"{winner} in {len(where)} of {len(places)} cells"
         for winner, where in by_winner.items()
     ]
     label = next(axis.label for axis in analysis.experiment.axes if axis.name == compare.axes[0])
@@ -309,7 +371,8 @@ def headline_for_scale(analysis: Analysis) -> str:
 
 
 def _kept_throughput(analysis: Analysis, last: Sequence[Finding]) -> str:
-    """The largest N against the smallest: `each function keeps 96 % of the throughput it has alone`."""
+    """The largest N against the smallest: `each function keeps 96 % of the throughput it has
+    alone`."""
     n, base = last[0].subject.n, last[0].baseline.n
     alone = "it has alone" if base == 1 else f"it has at N = {base:,}"
     shares = [row.ratio for row in last if row.ratio]
@@ -317,8 +380,14 @@ def _kept_throughput(analysis: Analysis, last: Sequence[Finding]) -> str:
     if len(last) == 1 or len(last) > MOST_NAMED:
         several = f", {len(last)} series" if len(last) > 1 else ""
         kept = f"{_range((share.value for share in shares), _percent)} % of the throughput {alone}"
-        return f"{start} {kept} (95 % CI {_percents(_around(shares))}{several}); {successes_words(analysis)}."
-    shown, common = distinguishing(row.subject for row in last), common_axes(row.subject for row in last)
+        return (
+            f"{start} {kept} (95 % CI {_percents(_around(shares))}{several}); "
+            f"{successes_words(analysis)}."
+        )
+    shown, common = (
+        distinguishing(row.subject for row in last),
+        common_axes(row.subject for row in last),
+    )
     parts = []
     for row, share in zip(last, shares, strict=True):
         where = row.subject.words_without(common, shown)
@@ -346,14 +415,18 @@ def _other_scale(analysis: Analysis, row: Finding, compare: Compare) -> str:
     """The largest value of something else that grew against the smallest."""
     top, base = (cell.words_of(compare.axes) for cell in (row.subject, row.baseline))
     medians = [_s(analysis.cells[cell].seconds["median_s"]) for cell in (row.subject, row.baseline)]
-    claim = f"with {top} {_a(analysis.experiment.operation[0])} takes {medians[0]}, with {base} {medians[1]}"
+    claim = (
+        f"with {top} {_a(analysis.experiment.operation[0])} takes {medians[0]}, with {base} "
+        f"{medians[1]}"
+    )
     if row.ratio:
         claim += f" ({row.ratio.value:.2f} times as fast, 95 % CI {ratios(row.ratio._asdict())})"
     return f"{claim}; {successes_words(analysis)}."
 
 
 def headline_for_one_cell(analysis: Analysis) -> str:
-    """Nothing was swept, or nothing that has an effect: what an operation takes at the largest N."""
+    """Nothing was swept, or nothing that has an effect: what an operation takes at the largest
+    N."""
     timed = [figures for figures in analysis.of_headline.values() if figures.count]
     n = max(figures.cell.n for figures in timed)
     at_n = [figures for figures in timed if figures.cell.n == n]
@@ -362,7 +435,10 @@ def headline_for_one_cell(analysis: Analysis) -> str:
     if len(at_n) == 1 and median and median.low is not None and median.high is not None:
         span = f" (95 % CI {significant(median.low)} to {significant(median.high)} s)"
     took = _span(figures.seconds["median_s"] for figures in at_n)
-    return f"{_a(analysis.experiment.operation[0])} takes {took} at N = {n:,}{span}; {successes_words(analysis)}."
+    return (
+        f"{_a(analysis.experiment.operation[0])} takes {took} at N = {n:,}{span}; "
+        f"{successes_words(analysis)}."
+    )
 
 
 RULES: Sequence[Callable[[Analysis], str]] = (
@@ -380,7 +456,11 @@ RULES: Sequence[Callable[[Analysis], str]] = (
 
 
 def _rows(analysis: Analysis, compare: Compare) -> list[Finding]:
-    return [row for row in analysis.findings if row.compare == compare.name and row.subject in analysis.of_headline]
+    return [
+        row
+        for row in analysis.findings
+        if row.compare == compare.name and row.subject in analysis.of_headline
+    ]
 
 
 def _by_place(rows: Iterable[Finding], axes: Sequence[str]) -> list[list[Finding]]:
@@ -423,7 +503,10 @@ def _range(values: Iterable[float], show: Callable[[float], str]) -> str:
 
 def _around(estimates: Sequence[Estimate]) -> Estimate:
     """The interval that holds those of all."""
-    low, high = min(estimate.low or 0 for estimate in estimates), max(estimate.high or 0 for estimate in estimates)
+    low, high = (
+        min(estimate.low or 0 for estimate in estimates),
+        max(estimate.high or 0 for estimate in estimates),
+    )
     return Estimate(estimates[0].value, low, high)
 
 
@@ -434,4 +517,7 @@ def _percent(share: float) -> str:
 def _percents(share: Estimate) -> str:
     """The ends of an interval, rounded outwards as the table has them."""
     low, high = (100 * (end or 0) for end in share[1:])
-    return f"{rounded_down(low, 0 if low >= 10 else 1)} to {rounded_up(high, 0 if high >= 10 else 1)} %"
+    return (
+        f"{rounded_down(low, 0 if low >= 10 else 1)} to {rounded_up(high, 0 if high >= 10 else 1)} "
+        "%"
+    )

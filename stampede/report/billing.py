@@ -23,18 +23,22 @@ WHERE is_first_success AND place_at IS NOT NULL AND {IS_ONE}
 
 
 def billed_samples(run: Run, cells: Sequence[Figures]) -> dict[Cell, Sample]:
-    """The billed seconds of each cell's successes; where Lambda's line is missing, the operation's time, rounded up to
-    a millisecond, as Lambda rounds it."""
+    """The billed seconds of each cell's successes; where Lambda's line is missing, the operation's
+    time, rounded up to a millisecond, as Lambda rounds it."""
     billed = _billed(run)
     seconds: dict[Cell, list[float]] = {figures.cell: [] for figures in cells}
     for at, name, seq, attempt, time_s in run.store.rows(_SUCCESSES):
         rounded_up = float(np.ceil(time_s * 1000) / 1000)
         seconds[run.store.places[at]].append(billed.get((name, seq, attempt), rounded_up))
-    return {cell: Sample(np.array(values), f"{cell.plain.words}, billed") for cell, values in seconds.items()}
+    return {
+        cell: Sample(np.array(values), f"{cell.plain.words}, billed")
+        for cell, values in seconds.items()
+    }
 
 
 def _billed(run: Run) -> dict[tuple[str, int, int], float]:
-    """The billed seconds by cell, seq and attempt; none without REPORT lines, or where there are too many."""
+    """The billed seconds by cell, seq and attempt; none without REPORT lines, or where there are
+    too many."""
     text = (QUERIES / "common" / "billed.cwli").read_text(encoding="utf-8")
     try:
         rows = log_columns.answer(text, run.directory / log_columns.LINES).rows
@@ -43,4 +47,7 @@ def _billed(run: Run) -> dict[tuple[str, int, int], float]:
     if len(rows) >= MOST_ROWS:
         return {}
     own = (row for row in rows if row.get("run") == run.run_id)
-    return {(row["of_cell"], row.get("number"), row.get("delivery")): row["billed_ms"] / 1000 for row in own}
+    return {
+        (row["of_cell"], row.get("number"), row.get("delivery")): row["billed_ms"] / 1000
+        for row in own
+    }

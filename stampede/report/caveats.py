@@ -1,4 +1,5 @@
-"""What to know before relying on a run's figures, the weightiest first: a rule and one sentence each."""
+"""What to know before relying on a run's figures, the weightiest first: a rule and one sentence
+each."""
 
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ def caveats(analysis: Analysis) -> list[str]:
     for part in parts:
         sentences += part(analysis)
     if any(figures.count for figures in analysis.cells.values()):
-        sentences.append("The intervals describe this run; only repeats show how much another run would differ.")
+        sentences.append(
+            "The intervals describe this run; only repeats show how much another run would differ."
+        )
     return sentences
 
 
@@ -51,9 +54,13 @@ def _unsuccessful(analysis: Analysis) -> list[str]:
     objects = total_objects(analysis.account)
     sentences = []
     if missing:
-        sentences.append(f"{missing:,} of {counted(sent, 'message')} didn’t succeed; the times leave them out.")
+        sentences.append(
+            f"{missing:,} of {counted(sent, 'message')} didn’t succeed; the times leave them out."
+        )
     if objects["failed"]:
-        sentences.append(f"{objects['failed']:,} of {counted(objects['planned'], 'object')} failed.")
+        sentences.append(
+            f"{objects['failed']:,} of {counted(objects['planned'], 'object')} failed."
+        )
     return sentences
 
 
@@ -64,8 +71,12 @@ def _partly_full(analysis: Analysis) -> list[str]:
     for figures in analysis.planned:
         overlap, n = figures.overlap, figures.cell.n
         if overlap and overlap.reached < overlap.floods:
-            of_floods = f" in {overlap.reached} of {overlap.floods} rounds" if overlap.reached else ""
-            short.append(f"{overlap.peak:,} of {n:,}{of_floods} with {figures.cell.words_without((), shown)}")
+            of_floods = (
+                f" in {overlap.reached} of {overlap.floods} rounds" if overlap.reached else ""
+            )
+            short.append(
+                f"{overlap.peak:,} of {n:,}{of_floods} with {figures.cell.words_without((), shown)}"
+            )
         if overlap and overlap.peak > n:
             over.append(f"{overlap.peak:,} with {figures.cell.words_without((), shown)}")
     sentences = [f"N didn’t always run at once: {some(short, MOST_NAMED)}."] if short else []
@@ -73,14 +84,19 @@ def _partly_full(analysis: Analysis) -> list[str]:
 
 
 def _unfair(analysis: Analysis) -> list[str]:
-    """Choices that were swept and aren't ranked, because their cells differ in something else, too."""
+    """Choices that were swept and aren't ranked, because their cells differ in something else,
+    too."""
     sentences = []
     measured = [figures.cell for figures in analysis.of_headline.values() if figures.count]
     for compare in analysis.compares("choice"):
         axis = next(axis for axis in analysis.experiment.axes if axis.name == compare.axes[0])
-        if axis.variable not in analysis.run.swept or axis.name in ignored_axes(analysis.experiment.axes):
+        if axis.variable not in analysis.run.swept or axis.name in ignored_axes(
+            analysis.experiment.axes
+        ):
             continue
-        pairs = [pair for pair in combinations(measured, 2) if pair[0][axis.name] != pair[1][axis.name]]
+        pairs = [
+            pair for pair in combinations(measured, 2) if pair[0][axis.name] != pair[1][axis.name]
+        ]
         apart = [
             other.label
             for other in analysis.experiment.axes
@@ -96,8 +112,14 @@ def _drift(analysis: Analysis) -> list[str]:
     """That what drifted between cells that ran one after the other is in no interval."""
     # What records alone tell apart ran in the same cell.
     planned = {axis.name for axis in analysis.experiment.axes if axis.variable}
-    between = {compare.name for compare in analysis.experiment.compare if planned & set(compare.axes)}
-    rows = [row for row in analysis.findings if row.compare in between | {"knee", "memory"} and row.ratio]
+    between = {
+        compare.name for compare in analysis.experiment.compare if planned & set(compare.axes)
+    }
+    rows = [
+        row
+        for row in analysis.findings
+        if row.compare in between | {"knee", "memory"} and row.ratio
+    ]
     if not any(row.rounds is None and not row.is_best for row in rows):
         return []
     repeats = f"--repeats {MINIMUM_ROUNDS} shows whether"
@@ -106,23 +128,44 @@ def _drift(analysis: Analysis) -> list[str]:
 
 def _repeats(analysis: Analysis) -> list[str]:
     """How far the means of a cell's repeats lie apart."""
-    means = [[mean for mean in figures.repeats.values() if mean > 0] for figures in analysis.cells.values()]
+    means = [
+        [mean for mean in figures.repeats.values() if mean > 0]
+        for figures in analysis.cells.values()
+    ]
     apart = max((max(of_cell) / min(of_cell) for of_cell in means if of_cell), default=1.0)
-    return [f"The means of a cell’s repeats differ by up to {apart:.2f} ×."] if apart > 1 + HOLDS_WITHIN else []
+    return (
+        [f"The means of a cell’s repeats differ by up to {apart:.2f} ×."]
+        if apart > 1 + HOLDS_WITHIN
+        else []
+    )
 
 
 def _intruders(analysis: Analysis) -> list[str]:
     count = sum(figures.overlap.intruders for figures in analysis.planned if figures.overlap)
-    return [f"{counted(count, 'redelivered message')} of other cells ran during rounds of these."] if count else []
+    return (
+        [f"{counted(count, 'redelivered message')} of other cells ran during rounds of these."]
+        if count
+        else []
+    )
 
 
 def _versions(analysis: Analysis) -> list[str]:
     versions = analysis.run.sdk_versions.items()
     several = [f"{name} {listed(numbers)}" for name, numbers in versions if len(numbers) > 1]
-    return [f"The functions used more than one version of an SDK: {listed(several)}."] if several else []
+    return (
+        [f"The functions used more than one version of an SDK: {listed(several)}."]
+        if several
+        else []
+    )
 
 
 def _untried(analysis: Analysis) -> list[str]:
     untried = analysis.experiment.untried.items() if analysis.run.target == "aws" else ()
-    values = sorted({cell[axis] for cell in analysis.cells for axis, names in untried if cell[axis] in names})
-    return [f"Nobody has measured {listed(values)} with this project before; check the figures."] if values else []
+    values = sorted(
+        {cell[axis] for cell in analysis.cells for axis, names in untried if cell[axis] in names}
+    )
+    return (
+        [f"Nobody has measured {listed(values)} with this project before; check the figures."]
+        if values
+        else []
+    )

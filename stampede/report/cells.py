@@ -1,6 +1,8 @@
-"""The figures of each cell, counted from the run's store: operations, seconds, what they took, how many ran at once.
+"""The figures of each cell, counted from the run's store: operations, seconds, what they took, how
+many ran at once.
 
-DuckDB counts and adds up; the seconds of single operations come out as arrays, from which medians are resampled.
+DuckDB counts and adds up; the seconds of single operations come out as arrays, from which medians
+are resampled.
 """
 
 from __future__ import annotations
@@ -36,7 +38,13 @@ BITS_PER_MEGABIT = 1_000_000
 BYTES_PER_GIB = 2**30
 UNKNOWN = -1
 # A quantile at a share q of the tail needs 1/q values, so that one of them is expected beyond it.
-SHARES = {"p5_s": (0.05, 20), "p25_s": (0.25, 1), "p75_s": (0.75, 1), "p95_s": (0.95, 20), "p99_s": (0.99, 100)}
+SHARES = {
+    "p5_s": (0.05, 20),
+    "p25_s": (0.25, 1),
+    "p75_s": (0.75, 1),
+    "p95_s": (0.95, 20),
+    "p99_s": (0.99, 100),
+}
 # Points of a curve over time, two for each bucket.
 BUCKETS = 200
 
@@ -47,12 +55,16 @@ SELECT place_at, count(*) FILTER ({counted}) AS count,
        count(*) FILTER (is_warm_up) AS warm_ups,
        count(*) FILTER (is_warm_up AND status = 'error') AS warm_up_errors,
        count(*) FILTER ({counted} AND attempt <> 1) AS retried,
-       min(bytes) FILTER ({counted}) AS least_bytes, max(bytes) FILTER ({counted}) AS most_bytes{sums}
+       min(bytes) FILTER ({counted}) AS least_bytes,
+           max(bytes) FILTER ({counted}) AS most_bytes{sums}
 FROM operations WHERE NOT is_foreign GROUP BY place_at ORDER BY place_at
 """
-# Of an operation whose speed is that of the whole one: most of its objects didn't fail, and none was there already,
-# copied by an earlier delivery of the message.
-_WHOLE = f"coalesce(already_there, 0) = 0 AND NOT coalesce(failed > 0 AND failed >= {FAILED_RUN} * planned, false)"
+# Of an operation whose speed is that of the whole one: most of its objects didn't fail, and none
+# was there already, copied by an earlier delivery of the message.
+_WHOLE = (
+    f"coalesce(already_there, 0) = 0 AND NOT coalesce(failed > 0 AND failed >= {FAILED_RUN} * "
+    "planned, false)"
+)
 _SECONDS = f"""
 SELECT place_at, cell_at, round, seconds, cold_start, {{is_whole}} AS is_whole{{speed}}
 FROM operations WHERE is_first_success AND {IS_ONE}
@@ -61,14 +73,18 @@ _SUCCESSES = """
 SELECT place_at, list(seconds) FROM operations
 WHERE {counted} AND NOT is_foreign AND place_at IS NOT NULL GROUP BY place_at
 """
-_SUCCEEDED = "SELECT cell, count(*) FROM operations WHERE is_first_success AND seq IS NOT NULL GROUP BY cell"
+_SUCCEEDED = (
+    "SELECT cell, count(*) FROM operations WHERE is_first_success AND seq IS NOT NULL GROUP BY cell"
+)
 # What ran at once: all attempts of a flood, which is a cell or its share of a round.
 _ATTEMPTS = f"""
 CREATE OR REPLACE TEMP TABLE attempts AS
-SELECT coalesce(cell_at, -1) AS cell_at, coalesce(round, 0) AS round, attempt, started_at_ms AS started_ms,
+SELECT coalesce(cell_at, -1) AS cell_at, coalesce(round, 0) AS round, attempt, started_at_ms
+    AS started_ms,
        finished_at_ms AS ended_ms, {{amount}} AS amount, false AS is_intruder
 FROM operations
-WHERE NOT is_foreign AND NOT is_warm_up AND place_at IS NOT NULL AND started_at_ms < finished_at_ms AND {IS_ONE}
+WHERE NOT is_foreign AND NOT is_warm_up AND place_at IS NOT NULL AND started_at_ms < finished_at_ms
+    AND {IS_ONE}
 """
 # Messages of other cells that came back while a cell had its round.
 _INTRUDERS = """
@@ -79,12 +95,13 @@ WITH rounds AS (
 )
 SELECT rounds.cell_at, rounds.round, late.attempt, late.started_ms, late.ended_ms, late.amount, true
 FROM attempts AS late JOIN rounds
-    ON late.cell_at <> rounds.cell_at AND late.started_ms < rounds.last_ms AND late.ended_ms > rounds.first_ms
+    ON late.cell_at <> rounds.cell_at AND late.started_ms < rounds.last_ms
+        AND late.ended_ms > rounds.first_ms
 WHERE late.attempt > 1 AND late.round > 0 AND late.cell_at >= 0
 """
-# Intervals are half-open: one that ends in the millisecond in which another starts doesn't overlap it. The changes of a
-# flood add up to 0, so one sum runs through all floods, in their order: with a partition for each it takes four times
-# as long.
+# Intervals are half-open: one that ends in the millisecond in which another starts doesn't overlap
+# it. The changes of a flood add up to 0, so one sum runs through all floods, in their order: with a
+# partition for each it takes four times as long.
 _RUNNING = """
 CREATE OR REPLACE TEMP TABLE running AS
 WITH steps AS (
@@ -99,7 +116,8 @@ SELECT cell_at, round, at_ms, (sum(change) OVER (ROWS UNBOUNDED PRECEDING))::BIG
 FROM steps
 """
 _N_OF_CELLS = """
-CREATE OR REPLACE TEMP TABLE n_of_cells AS SELECT unnest(?::BIGINT[]) AS cell_at, unnest(?::BIGINT[]) AS n
+CREATE OR REPLACE TEMP TABLE n_of_cells AS SELECT unnest(?::BIGINT[]) AS cell_at,
+    unnest(?::BIGINT[]) AS n
 """
 _FLOODS = """
 WITH shape AS (
@@ -128,9 +146,11 @@ SELECT cell, count(*) FILTER (NOT is_warm_up), count(*) FILTER (is_warm_up) FROM
 # The lowest and the highest of each stretch of time, after Jugel et al., "M4" (VLDB 2014).
 _CURVE = """
 WITH steps AS (
-    SELECT round, at_ms - min(at_ms) OVER (PARTITION BY round) AS at_ms, running FROM running WHERE cell_at = ?
+    SELECT round, at_ms - min(at_ms) OVER (PARTITION BY round) AS at_ms, running FROM running
+        WHERE cell_at = ?
 ), stretches AS (
-    SELECT *, (at_ms * {buckets} / greatest(max(at_ms) OVER (PARTITION BY round), 1))::INT AS stretch FROM steps
+    SELECT *, (at_ms * {buckets} / greatest(max(at_ms) OVER (PARTITION BY round),
+        1))::INT AS stretch FROM steps
 )
 SELECT DISTINCT round, at_ms, running FROM (
     SELECT round, unnest([arg_min(at_ms, running), arg_max(at_ms, running), max(at_ms)]) AS at_ms,
@@ -142,11 +162,12 @@ SELECT DISTINCT round, at_ms, running FROM (
 
 @dataclass(frozen=True)
 class Overlap:
-    """How many attempts of a cell ran at once, over all its floods: sums of times and amounts, divided last.
+    """How many attempts of a cell ran at once, over all its floods: sums of times and amounts,
+    divided last.
 
-    `reached` of the `floods` had N at once; `time_to_n_s` is their median. `share_at_n` is the part of the elapsed time
-    with N at once or more. `aggregate_per_s` is what all workers got together: Mbit/s of all bytes, objects copied, or
-    attempts.
+    `reached` of the `floods` had N at once; `time_to_n_s` is their median. `share_at_n` is the part
+    of the elapsed time with N at once or more. `aggregate_per_s` is what all workers got together:
+    Mbit/s of all bytes, objects copied, or attempts.
     """
 
     peak: int
@@ -209,7 +230,10 @@ class Figures:
         """The cell as it stands in statistics.json."""
         overlap = self.overlap and {**vars(self.overlap)}
         median = self.median._asdict() if self.median and self.median.has_interval else None
-        seconds = {**self.seconds, "median_interval": median and {end: median[end] for end in ("low", "high")}}
+        seconds = {
+            **self.seconds,
+            "median_interval": median and {end: median[end] for end in ("low", "high")},
+        }
         return {
             **self.cell.figures(),
             **self.counts,
@@ -222,10 +246,15 @@ class Figures:
 
 
 def measure(run: Run) -> dict[Cell, Figures]:
-    """Every cell of the run, planned or seen, sorted by its coordinates. Operations without coordinates are in none."""
+    """Every cell of the run, planned or seen, sorted by its coordinates. Operations without
+    coordinates are in none."""
     store, experiment = run.store, run.experiment
     counts = _counts(store, experiment, f"is_first_success AND {IS_ONE}")
-    whole = _counts(store, experiment, f"is_first_success AND {_WHOLE}") if experiment.shared_list else counts
+    whole = (
+        _counts(store, experiment, f"is_first_success AND {_WHOLE}")
+        if experiment.shared_list
+        else counts
+    )
     seconds, overlaps, sent = _Seconds(run), _overlaps(run), sent_by_cell(store)
     succeeded = dict(store.rows(_SUCCEEDED))
     cells = {}
@@ -236,7 +265,9 @@ def measure(run: Run) -> dict[Cell, Figures]:
         label = re.sub(r"(?<=\d),(?=\d)", "", cell.plain.words)
         sample = seconds.sample(own, own["is_whole"], f"{label}, all")
         everything = (
-            sample if len(sample) == len(every) else seconds.sample(own, own["is_whole"] | True, f"{label}, all")
+            sample
+            if len(sample) == len(every)
+            else seconds.sample(own, own["is_whole"] | True, f"{label}, all")
         )
         sizes = (row.get("least_bytes"), row.get("most_bytes"))
         is_sized = row.get("count") and row["count_of_bytes"] == row["count"]
@@ -246,16 +277,22 @@ def measure(run: Run) -> dict[Cell, Figures]:
             counts={
                 "count": row.get("count", 0),
                 **{name: row.get(name, 0) for name in names},
-                "sent": None if sent is None else sum(sent.get(name, (0, 0))[0] for name in run.names_of(cell)),
+                "sent": None
+                if sent is None
+                else sum(sent.get(name, (0, 0))[0] for name in run.names_of(cell)),
                 "retried": row.get("retried", 0),
                 "succeeded": sum(succeeded.get(name, 0) for name in run.names_of(cell)),
             },
             seconds=spread(everything),
-            median=everything.median_interval(MINIMUM_ROUNDS if experiment.knee else MINIMUM_FOR_INTERVAL),
+            median=everything.median_interval(
+                MINIMUM_ROUNDS if experiment.knee else MINIMUM_FOR_INTERVAL
+            ),
             metrics=metrics_of(row, whole.get(at, {}), experiment),
             everything=everything,
             sample=sample,
-            speeds=seconds.sample(own, own["is_whole"] & ~np.isnan(own["speed"]), f"{label}, speed", "speed"),
+            speeds=seconds.sample(
+                own, own["is_whole"] & ~np.isnan(own["speed"]), f"{label}, speed", "speed"
+            ),
             cold=seconds.sample(own, own["cold_start"] == 1, f"{label} cold"),
             warm=seconds.sample(own, own["cold_start"] == 0, f"{label} warm"),
             size_bytes=sizes[0] if is_sized and sizes[0] == sizes[1] else None,
@@ -267,7 +304,8 @@ def measure(run: Run) -> dict[Cell, Figures]:
 
 
 def spread(sample: Sample) -> dict[str, Any]:
-    """Count, extremes, quantiles and mean of a sample's seconds; None where there are too few for one."""
+    """Count, extremes, quantiles and mean of a sample's seconds; None where there are too few for
+    one."""
     values = sample.values
     figures: dict[str, Any] = dict.fromkeys(("min_s", "p5_s", "p25_s", "median_s", "mean_s"))
     figures |= dict.fromkeys(("p75_s", "p95_s", "p99_s", "max_s"))
@@ -284,8 +322,8 @@ def spread(sample: Sample) -> dict[str, Any]:
 
 
 def sent_by_cell(store: Store) -> dict[str | None, tuple[int, int]] | None:
-    """How many messages each cell was sent for measurement, and to warm up; None without a sent.jsonl. Those that name
-    no cell are those of None."""
+    """How many messages each cell was sent for measurement, and to warm up; None without a
+    sent.jsonl. Those that name no cell are those of None."""
     if "sent" not in store.files:
         return None
     return {cell: (measured, warm_up) for cell, measured, warm_up in store.rows(_SENT)}
@@ -308,7 +346,8 @@ def totals(run: Run, cells: Mapping[Cell, Figures]) -> dict[str, int | None]:
 
 
 def _counts(store: Store, experiment: Experiment, counted: str) -> dict[int | None, dict[str, Any]]:
-    """The counts of each place by its number, None for no place, and the sums of what its operations took."""
+    """The counts of each place by its number, None for no place, and the sums of what its
+    operations took."""
     metrics = {metric.field for metric in experiment.metrics[1:]} - {experiment.time_field}
     fields = sorted(metrics | {"bytes", "seconds"})
     sums = "".join(
@@ -325,9 +364,13 @@ def _counts(store: Store, experiment: Experiment, counted: str) -> dict[int | No
 def metrics_of(
     row: Mapping[str, Any], whole: Mapping[str, Any], experiment: Experiment
 ) -> dict[str, float | int | None]:
-    """The metrics beside the time, of the counts of a place; None where an operation lacks it. A mean is one of whole
-    operations: where a part was done before, or failed, it says nothing of the others."""
-    return {metric.name: _metric(whole if metric.how == "mean" else row, metric) for metric in experiment.metrics[1:]}
+    """The metrics beside the time, of the counts of a place; None where an operation lacks it. A
+    mean is one of whole operations: where a part was done before, or failed, it says nothing of the
+    others."""
+    return {
+        metric.name: _metric(whole if metric.how == "mean" else row, metric)
+        for metric in experiment.metrics[1:]
+    }
 
 
 def _metric(row: Mapping[str, Any], metric: Metric) -> float | int | None:
@@ -353,7 +396,9 @@ def _metric(row: Mapping[str, Any], metric: Metric) -> float | int | None:
 
 def mbit_per_s(size_bytes: float | None, seconds: float | None) -> float | None:
     """1 Mbit is 1,000,000 bits; None when either is unknown or no time passed."""
-    return size_bytes * 8 / BITS_PER_MEGABIT / seconds if size_bytes is not None and seconds else None
+    return (
+        size_bytes * 8 / BITS_PER_MEGABIT / seconds if size_bytes is not None and seconds else None
+    )
 
 
 class _Seconds:
@@ -362,17 +407,25 @@ class _Seconds:
     def __init__(self, run: Run) -> None:
         experiment, store = run.experiment, run.store
         is_whole = _WHOLE if experiment.shared_list else "true"
-        speed = f', "{experiment.speed.field}"::DOUBLE AS speed' if experiment.knee else ", NULL::DOUBLE AS speed"
+        speed = (
+            f', "{experiment.speed.field}"::DOUBLE AS speed'
+            if experiment.knee
+            else ", NULL::DOUBLE AS speed"
+        )
         columns = store.arrays(_SECONDS.format(is_whole=is_whole, speed=speed))
         self._names = store.cells
         self._stacks = _stacks(run)
         cell_at, rounds = columns["cell_at"], columns["round"]
         stack_of_cell = np.array([*(self._stack_numbers(run)), UNKNOWN], dtype=np.int64)
         is_in_round = (cell_at != UNKNOWN) & (rounds > 0) & (rounds <= MOST_ROUNDS)
-        columns["rounds"] = np.where(is_in_round, stack_of_cell[cell_at] << ROUND_BITS | rounds, UNKNOWN)
+        columns["rounds"] = np.where(
+            is_in_round, stack_of_cell[cell_at] << ROUND_BITS | rounds, UNKNOWN
+        )
         order = np.argsort(columns["place_at"], kind="stable")
         self._columns = {name: column[order] for name, column in columns.items()}
-        places, firsts, counts = np.unique(self._columns["place_at"], return_index=True, return_counts=True)
+        places, firsts, counts = np.unique(
+            self._columns["place_at"], return_index=True, return_counts=True
+        )
         parts = zip(places.tolist(), firsts.tolist(), counts.tolist(), strict=True)
         self._parts = {place: slice(first, first + count) for place, first, count in parts}
 
@@ -385,7 +438,9 @@ class _Seconds:
         part = self._parts.get(place_at, slice(0))
         return {name: column[part] for name, column in self._columns.items()}
 
-    def sample(self, own: Mapping[str, np.ndarray], which: np.ndarray, label: str, column: str = "seconds") -> Sample:
+    def sample(
+        self, own: Mapping[str, np.ndarray], which: np.ndarray, label: str, column: str = "seconds"
+    ) -> Sample:
         return Sample(own[column][which], label, own["rounds"][which], self._stacks)
 
     def repeats(self, own: Mapping[str, np.ndarray]) -> dict[str, float]:
@@ -412,8 +467,8 @@ def _stacks(run: Run) -> list[tuple[str, int]]:
 
 
 def _overlaps(run: Run) -> dict[int, Overlap]:
-    """What ran at once in each place, by its number. Places that only records tell apart share the floods of their
-    planned cell."""
+    """What ran at once in each place, by its number. Places that only records tell apart share the
+    floods of their planned cell."""
     store, experiment = run.store, run.experiment
     prepare_overlap(run)
     floods: dict[tuple[int, int], list[dict[str, Any]]] = {}
@@ -424,14 +479,22 @@ def _overlaps(run: Run) -> dict[int, Overlap]:
         floods.setdefault((flood["cell_at"], flood["n"]), []).append(flood)
     by_place: dict[int, list[dict[str, Any]]] = {}
     for place_at, cell_at in store.rows("FROM pairs"):
-        by_place.setdefault(place_at, []).extend(floods.get((cell_at, store.places[place_at].n), ()))
+        by_place.setdefault(place_at, []).extend(
+            floods.get((cell_at, store.places[place_at].n), ())
+        )
     return {at: _overlap(together, experiment) for at, together in by_place.items() if together}
 
 
 def prepare_overlap(run: Run) -> None:
     """Make the tables of what ran at once."""
     store, experiment = run.store, run.experiment
-    amount = "copied" if experiment.shared_list else "coalesce(batch, 1)" if experiment.takes_payload else "bytes"
+    amount = (
+        "copied"
+        if experiment.shared_list
+        else "coalesce(batch, 1)"
+        if experiment.takes_payload
+        else "bytes"
+    )
     store.connection.execute(_ATTEMPTS.format(amount=amount))
     store.connection.execute(_INTRUDERS)
     store.connection.execute(_RUNNING)
@@ -442,7 +505,10 @@ def prepare_overlap(run: Run) -> None:
 
 
 def _overlap(floods: Sequence[Mapping[str, Any]], experiment: Experiment) -> Overlap:
-    sums = {name: sum(flood[name] for flood in floods) for name in ("span_ms", "busy_ms", "at_n_ms", "intruders")}
+    sums = {
+        name: sum(flood[name] for flood in floods)
+        for name in ("span_ms", "busy_ms", "at_n_ms", "intruders")
+    }
     elapsed_s = sums["span_ms"] / 1000
     reached = [flood["to_n_ms"] / 1000 for flood in floods if flood["to_n_ms"] is not None]
     amounts = [flood["amount"] for flood in floods]
@@ -457,21 +523,27 @@ def _overlap(floods: Sequence[Mapping[str, Any]], experiment: Experiment) -> Ove
         floods=len(floods),
         reached=len(reached),
         intruders=sums["intruders"],
-        aggregate_per_s=mbit_per_s(amount, elapsed_s) if is_of_bytes else amount and amount / elapsed_s,
+        aggregate_per_s=mbit_per_s(amount, elapsed_s)
+        if is_of_bytes
+        else amount and amount / elapsed_s,
     )
 
 
 def curves(run: Run, cell: Cell) -> Iterator[tuple[list[float], list[int]]]:
-    """Of each flood of a cell, after `measure`: the seconds since its first start, and how many ran from then on."""
+    """Of each flood of a cell, after `measure`: the seconds since its first start, and how many ran
+    from then on."""
     store = run.store
-    for (at,) in store.rows("SELECT cell_at FROM pairs WHERE place_at = ?", store.numbers.get(cell, UNKNOWN)):
+    for (at,) in store.rows(
+        "SELECT cell_at FROM pairs WHERE place_at = ?", store.numbers.get(cell, UNKNOWN)
+    ):
         for _, flood in groupby(store.rows(_CURVE.format(buckets=BUCKETS), at), key=itemgetter(0)):
             steps = [step[1:] for step in flood]
             yield [at_ms / 1000 for at_ms, _ in steps], [running for _, running in steps]
 
 
 def counted_rows(run: Run) -> list[dict[str, Any]]:
-    """Rows in the shape of the saved query, counted from the records: like it, all successes, repeated ones too."""
+    """Rows in the shape of the saved query, counted from the records: like it, all successes,
+    repeated ones too."""
     store, experiment = run.store, run.experiment
     counted = f"status = 'ok' AND NOT is_warm_up AND {IS_ONE}"
     counts, rows = _counts(store, experiment, counted), []

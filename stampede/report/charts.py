@@ -212,8 +212,8 @@ def line(
     level: float | None = None,
     is_proportion: bool = False,
 ) -> Chart:
-    """Lines over a logarithmic x axis with a tick at each x, in `x_words`. `level` is a line across; with
-    `is_proportion` a dotted line goes up in proportion from the first mark.
+    """Lines over a logarithmic x axis with a tick at each x, in `x_words`. `level` is a line
+    across; with `is_proportion` a dotted line goes up in proportion from the first mark.
     """
 
     def draw() -> Figure:
@@ -490,8 +490,8 @@ def _legend_above(figure: Figure, handles: Sequence[Artist]) -> None:
 
 
 def _fold(text: str, letters: int) -> str:
-    """In lines of so many letters, which break neither within `N = 10` nor before a unit; without control characters,
-    which an SVG can't have."""
+    """In lines of so many letters, which break neither within `N = 10` nor before a unit; without
+    control characters, which an SVG can't have."""
     return fill(unbroken(plain(text)), letters).replace("\u00a0", " ")
 
 

@@ -42,9 +42,11 @@ class Comparison(NamedTuple):
 
 
 def compare(run_dirs: Sequence[Path], output: Path) -> Comparison:
-    """Write the page that sets the second run against the first; `output` is the file, or a folder for one.
+    """Write the page that sets the second run against the first; `output` is the file, or a folder
+    for one.
 
-    Raises NoReport for other than two runs, one that can't be reported, or runs of two experiments; OSError.
+    Raises NoReport for other than two runs, one that can't be reported, or runs of two experiments;
+    OSError.
     """
     if len(run_dirs) != 2:
         raise NoReport(f"{len(run_dirs)} runs given; name two to compare")
@@ -74,9 +76,11 @@ def _findings(base: Analysis, other: Analysis) -> list[Finding]:
     return findings
 
 
-def compared_apart(figures: Figures, base: Figures, experiment: Experiment, among: int, salt: str) -> Finding:
-    """A cell of one run against it in another. A run beside its copy would have the same resamples, and a difference of
-    0 that looks certain: so those of the first are drawn apart, by `salt`."""
+def compared_apart(
+    figures: Figures, base: Figures, experiment: Experiment, among: int, salt: str
+) -> Finding:
+    """A cell of one run against it in another. A run beside its copy would have the same resamples,
+    and a difference of 0 that looks certain: so those of the first are drawn apart, by `salt`."""
     apart = replace(figures, sample=figures.sample.salted(salt))
     return compared("run", RUNS, apart, base, experiment, among)
 
@@ -98,7 +102,10 @@ def _headline(findings: Sequence[Finding]) -> str:
     common = "the only common cell" if len(findings) == 1 else f"{len(findings)} common cells"
     if not ratios_of_cells:
         return f"Nothing can be compared in {common}: {findings[0].why}."
-    ends = {"low": min(row.low or 0 for row in ratios_of_cells), "high": max(row.high or 0 for row in ratios_of_cells)}
+    ends = {
+        "low": min(row.low or 0 for row in ratios_of_cells),
+        "high": max(row.high or 0 for row in ratios_of_cells),
+    }
     span = f"95 % CI {ratios(ends)}"
     counts = Counter(row.level for row in findings)
     if len(counts) == 1:
@@ -108,9 +115,18 @@ def _headline(findings: Sequence[Finding]) -> str:
             "slower": f"{OTHER} is slower than {BASE}",
         }.get(findings[0].level, f"No clear difference between {OTHER} and {BASE}")
         return f"{words} in {common}: {_times(ratios_of_cells)} as fast ({span})."
-    words = {"faster": "faster", "slower": "slower", "holds": "the same", "unclear": "unclear", "unknown": "unknown"}
+    words = {
+        "faster": "faster",
+        "slower": "slower",
+        "holds": "the same",
+        "unclear": "unclear",
+        "unknown": "unknown",
+    }
     cases = listed([f"{word} in {counts[level]}" for level, word in words.items() if counts[level]])
-    return f"Of {common}, {OTHER} against {BASE} is {cases}: {_times(ratios_of_cells)} as fast ({span})."
+    return (
+        f"Of {common}, {OTHER} against {BASE} is {cases}: {_times(ratios_of_cells)} as fast "
+        f"({span})."
+    )
 
 
 def _times(estimates: Sequence[tuple[float, float | None, float | None]]) -> str:
@@ -144,22 +160,35 @@ def _sizes(side: Analysis, findings: Sequence[Finding]) -> str:
 
 
 def _sdks(base: Run, other: Run) -> list[str]:
-    """In which versions of an SDK two runs differ; an SDK of one of them alone belongs to its methods."""
+    """In which versions of an SDK two runs differ; an SDK of one of them alone belongs to its
+    methods."""
     sentences = []
     for name, versions in base.sdk_versions.items():
         others = other.sdk_versions.get(name, versions)
         if others != versions:
             rules = {rules_of(f"{name} {version}") for version in (*versions, *others)}
-            retries = "retry alike" if len(rules) == 1 and None not in rules else "may retry otherwise"
+            retries = (
+                "retry alike" if len(rules) == 1 and None not in rules else "may retry otherwise"
+            )
             sentences.append(
-                f"Different versions of an SDK: {name} {listed(versions)} and {listed(others)}; they {retries}."
+                f"Different versions of an SDK: {name} {listed(versions)} and {listed(others)}; "
+                f"they {retries}."
             )
     return sentences
 
 
-def _page(base: Analysis, other: Analysis, findings: Sequence[Finding], headline: str, differences: list[str]) -> str:
+def _page(
+    base: Analysis,
+    other: Analysis,
+    findings: Sequence[Finding],
+    headline: str,
+    differences: list[str],
+) -> str:
     experiment, sides = base.experiment, {BASE: base, OTHER: other}
-    table, compared_table = _results(sides), comparisons(findings, experiment, f": {OTHER} against {BASE}")
+    table, compared_table = (
+        _results(sides),
+        comparisons(findings, experiment, f": {OTHER} against {BASE}"),
+    )
     settings_table = settings([base.run, other.run])
     lines = list(dict.fromkeys(line for side in sides.values() for line in caveats(side)))
     drift = ["The runs weren’t interleaved, so a difference may be drift."] if findings else []
@@ -168,14 +197,19 @@ def _page(base: Analysis, other: Analysis, findings: Sequence[Finding], headline
         kicker=["Stampede", experiment.name, "runs compared"],
         headline=headline,
         basis=[
-            (letter, f"{side.run.run_id}, {side.run.source}; {successes_words(side)}") for letter, side in sides.items()
+            (letter, f"{side.run.run_id}, {side.run.source}; {successes_words(side)}")
+            for letter, side in sides.items()
         ],
         command=f"stampede report results/{base.run.run_id} results/{other.run.run_id}",
         warnings=_warnings(base, other, with_folders=False),
-        chart=pictures.forest(base, findings, "ratios", f"Times as fast: {OTHER} against {BASE}, by medians"),
+        chart=pictures.forest(
+            base, findings, "ratios", f"Times as fast: {OTHER} against {BASE}, by medians"
+        ),
         tables=[table, compared_table] if compared_table else [table],
         caveats=[*differences, *drift, *lines][:MOST_CAVEATS],
-        details=[Detail("other", "Other differences", tables=[settings_table])] if settings_table else [],
+        details=[Detail("other", "Other differences", tables=[settings_table])]
+        if settings_table
+        else [],
         downloads=[embedded("comparison.csv", "comparison.csv", _csv(findings), "text/csv")],
     )
     return render(page)
@@ -184,7 +218,10 @@ def _page(base: Analysis, other: Analysis, findings: Sequence[Finding], headline
 def _results(sides: dict[str, Analysis]) -> Table:
     """The cells of both runs, those of the first above those of the second."""
     rows = [
-        {**row, "source": letter} for letter, side in sides.items() for row in results(side).rows if row["is_measured"]
+        {**row, "source": letter}
+        for letter, side in sides.items()
+        for row in results(side).rows
+        if row["is_measured"]
     ]
     rows.sort(key=lambda row: (row["cell"].place(), row["source"]))
     experiment = sides[BASE].experiment
@@ -201,17 +238,23 @@ def _csv(findings: Sequence[Finding]) -> str:
     for finding in findings:
         ratio = finding.ratio or (None, None, None)
         rows.append(
-            {**finding.subject.figures(), **dict(zip(figures, (*ratio, finding.level, finding.why), strict=True))}
+            {
+                **finding.subject.figures(),
+                **dict(zip(figures, (*ratio, finding.level, finding.why), strict=True)),
+            }
         )
     return Table("comparison", "", [Field(name) for name in (*names, *figures)], rows).csv()
 
 
 def _warnings(base: Analysis, other: Analysis, *, with_folders: bool) -> list[str]:
-    """What is missing in the runs; a page may be read elsewhere, so its commands name no folder of this machine."""
+    """What is missing in the runs; a page may be read elsewhere, so its commands name no folder of
+    this machine."""
     warnings = []
     for letter, side in ((BASE, base), (OTHER, other)):
         resume = RunFolder(side.run.directory).as_argument if with_folders else None
-        warnings += [f"{letter}: {text}" for text in (*unfinished(side.run, resume), *side.run.warnings)]
+        warnings += [
+            f"{letter}: {text}" for text in (*unfinished(side.run, resume), *side.run.warnings)
+        ]
     if base.run.run_id == other.run.run_id:
         warnings.append(f"{BASE} and {OTHER} are the same run, {base.run.run_id}.")
     return warnings

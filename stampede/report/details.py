@@ -32,15 +32,27 @@ PROGRAMS = ("Terraform", "Python", "boto3", "MiniStack")
 
 
 def failures(analysis: Analysis) -> list[Detail]:
-    """What failed, by kind with an example, and the account of the cells where not everything succeeded once."""
+    """What failed, by kind with an example, and the account of the cells where not everything
+    succeeded once."""
     run, account = analysis.run, analysis.account
     rows = messages.failures(run, account)
     tables = [_failures("failures", "What failed", run, rows)] if rows else []
-    unclean = [row for row in account.rows if row["succeeded"] != row["sent"] or row["duplicates"] or row["unexpected"]]
+    unclean = [
+        row
+        for row in account.rows
+        if row["succeeded"] != row["sent"] or row["duplicates"] or row["unexpected"]
+    ]
     if unclean and not account.is_clean:
         tables.append(_accounts(run, analysis, unclean))
     if "sent" not in run.store.files and run.accounting is None:
-        return [Detail("failures", "Errors", ["Unknown: accounting.json and sent.jsonl are missing."], tables=tables)]
+        return [
+            Detail(
+                "failures",
+                "Errors",
+                ["Unknown: accounting.json and sent.jsonl are missing."],
+                tables=tables,
+            )
+        ]
     details = [Detail("failures", "Errors", tables=tables)] if tables else []
     return [*details, *_objects(analysis)]
 
@@ -53,7 +65,11 @@ def _failures(name: str, title: str, run: Run, rows: Iterable[Failure]) -> Table
     lines = []
     for kind, alike in kinds.items():
         cell = run.cell_words(alike[0].cell) if alike[0].cell else NO_ORDER
-        line = {"kind": kind, "where": cell if len(alike) == 1 else f"{len(alike)} cells", "example": alike[0].example}
+        line = {
+            "kind": kind,
+            "where": cell if len(alike) == 1 else f"{len(alike)} cells",
+            "example": alike[0].example,
+        }
         for count in ("records", "messages", "recovered"):
             counts = [number for row in alike if (number := getattr(row, count)) is not None]
             line[count] = sum(counts) if counts else None
@@ -78,18 +94,31 @@ def _accounts(run: Run, analysis: Analysis, rows: Sequence[Row]) -> Table:
     fields = [
         Field("cell", "cell", is_text=True),
         *(
-            Field(name, name.replace("_", "-"), show="{:,}".format, rank=at, look=_bad_unless_none(name))
+            Field(
+                name,
+                name.replace("_", "-"),
+                show="{:,}".format,
+                rank=at,
+                look=_bad_unless_none(name),
+            )
             for at, name in enumerate(names, start=1)
         ),
     ]
     if analysis.account.unrecorded:
-        fields.append(Field("without_record", "invocations without a record", is_text=True, rank=len(names) + 1))
+        fields.append(
+            Field(
+                "without_record", "invocations without a record", is_text=True, rank=len(names) + 1
+            )
+        )
     lines = []
     for row in rows:
         kinds = analysis.account.without_record(row["cell"]).items()
         words = ", ".join(f"{count:,} {kind}" for kind, count in kinds)
         lines.append({**row, "cell": run.cell_words(row["cell"]), "without_record": words})
-    caption = ["sent = succeeded + failed + dead-lettered + unanswered, warm-ups among them; duplicates are apart."]
+    caption = [
+        "sent = succeeded + failed + dead-lettered + unanswered, warm-ups among them; duplicates "
+        "are apart."
+    ]
     return Table("accounts", "Where the messages went", fields, lines, caption)
 
 
@@ -106,7 +135,11 @@ def _objects(analysis: Analysis) -> list[Detail]:
     totals = messages.total_objects(account)
     sums = ", ".join(f"{totals[name]:,} {name.replace('_', ' ')}" for name in OBJECT_COUNTS)
     sentences = [f"{sums}.", *account.open_objects]
-    tables = [_failures("objects", "Why objects failed", analysis.run, failed[:MOST_REASONS])] if failed else []
+    tables = (
+        [_failures("objects", "Why objects failed", analysis.run, failed[:MOST_REASONS])]
+        if failed
+        else []
+    )
     if failed:
         sentences.append(f"{FAILED_OBJECTS} lists each, with those of earlier attempts.")
     return [Detail("objects", "Objects", sentences, tables=tables)]
@@ -117,10 +150,13 @@ def cost(run: Run) -> Detail | None:
     stored = _estimate(run)
     if stored is None:
         return None
-    place = f"{stored.get('prices_region') or stored.get('region')}, {stored.get('prices_date') or 'date unknown'}"
+    place = (
+        f"{stored.get('prices_region') or stored.get('region')}, "
+        f"{stored.get('prices_date') or 'date unknown'}"
+    )
     sentences = [
-        f"Estimated: about ${dollars(stored['total_usd'])}, at list prices of {place}; without free tier, retries and "
-        "taxes."
+        f"Estimated: about ${dollars(stored['total_usd'])}, at list prices of {place}; without "
+        "free tier, retries and taxes."
     ]
     unpriced = [str(item.get("what")) for item in _items(stored) if item.get("usd") is None]
     if unpriced:
@@ -152,15 +188,19 @@ def _bill(analysis: Analysis) -> Detail | None:
         Field("usd", "cost", "USD", show=dollars, rank=4),
     ]
     rows = [row for row in map(_bill_row, _items(stored)) if row["quantity"] != 0]
-    return Detail("bill", "Estimated cost by service", tables=[Table("items", "Before the run", fields, rows)])
+    return Detail(
+        "bill", "Estimated cost by service", tables=[Table("items", "Before the run", fields, rows)]
+    )
 
 
 def _bill_row(item: Mapping[str, Any]) -> dict[str, Any]:
     numbers = {
-        name: item.get(name) if _is_number(item.get(name)) else None for name in ("quantity", "usd", "usd_per_unit")
+        name: item.get(name) if _is_number(item.get(name)) else None
+        for name in ("quantity", "usd", "usd_per_unit")
     }
     if not numbers["usd"] and numbers["quantity"] and numbers["usd_per_unit"]:
-        numbers["usd"] = numbers["quantity"] * numbers["usd_per_unit"]  # run.json has no millionths of a dollar
+        # run.json has no millionths of a dollar
+        numbers["usd"] = numbers["quantity"] * numbers["usd_per_unit"]
     return {**{name: str(item.get(name) or "") for name in ("service", "what", "unit")}, **numbers}
 
 
@@ -170,13 +210,25 @@ def _is_number(value: object) -> bool:
 
 def details(analysis: Analysis) -> list[Detail]:
     """The folded ones, of those that have something to show."""
-    parts = (_distribution, _overlap, _resources, _athena, _rates, _access_logs, _evidence, _bill, _environment)
+    parts = (
+        _distribution,
+        _overlap,
+        _resources,
+        _athena,
+        _rates,
+        _access_logs,
+        _evidence,
+        _bill,
+        _environment,
+    )
     shown = [detail for part in parts if (detail := part(analysis))]
     return [*shown, _definitions(analysis)]
 
 
 def _rows(analysis: Analysis, cells: Sequence[Figures]) -> list[dict[str, Any]]:
-    return [{**figures.cell.figures(), "cell": figures.cell, "is_measured": True} for figures in cells]
+    return [
+        {**figures.cell.figures(), "cell": figures.cell, "is_measured": True} for figures in cells
+    ]
 
 
 def _distribution(analysis: Analysis) -> Detail | None:
@@ -184,14 +236,24 @@ def _distribution(analysis: Analysis) -> Detail | None:
     chart = pictures.boxes(analysis)
     if not chart:
         return None
-    rows = [row | dict(figures.seconds) for row, figures in zip(_rows(analysis, cells), cells, strict=True)]
+    rows = [
+        row | dict(figures.seconds)
+        for row, figures in zip(_rows(analysis, cells), cells, strict=True)
+    ]
     names = ("min_s", "p5_s", "p25_s", "median_s", "p75_s", "p95_s", "p99_s", "max_s")
     seconds = [
-        Field(name, name.removesuffix("_s"), "s", significant, rank=at) for at, name in enumerate(names, start=2)
+        Field(name, name.removesuffix("_s"), "s", significant, rank=at)
+        for at, name in enumerate(names, start=2)
     ]
     told = [field for field in seconds if any(row[field.name] is not None for row in rows)]
-    fields = [*coordinates(rows, analysis.experiment), Field("count", "n", show="{:,}".format, rank=1), *told]
-    table = Table("distribution", f"Seconds for one {analysis.experiment.operation[0]}", fields, rows)
+    fields = [
+        *coordinates(rows, analysis.experiment),
+        Field("count", "n", show="{:,}".format, rank=1),
+        *told,
+    ]
+    table = Table(
+        "distribution", f"Seconds for one {analysis.experiment.operation[0]}", fields, rows
+    )
     return Detail("spread", "Distribution of times", charts=[chart], tables=[table])
 
 
@@ -199,10 +261,17 @@ def _overlap(analysis: Analysis) -> Detail | None:
     cells = [figures for figures in analysis.planned if figures.overlap]
     if not cells:
         return None
-    rows = [row | vars(figures.overlap) for row, figures in zip(_rows(analysis, cells), cells, strict=True)]
+    rows = [
+        row | vars(figures.overlap)
+        for row, figures in zip(_rows(analysis, cells), cells, strict=True)
+    ]
     aggregate = "Mbit/s"
     if analysis.experiment.shared_list or analysis.experiment.takes_payload:
-        aggregate = "objects/s" if analysis.experiment.shared_list else f"{analysis.experiment.operation[1]}/s"
+        aggregate = (
+            "objects/s"
+            if analysis.experiment.shared_list
+            else f"{analysis.experiment.operation[1]}/s"
+        )
     fields = [
         *coordinates(rows, analysis.experiment),
         Field("peak", "peak", show="{:,}".format, rank=1, look=_short_of_n),
@@ -210,16 +279,28 @@ def _overlap(analysis: Analysis) -> Detail | None:
         Field("time_to_n_s", "time to N", "s", significant, rank=3),
         Field("share_at_n", "at N", "% of time", percent, rank=4),
         Field("elapsed_s", "elapsed", "s", significant, rank=5),
-        Field("aggregate_per_s", f"all {analysis.experiment.worker[1]}", aggregate, significant, rank=6),
+        Field(
+            "aggregate_per_s",
+            f"all {analysis.experiment.worker[1]}",
+            aggregate,
+            significant,
+            rank=6,
+        ),
     ]
     # One function at a time has no course.
     chart = pictures.timeline(analysis) if max(figures.cell.n for figures in cells) > 1 else None
     table = Table("concurrency", "At once", fields, rows)
-    return Detail("overlap", "Concurrency reached", _undrawn(len(cells)), [chart] if chart else [], [table])
+    return Detail(
+        "overlap", "Concurrency reached", _undrawn(len(cells)), [chart] if chart else [], [table]
+    )
 
 
 def _undrawn(cells: int) -> list[str]:
-    return [f"The picture has the first {MOST_PANELS} of {cells} cells."] if cells > MOST_PANELS else []
+    return (
+        [f"The picture has the first {MOST_PANELS} of {cells} cells."]
+        if cells > MOST_PANELS
+        else []
+    )
 
 
 def _short_of_n(row: Row) -> str:
@@ -229,7 +310,11 @@ def _short_of_n(row: Row) -> str:
 def _resources(analysis: Analysis) -> Detail | None:
     """What operations took beside the time; Athena's are in a table of their own."""
     experiment = analysis.experiment
-    cells = [figures for figures in analysis.cells.values() if figures.count and not is_of_athena(figures, experiment)]
+    cells = [
+        figures
+        for figures in analysis.cells.values()
+        if figures.count and not is_of_athena(figures, experiment)
+    ]
     metrics = [
         metric
         for metric in experiment.metrics[1:]
@@ -237,12 +322,18 @@ def _resources(analysis: Analysis) -> Detail | None:
     ]
     if not metrics:
         return None
-    rows = [row | dict(figures.metrics) for row, figures in zip(_rows(analysis, cells), cells, strict=True)]
+    rows = [
+        row | dict(figures.metrics)
+        for row, figures in zip(_rows(analysis, cells), cells, strict=True)
+    ]
     fields = [
         Field(metric.name, metric.label, metric.unit, f"{{:,.{metric.digits}f}}".format, rank=at)
         for at, metric in enumerate(metrics, start=1)
     ]
-    title = f"Resources used by {'an' if experiment.operation[0][0] in 'aeiou' else 'a'} {experiment.operation[0]}"
+    title = (
+        f"Resources used by {'an' if experiment.operation[0][0] in 'aeiou' else 'a'} "
+        f"{experiment.operation[0]}"
+    )
     caption = [metric.reading for metric in metrics if metric.reading]
     table = Table("taken", title, [*coordinates(rows, experiment), *fields], rows, caption)
     return Detail("resources", "Resources", tables=[table])
@@ -251,7 +342,11 @@ def _resources(analysis: Analysis) -> Detail | None:
 def _athena(analysis: Analysis) -> Detail | None:
     """What Athena's queries took by its own times, and cost."""
     experiment, run = analysis.experiment, analysis.run
-    cells = [figures for figures in analysis.cells.values() if figures.count and is_of_athena(figures, experiment)]
+    cells = [
+        figures
+        for figures in analysis.cells.values()
+        if figures.count and is_of_athena(figures, experiment)
+    ]
     if not cells:
         return None
     tb_usd, rows = prices.stored(run).get("athena_tb"), []
@@ -262,7 +357,9 @@ def _athena(analysis: Analysis) -> Detail | None:
             if None in (tb_usd, scanned)
             else max(scanned or 0, LEAST_SCANNED_BYTES) / BYTES_IN_A_TB * (tb_usd or 0)
         )
-        rows.append(row | dict(figures.metrics) | {"median_s": figures.seconds["median_s"], "usd": usd})
+        rows.append(
+            row | dict(figures.metrics) | {"median_s": figures.seconds["median_s"], "usd": usd}
+        )
     fields = [
         *coordinates(rows, experiment),
         Field("median_s", "median", "s, total", significant, rank=1),
@@ -270,8 +367,13 @@ def _athena(analysis: Analysis) -> Detail | None:
         Field("scanned_bytes", "scanned", "MB", lambda size: f"{size / 1e6:,.1f}", rank=3),
         *([Field("usd", "per query", "USD", dollars, rank=4)] if tb_usd else []),
     ]
-    caption = ["Planning is part of engine. Cost: bytes scanned, at least 10 MB; requests to S3 are not included."]
-    table = Table("queries", "Athena’s own times: means", fields, rows, caption if tb_usd else caption[:0])
+    caption = [
+        "Planning is part of engine. Cost: bytes scanned, at least 10 MB; requests to S3 are not "
+        "included."
+    ]
+    table = Table(
+        "queries", "Athena’s own times: means", fields, rows, caption if tb_usd else caption[:0]
+    )
     return Detail("athena", "Athena", tables=[table])
 
 
@@ -282,17 +384,28 @@ def _rates(analysis: Analysis) -> Detail | None:
         return None
     rows = []
     for trajectory in shown:
-        figures = {name: getattr(trajectory, name) for name in ("most_per_s", "most_in_flight", "slow_share")}
-        rows.append({**trajectory.cell.figures(), "cell": trajectory.cell, "is_measured": True, **figures})
+        figures = {
+            name: getattr(trajectory, name)
+            for name in ("most_per_s", "most_in_flight", "slow_share")
+        }
+        rows.append(
+            {**trajectory.cell.figures(), "cell": trajectory.cell, "is_measured": True, **figures}
+        )
     fields = [
         *coordinates(rows, analysis.experiment),
         Field("most_per_s", "most copied", "per s", quantity, rank=1),
         Field("most_in_flight", "most in flight", show=quantity, rank=2),
         Field("slow_share", "SlowDown", "% of calls", percent, rank=3),
     ]
-    table = Table("rates", f"The median {analysis.experiment.operation[0]} of each cell", fields, rows)
+    table = Table(
+        "rates", f"The median {analysis.experiment.operation[0]} of each cell", fields, rows
+    )
     timed = sum(figures.count > 0 for figures in analysis.cells.values())
-    short = [f"{counted(timed - len(shown), 'cell')} ended too soon to have a course."] if timed > len(shown) else []
+    short = (
+        [f"{counted(timed - len(shown), 'cell')} ended too soon to have a course."]
+        if timed > len(shown)
+        else []
+    )
     return Detail("rate", "Rate over time", short, [chart], [table])
 
 
@@ -314,7 +427,12 @@ def _evidence(analysis: Analysis) -> Detail | None:
     ]
     sentence = f"These rows are in {evidence.FILE}; docs/evidence.md says how to send it in."
     whose = "" if analysis.run.target == "aws" else "This run asked an endpoint, not AWS. "
-    table = Table("evidence-checks", "Assumptions about AWS that this run checked", fields, evidence.rows(stored))
+    table = Table(
+        "evidence-checks",
+        "Assumptions about AWS that this run checked",
+        fields,
+        evidence.rows(stored),
+    )
     return Detail("evidence", "Evidence", [whose + sentence], tables=[table])
 
 
@@ -331,7 +449,9 @@ def environment(run: Run) -> list[tuple[str, str]]:
     manifest = run.manifest
     parts = (manifest.get("versions"), manifest.get("machine"))
     versions, machine = (part if isinstance(part, Mapping) else {} for part in parts)
-    unfinished = "not recorded" if is_flood_by_hand(manifest) else "unknown: it may have been interrupted"
+    unfinished = (
+        "not recorded" if is_flood_by_hand(manifest) else "unknown: it may have been interrupted"
+    )
     terms = [
         ("run", run.run_id),
         ("target", run.source),
@@ -350,7 +470,11 @@ def _object(stored: object) -> str:
         return ""
     size = stored.get("bytes")
     return ", ".join(
-        [str(stored["url"]), *([size_words(size)] if type(size) is int else []), f"ETag {stored.get('etag')}"]
+        [
+            str(stored["url"]),
+            *([size_words(size)] if type(size) is int else []),
+            f"ETag {stored.get('etag')}",
+        ]
     )
 
 
@@ -380,16 +504,23 @@ def _definitions(analysis: Analysis) -> Detail:
         ("n", f"First successes of messages, without warm-ups; a redelivered {one} counts once."),
         (
             "median, quantiles",
-            "Linear between ranks: type 7 of Hyndman and Fan (1996). cells.csv has the saved query’s.",
+            "Linear between ranks: type 7 of Hyndman and Fan (1996). cells.csv has the saved "
+            "query’s.",
         ),
         (
             "95 %",
-            "Percentile bootstrap, widened for small samples (Hesterberg 2015): of rounds or repeats, five or more, "
-            f"the same for cells that ran interleaved; else of single {many}, taken as independent. All ratios of a "
-            "kind hold at once (Šidák 1967).",
+            "Percentile bootstrap, widened for small samples (Hesterberg 2015): of rounds or "
+            "repeats, five or more, the same for cells that ran interleaved; else of single "
+            f"{many}, taken as independent. All ratios of a kind hold at once (Šidák 1967).",
         ),
-        ("same, faster, slower", "The whole interval lies within 10 % of 1, or beyond that on one side."),
-        ("at least slightly", "The whole interval lies on one side of 1, but reaches into those 10 %."),
+        (
+            "same, faster, slower",
+            "The whole interval lies within 10 % of 1, or beyond that on one side.",
+        ),
+        (
+            "at least slightly",
+            "The whole interval lies on one side of 1, but reaches into those 10 %.",
+        ),
         ("peak", f"The most {workers} that ran at once, failed and repeated attempts among them."),
         ("at N", "The part of the time from first start to last end with N running."),
         (f"all {workers}", "What they got together over that time."),
@@ -403,13 +534,17 @@ def _definitions(analysis: Analysis) -> Detail:
 def settings(sides: Sequence[Run]) -> Table | None:
     """In what the run.json of several runs differ; None where in nothing."""
     tables = [
-        dict(_flat({name: _without_cells(run.manifest.get(name)) for name in ("account", "plan")})) for run in sides
+        dict(_flat({name: _without_cells(run.manifest.get(name)) for name in ("account", "plan")}))
+        for run in sides
     ]
     for table, run in zip(tables, sides, strict=True):
         table |= dict(environment(run))
     labels = dict.fromkeys(label for table in tables for label in table)
     rows = [
-        {"setting": label, **{str(at): table.get(label, NOTHING) for at, table in enumerate(tables)}}
+        {
+            "setting": label,
+            **{str(at): table.get(label, NOTHING) for at, table in enumerate(tables)},
+        }
         for label in labels
     ]
     differing = [row for row in rows if len(set(list(row.values())[1:])) > 1]
@@ -420,14 +555,35 @@ def settings(sides: Sequence[Run]) -> Table | None:
 
 def _without_cells(part: object) -> object:
     """A part of run.json without what is as long as the run, or says what the page has already."""
-    left_out = {"order", "cells", "rest", "target", "paths", "warm_up_messages", "start_barrier", "also"}
-    return {name: value for name, value in part.items() if name not in left_out} if isinstance(part, Mapping) else part
+    left_out = {
+        "order",
+        "cells",
+        "rest",
+        "target",
+        "paths",
+        "warm_up_messages",
+        "start_barrier",
+        "also",
+    }
+    return (
+        {name: value for name, value in part.items() if name not in left_out}
+        if isinstance(part, Mapping)
+        else part
+    )
 
 
 def _flat(value: object, prefix: str = "") -> list[tuple[str, str]]:
     """The leaves of a JSON value with their places, as `plan: fixed: object size mb`."""
     if isinstance(value, Mapping):
-        places = ((f"{prefix}: {name}" if prefix else str(name), part) for name, part in value.items())
+        places = (
+            (f"{prefix}: {name}" if prefix else str(name), part) for name, part in value.items()
+        )
         return [leaf for place, part in places for leaf in _flat(part, place)]
-    text = ", ".join(map(str, value)) if isinstance(value, list) else "not set" if value is None else str(value)
+    text = (
+        ", ".join(map(str, value))
+        if isinstance(value, list)
+        else "not set"
+        if value is None
+        else str(value)
+    )
     return [(prefix.replace("_", " "), text)] if prefix else []

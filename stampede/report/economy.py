@@ -1,4 +1,5 @@
-"""What pays: time and money by the size of an object and by the memory of a function, as findings."""
+"""What pays: time and money by the size of an object and by the memory of a function, as
+findings."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ from stampede.report.run import Run
 
 
 def by_size(run: Run, cells: Sequence[Figures]) -> list[Finding]:
-    """One choice of two against the other at each size: how many times as fast, and as cheap, one object is."""
+    """One choice of two against the other at each size: how many times as fast, and as cheap, one
+    object is."""
     experiment, declared = run.experiment, run.experiment.by_size
     if declared is None:
         return []
@@ -54,10 +56,16 @@ def by_size(run: Run, cells: Sequence[Figures]) -> list[Finding]:
         # One of both may come in more slices: of one object each.
         share = base.mean_bytes / figures.mean_bytes  # type: ignore[operator]
         medians = base.sample.medians / figures.sample.medians / share
-        ratio = interval(base.sample.median / figures.sample.median / share, medians, size, among=among)
+        ratio = interval(
+            base.sample.median / figures.sample.median / share, medians, size, among=among
+        )
         usd, cheaper = costs.compared(figures, base, moves[figures.cell[axis]], size, among)
         rounds = rounds_in_common(figures.sample, base.sample)
-        findings.append(replace(finding, ratio=ratio, level=level_of(ratio), rounds=rounds, usd=usd, cheaper=cheaper))
+        findings.append(
+            replace(
+                finding, ratio=ratio, level=level_of(ratio), rounds=rounds, usd=usd, cheaper=cheaper
+            )
+        )
     return findings
 
 
@@ -72,7 +80,8 @@ def _size_refusal(figures: Figures, base: Figures, compare: Compare) -> str:
 
 
 def _pairs(experiment: Experiment, cells: Sequence[Figures]) -> list[tuple[Figures, Figures]]:
-    """Cells that differ in the choice alone, or where there is none such, in what follows from the choice too."""
+    """Cells that differ in the choice alone, or where there is none such, in what follows from the
+    choice too."""
     by_size = experiment.by_size
     if by_size is None:
         return []
@@ -85,7 +94,11 @@ def _pairs(experiment: Experiment, cells: Sequence[Figures]) -> list[tuple[Figur
         if figures.cell[choice] == usual:
             continue
         for left_out in ((choice,), (choice, *along)):
-            alike = [base for base in bases if base.cell.without(left_out) == figures.cell.without(left_out)]
+            alike = [
+                base
+                for base in bases
+                if base.cell.without(left_out) == figures.cell.without(left_out)
+            ]
             if len(alike) == 1:
                 pairs.append((figures, alike[0]))
                 break
@@ -93,7 +106,8 @@ def _pairs(experiment: Experiment, cells: Sequence[Figures]) -> list[tuple[Figur
 
 
 class _Costs:
-    """What moving one object costs: the request, its bytes, and the function's median time; no storage."""
+    """What moving one object costs: the request, its bytes, and the function's median time; no
+    storage."""
 
     def __init__(self, run: Run) -> None:
         self._run, self._prices, self._tariffs = run, prices.stored(run), prices.tariffs(run)
@@ -107,8 +121,8 @@ class _Costs:
     def compared(
         self, figures: Figures, base: Figures, moves: str, size: int, among: int
     ) -> tuple[float | None, Estimate | None]:
-        """US dollars for a million objects of the first, and how many times as cheap it is as the other; None without
-        prices."""
+        """US dollars for a million objects of the first, and how many times as cheap it is as the
+        other; None without prices."""
         amounts = [self._usd(side, moves) for side in (figures, base)]
         if None in amounts:
             return None, None
@@ -133,16 +147,25 @@ class _Costs:
 
 
 def by_memory(run: Run, cells: Sequence[Figures]) -> list[Finding]:
-    """Each memory size of a series against the fastest, with its cost, and the titles that it may hold; nothing where
-    nobody asks which to choose, or memory has no effect."""
+    """Each memory size of a series against the fastest, with its cost, and the titles that it may
+    hold; nothing where nobody asks which to choose, or memory has no effect."""
     if not asks_for_memory(run.experiment):
         return []
     billed = billed_samples(run, cells)
     usd = {cell: _usd(run, cell, sample) for cell, sample in billed.items()}
-    series = [[figures for figures in group if len(figures.sample)] for group in groups(cells, (MEMORY,))]
+    series = [
+        [figures for figures in group if len(figures.sample)] for group in groups(cells, (MEMORY,))
+    ]
     series = [group for group in series if len(group) > 1]
     scores = [_scores(_candidates(group), billed, usd) for group in series]
-    among = max(1, sum(len(rivals) * (len(rivals) - 1) // 2 for of_titles in scores for rivals in of_titles.values()))
+    among = max(
+        1,
+        sum(
+            len(rivals) * (len(rivals) - 1) // 2
+            for of_titles in scores
+            for rivals in of_titles.values()
+        ),
+    )
     findings: list[Finding] = []
     for group, of_titles in zip(series, scores, strict=True):
         findings += _titled(group, of_titles, usd, among)
@@ -155,7 +178,10 @@ Score = tuple[float, np.ndarray]
 def _usd(run: Run, cell: Cell, billed: Sample) -> Score | None:
     """What one invocation costs, in US dollars, and its resamples; None without prices."""
     usd_by_price = prices.stored(run)
-    mb_second_usd, request_usd = prices.mb_second_usd(run, usd_by_price, cell), usd_by_price.get("lambda_request")
+    mb_second_usd, request_usd = (
+        prices.mb_second_usd(run, usd_by_price, cell),
+        usd_by_price.get("lambda_request"),
+    )
     if not len(billed) or mb_second_usd is None or request_usd is None:
         return None
     second_usd = mb_second_usd * cell[MEMORY]
@@ -163,20 +189,30 @@ def _usd(run: Run, cell: Cell, billed: Sample) -> Score | None:
 
 
 def _candidates(group: Sequence[Figures]) -> list[Figures]:
-    """Those that may hold a title: with enough measurements and, where any size lost no message, without a loss."""
-    enough = [figures for figures in group if has_enough(figures) and figures.sample.values[0] >= SHORTEST_S]
+    """Those that may hold a title: with enough measurements and, where any size lost no message,
+    without a loss."""
+    enough = [
+        figures
+        for figures in group
+        if has_enough(figures) and figures.sample.values[0] >= SHORTEST_S
+    ]
     return [figures for figures in enough if not figures.lost] or enough
 
 
 def _scores(
     candidates: Sequence[Figures], billed: Mapping[Cell, Sample], usd: Mapping[Cell, Score | None]
 ) -> dict[str, dict[Cell, Score]]:
-    """By title what is smallest for the size that holds it. The balance is that of AWS Lambda Power Tuning with equal
-    weights: time and cost, each as a share of the highest of these sizes, added up."""
+    """By title what is smallest for the size that holds it. The balance is that of AWS Lambda Power
+    Tuning with equal weights: time and cost, each as a share of the highest of these sizes, added
+    up."""
     if len(candidates) < 2:
         return {}
     cells = [figures.cell for figures in candidates]
-    scores = {"fastest": {figures.cell: (figures.sample.median, figures.sample.medians) for figures in candidates}}
+    scores = {
+        "fastest": {
+            figures.cell: (figures.sample.median, figures.sample.medians) for figures in candidates
+        }
+    }
     costs = {cell: cost for cell in cells if (cost := usd[cell]) is not None}
     if len(costs) < len(cells):
         return scores
@@ -185,9 +221,12 @@ def _scores(
     for amounts in (times, costs):
         most = max(value for value, _ in amounts.values())
         resampled = np.max([values for _, values in amounts.values()], axis=0)
-        shares.append({cell: (value / most, values / resampled) for cell, (value, values) in amounts.items()})
+        shares.append(
+            {cell: (value / most, values / resampled) for cell, (value, values) in amounts.items()}
+        )
     balance = {
-        cell: tuple(sum(parts) for parts in zip(*(share[cell] for share in shares), strict=True)) for cell in cells
+        cell: tuple(sum(parts) for parts in zip(*(share[cell] for share in shares), strict=True))
+        for cell in cells
     }
     return scores | {"cheapest": costs, "balanced": balance}
 
@@ -208,11 +247,15 @@ def _titled(
         for cell, (value, resampled) in rivals.items():
             if cell != best:
                 size = min(by_cell[side].sample.size for side in (cell, best))
-                ratio = interval(rivals[best][0] / value, rivals[best][1] / resampled, size, among=among)
+                ratio = interval(
+                    rivals[best][0] / value, rivals[best][1] / resampled, size, among=among
+                )
                 ratios[title][cell] = ratio
                 if ratio.high is None or ratio.high >= 1:
                     holders[title].append(cell)
-    fastest = holders.get("fastest", [min(group, key=lambda figures: figures.sample.median).cell])[0]
+    fastest = holders.get("fastest", [min(group, key=lambda figures: figures.sample.median).cell])[
+        0
+    ]
     findings = []
     for figures in group:
         cell, cost = figures.cell, usd[figures.cell]
@@ -220,7 +263,11 @@ def _titled(
         titles = {title: len(cells) == 1 for title, cells in holders.items() if cell in cells}
         why = ""
         if not any(cell in rivals for rivals in scores.values()):
-            why = f"{figures.lost:,} of its messages never succeeded" if figures.lost else "too few measurements"
+            why = (
+                f"{figures.lost:,} of its messages never succeeded"
+                if figures.lost
+                else "too few measurements"
+            )
         findings.append(
             Finding(
                 "memory",
@@ -241,8 +288,14 @@ def _titled(
 
 
 def break_even(estimates: Mapping[int, Estimate]) -> tuple[int, int] | None:
-    """Between which two measured sizes a ratio by size passes 1: only where it does so once, from a size clearly above
-    to one clearly below, or the other way round."""
-    clear = [(size, estimates[size].value > 1) for size in sorted(estimates) if estimates[size].leaves_1_out]
-    turns = [(size, following) for (size, above), (following, later) in pairwise(clear) if above != later]
+    """Between which two measured sizes a ratio by size passes 1: only where it does so once, from a
+    size clearly above to one clearly below, or the other way round."""
+    clear = [
+        (size, estimates[size].value > 1)
+        for size in sorted(estimates)
+        if estimates[size].leaves_1_out
+    ]
+    turns = [
+        (size, following) for (size, above), (following, later) in pairwise(clear) if above != later
+    ]
     return turns[0] if len(turns) == 1 else None

@@ -1,7 +1,7 @@
 """What the cells of a run say against each other: a Finding for each pair that is compared.
 
-A ratio is of speeds: how many times as fast the median of the subject is as that of the baseline. All ratios of one
-kind are read together, and their intervals hold at once.
+A ratio is of speeds: how many times as fast the median of the subject is as that of the baseline.
+All ratios of one kind are read together, and their intervals hold at once.
 """
 
 from __future__ import annotations
@@ -39,13 +39,15 @@ SIZES_DIFFER = "the amounts moved differ or aren’t recorded"
 
 @dataclass(frozen=True)
 class Finding:
-    """One cell against another: `ratio` of their speeds, `level` read off its interval, and `why` there is none.
+    """One cell against another: `ratio` of their speeds, `level` read off its interval, and `why`
+    there is none.
 
-    `compare` is the declaration's name of what is compared. `rounds` is in how many rounds the two were interleaved, 0
-    where both have enough repeats, None where drift is in no interval. Of what costs something on AWS, `usd` is what a
-    million cost of the subject, and `cheaper` how many times as cheap as the baseline, or as the cheapest, one is.
-    `titles` are those that the subject holds, and whether it does so alone: `fastest`, `cheapest`, `balanced`; and of a
-    knee `knee` or `below`.
+    `compare` is the declaration's name of what is compared. `rounds` is in how many rounds the two
+    were interleaved, 0 where both have enough repeats, None where drift is in no interval. Of what
+    costs something on AWS, `usd` is what a million cost of the subject, and `cheaper` how many
+    times as cheap as the baseline, or as the cheapest, one is. `titles` are those that the subject
+    holds, and whether it does so alone: `fastest`, `cheapest`, `balanced`; and of a knee `knee` or
+    `below`.
     """
 
     kind: Kind
@@ -67,7 +69,9 @@ class Finding:
             return (experiment.knee[0],)
         if self.kind == "memory":
             return (MEMORY,)
-        return next((compare.axes for compare in experiment.compare if compare.name == self.compare), ())
+        return next(
+            (compare.axes for compare in experiment.compare if compare.name == self.compare), ()
+        )
 
     @property
     def is_best(self) -> bool:
@@ -93,11 +97,14 @@ class Finding:
 
 
 def find(cells: Sequence[Figures], experiment: Experiment) -> list[Finding]:
-    """Knees, choices, scales and starts of the cells with a time, kind by kind, sorted by subject."""
+    """Knees, choices, scales and starts of the cells with a time, kind by kind, sorted by
+    subject."""
     findings = _knees(cells, experiment) if experiment.knee else []
     comparable = [compare for compare in experiment.compare if is_comparable(compare, experiment)]
     for kind in ("choice", "scale"):
-        findings += _of_kind(kind, [compare for compare in comparable if compare.kind == kind], cells, experiment)
+        findings += _of_kind(
+            kind, [compare for compare in comparable if compare.kind == kind], cells, experiment
+        )
     return [*findings, *_starts(cells, experiment)]
 
 
@@ -141,12 +148,17 @@ def _of_kind(
             pairs += [(compare, fastest, figures) for figures in timed if figures is not fastest]
     among = _at_once(kind, pairs)
     return sorted(
-        (compared(kind, compare, figures, base, experiment, among) for compare, figures, base in pairs),
+        (
+            compared(kind, compare, figures, base, experiment, among)
+            for compare, figures, base in pairs
+        ),
         key=lambda finding: (finding.compare, finding.subject, finding.baseline),
     )
 
 
-def _of_compare(compare: Compare, cells: Sequence[Figures], experiment: Experiment) -> Sequence[Figures]:
+def _of_compare(
+    compare: Compare, cells: Sequence[Figures], experiment: Experiment
+) -> Sequence[Figures]:
     """Along the size of an object only Athena's queries are left to compare by class."""
     if experiment.by_size and compare.axes[0] == experiment.by_size.choice:
         return [figures for figures in cells if is_of_athena(figures, experiment)]
@@ -154,8 +166,8 @@ def _of_compare(compare: Compare, cells: Sequence[Figures], experiment: Experime
 
 
 def _at_once(kind: Kind, pairs: Sequence[tuple[Compare, Figures, Figures]]) -> int:
-    """How many comparisons hold together. Of a choice it is every pair: which is the fastest, and so which two are
-    compared, is read off the data."""
+    """How many comparisons hold together. Of a choice it is every pair: which is the fastest, and
+    so which two are compared, is read off the data."""
     enough = [pair for pair in pairs if has_enough(*pair[1:])]
     if kind != "choice":
         return max(1, len(enough))
@@ -164,7 +176,12 @@ def _at_once(kind: Kind, pairs: Sequence[tuple[Compare, Figures, Figures]]) -> i
 
 
 def compared(
-    kind: Kind, compare: Compare, figures: Figures, base: Figures, experiment: Experiment, among: int
+    kind: Kind,
+    compare: Compare,
+    figures: Figures,
+    base: Figures,
+    experiment: Experiment,
+    among: int,
 ) -> Finding:
     """Two cells against each other."""
     finding = Finding(kind, compare.name, figures.cell, base.cell, among=among)
@@ -207,7 +224,8 @@ def has_enough(*sides: Figures) -> bool:
 
 
 def _starts(cells: Sequence[Figures], experiment: Experiment) -> list[Finding]:
-    """The first operations of the functions against their later ones, where the interval tells them apart."""
+    """The first operations of the functions against their later ones, where the interval tells them
+    apart."""
     if any(axis.later for axis in experiment.axes):
         return []  # there they are cells of their own
     both = [
@@ -220,7 +238,15 @@ def _starts(cells: Sequence[Figures], experiment: Experiment) -> list[Finding]:
     for figures in both:
         ratio = speed_ratio(figures.cold, figures.warm, len(both))
         if ratio.leaves_1_out:
-            finding = Finding("start", "start", figures.cell, figures.cell, ratio, level_of(ratio), among=len(both))
+            finding = Finding(
+                "start",
+                "start",
+                figures.cell,
+                figures.cell,
+                ratio,
+                level_of(ratio),
+                among=len(both),
+            )
             findings.append(finding)
     return findings
 
@@ -229,10 +255,10 @@ def _starts(cells: Sequence[Figures], experiment: Experiment) -> list[Finding]:
 
 
 def _knees(cells: Sequence[Figures], experiment: Experiment) -> list[Finding]:
-    """Each value on the axis of `experiment.knee` against the smallest of its series, with `titles` saying how it lies
-    to the knee. A range and not a fitted curve: the universal scalability law finds knees of its own kind in 57 to 100
-    of 100 simulated runs, and that of a rate that is simply capped in none; the range held all of them. Each ratio
-    holds on its own."""
+    """Each value on the axis of `experiment.knee` against the smallest of its series, with `titles`
+    saying how it lies to the knee. A range and not a fitted curve: the universal scalability law
+    finds knees of its own kind in 57 to 100 of 100 simulated runs, and that of a rate that is
+    simply capped in none; the range held all of them. Each ratio holds on its own."""
     if experiment.knee is None:
         return []
     axis, _ = experiment.knee
@@ -247,9 +273,13 @@ def _knees(cells: Sequence[Figures], experiment: Experiment) -> list[Finding]:
 def _knee(series: Sequence[Figures]) -> list[Finding]:
     samples = [figures.speeds for figures in series]
     few = min(map(len, samples)) < MINIMUM_ROUNDS or min(sample.median for sample in samples) <= 0
-    gains = {pair: _gain(*(samples[at] for at in pair)) for pair in combinations(range(len(series)), 2)}
+    gains = {
+        pair: _gain(*(samples[at] for at in pair)) for pair in combinations(range(len(series)), 2)
+    }
     low = _first_unbeaten(gains, len(series), _is_gain)
-    high = _first_unbeaten(gains, len(series), lambda gain: gain.high is None or gain.high > 1 + HOLDS_WITHIN)
+    high = _first_unbeaten(
+        gains, len(series), lambda gain: gain.high is None or gain.high > 1 + HOLDS_WITHIN
+    )
     findings = []
     for at, figures in enumerate(series):
         ratio = gains[0, at] if at else Estimate(1.0)
@@ -273,7 +303,8 @@ def _knee(series: Sequence[Figures]) -> list[Finding]:
 
 
 def _gain(smaller: Sample, larger: Sample) -> Estimate:
-    """How many times as fast the larger value is in the median, both in operations or objects a second."""
+    """How many times as fast the larger value is in the median, both in operations or objects a
+    second."""
     if smaller.median <= 0:
         return Estimate(float("inf"))
     value = larger.median / smaller.median

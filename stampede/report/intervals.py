@@ -1,8 +1,10 @@
-"""Bootstrap intervals of medians and means, and of ratios of two, as many at once as are read together.
+"""Bootstrap intervals of medians and means, and of ratios of two, as many at once as are read
+together.
 
-Percentile intervals, deterministic and seeded by the data, with the small-sample correction of T. Hesterberg, "What
-Teachers Should Know About the Bootstrap" (The American Statistician 69, 2015, section 4.2): the levels are widened so
-that for a mean of normal values the interval is as wide as Student's.
+Percentile intervals, deterministic and seeded by the data, with the small-sample correction of T.
+Hesterberg, "What Teachers Should Know About the Bootstrap" (The American Statistician 69, 2015,
+section 4.2): the levels are widened so that for a mean of normal values the interval is as wide as
+Student's.
 """
 
 from __future__ import annotations
@@ -131,28 +133,37 @@ class Sample:
             until = np.cumsum(draws[which][:, self._unit_of_value], axis=1)
             place = (until[:, -1] - 1) / 2
             rank = np.floor(place)
-            below, above = (self.values[(until > at[:, None]).argmax(axis=1)] for at in (rank, np.ceil(place)))
+            below, above = (
+                self.values[(until > at[:, None]).argmax(axis=1)] for at in (rank, np.ceil(place))
+            )
             medians[which] = below + (place - rank) * (above - below)
         return medians
 
     def _medians_of_single(self) -> np.ndarray:
-        """A resample takes the value of rank floor(n u) + 1 for n uniform u. Its k-th smallest comes from the k-th
-        smallest u, which is Beta(k, n - k + 1), and the next u lies above it by Beta(1, n - k) of what is left up to 1
-        (David and Nagaraja, "Order Statistics", 2003, section 2.5). So this is exact, and as fast for a million."""
+        """A resample takes the value of rank floor(n u) + 1 for n uniform u. Its k-th smallest
+        comes from the k-th smallest u, which is Beta(k, n - k + 1), and the next u lies above it by
+        Beta(1, n - k) of what is left up to 1 (David and Nagaraja, "Order Statistics", 2003,
+        section 2.5). So this is exact, and as fast for a million."""
         draw, size = self._generator("quantile 0.5"), len(self.values)
         k = (size - 1) // 2 + 1
         lower = draw.beta(k, size - k + 1, RESAMPLES)
         upper = lower + (1 - lower) * draw.beta(1, size - k, RESAMPLES)
-        below, above = (self.values[np.minimum((at * size).astype(np.int64), size - 1)] for at in (lower, upper))
+        below, above = (
+            self.values[np.minimum((at * size).astype(np.int64), size - 1)] for at in (lower, upper)
+        )
         return below + ((size - 1) / 2 - (k - 1)) * (above - below)
 
     @cached_property
     def means(self) -> np.ndarray:
-        """The mean of each resample. Of MANY values it is normal but for a skewness that is theirs over the root of
-        their number (Cornish and Fisher's first term; Hall, "The Bootstrap and Edgeworth Expansion", 1992, section
-        2.5): the next term is of the order of one over their number."""
+        """The mean of each resample. Of MANY values it is normal but for a skewness that is theirs
+        over the root of their number (Cornish and Fisher's first term; Hall, "The Bootstrap and
+        Edgeworth Expansion", 1992, section 2.5): the next term is of the order of one over their
+        number."""
         if self.rounds is not None:
-            sums, counts = np.bincount(self._unit_of_value, self.values), np.bincount(self._unit_of_value)
+            sums, counts = (
+                np.bincount(self._unit_of_value, self.values),
+                np.bincount(self._unit_of_value),
+            )
             return (self._draws @ sums) / (self._draws @ counts)
         draw, size = self._generator("mean"), len(self.values)
         if size < MANY:
@@ -183,9 +194,13 @@ class Sample:
         stacks, numbers = self._units >> ROUND_BITS, self._units & _ROUND
         family = sorted((*self._stacks[stack], stack) for stack in np.unique(stacks).tolist())
         lasts = [1 if self.is_of_repeats else last for _, last, _ in family]
-        first_columns = dict(zip((stack for *_, stack in family), np.cumsum([0, *lasts]).tolist(), strict=False))
+        first_columns = dict(
+            zip((stack for *_, stack in family), np.cumsum([0, *lasts]).tolist(), strict=False)
+        )
         drawn = _drawn(tuple(name for name, *_ in family), sum(lasts), self._salt)
-        columns = [first_columns[stack] + number - 1 for stack, number in zip(stacks, numbers, strict=True)]
+        columns = [
+            first_columns[stack] + number - 1 for stack, number in zip(stacks, numbers, strict=True)
+        ]
         own = drawn[:, columns]
         # All that it drew may be rounds that only other cells of the stack have.
         own[own.sum(axis=1) == 0] = 1
@@ -207,8 +222,9 @@ def _drawn(stacks: tuple[str, ...], rounds: int, salt: str) -> np.ndarray:
 
 
 def rounds_in_common(subject: Sample, base: Sample) -> int | None:
-    """In how many rounds two cells were interleaved, so that what drifted is in the interval of their ratio: 0 where
-    they weren't, but each has enough repeats; None where drift is in no interval."""
+    """In how many rounds two cells were interleaved, so that what drifted is in the interval of
+    their ratio: 0 where they weren't, but each has enough repeats; None where drift is in no
+    interval."""
     if subject.rounds is None or base.rounds is None:
         return None
     both = np.intersect1d(subject.rounds, base.rounds)
@@ -219,8 +235,8 @@ def rounds_in_common(subject: Sample, base: Sample) -> int | None:
 
 
 def quantile(ordered: np.ndarray, share: float) -> float:
-    """The quantile at `share` (0 to 1) of ascending values, linear between ranks: type 7 of Hyndman and Fan, "Sample
-    quantiles in statistical packages" (1996). Raises IndexError without any."""
+    """The quantile at `share` (0 to 1) of ascending values, linear between ranks: type 7 of Hyndman
+    and Fan, "Sample quantiles in statistical packages" (1996). Raises IndexError without any."""
     place = (len(ordered) - 1) * share
     below = math.floor(place)
     above = min(below + 1, len(ordered) - 1)
@@ -228,18 +244,20 @@ def quantile(ordered: np.ndarray, share: float) -> float:
 
 
 def interval(value: float, resampled: np.ndarray, size: int, *, among: int = 1) -> Estimate:
-    """A positive `value` with the interval from its resampled values, of samples of `size` units, 2 or more; with two
-    samples that of the smaller one.
+    """A positive `value` with the interval from its resampled values, of samples of `size` units, 2
+    or more; with two samples that of the smaller one.
 
-    It is one of `among` that hold at once with CONFIDENCE: each holds with 0.95 to the power of 1/among (Šidák,
-    "Rectangular confidence regions for the means of multivariate normal distributions", JASA 62, 1967). Such an end
-    lies further out, on a logarithmic scale and in proportion to Student's quantiles: resamples that far out would be
-    too few to read it off them.
+    It is one of `among` that hold at once with CONFIDENCE: each holds with 0.95 to the power of
+    1/among (Šidák, "Rectangular confidence regions for the means of multivariate normal
+    distributions", JASA 62, 1967). Such an end lies further out, on a logarithmic scale and in
+    proportion to Student's quantiles: resamples that far out would be too few to read it off them.
     """
     tail = tail_probability(size)
     low, high = (float(end) for end in np.quantile(resampled, (tail, 1 - tail)))
     if among > 1 and low > 0:
-        each, alone = (student_quantile((1 + level) / 2, size - 1) for level in (confidence(among), CONFIDENCE))
+        each, alone = (
+            student_quantile((1 + level) / 2, size - 1) for level in (confidence(among), CONFIDENCE)
+        )
         stretch = max(1.0, each / alone)
         low = min(low, value * (low / value) ** stretch)
         high = max(high, value * (high / value) ** stretch)
@@ -258,18 +276,19 @@ def confidence(among: int) -> float:
 
 
 def tail_probability(size: int) -> float:
-    """What a 95 % interval leaves out on each side of the bootstrap distribution of `size` values, 2 or more:
-    Phi(-sqrt(n / (n - 1)) t), t being Student's quantile with n - 1 degrees of freedom; 0.025 for large samples,
-    0.0086 for ten."""
+    """What a 95 % interval leaves out on each side of the bootstrap distribution of `size` values,
+    2 or more: Phi(-sqrt(n / (n - 1)) t), t being Student's quantile with n - 1 degrees of freedom;
+    0.025 for large samples, 0.0086 for ten."""
     t = student_quantile(1 - (1 - CONFIDENCE) / 2, size - 1)
     return NormalDist().cdf(-math.sqrt(size / (size - 1)) * t)
 
 
 def student_quantile(share: float, degrees: int) -> float:
-    """Student's t at `share` with `degrees` of freedom: the expansion 26.7.5 of Abramowitz and Stegun (1964).
+    """Student's t at `share` with `degrees` of freedom: the expansion 26.7.5 of Abramowitz and
+    Stegun (1964).
 
-    From 9 degrees on it is right to 1e-4 at 0.975 and to 1e-3 for forty intervals that hold together; for those from 4
-    degrees, to a hundredth.
+    From 9 degrees on it is right to 1e-4 at 0.975 and to 1e-3 for forty intervals that hold
+    together; for those from 4 degrees, to a hundredth.
     """
     x = NormalDist().inv_cdf(share)
     terms = (

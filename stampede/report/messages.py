@@ -1,4 +1,5 @@
-"""What became of the messages and objects of a run: the account, what doesn't add up, and what failed, by kind."""
+"""What became of the messages and objects of a run: the account, what doesn't add up, and what
+failed, by kind."""
 
 from __future__ import annotations
 
@@ -14,11 +15,22 @@ from stampede.runs import stored_json
 from stampede.runs.account import OBJECT_COUNTS, CellAccount, account
 from stampede.runs.folder import FAILED_OBJECTS
 
-COUNTS = ("sent", "succeeded", "failed", "dead_lettered", "unanswered", "duplicates", "unaccounted", "unexpected")
+COUNTS = (
+    "sent",
+    "succeeded",
+    "failed",
+    "dead_lettered",
+    "unanswered",
+    "duplicates",
+    "unaccounted",
+    "unexpected",
+)
 # Long enough to recognise a body or a message, short enough for a phone.
 LONGEST_EXAMPLE = 200
 NO_ORDER = "not a message of this run"
-_FOREIGN = "SELECT cell, count(*) FROM operations WHERE is_foreign GROUP BY cell ORDER BY min(cell_at)"
+_FOREIGN = (
+    "SELECT cell, count(*) FROM operations WHERE is_foreign GROUP BY cell ORDER BY min(cell_at)"
+)
 _FAILURES = """
 WITH failed AS (
     SELECT line, cell, message, coalesce(nullif(error_type, ''), 'not named') AS kind,
@@ -40,8 +52,9 @@ SELECT nullif(cell, '') AS cell, count(*), arg_min(coalesce(body, ''), line) FRO
 
 @dataclass(frozen=True)
 class Failure:
-    """One kind of failure in one cell: its `records`, of how many `messages`, of which so many succeeded in another
-    attempt, and an `example`. Of a dead letter and of an invocation that left no record there are no `recovered`."""
+    """One kind of failure in one cell: its `records`, of how many `messages`, of which so many
+    succeeded in another attempt, and an `example`. Of a dead letter and of an invocation that left
+    no record there are no `recovered`."""
 
     cell: str | None
     kind: str
@@ -53,9 +66,10 @@ class Failure:
 
 @dataclass(frozen=True)
 class Account:
-    """The rows of accounting.json, or the same counted from the other files where it is missing; `problems` say what
-    doesn't add up, and put the figures in doubt. `unrecorded` are invocations of which only Lambda logged how they
-    ended, `objects` the account of objects by cell, where there is one, and `open_objects` what isn't known of them."""
+    """The rows of accounting.json, or the same counted from the other files where it is missing;
+    `problems` say what doesn't add up, and put the figures in doubt. `unrecorded` are invocations
+    of which only Lambda logged how they ended, `objects` the account of objects by cell, where
+    there is one, and `open_objects` what isn't known of them."""
 
     rows: list[dict[str, Any]]
     problems: list[str]
@@ -70,7 +84,12 @@ class Account:
     def is_clean(self) -> bool:
         """Whether it is known that every message succeeded, and did so once."""
         again = self.total("duplicates") or self.total("unexpected")
-        return bool(self.rows) and not self.problems and not again and self.total("succeeded") == self.total("sent")
+        return (
+            bool(self.rows)
+            and not self.problems
+            and not again
+            and self.total("succeeded") == self.total("sent")
+        )
 
     def without_record(self, cell: str) -> Counter[str]:
         """The invocations of a cell that left no record, by kind."""
@@ -102,13 +121,17 @@ def account_of(run: Run) -> Account:
 def _row(run: Run, row: Mapping[str, Any]) -> dict[str, Any]:
     """A row of an account with all counts; what isn't a whole number counts as none."""
     counts = {name: row.get(name) if type(row.get(name)) is int else 0 for name in COUNTS}
-    return {"cell": str(row.get("cell")), "stored": {name for name in COUNTS if name in row}, **counts}
+    return {
+        "cell": str(row.get("cell")),
+        "stored": {name for name in COUNTS if name in row},
+        **counts,
+    }
 
 
 def _foreign(run: Run) -> list[str]:
     return [
-        f"{run.cell_words(cell)}: {counted(records, 'record comes', 'records come')} from other settings "
-        f"({run.store.differences[cell][0]}), left out of all figures."
+        f"{run.cell_words(cell)}: {counted(records, 'record comes', 'records come')} from other "
+        f"settings ({run.store.differences[cell][0]}), left out of all figures."
         for cell, records in run.store.rows(_FOREIGN)
     ]
 
@@ -119,15 +142,21 @@ def _unbalanced(run: Run, row: Mapping[str, Any]) -> Iterator[str]:
     if row["unaccounted"]:
         yield f"{cell}: {row['unaccounted']} of {counted(row['sent'], 'message')} unaccounted for."
     elif row["sent"] != ended:
-        yield f"{cell}: {row['sent']} sent, but succeeded + failed + dead-lettered + unanswered is {ended}."
+        yield (
+            f"{cell}: {row['sent']} sent, but succeeded + failed + dead-lettered + unanswered is "
+            f"{ended}."
+        )
 
 
-def _differences(run: Run, rows: Sequence[Mapping[str, Any]], again: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Where accounting.json and the other files disagree; a count that it lacks is no disagreement."""
+def _differences(
+    run: Run, rows: Sequence[Mapping[str, Any]], again: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """Where accounting.json and the other files disagree; a count that it lacks is no
+    disagreement."""
     by_cell = {row["cell"]: row for row in again}
     return [
-        f"{run.cell_words(row['cell'])}: accounting.json has {name} = {row[name]}, but the other files add up to "
-        f"{by_cell[row['cell']][name]}."
+        f"{run.cell_words(row['cell'])}: accounting.json has {name} = {row[name]}, but the other "
+        f"files add up to {by_cell[row['cell']][name]}."
         for row in rows
         if row["cell"] in by_cell
         for name in COUNTS
@@ -142,8 +171,8 @@ def _open_objects(run: Run, accounts: Sequence[CellAccount]) -> Iterator[str]:
 
 
 def failures(run: Run, account: Account) -> list[Failure]:
-    """Everything that failed: error records by cell and type, messages in the dead-letter queue, and what Lambda alone
-    logged."""
+    """Everything that failed: error records by cell and type, messages in the dead-letter queue,
+    and what Lambda alone logged."""
     rows = [Failure(*row[:-1], example=_short(row[-1])) for row in run.store.rows(_FAILURES)]
     rows += [
         Failure(cell, "in the dead-letter queue", messages, messages, None, _short(body))
@@ -153,7 +182,9 @@ def failures(run: Run, account: Account) -> list[Failure]:
     for row in account.unrecorded:
         silent.setdefault((row["cell"], row["kind"]), []).append(row["line"])
     for (cell, kind), lines in silent.items():
-        rows.append(Failure(cell, f"{kind}, without a record", len(lines), None, None, _short(max(lines))))
+        rows.append(
+            Failure(cell, f"{kind}, without a record", len(lines), None, None, _short(max(lines)))
+        )
     return sorted(rows, key=lambda failure: run.order(failure.cell or ""))
 
 
@@ -167,7 +198,10 @@ def failed_objects(run: Run) -> list[Failure]:
         counts[key] += 1
         texts = (str(row.get(name) or "") for name in ("source", "destination", "error_message"))
         examples.setdefault(key, " | ".join(texts))
-    return [Failure(*key, count, None, None, _short(examples[key])) for key, count in counts.most_common()]
+    return [
+        Failure(*key, count, None, None, _short(examples[key]))
+        for key, count in counts.most_common()
+    ]
 
 
 def total_objects(account: Account) -> dict[str, int]:

@@ -1,5 +1,5 @@
-"""Three runs or more of one plan, in the order in which they began: each cell's median over time, and where it
-changed against the first run."""
+"""Three runs or more of one plan, in the order in which they began: each cell's median over time,
+and where it changed against the first run."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _BEGAN = "SELECT min(started_at_ms) FROM operations WHERE NOT is_foreign AND NOT
 
 
 class History(NamedTuple):
-    """The page, its answer, the cells that are slower in the last run than in the first, in words, and what the runs
-    lack or don't have in common."""
+    """The page, its answer, the cells that are slower in the last run than in the first, in words,
+    and what the runs lack or don't have in common."""
 
     page: Path
     headline: str
@@ -45,8 +45,8 @@ class History(NamedTuple):
 
 @dataclass(frozen=True)
 class Course:
-    """A cell over the runs: by a run's place its figures and, but for the first that measured it, its ratio of speeds
-    to that one."""
+    """A cell over the runs: by a run's place its figures and, but for the first that measured it,
+    its ratio of speeds to that one."""
 
     cell: Cell
     figures: Mapping[int, Figures]
@@ -69,8 +69,8 @@ class Course:
 def history(run_dirs: Sequence[Path], output: Path) -> History:
     """Write the page of these runs over time; `output` is the file, or a folder for one.
 
-    Raises NoReport for runs of several experiments or targets, for a run that is given twice, began at no known time or
-    can't be reported, and where no cell is measured twice; OSError.
+    Raises NoReport for runs of several experiments or targets, for a run that is given twice, began
+    at no known time or can't be reported, and where no cell is measured twice; OSError.
     """
     runs = sorted((analyse(load(path)) for path in run_dirs), key=_began_ms)
     _refuse_mixed(runs)
@@ -80,7 +80,11 @@ def history(run_dirs: Sequence[Path], output: Path) -> History:
     words = _words_of(courses)
     headline = _headline(runs, courses, words)
     slower = [words[course.cell] for course in courses if course.last.level == "slower"]
-    warnings = [f"{run.run.run_id}: {text}" for run in runs for text in (*unfinished(run.run), *run.run.warnings)]
+    warnings = [
+        f"{run.run.run_id}: {text}"
+        for run in runs
+        for text in (*unfinished(run.run), *run.run.warnings)
+    ]
     path, changed_sdks = output if output.suffix == ".html" else output / PAGE, _changed_sdks(runs)
     write_where_typed(path, _page(runs, courses, words, headline, warnings, changed_sdks))
     return History(path, headline, slower, [*changed_sdks, *warnings])
@@ -90,7 +94,9 @@ def _began_ms(analysis: Analysis) -> int:
     """When the first operation of a run began, in epoch ms."""
     [(began_ms,)] = analysis.run.store.rows(_BEGAN)
     if began_ms is None:
-        raise NoReport(f"run {analysis.run.run_id} has no operation, so it has no place in time; leave it out")
+        raise NoReport(
+            f"run {analysis.run.run_id} has no operation, so it has no place in time; leave it out"
+        )
     return began_ms
 
 
@@ -100,26 +106,36 @@ def _refuse_mixed(runs: Sequence[Analysis]) -> None:
         ("targets", [run.run.source for run in runs]),
     ):
         if len(set(values)) > 1:
-            raise NoReport(f"runs of several {what} ({listed(sorted(set(values)))}) have no common history")
-    twice = [run_id for run_id, times in Counter(run.run.run_id for run in runs).items() if times > 1]
+            raise NoReport(
+                f"runs of several {what} ({listed(sorted(set(values)))}) have no common history"
+            )
+    twice = [
+        run_id for run_id, times in Counter(run.run.run_id for run in runs).items() if times > 1
+    ]
     if twice:
         raise NoReport(f"run {twice[0]} is given twice")
 
 
 def _courses(runs: Sequence[Analysis]) -> list[Course]:
-    """Each cell that two runs or more measured. All intervals hold together, however many runs there are."""
+    """Each cell that two runs or more measured. All intervals hold together, however many runs
+    there are."""
     measured: dict[Cell, dict[int, Figures]] = {}
     for place, run in enumerate(runs, 1):
         for cell, figures in timed_cells(run).items():
             measured.setdefault(cell, {})[place] = figures
     several = {cell: by_run for cell, by_run in sorted(measured.items()) if len(by_run) > 1}
-    among = sum(has_enough(each) for by_run in several.values() for each in list(by_run.values())[1:])
+    among = sum(
+        has_enough(each) for by_run in several.values() for each in list(by_run.values())[1:]
+    )
     return [_course(cell, by_run, max(1, among), runs[0]) for cell, by_run in several.items()]
 
 
 def _course(cell: Cell, by_run: Mapping[int, Figures], among: int, run: Analysis) -> Course:
     (_, first), *later = by_run.items()
-    findings = {place: compared_apart(figures, first, run.experiment, among, str(place)) for place, figures in later}
+    findings = {
+        place: compared_apart(figures, first, run.experiment, among, str(place))
+        for place, figures in later
+    }
     return Course(cell, by_run, findings)
 
 
@@ -132,7 +148,9 @@ def _words_of(courses: Sequence[Course]) -> dict[Cell, str]:
     return {cell: cell.words_without(common, shown) for cell in cells}
 
 
-def _headline(runs: Sequence[Analysis], courses: Sequence[Course], words: Mapping[Cell, str]) -> str:
+def _headline(
+    runs: Sequence[Analysis], courses: Sequence[Course], words: Mapping[Cell, str]
+) -> str:
     """Whether the last run is slower or faster than the first, and since when."""
     changed = [course for course in courses if course.last.level in ("slower", "faster")]
     over = f"over {len(runs)} runs"
@@ -141,11 +159,17 @@ def _headline(runs: Sequence[Analysis], courses: Sequence[Course], words: Mappin
         since = runs[list(course.changes())[-1] - 1].run.run_id
         ratio = course.last.ratio
         times = f"{ratio.value:.2f} times as fast as in the first of {len(runs)} runs"
-        return f"{words[course.cell]}: {course.last.level} since {since}, {times} (95 % CI {ratios(ratio._asdict())})."
+        return (
+            f"{words[course.cell]}: {course.last.level} since {since}, {times} (95 % CI "
+            f"{ratios(ratio._asdict())})."
+        )
     if changed:
         levels = Counter(course.last.level for course in courses)
         parts = [f"{levels[level]} {level}" for level in ("slower", "faster") if levels[level]]
-        return f"Of {counted(len(courses), 'cell')} {over}, {listed(parts)} in the last than in the first."
+        return (
+            f"Of {counted(len(courses), 'cell')} {over}, {listed(parts)} in the last than in the "
+            "first."
+        )
     unclear = sum(course.last.level != "holds" for course in courses)
     doubt = f"; {unclear} too close to call" if unclear else ""
     return f"No change above {A_TENTH} in {counted(len(courses), 'cell')} {over}{doubt}."
@@ -158,7 +182,8 @@ def _changed_sdks(runs: Sequence[Analysis]) -> list[str]:
         for name, versions in run.run.sdk_versions.items():
             if before.get(name, versions) != versions:
                 sentences.append(
-                    f"{name} {listed(versions)} from {run.run.run_id} on (before: {listed(before[name])})."
+                    f"{name} {listed(versions)} from {run.run.run_id} on (before: "
+                    f"{listed(before[name])})."
                 )
         before = {**before, **run.run.sdk_versions}
     return sentences
@@ -194,7 +219,8 @@ def _page(
 
 
 def _chart(runs: Sequence[Analysis], courses: Sequence[Course], words: Mapping[Cell, str]) -> Chart:
-    """The medians run by run, evenly apart on the chart's logarithmic axis: run 3 stands at 2 to the third."""
+    """The medians run by run, evenly apart on the chart's logarithmic axis: run 3 stands at 2 to
+    the third."""
     lines, texts = [], []
     for course in courses:
         marks, medians = {}, []
@@ -203,7 +229,10 @@ def _chart(runs: Sequence[Analysis], courses: Sequence[Course], words: Mapping[C
             medians.append(f"{significant(figures.sample.median)} s in run {place}")
         lines.append(Line(words[course.cell], marks, [2.0**place for place in course.changes()]))
         texts.append(f"{words[course.cell]}: {', '.join(medians)}")
-    title = f"Median seconds of one {runs[0].experiment.operation[0]}, run by run: a ring marks a change"
+    title = (
+        f"Median seconds of one {runs[0].experiment.operation[0]}, run by run: a ring marks a "
+        "change"
+    )
     return charts.line(
         "history",
         title,
@@ -216,7 +245,10 @@ def _chart(runs: Sequence[Analysis], courses: Sequence[Course], words: Mapping[C
 
 
 def _table(runs: Sequence[Analysis], courses: Sequence[Course]) -> Table:
-    began_utc = [datetime.fromtimestamp(_began_ms(run) / 1000, UTC).strftime("%Y-%m-%d %H:%M") for run in runs]
+    began_utc = [
+        datetime.fromtimestamp(_began_ms(run) / 1000, UTC).strftime("%Y-%m-%d %H:%M")
+        for run in runs
+    ]
     rows = []
     for course in courses:
         for place, figures in course.figures.items():
@@ -253,7 +285,12 @@ def _table(runs: Sequence[Analysis], courses: Sequence[Course]) -> Table:
         Field("ratio", "speed", "×", show="{:.2f}".format, rank=2),
         Field("interval", "95 %", "×", rank=3, only="reading"),
         Field("result", "against the first", is_text=True, rank=2, look=lambda row: row["level"]),
-        *(Field(name, only="files") for name in ("median_low_s", "median_high_s", "ratio_low", "ratio_high")),
+        *(
+            Field(name, only="files")
+            for name in ("median_low_s", "median_high_s", "ratio_low", "ratio_high")
+        ),
     ]
     caption = ["“speed”: how many times as fast as in the first run, by medians."]
-    return Table("history", f"Run by run: seconds for one {experiment.operation[0]}", fields, rows, caption)
+    return Table(
+        "history", f"Run by run: seconds for one {experiment.operation[0]}", fields, rows, caption
+    )

@@ -27,7 +27,12 @@ MOST_NAMED = 6
 
 
 def page(
-    analysis: Analysis, answer: Answer, results: Table, statistics: str, problems: list[str], warnings: list[str]
+    analysis: Analysis,
+    answer: Answer,
+    results: Table,
+    statistics: str,
+    problems: list[str],
+    warnings: list[str],
 ) -> tuple[str, list[Chart]]:
     """The HTML, and its charts, that of the answer first."""
     run, first = analysis.run, pictures.first(analysis)
@@ -54,19 +59,23 @@ def page(
 
 def _without(detail: Detail, first: Chart | None) -> Detail:
     """A detail without the chart that stands beside the answer already."""
-    return replace(detail, charts=[chart for chart in detail.charts if not first or chart.name != first.name])
+    return replace(
+        detail, charts=[chart for chart in detail.charts if not first or chart.name != first.name]
+    )
 
 
 def unfinished(run: Run, resume: str | None = None) -> list[str]:
-    """What must be said of a run whose plan wasn't carried out; `resume` are the run and its results folder as --resume
-    takes them (default: the run's id, for a page that is read elsewhere)."""
+    """What must be said of a run whose plan wasn't carried out; `resume` are the run and its
+    results folder as --resume takes them (default: the run's id, for a page that is read
+    elsewhere)."""
     missing = run.unfinished
     if not missing:
         return []
     cells = some([run.cell_words(cell) for cell in missing], MOST_NAMED)
     return [
-        f"{len(missing)} of {len(run.cells)} planned cells {'was' if len(missing) == 1 else 'were'} not finished: "
-        f"{cells}. To finish, run `stampede sweep {run.experiment.name} --resume {resume or run.run_id}`."
+        f"{len(missing)} of {len(run.cells)} planned cells "
+        f"{'was' if len(missing) == 1 else 'were'} not finished: {cells}. To finish, run `stampede "
+        f"sweep {run.experiment.name} --resume {resume or run.run_id}`."
     ]
 
 
@@ -84,11 +93,16 @@ def _downloads(run: Run, results: Table, statistics: str) -> list[Download]:
 
 def embedded(label: str, file_name: str, text: str, kind: str) -> Download:
     """A file inside the page; `kind` is its media type."""
-    return Download(label, file_name, f"data:{kind};charset=utf-8;base64,{base64.b64encode(text.encode()).decode()}")
+    return Download(
+        label,
+        file_name,
+        f"data:{kind};charset=utf-8;base64,{base64.b64encode(text.encode()).decode()}",
+    )
 
 
 def _records(folder: Path, run_id: str) -> Download | None:
-    """The raw records: inside the page, compressed, while they are small; else the file beside it. None without them.
+    """The raw records: inside the page, compressed, while they are small; else the file beside it.
+    None without them.
 
     A script unpacks them on the way; without one, the compressed file is what arrives.
     """
@@ -100,6 +114,13 @@ def _records(folder: Path, run_id: str) -> Download | None:
         return None
     name = f"{run_id}.records.jsonl"
     if size > LARGEST_EMBEDDED_BYTES:
-        return Download("records.jsonl", name, "records.jsonl", f"{size / 1e6:,.1f} MB, a file in the same folder")
+        return Download(
+            "records.jsonl",
+            name,
+            "records.jsonl",
+            f"{size / 1e6:,.1f} MB, a file in the same folder",
+        )
     packed = base64.b64encode(gzip.compress(content, mtime=0)).decode()
-    return Download("records.jsonl", f"{name}.gz", f"data:application/gzip;base64,{packed}", "compressed", name)
+    return Download(
+        "records.jsonl", f"{name}.gz", f"data:application/gzip;base64,{packed}", "compressed", name
+    )

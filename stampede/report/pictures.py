@@ -25,7 +25,12 @@ def first(analysis: Analysis) -> Chart | None:
     kinds = {finding.kind for finding in analysis.findings if finding.ratio}
     if not any(figures.count for figures in analysis.of_headline.values()):
         return None
-    for kind, draw in (("knee", _knee), ("size", _sizes), ("memory", _memories), ("choice", _choices)):
+    for kind, draw in (
+        ("knee", _knee),
+        ("size", _sizes),
+        ("memory", _memories),
+        ("choice", _choices),
+    ):
         if kind in kinds:
             chart = draw(analysis)
             if chart:
@@ -43,8 +48,14 @@ def _against_a_scale(analysis: Analysis) -> Chart | None:
     }
     ignored = ignored_axes(experiment.axes)
     scales = [compare.axes[0] for compare in experiment.compare if compare.kind == "scale"]
-    names = [n_axis(experiment.axes), *([experiment.by_size.size] if experiment.by_size else []), *scales]
-    swept = (name for name in names if name not in ignored and len({cell[name] for cell in timed}) > 1)
+    names = [
+        n_axis(experiment.axes),
+        *([experiment.by_size.size] if experiment.by_size else []),
+        *scales,
+    ]
+    swept = (
+        name for name in names if name not in ignored and len({cell[name] for cell in timed}) > 1
+    )
     name = next(swept, None)
     if name is None:
         return None
@@ -53,7 +64,9 @@ def _against_a_scale(analysis: Analysis) -> Chart | None:
         return _per_object(timed, name)
     lines = _lines({cell: _mark(figures.median) for cell, figures in timed.items()}, name)
     title = f"Median seconds of one {experiment.operation[0]} against {axis.label}"
-    return charts.line("seconds_by", title, _words(lines, "s"), lines, f"{axis.label} (logarithmic)", "seconds")
+    return charts.line(
+        "seconds_by", title, _words(lines, "s"), lines, f"{axis.label} (logarithmic)", "seconds"
+    )
 
 
 def _per_object(timed: Mapping[Cell, Figures], name: str) -> Chart:
@@ -61,11 +74,15 @@ def _per_object(timed: Mapping[Cell, Figures], name: str) -> Chart:
     marks = {}
     for cell, figures in timed.items():
         share = cell[name] / figures.mean_bytes if figures.mean_bytes else 1
-        marks[cell] = Mark(*(value if value is None else value * share for value in figures.median or (0,)))
+        marks[cell] = Mark(
+            *(value if value is None else value * share for value in figures.median or (0,))
+        )
     lines = _lines(marks, name)
     up, across = "seconds (logarithmic)", "object size (logarithmic)"
     title, words = "Median seconds per object, by size", _words(lines, "s", decimal_size)
-    return charts.line("per_object", title, words, lines, across, up, is_log_up=True, x_words=decimal_size)
+    return charts.line(
+        "per_object", title, words, lines, across, up, is_log_up=True, x_words=decimal_size
+    )
 
 
 def _mark(estimate: Estimate | None) -> Mark:
@@ -73,8 +90,8 @@ def _mark(estimate: Estimate | None) -> Mark:
 
 
 def _lines(marks: Mapping[Cell, Mark], axis: str, ringed: Sequence[Cell] = ()) -> list[Line]:
-    """A line for the cells that differ in this axis, and numbers that follow from others, alone; the label is what
-    tells the lines apart."""
+    """A line for the cells that differ in this axis, and numbers that follow from others, alone;
+    the label is what tells the lines apart."""
     axes = next(iter(marks)).axes
     along = (axis, *(other.name for other in axes if callable(other.default) and other.kind is int))
     series: dict[tuple[Any, ...], list[Cell]] = {}
@@ -92,17 +109,22 @@ def _lines(marks: Mapping[Cell, Mark], axis: str, ringed: Sequence[Cell] = ()) -
 
 
 def _longest(series: Sequence[list[Cell]]) -> list[list[Cell]]:
-    """Those that have room beside an answer: the ones of the most cells; a single cell is no line."""
+    """Those that have room beside an answer: the ones of the most cells; a single cell is no
+    line."""
     by_length = sorted(series, key=len, reverse=True)[: charts.MOST_LINES]
     least = min(2, len(by_length[0]))
     return [cells for cells in series if cells in by_length and len(cells) >= least]
 
 
-def _words(lines: Sequence[Line], unit: str, x_words: Callable[[float], str] = "{:,}".format) -> str:
+def _words(
+    lines: Sequence[Line], unit: str, x_words: Callable[[float], str] = "{:,}".format
+) -> str:
     """The text alternative: every value."""
     parts = []
     for line in lines:
-        values = [f"{significant(mark.value)} {unit} at {x_words(x)}" for x, mark in line.marks.items()]
+        values = [
+            f"{significant(mark.value)} {unit} at {x_words(x)}" for x, mark in line.marks.items()
+        ]
         parts.append(f"{line.label}: {', '.join(values)}")
     return f"{'; '.join(parts)}."
 
@@ -158,21 +180,31 @@ def _sizes(analysis: Analysis) -> Chart | None:
 
 
 def _memories(analysis: Analysis) -> Chart | None:
-    rows = [row for row in analysis.findings if row.kind == "memory" and row.subject in analysis.of_headline]
+    rows = [
+        row
+        for row in analysis.findings
+        if row.kind == "memory" and row.subject in analysis.of_headline
+    ]
     if not rows:
         return None
     marks = {row.subject: _mark(analysis.cells[row.subject].median) for row in rows}
     ringed = [row.subject for row in rows if (row.titles or {}).get("fastest")]
     lines = _lines(marks, MEMORY, ringed)
     one = analysis.experiment.operation[0]
-    title = f"Median seconds of one {one} by memory" + (": a ring marks the fastest" if ringed else "")
-    return charts.line("memory", title, _words(lines, "s"), lines, "memory, MB (logarithmic)", "seconds")
+    title = f"Median seconds of one {one} by memory" + (
+        ": a ring marks the fastest" if ringed else ""
+    )
+    return charts.line(
+        "memory", title, _words(lines, "s"), lines, "memory, MB (logarithmic)", "seconds"
+    )
 
 
 def _choices(analysis: Analysis) -> Chart | None:
     # What decides which cells the headline is about is no choice of its own.
     decided = analysis.experiment.headline_of.keys()
-    declared = [compare.name for compare in analysis.experiment.compare if not decided & set(compare.axes)]
+    declared = [
+        compare.name for compare in analysis.experiment.compare if not decided & set(compare.axes)
+    ]
     of_headline = (row for row in analysis.findings if row.subject in analysis.of_headline)
     rows = [row for row in of_headline if row.kind == "choice" and row.compare in declared]
     rows.sort(key=lambda row: declared.index(row.compare))
@@ -183,7 +215,9 @@ def _choices(analysis: Analysis) -> Chart | None:
     return forest(analysis, [row for row in rows if row.subject.n == n])
 
 
-def forest(analysis: Analysis, rows: Sequence[Finding], name: str = "ratios", title: str = "") -> Chart | None:
+def forest(
+    analysis: Analysis, rows: Sequence[Finding], name: str = "ratios", title: str = ""
+) -> Chart | None:
     """The ratios of findings, each with its interval."""
     rows = [row for row in rows if row.ratio]
     if not rows:
@@ -194,10 +228,14 @@ def forest(analysis: Analysis, rows: Sequence[Finding], name: str = "ratios", ti
     for row in rows:
         axes = row.axes(analysis.experiment)
         where = row.subject.words_without((*axes, *common), shown)
-        label = f"{row.subject.words_of(axes)} / {row.baseline.words_of(axes)}" + (f", {where}" if where else "")
+        label = f"{row.subject.words_of(axes)} / {row.baseline.words_of(axes)}" + (
+            f", {where}" if where else ""
+        )
         ratios.append(Ratio(label, *row.ratio))
     words = "; ".join(f"{ratio.label}: {ratio.value:.2f}" for ratio in ratios)
-    return charts.forest(name, title or "Times as fast, by medians", f"{words}.", ratios, "times as fast")
+    return charts.forest(
+        name, title or "Times as fast, by medians", f"{words}.", ratios, "times as fast"
+    )
 
 
 def boxes(analysis: Analysis) -> Chart | None:
@@ -234,18 +272,25 @@ def timeline(analysis: Analysis) -> Chart | None:
             running += counts
         if at_s:
             title = figures.cell.on(analysis.experiment.planned_axes).words_without((), shown)
-            panels.append(Panel(title, [Curve("running", at_s, running, is_filled=True)], float(figures.cell.n)))
+            panels.append(
+                Panel(
+                    title, [Curve("running", at_s, running, is_filled=True)], float(figures.cell.n)
+                )
+            )
     if not panels:
         return None
     peaks = [f"{panel.title}: {max(panel.curves[0].heights):,.0f}" for panel in panels]
     workers = analysis.experiment.worker[1]
     words = f"Peaks: {'; '.join(peaks)}."
     across, up = "seconds since the first start", f"{workers} running"
-    return charts.timeline("overlap_timeline", f"{workers.capitalize()} running over time", words, panels, across, up)
+    return charts.timeline(
+        "overlap_timeline", f"{workers.capitalize()} running over time", words, panels, across, up
+    )
 
 
 def rates(trajectories: Sequence[Trajectory]) -> Chart | None:
-    """Objects copied a second, and calls that S3 throttled, over the median operation of each cell."""
+    """Objects copied a second, and calls that S3 throttled, over the median operation of each
+    cell."""
     shown = distinguishing(trajectory.cell for trajectory in trajectories)
     panels = []
     for trajectory in trajectories[: charts.MOST_PANELS]:
@@ -253,19 +298,32 @@ def rates(trajectories: Sequence[Trajectory]) -> Chart | None:
             Panel(
                 trajectory.cell.words_without((), shown),
                 [
-                    Curve("copied per second", trajectory.at_s, trajectory.copied_per_s, is_step=False),
-                    Curve("SlowDown per second", trajectory.at_s, trajectory.slowdowns_per_s, True, False),
+                    Curve(
+                        "copied per second", trajectory.at_s, trajectory.copied_per_s, is_step=False
+                    ),
+                    Curve(
+                        "SlowDown per second",
+                        trajectory.at_s,
+                        trajectory.slowdowns_per_s,
+                        True,
+                        False,
+                    ),
                 ],
             )
         )
     if not panels:
         return None
     words = "Objects copied, and calls throttled, per second, over time."
-    return charts.timeline("rate", "Copy rate over time", words, panels, "seconds since the first call", "per second")
+    return charts.timeline(
+        "rate", "Copy rate over time", words, panels, "seconds since the first call", "per second"
+    )
 
 
-def predicted_ramp(workers: str, predictions: Sequence[tuple[Cell, Mapping[str, Any]]]) -> Chart | None:
-    """How many would run at once over time; `predictions` are as run.json has them, by their cells."""
+def predicted_ramp(
+    workers: str, predictions: Sequence[tuple[Cell, Mapping[str, Any]]]
+) -> Chart | None:
+    """How many would run at once over time; `predictions` are as run.json has them, by their
+    cells."""
     shown = distinguishing(cell for cell, _ in predictions)
     panels = []
     for cell, prediction in predictions[: charts.MOST_PANELS]:
@@ -273,8 +331,12 @@ def predicted_ramp(workers: str, predictions: Sequence[tuple[Cell, Mapping[str, 
             first_s = prediction["ramp"][0][0]
             at_s, running = ([step[at] for step in prediction["ramp"]] for at in (0, 1))
             curve = Curve("running", [at - first_s for at in at_s], running, is_filled=True)
-            panels.append(Panel(cell.words_without((), shown), [curve], float(cell.n), prediction["span_s"]))
+            panels.append(
+                Panel(cell.words_without((), shown), [curve], float(cell.n), prediction["span_s"])
+            )
     if not panels:
         return None
     across = "seconds since the first start, predicted"
-    return charts.timeline("predicted_ramp", f"{workers.capitalize()} at once", "Predicted.", panels, across, workers)
+    return charts.timeline(
+        "predicted_ramp", f"{workers.capitalize()} at once", "Predicted.", panels, across, workers
+    )

@@ -11,22 +11,31 @@ BYTES_IN_A_GB = 2**30  # AWS's GB for storage and memory
 
 
 def stored(run: Run) -> dict[str, float]:
-    """USD by the name of the price; none where no AWS was paid. Of a run of before all were stored, those of the bill's
-    lines."""
+    """USD by the name of the price; none where no AWS was paid. Of a run of before all were stored,
+    those of the bill's lines."""
     cost = run.manifest.get("cost")
     if run.target != "aws" or not isinstance(cost, dict):
         return {}
     items = cost.get("items") if isinstance(cost.get("items"), list) else []
-    usd_by_name = {item.get("price"): item.get("usd_per_unit") for item in items if isinstance(item, dict)}
+    usd_by_name = {
+        item.get("price"): item.get("usd_per_unit") for item in items if isinstance(item, dict)
+    }
     usd_by_name |= cost["prices"] if isinstance(cost.get("prices"), dict) else {}
-    usable = {name: usd for name, usd in usd_by_name.items() if isinstance(name, str) and type(usd) in (int, float)}
+    usable = {
+        name: usd
+        for name, usd in usd_by_name.items()
+        if isinstance(name, str) and type(usd) in (int, float)
+    }
     return {name: usd for name, usd in usable.items() if math.isfinite(usd)}
 
 
 def architecture(run: Run, key: Cell) -> str | None:
-    """That of a cell's functions, as the plan or the flood set it; None where its repeats differ."""
+    """That of a cell's functions, as the plan or the flood set it; None where its repeats
+    differ."""
     usual = run.experiment.defaults.get("architecture")
-    cells = [cell for name, cell in run.cells.items() if run.key_of(name) == key] or list(run.cells.values())
+    cells = [cell for name, cell in run.cells.items() if run.key_of(name) == key] or list(
+        run.cells.values()
+    )
     names = {str(cell.values.get("architecture") or usual) for cell in cells}
     return names.pop() if len(names) == 1 else None
 
@@ -38,7 +47,8 @@ def mb_second_usd(run: Run, prices: Mapping[str, float], key: Cell) -> float | N
 
 
 def tariffs(run: Run) -> Mapping[str, Tariff]:
-    """What each kind of storage costs; empty where the experiment compares none, or a price isn't known."""
+    """What each kind of storage costs; empty where the experiment compares none, or a price isn't
+    known."""
     return (run.experiment.by_size and run.experiment.by_size.tariffs(stored(run))) or {}
 
 

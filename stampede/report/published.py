@@ -1,4 +1,5 @@
-"""The published figures, as data (`experiments/<name>/published/*.csv`; experiments/README.md has each setting)."""
+"""The published figures, as data (`experiments/<name>/published/*.csv`; experiments/README.md has
+each setting)."""
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +18,8 @@ from stampede.runs.cells import SECONDS
 
 @dataclass(frozen=True)
 class PublishedCell:
-    """A published cell: what there is of SECONDS and of the metrics, and the seconds of its single runs."""
+    """A published cell: what there is of SECONDS and of the metrics, and the seconds of its single
+    runs."""
 
     published: Published
     cell: Cell
@@ -25,13 +27,14 @@ class PublishedCell:
     runs_s: Sequence[float] = ()
 
     def stands_beside(self, key: Cell) -> bool:
-        """Whether it is of the cell `key`, whatever the axes say on which its table is beside any."""
+        """Whether it is of the cell `key`, whatever the axes say on which its table is beside
+        any."""
         without = self.published.beside_any
         return self.cell.without(without) == key.without(without)
 
     def beside(self, key: Cell) -> Cell:
-        """What its row beside the cell `key` says: that cell, but with its own number of objects, which its seconds are
-        of, and with what follows from that."""
+        """What its row beside the cell `key` says: that cell, but with its own number of objects,
+        which its seconds are of, and with what follows from that."""
         if self.published.objects_axis:
             own = {axis.name: self.cell[axis.name] for axis in key.axes if callable(axis.default)}
         else:
@@ -39,7 +42,8 @@ class PublishedCell:
         return Cell.of_figures(key.axes, key.figures() | own)
 
     def speed(self, metric: Metric) -> float | None:
-        """Its figure of the experiment's speed: as published, else what was done over the mean time."""
+        """Its figure of the experiment's speed: as published, else what was done over the mean
+        time."""
         return self.figures.get(metric.name) or self._over(metric, self.figures.get("avg_s"))
 
     def _over(self, metric: Metric, seconds: float | None) -> float | None:
@@ -51,7 +55,8 @@ class PublishedCell:
 
 
 def rows(name: str) -> list[dict[str, str]]:
-    """The rows of the published table `name` as text, exactly as published. Raises ValueError where there is none."""
+    """The rows of the published table `name` as text, exactly as published. Raises ValueError where
+    there is none."""
     [file] = (ROOT / "experiments").glob(f"*/published/{name}.csv")
     return list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
 
@@ -67,16 +72,28 @@ def _of_table(experiment: Experiment, published: Published) -> Iterator[Publishe
     for row in _read(published.file):
         if published.only.items() <= row.items():
             values = row | {name: row[column] for name, column in published.columns.items()}
-            own = {axis.name: axis.kind(values[axis.name]) for axis in experiment.axes if axis.name in values}
+            own = {
+                axis.name: axis.kind(values[axis.name])
+                for axis in experiment.axes
+                if axis.name in values
+            }
             place = {**published.fixed, **own, **published.cell(row)}
             key = Cell.at(experiment.axes, (place.get(axis.name) for axis in experiment.axes))
             if key is not None:
                 by_key.setdefault(key, []).append(values)
     for key, alike in by_key.items():
-        figures = {name: sum(float(row[name]) for row in alike) / len(alike) for name in wanted if name in alike[0]}
+        figures = {
+            name: sum(float(row[name]) for row in alike) / len(alike)
+            for name in wanted
+            if name in alike[0]
+        }
         runs_s = [int(alike[0][column]) / 1000 for column in published.runs_ms]
         if runs_s:
-            low, middle, high = np.quantile(runs_s, 0.25), np.mean(runs_s), np.quantile(runs_s, 0.75)
+            low, middle, high = (
+                np.quantile(runs_s, 0.25),
+                np.mean(runs_s),
+                np.quantile(runs_s, 0.75),
+            )
             five = (min(runs_s), float(low), float(middle), float(high), max(runs_s))
             figures = dict(zip(SECONDS, five, strict=True)) | figures
         yield PublishedCell(published, key, figures, runs_s)

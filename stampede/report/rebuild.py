@@ -18,8 +18,8 @@ FIGURES = "figures"
 
 
 class Rebuilt(NamedTuple):
-    """The path of report.html, its table and headline, and what the page says first of the run: doubts, and what is
-    missing, with the command that finishes it from this folder."""
+    """The path of report.html, its table and headline, and what the page says first of the run:
+    doubts, and what is missing, with the command that finishes it from this folder."""
 
     page: Path
     table: Table
@@ -29,10 +29,11 @@ class Rebuilt(NamedTuple):
 
 
 def build(run_dir: Path) -> Rebuilt:
-    """Write cells.csv, statistics.json, table.md, the charts and report.html into the results folder `run_dir`.
+    """Write cells.csv, statistics.json, table.md, the charts and report.html into the results
+    folder `run_dir`.
 
-    Every file is replaced whole. The same folder gives the same bytes. Raises NoReport for a folder that can't be
-    reported at all, OSError when it can't be written.
+    Every file is replaced whole. The same folder gives the same bytes. Raises NoReport for a folder
+    that can't be reported at all, OSError when it can't be written.
     """
     run, folder = load(run_dir), RunFolder(run_dir)
     counted, query = analysis.analyse(run), answered(run)
@@ -52,11 +53,13 @@ def build(run_dir: Path) -> Rebuilt:
 
 
 def write_charts(folder: RunFolder, charts: Iterable[Chart]) -> None:
-    """Write each chart as SVG, and the first, that of the answer, as PNG too, for slides. Any other among them is of an
-    earlier build, of other records, and goes."""
+    """Write each chart as SVG, and the first, that of the answer, as PNG too, for slides. Any other
+    among them is of an earlier build, of other records, and goes."""
     drawn = set()
     for at, chart in enumerate(charts):
-        files = {f"{chart.name}.svg": chart.svg} | ({f"{chart.name}.png": chart.png} if at == 0 else {})
+        files = {f"{chart.name}.svg": chart.svg} | (
+            {f"{chart.name}.png": chart.png} if at == 0 else {}
+        )
         for name, content in files.items():
             folder.replace(f"{FIGURES}/{name}", content)
         drawn |= files.keys()

@@ -12,7 +12,17 @@ from experiments import Experiment
 from stampede.axes import Axis
 from stampede.cell import SETTINGS, Cell, common_axes, distinguishing
 from stampede.experiment import BySize
-from stampede.phrases import NOTHING, counted, decimal_size, dollars, listed, ratios, significant, size_words, some
+from stampede.phrases import (
+    NOTHING,
+    counted,
+    decimal_size,
+    dollars,
+    listed,
+    ratios,
+    significant,
+    size_words,
+    some,
+)
 from stampede.report import published
 from stampede.report.analysis import Analysis
 from stampede.report.cells import Figures, mbit_per_s
@@ -36,7 +46,8 @@ SLIGHTLY = {True: "▲ at least slightly faster", False: "▼ at least slightly 
 
 
 def results(analysis: Analysis) -> Table:
-    """A row for each planned or measured cell, and under it the published ones of the same coordinates."""
+    """A row for each planned or measured cell, and under it the published ones of the same
+    coordinates."""
     run, experiment = analysis.run, analysis.experiment
     every = published.every_cell(experiment)
     rows: list[dict[str, Any]] = []
@@ -44,7 +55,8 @@ def results(analysis: Analysis) -> Table:
     for cell, figures in analysis.cells.items():
         rows.append(_measured_row(run, cell, figures))
         for row in every:
-            # What isn't of this very cell is shown once, not beside every cell that it might stand beside.
+            # What isn't of this very cell is shown once, not beside every cell that it might stand
+            # beside.
             if row.cell == cell or (row.stands_beside(cell) and row not in shown):
                 shown.append(row)
                 rows.append(_published_row(row, cell, experiment))
@@ -55,14 +67,20 @@ def results(analysis: Analysis) -> Table:
         *_left_out(analysis),
         *predicted(run, analysis.cells),
     ]
-    fields = [*coordinates(rows, experiment), *figure_fields(experiment), *_stored_fields(experiment)]
+    fields = [
+        *coordinates(rows, experiment),
+        *figure_fields(experiment),
+        *_stored_fields(experiment),
+    ]
     title = f"{title}: seconds for one {experiment.operation[0]}"
     return Table("results", title, fields, rows, caption, is_strong=itemgetter("is_measured"))
 
 
 def _measured_row(run: Run, cell: Cell, figures: Figures) -> dict[str, Any]:
     experiment, overlap, median = run.experiment, figures.overlap, figures.median
-    seconds = {"avg_s" if name == "mean_s" else name: value for name, value in figures.seconds.items()}
+    seconds = {
+        "avg_s" if name == "mean_s" else name: value for name, value in figures.seconds.items()
+    }
     metrics = {metric.name: figures.metrics.get(metric.name) for metric in taken(experiment)}
     return {
         **_place(cell),
@@ -80,7 +98,8 @@ def _measured_row(run: Run, cell: Cell, figures: Figures) -> dict[str, Any]:
 
 
 def _speed(figures: Figures, experiment: Experiment) -> float | None:
-    """Of one worker: the median where a knee is sought, else what was moved, or done, over the mean time."""
+    """Of one worker: the median where a knee is sought, else what was moved, or done, over the mean
+    time."""
     if experiment.knee:
         return figures.speeds.median if len(figures.speeds) else None
     if experiment.speed.how == "rate":
@@ -88,7 +107,9 @@ def _speed(figures: Figures, experiment: Experiment) -> float | None:
     return figures.metrics.get(experiment.speed.name)
 
 
-def _published_row(row: published.PublishedCell, beside: Cell, experiment: Experiment) -> dict[str, Any]:
+def _published_row(
+    row: published.PublishedCell, beside: Cell, experiment: Experiment
+) -> dict[str, Any]:
     speed = {experiment.speed.name: row.speed(experiment.speed)}
     source = {"source": row.published.label, "is_measured": False}
     return {**_place(row.beside(beside)), **source, **row.figures, **speed}
@@ -99,29 +120,41 @@ def _place(cell: Cell) -> dict[str, Any]:
 
 
 def coordinates(rows: Sequence[Row], experiment: Experiment) -> list[Field]:
-    """A column for each axis on which the rows differ; what is more than fits has one column together."""
+    """A column for each axis on which the rows differ; what is more than fits has one column
+    together."""
     differing = _differing(rows, experiment)
     has_settings = len({row["cell"].settings for row in rows}) > 1
     if not differing and not has_settings:
         differing = [axis for axis in experiment.axes if axis.name == "concurrency"]
-    own = len(differing) if len(differing) + has_settings <= MOST_COORDINATES else MOST_COORDINATES - 1
+    own = (
+        len(differing)
+        if len(differing) + has_settings <= MOST_COORDINATES
+        else MOST_COORDINATES - 1
+    )
     fields = [_coordinate(axis, experiment) for axis in differing[:own]]
     rest = differing[own:]
     if rest or has_settings:
-        label = " and ".join([*(axis.label for axis in rest[:1]), *(["settings"] if has_settings else [])])
-        fields.append(Field("cell", label, show=partial(_rest_words, rest), is_text=True, only="reading"))
+        label = " and ".join(
+            [*(axis.label for axis in rest[:1]), *(["settings"] if has_settings else [])]
+        )
+        fields.append(
+            Field("cell", label, show=partial(_rest_words, rest), is_text=True, only="reading")
+        )
     return fields
 
 
 def _differing(rows: Sequence[Row], experiment: Experiment) -> list[Axis]:
-    """The axes on which rows differ, but for those that stand at their default; numbers that follow from others only
-    where nothing else tells measured rows apart."""
-    cells, measured = ([row["cell"] for row in rows if row["is_measured"] or every] for every in (True, False))
+    """The axes on which rows differ, but for those that stand at their default; numbers that follow
+    from others only where nothing else tells measured rows apart."""
+    cells, measured = (
+        [row["cell"] for row in rows if row["is_measured"] or every] for every in (True, False)
+    )
     departures = set().union(*(cell.departures for cell in cells))
     axes = [
         axis
         for axis in experiment.axes
-        if (axis.name in departures or not axis.is_variant) and len({cell[axis.name] for cell in cells}) > 1
+        if (axis.name in departures or not axis.is_variant)
+        and len({cell[axis.name] for cell in cells}) > 1
     ]
     following = [axis.name for axis in axes if callable(axis.default) and axis.kind is int]
     if len({cell.without(following) for cell in measured}) == len(set(measured)):
@@ -134,10 +167,14 @@ def _coordinate(axis: Axis, experiment: Experiment) -> Field:
     if declared and axis.name == declared.size:
         return Field("cell", "objects", show=partial(_objects, declared), only="reading")
     if axis.unit == "bytes":
-        return Field(axis.name, axis.label, show=lambda size: decimal_size(size, digits=9), only="reading")
+        return Field(
+            axis.name, axis.label, show=lambda size: decimal_size(size, digits=9), only="reading"
+        )
     if axis.kind is int:
         return Field(axis.name, axis.label, axis.unit, show="{:,}".format, only="reading")
-    return Field("cell", axis.label, show=lambda cell: cell.plain.text(axis), is_text=True, only="reading")
+    return Field(
+        "cell", axis.label, show=lambda cell: cell.plain.text(axis), is_text=True, only="reading"
+    )
 
 
 def _objects(declared: BySize, cell: Cell) -> str:
@@ -158,7 +195,13 @@ def figure_fields(experiment: Experiment) -> list[Field]:
         Field("median_s", "median", "s", show=significant, rank=2),
         Field("interval", "95 %", "s", rank=7, only="reading"),
         Field("avg_s", "mean", "s", show=significant, rank=6),
-        Field(speed.name, f"{speed.label}, {'median' if experiment.knee else 'mean'}", speed.unit, significant, rank=3),
+        Field(
+            speed.name,
+            f"{speed.label}, {'median' if experiment.knee else 'mean'}",
+            speed.unit,
+            significant,
+            rank=3,
+        ),
         Field("count", "n", show="{:,}".format, rank=4),
         Field("most_at_once", "peak", show="{:,}".format, rank=5, look=_short_of_n),
     ]
@@ -187,7 +230,8 @@ def _common(rows: Sequence[Row], experiment: Experiment) -> Iterator[str]:
     same = [
         axis.name
         for axis in experiment.axes
-        if (axis.name in departures or not axis.is_variant) and len({cell[axis.name] for cell in cells}) == 1
+        if (axis.name in departures or not axis.is_variant)
+        and len({cell[axis.name] for cell in cells}) == 1
     ]
     if same:
         yield f"In all rows: {', '.join(_labelled(cells[0], name, experiment) for name in same)}."
@@ -196,7 +240,9 @@ def _common(rows: Sequence[Row], experiment: Experiment) -> Iterator[str]:
 def _labelled(cell: Cell, name: str, experiment: Experiment) -> str:
     """A value with its axis, where it doesn't say that itself."""
     axis = next(axis for axis in experiment.axes if axis.name == name)
-    return f"{axis.label} {cell.value_words(name)}" if axis.words == "{}" else cell.value_words(name)
+    return (
+        f"{axis.label} {cell.value_words(name)}" if axis.words == "{}" else cell.value_words(name)
+    )
 
 
 def _of_published(analysis: Analysis, shown: Sequence[published.PublishedCell]) -> Iterator[str]:
@@ -215,7 +261,9 @@ def _of_published(analysis: Analysis, shown: Sequence[published.PublishedCell]) 
         if table.object_bytes and sizes != {table.object_bytes}:
             own = listed([size_words(size) for size in sorted(sizes - {None})]) or "of unknown size"
             sentence += f" The {table.moved} here is {own}: compare {unit}, not seconds."
-        if objects and {row.cell[objects] for row in beside} != {figures.cell[objects] for figures in measured}:
+        if objects and {row.cell[objects] for row in beside} != {
+            figures.cell[objects] for figures in measured
+        }:
             sentence += f" A set here has another number of objects: compare {unit}, not seconds."
         yield sentence
 
@@ -224,7 +272,10 @@ def _left_out(analysis: Analysis) -> Iterator[str]:
     count = sum(figures.count - len(figures.sample) for figures in analysis.cells.values())
     if count:
         operations = counted(count, *analysis.experiment.operation)
-        yield f"{operations} left out of speeds and comparisons: continued an earlier delivery, or failed by half."
+        yield (
+            f"{operations} left out of speeds and comparisons: continued an earlier delivery, or "
+            "failed by half."
+        )
 
 
 def predicted(run: Run, cells: Iterable[Cell]) -> Iterator[str]:
@@ -243,16 +294,27 @@ def predicted(run: Run, cells: Iterable[Cell]) -> Iterator[str]:
     elif places:
         shown = distinguishing(places)
         same = common_axes(places)
-        means = [f"{significant(seconds[place])} s with {place.words_without(same, shown)}" for place in places]
+        means = [
+            f"{significant(seconds[place])} s with {place.words_without(same, shown)}"
+            for place in places
+        ]
         yield f"Predicted means: {some(means, MOST_PREDICTED)}."
 
 
-def comparisons(findings: Sequence[Finding], experiment: Experiment, base: str = "") -> Table | None:
-    """A row for each finding with a ratio; None without any. `base` says what all are compared with."""
-    shown = distinguishing(cell for finding in findings for cell in (finding.subject, finding.baseline))
+def comparisons(
+    findings: Sequence[Finding], experiment: Experiment, base: str = ""
+) -> Table | None:
+    """A row for each finding with a ratio; None without any. `base` says what all are compared
+    with."""
+    shown = distinguishing(
+        cell for finding in findings for cell in (finding.subject, finding.baseline)
+    )
     common = common_axes(row.subject for row in findings)
-    # A knee's series begins with itself; of a memory size that is the fastest its cost still counts.
-    measured = [finding for finding in findings if (finding.titles if finding.is_best else finding.ratio)]
+    # A knee's series begins with itself; of a memory size that is the fastest its cost still
+    # counts.
+    measured = [
+        finding for finding in findings if (finding.titles if finding.is_best else finding.ratio)
+    ]
     measured = [finding for finding in measured if finding.kind != "knee" or not finding.is_best]
     whys = Counter(finding.why for finding in findings if finding.why and not finding.ratio)
     if not measured:
@@ -264,7 +326,11 @@ def comparisons(findings: Sequence[Finding], experiment: Experiment, base: str =
         Field("where", "with", is_text=True),
         Field("ratio", "speed", "×", show="{:.2f}".format, rank=1),
         Field("interval", "95 %", "×", rank=2),
-        *([Field("usd", "USD", "per million", show=dollars, rank=6)] if any(row["usd"] for row in rows) else []),
+        *(
+            [Field("usd", "USD", "per million", show=dollars, rank=6)]
+            if any(row["usd"] for row in rows)
+            else []
+        ),
         *([Field("cheaper", "as cheap", "×", show="{:.2f}".format, rank=4)] if costs else []),
         *([Field("cheaper_interval", "95 %", "×", rank=5)] if costs else []),
         Field("result", "result", is_text=True, rank=3, look=lambda row: row["level"]),
@@ -292,11 +358,16 @@ def _break_evens(findings: Sequence[Finding], experiment: Experiment) -> Iterato
     shown = distinguishing(finding.subject for finding in findings)
     for rows in series.values():
         for what, name in (("time", "ratio"), ("cost", "cheaper")):
-            estimates = {row.subject[declared.size]: getattr(row, name) for row in rows if getattr(row, name)}
+            estimates = {
+                row.subject[declared.size]: getattr(row, name) for row in rows if getattr(row, name)
+            }
             turn = break_even(estimates)
             if turn:
                 where = rows[0].subject.words_without(along, shown)
-                yield f"Break-even of {what} between {decimal_size(turn[0])} and {decimal_size(turn[1])}: {where}."
+                yield (
+                    f"Break-even of {what} between {decimal_size(turn[0])} and "
+                    f"{decimal_size(turn[1])}: {where}."
+                )
 
 
 def _comparison(
@@ -331,9 +402,14 @@ def result_words(finding: Finding) -> str:
     if finding.kind == "knee" and finding.titles is not None:
         if "below" in finding.titles:
             return "more calls help"
-        return {True: "the knee", False: "may be the knee"}.get(finding.titles.get("knee"), "no further gain")
+        return {True: "the knee", False: "may be the knee"}.get(
+            finding.titles.get("knee"), "no further gain"
+        )
     if finding.kind == "memory":
-        titles = [title if is_alone else f"perhaps {title}" for title, is_alone in (finding.titles or {}).items()]
+        titles = [
+            title if is_alone else f"perhaps {title}"
+            for title, is_alone in (finding.titles or {}).items()
+        ]
         return ", ".join(titles) or LEVELS.get(finding.level, "")
     if finding.level == "unclear" and finding.ratio and finding.ratio.leaves_1_out:
         return SLIGHTLY[finding.ratio.value > 1]
@@ -345,4 +421,6 @@ def _ends(estimate: Estimate | None) -> str:
 
 
 def _span(low: float | None, high: float | None) -> str:
-    return f"{significant(low)} to {significant(high)}" if low is not None and high is not None else ""
+    return (
+        f"{significant(low)} to {significant(high)}" if low is not None and high is not None else ""
+    )

@@ -1,4 +1,5 @@
-"""Reads a results folder, tolerantly: what is there is shown, and what isn't is named in a warning."""
+"""Reads a results folder, tolerantly: what is there is shown, and what isn't is named in a
+warning."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -39,8 +40,8 @@ ORDER BY bool_and(is_warm_up), bool_and(status = 'error'), min(line)
 
 @dataclass(frozen=True)
 class Run:
-    """What a results folder holds; `cells` is what each cell was set to, as run.json has it. `accounting` and
-    `stored_rows` are None when their file isn't there.
+    """What a results folder holds; `cells` is what each cell was set to, as run.json has it.
+    `accounting` and `stored_rows` are None when their file isn't there.
     """
 
     directory: Path
@@ -73,7 +74,8 @@ class Run:
 
     @cached_property
     def sdk_versions(self) -> dict[str, list[str]]:
-        """The versions of each SDK that the records name; Lambda's runtimes bring boto3, and update it."""
+        """The versions of each SDK that the records name; Lambda's runtimes bring boto3, and update
+        it."""
         versions: dict[str, list[str]] = {}
         sdks = "SELECT DISTINCT sdk FROM operations WHERE sdk IS NOT NULL ORDER BY sdk"
         for (sdk,) in self.store.rows(sdks):
@@ -115,25 +117,29 @@ class Run:
             return "this machine"
         if self.target == "endpoint":
             url, services = (self.manifest.get(f"endpoint_{name}") for name in ("url", "services"))
-            return endpoint_words(str(url or "an unknown URL"), services if isinstance(services, dict) else {})
+            return endpoint_words(
+                str(url or "an unknown URL"), services if isinstance(services, dict) else {}
+            )
         if self.target == "aws":
             return f"AWS, {self.region}" if self.region else "AWS"
         return "unknown target"
 
     @property
     def not_aws(self) -> str:
-        """Of what isn't AWS, and could be taken for it: its owner's name, as in “the endpoint’s seconds”; else ""."""
+        """Of what isn't AWS, and could be taken for it: its owner's name, as in “the endpoint’s
+        seconds”; else ""."""
         return {"local": "this machine", "endpoint": "the endpoint"}.get(self.target, "")
 
     def cell_keys(self) -> list[Cell]:
-        """Every cell, planned, flooded or seen in a record, sorted by its coordinates. One that left records is where
-        they say: on an axis that only they tell, the plan doesn't know."""
+        """Every cell, planned, flooded or seen in a record, sorted by its coordinates. One that
+        left records is where they say: on an axis that only they tell, the plan doesn't know."""
         cells = [*self.cells, *(row.get("cell") for row in self.accounting or [])]
         planned = {self.key_of(cell) for cell in cells if cell not in self._keys_of_records}
         return sorted((planned | {self.store.places[at] for _, at in self._places}) - {None})
 
     def key_of(self, cell: object) -> Cell | None:
-        """The coordinates of a cell from its id: as run.json has them, else as its records do; never by its text."""
+        """The coordinates of a cell from its id: as run.json has them, else as its records do;
+        never by its text."""
         if not isinstance(cell, str):
             return None
         planned = self.cells[cell].place() if cell in self.cells else None
@@ -150,7 +156,8 @@ class Run:
         return planned.words + ("" if repeat is None else f", repeat {repeat}")
 
     def stand_ins(self, keys: Iterable[Cell]) -> dict[StandIn, list[str]]:
-        """What ran as a stand-in on the embedded AWS, and which values that these cells name it replaced."""
+        """What ran as a stand-in on the embedded AWS, and which values that these cells name it
+        replaced."""
         stand_ins = self.experiment.stand_ins if self.target == "local" else {}
         coordinates = {(axis, key[axis]) for key in keys for axis in stand_ins}
         replaced: dict[StandIn, list[str]] = {}
@@ -161,14 +168,22 @@ class Run:
 
     @property
     def without_effect(self) -> str:
-        """What the embedded AWS ignores of that in which the cells of this run differ or which each of them names: a
-        clause on its figures; empty where it ignores nothing."""
+        """What the embedded AWS ignores of that in which the cells of this run differ or which each
+        of them names: a clause on its figures; empty where it ignores nothing."""
         if self.target != "local":
             return ""
         variables = {axis.variable for axis in self.experiment.axes if not axis.is_variant}
         variables |= varying(self.cells.values())
-        words = [words for variable, words in self.experiment.ignored_locally.items() if variable in variables]
-        return f"the embedded AWS ignores {listed(words)}, so no difference in time is due to that" if words else ""
+        words = [
+            words
+            for variable, words in self.experiment.ignored_locally.items()
+            if variable in variables
+        ]
+        return (
+            f"the embedded AWS ignores {listed(words)}, so no difference in time is due to that"
+            if words
+            else ""
+        )
 
     def repeat(self, cell: object) -> int | None:
         """Which repeat a cell is; None for one that ran once, or isn't known."""
@@ -192,21 +207,27 @@ class Run:
         return self._names_of_places.get(place, set())
 
     def order(self, cell: str) -> tuple[Any, ...]:
-        """What rows are sorted by, from the id of their cell: its coordinates; an id that has none comes first."""
+        """What rows are sorted by, from the id of their cell: its coordinates; an id that has none
+        comes first."""
         key = self.key_of(cell)
         return ((), "", cell) if key is None else (key.coordinates, key.settings, cell)
 
     def keys_of_names(self) -> list[tuple[str, Cell]]:
-        """The cells that left records or were sent messages, by their ids: each with the coordinates that its records
-        say, and those of its plan."""
+        """The cells that left records or were sent messages, by their ids: each with the
+        coordinates that its records say, and those of its plan."""
         seen = [(cell, self.store.places[at]) for cell, at in self._places if cell is not None]
-        return seen + [(name, key) for name in self.cell_names if (key := self.key_of(name)) is not None]
+        return seen + [
+            (name, key) for name in self.cell_names if (key := self.key_of(name)) is not None
+        ]
 
     @property
     def cell_names(self) -> list[str]:
         """The ids of the cells that left records or were sent messages."""
         sent = [
-            cell for (cell,) in self.store.rows("SELECT DISTINCT cell FROM sent WHERE cell IS NOT NULL ORDER BY cell")
+            cell
+            for (cell,) in self.store.rows(
+                "SELECT DISTINCT cell FROM sent WHERE cell IS NOT NULL ORDER BY cell"
+            )
         ]
         return list(dict.fromkeys([*self.store.cells, *sent]))
 
@@ -216,21 +237,26 @@ class Run:
 
     @cached_property
     def _keys_of_records(self) -> dict[str, Cell]:
-        return {cell: self.store.places[at] for cell, at in reversed(self._places) if cell is not None}
+        return {
+            cell: self.store.places[at] for cell, at in reversed(self._places) if cell is not None
+        }
 
 
 def load(run_dir: Path) -> Run:
     """Read the results folder `run_dir`.
 
-    Missing or damaged files become warnings. Raises NoReport when there is no such folder, nothing of a run
-    in it, or a run.json of another format version or of an experiment that isn't there.
+    Missing or damaged files become warnings. Raises NoReport when there is no such folder, nothing
+    of a run in it, or a run.json of another format version or of an experiment that isn't there.
     """
     run_dir = Path(run_dir)
     if not run_dir.is_dir():
         raise NoReport(f"{run_dir}: there is no such results folder; {way_to_runs(run_dir.parent)}")
     if not any((run_dir / name).exists() for name in FILES):
         names = ", ".join(FILES)
-        raise NoReport(f"{run_dir}: this isn’t a results folder: it has none of {names}; name a folder of results/")
+        raise NoReport(
+            f"{run_dir}: this isn’t a results folder: it has none of {names}; name a folder of "
+            "results/"
+        )
     warnings: list[str] = []
     manifest = _manifest(run_dir, warnings)
     try:
@@ -241,9 +267,15 @@ def load(run_dir: Path) -> Run:
         if table not in store.files and not (run_dir / name).exists():
             warnings.append(f"{name} is missing.")
     stored = manifest.get("cells")
-    if manifest.get("format") == FORMAT and isinstance(stored, list) and len(store.planned) < len(stored):
+    if (
+        manifest.get("format") == FORMAT
+        and isinstance(stored, list)
+        and len(store.planned) < len(stored)
+    ):
         left_out = counted(len(stored) - len(store.planned), "cell")
-        warnings.append(f"run.json has {left_out} that can't be read or that it has twice; left out.")
+        warnings.append(
+            f"run.json has {left_out} that can't be read or that it has twice; left out."
+        )
     warnings += store.refused
     return Run(
         directory=run_dir,
@@ -261,7 +293,9 @@ def _manifest(run_dir: Path, warnings: list[str]) -> dict[str, Any]:
     if manifest is None:
         return {}
     if manifest.get("format") not in (FIRST_EDITION, FORMAT):
-        found = f"{path}: format {manifest.get('format')!r}, but this Stampede reads format {FORMAT}"
+        found = (
+            f"{path}: format {manifest.get('format')!r}, but this Stampede reads format {FORMAT}"
+        )
         raise NoReport(f"{found}; {use_the_writer(manifest)}")
     try:
         of_run(manifest, path)
@@ -272,10 +306,16 @@ def _manifest(run_dir: Path, warnings: list[str]) -> dict[str, Any]:
 
 def _accounting(run_dir: Path, warnings: list[str]) -> list[dict[str, Any]] | None:
     rows = stored_json.value_or_warning(run_dir / "accounting.json", list, warnings)
-    return None if rows is None else [row | {"cell": str(row.get("cell"))} for row in rows if isinstance(row, dict)]
+    return (
+        None
+        if rows is None
+        else [row | {"cell": str(row.get("cell"))} for row in rows if isinstance(row, dict)]
+    )
 
 
-def _stored_rows(run_dir: Path, experiment: Experiment, warnings: list[str]) -> list[dict[str, Any]] | None:
+def _stored_rows(
+    run_dir: Path, experiment: Experiment, warnings: list[str]
+) -> list[dict[str, Any]] | None:
     path = run_dir / "cells.csv"
     if not path.exists():  # not worth a warning: the report makes it
         return None

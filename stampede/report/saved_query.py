@@ -32,7 +32,8 @@ class Answered:
 
 
 def answered(run: Run) -> Answered:
-    """Without log events the rows are those of the run's own cells.csv, and without that counted from the records."""
+    """Without log events the rows are those of the run's own cells.csv, and without that counted
+    from the records."""
     events = run.directory / "log_events.jsonl"
     problems: list[str] = []
     warnings: list[str] = []
@@ -41,25 +42,35 @@ def answered(run: Run) -> Answered:
         return Answered(rows, _of_other_number(run, rows), warnings)
     except (insights.InsightsError, cells.CellsError, OSError, stored_json.NotAFile) as error:
         if events.exists():
-            problems = [f"The saved query {run.experiment.name}/{run.experiment.query}.cwli failed: {error}"]
+            problems = [
+                f"The saved query {run.experiment.name}/{run.experiment.query}.cwli failed: {error}"
+            ]
         else:
             warnings = ["log_events.jsonl is missing, so the saved query couldn’t be run again."]
-    return Answered(counted_rows(run) if run.stored_rows is None else run.stored_rows, problems, warnings)
+    return Answered(
+        counted_rows(run) if run.stored_rows is None else run.stored_rows, problems, warnings
+    )
 
 
 def _of_other_number(run: Run, rows: list[dict[str, Any]]) -> list[str]:
-    """That the log events aren't of the same operations as the records, where they are more or fewer."""
+    """That the log events aren't of the same operations as the records, where they are more or
+    fewer."""
     logged, [(recorded,)] = sum(row["count"] for row in rows), run.store.rows(_RECORDED)
     if logged == recorded:
         return []
     many = run.experiment.operation[1]
-    return [f"log_events.jsonl has {logged:,} {many} and records.jsonl {recorded:,}: restore the damaged file."]
+    return [
+        f"log_events.jsonl has {logged:,} {many} and records.jsonl {recorded:,}: restore the "
+        "damaged file."
+    ]
 
 
 def _evaluated(run: Run, events: Path, warnings: list[str]) -> list[dict[str, Any]]:
-    """The rows, those of each group of cells that differ in more than its columns say on their own, without records
-    that aren't of their own cell."""
-    query = (QUERIES / run.experiment.name / f"{run.experiment.query}.cwli").read_text(encoding="utf-8")
+    """The rows, those of each group of cells that differ in more than its columns say on their own,
+    without records that aren't of their own cell."""
+    query = (QUERIES / run.experiment.name / f"{run.experiment.query}.cwli").read_text(
+        encoding="utf-8"
+    )
     # Other runs may have written to the same log group in the same hour.
     text = insights.with_filters(query, {"run_id": run.run_id})
     for cell, differences in run.store.differences.items():
@@ -70,7 +81,9 @@ def _evaluated(run: Run, events: Path, warnings: list[str]) -> list[dict[str, An
         groups.setdefault(run.cells[cell].settings if cell in run.cells else "", []).append(cell)
     rows: list[dict[str, Any]] = []
     for settings, names in groups.items() if any(groups) else [("", [])]:
-        narrowed = insights.with_filters(text, {"cell": names}) if settings or len(groups) > 1 else text
+        narrowed = (
+            insights.with_filters(text, {"cell": names}) if settings or len(groups) > 1 else text
+        )
         column = {SETTINGS: settings} if settings else {}
         rows += [row | column for row in _rows(narrowed, events, warnings)]
     if len(groups) == 1:
@@ -80,8 +93,8 @@ def _evaluated(run: Run, events: Path, warnings: list[str]) -> list[dict[str, An
 
 
 def _rows(text: str, events: Path, warnings: list[str]) -> list[dict[str, Any]]:
-    """The rows over `events`, and a warning for every line that had to be left out; the evaluator itself leaves none
-    out."""
+    """The rows over `events`, and a warning for every line that had to be left out; the evaluator
+    itself leaves none out."""
     try:
         return log_columns.answer(text, events).rows
     except insights.EventsError:

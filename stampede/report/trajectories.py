@@ -1,4 +1,5 @@
-"""The rate of copying over time, as records tell it: `second:copied:in flight:SlowDowns` for each moment."""
+"""The rate of copying over time, as records tell it: `second:copied:in flight:SlowDowns` for each
+moment."""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ QUALIFY row_number() OVER (PARTITION BY place_at ORDER BY seconds, line)
 
 @dataclass(frozen=True)
 class Trajectory:
-    """Seconds since the first call, and since the moment before: copied a second, calls in flight, SlowDowns a
-    second."""
+    """Seconds since the first call, and since the moment before: copied a second, calls in flight,
+    SlowDowns a second."""
 
     cell: Cell
     at_s: np.ndarray
@@ -43,7 +44,9 @@ class Trajectory:
     def slow_share(self) -> float:
         """The share of calls that S3 throttled."""
         lengths = np.diff(self.at_s, prepend=0)
-        copied, slow = (float((per_s * lengths).sum()) for per_s in (self.copied_per_s, self.slowdowns_per_s))
+        copied, slow = (
+            float((per_s * lengths).sum()) for per_s in (self.copied_per_s, self.slowdowns_per_s)
+        )
         return slow / (copied + slow) if copied + slow else 0.0
 
 
@@ -56,7 +59,11 @@ def trajectories(run: Run) -> list[Trajectory]:
     try:
         for _, row in stored_json.rows(run.directory / "records.jsonl", []):
             is_order = isinstance(row.get("cell"), str) and type(row.get("seq")) is int
-            cell = wanted.get((row["cell"], row["seq"])) if is_order and row.get("status") == "ok" else None
+            cell = (
+                wanted.get((row["cell"], row["seq"]))
+                if is_order and row.get("status") == "ok"
+                else None
+            )
             points = _points(row) if cell and cell not in by_cell else None
             if cell and points is not None:
                 by_cell[cell] = Trajectory(cell, *points.T)
@@ -76,8 +83,13 @@ def _points(row: Mapping[str, Any]) -> np.ndarray | None:
         return None
     if points.ndim != 2 or points.shape[1] != 4 or len(points) < 2 or not np.isfinite(points).all():
         return None
-    # Moments are whole seconds, and the last may lie half of one beside the end: it would weigh too much, or nothing.
+    # Moments are whole seconds, and the last may lie half of one beside the end: it would weigh too
+    # much, or nothing.
     ended_s = row.get("elapsed_seconds")
-    if type(ended_s) in (int, float) and abs(ended_s - points[-1, 0]) <= 0.5 and ended_s > points[-2, 0]:
+    if (
+        type(ended_s) in (int, float)
+        and abs(ended_s - points[-1, 0]) <= 0.5
+        and ended_s > points[-2, 0]
+    ):
         points[-1, 0] = ended_s
     return points

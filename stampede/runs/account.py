@@ -1,8 +1,10 @@
-"""What became of every message of a run: sent = succeeded + failed + dead-lettered + unanswered, duplicates apart.
+"""What became of every message of a run: sent = succeeded + failed + dead-lettered + unanswered,
+duplicates apart.
 
-A message is known by (cell, seq), not by SQS's id: a retry after an unknown outcome makes two SQS messages out of one
-work order, and that must show as a duplicate and not as two successes. Each count is a query over the run's store.
-Objects are accounted for as messages are: planned = copied + already there + failed.
+A message is known by (cell, seq), not by SQS's id: a retry after an unknown outcome makes two SQS
+messages out of one work order, and that must show as a duplicate and not as two successes. Each
+count is a query over the run's store. Objects are accounted for as messages are: planned = copied +
+already there + failed.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from stampede.phrases import counted
 from stampede.runs.folder import ABANDONED, UNANSWERED_FILE, RunFolder
 from stampede.runs.store import Store, open_store
 
-# Sums of counts that only grow while a run goes on, and the file of lines without which they are smaller.
+# Sums of counts that only grow while a run goes on, and the file of lines without which they are
+# smaller.
 _GROWING = (
     ("sent.jsonl", ("sent",)),
     ("records.jsonl", ("succeeded",)),
@@ -38,9 +41,10 @@ OBJECT_COUNTS = ("planned", "copied", "already_there", "failed")
 class ObjectsAccount:
     """One cell's account, in objects.
 
-    `listed`: failed ones that have their row. `unaccounted`: planned, and no record says what became of them; a message
-    that ended in the dead-letter queue half-way leaves some. `unknown`: messages (not objects) of which no record says
-    what was planned. `owing`: messages whose failed objects haven't all been listed.
+    `listed`: failed ones that have their row. `unaccounted`: planned, and no record says what
+    became of them; a message that ended in the dead-letter queue half-way leaves some. `unknown`:
+    messages (not objects) of which no record says what was planned. `owing`: messages whose failed
+    objects haven't all been listed.
     """
 
     planned: int
@@ -59,14 +63,15 @@ class ObjectsAccount:
 
     @property
     def failed_most(self) -> bool:
-        """Whether half of the objects or more failed: then the cell's figures say nothing (docs/copy.md)."""
+        """Whether half of the objects or more failed: then the cell's figures say nothing
+        (docs/copy.md)."""
         return 0 < self.failed >= FAILED_RUN * self.planned
 
     def sentence(self) -> str:
         """The account as one line of words."""
         line = (
-            f"{counted(self.planned, 'object')} planned = {self.copied:,} copied + {self.already_there:,} already "
-            f"there + {self.failed:,} failed"
+            f"{counted(self.planned, 'object')} planned = {self.copied:,} copied + "
+            f"{self.already_there:,} already there + {self.failed:,} failed"
         )
         for count, word in (
             (self.unaccounted, "UNACCOUNTED"),
@@ -81,14 +86,15 @@ class ObjectsAccount:
 class CellAccount:
     """One cell's account, in messages.
 
-    `succeeded`: at least one ok record. `dead_lettered`: no ok record and in the dead-letter queue. `failed`: error
-    records only, and not (yet) in the dead-letter queue. `unaccounted`: sent, and no trace since. `duplicates`: ok
-    records beyond the first of a message (not messages). `unexpected`: messages that left a record but whose
-    sending was never confirmed. `foreign`: records whose own settings aren't the cell's (not messages); they are in no
-    figure, though their messages have come to their end. `unanswered`: no trace when a drain ended early, and still in
-    the queue or in flight. `objects`: where records account for objects too. `without_record`: invocations, not
-    messages, of which only Lambda logged how they failed, by kind. `error_records`: deliveries that failed, and
-    `commonest_error` what most of them say.
+    `succeeded`: at least one ok record. `dead_lettered`: no ok record and in the dead-letter queue.
+    `failed`: error records only, and not (yet) in the dead-letter queue. `unaccounted`: sent, and
+    no trace since. `duplicates`: ok records beyond the first of a message (not messages).
+    `unexpected`: messages that left a record but whose sending was never confirmed. `foreign`:
+    records whose own settings aren't the cell's (not messages); they are in no figure, though their
+    messages have come to their end. `unanswered`: no trace when a drain ended early, and still in
+    the queue or in flight. `objects`: where records account for objects too. `without_record`:
+    invocations, not messages, of which only Lambda logged how they failed, by kind.
+    `error_records`: deliveries that failed, and `commonest_error` what most of them say.
     """
 
     cell: str
@@ -112,10 +118,15 @@ class CellAccount:
         return bool(self.unaccounted or self.foreign or (self.objects and self.objects.is_open))
 
     def is_failing(self, at_once: int) -> bool:
-        """Whether its first messages all failed, and as many as run `at_once`: failures end before successes."""
+        """Whether its first messages all failed, and as many as run `at_once`: failures end before
+        successes."""
         messages = self.failed + self.dead_lettered
         is_enough = messages >= max(FAILED_MESSAGES, min(at_once, self.sent))
-        return not self.succeeded and is_enough and self.error_records + self.dead_lettered >= FAILED_DELIVERIES
+        return (
+            not self.succeeded
+            and is_enough
+            and self.error_records + self.dead_lettered >= FAILED_DELIVERIES
+        )
 
     @property
     def owing(self) -> int:
@@ -152,7 +163,11 @@ class CellAccount:
             (self.foreign, f"record {foreign}", f"records {foreign}"),
         ):
             line += f"; {counted(count, one, many)}" if count else ""
-        line += f"; invocations without a record, as Lambda logged them: {self._kinds()}" if self.without_record else ""
+        line += (
+            f"; invocations without a record, as Lambda logged them: {self._kinds()}"
+            if self.without_record
+            else ""
+        )
         return line + (f"; {self.objects.sentence()}" if self.objects else "")
 
     def _kinds(self) -> str:
@@ -168,32 +183,38 @@ SELECT cell, seq, min(place) AS place,
        bool_or(source = 'unanswered') AS is_silent
 FROM (
     SELECT cell, seq, 'sent' AS source, line AS place FROM sent
-    UNION ALL SELECT cell, seq, CASE status WHEN 'ok' THEN 'ok' ELSE 'error' END, line + 1e12 FROM records
+    UNION ALL SELECT cell, seq, CASE status WHEN 'ok' THEN 'ok' ELSE 'error' END, line + 1e12
+        FROM records
         WHERE status IS NOT NULL
     UNION ALL SELECT cell, seq, 'letter', line + 2e12 FROM letters
     UNION ALL SELECT cell, seq, 'unanswered', line + 3e12 FROM unanswered
 )
 WHERE cell IS NOT NULL AND seq IS NOT NULL GROUP BY cell, seq
 """
-# `unexpected`: left a record, and nobody confirmed that it was sent. `duplicates`: successes beyond the first.
+# `unexpected`: left a record, and nobody confirmed that it was sent. `duplicates`: successes beyond
+# the first.
 _COUNTS = """
 SELECT cell, count(*) FILTER (is_sent) AS sent,
        count(*) FILTER (is_sent AND successes > 0) AS succeeded,
        count(*) FILTER (is_sent AND successes = 0 AND is_dead) AS dead_lettered,
        count(*) FILTER (is_sent AND successes = 0 AND NOT is_dead AND has_failed) AS failed,
-       count(*) FILTER (is_sent AND successes = 0 AND NOT is_dead AND NOT has_failed AND is_silent) AS unanswered,
-       count(*) FILTER (is_sent AND successes = 0 AND NOT is_dead AND NOT has_failed AND NOT is_silent) AS unaccounted,
+       count(*) FILTER (is_sent AND successes = 0 AND NOT is_dead AND NOT has_failed AND is_silent)
+           AS unanswered,
+       count(*) FILTER (is_sent AND successes = 0 AND NOT is_dead AND NOT has_failed
+           AND NOT is_silent) AS unaccounted,
        count(*) FILTER (NOT is_sent AND (successes > 0 OR has_failed)) AS unexpected,
        sum(greatest(successes - 1, 0)) AS duplicates
 FROM messages GROUP BY cell HAVING sent + unexpected > 0 ORDER BY min(place)
 """
 _ERRORS = """
-SELECT cell, sum(count(*)) OVER (PARTITION BY cell)::BIGINT, coalesce(error_type, 'None') AS kind, count(*),
+SELECT cell, sum(count(*)) OVER (PARTITION BY cell)::BIGINT, coalesce(error_type, 'None') AS kind,
+    count(*),
        arg_min(coalesce(error_message, 'None'), line)
 FROM records WHERE status = 'error' GROUP BY cell, kind ORDER BY count(*) DESC, min(line)
 """
 _FOREIGN = """
-SELECT cell, count(*) FROM records JOIN combinations USING (combination) WHERE is_foreign GROUP BY cell
+SELECT cell, count(*) FROM records JOIN combinations USING (combination) WHERE is_foreign
+    GROUP BY cell
 """
 # Of each message one record counts: the first success, else the last error. Warm-ups are left out.
 _OBJECTS = """
@@ -204,14 +225,17 @@ WITH own AS (
     SELECT cell, seq, coalesce(attempt, 0) AS attempt, planned, coalesce(copied, 0) AS copied,
            coalesce(already_there, 0) AS already_there, coalesce(failed, 0) AS failed
     FROM own QUALIFY row_number() OVER (PARTITION BY cell, seq ORDER BY status = 'ok' DESC,
-        CASE WHEN status = 'ok' THEN coalesce(finished_at_ms, 0) ELSE -coalesce(finished_at_ms, 0) END,
+        CASE WHEN status = 'ok' THEN coalesce(finished_at_ms, 0)
+            ELSE -coalesce(finished_at_ms, 0) END,
         CASE WHEN status = 'ok' THEN coalesce(attempt, 0) ELSE -coalesce(attempt, 0) END,
         CASE WHEN status = 'ok' THEN line ELSE -line END) = 1
 ), failed_by_attempt AS (
-    SELECT cell, seq, coalesce(attempt, 0) AS attempt, sum(coalesce(failed, 0)) AS failed_objects FROM own GROUP BY ALL
+    SELECT cell, seq, coalesce(attempt, 0) AS attempt, sum(coalesce(failed, 0)) AS failed_objects
+        FROM own GROUP BY ALL
 ), listed_by_attempt AS (
     SELECT cell, seq, coalesce(attempt, 0) AS attempt, count(*) AS listed FROM failed_objects
-    WHERE (cell, seq) NOT IN (SELECT (cell, seq) FROM sent WHERE coalesce(warm_up, 0) <> 0) GROUP BY ALL
+    WHERE (cell, seq) NOT IN (SELECT (cell, seq) FROM sent WHERE coalesce(warm_up, 0) <> 0)
+        GROUP BY ALL
 ), known AS (
     SELECT *, coalesce(failed_objects, 0) - coalesce(listed, 0) AS missing
     FROM counting LEFT JOIN failed_by_attempt USING (cell, seq, attempt)
@@ -221,7 +245,8 @@ WITH own AS (
         SELECT DISTINCT cell, seq FROM sent WHERE coalesce(warm_up, 0) = 0
         EXCEPT SELECT cell, seq FROM known WHERE planned IS NOT NULL) GROUP BY cell
 ), summed AS (
-    SELECT cell, sum(planned) AS planned, sum(copied) AS copied, sum(already_there) AS already_there,
+    SELECT cell, sum(planned) AS planned, sum(copied) AS copied, sum(already_there)
+        AS already_there,
            sum(failed) AS failed, sum(missing) AS missing, count(*) FILTER (missing > 0) AS owing
     FROM known WHERE planned IS NOT NULL GROUP BY cell
 )
@@ -258,7 +283,10 @@ def _counts(store: Store, query: str) -> list[dict[str, Any]]:
     rows = store.connection.execute(query)
     names = [name for name, *_ in rows.description]
     return [
-        {name: value if name == "cell" else int(value or 0) for name, value in zip(names, row, strict=True)}
+        {
+            name: value if name == "cell" else int(value or 0)
+            for name, value in zip(names, row, strict=True)
+        }
         for row in rows.fetchall()
     ]
 
@@ -268,7 +296,9 @@ def _errors(store: Store) -> dict[str, tuple[int, str]]:
     found: dict[str, tuple[int, str]] = {}
     for cell, total, kind, count, example in store.rows(_ERRORS):
         records = counted(total, "error record")
-        found.setdefault(cell, (total, f"{cell}: {count:,} of {records}: {kind}, for example {example}"))
+        found.setdefault(
+            cell, (total, f"{cell}: {count:,} of {records}: {kind}, for example {example}")
+        )
     return found
 
 
@@ -277,32 +307,36 @@ def _objects(store: Store) -> dict[str, ObjectsAccount]:
 
 
 def stored_accounts(folder: RunFolder) -> list[CellAccount]:
-    """The account of a whole run, counted again from what its folder holds. Raises UsageError for a damaged file."""
+    """The account of a whole run, counted again from what its folder holds. Raises UsageError for a
+    damaged file."""
     return account(open_store(folder, strict=True))
 
 
 def lost_lines(folder: RunFolder, accounts: Iterable[CellAccount]) -> str:
-    """Which file has lost lines that accounting.json counted, as `accounts`, counted again, show; "" where none has.
-    A cell of which an attempt was set aside has fewer messages by right."""
+    """Which file has lost lines that accounting.json counted, as `accounts`, counted again, show;
+    "" where none has. A cell of which an attempt was set aside has fewer messages by right."""
     added_up = {account.cell: account.as_dict() for account in accounts}
     aside = {row.get("cell") for row in folder.rows(ABANDONED)}
     for stored in folder.read_json("accounting.json", []):
         cell = stored.get("cell")
         for name, summed in _GROWING if cell not in aside else ():
-            before, now = (sum(row.get(count, 0) for count in summed) for row in (stored, added_up.get(cell, {})))
+            before, now = (
+                sum(row.get(count, 0) for count in summed)
+                for row in (stored, added_up.get(cell, {}))
+            )
             if now < before:
                 path = folder.path / name
                 how = "has lost lines" if path.exists() else "is missing"
                 return (
-                    f"{path} {how}: the stored account has {before:,} {' + '.join(summed)} in {cell}, and the files "
-                    f"add up to {now:,}; restore that file from a copy"
+                    f"{path} {how}: the stored account has {before:,} {' + '.join(summed)} in "
+                    f"{cell}, and the files add up to {now:,}; restore that file from a copy"
                 )
     return ""
 
 
 def check(accounts: Iterable[CellAccount]) -> None:
-    """Raise RunError naming the cells in which something can't be accounted for, nothing succeeded, or at least half of
-    the objects failed."""
+    """Raise RunError naming the cells in which something can't be accounted for, nothing succeeded,
+    or at least half of the objects failed."""
     accounts = list(accounts)
     open_cells = [account for account in accounts if account.is_open]
     if open_cells:
@@ -316,7 +350,9 @@ def check(accounts: Iterable[CellAccount]) -> None:
     if failed := [account for account in accounts if account.sent and not account.succeeded]:
         why = failed[0].commonest_error or failed[0].sentence()
         raise RunError(f"no message succeeded in {counted(len(failed), 'cell')}: {why}")
-    if failed := [account for account in accounts if account.objects and account.objects.failed_most]:
+    if failed := [
+        account for account in accounts if account.objects and account.objects.failed_most
+    ]:
         raise RunError(
             "half of the objects or more failed; failed_objects.jsonl has the reasons: "
             + "; ".join(account.sentence() for account in failed)

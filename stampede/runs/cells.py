@@ -1,7 +1,7 @@
 """`cells.csv`: the rows of the experiment's saved query, with every digit kept.
 
-The columns of the published table come first: the axes that were there, then count and five figures of the time. Then
-how it went, and what that took of the function.
+The columns of the published table come first: the axes that were there, then count and five figures
+of the time. Then how it went, and what that took of the function.
 """
 
 import csv
@@ -30,20 +30,24 @@ def published_columns(experiment: Experiment) -> tuple[str, ...]:
 
 
 def taken(experiment: Experiment) -> list[Metric]:
-    """The metrics beside the time that the saved query tells; empty where a record doesn't say it."""
+    """The metrics beside the time that the saved query tells; empty where a record doesn't say
+    it."""
     return [metric for metric in experiment.metrics[1:] if metric.queried]
 
 
 def header(experiment: Experiment) -> tuple[str, ...]:
-    """All columns but that of SETTINGS, which stands last, and only where anything else was swept."""
+    """All columns but that of SETTINGS, which stands last, and only where anything else was
+    swept."""
     ways = (axis.name for axis in experiment.axes if axis.is_variant)
     return (*published_columns(experiment), *ways, *(metric.name for metric in taken(experiment)))
 
 
 def checked(row: Mapping[str, Any], experiment: Experiment) -> dict[str, Any]:
-    """`row` with exactly the columns of `header`, numbers as numbers (text is read). Raises CellsError.
+    """`row` with exactly the columns of `header`, numbers as numbers (text is read). Raises
+    CellsError.
 
-    The published ones must be there. An axis with a default stands at it where it isn't; metrics may be None.
+    The published ones must be there. An axis with a default stands at it where it isn't; metrics
+    may be None.
     """
     needed = published_columns(experiment)
     for name in needed:
@@ -58,7 +62,9 @@ def checked(row: Mapping[str, Any], experiment: Experiment) -> dict[str, Any]:
         result[SETTINGS] = str(row[SETTINGS])
     for metric in taken(experiment):
         value = row.get(metric.name)
-        result[metric.name] = None if value in (None, "") else _number(metric.name, value, whole=metric.how == "sum")
+        result[metric.name] = (
+            None if value in (None, "") else _number(metric.name, value, whole=metric.how == "sum")
+        )
     return result
 
 
@@ -74,7 +80,9 @@ def _number(name: str, value: Any, *, whole: bool = False) -> int | float:
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number) or (whole and not number.is_integer()):
-        kind = "a whole number" if whole else "a number of seconds" if name in SECONDS else "a number"
+        kind = (
+            "a whole number" if whole else "a number of seconds" if name in SECONDS else "a number"
+        )
         raise CellsError(f"the summary has {name}={value!r}; it must be {kind}")
     return int(number) if whole else number
 
@@ -111,15 +119,23 @@ def read(path: Path, experiment: Experiment) -> list[dict[str, Any]]:
         return [checked(row, experiment) for row in reader]
 
 
-def counted_row(place: Cell, seconds: Sequence[float], metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """A row in the shape of the saved query from the seconds of a cell's operations, of which there are some, and its
-    metrics. Quartiles are nearest ranks, as a saved query has them but for the width of a bin."""
+def counted_row(
+    place: Cell, seconds: Sequence[float], metrics: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A row in the shape of the saved query from the seconds of a cell's operations, of which there
+    are some, and its metrics. Quartiles are nearest ranks, as a saved query has them but for the
+    width of a bin."""
     ordered = sorted(seconds)
     mean_s = math.fsum(ordered) / len(ordered)
     five = (ordered[0], nearest_rank(ordered, 25), mean_s, nearest_rank(ordered, 75), ordered[-1])
-    return place.figures() | {"count": len(ordered), **dict(zip(SECONDS, five, strict=True)), **metrics}
+    return place.figures() | {
+        "count": len(ordered),
+        **dict(zip(SECONDS, five, strict=True)),
+        **metrics,
+    }
 
 
 def nearest_rank(ordered: Sequence[float], percent: int) -> float:
-    """The value of rank ceil(percent / 100 x n) of ascending `ordered`, which isn't empty; at least of the first."""
+    """The value of rank ceil(percent / 100 x n) of ascending `ordered`, which isn't empty; at least
+    of the first."""
     return ordered[max(1, -(-percent * len(ordered) // 100)) - 1]

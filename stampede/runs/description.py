@@ -1,4 +1,5 @@
-"""run.json: what a run was planned to do, where and with what it ran, and which cells are finished."""
+"""run.json: what a run was planned to do, where and with what it ran, and which cells are
+finished."""
 
 from __future__ import annotations
 
@@ -26,7 +27,17 @@ if TYPE_CHECKING:
 
 FILE = "run.json"
 # What a run that goes on keeps.
-_KEPT = ("started_at", "finished_at", "cells", "begun", "finished", "account", "versions", "object", "prediction")
+_KEPT = (
+    "started_at",
+    "finished_at",
+    "cells",
+    "begun",
+    "finished",
+    "account",
+    "versions",
+    "object",
+    "prediction",
+)
 
 
 class _NamedCell(TypedDict):
@@ -35,7 +46,8 @@ class _NamedCell(TypedDict):
 
 
 class FirstEditionRun(msgspec.Struct, kw_only=True):
-    """run.json as the first edition wrote it; `stampede.cell.cells_of` gathers what it tells of a cell."""
+    """run.json as the first edition wrote it; `stampede.cell.cells_of` gathers what it tells of a
+    cell."""
 
     stampede_version: str = ""
     format: Any = FIRST_EDITION
@@ -73,24 +85,29 @@ class StoredRun(FirstEditionRun, kw_only=True):
 
 
 def check(stored: Mapping[str, Any]) -> None:
-    """Raise ValueError, which says which part, where a run.json isn't what the format that it names must be."""
+    """Raise ValueError, which says which part, where a run.json isn't what the format that it names
+    must be."""
     if not stored:
         raise ValueError("it is empty")
     typed(stored, StoredRun if stored.get("format") == FORMAT else FirstEditionRun)
 
 
 def is_flood_by_hand(description: Mapping[str, Any]) -> bool:
-    """Whether a run.json is `stampede flood`'s: it has no plan; in the first edition what the stack fixed."""
+    """Whether a run.json is `stampede flood`'s: it has no plan; in the first edition what the stack
+    fixed."""
     plan = description.get("plan")
     return not isinstance(plan, Mapping) or not plan.keys() - {"fixed"}
 
 
 class RunDescription:
-    """The run.json of one run, written whole after every change, so that a kill -9 leaves the last state."""
+    """The run.json of one run, written whole after every change, so that a kill -9 leaves the last
+    state."""
 
-    def __init__(self, folder: RunFolder, experiment: str, place: Mapping[str, Any], **parts: Any) -> None:
-        """Begin a new description, or take up the one that the folder holds; `parts` are the plan of a sweep, its cells
-        and its cost."""
+    def __init__(
+        self, folder: RunFolder, experiment: str, place: Mapping[str, Any], **parts: Any
+    ) -> None:
+        """Begin a new description, or take up the one that the folder holds; `parts` are the plan
+        of a sweep, its cells and its cost."""
         stored = folder.read_json(FILE, {})
         kept = {name: stored[name] for name in _KEPT if name in stored}
         own = {
@@ -101,7 +118,9 @@ class RunDescription:
             "machine": machine(),
         }
         self._folder = folder
-        self._run = msgspec.convert({"started_at": now(), **kept, **own, **place, **parts}, StoredRun)
+        self._run = msgspec.convert(
+            {"started_at": now(), **kept, **own, **place, **parts}, StoredRun
+        )
 
     @property
     def begun(self) -> set[str]:
@@ -128,7 +147,8 @@ class RunDescription:
         self._folder.write_json(FILE, self._run.as_json())
 
     def predicted(self, predictions: Mapping[str, Prediction], parameters: Parameters) -> None:
-        """Note what the model says of each cell, and what it knew, before there is anything to set it against.
+        """Note what the model says of each cell, and what it knew, before there is anything to set
+        it against.
 
         It is on disk with the next `write`. A run that goes on keeps what was said when it began.
         """
@@ -153,31 +173,37 @@ class RunDescription:
         self.write()
 
     def hold(self, option: str, found: DataObject) -> None:
-        """Note the object of the user's own that every message is held to. Raises UsageError, which names `option`,
-        where the run has begun with another one, or with another version of it."""
+        """Note the object of the user's own that every message is held to. Raises UsageError, which
+        names `option`, where the run has begun with another one, or with another version of it."""
         noted = {"url": found.url, "bytes": found.size_bytes, "etag": found.etag}
         if self._run.object not in ({}, noted):
             url, size, etag = (self._run.object.get(name) for name in noted)
             began = f"{self._run.run_id} began with {url}, {size} bytes, ETag {etag}"
             now_is = f"now it is {found.url}, {found.size_bytes} bytes, ETag {found.etag}"
-            raise UsageError(f"{option}: {began}, and {now_is}", "put that one back, or start a new run")
+            raise UsageError(
+                f"{option}: {began}, and {now_is}", "put that one back, or start a new run"
+            )
         self._run.object = noted
 
     def add_cell(self, cell: Cell, target: Target) -> None:
-        """Note a cell that is flooded by hand. Raises UsageError where it was flooded under other settings: its records
-        would be mixed."""
+        """Note a cell that is flooded by hand. Raises UsageError where it was flooded under other
+        settings: its records would be mixed."""
         if (before := self.cells.get(cell.name)) is None:
             self._run.cells.append(msgspec.convert(cell.as_json(), StoredCell))
-        elif changed := [name for name, value in cell.values.items() if before.values.get(name) != value]:
+        elif changed := [
+            name for name, value in cell.values.items() if before.values.get(name) != value
+        ]:
             earlier = ", ".join(f"{name}={before.values.get(name)}" for name in changed)
             raise UsageError(
-                f"--cell: {cell.name} of run {self._run.run_id} was flooded with {earlier}; use another name"
+                f"--cell: {cell.name} of run {self._run.run_id} was flooded with {earlier}; use "
+                "another name"
             )
         self._run.account = self._run.account or _account(target)
         self.write()
 
     def begin_cell(self, cell: Cell) -> None:
-        """Note that messages of a cell may have been sent from now on, before the first of them is."""
+        """Note that messages of a cell may have been sent from now on, before the first of them
+        is."""
         if cell.name not in self._run.begun:
             self._run.begun.append(cell.name)
             self.write()

@@ -1,4 +1,5 @@
-"""What a run showed of Stampede's assumptions about AWS: evidence.json, which every drain with --target aws writes.
+"""What a run showed of Stampede's assumptions about AWS: evidence.json, which every drain with
+--target aws writes.
 
 docs/evidence.md has all assumptions and their proofs; these are the ones that a run can check.
 """
@@ -22,7 +23,8 @@ ASSUMPTIONS = {
 
 
 def rows(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The checks of an evidence.json: id, assumption, outcome, how often it held and was contradicted, and figures."""
+    """The checks of an evidence.json: id, assumption, outcome, how often it held and was
+    contradicted, and figures."""
     checks = evidence.get("checks")
     checks = checks if isinstance(checks, list) else []
     by_id = {str(check.get("id")): check for check in checks if isinstance(check, dict)}
@@ -30,7 +32,9 @@ def rows(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _row(name: str, assumption: str, check: Mapping[str, Any]) -> dict[str, Any]:
-    held, wrong = (check.get(word, 0) if type(check.get(word)) is int else 0 for word in (HELD, CONTRADICTED))
+    held, wrong = (
+        check.get(word, 0) if type(check.get(word)) is int else 0 for word in (HELD, CONTRADICTED)
+    )
     values = check.get("values")
     return {
         "check": name,
@@ -53,7 +57,11 @@ def contradictions(run_dir: Path) -> list[str]:
     wrong = [row["assumption"] for row in rows(evidence) if row["outcome"] == CONTRADICTED]
     if not wrong:
         return []
-    who = "The endpoint doesn’t do" if evidence.get("target") == "endpoint" else "This run contradicts"
+    who = (
+        "The endpoint doesn’t do"
+        if evidence.get("target") == "endpoint"
+        else "This run contradicts"
+    )
     return [f"{who} what Stampede assumes of AWS: {listed(wrong)}. See “Evidence” below."]
 
 

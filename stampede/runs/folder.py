@@ -1,12 +1,14 @@
 """`results/<run_id>/`: everything a run leaves behind, readable after a kill -9 too.
 
-Line files are appended to: a killed writer leaves one torn line at most, which readers leave out and the next writer
-cuts off. What it hadn't written yet is missing: of a flood the batches in flight, which SQS may have accepted all the
-same (`flood.first_seq` leaves their numbers free). Whole files are written beside and renamed, so they are the old ones
-or the new ones. Nothing is forced to disk: a machine that loses power may lose more. Coordinates live in the records,
-never in file names.
+Line files are appended to: a killed writer leaves one torn line at most, which readers leave out
+and the next writer cuts off. What it hadn't written yet is missing: of a flood the batches in
+flight, which SQS may have accepted all the same (`flood.first_seq` leaves their numbers free).
+Whole files are written beside and renamed, so they are the old ones or the new ones. Nothing is
+forced to disk: a machine that loses power may lose more. Coordinates live in the records, never in
+file names.
 
-A folder may be somebody else's: nothing is written through a link in it, and what isn't a file isn't read.
+A folder may be somebody else's: nothing is written through a link in it, and what isn't a file
+isn't read.
 """
 
 from __future__ import annotations
@@ -50,7 +52,8 @@ class _Account(TypedDict, total=False):
 
 
 class RunFolder:
-    """One run's folder. Files: run.json, sent.jsonl, log_events.jsonl, records.jsonl, dead_letters.jsonl, ...
+    """One run's folder. Files: run.json, sent.jsonl, log_events.jsonl, records.jsonl,
+    dead_letters.jsonl, ...
 
     `log_events.parquet` is made from the lines (`log_columns`) and can be left out of a copy.
     """
@@ -60,25 +63,32 @@ class RunFolder:
 
     @property
     def name(self) -> str:
-        """What --run takes: the folder's name, which is the run's id unless the folder was renamed."""
+        """What --run takes: the folder's name, which is the run's id unless the folder was
+        renamed."""
         return self.path.name
 
     @property
     def as_argument(self) -> str:
-        """`name`, with the --results-dir that a command needs to find it where that isn't the default, for a shell."""
+        """`name`, with the --results-dir that a command needs to find it where that isn't the
+        default, for a shell."""
         parent = self.path.parent
-        there = "" if parent.resolve() == RESULTS_DIR.resolve() else f" --results-dir {shlex.quote(str(parent))}"
+        there = (
+            ""
+            if parent.resolve() == RESULTS_DIR.resolve()
+            else f" --results-dir {shlex.quote(str(parent))}"
+        )
         return f"{self.name}{there}"
 
     @cached_property
     def run_id(self) -> str:
-        """The id that the run's messages and records carry: that of its run.json, else the folder's name. Raises
-        UsageError for a damaged run.json."""
+        """The id that the run's messages and records carry: that of its run.json, else the folder's
+        name. Raises UsageError for a damaged run.json."""
         return self.read_json("run.json", {}).get("run_id", self.name)
 
     @classmethod
     def create(cls, results_dir: Path, run_id: str | None = None) -> RunFolder:
-        """Make the folder of `run_id` (an existing one is used again), or of a new id made from the clock (UTC).
+        """Make the folder of `run_id` (an existing one is used again), or of a new id made from the
+        clock (UTC).
 
         Raises UsageError where it can't be made.
         """
@@ -98,45 +108,62 @@ class RunFolder:
 
     @classmethod
     def find(cls, results_dir: Path, run_id: str | None, option: str = "--run") -> RunFolder:
-        """The folder of `run_id`, which may be its path, or of the newest run that sent messages. Raises UsageError,
-        which names `option`, where there is none."""
+        """The folder of `run_id`, which may be its path, or of the newest run that sent messages.
+        Raises UsageError, which names `option`, where there is none."""
         if run_id is not None:
-            path = Path(run_id) if is_run(Path(run_id)) else results_dir / checked_run_id(run_id, option)
+            path = (
+                Path(run_id)
+                if is_run(Path(run_id))
+                else results_dir / checked_run_id(run_id, option)
+            )
             if not path.is_dir():
-                raise UsageError(f"{option}: there is no run {run_id!r} in {results_dir}; {way_to_runs(results_dir)}")
+                raise UsageError(
+                    f"{option}: there is no run {run_id!r} in {results_dir}; "
+                    f"{way_to_runs(results_dir)}"
+                )
             return cls(path)
         if sent := cls.all_with(results_dir, "sent.jsonl"):
             return sent[0]
         if silent := cls.all_with(results_dir, "run.json"):
             way_out = f"resume a sweep with `stampede sweep --resume {silent[0].as_argument}`"
-            raise UsageError(f"{option}: run {silent[0].name} in {results_dir} sent no messages; {way_out}")
+            raise UsageError(
+                f"{option}: run {silent[0].name} in {results_dir} sent no messages; {way_out}"
+            )
         start = "start a run with `stampede flood` or `stampede sweep`"
-        raise UsageError(f"{option}: there are no runs here: {way_to_runs(results_dir)}; or {start}")
+        raise UsageError(
+            f"{option}: there are no runs here: {way_to_runs(results_dir)}; or {start}"
+        )
 
     @classmethod
     def all_with(cls, results_dir: Path, name: str) -> list[RunFolder]:
-        """The folders of the runs that have a file `name`, the one whose file changed last first."""
-        files = sorted(results_dir.glob(f"*/{name}"), key=lambda file: file.stat().st_mtime_ns, reverse=True)
+        """The folders of the runs that have a file `name`, the one whose file changed last
+        first."""
+        files = sorted(
+            results_dir.glob(f"*/{name}"), key=lambda file: file.stat().st_mtime_ns, reverse=True
+        )
         return [cls(file.parent) for file in files]
 
     def refuse_unwritable(self) -> None:
-        """Raise UsageError where nothing could be stored in the folder, before anything is sent or fetched for it."""
+        """Raise UsageError where nothing could be stored in the folder, before anything is sent or
+        fetched for it."""
         if self.path.exists() and not os.access(self.path, os.W_OK | os.X_OK):
             raise UsageError(
-                f"--run: {self.path} is read-only for you; make it writable, or copy the run into another folder, and "
-                "name the folder above it with --results-dir"
+                f"--run: {self.path} is read-only for you; make it writable, or copy the run into "
+                "another folder, and name the folder above it with --results-dir"
             )
 
     @contextlib.contextmanager
     def held(self, option: str) -> Iterator[None]:
-        """In the block no other process that holds it, whatever its stack, writes into the folder. Raises UsageError,
-        which names `option`, while another one does."""
+        """In the block no other process that holds it, whatever its stack, writes into the folder.
+        Raises UsageError, which names `option`, while another one does."""
         folder = os.open(self.path, os.O_RDONLY)
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(folder)
-            raise UsageError(f"{option}: run {self.name} is in use by another process; wait until it exits") from None
+            raise UsageError(
+                f"{option}: run {self.name} is in use by another process; wait until it exits"
+            ) from None
         except OSError:  # some network file systems lock no folders
             pass
         try:
@@ -164,8 +191,8 @@ class RunFolder:
         self.replace(name, json.dumps(value, indent=2) + "\n")
 
     def read_json(self, name: str, default: Any = None) -> Any:
-        """Read a JSON file of this run, or return `default` where it isn't there. Raises UsageError for a damaged
-        one."""
+        """Read a JSON file of this run, or return `default` where it isn't there. Raises UsageError
+        for a damaged one."""
         path = self.path / name
         with damage_refused(path):
             try:
@@ -187,7 +214,8 @@ class RunFolder:
             raise
 
     def appended(self, name: str, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        """Append rows as they are taken, and hand them on; the file isn't touched where there is none."""
+        """Append rows as they are taken, and hand them on; the file isn't touched where there is
+        none."""
         rows = iter(rows)
         if (first := next(rows, None)) is None:
             return
@@ -197,7 +225,8 @@ class RunFolder:
                 yield row
 
     def rewrite(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
-        """Replace a JSON-lines file by these rows, atomically; without rows it goes. They may come from the file."""
+        """Replace a JSON-lines file by these rows, atomically; without rows it goes. They may come
+        from the file."""
         path = self.path / name
         with replacing(path) as file:
             file.writelines(f"{json.dumps(row)}\n".encode() for row in rows)
@@ -205,16 +234,16 @@ class RunFolder:
             path.unlink()
 
     def appending(self, name: str) -> TextIO:
-        """Open a JSON-lines file to append to. What a killed writer left of a last line is cut off first: the next row
-        would continue it. Raises UsageError for what isn't a file."""
+        """Open a JSON-lines file to append to. What a killed writer left of a last line is cut off
+        first: the next row would continue it. Raises UsageError for what isn't a file."""
         path = self.path / name
         with damage_refused(path):
             _cut_torn_line(path)
             return stored_json.opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, "a")
 
     def rows(self, name: str) -> Iterator[dict[str, Any]]:
-        """The rows of a JSON-lines file; a torn last line (a killed writer) is left out. Raises UsageError for a line
-        that is damaged, or lacks what this file's must have."""
+        """The rows of a JSON-lines file; a torn last line (a killed writer) is left out. Raises
+        UsageError for a line that is damaged, or lacks what this file's must have."""
         path = self.path / name
         with damage_refused(path), contextlib.suppress(FileNotFoundError):
             for _, row in stored_json.rows(path, fault_of=stored_json.fault_of(name)):
@@ -223,7 +252,8 @@ class RunFolder:
 
 @contextlib.contextmanager
 def damage_refused(path: Path) -> Iterator[None]:
-    """In the block a file of a run that is damaged, or isn't a file, is a UsageError with the way out."""
+    """In the block a file of a run that is damaged, or isn't a file, is a UsageError with the way
+    out."""
     try:
         yield
     except stored_json.NotAFile as error:
@@ -239,7 +269,8 @@ def _make(path: Path, *, exist_ok: bool = False) -> None:
         if isinstance(error, FileExistsError) and path.is_dir():
             raise
         raise UsageError(
-            f"--results-dir: {path} can't be created ({error.strerror}); name a folder in which you may write"
+            f"--results-dir: {path} can't be created ({error.strerror}); name a folder in which "
+            "you may write"
         ) from None
 
 
@@ -264,7 +295,8 @@ def _cut_torn_line(path: Path) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file beside `path` that takes its place at the end of the block, unless that fails. Raises OSError."""
+    """A file beside `path` that takes its place at the end of the block, unless that fails. Raises
+    OSError."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -278,7 +310,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_where_typed(path: Path, text: str) -> None:
-    """Write a page to the path that the user typed: whole, or into what a link there leads to, a device or a pipe.
+    """Write a page to the path that the user typed: whole, or into what a link there leads to, a
+    device or a pipe.
 
     Raises OSError.
     """
@@ -304,10 +337,11 @@ def is_run(path: Path) -> bool:
 
 
 def checked_run_id(run_id: str, option: str = "--run") -> str:
-    """Return `run_id` if it can name a folder and stand unquoted in a query; else raises UsageError naming `option`."""
+    """Return `run_id` if it can name a folder and stand unquoted in a query; else raises UsageError
+    naming `option`."""
     if not _RUN_ID.fullmatch(run_id):
         raise UsageError(
-            f"{option}: {run_id!r} isn't a valid run id; use 1 to 80 letters, digits, '_', '.' or '-', and "
-            "begin with a letter or digit"
+            f"{option}: {run_id!r} isn't a valid run id; use 1 to 80 letters, digits, '_', '.' or "
+            "'-', and begin with a letter or digit"
         )
     return run_id

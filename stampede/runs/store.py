@@ -1,7 +1,8 @@
-"""A run's folder as tables: what was sent, what came of it, and which lines of its files are no rows.
+"""A run's folder as tables: what was sent, what came of it, and which lines of its files are no
+rows.
 
-DuckDB reads the lines. Where one of a file isn't as it must be, the file is read again line by line, which names what
-is refused.
+DuckDB reads the lines. Where one of a file isn't as it must be, the file is read again line by
+line, which names what is refused.
 """
 
 from __future__ import annotations
@@ -29,31 +30,48 @@ LONGEST_S = 1e9
 _LONGEST_LINE_BYTES = 16 * 2**20
 _MEMORY = "400MB"
 
-# What a column takes of the JSON that stands in a line; anything else isn't known: "1" is no 1, and true is none.
-# DuckDB writes a whole number as its digits alone. A text has no NUL, at which programs in C end it.
+# What a column takes of the JSON that stands in a line; anything else isn't known: "1" is no 1, and
+# true is none. DuckDB writes a whole number as its digits alone. A text has no NUL, at which
+# programs in C end it.
 _KINDS = rf"""
-CREATE MACRO text_of(j) AS CASE WHEN starts_with(j, '"') AND NOT contains(j, '\u0000') THEN j ->> '$' END;
+CREATE MACRO text_of(j) AS CASE WHEN starts_with(j, '"') AND NOT contains(j, '\u0000')
+    THEN j ->> '$' END;
 CREATE MACRO whole_of(j) AS
     CASE WHEN regexp_full_match(j, '-?[0-9]+') THEN TRY_CAST(CAST(j AS VARCHAR) AS BIGINT) END;
-CREATE MACRO count_of(j) AS CASE WHEN whole_of(j) BETWEEN 0 AND {LARGEST_WHOLE - 1} THEN whole_of(j) END;
+CREATE MACRO count_of(j) AS CASE WHEN whole_of(j) BETWEEN 0 AND {LARGEST_WHOLE - 1}
+    THEN whole_of(j) END;
 CREATE MACRO up_to(most, j) AS
-    CASE WHEN TRY_CAST(CAST(j AS VARCHAR) AS DOUBLE) BETWEEN 0 AND most THEN CAST(CAST(j AS VARCHAR) AS DOUBLE) END;
+    CASE WHEN TRY_CAST(CAST(j AS VARCHAR) AS DOUBLE) BETWEEN 0 AND most
+        THEN CAST(CAST(j AS VARCHAR) AS DOUBLE) END;
 CREATE MACRO number_of(j) AS up_to({LARGEST_WHOLE - 1}, j);
 CREATE MACRO seconds_of(j) AS up_to({LONGEST_S}, j);
-CREATE MACRO nameless_of(cell, seq, j) AS CASE WHEN text_of(cell) IS NULL OR whole_of(seq) IS NULL THEN text_of(j) END;
+CREATE MACRO nameless_of(cell, seq, j) AS CASE WHEN text_of(cell) IS NULL OR whole_of(seq) IS NULL
+    THEN text_of(j) END;
 CREATE MACRO is_operation(status, seconds, place_at, is_foreign) AS coalesce(
-    is_foreign OR status = 'error' OR (status = 'ok' AND seconds IS NOT NULL AND place_at IS NOT NULL), false);
+    is_foreign OR status = 'error' OR (status = 'ok' AND seconds IS NOT NULL
+        AND place_at IS NOT NULL), false);
 CREATE MACRO value_of(j) AS CASE WHEN NOT (starts_with(j, '[') OR starts_with(j, '{{')) THEN j END;
-CREATE TABLE combinations (combination UBIGINT, cell_at BIGINT, place_at BIGINT, is_foreign BOOLEAN);
+CREATE TABLE combinations (combination UBIGINT, cell_at BIGINT, place_at BIGINT,
+    is_foreign BOOLEAN);
 CREATE TABLE repeated (line BIGINT);
 """
 _MESSAGE = {"cell": "text", "seq": "whole"}
-_RECORD = {**_MESSAGE, "status": "text", "warm_up": "whole", "attempt": "count", "finished_at_ms": "count"}
+_RECORD = {
+    **_MESSAGE,
+    "status": "text",
+    "warm_up": "whole",
+    "attempt": "count",
+    "finished_at_ms": "count",
+}
 _ERROR = dict.fromkeys(("error_type", "error_message"), "text")
 _OBJECTS = dict.fromkeys(("planned", "copied", "already_there", "failed"), "count")
 # Of a record, what only a report asks for.
-_FIGURES = {**dict.fromkeys(("started_at_ms", "bytes", "cold_start", "round", "batch_index"), "count"), "sdk": "text"}
-# What an operation is one by: of a batch, whose messages all have its times, the first message stands for it.
+_FIGURES = {
+    **dict.fromkeys(("started_at_ms", "bytes", "cold_start", "round", "batch_index"), "count"),
+    "sdk": "text",
+}
+# What an operation is one by: of a batch, whose messages all have its times, the first message
+# stands for it.
 IS_ONE = "coalesce(batch_index, 0) = 0"
 # By table: the file, and its columns.
 _TABLES: dict[str, tuple[str, dict[str, str]]] = {
@@ -69,29 +87,35 @@ _OPERATIONS = """
 CREATE VIEW operations AS
 SELECT records.*, cell_at, place_at, is_foreign, coalesce(warm_up = 1, false) AS is_warm_up,
        coalesce(seq || ' of ' || cell, message_id) AS message,
-       status = 'ok' AND NOT is_foreign AND NOT is_warm_up AND line NOT IN (FROM repeated) AS is_first_success
-FROM records JOIN combinations USING (combination) WHERE is_operation(status, seconds, place_at, is_foreign)
+       status = 'ok' AND NOT is_foreign AND NOT is_warm_up AND line NOT IN (FROM repeated)
+           AS is_first_success
+FROM records JOIN combinations USING (combination)
+    WHERE is_operation(status, seconds, place_at, is_foreign)
 """
 _REPEATED = """
 WITH successes AS (
-    SELECT line, coalesce(cell_at, -1) AS cell_at, coalesce(seq, -1) AS seq, coalesce(message_id, '') AS message_id
+    SELECT line, coalesce(cell_at, -1) AS cell_at, coalesce(seq, -1) AS seq,
+        coalesce(message_id, '') AS message_id
     FROM operations WHERE is_first_success AND message IS NOT NULL)
 INSERT INTO repeated
 SELECT line FROM successes JOIN (
-    SELECT cell_at, seq, message_id, min(line) AS first FROM successes GROUP BY ALL HAVING count(*) > 1
+    SELECT cell_at, seq, message_id, min(line) AS first FROM successes
+        GROUP BY ALL HAVING count(*) > 1
 ) USING (cell_at, seq, message_id) WHERE line > first
 """
 
 
 @dataclass
 class Store:
-    """The tables sent, records, letters, unanswered and failed_objects of a run; `line` is the number of a row's line.
+    """The tables sent, records, letters, unanswered and failed_objects of a run; `line` is the
+    number of a row's line.
 
-    `planned` are the cells of run.json, by name. `operations` are the records that figures can be counted from, of a
-    store that isn't strict: what is_first_success says holds for the rows of the files. `place_at` is the place of
-    their coordinates among `places`, and `cell_at` that of their cell among `cells`, as `numbers` has them by either;
-    one is foreign where its settings aren't those of its cell, and `differences` says how. `refused` names the lines
-    that are no rows, `files` the tables with a file.
+    `planned` are the cells of run.json, by name. `operations` are the records that figures can be
+    counted from, of a store that isn't strict: what is_first_success says holds for the rows of the
+    files. `place_at` is the place of their coordinates among `places`, and `cell_at` that of their
+    cell among `cells`, as `numbers` has them by either; one is foreign where its settings aren't
+    those of its cell, and `differences` says how. `refused` names the lines that are no rows,
+    `files` the tables with a file.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -110,10 +134,12 @@ class Store:
         return self.connection.execute(query, parameters).fetchall()
 
     def arrays(self, query: str, *parameters: Any) -> dict[str, np.ndarray]:
-        """The columns of a query; what isn't known is -1 among whole numbers, and NaN among others."""
+        """The columns of a query; what isn't known is -1 among whole numbers, and NaN among
+        others."""
         columns = self.connection.execute(query, parameters).fetchnumpy()
         return {
-            name: np.ma.filled(column, math.nan if column.dtype.kind == "f" else -1) for name, column in columns.items()
+            name: np.ma.filled(column, math.nan if column.dtype.kind == "f" else -1)
+            for name, column in columns.items()
         }
 
     def add(self, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -130,19 +156,25 @@ class Store:
             if self.experiment.shared_list:
                 kinds |= _OBJECTS
             if not self.is_strict:
-                time_field, *figures = dict.fromkeys(metric.field for metric in self.experiment.metrics)
+                time_field, *figures = dict.fromkeys(
+                    metric.field for metric in self.experiment.metrics
+                )
                 kinds = dict.fromkeys(figures, "number") | kinds | _FIGURES
                 time = {"seconds": ("seconds", time_field)}
             kinds |= {axis.record_field: "value" for axis in self.experiment.axes}
         return {name: (kind, name) for name, kind in kinds.items()} | time
 
 
-def open_store(folder: RunFolder, description: Mapping[str, Any] | None = None, *, strict: bool = False) -> Store:
-    """Read a run's folder, in which any file may be missing; `description` is its run.json, for who has read it.
+def open_store(
+    folder: RunFolder, description: Mapping[str, Any] | None = None, *, strict: bool = False
+) -> Store:
+    """Read a run's folder, in which any file may be missing; `description` is its run.json, for who
+    has read it.
 
-    Where it is `strict`, for who goes on with the run, raises UsageError for a damaged run.json, for what isn't a file
-    in the place of one, and for a line that is no row; a torn last one is none anywhere. Always raises it for records
-    of more than MOST_CELLS cells, which take whoever counts them minutes.
+    Where it is `strict`, for who goes on with the run, raises UsageError for a damaged run.json,
+    for what isn't a file in the place of one, and for a line that is no row; a torn last one is
+    none anywhere. Always raises it for records of more than MOST_CELLS cells, which take whoever
+    counts them minutes.
     """
     if description is None:
         description = folder.read_json("run.json", {})
@@ -150,14 +182,19 @@ def open_store(folder: RunFolder, description: Mapping[str, Any] | None = None, 
     if description.get("target") == "local":
         experiment = as_emulated(experiment)
     store = Store(
-        duckdb.connect(config={"memory_limit": _MEMORY}), experiment, cells_of(description, experiment), strict
+        duckdb.connect(config={"memory_limit": _MEMORY}),
+        experiment,
+        cells_of(description, experiment),
+        strict,
     )
     store.connection.execute(_KINDS)
     for table in _TABLES:
         names = dict.fromkeys(["message_id", *(name for _, name in store.fields(table).values())])
         nothing = ", ".join(f'NULL::JSON AS "{name}"' for name in names)
         selected = _selected(store, table, "0::BIGINT")
-        store.connection.execute(f"CREATE TABLE {table} AS SELECT {selected} FROM (SELECT {nothing}) LIMIT 0")
+        store.connection.execute(
+            f"CREATE TABLE {table} AS SELECT {selected} FROM (SELECT {nothing}) LIMIT 0"
+        )
     if not strict:
         store.connection.execute(_OPERATIONS)
     for table, (name, _) in _TABLES.items():
@@ -179,8 +216,8 @@ def open_store(folder: RunFolder, description: Mapping[str, Any] | None = None, 
 
 
 def _read(store: Store, table: str, path: Path) -> None:
-    """Fill a table from a file: at once, or line by line where one isn't as it must be. Raises ValueError for such a
-    line where the reading is `strict`."""
+    """Fill a table from a file: at once, or line by line where one isn't as it must be. Raises
+    ValueError for such a line where the reading is `strict`."""
     with contextlib.suppress(duckdb.Error):
         _insert(store, table, path, "row_number() OVER ()")
         if not _faults(store, table):
@@ -195,14 +232,21 @@ def _read(store: Store, table: str, path: Path) -> None:
 
 
 def _faults(store: Store, table: str) -> list[tuple[int, str]]:
-    """The lines that are no rows, and why; a record that is in no figure still says what became of its message."""
+    """The lines that are no rows, and why; a record that is in no figure still says what became of
+    its message."""
     faults = store.rows(f"SELECT line, fault FROM {table} WHERE fault IS NOT NULL ORDER BY line")
     if table == "records" and not store.is_strict:
-        needed_axes = ", ".join(axis.record_field for axis in store.experiment.axes if not axis.is_variant)
-        fault = f"not a valid record (it needs status, {needed_axes} and, when ok, {store.experiment.time_field})"
+        needed_axes = ", ".join(
+            axis.record_field for axis in store.experiment.axes if not axis.is_variant
+        )
+        fault = (
+            f"not a valid record (it needs status, {needed_axes} and, when ok, "
+            f"{store.experiment.time_field})"
+        )
         is_unusable = "NOT is_operation(status, seconds, place_at, is_foreign)"
         unusable = store.rows(
-            f"SELECT line FROM records JOIN combinations USING (combination) WHERE {is_unusable} ORDER BY line"
+            f"SELECT line FROM records JOIN combinations USING (combination) WHERE {is_unusable} "
+            "ORDER BY line"
         )
         faults += [(line, fault) for (line,) in unusable]
     return faults
@@ -222,11 +266,13 @@ def _fill(store: Store, table: str, rows: Iterable[tuple[int, Mapping[str, Any]]
 
 def _insert(store: Store, table: str, path: Path, line: str) -> None:
     """Read lines into a table. Raises duckdb.Error for a line that isn't a JSON object."""
-    names = dict.fromkeys(["line", "message_id", *(name for _, name in store.fields(table).values())])
+    names = dict.fromkeys(
+        ["line", "message_id", *(name for _, name in store.fields(table).values())]
+    )
     types = ", ".join(f"{quoted(name)}: 'JSON'" for name in names)
     store.connection.execute(
-        f"INSERT INTO {table} SELECT {_selected(store, table, line)} FROM read_json(?, "
-        f"format = 'newline_delimited', columns = {{{types}}}, maximum_object_size = {_LONGEST_LINE_BYTES})",
+        f"INSERT INTO {table} SELECT {_selected(store, table, line)} FROM read_json(?, format = "
+        f"'newline_delimited', columns = {{{types}}}, maximum_object_size = {_LONGEST_LINE_BYTES})",
         [str(path)],
     )
     if table == "records":
@@ -236,7 +282,10 @@ def _insert(store: Store, table: str, path: Path, line: str) -> None:
 def _selected(store: Store, table: str, line: str) -> str:
     """What a table has of each line."""
     columns = store.fields(table)
-    selected = [f"{line} AS line", *(f'{kind}_of("{name}") AS "{column}"' for column, (kind, name) in columns.items())]
+    selected = [
+        f"{line} AS line",
+        *(f'{kind}_of("{name}") AS "{column}"' for column, (kind, name) in columns.items()),
+    ]
     if table == "records":
         told = ", ".join(f'"{axis.record_field}"' for axis in store.experiment.axes)
         selected.append(f'hash("cell", {told}) AS combination')
@@ -250,7 +299,9 @@ def _fault(store: Store, table: str) -> str:
     """Why a line is no row; what a report needs of a record, no single line tells."""
     if table in ("records", "sent", "letters") and not store.is_strict:
         fault = "doesn''t say of which message it is (it needs cell and seq)"
-        is_nameless = 'nameless_of("cell", "seq", \'""\') IS NOT NULL AND text_of("message_id") IS NULL'
+        is_nameless = (
+            'nameless_of("cell", "seq", \'""\') IS NOT NULL AND text_of("message_id") IS NULL'
+        )
         return f"CASE WHEN {is_nameless if table != 'records' else 'false'} THEN '{fault}' END"
     name, columns = _TABLES[table][0], store.fields(table)
     wrong = [
@@ -275,22 +326,30 @@ def _compare(store: Store) -> None:
         raise UsageError(found, "restore it, or start a new run")
     said = ", ".join(f'any_value("{axis.record_field}")' for axis in axes)
     for combination, name, *values in store.rows(
-        f"SELECT combination, any_value(cell), {said} FROM records ANTI JOIN combinations USING (combination) "
-        "GROUP BY combination ORDER BY min(line)"
+        f"SELECT combination, any_value(cell), {said} FROM records ANTI JOIN combinations USING "
+        "(combination) GROUP BY combination ORDER BY min(line)"
     ):
         settings = [None if value is None else json.loads(value) for value in values]
         planned = store.planned.get(name)
         place = Cell.at(axes, settings, planned.settings if planned else "")
         fields = (axis.record_field for axis in axes)
         difference = planned and planned.difference(dict(zip(fields, settings, strict=True)))
-        if difference is not None and difference not in (told := store.differences.setdefault(name, [])):
+        if difference is not None and difference not in (
+            told := store.differences.setdefault(name, [])
+        ):
             told.append(difference)
         numbers = _number(store, store.cells, name), _number(store, store.places, place)
-        store.rows("INSERT INTO combinations VALUES (?, ?, ?, ?)", combination, *numbers, difference is not None)
+        store.rows(
+            "INSERT INTO combinations VALUES (?, ?, ?, ?)",
+            combination,
+            *numbers,
+            difference is not None,
+        )
 
 
 def _number(store: Store, listed: list[Any], value: Any) -> int | None:
-    """Where a cell's name or a place stands in its list, to whose end it comes where it is new; None for none."""
+    """Where a cell's name or a place stands in its list, to whose end it comes where it is new;
+    None for none."""
     if value is not None and value not in store.numbers:
         store.numbers[value] = len(listed)
         listed.append(value)

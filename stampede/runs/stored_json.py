@@ -1,5 +1,5 @@
-"""Reads the JSON files of a results folder: strictly for whoever goes on with the run, tolerantly for the report, which
-names what it left out."""
+"""Reads the JSON files of a results folder: strictly for whoever goes on with the run, tolerantly
+for the report, which names what it left out."""
 
 import errno
 import json
@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-# Of lists and objects in each other; many more than a file of a run has, and few enough for whoever shows them.
+# Of lists and objects in each other; many more than a file of a run has, and few enough for whoever
+# shows them.
 MOST_LEVELS = 200
 _MESSAGE: dict[str, tuple[type, ...]] = {"cell": (str,), "seq": (int,)}
 _SENT = {**_MESSAGE, "sent_at_ms": (int,)}
@@ -22,7 +23,11 @@ LINES: dict[str, dict[str, tuple[type, ...]]] = {
     "unanswered.jsonl": _SENT,
     "records.jsonl": {**_MESSAGE, "status": (str,)},
     # A dead letter that isn't a work order has no coordinates.
-    "dead_letters.jsonl": {"cell": (str, type(None)), "seq": (int, type(None)), "message_id": (str,)},
+    "dead_letters.jsonl": {
+        "cell": (str, type(None)),
+        "seq": (int, type(None)),
+        "message_id": (str,),
+    },
     "failed_objects.jsonl": _MESSAGE,
 }
 
@@ -32,14 +37,16 @@ class NotAFile(ValueError):
 
 
 def opened(path: Path, flags: int = os.O_RDONLY, mode: str = "rb") -> Any:
-    """A file of a run's folder, which may be somebody else's: no link is followed, and no pipe waited for.
+    """A file of a run's folder, which may be somebody else's: no link is followed, and no pipe
+    waited for.
 
     Raises OSError, NotAFile.
     """
     try:
         descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
     except OSError as error:
-        if error.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO):  # a link; a folder or a pipe to write to
+        # a link; a folder or a pipe to write to
+        if error.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
             raise NotAFile(f"{path} isn't a file") from None
         raise
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -49,13 +56,16 @@ def opened(path: Path, flags: int = os.O_RDONLY, mode: str = "rb") -> Any:
 
 
 def value(path: Path, kind: type = object) -> Any:
-    """What the file at `path` holds. Raises OSError, NotAFile, and ValueError where it isn't JSON of that kind."""
+    """What the file at `path` holds. Raises OSError, NotAFile, and ValueError where it isn't JSON
+    of that kind."""
     with opened(path) as file:
         stored = decoded(file.read())
     if _is_deeper(stored, MOST_LEVELS):
         raise ValueError("it is nested too deeply")
     if not isinstance(stored, kind):
-        raise ValueError(f"it contains a JSON {type(stored).__name__} where a {kind.__name__} is needed")
+        raise ValueError(
+            f"it contains a JSON {type(stored).__name__} where a {kind.__name__} is needed"
+        )
     return stored
 
 
@@ -64,9 +74,11 @@ def _is_deeper(value: Any, levels: int) -> bool:
     return levels == 0 or any(_is_deeper(part, levels - 1) for part in parts)
 
 
-def value_or_warning(path: Path, kind: type, warnings: list[str], *, is_optional: bool = False) -> Any:
-    """What the file at `path` holds; None, and a warning, where it isn't there or can't be used. An optional one may
-    be missing."""
+def value_or_warning(
+    path: Path, kind: type, warnings: list[str], *, is_optional: bool = False
+) -> Any:
+    """What the file at `path` holds; None, and a warning, where it isn't there or can't be used. An
+    optional one may be missing."""
     try:
         return value(path, kind)
     except FileNotFoundError:
@@ -78,14 +90,15 @@ def value_or_warning(path: Path, kind: type, warnings: list[str], *, is_optional
 
 
 def rows(
-    path: Path, warnings: list[str] | None = None, fault_of: Callable[[dict[str, Any]], str] = lambda row: ""
+    path: Path,
+    warnings: list[str] | None = None,
+    fault_of: Callable[[dict[str, Any]], str] = lambda row: "",
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a file of one a line, one after the other, with their 1-based line numbers.
 
-    With `warnings`, a line that isn't an object, or in which `fault_of` finds one, is left out and gets one. Without,
-    it raises ValueError; but a last line without a newline, torn by a crash in mid-write, goes without a word, because
-    the next writer cuts it off.
-    Raises OSError, NotAFile.
+    With `warnings`, a line that isn't an object, or in which `fault_of` finds one, is left out and
+    gets one. Without, it raises ValueError; but a last line without a newline, torn by a crash in
+    mid-write, goes without a word, because the next writer cuts it off. Raises OSError, NotAFile.
     """
     with opened(path) as file:
         for number, line in enumerate(file, start=1):
@@ -96,7 +109,11 @@ def rows(
                 row = decoded(line)
                 fault = fault_of(row) if isinstance(row, dict) else "not a JSON object"
             except ValueError:  # covers JSONDecodeError and UnicodeDecodeError
-                fault = "the last line is incomplete (the writer was interrupted)" if is_torn else "not JSON"
+                fault = (
+                    "the last line is incomplete (the writer was interrupted)"
+                    if is_torn
+                    else "not JSON"
+                )
             if not fault:
                 yield number, row
             elif warnings is None:
@@ -106,8 +123,8 @@ def rows(
 
 
 def decoded(line: str | bytes) -> Any:
-    """What json.loads makes of a line, in a third of its time: what msgspec refuses, such as NaN, json reads. Half of a
-    surrogate pair, which no file can have, is "?". Raises ValueError."""
+    """What json.loads makes of a line, in a third of its time: what msgspec refuses, such as NaN,
+    json reads. Half of a surrogate pair, which no file can have, is "?". Raises ValueError."""
     try:
         try:
             return msgspec.json.decode(line)
@@ -120,7 +137,10 @@ def decoded(line: str | bytes) -> Any:
 
 def rule_of(name: str) -> str:
     """What a line of the file `name` must have, in words."""
-    needed = (f"{key} ({' or '.join(_WORDS[kind] for kind in kinds)})" for key, kinds in LINES[name].items())
+    needed = (
+        f"{key} ({' or '.join(_WORDS[kind] for kind in kinds)})"
+        for key, kinds in LINES[name].items()
+    )
     return f"must have {', '.join(needed)}"
 
 
@@ -129,13 +149,18 @@ def fault_of(name: str) -> Callable[[Mapping[str, Any]], str]:
     needed = LINES.get(name, {})
 
     def fault(row: Mapping[str, Any]) -> str:
-        return "" if all(type(row.get(key, ...)) in kinds for key, kinds in needed.items()) else rule_of(name)
+        return (
+            ""
+            if all(type(row.get(key, ...)) in kinds for key, kinds in needed.items())
+            else rule_of(name)
+        )
 
     return fault
 
 
 def typed(value: Any, kind: Any) -> Any:
-    """`value`, read from JSON, as what `kind` is. Raises ValueError where it isn't that; the text says which part."""
+    """`value`, read from JSON, as what `kind` is. Raises ValueError where it isn't that; the text
+    says which part."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:

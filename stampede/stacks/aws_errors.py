@@ -1,4 +1,5 @@
-"""What a refusal by AWS, or the lack of an answer, means for whoever made the call: whether it passes by itself."""
+"""What a refusal by AWS, or the lack of an answer, means for whoever made the call: whether it
+passes by itself."""
 
 from __future__ import annotations
 
@@ -33,17 +34,23 @@ CREDENTIALS = frozenset(
     }
 )
 DENIALS = frozenset({"AccessDenied", "AccessDeniedException"})
-MISSING = frozenset({"AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist", "ResourceNotFoundException"})
+MISSING = frozenset(
+    {"AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist", "ResourceNotFoundException"}
+)
 
-# What passes by itself after an apply: IAM shows a new policy everywhere after seconds, sometimes a minute, and a mount
-# target is reached as late. All but the first are refused before the function runs (Invoke in the Lambda API
-# reference), which says AccessDeniedException where we may not invoke it.
-AFTER_APPLY = re.compile(r"AccessDenied\b|EFSMount|TooManyRequestsException|ResourceConflictException|ServiceException")
+# What passes by itself after an apply: IAM shows a new policy everywhere after seconds, sometimes a
+# minute, and a mount target is reached as late. All but the first are refused before the function
+# runs (Invoke in the Lambda API reference), which says AccessDeniedException where we may not
+# invoke it.
+AFTER_APPLY = re.compile(
+    r"AccessDenied\b|EFSMount|TooManyRequestsException|ResourceConflictException|ServiceException"
+)
 
 
 class Kind(Enum):
-    """Why a call failed. A THROTTLED one did nothing; after a FAULT, of the service or the connection, nobody knows
-    whether it did. Both pass. Whether a REFUSED one does, its code doesn't say; none of the others does."""
+    """Why a call failed. A THROTTLED one did nothing; after a FAULT, of the service or the
+    connection, nobody knows whether it did. Both pass. Whether a REFUSED one does, its code doesn't
+    say; none of the others does."""
 
     THROTTLED = auto()
     FAULT = auto()
@@ -67,7 +74,9 @@ class Kind(Enum):
 def kind_of(error: BotoCoreError | ClientError) -> Kind:
     """The kind of what boto3 raised."""
     if isinstance(error, ClientError):
-        return kind_of_answer(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0), code_of(error))
+        return kind_of_answer(
+            error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0), code_of(error)
+        )
     if isinstance(error, NoCredentialsError | PartialCredentialsError):
         return Kind.CREDENTIALS
     return Kind.INVALID if isinstance(error, ParamValidationError) else Kind.FAULT

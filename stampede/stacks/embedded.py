@@ -14,14 +14,19 @@ from stampede.stacks.target import explained, local, local_terraform
 
 
 def start(*, follow_parent: bool = False) -> ministack.Emulator:
-    """Start the embedded AWS unless it runs already; a fresh one begins with an empty Terraform state."""
+    """Start the embedded AWS unless it runs already; a fresh one begins with an empty Terraform
+    state."""
     if (emulator := ministack.running(stack.STATE_DIR)) is not None:
         if not emulator.answers():
             raise UsageError(
-                f"the embedded AWS: process {emulator.pid} doesn't answer (its log: {emulator.log_file})",
+                f"the embedded AWS: process {emulator.pid} doesn't answer (its log: "
+                f"{emulator.log_file})",
                 "use `stampede emulator stop`, then start it again",
             )
-        say(f"the embedded AWS is already running at {emulator.endpoint_url} (process {emulator.pid})")
+        say(
+            f"the embedded AWS is already running at {emulator.endpoint_url} (process "
+            f"{emulator.pid})"
+        )
         return emulator
     stack.forget_state()
     stack_lock.disown("local")  # a sweep's that was killed: it would stop this one as its own
@@ -36,7 +41,10 @@ def apply_copy(access: ministack.Access, variables: dict[str, Any]) -> dict[str,
     stack.lay_out()
     delete_queues(stack.applied_queues(half_made=True), access)
     terraform = local_terraform(access)
-    say("terraform init and apply on the local copy (about 40 s the first time: the provider waits 25 s for a queue)")
+    say(
+        "terraform init and apply on the local copy (about 40 s the first time: the provider "
+        "waits 25 s for a queue)"
+    )
     terraform.init()
     terraform.apply(variables)
     outputs = terraform.outputs()
@@ -45,21 +53,28 @@ def apply_copy(access: ministack.Access, variables: dict[str, Any]) -> dict[str,
 
 
 def delete_queues(queues: Iterable[Mapping[str, Any]], access: ministack.Access) -> None:
-    """Delete queues of the local state ahead of Terraform: the provider waits 130 s for a queue it deletes itself, to
-    let the deletion spread through AWS, and not for one that is gone, as those are that an interrupted run of this one
-    deleted. Nothing has to spread through an emulator."""
+    """Delete queues of the local state ahead of Terraform: the provider waits 130 s for a queue it
+    deletes itself, to let the deletion spread through AWS, and not for one that is gone, as those
+    are that an interrupted run of this one deleted. Nothing has to spread through an emulator."""
     for queue in queues:
         target = local({"region": queue["region"]}, access)
         sqs = target.client("sqs")
-        with explained("deleting the local queues", target), contextlib.suppress(sqs.exceptions.QueueDoesNotExist):
+        with (
+            explained("deleting the local queues", target),
+            contextlib.suppress(sqs.exceptions.QueueDoesNotExist),
+        ):
             sqs.delete_queue(QueueUrl=queue["id"])
 
 
-def run_hosts(outputs: Mapping[str, Any], access: ministack.Access, *, follow_parent: bool = False) -> None:
-    """Let the hosts of the applied stack, if it has any, run on this machine, and say so. Raises EmulatorError."""
+def run_hosts(
+    outputs: Mapping[str, Any], access: ministack.Access, *, follow_parent: bool = False
+) -> None:
+    """Let the hosts of the applied stack, if it has any, run on this machine, and say so. Raises
+    EmulatorError."""
     if running := hosts.ensure(stack.STATE_DIR, outputs, access, follow_parent=follow_parent):
         processes = ", ".join(str(host.pid) for host in running)
         say(
-            f"hosts run as processes on this machine: {processes}; their logs: {stack.STATE_DIR}/host-*.log",
+            f"hosts run as processes on this machine: {processes}; their logs: "
+            f"{stack.STATE_DIR}/host-*.log",
             style="dim",
         )

@@ -1,7 +1,9 @@
-"""Values as Terraform writes and reads them: HCL, of which JSON values are a part, to Python's and back.
+"""Values as Terraform writes and reads them: HCL, of which JSON values are a part, to Python's and
+back.
 
-Only what stands there is read: a value that Terraform would have to work out (a reference, a function, arithmetic) is
-refused. python-hcl2 is imported on first use, because its grammar takes a tenth of a second and most verbs need none.
+Only what stands there is read: a value that Terraform would have to work out (a reference, a
+function, arithmetic) is refused. python-hcl2 is imported on first use, because its grammar takes a
+tenth of a second and most verbs need none.
 """
 
 from __future__ import annotations
@@ -21,14 +23,17 @@ class HclError(ValueError):
 
 
 def read(text: str) -> dict[str, Any]:
-    """Blocks and attributes of an HCL file as python-hcl2 has them; `plain` makes values of them. Raises HclError."""
+    """Blocks and attributes of an HCL file as python-hcl2 has them; `plain` makes values of them.
+    Raises HclError."""
     import hcl2
     from hcl2.utils import SerializationOptions
     from lark.exceptions import LarkError, UnexpectedInput
 
     options = SerializationOptions(with_comments=False, preserve_heredocs=False)
     try:
-        return hcl2.loads(text if text.endswith("\n") else f"{text}\n", serialization_options=options)
+        return hcl2.loads(
+            text if text.endswith("\n") else f"{text}\n", serialization_options=options
+        )
     except UnexpectedInput as error:
         last = text.rstrip().count("\n") + 1
         raise HclError(f"line {min(error.line, last)}: it isn't valid HCL") from None
@@ -42,9 +47,13 @@ def value(text: str) -> Any:
 
 
 def plain(parsed: Any) -> Any:
-    """The Python value of what `read` gives for an attribute. Raises HclError for what has to be worked out."""
+    """The Python value of what `read` gives for an attribute. Raises HclError for what has to be
+    worked out."""
     if isinstance(parsed, dict):
-        return {plain(key) if key.startswith('"') else _literal(key): plain(value) for key, value in parsed.items()}
+        return {
+            plain(key) if key.startswith('"') else _literal(key): plain(value)
+            for key, value in parsed.items()
+        }
     if isinstance(parsed, list):
         return [plain(value) for value in parsed]
     if not isinstance(parsed, str):
@@ -59,7 +68,8 @@ def plain(parsed: Any) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """A value as it stands in `-var NAME=...` and in a cell's name: short, without spaces, a text as it is."""
+    """A value as it stands in `-var NAME=...` and in a cell's name: short, without spaces, a text
+    as it is."""
     return value if isinstance(value, str) else _nested(value)
 
 
@@ -77,7 +87,10 @@ def split(text: str) -> list[str]:
 
 def _nested(value: Any) -> str:
     if isinstance(value, dict):
-        pairs = (f"{key if _NAME.fullmatch(key) else _nested(key)}={_nested(item)}" for key, item in value.items())
+        pairs = (
+            f"{key if _NAME.fullmatch(key) else _nested(key)}={_nested(item)}"
+            for key, item in value.items()
+        )
         return "{" + ",".join(pairs) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(_nested, value)) + "]"
@@ -93,7 +106,8 @@ def _literal(name: str) -> str:
 
 
 def _number(word: str) -> float:
-    """A number with an exponent, which python-hcl2 leaves as it stands: ${1e3}, which is 1000 to Terraform."""
+    """A number with an exponent, which python-hcl2 leaves as it stands: ${1e3}, which is 1000 to
+    Terraform."""
     try:
         number = float(word.removeprefix("${").removesuffix("}"))
     except ValueError:

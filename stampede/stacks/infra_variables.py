@@ -1,8 +1,11 @@
-"""What this machine sets the variables of infra/ to besides `--set`, as Terraform finds it, and whose they are.
+"""What this machine sets the variables of infra/ to besides `--set`, as Terraform finds it, and
+whose they are.
 
-Terraform's order, the last one wins: the default, TF_VAR_*, terraform.tfvars, terraform.tfvars.json, then *.auto.tfvars
-and *.auto.tfvars.json in the order of their names; `-var`, which is `--set`, comes after all of them
-(https://developer.hashicorp.com/terraform/language/values/variables, "Variable Definition Precedence").
+Terraform's order, the last one wins: the default, TF_VAR_*, terraform.tfvars,
+terraform.tfvars.json, then *.auto.tfvars and *.auto.tfvars.json in the order of their names;
+`-var`, which is `--set`, comes after all of them
+(https://developer.hashicorp.com/terraform/language/values/variables, "Variable Definition
+Precedence").
 """
 
 from __future__ import annotations
@@ -25,21 +28,28 @@ def declared() -> Mapping[str, Rule]:
 
 
 def family(experiment: str) -> tuple[str, str]:
-    """`experiment`, and the one whose variables and queries it has, too: `a_b` has those of `a` (infra/queries.tf)."""
+    """`experiment`, and the one whose variables and queries it has, too: `a_b` has those of `a`
+    (infra/queries.tf)."""
     return experiment, experiment.partition("_")[0]
 
 
 def takes(name: str, experiment: str) -> bool:
-    """Whether an experiment has the variable `name`. One without variables of its own in infra/ has them all."""
+    """Whether an experiment has the variable `name`. One without variables of its own in infra/ has
+    them all."""
     variables = declared()
     has_own = any(variable.experiment == experiment for variable in variables.values())
-    return not has_own or name not in variables or variables[name].experiment in ("", *family(experiment))
+    return (
+        not has_own
+        or name not in variables
+        or variables[name].experiment in ("", *family(experiment))
+    )
 
 
 def infra_defaults(
     environ: Mapping[str, str], folder: Path = INFRA, variables: Mapping[str, Rule] = RULES
 ) -> dict[str, Any]:
-    """{variable: value} that Terraform uses in `folder` where no -var is given. Raises UsageError."""
+    """{variable: value} that Terraform uses in `folder` where no -var is given. Raises
+    UsageError."""
     values = {name: rule.default for name, rule in variables.items()}
     for name, rule in variables.items():
         if (text := environ.get(f"TF_VAR_{name}")) is not None:
@@ -48,22 +58,30 @@ def infra_defaults(
                 values[name] = rule.typed(text if rule.type == "string" else hcl.value(text))
     for path in _files(folder):
         with _naming(f"{path.parent.name}/{path.name}"):
-            values |= {name: variables[name].typed(value) for name, value in _read(path, variables).items()}
+            values |= {
+                name: variables[name].typed(value) for name, value in _read(path, variables).items()
+            }
     return values
 
 
 def _files(folder: Path) -> list[Path]:
-    automatic = [path for path in folder.glob("*.auto.tfvars*") if path.name.endswith((".tfvars", ".tfvars.json"))]
+    automatic = [
+        path
+        for path in folder.glob("*.auto.tfvars*")
+        if path.name.endswith((".tfvars", ".tfvars.json"))
+    ]
     first = (folder / name for name in ("terraform.tfvars", "terraform.tfvars.json"))
     return [path for path in (*first, *sorted(automatic)) if path.is_file()]
 
 
 def _read(path: Path, variables: Mapping[str, Rule]) -> dict[str, Any]:
-    """What a *.tfvars file sets; of a value for a variable that there isn't Terraform only warns. Raises OSError,
-    ValueError."""
+    """What a *.tfvars file sets; of a value for a variable that there isn't Terraform only warns.
+    Raises OSError, ValueError."""
     text = path.read_text(encoding="utf-8")
     if not path.name.endswith(".json"):
-        return {name: hcl.plain(value) for name, value in hcl.read(text).items() if name in variables}
+        return {
+            name: hcl.plain(value) for name, value in hcl.read(text).items() if name in variables
+        }
     values = user_json.value_of(text)
     if not isinstance(values, dict):
         raise ValueError("it must be one JSON object of variables and their values")
@@ -76,4 +94,6 @@ def _naming(source: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:
-        raise UsageError(f"{source}: {one_line(error)}", "correct it: `terraform validate` has details") from None
+        raise UsageError(
+            f"{source}: {one_line(error)}", "correct it: `terraform validate` has details"
+        ) from None

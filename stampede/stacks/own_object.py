@@ -1,4 +1,5 @@
-"""The object of the user's own that a plan or a stack reads, as S3 has it at this moment, wherever that S3 is."""
+"""The object of the user's own that a plan or a stack reads, as S3 has it at this moment, wherever
+that S3 is."""
 
 from __future__ import annotations
 
@@ -14,8 +15,9 @@ from stampede.stacks.target import Target
 
 
 def of_plan(option: str, experiment: str, cells: Sequence[Cell]) -> DataObject | None:
-    """That of cells with --target `option`, which all have the same; None where the stack has a bucket of its own.
-    Raises UsageError where they can't read it, and RunError where S3 doesn't answer."""
+    """That of cells with --target `option`, which all have the same; None where the stack has a
+    bucket of its own. Raises UsageError where they can't read it, and RunError where S3 doesn't
+    answer."""
     own, values = EXPERIMENTS[experiment].own_object, cells[0].values
     if own is None or not own.is_read(values):
         return None
@@ -39,6 +41,10 @@ def _without_a_stack(option: str, region: str) -> Target:
     if option == "aws":
         return targets.configured({"region": region})
     if (emulator := ministack.running(stack.STATE_DIR)) is None:
-        start = "start it with `stampede emulator start` and put your object there, or use --target aws"
-        raise UsageError("object: the embedded AWS isn't running, so there is no bucket of yours in it", start)
+        start = (
+            "start it with `stampede emulator start` and put your object there, or use --target aws"
+        )
+        raise UsageError(
+            "object: the embedded AWS isn't running, so there is no bucket of yours in it", start
+        )
     return targets.local({"region": region}, emulator.access)

@@ -1,4 +1,5 @@
-"""Where a run is, as its run.json has it (`target`, `endpoint_url`, `endpoint_services`): in words, and held to it."""
+"""Where a run is, as its run.json has it (`target`, `endpoint_url`, `endpoint_services`): in words,
+and held to it."""
 
 from __future__ import annotations
 
@@ -22,44 +23,67 @@ def words(place: Mapping[str, Any]) -> str:
 
 
 def is_at(stored: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Whether a run with `stored` as its run.json was begun at the place `now`, or doesn't say where."""
+    """Whether a run with `stored` as its run.json was begun at the place `now`, or doesn't say
+    where."""
     return {name: stored[name] for name in _KEYS if name in stored} in ({}, now)
 
 
-def refuse_another(option: str, run_id: str, stored: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Raise UsageError where a run that was begun at the place in `stored`, its run.json, would go on at `now`: figures
-    of two places would be mixed. `option` names the run."""
+def refuse_another(
+    option: str, run_id: str, stored: Mapping[str, Any], now: Mapping[str, Any]
+) -> None:
+    """Raise UsageError where a run that was begun at the place in `stored`, its run.json, would go
+    on at `now`: figures of two places would be mixed. `option` names the run."""
     if is_at(stored, now):
         return
     way_out = {
         "local": "use --target local",
-        "endpoint": f"use --target aws, and set AWS_ENDPOINT_URL={stored.get('endpoint_url')} again",
-    }.get(stored.get("target"), "use --target aws, and unset AWS_ENDPOINT_URL and every other setting of an endpoint")
-    raise UsageError(f"{option}: {run_id} was started at {words(stored)}, but this command uses {words(now)}", way_out)
+        "endpoint": (
+            f"use --target aws, and set AWS_ENDPOINT_URL={stored.get('endpoint_url')} again"
+        ),
+    }.get(
+        stored.get("target"),
+        "use --target aws, and unset AWS_ENDPOINT_URL and every other setting of an endpoint",
+    )
+    raise UsageError(
+        f"{option}: {run_id} was started at {words(stored)}, but this command uses {words(now)}",
+        way_out,
+    )
 
 
 def is_of(outputs: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
-    """Whether nothing in `stored`, a run's run.json, contradicts that its messages went to the stack of `outputs`."""
+    """Whether nothing in `stored`, a run's run.json, contradicts that its messages went to the
+    stack of `outputs`."""
     account = stored.get("account", {})
-    noted = {"experiment": stored.get("experiment"), **{name: account.get(name) for name in ("account_id", "region")}}
+    noted = {
+        "experiment": stored.get("experiment"),
+        **{name: account.get(name) for name in ("account_id", "region")},
+    }
     return all(value is None or outputs.get(name, value) == value for name, value in noted.items())
 
 
 def stack_words(outputs: Mapping[str, Any], stored: Mapping[str, Any]) -> tuple[str, str]:
-    """The stack of `outputs`, and that of the run with `stored` as its run.json, in words that tell them apart."""
+    """The stack of `outputs`, and that of the run with `stored` as its run.json, in words that tell
+    them apart."""
     stacks = outputs, {"experiment": stored.get("experiment")} | stored.get("account", {})
     names = [
-        f"{stack.get('experiment') or 'an unknown experiment'} in {stack.get('region') or 'an unknown region'}"
+        f"{stack.get('experiment') or 'an unknown experiment'} in "
+        f"{stack.get('region') or 'an unknown region'}"
         for stack in stacks
     ]
     if names[0] == names[1]:
-        names = [f"{name} of account {stack.get('account_id')}" for name, stack in zip(names, stacks, strict=True)]
+        names = [
+            f"{name} of account {stack.get('account_id')}"
+            for name, stack in zip(names, stacks, strict=True)
+        ]
     return names[0], names[1]
 
 
-def refuse_elsewhere(place: Mapping[str, Any], outputs: Mapping[str, Any], *, changes: bool = False) -> None:
-    """Raise UsageError where the stack of these outputs is an endpoint's and `place` is AWS; and the other way round
-    where the stack is about to be changed: Terraform would take for gone what is on AWS. Its queue's URL tells."""
+def refuse_elsewhere(
+    place: Mapping[str, Any], outputs: Mapping[str, Any], *, changes: bool = False
+) -> None:
+    """Raise UsageError where the stack of these outputs is an endpoint's and `place` is AWS; and
+    the other way round where the stack is about to be changed: Terraform would take for gone what
+    is on AWS. Its queue's URL tells."""
     queue_url = str(outputs.get("queue_url") or "")
     if not queue_url.startswith("http") or place["target"] == "local":
         return
@@ -68,11 +92,13 @@ def refuse_elsewhere(place: Mapping[str, Any], outputs: Mapping[str, Any], *, ch
         raise UsageError(
             "--target aws: the stack in infra/ was applied at an endpoint (its queue: "
             f"{endpoints.shown(queue_url)}), but this command uses AWS",
-            "set AWS_ENDPOINT_URL to that endpoint again, or, if it no longer exists, remove infra/terraform.tfstate",
+            "set AWS_ENDPOINT_URL to that endpoint again, or, if it no longer exists, remove "
+            "infra/terraform.tfstate",
         )
     if place["target"] == "endpoint" and is_on_aws and changes:
         raise UsageError(
-            f"--target aws: the stack in infra/ was applied on AWS, but this command uses {words(place)}",
-            "unset AWS_ENDPOINT_URL and remove the stack first with `terraform -chdir=infra destroy`: it "
-            "is billed until then",
+            "--target aws: the stack in infra/ was applied on AWS, but this command uses "
+            f"{words(place)}",
+            "unset AWS_ENDPOINT_URL and remove the stack first with `terraform -chdir=infra "
+            "destroy`: it is billed until then",
         )

@@ -1,4 +1,5 @@
-"""One run at a time for each stack: a lock that ends with its process, and a note of which run applied the stack."""
+"""One run at a time for each stack: a lock that ends with its process, and a note of which run
+applied the stack."""
 
 from __future__ import annotations
 
@@ -19,10 +20,11 @@ WAIT = "wait until it exits, or interrupt it"
 
 @contextlib.contextmanager
 def holding(kind: str, doing: str, run_id: str = "") -> Iterator[Callable[[str], None]]:
-    """Keep every other flood, drain and sweep away from the stack of a target ("local" or "aws") for the block.
+    """Keep every other flood, drain and sweep away from the stack of a target ("local" or "aws")
+    for the block.
 
-    Gives a function that notes the run's id, where it is known only then. The system lets go of the lock however this
-    process ends. Raises UsageError that names the other process and its run.
+    Gives a function that notes the run's id, where it is known only then. The system lets go of the
+    lock however this process ends. Raises UsageError that names the other process and its run.
     """
     path = _lock_file(kind)
     own_folder.make(path.parent)
@@ -42,7 +44,8 @@ def holding(kind: str, doing: str, run_id: str = "") -> Iterator[Callable[[str],
 
 
 def holder(kind: str) -> str | None:
-    """Which flood, drain or sweep works with the stack of a target, in words; None where none does."""
+    """Which flood, drain or sweep works with the stack of a target, in words; None where none
+    does."""
     path = _lock_file(kind)
     try:
         with path.open() as file:
@@ -55,7 +58,8 @@ def holder(kind: str) -> str | None:
 
 
 def owner(kind: str) -> dict[str, Any]:
-    """{"run_id", "started_emulator"} of the sweep that applied a target's stack; {} where none did, or it is gone."""
+    """{"run_id", "started_emulator"} of the sweep that applied a target's stack; {} where none did,
+    or it is gone."""
     try:
         return json.loads(_owner_file(kind).read_text())
     except (FileNotFoundError, ValueError):
@@ -63,9 +67,12 @@ def owner(kind: str) -> dict[str, Any]:
 
 
 def own(kind: str, run_id: str, *, started_emulator: bool) -> None:
-    """Note that the sweep `run_id` applies the stack, before it does: a killed one may then be resumed."""
+    """Note that the sweep `run_id` applies the stack, before it does: a killed one may then be
+    resumed."""
     own_folder.make(_folder(kind))
-    _owner_file(kind).write_text(json.dumps({"run_id": run_id, "started_emulator": started_emulator}))
+    _owner_file(kind).write_text(
+        json.dumps({"run_id": run_id, "started_emulator": started_emulator})
+    )
 
 
 def disown(kind: str) -> None:
@@ -92,5 +99,6 @@ def _owner_file(kind: str) -> Path:
 
 
 def _folder(kind: str) -> Path:
-    """Where the stack's Terraform state is kept, too: infra/ has one state, whatever STAMPEDE_STATE_DIR says."""
+    """Where the stack's Terraform state is kept, too: infra/ has one state, whatever
+    STAMPEDE_STATE_DIR says."""
     return stack.STATE_DIR if kind == "local" else stack.ROOT / ".stampede"

@@ -1,8 +1,10 @@
-"""Where a verb works: the applied stack (its `terraform output -json`) and the AWS API that serves it.
+"""Where a verb works: the applied stack (its `terraform output -json`) and the AWS API that serves
+it.
 
-Three kinds. `local` is the embedded AWS with the copy of `infra/` under `.stampede/local/`. `--target aws` is whatever
-the ordinary AWS configuration of this shell reaches, with the state in `infra/`: `aws`, or an `endpoint` in AWS's stead
-(`endpoints.py`), which is treated with the same care, as nobody knows what it bills, and never called AWS.
+Three kinds. `local` is the embedded AWS with the copy of `infra/` under `.stampede/local/`.
+`--target aws` is whatever the ordinary AWS configuration of this shell reaches, with the state in
+`infra/`: `aws`, or an `endpoint` in AWS's stead (`endpoints.py`), which is treated with the same
+care, as nobody knows what it bills, and never called AWS.
 """
 
 from __future__ import annotations
@@ -52,9 +54,9 @@ class NoStackError(UsageError):
 
 @dataclass(frozen=True)
 class Target:
-    """An applied stack: `kind` is "local", "aws" or "endpoint", `outputs` are Terraform's, `endpoint_url` None means
-    AWS's own. Where an endpoint serves a part only, `services` are that part, with their URLs. `key` is the emulator's,
-    as boto3 takes it."""
+    """An applied stack: `kind` is "local", "aws" or "endpoint", `outputs` are Terraform's,
+    `endpoint_url` None means AWS's own. Where an endpoint serves a part only, `services` are that
+    part, with their URLs. `key` is the emulator's, as boto3 takes it."""
 
     kind: str
     outputs: dict[str, Any]
@@ -67,11 +69,14 @@ class Target:
         try:
             return self.outputs[name]
         except KeyError:
-            raise UsageError(f"the applied stack has no output {name!r}", "apply this version of infra/") from None
+            raise UsageError(
+                f"the applied stack has no output {name!r}", "apply this version of infra/"
+            ) from None
 
     @property
     def option(self) -> str:
-        """What --target says of it, "local" or "aws": how long things take, and where Terraform's state is."""
+        """What --target says of it, "local" or "aws": how long things take, and where Terraform's
+        state is."""
         return "local" if self.kind == "local" else "aws"
 
     @property
@@ -97,27 +102,34 @@ class Target:
         name = self["experiment"]
         if name not in EXPERIMENTS:
             raise UsageError(
-                f"the applied stack is of the experiment {name!r}; this version has {', '.join(EXPERIMENTS)}"
+                f"the applied stack is of the experiment {name!r}; this version has "
+                f"{', '.join(EXPERIMENTS)}"
             )
         return EXPERIMENTS[name]
 
     def session(self) -> boto3.Session:
-        """The boto3 session of the target: the emulator's own key locally, the ordinary chain on AWS. Raises UsageError
-        for a profile that isn't there."""
+        """The boto3 session of the target: the emulator's own key locally, the ordinary chain on
+        AWS. Raises UsageError for a profile that isn't there."""
         return self._session
 
     @cached_property
     def _session(self) -> boto3.Session:
         if self.kind == "local":
-            # AWS_PROFILE may name a profile that exists elsewhere, and ~/.aws/config may be damaged: only an account
-            # needs them.
-            nowhere = dict.fromkeys(("config_file", "credentials_file"), (None, None, os.devnull, None))
-            unconfigured = botocore.session.Session({"profile": (None, None, None, None), **nowhere})
+            # AWS_PROFILE may name a profile that exists elsewhere, and ~/.aws/config may be
+            # damaged: only an account needs them.
+            nowhere = dict.fromkeys(
+                ("config_file", "credentials_file"), (None, None, os.devnull, None)
+            )
+            unconfigured = botocore.session.Session(
+                {"profile": (None, None, None, None), **nowhere}
+            )
             return boto3.Session(**self.key, region_name=self.region, botocore_session=unconfigured)
         try:
             return boto3.Session(region_name=self.region)
         except ProfileNotFound as error:
-            raise UsageError(f"AWS_PROFILE: {one_line(error)}", "`aws configure list-profiles` lists yours") from None
+            raise UsageError(
+                f"AWS_PROFILE: {one_line(error)}", "`aws configure list-profiles` lists yours"
+            ) from None
         except ConfigParseError as error:
             raise endpoints.damaged(error) from None
 
@@ -127,8 +139,8 @@ class Target:
         return {}
 
     def client(self, service: str, **config: Any) -> Any:
-        """A boto3 client of the target, the same one each time; another one where `config` is given, which goes to
-        botocore's Config. Raises UsageError without credentials."""
+        """A boto3 client of the target, the same one each time; another one where `config` is
+        given, which goes to botocore's Config. Raises UsageError without credentials."""
         if config:
             return self._new_client(service, config)
         if service not in self._clients:
@@ -136,14 +148,19 @@ class Target:
         return self._clients[service]
 
     def account_limits(self) -> dict[str, Any]:
-        """What Lambda allows the account, without which no figure can be compared: its limits, and the opt-in quota of
-        a function's network; None or "unknown" where AWS doesn't tell, "default" where the quota isn't listed."""
+        """What Lambda allows the account, without which no figure can be compared: its limits, and
+        the opt-in quota of a function's network; None or "unknown" where AWS doesn't tell,
+        "default" where the quota isn't listed."""
         limits: dict[str, Any] = {}
         with suppress(BotoCoreError, ClientError):
             limits = self.client("lambda").get_account_settings()["AccountLimit"]
         quota = "unknown"
         with suppress(BotoCoreError, ClientError, KeyError):
-            pages = self.client("service-quotas").get_paginator("list_service_quotas").paginate(ServiceCode="lambda")
+            pages = (
+                self.client("service-quotas")
+                .get_paginator("list_service_quotas")
+                .paginate(ServiceCode="lambda")
+            )
             rows = {row["QuotaName"]: row for page in pages for row in page["Quotas"]}
             row = rows.get("Network bandwidth per execution environment")
             quota = f"{row['Value']:g} {row.get('Unit', '')}".strip() if row else "default"
@@ -154,7 +171,8 @@ class Target:
         }
 
     def _new_client(self, service: str, config: Mapping[str, Any]) -> Any:
-        own = self.endpoint_url if self.kind == "local" else None  # else botocore resolves it, service by service
+        # else botocore resolves it, service by service
+        own = self.endpoint_url if self.kind == "local" else None
         session = self.session()
         try:
             credentials = session.get_credentials()
@@ -180,12 +198,15 @@ HOW_TO_SIGN_IN = (
 
 
 def resolve(option: str | None) -> Target:
-    """Find the applied stack of --target `option`, or the only one, and say which it is. Raises UsageError where it is
-    unclear."""
+    """Find the applied stack of --target `option`, or the only one, and say which it is. Raises
+    UsageError where it is unclear."""
     target = _applied(option)
     refuse_elsewhere(target.place, target.outputs)
-    worker = target.outputs.get("function_name") or target["queue_name"]  # there may be hosts and no function
-    where = {"local": f"local at {target.endpoint_url}", "aws": "aws"}.get(target.kind) or words(target.place)
+    # there may be hosts and no function
+    worker = target.outputs.get("function_name") or target["queue_name"]
+    where = {"local": f"local at {target.endpoint_url}", "aws": "aws"}.get(target.kind) or words(
+        target.place
+    )
     say(f"stack: {where}, {worker} in {target.region}", style="dim")
     return target
 
@@ -196,7 +217,8 @@ def local(outputs: dict[str, Any], access: Access) -> Target:
 
 
 def configured(outputs: dict[str, Any]) -> Target:
-    """The stack of `--target aws`, wherever this shell's configuration has AWS's services asked. Raises UsageError."""
+    """The stack of `--target aws`, wherever this shell's configuration has AWS's services asked.
+    Raises UsageError."""
     endpoint = endpoints.configured()
     if endpoint is None:
         return Target("aws", outputs)
@@ -204,8 +226,8 @@ def configured(outputs: dict[str, Any]) -> Target:
 
 
 def place(option: str) -> dict[str, Any]:
-    """Where `--target option` leads, as it stands in run.json: `target`, and of an endpoint `endpoint_url` and, where
-    it serves a part only, `endpoint_services`. Raises UsageError."""
+    """Where `--target option` leads, as it stands in run.json: `target`, and of an endpoint
+    `endpoint_url` and, where it serves a part only, `endpoint_services`. Raises UsageError."""
     return {"target": "local"} if option == "local" else configured({}).place
 
 
@@ -215,8 +237,9 @@ def is_gone(target: Target) -> bool:
 
 
 def refuse_full_disk(target: Target) -> None:
-    """Raise OSError where the functions of the embedded AWS have no room to work: they leave no record then, and their
-    messages come back only after their visibility timeout, again and again."""
+    """Raise OSError where the functions of the embedded AWS have no room to work: they leave no
+    record then, and their messages come back only after their visibility timeout, again and
+    again."""
     if target.kind == "local":
         full_disk.refuse(stack.STATE_DIR)
 
@@ -239,8 +262,14 @@ def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> R
         return RunError(f"{doing}: no AWS credentials found", HOW_TO_SIGN_IN)
     if kind is Kind.CREDENTIALS:
         who = "the endpoint" if target.kind == "endpoint" else "AWS"
-        return RunError(f"{doing}: {who} doesn't accept these credentials ({code})", "renew them, e.g. `aws sso login`")
-    if isinstance(error, EndpointConnectionError | ConnectTimeoutError | ConnectionClosedError | ReadTimeoutError):
+        return RunError(
+            f"{doing}: {who} doesn't accept these credentials ({code})",
+            "renew them, e.g. `aws sso login`",
+        )
+    if isinstance(
+        error,
+        EndpointConnectionError | ConnectTimeoutError | ConnectionClosedError | ReadTimeoutError,
+    ):
         gone = {
             "local": "is the embedded AWS running (`stampede emulator status`)?",
             "aws": "check the network, and whether this is the region that you meant",
@@ -261,7 +290,9 @@ def _url_asked(error: BotoCoreError | ClientError) -> str | None:
 def local_terraform(access: Access, *, follow_parent: bool = False) -> Terraform:
     """Terraform on the local copy of infra/, against the embedded AWS."""
     log_file = stack.STATE_DIR / "terraform.log"
-    return Terraform(stack.FOLDER / "infra", stack.environment(access), log_file, follow_parent=follow_parent)
+    return Terraform(
+        stack.FOLDER / "infra", stack.environment(access), log_file, follow_parent=follow_parent
+    )
 
 
 def aws_terraform() -> Terraform:
@@ -269,7 +300,9 @@ def aws_terraform() -> Terraform:
     infra = stack.ROOT / "infra"
     config = prepare_for(infra)
     environment = terraform_environment(config, os.environ)
-    return Terraform(infra, environment, stack.STATE_DIR / "terraform.log", built_versions() if config else {})
+    return Terraform(
+        infra, environment, stack.STATE_DIR / "terraform.log", built_versions() if config else {}
+    )
 
 
 def _applied(kind: str | None) -> Target:
@@ -286,7 +319,8 @@ def _applied(kind: str | None) -> Target:
             stacks.append(configured(outputs))
     if len(stacks) > 1:
         raise UsageError(
-            "--target: a local stack and one in infra/ are both applied", "use --target local or --target aws"
+            "--target: a local stack and one in infra/ are both applied",
+            "use --target local or --target aws",
         )
     if not stacks:
         raise NoStackError(

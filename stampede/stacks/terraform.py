@@ -1,6 +1,7 @@
 """Runs Terraform (or OpenTofu) in one folder and says every command it runs.
 
-The command line automates the gestures a user can make by hand; it prints them so that they never hide.
+The command line automates the gestures a user can make by hand; it prints them so that they never
+hide.
 """
 
 from __future__ import annotations
@@ -28,15 +29,19 @@ from stampede.interruption import held_back
 from stampede.progress import detail, say
 from stampede.stacks import hcl
 
-# Long enough for subnets that wait for Lambda's network interfaces, short enough that a hung provider is noticed.
-# Buckets of many objects take none of it: they are emptied before, without a limit (loader/emptying.py).
+# Long enough for subnets that wait for Lambda's network interfaces, short enough that a hung
+# provider is noticed. Buckets of many objects take none of it: they are emptied before, without a
+# limit (loader/emptying.py).
 COMMAND_TIMEOUT_S = 3600
 INTERRUPT_PATIENCE_S = 120
-# Whoever kills a sweep leaves its Terraform at work, which lets go of the state's lock once it is done: an apply takes
-# a minute, a destroy three.
+# Whoever kills a sweep leaves its Terraform at work, which lets go of the state's lock once it is
+# done: an apply takes a minute, a destroy three.
 LOCK_TIMEOUT = "-lock-timeout=3m"
 # What `init` says then, Terraform and OpenTofu.
-_REGISTRY_DOES_NOT_ANSWER = ("Could not retrieve the list of available versions", "could not connect to registry")
+_REGISTRY_DOES_NOT_ANSWER = (
+    "Could not retrieve the list of available versions",
+    "could not connect to registry",
+)
 _WRITTEN = re.compile(r"^(\S+): (?:Creation|Modifications) complete", re.MULTILINE)
 _ERROR_LINE = re.compile(r"^[\s│╷╵]*Error: (?P<text>.+)$", re.MULTILINE)
 
@@ -47,12 +52,14 @@ class StateLockedError(RunError):
 
 @dataclass(frozen=True)
 class Terraform:
-    """Terraform in `directory`, with `environment` (complete) and a log file that keeps all its output."""
+    """Terraform in `directory`, with `environment` (complete) and a log file that keeps all its
+    output."""
 
     directory: Path
     environment: Mapping[str, str]
     log_file: Path
-    # Name and version of providers that `environment` brings as development overrides (`providers.prepare_for`).
+    # Name and version of providers that `environment` brings as development overrides
+    # (`providers.prepare_for`).
     built_providers: Mapping[str, str] = field(default_factory=dict)
     # End in order when this process dies (Linux): for a stack that goes with it, too.
     follow_parent: bool = False
@@ -60,8 +67,8 @@ class Terraform:
     def init(self) -> None:
         """`terraform init`; raises RunError with Terraform's own first error line.
 
-        `terraform get` with built_providers, which need no init, and in a folder that was initialised earlier when no
-        registry answers: `init` asks it even for what is installed.
+        `terraform get` with built_providers, which need no init, and in a folder that was
+        initialised earlier when no registry answers: `init` asks it even for what is installed.
         """
         locked = (self.directory / ".terraform.lock.hcl").is_file()
         try:
@@ -71,22 +78,33 @@ class Terraform:
         except RunError as error:
             if not locked or not any(words in str(error) for words in _REGISTRY_DOES_NOT_ANSWER):
                 raise
-            say("the provider registry doesn't answer; using the providers that were installed earlier")
+            say(
+                "the provider registry doesn't answer; using the providers that were installed "
+                "earlier"
+            )
         self._run("get", "-no-color")
 
     def apply(self, variables: Mapping[str, Any]) -> list[str]:
-        """`terraform apply -auto-approve -var name=value ...`; returns the addresses of what it created or changed.
-        Raises RunError."""
+        """`terraform apply -auto-approve -var name=value ...`; returns the addresses of what it
+        created or changed. Raises RunError."""
         flags = ("-auto-approve", "-input=false", "-no-color", LOCK_TIMEOUT)
         output = self._run("apply", *flags, *self._variable_flags(variables))
         return _WRITTEN.findall(output)
 
     def destroy(self, variables: Mapping[str, Any], *, refresh: bool = True) -> None:
-        """`terraform destroy -auto-approve`; the variables must be as valid as for apply. Raises RunError.
+        """`terraform destroy -auto-approve`; the variables must be as valid as for apply. Raises
+        RunError.
 
-        Without `refresh` Terraform deletes what its state holds and doesn't look first at what is still there.
+        Without `refresh` Terraform deletes what its state holds and doesn't look first at what is
+        still there.
         """
-        flags = ("-auto-approve", "-input=false", "-no-color", LOCK_TIMEOUT, *(() if refresh else ("-refresh=false",)))
+        flags = (
+            "-auto-approve",
+            "-input=false",
+            "-no-color",
+            LOCK_TIMEOUT,
+            *(() if refresh else ("-refresh=false",)),
+        )
         self._run("destroy", *flags, *self._variable_flags(variables))
 
     def destroy_command(self, variables: Mapping[str, Any]) -> str:
@@ -94,21 +112,37 @@ class Terraform:
         program = terraform_binary()
         if shutil.which(name := Path(program).name) == program:
             program = name
-        built = ["env", f"TF_CLI_CONFIG_FILE={self.environment['TF_CLI_CONFIG_FILE']}"] if self.built_providers else []
-        return shlex.join([*built, program, f"-chdir={self.directory}", "destroy", *self._variable_flags(variables)])
+        built = (
+            ["env", f"TF_CLI_CONFIG_FILE={self.environment['TF_CLI_CONFIG_FILE']}"]
+            if self.built_providers
+            else []
+        )
+        return shlex.join(
+            [
+                *built,
+                program,
+                f"-chdir={self.directory}",
+                "destroy",
+                *self._variable_flags(variables),
+            ]
+        )
 
     def resources(self) -> list[str]:
-        """Addresses of the resources in the state, without data sources; none without a state. Raises RunError."""
+        """Addresses of the resources in the state, without data sources; none without a state.
+        Raises RunError."""
         try:
             listed = self._run("state", "list", quiet=True)
         except RunError as error:
             if "No state file was found" in str(error):
                 return []
             raise
-        return [address for address in listed.splitlines() if not re.search(r"(^|\.)data\.", address)]
+        return [
+            address for address in listed.splitlines() if not re.search(r"(^|\.)data\.", address)
+        ]
 
     def outputs(self) -> dict[str, Any]:
-        """`terraform output -json` as a plain dict, empty where nothing is applied. Raises RunError."""
+        """`terraform output -json` as a plain dict, empty where nothing is applied. Raises
+        RunError."""
         try:
             return plain_outputs(self._run("output", "-json", quiet=True))
         except (ValueError, KeyError, TypeError, AttributeError):
@@ -116,13 +150,21 @@ class Terraform:
             raise RunError(problem, "set STAMPEDE_TERRAFORM to Terraform or OpenTofu") from None
 
     def version(self) -> dict[str, Any]:
-        """`terraform version -json`: Terraform's version and the providers selected in this folder."""
+        """`terraform version -json`: Terraform's version and the providers selected in this
+        folder."""
         said = json.loads(self._run("version", "-json", quiet=True))
-        return said | ({"provider_selections": dict(self.built_providers)} if self.built_providers else {})
+        return said | (
+            {"provider_selections": dict(self.built_providers)} if self.built_providers else {}
+        )
 
     def _variable_flags(self, variables: Mapping[str, Any]) -> list[str]:
-        """A -var for each variable; those that are null come from a file: `-var=sink=null` would be the text "null"."""
-        flags = [f"-var={name}={hcl.text_of(value)}" for name, value in variables.items() if value is not None]
+        """A -var for each variable; those that are null come from a file: `-var=sink=null` would be
+        the text "null"."""
+        flags = [
+            f"-var={name}={hcl.text_of(value)}"
+            for name, value in variables.items()
+            if value is not None
+        ]
         if nulls := {name: None for name, value in variables.items() if value is None}:
             file = self.log_file.absolute().with_name("null.tfvars.json")
             own_folder.make(file.parent)
@@ -152,9 +194,9 @@ class Terraform:
                 status = _status_of(start, quiet=quiet)
             except subprocess.TimeoutExpired:
                 raise RunError(
-                    f"terraform {arguments[0]} was stopped after {COMMAND_TIMEOUT_S / 60:.0f} min; what it had created "
-                    "and not yet destroyed is still there and billed: repeat the command, or remove the stack with "
-                    "`terraform destroy`"
+                    f"terraform {arguments[0]} was stopped after {COMMAND_TIMEOUT_S / 60:.0f} min; "
+                    "what it had created and not yet destroyed is still there and billed: repeat "
+                    "the command, or remove the stack with `terraform destroy`"
                 ) from None
             finally:
                 output, errors = _whole(output_file), _whole(errors_file)
@@ -163,8 +205,8 @@ class Terraform:
             full_disk.refuse(self.log_file.parent)
         if status < 0:
             raise RunError(
-                f"terraform {arguments[0]} was ended by signal {-status} ({signal.strsignal(-status)}); "
-                f"its whole output: {self.log_file}"
+                f"terraform {arguments[0]} was ended by signal {-status} "
+                f"({signal.strsignal(-status)}); its whole output: {self.log_file}"
             )
         if status != 0:
             kind = StateLockedError if "Error acquiring the state lock" in errors else RunError
@@ -177,13 +219,15 @@ class Terraform:
         return tempfile.TemporaryFile("w+", errors="replace", dir=self.log_file.parent)
 
     def _log(self, text: str) -> None:
-        """Keep what a command printed. A disk that is full may keep nothing, but not a stack from being destroyed."""
+        """Keep what a command printed. A disk that is full may keep nothing, but not a stack from
+        being destroyed."""
         with contextlib.suppress(OSError), self.log_file.open("a") as log:
             log.write(f"{text.rstrip()}\n" if text.strip() else "")
 
 
 def plain_outputs(text: str) -> dict[str, Any]:
-    """Turn the text of `terraform output -json` into {name: value}; raises ValueError where it isn't that."""
+    """Turn the text of `terraform output -json` into {name: value}; raises ValueError where it
+    isn't that."""
     return {name: entry["value"] for name, entry in user_json.value_of(text).items()}
 
 
@@ -192,7 +236,8 @@ _WHERE = re.compile(r"on |with |\d+: |├|var\.\w+ is |This was checked by ")
 
 
 def first_error(text: str) -> str:
-    """The first error of Terraform's output as one line, with the first lines of its explanation."""
+    """The first error of Terraform's output as one line, with the first lines of its
+    explanation."""
     match = _ERROR_LINE.search(text)
     if not match:
         return " ".join(text.split())[-300:] or "no message"
@@ -204,8 +249,8 @@ def first_error(text: str) -> str:
 
 
 def _status_of(start: Callable[[], subprocess.Popen], *, quiet: bool) -> int:
-    """The status of the command that `start` starts. On Ctrl-C Terraform finishes what it holds, so that no resource is
-    left out of the state; a `quiet` command only reads, and ends at once."""
+    """The status of the command that `start` starts. On Ctrl-C Terraform finishes what it holds, so
+    that no resource is left out of the state; a `quiet` command only reads, and ends at once."""
     process = None
     try:
         with held_back():  # Terraform would go on alone after a Ctrl-C before it has a name here
@@ -213,13 +258,14 @@ def _status_of(start: Callable[[], subprocess.Popen], *, quiet: bool) -> int:
         return process.wait(timeout=COMMAND_TIMEOUT_S)
     except BaseException as error:
         if process is not None:
-            # Through further Ctrl-C too: left behind, Terraform would hold the lock of its state against the destroy.
+            # Through further Ctrl-C too: left behind, Terraform would hold the lock of its state
+            # against the destroy.
             with held_back():
                 process.send_signal(signal.SIGINT)
                 if isinstance(error, KeyboardInterrupt) and not quiet:
                     say(
-                        f"stopping terraform (up to {INTERRUPT_PATIENCE_S / 60:.0f} min): it records what it has "
-                        "created"
+                        f"stopping terraform (up to {INTERRUPT_PATIENCE_S / 60:.0f} min): it "
+                        "records what it has created"
                     )
                 _wait_until_stopped(process)
         raise

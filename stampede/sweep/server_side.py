@@ -1,8 +1,9 @@
-"""What S3 itself saw of a run: its server access logs in CloudWatch Logs, asked by a saved query, kept with the run.
+"""What S3 itself saw of a run: its server access logs in CloudWatch Logs, asked by a saved query,
+kept with the run.
 
 Lines know no run_id: asked is about the run's time. S3 delivers them late, twice or not at all
-(docs/server_side_proof.md), so whatever is missing here is said and fails no run; what is stored is replaced only by an
-answer that tells as much.
+(docs/server_side_proof.md), so whatever is missing here is said and fails no run; what is stored is
+replaced only by an answer that tells as much.
 """
 
 from __future__ import annotations
@@ -26,28 +27,31 @@ from stampede.runs.folder import RunFolder
 from stampede.stacks.target import Target
 
 FILE = "server_side.json"
-# Queries in this folder are about the log group that this output names, and not about the functions' own.
+# Queries in this folder are about the log group that this output names, and not about the
+# functions' own.
 SAVED = QUERIES / "access_log"
 LOG_GROUP = "access_log_group_name"
 
 
 def ask(target: Target, folder: RunFolder, text: str) -> Answer:
-    """The answer about the run's time. Raises LinesGoneError where the stack has no access logs, or no longer those
-    that are stored with the run, and what `Service.ask` raises."""
+    """The answer about the run's time. Raises LinesGoneError where the stack has no access logs, or
+    no longer those that are stored with the run, and what `Service.ask` raises."""
     if not target.outputs.get(LOG_GROUP):
-        raise LinesGoneError("the applied stack doesn't log S3's own access logs: server_side_proof is false")
+        raise LinesGoneError(
+            "the applied stack doesn't log S3's own access logs: server_side_proof is false"
+        )
     answer = Service(target, *time_range_ms(folder), LOG_GROUP).ask(text)
     if not answer.rows and stored(folder) is not None:
         raise LinesGoneError(
-            f"the log group {target[LOG_GROUP]} has no line of that time: it was created later, or its "
-            "lines have expired"
+            f"the log group {target[LOG_GROUP]} has no line of that time: it was created later, or "
+            "its lines have expired"
         )
     return answer
 
 
 def store(target: Target, folder: RunFolder, answer: Answer) -> bool:
-    """Keep the rows with the run, unless there are none, or more requests are kept already: lines expire. Whether they
-    are kept now."""
+    """Keep the rows with the run, unless there are none, or more requests are kept already: lines
+    expire. Whether they are kept now."""
     if not answer.rows or requests(answer.rows) < requests((stored(folder) or {}).get("rows", ())):
         return False
     asked = {
@@ -92,16 +96,21 @@ def collect(
 ) -> None:
     """Ask at the end of a sweep, and store what there is; never raises but for what no one expects.
 
-    Of a stack that is `kept` once, as it can be asked later; else until S3 has told as many requests as the records, at
-    most WAIT_S. Ctrl-C ends the wait.
+    Of a stack that is `kept` once, as it can be asked later; else until S3 has told as many
+    requests as the records, at most WAIT_S. Ctrl-C ends the wait.
     """
     if not target.outputs.get(LOG_GROUP):
         return
     is_logged = target.experiment.is_logged
-    expected = sum(record.get("requests") or 0 for record in folder.rows("records.jsonl") if is_logged(record))
+    expected = sum(
+        record.get("requests") or 0 for record in folder.rows("records.jsonl") if is_logged(record)
+    )
     wait_s = 0.0 if kept or not expected else WAIT_S
     if wait_s:
-        say(f"waiting for S3's access logs, at most {minutes(wait_s)} (Ctrl-C continues without them)")
+        say(
+            f"waiting for S3's access logs, at most {minutes(wait_s)} (Ctrl-C continues without "
+            "them)"
+        )
     text = (SAVED / "server_side.cwli").read_text()
     try:
         for _ in looks(itertools.repeat(POLL_S), clock() + wait_s, clock=clock, sleep=sleep):
@@ -125,7 +134,8 @@ def collect(
 
 
 def requests(rows: Iterable[Mapping[str, Any]], role: str | None = None) -> int:
-    """Requests in the rows of the saved query: all, or those of a role. A copy is one, at its destination."""
+    """Requests in the rows of the saved query: all, or those of a role. A copy is one, at its
+    destination."""
     return sum(
         row["requests"]
         for row in rows

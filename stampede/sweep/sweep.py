@@ -1,5 +1,6 @@
-"""Carries out a plan: one cell at a time, or those of a stack in rounds, through `terraform apply`, flood and drain;
-whatever happens, the run's folder is consistent and the stack is taken down (or it is said what stays)."""
+"""Carries out a plan: one cell at a time, or those of a stack in rounds, through `terraform apply`,
+flood and drain; whatever happens, the run's folder is consistent and the stack is taken down (or it
+is said what stays)."""
 
 from __future__ import annotations
 
@@ -51,10 +52,11 @@ from stampede.stacks.target import Target
 from stampede.sweep import server_side
 from stampede.sweep.swept_stack import SweptStack
 
-# PurgeQueue takes up to 60 s on AWS (SQS API reference), which takes no other one of the queue meanwhile.
+# PurgeQueue takes up to 60 s on AWS (SQS API reference), which takes no other one of the queue
+# meanwhile.
 PURGE_S = {"local": 2.0, "aws": 60.0}
-# A purge takes messages in flight too (same place). A host learns it from its next heartbeat, after 15 s at most, and
-# has 20 s for the calls under way (functions/transfer/internal/worker).
+# A purge takes messages in flight too (same place). A host learns it from its next heartbeat, after
+# 15 s at most, and has 20 s for the calls under way (functions/transfer/internal/worker).
 HOST_ENDS_S = 40.0
 
 
@@ -85,7 +87,8 @@ class SweepRun:
             cells=[cell.as_json() for cell in plan.cells],
             cost=estimate.as_dict(),
         )
-        self._target: Target | None = None  # as it was applied last, with these variables and objects
+        # as it was applied last, with these variables and objects
+        self._target: Target | None = None
         self._variables: dict[str, Any] | None = None
         self._objects: Sequence[DataObject] = ()
         self._seeded: set[str] = set()  # since then
@@ -94,19 +97,24 @@ class SweepRun:
         self._begun = self._description.begun
 
     def predicted(self, predictions: Mapping[str, Prediction], parameters: Parameters) -> None:
-        """What the model says of each cell, and what it knew: kept with the run, and on disk before it begins."""
+        """What the model says of each cell, and what it knew: kept with the run, and on disk before
+        it begins."""
         self._description.predicted(predictions, parameters)
 
     def run(self) -> list[CellAccount]:
-        """Run what isn't finished yet and take the stack down; returns the accounts of the whole run.
+        """Run what isn't finished yet and take the stack down; returns the accounts of the whole
+        run.
 
-        It ends with the first cell whose messages all fail. Raises RunError when a cell can't be carried out, and
-        whatever interrupts; the folder then holds all finished cells.
+        It ends with the first cell whose messages all fail. Raises RunError when a cell can't be
+        carried out, and whatever interrupts; the folder then holds all finished cells.
         """
         left = [cell for cell in self._plan.cells if cell.name not in self._description.finished]
         if left:
             where = words(targets.place(self._plan.target))
-            say(f"run {self._folder.run_id}: {counted(len(left), 'cell')} to run on {where}", style="bold")
+            say(
+                f"run {self._folder.run_id}: {counted(len(left), 'cell')} to run on {where}",
+                style="bold",
+            )
         else:
             say(f"run {self._folder.run_id} is complete: nothing is left to run", style="bold")
         try:
@@ -118,7 +126,10 @@ class SweepRun:
                 self._description.write()
                 self._on_the_open_stack(left)
             elif self._has_left_its_stack():
-                say("its stack is still applied: it was killed before that was destroyed", style="yellow")
+                say(
+                    "its stack is still applied: it was killed before that was destroyed",
+                    style="yellow",
+                )
                 self._stack.open()
                 self._stack.take_down(self._plan.variables(self._plan.cells[0], self._defaults))
         finally:
@@ -131,14 +142,16 @@ class SweepRun:
         return stored_accounts(self._folder)
 
     def _hold_own_object(self) -> None:
-        """Have every message held to the object of the user's own as it is now, and as it was when the run began."""
+        """Have every message held to the object of the user's own as it is now, and as it was when
+        the run began."""
         own = own_object.of_plan(self._plan.target, self._plan.experiment, self._plan.cells)
         if own is not None:
             self._description.hold("--resume", own)
             self._objects, self._stack.is_guest = [own], True
 
     def _has_left_its_stack(self) -> bool:
-        """Whether a run that was killed after its last cell left a stack; one that ended and kept it has its end."""
+        """Whether a run that was killed after its last cell left a stack; one that ended and kept
+        it has its end."""
         is_own = stack_lock.owner(self._plan.target).get("run_id") == self._folder.run_id
         return is_own and not self._description.has_end
 
@@ -160,7 +173,10 @@ class SweepRun:
             raise
         except BaseException as error:
             # Said once more at the end, which a destroy puts off for minutes.
-            say(f"the sweep ends early: {getattr(error, 'strerror', None) or one_line(error)}", style="red")
+            say(
+                f"the sweep ends early: {getattr(error, 'strerror', None) or one_line(error)}",
+                style="red",
+            )
             self._say_how_to_go_on()
             raise
         finally:
@@ -181,16 +197,24 @@ class SweepRun:
                 say(f"{counted(len(to_come), 'cell')} left, about {duration(left_s)}", style="dim")
 
     def _apply(self, block: Sequence[Cell], place: str) -> Target:
-        """The stack as the cells of a block need it, with its objects; cells that differ in their work orders share
-        both."""
-        interleaved = f", interleaved in {counted(block[0].rounds, 'round')}" if len(block) > 1 else ""
-        which = f"cell {place}: {block[0].name}" if len(block) == 1 else f"{len(block)} cells from {place}{interleaved}"
+        """The stack as the cells of a block need it, with its objects; cells that differ in their
+        work orders share both."""
+        interleaved = (
+            f", interleaved in {counted(block[0].rounds, 'round')}" if len(block) > 1 else ""
+        )
+        which = (
+            f"cell {place}: {block[0].name}"
+            if len(block) == 1
+            else f"{len(block)} cells from {place}{interleaved}"
+        )
         wanted = self._plan.variables(block[0], self._defaults)
         if self._target is not None and wanted == self._variables:
             say(f"{which}: on the same stack", style="bold")
             return self._target
         is_first = self._target is None
-        how_long = "about a minute: the provider waits 25 s for each queue" if is_first else "about 10 s"
+        how_long = (
+            "about a minute: the provider waits 25 s for each queue" if is_first else "about 10 s"
+        )
         say(f"{which}: terraform apply ({how_long})", style="bold")
         self._target, self._variables = self._stack.apply(wanted), wanted
         if self._stack.has_new_permissions:
@@ -199,13 +223,15 @@ class SweepRun:
             self._description.describe(self._target, self._stack.terraform)
         if not any(item.bucket for item in self._objects):
             self._objects = self._target.experiment.objects(self._target)
-            put_objects(self._target, self._objects)  # their sizes may be swept; the right ones are left alone
+            # their sizes may be swept; the right ones are left alone
+            put_objects(self._target, self._objects)
         put_manifest(self._target)
         self._seeded.clear()
         return self._target
 
     def _block(self, target: Target, block: Sequence[Cell]) -> None:
-        """Run the cells of a block, round by round; they are finished once every message has come to rest.
+        """Run the cells of a block, round by round; they are finished once every message has come
+        to rest.
 
         Raises RunError where one hasn't: it would run inside the next cell, under other settings.
         """
@@ -217,7 +243,8 @@ class SweepRun:
         for number in range(whole + 1, block[0].rounds + 1):
             outcomes += self._run_round(target, loads, number)
         self._drain(target, block)
-        if target.kind == "local":  # while the functions are there, see what each takes, for the next plan's checks
+        # while the functions are there, see what each takes, for the next plan's checks
+        if target.kind == "local":
             names = {cell.name for cell in block}
             for usage in [demand.usage for demand in self._estimate.cells if demand.name in names]:
                 function_memory.note(local_stack.STATE_DIR, usage.process_mb, usage.moved_mb)
@@ -225,9 +252,11 @@ class SweepRun:
             check_flood(outcome)
         self._description.finish_cells(block, started_at)
 
-    def _run_round(self, target: Target, loads: Mapping[Cell, CellLoad], number: int) -> Iterator[Outcome]:
-        """Send each cell's share of a round. Where there are several rounds, no message of another cell is sent while
-        one of this share is at work; Athena has carried its own out by then."""
+    def _run_round(
+        self, target: Target, loads: Mapping[Cell, CellLoad], number: int
+    ) -> Iterator[Outcome]:
+        """Send each cell's share of a round. Where there are several rounds, no message of another
+        cell is sent while one of this share is at work; Athena has carried its own out by then."""
         is_one_of_several = next(iter(loads)).rounds > 1
         if is_one_of_several:
             say(f"round {number} of {next(iter(loads)).rounds}", style="dim")
@@ -236,14 +265,17 @@ class SweepRun:
             if not outcome.sent:
                 check_flood(outcome)  # there is nothing to wait for
             if is_one_of_several and loads[cell].execution is None:
-                drained = wait_for_round(target, self._folder, cell.name, number, deadline_s=self._deadline_s)
+                drained = wait_for_round(
+                    target, self._folder, cell.name, number, deadline_s=self._deadline_s
+                )
                 self._refuse_unfinished(target, drained, [cell.name])
             if is_one_of_several:
                 check_flood(outcome)
             yield outcome
 
     def _take_up(self, target: Target, loads: Mapping[Cell, CellLoad]) -> int:
-        """Set aside what an attempt that was cut off left of a block; returns how many of its rounds were done."""
+        """Set aside what an attempt that was cut off left of a block; returns how many of its
+        rounds were done."""
         shares = {cell.name: [len(share) for share in _shares(cell)] for cell in loads}
         whole = whole_rounds(self._folder, shares) if len(loads) > 1 else 0
         for cell, load in loads.items():
@@ -255,8 +287,8 @@ class SweepRun:
         return whole
 
     def _set_aside(self, cell: Cell, whole: int) -> bool:
-        """Whether an earlier process may have sent messages of the cell; those of a round that isn't done are out of
-        the way then, also the ones that it couldn't write down any more."""
+        """Whether an earlier process may have sent messages of the cell; those of a round that
+        isn't done are out of the way then, also the ones that it couldn't write down any more."""
         if cell.name not in self._begun:
             return set_aside(self._folder, cell.name, whole) > 0
         last = first_seq(self._folder, cell.name) - 1 + MOST_UNRECORDED
@@ -272,21 +304,34 @@ class SweepRun:
         self._description.begin_cell(cell)
         if count := cell.warm_up_messages:
             say(f"warming up with {counted(count, 'message')}")
-            check_flood(self._flood(target, cell, count, load, share=load.warm_up_share, warm_up=True))
+            check_flood(
+                self._flood(target, cell, count, load, share=load.warm_up_share, warm_up=True)
+            )
             self._drain(target, [cell], quiet=True)
-        prepare(target, self._folder, cell.name, load, drained=partial(drain, deadline_s=self._deadline_s))
+        prepare(
+            target,
+            self._folder,
+            cell.name,
+            load,
+            drained=partial(drain, deadline_s=self._deadline_s),
+        )
 
     def _send_share(self, target: Target, cell: Cell, load: CellLoad, number: int) -> Outcome:
-        """Send what a cell has in a round; Athena's queries run one after the other, so none of them waits to begin."""
+        """Send what a cell has in a round; Athena's queries run one after the other, so none of
+        them waits to begin."""
         share, barrier_s = _shares(cell)[number - 1], self._plan.start_barrier_s
         in_round = {"first": share.start, "round_number": number, "quiet": True}
         if barrier_s is not None and load.execution is None:
             in_round["start_at_ms"] = int((time.time() + barrier_s) * 1000)
         return self._flood(target, cell, len(share), load, share=load.share, **in_round)
 
-    def _flood(self, target: Target, cell: Cell, count: int, load: CellLoad, **options: Any) -> Outcome:
+    def _flood(
+        self, target: Target, cell: Cell, count: int, load: CellLoad, **options: Any
+    ) -> Outcome:
         if load.execution is not None:
-            return carry_out(target, self._folder, cell.name, count, load.execution, order=load.order, **options)
+            return carry_out(
+                target, self._folder, cell.name, count, load.execution, order=load.order, **options
+            )
         return flood(target, self._folder, cell.name, count, order=load.order, **options)
 
     def _drain(self, target: Target, cells: Sequence[Cell], *, quiet: bool = False) -> None:
@@ -295,17 +340,25 @@ class SweepRun:
         self._refuse_unfinished(target, drained, names)
 
     def _refuse_unfinished(self, target: Target, drained: Drained, names: Sequence[str]) -> None:
-        """Raise RunError where messages of these cells are on their way, and FailingCell where one of them fails."""
+        """Raise RunError where messages of these cells are on their way, and FailingCell where one
+        of them fails."""
         if drained.left:
-            has = f"{names[0]} still has" if len(names) == 1 else f"{counted(len(names), 'cell')} still have"
+            has = (
+                f"{names[0]} still has"
+                if len(names) == 1
+                else f"{counted(len(names), 'cell')} still have"
+            )
             raise RunError(f"{has} messages in progress, so the sweep stops here: {drained.left}")
         if drained.ended_early:
-            _drop_messages(target, "so that no message comes back during another cell", PURGE_S[target.option])
+            _drop_messages(
+                target, "so that no message comes back during another cell", PURGE_S[target.option]
+            )
         if drained.failing:
             raise FailingCell(drained.failing)
 
     def _fetch_what_is_owed(self) -> None:
-        """Look for late log lines of finished cells a last time: the log group goes with the stack."""
+        """Look for late log lines of finished cells a last time: the log group goes with the
+        stack."""
         target, finished = self._target, self._description.finished
         if target is None or not _owed(stored_accounts(self._folder), finished):
             return
@@ -321,22 +374,32 @@ class SweepRun:
         if (owed := _owed(accounts, finished)) and not self._stack.keep:
             say(
                 f"{counted(owed, 'message has', 'messages have')} no record yet, and the log group "
-                f"{target['log_group_name']} is destroyed with the stack: a line that arrives later is lost (--keep "
-                "leaves the group, for `stampede drain`)",
+                f"{target['log_group_name']} is destroyed with the stack: a line that arrives "
+                "later is lost (--keep leaves the group, for `stampede drain`)",
                 style="red",
             )
 
     def _say_how_to_go_on(self) -> None:
         plan = self._plan
-        command = resume_command(plan, self._folder.as_argument) + (" --keep" if self._stack.keep else "")
-        stored = "the finished cells are stored" if self._description.finished else "no cell has finished yet"
-        stored += "; completed rounds are kept" if any(cell.rounds > 1 for cell in plan.cells) else ""
+        command = resume_command(plan, self._folder.as_argument) + (
+            " --keep" if self._stack.keep else ""
+        )
+        stored = (
+            "the finished cells are stored"
+            if self._description.finished
+            else "no cell has finished yet"
+        )
+        stored += (
+            "; completed rounds are kept" if any(cell.rounds > 1 for cell in plan.cells) else ""
+        )
         say(f"{stored}; resume with `{command}`", style="yellow")
 
 
 def _shares(cell: Cell) -> list[range]:
     """Which of its messages a cell sends in each round."""
-    return [share_of_round(cell.messages, cell.rounds, number) for number in range(1, cell.rounds + 1)]
+    return [
+        share_of_round(cell.messages, cell.rounds, number) for number in range(1, cell.rounds + 1)
+    ]
 
 
 def _owed(accounts: list[CellAccount], cells: set[str]) -> int:
@@ -347,9 +410,9 @@ def _owed(accounts: list[CellAccount], cells: set[str]) -> int:
 def _empty_queue(target: Target) -> None:
     """Drop what an attempt that was cut off left in the queue: it would run beside the new attempt.
 
-    What runs already can't be dropped. Where the cell is prepared, that is undone by work that goes on, so wait as long
-    as one invocation can take, or until a host has missed its message; locally nothing outlives the emulator of the run
-    that was killed.
+    What runs already can't be dropped. Where the cell is prepared, that is undone by work that goes
+    on, so wait as long as one invocation can take, or until a host has missed its message; locally
+    nothing outlives the emulator of the run that was killed.
     """
     wait_s = PURGE_S[target.option]
     if target.kind != "local" and target.experiment.shared_list is not None:
@@ -360,8 +423,8 @@ def _empty_queue(target: Target) -> None:
 def _drop_messages(target: Target, why: str, wait_s: float) -> None:
     """Purge the queue, messages in flight too, and say where some stay.
 
-    Where a purge of the last minute, of a run that was interrupted, is still under way, wait until it is over: it may
-    leave messages that were sent after it began.
+    Where a purge of the last minute, of a run that was interrupted, is still under way, wait until
+    it is over: it may leave messages that were sent after it began.
     """
     say(f"emptying the queue {why} ({wait_s:.0f} s)")
     sqs, url = target.client("sqs"), target["queue_url"]
@@ -372,22 +435,25 @@ def _drop_messages(target: Target, why: str, wait_s: float) -> None:
             if not code_of(error).endswith("PurgeQueueInProgress"):
                 raise
             pause_s = PURGE_S[target.option]
-            say(f"the queue was purged less than a minute ago: waiting {pause_s:.0f} s before purging it again")
+            say(
+                f"the queue was purged less than a minute ago: waiting {pause_s:.0f} s before "
+                "purging it again"
+            )
             time.sleep(pause_s)
             sqs.purge_queue(QueueUrl=url)
         time.sleep(wait_s)
         left = sum(message_counts(sqs, url))
     if left:
         say(
-            f"{counted(left, 'message is', 'messages are')} still in the queue; one that runs during another cell "
-            "takes a function from it, and is counted in its own cell",
+            f"{counted(left, 'message is', 'messages are')} still in the queue; one that runs "
+            "during another cell takes a function from it, and is counted in its own cell",
             style="yellow",
         )
 
 
 def _wants_destroy() -> bool:
-    """Ask whoever pressed Ctrl-C at a terminal whether the stack goes; where nobody is asked, or the terminal is closed
-    meanwhile, it goes. A second Ctrl-C keeps it."""
+    """Ask whoever pressed Ctrl-C at a terminal whether the stack goes; where nobody is asked, or
+    the terminal is closed meanwhile, it goes. A second Ctrl-C keeps it."""
     if signals.first or not sys.stdin.isatty():
         return True
     say("Interrupted. Destroy the stack now? [Y/n] (Ctrl-C keeps it)", style="bold")

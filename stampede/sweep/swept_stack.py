@@ -1,4 +1,5 @@
-"""The stack that a sweep applies again and again and takes down at the end, with the emulator under it."""
+"""The stack that a sweep applies again and again and takes down at the end, with the emulator under
+it."""
 
 from __future__ import annotations
 
@@ -27,19 +28,23 @@ WORKERS_POLICY = "module.worker[0].aws_iam_role_policy."
 
 
 class SweptStack:
-    """One sweep's hold on the stack of its target. `open` first; whatever happens then, `take_down` ends it."""
+    """One sweep's hold on the stack of its target. `open` first; whatever happens then, `take_down`
+    ends it."""
 
     def __init__(self, kind: str, run_id: str, *, keep: bool, take_over: bool) -> None:
         self._kind, self._run_id, self._take_over = kind, run_id, take_over
         self.keep = keep
-        self.is_interrupted = False  # by Ctrl-C: what goes with the emulator isn't destroyed piece by piece before
-        self.is_guest = False  # of an embedded AWS with something of the user's own, which stays whoever started it
+        # by Ctrl-C: what goes with the emulator isn't destroyed piece by piece before
+        self.is_interrupted = False
+        # of an embedded AWS with something of the user's own, which stays whoever started it
+        self.is_guest = False
         self.has_new_permissions = False  # since the last apply
         self._started_emulator = False
         self._terraform: Terraform | None = None
         self._access: ministack.Access | None = None  # of the embedded AWS
         self._applied: Mapping[str, Any] = {}
-        self._is_locked_out = False  # by another Terraform, before the first apply: what stays isn't this run's
+        # by another Terraform, before the first apply: what stays isn't this run's
+        self._is_locked_out = False
 
     @property
     def terraform(self) -> Terraform:
@@ -48,9 +53,11 @@ class SweptStack:
         return self._terraform
 
     def open(self) -> None:
-        """Start what the target needs, and get Terraform ready to apply; undone here if it fails half-way.
+        """Start what the target needs, and get Terraform ready to apply; undone here if it fails
+        half-way.
 
-        Raises UsageError when a stack is applied that isn't this run's and the user didn't ask to take it over.
+        Raises UsageError when a stack is applied that isn't this run's and the user didn't ask to
+        take it over.
         """
         if self._kind == "local":
             prepare()  # first: where providers have to be built this takes minutes
@@ -86,7 +93,8 @@ class SweptStack:
         return target
 
     def take_down(self, variables: Mapping[str, Any]) -> None:
-        """Destroy the stack and stop an emulator that a sweep started, after a failure or Ctrl-C too; says what stays.
+        """Destroy the stack and stop an emulator that a sweep started, after a failure or Ctrl-C
+        too; says what stays.
 
         `variables` are valid ones, for a stack that nothing was applied to yet.
         """
@@ -95,7 +103,10 @@ class SweptStack:
         if self._is_locked_out:
             return
         if self.keep:
-            say(f"kept: the stack in {self.terraform.directory}; remove it with {self.how_to_remove()}")
+            say(
+                f"kept: the stack in {self.terraform.directory}; remove it with "
+                f"{self.how_to_remove()}"
+            )
             return
         is_local = self._kind == "local"
         if self.is_interrupted and self._started_emulator:
@@ -103,7 +114,10 @@ class SweptStack:
             hosts.stop(stack.STATE_DIR)
             self._stop_emulator()
             return
-        say(f"destroying the stack ({'seconds' if is_local else 'about 3 minutes: the provider waits for queues'})")
+        say(
+            "destroying the stack "
+            f"({'seconds' if is_local else 'about 3 minutes: the provider waits for queues'})"
+        )
         try:
             if is_local:
                 hosts.stop(stack.STATE_DIR)
@@ -128,7 +142,9 @@ class SweptStack:
     def how_to_remove(self) -> str:
         """The command that removes the stack, for a user to copy."""
         if self._kind == "local":
-            return "`stampede emulator stop`" + (", which deletes your object in it, too" if self.is_guest else "")
+            return "`stampede emulator stop`" + (
+                ", which deletes your object in it, too" if self.is_guest else ""
+            )
         first = "`stampede dataset --remove`, then " if self._emptied() else ""
         return f"{first}`{self.terraform.destroy_command(self._applied)}`"
 
@@ -139,14 +155,16 @@ class SweptStack:
         return targets.configured(outputs)
 
     def _start_emulator(self) -> bool:
-        """Start the emulator where none runs; True if a sweep started the one that runs now, and so has to stop it."""
+        """Start the emulator where none runs; True if a sweep started the one that runs now, and so
+        has to stop it."""
         joins = ministack.running(stack.STATE_DIR) is not None
         embedded.start(follow_parent=not self.keep)
         is_of_a_sweep = not joins or bool(stack_lock.owner("local").get("started_emulator"))
         return is_of_a_sweep and not self.is_guest
 
     def _refuse_foreign(self) -> None:
-        # The local stack of somebody who tries it by hand may be used by a sweep that leaves it there.
+        # The local stack of somebody who tries it by hand may be used by a sweep that leaves it
+        # there.
         if self._kind == "local" and (self._take_over or self.keep):
             return
         applied = self.terraform.resources()
@@ -158,18 +176,26 @@ class SweptStack:
                 refuse_elsewhere(targets.place("aws"), self.terraform.outputs(), changes=True)
             return
         whose = f"by run {owner}" if owner else "by hand"
-        removal = "`stampede emulator stop`" if self._kind == "local" else "`terraform -chdir=infra destroy`"
+        removal = (
+            "`stampede emulator stop`"
+            if self._kind == "local"
+            else "`terraform -chdir=infra destroy`"
+        )
         raise UsageError(
-            f"--target {self._kind}: a stack of {counted(len(applied), 'resource')} is already applied ({whose}), "
-            f"and a sweep would change it and destroy it at the end; remove it with {removal}, or use "
-            "--take-over"
+            f"--target {self._kind}: a stack of {counted(len(applied), 'resource')} is already "
+            f"applied ({whose}), and a sweep would change it and destroy it at the end; remove it "
+            f"with {removal}, or use --take-over"
         )
 
     def _say_what_stays(self, error: BaseException) -> None:
         if isinstance(error, RunError | UsageError):
             say(str(error), style="red")
         if self._started_emulator:
-            say("the stack wasn't destroyed, but nothing stays: the embedded AWS is stopped with it", style="yellow")
+            say(
+                "the stack wasn't destroyed, but nothing stays: the embedded AWS is stopped with "
+                "it",
+                style="yellow",
+            )
             return
         say(f"the stack couldn't be destroyed; remove it with {self.how_to_remove()}", style="red")
         with contextlib.suppress(RunError, OSError):
@@ -177,9 +203,9 @@ class SweptStack:
                 say(f"still there, according to Terraform's state: {', '.join(left)}", style="red")
 
     def _destroy(self, *, refresh: bool) -> None:
-        """Empty what Terraform can't, and destroy the stack. After Ctrl-C functions are still at work, and may write
-        into what has been emptied; once they are destroyed it is emptied again, and what is left goes then. What passes
-        by itself is waited for."""
+        """Empty what Terraform can't, and destroy the stack. After Ctrl-C functions are still at
+        work, and may write into what has been emptied; once they are destroyed it is emptied again,
+        and what is left goes then. What passes by itself is waited for."""
         outputs: dict[str, Any] = {}
         if self._emptied():
             try:
@@ -196,23 +222,37 @@ class SweptStack:
 
     def _has_waited_for(self, error: RunError) -> bool:
         """Wait where the experiment says that such an error passes; False where it doesn't."""
-        refusal = EXPERIMENTS[self._applied["experiment"]].passing_refusal if self._applied else None
+        refusal = (
+            EXPERIMENTS[self._applied["experiment"]].passing_refusal if self._applied else None
+        )
         if refusal is None or not re.search(refusal.pattern, str(error)):
             return False
-        say(f"{refusal.reason}: destroying again in {refusal.wait_s / 60:.0f} min ({error})", style="yellow")
+        say(
+            f"{refusal.reason}: destroying again in {refusal.wait_s / 60:.0f} min ({error})",
+            style="yellow",
+        )
         time.sleep(refusal.wait_s)
         return True
 
     def _empty_buckets(self, outputs: dict[str, Any]) -> int:
-        """Empty what Terraform can't; returns how many objects there were. Where that fails it is said, and the destroy
-        is tried all the same: it takes the rest down, and says itself what stays."""
+        """Empty what Terraform can't; returns how many objects there were. Where that fails it is
+        said, and the destroy is tried all the same: it takes the rest down, and says itself what
+        stays."""
         try:
             target = self._target(outputs)
-            return sum(empty(target, bucket) for bucket in filter(None, map(outputs.get, self._emptied())))
+            return sum(
+                empty(target, bucket) for bucket in filter(None, map(outputs.get, self._emptied()))
+            )
         except (RunError, UsageError) as error:
-            say(f"{error}; `stampede dataset --remove` empties it, after which the stack can be destroyed", style="red")
+            say(
+                f"{error}; `stampede dataset --remove` empties it, after which the stack can be "
+                "destroyed",
+                style="red",
+            )
             return 0
 
     def _emptied(self) -> Sequence[str]:
         """The outputs that name buckets which Terraform can't empty."""
-        return EXPERIMENTS[self._applied["experiment"]].emptied_before_destroy if self._applied else ()
+        return (
+            EXPERIMENTS[self._applied["experiment"]].emptied_before_destroy if self._applied else ()
+        )

@@ -31,11 +31,15 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_stack(parser)
-    of_one = "size of the object in MiB, for a data set of one object (default: the stack's object size)"
+    of_one = (
+        "size of the object in MiB, for a data set of one object (default: the stack's object size)"
+    )
     parser.add_argument("--size-mb", metavar="MIB", type=positive_int, help=of_one)
     seed = "seed of the objects' content (default: %(default)s)"
     parser.add_argument("--seed", metavar="N", type=whole_number, default=1, help=seed)
-    parser.add_argument("--remove", action="store_true", help="empty those buckets instead (default: upload)")
+    parser.add_argument(
+        "--remove", action="store_true", help="empty those buckets instead (default: upload)"
+    )
     add(parser, "--order")
     dry_run = "print what would be uploaded or deleted, and stop (default: do it)"
     parser.add_argument("--dry-run", action="store_true", help=dry_run)
@@ -60,18 +64,26 @@ def run(arguments: argparse.Namespace) -> int:
     in_order, objects = order_of(target, arguments.order), target.experiment.objects(target)
     if arguments.size_mb is not None:
         if target.experiment.shared_list is not None or len(objects) != 1:
-            of_one = f"is for an experiment that reads one object, and {target['experiment']} doesn't"
-            raise UsageError(f"--size-mb: {of_one}; leave it out, and apply the stack with another size")
+            of_one = (
+                f"is for an experiment that reads one object, and {target['experiment']} doesn't"
+            )
+            raise UsageError(
+                f"--size-mb: {of_one}; leave it out, and apply the stack with another size"
+            )
         objects = [DataObject(objects[0].key, arguments.size_mb * MEBIBYTE)]
     seeded = events_of(target, in_order)
-    with stack_lock.holding(target.option, "dataset"):  # an object that is replaced under a run fails its operations
+    # an object that is replaced under a run fails its operations
+    with stack_lock.holding(target.option, "dataset"):
         missing = put_objects(target, objects, arguments.seed, dry_run=arguments.dry_run)
         if not (put_manifest(target, dry_run=arguments.dry_run) or missing):
             say("no object is missing")
         if not arguments.dry_run:
             seed(target, in_order)
     for event in seeded if arguments.dry_run else ():
-        say(f"{target[target.experiment.seeding.function]} would seed what is missing: {json.dumps(event)}")
+        say(
+            f"{target[target.experiment.seeding.function]} would seed what is missing: "
+            f"{json.dumps(event)}"
+        )
     for data_object in objects:
         terminal.hand_over(f"s3://{target['bucket_name']}/{data_object.key}")
     if not (objects or seeded):

@@ -73,18 +73,23 @@ def estimate(plan: Plan, given: Given | None = None) -> Estimate:
     return cost.estimate(plan, targets.place(plan.target)["target"], given or NOTHING)
 
 
-def refuse_if_impossible(plan: Plan, estimated: Estimate | None = None, results_dir: Path = RESULTS_DIR) -> None:
-    """Raise UsageError, one line, where a check finds that the sweep can't work, and say what it warns of; asks AWS for
-    a target of "aws", or the endpoint in its stead."""
+def refuse_if_impossible(
+    plan: Plan, estimated: Estimate | None = None, results_dir: Path = RESULTS_DIR
+) -> None:
+    """Raise UsageError, one line, where a check finds that the sweep can't work, and say what it
+    warns of; asks AWS for a target of "aws", or the endpoint in its stead."""
     from stampede.planning import checks
 
     refuse(checks.run(plan, checks.BEFORE_A_SWEEP, estimated, results_dir=results_dir), plan)
 
 
 def refuse(findings: Sequence[Finding], plan: Plan) -> None:
-    """Raise UsageError, one line, where a finding is a problem; else say what a sweep says itself of the warnings:
-    those about what it measures, and not about where."""
-    refuse_problems(findings, f"`stampede doctor {plan.experiment} --target {plan.target}` with the same options")
+    """Raise UsageError, one line, where a finding is a problem; else say what a sweep says itself
+    of the warnings: those about what it measures, and not about where."""
+    refuse_problems(
+        findings,
+        f"`stampede doctor {plan.experiment} --target {plan.target}` with the same options",
+    )
     for finding in findings:
         if finding.status == WARNING and finding.check in ("floods", "package"):
             say(f"{finding.check}: {finding.sentence}", style="yellow")
@@ -96,7 +101,12 @@ def _print_estimate(estimated: Estimate) -> None:
 
     rows = []
     for item in estimated.items:
-        row = {"service": item.service, "what": item.what, "quantity": quantity(item.quantity), "unit": item.unit}
+        row = {
+            "service": item.service,
+            "what": item.what,
+            "quantity": quantity(item.quantity),
+            "unit": item.unit,
+        }
         usd = {"USD per unit": item.usd_per_unit, "USD": item.usd}
         rows.append({**row, **(usd if item.usd is not None else dict.fromkeys(usd, "unknown"))})
     print_rows(rows, "table")
@@ -109,9 +119,17 @@ def print_checks(findings: Sequence[Finding]) -> None:
 
     from stampede import terminal
 
-    passed = {f"{finding.check} ({finding.found})".removesuffix(" ()") for finding in findings if finding.status == OK}
+    passed = {
+        f"{finding.check} ({finding.found})".removesuffix(" ()")
+        for finding in findings
+        if finding.status == OK
+    }
     for status, (mark, style) in MARKS.items():
-        lines = [f"{finding.check}: {finding.sentence}" for finding in findings if finding.status == status]
+        lines = [
+            f"{finding.check}: {finding.sentence}"
+            for finding in findings
+            if finding.status == status
+        ]
         for line in [", ".join(sorted(passed))] if status == OK and passed else lines:
             terminal.show(Text.assemble((f"{mark:<8}", style), as_typed(line)))
     counts = Counter(finding.status for finding in findings)

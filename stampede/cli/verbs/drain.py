@@ -37,15 +37,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_stack(parser)
     add(parser, "--run", "--deadline-s", "--results-dir", "--format")
     redelivery = (
-        "wait until SQS redelivers messages in flight without a record, up to max_receive_count visibility timeouts "
-        "(default: stop once no record can come before that, and count them as unanswered)"
+        "wait until SQS redelivers messages in flight without a record, up to max_receive_count "
+        "visibility timeouts (default: stop once no record can come before that, and count them "
+        "as unanswered)"
     )
     parser.add_argument("--wait-for-redelivery", action="store_true", help=redelivery)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Wait, store records, print one account a cell on stdout; exit status 1 if a message is unaccounted for. Where the
-    run's stack is gone, the account that is stored is printed."""
+    """Wait, store records, print one account a cell on stdout; exit status 1 if a message is
+    unaccounted for. Where the run's stack is gone, the account that is stored is printed."""
     from loader.drain import drain
     from stampede.stacks import stack_lock
     from stampede.stacks import target as targets
@@ -63,7 +64,9 @@ def run(arguments: argparse.Namespace) -> int:
         folder.refuse_unwritable()
         waits, again = arguments.wait_for_redelivery, f"`stampede drain --run {folder.as_argument}"
         try:
-            drained = drain(target, folder, deadline_s=arguments.deadline_s, waits_for_redelivery=waits)
+            drained = drain(
+                target, folder, deadline_s=arguments.deadline_s, waits_for_redelivery=waits
+            )
         except (KeyboardInterrupt, OSError) as error:
             error.add_note(f"the messages in the queue are still being processed; {again}` resumes")
             raise
@@ -77,8 +80,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def say_why_failed(accounts: Sequence[CellAccount], folder: RunFolder) -> None:
     """Name the query that shows why messages were given up, where any was."""
-    if lost := sum(account.failed + account.dead_lettered + account.unanswered for account in accounts):
-        say(f"{counted(lost, 'message')} never succeeded: `stampede query errors --run {folder.as_argument}` shows why")
+    if lost := sum(
+        account.failed + account.dead_lettered + account.unanswered for account in accounts
+    ):
+        say(
+            f"{counted(lost, 'message')} never succeeded: `stampede query errors --run "
+            f"{folder.as_argument}` shows why"
+        )
 
 
 def _newest_of(target: Target, newest: RunFolder, results_dir: Path) -> RunFolder:
@@ -87,16 +95,21 @@ def _newest_of(target: Target, newest: RunFolder, results_dir: Path) -> RunFolde
 
     for folder in RunFolder.all_with(results_dir, "sent.jsonl"):
         if is_at(folder.read_json("run.json", {}), target.place) and not _why_gone(target, folder):
-            say(f"run {folder.name}: the newest{' of the applied stack' if folder.name != newest.name else ''}")
+            say(
+                f"run {folder.name}: the "
+                f"newest{' of the applied stack' if folder.name != newest.name else ''}"
+            )
             return folder
     raise UsageError(
-        f"--run: the newest run {newest.name} isn't the applied stack's ({_why_gone(target, newest)}), which has none",
+        f"--run: the newest run {newest.name} isn't the applied stack's "
+        f"({_why_gone(target, newest)}), which has none",
         f"use `stampede flood` first, or --run {newest.name} for the stored account",
     )
 
 
 def _why_gone(target: Target, folder: RunFolder) -> str:
-    """Why the applied stack isn't that of a run; empty where it is. Raises UsageError for a run of another place."""
+    """Why the applied stack isn't that of a run; empty where it is. Raises UsageError for a run of
+    another place."""
     from loader.later_stack import is_later
     from stampede.stacks.place import is_of, refuse_another, stack_words
 
@@ -105,12 +118,15 @@ def _why_gone(target: Target, folder: RunFolder) -> str:
     applied, other = stack_words(target.outputs, stored)
     if not is_of(target.outputs, stored):
         return f"it is of {other}, but the applied stack is {applied}"
-    return "the applied stack was created after its last message" if is_later(target, folder) else ""
+    return (
+        "the applied stack was created after its last message" if is_later(target, folder) else ""
+    )
 
 
 def _print_stored(folder: RunFolder, form: str, why: str) -> int:
-    """Print the account of what is stored, and say so. Raises UsageError where no account is stored, and RunError where
-    a message is unaccounted for, or lines that were accounted for are lost."""
+    """Print the account of what is stored, and say so. Raises UsageError where no account is
+    stored, and RunError where a message is unaccounted for, or lines that were accounted for are
+    lost."""
     from stampede.insights.unrecorded import with_unrecorded
     from stampede.runs.account import check, lost_lines, stored_accounts
 
@@ -118,15 +134,25 @@ def _print_stored(folder: RunFolder, form: str, why: str) -> int:
     drained = folder.read_json("accounting.json", None)
     if drained is None:
         raise UsageError(
-            f"--run: {gone}, and {folder.path} has no accounting.json: it was never drained, or the file was removed",
-            f"restore it, or `stampede report {shlex.quote(str(folder.path))}` counts the other files",
+            f"--run: {gone}, and {folder.path} has no accounting.json: it was never drained, or "
+            "the file was removed",
+            f"restore it, or `stampede report {shlex.quote(str(folder.path))}` counts the other "
+            "files",
         )
     accounts = with_unrecorded(stored_accounts(folder), folder.path)
     lost = lost_lines(folder, accounts)
-    say(f"{gone}; this is {'what its files still add up to' if lost else 'the account stored with the run'}")
+    say(
+        f"{gone}; this is "
+        f"{'what its files still add up to' if lost else 'the account stored with the run'}"
+    )
     # The cells that were sent since the run was last drained aren't in the file of its accounts.
-    if missing := {account.cell for account in accounts if account.sent} - {row.get("cell") for row in drained}:
-        say(f"never drained: {', '.join(sorted(missing))}; their log lines are gone with the stack", style="yellow")
+    if missing := {account.cell for account in accounts if account.sent} - {
+        row.get("cell") for row in drained
+    }:
+        say(
+            f"never drained: {', '.join(sorted(missing))}; their log lines are gone with the stack",
+            style="yellow",
+        )
     _print(accounts, folder, form)
     if lost:
         raise RunError(lost)

@@ -37,11 +37,18 @@ from stampede.stacks.infra_variables import infra_defaults
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     actions = ("start", "stop", "status")
-    parser.add_argument("action", choices=actions, metavar="|".join(actions), help="what to do with it")
+    parser.add_argument(
+        "action", choices=actions, metavar="|".join(actions), help="what to do with it"
+    )
     apply = "with start: apply the local copy of infra/ too (default: start only)"
     parser.add_argument("--apply", action="store_true", help=apply)
-    settings = "with --apply: set a Terraform variable; may be repeated (default: the experiment's local values)"
-    parser.add_argument("--set", metavar="VARIABLE=VALUE", action="append", default=[], help=settings)
+    settings = (
+        "with --apply: set a Terraform variable; may be repeated (default: the experiment's local "
+        "values)"
+    )
+    parser.add_argument(
+        "--set", metavar="VARIABLE=VALUE", action="append", default=[], help=settings
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -56,21 +63,32 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def local_variables(settings: Sequence[str]) -> dict[str, Any]:
-    """What is applied: as the experiment fixes it for a small machine, but for what --set says. Raises UsageError for
-    what infra/ would refuse once the embedded AWS runs."""
+    """What is applied: as the experiment fixes it for a small machine, but for what --set says.
+    Raises UsageError for what infra/ would refuse once the embedded AWS runs."""
     refuse_twice("--set", settings, "give it once")
     texts = {text.partition("=")[0]: text for text in settings}
     name = texts.pop("experiment", "").partition("=")[2] or infra_defaults(os.environ)["experiment"]
     if name not in EXPERIMENTS:
-        raise UsageError(f"--set experiment: there is no experiment {name!r}; use {', '.join(EXPERIMENTS)}")
+        raise UsageError(
+            f"--set experiment: there is no experiment {name!r}; use {', '.join(EXPERIMENTS)}"
+        )
     experiment = EXPERIMENTS[name]
     fixed = experiment.matrices["local"].fixed
-    values = {variable: value for variable, value in fixed.items() if variable not in experiment.order_axes}
+    values = {
+        variable: value
+        for variable, value in fixed.items()
+        if variable not in experiment.order_axes
+    }
     for variable, text in texts.items():
         _, choices = parse_setting(text, experiment)
         if len(choices) > 1:
-            raise UsageError(f"--set {variable}: a stack has one value of each variable, got {len(choices)}; give one")
-        values[variable] = str(absolute_path(choices[0])) if variable in path_variables() else choices[0]
+            raise UsageError(
+                f"--set {variable}: a stack has one value of each variable, got {len(choices)}; "
+                "give one"
+            )
+        values[variable] = (
+            str(absolute_path(choices[0])) if variable in path_variables() else choices[0]
+        )
     refuse_broken_rules(values)
     return {"experiment": name} | values
 
@@ -83,15 +101,16 @@ def _start(variables: dict[str, Any] | None) -> int:
 
     if variables:
         refuse_problems([machine.terraform()])
-    with stack_lock.holding("local", "emulator start"):  # a run that is under way must not lose its stack
+    # a run that is under way must not lose its stack
+    with stack_lock.holding("local", "emulator start"):
         emulator = embedded.start()
         if variables:
             try:
                 embedded.apply_copy(emulator.access, variables)
             except (KeyboardInterrupt, OSError, FixableError) as error:
                 error.add_note(
-                    f"the embedded AWS still runs at {emulator.endpoint_url}, with a part of the stack; the same "
-                    "command resumes, and `stampede emulator stop` removes both"
+                    f"the embedded AWS still runs at {emulator.endpoint_url}, with a part of the "
+                    "stack; the same command resumes, and `stampede emulator stop` removes both"
                 )
                 raise
             stack_lock.disown("local")
@@ -99,7 +118,8 @@ def _start(variables: dict[str, Any] | None) -> int:
     exports = shlex.quote(str(ministack.exports_file(stack.STATE_DIR)))
     say(f"for boto3 and the aws CLI, its endpoint and its key in this shell: . {exports}")
     deploy = "`stampede emulator start --apply` deploys an experiment (infra/ itself is for AWS)"
-    say(f"next: {'`stampede dataset`, `stampede flood`, `stampede drain`' if stack.applied_resources() else deploy}")
+    measure = "`stampede dataset`, `stampede flood`, `stampede drain`"
+    say(f"next: {measure if stack.applied_resources() else deploy}")
     return 0
 
 
@@ -112,7 +132,11 @@ def _stop() -> int:
         stopped = ministack.stop(stack.STATE_DIR)
         stack.forget_state()
         stack_lock.disown("local")
-    say("stopped the embedded AWS; everything in it is deleted" if stopped else "the embedded AWS isn't running")
+    say(
+        "stopped the embedded AWS; everything in it is deleted"
+        if stopped
+        else "the embedded AWS isn't running"
+    )
     return 0
 
 
@@ -124,6 +148,9 @@ def _status() -> int:
         say("the embedded AWS isn't running; `stampede emulator start` starts it")
         return 1
     answers = emulator.answers()
-    say(f"process {emulator.pid} {'answers' if answers else 'does not answer'}; its log: {emulator.log_file}")
+    say(
+        f"process {emulator.pid} {'answers' if answers else 'does not answer'}; its log: "
+        f"{emulator.log_file}"
+    )
     print(emulator.endpoint_url)
     return 0 if answers else 1

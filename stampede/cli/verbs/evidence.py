@@ -26,7 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print a row a check, of several runs one after the other. Raises UsageError for a run without any."""
+    """Print a row a check, of several runs one after the other. Raises UsageError for a run without
+    any."""
     from stampede.runs import evidence
     from stampede.tables import print_rows
 

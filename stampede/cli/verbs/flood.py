@@ -38,10 +38,21 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_stack(parser)
-    count = "how many messages to send (default: the experiment's number x the stack's concurrency_value x batch_size)"
+    count = (
+        "how many messages to send (default: the experiment's number x the stack's "
+        "concurrency_value x batch_size)"
+    )
     parser.add_argument("--messages", metavar="N", type=positive_int, help=count)
-    add(parser, "--run", metavar="RUN_ID", help="add to this run, or give a new run this id (default: a new run)")
-    name = "name of the cell (default: the stack's settings, such as memory_size=2048,concurrency_value=10)"
+    add(
+        parser,
+        "--run",
+        metavar="RUN_ID",
+        help="add to this run, or give a new run this id (default: a new run)",
+    )
+    name = (
+        "name of the cell (default: the stack's settings, such as "
+        "memory_size=2048,concurrency_value=10)"
+    )
     parser.add_argument("--cell", metavar="NAME", type=cell, help=name)
     dry_run = "print a message and their count, and send nothing (default: send)"
     parser.add_argument("--dry-run", action="store_true", help=dry_run)
@@ -49,7 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Send the messages; prints sent, failed and the run's id on stdout. Raises RunError if any was not accepted."""
+    """Send the messages; prints sent, failed and the run's id on stdout. Raises RunError if any was
+    not accepted."""
     from loader.cell_load import CellLoad
     from loader.dataset import stored_objects
     from loader.flood import check
@@ -63,16 +75,23 @@ def run(arguments: argparse.Namespace) -> int:
     cell = _cell(target, in_order, arguments.cell)
     objects = stored_objects(target)
     load = CellLoad.of(target, in_order, objects)
-    count = arguments.messages or load.count or cell.n * cell.batch_size * target.experiment.messages_per_concurrency
+    count = (
+        arguments.messages
+        or load.count
+        or cell.n * cell.batch_size * target.experiment.messages_per_concurrency
+    )
     if target.experiment.shared_list is not None and count != load.count:
         takes = (
-            f"the applied {target['experiment']} takes {counted(load.count, 'message')}, which share one list of keys"
+            f"the applied {target['experiment']} takes {counted(load.count, 'message')}, which "
+            "share one list of keys"
         )
         raise UsageError(f"--messages: {takes}, got {count}; leave it out")
     payloads = payloads_of(target.experiment, arguments.payload, [cell])
     check_manifest(target)
     if arguments.run is not None:
-        _refuse_run_of_another(target, RunFolder(arguments.results_dir / checked_run_id(arguments.run)))
+        _refuse_run_of_another(
+            target, RunFolder(arguments.results_dir / checked_run_id(arguments.run))
+        )
     if arguments.dry_run:
         _print_dry_run(target, cell.name, load, count, payloads)
         return 0
@@ -95,20 +114,26 @@ def _cell(target: Target, in_order: Mapping[str, Any], name: str | None) -> Cell
     """The cell of a flood by hand, as the applied stack and the work orders have it."""
     axes = target.experiment.axes
     applied = [axis.variable for axis in axes if not (axis.is_variant or axis.in_order)]
-    values = {variable: target.outputs[variable] for variable in declared() if variable in target.outputs}
+    values = {
+        variable: target.outputs[variable] for variable in declared() if variable in target.outputs
+    }
     name = name or cell_name({variable: target[variable] for variable in applied} | in_order)
     return Cell(name, {**values, **in_order}, tuple(axes))
 
 
 def _refuse_run_of_another(target: Target, folder: RunFolder) -> None:
-    """Raise UsageError where the run that is added to was sent to another stack: drain could not account for both."""
+    """Raise UsageError where the run that is added to was sent to another stack: drain could not
+    account for both."""
     from stampede.stacks.place import is_of, refuse_another, stack_words
 
     folder.refuse_unwritable()
     stored = folder.read_json("run.json", {})
     refuse_another("--run", folder.run_id, stored, target.place)
     if stored.get("format", FORMAT) != FORMAT or not is_flood_by_hand(stored):
-        other = f"is a sweep, which has its own cells, or of another version (format {stored.get('format')})"
+        other = (
+            "is a sweep, which has its own cells, or of another version (format "
+            f"{stored.get('format')})"
+        )
         raise UsageError(f"--run: {folder.name} {other}", "leave --run out")
     if not is_of(target.outputs, stored):
         applied, other = stack_words(target.outputs, stored)
@@ -117,31 +142,41 @@ def _refuse_run_of_another(target: Target, folder: RunFolder) -> None:
 
 
 def _refuse_beside_others(target: Target) -> None:
-    """Raise UsageError while messages are in the queue or at work, of whatever run: the preparation would take from
-    under them what they do."""
+    """Raise UsageError while messages are in the queue or at work, of whatever run: the preparation
+    would take from under them what they do."""
     from loader.collecting import message_counts
     from stampede.stacks.target import explained
 
     with explained("reading the queue", target):
         waiting = sum(message_counts(target.client("sqs"), target["queue_url"]))
     if waiting:
-        messages = counted(waiting, "message of an earlier flood is", "messages of an earlier flood are")
+        messages = counted(
+            waiting, "message of an earlier flood is", "messages of an earlier flood are"
+        )
         raise UsageError(
-            f"{target['experiment']}: {messages} in the queue or in progress, and this flood first empties the place "
-            "that they copy to; wait for them with `stampede drain`"
+            f"{target['experiment']}: {messages} in the queue or in progress, and this flood first "
+            "empties the place that they copy to; wait for them with `stampede drain`"
         )
 
 
 def _describe(
-    folder: RunFolder, target: Target, cell: Cell, payloads: Payloads | None, objects: Sequence[DataObject]
+    folder: RunFolder,
+    target: Target,
+    cell: Cell,
+    payloads: Payloads | None,
+    objects: Sequence[DataObject],
 ) -> bool:
-    """Write down what is going to be sent; returns whether the cell is new to the run. Raises UsageError where the run
-    has sent other payloads: numbers of payloads in its records would mean both."""
+    """Write down what is going to be sent; returns whether the cell is new to the run. Raises
+    UsageError where the run has sent other payloads: numbers of payloads in its records would mean
+    both."""
     from stampede.runs.description import RunDescription
 
     if payloads is not None:
         if folder.read_json("run.json", {}) and Payloads.of_run(folder).text != payloads.text:
-            raise UsageError(f"--payload: run {folder.run_id} sends another payload; leave it out, or start a new run")
+            raise UsageError(
+                f"--payload: run {folder.run_id} sends another payload; leave it out, or start a "
+                "new run"
+            )
         payloads.store(folder)
     description = RunDescription(folder, target["experiment"], target.place)
     for own in (item for item in objects if item.bucket):
@@ -151,9 +186,12 @@ def _describe(
     return is_new
 
 
-def _send(target: Target, folder: RunFolder, cell: str, load: CellLoad, count: int, is_new: bool) -> Outcome:
-    """Prepare the cell where it needs that, and send its messages, or have Athena run its queries. With what cuts it
-    off it notes what goes on. Of a cell that isn't new, what an earlier flood sent last may not be written down."""
+def _send(
+    target: Target, folder: RunFolder, cell: str, load: CellLoad, count: int, is_new: bool
+) -> Outcome:
+    """Prepare the cell where it needs that, and send its messages, or have Athena run its queries.
+    With what cuts it off it notes what goes on. Of a cell that isn't new, what an earlier flood
+    sent last may not be written down."""
     from loader.cell_load import prepare
     from loader.executions import carry_out
     from loader.flood import flood
@@ -163,7 +201,9 @@ def _send(target: Target, folder: RunFolder, cell: str, load: CellLoad, count: i
         prepared = prepare(target, folder, cell, load, knows_all_sent=is_new)
         if load.execution is not None:
             return carry_out(target, folder, cell, count, load.execution, **common)
-        return flood(target, folder, cell, count, **common, knows_all_sent=is_new or prepared is not None)
+        return flood(
+            target, folder, cell, count, **common, knows_all_sent=is_new or prepared is not None
+        )
     except (KeyboardInterrupt, OSError) as error:
         sent = counted(sum(1 for _ in folder.rows("sent.jsonl")), "message")
         drain = f"`stampede drain --run {folder.as_argument}` waits for what is in the queue"
@@ -171,13 +211,18 @@ def _send(target: Target, folder: RunFolder, cell: str, load: CellLoad, count: i
         raise
 
 
-def _print_dry_run(target: Target, cell: str, load: CellLoad, count: int, payloads: Payloads | None) -> None:
+def _print_dry_run(
+    target: Target, cell: str, load: CellLoad, count: int, payloads: Payloads | None
+) -> None:
     from loader.flood import orders
     from stampede import terminal
 
     if load.preparation is not None:
         [preparing] = orders("RUN_ID", cell, 1, {**load.order, **load.preparation, "warm_up": 1})
-        say(f"would send one message that prepares the cell, and wait until it is done: {preparing.body}")
+        say(
+            "would send one message that prepares the cell, and wait until it is done: "
+            f"{preparing.body}"
+        )
     if load.execution is not None:
         queries = counted(count, "query", "queries")
         say(f"would run {queries} in Athena's workgroup {load.execution.workgroup}, each of them:")
@@ -186,4 +231,6 @@ def _print_dry_run(target: Target, cell: str, load: CellLoad, count: int, payloa
     say(f"would send {counted(count, 'message')} to {target['queue_name']}, such as:")
     [first] = orders("RUN_ID", cell, 1, load.order, share=load.share)
     takes_payload = target.experiment.takes_payload
-    terminal.hand_over((payloads or Payloads.of_text(DEFAULT)).bodies[0] if takes_payload else first.body)
+    terminal.hand_over(
+        (payloads or Payloads.of_text(DEFAULT)).bodies[0] if takes_payload else first.body
+    )

@@ -30,16 +30,23 @@ SAME = "the same"
 # How a row begins that says why a price wasn't found.
 NO_PRICE = "no price: "
 # Somebody waits, and what isn't answered is asked for another day.
-TIMEOUTS = {"connect_timeout": 3, "read_timeout": 10, "retries": {"mode": "standard", "total_max_attempts": 3}}
+TIMEOUTS = {
+    "connect_timeout": 3,
+    "read_timeout": 10,
+    "retries": {"mode": "standard", "total_max_attempts": 3},
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    region = "AWS region; a price that isn't stored for it is shown for us-east-1 (default: %(default)s)"
+    region = (
+        "AWS region; a price that isn't stored for it is shown for us-east-1 (default: %(default)s)"
+    )
     parser.add_argument("--region", metavar="NAME", default="us-east-1", help=region)
     update = (
-        "get current prices from AWS's Price List Query API (pricing:GetProducts), show the differences and store "
-        "them; its filters haven't been tried on an account (default: no request)"
+        "get current prices from AWS's Price List Query API (pricing:GetProducts), show the "
+        "differences and store them; its filters haven't been tried on an account (default: no "
+        "request)"
     )
     parser.add_argument("--update", action="store_true", help=update)
     dry_run = "with --update: show the differences, store nothing (default: store)"
@@ -48,7 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the prices on stdout; with --update what was found, and status 1 if a price that was asked for wasn't."""
+    """Print the prices on stdout; with --update what was found, and status 1 if a price that was
+    asked for wasn't."""
     from stampede.planning.cost import prices
     from stampede.stacks import endpoints
     from stampede.tables import print_rows
@@ -60,7 +68,10 @@ def run(arguments: argparse.Namespace) -> int:
         return _update(region, arguments.format, dry_run=arguments.dry_run)
     by_name = prices.read_prices(region, file=prices.FILE).by_name
     columns = ("usd", "unit", "region", "as_of", "source")
-    rows = [{"name": name, **{column: getattr(price, column) for column in columns}} for name, price in by_name.items()]
+    rows = [
+        {"name": name, **{column: getattr(price, column) for column in columns}}
+        for name, price in by_name.items()
+    ]
     print_rows(rows, arguments.format)
     return 0
 
@@ -75,11 +86,16 @@ def _update(region: str, form: str, *, dry_run: bool) -> int:
     print_rows(rows, form)
     usd_by_name = {row["name"]: row["usd"] for row in rows if row["usd"] is not None}
     different = len(usd_by_name) - sum(row["found"] == SAME for row in rows)
-    summary = f"{counted(len(usd_by_name), 'price')} of {region} found, {different} of them different"
+    summary = (
+        f"{counted(len(usd_by_name), 'price')} of {region} found, {different} of them different"
+    )
     if dry_run or not usd_by_name:
         say(f"{summary}; nothing was written")
     else:
-        price_list.write(price_list.updated(stored, region, usd_by_name, f"{datetime.now(UTC):%Y-%m}"), prices.FILE)
+        price_list.write(
+            price_list.updated(stored, region, usd_by_name, f"{datetime.now(UTC):%Y-%m}"),
+            prices.FILE,
+        )
         say(f"{summary}; written to {prices.FILE}")
     return 1 if any(row["found"].startswith(NO_PRICE) for row in rows) else 0
 
@@ -105,7 +121,15 @@ def _compared(stored: Mapping[str, Any], region: str) -> list[dict[str, Any]]:
                 found = _difference(before, usd, region)
             except price_list.NoPrice as why:
                 found = f"{NO_PRICE}{why}"
-        rows.append({"name": name, "usd_before": before.usd, "usd": usd, "unit": before.unit, "found": found})
+        rows.append(
+            {
+                "name": name,
+                "usd_before": before.usd,
+                "usd": usd,
+                "unit": before.unit,
+                "found": found,
+            }
+        )
     return rows
 
 
@@ -115,4 +139,8 @@ def _difference(before: Price, usd: float, region: str) -> str:
 
     if price_list.same(before.usd, usd) and before.region == region:
         return SAME
-    return f"{100 * (usd / before.usd - 1):+.1f} %" if before.usd and before.region == region else "new"
+    return (
+        f"{100 * (usd / before.usd - 1):+.1f} %"
+        if before.usd and before.region == region
+        else "new"
+    )

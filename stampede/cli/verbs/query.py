@@ -34,10 +34,17 @@ if TYPE_CHECKING:
     from stampede.insights.backends import Answer, Backend
     from stampede.stacks.target import Target
 
-# Lambda's own START, END and REPORT lines carry no run_id: a query over them is narrowed by the run's time alone.
-_PLATFORM_FIELD = re.compile(r"@(type|duration|billedDuration|initDuration|memorySize|maxMemoryUsed)\b")
-# Two stats: the number of different messages, exactly; count_distinct is approximate where they are many.
-_ARRIVED = "filter ispresent(message_id) | stats count(*) as records by message_id | stats count(*) as arrived"
+# Lambda's own START, END and REPORT lines carry no run_id: a query over them is narrowed by the
+# run's time alone.
+_PLATFORM_FIELD = re.compile(
+    r"@(type|duration|billedDuration|initDuration|memorySize|maxMemoryUsed)\b"
+)
+# Two stats: the number of different messages, exactly; count_distinct is approximate where they are
+# many.
+_ARRIVED = (
+    "filter ispresent(message_id) | stats count(*) as records by message_id | stats count(*) as "
+    "arrived"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,19 +54,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     lines = parser.add_mutually_exclusive_group()
     add(lines, "--run")
     logs = (
-        'query exported lines {"timestamp", "message", "logStream"?} in a .jsonl, .jsonl.gz or .parquet file, without '
-        "AWS; may be repeated (default: the lines of --run)"
+        'query exported lines {"timestamp", "message", "logStream"?} in a .jsonl, .jsonl.gz or '
+        ".parquet file, without AWS; may be repeated (default: the lines of --run)"
     )
     lines.add_argument("--logs", metavar="FILE", action="append", type=path, help=logs)
     where = "keep only lines whose field has this value; may be repeated (default: all lines)"
-    parser.add_argument("--where", metavar="KEY=VALUE", action="append", default=[], type=condition, help=where)
-    export = "also write the lines as Parquet, which later queries read many times faster (default: no export)"
-    parser.add_argument("--export", metavar="FILE.parquet", type=writable_file(".parquet"), help=export)
+    parser.add_argument(
+        "--where", metavar="KEY=VALUE", action="append", default=[], type=condition, help=where
+    )
+    export = (
+        "also write the lines as Parquet, which later queries read many times faster (default: no "
+        "export)"
+    )
+    parser.add_argument(
+        "--export", metavar="FILE.parquet", type=writable_file(".parquet"), help=export
+    )
     add(parser, "--results-dir", "--format")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Evaluate the query and print its rows on stdout; exit status 2, and nothing on stdout, where it can't be."""
+    """Evaluate the query and print its rows on stdout; exit status 2, and nothing on stdout, where
+    it can't be."""
     from stampede.insights import EventsError, InsightsError, check
     from stampede.tables import print_rows
 
@@ -78,15 +93,19 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{arguments.query}: {error}") from None
     if folder and arguments.run is None:
         say(f"run {folder.name}: the newest")
-    print_rows(answer.rows if arguments.format == "json" else answer.printed, arguments.format, answer.columns)
+    print_rows(
+        answer.rows if arguments.format == "json" else answer.printed,
+        arguments.format,
+        answer.columns,
+    )
     if not answer.rows:
         say("no rows: no line fits the query and its filters")
     return 0
 
 
 def find_query(name: str, experiment: str | None = None) -> Path:
-    """The file of a query by its path, as `EXPERIMENT/NAME`, or as the NAME that `experiment`, else one alone, has.
-    Raises UsageError."""
+    """The file of a query by its path, as `EXPERIMENT/NAME`, or as the NAME that `experiment`, else
+    one alone, has. Raises UsageError."""
     if Path(name).is_file():
         return Path(name)
     saved = {f"{file.parent.name}/{file.stem}": file for file in sorted(QUERIES.glob("*/*.cwli"))}
@@ -96,17 +115,26 @@ def find_query(name: str, experiment: str | None = None) -> Path:
         if key in saved:
             return saved[key]
     if namesakes:
-        raise UsageError(f"NAME|FILE: more than one experiment has a query {name!r}; use {' or '.join(namesakes)}")
+        raise UsageError(
+            f"NAME|FILE: more than one experiment has a query {name!r}; use "
+            f"{' or '.join(namesakes)}"
+        )
     near = difflib.get_close_matches(name, [*saved, *(file.stem for file in saved.values())], n=1)
-    hint = f"did you mean {near[0]}?" if near else f"give a .cwli file, or one of {', '.join(saved)}"
+    hint = (
+        f"did you mean {near[0]}?" if near else f"give a .cwli file, or one of {', '.join(saved)}"
+    )
     raise UsageError(f"NAME|FILE: there is no query {name!r}; {hint}")
 
 
 def _ask(
-    arguments: argparse.Namespace, file: Path, text: str, folder: RunFolder | None, stored: Mapping[str, Any]
+    arguments: argparse.Namespace,
+    file: Path,
+    text: str,
+    folder: RunFolder | None,
+    stored: Mapping[str, Any],
 ) -> Answer:
-    """The answer of a run's lines, or of S3's access logs of its time, or of the files of --logs; and write --export.
-    Raises UsageError where that would be written over what is read."""
+    """The answer of a run's lines, or of S3's access logs of its time, or of the files of --logs;
+    and write --export. Raises UsageError where that would be written over what is read."""
     from stampede.insights import export, with_filters
     from stampede.insights.backends import Local
     from stampede.insights.log_columns import COLUMNS, LINES
@@ -115,21 +143,30 @@ def _ask(
     where, export_to = dict(arguments.where), arguments.export
     if folder is not None and file.parent == server_side.SAVED:
         if export_to is not None:
-            raise UsageError("--export: S3's access logs are queried in CloudWatch, and not fetched; leave it out")
+            raise UsageError(
+                "--export: S3's access logs are queried in CloudWatch, and not fetched; leave it "
+                "out"
+            )
         return _of_access_log(text, where, folder, stored)
     logs = tuple(arguments.logs or [folder.path / LINES])
     reads = [*logs, *([folder.path / COLUMNS] if folder else [])]
     if export_to is not None and export_to.resolve() in [path.resolve() for path in reads]:
         raise UsageError(f"--export: {export_to} holds the lines that are read; use another name")
-    answer = _of_run(text, where, folder, stored) if folder else Local(logs).ask(with_filters(text, where))
+    answer = (
+        _of_run(text, where, folder, stored)
+        if folder
+        else Local(logs).ask(with_filters(text, where))
+    )
     if export_to is not None:
         say(f"{counted(export(logs, export_to), 'log event')}: {export_to}")
     return answer
 
 
-def _of_run(text: str, where: Mapping[str, str], folder: RunFolder, stored: Mapping[str, Any]) -> Answer:
-    """The answer for a stored run: CloudWatch's for one on AWS as long as it has the lines, else that of the lines that
-    are stored. Raises UsageError where there are none."""
+def _of_run(
+    text: str, where: Mapping[str, str], folder: RunFolder, stored: Mapping[str, Any]
+) -> Answer:
+    """The answer for a stored run: CloudWatch's for one on AWS as long as it has the lines, else
+    that of the lines that are stored. Raises UsageError where there are none."""
     from stampede.insights import with_filters
     from stampede.insights.backends import Local, Service, time_range_ms
     from stampede.insights.log_columns import LINES
@@ -143,44 +180,61 @@ def _of_run(text: str, where: Mapping[str, str], folder: RunFolder, stored: Mapp
     if stored.get("target") == "aws":
         times_ms = time_range_ms(folder)
         return _asked_on_aws(
-            folder, lambda target: _asked(Service(target, *times_ms), narrowed, folder), of_stored_lines, logs
+            folder,
+            lambda target: _asked(Service(target, *times_ms), narrowed, folder),
+            of_stored_lines,
+            logs,
         )
     answer = of_stored_lines()
     if answer is None:
         if (folder.path / "records.jsonl").exists():  # which are made from the lines
-            raise UsageError(f"--run: run {folder.name} no longer has its {LINES}; restore it from a copy")
+            raise UsageError(
+                f"--run: run {folder.name} no longer has its {LINES}; restore it from a copy"
+            )
         drain = f"`stampede drain --run {folder.as_argument}` fetches them while its stack is there"
         raise UsageError(f"--run: run {folder.name} has no log events yet; {drain}")
     if of_platform and stored.get("target") == "local" and answer.rows:
         say(
-            "START, END and REPORT lines of this run are the embedded AWS's, with the memory of its processes", "yellow"
+            "START, END and REPORT lines of this run are the embedded AWS's, with the memory of "
+            "its processes",
+            "yellow",
         )
     return answer
 
 
 def _asked_on_aws(
-    folder: RunFolder, ask: Callable[[Target], Answer], of_stored: Callable[[], Answer | None], file: Path
+    folder: RunFolder,
+    ask: Callable[[Target], Answer],
+    of_stored: Callable[[], Answer | None],
+    file: Path,
 ) -> Answer:
-    """What the applied stack answers, or, where that or its lines are gone, what is stored in a `file` of the run."""
+    """What the applied stack answers, or, where that or its lines are gone, what is stored in a
+    `file` of the run."""
     from stampede.insights.backends import LinesGoneError
     from stampede.stacks import target as targets
     from stampede.stacks.place import words
 
     try:
         if (now := targets.place("aws"))["target"] != "aws":
-            elsewhere = f"run {folder.name} was on AWS, but this shell's configuration leads to {words(now)}"
+            elsewhere = (
+                f"run {folder.name} was on AWS, but this shell's configuration leads to "
+                f"{words(now)}"
+            )
             raise targets.NoStackError(elsewhere)
         return ask(targets.resolve("aws"))  # a local stack may be up too
     except (LinesGoneError, targets.NoStackError) as error:
         answer = of_stored()
         if answer is None:
-            raise type(error)(f"{error}; and run {folder.name} has no stored log events to use instead") from None
+            raise type(error)(
+                f"{error}; and run {folder.name} has no stored log events to use instead"
+            ) from None
         say(f"{error}; using {file} instead", style="yellow")
         return answer
 
 
 def _asked(backend: Backend, text: str, folder: RunFolder) -> Answer:
-    """The answer, with a warning when messages of the run have no record among the lines that were asked.
+    """The answer, with a warning when messages of the run have no record among the lines that were
+    asked.
 
     Raises LinesGoneError when CloudWatch has no record of a run whose lines are stored.
     """
@@ -194,19 +248,26 @@ def _asked(backend: Backend, text: str, folder: RunFolder) -> Answer:
     sent = sum(1 for _ in folder.rows("sent.jsonl"))
     why = f"`stampede drain --run {folder.as_argument}` accounts for them"
     if isinstance(backend, Service):
-        why = "CloudWatch may still be ingesting lines: run the query again before you publish its result"
+        why = (
+            "CloudWatch may still be ingesting lines: run the query again before you publish its "
+            "result"
+        )
         if arrived == 0 and (folder.path / LINES).exists():
             gone = "it was created later, or its lines have expired"
-            raise LinesGoneError(f"the log group {backend.group} has no line of run {folder.name}: {gone}")
+            raise LinesGoneError(
+                f"the log group {backend.group} has no line of run {folder.name}: {gone}"
+            )
     if arrived < sent:
         which = f"{sent - arrived:,} of its {counted(sent, 'message')}"
         say(f"run {folder.name} has no record of {which} among these lines; {why}", style="yellow")
     return answer
 
 
-def _of_access_log(text: str, where: Mapping[str, str], folder: RunFolder, stored: Mapping[str, Any]) -> Answer:
-    """The answer about S3's own access logs of a stored run's time. All of it is stored with the run, and read from
-    there once the lines are gone."""
+def _of_access_log(
+    text: str, where: Mapping[str, str], folder: RunFolder, stored: Mapping[str, Any]
+) -> Answer:
+    """The answer about S3's own access logs of a stored run's time. All of it is stored with the
+    run, and read from there once the lines are gone."""
     from stampede.insights import with_filters
     from stampede.insights.backends import Answer
     from stampede.stacks.place import words
@@ -215,9 +276,16 @@ def _of_access_log(text: str, where: Mapping[str, str], folder: RunFolder, store
     def ask(target: Target) -> Answer:
         answer = server_side.ask(target, folder, with_filters(text, where))
         if not where and server_side.store(target, folder, answer):
-            say(f"stored as {server_side.FILE}; `stampede report {folder.path}` shows it", style="dim")
+            say(
+                f"stored as {server_side.FILE}; `stampede report {folder.path}` shows it",
+                style="dim",
+            )
         if not answer.rows:
-            say("S3 has delivered no log line of that time yet; it may take hours: run the query again later", "yellow")
+            say(
+                "S3 has delivered no log line of that time yet; it may take hours: run the query "
+                "again later",
+                "yellow",
+            )
         return answer
 
     def of_stored_answer() -> Answer | None:
@@ -227,6 +295,8 @@ def _of_access_log(text: str, where: Mapping[str, str], folder: RunFolder, store
         return Answer(kept["columns"], kept["rows"], printed)
 
     if stored.get("target") != "aws":
-        elsewhere = f"--run: {folder.name} ran on {words(stored)}, and only S3 on AWS writes access logs"
+        elsewhere = (
+            f"--run: {folder.name} ran on {words(stored)}, and only S3 on AWS writes access logs"
+        )
         raise UsageError(elsewhere, "use a run on AWS whose stack has server_side_proof = true")
     return _asked_on_aws(folder, ask, of_stored_answer, folder.path / server_side.FILE)

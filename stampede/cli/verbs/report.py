@@ -26,17 +26,24 @@ from stampede.progress import say
 COMPARISON, HISTORY = Path("comparison.html"), Path("history.html")
 # Where --fail-on says so.
 SLOWER_STATUS = 3
-# What is wrong with a run is on the page as a whole; here it must not push the table off the screen.
+# What is wrong with a run is on the page as a whole; here it must not push the table off the
+# screen.
 MOST_SENTENCES = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    parser.add_argument("runs", metavar="RUN", nargs="+", help="the folder or id of a run, or of several")
-    output = f"where to write the page of several runs (default: {COMPARISON}, of three or more {HISTORY})"
+    parser.add_argument(
+        "runs", metavar="RUN", nargs="+", help="the folder or id of a run, or of several"
+    )
+    output = (
+        f"where to write the page of several runs (default: {COMPARISON}, of three or more "
+        f"{HISTORY})"
+    )
     parser.add_argument("--output", metavar="FILE.html", type=writable_file(".html"), help=output)
     slower = (
-        "end with status 3 where a cell of the last of three runs or more is slower than in the first, by over 10 %%"
+        "end with status 3 where a cell of the last of three runs or more is slower than in the "
+        "first, by over 10 %%"
     )
     parser.add_argument("--fail-on", choices=("slower",), help=f"{slower} (default: never)")
     add(parser, "--results-dir")
@@ -44,11 +51,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Rebuild one run's folder and print its table, or set several against each other and print the answer; the path of
-    the page goes to stderr. Raises UsageError."""
+    """Rebuild one run's folder and print its table, or set several against each other and print the
+    answer; the path of the page goes to stderr. Raises UsageError."""
     folders = [find_run(arguments.results_dir, run, "RUN").path for run in arguments.runs]
     if len(folders) > 1 and arguments.format != "table":
-        raise UsageError(f"--format {arguments.format}: is for one run; the page of several has a CSV")
+        raise UsageError(
+            f"--format {arguments.format}: is for one run; the page of several has a CSV"
+        )
     if len(folders) > 2:
         slower = _over_time(folders, arguments.output or HISTORY)
         return SLOWER_STATUS if slower and arguments.fail_on else 0
@@ -58,12 +67,15 @@ def run(arguments: argparse.Namespace) -> int:
         _compare(folders, arguments.output or COMPARISON)
         return 0
     if arguments.output is not None:
-        raise UsageError(f"--output: is for several runs; one run's page is {folders[0]}/report.html")
+        raise UsageError(
+            f"--output: is for several runs; one run's page is {folders[0]}/report.html"
+        )
     return 1 if build_and_print(folders[0], arguments.format) else 0
 
 
 def build_and_print(run_dir: Path, form: str) -> bool:
-    """Rebuild the report of `run_dir` and print its table and its answer; whether its figures are in doubt.
+    """Rebuild the report of `run_dir` and print its table and its answer; whether its figures are
+    in doubt.
 
     Raises UsageError for a folder that is no run's.
     """
@@ -90,7 +102,8 @@ def _compare(folders: Sequence[Path], output: Path) -> None:
 
 
 def _over_time(folders: Sequence[Path], output: Path) -> list[str]:
-    """Write the page of runs over time; returns the cells that are slower in the last than in the first."""
+    """Write the page of runs over time; returns the cells that are slower in the last than in the
+    first."""
     from stampede import report, terminal
 
     history = report.history(folders, output)

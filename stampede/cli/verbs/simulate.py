@@ -50,20 +50,42 @@ if TYPE_CHECKING:
     from stampede.model.parameters import Parameters
     from stampede.planning.predicting import Given, PredictedCell
 
-# A cell with all its repeats, or the first or later operations of its environments, and what the model says of it.
+# A cell with all its repeats, or the first or later operations of its environments, and what the
+# model says of it.
 Row = tuple[Cell, dict[str, Any]]
 # The model's figures in CSV and JSON, in their order.
-FIGURES = ("count", "min_s", "p25_s", "avg_s", "p75_s", "max_s", "p99_s", "time_to_n_s", "share_at_n", "most_at_once")
-FIGURES += ("drain_s", "busy", "peak_requests_per_s", "requests_limit_per_s", "usd", "binds", "span_s", "failed")
+FIGURES = (
+    "count",
+    "min_s",
+    "p25_s",
+    "avg_s",
+    "p75_s",
+    "max_s",
+    "p99_s",
+    "time_to_n_s",
+    "share_at_n",
+    "most_at_once",
+)
+FIGURES += (
+    "drain_s",
+    "busy",
+    "peak_requests_per_s",
+    "requests_limit_per_s",
+    "usd",
+    "binds",
+    "span_s",
+    "failed",
+)
 FIGURES += ("dead_lettered",)
 # What decides how many messages an invocation takes.
 OF_QUEUE = ("batch_size", "batching_window_s")
 # So much of N reads as all of it: the queue grows.
 FULL = 0.995
-# A setting that mends a limit is worth a word where its figure falls below so much of what it is without.
+# A setting that mends a limit is worth a word where its figure falls below so much of what it is
+# without.
 MENDED = 0.9
-# A provisioned poller polls ten times a second at most, which the model leaves out: of shorter operations it doesn't
-# know what pollers would do.
+# A provisioned poller polls ten times a second at most, which the model leaves out: of shorter
+# operations it doesn't know what pollers would do.
 LEAST_POLLED_S = 1.0
 # From here on a time is told in minutes.
 LONG_S = 600
@@ -75,25 +97,51 @@ CAPTION = (
     "--format csv has all figures, --format json their ranges too.",
 )
 
-per_second = checked(float, "a number of messages a second above 0", lambda value: 0 < value < math.inf)
+per_second = checked(
+    float, "a number of messages a second above 0", lambda value: 0 < value < math.inf
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_plan(parser, targets=["aws"])  # of this machine the model says nothing
-    parameters = "JSON list of parameters that replace the model's own, as in docs/simulate.md (default: none)"
+    parameters = (
+        "JSON list of parameters that replace the model's own, as in docs/simulate.md (default: "
+        "none)"
+    )
     parser.add_argument("--parameters", metavar="FILE", type=path, help=parameters)
-    of_run = "a run of `function` that measured an invocation, with its whole batch (default: as the example)"
+    of_run = (
+        "a run of `function` that measured an invocation, with its whole batch (default: as the "
+        "example)"
+    )
     add(parser, "--run", help=of_run)
-    account = "the account's concurrency limit, of which 100 can't be reserved (default: enough for every cell)"
+    account = (
+        "the account's concurrency limit, of which 100 can't be reserved (default: enough for "
+        "every cell)"
+    )
     parser.add_argument("--account-concurrency", metavar="N", type=positive_int, help=account)
-    quota = 'the account has the quota "Network bandwidth per execution environment" (default: no, about 0.6 Gbit/s)'
+    quota = (
+        'the account has the quota "Network bandwidth per execution environment" (default: no, '
+        "about 0.6 Gbit/s)"
+    )
     parser.add_argument("--bandwidth-quota", action="store_true", help=quota)
-    crashes = "share of the invocations that crash or throw an error, 0 to 50 (default: %(default)s)"
-    parser.add_argument("--crash-percent", metavar="PERCENT", type=crash_percent, default=0, help=crashes)
-    picture = "draw how many functions would run at once over time, to a .svg or .png file (default: no picture)"
-    parser.add_argument("--picture", metavar="FILE", type=writable_file(".svg", ".png"), help=picture)
-    load = "messages a second that your own function will get: says which N carries them (default: no load)"
+    crashes = (
+        "share of the invocations that crash or throw an error, 0 to 50 (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--crash-percent", metavar="PERCENT", type=crash_percent, default=0, help=crashes
+    )
+    picture = (
+        "draw how many functions would run at once over time, to a .svg or .png file (default: no "
+        "picture)"
+    )
+    parser.add_argument(
+        "--picture", metavar="FILE", type=writable_file(".svg", ".png"), help=picture
+    )
+    load = (
+        "messages a second that your own function will get: says which N carries them (default: "
+        "no load)"
+    )
     parser.add_argument("--messages-per-s", metavar="RATE", type=per_second, help=load)
     add(parser, "--results-dir", "--format")
 
@@ -129,7 +177,10 @@ def _given(arguments: argparse.Namespace) -> Given:
     experiment = EXPERIMENTS[arguments.experiment]
     for option, value in (("--run", arguments.run), ("--messages-per-s", arguments.messages_per_s)):
         if value is not None and experiment.measured is None:
-            raise UsageError(f"{option}: is for a function of your own, and not for {experiment.name}; leave it out")
+            raise UsageError(
+                f"{option}: is for a function of your own, and not for {experiment.name}; leave it "
+                "out"
+            )
     parameters = parameters_of(experiment, arguments.parameters)
     if arguments.run is not None:
         parameters = _with_measured(parameters, arguments)
@@ -138,8 +189,8 @@ def _given(arguments: argparse.Namespace) -> Given:
 
 
 def _with_measured(parameters: Parameters, arguments: argparse.Namespace) -> Parameters:
-    """With what the run of --run measured; variables that are paths, and the batches, are set as in the run. Raises
-    UsageError."""
+    """With what the run of --run measured; variables that are paths, and the batches, are set as in
+    the run. Raises UsageError."""
     experiment = EXPERIMENTS[arguments.experiment]
     folder = find_run(arguments.results_dir, arguments.run)
     stored = folder.read_json("run.json", {})
@@ -148,11 +199,18 @@ def _with_measured(parameters: Parameters, arguments: argparse.Namespace) -> Par
     settings = arguments.set or []
     of_user = {setting.partition("=")[0] for setting in settings}
     for cell in sorted(cells_of(stored, experiment).values(), key=lambda cell: cell.batch_size)[:1]:
-        as_there = {name: cell.values.get(name) for name in [*path_variables(), *OF_QUEUE] if name not in of_user}
+        as_there = {
+            name: cell.values.get(name)
+            for name in [*path_variables(), *OF_QUEUE]
+            if name not in of_user
+        }
         settings += [f"{name}={value}" for name, value in as_there.items() if value]
         if "batch_size" in of_user:
             there = f"an invocation with {counted(cell.batch_size, 'message')}"
-            say(f"--run: it has measured {there}, which is taken to last as long with every batch_size")
+            say(
+                f"--run: it has measured {there}, which is taken to last as long with every "
+                "batch_size"
+            )
     arguments.set = settings
     place = "aws" if stored.get("target") == "aws" else "local"
     if place == "local":
@@ -164,9 +222,11 @@ def _with_measured(parameters: Parameters, arguments: argparse.Namespace) -> Par
     return parameters.with_rows(measured)
 
 
-def _cells(plan: Plan, predicted: Sequence[PredictedCell], given: Given, messages_per_s: float | None) -> list[Row]:
-    """Each cell, its repeats in one, in the order of the report's table. The bill is of what is `given` beside the
-    plan; a load of `messages_per_s` keeps the share `busy` of N on average."""
+def _cells(
+    plan: Plan, predicted: Sequence[PredictedCell], given: Given, messages_per_s: float | None
+) -> list[Row]:
+    """Each cell, its repeats in one, in the order of the report's table. The bill is of what is
+    `given` beside the plan; a load of `messages_per_s` keeps the share `busy` of N on average."""
     from stampede.planning import cost
 
     repeats_by_place: dict[Cell, list[PredictedCell]] = defaultdict(list)
@@ -183,14 +243,17 @@ def _cells(plan: Plan, predicted: Sequence[PredictedCell], given: Given, message
         if messages_per_s and each_s:
             # Little's law: so many a second, times the seconds of one.
             figures["average"] = messages_per_s / cell.batch_size * each_s
-            figures["busy"] = figures["average"] / min(cell.n, cell.values["maximum_concurrency"] or cell.n)
+            figures["busy"] = figures["average"] / min(
+                cell.n, cell.values["maximum_concurrency"] or cell.n
+            )
         rows.append((cell, figures))
     return sorted(rows, key=lambda row: row[0])
 
 
 def _by_kind(cell: Cell, figures: dict[str, Any]) -> list[Row]:
-    """The rows of the first operation of each environment, and of the later ones, as far as they succeed, each with its
-    own count, seconds and part of the bill, where records tell them apart; else that of the cell."""
+    """The rows of the first operation of each environment, and of the later ones, as far as they
+    succeed, each with its own count, seconds and part of the bill, where records tell them apart;
+    else that of the cell."""
     later = {axis.name: axis.later_of(cell.values) for axis in cell.axes if axis.later}
     succeeded = sum(figures[f"of_{kind}"].get("count", 0) for kind in ("first", "later"))
     rows: list[Row] = []
@@ -204,8 +267,11 @@ def _by_kind(cell: Cell, figures: dict[str, Any]) -> list[Row]:
     return rows or [(cell, figures)]
 
 
-def _answer(plan: Plan, given: Given, cells: Sequence[Row], messages_per_s: float | None) -> Iterator[str]:
-    """What comes of the load, of the first cell with the largest N, and of the whole sweep, a line each."""
+def _answer(
+    plan: Plan, given: Given, cells: Sequence[Row], messages_per_s: float | None
+) -> Iterator[str]:
+    """What comes of the load, of the first cell with the largest N, and of the whole sweep, a line
+    each."""
     from stampede.planning import cost
 
     estimated = cost.estimate(plan, given=given)
@@ -225,8 +291,11 @@ def _answer(plan: Plan, given: Given, cells: Sequence[Row], messages_per_s: floa
     yield f"{' '.join(sweep)}."
 
 
-def _load(cell: Cell, figures: Mapping[str, Any], cells: Sequence[Row], messages_per_s: float) -> str:
-    """How many invocations the load keeps running, and which N would queue, all else as in the cell."""
+def _load(
+    cell: Cell, figures: Mapping[str, Any], cells: Sequence[Row], messages_per_s: float
+) -> str:
+    """How many invocations the load keeps running, and which N would queue, all else as in the
+    cell."""
     load = f"{quantity(messages_per_s)}/s"
     if figures["busy"] is None:
         return f"{load}: no invocation succeeds"
@@ -239,7 +308,10 @@ def _load(cell: Cell, figures: Mapping[str, Any], cells: Sequence[Row], messages
         for other, row in cells
         if other.without(alike) == cell.without(alike) and (row["busy"] or 0) >= FULL
     ]
-    return f"{load} {of_each}: {average} at once on average; {listed(queueing) or 'no N here'} would queue"
+    return (
+        f"{load} {of_each}: {average} at once on average; {listed(queueing) or 'no N here'} would "
+        "queue"
+    )
 
 
 def _reached(cell: Cell, figures: Mapping[str, Any]) -> str:
@@ -269,7 +341,8 @@ def _brief(value_s: float) -> str:
 
 
 def _mended(plan: Plan, given: Given, cell: Cell, figures: Mapping[str, Any], limit: str) -> str:
-    """The setting that mends the limit, and what the model says of it; nothing where that is no help."""
+    """The setting that mends the limit, and what the model says of it; nothing where that is no
+    help."""
     from stampede.planning import predicting, rules
 
     if "ramp" in limit and (figures["avg_s"] or 0) >= LEAST_POLLED_S:
@@ -298,8 +371,13 @@ def _print(experiment: Experiment, cells: Sequence[Row], parameters: Parameters,
     table, date = [], max(parameters.row(name).date for name in parameters)
     for cell, figures in rows:
         row = {name: figures[name] for name in FIGURES}
-        row = {name: round(value, DIGITS) if isinstance(value, float) else value for name, value in row.items()}
-        ranges = {name: ends for name, ends in figures["ranges"].items() if name in FIGURES and ends}
+        row = {
+            name: round(value, DIGITS) if isinstance(value, float) else value
+            for name, value in row.items()
+        }
+        ranges = {
+            name: ends for name, ends in figures["ranges"].items() if name in FIGURES and ends
+        }
         table.append({**cell.figures(), **row, "ranges": ranges, "parameters_date": date})
 
     def tells_apart(field: Field) -> bool:
@@ -308,11 +386,19 @@ def _print(experiment: Experiment, cells: Sequence[Row], parameters: Parameters,
 
     distinguished = distinguishing(cell for cell, _ in rows)
     fields = [
-        Field(axis.name, axis.label, axis.unit, "{:,}".format if axis.kind is int else str, axis.kind is str)
+        Field(
+            axis.name,
+            axis.label,
+            axis.unit,
+            "{:,}".format if axis.kind is int else str,
+            axis.kind is str,
+        )
         for axis in experiment.axes
         if form == "json" or not axis.is_variant or axis.name in distinguished
     ]
-    fields += [Field(SETTINGS, SETTINGS, is_text=True)] if any(cell.settings for cell, _ in rows) else []
+    fields += (
+        [Field(SETTINGS, SETTINGS, is_text=True)] if any(cell.settings for cell, _ in rows) else []
+    )
     fields = [field if tells_apart(field) else replace(field, only="files") for field in fields]
     shown = [
         Field("avg_s", "mean", "s", significant),
@@ -323,7 +409,11 @@ def _print(experiment: Experiment, cells: Sequence[Row], parameters: Parameters,
         Field("usd", "USD", show=dollars),
         Field("binds", "bottleneck", is_text=True),
     ]
-    by_name = {field.name: field for field in shown if field.name != "busy" or any(row["busy"] for row in table)}
+    by_name = {
+        field.name: field
+        for field in shown
+        if field.name != "busy" or any(row["busy"] for row in table)
+    }
     more = ["ranges", "parameters_date"] if form == "json" else ["parameters_date"]
     fields += [by_name.get(name) or Field(name, only="files") for name in (*FIGURES, *more)]
     Table("predictions", "", fields, table, CAPTION).print(form)

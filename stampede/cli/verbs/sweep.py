@@ -53,20 +53,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(parser, "--payload", "--budget-usd", "--deadline-s", "--results-dir", "--format")
     resume = "resume this run, by its id or its folder, with its stored plan (default: a new run)"
     parser.add_argument("--resume", metavar="RUN", help=resume)
-    parser.add_argument("--keep", action="store_true", help="don't destroy the stack at the end (default: destroy it)")
-    take_over = "use, and destroy at the end, a stack of another run or applied by hand (default: refuse)"
+    parser.add_argument(
+        "--keep",
+        action="store_true",
+        help="don't destroy the stack at the end (default: destroy it)",
+    )
+    take_over = (
+        "use, and destroy at the end, a stack of another run or applied by hand (default: refuse)"
+    )
     parser.add_argument("--take-over", action="store_true", help=take_over)
     dry_run = "print plan, duration and cost, and change nothing (default: run it)"
     parser.add_argument("--dry-run", action="store_true", help=dry_run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the sweep; prints the table and `results: <folder>` on stdout, status 1 if a message is unaccounted for."""
+    """Run the sweep; prints the table and `results: <folder>` on stdout, status 1 if a message is
+    unaccounted for."""
     from stampede.planning.cost import check_budget
     from stampede.planning.predicting import Given
     from stampede.runs.account import check
 
-    folder = None if arguments.resume is None else find_run(arguments.results_dir, arguments.resume, "--resume")
+    folder = (
+        None
+        if arguments.resume is None
+        else find_run(arguments.results_dir, arguments.resume, "--resume")
+    )
     plan = _new_plan(arguments) if folder is None else _stored_plan(folder, arguments)
     experiment = EXPERIMENTS[plan.experiment]
     payloads = payloads_of(experiment, arguments.payload, plan.cells)
@@ -96,30 +107,44 @@ def _new_plan(arguments: argparse.Namespace) -> Plan:
 
 
 def _stored_plan(folder: RunFolder, arguments: argparse.Namespace) -> Plan:
-    """The plan of the run to resume. Raises UsageError where it can't be, or other options are given."""
+    """The plan of the run to resume. Raises UsageError where it can't be, or other options are
+    given."""
     from stampede.stacks import target as targets
     from stampede.stacks.place import refuse_another
 
     options = [f"--{name.replace('_', '-')}" for name in plan_options(arguments)]
     options += ["--payload"] if arguments.payload else []
     if options:
-        raise UsageError(f"--resume: runs the stored plan; leave {' and '.join(options)} out, or start a new sweep")
+        raise UsageError(
+            f"--resume: runs the stored plan; leave {' and '.join(options)} out, or start a new "
+            "sweep"
+        )
     path = folder.path / "run.json"
     stored = folder.read_json("run.json", {})
     if stored.get("format") != FORMAT:
         another = f"--resume: {path} has format {stored.get('format')!r}, not {FORMAT}"
-        raise UsageError(another, f"`{_report_command(folder)}` shows what there is; start a new run for more")
+        raise UsageError(
+            another, f"`{_report_command(folder)}` shows what there is; start a new run for more"
+        )
     of_run(stored, path)
     if is_flood_by_hand(stored):
         finish = f"`stampede drain --run {folder.as_argument}`"
-        raise UsageError(f"--resume: {folder.name} is a flood by hand, not a sweep; finish it with {finish}")
+        raise UsageError(
+            f"--resume: {folder.name} is a flood by hand, not a sweep; finish it with {finish}"
+        )
     try:
         plan = Plan.from_run(stored)
     except ValueError as error:
-        raise UsageError(f"--resume: {path}: the plan is damaged ({error}); restore it, or start a new run") from None
-    if (plan.experiment, plan.target) != (arguments.experiment or plan.experiment, arguments.target):
         raise UsageError(
-            f"--resume: {folder.name} is a sweep of {plan.experiment} with --target {plan.target}; give the same here"
+            f"--resume: {path}: the plan is damaged ({error}); restore it, or start a new run"
+        ) from None
+    if (plan.experiment, plan.target) != (
+        arguments.experiment or plan.experiment,
+        arguments.target,
+    ):
+        raise UsageError(
+            f"--resume: {folder.name} is a sweep of {plan.experiment} with --target {plan.target}; "
+            "give the same here"
         )
     refuse_another("--resume", folder.name, stored, targets.place(plan.target))
     return plan
@@ -130,7 +155,9 @@ def _print_dry_run(plan: Plan, estimate: Estimate, form: str) -> None:
     from stampede.planning import checks
 
     # A program that isn't built yet changes nothing in plan, duration and cost.
-    findings = [finding for finding in checks.run(plan, [checks.PLAN], estimate) if finding.way_out != BUILD]
+    findings = [
+        finding for finding in checks.run(plan, [checks.PLAN], estimate) if finding.way_out != BUILD
+    ]
     doctor.refuse(findings, plan)
     _print_plan(plan, _predicted(plan), form)
     for line in estimate.sentences():
@@ -138,30 +165,43 @@ def _print_dry_run(plan: Plan, estimate: Estimate, form: str) -> None:
 
 
 def _print_plan(plan: Plan, predicted: Mapping[str, Prediction], form: str) -> None:
-    """The cells on stdout, with what the model says of each; a table shows the repeats of a cell once, and what all
-    cells have in common above it."""
+    """The cells on stdout, with what the model says of each; a table shows the repeats of a cell
+    once, and what all cells have in common above it."""
     from stampede.tables import print_rows
 
     cells = [cell for cell in sorted(plan.cells) if form != "table" or cell.repeat in (None, 1)]
     rows = []
     for cell in cells:
         values = {name: cell.setting(name) for name in plan.swept}
-        row = {name: value if type(value) in (int, float) else hcl.text_of(value) for name, value in values.items()}
+        row = {
+            name: value if type(value) in (int, float) else hcl.text_of(value)
+            for name, value in values.items()
+        }
         row |= {name: getattr(cell, name) for name in ("warm_up_messages", "messages", "rounds")}
         prediction = predicted[cell.name].as_dict() if predicted else {}
-        rows.append({"cell": cell.name, **row, **{name: prediction.get(name) for name in PREDICTED}})
+        rows.append(
+            {"cell": cell.name, **row, **{name: prediction.get(name) for name in PREDICTED}}
+        )
     if form != "table":
         print_rows(rows, form)
         return
     same = ", ".join(f"{name}={hcl.text_of(cells[0].setting(name))}" for name in plan.fixed)
     times = f", each {plan.repeats} times" if plan.repeats > 1 else ""
     print(plain(f"{counted(len(cells), 'cell')}{times}; in all of them: {same}\n"))
-    print_rows(rows, form, (*plan.swept, "warm_up_messages", "messages", "rounds", *(PREDICTED if predicted else ())))
+    print_rows(
+        rows,
+        form,
+        (*plan.swept, "warm_up_messages", "messages", "rounds", *(PREDICTED if predicted else ())),
+    )
     print()
 
 
 def _measure(
-    arguments: argparse.Namespace, plan: Plan, folder: RunFolder | None, estimate: Estimate, payloads: Payloads | None
+    arguments: argparse.Namespace,
+    plan: Plan,
+    folder: RunFolder | None,
+    estimate: Estimate,
+    payloads: Payloads | None,
 ) -> tuple[RunFolder, list[CellAccount]]:
     """Run what isn't finished yet; returns the run's folder and the accounts of its cells."""
     from stampede.planning.checks import machine
@@ -172,14 +212,19 @@ def _measure(
     from stampede.sweep.swept_stack import SweptStack
 
     if folder is not None:
-        # Reads all lines that the sweep goes on with: a damaged one is refused before anything starts.
+        # Reads all lines that the sweep goes on with: a damaged one is refused before anything
+        # starts.
         stored_accounts(folder)
     with holding(plan.target, "sweep") as note_run:
-        doctor.refuse_if_impossible(plan, estimate, folder.path if folder else arguments.results_dir)
+        doctor.refuse_if_impossible(
+            plan, estimate, folder.path if folder else arguments.results_dir
+        )
         refuse_problems([machine.terraform()])
         folder = folder or RunFolder.create(arguments.results_dir)
         note_run(folder.run_id)
-        stack = SweptStack(plan.target, folder.run_id, keep=arguments.keep, take_over=arguments.take_over)
+        stack = SweptStack(
+            plan.target, folder.run_id, keep=arguments.keep, take_over=arguments.take_over
+        )
         sweep = SweepRun(plan, folder, estimate, stack, arguments.deadline_s, payloads)
         if predicted := _predicted(plan, ranged=True):
             sweep.predicted(predicted, parameters_of(EXPERIMENTS[plan.experiment]))
@@ -192,7 +237,8 @@ def _measure(
 
 @contextmanager
 def _saying_how_to_go_on(plan: Plan, folder: RunFolder) -> Iterator[None]:
-    """Note with what ends a sweep how to go on; where everything is measured, only the report is missing."""
+    """Note with what ends a sweep how to go on; where everything is measured, only the report is
+    missing."""
     try:
         yield
     except (KeyboardInterrupt, OSError, RunError) as error:

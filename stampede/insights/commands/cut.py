@@ -5,31 +5,36 @@ from stampede.insights.commands.pipeline import Pipeline
 from stampede.insights.commands.row_errors import refuse_rows
 from stampede.insights.language import syntax
 
-# The reference's pipes say so; but a published program (hyp3_floods) counts on `limit 1 | filter ...` giving the latest
-# match, which would be a limit of the result.
+# The reference's pipes say so; but a published program (hyp3_floods) counts on `limit 1 | filter
+# ...` giving the latest match, which would be a limit of the result.
 NOTE = (
-    "a limit followed by other commands is applied where it stands; the service may apply it to the result: put it"
-    " last if you want that"
+    "a limit followed by other commands is applied where it stands; the service may apply it to "
+    "the result: put it last if you want that"
 )
 
 
 def compile_cut(command: syntax.Limit, pipeline: Pipeline) -> None:
-    """Keeps the first rows for the commands that follow; where another row might be in their place, the query stops.
+    """Keeps the first rows for the commands that follow; where another row might be in their place,
+    the query stops.
 
-    Event rows are in the order of the last sort, or else the latest first ("the default descending sort order using
-    @timestamp", CWL_QuerySyntax-Dedup). Groups have no documented order before a sort.
+    Event rows are in the order of the last sort, or else the latest first ("the default descending
+    sort order using @timestamp", CWL_QuerySyntax-Dedup). Groups have no documented order before a
+    sort.
     """
     check_limit(command)
     count, place, rank = command.count, pipeline.fresh(), pipeline.fresh()
-    order = ", ".join(pipeline.determined)  # is enough: rows beyond it that tie for the last place stop the query
+    # is enough: rows beyond it that tie for the last place stop the query
+    order = ", ".join(pipeline.determined)
     by = f"ORDER BY {order}" if order else ""
     pipeline.append(f"SELECT * FROM {{previous}} {by} LIMIT {count + 1}")
     ranked = f"rank() OVER ({by})" if by else "1"
-    pipeline.append(f"SELECT *, row_number() OVER ({by}) AS {place}, {ranked} AS {rank} FROM {{previous}}")
+    pipeline.append(
+        f"SELECT *, row_number() OVER ({by}) AS {place}, {ranked} AS {rank} FROM {{previous}}"
+    )
     tie = refuse_rows(command.span, _why(count, sorted_rows=bool(by)))
     pipeline.append(
-        f"SELECT * EXCLUDE ({place}, {rank}) FROM {{previous}}"
-        f" WHERE CASE WHEN {place} > {count} AND {rank} <= {count} THEN {tie} ELSE {place} <= {count} END"
+        f"SELECT * EXCLUDE ({place}, {rank}) FROM {{previous}} WHERE CASE WHEN {place} > {count} "
+        f"AND {rank} <= {count} THEN {tie} ELSE {place} <= {count} END"
     )
     pipeline.limited = True
 
@@ -40,4 +45,7 @@ def _why(count: int, *, sorted_rows: bool) -> str:
             f"rows {count} and {count + 1} have equal sort keys, so which of them limit keeps"
             " isn't determined; sort by one more field before limit"
         )
-    return "there are more groups than limit keeps, in no documented order; put a sort before limit, or put limit last"
+    return (
+        "there are more groups than limit keeps, in no documented order; put a sort before limit, "
+        "or put limit last"
+    )

@@ -13,10 +13,12 @@ from stampede.insights.values import STRUCTURES, Kind, Value
 
 
 def compile_json(command: syntax.Json, pipeline: Pipeline) -> None:
-    """A field of what stands at the path in the JSON that a field holds, as text or as an object; the rows stay."""
+    """A field of what stands at the path in the JSON that a field holds, as text or as an object;
+    the rows stay."""
     if not re.fullmatch(r"[\w@-]+(\.[\w@-]+)*", command.path.value):
         message = (
-            'the path must be keys with dots, as in "user.name"; for other characters use jsonParse and map.`odd key`'
+            'the path must be keys with dots, as in "user.name"; for other characters use '
+            "jsonParse and map.`odd key`"
         )
         raise refusal(command.path.span, message)
     steps = command.path.value.split(".")
@@ -25,7 +27,11 @@ def compile_json(command: syntax.Json, pipeline: Pipeline) -> None:
     if held.kind in STRUCTURES:
         candidates.append(element(held, steps))
     elif command.field.text not in pipeline.columns and held.kind is Kind.DYNAMIC:
-        candidates.append(pipeline.field(syntax.Name(command.field.span, f"{command.field.text}.{command.path.value}")))
+        candidates.append(
+            pipeline.field(
+                syntax.Name(command.field.span, f"{command.field.text}.{command.path.value}")
+            )
+        )
         candidates.append(element(in_event(command.field, pipeline), steps))
     candidates.append(element(_parsed(command.field, pipeline), steps))
     value = Value(f"coalesce({', '.join(candidate.sql for candidate in candidates)})", Kind.JSON)
@@ -34,11 +40,14 @@ def compile_json(command: syntax.Json, pipeline: Pipeline) -> None:
 
 
 def in_event(name: syntax.Name, pipeline: Pipeline) -> Value:
-    """The column of what a discovered name means in the JSON of the event, which may be an object or an array."""
+    """The column of what a discovered name means in the JSON of the event, which may be an object
+    or an array."""
     parsed = _parsed(syntax.Name(name.span, "@message"), pipeline)
     return pipeline.store(element(parsed, [*(name.head or name.text).split("."), *name.steps]))
 
 
 def _parsed(name: syntax.Name, pipeline: Pipeline) -> Value:
     """The column of jsonParse(name)."""
-    return pipeline.store(Compiler(pipeline).raw(syntax.Call(name.span, "jsonparse", (name,), star=False)))
+    return pipeline.store(
+        Compiler(pipeline).raw(syntax.Call(name.span, "jsonparse", (name,), star=False))
+    )

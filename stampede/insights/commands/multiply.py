@@ -1,7 +1,7 @@
 """The commands that make several rows of one: unnest, expand, and parse with `multi`.
 
-Sources: CWL_QuerySyntax-Unnest, CWL_QuerySyntax-Expand and CWL_QuerySyntax-Parse ("Multi-match mode") of the CloudWatch
-Logs user guide. The rows of an event keep the order of its items.
+Sources: CWL_QuerySyntax-Unnest, CWL_QuerySyntax-Expand and CWL_QuerySyntax-Parse ("Multi-match
+mode") of the CloudWatch Logs user guide. The rows of an event keep the order of its items.
 """
 
 import re
@@ -17,14 +17,19 @@ from stampede.insights.values import STRUCTURES, Kind, Value, sql_string
 
 
 def compile_unnest(command: syntax.Unnest, pipeline: Pipeline) -> None:
-    """A record for each item of a list, none for an empty one; a map, text or number is a list of one item.
+    """A record for each item of a list, none for an empty one; a map, text or number is a list of
+    one item.
 
-    What the service does without the field isn't documented, so a record that lacks it stops the query.
+    What the service does without the field isn't documented, so a record that lacks it stops the
+    query.
     """
     name = command.field
     value = pipeline.field(name)
     if value.kind is Kind.DYNAMIC and name.text not in pipeline.columns:
-        message = f"unnest takes a list from jsonParse: `fields jsonParse(@message) as m | unnest m.{name.text} into x`"
+        message = (
+            "unnest takes a list from jsonParse: `fields jsonParse(@message) as m | unnest "
+            f"m.{name.text} into x`"
+        )
         raise refusal(name.span, message)
     value = pipeline.store(value)
     missing = refuse_rows(
@@ -36,7 +41,9 @@ def compile_unnest(command: syntax.Unnest, pipeline: Pipeline) -> None:
     if value.kind in STRUCTURES:
         listed = f"CASE WHEN starts_with({value.sql}, '[') THEN {_items(value)} ELSE {listed} END"
     listed = f"CASE WHEN {value.sql} IS NULL THEN {missing} ELSE {listed} END"
-    item = Value(pipeline.fresh(), Kind.JSON if value.kind in STRUCTURES else value.kind, column=True)
+    item = Value(
+        pipeline.fresh(), Kind.JSON if value.kind in STRUCTURES else value.kind, column=True
+    )
     _multiply({item.sql: listed}, pipeline)
     pipeline.define(command.alias, item)
     pipeline.parsed.append(command.alias.text)
@@ -45,23 +52,32 @@ def compile_unnest(command: syntax.Unnest, pipeline: Pipeline) -> None:
 def compile_expand(command: syntax.Expand, pipeline: Pipeline) -> None:
     """An event for each item of a JSON array, none for an empty one; the field then holds the item.
 
-    What the service does with anything else in the field isn't documented, so an event with that stops the query.
+    What the service does with anything else in the field isn't documented, so an event with that
+    stops the query.
     """
     name = command.field
     value, kept = pipeline.field(name), f"jsonArraySize({_spelled(name.text)}) >= 0"
     if value.kind is Kind.DYNAMIC and name.text not in pipeline.columns:
         value, kept = in_event(name, pipeline), f"ispresent({_spelled(f'{name.text}.0')})"
     if value.kind not in STRUCTURES:
-        raise refusal(name.span, f"expand takes a field with a JSON array, but {name.text} isn't one")
-    if any(shown.startswith(f"{name.text}.") for shown in (*pipeline.shown, *(pipeline.displayed or ()))):
-        raise refusal(name.span, f"part of {name.text} is already displayed; put `fields` after expand")
+        raise refusal(
+            name.span, f"expand takes a field with a JSON array, but {name.text} isn't one"
+        )
+    if any(
+        shown.startswith(f"{name.text}.")
+        for shown in (*pipeline.shown, *(pipeline.displayed or ()))
+    ):
+        raise refusal(
+            name.span, f"part of {name.text} is already displayed; put `fields` after expand"
+        )
     other = refuse_rows(
         name.span,
         f"an event has no array {name.text}, and what expand does with it isn't documented;"
         f" put `filter {kept}` before it",
     )
     item = Value(pipeline.fresh(), Kind.JSON, column=True)
-    _multiply({item.sql: f"CASE WHEN starts_with({value.sql}, '[') THEN {_items(value)} ELSE {other} END"}, pipeline)
+    items = f"CASE WHEN starts_with({value.sql}, '[') THEN {_items(value)} ELSE {other} END"
+    _multiply({item.sql: items}, pipeline)
     pipeline.redefine(name, item)
 
 
@@ -74,15 +90,20 @@ def _items(value: Value) -> str:
     return items(value.sql, "nullif(CAST(item AS VARCHAR), 'null')")
 
 
-def parse_multi(text: str, pattern: Pattern, names: list[syntax.Name | None], pipeline: Pipeline) -> None:
-    """A row for each match of the expression in `text`; a row without a match stays, without the fields."""
+def parse_multi(
+    text: str, pattern: Pattern, names: list[syntax.Name | None], pipeline: Pipeline
+) -> None:
+    """A row for each match of the expression in `text`; a row without a match stays, without the
+    fields."""
     lists, stored = {}, {}
     for number, (name, group) in enumerate(zip(names, pattern.groups, strict=True), start=1):
         if name is None:
             continue
         match, column = pipeline.fresh(), Value(pipeline.fresh(), Kind.TEXT, column=True)
         matches = f"regexp_extract_all({text}, {sql_string(pattern.re2)}, {number})"
-        lists[match] = f"CASE WHEN len({matches}) > 0 THEN {matches} ELSE [CAST(NULL AS VARCHAR)] END"
+        lists[match] = (
+            f"CASE WHEN len({matches}) > 0 THEN {matches} ELSE [CAST(NULL AS VARCHAR)] END"
+        )
         captured = match if group.may_be_empty else f"nullif({match}, '')"
         stored[column.sql] = captured
         pipeline.define(name, column)
@@ -95,12 +116,16 @@ def _multiply(lists: dict[str, str], pipeline: Pipeline) -> None:
     """A row for each item of the lists, which are of equal length, in columns of their names."""
     held = {column: pipeline.fresh() for column in lists}
     place = pipeline.fresh()
-    pipeline.append(f"SELECT *, {selected({held[column]: sql for column, sql in lists.items()})} FROM {{previous}}")
+    pipeline.append(
+        f"SELECT *, {selected({held[column]: sql for column, sql in lists.items()})} FROM "
+        f"{{previous}}"
+    )
     rows = ", ".join(f"unnest({held[column]}) AS {column}" for column in lists)
     first = next(iter(held.values()))
     pipeline.append(
-        f"SELECT * EXCLUDE ({', '.join(held.values())}), {rows}, generate_subscripts({first}, 1) AS {place}"
-        " FROM {previous}"
+        f"SELECT * EXCLUDE ({', '.join(held.values())}), {rows}, generate_subscripts({first}, 1) "
+        f"AS {place} FROM "
+        "{previous}"
     )
     pipeline.order.append(place)
     pipeline.limited = False

@@ -15,7 +15,8 @@ def compile_sort(command: syntax.Sort, pipeline: Pipeline) -> None:
     for key in command.keys:
         if _is_dropped_time(key.expression, pipeline) and not pipeline.bins:
             pipeline.note(
-                "stats dropped @timestamp, so sort @timestamp has nothing to sort by: the rows come in no order"
+                "stats dropped @timestamp, so sort @timestamp has nothing to sort by: the rows "
+                "come in no order"
             )
             continue
         column = _event_time(key.expression, pipeline)
@@ -27,19 +28,24 @@ def compile_sort(command: syntax.Sort, pipeline: Pipeline) -> None:
 
 
 def _event_time(expression: Expression, pipeline: Pipeline) -> Value | None:
-    """What @timestamp means in a sort after `stats ... by bin(5m)`, as AWS's samples have it: the only such key.
+    """What @timestamp means in a sort after `stats ... by bin(5m)`, as AWS's samples have it: the
+    only such key.
 
     None where it means nothing of that kind.
     """
     if not _is_dropped_time(expression, pipeline) or len(pipeline.bins) != 1:
         return None
     ((title, column),) = pipeline.bins.items()
-    pipeline.note(f"stats dropped @timestamp; sort @timestamp uses {title}, the only column with a time of the events")
+    pipeline.note(
+        f"stats dropped @timestamp; sort @timestamp uses {title}, the only column with a time of "
+        "the events"
+    )
     return column
 
 
 def _is_dropped_time(expression: Expression, pipeline: Pipeline) -> bool:
-    """Whether it is @timestamp after a stats without it, as published queries have it after `stats ... by status`."""
+    """Whether it is @timestamp after a stats without it, as published queries have it after `stats
+    ... by status`."""
     is_time = isinstance(expression, syntax.Name) and expression.text == "@timestamp"
     return is_time and pipeline.stats_count > 0 and "@timestamp" not in pipeline.columns
 
@@ -59,11 +65,12 @@ def check_limit(command: syntax.Limit) -> None:
 
 
 def compile_dedup(command: syntax.Dedup, pipeline: Pipeline) -> None:
-    """Keeps, of the rows that agree in all the fields, the first of the order so far (by default the latest).
+    """Keeps, of the rows that agree in all the fields, the first of the order so far (by default
+    the latest).
 
-    They agree when they are printed alike: 1, "1" and true do, 1.0 doesn't. A row that lacks one of the fields is never
-    a duplicate.
-    Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Dedup.html
+    They agree when they are printed alike: 1, "1" and true do, 1.0 doesn't. A row that lacks one of
+    the fields is never a duplicate. Source:
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Dedup.html
     """
     values = [pipeline.scalar_field(name, "dedup") for name in command.names]
     fields = [value.sql for value in values]

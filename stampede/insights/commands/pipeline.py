@@ -1,4 +1,5 @@
-"""The state that the commands of a query compile into: a chain of SQL stages and the columns in sight.
+"""The state that the commands of a query compile into: a chain of SQL stages and the columns in
+sight.
 
 Each command appends one SELECT over the stage before it, its sub-query. Names in the query map to
 generated column names, so no text of the user ever becomes an identifier.
@@ -17,15 +18,26 @@ from stampede.insights.expressions.structures import element, refuse_map, scalar
 from stampede.insights.language import syntax
 from stampede.insights.language.identity import mentions, tree
 from stampede.insights.language.syntax import Expression, Span
-from stampede.insights.values import STRUCTURES, Kind, Value, as_double, as_text, order_keys, sort_number
+from stampede.insights.values import (
+    STRUCTURES,
+    Kind,
+    Value,
+    as_double,
+    as_text,
+    order_keys,
+    sort_number,
+)
 
-DEFAULT_LIMIT = 10_000  # rows, when a query has no limit; GetQueryResults, CloudWatch Logs user guide
-# Planning and memory grow with the square of the stages that build on one another: each hands on all columns.
+# rows, when a query has no limit; GetQueryResults, CloudWatch Logs user guide
+DEFAULT_LIMIT = 10_000
+# Planning and memory grow with the square of the stages that build on one another: each hands on
+# all columns.
 MOST_STAGES = 400
 
 
 class Pipeline:
-    """A query being compiled. `columns` maps the names defined so far (aliases, parsed fields, stats outputs)."""
+    """A query being compiled. `columns` maps the names defined so far (aliases, parsed fields,
+    stats outputs)."""
 
     def __init__(self, now_s: float) -> None:
         self.now_s = now_s
@@ -38,7 +50,8 @@ class Pipeline:
         self.has_parse = False  # since the last stats: without fields, only what it makes is shown
         self.displayed: list[str] | None = None
         self.order = ["event_ms DESC", "ordinal"]
-        self.determined = ["event_ms DESC"]  # the terms of the order that the reference or a sort determines
+        # the terms of the order that the reference or a sort determines
+        self.determined = ["event_ms DESC"]
         self.stats_count = 0
         self.limited = False
         self.bins: dict[str, Value] = {}
@@ -63,16 +76,24 @@ class Pipeline:
         if name.text in self.columns:
             raise refusal(name.span, f"{name.text} is already defined; choose another alias")
         self.columns[name.text] = value
-        # What was computed from the discovered field of that name isn't what its expression means from here on.
-        self._titles = {title: known for title, known in self._titles.items() if not mentions(known, name.text)}
-        self._trees = {known: column for known, column in self._trees.items() if not mentions(known, name.text)}
+        # What was computed from the discovered field of that name isn't what its expression means
+        # from here on.
+        self._titles = {
+            title: known for title, known in self._titles.items() if not mentions(known, name.text)
+        }
+        self._trees = {
+            known: column for known, column in self._trees.items() if not mentions(known, name.text)
+        }
 
     def computed(self, item: syntax.Item) -> bool:
-        """Whether an item without an alias has its column. Raises QueryError for a title that is another's."""
+        """Whether an item without an alias has its column. Raises QueryError for a title that is
+        another's."""
         if item.title in self._titles and self._titles[item.title] == tree(item.expression):
             return True
         if item.title in self.columns or item.title in self._spellings:
-            raise refusal(item.expression.span, f"two columns are named {item.title}; give this one an alias")
+            raise refusal(
+                item.expression.span, f"two columns are named {item.title}; give this one an alias"
+            )
         return False
 
     def compute(self, item: syntax.Item, value: Value) -> None:
@@ -97,31 +118,42 @@ class Pipeline:
         return f"column_{self._names}"
 
     def field(self, name: syntax.Name) -> Value:
-        """The column that a name stands for: a defined one or its element, before any stats also a discovered one."""
+        """The column that a name stands for: a defined one or its element, before any stats also a
+        discovered one."""
         if name.text in self.columns:
             return self.columns[name.text]
         if key := self._trees.get(tree(name)):  # after `stats ... by name as alias`
             return key
         if tree(self._spellings.setdefault(name.text, name)) != tree(name):
-            raise refusal(name.span, f"{name.text} has other backticks earlier in the query; write both the same way")
+            raise refusal(
+                name.span,
+                f"{name.text} has other backticks earlier in the query; write both the same way",
+            )
         if name.text not in self._elements and (value := self._element(name)):
             self._elements[name.text] = self.store(value)
         if name.text in self._elements:
             return self._elements[name.text]
         if self.stats_count:
-            left = f"{name.text} isn't available after stats, which keeps only {', '.join(self.columns)}"
+            left = (
+                f"{name.text} isn't available after stats, which keeps only "
+                f"{', '.join(self.columns)}"
+            )
             raise refusal(name.span, f"{left}; add it there, or use it before stats")
         if name.text.lower() == "null":
-            raise refusal(name.span, "null is not a value; find missing fields with `not ispresent(field)`")
+            raise refusal(
+                name.span, "null is not a value; find missing fields with `not ispresent(field)`"
+            )
         if name.text.lower() in ("true", "false"):
             raise refusal(
                 name.span,
-                f"{name.text} is not a value: JSON's true is 1 here and false 0; write 1 or 0, as in ok = 1",
+                f"{name.text} is not a value: JSON's true is 1 here and false 0; write 1 or 0, as "
+                "in ok = 1",
             )
         return self.discovery.field(name)
 
     def _element(self, name: syntax.Name) -> Value | None:
-        """The part of a defined map or list that a name such as `map.key` means, if it means one."""
+        """The part of a defined map or list that a name such as `map.key` means, if it means
+        one."""
         head = (name.head or name.text).split(".")
         for length in range(len(head), 0, -1):
             known = self.columns.get(".".join(head[:length]))
@@ -130,12 +162,17 @@ class Pipeline:
                 return element(known, steps)
             if known is not None and name.steps:
                 raise refusal(
-                    name.span, f"{'.'.join(head[:length])} is not a map or list; jsonParse makes one from text"
+                    name.span,
+                    (
+                        f"{'.'.join(head[:length])} is not a map or list; jsonParse makes one from "
+                        "text"
+                    ),
                 )
         return None
 
     def scalar_field(self, name: syntax.Name, command: str) -> Value:
-        """The column of a field in a command that takes no map or list. Raises QueryError for one."""
+        """The column of a field in a command that takes no map or list. Raises QueryError for
+        one."""
         value = self.field(name)
         refuse_map(value, command, name.span)
         return scalar(value, self.store)
@@ -153,7 +190,8 @@ class Pipeline:
         fix = "refer to its column by an alias" if self.stats_count else "add a stats command"
         raise refusal(
             call.span,
-            f"the aggregate {call.function} is allowed only in stats, not after `by` or in another aggregate; {fix}",
+            f"the aggregate {call.function} is allowed only in stats, not after `by` or in another "
+            f"aggregate; {fix}",
         )
 
     def event_time(self, call: syntax.Call) -> Value:
@@ -161,7 +199,8 @@ class Pipeline:
         if time is None:
             raise refusal(
                 call.span,
-                f"{call.function} needs @timestamp, which stats dropped; use datefloor on a timestamp that stats kept",
+                f"{call.function} needs @timestamp, which stats dropped; use datefloor on a "
+                "timestamp that stats kept",
             )
         return time
 
@@ -174,7 +213,8 @@ class Pipeline:
         return column
 
     def numbered(self, value: Value) -> Value:
-        """The same value with a column of its own for its reading as a number, made once however often it is read."""
+        """The same value with a column of its own for its reading as a number, made once however
+        often it is read."""
         if value.kind not in (Kind.DYNAMIC, Kind.TEXT) or not value.column:
             return value
         if value.sql not in self._numbers:
@@ -184,10 +224,12 @@ class Pipeline:
         return replace(value, number=self._numbers[value.sql])
 
     def order_terms(self, value: Value, descending: bool) -> list[str]:
-        """ORDER BY terms of the service's natural sorting of a column; missing values come last either way.
+        """ORDER BY terms of the service's natural sorting of a column; missing values come last
+        either way.
 
-        Ascending: strings before numbers; strings by chunks, digits by length and then value, the rest by Unicode.
-        Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Sort.html
+        Ascending: strings before numbers; strings by chunks, digits by length and then value, the
+        rest by Unicode. Source:
+        https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Sort.html
         """
         number = sort_number(value)
         if number is not None and value.sql not in self._sorted:
@@ -206,13 +248,22 @@ class Pipeline:
 
     # SQL
 
-    def regroup(self, items: Sequence[syntax.Item], columns: dict[str, Value], trees: dict[Hashable, Value]) -> None:
-        """After stats: nothing is left but the `columns` of `items`; `trees` holds them by their expressions."""
+    def regroup(
+        self, items: Sequence[syntax.Item], columns: dict[str, Value], trees: dict[Hashable, Value]
+    ) -> None:
+        """After stats: nothing is left but the `columns` of `items`; `trees` holds them by their
+        expressions."""
         self.stats_count += 1
         if self.binned:  # what came of it can't be seen from here on
             self.note(percentiles.NOTE)
         self.binned = []
-        self.columns, self._trees, self._elements, self._numbers, self._spellings = columns, trees, {}, {}, {}
+        self.columns, self._trees, self._elements, self._numbers, self._spellings = (
+            columns,
+            trees,
+            {},
+            {},
+            {},
+        )
         self._sorted = {}
         self._titles = {item.title: tree(item.expression) for item in items if item.alias is None}
         self.shown = list(columns)
@@ -220,15 +271,19 @@ class Pipeline:
         self.determined = []
 
     def append(self, select: str) -> None:
-        """Adds a stage; `select` reads from `{previous}`. Raises QueryError for one more than `MOST_STAGES`."""
+        """Adds a stage; `select` reads from `{previous}`. Raises QueryError for one more than
+        `MOST_STAGES`."""
         self._close()
         self._stages.append(select)
         self._check_stages()
 
     def _add(self, made: dict[str, str]) -> None:
-        """New columns with what their SQL computes, in the first stage after those of the columns that it builds on."""
+        """New columns with what their SQL computes, in the first stage after those of the columns
+        that it builds on."""
         used = set(re.findall(r"\bcolumn_\d+\b", " ".join(made.values())))
-        levels = [number for number, added in enumerate(self._added, start=1) if used & added.keys()]
+        levels = [
+            number for number, added in enumerate(self._added, start=1) if used & added.keys()
+        ]
         level = max(levels, default=0)
         if level == len(self._added):
             self._added.append({})
@@ -244,20 +299,25 @@ class Pipeline:
         if len(self._stages) + len(self._added) > MOST_STAGES:
             raise refusal(
                 self._at,
-                f"here the query needs more than {MOST_STAGES} steps, each on top of the one before; join conditions"
-                " with `and`, and compute fewer columns from one another",
+                f"here the query needs more than {MOST_STAGES} steps, each on top of the one "
+                "before; join conditions with `and`, and compute fewer columns from one another",
             )
 
     def at(self, span: Span) -> None:
-        """Notes the place that is compiled now, for a refusal that no expression of its own is to blame for."""
+        """Notes the place that is compiled now, for a refusal that no expression of its own is to
+        blame for."""
         self._at = span
 
-    def sql(self, source: Source, fragments: bool, first_fields: bool) -> tuple[str, list[tuple[str, Kind]]]:
-        """The whole statement over the events of `source`, and the name and kind of each column it returns.
+    def sql(
+        self, source: Source, fragments: bool, first_fields: bool
+    ) -> tuple[str, list[tuple[str, Kind]]]:
+        """The whole statement over the events of `source`, and the name and kind of each column it
+        returns.
 
-        Without a limit it returns one row more than the default allows, so that cutting off shows. Event rows have
-        one column more, last: the event's place in its source; rows with percentiles, whether one of them is that of a
-        histogram. `fragments` and `first_fields` are explained in `Discovery.sql`.
+        Without a limit it returns one row more than the default allows, so that cutting off shows.
+        Event rows have one column more, last: the event's place in its source; rows with
+        percentiles, whether one of them is that of a histogram. `fragments` and `first_fields` are
+        explained in `Discovery.sql`.
         """
         outputs = []
         for title in self._output_names():
@@ -268,20 +328,26 @@ class Pipeline:
         relation = "found"
         for select in self._stages:  # nested: common table expressions take twice the time to plan
             relation = f"({select.replace('{previous}', relation)})"
-        shown = ", ".join(f"{printed(value)} AS output_{number}" for number, (_, value) in enumerate(outputs))
+        shown = ", ".join(
+            f"{printed(value)} AS output_{number}" for number, (_, value) in enumerate(outputs)
+        )
         if not self.stats_count:
             shown += ", ordinal"
         if self.binned:
             shown += f", {' OR '.join(self.binned)} AS binned"
         order = f" ORDER BY {', '.join(self.order)}" if self.order else ""
         limit = "" if self.limited else f" LIMIT {DEFAULT_LIMIT + 1}"
-        statement = f"WITH raw AS ({raw}), found AS ({fields}) SELECT {shown} FROM {relation}{order}{limit}"
+        statement = (
+            f"WITH raw AS ({raw}), found AS ({fields}) SELECT {shown} FROM {relation}{order}{limit}"
+        )
         return statement, [(name, value.kind) for name, value in outputs]
 
     def _output_names(self) -> list[str]:
         if self.displayed is not None:
             return self.displayed
-        shown = self.shown or ([] if self.stats_count or self.has_parse else ["@timestamp", "@message"])
+        shown = self.shown or (
+            [] if self.stats_count or self.has_parse else ["@timestamp", "@message"]
+        )
         return list(dict.fromkeys([*shown, *self.parsed]))
 
 

@@ -1,4 +1,5 @@
-"""Refusals that only the rows bring up: SQL that stops the query, and what it says as a QueryError with its place."""
+"""Refusals that only the rows bring up: SQL that stops the query, and what it says as a QueryError
+with its place."""
 
 import re
 
@@ -10,11 +11,14 @@ _MARK = "insights refuses at"
 
 
 def refuse_rows(span: Span, message: str) -> str:
-    """SQL that fails at the first row that evaluates it; `refusal_in` reads it back from DuckDB's words."""
+    """SQL that fails at the first row that evaluates it; `refusal_in` reads it back from DuckDB's
+    words."""
     return f"error({sql_string(f'{_MARK} {span.line}:{span.column}: {message}')})"
 
 
 def refusal_in(reason: str) -> QueryError | None:
     """The refusal that a statement failed with, if DuckDB's words `reason` hold one."""
     marked = re.search(rf"{_MARK} (\d+):(\d+): ([^\n]*)", reason)
-    return QueryError(marked.group(3), int(marked.group(1)), int(marked.group(2))) if marked else None
+    return (
+        QueryError(marked.group(3), int(marked.group(1)), int(marked.group(2))) if marked else None
+    )

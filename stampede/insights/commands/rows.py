@@ -18,7 +18,8 @@ def compile_fields(command: syntax.Fields, pipeline: Pipeline) -> None:
 
 
 def _column(item: syntax.Item, pipeline: Pipeline) -> None:
-    """Makes sure that there is a column of the item's title, and that it is of the item's expression."""
+    """Makes sure that there is a column of the item's title, and that it is of the item's
+    expression."""
     if item.alias is not None:
         pipeline.define(item.alias, pipeline.store(Compiler(pipeline).raw(item.expression)))
     elif isinstance(item.expression, syntax.Name):
@@ -41,11 +42,11 @@ def compile_filter(command: syntax.Filter, pipeline: Pipeline) -> None:
 
 
 def compile_parse(command: syntax.Parse, pipeline: Pipeline) -> None:
-    """Adds the captured fields, all TEXT; a row that doesn't match stays, without them. Without `fields` the result has
-    these alone (recorded: aws/aws-sdk-js-v3#6928).
+    """Adds the captured fields, all TEXT; a row that doesn't match stays, without them. Without
+    `fields` the result has these alone (recorded: aws/aws-sdk-js-v3#6928).
 
-    An optional group that took no part is missing as well, unless its content could have matched nothing. What logfmt
-    and csv make of a line is described in `line_formats`.
+    An optional group that took no part is missing as well, unless its content could have matched
+    nothing. What logfmt and csv make of a line is described in `line_formats`.
     """
     pipeline.has_parse = True
     source = pipeline.field(command.source or syntax.Name(command.span, "@message"))
@@ -67,7 +68,8 @@ def _parse_logfmt(command: syntax.Parse, text: str, pipeline: Pipeline) -> None:
 
 
 def _parse_csv(command: syntax.Parse, text: str, pipeline: Pipeline) -> None:
-    """A field for each value, in order; values without a name are dropped, names without a value are missing."""
+    """A field for each value, in order; values without a name are dropped, names without a value
+    are missing."""
     pipeline.python_functions.add("insights_csv")
     values = pipeline.fresh()
     pipeline.append(f"SELECT *, insights_csv({text}) AS {values} FROM {{previous}}")
@@ -76,7 +78,9 @@ def _parse_csv(command: syntax.Parse, text: str, pipeline: Pipeline) -> None:
         pipeline.parsed.append(alias.text)
 
 
-def _parse_once(text: str, pattern: patterns.Pattern, names: list[syntax.Name | None], pipeline: Pipeline) -> None:
+def _parse_once(
+    text: str, pattern: patterns.Pattern, names: list[syntax.Name | None], pipeline: Pipeline
+) -> None:
     matched = pipeline.fresh()
     groups = ", ".join(sql_string(f"g{number}") for number in range(1, len(pattern.groups) + 1))
     re2 = sql_string(pattern.re2)
@@ -88,7 +92,9 @@ def _parse_once(text: str, pattern: patterns.Pattern, names: list[syntax.Name | 
         if name is None:
             continue
         column = Value(pipeline.fresh(), Kind.TEXT, column=True)
-        captured = f"{matched}.g{number}" if group.may_be_empty else f"nullif({matched}.g{number}, '')"
+        captured = (
+            f"{matched}.g{number}" if group.may_be_empty else f"nullif({matched}.g{number}, '')"
+        )
         columns.append(f"{captured} AS {column.sql}")
         pipeline.define(name, column)
         pipeline.parsed.append(name.text)
@@ -96,7 +102,9 @@ def _parse_once(text: str, pattern: patterns.Pattern, names: list[syntax.Name | 
     pipeline.append(f"SELECT * EXCLUDE ({matched}), {', '.join(columns)} FROM {{previous}}")
 
 
-def _pattern_and_names(command: syntax.Parse, pipeline: Pipeline) -> tuple[patterns.Pattern, list[syntax.Name | None]]:
+def _pattern_and_names(
+    command: syntax.Parse, pipeline: Pipeline
+) -> tuple[patterns.Pattern, list[syntax.Name | None]]:
     """The pattern and, for each of its groups, the name of the field it fills."""
     if isinstance(command.pattern, syntax.Regex):
         pattern = patterns.regex(command.pattern)
@@ -109,26 +117,34 @@ def _pattern_and_names(command: syntax.Parse, pipeline: Pipeline) -> tuple[patte
     if len(aliases) != len(pattern.groups):
         raise refusal(
             command.pattern.span,
-            f"the glob has {len(pattern.groups)} * but {counted(len(aliases), 'name')} after `as`; their numbers must "
-            "be equal",
+            f"the glob has {len(pattern.groups)} * but {counted(len(aliases), 'name')} after `as`; "
+            "their numbers must be equal",
         )
     return pattern, list(aliases)
 
 
 def _regex_names(command: syntax.Parse, pattern: patterns.Pattern) -> list[syntax.Name | None]:
-    """The field of each group: by its own name, or all of them by the names after `as`, as in `/(.*)/ as text`."""
+    """The field of each group: by its own name, or all of them by the names after `as`, as in
+    `/(.*)/ as text`."""
     groups, span = pattern.groups, command.pattern.span
     if command.aliases is None:
         if not any(group.name for group in groups):
-            raise refusal(span, "the expression names no field; name a group as (?<name>...), or write `as name`")
+            raise refusal(
+                span,
+                "the expression names no field; name a group as (?<name>...), or write `as name`",
+            )
         return [syntax.Name(span, group.name) if group.name else None for group in groups]
     if len(command.aliases) != len(groups):
         raise refusal(
             command.aliases[0].span,
-            f"the expression has {counted(len(groups), 'group')} but {counted(len(command.aliases), 'name')} after "
-            "`as`; their numbers must be equal: write a group that is not a field as (?:...)",
+            f"the expression has {counted(len(groups), 'group')} but "
+            f"{counted(len(command.aliases), 'name')} after `as`; their numbers must be equal: "
+            "write a group that is not a field as (?:...)",
         )
     for alias, group in zip(command.aliases, groups, strict=True):
         if group.name not in (None, alias.text):
-            raise refusal(alias.span, f"the group is already named {group.name}; write that name after `as`, or none")
+            raise refusal(
+                alias.span,
+                f"the group is already named {group.name}; write that name after `as`, or none",
+            )
     return list(command.aliases)

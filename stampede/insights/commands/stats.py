@@ -12,15 +12,18 @@ from stampede.insights.language.identity import functions, names, tree
 from stampede.insights.language.syntax import Expression
 from stampede.insights.values import Kind, Value, as_number, as_text
 
-MOST_STATS = 10  # commands in one query; CloudWatch Logs user guide, "Use multiple stats commands" (2 until June 2026)
+# commands in one query; CloudWatch Logs user guide, "Use multiple stats commands" (2 until June
+# 2026)
+MOST_STATS = 10
 
 
 def compile_stats(command: syntax.Stats, pipeline: Pipeline) -> None:
     """Replaces all columns by the keys, in order, and the aggregates.
 
-    Values of a key are one group when their text is the same: 1, "1" and true are, 1.0 is not. Rows that lack a key
-    form a group of their own, without that column. Without `by` there is one row, even over no events. Without a sort,
-    rows come by bin, the newest first, as recorded answers do, and then in ascending order of the other keys.
+    Values of a key are one group when their text is the same: 1, "1" and true are, 1.0 is not. Rows
+    that lack a key form a group of their own, without that column. Without `by` there is one row,
+    even over no events. Without a sort, rows come by bin, the newest first, as recorded answers do,
+    and then in ascending order of the other keys.
     """
     if pipeline.stats_count == MOST_STATS:
         raise refusal(command.span, f"a query has at most {MOST_STATS} stats commands")
@@ -32,12 +35,18 @@ def compile_stats(command: syntax.Stats, pipeline: Pipeline) -> None:
     _check_titles(command)
     grouped = _grouped(keys.values())
     group_by = f" GROUP BY {', '.join(grouped.values())}" if grouped else ""
-    pipeline.append(f"SELECT {', '.join([*grouped, *scope.selected()])} FROM {{previous}}{group_by}")
+    pipeline.append(
+        f"SELECT {', '.join([*grouped, *scope.selected()])} FROM {{previous}}{group_by}"
+    )
     for stage in scope.later:
         pipeline.append(stage)
-    outputs = {item.title: pipeline.store(value) for item, value in zip(command.items, items, strict=True)}
+    outputs = {
+        item.title: pipeline.store(value) for item, value in zip(command.items, items, strict=True)
+    }
     by_title = keys | outputs
-    bins = {item.title: keys[item.title] for item in command.keys if _is_bin(item.expression, pipeline)}
+    bins = {
+        item.title: keys[item.title] for item in command.keys if _is_bin(item.expression, pipeline)
+    }
     items_made = (*command.keys, *command.items)
     pipeline.regroup(items_made, by_title, _by_tree(items_made, by_title))
     pipeline.bins, pipeline.binned = bins, list(dict.fromkeys(scope.binned))
@@ -49,11 +58,15 @@ def compile_stats(command: syntax.Stats, pipeline: Pipeline) -> None:
 def _keys(command: syntax.Stats, pipeline: Pipeline) -> dict[str, Value]:
     """The columns of the `by` expressions, by name."""
     compiler = Compiler(pipeline)
-    return {item.title: pipeline.store(compiler.no_map(item.expression, "stats")) for item in command.keys}
+    return {
+        item.title: pipeline.store(compiler.no_map(item.expression, "stats"))
+        for item in command.keys
+    }
 
 
 def _grouped(keys: Iterable[Value]) -> dict[str, str]:
-    """By what is selected for the keys, what the groups go by: the text, so that 1, "1" and true are one group."""
+    """By what is selected for the keys, what the groups go by: the text, so that 1, "1" and true
+    are one group."""
     grouped = {}
     for key in keys:
         if key.kind is Kind.DYNAMIC:
@@ -69,7 +82,11 @@ def _is_bin(expression: Expression, pipeline: Pipeline) -> bool:
         return _is_bin(expression.left, pipeline)
     if isinstance(expression, syntax.Name):
         return expression.text in pipeline.bins
-    if not isinstance(expression, syntax.Call) or expression.function not in ("bin", "datefloor", "dateceil"):
+    if not isinstance(expression, syntax.Call) or expression.function not in (
+        "bin",
+        "datefloor",
+        "dateceil",
+    ):
         return False
     time = expression.arguments[0]
     while moves_a_time(time):
@@ -89,7 +106,9 @@ def _by_tree(items: Sequence[syntax.Item], by_title: dict[str, Value]) -> dict[H
     return {
         tree(item.expression): by_title[item.title]
         for item in items
-        if item.alias is None or not names(item.expression) & aliases or functions(item.expression) & aggregates
+        if item.alias is None
+        or not names(item.expression) & aliases
+        or functions(item.expression) & aggregates
     }
 
 
@@ -97,7 +116,10 @@ def _item(item: syntax.Item, scope: "_GroupScope") -> Value:
     scope.used = False
     value = Compiler(scope).value(item.expression)
     if not scope.used:
-        raise refusal(item.expression.span, f"{item.title} is not an aggregate; use a function such as avg or count")
+        raise refusal(
+            item.expression.span,
+            f"{item.title} is not an aggregate; use a function such as avg or count",
+        )
     if item.alias is None:
         return value
     scope.named[item.alias.text] = value if value.simple else scope.store(value)
@@ -109,23 +131,34 @@ def _check_titles(command: syntax.Stats) -> None:
     titles: set[str] = set()
     for item in (*command.keys, *command.items):
         if item.title in titles:
-            raise refusal(item.expression.span, f"two columns are named {item.title}; give one of them an alias")
+            raise refusal(
+                item.expression.span,
+                f"two columns are named {item.title}; give one of them an alias",
+            )
         titles.add(item.title)
 
 
 class _GroupScope:
-    """What an item of stats may refer to: keys and the aliases before it as they are, all else inside of an aggregate.
+    """What an item of stats may refer to: keys and the aliases before it as they are, all else
+    inside of an aggregate.
 
-    `_made` are the aliases of columns that have nothing to do with a field of that name: no aggregate takes those, for
-    whether the field is meant isn't clear. `later` are the stages over what the grouping computes that items need,
-    and `binned` the columns that say whether a percentile is that of a histogram.
+    `_made` are the aliases of columns that have nothing to do with a field of that name: no
+    aggregate takes those, for whether the field is meant isn't clear. `later` are the stages over
+    what the grouping computes that items need, and `binned` the columns that say whether a
+    percentile is that of a histogram.
     """
 
-    def __init__(self, pipeline: Pipeline, keys: dict[str, Value], trees: dict[Hashable, Value]) -> None:
+    def __init__(
+        self, pipeline: Pipeline, keys: dict[str, Value], trees: dict[Hashable, Value]
+    ) -> None:
         self.used = False
         self.named: dict[str, Value] = {}
         self._made: set[str] = set()
-        self.now_s, self.notes, self.python_functions = pipeline.now_s, pipeline.notes, pipeline.python_functions
+        self.now_s, self.notes, self.python_functions = (
+            pipeline.now_s,
+            pipeline.notes,
+            pipeline.python_functions,
+        )
         self._aggregates: list[str] = []
         self._quantiles: dict[str, tuple[str, str, list[str]]] = {}
         self.binned: list[str] = []
@@ -146,9 +179,15 @@ class _GroupScope:
         if name.text not in self._keys:
             known = name.text.lower()
             if known in AGGREGATES or known in QUANTILES:
-                raise refusal(name.span, f"{name.text} takes parentheses, as in count(*) or avg(field)")
+                raise refusal(
+                    name.span, f"{name.text} takes parentheses, as in count(*) or avg(field)"
+                )
             raise refusal(
-                name.span, f"{name.text} is neither aggregated nor a key; use avg({name.text}) or list it after `by`"
+                name.span,
+                (
+                    f"{name.text} is neither aggregated nor a key; use avg({name.text}) or list it "
+                    "after `by`"
+                ),
             )
         self.used = True
         return self._keys[name.text]
@@ -181,22 +220,30 @@ class _GroupScope:
         return column
 
     def _extreme(self, sought: LoggedExtreme) -> Value:
-        """The columns of a min or max of logged values: two that the grouping computes and one over both."""
+        """The columns of a min or max of logged values: two that the grouping computes and one over
+        both."""
         rank = sought.rank()
         if rank not in self._choices:
             self._choices[rank] = self._pipeline.store(Value(rank, Kind.TEXT)).sql
         number, chosen = self._pipeline.fresh(), self._pipeline.fresh()
-        self._aggregates.append(selected({number: sought.number(), chosen: sought.chosen(self._choices[rank])}))
+        self._aggregates.append(
+            selected({number: sought.number(), chosen: sought.chosen(self._choices[rank])})
+        )
         return self.store(sought.value(number, chosen))
 
     def _argument(self, expression: Expression) -> Value:
         for name in sorted(names(expression) & self._made):
             raise refusal(
                 expression.span,
-                f"{name} is a column that this stats creates; aggregate it in another stats, or give it another alias",
+                f"{name} is a column that this stats creates; aggregate it in another stats, or "
+                "give it another alias",
             )
         value = Compiler(self._pipeline).no_map(expression, "stats")
-        return value if value.simple and not isinstance(value.literal, int) else self._pipeline.store(value)
+        return (
+            value
+            if value.simple and not isinstance(value.literal, int)
+            else self._pipeline.store(value)
+        )
 
     def _quantile(self, call: syntax.Call) -> Value:
         """An element of the list of all quantiles that are asked of the same numbers."""

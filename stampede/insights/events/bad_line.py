@@ -1,7 +1,8 @@
 """Finds the line that made a file of log events unreadable, so that the error can name it.
 
-It has to take every line that DuckDB takes, or it would name a line that isn't to blame: any JSON value counts as
-message, logStream and log, a timestamp may have a fraction or quotes, and commas before a bracket are passed over.
+It has to take every line that DuckDB takes, or it would name a line that isn't to blame: any JSON
+value counts as message, logStream and log, a timestamp may have a fraction or quotes, and commas
+before a bracket are passed over.
 """
 
 import codecs
@@ -41,10 +42,11 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def locate(paths: Iterable[Path]) -> EventsError | None:
-    """The error of the first bad line in the files, naming file and line; None where every line reads well.
+    """The error of the first bad line in the files, naming file and line; None where every line
+    reads well.
 
-    Parquet and zstd files are passed over: nothing but DuckDB reads them here. A line that is too long is named when
-    nothing else is wrong: DuckDB takes it, or doesn't, by its place in the file.
+    Parquet and zstd files are passed over: nothing but DuckDB reads them here. A line that is too
+    long is named when nothing else is wrong: DuckDB takes it, or doesn't, by its place in the file.
     """
     too_long = None
     for path in paths:
@@ -56,18 +58,25 @@ def locate(paths: Iterable[Path]) -> EventsError | None:
             with opener(path, "rb") as file:
                 for number, line in enumerate(file, start=1):
                     if number == 1 and line.startswith((codecs.BOM_UTF8, *_UTF_16)):
-                        return EventsError(f"{path}: begins with a byte order mark; save it as UTF-8 without one")
+                        return EventsError(
+                            f"{path}: begins with a byte order mark; save it as UTF-8 without one"
+                        )
                     if len(line) > LONGEST_LINE_BYTES and too_long is None:
                         too_long = EventsError(f"{path}, line {number}: {_TOO_LONG}")
                     if line.strip() and (reason := _reason(line)):
-                        return EventsError(f"{path}, line {number}: {reason}{_other_form(path, number)}")
+                        return EventsError(
+                            f"{path}, line {number}: {reason}{_other_form(path, number)}"
+                        )
         except OSError as error:
-            return EventsError(f"{path}, after line {number}: the rest of the file can't be read ({error})")
+            return EventsError(
+                f"{path}, after line {number}: the rest of the file can't be read ({error})"
+            )
     return too_long
 
 
 def _other_form(path: Path, number: int) -> str:
-    """What to add of a file of plain lines whose first one is bad, where its name promises another form."""
+    """What to add of a file of plain lines whose first one is bad, where its name promises another
+    form."""
     promised = _FORM_OF_ENDING.get(path.suffix.lower(), "")
     if number > 1 or promised.lower() in ("", form(path)):
         return ""
@@ -75,19 +84,23 @@ def _other_form(path: Path, number: int) -> str:
 
 
 def needs_look(error: duckdb.Error) -> bool:
-    """Whether a statement over a Source failed because the times of its files have to be looked at first."""
+    """Whether a statement over a Source failed because the times of its files have to be looked at
+    first."""
     return NEEDS_LOOK in str(error)
 
 
 def looked_at(source: Source, connection: duckdb.DuckDBPyConnection) -> Source:
-    """The same Source once it is known that no time is true or false. Raises EventsError for one that is."""
+    """The same Source once it is known that no time is true or false. Raises EventsError for one
+    that is."""
     for path, statement in source.looks:
         try:
             boolean_time = connection.execute(statement).fetchone()
         except duckdb.Error:
             boolean_time = None  # a line that can't be read at all; the next statement says so
         if boolean_time:
-            raise locate([path]) or EventsError(f"{path}: true and false are not times; {BAD_TIMESTAMP}")
+            raise locate([path]) or EventsError(
+                f"{path}: true and false are not times; {BAD_TIMESTAMP}"
+            )
     return replace(source, relation=source.after_look or source.relation)
 
 
@@ -101,21 +114,30 @@ def _reason(line: bytes) -> str | None:
         if _SURROGATE.search(text):
             json.dumps(event, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        return "Malformed JSON (half of a surrogate pair); each line must be one JSON object in UTF-8"
+        return (
+            "Malformed JSON (half of a surrogate pair); each line must be one JSON object in UTF-8"
+        )
     except RecursionError:
         return _malformed(text)
     except json.JSONDecodeError as error:
         where = f"{error.msg} at character {error.pos + 1}"
         if broken := _malformed(text, where):
             return broken
-        plain = _NOT_FINITE.sub(lambda match: match[1] or "NaN", ask("CAST(json(?) AS VARCHAR)", text))
+        plain = _NOT_FINITE.sub(
+            lambda match: match[1] or "NaN", ask("CAST(json(?) AS VARCHAR)", text)
+        )
         event = _loaded(plain)
     return _of_event(event)
 
 
 def _loaded(text: str) -> Any:
-    """The JSON value; a whole number that no time can be is infinite, as Python refuses thousands of digits."""
-    return json.loads(text, object_pairs_hook=_Pairs, parse_int=lambda word: int(word) if len(word) < 40 else math.inf)
+    """The JSON value; a whole number that no time can be is infinite, as Python refuses thousands
+    of digits."""
+    return json.loads(
+        text,
+        object_pairs_hook=_Pairs,
+        parse_int=lambda word: int(word) if len(word) < 40 else math.inf,
+    )
 
 
 def _of_event(event: Any) -> str | None:
@@ -129,7 +151,9 @@ def _of_event(event: Any) -> str | None:
         return NO_MESSAGE
     if not _is_time(values.get("timestamp"), EARLIEST_MS, LATEST_MS):
         return BAD_TIMESTAMP
-    if values.get("ingestionTime") is not None and not _is_time(values["ingestionTime"], -(2**63), 2**63 - 1):
+    if values.get("ingestionTime") is not None and not _is_time(
+        values["ingestionTime"], -(2**63), 2**63 - 1
+    ):
         return BAD_INGESTION_TIME
     return None
 
@@ -144,8 +168,14 @@ class _Pairs(list):
 def _is_time(value: Any, earliest: int, latest: int) -> bool:
     if isinstance(value, str):
         plain = _WHOLE_NUMBER.fullmatch(value)
-        value = int(value) if plain else ask("TRY(json_transform_strict(?, '\"BIGINT\"'))", json.dumps(value))
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        value = (
+            int(value)
+            if plain
+            else ask("TRY(json_transform_strict(?, '\"BIGINT\"'))", json.dumps(value))
+        )
+    is_number = (
+        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    )
     return is_number and earliest <= round(value) <= latest
 
 

@@ -1,22 +1,28 @@
 """The fields that the service finds in a log event by itself, as SQL over the stored events.
 
 Only fields that the query names are taken out of the message, all JSON fields in one extraction.
-Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_AnalyzeLogData-discoverable-fields.html
+Source:
+https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_AnalyzeLogData-discoverable-fields.html
 
-* System fields: @timestamp @ingestionTime @message @logStream @log, and @ptr, which is opaque on the service: here it
+* System fields: @timestamp @ingestionTime @message @logStream @log, and @ptr, which is opaque on
+the service: here it
   is the place of an event in its source.
-* Lambda START, END and REPORT lines: @type @requestId, and from REPORT lines @duration @billedDuration
-  @initDuration (ms), @memorySize @maxMemoryUsed (bytes, a megabyte being 1,000,000 bytes), @xrayTraceId @xraySegmentId.
-  @requestId also of what the runtimes write for a request: a time in UTC, with a level in brackets before it or not,
-  and the id; or "RequestId: " and the id ("Log function output", Lambda developer guide). That the JSON format of
-  Lambda's lines has any of these isn't documented: where no event has a field that the query names, it is refused.
+* Lambda START, END and REPORT lines: @type @requestId, and from REPORT lines @duration
+@billedDuration
+  @initDuration (ms), @memorySize @maxMemoryUsed (bytes, a megabyte being 1,000,000 bytes),
+  @xrayTraceId @xraySegmentId. @requestId also of what the runtimes write for a request: a time in
+  UTC, with a level in brackets before it or not, and the id; or "RequestId: " and the id ("Log
+  function output", Lambda developer guide). That the JSON format of Lambda's lines has any of these
+  isn't documented: where no event has a field that the query names, it is refused.
 * The columns of VPC flow logs and Route 53 query logs, described in `vended_lines`.
-* JSON (RFC 8259): `a.b.0.c` is element `c` of the first item of `b` of `a`; keys may hold the dots themselves. A key
-  that begins with @ has one more @. In a line that isn't JSON as a whole, the first JSON object in it is taken. Of
-  equal keys the first counts.
+* JSON (RFC 8259): `a.b.0.c` is element `c` of the first item of `b` of `a`; keys may hold the dots
+themselves. A key
+  that begins with @ has one more @. In a line that isn't JSON as a whole, the first JSON object in
+  it is taken. Of equal keys the first counts.
 
-Of a JSON line with more than 200 fields the service finds 200, and so does this: the first ones in the order of the
-line, where each string, number, boolean and null counts, those of lists too. The page gives the number, not the order.
+Of a JSON line with more than 200 fields the service finds 200, and so does this: the first ones in
+the order of the line, where each string, number, boolean and null counts, those of lists too. The
+page gives the number, not the order.
 """
 
 import difflib
@@ -46,7 +52,10 @@ _POINTER = "@ptr"
 
 def _report(label: str, unit: str, factor: str = "") -> str:
     number = rf"regexp_extract(message, '{label}: ([0-9.]+) {unit}', 1)"
-    return f"CASE WHEN starts_with(message, 'REPORT RequestId: ') THEN TRY_CAST({number} AS DOUBLE){factor} END"
+    return (
+        f"CASE WHEN starts_with(message, 'REPORT RequestId: ') THEN TRY_CAST({number} AS "
+        f"DOUBLE){factor} END"
+    )
 
 
 def _xray(label: str) -> str:
@@ -65,7 +74,8 @@ _LAMBDA = {
     "@type": (f"CASE WHEN {_IS_PLATFORM_LINE} THEN split_part(message, ' ', 1) END", Kind.TEXT),
     "@requestId": (
         rf"nullif(CASE WHEN {_IS_PLATFORM_LINE} THEN regexp_extract(message, 'RequestId: (\S+)', 1)"
-        rf" WHEN NOT starts_with(message, '{{') THEN regexp_extract(message, '{_REQUEST}', 1) END, '')",
+        rf" WHEN NOT starts_with(message, '{{') THEN regexp_extract(message, '{_REQUEST}', 1)"
+        " END, '')",
         Kind.TEXT,
     ),
     "@duration": (_report(r"^REPORT RequestId: \S+\s+Duration", "ms"), Kind.NUMBER),
@@ -76,36 +86,45 @@ _LAMBDA = {
     "@memorySize": (_report(r"\sMemory Size", "MB", " * 1000000"), Kind.NUMBER),
     "@maxMemoryUsed": (_report(r"\sMax Memory Used", "MB", " * 1000000"), Kind.NUMBER),
 }
-# Lines that are another format of those with the fields: SQL that recognises them, and what they look like.
+# Lines that are another format of those with the fields: SQL that recognises them, and what they
+# look like.
 _OTHERS = [
-    (known.fields, f"NOT {known.is_this()} AND {known.is_another()}", known.others_look_like()) for known in FORMATS
+    (known.fields, f"NOT {known.is_this()} AND {known.is_another()}", known.others_look_like())
+    for known in FORMATS
 ]
 _OTHERS += [
-    ([*_LAMBDA], _IS_JSON_PLATFORM_LINE, "Lambda's in JSON; name their own fields, as in record.metrics.durationMs")
+    (
+        [*_LAMBDA],
+        _IS_JSON_PLATFORM_LINE,
+        "Lambda's in JSON; name their own fields, as in record.metrics.durationMs",
+    )
 ]
 _LAMBDA[_POINTER] = ("to_base64(unhex(lpad(to_hex(ordinal), 16, '0')))", Kind.TEXT)
 FIELDS = (*_SYSTEM, *_LAMBDA)
 _MOST_PARTS = 6  # of a name with dots, for which every reading is looked for: 32 of them
 MOST_FIELDS = 200
-# True of every line with more fields, at little cost for most lines: a comma follows each field but the last, and a
-# field takes two bytes in a list (`1,`) and five elsewhere (`"":1,`).
+# True of every line with more fields, at little cost for most lines: a comma follows each field but
+# the last, and a field takes two bytes in a list (`1,`) and five elsewhere (`"":1,`).
 _MAY_HAVE_MORE = (
-    f"(strlen(message) > {2 * MOST_FIELDS} AND (strlen(message) > {5 * MOST_FIELDS} OR contains(message, '['))"
-    f" AND strlen(message) - strlen(replace(message, ',', '')) >= {MOST_FIELDS})"
+    f"(strlen(message) > {2 * MOST_FIELDS} AND (strlen(message) > {5 * MOST_FIELDS} OR "
+    "contains(message, '[')) AND strlen(message) - strlen(replace(message, ',', '')) >= "
+    f"{MOST_FIELDS})"
 )
 _NEEDS_FIRST_FIELDS = "a line needs insights_first_fields"
 _NOTE = (
-    f"a line has more than {MOST_FIELDS} fields: the service finds only the first {MOST_FIELDS}, and so does this"
-    " evaluator; read the others with parse or jsonParse(@message)"
+    f"a line has more than {MOST_FIELDS} fields: the service finds only the first {MOST_FIELDS}, "
+    "and so does this evaluator; read the others with parse or jsonParse(@message)"
 )
 _NEEDS_FRAGMENTS = "a line needs insights_fragment"
 
-# SQL of a field over the raw events, or a function that writes it from the SQL of each JSON path's text.
+# SQL of a field over the raw events, or a function that writes it from the SQL of each JSON path's
+# text.
 Extraction = str | Callable[[list[str]], str]
 
 
 class Discovery:
-    """Collects the fields that a query names, then writes the SQL that takes them out of the events."""
+    """Collects the fields that a query names, then writes the SQL that takes them out of the
+    events."""
 
     def __init__(self) -> None:
         self._paths: list[str] = []
@@ -114,29 +133,43 @@ class Discovery:
         self._refuse_others = True
 
     def field(self, name: syntax.Name) -> Value:
-        """The column of a field. Raises QueryError for an @ name that the service doesn't generate."""
+        """The column of a field. Raises QueryError for an @ name that the service doesn't
+        generate."""
         if name.text in _SYSTEM:
             return _SYSTEM[name.text]
         if name.text not in self._columns:
             sql, kind = self._extraction(name)
             self._names[name.text] = name
-            self._columns[name.text] = (sql, Value(f"found_{len(self._columns) + 1}", kind, column=True))
+            self._columns[name.text] = (
+                sql,
+                Value(f"found_{len(self._columns) + 1}", kind, column=True),
+            )
         return self._columns[name.text][1]
 
-    def sql(self, source: Source, numbered: bool, fragments: bool, first_fields: bool) -> tuple[str, str]:
-        """Two stages: the events of `source` with the raw JSON elements, and the columns that were asked for.
+    def sql(
+        self, source: Source, numbered: bool, fragments: bool, first_fields: bool
+    ) -> tuple[str, str]:
+        """Two stages: the events of `source` with the raw JSON elements, and the columns that were
+        asked for.
 
-        `numbered` adds the column `ordinal`, the place of an event in its source. Without `fragments` the statement
-        fails, as `needs_fragments` says, at the first line that is no JSON object as a whole but may hold one; without
-        `first_fields`, as `needs_first_fields` says, at one that may have more fields than are found; before
-        `check_formats`, as `needs_formats` says, at a line that it has to look at.
+        `numbered` adds the column `ordinal`, the place of an event in its source. Without
+        `fragments` the statement fails, as `needs_fragments` says, at the first line that is no
+        JSON object as a whole but may hold one; without `first_fields`, as `needs_first_fields`
+        says, at one that may have more fields than are found; before `check_formats`, as
+        `needs_formats` says, at a line that it has to look at.
         """
-        ordinal = ", row_number() OVER () AS ordinal" if numbered or _POINTER in self._columns else ""
+        ordinal = (
+            ", row_number() OVER () AS ordinal" if numbered or _POINTER in self._columns else ""
+        )
         sought = [path for path in self._paths if path not in source.pointers]
         place = {path: number for number, path in enumerate(sought, start=1)}
-        elements = f", {_json(sought, fragments, first_fields, self._refuse_others)} AS elements" if sought else ""
+        elements = (
+            f", {_json(sought, fragments, first_fields, self._refuse_others)} AS elements"
+            if sought
+            else ""
+        )
         texts = [
-            f"insights_scalar({source.pointers[path] if path in source.pointers else f'elements[{place[path]}]'})"
+            f"insights_scalar({source.pointers.get(path) or f'elements[{place[path]}]'})"
             for path in self._paths
         ]
         columns = "".join(
@@ -147,16 +180,19 @@ class Discovery:
         return f"SELECT *{ordinal}{elements} FROM {source.relation}", fields
 
     def _guarded(self, name: str, sql: str) -> str:
-        """A field of Lambda's text lines; before `check_formats` its JSON lines fail, as `needs_formats` says."""
+        """A field of Lambda's text lines; before `check_formats` its JSON lines fail, as
+        `needs_formats` says."""
         if name == _POINTER or not self._refuse_others:
             return sql
         return f"CASE WHEN {_IS_JSON_PLATFORM_LINE} THEN error('{NEEDS_FORMATS}') ELSE {sql} END"
 
     def check_formats(self, source: Source, connection: duckdb.DuckDBPyConnection) -> None:
-        """Looks at lines of a known service's that seem to be in another format, as flow logs of a custom one.
+        """Looks at lines of a known service's that seem to be in another format, as flow logs of a
+        custom one.
 
-        Raises QueryError at a field of that service that the query names and no event has; without one the fields of
-        these lines are missing, as they are on the service. Needs the functions of `REREAD`.
+        Raises QueryError at a field of that service that the query names and no event has; without
+        one the fields of these lines are missing, as they are on the service. Needs the functions
+        of `REREAD`.
         """
         self._refuse_others = False
         raw, with_fields = self.sql(source, numbered=False, fragments=True, first_fields=True)
@@ -164,7 +200,9 @@ class Discovery:
             names = [name for text, name in self._names.items() if text in fields]
             counts = "".join(f", count({self._columns[name.text][1].sql})" for name in names)
             selected = f"count(*) FILTER ({is_another}){counts}"
-            statement = f"WITH raw AS ({raw}), found AS ({with_fields}) SELECT {selected} FROM found"
+            statement = (
+                f"WITH raw AS ({raw}), found AS ({with_fields}) SELECT {selected} FROM found"
+            )
             other, *present = connection.execute(statement).fetchone() if names else (0,)
             absent = [name for name, count in zip(names, present, strict=True) if not count]
             if other and absent:
@@ -177,7 +215,10 @@ class Discovery:
         if text in _LAMBDA and not steps:
             return _LAMBDA[text]
         if any(isinstance(step, int) for step in steps):
-            message = f"[...] works only on a list from jsonParse; write an element of a discovered list as {text}.0"
+            message = (
+                "[...] works only on a list from jsonParse; write an element of a discovered list "
+                f"as {text}.0"
+            )
             raise QueryError(message, name.span.line, name.span.column)
         if text.startswith("@@"):
             text = text[1:]
@@ -203,7 +244,8 @@ class Discovery:
 
 
 def _groupings(parts: list[str]) -> list[list[str]]:
-    """The keys, from the outside in, that a name with dots may mean: `a.b` is b of a, or the key written a.b."""
+    """The keys, from the outside in, that a name with dots may mean: `a.b` is b of a, or the key
+    written a.b."""
     if len(parts) > _MOST_PARTS:
         return [parts, [".".join(parts)]]
     groupings = [[parts[0]]]
@@ -218,8 +260,13 @@ def _groupings(parts: list[str]) -> list[list[str]]:
 def _nearest(text: str) -> str:
     """The discovered field whose name is likely meant, or else all of them."""
     if text.split(".")[0] == "@entity":
-        return "exported events don't include their entity; use @log and @logStream to see where an event comes from"
-    close = difflib.get_close_matches(text.lower(), [name.lower() for name in FIELDS], n=1, cutoff=0.75)
+        return (
+            "exported events don't include their entity; use @log and @logStream to see where an "
+            "event comes from"
+        )
+    close = difflib.get_close_matches(
+        text.lower(), [name.lower() for name in FIELDS], n=1, cutoff=0.75
+    )
     meant = next((name for name in FIELDS if [name.lower()] == close), None)
     return f"did you mean {meant}?" if meant else f"known are {', '.join(FIELDS)}"
 
@@ -235,7 +282,9 @@ def _json(paths: list[str], fragments: bool, first_fields: bool, refuse_others: 
     return f"CASE WHEN {_MAY_HAVE_MORE} THEN error('{_NEEDS_FIRST_FIELDS}') ELSE {extraction} END"
 
 
-def _whole_or_within(paths: list[str], fragments: bool, first_fields: bool, refuse_others: bool) -> str:
+def _whole_or_within(
+    paths: list[str], fragments: bool, first_fields: bool, refuse_others: bool
+) -> str:
     listed = f"[{', '.join(map(sql_string, paths))}]"
 
     def values(text: str) -> str:
@@ -247,7 +296,10 @@ def _whole_or_within(paths: list[str], fragments: bool, first_fields: bool, refu
     if not fragments:
         needs = f"error('{_NEEDS_FRAGMENTS}')"
         whole = f"CASE WHEN {is_lax_message()} THEN {needs} ELSE {values('message')} END"
-        return f"CASE WHEN starts_with(message, '{{') THEN {whole}{lines} WHEN contains(message, '{{') THEN {needs} END"
+        return (
+            f"CASE WHEN starts_with(message, '{{') THEN {whole}{lines} WHEN contains(message, "
+            f"'{{') THEN {needs} END"
+        )
     whole = f"CASE WHEN NOT {is_lax_message()} THEN TRY({values('message')}) END"
     within = f"TRY({values('insights_fragment(message)')})"
     return (
@@ -262,24 +314,30 @@ def needs_fragments(reason: str) -> bool:
 
 
 def needs_first_fields(reason: str) -> bool:
-    """Whether a statement failed because a line may have more fields than are found, by DuckDB's words."""
+    """Whether a statement failed because a line may have more fields than are found, by DuckDB's
+    words."""
     return _NEEDS_FIRST_FIELDS in reason
 
 
 def notes_of_fields(source: Source, connection: duckdb.DuckDBPyConnection) -> list[str]:
     """A note where a line has more fields than are found; needs `REREAD`."""
-    cut = f"{_MAY_HAVE_MORE} AND insights_first_fields(insights_fragment(message)) <> insights_fragment(message)"
+    cut = (
+        f"{_MAY_HAVE_MORE} AND insights_first_fields(insights_fragment(message)) <> "
+        "insights_fragment(message)"
+    )
     cut_line = connection.execute(f"SELECT 1 FROM {source.relation} WHERE {cut} LIMIT 1").fetchone()
     return [_NOTE] if cut_line else []
 
 
 def needs_formats(reason: str) -> bool:
-    """Whether a statement failed because `check_formats` has to be asked first, by DuckDB's words."""
+    """Whether a statement failed because `check_formats` has to be asked first, by DuckDB's
+    words."""
     return NEEDS_FORMATS in reason
 
 
 def pointer_texts(pointers: list[str]) -> str:
-    """SQL of the list of what stands at each pointer, over a relation with `message`; needs `REREAD`."""
+    """SQL of the list of what stands at each pointer, over a relation with `message`; needs
+    `REREAD`."""
     return _json(pointers, fragments=True, first_fields=True, refuse_others=False)
 
 
@@ -296,7 +354,8 @@ def first_fragment(message: str) -> str | None:
 
 
 def first_fields(text: str) -> str:
-    """The text of a JSON map up to the last field that is found, with what is open closed; any other text as it is."""
+    """The text of a JSON map up to the last field that is found, with what is open closed; any
+    other text as it is."""
     try:
         _DECODER.decode(text)
     except (json.JSONDecodeError, _NotJsonError, RecursionError):

@@ -1,8 +1,10 @@
-"""Where log events come from: files of JSON lines (plain, gzip or zstd), Parquet files, or Python dictionaries.
+"""Where log events come from: files of JSON lines (plain, gzip or zstd), Parquet files, or Python
+dictionaries.
 
-The columns of a Parquet file are those of the JSON lines: `timestamp` (ms as BIGINT, or a TIMESTAMP in UTC) and
-`message`, and optionally `logStream`, `log` and `ingestionTime`. A column `json:POINTER` (RFC 6901) may hold, as JSON
-text, what stands there in the message, so that a query need not open the message: `parquet.export` writes them.
+The columns of a Parquet file are those of the JSON lines: `timestamp` (ms as BIGINT, or a TIMESTAMP
+in UTC) and `message`, and optionally `logStream`, `log` and `ingestionTime`. A column
+`json:POINTER` (RFC 6901) may hold, as JSON text, what stands there in the message, so that a query
+need not open the message: `parquet.export` writes them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,16 +23,22 @@ from stampede.insights.values import EARLIEST_MS, LATEST_MS, sql_string
 Events = str | Path | Iterable[str | Path] | Iterable[Mapping[str, Any]]
 
 POINTER_COLUMN = "json:"
-BAD_TIMESTAMP = "log event without timestamp, or with one that is not in ms since 1970: each line needs one"
+BAD_TIMESTAMP = (
+    "log event without timestamp, or with one that is not in ms since 1970: each line needs one"
+)
 BAD_INGESTION_TIME = "ingestionTime is not a time in ms since 1970; correct it, or leave it out"
 NO_MESSAGE = "log event without message: each line needs one"
 NEEDS_LOOK = "a time of 0 or 1 needs a look"  # DuckDB reads true and false as them
 _BATCH = 20_000
-_COLUMNS = "{timestamp: 'BIGINT', message: 'VARCHAR', logStream: 'VARCHAR', log: 'VARCHAR', ingestionTime: 'BIGINT'}"
+_COLUMNS = (
+    "{timestamp: 'BIGINT', message: 'VARCHAR', logStream: 'VARCHAR', log: 'VARCHAR', "
+    "ingestionTime: 'BIGINT'}"
+)
 _OPTIONAL = {"logStream": str, "log": str, "ingestionTime": int}
 _MAGIC = {b"PAR1": "parquet", b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _INTEGERS = {"BIGINT", "INTEGER", "UBIGINT", "UINTEGER"}
-# The longest line: a message of the service's greatest length (1 MiB) with every character escaped, and room to spare.
+# The longest line: a message of the service's greatest length (1 MiB) with every character escaped,
+# and room to spare.
 LONGEST_LINE_BYTES = 16 * 2**20
 
 
@@ -38,10 +46,11 @@ LONGEST_LINE_BYTES = 16 * 2**20
 class Source:
     """Stored events: SQL of a relation (event_ms, message, log_stream, log_group, ingestion_ms).
 
-    `pointers` names further columns of it, by the JSON pointer into the message whose JSON text they hold; `paths`
-    are the files that the events come from. A time of 0 or 1 ms, as which DuckDB reads true and false,
-    fails with NEEDS_LOOK: `looks` return a row for a file that has such a boolean, and `after_look` is the relation to
-    use when none has. To read the type of each time would cost every query.
+    `pointers` names further columns of it, by the JSON pointer into the message whose JSON text
+    they hold; `paths` are the files that the events come from. A time of 0 or 1 ms, as which DuckDB
+    reads true and false, fails with NEEDS_LOOK: `looks` return a row for a file that has such a
+    boolean, and `after_look` is the relation to use when none has. To read the type of each time
+    would cost every query.
     """
 
     relation: str
@@ -54,9 +63,10 @@ class Source:
 def open_events(events: Events, connection: duckdb.DuckDBPyConnection) -> Source:
     """The events as a Source that `connection` can read.
 
-    `events` is a path, an iterable of paths to files, or an iterable of dictionaries; each event has `timestamp` (ms
-    since the epoch) and `message`, and may have `logStream`, `log` (account:group) and `ingestionTime` (ms). Raises
-    EventsError for a missing file, one of another form, and for a dictionary without the two.
+    `events` is a path, an iterable of paths to files, or an iterable of dictionaries; each event
+    has `timestamp` (ms since the epoch) and `message`, and may have `logStream`, `log`
+    (account:group) and `ingestionTime` (ms). Raises EventsError for a missing file, one of another
+    form, and for a dictionary without the two.
     """
     if isinstance(events, str | Path):
         return _files([events], connection)
@@ -65,8 +75,8 @@ def open_events(events: Events, connection: duckdb.DuckDBPyConnection) -> Source
     if first and isinstance(first[0], str | Path):
         return _files([*first, *iterator], connection)
     connection.execute(
-        "CREATE TEMP TABLE events"
-        " (event_ms BIGINT, message VARCHAR, log_stream VARCHAR, log_group VARCHAR, ingestion_ms BIGINT)"
+        "CREATE TEMP TABLE events (event_ms BIGINT, message VARCHAR, log_stream VARCHAR, "
+        "log_group VARCHAR, ingestion_ms BIGINT)"
     )
     _insert(first, 1, connection)
     number = 2
@@ -77,7 +87,8 @@ def open_events(events: Events, connection: duckdb.DuckDBPyConnection) -> Source
 
 
 def form(path: Path) -> str:
-    """How a file of events is stored, by its first bytes: parquet, gzip, zstd or none. Raises EventsError."""
+    """How a file of events is stored, by its first bytes: parquet, gzip, zstd or none. Raises
+    EventsError."""
     if not path.is_file():
         raise EventsError(f"{no_file(path)}; give a file of log events, one JSON object per line")
     try:
@@ -100,66 +111,96 @@ def _files(files: list[str | Path], connection: duckdb.DuckDBPyConnection) -> So
     parquet = by_form.pop("parquet", [])
     columns = [_parquet_columns(path, connection) for path in parquet]
     shared = set.intersection(*map(set, columns)) if parquet and not by_form else set()
-    pointers = {name.removeprefix(POINTER_COLUMN) for name in shared if name.startswith(POINTER_COLUMN)}
-    pointer_columns = {pointer: f"at_{number}" for number, pointer in enumerate(sorted(pointers), start=1)}
-    further = [_parquet(path, types, pointer_columns) for path, types in zip(parquet, columns, strict=True)]
+    pointers = {
+        name.removeprefix(POINTER_COLUMN) for name in shared if name.startswith(POINTER_COLUMN)
+    }
+    pointer_columns = {
+        pointer: f"at_{number}" for number, pointer in enumerate(sorted(pointers), start=1)
+    }
+    further = [
+        _parquet(path, types, pointer_columns) for path, types in zip(parquet, columns, strict=True)
+    ]
     looks, before, after = [], [], []
     for compression, lines in by_form.items():
         looks += [(path, _booleans(path, compression)) for path in lines]
         before.append(_json_lines(lines, compression, False))
         after.append(_json_lines(lines, compression, True))
-    relation, after_look = (" UNION ALL ".join([*relations, *further]) for relations in (before, after))
+    relation, after_look = (
+        " UNION ALL ".join([*relations, *further]) for relations in (before, after)
+    )
     return Source(f"({relation})", pointer_columns, paths, tuple(looks), f"({after_look})")
 
 
 def _checks(milliseconds: str, *, looked: bool = True) -> str:
-    """A condition that every event meets, or else the statement fails; after it nothing need look at them again."""
+    """A condition that every event meets, or else the statement fails; after it nothing need look
+    at them again."""
     doubtful = f"{milliseconds} IN (0, 1)"
     good = f"{milliseconds} BETWEEN {EARLIEST_MS} AND {LATEST_MS} AND message IS NOT NULL"
     good += "" if looked else f" AND NOT {doubtful}"
     look = "" if looked else f" WHEN {doubtful} THEN error('{NEEDS_LOOK}')"
-    return f"({good}) OR CASE WHEN message IS NULL THEN error('{NO_MESSAGE}'){look} ELSE error('{BAD_TIMESTAMP}') END"
+    return (
+        f"({good}) OR CASE WHEN message IS NULL THEN error('{NO_MESSAGE}'){look} ELSE "
+        f"error('{BAD_TIMESTAMP}') END"
+    )
 
 
 def _json_lines(paths: list[Path], compression: str, looked: bool) -> str:
     ingestion = "insights_time(ingestionTime)"
     if not looked:
-        ingestion = f"CASE WHEN ingestionTime IN (0, 1) THEN error('{NEEDS_LOOK}') ELSE {ingestion} END"
+        ingestion = (
+            f"CASE WHEN ingestionTime IN (0, 1) THEN error('{NEEDS_LOOK}') ELSE {ingestion} END"
+        )
     return (
-        "SELECT timestamp AS event_ms, message, logStream AS log_stream, log AS log_group,"
-        f" {ingestion} AS ingestion_ms"
-        f" FROM {_read_json(paths, compression, _COLUMNS)} WHERE {_checks('timestamp', looked=looked)}"
+        "SELECT timestamp AS event_ms, message, logStream AS log_stream, log AS log_group, "
+        f"{ingestion} AS ingestion_ms FROM {_read_json(paths, compression, _COLUMNS)} WHERE "
+        f"{_checks('timestamp', looked=looked)}"
     )
 
 
 def _booleans(path: Path, compression: str) -> str:
     """A statement that returns a row when the file has true or false for a time."""
     read = _read_json([path], compression, "{timestamp: 'JSON', ingestionTime: 'JSON'}")
-    return f"SELECT 1 FROM {read} WHERE 'BOOLEAN' IN (json_type(timestamp), json_type(ingestionTime)) LIMIT 1"
+    return (
+        f"SELECT 1 FROM {read} WHERE 'BOOLEAN' IN (json_type(timestamp), json_type(ingestionTime)) "
+        "LIMIT 1"
+    )
 
 
 def _read_json(paths: list[Path], compression: str, columns: str) -> str:
     names = ", ".join(sql_string(literal_path(str(path))) for path in paths)
     return (
-        f"read_json([{names}], format = 'newline_delimited', auto_detect = false, columns = {columns},"
-        f" compression = '{compression}', maximum_object_size = {LONGEST_LINE_BYTES})"
+        f"read_json([{names}], format = 'newline_delimited', auto_detect = false, columns = "
+        f"{columns}, compression = '{compression}', maximum_object_size = {LONGEST_LINE_BYTES})"
     )
 
 
 def _parquet_columns(path: Path, connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """Names and types of a Parquet file's columns. Raises EventsError when it doesn't hold log events."""
+    """Names and types of a Parquet file's columns. Raises EventsError when it doesn't hold log
+    events."""
     try:
         rows = connection.execute(f"DESCRIBE SELECT * FROM {_read_parquet(path)}").fetchall()
     except duckdb.Error:
         raise EventsError(f"{path} can't be read as Parquet; export the run again") from None
     types = {row[0]: row[1] for row in rows}
     for name in ("timestamp", "ingestionTime"):
-        if name in types and types[name] not in _INTEGERS and not types[name].startswith("TIMESTAMP"):
-            raise EventsError(f"{path}: the column {name} is {types[name]}; it must be ms as BIGINT, or a TIMESTAMP")
+        if (
+            name in types
+            and types[name] not in _INTEGERS
+            and not types[name].startswith("TIMESTAMP")
+        ):
+            raise EventsError(
+                f"{path}: the column {name} is {types[name]}; it must be ms as BIGINT, or a "
+                "TIMESTAMP"
+            )
     for name in ("timestamp", "message"):
         if name not in types:
             raise EventsError(f"{path} has no column {name}; log events need timestamp and message")
-    texts = ("message", "logStream", "log", *(name for name in types if name.startswith(POINTER_COLUMN)))
+    texts = (
+        "message",
+        "logStream",
+        "log",
+        *(name for name in types if name.startswith(POINTER_COLUMN)),
+    )
     for name in texts:
         if types.get(name, "VARCHAR") != "VARCHAR":
             raise EventsError(f"{path}: the column {name} is {types[name]}; it must be VARCHAR")
@@ -170,11 +211,16 @@ def _parquet(path: Path, types: dict[str, str], pointer_columns: Mapping[str, st
     def milliseconds(name: str) -> str:
         if name not in types:
             return "CAST(NULL AS BIGINT)"
-        return f"epoch_ms({name})" if types[name].startswith("TIMESTAMP") else f"CAST({name} AS BIGINT)"
+        return (
+            f"epoch_ms({name})"
+            if types[name].startswith("TIMESTAMP")
+            else f"CAST({name} AS BIGINT)"
+        )
 
     logs = [name if name in types else "CAST(NULL AS VARCHAR)" for name in ("logStream", "log")]
     further = "".join(
-        f', "{POINTER_COLUMN}{_quoted(pointer)}" AS {column}' for pointer, column in pointer_columns.items()
+        f', "{POINTER_COLUMN}{_quoted(pointer)}" AS {column}'
+        for pointer, column in pointer_columns.items()
     )
     time = milliseconds("timestamp")
     return (
@@ -207,26 +253,40 @@ def _insert(batch: list[Any], number: int, connection: duckdb.DuckDBPyConnection
             column.append(value)
     try:
         connection.execute(
-            "INSERT INTO events SELECT unnest($1::BIGINT[]), unnest($2::VARCHAR[]), unnest($3::VARCHAR[]),"
-            " unnest($4::VARCHAR[]), insights_time(unnest($5::BIGINT[]))",
+            "INSERT INTO events SELECT unnest($1::BIGINT[]), unnest($2::VARCHAR[]), "
+            "unnest($3::VARCHAR[]), unnest($4::VARCHAR[]), insights_time(unnest($5::BIGINT[]))",
             columns,
         )
     except (duckdb.Error, UnicodeEncodeError, OverflowError) as error:
-        raise EventsError(f"events {number} to {number + len(batch) - 1} can't be stored: {error}") from None
+        raise EventsError(
+            f"events {number} to {number + len(batch) - 1} can't be stored: {error}"
+        ) from None
 
 
 def _checked(event: Any, number: int) -> tuple[Any, ...]:
     if not isinstance(event, Mapping):
-        raise EventsError(f"event {number} is a {type(event).__name__}; an event must be a dictionary or a path")
+        raise EventsError(
+            f"event {number} is a {type(event).__name__}; an event must be a dictionary or a path"
+        )
     for name, kind in (("timestamp", int), ("message", str)):
         if not _is_of(event.get(name), kind):
-            raise EventsError(f"event {number} has no {name}; it needs timestamp (ms, a whole number) and message")
+            raise EventsError(
+                f"event {number} has no {name}; it needs timestamp (ms, a whole number) and message"
+            )
     if not EARLIEST_MS <= event["timestamp"] <= LATEST_MS:
-        raise EventsError(f"event {number}: the timestamp {event['timestamp']} is not in ms since 1970")
+        raise EventsError(
+            f"event {number}: the timestamp {event['timestamp']} is not in ms since 1970"
+        )
     for name, kind in _OPTIONAL.items():
         if event.get(name) is not None and not _is_of(event[name], kind):
             raise EventsError(f"event {number}: {name} is not of type {kind.__name__}")
-    return (event["timestamp"], event["message"], event.get("logStream"), event.get("log"), event.get("ingestionTime"))
+    return (
+        event["timestamp"],
+        event["message"],
+        event.get("logStream"),
+        event.get("log"),
+        event.get("ingestionTime"),
+    )
 
 
 def _is_of(value: Any, kind: type) -> bool:

@@ -1,8 +1,9 @@
-"""Tells JSON from what DuckDB's parser takes for it as well: commas before a closing bracket, NaN and infinities.
+"""Tells JSON from what DuckDB's parser takes for it as well: commas before a closing bracket, NaN
+and infinities.
 
-Source: RFC 8259. Other slips (comments, single quotes, leading zeros, control characters) DuckDB refuses by itself.
-`is_lax_message` is made to be cheap: most lines are one flat object, in which a comma can stand only before the last
-bracket.
+Source: RFC 8259. Other slips (comments, single quotes, leading zeros, control characters) DuckDB
+refuses by itself. `is_lax_message` is made to be cheap: most lines are one flat object, in which a
+comma can stand only before the last bracket.
 """
 
 from collections.abc import Sequence
@@ -13,8 +14,9 @@ _COMMA_BEFORE_BRACKET = r",\s*[}\]]"
 _COMMA_AT_THE_END = r",\s*\}\s*$"
 _NOT_FINITE = r"(?i:nan|inf)"
 _LAX = rf"{_COMMA_BEFORE_BRACKET}|{_NOT_FINITE}"
-# Where a value may stand. Each expression begins with one plain character, for which text is skimmed: in one expression
-# they take five times as long, and looking for `inf` alone finds every "INFO".
+# Where a value may stand. Each expression begins with one plain character, for which text is
+# skimmed: in one expression they take five times as long, and looking for `inf` alone finds every
+# "INFO".
 _PLACES = (":", ",", r"\[")
 
 
@@ -30,22 +32,29 @@ def is_lax(text: str) -> str:
 def is_lax_message() -> str:
     """The same of the column `message`, a map, at little cost for most lines.
 
-    NaN and the infinities are found as programs write them, with a capital letter. In small letters they are no value
-    (see `result`), but the line keeps its other fields: to look for them would cost as much as to read the line.
+    NaN and the infinities are found as programs write them, with a capital letter. In small letters
+    they are no value (see `result`), but the line keeps its other fields: to look for them would
+    cost as much as to read the line.
     """
     comma = (
-        f"CASE WHEN contains(message, '[') OR message LIKE '{{%}}%}}%'"
-        f" THEN {_matches('message', _COMMA_BEFORE_BRACKET)} ELSE {_matches('message', _COMMA_AT_THE_END)} END"
+        f"CASE WHEN contains(message, '[') OR message LIKE '{{%}}%}}%' THEN "
+        f"{_matches('message', _COMMA_BEFORE_BRACKET)} ELSE "
+        f"{_matches('message', _COMMA_AT_THE_END)} END"
     )
     number = (
-        "CASE WHEN NOT (contains(message, 'N') OR contains(message, 'I')) THEN FALSE"
-        f" WHEN contains(message, '[') THEN {_not_finite('message')} ELSE {_not_finite('message', _PLACES[:1])} END"
+        "CASE WHEN NOT (contains(message, 'N') OR contains(message, 'I')) THEN FALSE WHEN "
+        f"contains(message, '[') THEN {_not_finite('message')} ELSE "
+        f"{_not_finite('message', _PLACES[:1])} END"
     )
     return f"CASE WHEN {comma} OR {number} THEN {_exact('message')} ELSE FALSE END"
 
 
 def _not_finite(text: str, places: Sequence[str] = _PLACES) -> str:
-    return "(" + " OR ".join(_matches(text, rf"{place}\s*[-+]?{_NOT_FINITE}") for place in places) + ")"
+    return (
+        "("
+        + " OR ".join(_matches(text, rf"{place}\s*[-+]?{_NOT_FINITE}") for place in places)
+        + ")"
+    )
 
 
 def _exact(text: str) -> str:

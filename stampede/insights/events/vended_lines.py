@@ -1,13 +1,14 @@
-"""The lines of other services whose fields are discovered although they aren't JSON: VPC flow logs, Route 53 queries.
+"""The lines of other services whose fields are discovered although they aren't JSON: VPC flow logs,
+Route 53 queries.
 
-Sources: the fields, CWL_AnalyzeLogData-discoverable-fields; which of them are numbers, parseVPC and parseRoute53 of
-"Built-in processors for AWS vended logs" (CloudWatch Logs user guide), except Route 53's version, which stays as it is
-logged, "1.0"; the columns, "Flow log records" (VPC user guide) and "Public DNS query logging" (Route 53 developer
-guide). Read in November 2026.
+Sources: the fields, CWL_AnalyzeLogData-discoverable-fields; which of them are numbers, parseVPC and
+parseRoute53 of "Built-in processors for AWS vended logs" (CloudWatch Logs user guide), except Route
+53's version, which stays as it is logged, "1.0"; the columns, "Flow log records" (VPC user guide)
+and "Public DNS query logging" (Route 53 developer guide). Read in November 2026.
 
-A line is recognised by its whole shape. `-` is missing: "not applicable or could not be computed". startTime and
-endTime are seconds since 1970, as they are logged. Flow logs of a custom format have no fields on the service either:
-where no event has a field that the query names, they are refused.
+A line is recognised by its whole shape. `-` is missing: "not applicable or could not be computed".
+startTime and endTime are seconds since 1970, as they are logged. Flow logs of a custom format have
+no fields on the service either: where no event has a field that the query names, they are refused.
 """
 
 from collections.abc import Sequence
@@ -23,7 +24,8 @@ NEEDS_FORMATS = "a line of another format"
 
 @dataclass(frozen=True)
 class LineFormat:
-    """`shape` matches a whole line, which has `columns`; all of `other` match a line of the service's other formats."""
+    """`shape` matches a whole line, which has `columns`; all of `other` match a line of the
+    service's other formats."""
 
     title: str
     columns: str
@@ -48,24 +50,31 @@ class LineFormat:
 
     def is_another(self) -> str:
         """SQL of type boolean, of lines that don't have the shape."""
-        return " AND ".join(f"regexp_matches(message, {sql_string(pattern)})" for pattern in self.other)
+        return " AND ".join(
+            f"regexp_matches(message, {sql_string(pattern)})" for pattern in self.other
+        )
 
     def others_look_like(self) -> str:
         """What such lines look like, and how to read them."""
         return (
-            f'{self.title} of another format than the default; name its columns, as in parse "* * *" as one, two, three'
+            f'{self.title} of another format than the default; name its columns, as in parse "* * '
+            '*" as one, two, three'
         )
 
 
 FORMATS = (
     LineFormat(
         title="VPC flow logs",
-        columns="version accountId interfaceId srcAddr dstAddr srcPort dstPort protocol packets bytes startTime endTime"
-        " action logStatus",
+        columns=(
+            "version accountId interfaceId srcAddr dstAddr srcPort dstPort protocol packets bytes "
+            "startTime endTime action logStatus"
+        ),
         numbers="version srcPort dstPort protocol packets bytes startTime endTime",
-        shape=rf"^2 (?:[0-9]+|unknown) (?:eni-[0-9A-Za-z]+|-)(?: (?:{_ADDRESS}|-)){{2}}(?: {_NUMBER}){{5}}"
+        shape=r"^2 (?:[0-9]+|unknown) (?:eni-[0-9A-Za-z]+|-)"
+        rf"(?: (?:{_ADDRESS}|-)){{2}}(?: {_NUMBER}){{5}}"
         r"(?: [0-9]+){2} (?:ACCEPT|REJECT|-) (?:OK|NODATA|SKIPDATA)\s*$",
-        # Nothing but words, among them two addresses, and an interface or what became of the packets.
+        # Nothing but words, among them two addresses, and an interface or what became of the
+        # packets.
         other=(
             _WORDS,
             rf"(?:^| ){_ADDRESS} (?:.* )?{_ADDRESS}(?:\s|$)",
@@ -74,10 +83,13 @@ FORMATS = (
     ),
     LineFormat(
         title="Route 53 query logs",
-        columns="version queryTimestamp hostZoneId queryName queryType responseCode protocol edgeLocation resolverIp"
-        " ednsClientSubnet",
+        columns=(
+            "version queryTimestamp hostZoneId queryName queryType responseCode protocol "
+            "edgeLocation resolverIp ednsClientSubnet"
+        ),
         numbers="",
-        shape=r"^[0-9]+\.[0-9]+ [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z Z[A-Z0-9]+ \S+ [A-Z0-9]+ [A-Za-z0-9]+ (?:TCP|UDP)"
+        shape=r"^[0-9]+\.[0-9]+ [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z Z[A-Z0-9]+ \S+"
+        r" [A-Z0-9]+ [A-Za-z0-9]+ (?:TCP|UDP)"
         rf" [A-Z0-9-]+ {_ADDRESS} (?:{_ADDRESS}/[0-9]+|-)\s*$",
         other=(r"^[0-9]+\.[0-9]+ [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z Z[A-Z0-9]+ \S+ ",),
     ),
@@ -86,10 +98,11 @@ _BY_POINTER = [{pointer([name]): name for name in known.fields} for known in FOR
 
 
 def branches(pointers: Sequence[str], refuse_others: bool) -> str:
-    """SQL of the WHEN branches that give, for the lines of these formats, the list of JSON texts at `pointers`.
+    """SQL of the WHEN branches that give, for the lines of these formats, the list of JSON texts at
+    `pointers`.
 
-    Empty where no pointer is one of their fields. With `refuse_others` a line that looks like a format's but isn't of
-    its shape fails with NEEDS_FORMATS.
+    Empty where no pointer is one of their fields. With `refuse_others` a line that looks like a
+    format's but isn't of its shape fails with NEEDS_FORMATS.
     """
     cases = ""
     for known, by_pointer in zip(FORMATS, _BY_POINTER, strict=True):

@@ -1,14 +1,20 @@
 """The aggregate functions of `stats`, as a table of SQL builders.
 
-All of them ignore events in which the field is missing; the numeric ones also ignore values that don't look like
-numbers. Source: "Functions to use with stats" of the CloudWatch Logs user guide. Where that says nothing:
+All of them ignore events in which the field is missing; the numeric ones also ignore values that
+don't look like numbers. Source: "Functions to use with stats" of the CloudWatch Logs user guide.
+Where that says nothing:
 
-* pct and median are described in `percentiles`. `percentile` is how AWS's own Lambda Operator Guide writes pct.
-* variance is the population's (divided by n), and stddev, of which the reference says no more than "the standard
-  deviation of the values in the specified field", is its root: both are 0 for one value and missing for none.
+* pct and median are described in `percentiles`. `percentile` is how AWS's own Lambda Operator Guide
+writes pct.
+* variance is the population's (divided by n), and stddev, of which the reference says no more than
+"the standard
+  deviation of the values in the specified field", is its root: both are 0 for one value and missing
+  for none.
 * count_distinct is exact, by text.
-* min and max compare numbers when a group has any (`5e1` is one, as everywhere that a number is read), else texts in
-  the order of sort. They give the value that was logged: "012345" keeps its zero, but "1.10" is 1.1, as recorded.
+* min and max compare numbers when a group has any (`5e1` is one, as everywhere that a number is
+read), else texts in
+  the order of sort. They give the value that was logged: "012345" keeps its zero, but "1.10" is
+  1.1, as recorded.
 * earliest and latest go by @timestamp; among equal times the value that sorts first, or last, wins.
 """
 
@@ -18,12 +24,22 @@ from dataclasses import dataclass
 from stampede.insights.errors import QueryError
 from stampede.insights.expressions.exact import exact
 from stampede.insights.language.syntax import Call
-from stampede.insights.values import EXACT_BELOW, Exact, Kind, Value, as_dynamic, as_number, as_text, order_keys
+from stampede.insights.values import (
+    EXACT_BELOW,
+    Exact,
+    Kind,
+    Value,
+    as_dynamic,
+    as_number,
+    as_text,
+    order_keys,
+)
 
 
 @dataclass(frozen=True)
 class Aggregate:
-    """`build` takes the call, its arguments (columns or literals), and the event time's SQL (None when it is gone).
+    """`build` takes the call, its arguments (columns or literals), and the event time's SQL (None
+    when it is gone).
 
     `numeric` says that the arguments are read as numbers.
     """
@@ -51,12 +67,16 @@ def _count_distinct(call: Call, args: list[Value], time: str | None) -> Value:
 
 
 def _sum(call: Call, args: list[Value], time: str | None) -> Value:
-    """Of nothing but whole numbers the sum is one, with all its digits as far as 64 bits hold it."""
+    """Of nothing but whole numbers the sum is one, with all its digits as far as 64 bits hold
+    it."""
     number, known = as_number(args[0]), exact(args[0])
     if known is None:
         return Value(f"sum({number})", Kind.NUMBER)
     small = f"CASE WHEN {number} = trunc({number}) THEN CAST({number} AS BIGINT) END"
-    whole = f"CASE WHEN {known.reach} < {EXACT_BELOW} THEN {small} ELSE TRY_CAST({known.whole} AS BIGINT) END"
+    whole = (
+        f"CASE WHEN {known.reach} < {EXACT_BELOW} THEN {small} ELSE TRY_CAST({known.whole} AS "
+        "BIGINT) END"
+    )
     total = f"CASE WHEN count({number}) = count({whole}) THEN sum({whole}) END"
     sql = f"coalesce(CAST({total} AS DOUBLE), sum({number}))"
     return Value(sql, Kind.NUMBER, exact=Exact(total, f"sum(abs({number}))"))
@@ -72,7 +92,11 @@ def _extreme(function: str) -> Callable[[Call, list[Value], str | None], Value]:
             return Value(sql, value.kind)
         whole = f"{function}({value.exact.whole})"
         return Value(
-            sql, value.kind, exact=Exact(f"CASE WHEN CAST({whole} AS DOUBLE) = {sql} THEN {whole} END", f"abs({sql})")
+            sql,
+            value.kind,
+            exact=Exact(
+                f"CASE WHEN CAST({whole} AS DOUBLE) = {sql} THEN {whole} END", f"abs({sql})"
+            ),
         )
 
     return build
@@ -80,10 +104,12 @@ def _extreme(function: str) -> Callable[[Call, list[Value], str | None], Value]:
 
 @dataclass(frozen=True)
 class LoggedExtreme:
-    """The min or max (`function`) of a column of logged values, as it was logged; see `commands.stats` for its columns.
+    """The min or max (`function`) of a column of logged values, as it was logged; see
+    `commands.stats` for its columns.
 
-    JSON numbers that doubles hold go by their doubles alone, in the column `number`. Only texts and integers beyond
-    have a `rank` and take part in the slower choice: numbers before others, then the rank.
+    JSON numbers that doubles hold go by their doubles alone, in the column `number`. Only texts and
+    integers beyond have a `rank` and take part in the slower choice: numbers before others, then
+    the rank.
     """
 
     function: str
@@ -93,16 +119,24 @@ class LoggedExtreme:
         """SQL of a column of the rows: the number, then the order of sort."""
         number = as_number(self.of)
         text = self.of.kind is Kind.TEXT
-        special = "" if text else f" AND (insights_quoted({self.of.sql}) OR abs({number}) >= {EXACT_BELOW})"
+        special = (
+            ""
+            if text
+            else f" AND (insights_quoted({self.of.sql}) OR abs({number}) >= {EXACT_BELOW})"
+        )
         rank = f"(coalesce({number}, 0), {', '.join(order_keys(self.of))})"
-        return f"CASE WHEN {self.of.sql} IS NOT NULL AND ({number} IS NULL OR TRUE{special}) THEN {rank} END"
+        return (
+            f"CASE WHEN {self.of.sql} IS NOT NULL AND ({number} IS NULL OR TRUE{special}) THEN "
+            f"{rank} END"
+        )
 
     def number(self) -> str:
         """SQL of the aggregate of the numbers."""
         return f"{self.function}({as_number(self.of)})"
 
     def chosen(self, rank: str) -> str:
-        """SQL of the aggregate that chooses by the column `rank`: the number of what it chooses, and the value."""
+        """SQL of the aggregate that chooses by the column `rank`: the number of what it chooses,
+        and the value."""
         number = as_number(self.of)
         first = f"{number} IS {'NULL' if self.function == 'min' else 'NOT NULL'}"
         pair = f"{{'n': {number}, 'v': {as_dynamic(self.of)}}}"
@@ -111,8 +145,8 @@ class LoggedExtreme:
     def value(self, number: str, chosen: str) -> Value:
         """The result over the columns of both aggregates."""
         return Value(
-            f"CASE WHEN {number} IS NULL THEN {chosen}.v WHEN {chosen}.n = {number} THEN insights_plain({chosen}.v)"
-            f" ELSE insights_number_text({number}) END",
+            f"CASE WHEN {number} IS NULL THEN {chosen}.v WHEN {chosen}.n = {number} THEN "
+            f"insights_plain({chosen}.v) ELSE insights_number_text({number}) END",
             Kind.DYNAMIC,
         )
 

@@ -1,10 +1,10 @@
 """Comparison operators as SQL.
 
-Two sides are compared as numbers when at least one of them is a number (a JSON number, a computed value, a
-number literal) and the other looks like one; whole numbers with all their digits. Two strings are equal only when they
-are the same text, so that `"007"` is not `"7"`; by `<` and its like they are compared as numbers when both look like
-numbers, otherwise by Unicode order. A number never equals a string that doesn't look like one. In a list each item is
-compared on its own.
+Two sides are compared as numbers when at least one of them is a number (a JSON number, a computed
+value, a number literal) and the other looks like one; whole numbers with all their digits. Two
+strings are equal only when they are the same text, so that `"007"` is not `"7"`; by `<` and its
+like they are compared as numbers when both look like numbers, otherwise by Unicode order. A number
+never equals a string that doesn't look like one. In a list each item is compared on its own.
 """
 
 import json
@@ -59,12 +59,17 @@ def compare(operator: str, left: Value, right: Value, span: Span) -> Value:
         return _boolean(f"coalesce({as_numbers}, {as_texts})")
     if left.kind is Kind.TEXT and right.kind is Kind.TEXT:
         return _boolean(as_texts)
-    strings = " AND ".join(f"starts_with({side.sql}, '\"')" for side in (left, right) if side.kind is Kind.DYNAMIC)
-    return _boolean(f"CASE WHEN {strings} THEN {as_texts} ELSE coalesce({as_numbers}, {as_texts}) END")
+    strings = " AND ".join(
+        f"starts_with({side.sql}, '\"')" for side in (left, right) if side.kind is Kind.DYNAMIC
+    )
+    return _boolean(
+        f"CASE WHEN {strings} THEN {as_texts} ELSE coalesce({as_numbers}, {as_texts}) END"
+    )
 
 
 def _json_text_equality(operator: str, left: Value, right: Value) -> str | None:
-    """A discovered field beside a plain word is compared as JSON text, which is written in one way only."""
+    """A discovered field beside a plain word is compared as JSON text, which is written in one way
+    only."""
     for field, other in ((left, right), (right, left)):
         word = other.literal
         if field.kind is not Kind.DYNAMIC or not field.column or not isinstance(word, str):
@@ -79,25 +84,34 @@ def _number_beside_string(operator: str, left: Value, right: Value) -> Value:
     string = right if left.kind in NUMERIC else left
     if isinstance(string.literal, str) and not looks_numeric(string.literal):
         other = left if string is right else right
-        return _boolean(f"CASE WHEN {other.sql} IS NOT NULL THEN {str(operator == '!=').upper()} END")
+        return _boolean(
+            f"CASE WHEN {other.sql} IS NOT NULL THEN {str(operator == '!=').upper()} END"
+        )
     for field, other in ((left, right), (right, left)):
         if as_written(operator, field, other):
             return _boolean(_equality_with_number(operator, field, other))
     both = _numbers(operator, left, right)
     unlike = str(operator == "!=").upper()
-    return _boolean(f"CASE WHEN {left.sql} IS NOT NULL AND {right.sql} IS NOT NULL THEN coalesce({both}, {unlike}) END")
+    return _boolean(
+        f"CASE WHEN {left.sql} IS NOT NULL AND {right.sql} IS NOT NULL THEN coalesce({both}, "
+        f"{unlike}) END"
+    )
 
 
 def as_written(operator: str, field: Value, number: Value) -> bool:
-    """Whether `_equality_with_number` compares the two, which most often needs no reading of the field as a number."""
+    """Whether `_equality_with_number` compares the two, which most often needs no reading of the
+    field as a number."""
     literal = number.kind in NUMERIC and number.literal is not None
     return operator in ("=", "!=") and field.kind is Kind.DYNAMIC and field.column and literal
 
 
 def _equality_with_number(operator: str, field: Value, number: Value) -> str:
-    """A discovered field beside a number: most fields that equal it are written the same way, and need no reading."""
+    """A discovered field beside a number: most fields that equal it are written the same way, and
+    need no reading."""
     equal, unlike = ("TRUE", "FALSE") if operator == "=" else ("FALSE", "TRUE")
-    whole = isinstance(number.literal, int) or (number.literal.is_integer() and abs(number.literal) < EXACT_BELOW)
+    whole = isinstance(number.literal, int) or (
+        number.literal.is_integer() and abs(number.literal) < EXACT_BELOW
+    )
     same = f"WHEN {field.sql} = '{int(number.literal)}' THEN {equal} " if whole else ""
     read = f"{as_double(field)} {_SQL[operator]} {sql_number(number.literal)}"
     if abs(number.literal) >= EXACT_BELOW:
@@ -106,7 +120,8 @@ def _equality_with_number(operator: str, field: Value, number: Value) -> str:
 
 
 def _numbers(operator: str, left: Value, right: Value) -> str:
-    """Two sides as numbers: as doubles, which tell any two apart of which one is small, or else as integers."""
+    """Two sides as numbers: as doubles, which tell any two apart of which one is small, or else as
+    integers."""
     doubles = f"{as_number(left)} {_SQL[operator]} {as_number(right)}"
     left_exact, right_exact = exact(left), exact(right)
     if left_exact is None or right_exact is None or _is_small(left) or _is_small(right):

@@ -14,7 +14,16 @@ from stampede.insights.expressions.structures import element, refuse_map, scalar
 from stampede.insights.language import syntax
 from stampede.insights.language.names import proposal, spelled
 from stampede.insights.language.syntax import Expression
-from stampede.insights.values import NUMERIC, Kind, Value, as_number, as_text, number_literal, sql_string, text_literal
+from stampede.insights.values import (
+    NUMERIC,
+    Kind,
+    Value,
+    as_number,
+    as_text,
+    number_literal,
+    sql_string,
+    text_literal,
+)
 
 # Compiled by methods of their own: their arguments are no plain values.
 _SPECIAL = {
@@ -47,7 +56,8 @@ class Scope(Protocol):
 
 
 class Compiler:
-    """Compiles expressions in one scope; raises QueryError at the place of anything it can't do exactly."""
+    """Compiles expressions in one scope; raises QueryError at the place of anything it can't do
+    exactly."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -65,7 +75,9 @@ class Compiler:
         self._depth += 1
         if self._depth > _DEEPEST:
             message = "compute part of it in an earlier `fields`, under a name"
-            raise _error(expression, f"the expression is nested deeper than {_DEEPEST} levels; {message}")
+            raise _error(
+                expression, f"the expression is nested deeper than {_DEEPEST} levels; {message}"
+            )
         value = getattr(self, f"_{type(expression).__name__.lower()}")(expression)
         self._depth -= 1
         return value
@@ -86,8 +98,8 @@ class Compiler:
     def condition(self, expression: Expression) -> str:
         """SQL of type boolean. Raises QueryError for an expression that is neither true nor false.
 
-        A field alone is short for `field = 1`: it holds for JSON's true, the number 1 and the text "1", and for nothing
-        else; where it is missing neither it nor its `not` holds.
+        A field alone is short for `field = 1`: it holds for JSON's true, the number 1 and the text
+        "1", and for nothing else; where it is missing neither it nor its `not` holds.
         """
         value = self.value(expression)
         if isinstance(expression, syntax.Call) and expression.function in _ONE_OR_ZERO:
@@ -96,7 +108,9 @@ class Compiler:
             return value.sql
         if _may_be_one(expression, value):
             return compare("=", self._stored(value), number_literal(1.0), expression.span).sql
-        raise _error(expression, "this is not a condition; compare it with a value, or use ispresent(...)")
+        raise _error(
+            expression, "this is not a condition; compare it with a value, or use ispresent(...)"
+        )
 
     def _name(self, name: syntax.Name) -> Value:
         return self._scope.field(name)
@@ -111,7 +125,8 @@ class Compiler:
         raise _error(period, periods.misplaced(period))
 
     def _arithmetic(self, node: syntax.Arithmetic) -> Value:
-        # Sums and products hand infinity on; the others may turn it into a number, so it must be missing before.
+        # Sums and products hand infinity on; the others may turn it into a number, so it must be
+        # missing before.
         if node.operator in "+-*":
             left, right = self._operand(node.left), self._operand(node.right)
         elif node.operator == "%":
@@ -123,24 +138,33 @@ class Compiler:
             return Value(f"pow({numbers[0]}, {numbers[1]})", Kind.NUMBER)
         known = None if node.operator == "/" else combined(node.operator, left, right)
         if left.kind is Kind.TIMESTAMP and moves_a_time(node):
-            return Value(f"insights_time(floor({numbers[0]} {node.operator} {numbers[1]}))", Kind.TIMESTAMP)
+            return Value(
+                f"insights_time(floor({numbers[0]} {node.operator} {numbers[1]}))", Kind.TIMESTAMP
+            )
         return Value(f"({numbers[0]} {node.operator} {numbers[1]})", Kind.NUMBER, exact=known)
 
     def _operand(self, expression: Expression) -> Value:
-        """An operand that may be a whole number; what isn't computed from doubles alone is a column."""
+        """An operand that may be a whole number; what isn't computed from doubles alone is a
+        column."""
         value = self.value(expression)
         return value if value.kind is Kind.NUMBER else self._scope.numbered(self._stored(value))
 
     def _settled(self, expression: Expression, simple: bool) -> Value:
-        """The value, as a column where that is asked for or where its double may not be all that is known of it."""
+        """The value, as a column where that is asked for or where its double may not be all that is
+        known of it."""
         value = self.value(expression)
-        return self._stored(value) if simple or value.exact is not None or value.kind is not Kind.NUMBER else value
+        return (
+            self._stored(value)
+            if simple or value.exact is not None or value.kind is not Kind.NUMBER
+            else value
+        )
 
     def _comparison(self, node: syntax.Comparison) -> Value:
         _check_true(node)
         left, right = self._stored(self.raw(node.left)), self._stored(self.raw(node.right))
         if Kind.MAP in (left.kind, right.kind):
-            return Value("FALSE", Kind.BOOLEAN)  # as documented for a map or list beside any other field
+            # as documented for a map or list beside any other field
+            return Value("FALSE", Kind.BOOLEAN)
         left, right = scalar(left, self._scope.store), scalar(right, self._scope.store)
         if left.kind in NUMERIC and not as_written(node.operator, right, left):
             right = self._scope.numbered(right)
@@ -151,11 +175,17 @@ class Compiler:
 
     def _note_words(self, *sides: Value) -> None:
         """Says what a discovered field beside "true" or "false" finds."""
-        words = {side.literal.lower() for side in sides if isinstance(side.literal, str)} & {"true", "false"}
+        words = {side.literal.lower() for side in sides if isinstance(side.literal, str)} & {
+            "true",
+            "false",
+        }
         if any(side.kind is Kind.DYNAMIC for side in sides):
             for word in sorted(words):
                 bit = int(word == "true")
-                note = f'"{word}" in quotes matches only text: a JSON {word} is {bit}, so write = {bit} for it'
+                note = (
+                    f'"{word}" in quotes matches only text: a JSON {word} is {bit}, so write = '
+                    f"{bit} for it"
+                )
                 if note not in self._scope.notes:
                     self._scope.notes.append(note)
 
@@ -180,7 +210,9 @@ class Compiler:
         return Value(f"(NOT {sql})" if node.negated else sql, Kind.BOOLEAN)
 
     def _junction(self, node: syntax.Junction) -> Value:
-        return Value(f"({f' {node.operator.upper()} '.join(map(self.condition, node.items))})", Kind.BOOLEAN)
+        return Value(
+            f"({f' {node.operator.upper()} '.join(map(self.condition, node.items))})", Kind.BOOLEAN
+        )
 
     def _negation(self, node: syntax.Negation) -> Value:
         return Value(f"(NOT {self.condition(node.item)})", Kind.BOOLEAN)
@@ -208,8 +240,13 @@ class Compiler:
     def _argument(self, call: syntax.Call, place: int, function: Function) -> Value:
         argument = call.arguments[place]
         if place == function.flag:
-            if not isinstance(argument, syntax.Name) or argument.text.lower() not in ("true", "false"):
-                raise _error(argument, f"this argument of {spelled(call.function)} must be true or false")
+            if not isinstance(argument, syntax.Name) or argument.text.lower() not in (
+                "true",
+                "false",
+            ):
+                raise _error(
+                    argument, f"this argument of {spelled(call.function)} must be true or false"
+                )
             return text_literal(argument.text.lower())
         if function.structures:
             return self._stored(self.raw(argument))
@@ -219,7 +256,11 @@ class Compiler:
         subject = self._stored(self.raw(node.subject))
         if subject.kind is not Kind.MAP:
             raise _error(
-                node, f"{spelled(node.subject.function)} returns no map or list; jsonParse makes one from text"
+                node,
+                (
+                    f"{spelled(node.subject.function)} returns no map or list; jsonParse makes one "
+                    "from text"
+                ),
             )
         return element(subject, node.steps)
 
@@ -239,29 +280,45 @@ class Compiler:
         pairs = list(zip(arguments[0::2], arguments[1::2], strict=False))
         return self._choice(pairs, arguments[-1] if len(arguments) % 2 else None)
 
-    def _choice(self, branches: list[tuple[Expression, Expression]], default: Expression | None) -> Value:
+    def _choice(
+        self, branches: list[tuple[Expression, Expression]], default: Expression | None
+    ) -> Value:
         conditions = [self.condition(condition) for condition, _ in branches]
         values = [self.simple(value) for _, value in branches]
         if default:
             values.append(self.simple(default))
         texts, kind = unified(values)
-        whens = " ".join(f"WHEN {condition} THEN {sql}" for condition, sql in zip(conditions, texts, strict=False))
+        whens = " ".join(
+            f"WHEN {condition} THEN {sql}"
+            for condition, sql in zip(conditions, texts, strict=False)
+        )
         otherwise = f" ELSE {texts[-1]}" if default else ""
         return Value(f"CASE {whens}{otherwise} END", kind)
 
     def _period_call(self, call: syntax.Call) -> Value:
         count = 1 if call.function == "bin" else 2
         if call.function == "bin" and len(call.arguments) == 2:
-            # Not in the reference, but in queries that AWS (observability-best-practices) and others publish.
-            if not (isinstance(call.arguments[0], syntax.Name) and call.arguments[0].text == "@timestamp"):
-                message = "bin takes a period and always uses @timestamp; for another time write datefloor(time, 5m)"
+            # Not in the reference, but in queries that AWS (observability-best-practices) and
+            # others publish.
+            if not (
+                isinstance(call.arguments[0], syntax.Name)
+                and call.arguments[0].text == "@timestamp"
+            ):
+                message = (
+                    "bin takes a period and always uses @timestamp; for another time write "
+                    "datefloor(time, 5m)"
+                )
                 raise _error(call, message)
             count = 2
         check_arity(call, count, count)
         period = call.arguments[-1]
         if not isinstance(period, syntax.Period):
             raise _error(period, f"{call.function} takes a period, such as 5m, without quotes")
-        time = self._scope.event_time(call) if call.function == "bin" else self.simple(call.arguments[0])
+        time = (
+            self._scope.event_time(call)
+            if call.function == "bin"
+            else self.simple(call.arguments[0])
+        )
         _check_time(call, time)
         period, note = periods.capped(period)
         if note and note not in self._scope.notes:
@@ -271,16 +328,24 @@ class Compiler:
 
 
 def moves_a_time(node: Expression) -> bool:
-    """Whether it is so many milliseconds more or less, which makes a time of a time: `@timestamp - 21600000`.
+    """Whether it is so many milliseconds more or less, which makes a time of a time: `@timestamp -
+    21600000`.
 
-    Recorded: the result of `by datefloor(@timestamp - 21600000, 1h) + 21600000` (tests/data/aws_answers/found.json).
+    Recorded: the result of `by datefloor(@timestamp - 21600000, 1h) + 21600000`
+    (tests/data/aws_answers/found.json).
     """
-    return isinstance(node, syntax.Arithmetic) and node.operator in "+-" and isinstance(node.right, syntax.Number)
+    return (
+        isinstance(node, syntax.Arithmetic)
+        and node.operator in "+-"
+        and isinstance(node.right, syntax.Number)
+    )
 
 
 def _check_time(call: syntax.Call, time: Value) -> None:
     if time.kind is not Kind.TIMESTAMP:
-        message = f"{spelled(call.function)} takes a timestamp; convert milliseconds with fromMillis"
+        message = (
+            f"{spelled(call.function)} takes a timestamp; convert milliseconds with fromMillis"
+        )
         raise _error(call.arguments[0], message)
 
 
@@ -310,12 +375,17 @@ def _check_true(node: syntax.Comparison) -> None:
         if isinstance(side, syntax.Name) and side.text.lower() in ("true", "false"):
             word = side.text.lower()
             bit = int(word == "true")
-            written = f"{other.text if isinstance(other, syntax.Name) else 'field'} {node.operator} {bit}"
-            raise _error(side, f"{side.text} is not a value: JSON's {word} is {bit} here, write {written}")
+            written = (
+                f"{other.text if isinstance(other, syntax.Name) else 'field'} {node.operator} {bit}"
+            )
+            raise _error(
+                side, f"{side.text} is not a value: JSON's {word} is {bit} here, write {written}"
+            )
 
 
 def _may_be_one(expression: Expression, value: Value) -> bool:
-    """Whether it is a field alone that can be 1; those that the service generates, and timestamps, can't."""
+    """Whether it is a field alone that can be 1; those that the service generates, and timestamps,
+    can't."""
     if isinstance(expression, syntax.Name):
         return expression.text not in FIELDS and value.kind is not Kind.TIMESTAMP
     return isinstance(expression, syntax.Access)

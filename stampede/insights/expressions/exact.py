@@ -1,4 +1,5 @@
-"""Whole numbers beyond what a double holds: how an expression keeps their digits, and the columns that store them."""
+"""Whole numbers beyond what a double holds: how an expression keeps their digits, and the columns
+that store them."""
 
 import re
 from collections.abc import Callable
@@ -20,7 +21,8 @@ _LARGEST = 2**126  # of what is computed as HUGEINT, with a bit to spare
 
 
 def exact(value: Value) -> Exact | None:
-    """How the number is known beyond a double; None where it isn't, as for divisions and what is no column yet."""
+    """How the number is known beyond a double; None where it isn't, as for divisions and what is no
+    column yet."""
     if value.exact is not None:
         return value.exact
     if value.literal is not None:
@@ -48,28 +50,41 @@ def combined(operator: str, left: Value, right: Value) -> Exact | None:
     first, second = exact(left), exact(right)
     if first is None or second is None:
         return None
-    reaches = {"*": f"({first.reach} * {second.reach})", "%": f"greatest({first.reach}, {second.reach})"}
+    reaches = {
+        "*": f"({first.reach} * {second.reach})",
+        "%": f"greatest({first.reach}, {second.reach})",
+    }
     reach = reaches.get(operator, f"({first.reach} + {second.reach})")
     return Exact(f"({first.whole} {operator} {second.whole})", reach)
 
 
-def columns(value: Value, fresh: Callable[[], str], aggregate: bool = False) -> tuple[dict[str, str], Value]:
-    """The SQL of the columns that hold a value, by their names and in their order, and the value that they are.
+def columns(
+    value: Value, fresh: Callable[[], str], aggregate: bool = False
+) -> tuple[dict[str, str], Value]:
+    """The SQL of the columns that hold a value, by their names and in their order, and the value
+    that they are.
 
-    `fresh` gives unused names. In an `aggregate`, which may not stand inside of TRY, nothing overflows.
+    `fresh` gives unused names. In an `aggregate`, which may not stand inside of TRY, nothing
+    overflows.
     """
     name = fresh()
     known = value.exact or (exact(value) if isinstance(value.literal, int) else None)
     if value.kind is not Kind.NUMBER or known is None:
         return {name: finished(value).sql}, Value(name, value.kind, column=True)
     big = fresh()
-    whole = f"TRY_CAST({known.whole} AS BIGINT)" if aggregate else f"TRY(CAST({known.whole} AS BIGINT))"
+    whole = (
+        f"TRY_CAST({known.whole} AS BIGINT)" if aggregate else f"TRY(CAST({known.whole} AS BIGINT))"
+    )
     in_doubt = f"{known.reach} >= {EXACT_BELOW}"
-    # A small number has no `big`, however it was reached: else it would not be the same as when reached otherwise.
+    # A small number has no `big`, however it was reached: else it would not be the same as when
+    # reached otherwise.
     large = f"{whole} NOT BETWEEN {1 - EXACT_BELOW} AND {EXACT_BELOW - 1}"
     made = {
         big: f"CASE WHEN {in_doubt} AND {large} THEN {whole} END",
-        name: f"insights_finite(coalesce(CASE WHEN {in_doubt} THEN CAST({whole} AS DOUBLE) END, {value.sql}))",
+        name: (
+            f"insights_finite(coalesce(CASE WHEN {in_doubt} THEN CAST({whole} AS DOUBLE) END, "
+            f"{value.sql}))"
+        ),
     }
     whole = f"coalesce(CAST({big} AS HUGEINT), insights_whole_double({name}))"
     return made, Value(name, Kind.NUMBER, column=True, exact=Exact(whole, f"abs({name})"), big=big)
@@ -81,5 +96,6 @@ def selected(made: dict[str, str]) -> str:
 
 
 def printed(value: Value) -> str:
-    """SQL of what a column gives to the result; a NUMBER that has integers beyond doubles is text of it."""
+    """SQL of what a column gives to the result; a NUMBER that has integers beyond doubles is text
+    of it."""
     return as_text(value) if value.big else value.sql

@@ -1,7 +1,7 @@
 """Regular expressions and globs of the query language as patterns of RE2, DuckDB's engine.
 
-RE2 has neither look-around nor backreferences; such a pattern is refused at its place. A `$` matches at the very
-end of the text only, and `.` matches no line end.
+RE2 has neither look-around nor backreferences; such a pattern is refused at its place. A `$`
+matches at the very end of the text only, and `.` matches no line end.
 """
 
 import re
@@ -16,7 +16,8 @@ from stampede.insights.language.syntax import Regex, Text
 
 @dataclass(frozen=True)
 class Group:
-    """A capturing group: its name (None when it has none) and whether its content can match nothing at all."""
+    """A capturing group: its name (None when it has none) and whether its content can match nothing
+    at all."""
 
     name: str | None
     may_be_empty: bool
@@ -44,7 +45,8 @@ _POSIX_CLASS = re.compile(r"\[:\^?[a-z]+:\]|.", re.DOTALL)
 def regex(literal: Regex) -> Pattern:
     """The RE2 pattern of a /regular expression/.
 
-    Raises QueryError, at the offending place, for what RE2 hasn't got, and for a malformed expression.
+    Raises QueryError, at the offending place, for what RE2 hasn't got, and for a malformed
+    expression.
     """
     body, out, opened, groups = literal.body, [], [], []
     index, in_class = 0, False
@@ -81,11 +83,15 @@ def regex(literal: Regex) -> Pattern:
 def finds_nothing(pattern: Pattern) -> bool:
     """Whether the pattern finds a match of no characters in one of a few sample texts."""
     samples = "(VALUES (''), ('a'), (' a '), ('1'), (' 1-a ')) AS samples(sample)"
-    return ask(f"(SELECT bool_or(list_contains(regexp_extract_all(sample, $1), '')) FROM {samples})", pattern.re2)
+    return ask(
+        f"(SELECT bool_or(list_contains(regexp_extract_all(sample, $1), '')) FROM {samples})",
+        pattern.re2,
+    )
 
 
 def glob(literal: Text) -> Pattern:
-    """The RE2 pattern of a glob: unanchored, each * captures as little as it can, one at the end all the rest."""
+    """The RE2 pattern of a glob: unanchored, each * captures as little as it can, one at the end
+    all the rest."""
     parts = literal.value.split("*")
     if len(parts) == 1:
         _refuse(literal, 0, "the glob has no *; each * captures one field")
@@ -102,14 +108,20 @@ def _open(literal: Regex, index: int) -> tuple[int, str, str | None]:
     rest = literal.body[index:]
     for start, name in _REFUSED.items():
         if rest.startswith(start):
-            _refuse(literal, index, f"{name} isn't supported by the engine; match the text and filter afterwards")
+            _refuse(
+                literal,
+                index,
+                f"{name} isn't supported by the engine; match the text and filter afterwards",
+            )
     if rest.startswith(("(?P<", "(?P=")):
         _refuse(literal, index, "write a named group as (?<name>...)")
     named = re.match(r"\(\?<(@?[A-Za-z][A-Za-z0-9_]*)>", rest)
     if named:
         return named.end(), "(", named.group(1)
     if rest.startswith("(?<"):
-        _refuse(literal, index, "a group name has letters, digits and _, and starts with a letter or @")
+        _refuse(
+            literal, index, "a group name has letters, digits and _, and starts with a letter or @"
+        )
     return (2, "(?", None) if rest.startswith("(?") else (1, "(", None)
 
 
@@ -118,7 +130,11 @@ def _escape(literal: Regex, index: int, in_class: bool) -> str:
     if escaped == "\\/":
         return "/"
     if not in_class and re.fullmatch(r"\\[1-9k]", escaped):
-        _refuse(literal, index, f"the backreference {escaped} isn't supported by the engine; filter afterwards")
+        _refuse(
+            literal,
+            index,
+            f"the backreference {escaped} isn't supported by the engine; filter afterwards",
+        )
     if escaped == "\\C":
         _refuse(literal, index, "\\C matches a byte, which may be half of a character; write a dot")
     if escaped == "\\Q":
@@ -152,6 +168,7 @@ def _matches_nothing(content: str) -> bool:
 
 
 def _refuse(literal: Regex | Text, index: int, message: str) -> None:
-    """Raises at a place in the body of a regular expression; at its start for -1, and for any glob."""
+    """Raises at a place in the body of a regular expression; at its start for -1, and for any
+    glob."""
     offset = index + 1 if isinstance(literal, Regex) else 0
     raise QueryError(message, literal.span.line, literal.span.column + offset)

@@ -1,10 +1,10 @@
 """Periods such as `5m` in bin, datefloor and dateceil.
 
-Units: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Stats.html. A period of fixed
-length floors to its multiples within the next larger unit, so that 25m begins again with each hour: recorded for
-minutes (tests/data/aws_answers), taken to be so for ms, s and h. Days floor to their multiples since
-1970-01-01T00:00Z. A month, quarter or year floors to the calendar (UTC), one at a time: where several of them would
-begin is not documented, nor is the first day of a week.
+Units: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Stats.html. A period
+of fixed length floors to its multiples within the next larger unit, so that 25m begins again with
+each hour: recorded for minutes (tests/data/aws_answers), taken to be so for ms, s and h. Days floor
+to their multiples since 1970-01-01T00:00Z. A month, quarter or year floors to the calendar (UTC),
+one at a time: where several of them would begin is not documented, nor is the first day of a week.
 """
 
 from dataclasses import replace
@@ -26,33 +26,41 @@ _NAMES = {
     "year": ("y", "yr", "year"),
 }
 _UNIT = {name: unit for unit, names in _NAMES.items() for name in names}
-# "For all units and abbreviations that include more than one character, adding s to pluralize is supported."
+# "For all units and abbreviations that include more than one character, adding s to pluralize is
+# supported."
 _UNIT |= {f"{name}s": unit for unit, names in _NAMES.items() for name in names if len(name) > 1}
 
 
-# "CloudWatch Logs caps your request according to the time unit that you choose"; "Datetime functions" of the guide.
+# "CloudWatch Logs caps your request according to the time unit that you choose"; "Datetime
+# functions" of the guide.
 _MOST = {"ms": 1000, "s": 60, "m": 60, "h": 24}
 
 
 def capped(period: Period) -> tuple[Period, str | None]:
-    """The period as the service takes it, and a note where that is another one: 300s is 60s to it."""
+    """The period as the service takes it, and a note where that is another one: 300s is 60s to
+    it."""
     unit = _unit(period)
     most = _MOST.get(unit, period.count)
     if period.count <= most:
         return period, None
     note = (
-        f"line {period.span.line}, column {period.span.column}: the service treats {period.count}{period.unit} as"
-        f" {most}{period.unit}, and so does this evaluator; use a larger unit, as in bin(5m)"
+        f"line {period.span.line}, column {period.span.column}: the service treats "
+        f"{period.count}{period.unit} as {most}{period.unit}, and so does this evaluator; use a "
+        "larger unit, as in bin(5m)"
     )
     return replace(period, count=most), note
 
 
 def misplaced(period: Period) -> str:
-    """What is wrong with a period, or what looks like one, outside of the functions that take it."""
+    """What is wrong with a period, or what looks like one, outside of the functions that take
+    it."""
     written = f"{period.count}{period.unit}"
     unit = _UNIT.get(period.unit)
     if unit is None:
-        return f"{written} is neither a number nor a name; a name that begins with a digit needs backticks"
+        return (
+            f"{written} is neither a number nor a name; a name that begins with a digit needs "
+            "backticks"
+        )
     message = "a period is allowed only in bin, datefloor and dateceil"
     if unit not in _FIXED_MS:
         return message
@@ -77,7 +85,9 @@ def ceiling(ms_sql: str, period: Period) -> str:
         if within_ms and within_ms % length_ms:
             following = f"least({following}, {ms_sql} - {_since(ms_sql, within_ms)} + {within_ms})"
         return f"CASE WHEN {start} = {ms_sql} THEN {ms_sql} ELSE {following} END"
-    following = f"epoch_ms(date_trunc('{unit}', make_timestamp(({ms_sql}) * 1000)) + INTERVAL 1 {unit})"
+    following = (
+        f"epoch_ms(date_trunc('{unit}', make_timestamp(({ms_sql}) * 1000)) + INTERVAL 1 {unit})"
+    )
     return f"CASE WHEN {start} = {ms_sql} THEN {ms_sql} ELSE {following} END"
 
 
@@ -99,7 +109,11 @@ def _unit(period: Period) -> str:
     line, column = period.span.line, period.span.column
     unit = _UNIT.get(period.unit)
     if unit is None:
-        hint = "write units in lower case" if period.unit.lower() in _UNIT else "units are ms, s, m, h, d, mo, q and y"
+        hint = (
+            "write units in lower case"
+            if period.unit.lower() in _UNIT
+            else "units are ms, s, m, h, d, mo, q and y"
+        )
         raise QueryError(f"unknown period unit {period.unit!r}; {hint}", line, column)
     if period.count < 1:
         raise QueryError("a period must be at least 1", line, column)
@@ -110,5 +124,9 @@ def _unit(period: Period) -> str:
     if unit == "week":
         raise QueryError("where a week begins isn't documented; use days, as in 7d", line, column)
     if period.count != 1:
-        raise QueryError(f"only one {unit} at a time is supported; where several begin isn't documented", line, column)
+        raise QueryError(
+            f"only one {unit} at a time is supported; where several begin isn't documented",
+            line,
+            column,
+        )
     return unit

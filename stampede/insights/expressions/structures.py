@@ -1,8 +1,8 @@
 """Maps and lists: what stands inside one, and what one is where a scalar is needed.
 
-Source: "Structure types" of the CloudWatch Logs user guide: `map.attribute`, `list[index]` and, for other characters,
-`` map.`special.char` ``; "maps and lists are treated as null for string, number, and datetime functions"; none of them
-in sort, stats and dedup.
+Source: "Structure types" of the CloudWatch Logs user guide: `map.attribute`, `list[index]` and, for
+other characters, `` map.`special.char` ``; "maps and lists are treated as null for string, number,
+and datetime functions"; none of them in sort, stats and dedup.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,24 +15,31 @@ Store = Callable[[Value], Value]
 
 
 def element(structure: Value, steps: Sequence[str | int]) -> Value:
-    """What stands at `steps` in a map or list: a key, then its keys, or the one key that is written with the dots."""
+    """What stands at `steps` in a map or list: a key, then its keys, or the one key that is written
+    with the dots."""
     pointers = [pointer(map(str, steps))]
     if len(steps) > 1 and all(isinstance(step, str) for step in steps):
         pointers.append(pointer([".".join(steps)]))
-    parts = [f"nullif(CAST(json_extract({structure.sql}, {sql_string(path)}) AS VARCHAR), 'null')" for path in pointers]
+    parts = [
+        f"nullif(CAST(json_extract({structure.sql}, {sql_string(path)}) AS VARCHAR), 'null')"
+        for path in pointers
+    ]
     return Value(parts[0] if len(parts) == 1 else f"coalesce({', '.join(parts)})", Kind.JSON)
 
 
 def items(array: str, item: str) -> str:
-    """SQL of the list of `item`, an SQL expression of `item`, for each item of the JSON text `array`.
+    """SQL of the list of `item`, an SQL expression of `item`, for each item of the JSON text
+    `array`.
 
-    The cast says what the type is: of an array that DuckDB finds missing while it binds, it knows no list.
+    The cast says what the type is: of an array that DuckDB finds missing while it binds, it knows
+    no list.
     """
     return f"list_transform(CAST(json_extract({array}, '$[*]') AS JSON[]), lambda item: {item})"
 
 
 def scalar(value: Value, store: Store) -> Value:
-    """The value where a scalar is needed, in a column of its own; a map or list is missing there."""
+    """The value where a scalar is needed, in a column of its own; a map or list is missing
+    there."""
     if value.kind is Kind.MAP:
         return store(Value("CAST(NULL AS VARCHAR)", Kind.DYNAMIC))
     if value.kind is Kind.JSON:
@@ -44,5 +51,8 @@ def scalar(value: Value, store: Store) -> Value:
 def refuse_map(value: Value, command: str, span: Span) -> None:
     """Raises QueryError for a map or list in a command that doesn't take one."""
     if value.kind is Kind.MAP:
-        message = f"a map or list can't be used in {command}; name an element of it, as in map.key or list[0]"
+        message = (
+            f"a map or list can't be used in {command}; name an element of it, as in map.key or "
+            "list[0]"
+        )
         raise QueryError(message, span.line, span.column)

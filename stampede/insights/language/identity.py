@@ -1,8 +1,9 @@
 """When two expressions are the same, and how one is written as the title of its column.
 
-Two expressions are the same when their syntax trees are: white space, comments, parentheses that change nothing, the
-case of a function's name, the kind of quotes and `1` for `1.0` don't count, but every character inside of a literal
-does. A title keeps the text as written, so two columns of one expression may have two titles.
+Two expressions are the same when their syntax trees are: white space, comments, parentheses that
+change nothing, the case of a function's name, the kind of quotes and `1` for `1.0` don't count, but
+every character inside of a literal does. A title keeps the text as written, so two columns of one
+expression may have two titles.
 """
 
 import re
@@ -46,9 +47,14 @@ def functions(expression: Expression) -> set[str]:
 
 
 def written(text: str, expression: Expression) -> str:
-    """The expression as it stands in the query `text`; between its literals, white space and comments are one space."""
+    """The expression as it stands in the query `text`; between its literals, white space and
+    comments are one space."""
     start, pieces = expression.span.start, []
-    literals = sorted((node.span.start, node.span.end) for node in _nodes(expression) if isinstance(node, _LITERALS))
+    literals = sorted(
+        (node.span.start, node.span.end)
+        for node in _nodes(expression)
+        if isinstance(node, _LITERALS)
+    )
     for begin, end in literals:
         pieces += [_BETWEEN.sub(" ", text[start:begin]), text[begin:end]]
         start = end
@@ -60,7 +66,8 @@ def _parts(node: Any) -> list[Any]:
 
 
 def _nodes(expression: Expression) -> Iterator[Any]:
-    """The nodes of an expression, in no order; without recursion, since a sum of 1,000 terms is as deep."""
+    """The nodes of an expression, in no order; without recursion, since a sum of 1,000 terms is as
+    deep."""
     left: list[Any] = [expression]
     while left:
         node = left.pop()

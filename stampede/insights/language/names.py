@@ -8,10 +8,11 @@ import re
 from collections.abc import Iterable
 
 _SPELLINGS = """
-    countDistinct sortsFirst sortsLast toNumber toInt toLong toDouble isNumeric messageSize regexReplace startsWith
-    endsWith hexToAscii hexToDec decToHex fromMillis toMillis parseDate formatDate jsonParse jsonStringify
-    jsonArraySize jsonArrayContains isValidIp isValidIpV4 isValidIpV6 isIpInSubnet isIpv4InSubnet isIpv6InSubnet
-    isPrivateIP isPublicIP isReservedIP ipv4ToNumber queryStartTime queryEndTime queryTimeRange
+    countDistinct sortsFirst sortsLast toNumber toInt toLong toDouble isNumeric messageSize
+    regexReplace startsWith endsWith hexToAscii hexToDec decToHex fromMillis toMillis parseDate
+    formatDate jsonParse jsonStringify jsonArraySize jsonArrayContains isValidIp isValidIpV4
+    isValidIpV6 isIpInSubnet isIpv4InSubnet isIpv6InSubnet isPrivateIP isPublicIP isReservedIP
+    ipv4ToNumber queryStartTime queryEndTime queryTimeRange
 """
 _SPELLED = {name.lower(): name for name in _SPELLINGS.split()}
 
@@ -51,7 +52,9 @@ _ELSEWHERE = {
     "toInt(x)": "int integer cast",
     "toDouble(x)": "float double",
     "toNumber(x)": "number tonum num",
-    "datefloor(time, 1h)": "date_trunc datetrunc date_bin bucket timeslice time_bucket truncate_time",
+    "datefloor(time, 1h)": (
+        "date_trunc datetrunc date_bin bucket timeslice time_bucket truncate_time"
+    ),
     "fromMillis(x)": "from_unixtime fromunixtime epoch todate to_timestamp",
     "toMillis(x)": "unix_timestamp tounixtime to_unixtime",
     "jsonParse(x)": "parse_json parsejson json_parse fromjson todynamic json",
@@ -67,7 +70,8 @@ def spelled(function: str) -> str:
 
 
 def proposal(function: str, known: Iterable[str]) -> str | None:
-    """What is likely meant by an unknown function, given in lower case; None where nothing is like it."""
+    """What is likely meant by an unknown function, given in lower case; None where nothing is like
+    it."""
     if function in _WRITTEN:
         return _WRITTEN[function]
     if percent := re.fullmatch(r"p(?:ct|erc)?_?(\d\d?)", function):

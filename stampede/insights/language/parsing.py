@@ -22,7 +22,8 @@ _DEEPEST = 200  # levels of the tree that the parser makes, two or three to one 
 
 
 def parse(text: str, functions: Container[str] = ()) -> list[syntax.Command]:
-    """The commands of a query, in order; `functions` are names that a refusal takes for those of functions.
+    """The commands of a query, in order; `functions` are names that a refusal takes for those of
+    functions.
 
     Raises QueryError, with line and column, for text outside the supported language.
     """
@@ -40,7 +41,8 @@ def parse(text: str, functions: Container[str] = ()) -> list[syntax.Command]:
 
 @cache
 def _grammar() -> Lark:
-    """The parser; its tables, which take 70 ms to build and 5 ms to read, are kept in the user's cache folder."""
+    """The parser; its tables, which take 70 ms to build and 5 ms to read, are kept in the user's
+    cache folder."""
     source = Path(__file__).with_name("grammar.lark").read_text(encoding="utf-8")
     how = {"parser": "lalr", "lexer": "contextual", "start": "query"}
     how |= {"propagate_positions": True, "maybe_placeholders": True}
@@ -49,13 +51,18 @@ def _grammar() -> Lark:
 
 
 def _cache_file() -> Path | None:
-    """Where the tables are kept; Lark notices when they are of another grammar or version. None where nothing can be.
+    """Where the tables are kept; Lark notices when they are of another grammar or version. None
+    where nothing can be.
 
     They are a pickle, so the folder must be the user's own, and no one else may write there.
     """
     base = os.environ.get("STAMPEDE_CACHE_DIR")
     try:
-        folder = Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "stampede"
+        folder = (
+            Path(base)
+            if base
+            else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "stampede"
+        )
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         about = folder.stat()
     except (OSError, RuntimeError):
@@ -71,7 +78,10 @@ def _check_depth(tree: Tree) -> None:
     for _ in range(_DEEPEST):
         level = [child for node in level for child in node.children if isinstance(child, Tree)]
     if level:
-        message = "the query is nested too deeply here; compute part of it in an earlier `fields`, under a name"
+        message = (
+            "the query is nested too deeply here; compute part of it in an earlier `fields`, "
+            "under a name"
+        )
         raise QueryError(message, level[0].meta.line, level[0].meta.column)
 
 
@@ -79,14 +89,17 @@ def _check_characters(text: str) -> None:
     if len(text) > MOST_CHARACTERS:
         before = text[:MOST_CHARACTERS]
         raise QueryError(
-            f"a query has at most {MOST_CHARACTERS:,} characters, in the service too; this one has {len(text):,}",
+            f"a query has at most {MOST_CHARACTERS:,} characters, in the service too; this one has "
+            f"{len(text):,}",
             before.count("\n") + 1,
             len(before) - before.rfind("\n"),
         )
     for number, line in enumerate(text.split("\n"), start=1):
         for column, character in enumerate(line, start=1):
             if character == "\0" or "\ud800" <= character <= "\udfff":
-                raise QueryError(f"character U+{ord(character):04X} isn't allowed in a query", number, column)
+                raise QueryError(
+                    f"character U+{ord(character):04X} isn't allowed in a query", number, column
+                )
 
 
 def _span(meta) -> Span:
@@ -100,7 +113,8 @@ def _token_span(token: Token) -> Span:
 def _unquote(token: Token) -> str:
     """The value of a string literal, in which a quote, a backslash and a tab can be escaped.
 
-    The tab isn't in the reference, but in published queries of REPORT lines, such as theam/aws-lambda-benchmark's.
+    The tab isn't in the reference, but in published queries of REPORT lines, such as
+    theam/aws-lambda-benchmark's.
     """
     body, out, index = str(token)[1:-1], [], 0
     while index < len(body):
@@ -110,8 +124,8 @@ def _unquote(token: Token) -> str:
             character = {"t": "\t"}.get(body[index], body[index])
             if body[index] not in "\"'\\t":
                 raise QueryError(
-                    f"the escape \\{body[index]} in a string isn't documented; use a /regular expression/,"
-                    " or write \\\\, \\\", \\' or \\t",
+                    f"the escape \\{body[index]} in a string isn't documented; use a /regular "
+                    "expression/, or write \\\\, \\\", \\' or \\t",
                     token.line,
                     token.column,
                 )
@@ -150,7 +164,9 @@ class _Builder(Transformer):
 
     def period(self, meta, children):
         digits = str(children[0]).rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-        return syntax.Period(_span(meta), _integer(children[0], digits), str(children[0])[len(digits) :])
+        return syntax.Period(
+            _span(meta), _integer(children[0], digits), str(children[0])[len(digits) :]
+        )
 
     def index(self, meta, children):
         if not str(children[0]).isdigit():
@@ -169,7 +185,9 @@ class _Builder(Transformer):
         if not steps:
             return name
         written = self._text[meta.start_pos : meta.end_pos].replace("`", "")
-        return syntax.Name(_span(meta), written, name.text, tuple(step for part in steps for step in part))
+        return syntax.Name(
+            _span(meta), written, name.text, tuple(step for part in steps for step in part)
+        )
 
     # expressions
 
@@ -199,7 +217,9 @@ class _Builder(Transformer):
 
     def compare(self, meta, children):
         left, operator, right = children
-        return syntax.Comparison(_span(meta), "=" if operator == "==" else str(operator), left, right)
+        return syntax.Comparison(
+            _span(meta), "=" if operator == "==" else str(operator), left, right
+        )
 
     def match(self, meta, children):
         subject, negation, _, pattern = children
@@ -248,7 +268,9 @@ class _Builder(Transformer):
     def parse(self, meta, children):
         _, source, pattern, _, aliases, multi = children
         if multi is not None and pattern.type != "REGEX":
-            message = "multi belongs to a /regular expression/, as in `parse /(?<ip>[0-9.]+)/ multi`"
+            message = (
+                "multi belongs to a /regular expression/, as in `parse /(?<ip>[0-9.]+)/ multi`"
+            )
             raise QueryError(message, multi.line, multi.column)
         return syntax.Parse(_span(meta), source, _pattern(pattern), aliases, multi is not None)
 
@@ -271,7 +293,11 @@ class _Builder(Transformer):
 
     def limit(self, meta, children):
         if not str(children[1]).isdigit():
-            raise QueryError(f"limit takes a whole number, not {children[1]}", children[1].line, children[1].column)
+            raise QueryError(
+                f"limit takes a whole number, not {children[1]}",
+                children[1].line,
+                children[1].column,
+            )
         return syntax.Limit(_token_span(children[1]), _integer(children[1], str(children[1])))
 
     def dedup(self, meta, children):
@@ -289,14 +315,18 @@ class _Builder(Transformer):
 
 def _integer(token: Token, digits: str) -> int:
     if len(digits) > _MOST_DIGITS:
-        raise QueryError(f"a whole number of {len(digits)} digits is too large here", token.line, token.column)
+        raise QueryError(
+            f"a whole number of {len(digits)} digits is too large here", token.line, token.column
+        )
     return int(digits)
 
 
 def _finite(token: Token) -> float | int:
     """The number; an int where it is written in digits that a double doesn't hold."""
     if re.match(r"0\d", token):
-        message = f"{token} begins with a zero, so it may be text and not a number; put text in quotes"
+        message = (
+            f"{token} begins with a zero, so it may be text and not a number; put text in quotes"
+        )
         raise QueryError(message, token.line, token.column)
     value = float(token)
     if value in (float("inf"), float("-inf")):

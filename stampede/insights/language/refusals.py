@@ -50,7 +50,10 @@ UNSUPPORTED_COMMANDS = {
     "cidrlookup": "use isIpInSubnet(ip, subnet) in `fields` or `filter`",
     "outlier": "use `stats pct(x, 25), pct(x, 75)`, then `filter` by the results",
     "countfrequent": "use `stats count(*) as n by` the field, `sort n desc` and `limit`",
-    "estimate": "it reports what the service would scan; use `stats sum(strlen(@message))` for the size of the events",
+    "estimate": (
+        "it reports what the service would scan; use `stats sum(strlen(@message))` for the size "
+        "of the events"
+    ),
     "tail": "use `sort` in the other direction and `limit`",
 }
 
@@ -82,8 +85,8 @@ _ELSEWHERE = {
 
 
 def explain(text: str, error: UnexpectedInput, functions: Container[str]) -> QueryError:
-    """The parser's complaint about `text` as a QueryError that names the construct and the nearest fix; `functions`
-    are the names that a function may have, in lower case."""
+    """The parser's complaint about `text` as a QueryError that names the construct and the nearest
+    fix; `functions` are the names that a function may have, in lower case."""
     at_end = isinstance(error, UnexpectedToken) and error.token.type == "$END"
     offset = len(text.rstrip("\r\n")) if at_end else error.pos_in_stream
     allowed = error.interactive_parser.accepts()
@@ -93,7 +96,9 @@ def explain(text: str, error: UnexpectedInput, functions: Container[str]) -> Que
     return QueryError(reason, line, column)
 
 
-def _reason(text: str, offset: int, allowed: set[str], functions: Container[str]) -> tuple[int, str]:
+def _reason(
+    text: str, offset: int, allowed: set[str], functions: Container[str]
+) -> tuple[int, str]:
     """The place to point to, and what is wrong there."""
     rest = text[offset:]
     word = re.match(r"[A-Za-z_@][\w@.]*", rest)
@@ -108,12 +113,20 @@ def _reason(text: str, offset: int, allowed: set[str], functions: Container[str]
     if "STATS" in allowed:
         return offset, _not_a_command(word.group() if word else rest[0])
     if rest[0] == "/" and "REGEX" in allowed:
-        return offset, "the regular expression is never closed, or has an unescaped / in it; write \\/ for a slash"
+        return offset, (
+            "the regular expression is never closed, or has an unescaped / in it; write \\/ for a "
+            "slash"
+        )
     if rest[0] == "/":
-        return offset, "a /regular expression/ is allowed only after like, =~ and the source of parse"
+        return (
+            offset,
+            "a /regular expression/ is allowed only after like, =~ and the source of parse",
+        )
     if word:
         return _misplaced_word(text[:offset], offset, word.group(), allowed, functions)
-    token = re.match(r"\d[\w.]*|[!=<>]+|\"(\\.|[^\"])*\"|'(\\.|[^'])*'|`[^`]*`|.", rest, re.DOTALL).group()
+    token = re.match(
+        r"\d[\w.]*|[!=<>]+|\"(\\.|[^\"])*\"|'(\\.|[^'])*'|`[^`]*`|.", rest, re.DOTALL
+    ).group()
     return offset, f"{_shortened(token)} isn't allowed here; {_hint(allowed)}"
 
 
@@ -139,7 +152,9 @@ def _not_a_command(word: str) -> str:
     if known in _ELSEWHERE:
         return f"{word!r} is not a command; write `{_ELSEWHERE[known]}`"
     close = difflib.get_close_matches(known, COMMANDS, n=1)
-    return f"{_shortened(word)} is not a command; " + (f"did you mean {close[0]}?" if close else listed)
+    return f"{_shortened(word)} is not a command; " + (
+        f"did you mean {close[0]}?" if close else listed
+    )
 
 
 def _misplaced_word(
@@ -172,7 +187,8 @@ def _hint(allowed: set[str]) -> str:
 
 
 _OPERATOR = "an operator"
-# Words for what may stand at a place, the likeliest first; each for one token or for several of them together.
+# Words for what may stand at a place, the likeliest first; each for one token or for several of
+# them together.
 _READABLE: tuple[tuple[set[str], str], ...] = (
     ({"NAME", "NUMBER", "STRING"}, "a field or value"),
     ({"STATS"}, "a command"),

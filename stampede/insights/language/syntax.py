@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Span:
-    """Where a node stands: line and column count from 1; `start` and `end` are offsets into the text."""
+    """Where a node stands: line and column count from 1; `start` and `end` are offsets into the
+    text."""
 
     line: int
     column: int
@@ -18,7 +19,8 @@ class Span:
 
 @dataclass(frozen=True)
 class Name:
-    """A field. `json.users[1].name` has the text as written, the head `json.users` and the steps 1 and "name"."""
+    """A field. `json.users[1].name` has the text as written, the head `json.users` and the steps 1
+    and "name"."""
 
     span: Span
     text: str  # without backticks
@@ -114,7 +116,18 @@ class Negation:
 
 
 Expression = (
-    Name | Number | Text | Period | Call | Access | Arithmetic | Comparison | Match | Membership | Junction | Negation
+    Name
+    | Number
+    | Text
+    | Period
+    | Call
+    | Access
+    | Arithmetic
+    | Comparison
+    | Match
+    | Membership
+    | Junction
+    | Negation
 )
 
 
@@ -210,7 +223,8 @@ class Expand:
 
 @dataclass(frozen=True)
 class Json:
-    """`json field=request "user.name" as name`: what stands at a path in the JSON that a field holds."""
+    """`json field=request "user.name" as name`: what stands at a path in the JSON that a field
+    holds."""
 
     span: Span
     field: Name

@@ -1,8 +1,10 @@
-"""The checks that `stampede doctor` prints and that a sweep makes before it starts, each a function with its message.
+"""The checks that `stampede doctor` prints and that a sweep makes before it starts, each a function
+with its message.
 
-Five groups: PLAN (the matrix against the rules of Lambda and of infra/), FLOODS (what the model says of it), TOOLS and
-ROOM (of this machine) and ACCOUNT (what AWS says, or an endpoint in its stead). Only ACCOUNT asks the target's
-endpoints; TOOLS may ask the Terraform registry whether it answers.
+Five groups: PLAN (the matrix against the rules of Lambda and of infra/), FLOODS (what the model
+says of it), TOOLS and ROOM (of this machine) and ACCOUNT (what AWS says, or an endpoint in its
+stead). Only ACCOUNT asks the target's endpoints; TOOLS may ask the Terraform registry whether it
+answers.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from stampede.stacks.stack_lock import WAIT, holder
 
 PLAN, FLOODS, ROOM, TOOLS, ACCOUNT = "plan", "floods", "room", "tools", "account"
 EVERYTHING = (PLAN, FLOODS, TOOLS, ROOM, ACCOUNT)
-# Terraform, its providers and the lock of the stack complain by themselves, in clear words, before anything is created.
+# Terraform, its providers and the lock of the stack complain by themselves, in clear words, before
+# anything is created.
 BEFORE_A_SWEEP = (PLAN, ROOM, ACCOUNT)
 
 
@@ -36,8 +39,8 @@ def run(
     estimated: Estimate | None = None,
     results_dir: Path = RESULTS_DIR,
 ) -> list[Finding]:
-    """Make the checks of `groups` for `plan`, whose estimate may be known already and whose run will be in
-    `results_dir`."""
+    """Make the checks of `groups` for `plan`, whose estimate may be known already and whose run
+    will be in `results_dir`."""
     estimated = estimated or estimate(plan)
     cells, experiment = estimated.cells, EXPERIMENTS[plan.experiment]
     checks: dict[str, Callable[[], Iterable[Finding]]] = {
@@ -58,15 +61,21 @@ def run(
 
 
 def floods(plan: Plan, predictions: Mapping[str, Prediction]) -> list[Finding]:
-    """As the model has it, N run at once in every cell, and no message is lost; none without `predictions`."""
+    """As the model has it, N run at once in every cell, and no message is lost; none without
+    `predictions`."""
     wrong: dict[str, str] = {}
     for cell in sorted(plan.cells):
         prediction = predictions.get(cell.name)
         if prediction and prediction.dead_lettered:
-            dead, sent = f"{cell.batch_size * prediction.dead_lettered:,}", counted(cell.messages, "message")
+            dead, sent = (
+                f"{cell.batch_size * prediction.dead_lettered:,}",
+                counted(cell.messages, "message"),
+            )
             wrong[cell.alike] = f"{cell.alike}: {dead} of {sent} would end as dead letters"
         elif prediction and prediction.time_to_n_s is None:
-            wrong[cell.alike] = f"{cell.alike}: N is never reached, {prediction.most_at_once:,} at most run at once"
+            wrong[cell.alike] = (
+                f"{cell.alike}: N is never reached, {prediction.most_at_once:,} at most run at once"
+            )
     if not wrong:
         return [Finding("floods", OK)] if predictions else []
     more = f" ({len(wrong) - 1} more cells)" if len(wrong) > 1 else ""
@@ -75,13 +84,26 @@ def floods(plan: Plan, predictions: Mapping[str, Prediction]) -> list[Finding]:
 
 
 def free_stack(option: str) -> Finding:
-    """No other flood, drain or sweep works with the stack of --target `option`, and locally none is applied."""
+    """No other flood, drain or sweep works with the stack of --target `option`, and locally none is
+    applied."""
     if (other := holder(option)) is not None:
         return Finding("stack", PROBLEM, other, WAIT)
     # What is left on AWS, the checks of the account find.
-    if option == "local" and ministack.running(stack.STATE_DIR) and (count := stack.applied_resources()):
-        found = f"a stack of {counted(count, 'resource')} is already applied, and a sweep would change and destroy it"
-        return Finding("stack", PROBLEM, found, "remove it with `stampede emulator stop`, or sweep with --take-over")
+    if (
+        option == "local"
+        and ministack.running(stack.STATE_DIR)
+        and (count := stack.applied_resources())
+    ):
+        found = (
+            f"a stack of {counted(count, 'resource')} is already applied, and a sweep would change "
+            "and destroy it"
+        )
+        return Finding(
+            "stack",
+            PROBLEM,
+            found,
+            "remove it with `stampede emulator stop`, or sweep with --take-over",
+        )
     return Finding("stack", OK)
 
 

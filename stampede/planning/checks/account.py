@@ -1,7 +1,8 @@
-"""Checks of the AWS account, or of an endpoint in its stead: credentials, what Lambda allows, what earlier runs left,
-and whether an endpoint has what an experiment needs.
+"""Checks of the AWS account, or of an endpoint in its stead: credentials, what Lambda allows, what
+earlier runs left, and whether an endpoint has what an experiment needs.
 
-Only calls that read, with little patience; whatever isn't answered or allowed becomes a warning, never a traceback.
+Only calls that read, with little patience; whatever isn't answered or allowed becomes a warning,
+never a traceback.
 """
 
 from __future__ import annotations
@@ -34,8 +35,13 @@ from stampede.stacks.aws_errors import code_of
 from stampede.stacks.place import words
 from stampede.stacks.target import HOW_TO_SIGN_IN, Target, explain, local
 
-PATIENCE = {"connect_timeout": 3, "read_timeout": 10, "retries": {"mode": "standard", "max_attempts": 2}}
-# Of botocore's parsers, for an answer that isn't the service's: HTML, or a document of another kind.
+PATIENCE = {
+    "connect_timeout": 3,
+    "read_timeout": 10,
+    "retries": {"mode": "standard", "max_attempts": 2},
+}
+# Of botocore's parsers, for an answer that isn't the service's: HTML, or a document of another
+# kind.
 NOT_THAT_SERVICE = (ResponseParserError, LookupError, ValueError, TypeError, AttributeError)
 NOT_ANSWERED = (BotoCoreError, ClientError, UsageError, *NOT_THAT_SERVICE)
 # What says that we may not ask, or not now, and nothing of what is there.
@@ -67,12 +73,15 @@ ATHENA = {"Athena": ("athena", "list_work_groups"), "Glue": ("glue", "get_databa
 # Kept by infra/, and asked for by nobody else: lines are evaluated here.
 SAVED_QUERIES = {"saved queries": ("logs", "describe_query_definitions")}
 # What to do without them: an endpoint may be used all the same.
-OVERRIDE = "remove them from infra/ with an override file (docs/endpoints.md), or `terraform apply` fails"
+OVERRIDE = (
+    "remove them from infra/ with an override file (docs/endpoints.md), or `terraform apply` fails"
+)
 OTHER_ENDPOINT = "use an endpoint that has it, AWS itself, or --target local"
 
 
 def check(cells: Sequence[Demand], experiment: Experiment, run_s: float) -> list[Finding]:
-    """The checks of the account for a run of `run_s` seconds; where the credentials are wrong, only that."""
+    """The checks of the account for a run of `run_s` seconds; where the credentials are wrong, only
+    that."""
     values, on_hosts = cells[0].cell.values, cells[0].usage.on_hosts
     target, prefix = targets.configured({"region": str(values["region"])}), f"{values['prefix']}-"
     findings = [credentials(target)]
@@ -81,11 +90,15 @@ def check(cells: Sequence[Demand], experiment: Experiment, run_s: float) -> list
     findings.append(session(run_s))
     if target.kind == "endpoint":
         findings.append(Finding("endpoint", OK, words(target.place)))
-        findings += [capability(target, name, *call) for name, call in _needed(experiment, on_hosts).items()]
+        findings += [
+            capability(target, name, *call) for name, call in _needed(experiment, on_hosts).items()
+        ]
     if on_hosts:
         findings.append(_answered("leftovers", partial(hosts_left, target, prefix)))
     else:
-        findings.append(_answered("concurrency", partial(concurrency, target, cells, prefix + experiment.name)))
+        findings.append(
+            _answered("concurrency", partial(concurrency, target, cells, prefix + experiment.name))
+        )
         findings.append(_answered("leftovers", partial(functions_left, target, prefix)))
     return findings
 
@@ -101,23 +114,34 @@ def credentials(target: Target) -> Finding:
     except UsageError as error:
         return Finding("credentials", PROBLEM, error.found, error.way_out or "correct the region")
     except NOT_THAT_SERVICE as error:
-        problem = f"the answer at {target.url_of('sts') or 'AWS'} isn't from STS ({one_line(error)})"
-        return Finding("credentials", PROBLEM, problem, f"correct AWS_ENDPOINT_URL, or {EXPIRATION}")
+        problem = (
+            f"the answer at {target.url_of('sts') or 'AWS'} isn't from STS ({one_line(error)})"
+        )
+        return Finding(
+            "credentials", PROBLEM, problem, f"correct AWS_ENDPOINT_URL, or {EXPIRATION}"
+        )
     except RuntimeError as error:  # what botocore says of an AWS_CREDENTIAL_EXPIRATION that is past
         return Finding("credentials", PROBLEM, one_line(error), "renew them")
 
 
 def session(run_s: float) -> Finding:
-    """A token that this shell holds lasts for a run of `run_s` seconds, as far as that can be known; what botocore
-    renews by itself has no end here."""
+    """A token that this shell holds lasts for a run of `run_s` seconds, as far as that can be
+    known; what botocore renews by itself has no end here."""
     held = botocore.session.get_session().get_credentials()
     text = os.environ.get(EXPIRATION) if held.method == "env" else None
     left_s = (parser.parse(text) - datetime.now(UTC)).total_seconds() if text else LONG_RUN_S
     is_held = held.method in ("env", "shared-credentials-file", "config-file")
     if not is_held or not held.token or left_s >= run_s:
         return Finding("session", OK)
-    found = f"a session token that expires in {minutes(left_s)}" if text else "a session token without a known expiry"
-    renew = "renew it first (`aws sso login`, or whatever gave you the token), or ask for a longer session"
+    found = (
+        f"a session token that expires in {minutes(left_s)}"
+        if text
+        else "a session token without a known expiry"
+    )
+    renew = (
+        "renew it first (`aws sso login`, or whatever gave you the token), or ask for a longer "
+        "session"
+    )
     return Finding("session", WARNING, f"{found}; the run takes about {minutes(run_s)}", renew)
 
 
@@ -131,13 +155,16 @@ def emulator(cells: Sequence[Demand]) -> list[Finding]:
             limit = embedded.get_account_settings()["AccountLimit"]["ConcurrentExecutions"]
         n = max(cell.concurrency for cell in cells)
         need = f"{n} needed, the embedded AWS runs {limit} at once"
-        return (PROBLEM, need, f"use --set concurrency_value=... up to {limit}") if n > limit else None
+        return (
+            (PROBLEM, need, f"use --set concurrency_value=... up to {limit}") if n > limit else None
+        )
 
     return [] if cells[0].usage.on_hosts else [_answered("concurrency", runs_n)]
 
 
 def own_object(plan: Plan) -> list[Finding]:
-    """An object of the user's own can be read by these credentials, and is as large as planned; none without one."""
+    """An object of the user's own can be read by these credentials, and is as large as planned;
+    none without one."""
     try:
         found = own_objects.of_plan(plan.target, plan.experiment, plan.cells)
     except (UsageError, RunError) as error:
@@ -147,7 +174,9 @@ def own_object(plan: Plan) -> list[Finding]:
     size = EXPERIMENTS[plan.experiment].own_object.size
     if any(cell.values[size] != found.size_mb for cell in plan.cells):
         way_out = f"start a new run with --set {size}={found.size_mb}, or put the object back"
-        return [Finding("object", PROBLEM, f"{found.words}, has another {size} than planned", way_out)]
+        return [
+            Finding("object", PROBLEM, f"{found.words}, has another {size} than planned", way_out)
+        ]
     return [Finding("object", OK, found.words)]
 
 
@@ -161,7 +190,9 @@ def _answered(name: str, check: Callable[[], Wrong]) -> Finding:
     try:
         return Finding(name, *(check() or (OK,)))
     except NOT_ANSWERED as error:
-        return Finding(name, WARNING, f"unknown: {_why(error)}", "check it in the console, or allow this call")
+        return Finding(
+            name, WARNING, f"unknown: {_why(error)}", "check it in the console, or allow this call"
+        )
 
 
 def _why(error: Exception) -> str:
@@ -177,7 +208,11 @@ def _why(error: Exception) -> str:
 def _needed(experiment: Experiment, on_hosts: bool) -> dict[str, tuple[str, str]]:
     """What an endpoint is asked for, by the name of the check."""
     parts = {name: PARTS[name] for name in experiment.needs if name in PARTS}
-    runs = {"hosts": ("ec2", "describe_instances")} if on_hosts else {"functions": ("lambda", "list_functions")}
+    runs = (
+        {"hosts": ("ec2", "describe_instances")}
+        if on_hosts
+        else {"functions": ("lambda", "list_functions")}
+    )
     return ALWAYS | parts | (ATHENA if experiment.athena is not None else {}) | runs | SAVED_QUERIES
 
 
@@ -217,13 +252,16 @@ def concurrency(target: Target, cells: Sequence[Demand], function_name: str) -> 
     if needed <= possible:
         return None
     need = (
-        f"{needed} needed, {possible} can be reserved: the account's concurrency limit is {limit}, other functions "
-        f"reserve {limit - free} and {UNRESERVED} must stay unreserved"
+        f"{needed} needed, {possible} can be reserved: the account's concurrency limit is {limit}, "
+        f"other functions reserve {limit - free} and {UNRESERVED} must stay unreserved"
     )
     smaller = f"use --set concurrency_value=... up to {possible}, or " if possible else ""
     wanted = max(USUAL_CONCURRENCY, needed + limit - free + UNRESERVED)
     larger = f"--quota-code {CONCURRENCY_QUOTA} --desired-value {wanted} --region {target.region}"
-    raise_quota = f"raise the quota: aws service-quotas request-service-quota-increase --service-code lambda {larger}"
+    raise_quota = (
+        "raise the quota: aws service-quotas request-service-quota-increase --service-code lambda "
+        f"{larger}"
+    )
     is_aws = target.url_of("lambda") is None
     return PROBLEM, need, smaller + (raise_quota if is_aws else "raise the endpoint's limit")
 
@@ -231,9 +269,13 @@ def concurrency(target: Target, cells: Sequence[Demand], function_name: str) -> 
 def functions_left(target: Target, prefix: str) -> Wrong:
     """No function whose name begins with `prefix` is still there, and reserves concurrency."""
     client = _client(target, "lambda")
-    pages = client.get_paginator("list_functions").paginate(PaginationConfig={"MaxItems": MOST_LISTED})
+    pages = client.get_paginator("list_functions").paginate(
+        PaginationConfig={"MaxItems": MOST_LISTED}
+    )
     names = [row["FunctionName"] for page in pages for row in page["Functions"]]
-    return _left(f"{name} (reserves {reserved(client, name)})" for name in names if name.startswith(prefix))
+    return _left(
+        f"{name} (reserves {reserved(client, name)})" for name in names if name.startswith(prefix)
+    )
 
 
 def hosts_left(target: Target, prefix: str) -> Wrong:
@@ -241,7 +283,11 @@ def hosts_left(target: Target, prefix: str) -> Wrong:
     filters = {"tag:Name": [f"{prefix}*"], "instance-state-name": BILLED_STATES}
     asked = [{"Name": name, "Values": values} for name, values in filters.items()]
     reservations = _client(target, "ec2").describe_instances(Filters=asked)["Reservations"]
-    return _left(f"{row['InstanceId']} (billed)" for reservation in reservations for row in reservation["Instances"])
+    return _left(
+        f"{row['InstanceId']} (billed)"
+        for reservation in reservations
+        for row in reservation["Instances"]
+    )
 
 
 def _left(held: Iterable[str]) -> Wrong:

@@ -1,4 +1,5 @@
-"""Checks of this machine: Terraform and where its providers come from, Go, and room on disk and in memory."""
+"""Checks of this machine: Terraform and where its providers come from, Go, and room on disk and in
+memory."""
 
 from __future__ import annotations
 
@@ -19,15 +20,16 @@ from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.planning.demand import Demand
 
 LEAST_TERRAFORM = (1, 9)
-# The embedded AWS took 316 and 337 MB beside 500 functions, and 469 beside 40 that did four times as much each [tried,
-# x86_64, two machines].
+# The embedded AWS took 316 and 337 MB beside 500 functions, and 469 beside 40 that did four times
+# as much each [tried, x86_64, two machines].
 EMULATOR_MB = 500
-# 500 functions of go_stream at once: 2,128 open files of the emulator, and 4,081 threads in all, 4 a function in the
-# emulator [tried]. A function in Python has up to 10 more, those of download_file. Linux counts threads against a
-# user's processes, other systems only processes.
+# 500 functions of go_stream at once: 2,128 open files of the emulator, and 4,081 threads in all, 4
+# a function in the emulator [tried]. A function in Python has up to 10 more, those of
+# download_file. Linux counts threads against a user's processes, other systems only processes.
 OPEN_FILES, OPEN_FILES_PER_FUNCTION = 200, 5
 THREADS, THREADS_PER_FUNCTION = 200, 16 if sys.platform == "linux" else 1
-# A message's log lines are kept twice in the results folder, as events and as a record; with room for the report.
+# A message's log lines are kept twice in the results folder, as events and as a record; with room
+# for the report.
 RESULT_BYTES_PER_MESSAGE = 3000
 REPORT_MB = 50
 OTHER_STATE_DIR = "set STAMPEDE_STATE_DIR to a folder with room in which you may write"
@@ -41,13 +43,26 @@ def tools() -> list[Finding]:
 
 
 def room(cells: Sequence[Demand], target: str, results_dir: Path) -> list[Finding]:
-    """The results' folder; locally also memory and disk for all that functions hold at once, and N processes."""
-    needed_mb = REPORT_MB + sum(cell.all_messages for cell in cells) * RESULT_BYTES_PER_MESSAGE // 2**20
-    results = folder("results folder", results_dir, needed_mb, "make room, or name another folder with --results-dir")
+    """The results' folder; locally also memory and disk for all that functions hold at once, and N
+    processes."""
+    needed_mb = (
+        REPORT_MB + sum(cell.all_messages for cell in cells) * RESULT_BYTES_PER_MESSAGE // 2**20
+    )
+    results = folder(
+        "results folder",
+        results_dir,
+        needed_mb,
+        "make room, or name another folder with --results-dir",
+    )
     if target != "local":
         return [results]
     held_mb = max(_held_mb(cell) * cell.concurrency for cell in cells)
-    disk = folder("local disk", stack.STATE_DIR, held_mb + needed_mb, f"{OTHER_STATE_DIR}, or {_smaller(cells)}")
+    disk = folder(
+        "local disk",
+        stack.STATE_DIR,
+        held_mb + needed_mb,
+        f"{OTHER_STATE_DIR}, or {_smaller(cells)}",
+    )
     memory = local_memory(cells, available_memory_mb(), function_memory.known(stack.STATE_DIR))
     return [memory, disk, local_limits(cells), results]
 
@@ -58,7 +73,11 @@ def terraform() -> Finding:
         binary = providers.found_terraform()
         if binary is None:
             return _to_build(
-                "terraform", f"{opentofu.NEITHER}, so the first run builds {opentofu.TITLE}, {opentofu.BUILD_TAKES}"
+                "terraform",
+                (
+                    f"{opentofu.NEITHER}, so the first run builds {opentofu.TITLE}, "
+                    f"{opentofu.BUILD_TAKES}"
+                ),
             )
         flavour, version, _ = providers.terraform_identity(binary)
     except ProviderError as error:
@@ -66,57 +85,87 @@ def terraform() -> Finding:
     if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) >= LEAST_TERRAFORM:
         return Finding("terraform", OK, f"{flavour} {version} ({binary})")
     old = f"{binary} is {flavour} {version}: 1.9 or newer is needed"
-    return Finding("terraform", PROBLEM, old, "install a newer one, or set STAMPEDE_TERRAFORM to one")
+    return Finding(
+        "terraform", PROBLEM, old, "install a newer one, or set STAMPEDE_TERRAFORM to one"
+    )
 
 
 def provider() -> Finding:
-    """The Terraform providers were built earlier, come from somewhere, or can be built. Builds nothing. Raises
-    ProviderError without a Terraform."""
+    """The Terraform providers were built earlier, come from somewhere, or can be built. Builds
+    nothing. Raises ProviderError without a Terraform."""
     flavour, _, platform_name = providers.terraform_identity(providers.terraform_binary())
     host = providers.REGISTRIES[flavour]
     is_built = build_cache.is_complete(providers.finished_folder(platform_name))
     if is_built or providers.registry_answers(host) or providers._own_mirror_config():
         return Finding("provider", OK)
-    return _to_build("provider", f"{host} doesn't answer, so the first run builds it, {providers.BUILD_TAKES}")
+    return _to_build(
+        "provider", f"{host} doesn't answer, so the first run builds it, {providers.BUILD_TAKES}"
+    )
 
 
 def _to_build(name: str, found: str) -> Finding:
-    """What the first run builds: a problem where there is no Go for that, or none that is new enough."""
+    """What the first run builds: a problem where there is no Go for that, or none that is new
+    enough."""
     program = shutil.which("go")
     if program is not None and not is_too_old(program):
         return Finding(name, WARNING, found, "`make setup` builds it now")
     go = f"{program} is {go_version(program) or 'no Go'}" if program else "there is no `go`"
-    return Finding(name, PROBLEM, f"{found}, and {go}: Go >= 1.25 is needed for that", "install Go or Terraform >= 1.9")
+    return Finding(
+        name,
+        PROBLEM,
+        f"{found}, and {go}: Go >= 1.25 is needed for that",
+        "install Go or Terraform >= 1.9",
+    )
 
 
-def local_memory(cells: Sequence[Demand], available_mb: float, measured: Mapping[str, int] = NONE_MEASURED) -> Finding:
-    """Memory for the data set, the emulator and N processes (as `measured` here); at worst each holds what it moves."""
+def local_memory(
+    cells: Sequence[Demand], available_mb: float, measured: Mapping[str, int] = NONE_MEASURED
+) -> Finding:
+    """Memory for the data set, the emulator and N processes (as `measured` here); at worst each
+    holds what it moves."""
     least = max(local_mb(cell, measured, copies=0) for cell in cells)
     most = max(local_mb(cell, measured, copies=cell.concurrency) for cell in cells)
     if available_mb >= most:
         return Finding("local memory", OK)
-    found = f"{available_mb:,} MB free; the largest cell needs {least:,}" + (f" to {most:,}" if most > least else "")
-    return Finding("local memory", WARNING if available_mb >= least else PROBLEM, found, _smaller(cells))
+    found = f"{available_mb:,} MB free; the largest cell needs {least:,}" + (
+        f" to {most:,}" if most > least else ""
+    )
+    return Finding(
+        "local memory", WARNING if available_mb >= least else PROBLEM, found, _smaller(cells)
+    )
 
 
 def local_mb(cell: Demand, measured: Mapping[str, int], *, copies: int) -> int:
-    """Memory of the emulator with the data set, the cell's functions (as function_memory `measured` them here, else as
-    their experiment says), and what `copies` of them hold."""
+    """Memory of the emulator with the data set, the cell's functions (as function_memory `measured`
+    them here, else as their experiment says), and what `copies` of them hold."""
     usage = cell.usage
     held_mb = usage.data_mb + usage.emulator_mb + copies * _held_mb(cell)
-    return EMULATOR_MB + cell.concurrency * measured.get(str(usage.process_mb), usage.process_mb) + held_mb
+    return (
+        EMULATOR_MB
+        + cell.concurrency * measured.get(str(usage.process_mb), usage.process_mb)
+        + held_mb
+    )
 
 
 def local_limits(cells: Sequence[Demand]) -> Finding:
-    """What the system lets one process open (emulator and functions go up to the hard limit) and one user start."""
+    """What the system lets one process open (emulator and functions go up to the hard limit) and
+    one user start."""
     most = max(cell.concurrency for cell in cells)
-    opened = max(cell.concurrency * (OPEN_FILES_PER_FUNCTION + cell.usage.connections) for cell in cells)
+    opened = max(
+        cell.concurrency * (OPEN_FILES_PER_FUNCTION + cell.usage.connections) for cell in cells
+    )
     _, files = resource.getrlimit(resource.RLIMIT_NOFILE)
     threads, _ = resource.getrlimit(resource.RLIMIT_NPROC)
-    needed = {"-Hn": (OPEN_FILES + opened, files), "-u": (THREADS + most * THREADS_PER_FUNCTION, threads)}
+    needed = {
+        "-Hn": (OPEN_FILES + opened, files),
+        "-u": (THREADS + most * THREADS_PER_FUNCTION, threads),
+    }
     for option, (need, limit) in needed.items():
         if limit != resource.RLIM_INFINITY and need > limit:
-            found = f"`ulimit {option}` is {limit:,}, and {most} {cells[0].workers} at once may need {need:,}"
+            found = (
+                f"`ulimit {option}` is {limit:,}, and {most} {cells[0].workers} at once may need "
+                f"{need:,}"
+            )
             way_out = f"raise it to {need}, or use a smaller --set concurrency_value"
             return Finding("local limits", PROBLEM, found, way_out)
     return Finding("local limits", OK)
@@ -127,19 +176,26 @@ def folder(check: str, path: Path, needed_mb: int, way_out: str) -> Finding:
     # Path's own question raises at a closed folder.
     nearest = next(above for above in (path, *path.absolute().parents) if os.path.exists(above))  # noqa: PTH110
     try:
-        with tempfile.TemporaryFile(dir=nearest):  # /proc, for one, takes no file even of those that have permission
+        # /proc, for one, takes no file even of those that have permission
+        with tempfile.TemporaryFile(dir=nearest):
             free_mb = shutil.disk_usage(nearest).free // 2**20
     except OSError as error:
-        return Finding(check, PROBLEM, f"nothing can be written into {nearest} ({error.strerror})", way_out)
+        return Finding(
+            check, PROBLEM, f"nothing can be written into {nearest} ({error.strerror})", way_out
+        )
     if free_mb < needed_mb:
-        return Finding(check, PROBLEM, f"{free_mb:,} MB free in {path}; {needed_mb:,} needed", way_out)
+        return Finding(
+            check, PROBLEM, f"{free_mb:,} MB free in {path}; {needed_mb:,} needed", way_out
+        )
     return Finding(check, OK)
 
 
 def available_memory_mb() -> float:
     """Memory that processes can still get, in MiB, as Linux says; no limit elsewhere."""
     try:
-        match = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
+        match = re.search(
+            r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE
+        )
     except OSError:
         match = None
     return int(match[1]) // 1024 if match else math.inf

@@ -16,19 +16,22 @@ from stampede.planning.cost.prices import USUAL_REGION, Prices
 from stampede.planning.demand import Demand
 from stampede.stacks.sqs_limits import MAX_BATCH_BYTES, MAX_ENTRIES
 
-# What is sent or received at once is one request for each 64 KB of it (SQS pricing, "Size of Payloads").
+# What is sent or received at once is one request for each 64 KB of it (SQS pricing, "Size of
+# Payloads").
 CHUNK_BYTES = 64 * 2**10
 FREE_TMP_MB = 512
-# START, the record, END and REPORT are 800 bytes together [tried], and CloudWatch adds 26 for each event.
+# START, the record, END and REPORT are 800 bytes together [tried], and CloudWatch adds 26 for each
+# event.
 LOG_BYTES_PER_MESSAGE = 1024
 # Every saved query once over all lines of the run.
 INSIGHTS_SCANS = 7
-# While the queue is empty it is asked every 20 s: by five connections of Lambda's trigger, or by each host. Counted for
-# the whole run.
+# While the queue is empty it is asked every 20 s: by five connections of Lambda's trigger, or by
+# each host. Counted for the whole run.
 EMPTY_RECEIVES_PER_HOUR = 3600 / 20
 TRIGGER_CONNECTIONS = 5
-# Lambda's guide (SQS event source mappings, provisioned mode): a poller makes up to 10 polls a second. Fewer while the
-# pollers aren't all needed, and how many an empty queue gets isn't documented, so this is the most there can be.
+# Lambda's guide (SQS event source mappings, provisioned mode): a poller makes up to 10 polls a
+# second. Fewer while the pollers aren't all needed, and how many an empty queue gets isn't
+# documented, so this is the most there can be.
 POLLS_PER_POLLER_S = 10
 # Of `drain`: two GetQueueAttributes every 5 s.
 DRAIN_REQUESTS_PER_HOUR = 2 * 3600 / 5
@@ -37,7 +40,8 @@ BYTES_IN_A_GB = 2**30  # AWS's GB for storage, logs and memory
 
 @dataclass(frozen=True)
 class Item:
-    """One line of the bill; `usd_per_unit` None: not known. `price` is its name in prices.json, of `region`."""
+    """One line of the bill; `usd_per_unit` None: not known. `price` is its name in prices.json, of
+    `region`."""
 
     service: str
     what: str
@@ -65,18 +69,24 @@ class Item:
         }
 
 
-# The lines of the bill: by service, words and the name of the price, the quantity in that price's unit.
+# The lines of the bill: by service, words and the name of the price, the quantity in that price's
+# unit.
 Lines = dict[tuple[str, str, str], float]
 
 
 def bill_items(
-    cells: Sequence[Demand], around_s: float, prices: Prices, message_bytes: Sequence[tuple[int, float]] = ()
+    cells: Sequence[Demand],
+    around_s: float,
+    prices: Prices,
+    message_bytes: Sequence[tuple[int, float]] = (),
 ) -> list[Item]:
-    """The lines of the bill of `cells`, as foreseen on AWS, of which `around_s` seconds more are spent beside them;
-    `message_bytes` as `Given` has them."""
+    """The lines of the bill of `cells`, as foreseen on AWS, of which `around_s` seconds more are
+    spent beside them; `message_bytes` as `Given` has them."""
     hours = (sum(durations.cell_s(demand, "aws") for demand in cells) + around_s) / 3600
     pollers_s = _pollers_s(cells, around_s)
-    lines = _lambda_lines([demand for demand in cells if demand.usage.in_lambda], pollers_s) | _used(cells, around_s)
+    lines = _lambda_lines(
+        [demand for demand in cells if demand.usage.in_lambda], pollers_s
+    ) | _used(cells, around_s)
     lines |= _queue_lines(cells, hours, pollers_s, message_bytes) | _log_lines(cells, hours)
     items = []
     for (service, what, name), quantity in lines.items():
@@ -94,23 +104,37 @@ def _lambda_lines(cells: Sequence[Demand], pollers_s: float) -> Lines:
         name = demand.cell.values["architecture"]
         line = ("Lambda", f"compute, {name}", f"lambda_gb_s_{name}")
         gb_s[line] = gb_s.get(line, 0) + demand.memory_mb / 1024 * _billed_s(demand)
-    tmp_gb_s = sum(max(0, demand.usage.tmp_mb - FREE_TMP_MB) / 1024 * _billed_s(demand) for demand in cells)
+    tmp_gb_s = sum(
+        max(0, demand.usage.tmp_mb - FREE_TMP_MB) / 1024 * _billed_s(demand) for demand in cells
+    )
     return gb_s | {
-        ("Lambda", "requests", "lambda_request"): sum(demand.operations + demand.preparing for demand in cells),
+        ("Lambda", "requests", "lambda_request"): sum(
+            demand.operations + demand.preparing for demand in cells
+        ),
         ("Lambda", "/tmp above 512 MB", "lambda_tmp_gb_s"): tmp_gb_s,
-        **({("Lambda", "provisioned pollers", "lambda_poller_hour"): pollers_s / 3600} if pollers_s else {}),
+        **(
+            {("Lambda", "provisioned pollers", "lambda_poller_hour"): pollers_s / 3600}
+            if pollers_s
+            else {}
+        ),
     }
 
 
 def _queue_lines(
-    cells: Sequence[Demand], hours: float, pollers_s: float, message_bytes: Sequence[tuple[int, float]]
+    cells: Sequence[Demand],
+    hours: float,
+    pollers_s: float,
+    message_bytes: Sequence[tuple[int, float]],
 ) -> Lines:
-    receivers = max(demand.concurrency if demand.usage.on_hosts else TRIGGER_CONNECTIONS for demand in cells)
+    receivers = max(
+        demand.concurrency if demand.usage.on_hosts else TRIGGER_CONNECTIONS for demand in cells
+    )
     quantities = {
         "send, receive, delete": sum(
             _queue_requests(demand, message_bytes) for demand in cells if not demand.usage.in_athena
         ),
-        "receives from an empty queue": hours * (EMPTY_RECEIVES_PER_HOUR * receivers + DRAIN_REQUESTS_PER_HOUR),
+        "receives from an empty queue": hours
+        * (EMPTY_RECEIVES_PER_HOUR * receivers + DRAIN_REQUESTS_PER_HOUR),
         **({"provisioned pollers, at most": pollers_s * POLLS_PER_POLLER_S} if pollers_s else {}),
     }
     return {("SQS", what, "sqs_request"): quantity for what, quantity in quantities.items()}
@@ -120,9 +144,16 @@ def _log_lines(cells: Sequence[Demand], hours: float) -> Lines:
     """Those of CloudWatch, with S3's access logs where they are on."""
     gb = sum(demand.all_messages for demand in cells) * LOG_BYTES_PER_MESSAGE / BYTES_IN_A_GB
     logged = [demand for demand in cells if access_log.is_on(demand.cell.values)]
-    uses = [use for demand in logged for use in demand.usage.uses if use.price in access_log.REQUEST_PRICES]
+    uses = [
+        use
+        for demand in logged
+        for use in demand.usage.uses
+        if use.price in access_log.REQUEST_PRICES
+    ]
     requests = _used(logged, 0.0) if logged else {}
-    log_lines = sum(requests[line] * each for line, each in {use.line: use.log_lines for use in uses}.items())
+    log_lines = sum(
+        requests[line] * each for line, each in {use.line: use.log_lines for use in uses}.items()
+    )
     return {
         ("CloudWatch", "log lines", "logs_ingested_gb"): gb,
         ("CloudWatch", "Logs Insights scans", "logs_scanned_gb"): INSIGHTS_SCANS * gb,
@@ -131,39 +162,54 @@ def _log_lines(cells: Sequence[Demand], hours: float) -> Lines:
 
 
 def _queue_requests(demand: Demand, message_bytes: Sequence[tuple[int, float]]) -> float:
-    """What a cell asks SQS for: batches sent, one for what prepares it, and what an invocation takes, received and
-    deleted, ten at a time."""
+    """What a cell asks SQS for: batches sent, one for what prepares it, and what an invocation
+    takes, received and deleted, ten at a time."""
     mean_bytes = sum(size * share for size, share in message_bytes)
     batch = max(1, min(MAX_ENTRIES, int(MAX_BATCH_BYTES / max(1, mean_bytes))))
 
     def sent(messages: float) -> int:
-        return ceil(messages / batch) * max(1, ceil(min(messages, batch) * mean_bytes / CHUNK_BYTES))
+        return ceil(messages / batch) * max(
+            1, ceil(min(messages, batch) * mean_bytes / CHUNK_BYTES)
+        )
 
     at_once = min(MAX_ENTRIES, demand.cell.batch_size)
     received = sum(ceil(at_once * size / CHUNK_BYTES) * share for size, share in message_bytes) or 1
-    batches = demand.cell.rounds * sent(demand.cell.messages / demand.cell.rounds) + sent(demand.cell.warm_up_messages)
+    batches = demand.cell.rounds * sent(demand.cell.messages / demand.cell.rounds) + sent(
+        demand.cell.warm_up_messages
+    )
     return batches + demand.preparing + (received + 1) * ceil(demand.all_messages / at_once)
 
 
 def _pollers_s(cells: Sequence[Demand], around_s: float) -> float:
-    """Seconds of all provisioned pollers, at their maximum from their cell's apply to the next one's or the end."""
-    most = [(demand.pollers[1], durations.cell_s(demand, "aws")) for demand in cells if demand.pollers]
-    return sum(pollers * seconds for pollers, seconds in most) + max(most, default=(0, 0))[0] * around_s
+    """Seconds of all provisioned pollers, at their maximum from their cell's apply to the next
+    one's or the end."""
+    most = [
+        (demand.pollers[1], durations.cell_s(demand, "aws")) for demand in cells if demand.pollers
+    ]
+    return (
+        sum(pollers * seconds for pollers, seconds in most)
+        + max(most, default=(0, 0))[0] * around_s
+    )
 
 
 def _billed_s(demand: Demand) -> float:
-    """Seconds of Lambda in one cell: the operations, one cold start a function, which AWS bills since August 2025, and
-    the wait at the start barrier."""
+    """Seconds of Lambda in one cell: the operations, one cold start a function, which AWS bills
+    since August 2025, and the wait at the start barrier."""
     preparing_s = min(demand.preparation_s("aws"), demand.timeout_s)
     environments = min(demand.concurrency, demand.operations)
-    return demand.working_s + preparing_s + environments * (demand.start_s + demand.cell.rounds * demand.barrier_s)
+    return (
+        demand.working_s
+        + preparing_s
+        + environments * (demand.start_s + demand.cell.rounds * demand.barrier_s)
+    )
 
 
 def _used(cells: Sequence[Demand], around_s: float) -> Lines:
     """Those of the experiment's own, the lines of a service together.
 
-    What is up with its cell alone is so for the cell's time; for that around all cells, with the first. What is used
-    once for all cells, and while a stack is up, is the largest of each thing that it is of.
+    What is up with its cell alone is so for the cell's time; for that around all cells, with the
+    first. What is used once for all cells, and while a stack is up, is the largest of each thing
+    that it is of.
     """
     hours = [durations.cell_s(demand, "aws") / 3600 for demand in cells]
     hours[0] += around_s / 3600

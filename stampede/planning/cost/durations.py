@@ -1,6 +1,8 @@
-"""How long a plan may take: a cell, and what stands around the cells; the floods are as the model predicts them.
+"""How long a plan may take: a cell, and what stands around the cells; the floods are as the model
+predicts them.
 
-No run on AWS stands behind the times of Terraform; they are rough, and the progress of a sweep corrects them.
+No run on AWS stands behind the times of Terraform; they are rough, and the progress of a sweep
+corrects them.
 """
 
 from __future__ import annotations
@@ -14,8 +16,8 @@ from stampede.planning.demand import Demand
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Seconds around the floods: before the first cell, for each cell, for its share of each round, after the last, and
-    the upload's speed."""
+    """Seconds around the floods: before the first cell, for each cell, for its share of each round,
+    after the last, and the upload's speed."""
 
     first_apply_extra_s: float
     apply_s: float
@@ -25,8 +27,8 @@ class Surroundings:
     upload_mib_per_s: float
 
 
-# AWS: the provider alone waits 25 s for a queue and 2 minutes for its deletion; logs lag, after each round too. The
-# upload: 100 Mbit/s.
+# AWS: the provider alone waits 25 s for a queue and 2 minutes for its deletion; logs lag, after
+# each round too. The upload: 100 Mbit/s.
 SURROUNDINGS = {
     "aws": Surroundings(60, 30, 15, 8, 180, 12),
     "local": Surroundings(30, 10, 2, 0.2, 15, 200),
@@ -34,10 +36,13 @@ SURROUNDINGS = {
 
 
 def cell_s(demand: Demand, target: str) -> float:
-    """Expected seconds of one cell: apply (where it does), preparation, warm-up, flood, the wait for the log lines of
-    each round, and for the last ones. `demand` is as the model foresees it at `target`."""
+    """Expected seconds of one cell: apply (where it does), preparation, warm-up, flood, the wait
+    for the log lines of each round, and for the last ones. `demand` is as the model foresees it at
+    `target`."""
     around = SURROUNDINGS[target]
-    waiting_s = around.settle_s + (around.round_s * demand.cell.rounds if demand.cell.rounds > 1 else 0.0)
+    waiting_s = around.settle_s + (
+        around.round_s * demand.cell.rounds if demand.cell.rounds > 1 else 0.0
+    )
     return apply_s(demand, target) + demand.preparation_s(target) + demand.floods_s + waiting_s
 
 
@@ -48,14 +53,24 @@ def apply_s(demand: Demand, target: str) -> float:
 
 
 def around_s(cells: Sequence[Demand], target: str) -> float:
-    """Expected seconds that stand beside the cells: what only the first apply makes, upload, what is placed for several
-    of them, the wait for S3's access logs (a stack that is kept isn't waited for), destroy."""
+    """Expected seconds that stand beside the cells: what only the first apply makes, upload, what
+    is placed for several of them, the wait for S3's access logs (a stack that is kept isn't waited
+    for), destroy."""
     around, usages = SURROUNDINGS[target], [demand.usage for demand in cells]
     stack_s = max(usage.stack_s for usage in usages) if target == "aws" else 0
     upload_s = max(usage.data_mb for usage in usages) / around.upload_mib_per_s
     seeding_s: dict[str, float] = {}
     for usage in usages:
-        seeding_s[usage.seeded] = max(seeding_s.get(usage.seeded, 0.0), usage.seeding_s.get(target, 0.0))
+        seeding_s[usage.seeded] = max(
+            seeding_s.get(usage.seeded, 0.0), usage.seeding_s.get(target, 0.0)
+        )
     waits = target == "aws" and any(access_log.is_on(demand.cell.values) for demand in cells)
     logs_s = access_log.WAIT_S if waits else 0
-    return around.first_apply_extra_s + upload_s + sum(seeding_s.values()) + logs_s + around.destroy_s + stack_s
+    return (
+        around.first_apply_extra_s
+        + upload_s
+        + sum(seeding_s.values())
+        + logs_s
+        + around.destroy_s
+        + stack_s
+    )

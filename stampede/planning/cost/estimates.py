@@ -1,4 +1,5 @@
-"""What a sweep costs on AWS and how long it takes, estimated from its plan and the model before anything is spent."""
+"""What a sweep costs on AWS and how long it takes, estimated from its plan and the model before
+anything is spent."""
 
 from __future__ import annotations
 
@@ -20,10 +21,10 @@ from stampede.planning.predicting import NOTHING, Given, foreseen, on_this_machi
 
 @dataclass(frozen=True)
 class Estimate:
-    """Cost on AWS and duration of a plan. `target` is "local", "aws" or, in AWS's stead, "endpoint". `cells` are in the
-    order in which they run, `cells_s` their seconds by name, on the plan's own
-    target; `prices` are those of the region. `unforeseen` are the cells of which nobody knows how
-    long their operations take on AWS: the cost has the most for those in Lambda."""
+    """Cost on AWS and duration of a plan. `target` is "local", "aws" or, in AWS's stead,
+    "endpoint". `cells` are in the order in which they run, `cells_s` their seconds by name, on the
+    plan's own target; `prices` are those of the region. `unforeseen` are the cells of which nobody
+    knows how long their operations take on AWS: the cost has the most for those in Lambda."""
 
     target: str
     prices: Prices
@@ -69,7 +70,10 @@ class Estimate:
             unknown = f"how long the operations of {len(self.unforeseen):,} of {cells} take on AWS"
             lines.append(f"not predicted: {unknown}; the cost has timeout_s for each")
         for item in self.unpriced:
-            lines.append(f"not counted: {item.what}, {item.quantity:.1f} {item.unit}s; their price is unknown")
+            lines.append(
+                f"not counted: {item.what}, {item.quantity:.1f} {item.unit}s; their price is "
+                "unknown"
+            )
         return lines
 
     def parts(self) -> str:
@@ -78,12 +82,18 @@ class Estimate:
         for item in self.items:
             by_service[item.service] += item.usd or 0.0
         services = ", ".join(f"{service} {usd:.2f}" for service, usd in by_service.items())
-        or_else = f" or else {USUAL_REGION}" if any(item.region != self.prices.region for item in self.items) else ""
+        or_else = (
+            f" or else {USUAL_REGION}"
+            if any(item.region != self.prices.region for item in self.items)
+            else ""
+        )
         return f"{services}; prices of {self.prices.region}{or_else}, {self.prices.date}"
 
     def as_dict(self) -> dict[str, Any]:
         """The estimate as it stands in run.json."""
-        elsewhere = dict.fromkeys(item.price for item in self.items if item.region != self.prices.region)
+        elsewhere = dict.fromkeys(
+            item.price for item in self.items if item.region != self.prices.region
+        )
         is_own = any(item.region == self.prices.region for item in self.items)
         return {
             "prices_date": self.prices.date,
@@ -101,8 +111,8 @@ class Estimate:
 def estimate(plan: Plan, kind: str | None = None, given: Given = NOTHING) -> Estimate:
     """Estimate a plan; `kind` is the plan's target. `given` is what is known beside the plan.
 
-    A plan of target "local" gets the cost that it would have on AWS, and the duration here; an "endpoint" cost and
-    duration of AWS. Raises UsageError for values that aren't numbers.
+    A plan of target "local" gets the cost that it would have on AWS, and the duration here; an
+    "endpoint" cost and duration of AWS. Raises UsageError for values that aren't numbers.
     """
     prices = read_prices(str(plan.cells[0].values["region"]))
     cells = foreseen(plan, given)
@@ -110,7 +120,9 @@ def estimate(plan: Plan, kind: str | None = None, given: Given = NOTHING) -> Est
     return Estimate(
         target=kind or plan.target,
         prices=prices,
-        items=tuple(bill_items(cells, durations.around_s(cells, "aws"), prices, given.message_bytes)),
+        items=tuple(
+            bill_items(cells, durations.around_s(cells, "aws"), prices, given.message_bytes)
+        ),
         cells=tuple(here),
         unforeseen=tuple(cell for cell in cells if not cell.is_foreseen),
         cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in here},
@@ -119,10 +131,11 @@ def estimate(plan: Plan, kind: str | None = None, given: Given = NOTHING) -> Est
 
 
 def check_budget(estimate: Estimate, budget_usd: float | None) -> None:
-    """Refuse what may cost more than `budget_usd` (None: no limit). A local sweep costs nothing and always passes; what
-    an endpoint bills nobody knows, so there AWS's prices count.
+    """Refuse what may cost more than `budget_usd` (None: no limit). A local sweep costs nothing and
+    always passes; what an endpoint bills nobody knows, so there AWS's prices count.
 
-    Raises UsageError, also where a part of the cost has no known price: then nobody can keep a budget.
+    Raises UsageError, also where a part of the cost has no known price: then nobody can keep a
+    budget.
     """
     if budget_usd is None or estimate.target == "local":
         return

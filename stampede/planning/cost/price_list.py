@@ -1,7 +1,9 @@
-"""Prices as AWS's Price List Query API answers them (GetProducts), and how they are kept in prices.json.
+"""Prices as AWS's Price List Query API answers them (GetProducts), and how they are kept in
+prices.json.
 
-The filters (`price_list` in prices.json: service code, usage type, unit) were made from documentation: S3's User Guide,
-"Understanding your AWS billing and usage reports", and sources that had read the list. Nobody has tried them on AWS.
+The filters (`price_list` in prices.json: service code, usage type, unit) were made from
+documentation: S3's User Guide, "Understanding your AWS billing and usage reports", and sources that
+had read the list. Nobody has tried them on AWS.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from stampede.planning.cost.prices import FILE, USUAL_REGION
 # The API has its endpoints in few regions; this one knows the prices of all.
 API_REGION = "us-east-1"
 CURRENCY = "USD"
-# What a usage type has before its name: APN1-, EU-, or a region's own name; in us-east-1 often nothing.
+# What a usage type has before its name: APN1-, EU-, or a region's own name; in us-east-1 often
+# nothing.
 PLACE = r"(?:[A-Z]{2,4}[0-9]?-|[a-z]{2}(?:-[a-z]+)+-[0-9]-)?"
 
 
@@ -30,20 +33,31 @@ class NoPrice(Exception):
 
 
 def ask(client: Any, region: str, product: Mapping[str, Any]) -> float:
-    """US dollars for one unit of `product`, an entry of `price_list`, in `region`: one or more calls of GetProducts.
+    """US dollars for one unit of `product`, an entry of `price_list`, in `region`: one or more
+    calls of GetProducts.
 
     Of prices by tiers it is the first that isn't free. Raises NoPrice, and what boto3 raises.
     """
     fields = {"regionCode": region, **product.get("also", {})}
-    filters = [{"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in fields.items()]
+    filters = [
+        {"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in fields.items()
+    ]
     filters.append({"Type": "CONTAINS", "Field": "usagetype", "Value": product["usagetype"]})
     usage_type = re.compile(PLACE + re.escape(product["usagetype"]))
-    pages = client.get_paginator("get_products").paginate(ServiceCode=product["service"], Filters=filters)
+    pages = client.get_paginator("get_products").paginate(
+        ServiceCode=product["service"], Filters=filters
+    )
     try:
         products = [json.loads(text) for page in pages for text in page["PriceList"]]
-        matching = [entry for entry in products if usage_type.fullmatch(entry["product"]["attributes"]["usagetype"])]
+        matching = [
+            entry
+            for entry in products
+            if usage_type.fullmatch(entry["product"]["attributes"]["usagetype"])
+        ]
         if len(matching) != 1:
-            raise NoPrice(f"{len(matching)} products instead of one" if matching else "no such product")
+            raise NoPrice(
+                f"{len(matching)} products instead of one" if matching else "no such product"
+            )
         offers = list(matching[0]["terms"].get("OnDemand", {}).values())
         if len(offers) != 1:
             raise NoPrice(f"{len(offers)} on-demand offers instead of one")
@@ -65,10 +79,14 @@ def _first_price(tiers: Iterable[Mapping[str, Any]], unit: str) -> float:
     return next(filter(None, prices_usd), 0.0)
 
 
-def updated(stored: Mapping[str, Any], region: str, found: Mapping[str, float], month: str) -> dict[str, Any]:
-    """The content of prices.json with `found` (US dollars by name) as the prices of `region` in `month` (YYYY-MM).
+def updated(
+    stored: Mapping[str, Any], region: str, found: Mapping[str, float], month: str
+) -> dict[str, Any]:
+    """The content of prices.json with `found` (US dollars by name) as the prices of `region` in
+    `month` (YYYY-MM).
 
-    What a price was before stays with it, and so does the month from which on it is known to be what it is.
+    What a price was before stays with it, and so does the month from which on it is known to be
+    what it is.
     """
     new = copy.deepcopy(dict(stored))
     entries = new["regions"].setdefault(region, {})
@@ -78,7 +96,12 @@ def updated(stored: Mapping[str, Any], region: str, found: Mapping[str, float], 
         if old.get("usd") is not None and not (before and same(before[-1]["usd"], old["usd"])):
             before.append(old)
         source = f"AWS Price List Query API: {product['service']}, {product['usagetype']}"
-        entry = {"usd": usd, "unit": new["regions"][USUAL_REGION][name]["unit"], "as_of": month, "source": source}
+        entry = {
+            "usd": usd,
+            "unit": new["regions"][USUAL_REGION][name]["unit"],
+            "as_of": month,
+            "source": source,
+        }
         entries[name] = entry | ({"before": before} if before else {})
     return new
 
@@ -91,10 +114,14 @@ def same(one: float | None, other: float | None) -> bool:
 def write(content: Mapping[str, Any], file: Path = FILE) -> None:
     """Replace prices.json as a whole. Raises RunError where it can't be written."""
     text = json.dumps(content, indent=2, ensure_ascii=False)
-    text = re.sub(r'("usd": )([0-9][^,\n]*)', lambda price: price[1] + format(Decimal(price[2]), "f"), text)
+    text = re.sub(
+        r'("usd": )([0-9][^,\n]*)', lambda price: price[1] + format(Decimal(price[2]), "f"), text
+    )
     try:
         beside = file.with_suffix(".new")
         beside.write_text(text + "\n")
         beside.replace(file)
     except OSError as error:
-        raise RunError(f"{file}: can't be written ({error.strerror}); nothing was changed") from None
+        raise RunError(
+            f"{file}: can't be written ({error.strerror}); nothing was changed"
+        ) from None

@@ -22,11 +22,14 @@ def _in_subnet(version: int) -> Function:
         if network is None or version not in (0, network.version):
             wanted = f"an IPv{version} subnet" if version else "a subnet"
             message = (
-                f"{subnet.value!r} is not {wanted}; write the start of the block and its length, as in 192.0.2.0/24"
+                f"{subnet.value!r} is not {wanted}; write the start of the block and its length, "
+                "as in 192.0.2.0/24"
             )
             raise QueryError(message, subnet.span.line, subnet.span.column)
 
-    return Function(2, 2, boolean(f"{_IN_SUBNET}({{}}, {{}}, {version})"), check=check, python=_IN_SUBNET)
+    return Function(
+        2, 2, boolean(f"{_IN_SUBNET}({{}}, {{}}, {version})"), check=check, python=_IN_SUBNET
+    )
 
 
 def _private() -> Build:

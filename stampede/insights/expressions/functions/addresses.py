@@ -1,7 +1,8 @@
 """IP addresses and subnets, for the IP functions of the query language.
 
-Source: "IP address string functions" of the CloudWatch Logs user guide. Undocumented, decided here: an octet with a
-leading zero and an IPv6 address with a zone (`%eth0`) are no valid addresses; an IPv4 address is in no IPv6 subnet.
+Source: "IP address string functions" of the CloudWatch Logs user guide. Undocumented, decided here:
+an octet with a leading zero and an IPv6 address with a zone (`%eth0`) are no valid addresses; an
+IPv4 address is in no IPv6 subnet.
 """
 
 import ipaddress
@@ -19,7 +20,8 @@ def is_ip(text: str, version: int) -> bool:
 
 @lru_cache(_REMEMBERED)
 def in_subnet(text: str, subnet: str, version: int) -> bool:
-    """Whether the address `text` lies in `subnet` (CIDR notation); both of IP `version`, or of the same for 0."""
+    """Whether the address `text` lies in `subnet` (CIDR notation); both of IP `version`, or of the
+    same for 0."""
     address, network = _address(text), network_of(subnet)
     if address is None or network is None or address.version != network.version:
         return False
@@ -28,7 +30,8 @@ def in_subnet(text: str, subnet: str, version: int) -> bool:
 
 @lru_cache(_REMEMBERED)
 def network_of(subnet: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
-    """The subnet in CIDR notation; None when it isn't one, or its address isn't the start of the block."""
+    """The subnet in CIDR notation; None when it isn't one, or its address isn't the start of the
+    block."""
     _, slash, length = subnet.partition("/")
     if not slash or not length.isascii() or not length.isdigit() or "%" in subnet:
         return None

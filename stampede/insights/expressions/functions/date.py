@@ -1,7 +1,11 @@
 """The functions that read and write dates as text; the formats are told in `dates`."""
 
 from stampede.insights.errors import QueryError
-from stampede.insights.expressions.functions.dates import DateFormatError, parse_pattern, strftime_format
+from stampede.insights.expressions.functions.dates import (
+    DateFormatError,
+    parse_pattern,
+    strftime_format,
+)
 from stampede.insights.expressions.functions.function import Function
 from stampede.insights.language.syntax import Call, Text
 from stampede.insights.values import Kind, Value, as_text, sql_string
@@ -26,7 +30,9 @@ def _check_parse(call: Call) -> None:
         raise QueryError(str(error), written.span.line, written.span.column) from None
     if "offset" in pattern.groupindex and len(call.arguments) == 3:
         zone = call.arguments[2]
-        raise QueryError("the format has an offset, so leave the time zone out", zone.span.line, zone.span.column)
+        raise QueryError(
+            "the format has an offset, so leave the time zone out", zone.span.line, zone.span.column
+        )
 
 
 def _check_format(call: Call) -> None:
@@ -45,7 +51,10 @@ def _check_texts(call: Call, name: str, example: str) -> Text:
         raise QueryError(message, written.span.line, written.span.column)
     for zone in call.arguments[2:]:
         if not isinstance(zone, Text) or zone.value != "UTC":
-            message = f'{name} supports only the time zone "UTC"; for another, add its offset in milliseconds'
+            message = (
+                f'{name} supports only the time zone "UTC"; for another, add its offset in '
+                "milliseconds"
+            )
             raise QueryError(message, zone.span.line, zone.span.column)
     return written
 

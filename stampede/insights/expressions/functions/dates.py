@@ -1,9 +1,11 @@
 """Date formats: Java's DateTimeFormatter patterns for `parseDate` and strftime's for `formatDate`.
 
-Source: "Datetime functions" of the CloudWatch Logs user guide, which names the two notations; what their letters mean
-is https://docs.oracle.com/javase/8/docs/api/java/time/format/DateTimeFormatter.html and POSIX strftime. Letters whose
-text depends on a language, a calendar or the width of a field are refused. Undocumented, decided here: without a time
-zone it is UTC, no other is known; without a time it is midnight; what doesn't match, or is no date, is missing.
+Source: "Datetime functions" of the CloudWatch Logs user guide, which names the two notations; what
+their letters mean is
+https://docs.oracle.com/javase/8/docs/api/java/time/format/DateTimeFormatter.html and POSIX
+strftime. Letters whose text depends on a language, a calendar or the width of a field are refused.
+Undocumented, decided here: without a time zone it is UTC, no other is known; without a time it is
+midnight; what doesn't match, or is no date, is missing.
 """
 
 import re
@@ -43,7 +45,8 @@ class DateFormatError(ValueError):
 
 @lru_cache(256)
 def parse_pattern(java: str) -> re.Pattern[str]:
-    """The regular expression of a Java pattern such as `yyyy-MM-dd'T'HH:mm:ss.SSSXXX`. Raises DateFormatError."""
+    """The regular expression of a Java pattern such as `yyyy-MM-dd'T'HH:mm:ss.SSSXXX`. Raises
+    DateFormatError."""
     pieces = [match.group() for match in _PIECE.finditer(java)]
     try:
         pattern = re.compile("".join(map(_taken, pieces)))
@@ -72,7 +75,9 @@ def _taken(piece: str) -> str:
         return rf"(?P<fraction>[0-9]{{{len(piece)}}})"
     if piece[0].isalpha() and piece[0].isascii():
         known = "yyyy MM dd HH mm ss SSS XXX XX Z"
-        raise DateFormatError(f"{piece} in the format isn't supported; known are {known}, and text between '")
+        raise DateFormatError(
+            f"{piece} in the format isn't supported; known are {known}, and text between '"
+        )
     if piece in _RESERVED:
         raise DateFormatError(f"{piece} is reserved in a format; write '{piece}'")
     return re.escape(piece)
@@ -80,7 +85,8 @@ def _taken(piece: str) -> str:
 
 @lru_cache(65_536)
 def parse_date(text: str, java: str) -> int | None:
-    """Milliseconds since 1970 of a date written as the Java pattern says (UTC without an offset); else None."""
+    """Milliseconds since 1970 of a date written as the Java pattern says (UTC without an offset);
+    else None."""
     match = parse_pattern(java).fullmatch(text)
     if match is None:
         return None
@@ -88,7 +94,9 @@ def parse_date(text: str, java: str) -> int | None:
     numbers = [int(parts.get(name) or 0) for name in (*_NEEDED, "hour", "minute", "second")]
     milliseconds = int((parts.get("fraction") or "0").ljust(3, "0")[:3])
     try:
-        moment = datetime(*numbers, tzinfo=_zone(parts.get("offset") or "Z")) + timedelta(milliseconds=milliseconds)
+        moment = datetime(*numbers, tzinfo=_zone(parts.get("offset") or "Z")) + timedelta(
+            milliseconds=milliseconds
+        )
         return (moment - _EPOCH) // timedelta(milliseconds=1)
     except (ValueError, OverflowError):
         return None

@@ -5,20 +5,31 @@ from dataclasses import dataclass
 
 from stampede.insights.expressions.exact import exact
 from stampede.insights.language.syntax import Call
-from stampede.insights.values import NUMERIC, Exact, Kind, Value, as_dynamic, as_long, as_number, as_text
+from stampede.insights.values import (
+    NUMERIC,
+    Exact,
+    Kind,
+    Value,
+    as_dynamic,
+    as_long,
+    as_number,
+    as_text,
+)
 
 Build = Callable[[list[Value]], Value]
 
 
 @dataclass(frozen=True)
 class Function:
-    """`build` turns compiled arguments into the compiled call; `most` is None when arguments are unlimited.
+    """`build` turns compiled arguments into the compiled call; `most` is None when arguments are
+    unlimited.
 
-    `simple` asks for arguments that are columns or literals: the SQL may mention them more than once, and a number
-    that isn't finite is already missing. Functions that hand infinity on do without. `structures` says that maps and
-    lists are handed on instead of being missing; `flag` is the argument written `true` or `false`; `time` says that
-    the first argument must be a timestamp; `check` refuses arguments by their value; `python` names the function of
-    `python_functions` that the SQL calls.
+    `simple` asks for arguments that are columns or literals: the SQL may mention them more than
+    once, and a number that isn't finite is already missing. Functions that hand infinity on do
+    without. `structures` says that maps and lists are handed on instead of being missing; `flag` is
+    the argument written `true` or `false`; `time` says that the first argument must be a timestamp;
+    `check` refuses arguments by their value; `python` names the function of `python_functions` that
+    the SQL calls.
     """
 
     least: int
@@ -33,7 +44,8 @@ class Function:
 
 
 def numeric(template: str, whole: str = "") -> Build:
-    """SQL of type double from arguments read as numbers; `whole` is what it makes of one whole number."""
+    """SQL of type double from arguments read as numbers; `whole` is what it makes of one whole
+    number."""
 
     def build(args: list[Value]) -> Value:
         known = exact(args[0]) if whole else None
@@ -55,13 +67,17 @@ def boolean(template: str) -> Build:
 
 def one_or_zero(template: str) -> Build:
     """A boolean in SQL that the reference calls a number, 1 or 0."""
-    return lambda args: Value(f"CAST({template.format(*map(as_text, args))} AS BIGINT)", Kind.INTEGER)
+    return lambda args: Value(
+        f"CAST({template.format(*map(as_text, args))} AS BIGINT)", Kind.INTEGER
+    )
 
 
 def unified(values: list[Value]) -> tuple[list[str], Kind]:
     """SQL of values that may stand for one another, all of one kind, and that kind."""
     kinds = {value.kind for value in values}
-    if Kind.INTEGER in kinds and all(value.kind is Kind.INTEGER or _is_whole(value) for value in values):
+    if Kind.INTEGER in kinds and all(
+        value.kind is Kind.INTEGER or _is_whole(value) for value in values
+    ):
         return [as_long(value) for value in values], Kind.INTEGER
     if any(value.big or isinstance(value.literal, int) for value in values):
         return [as_dynamic(value) for value in values], Kind.DYNAMIC

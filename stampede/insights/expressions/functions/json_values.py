@@ -1,7 +1,7 @@
 """The JSON functions: maps and lists from text and back.
 
-Undocumented, decided here: `jsonStringify` writes without white space; `jsonArrayContains` compares by text, so that
-the number 7 is found as "7", and true as 1.
+Undocumented, decided here: `jsonStringify` writes without white space; `jsonArrayContains` compares
+by text, so that the number 7 is found as "7", and true as 1.
 """
 
 from stampede.insights.errors import QueryError
@@ -31,7 +31,9 @@ def _stringify(args: list[Value]) -> Value:
 
 def _check_stringify(call: Call) -> None:
     argument = call.arguments[0]
-    if not isinstance(argument, Name) and not (isinstance(argument, Call) and argument.function in _MAKERS):
+    if not isinstance(argument, Name) and not (
+        isinstance(argument, Call) and argument.function in _MAKERS
+    ):
         message = "jsonStringify takes a map or list, such as jsonParse returns"
         raise QueryError(message, argument.span.line, argument.span.column)
 
@@ -44,7 +46,9 @@ def _raw(value: Value) -> str:
 def _array_size(args: list[Value]) -> Value:
     parsed = f"TRY(json({_raw(args[0])}))"
     is_array = f"json_type({parsed}) = 'ARRAY'"
-    return Value(f"CASE WHEN {is_array} THEN CAST(json_array_length({parsed}) AS BIGINT) END", Kind.INTEGER)
+    return Value(
+        f"CASE WHEN {is_array} THEN CAST(json_array_length({parsed}) AS BIGINT) END", Kind.INTEGER
+    )
 
 
 def _array_contains(args: list[Value]) -> Value:

@@ -1,11 +1,12 @@
 """The line formats that `parse` knows by name: logfmt and CSV.
 
-Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Parse.html, which names the formats
-but not their fine points. Decided here:
+Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Parse.html, which
+names the formats but not their fine points. Decided here:
 
-* logfmt: `key=value` pairs between white space; a value in double quotes may hold spaces, a backslash there taking the
-  next character as it is; a word without `=` is passed over; of a repeated key the last counts. A line without a pair
-  has no map.
+* logfmt: `key=value` pairs between white space; a value in double quotes may hold spaces, a
+backslash there taking the
+  next character as it is; a word without `=` is passed over; of a repeated key the last counts. A
+  line without a pair has no map.
 * CSV: RFC 4180 with comma and double quote, for one line. White space belongs to the value.
 """
 
@@ -26,7 +27,8 @@ def logfmt_map(text: str) -> str | None:
 
 
 def csv_values(text: str) -> list[str] | None:
-    """The values of a CSV line, in order; None when its quotes don't match or it holds more than one line."""
+    """The values of a CSV line, in order; None when its quotes don't match or it holds more than
+    one line."""
     try:
         rows = list(csv.reader([text.rstrip("\r\n")], strict=True))
     except csv.Error:

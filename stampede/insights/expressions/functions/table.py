@@ -1,9 +1,10 @@
 """The scalar functions, as a table: name, number of arguments, and how the call is written in SQL.
 
-Source: "Boolean, comparison, numeric, datetime, and other functions" of the CloudWatch Logs user guide. Names
-ignore case. Functions that the table lacks are refused; `if`, `case`, `now` and those that take a period are compiled
-in `expressions`. Undocumented, decided here: `round` rounds halves away from zero; `toInt` and `toLong` cut the
-fraction off, and what is out of their range is missing.
+Source: "Boolean, comparison, numeric, datetime, and other functions" of the CloudWatch Logs user
+guide. Names ignore case. Functions that the table lacks are refused; `if`, `case`, `now` and those
+that take a period are compiled in `expressions`. Undocumented, decided here: `round` rounds halves
+away from zero; `toInt` and `toLong` cut the fraction off, and what is out of their range is
+missing.
 """
 
 from stampede.insights.errors import QueryError
@@ -18,10 +19,14 @@ from stampede.insights.values import Exact, Kind, Value, as_long, as_number, as_
 
 
 def _extreme(function: str) -> Build:
-    """greatest, least: of the arguments that are there, so that `greatest(@initDuration, 0)` is 0 on warm starts."""
+    """greatest, least: of the arguments that are there, so that `greatest(@initDuration, 0)` is 0
+    on warm starts."""
 
     def build(args: list[Value]) -> Value:
-        sql, known = f"{function}({', '.join(map(as_number, args))})", [number for number in map(exact, args) if number]
+        sql, known = (
+            f"{function}({', '.join(map(as_number, args))})",
+            [number for number in map(exact, args) if number],
+        )
         if not known:
             return Value(sql, Kind.NUMBER)
         whole = f"{function}({', '.join(number.whole for number in known)})"
@@ -63,7 +68,9 @@ def _check_round(call: Call) -> None:
 
 
 def _whole(sql_type: str) -> Build:
-    return lambda args: Value(f"CAST(TRY_CAST({as_long(args[0])} AS {sql_type}) AS BIGINT)", Kind.INTEGER)
+    return lambda args: Value(
+        f"CAST(TRY_CAST({as_long(args[0])} AS {sql_type}) AS BIGINT)", Kind.INTEGER
+    )
 
 
 def _from_millis(args: list[Value]) -> Value:
@@ -103,8 +110,13 @@ FUNCTIONS: dict[str, Function] = {
     **ADDRESS_FUNCTIONS,
 }
 
-_WINDOW = "isn't supported: exported events have no query window; use the earliest and latest @timestamp"
-_RANGES = "isn't supported: which ranges it covers isn't documented; name them, as in isIpInSubnet(ip, '198.18.0.0/15')"
+_WINDOW = (
+    "isn't supported: exported events have no query window; use the earliest and latest @timestamp"
+)
+_RANGES = (
+    "isn't supported: which ranges it covers isn't documented; name them, as in isIpInSubnet(ip, "
+    "'198.18.0.0/15')"
+)
 # Documented or often tried names that are not evaluated, each with what to write instead.
 UNSUPPORTED = {
     "haversine": "haversine isn't supported: the Earth's radius that it takes isn't documented",
@@ -116,11 +128,16 @@ UNSUPPORTED = {
     "rate": "rate isn't supported; divide a sum by the seconds of the bin",
     "count_over_time": "count_over_time isn't supported; write count(x) and `by bin(5m)`",
     "sum_over_time": "sum_over_time isn't supported; write sum(x) and `by bin(5m)`",
-    "unmask": "unmask isn't supported: only the service evaluates it; run this query in the CloudWatch console",
+    "unmask": (
+        "unmask isn't supported: only the service evaluates it; run this query in the CloudWatch "
+        "console"
+    ),
     "values": "values isn't supported; use count(*) by the field",
     "collect_values": "collect_values isn't supported; use count(*) by the field",
-    "topk": "topk isn't supported: which of equally frequent values it takes isn't documented; use count(*) as n by the"
-    " field, sort n desc and limit",
+    "topk": (
+        "topk isn't supported: which of equally frequent values it takes isn't documented; use "
+        "count(*) as n by the field, sort n desc and limit"
+    ),
     "count_frequent": "count_frequent isn't supported; use count(*) by the field, sort and limit",
     "countfrequent": "countFrequent isn't supported; use count(*) by the field, sort and limit",
     "histogram": "histogram isn't supported; group by floor(x / width)",

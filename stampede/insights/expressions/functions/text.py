@@ -1,14 +1,20 @@
 """The string and hashing functions.
 
-Undocumented, decided here: `urlencode` leaves letters, digits and `-_.~` as they are and writes a space as %20;
-`urldecode` leaves + as it is; text that can't be decoded is missing, with a % that begins no octet and an odd number
-of hexadecimal digits; `substr` cuts the fraction of its numbers off, and a negative one makes it missing; hashes are in
-lower-case hexadecimal.
+Undocumented, decided here: `urlencode` leaves letters, digits and `-_.~` as they are and writes a
+space as %20; `urldecode` leaves + as it is; text that can't be decoded is missing, with a % that
+begins no octet and an odd number of hexadecimal digits; `substr` cuts the fraction of its numbers
+off, and a negative one makes it missing; hashes are in lower-case hexadecimal.
 """
 
 from stampede.insights.errors import QueryError
 from stampede.insights.expressions import patterns
-from stampede.insights.expressions.functions.function import Build, Function, boolean, one_or_zero, text
+from stampede.insights.expressions.functions.function import (
+    Build,
+    Function,
+    boolean,
+    one_or_zero,
+    text,
+)
 from stampede.insights.language.syntax import Call, Regex, Span, Text
 from stampede.insights.values import Kind, Value, as_long, as_number, as_text, sql_string
 
@@ -29,23 +35,31 @@ def _joined(texts: list[str]) -> str:
 
 
 def _trim(function: str) -> Build:
-    """Without a second argument white space goes, with one its characters go, from the named side(s)."""
+    """Without a second argument white space goes, with one its characters go, from the named
+    side(s)."""
 
     def build(args: list[Value]) -> Value:
-        characters = as_text(args[1]) if len(args) == 2 else r"chr(32) || chr(9) || chr(10) || chr(13)"
+        characters = (
+            as_text(args[1]) if len(args) == 2 else r"chr(32) || chr(9) || chr(10) || chr(13)"
+        )
         return Value(f"{function}({as_text(args[0])}, {characters})", Kind.TEXT)
 
     return build
 
 
 def _substring(args: list[Value]) -> Value:
-    """substr(text, index[, length]): the index counts from 0, as `substr("xyZfooxyZ", 3, 3)` is "foo"."""
+    """substr(text, index[, length]): the index counts from 0, as `substr("xyZfooxyZ", 3, 3)` is
+    "foo"."""
     text, *counts = as_text(args[0]), *map(_count, args[1:])
-    return Value(f"substring({text}, {counts[0]} + 1{''.join(f', {count}' for count in counts[1:])})", Kind.TEXT)
+    return Value(
+        f"substring({text}, {counts[0]} + 1{''.join(f', {count}' for count in counts[1:])})",
+        Kind.TEXT,
+    )
 
 
 def _count(value: Value) -> str:
-    """SQL of a number of characters, its fraction cut off; missing below 0. DuckDB refuses what no text is long for."""
+    """SQL of a number of characters, its fraction cut off; missing below 0. DuckDB refuses what no
+    text is long for."""
     number = f"trunc({as_number(value)})"
     return f"CASE WHEN {number} >= 0 THEN CAST(least({number}, {_LONGEST}) AS BIGINT) END"
 
@@ -63,7 +77,9 @@ def _contains(args: list[Value]) -> Value:
 
 
 def _split(args: list[Value]) -> Value:
-    return Value(f"CAST(to_json(string_split({as_text(args[0])}, {as_text(args[1])})) AS VARCHAR)", Kind.MAP)
+    return Value(
+        f"CAST(to_json(string_split({as_text(args[0])}, {as_text(args[1])})) AS VARCHAR)", Kind.MAP
+    )
 
 
 def _check_split(call: Call) -> None:
@@ -88,12 +104,15 @@ def _url_decode(args: list[Value]) -> Value:
 
 
 def _case_of(sql: str, python: str) -> Function:
-    """All case mappings of Unicode: DuckDB knows those of one character to one, and makes ẞ of ß."""
+    """All case mappings of Unicode: DuckDB knows those of one character to one, and makes ẞ of
+    ß."""
 
     def build(args: list[Value]) -> Value:
         text = as_text(args[0])
         not_ascii = f"regexp_matches({text}, '[^[:ascii:]]')"
-        return Value(f"CASE WHEN {not_ascii} THEN {python}({text}) ELSE {sql}({text}) END", Kind.TEXT)
+        return Value(
+            f"CASE WHEN {not_ascii} THEN {python}({text}) ELSE {sql}({text}) END", Kind.TEXT
+        )
 
     return Function(1, 1, build, python=python)
 
@@ -103,7 +122,9 @@ _NOWHERE = Span(1, 1, 0, 0)  # of a pattern that has been checked
 
 def _regex_replace(args: list[Value]) -> Value:
     re2 = patterns.regex(Regex(_NOWHERE, args[1].literal)).re2
-    return Value(f"regexp_replace({as_text(args[0])}, {sql_string(re2)}, {as_text(args[2])}, 'g')", Kind.TEXT)
+    return Value(
+        f"regexp_replace({as_text(args[0])}, {sql_string(re2)}, {as_text(args[2])}, 'g')", Kind.TEXT
+    )
 
 
 def _check_regex_replace(call: Call) -> None:
@@ -114,7 +135,10 @@ def _check_regex_replace(call: Call) -> None:
             raise QueryError(message, argument.span.line, argument.span.column)
     patterns.regex(Regex(pattern.span, pattern.value))
     if "\\" in replacement.value or "$" in replacement.value:
-        message = "what \\ and $ mean in a replacement isn't documented; use parse with groups, and concat"
+        message = (
+            "what \\ and $ mean in a replacement isn't documented; use parse with groups, and "
+            "concat"
+        )
         raise QueryError(message, replacement.span.line, replacement.span.column)
 
 
@@ -133,7 +157,8 @@ def _hex_to_dec(args: list[Value]) -> Value:
 def _dec_to_hex(args: list[Value]) -> Value:
     whole = as_long(args[0])
     return Value(
-        f"(CASE WHEN {whole} < 0 THEN '-0x' ELSE '0x' END || format('{{:x}}', abs(CAST({whole} AS HUGEINT))))",
+        f"(CASE WHEN {whole} < 0 THEN '-0x' ELSE '0x' END || format('{{:x}}', abs(CAST({whole} AS "
+        "HUGEINT))))",
         Kind.TEXT,
     )
 
