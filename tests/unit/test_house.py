@@ -87,24 +87,6 @@ def test_no_module_of_the_common_folders_names_an_experiment(name):
     assert {path: what for path, what in namings_by_path.items() if path not in EXCUSED} == {}
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "from experiments.download.declaration import DOWNLOAD",
-        "from experiments import DOWNLOAD",
-        "x = experiments.DOWNLOAD",
-        'NAMES = ["download"]',
-        'x = "functions/download/build"',
-        'x = f"{prefix}-download"',
-        'help = "a saved query (download/summary)"',
-        'x = "use a smaller object_size_mb with --set"',
-        'x = target["method"]',
-    ],
-)
-def test_a_module_that_names_the_download_is_found(code):
-    assert list(namings(code, "download", ["object_size_mb", "method"]))
-
-
 def test_the_packages_import_downwards_only():
     lint = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run([lint, "--no-cache"], cwd=ROOT, capture_output=True, text=True, timeout=120)

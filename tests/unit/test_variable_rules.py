@@ -48,7 +48,6 @@ POLLERS = RULES["provisioned_pollers"]
     [
         (Rule(**NUMBER, least=1, most=3), (1, 3, 2.0, None), (0, 4, 1.5, True, "2")),
         (Rule(**NUMBER, least=1), (1, 10**9), (0,)),
-        (Rule(type="bool"), (True, False), ("maybe", 1)),
         (Rule(choices=("keep", "drop"), null_means=("copy",)), ("keep", "copy"), ("Keep", "", 1)),
         (Rule(matches="^[a-z-]+$", never="^xn--", longest=5), ("a-b", "abcde"), ("", "A", "a\n", "xn--a", "abcdef")),
         (Rule(type="list", matches="^[a-z]$"), ([], ["a", "b"]), ("a", ["a", "B"], [1], {"a": "b"})),
@@ -73,8 +72,6 @@ def test_no_value_of_an_environment_is_named():
     ("rule", "written", "value"),
     [
         (Rule(type="number"), "1024", 1024),
-        (Rule(type="number"), 2.0, 2),
-        (Rule(type="number", default=7), None, 7),
         (Rule(type="bool"), "true", True),
         (Rule(), "007", "007"),
         (Rule(type="number"), "many", "many"),

@@ -65,13 +65,11 @@ def test_the_table_has_the_answer_above_it_and_fits_100_columns(simulate):
     ("command", "words"),
     [
         ("download --set concurrency_value=500", "limit: the trigger's ramp (with provisioned_pollers=50: 1 s)"),
-        ("download --set concurrency_value=60 --set provisioned_pollers=6", "limit: the function's network, 75 MiB/s"),
         ("download --set concurrency_value=60 --set maximum_concurrency=6", "never 60 at once, 6 at most"),
         ("download --set concurrency_value=2 --set timeout_s=5", "no download succeeds; 0 of 20 done"),
         # A poller asks ten times a second at most: of messages this short the model doesn't know what it does.
         ("function --set concurrency_value=100", "never 100 at once, 54 at most"),
         ("function --set concurrency_value=1", "limit: the function's processors, 0.58 vCPU at 1024 MB (with memory_"),
-        ("copy --set parallel_limit=1", "limit: waiting for answers, 433 ms"),
     ],
 )
 def test_the_answer_is_of_the_largest_n_and_names_what_mends_its_limit(simulate, command, words):
@@ -144,7 +142,6 @@ def test_an_invocation_is_predicted_with_the_batches_that_the_run_measured_or_th
     ("settings", "line", "busy"),
     [
         ("concurrency_value=10,100", "16 at once on average; N = 10 would queue", [1.6, 0.16]),
-        ("concurrency_value=17", "no N here would queue", [0.94]),
         ("concurrency_value=5 --set batch_size=5", "in batches of 5, 0.2 s each: 3.2 at once", [0.64]),
         ("concurrency_value=20 --set maximum_concurrency=2", "N = 20 would queue", [8]),
     ],
