@@ -69,3 +69,9 @@ def test_every_command_line_in_a_block_is_one_that_stampede_takes(words, monkeyp
     arguments = build_parser().parse_args(words)
     if arguments.verb in ("sweep", "doctor", "simulate"):
         assert plan_of(arguments).cells
+
+
+def test_every_folder_on_the_map_is_there():
+    folders = re.findall(r"(?m)^\| `([\w/]+/)` \|", (ROOT / "CONTRIBUTING.md").read_text())
+    assert len(folders) >= 8
+    assert [folder for folder in folders if not (ROOT / folder).is_dir()] == []

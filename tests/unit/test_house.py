@@ -87,6 +87,22 @@ def test_no_module_of_the_common_folders_names_an_experiment(name):
     assert {path: what for path, what in namings_by_path.items() if path not in EXCUSED} == {}
 
 
+@pytest.mark.parametrize(
+    ("code", "is_naming"),
+    [
+        ("from experiments import DOWNLOAD", True),
+        ("from experiments.download.declaration import x", True),
+        ('x = "functions/download/build"', True),
+        ('NAMES = ["download"]', True),
+        ('x = target["method"]', True),
+        ('x = "the download of a part failed"', False),
+        ("go_build.download(pins)", False),
+    ],
+)
+def test_a_module_that_names_the_download_is_found_and_an_english_word_is_no_name(code, is_naming):
+    assert bool(list(namings(code, "download", ["object_size_mb", "method"]))) == is_naming
+
+
 def test_the_packages_import_downwards_only():
     lint = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run([lint, "--no-cache"], cwd=ROOT, capture_output=True, text=True, timeout=120)
