@@ -50,7 +50,7 @@ def test_the_example_of_a_weekly_sweep_pins_its_actions_and_stays_within_a_budge
     assert arguments.target == "aws" and arguments.budget_usd and len(plan_of(arguments).cells) == 2
 
 
-@pytest.mark.parametrize(("count", "reported"), [(2, 0), (3, 3), (14, 12)])
+@pytest.mark.parametrize(("count", "reported"), [(2, 0), (14, 12)])
 def test_the_example_reports_the_last_twelve_runs_and_stores_them_before_it_fails(
     tmp_path, monkeypatch, count, reported
 ):

@@ -147,7 +147,7 @@ def test_what_could_not_start_is_2_and_what_failed_is_1_and_a_fault_of_ours_is_r
 
 
 OBJECT = "--set object=s3://my-own/k"
-# A command and a word of the line that refuses it.
+# A command and words of the line that refuses it.
 WRONG = {
     "flood --messages 0": "--messages",
     "flood --cell '  '": "--cell",
