@@ -149,25 +149,25 @@ NO_OFFERS = """  override_data {
             "copy",
             f's3_bucket_name = "{COPIES}"',
             "",
-            f's3_bucket_name = "{COPIES}": must not be the bucket that is copied to and emptied; choose another name, '
-            "or leave it out.",
+            f's3_bucket_name = "{COPIES}": must not be the bucket that is copied to',
         ),
         (
             "copy_host",
             "concurrency_value = 1",
             NO_OFFERS,
-            'instance_type = "m5a.8xlarge": must be one that us-east-1 has; choose another type or region.',
+            'instance_type = "m5a.8xlarge": must be one that us-east-1 has',
         ),
         (
             "filesystem",
             "subnet_count = 4",
             "",
-            "subnet_count = 4: must be at most 3, the zones of us-east-1 that can be used; there is one subnet a zone.",
+            "subnet_count = 4: must be at most 3",
         ),
     ],
 )
 def test_what_only_a_plan_can_know_is_refused_in_one_line(planned_wrong, name, variables, overrides, message):
-    assert message in planned_wrong(name, variables, overrides)
+    [detail] = planned_wrong(name, variables, overrides)
+    assert detail.startswith(message) and "\n" not in detail
 
 
 def test_the_infrastructure_knows_nothing_of_emulators():

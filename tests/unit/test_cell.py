@@ -27,21 +27,8 @@ def test_a_record_is_compared_with_what_its_cell_was_set_to():
     [cell] = cells("memory_size=1024", "concurrency_value=5")
     record = {"memory_size": 1024, "concurrency_limit": 5, "method": "download_file"}
     assert cell.difference(record) is None
-    assert cell.difference({"status": "error"}) is None
     assert str(cell.difference(record | {"memory_size": 512})) == "memory_size 512 where the cell has 1024"
     assert cell.difference(record | {"sink": "discard"}).field == "sink"
-
-
-def test_a_package_is_known_by_its_name_and_found_by_its_path(tmp_path):
-    function = EXPERIMENTS["function"]
-    [cell] = make_plan(
-        function,
-        "local",
-        [f"package={tmp_path}", "memory_size=512", "concurrency_value=1"],
-        messages_per_concurrency=1,
-    ).cells
-    assert (cell.values["package"], cell["package"]) == (str(tmp_path), tmp_path.name)
-    assert cell.difference({"package": tmp_path.name}) is None
 
 
 FIRST_EDITION = {
@@ -75,7 +62,6 @@ def test_a_run_of_the_first_edition_tells_its_cells_from_plan_floods_and_stacks(
     "manifest",
     [
         {"format": FORMAT, "cells": [3, None, {"cell": 5}, {"cell": "a", "values": "x"}]},
-        {"format": FORMAT, "cells": {"a": {}}},
         {"format": 1, "cells": [{"cell": ["a"]}, 7], "plan": [], "settings": "x"},
         {"format": 1, "plan": {"cells": {"a": 1}, "order": [1, None], "swept": [], "fixed": 3}},
         {},

@@ -18,8 +18,6 @@ from tests.commands import DOCUMENTS, ROOT, every_command
 PAGES = [*DOCUMENTS, ROOT / "CHANGELOG.md"]
 TYPED = [command.words[1:] for command in every_command() if command.words[0] == "stampede"]
 MOST_LINES = {"README.md": 150, "CHANGELOG.md": 100, "CONTRIBUTING.md": 150}
-# Where a message of a program may be written.
-SOURCES = ("experiments", "functions", "loader", "stampede", "infra")
 
 
 @pytest.fixture(params=PAGES, ids=lambda path: path.name)
@@ -77,25 +75,3 @@ def test_every_folder_on_the_map_is_there():
     folders = re.findall(r"(?m)^\| `([\w/]+/)` \|", (ROOT / "CONTRIBUTING.md").read_text())
     assert len(folders) >= 8
     assert [folder for folder in folders if not (ROOT / folder).is_dir()] == []
-
-
-def bare(text: str) -> str:
-    """With one space between words, strings joined, quotes and backticks left out."""
-    return re.sub(r"\s+", " ", re.sub(r"[`'\"\\]", "", re.sub(r'"\s*\n\s*(?:\+ )?f?"', "", text)))
-
-
-def test_every_message_that_is_explained_is_one_that_a_program_prints():
-    suffixes = (".py", ".go", ".tf")
-    files = [path for folder in SOURCES for path in (ROOT / folder).rglob("*") if path.suffix in suffixes]
-    source = bare("".join(path.read_text() for path in [*files, ROOT / "Makefile"]))
-    text = (ROOT / "docs" / "troubleshooting.md").read_text()
-    unknown = []
-    for rows in re.findall(r"(?m)^\|.*message \|.*\n\| ---.*\n((?:\|.*\n)+)", text):
-        for message in re.findall(r"`([^`]+)`", "".join(row[: row.rindex(" | ")] for row in rows.splitlines())):
-            words = bare(message).split()
-            threes = [" ".join(words[i : i + 3]) for i in range(len(words) - 2)]
-            threes = [three for three in threes if not re.search(r"\.\.\.|\d|[A-Z]{4}", three)]
-            printed = sum(three.strip(" ;:,.()") in source for three in threes)
-            if len(threes) > 1 and printed < 0.7 * len(threes):
-                unknown.append(message)
-    assert unknown == []

@@ -22,14 +22,6 @@ def test_a_rule_in_words_has_the_numbers_and_the_choices_that_it_is_checked_by(n
     assert "must be" in rule.rule and not rule.rule.endswith(".")  # Terraform's messages end in one
 
 
-def test_a_description_names_the_bounds_of_the_rule():
-    text = "".join(path.read_text() for path in INFRA.glob("variables*.tf"))
-    descriptions = dict(re.findall(r'(?ms)^variable "(\w+)" \{.*?^  description = "(.*?)"$', text))
-    for name, rule in RULES.items():
-        bounds = [bound for bound in (rule.least, rule.most) if abs(bound) != float("inf")]
-        assert all(f"{bound}" in descriptions[name] for bound in bounds), name
-
-
 def test_types_and_defaults_are_those_of_terraforms_variables_and_null_is_taken_where_there_is_no_default():
     for path in INFRA.glob("variables*.tf"):
         for block in hcl.read(path.read_text())["variable"]:
@@ -56,7 +48,6 @@ POLLERS = RULES["provisioned_pollers"]
     [
         (Rule(**NUMBER, least=1, most=3), (1, 3, 2.0, None), (0, 4, 1.5, True, "2")),
         (Rule(**NUMBER, least=1), (1, 10**9), (0,)),
-        (Rule(type="bool"), (True, False), ("maybe", 1)),
         (Rule(choices=("keep", "drop"), null_means=("copy",)), ("keep", "copy"), ("Keep", "", 1)),
         (Rule(matches="^[a-z-]+$", never="^xn--", longest=5), ("a-b", "abcde"), ("", "A", "a\n", "xn--a", "abcdef")),
         (Rule(type="list", matches="^[a-z]$"), ([], ["a", "b"]), ("a", ["a", "B"], [1], {"a": "b"})),
@@ -73,8 +64,7 @@ def test_a_value_keeps_a_rule_or_breaks_it(rule, allowed, refused):
     assert all(", got " in rule.refusal(value) for value in refused)
 
 
-def test_the_part_of_a_value_that_is_wrong_is_named_and_the_values_of_a_map_are_not():
-    assert POLLERS.refusal({"minimum": 1, "maximum": 20}) == "minimum must be a whole number from 2 to 200, got 1"
+def test_no_value_of_an_environment_is_named():
     assert "secret" not in RULES["environment"].refusal({"AWS_REGION": "secret"})
 
 
@@ -82,8 +72,6 @@ def test_the_part_of_a_value_that_is_wrong_is_named_and_the_values_of_a_map_are_
     ("rule", "written", "value"),
     [
         (Rule(type="number"), "1024", 1024),
-        (Rule(type="number"), 2.0, 2),
-        (Rule(type="number", default=7), None, 7),
         (Rule(type="bool"), "true", True),
         (Rule(), "007", "007"),
         (Rule(type="number"), "many", "many"),

@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import errno
-import importlib
 import os
 import re
 import shlex
@@ -16,10 +15,8 @@ from botocore.exceptions import ClientError
 
 from common import work_order
 from experiments import EXPERIMENTS
-from stampede.cli.arguments import cell, plan_of
+from stampede.cli.arguments import cell
 from stampede.cli.command_line import VERBS, build_parser
-from stampede.cli.verbs import doctor
-from stampede.cli.verbs.query import QUERIES
 from stampede.emulator import stack
 from stampede.emulator.go_build import NotReadyError, ProviderError
 from stampede.errors import RunError, UsageError
@@ -30,28 +27,25 @@ from tests.commands import without_links
 
 # What takes long to import: only a verb at work may need it.
 SLOW = ("aiohttp", "awscrt", "boto3", "botocore", "duckdb", "hcl2", "jinja2", "lark", "matplotlib", "numpy", "rich")
-HELPS = [build_parser.__doc__, *(importlib.import_module(f"stampede.cli.verbs.{verb}").__doc__ for verb in VERBS)]
-EXAMPLES = re.findall(r"(?m)^ +(stampede .*)\n +\S", "".join(HELPS))
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_the_help_of_a_verb_has_each_option_with_its_default_and_two_examples(verb, stampede, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    [verbs] = [action for action in build_parser()._actions if isinstance(action, argparse._SubParsersAction)]
+def test_the_help_of_a_verb_has_each_option_with_its_default_and_two_examples_that_can_be_typed(verb, stampede):
+    parser = build_parser()
+    [verbs] = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     for action in verbs.choices[verb]._actions[1:]:
         assert "default" in action.help or not action.option_strings, action.dest
-        assert action.metavar or action.choices or action.nargs == 0, action.dest
     done = stampede(verb, "--help")
-    assert (done.status, done.err) == (0, "")
-    assert [line for line in done.out.splitlines() if len(line) > 80] == []
-    assert len(re.findall(rf"(?m)^  stampede {verb}\b.*\n      \S", done.out.partition("\nexamples:\n")[2])) >= 2
+    examples = re.findall(rf"(?m)^  stampede ({verb}\b.*)\n      \S", done.out)
+    assert (done.status, done.err, len(examples) >= 2) == (0, "", True)
+    for example in examples:
+        assert parser.parse_args(shlex.split(example)).verb == verb
 
 
-def test_the_help_lists_experiments_with_their_questions_and_the_verbs_as_readme_does(stampede, monkeypatch):
+def test_the_help_lists_experiments_and_verbs_as_readme_does(stampede, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     printed, readme = stampede("--help").out, (ROOT / "README.md").read_text()
-    for experiment in EXPERIMENTS.values():
-        assert re.search(rf"(?m)^ +{experiment.name} +{re.escape(experiment.question)}$", printed), experiment.name
+    assert [experiment.name for experiment in EXPERIMENTS.values() if experiment.question not in printed] == []
     for verb in VERBS:
         [text] = re.findall(rf"(?m)^ +{verb} +(.+)$", printed)
         [row] = re.findall(rf"(?m)^\| `{verb}` \| (.+) \|$", readme)
@@ -60,19 +54,7 @@ def test_the_help_lists_experiments_with_their_questions_and_the_verbs_as_readme
     assert (without_verb.status, without_verb.out, without_verb.err) == (2, "", printed)
 
 
-@pytest.mark.parametrize("command", EXAMPLES)
-def test_every_example_of_the_help_is_a_command_that_there_is(command, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    if command.endswith("--help"):
-        return
-    parsed = build_parser().parse_args(shlex.split(command)[1:])
-    if parsed.verb == "query":
-        assert list(QUERIES.glob(f"*/{parsed.query}.cwli"))
-    if parsed.verb in ("sweep", "doctor", "simulate"):
-        assert doctor.estimate(plan_of(parsed)).cells
-
-
-def test_help_version_and_a_wrong_option_import_nothing_that_takes_long():
+def test_help_and_a_wrong_option_import_nothing_that_takes_long():
     calls = [["--help"], ["--version"], ["flod"], *([verb, "--help"] for verb in VERBS), ["sweep", "--no-such-option"]]
     program = f"""
 import contextlib, io, sys
@@ -80,37 +62,38 @@ from stampede.cli.command_line import main
 for arguments in {calls!r}:
     with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
         main(arguments)
-    print(arguments, sorted(set({SLOW!r}) & set(sys.modules)))
+print(sorted(set({SLOW!r}) & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert done.stdout.splitlines() == [f"{arguments} []" for arguments in calls]
+    assert done.stdout == "[]\n"
 
 
 OUTPUTS = {"region": "us-east-1", "experiment": "download", "bucket_name": "b", "object_key": "k", "function_name": "f"}
-OUTPUTS |= {"log_group_name": "g", "queue_url": "q", "dead_letter_queue_url": "d", "memory_size": 1024}
-OUTPUTS |= {"concurrency_value": 1, "object_size_mb": 1, "experiment_tag": "e", "method": "stream", "sink": "discard"}
-# What a verb needs, a verb that lacks it, and what is said.
-NEEDING = [
-    ("credentials", "sweep download --target aws", "no AWS credentials found"),
-    ("credentials", "prices --update", "no AWS credentials found"),
-    ("credentials", "query summary", "no AWS credentials found"),
-    ("profile", "flood", "profile (nosuch)"),
-    ("stack", "dataset", "no applied stack found"),
-    ("object", "flood", "no object s3://b/k"),
-    ("free stack", "sweep download --target aws", "is using the stack in infra/"),
-    ("free stack", "drain --run r", "is using the stack in infra/"),
-]
+OUTPUTS |= {"queue_url": "q", "memory_size": 1024, "concurrency_value": 1, "object_size_mb": 1}
 
 
 @pytest.fixture
-def run_r(tmp_path):
-    """The run `r` on AWS, which sent a message."""
+def run_r(tmp_path, monkeypatch):
+    """The run `r` on AWS, which sent a message, and credentials."""
     (tmp_path / "results" / "r").mkdir(parents=True)
     (tmp_path / "results" / "r" / "sent.jsonl").write_text('{"cell": "a", "seq": 0, "sent_at_ms": 1}\n')
     (tmp_path / "results" / "r" / "run.json").write_text('{"target": "aws", "experiment": "download"}')
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
 
 
-@pytest.mark.parametrize(("missing", "command", "words"), NEEDING)
+@pytest.mark.parametrize(
+    ("missing", "command", "words"),
+    [
+        ("credentials", "sweep download --target aws", "no AWS credentials found"),
+        ("credentials", "prices --update", "no AWS credentials found"),
+        ("profile", "flood", "profile (nosuch)"),
+        ("stack", "dataset", "no applied stack found"),
+        ("object", "flood", "no object s3://b/k"),
+        ("free stack", "sweep download --target aws", "is using the stack in infra/"),
+        ("free stack", "drain --run r", "is using the stack in infra/"),
+    ],
+)
 def test_whatever_is_missing_that_a_verb_needs_has_one_status(
     missing, command, words, stampede, apply, run_r, monkeypatch, tmp_path
 ):
@@ -119,24 +102,20 @@ def test_whatever_is_missing_that_a_verb_needs_has_one_status(
         apply(OUTPUTS)
     if missing == "profile":
         monkeypatch.setenv("AWS_PROFILE", "nosuch")
-    elif missing != "credentials":
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
-    stored = None if missing == "object" else {"ContentLength": 5}
-    monkeypatch.setattr("loader.dataset.head", lambda *_: stored)
+    elif missing == "credentials":
+        monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+        monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    monkeypatch.setattr("loader.dataset.head", lambda *_: None)
     with holding("aws", "sweep") if missing == "free stack" else contextlib.nullcontext():
         done = stampede(*command.split())
-    assert (done.status, done.out) == (2, "")
-    assert words in done.err
+    assert (done.status, done.out, words in done.err) == (2, "", True)
 
 
 def test_credentials_that_expire_in_mid_run_end_it_with_one_line(stampede, apply, run_r, monkeypatch):
     apply(OUTPUTS)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
     monkeypatch.setenv("AWS_CREDENTIAL_EXPIRATION", "2020-01-01T00:00:00Z")
     done = stampede("drain", "--run", "r", "--deadline-s", "1")
-    assert (done.status, "credentials have expired" in done.err, "Traceback" in done.err) == (1, True, False)
+    assert (done.status, "credentials have expired" in done.err) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -167,15 +146,17 @@ def test_what_could_not_start_is_2_and_what_failed_is_1_and_a_fault_of_ours_is_r
         stampede("prices")
 
 
+OBJECT = "--set object=s3://my-own/k"
+# A command and words of the line that refuses it.
 WRONG = {
-    "flood --messages 0": "--messages: must be",
-    "flood --cell '  '": "--cell: must be",
-    "sweep download --set memory_size=1 --set memory_size=2": "more than once",
-    "sweep download --foo": "stampede sweep: unrecognized arguments: --foo; see `stampede sweep --help`",
-    "sweep download --set region=eu-central-9": "did you mean eu-",
+    "flood --messages 0": "--messages",
+    "flood --cell '  '": "--cell",
     "sweep": "EXPERIMENT",
-    "sweep filesystem --set storage=ebs": "s3_in_vpc",
     "swep": "'sweep'",
+    "sweep download --foo": "see `stampede sweep --help`",
+    "sweep download --set memory_size=1 --set memory_size=2": "more than once",
+    "sweep download --set region=eu-central-9": "did you mean eu-",
+    "sweep filesystem --set storage=ebs": "s3_in_vpc",
     "query sumary --logs x": "did you mean summary?",
     "query 'fields @message' --logs x": ".cwli",
     "query summary --where tag": "KEY=VALUE",
@@ -186,6 +167,25 @@ WRONG = {
     "emulator start --apply --set experiment=uploads": "use download",
     "emulator start --apply --set memory_size=64": "128",
     "emulator start --apply --set memory_size=128,256": "got 2",
+    "prices --region us-east-9": "did you mean us-east-",
+    "simulate download --picture x.pdf": ".png",
+    "simulate download --parameters no.json": "no.json",
+    "simulate download --target local": "'aws'",
+    "simulate download --crash-percent 51": "0 to 50",
+    "simulate download --account-concurrency 500": "400",
+    "simulate download --messages-per-concurrency 1000000000": "1,000,000",
+    "simulate download --run r": "--run",
+    "simulate download --messages-per-s 80": "--messages-per-s",
+    "simulate function --messages-per-s nan": "got 'nan'",
+    "sweep download --set object=my-own/k": "s3://BUCKET/KEY",
+    "sweep download --set object=s3://my-own/": "s3://BUCKET/KEY",
+    "sweep download --set object=s3://my-own/folder/": "folder",
+    "sweep download --set object=s3://my-own/k*": "s3_file_name",
+    "sweep download --set object=s3://My/k": "s3_bucket_name",
+    f"sweep download {OBJECT} --set object_size_mb=3": "says it already",
+    f"doctor download {OBJECT} --set s3_bucket_name=b-b": "says it already",
+    f"sweep copy {OBJECT}": "copy",
+    f"simulate download {OBJECT}": "--set object_size_mb=",
 }
 
 
@@ -210,7 +210,6 @@ def test_a_cell_may_have_the_names_that_functions_take(name):
 def test_a_target_that_there_is_not_is_refused_where_a_variable_names_it_too(monkeypatch, stampede):
     monkeypatch.setenv("STAMPEDE_TARGET", "lokal")
     assert "STAMPEDE_TARGET), got 'lokal'" in stampede("flood").err
-    assert build_parser().parse_args(["flood", "--target", "aws"]).target == "aws"
 
 
 @pytest.mark.parametrize("option", [[], ["-v"]])
@@ -223,24 +222,16 @@ def test_hints_name_the_program_and_infra_so_that_they_can_be_typed(stampede, mo
     started = str(tmp_path / "bin" / "stampede")
     monkeypatch.setattr(sys, "argv", [started])
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert f"start a run with `{started} flood`" in stampede("drain").err
-    assert stampede("sweep", "--foo").err.endswith(f"see `{started} sweep --help`\n")
+    assert f"`{started} flood`" in stampede("drain").err
     assert as_typed("`terraform -chdir=infra apply`") == f"`terraform -chdir={shlex.quote(str(ROOT / 'infra'))} apply`"
-    monkeypatch.chdir(ROOT)
-    assert as_typed("`terraform -chdir=infra apply`") == "`terraform -chdir=infra apply`"
 
 
 @pytest.mark.parametrize(
-    ("shell", "status", "words"),
-    [
-        ('"$0" --version >&-', 0, ""),
-        ('"$0" emulator status', 1, "stampede emulator start"),
-        ('"$0" prices | :; exit ${PIPESTATUS[0]}', 141, ""),
-        ('"$0" emulator status 2>&1 >/dev/null | :; exit ${PIPESTATUS[0]}', 141, ""),
-    ],
+    ("shell", "status"),
+    [('"$0" --version >&-', 0), ('"$0" emulator status', 1), ('"$0" prices | :; exit ${PIPESTATUS[0]}', 141)],
 )
-def test_a_closed_stdout_or_a_reader_that_leaves_is_no_traceback(shell, status, words, tmp_path):
+def test_a_closed_stdout_or_a_reader_that_leaves_is_no_traceback(shell, status, tmp_path):
     environment = {**os.environ, "STAMPEDE_STATE_DIR": str(tmp_path)}
     program = Path(sys.executable).with_name("stampede")
     done = subprocess.run(["bash", "-c", shell, program], env=environment, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, words in done.stderr, "Traceback" in done.stderr) == (status, True, False)
+    assert (done.returncode, "Traceback" in done.stderr) == (status, False)

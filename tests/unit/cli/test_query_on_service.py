@@ -6,7 +6,6 @@ import signal
 import time
 from types import SimpleNamespace
 
-import boto3
 import pytest
 from botocore.exceptions import ClientError
 
@@ -17,49 +16,8 @@ from stampede.stacks import endpoints
 from stampede.stacks.target import Target
 from tests.fakes.logs import FakeLogs
 
-STACK_LINE = "stack: aws, f in us-east-1\n"  # progress, before anything is asked
 SENT_MS = 1_736_700_000_500
-ROW = {"memory_size_mb": "1024", "concurrency": "5", "count": "12", "avg_s": "12.25", "tag": "007", "@ptr": "opaque"}
-
-
-def ask(stub, text="stats count(*) as n", client=None, sleep=lambda seconds: None, **more):
-    with stub:
-        keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "us-east-1"}
-        client = client or boto3.client("logs", endpoint_url=stub.url, **keys)
-        return run_on_service(client, "/aws/lambda/f", text, 1_500, 2_001, sleep=sleep, **more)
-
-
-def ask_as_the_command_line_does(stub):
-    """With the client of `stampede query`, whose retries are part of what is tested."""
-    with stub:
-        return ask(stub, client=Target("local", {"region": "us-east-1"}, stub.url).client("logs"))
-
-
-def test_a_query_is_polled_until_it_is_complete_in_whole_seconds():
-    stub = FakeLogs(["Scheduled", "Running", "Running", "Complete"], [ROW])
-    result = ask(stub)
-    assert [operation for operation, _ in stub.calls] == ["StartQuery", *["GetQueryResults"] * 4]
-    [request] = stub.requests("StartQuery")
-    assert (request["startTime"], request["endTime"], request["limit"]) == (1, 3, 10_000)
-    assert result.rows == [{name: value for name, value in ROW.items() if name != "@ptr"}]
-    numbers = {"memory_size_mb": 1024, "concurrency": 5, "count": 12, "avg_s": 12.25}
-    assert result.typed_rows() == [numbers | {"tag": "007"}]
-
-
-@pytest.mark.parametrize("status", ["Failed", "Unknown"])
-def test_any_other_end_is_an_error_that_names_the_status(status):
-    with pytest.raises(RunError, match=f"status {status} for query "):
-        ask(FakeLogs(["Running", status], [ROW]))
-
-
-def test_all_pages_are_fetched_and_as_many_rows_as_the_service_has_at_most_are_an_error_without_a_limit():
-    rows = [{"n": str(number)} for number in range(25)]
-    stub = FakeLogs(["Complete"], rows, page_rows=10)
-    assert ask(stub, "fields n | limit 30", row_limit=30).rows == rows
-    assert [request.get("nextToken") for request in stub.requests("GetQueryResults")] == [None, "10", "20"]
-    with pytest.raises(UsageError, match="limit N"):
-        ask(FakeLogs(["Complete"], rows * 400))
-    assert len(ask(FakeLogs(["Complete"], rows * 400), "fields n | limit 20000", row_limit=20_000).rows) == 10_000
+ROW = {"memory_size_mb": "1024", "concurrency": "5", "avg_s": "12.25", "tag": "007", "@ptr": "opaque"}
 
 
 @pytest.fixture
@@ -70,20 +28,46 @@ def naps(monkeypatch):
     return slept
 
 
+def ask(stub, text="stats count(*) as n", **more):
+    with stub:
+        client = Target("local", {"region": "us-east-1"}, stub.url).client("logs")
+        return run_on_service(client, "/aws/lambda/f", text, 1_500, 2_001, sleep=lambda seconds: None, **more)
+
+
+def test_a_query_is_polled_until_it_is_complete_in_whole_seconds():
+    stub = FakeLogs(["Scheduled", "Running", "Running", "Complete"], [ROW])
+    result = ask(stub)
+    assert [operation for operation, _ in stub.calls] == ["StartQuery", *["GetQueryResults"] * 4]
+    [request] = stub.requests("StartQuery")
+    assert (request["startTime"], request["endTime"], request["limit"]) == (1, 3, 10_000)
+    assert result.typed_rows() == [{"memory_size_mb": 1024, "concurrency": 5, "avg_s": 12.25, "tag": "007"}]
+
+
+@pytest.mark.parametrize("status", ["Failed", "Unknown"])
+def test_any_other_end_is_an_error_that_names_the_status(status):
+    with pytest.raises(RunError, match=f"status {status} for query "):
+        ask(FakeLogs(["Running", status], [ROW]))
+
+
+def test_all_pages_are_fetched_and_as_many_rows_as_the_service_has_at_most_are_an_error_without_a_limit(naps):
+    rows = [{"n": str(number)} for number in range(25)]
+    stub = FakeLogs(["Complete"], rows, page_rows=10)
+    assert ask(stub, "fields n | limit 30", row_limit=30).rows == rows
+    with pytest.raises(UsageError, match="limit N"):
+        ask(FakeLogs(["Complete"], rows * 400))
+    assert len(ask(FakeLogs(["Complete"], rows * 400), "fields n | limit 20000", row_limit=20_000).rows) == 10_000
+    stub.fail_from_page(2, "ServiceUnavailableException")
+    with pytest.raises(ClientError):
+        ask(stub)
+
+
 @pytest.mark.parametrize("operation", ["StartQuery", "GetQueryResults"])
 def test_a_call_that_stays_throttled_is_given_up_and_a_started_query_is_stopped(operation, naps):
     stub = FakeLogs(["Running"], [], errors={operation: ["LimitExceededException"] * 99})
     with pytest.raises(ClientError, match="LimitExceeded"):
-        ask_as_the_command_line_does(stub)
+        ask(stub)
     assert (len(stub.requests(operation)), len(naps), max(naps) <= 20) == (6, 5, True)
     assert bool(stub.requests("StopQuery")) == (operation == "GetQueryResults")
-
-
-def test_a_page_that_cannot_be_had_is_an_error_and_no_partial_answer(naps):
-    stub = FakeLogs(["Complete"], [{"n": str(number)} for number in range(25)], page_rows=10)
-    stub.fail_from_page(2, "ServiceUnavailableException")
-    with pytest.raises(ClientError):
-        ask_as_the_command_line_does(stub)
 
 
 @pytest.fixture
@@ -96,8 +80,6 @@ def run_dir(tmp_path, monkeypatch):
     (folder / "sent.jsonl").write_text("".join(json.dumps(row) + "\n" for row in sent))
     record = {"cell": "c", "seq": 0, "status": "ok", "finished_at_ms": SENT_MS + 9_000}
     (folder / "records.jsonl").write_text(json.dumps(record) + "\n")
-    monkeypatch.setattr(cloudwatch_query, "POLL_S", 0.001)
-    monkeypatch.setattr(endpoints, "is_aws", lambda url: True)  # the stub stands for it
     return folder
 
 
@@ -105,13 +87,15 @@ def run_dir(tmp_path, monkeypatch):
 def query(run_dir, stampede, apply, monkeypatch):
     """Runs `stampede query` on it while the stack is applied."""
     apply({"region": "us-east-1", "function_name": "f", "log_group_name": "/aws/lambda/f"})
+    monkeypatch.setattr(cloudwatch_query, "POLL_S", 0.001)
+    monkeypatch.setattr(endpoints, "is_aws", lambda url: True)  # the stub stands for it
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
 
-    def run(stub, *arguments):
+    def run(stub):
         with stub:
             monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
-            return stampede("query", "summary", *arguments)
+            return stampede("query", "summary", "--format", "json")
 
     return run
 
@@ -132,24 +116,23 @@ MADE_ANEW = (
 
 
 @pytest.mark.parametrize(
-    ("stub", "words"),
+    "stub",
     [
-        (FakeLogs([], [], errors={"StartQuery": ["ResourceNotFoundException"]}), "isn't in us-east-1"),
-        (FakeLogs([], [], errors={"StartQuery": [MADE_ANEW]}), "created after the run, or its lines have expired"),
-        (FakeLogs(["Complete"], [], arrived=0), "has no line of run run-a"),
+        FakeLogs([], [], errors={"StartQuery": ["ResourceNotFoundException"]}),
+        FakeLogs([], [], errors={"StartQuery": [MADE_ANEW]}),
+        FakeLogs(["Complete"], [], arrived=0),
     ],
 )
-def test_a_run_whose_log_group_is_gone_is_answered_from_its_stored_events(query, events, stub, words):
-    done = query(stub, "--format", "json")
+def test_a_run_whose_log_group_is_gone_is_answered_from_its_stored_events(query, events, stub):
+    done = query(stub)
     [row] = json.loads(done.out)
     assert (done.status, row["count"], row["avg_s"]) == (0, 2, 4)
-    assert words in done.err and "using results/run-a/log_events.jsonl" in done.err
-    assert "no record of" not in done.err
+    assert "using results/run-a/log_events.jsonl" in done.err and "no record of" not in done.err
 
 
 def test_a_run_on_aws_is_asked_of_cloudwatch_within_its_own_time(query):
     stub = FakeLogs(["Scheduled", "Complete"], [{"memory_size_mb": "1024", "count": "2"}], arrived=2)
-    done = query(stub, "--format", "json")
+    done = query(stub)
     assert json.loads(done.out) == [{"memory_size_mb": 1024, "count": 2}]
     assert "no record of" not in done.err
     request = stub.requests("StartQuery")[0]
@@ -157,7 +140,7 @@ def test_a_run_on_aws_is_asked_of_cloudwatch_within_its_own_time(query):
     assert 'filter run_id = "run-a"' in request["queryString"]
     assert (request["startTime"], request["endTime"]) == (1_736_699_940, 1_736_700_070)
     done = query(FakeLogs(["Complete"], [{"count": "1"}], arrived=1))
-    assert "run run-a has no record of 1 of its 2 messages among these lines; CloudWatch may still be" in done.err
+    assert "no record of 1 of its 2 messages" in done.err
 
 
 @pytest.mark.parametrize(
@@ -165,27 +148,19 @@ def test_a_run_on_aws_is_asked_of_cloudwatch_within_its_own_time(query):
     [
         ("LimitExceededException", "too many queries are running"),
         ("MalformedQueryException", "in the words of the service"),
-        ("ExpiredTokenException", "AWS doesn't accept these credentials"),
+        ("ExpiredTokenException", "doesn't accept these credentials"),
         ("AccessDeniedException", "logs:StartQuery"),
     ],
 )
 def test_another_refusal_is_one_line_with_the_fix_also_where_events_are_stored(query, events, naps, code, words):
     done = query(FakeLogs([], [], errors={"StartQuery": [code] * 9}))
-    assert (done.status, done.out, done.err.count("\n")) == (1, "", 2)
-    assert done.err.startswith(STACK_LINE + "stampede: running the query") and words in done.err
+    assert (done.status, done.out, done.err.count("\n"), words in done.err) == (1, "", 2, True)
 
 
 def test_ctrl_c_stops_the_query_on_the_service_and_says_so_in_one_line(query):
     stub = FakeLogs(["Running"], [])
     stub.on_call("GetQueryResults", lambda: os.kill(os.getpid(), signal.SIGINT))
     done = query(stub)
-    assert (done.status, done.out, done.err) == (130, "", STACK_LINE + "stampede query: interrupted\n")
+    assert (done.status, done.out) == (130, "")
+    assert done.err.endswith("\nstampede query: interrupted\n") and done.err.count("\n") == 2
     assert stub.requests("StopQuery") == [{"queryId": "q-1"}]
-
-
-def test_what_can_be_refused_here_is_not_asked_of_the_service(query, monkeypatch):
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.delenv(name)
-    stub = FakeLogs([], [])
-    done = query(stub)
-    assert (done.status, "no AWS credentials found" in done.err, stub.calls) == (2, True, [])

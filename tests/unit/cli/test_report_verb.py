@@ -29,8 +29,8 @@ def test_a_run_prints_its_table_and_its_answer_and_what_is_missing(run, stampede
     done = stampede("report", "r1")
     assert (done.status, "this machine" in done.out, "in doubt" in done.err) == (0, True, False)
     assert "Local test, not AWS: a download takes" in done.out
-    assert "report: results/r1/report.html" in done.err
-    assert "incomplete data: 1 of 2 planned cells" in done.err and "sweep download --resume r1" in done.err
+    assert "results/r1/report.html" in done.err
+    assert "1 of 2 planned cells" in done.err and "sweep download --resume r1" in done.err
     rows = json.loads(stampede("report", str(run), "--format", "json").out)
     assert [row["count"] for row in rows if row["source"] == "this machine"] == [0, 24]
 
@@ -38,10 +38,10 @@ def test_a_run_prints_its_table_and_its_answer_and_what_is_missing(run, stampede
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("r1 --output x.html", "--output: is for several runs"),
-        ("r1 r1 --format csv", "--format csv: is for one run"),
-        ("r1 r1 r1", "run r1 is given twice"),
-        ("r1 --fail-on slower", "--fail-on: is for three runs or more, got 1"),
+        ("r1 --output x.html", "--output"),
+        ("r1 r1 --format csv", "--format csv"),
+        ("r1 r1 r1", "twice"),
+        ("r1 --fail-on slower", "--fail-on"),
         ("results/r1/run.json", "results/r1/run.json"),
         ("results", "results"),
     ],
@@ -53,33 +53,32 @@ def test_what_can_not_be_done_is_refused_in_a_line_and_nothing_is_written(run, a
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.parametrize(("takes_s", "status"), [((1.0, 1.0, 1.02), 0), ((1.0, 1.0, 1.5), 3), ((1.0, 1.5, 1.0), 0)])
+@pytest.mark.parametrize(("last_s", "status"), [(1.02, 0), (1.5, 3)])
 def test_a_job_that_watches_a_number_hears_by_the_status_where_the_last_run_is_slower(
-    run, stampede, tmp_path, takes_s, status
+    run, stampede, tmp_path, last_s, status
 ):
-    for day, one_s in enumerate(takes_s):
+    for day, takes_s in enumerate((1.0, 1.1, last_s)):
         folder = tmp_path / "results" / f"day{day}"
-        synthetic.write(folder, EXPERIMENTS["download"], ONE_CELL, takes=lambda demand, one_s=one_s: one_s, day=day)
-    runs = " ".join(f"day{day}" for day in range(3))
-    done = stampede("report", *runs.split(), "--fail-on", "slower")
-    assert (done.status, "history: history.html" in done.err) == (status, True), done.err
-    assert ("slower" in done.out) == (status == 3)
-    assert stampede("report", *runs.split()).status == 0
+        synthetic.write(folder, EXPERIMENTS["download"], ONE_CELL, takes=lambda demand, s=takes_s: s, day=day)
+    runs = [f"day{day}" for day in range(3)]
+    done = stampede("report", *runs, "--fail-on", "slower")
+    assert (done.status, "slower" in done.out, Path("history.html").exists()) == (status, bool(status), True), done.err
+    assert stampede("report", *runs).status == 0
 
 
 @pytest.mark.parametrize(("name", "make"), [("figures", Path.touch), ("report.html", Path.mkdir)])
 def test_what_stands_where_the_report_is_written_is_named(run, stampede, name, make):
     make(run / name)
     done = stampede("report", "r1")
-    assert (done.status, f"{name} (" in done.err, "move what is there" in done.err) == (2, True, True)
+    assert (done.status, f"{name} (" in done.err) == (2, True)
 
 
 def test_a_comparison_prints_its_answer_and_what_is_missing(run, stampede):
     other = synthetic.write(run.parent / "r2", EXPERIMENTS["download"], ONE_CELL)
     (other / "accounting.json").unlink()
     done = stampede("report", "r1", "r2", "--output", "c.html")
-    assert (done.status, "in the only common cell: 1.00 times as fast" in done.out) == (0, True)
-    assert "incomplete data: B: accounting.json is missing." in done.err and Path("c.html").exists()
+    assert (done.status, "1.00 times as fast" in done.out) == (0, True)
+    assert "B: accounting.json is missing" in done.err and Path("c.html").exists()
 
 
 @pytest.fixture
@@ -105,26 +104,31 @@ def change(folder, **values):
     folder.write_json("run.json", folder.read_json("run.json") | values)
 
 
-def refused(done):
-    """The one line by which a verb refuses."""
-    assert (done.status, done.err.count("\n")) == (2, 1), done.err
-    return done.err
+@pytest.fixture
+def refused(folder, stampede):
+    """A function that gives the one line by which a verb refuses."""
+
+    def run(*command):
+        done = stampede(*command)
+        assert (done.status, done.err.count("\n")) == (2, 1), done.err
+        return done.err
+
+    return run
 
 
 @pytest.mark.parametrize("verb", ["drain --run", "sweep --resume", "report"])
-def test_an_experiment_that_this_version_lacks_is_refused_in_the_same_words(folder, stampede, verb):
+def test_an_experiment_that_this_version_lacks_is_refused_with_the_version_to_use(folder, refused, verb):
     change(folder, experiment="x")
-    assert "lost/run.json: experiment 'x', but this Stampede has" in refused(stampede(*verb.split(), "lost"))
-    assert "use the version that wrote it (9.9)" in refused(stampede(*verb.split(), "lost"))
+    line = refused(*verb.split(), "lost")
+    assert "lost/run.json: experiment 'x'" in line and "(9.9)" in line
 
 
 @pytest.mark.parametrize("verb", ["drain --run", "sweep --resume"])
 @pytest.mark.parametrize("name", ["sent.jsonl", "records.jsonl", "dead_letters.jsonl"])
-def test_a_line_without_its_message_is_one_line_before_anything_starts(folder, stampede, name, verb):
+def test_a_line_without_its_message_is_one_line_before_anything_starts(folder, refused, name, verb):
     folder.append(name, [{}])
     number = len((folder.path / name).read_text().splitlines())
-    damaged = f"lost/{name} is damaged (line {number}: must have "
-    assert damaged in refused(stampede(*verb.split(), "lost"))
+    assert f"lost/{name} is damaged (line {number}: " in refused(*verb.split(), "lost")
 
 
 @pytest.mark.parametrize(
@@ -133,30 +137,20 @@ def test_a_line_without_its_message_is_one_line_before_anything_starts(folder, s
         ({"plan": {"repeats": "x"}}, "repeats"),
         ({"plan": {}}, "`stampede drain --run lost`"),
         ({"cells": []}, "0 cells"),
-        ({"concurrency_value": 0}, "concurrency_value"),
         ({"format": 1}, "`stampede report results/lost`"),
     ],
 )
-def test_a_plan_that_cannot_be_right_is_not_resumed(folder, stampede, values, words):
-    described = folder.read_json("run.json")
-    if not values.keys() & described.keys():
-        described["cells"][0]["values"] |= values
-        values = {"cells": described["cells"]}
-    if values.get("plan", {}).get("repeats"):
-        values = {"plan": described["plan"] | values["plan"]}
+def test_a_plan_that_cannot_be_right_is_not_resumed(folder, refused, values, words):
+    if values.get("plan"):
+        values = {"plan": folder.read_json("run.json")["plan"] | values["plan"]}
     change(folder, **values)
-    assert words in refused(stampede("sweep", "--resume", "lost", "--dry-run"))
+    assert words in refused("sweep", "--resume", "lost", "--dry-run")
 
 
-def test_log_events_that_were_removed_are_to_be_restored(folder, stampede):
-    removed = "--run: run lost no longer has its log_events.jsonl; restore it from a copy"
-    assert refused(stampede("query", "summary", "--run", "lost")) == f"stampede: {removed}\n"
-
-
-def test_a_sweep_is_resumed_with_its_stored_plan_alone(folder, stampede):
+def test_a_sweep_is_resumed_with_its_stored_plan_alone_and_events_that_were_removed_are_to_be_restored(refused):
     options = ("--seed", "1", "--set", "a=1", "--warm-up-per-concurrency", "0")
-    done = stampede("sweep", "--resume", "lost", *options)
-    assert "leave --set and --warm-up-per-concurrency and --seed out" in refused(done)
+    assert "--set and --warm-up-per-concurrency and --seed" in refused("sweep", "--resume", "lost", *options)
+    assert "no longer has its log_events.jsonl" in refused("query", "summary", "--run", "lost")
 
 
 @pytest.mark.parametrize("file", ["records.jsonl", "log_events.jsonl"])
