@@ -84,7 +84,6 @@ func (b *Bucket) Refused(r Refusal) *failure.Error {
 		// A 408 is for the request before: it came while this one was sent.
 		Temporary: mended || retry.Passing(r.Status, r.Code) || r.Status == http.StatusRequestTimeout,
 		Throttled: r.Code == failure.SlowDown,
-		OfAll:     kind == failure.Settings || kind == failure.NoCredentials,
 	}
 }
 

@@ -26,7 +26,7 @@ import (
 // the limit is of no use any more: with the first call that gets through the climb begins again, as TCP's does after a timeout.
 //
 // Where S3 refuses most calls however few this worker makes, a client that ignores SlowDown takes whatever it leaves: the rate
-// stops at half of what came through when that began, and Crowded tells.
+// stops at half of what came through when that began.
 const (
 	firstRate  = 200.0 // calls a second
 	lowestRate = 1.0
@@ -50,11 +50,10 @@ const (
 	quiet = time.Second
 	step  = 100 * time.Millisecond
 	// Refusals are counted in spans of this length. S3 refuses everything once it refused so many calls in spans in which it let
-	// nothing through. Others take all they can once S3 refuses this part of the calls; so many spans in a row, and Crowded tells.
+	// nothing through. Others take all they can once S3 refuses this part of the calls.
 	span         = time.Second
 	refusedInRow = 10
 	crowdedPart  = 0.5
-	crowdedSpans = 3
 	// Rate is only raised when it is what holds the calls back: this part of it was used.
 	usedPart = 0.7
 )
@@ -98,7 +97,6 @@ type adaptive struct {
 	spanned     tally
 	shut        int     // calls refused in spans of which S3 let nothing through
 	refusedPart float64 // of the calls of a span, smoothed
-	crowded     int     // spans in a row in which it was most
 }
 
 func newAdaptive(limit float64) *adaptive {
@@ -119,9 +117,6 @@ func (a *adaptive) Rate(now time.Duration) float64 {
 	}
 	return a.rate
 }
-
-// Crowded tells whether S3 refuses most calls although this worker has slowed down.
-func (a *adaptive) Crowded() bool { return a.crowded >= crowdedSpans }
 
 // Sent implements control.
 func (a *adaptive) Sent(now time.Duration) {
@@ -211,11 +206,6 @@ func (a *adaptive) lookForOthers(ended tally, part float64) {
 		a.bound()
 	case part < crowdedPart && a.refusedPart < crowdedPart:
 		a.lowest = lowestRate
-	}
-	if a.refusedPart < crowdedPart {
-		a.crowded = 0
-	} else {
-		a.crowded++
 	}
 }
 

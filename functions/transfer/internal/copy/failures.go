@@ -40,8 +40,7 @@ func newFailures(log io.Writer, runID, cell string, seq, attempt int64, longestL
 }
 
 func (f *failures) add(r row, kind, message string) {
-	pairs := append(some(r.Slice >= 0, "slice", r.Slice), some(r.Line >= 0, "line", r.Line)...)
-	pairs = append(pairs, record.Pairs("source", r.Source, "destination", r.Destination)...)
+	pairs := record.Pairs("slice", orNull(r.Slice), "line", orNull(r.Line), "source", r.Source, "destination", r.Destination)
 	if r.Version != "" {
 		pairs = append(pairs, record.Pairs("version", r.Version)...)
 	}
@@ -97,4 +96,12 @@ func (f *failures) write() {
 		f.err = cmp.Or(f.err, err)
 		f.line.Reset()
 	}
+}
+
+// orNull is null for a place that there isn't.
+func orNull(place int64) any {
+	if place < 0 {
+		return nil
+	}
+	return place
 }

@@ -2,12 +2,10 @@ package copy
 
 import (
 	"context"
-	"os"
 	"strings"
 	"time"
 
 	"stampede/transfer/internal/account"
-	"stampede/transfer/internal/bucket"
 	"stampede/transfer/internal/deadline"
 	"stampede/transfer/internal/environment"
 	"stampede/transfer/internal/failure"
@@ -31,8 +29,7 @@ func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
 	o := &operation{runner: &deadline.Runner{Operation: "copy", Thing: "slice"}}
 	if o.settings, o.wrong = readSettings(lookup); o.wrong == nil {
 		region := account.Given{Region: o.settings.Region}
-		options := bucket.Options{Connections: LargestParallel}
-		o.route, o.wrong = openRoute(ctx, region, region, o.settings.Source, o.settings.Destination, options)
+		o.route, o.wrong = openRoute(ctx, region, region, o.settings.Source, o.settings.Destination, LargestParallel)
 	}
 	return o
 }
@@ -60,7 +57,7 @@ func (o *operation) Do(ctx context.Context, body string, until time.Time) (*work
 		job := o.job(ctx, order, seen, until)
 		bounded, cancel := deadline.Outlasting(ctx, callsGrace)
 		defer cancel()
-		err = o.runner.Run(bounded, until, seen.bytes.Load, func(calls context.Context) error { return job.run(calls, ctx) })
+		err = o.runner.Run(bounded, until, seen.Bytes.Load, func(calls context.Context) error { return job.run(calls, ctx) })
 	}
 	return &order.Order, seen.outcome(order, o.settings, err)
 }
@@ -85,15 +82,13 @@ func (o *operation) job(ctx context.Context, order *order, seen *observed, until
 	attempt, log := record.DeliveryOf(ctx)
 	j := &job{
 		Policy: order.Policy, route: o.route, prefix: o.settings.DestinationPrefix, emptyFirst: order.EmptyFirst, seen: seen, until: until,
-		failures: newFailures(log, order.RunID, order.Cell, order.Seq, attempt, longestLogLine), notices: os.Stderr,
+		failures: newFailures(log, order.RunID, order.Cell, order.Seq, attempt, longestLogLine),
 	}
 	if order.Manifest == "" {
-		j.where = "the source prefix " + o.settings.SourcePrefix
-		j.rows = listed(j.patiently(j.from), seen, o.settings.SourcePrefix, j.prefix)
+		j.list(o.settings.SourcePrefix)
 	} else if order.Slices > 0 {
 		j.lookFirst.Store(attempt > 1)
-		j.where = "the manifest " + order.Manifest
-		j.rows = sliced(j.patiently(j.from), seen, order.Manifest, order.FirstSlice, order.Slices)
+		j.read(order.Manifest, order.FirstSlice, order.Slices)
 	}
 	return j
 }

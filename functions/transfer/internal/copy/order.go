@@ -23,7 +23,7 @@ func parse(body string) (*order, error) {
 		"slices", "empty_first", "warm_up")
 	attempts := int64(defaultAttempts)
 	parsed := &order{Order: common, WarmUp: r.Flag("warm_up"), EmptyFirst: r.Flag("empty_first") == 1}
-	parsed.Parallel = int(r.Between("parallel_limit", nil, 1, LargestParallel))
+	parsed.Parallel = r.Between("parallel_limit", nil, 1, LargestParallel)
 	parsed.Attempts = r.Between("retry_attempts", &attempts, 1, largestAttempts)
 	parsed.RetryMode = word(r, "retry_mode", Standard, Legacy)
 	parsed.Pace = word(r, "pace", Fixed, Adaptive)

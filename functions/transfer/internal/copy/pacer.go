@@ -2,7 +2,6 @@ package copy
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"sync"
 	"time"
@@ -70,15 +69,4 @@ func (p *pacer) adapt(do func(*adaptive)) {
 		defer p.mutex.Unlock()
 		do(p.rate)
 	}
-}
-
-// crowded says, in words for a user, that slowing down doesn't help; "" as long as it does.
-func (p *pacer) crowded(now time.Duration) (notice string) {
-	p.adapt(func(a *adaptive) {
-		if a.Crowded() {
-			notice = fmt.Sprintf("S3 throttles most calls although this program makes only %.0f a second: another client of this bucket seems "+
-				"to ignore SlowDown; stop it or slow it down", a.Rate(now))
-		}
-	})
-	return notice
 }

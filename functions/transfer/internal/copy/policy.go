@@ -25,14 +25,13 @@ const (
 	largestSlice     = 999_999 // of the six digits in a slice's key
 )
 
-// Policy is how to call S3: how much at once, how fast, and how often again. CallsPerS caps the calls of this worker; 0: no
-// cap.
+// Policy is how to call S3: how much at once, how fast, and how often again.
 type Policy struct {
-	Parallel  int
+	Parallel  int64
 	RetryMode string
 	Attempts  int64 // tries of one call, the first included
 	Pace      string
-	CallsPerS int64
+	CallsPerS int64 // of this worker at most; 0: no cap
 }
 
 // The retry quota of botocore's standard mode before 2026 (functions/agreed/retries.json): a retry costs tokens, a call that

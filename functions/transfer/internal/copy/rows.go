@@ -18,7 +18,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
-	"stampede/transfer/internal/bucket"
 	"stampede/transfer/internal/failure"
 )
 
@@ -62,28 +61,38 @@ func (r row) refused(prefix string, sameBucket bool) *failure.Error {
 // source calls take for every row, and returns how reading them ended. take's error ends it.
 type source func(ctx context.Context, take func(row) error) error
 
-// listed gives a row for every object below a prefix; its destination is the rest of its key behind another prefix.
-func listed(from *bucket.Bucket, seen *observed, sourcePrefix, destinationPrefix string) source {
-	return func(ctx context.Context, take func(row) error) error {
-		return list(ctx, from, seen, sourcePrefix, func(key string, object types.Object) error {
-			rest := strings.TrimPrefix(key, sourcePrefix)
-			if rest == "" {
-				return nil // the console's sign for the folder itself
+// list makes the rows of a job those of every object below a prefix; its destination is the rest of its key behind the job's prefix.
+func (j *job) list(prefix string) {
+	j.where = "the source prefix " + prefix
+	j.rows = func(ctx context.Context, take func(row) error) error {
+		return list(ctx, j.patiently(j.from), j.seen, prefix, func(objects []types.Object) error {
+			for _, object := range objects {
+				rest := strings.TrimPrefix(*object.Key, prefix)
+				if rest == "" { // the console's sign for the folder itself
+					continue
+				}
+				err := take(row{
+					Slice: -1, Line: -1, Source: *object.Key, Destination: j.prefix + rest, Bytes: aws.ToInt64(object.Size),
+					ETag: aws.ToString(object.ETag),
+				})
+				if err != nil {
+					return err
+				}
 			}
-			return take(row{Slice: -1, Line: -1, Source: key, Destination: destinationPrefix + rest, Bytes: aws.ToInt64(object.Size),
-				ETag: aws.ToString(object.ETag)})
+			return nil
 		})
 	}
 }
 
-// sliced gives the rows of some slices of a manifest, one after the other.
-func sliced(from *bucket.Bucket, seen *observed, manifest string, first, number int64) source {
-	return func(ctx context.Context, take func(row) error) error {
+// read makes the rows of a job those of some slices of a manifest, one after the other.
+func (j *job) read(manifest string, first, number int64) {
+	j.where = "the manifest " + manifest
+	j.rows = func(ctx context.Context, take func(row) error) error {
 		for slice := first; slice < first+number; slice++ {
 			key := fmt.Sprintf("%s%06d.csv", manifest, slice)
-			body, err := read(ctx, from, seen, key)
+			body, err := read(ctx, j.patiently(j.from), j.seen, key)
 			if isOf(err, failure.NoSuchKey) {
-				return failure.New(failure.NoSuchKey, "the slice %s doesn't exist: upload the manifest (stampede dataset) before the flood: %v", key, err)
+				return failure.New(failure.NoSuchKey, "%s doesn't exist: upload the manifest (stampede dataset) before the flood", key)
 			}
 			if err == nil {
 				err = lines(bufio.NewReaderSize(strings.NewReader(body), longestLineBytes), slice, ownFormat, take)

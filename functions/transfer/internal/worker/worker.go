@@ -53,7 +53,7 @@ func Verb(operations Operations) host.Verb {
 
 func (operations Operations) work(ctx context.Context, arguments []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("transfer work", flag.ContinueOnError)
-	if err := host.Parse(flags, arguments, stderr, func() string { return "" }); err != nil {
+	if err := host.Parse(flags, arguments); err != nil {
 		return err
 	}
 	r := environment.Reader{Lookup: os.Getenv}

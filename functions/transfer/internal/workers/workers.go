@@ -33,3 +33,29 @@ func Run(ctx context.Context, number int64, work func(ctx context.Context, worke
 	}
 	return nil
 }
+
+// Share lets so many workers do what one more gives them, one piece after the other; give's error is why nobody takes it any more.
+func Share[T any](
+	ctx context.Context, number int64, all func(ctx context.Context, give func(T) error) error, work func(context.Context, T) error,
+) error {
+	pieces := make(chan T)
+	return Run(ctx, 1+number, func(ctx context.Context, worker int64) error {
+		if worker == 0 {
+			defer close(pieces)
+			return all(ctx, func(piece T) error {
+				select {
+				case pieces <- piece:
+					return nil
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+			})
+		}
+		for piece := range pieces {
+			if err := work(ctx, piece); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
