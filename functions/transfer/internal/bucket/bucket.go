@@ -149,7 +149,7 @@ func (b *Bucket) Do(ctx context.Context, counted Counter, operation string, once
 func (b *Bucket) DoOn(ctx context.Context, counted Counter, operation string, broughtOn func() bool, once func() error) error {
 	mended := false
 	return b.Retry.DoOn(ctx, counted.CountRetry, broughtOn, func() error {
-		used, err := b.identify(ctx)
+		used, err := b.Identify(ctx)
 		if err != nil {
 			return err
 		}
@@ -174,8 +174,8 @@ func (b *Bucket) signer() aws.CredentialsProvider {
 	return b.Credentials
 }
 
-// identify asks for what the next request is signed with. The SDK asks again and gets the same; its errors don't say why.
-func (b *Bucket) identify(ctx context.Context) (aws.Credentials, error) {
+// Identify asks for what the next request is signed with. The SDK asks again and gets the same; its errors don't say why.
+func (b *Bucket) Identify(ctx context.Context) (aws.Credentials, error) {
 	credentials, err := b.signer().Retrieve(ctx)
 	if err != nil && !errors.As(err, new(*failure.Error)) {
 		err = failure.New(failure.NoCredentials, "no AWS credentials found: %v", err)
@@ -202,7 +202,7 @@ func (b *Bucket) Prime(ctx context.Context, counted SessionCounter) error {
 	}
 	b.counted = counted
 	b.session.Invalidate()
-	_, err := b.identify(ctx)
+	_, err := b.Identify(ctx)
 	return err
 }
 

@@ -51,6 +51,11 @@ type Refusal struct {
 	Code, Message, Region string
 }
 
+// Answer is the refusal in short.
+func (r Refusal) Answer() string {
+	return strings.TrimSpace(fmt.Sprintf("%s %d %s", r.Operation, r.Status, r.Code))
+}
+
 var (
 	ofStatus = map[int]string{
 		http.StatusForbidden: failure.AccessDenied, http.StatusNotFound: failure.NoSuchKey,
@@ -63,12 +68,11 @@ var (
 		"InvalidAccessKeyId": failure.NoCredentials, "SignatureDoesNotMatch": failure.NoCredentials, skewed: failure.Settings,
 		"AuthorizationHeaderMalformed": failure.Settings, "IllegalLocationConstraintException": failure.Settings,
 	}
-	// A HEAD has no body to say with that the credentials have expired.
-	mendable = []string{expired, refresh, skewed, "HeadObject 400"}
+	mendable = []string{expired, refresh, skewed}
 )
 
 // Refused names a refusal. Mended says that the same request may succeed when it is signed anew: with renewed credentials, or
-// by the clock of S3.
+// by the clock of S3. A HEAD has no body to say with that the credentials have expired.
 func (b *Bucket) Refused(r Refusal) *failure.Error {
 	kind, advice := cmp.Or(ofCode[r.Code], ofStatus[r.Status], failure.S3), r.Message
 	if kind == failure.Settings {
@@ -77,10 +81,9 @@ func (b *Bucket) Refused(r Refusal) *failure.Error {
 	for _, key := range []string{kind, r.Code, r.Operation + " " + kind} {
 		advice = cmp.Or(b.advice[key], advice)
 	}
-	answer := fmt.Sprintf("%s %d", r.Operation, r.Status)
-	mended := slices.Contains(mendable, r.Code) || slices.Contains(mendable, answer)
+	mended := slices.Contains(mendable, r.Code) || strings.HasPrefix(r.Answer(), "HeadObject 400")
 	return &failure.Error{
-		Type: kind, Message: strings.TrimSpace(answer+" "+r.Code) + ": " + advice, Mended: mended,
+		Type: kind, Message: r.Answer() + ": " + advice, Mended: mended,
 		// A 408 is for the request before: it came while this one was sent.
 		Temporary: mended || retry.Passing(r.Status, r.Code) || r.Status == http.StatusRequestTimeout,
 		Throttled: r.Code == failure.SlowDown,

@@ -8,8 +8,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -29,6 +31,8 @@ const (
 const (
 	largestHead = 1 << 20
 	largestBody = 8 << 20
+	// mostYields are enough for net/http to look for what follows an answer.
+	mostYields = 1000
 )
 
 // Transport carries the requests of a bucket: over as many connections as there are requests at once and not one more, with
@@ -96,13 +100,38 @@ func (c *patientConn) Read(p []byte) (int, error) {
 	return c.reader.Read(p)
 }
 
-// IsWaiting tells whether somebody waits for bytes: then none that came before are in a buffer above this connection.
-func (c *patientConn) IsWaiting() bool { return c.waiting.Load() }
-
 func (c *patientConn) Write(p []byte) (int, error) {
 	c.extend()
 	return c.Conn.Write(p)
 }
 
-// NetConn is the connection beneath, as that of a tls.Conn.
-func (c *patientConn) NetConn() net.Conn { return c.Conn }
+// IsSilent tells whether nothing has come on an idle connection, neither into net/http's buffers nor into the kernel's. What did, be
+// it an answer that nobody asked for, a 408 or the end, could be taken for the answer to the next request.
+func IsSilent(connection net.Conn) bool {
+	switch c := connection.(type) {
+	case *patientConn:
+		return c.isSilent()
+	case *tls.Conn:
+		return IsSilent(c.NetConn())
+	}
+	return true
+}
+
+// isSilent waits until net/http waits for the next bytes, which it does soon after an answer, unless there are more in its buffer; to
+// be told so it needs the processor.
+func (c *patientConn) isSilent() (silent bool) {
+	for range mostYields {
+		if c.waiting.Load() {
+			raw, err := c.Conn.(*net.TCPConn).SyscallConn()
+			if err == nil {
+				_ = raw.Control(func(number uintptr) {
+					_, _, waiting := syscall.Recvfrom(int(number), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+					silent = waiting == syscall.EAGAIN
+				})
+			}
+			return silent
+		}
+		runtime.Gosched()
+	}
+	return false
+}
