@@ -207,29 +207,27 @@ func (b *Bucket) Prime(ctx context.Context, counted SessionCounter) error {
 }
 
 // create makes a session, by a request that is signed with the account's credentials.
-func (b *Bucket) create(ctx context.Context, mode types.SessionMode) (aws.Credentials, error) {
+func (b *Bucket) create(ctx context.Context, mode types.SessionMode) (made aws.Credentials, err error) {
 	account := *b
 	account.session = nil
-	var made *types.SessionCredentials
-	err := account.Do(ctx, b.counted, createSession, func() error {
+	err = account.Do(ctx, b.counted, createSession, func() error {
 		began := time.Now()
 		answer, err := b.Client.CreateSession(ctx, &s3.CreateSessionInput{Bucket: &b.Name, SessionMode: mode})
 		b.counted.CountSession(time.Since(began))
 		if err != nil {
 			return err
 		}
-		if made = answer.Credentials; made == nil || made.SessionToken == nil || made.Expiration == nil {
+		session := answer.Credentials
+		if session == nil || session.SessionToken == nil || session.Expiration == nil {
 			return failure.New(failure.S3, "CreateSession returned no credentials: this server has no directory buckets")
+		}
+		made = aws.Credentials{
+			AccessKeyID: aws.ToString(session.AccessKeyId), SecretAccessKey: aws.ToString(session.SecretAccessKey),
+			SessionToken: *session.SessionToken, CanExpire: true, Expires: *session.Expiration,
 		}
 		return nil
 	})
-	if err != nil {
-		return aws.Credentials{}, err
-	}
-	return aws.Credentials{
-		AccessKeyID: aws.ToString(made.AccessKeyId), SecretAccessKey: aws.ToString(made.SecretAccessKey), SessionToken: *made.SessionToken,
-		CanExpire: true, Expires: *made.Expiration,
-	}, nil
+	return made, err
 }
 
 // Whole is the Last of a Span without an end: the whole object.
@@ -263,15 +261,15 @@ func (b *Bucket) Get(ctx context.Context, span Span) (io.ReadCloser, Object, err
 		input.Range = aws.String(fmt.Sprintf("bytes=%d-%d", span.First, span.Last))
 	}
 	answer, err := b.Client.GetObject(ctx, input)
-	var refused *smithyhttp.ResponseError
-	switch {
-	case err == nil:
+	if err == nil {
 		object, err := b.check(span, answer)
 		if err != nil {
 			_ = answer.Body.Close()
 		}
 		return answer.Body, object, err
-	case errors.As(err, &refused) && refused.HTTPStatusCode() == http.StatusRequestedRangeNotSatisfiable && span.First == 0:
+	}
+	var refused *smithyhttp.ResponseError
+	if errors.As(err, &refused) && refused.HTTPStatusCode() == http.StatusRequestedRangeNotSatisfiable && span.First == 0 {
 		err = ErrNoBytes
 	}
 	return nil, Object{}, err

@@ -28,20 +28,19 @@ const (
 
 // commonAdvice is what the reader can do, where Options say nothing else.
 var commonAdvice = map[string]string{
-	failure.AccessDenied: "the role may not do this, or the object doesn't exist (without s3:ListBucket S3 answers 403 for that too): " +
-		"check the role's policy and the key, or seed the data (stampede dataset)",
+	failure.AccessDenied: "the role may not do this, or the object doesn't exist: check the role's policy and the key, or seed the data " +
+		"(stampede dataset)",
 	failure.NoSuchKey:        "the object doesn't exist: check the key, or seed the data first (stampede dataset)",
 	failure.NoSuchBucket:     "the bucket doesn't exist: check its name, and that AWS_REGION is its region",
 	failure.ObjectChanged:    "the object was replaced while it was read: don't change it during a run",
 	failure.ChecksumMismatch: "S3 received different bytes than were sent: try again",
-	failure.SlowDown:         "S3 throttled every attempt: lower parallel_limit or the concurrency, or wait for S3 to scale",
-	failure.NoCredentials:    "S3 doesn't accept these credentials: check access key, secret key and session token, and that the endpoint is theirs",
-	skewed:                   "the clock of this machine differs from S3's by more than 15 minutes, and S3 refused the corrected time too: set it",
+	failure.SlowDown:         "S3 throttled every attempt: lower parallel_limit or the concurrency",
+	failure.NoCredentials:    "S3 doesn't accept these credentials: check access key, secret key, session token and endpoint",
+	skewed:                   "S3 refused the corrected time too: set the clock of this machine",
 	expired:                  "the credentials have expired, and so have their replacements",
 	createSession + " " + failure.AccessDenied: "the role may not open a session with the directory bucket: it needs " +
-		"s3express:CreateSession for the mode (s3express:SessionMode)",
-	createSession + " " + failure.NoSuchBucket: "there is no such directory bucket: check EXPRESS_BUCKET_NAME, and that its zone (before " +
-		"--x-s3) is in AWS_REGION",
+		"s3express:CreateSession for the mode",
+	createSession + " " + failure.NoSuchBucket: "there is no such directory bucket: check EXPRESS_BUCKET_NAME and AWS_REGION",
 }
 
 // Refusal is an error that S3 answered. Region is that of the bucket, where S3 says it.
@@ -58,9 +57,7 @@ func (r Refusal) Answer() string {
 
 var (
 	ofStatus = map[int]string{
-		http.StatusForbidden: failure.AccessDenied, http.StatusNotFound: failure.NoSuchKey,
-		http.StatusPreconditionFailed: failure.ObjectChanged, http.StatusServiceUnavailable: failure.SlowDown,
-		http.StatusMovedPermanently: failure.Settings,
+		301: failure.Settings, 403: failure.AccessDenied, 404: failure.NoSuchKey, 412: failure.ObjectChanged, 503: failure.SlowDown,
 	}
 	ofCode = map[string]string{
 		"NoSuchBucket": failure.NoSuchBucket, "BadDigest": failure.ChecksumMismatch,
@@ -76,11 +73,9 @@ var (
 func (b *Bucket) Refused(r Refusal) *failure.Error {
 	kind, advice := cmp.Or(ofCode[r.Code], ofStatus[r.Status], failure.S3), r.Message
 	if kind == failure.Settings {
-		advice = fmt.Sprintf("the bucket %s is in %s: set AWS_REGION (by hand also --region): %s", b.Name, cmp.Or(r.Region, "another region"), r.Message)
+		advice = fmt.Sprintf("the bucket %s is in %s: set AWS_REGION: %s", b.Name, cmp.Or(r.Region, "another region"), r.Message)
 	}
-	for _, key := range []string{kind, r.Code, r.Operation + " " + kind} {
-		advice = cmp.Or(b.advice[key], advice)
-	}
+	advice = cmp.Or(b.advice[r.Operation+" "+kind], b.advice[r.Code], b.advice[kind], advice)
 	mended := slices.Contains(mendable, r.Code) || strings.HasPrefix(r.Answer(), "HeadObject 400")
 	return &failure.Error{
 		Type: kind, Message: r.Answer() + ": " + advice, Mended: mended,
@@ -126,8 +121,7 @@ func (b *Bucket) ofNetwork(operation string, err error) *failure.Error {
 	}
 	switch {
 	case errors.As(err, &unknown) && unknown.IsNotFound && IsDirectory(b.Name):
-		return failure.New(failure.NoConnection, "%s: no host %s: the zone in EXPRESS_BUCKET_NAME must be one of AWS_REGION that has "+
-			"S3 Express One Zone", operation, unknown.Name)
+		return failure.New(failure.NoConnection, "%s: no host %s: the zone in EXPRESS_BUCKET_NAME must be one of AWS_REGION", operation, unknown.Name)
 	case slices.ContainsFunc(connecting, func(word string) bool { return strings.Contains(err.Error(), word) }):
 		return failure.Passing(failure.NoConnection, "%s: no connection: %v", operation, err)
 	case errors.Is(err, os.ErrDeadlineExceeded):

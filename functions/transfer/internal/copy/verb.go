@@ -146,13 +146,6 @@ func copyVerb(ctx context.Context, arguments []string, stdout, stderr io.Writer)
 		failures: newFailures(stderr, "host", "host", 0, 1, 0), nameRest: o.failed != "" && o.size > 0,
 	}
 	j.failures.most = shownFailures
-	from := account.Given{EndpointURL: o.EndpointURL, Region: cmp.Or(o.sourceRegion, o.Region)}
-	if j.route, err = openRoute(ctx, from, o.Given, o.source, o.destination, o.Parallel); err != nil {
-		return err
-	}
-	if o.storageClass != "" {
-		j.copier.header["X-Amz-Storage-Class"] = []string{o.storageClass}
-	}
 	if o.failed != "" {
 		file, err := os.Create(o.failed)
 		if err != nil {
@@ -160,6 +153,13 @@ func copyVerb(ctx context.Context, arguments []string, stdout, stderr io.Writer)
 		}
 		defer file.Close()
 		j.failures.log, j.failures.most = file, 0
+	}
+	from := account.Given{EndpointURL: o.EndpointURL, Region: cmp.Or(o.sourceRegion, o.Region)}
+	if j.route, err = openRoute(ctx, from, o.Given, o.source, o.destination, o.Parallel); err != nil {
+		return err
+	}
+	if o.storageClass != "" {
+		j.copier.header["X-Amz-Storage-Class"] = []string{o.storageClass}
 	}
 	o.chooseRows(j)
 	j.progress = o.progress(j.seen, stderr)
