@@ -28,12 +28,12 @@ type object struct {
 }
 
 // head asks for an object's size, ETag and checksum.
-func head(ctx context.Context, b *bucket.Bucket, seen *observed, key, version string) (told object, err error) {
+func (j *job) head(ctx context.Context, b *bucket.Bucket, key, version string) (told object, err error) {
 	asked := &s3.HeadObjectInput{Bucket: &b.Name, Key: &key, ChecksumMode: types.ChecksumModeEnabled}
 	if version != "" {
 		asked.VersionId = &version
 	}
-	err = b.Do(ctx, seen, headObject, func() error {
+	err = b.Do(ctx, j.seen, headObject, func() error {
 		answer, err := b.Client.HeadObject(ctx, asked)
 		if err == nil {
 			told = objectOf(answer)
@@ -83,7 +83,7 @@ func (j *job) source(ctx context.Context, r row) (object, error) {
 	if ok {
 		return told, nil
 	}
-	told, err := head(ctx, j.from, j.seen, r.Source, r.Version)
+	told, err := j.head(ctx, j.from, r.Source, r.Version)
 	j.mutex.Lock()
 	defer j.mutex.Unlock()
 	if err == nil && len(j.sources) < mostSources {
@@ -96,7 +96,7 @@ func (j *job) source(ctx context.Context, r row) (object, error) {
 // try has an unknown outcome; nil then. Another object is an error. tried is the time since the first try: what S3 can't compare
 // is our copy, if it has the size and was written since.
 func (j *job) compare(ctx context.Context, r row, unknown bool, tried time.Duration) error {
-	there, err := head(ctx, j.to, j.seen, r.Destination, "")
+	there, err := j.head(ctx, j.to, r.Destination, "")
 	if err != nil {
 		return err
 	}
@@ -110,12 +110,11 @@ func (j *job) compare(ctx context.Context, r row, unknown bool, tried time.Durat
 	switch comparable := there.comparable(wanted); {
 	case there.same(wanted), !comparable && isOwn:
 	case !comparable:
-		return failure.New(failure.ObjectNotComparable, "an object of the same size (%d bytes) is at the destination, but its ETag %s can't be compared "+
-			"with the source's %s, and they have no common checksum: keep it if an earlier run copied it; otherwise delete it and copy again",
-			there.bytes, there.etag, wanted.etag)
+		return failure.New(failure.ObjectNotComparable, "the object at the destination has the source's size, but its ETag %s can't be compared with %s: "+
+			"keep it if an earlier run copied it, otherwise delete it", there.etag, wanted.etag)
 	default:
-		return failure.New(failure.ObjectDiffers, "the object at the destination (%d bytes, ETag %s) differs from the source (%d bytes, ETag %s): delete it, "+
-			"or empty the destination first", there.bytes, there.etag, wanted.bytes, wanted.etag)
+		return failure.New(failure.ObjectDiffers, "the object at the destination (%d bytes, ETag %s) differs from the source (%d bytes, ETag %s): "+
+			"delete it, or empty the destination first", there.bytes, there.etag, wanted.bytes, wanted.etag)
 	}
 	if unknown {
 		j.seen.made(r)

@@ -37,11 +37,11 @@ type row struct {
 	Version             string // of the source, "" for the current one
 	Bytes               int64
 	ETag                string // of the source, "" where it isn't known
-	Err                 *failure.Error
+	Err                 error
 }
 
 // refused tells why a row must not be copied; nil when it may.
-func (r row) refused(prefix string, sameBucket bool) *failure.Error {
+func (r row) refused(prefix string, sameBucket bool) error {
 	switch {
 	case r.Err != nil:
 		return r.Err
@@ -116,10 +116,9 @@ func manifestRows(body io.Reader, as format, take func(row) error) (err error) {
 		reader = bufio.NewReaderSize(unpacked, longestLineBytes)
 	}
 	if first, _ := reader.Peek(1); string(first) == "{" {
-		err = failedRows(reader, take)
-	} else {
-		err = lines(reader, -1, as, take)
+		return failedRows(reader, take)
 	}
+	err = lines(reader, -1, as, take)
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) {
 		return failure.New(failure.File, "the compressed manifest is cut short or damaged: %v", err)
 	}
@@ -132,9 +131,9 @@ func failedRows(body io.Reader, take func(row) error) error {
 	for {
 		var line struct {
 			Objects []struct {
-				Line                         *int64
-				Source, Destination, Version string
-				Message                      string `json:"error_message"`
+				row
+				Line    *int64
+				Message string `json:"error_message"`
 			} `json:"failed_objects"`
 		}
 		if err := decoder.Decode(&line); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -143,12 +142,13 @@ func failedRows(body io.Reader, take func(row) error) error {
 			return failure.New(failure.File, "the manifest begins as a file of --failed, but isn't one: %v", err)
 		}
 		for _, failed := range line.Objects {
-			r := row{Slice: -1, Line: -1, Source: failed.Source, Version: failed.Version, Destination: failed.Destination, Bytes: -1}
+			r := failed.row
+			r.Slice, r.Line, r.Bytes = -1, -1, -1
 			if failed.Line != nil {
 				r.Line = *failed.Line
 			}
-			if failed.Destination == "" {
-				r.Err = failure.New(failure.MalformedRow, "%s", failed.Message)
+			if r.Destination == "" {
+				r.Err = malformed("%s", failed.Message)
 			}
 			if err := take(r); err != nil {
 				return err
@@ -163,26 +163,25 @@ func lines(reader *bufio.Reader, slice int64, as format, take func(row) error) e
 		_, _ = reader.Discard(len(byteOrderMark))
 	}
 	for number := int64(1); ; number++ {
-		read, err := reader.ReadSlice('\n')
-		isLast := err == io.EOF
+		text, err := reader.ReadSlice('\n')
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			return failure.New(failure.File, "line %d of the manifest has more than %d bytes, more than any row", number, longestLineBytes)
-		case err != nil && !isLast:
+		case err != nil && err != io.EOF:
 			return err
-		case isLast && len(read) == 0:
+		case len(text) == 0:
 			return nil
 		}
-		line := strings.TrimRight(string(read), "\r\n")
+		line := strings.TrimRight(string(text), "\r\n")
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		r, wrong := parseRow(line, as)
-		if isLast {
-			wrong = failure.New(failure.MalformedRow, "the last line has no line break, so it may be cut short: end it with one")
+		r := parseRow(line, as)
+		if err != nil {
+			r.Err = malformed("the last line has no line break, so it may be cut short: end it with one")
 		}
-		if wrong != nil {
-			r = row{Source: strings.ToValidUTF8(line[:min(len(line), longestShownBytes)], "\uFFFD"), Bytes: -1, Err: wrong}
+		if r.Err != nil {
+			r = row{Source: strings.ToValidUTF8(line[:min(len(line), longestShownBytes)], "\uFFFD"), Err: r.Err}
 		}
 		r.Slice, r.Line = slice, number
 		if err := take(r); err != nil {
@@ -192,15 +191,19 @@ func lines(reader *bufio.Reader, slice int64, as format, take func(row) error) e
 }
 
 // format makes a row of the fields of a line.
-type format func(fields []string) (row, *failure.Error)
+type format func(fields []string) row
+
+func malformed(format string, values ...any) error {
+	return failure.New(failure.MalformedRow, format, values...)
+}
 
 // parseRow reads a line of CSV.
-func parseRow(line string, as format) (row, *failure.Error) {
+func parseRow(line string, as format) row {
 	fields := strings.Split(line, ",")
 	if strings.Contains(line, `"`) {
 		quoted, err := csv.NewReader(strings.NewReader(line)).Read()
 		if err != nil { // without its place, which is one in this line
-			return row{}, failure.New(failure.MalformedRow, "the quotes of a row must be those of CSV: %v", errors.Unwrap(err))
+			return row{Err: malformed("the quotes of a row must be those of CSV: %v", errors.Unwrap(err))}
 		}
 		fields = quoted
 	}
@@ -208,21 +211,20 @@ func parseRow(line string, as format) (row, *failure.Error) {
 }
 
 // ownFormat is source,destination[,bytes].
-func ownFormat(fields []string) (row, *failure.Error) {
+func ownFormat(fields []string) row {
 	if len(fields) != 2 && len(fields) != 3 {
-		return row{}, failure.New(failure.MalformedRow, "a row must be source,destination or source,destination,bytes, not %d fields", len(fields))
+		return row{Err: malformed("a row must be source,destination or source,destination,bytes, not %d fields", len(fields))}
 	}
 	source, version, _ := strings.Cut(fields[0], "?versionId=") // a question mark of a key is %3F
-	source, wrong := key(source)
-	destination, wrongToo := key(fields[1])
-	r := row{Source: source, Version: version, Destination: destination, Bytes: -1}
+	r := row{Version: version, Bytes: -1}
+	r.Source, r.Destination = r.key(source), r.key(fields[1])
 	if len(fields) == 3 {
 		bytes, err := strconv.ParseUint(fields[2], 10, 63)
 		if r.Bytes = int64(bytes); err != nil {
-			wrong = failure.New(failure.MalformedRow, "bytes must be a whole number, not %.60q", fields[2])
+			r.Err = malformed("bytes must be a whole number, not %.60q", fields[2])
 		}
 	}
-	return r, cmp.Or(wrong, wrongToo)
+	return r
 }
 
 // manifestFormat is the one that the first row has: that of a row by hand, or bucket,key[,version] as S3 Batch Operations and S3
@@ -230,31 +232,31 @@ func ownFormat(fields []string) (row, *failure.Error) {
 // is the key behind a prefix.
 func manifestFormat(bucket, prefix string) format {
 	first := ""
-	return func(fields []string) (row, *failure.Error) {
+	return func(fields []string) row {
 		if first = cmp.Or(first, fields[0]); first != bucket {
 			return ownFormat(fields)
 		}
 		if len(fields) < 2 || fields[0] != bucket {
-			return row{}, failure.New(failure.MalformedRow, "the first row is bucket,key of %s, so this one must be too, not of %.60q: give a "+
-				"manifest for each bucket", bucket, fields[0])
+			return row{Err: malformed("the first row is bucket,key of %s, so this one must be too, not of %.60q", bucket, fields[0])}
 		}
-		source, wrong := key(fields[1])
-		r := row{Source: source, Destination: prefix + source, Bytes: -1}
+		r := row{Bytes: -1}
+		r.Source = r.key(fields[1])
+		r.Destination = prefix + r.Source
 		if len(fields) > 2 {
 			bytes, err := strconv.ParseInt(fields[2], 10, 64)
 			if r.Bytes = bytes; err != nil {
 				r.Version, r.Bytes = fields[2], -1
 			}
 		}
-		return r, wrong
+		return r
 	}
 }
 
 // key decodes a key as S3 Inventory encodes it and S3 Batch Operations reads it: %XX, and + for a space.
-func key(encoded string) (string, *failure.Error) {
+func (r *row) key(encoded string) string {
 	decoded, err := url.QueryUnescape(encoded)
 	if err != nil || decoded == "" || !utf8.ValidString(decoded) {
-		return "", failure.New(failure.MalformedRow, "a key must be percent-encoded, not %.60q", encoded)
+		r.Err = malformed("a key must be percent-encoded, not %.60q", encoded)
 	}
-	return decoded, nil
+	return decoded
 }

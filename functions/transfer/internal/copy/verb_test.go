@@ -247,7 +247,7 @@ func TestMemoryAndGoroutinesDontGrowWithTheRows(t *testing.T) {
 	j := &job{Policy: Policy{Parallel: 100}, route: &route{from: b, to: b}, prefix: "copies/", seen: observe(), failures: newFailures(io.Discard, "r", "c", 0, 1, 0)}
 	j.rows = func(_ context.Context, take func(row) error) error {
 		for i := range 30_000 {
-			if r, _ := parseRow(fmt.Sprintf("masters/missing,elsewhere/%d", i), ownFormat); take(r) != nil {
+			if take(parseRow(fmt.Sprintf("masters/missing,elsewhere/%d", i), ownFormat)) != nil {
 				t.Fatal(i)
 			}
 			if i == 1000 {
