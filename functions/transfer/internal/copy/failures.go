@@ -31,7 +31,6 @@ type failures struct {
 	added   int
 	reasons map[string]int // rows by error_type
 	first   string         // of the reasons, in full
-	others  bool           // not all have the first
 }
 
 func newFailures(log io.Writer, runID, cell string, seq, attempt int64, longestLine int) *failures {
@@ -40,7 +39,11 @@ func newFailures(log io.Writer, runID, cell string, seq, attempt int64, longestL
 }
 
 func (f *failures) add(r row, kind, message string) {
-	pairs := record.Pairs("slice", orNull(r.Slice), "line", orNull(r.Line), "source", r.Source, "destination", r.Destination)
+	var slice any
+	if r.Slice >= 0 {
+		slice = r.Slice
+	}
+	pairs := record.Pairs("slice", slice, "line", record.OrNull(r.Line), "source", r.Source, "destination", r.Destination)
 	if r.Version != "" {
 		pairs = append(pairs, record.Pairs("version", r.Version)...)
 	}
@@ -48,9 +51,7 @@ func (f *failures) add(r row, kind, message string) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	if kind != failure.NotBegun {
-		reason := kind + ": " + message
-		f.first = cmp.Or(f.first, reason)
-		f.others = f.others || f.first != reason
+		f.first = cmp.Or(f.first, kind+": "+message)
 		f.reasons[kind]++
 	}
 	if f.added++; f.most > 0 && f.added > f.most {
@@ -71,7 +72,7 @@ func (f *failures) add(r row, kind, message string) {
 func (f *failures) summary() string {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	if !f.others {
+	if len(f.reasons) == 1 {
 		return "for one reason: " + f.first
 	}
 	kinds := slices.Sorted(maps.Keys(f.reasons))
@@ -96,12 +97,4 @@ func (f *failures) write() {
 		f.err = cmp.Or(f.err, err)
 		f.line.Reset()
 	}
-}
-
-// orNull is null for a place that there isn't.
-func orNull(place int64) any {
-	if place < 0 {
-		return nil
-	}
-	return place
 }

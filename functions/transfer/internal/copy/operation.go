@@ -133,8 +133,10 @@ func readSettings(lookup func(string) string) (*settings, error) {
 	return read, nil
 }
 
-// kept is what the source bucket holds besides destinations.
-var kept = []string{"masters/", "source/", "manifest/", "program/"}
+// overlap tells whether keys may begin with both.
+func overlap(prefix, other string) bool {
+	return strings.HasPrefix(prefix, other) || strings.HasPrefix(other, prefix)
+}
 
 // mayEmpty refuses to empty what isn't the destination's alone: with one bucket for everything, a prefix that holds, or lies
 // in, something else of the stack.
@@ -142,11 +144,10 @@ func (s *settings) mayEmpty(manifest string) error {
 	if s.Source != s.Destination {
 		return nil
 	}
-	for _, other := range append([]string{s.SourcePrefix, manifest}, kept...) {
-		inside := other != "" && strings.HasPrefix(s.DestinationPrefix, other)
-		if inside || strings.HasPrefix(other, s.DestinationPrefix) && (other != "" || s.DestinationPrefix == "") {
-			return failure.New(failure.Settings, "DESTINATION_PREFIX %q isn't emptied: in the source bucket %q that would delete %q too; give the "+
-				"destination a separate prefix or bucket", s.DestinationPrefix, s.Source, other)
+	for _, other := range []string{"masters/", "source/", "manifest/", "program/", s.SourcePrefix, manifest} {
+		if s.DestinationPrefix == "" || other != "" && overlap(s.DestinationPrefix, other) {
+			return failure.New(failure.Settings, "DESTINATION_PREFIX %q isn't emptied: in the source bucket that would delete %q too; choose a "+
+				"separate prefix or bucket", s.DestinationPrefix, other)
 		}
 	}
 	return nil

@@ -29,8 +29,8 @@ const (
 	byteOrderMark     = "\xEF\xBB\xBF" // of a spreadsheet
 )
 
-// row is one object to copy. Slice and Line (from 1) say where it stands in a manifest, -1 where there is none; Bytes is -1
-// where the size isn't known. Err is why there is nothing to copy.
+// row is one object to copy. Slice (-1: none) and Line (from 1; 0: none) say where it stands in a manifest; Bytes is -1 where the
+// size isn't known. Err is why there is nothing to copy.
 type row struct {
 	Slice, Line         int64
 	Source, Destination string
@@ -72,7 +72,7 @@ func (j *job) list(prefix string) {
 					continue
 				}
 				err := take(row{
-					Slice: -1, Line: -1, Source: *object.Key, Destination: j.prefix + rest, Bytes: aws.ToInt64(object.Size),
+					Slice: -1, Source: *object.Key, Destination: j.prefix + rest, Bytes: aws.ToInt64(object.Size),
 					ETag: aws.ToString(object.ETag),
 				})
 				if err != nil {
@@ -132,7 +132,6 @@ func failedRows(body io.Reader, take func(row) error) error {
 		var line struct {
 			Objects []struct {
 				row
-				Line    *int64
 				Message string `json:"error_message"`
 			} `json:"failed_objects"`
 		}
@@ -143,10 +142,7 @@ func failedRows(body io.Reader, take func(row) error) error {
 		}
 		for _, failed := range line.Objects {
 			r := failed.row
-			r.Slice, r.Line, r.Bytes = -1, -1, -1
-			if failed.Line != nil {
-				r.Line = *failed.Line
-			}
+			r.Slice, r.Bytes = -1, -1
 			if r.Destination == "" {
 				r.Err = malformed("%s", failed.Message)
 			}

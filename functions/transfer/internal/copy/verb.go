@@ -95,13 +95,12 @@ func readOptions(arguments []string) (*options, error) {
 // checkPlaces refuses what would delete the sources, or copy the copies.
 func (o *options) checkPlaces() error {
 	sameBucket, isInside := o.source == o.destination, strings.HasPrefix(o.prefix, o.sourcePrefix)
-	overlaps := o.prefix == "" || o.isListing && (isInside || strings.HasPrefix(o.sourcePrefix, o.prefix))
 	switch {
 	case o.source == "" || o.destination == "":
 		return host.Wrong("--source-bucket or --destination-bucket is missing")
 	case (o.manifest != "") == o.isListing:
 		return host.Wrong("give either --source-prefix or --manifest")
-	case sameBucket && o.isEmptying && overlaps:
+	case sameBucket && o.isEmptying && (o.prefix == "" || o.isListing && overlap(o.prefix, o.sourcePrefix)):
 		return host.Wrong("--empty-first would delete sources: --destination-prefix %q overlaps them in the same bucket; choose another", o.prefix)
 	case sameBucket && o.isListing && isInside:
 		return host.Wrong("--destination-prefix %q is inside --source-prefix %q of the same bucket, so copies would be copied again; choose another",

@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -59,12 +58,9 @@ func Main(ctx context.Context, verbs []Verb, arguments []string, stdout, stderr 
 
 func run(ctx context.Context, verbs []Verb, name string, arguments []string, stdout, stderr io.Writer) error {
 	place := slices.IndexFunc(verbs, func(verb Verb) bool { return verb.Name == name })
-	switch build, _ := debug.ReadBuildInfo(); {
-	case name == "--help" || name == "-h":
+	if name == "--help" || name == "-h" {
 		return help(usage(verbs))
-	case name == "--version":
-		return help(fmt.Sprintf("transfer, commit %s, %s\n", build.Main.Version, build.GoVersion))
-	case place < 0:
+	} else if place < 0 {
 		return Usage("there is no such command")
 	}
 	return verbs[place].Run(ctx, arguments[1:], stdout, stderr)
@@ -76,8 +72,8 @@ func usage(verbs []Verb) string {
 		lines += fmt.Sprintf("  transfer %-8s  %s\n", verb.Name, verb.Does)
 	}
 	return lines + `
-"transfer COMMAND --help" lists its options; "transfer --version" names the build.
-Credentials, region and proxies are looked up as the AWS CLI does.
+"transfer COMMAND --help" lists its options. Credentials, region and proxies are
+looked up as the AWS CLI does.
 `
 }
 
