@@ -7,9 +7,8 @@ import (
 
 // The adaptive pace finds S3's limit from its answers alone, and shares it with workers that it knows nothing of.
 //
-// It climbs until the first SlowDown, measures what comes through while S3 refuses the rest (that is the limit, or this
-// worker's share of it), and nears the limit from there until the next SlowDown. From then on x calls a second grow by
-// growth*sqrt(x) a second, and shrink by the part decrease at a SlowDown: at most once a refusal time, as TCP does, since a call
+// It climbs until the first SlowDown, and measures what comes through while S3 refuses the rest: that is the limit, or this
+// worker's share of it. From then on x calls a second grow by growth*sqrt(x) a second, and shrink by the part decrease at a SlowDown: at most once a refusal time, as TCP does, since a call
 // that was sent before the last decrease says nothing new.
 //
 // S3 refuses within milliseconds and copies in anything up to a minute. So a call counts by when it was sent, and for one that
@@ -32,16 +31,9 @@ const (
 	lowestRate = 1.0
 	growth     = 1.25
 	decrease   = 0.05
-	// SlowDowns that are taken without slowing down: this part of the calls, saved up to mostCredit. Calls don't arrive as
-	// evenly as they are sent, so that a limit refuses a few of them well before it is reached.
-	tolerated  = 0.003
-	mostCredit = 2
 	fewCalls   = 150.0
-	// The climb doubles in this time, or in twice a round trip if that is longer, but not in longer than longestDoubling.
-	doubling        = 250 * time.Millisecond
-	longestDoubling = 600 * time.Millisecond
-	// After the measurement it takes this long, until the next SlowDown.
-	slowDoubling = 3 * time.Second
+	// The climb doubles in this time, or in twice a refusal if that is longer.
+	doubling = 250 * time.Millisecond
 	// A measurement takes so long, until so many calls came through.
 	shortestMeasure = 300 * time.Millisecond
 	longestMeasure  = 3 * time.Second
@@ -63,7 +55,6 @@ type phase int
 const (
 	climbing phase = iota
 	measuring
-	nearing // as climbing, but slower: the measurement may have been too low
 	steady
 )
 
@@ -81,18 +72,15 @@ func (t *tally) throughPerS() float64 { return t.through() / (t.until - t.from).
 
 // adaptive is the control of one worker. It knows no clock: every time is told.
 type adaptive struct {
-	cap    float64 // 0: none
-	lowest float64
-	rate   float64
-	phase  phase
-	// How long a refusal takes, and a call that gets through, smoothed; 0 before the first.
-	refusal, copying time.Duration
+	cap     float64 // 0: none
+	lowest  float64
+	rate    float64
+	phase   phase
+	refusal time.Duration // how long one takes, smoothed; 0 before the first
 
 	stepped     time.Duration // until when growth is in the rate
 	sentInStep  int
-	decreasedAt time.Duration
-	slowedAt    time.Duration // the last SlowDown
-	credit      float64       // SlowDowns to be taken
+	slowedAt    time.Duration // when the rate was lowered last
 	measured    tally
 	spanned     tally
 	shut        int     // calls refused in spans of which S3 let nothing through
@@ -105,7 +93,7 @@ func newAdaptive(limit float64) *adaptive {
 	return a
 }
 
-// Rate implements control.
+// Rate is that of the calls from now on.
 func (a *adaptive) Rate(now time.Duration) float64 {
 	if a.phase == measuring {
 		a.endMeasure(now)
@@ -118,7 +106,7 @@ func (a *adaptive) Rate(now time.Duration) float64 {
 	return a.rate
 }
 
-// Sent implements control.
+// Sent tells that a call goes out.
 func (a *adaptive) Sent(now time.Duration) {
 	a.sentInStep++
 	for _, t := range []*tally{&a.measured, &a.spanned} {
@@ -128,28 +116,22 @@ func (a *adaptive) Sent(now time.Duration) {
 	}
 }
 
-// Answered implements control.
-func (a *adaptive) Answered(now, sentAt time.Duration, through, slowDown bool) {
-	if through {
-		a.copying = smoothed(a.copying, now-sentAt)
-		a.credit = min(mostCredit, a.credit+tolerated)
+// SlowedDown tells that a call was answered SlowDown.
+func (a *adaptive) SlowedDown(now, sentAt time.Duration) {
+	if trip := now - sentAt; a.refusal == 0 {
+		a.refusal = trip
+	} else {
+		a.refusal += (trip - a.refusal) / 8 // as RFC 6298 follows a round trip
 	}
-	if !slowDown {
-		return
-	}
-	a.refusal = smoothed(a.refusal, now-sentAt)
 	for _, t := range []*tally{&a.measured, &a.spanned} {
 		if t.has(sentAt) {
 			t.refused++
 		}
 	}
 	switch {
-	case a.phase == measuring || sentAt < a.decreasedAt:
+	case a.phase == measuring || sentAt < a.slowedAt:
 	case a.phase == climbing:
 		a.phase, a.measured = measuring, tally{from: now, until: now + longestMeasure}
-	case a.phase == steady && a.credit >= 1:
-		a.credit--
-		a.slowedAt = now
 	default:
 		a.rate *= 1 - decrease
 		a.slow(steady, now)
@@ -158,8 +140,7 @@ func (a *adaptive) Answered(now, sentAt time.Duration, through, slowDown bool) {
 
 // slow begins a phase in which only calls from now on say something.
 func (a *adaptive) slow(next phase, now time.Duration) {
-	a.phase, a.slowedAt, a.decreasedAt = next, now, now
-	a.stepped, a.sentInStep = now, 0
+	a.phase, a.slowedAt, a.stepped, a.sentInStep = next, now, now, 0
 	a.bound()
 }
 
@@ -172,7 +153,7 @@ func (a *adaptive) endMeasure(now time.Duration) {
 	}
 	if now >= m.until+2*a.refusal {
 		a.rate = min(a.rate, m.throughPerS()) * (1 - decrease)
-		a.slow(nearing, now)
+		a.slow(steady, now)
 		a.spanned = tally{from: now, until: now + span}
 	}
 }
@@ -217,16 +198,9 @@ func (a *adaptive) grow(now time.Duration) {
 	if !used {
 		return
 	}
-	trip := 2 * max(a.refusal, min(a.copying, longestDoubling/2))
-	if a.phase == nearing && now-a.slowedAt >= slowDoubling {
-		a.phase = steady // whose growth quickens
-	}
-	switch a.phase {
-	case climbing:
-		a.rate *= math.Exp2(passed / max(doubling, trip).Seconds())
-	case nearing:
-		a.rate *= math.Exp2(passed / max(slowDoubling, trip).Seconds())
-	default:
+	if a.phase == climbing {
+		a.rate *= math.Exp2(passed / max(doubling, 2*a.refusal).Seconds())
+	} else {
 		gain := growth * math.Sqrt(max(a.rate, fewCalls)) * min(1, a.rate/fewCalls)
 		quicker := max(1, (now-a.slowedAt).Seconds()/quiet.Seconds())
 		a.rate += min(gain*quicker*quicker*quicker, a.rate) * passed
@@ -239,12 +213,4 @@ func (a *adaptive) bound() {
 	if a.cap > 0 {
 		a.rate = min(a.rate, a.cap)
 	}
-}
-
-// smoothed is how a round trip is followed: as RFC 6298 does it.
-func smoothed(trip, last time.Duration) time.Duration {
-	if trip == 0 {
-		return last
-	}
-	return trip + (last-trip)/8
 }

@@ -91,7 +91,9 @@ func (s *simulation) send(worker int, start, now time.Duration) {
 		} else {
 			s.slowDowns[there/time.Second]++
 		}
-		s.at(back, func() { control.Answered(back-start, now-start, copied, !copied) })
+		if !copied {
+			s.at(back, func() { control.SlowedDown(back-start, now-start) })
+		}
 	})
 	s.at(next, func() { s.send(worker, start, next) })
 }

@@ -233,14 +233,13 @@ func (j *job) try(ctx context.Context, t *tries) error {
 	unknown, err := j.copier.copy(ctx, t.row, j.seen.countCopy)
 	t.unknown = t.unknown || unknown
 	now := j.seen.noteAnswer(sentAt, err == nil)
-	slowDown, answered := isOf(err, failure.SlowDown), isAnswer(err)
-	if slowDown {
+	if isOf(err, failure.SlowDown) {
 		j.seen.slowDowns.Add(1)
+		j.pacer.adapt(func(a *adaptive) { a.SlowedDown(now, sentAt) })
 	}
-	if answered {
+	if isAnswer(err) {
 		j.unanswered.Store(0)
 	}
-	j.pacer.adapt(func(a *adaptive) { a.Answered(now, sentAt, answered && !slowDown, slowDown) })
 	switch err {
 	case nil:
 		j.seen.made(t.row)
