@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"sync"
@@ -290,4 +291,40 @@ func (b *Bucket) check(span Span, answer *s3.GetObjectOutput) (Object, error) {
 		return object, failure.New(failure.SizeMismatch, "requested bytes %d-%d, but S3 announced %d bytes as %q", span.First, span.Last, length, ranged)
 	}
 	return object, nil
+}
+
+// ListObjects is the operation of List.
+const ListObjects = "ListObjectsV2"
+
+// List calls take for every page of objects whose keys begin with prefix: in order of the keys, but from a directory bucket, which
+// gives pages that are empty too.
+func (b *Bucket) List(ctx context.Context, counted Counter, prefix string, take func([]types.Object) error) error {
+	// url: XML can't hold every character that a key can.
+	pages := s3.NewListObjectsV2Paginator(b.Client, &s3.ListObjectsV2Input{Bucket: &b.Name, Prefix: &prefix, EncodingType: types.EncodingTypeUrl})
+	for pages.HasMorePages() {
+		var page *s3.ListObjectsV2Output
+		err := b.Do(ctx, counted, ListObjects, func() (err error) {
+			page, err = pages.NextPage(ctx)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if page.IsTruncated == nil || *page.IsTruncated != pages.HasMorePages() {
+			return failure.New(failure.S3, "the answer of ListObjectsV2 doesn't say whether or where it goes on")
+		}
+		for i, object := range page.Contents {
+			key, err := url.QueryUnescape(aws.ToString(object.Key))
+			if err != nil || !strings.HasPrefix(key, prefix) {
+				return failure.New(failure.S3, "ListObjectsV2 returned the key %.100q for the prefix %q, or not URL-encoded", aws.ToString(object.Key), prefix)
+			}
+			page.Contents[i].Key = &key
+		}
+		if len(page.Contents) > 0 {
+			if err := take(page.Contents); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

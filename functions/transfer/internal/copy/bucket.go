@@ -3,8 +3,6 @@ package copy
 import (
 	"context"
 	"io"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -18,7 +16,6 @@ import (
 )
 
 const (
-	listObjects   = "ListObjectsV2"
 	deleteObjects = "DeleteObjects"
 	headObject    = "HeadObject"
 	// sourcesAtOnce are asked for at a time. The calls at once have the connections that the machine has file descriptors for,
@@ -32,13 +29,13 @@ const (
 var advice = map[string]string{
 	copyObject + " " + failure.AccessDenied: "the role may not read the source, write the destination or use their KMS key, or the " +
 		"source doesn't exist: check the role's policy and the key",
-	copyObject + " " + failure.NoSuchKey:       "the source doesn't exist: check the key, or upload the object",
-	copyObject + " " + failure.NoSuchBucket:    "the source or the destination bucket doesn't exist: check the names of both buckets",
-	copyObject + " " + failure.SlowDown:        "S3 throttled every attempt: lower parallel_limit, cap calls_per_s, or use the adaptive pace",
-	deleteObjects + " " + failure.AccessDenied: "the role needs s3:DeleteObject in the destination bucket",
-	headObject + " " + failure.AccessDenied:    "to compare, the role needs s3:GetObject on source and destination, and kms:Decrypt for their keys",
-	headObject + " " + failure.NoSuchKey:       "the source or the copy is gone: don't change either bucket during a run",
-	listObjects + " " + failure.AccessDenied:   "the role needs s3:ListBucket, or another account owns the bucket",
+	copyObject + " " + failure.NoSuchKey:            "the source doesn't exist: check the key, or upload the object",
+	copyObject + " " + failure.NoSuchBucket:         "the source or the destination bucket doesn't exist: check the names of both buckets",
+	copyObject + " " + failure.SlowDown:             "S3 throttled every attempt: lower parallel_limit, cap calls_per_s, or use the adaptive pace",
+	deleteObjects + " " + failure.AccessDenied:      "the role needs s3:DeleteObject in the destination bucket",
+	headObject + " " + failure.AccessDenied:         "to compare, the role needs s3:GetObject on source and destination, and kms:Decrypt for their keys",
+	headObject + " " + failure.NoSuchKey:            "the source or the copy is gone: don't change either bucket during a run",
+	bucket.ListObjects + " " + failure.AccessDenied: "the role needs s3:ListBucket, or another account owns the bucket",
 }
 
 // route is the way from one bucket to another. An error is of the type Settings.
@@ -68,38 +65,6 @@ func (p Policy) patiently(b *bucket.Bucket) *bucket.Bucket {
 	return b
 }
 
-// list calls take for every page of objects whose keys begin with prefix, in order of the keys.
-func list(ctx context.Context, b *bucket.Bucket, seen *observed, prefix string, take func([]types.Object) error) error {
-	// url: XML can't hold every character that a key can.
-	pages := s3.NewListObjectsV2Paginator(b.Client, &s3.ListObjectsV2Input{Bucket: &b.Name, Prefix: &prefix, EncodingType: types.EncodingTypeUrl})
-	for pages.HasMorePages() {
-		var page *s3.ListObjectsV2Output
-		err := b.Do(ctx, seen, listObjects, func() (err error) {
-			page, err = pages.NextPage(ctx)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		if page.IsTruncated == nil || *page.IsTruncated != pages.HasMorePages() {
-			return failure.New(failure.S3, "the answer of ListObjectsV2 doesn't say whether or where it goes on")
-		}
-		for i, object := range page.Contents {
-			key, err := url.QueryUnescape(aws.ToString(object.Key))
-			if err != nil || !strings.HasPrefix(key, prefix) {
-				return failure.New(failure.S3, "ListObjectsV2 returned the key %.100q for the prefix %q, or not URL-encoded", *object.Key, prefix)
-			}
-			page.Contents[i].Key = &key
-		}
-		if len(page.Contents) > 0 {
-			if err := take(page.Contents); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // read returns a small object.
 func read(ctx context.Context, b *bucket.Bucket, seen *observed, key string) (text string, err error) {
 	err = b.Do(ctx, seen, "GetObject", func() error {
@@ -120,7 +85,7 @@ func (j *job) empty(ctx context.Context) error {
 	began, to := time.Now(), j.patiently(j.to)
 	defer func() { j.seen.emptying.Store(int64(time.Since(began))) }()
 	pages := func(ctx context.Context, give func([]types.Object) error) error {
-		return list(ctx, to, j.seen, j.prefix, give)
+		return to.List(ctx, j.seen, j.prefix, give)
 	}
 	if err := workers.Share(ctx, deletionsAtOnce, pages, j.delete); err != nil {
 		return err

@@ -65,7 +65,7 @@ type source func(ctx context.Context, take func(row) error) error
 func (j *job) list(prefix string) {
 	j.where = "the source prefix " + prefix
 	j.rows = func(ctx context.Context, take func(row) error) error {
-		return list(ctx, j.patiently(j.from), j.seen, prefix, func(objects []types.Object) error {
+		return j.patiently(j.from).List(ctx, j.seen, prefix, func(objects []types.Object) error {
 			for _, object := range objects {
 				rest := strings.TrimPrefix(*object.Key, prefix)
 				if rest == "" { // the console's sign for the folder itself

@@ -24,7 +24,7 @@ import (
 // Verbs are the copies from a host.
 var Verbs = []host.Verb{{
 	Name: "copy", Run: copyVerb,
-	Does: "copies the objects of a prefix or a manifest server-side; prints one summary",
+	Does: "copies the objects of a prefix or a manifest",
 }}
 
 // options are those of the verb.
@@ -47,16 +47,16 @@ func readOptions(arguments []string) (*options, error) {
 		value *string
 		usage string
 	}{
-		"endpoint-url":       {&o.EndpointURL, "`URL` of another S3 server (default AWS_ENDPOINT_URL)"},
-		"region":             {&o.Region, "`region` of the buckets (default AWS_REGION)"},
-		"source-region":      {&o.sourceRegion, "`region` of the source bucket (default --region)"},
+		"endpoint-url":       {&o.EndpointURL, "`URL` of another S3 server"},
+		"region":             {&o.Region, "`region` of the buckets"},
+		"source-region":      {&o.sourceRegion, "`region` of the source bucket, if another"},
 		"source-bucket":      {&o.source, "`name` of the bucket to copy from"},
 		"destination-bucket": {&o.destination, "`name` of the bucket to copy to"},
-		"destination-prefix": {&o.prefix, "`prefix` of every destination key; put in front of keys listed or of bucket,key"},
-		"storage-class":      {&o.storageClass, "storage `class` of the copies (default STANDARD)"},
-		"manifest": {&o.manifest, "`file` of rows instead of --source-prefix, - for stdin: source,destination[,bytes], or " +
-			"bucket,key[,version] (S3 Inventory, S3 Batch Operations), or what --failed wrote; gzip too. Keys are URL-encoded"},
-		"failed": {&o.failed, "`file` for the failed rows, as JSON lines, which is a manifest (default: the first few on stderr)"},
+		"destination-prefix": {&o.prefix, "`prefix` of every destination key"},
+		"storage-class":      {&o.storageClass, "storage `class` of the copies"},
+		"manifest": {&o.manifest, "`file` of rows, - for stdin: source,destination[,bytes], or bucket,key[,version] as of S3 Inventory, or what " +
+			"--failed wrote; gzip too. Keys are URL-encoded"},
+		"failed": {&o.failed, "`file` for the failed rows, which is a manifest"},
 	} {
 		flags.StringVar(option.value, name, "", option.usage)
 	}
@@ -65,10 +65,10 @@ func readOptions(arguments []string) (*options, error) {
 		smallest, largest int64
 		usage             string
 	}{
-		"parallel-limit": {&o.Parallel, 1, LargestParallel, "most parallel `calls` (default 100)"},
-		"calls-per-s":    {&o.CallsPerS, 0, largestCallsPerS, "most `calls` per second; 0: no cap"},
-		"retry-attempts": {&o.Attempts, 1, largestAttempts, "`attempts` per call, including the first (default 4)"},
-		"seconds":        {&o.seconds, 0, 1_000_000, "stop after this many `seconds`; 0: when everything is copied"},
+		"parallel-limit": {&o.Parallel, 1, LargestParallel, "`calls` at once (default 100)"},
+		"calls-per-s":    {&o.CallsPerS, 0, largestCallsPerS, "most `calls` per second"},
+		"retry-attempts": {&o.Attempts, 1, largestAttempts, "`attempts` per call (default 4)"},
+		"seconds":        {&o.seconds, 0, 1_000_000, "stop after so many `seconds`"},
 	} {
 		flags.Func(name, option.usage, func(text string) (err error) {
 			*option.value, err = strconv.ParseInt(text, 10, 64)
@@ -78,13 +78,13 @@ func readOptions(arguments []string) (*options, error) {
 			return nil
 		})
 	}
-	flags.Func("pace", "`pace`: adaptive (default; finds S3's limit) or fixed (--parallel-limit alone)", func(text string) error {
+	flags.Func("pace", "`pace`: adaptive (default) or fixed", func(text string) error {
 		if o.Pace = text; text != Fixed && text != Adaptive {
 			return errors.New("must be adaptive or fixed")
 		}
 		return nil
 	})
-	flags.Func("source-prefix", "`prefix` of the keys to copy, left out of the copies' keys; \"\": all", func(text string) error {
+	flags.Func("source-prefix", "`prefix` of the keys to copy, left out of the copies'", func(text string) error {
 		o.sourcePrefix, o.isListing = text, true
 		return nil
 	})
@@ -101,9 +101,9 @@ func (o *options) checkPlaces() error {
 	case (o.manifest != "") == o.isListing:
 		return host.Wrong("give either --source-prefix or --manifest")
 	case sameBucket && o.isEmptying && (o.prefix == "" || o.isListing && overlap(o.prefix, o.sourcePrefix)):
-		return host.Wrong("--empty-first would delete sources: --destination-prefix %q overlaps them in the same bucket; choose another", o.prefix)
+		return host.Wrong("--empty-first would delete sources: --destination-prefix %q overlaps them; choose another", o.prefix)
 	case sameBucket && o.isListing && isInside:
-		return host.Wrong("--destination-prefix %q is inside --source-prefix %q of the same bucket, so copies would be copied again; choose another",
+		return host.Wrong("--destination-prefix %q is inside --source-prefix %q, so copies would be copied again; choose another",
 			o.prefix, o.sourcePrefix)
 	}
 	return nil

@@ -59,8 +59,7 @@ func (r *Runner) Run(ctx context.Context, deadline time.Time, bytes func() int64
 		return result
 	case <-time.After(time.Until(deadline)):
 	}
-	stopped := failure.New(failure.DeadlineExceeded, "stopped %g s before the function's timeout with %d bytes: raise timeout_s or make "+
-		"the %s smaller", Margin.Seconds(), bytes(), r.Thing)
+	stopped := failure.New(failure.DeadlineExceeded, "stopped %g s before the timeout with %d bytes: raise timeout_s or make the %s smaller", Margin.Seconds(), bytes(), r.Thing)
 	cancel(stopped)
 	select {
 	case result := <-ended: // it may have come to its end first: then it is a result like any other

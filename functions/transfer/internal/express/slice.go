@@ -78,31 +78,19 @@ func unsignedBody(o *s3.Options) {
 	o.APIOptions = append(o.APIOptions, v4.SwapComputePayloadSHA256ForUnsignedPayloadMiddleware)
 }
 
-// list marks what is there of the slice's set, with the right size. It relies on no order of the keys: directory buckets list in
-// none, and give pages that are empty.
+// list marks what is there of the slice's set, with the right size. It relies on no order of the keys: directory buckets have none.
 func (s *slice) list(ctx context.Context) error {
-	prefix := s.prefix()
 	s.there = make([]bool, s.objectCount)
-	pages := s3.NewListObjectsV2Paginator(s.bucket.Client, &s3.ListObjectsV2Input{Bucket: &s.bucket.Name, Prefix: &prefix})
-	for pages.HasMorePages() {
-		var page *s3.ListObjectsV2Output
-		err := s.bucket.Do(ctx, s.seen, "ListObjectsV2", func() (err error) {
-			page, err = pages.NextPage(ctx)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		for _, listed := range page.Contents {
+	return s.bucket.List(ctx, s.seen, s.prefix(), func(objects []types.Object) error {
+		for _, object := range objects {
 			var number uint64
-			key := aws.ToString(listed.Key)
-			_, _ = fmt.Sscanf(key, prefix+"%d.json", &number)
-			if number < uint64(s.objectCount) && s.key(int64(number)) == key && aws.ToInt64(listed.Size) == s.objectBytes {
+			_, _ = fmt.Sscanf(*object.Key, s.prefix()+"%d.json", &number)
+			if number < uint64(s.objectCount) && s.key(int64(number)) == *object.Key && aws.ToInt64(object.Size) == s.objectBytes {
 				s.there[number] = true
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // download gets every object of the slice to a file that is gone afterwards. In that one file every

@@ -48,7 +48,7 @@ type Operations func(ctx context.Context, lookup func(string) string) (sandbox.O
 
 // Verb is `transfer work`.
 func Verb(operations Operations) host.Verb {
-	return host.Verb{Name: "work", Does: "processes the messages of the queue QUEUE_URL; logs one record for each", Run: operations.work}
+	return host.Verb{Name: "work", Does: "processes the messages of the queue QUEUE_URL", Run: operations.work}
 }
 
 func (operations Operations) work(ctx context.Context, arguments []string, stdout, stderr io.Writer) error {
@@ -120,7 +120,7 @@ func (w *worker) handle(ctx context.Context, message *sqsevent.Message) {
 	failed, err := w.process(ctx, working, message)
 	release()
 	if err != nil {
-		w.say("message %s returns to the queue because its record isn't in CloudWatch Logs: %s", message.ID, sandbox.InShort(err))
+		w.say("message %s returns to the queue: its record isn't in CloudWatch Logs: %s", message.ID, sandbox.InShort(err))
 	}
 	settling, cancel := deadline.Outlasting(ctx, 4*w.grace)
 	defer cancel()
