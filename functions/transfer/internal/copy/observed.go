@@ -2,7 +2,6 @@ package copy
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -193,10 +192,10 @@ func (t *trajectory) look(now point, ended bool) {
 func (t *trajectory) text() string {
 	parts, before := make([]string, len(t.points)), point{}
 	for i, p := range t.points {
-		perS := func(number int64) float64 { return math.Round(float64(number) / max(p.seconds-before.seconds, 1e-6)) }
-		inFlight := math.Round(float64(p.inFlight-before.inFlight) / float64(p.looks-before.looks))
-		parts[i] = fmt.Sprintf("%.0f:%.0f:%.0f:%.0f", max(1, math.Round(p.seconds)), perS(p.copied-before.copied), inFlight,
-			perS(p.slowDowns-before.slowDowns))
+		mean := func(number int64, of float64) float64 { return float64(number) / max(of, 1e-6) }
+		passed := p.seconds - before.seconds
+		parts[i] = fmt.Sprintf("%.0f:%.0f:%.0f:%.0f", max(1, p.seconds), mean(p.copied-before.copied, passed),
+			mean(p.inFlight-before.inFlight, float64(p.looks-before.looks)), mean(p.slowDowns-before.slowDowns, passed))
 		before = p
 	}
 	return strings.Join(parts, " ")
