@@ -13,7 +13,8 @@ import (
 	"stampede/transfer/internal/failure"
 )
 
-// Given is what was said by hand; what is empty comes from the environment and the shared configuration files.
+// Given is what was said by hand; what is empty comes from the environment and the shared
+// configuration files.
 type Given struct {
 	EndpointURL string
 	Region      string
@@ -22,11 +23,13 @@ type Given struct {
 // server is the form of a server's address.
 var server = regexp.MustCompile(`^https?://[^/?#]+/?$`)
 
-// Config returns the configuration for S3: its BaseEndpoint, nil for AWS itself, is S3's. An error is of the type Settings.
+// Config returns the configuration for S3: its BaseEndpoint, nil for AWS itself, is S3's. An error
+// is of the type Settings.
 func Config(ctx context.Context, given Given) (aws.Config, error) {
 	loaded, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
-		return loaded, failure.New(failure.Settings, "the AWS configuration can't be read (AWS_CA_BUNDLE, AWS_PROFILE): %v", err)
+		return loaded, failure.New(failure.Settings,
+			"the AWS configuration can't be read (AWS_CA_BUNDLE, AWS_PROFILE): %v", err)
 	}
 	loaded.Region = cmp.Or(given.Region, loaded.Region)
 	if loaded.Region == "" {
@@ -43,7 +46,8 @@ func Config(ctx context.Context, given Given) (aws.Config, error) {
 		return loaded, nil
 	}
 	if !server.MatchString(endpoint) {
-		return loaded, failure.New(failure.Settings, "%s must be http://host:port or https://host:port, not %q", name, endpoint)
+		return loaded, failure.New(failure.Settings,
+			"%s must be http://host:port or https://host:port, not %q", name, endpoint)
 	}
 	loaded.BaseEndpoint = &endpoint
 	return loaded, nil

@@ -5,27 +5,33 @@ import (
 	"time"
 )
 
-// The adaptive pace finds S3's limit from its answers alone, and shares it with workers that it knows nothing of.
+// The adaptive pace finds S3's limit from its answers alone, and shares it with workers that it
+// knows nothing of.
 //
-// It climbs until the first SlowDown, and measures what comes through while S3 refuses the rest: that is the limit, or this
-// worker's share of it. From then on x calls a second grow by growth*sqrt(x) a second, and shrink by the part decrease at a SlowDown: at most once a refusal time, as TCP does, since a call
-// that was sent before the last decrease says nothing new.
+// It climbs until the first SlowDown, and measures what comes through while S3 refuses the rest:
+// that is the limit, or this worker's share of it. From then on x calls a second grow by
+// growth*sqrt(x) a second, and shrink by the part decrease at a SlowDown: at most once a refusal
+// time, as TCP does, since a call that was sent before the last decrease says nothing new.
 //
-// S3 refuses within milliseconds and copies in anything up to a minute. So a call counts by when it was sent, and for one that
-// got through as soon as its refusal would have come: after two refusal times.
+// S3 refuses within milliseconds and copies in anything up to a minute. So a call counts by when it
+// was sent, and for one that got through as soon as its refusal would have come: after two refusal
+// times.
 //
-// Additive increase and multiplicative decrease make shares equal (Chiu and Jain, 1989, Computer Networks and ISDN Systems 17).
-// An increase by a root of the rate lies between additive and multiplicative: one of the binomial controls (Bansal and
-// Balakrishnan, INFOCOM 2001: increase alpha/x^k, decrease beta*x^l, fair for k+l > 0; here k = -1/2, l = 1). In balance
-// growth*sqrt(x) = decrease*x*s, so there are s = growth/decrease/sqrt(x) SlowDowns a second: few at every size of limit.
-// Below fewCalls that would be a SlowDown for nearly every call: there the increase is linear (k = -1), which keeps shares as they
-// are, so that those of many workers with a few calls a second are as equal as the measurement made them.
-// A while after the last one the growth quickens with a power of the time, as CUBIC's does (RFC 9438): for a limit that rose,
-// because S3 split the prefix or another worker came to its end. Where S3 has refused everything for a while, what was known of
-// the limit is of no use any more: with the first call that gets through the climb begins again, as TCP's does after a timeout.
+// Additive increase and multiplicative decrease make shares equal (Chiu and Jain, 1989, Computer
+// Networks and ISDN Systems 17). An increase by a root of the rate lies between additive and
+// multiplicative: one of the binomial controls (Bansal and Balakrishnan, INFOCOM 2001: increase
+// alpha/x^k, decrease beta*x^l, fair for k+l > 0; here k = -1/2, l = 1). In balance growth*sqrt(x)
+// = decrease*x*s, so there are s = growth/decrease/sqrt(x) SlowDowns a second: few at every size of
+// limit. Below fewCalls that would be a SlowDown for nearly every call: there the increase is
+// linear (k = -1), which keeps shares as they are, so that those of many workers with a few calls a
+// second are as equal as the measurement made them. A while after the last one the growth quickens
+// with a power of the time, as CUBIC's does (RFC 9438): for a limit that rose, because S3 split the
+// prefix or another worker came to its end. Where S3 has refused everything for a while, what was
+// known of the limit is of no use any more: with the first call that gets through the climb begins
+// again, as TCP's does after a timeout.
 //
-// Where S3 refuses most calls however few this worker makes, a client that ignores SlowDown takes whatever it leaves: the rate
-// stops at half of what came through when that began.
+// Where S3 refuses most calls however few this worker makes, a client that ignores SlowDown takes
+// whatever it leaves: the rate stops at half of what came through when that began.
 const (
 	firstRate  = 200.0 // calls a second
 	lowestRate = 1.0
@@ -41,8 +47,9 @@ const (
 	// The growth quickens after so long a time without a SlowDown.
 	quiet = time.Second
 	step  = 100 * time.Millisecond
-	// Refusals are counted in spans of this length. S3 refuses everything once it refused so many calls in spans in which it let
-	// nothing through. Others take all they can once S3 refuses this part of the calls.
+	// Refusals are counted in spans of this length. S3 refuses everything once it refused so many
+	// calls in spans in which it let nothing through. Others take all they can once S3 refuses this
+	// part of the calls.
 	span         = time.Second
 	refusedInRow = 10
 	crowdedPart  = 0.5
@@ -58,7 +65,8 @@ const (
 	steady
 )
 
-// tally counts the calls that were sent from one time to another, and those of them that were refused.
+// tally counts the calls that were sent from one time to another, and those of them that were
+// refused.
 type tally struct {
 	from, until   time.Duration
 	sent, refused int
@@ -178,8 +186,8 @@ func (a *adaptive) endSpan(now time.Duration) {
 	a.lookForOthers(ended, part)
 }
 
-// lookForOthers holds the rate where S3 refuses most calls however few they are: slowing down further would only leave more to a
-// client that never does.
+// lookForOthers holds the rate where S3 refuses most calls however few they are: slowing down
+// further would only leave more to a client that never does.
 func (a *adaptive) lookForOthers(ended tally, part float64) {
 	switch {
 	case part >= crowdedPart && ended.sent >= refusedInRow && a.phase != measuring:
@@ -192,7 +200,8 @@ func (a *adaptive) lookForOthers(ended tally, part float64) {
 
 // grow raises the rate for the time since the last step, if the rate is what held the calls back.
 func (a *adaptive) grow(now time.Duration) {
-	passed := min(now-a.stepped, max(2*step, time.Duration(2/a.rate*float64(time.Second)))).Seconds()
+	passed := min(now-a.stepped, max(2*step,
+		time.Duration(2/a.rate*float64(time.Second)))).Seconds()
 	used := float64(a.sentInStep) >= usedPart*a.rate*passed-1
 	a.stepped, a.sentInStep = now, 0
 	if !used {

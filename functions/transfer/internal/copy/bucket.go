@@ -18,24 +18,34 @@ import (
 const (
 	deleteObjects = "DeleteObjects"
 	headObject    = "HeadObject"
-	// sourcesAtOnce are asked for at a time. The calls at once have the connections that the machine has file descriptors for,
-	// 1,024 in Lambda: a second connection for each of them wouldn't open.
+	// sourcesAtOnce are asked for at a time. The calls at once have the connections that the
+	// machine has file descriptors for, 1,024 in Lambda: a second connection for each of them
+	// wouldn't open.
 	sourcesAtOnce = 16
-	// deletionsAtOnce is the batches of deleted keys under way: S3 counts each key against the 3,500 a second of a prefix.
+	// deletionsAtOnce is the batches of deleted keys under way: S3 counts each key against the
+	// 3,500 a second of a prefix.
 	deletionsAtOnce = 4
 )
 
 // advice is what the reader can do about a refusal.
 var advice = map[string]string{
-	copyObject + " " + failure.AccessDenied: "the role may not read the source, write the destination or use their KMS key, or the " +
+	copyObject + " " + failure.AccessDenied: "the role may not read the source, write the " +
+		"destination or use their KMS key, or the " +
 		"source doesn't exist: check the role's policy and the key",
-	copyObject + " " + failure.NoSuchKey:            "the source doesn't exist: check the key, or upload the object",
-	copyObject + " " + failure.NoSuchBucket:         "the source or the destination bucket doesn't exist: check the names of both buckets",
-	copyObject + " " + failure.SlowDown:             "S3 throttled every attempt: lower parallel_limit, cap calls_per_s, or use the adaptive pace",
-	deleteObjects + " " + failure.AccessDenied:      "the role needs s3:DeleteObject in the destination bucket",
-	headObject + " " + failure.AccessDenied:         "to compare, the role needs s3:GetObject on source and destination, and kms:Decrypt for their keys",
-	headObject + " " + failure.NoSuchKey:            "the source or the copy is gone: don't change either bucket during a run",
-	bucket.ListObjects + " " + failure.AccessDenied: "the role needs s3:ListBucket, or another account owns the bucket",
+	copyObject + " " + failure.NoSuchKey: "the source doesn't exist: check the key, " +
+		"or upload the object",
+	copyObject + " " + failure.NoSuchBucket: "the source or the destination bucket " +
+		"doesn't exist: check the names of both buckets",
+	copyObject + " " + failure.SlowDown: "S3 throttled every attempt: lower " +
+		"parallel_limit, cap calls_per_s, or use the adaptive pace",
+	deleteObjects + " " + failure.AccessDenied: "the role needs s3:DeleteObject in the " +
+		"destination bucket",
+	headObject + " " + failure.AccessDenied: "to compare, the role needs s3:GetObject " +
+		"on source and destination, and kms:Decrypt for their keys",
+	headObject + " " + failure.NoSuchKey: "the source or the copy is gone: don't " +
+		"change either bucket during a run",
+	bucket.ListObjects + " " + failure.AccessDenied: "the role needs s3:ListBucket, or another " +
+		"account owns the bucket",
 }
 
 // route is the way from one bucket to another. An error is of the type Settings.
@@ -44,12 +54,15 @@ type route struct {
 	copier   *copier
 }
 
-func openRoute(ctx context.Context, from, to account.Given, source, destination string, parallel int64) (*route, error) {
-	target, err := bucket.Open(ctx, to, destination, bucket.Options{Connections: int(parallel), Silence: silence, Advice: advice})
+func openRoute(ctx context.Context, from, to account.Given, source, destination string,
+	parallel int64) (*route, error) {
+	target, err := bucket.Open(ctx, to, destination, bucket.Options{Connections: int(parallel),
+		Silence: silence, Advice: advice})
 	if err != nil {
 		return nil, err
 	}
-	origin, err := bucket.Open(ctx, from, source, bucket.Options{Connections: sourcesAtOnce, Advice: advice})
+	origin, err := bucket.Open(ctx, from, source, bucket.Options{Connections: sourcesAtOnce,
+		Advice: advice})
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +70,8 @@ func openRoute(ctx context.Context, from, to account.Given, source, destination 
 	return &route{origin, target, made}, err
 }
 
-// patiently returns the bucket for what a copy lists and reads besides its copies: as patient with SlowDown as they are.
+// patiently returns the bucket for what a copy lists and reads besides its copies: as patient with
+// SlowDown as they are.
 func (p Policy) patiently(b *bucket.Bucket) *bucket.Bucket {
 	if p.Pace == Adaptive {
 		return b.Patiently()
@@ -66,7 +80,8 @@ func (p Policy) patiently(b *bucket.Bucket) *bucket.Bucket {
 }
 
 // read returns a small object.
-func read(ctx context.Context, b *bucket.Bucket, seen *observed, key string) (text string, err error) {
+func read(ctx context.Context, b *bucket.Bucket, seen *observed, key string) (text string,
+	err error) {
 	err = b.Do(ctx, seen, "GetObject", func() error {
 		body, _, err := b.Get(ctx, bucket.Span{Key: key, Last: bucket.Whole})
 		if err != nil {
@@ -80,7 +95,8 @@ func read(ctx context.Context, b *bucket.Bucket, seen *observed, key string) (te
 	return text, err
 }
 
-// empty deletes everything below the destination's prefix, a page of the listing at a time, and looks whether that is so.
+// empty deletes everything below the destination's prefix, a page of the listing at a time, and
+// looks whether that is so.
 func (j *job) empty(ctx context.Context) error {
 	began, to := time.Now(), j.patiently(j.to)
 	defer func() { j.seen.emptying.Store(int64(time.Since(began))) }()
@@ -91,13 +107,16 @@ func (j *job) empty(ctx context.Context) error {
 		return err
 	}
 	return pages(ctx, func(objects []types.Object) error {
-		return failure.New(failure.DestinationNotEmpty, "the destination still has %.100q after it was emptied: stop what writes there, or use a "+
-			"separate destination", *objects[0].Key)
+		return failure.New(failure.DestinationNotEmpty,
+			"the destination still has %.100q after it was emptied: stop what writes there, or "+
+				"use a "+
+				"separate destination", *objects[0].Key)
 	})
 }
 
-// delete deletes the objects of a page; what S3 refuses in passing is tried again, and what it wants slower for as long as it does:
-// several batches at once are more than a prefix takes, and no time is taken of it.
+// delete deletes the objects of a page; what S3 refuses in passing is tried again, and what it
+// wants slower for as long as it does: several batches at once are more than a prefix takes, and no
+// time is taken of it.
 func (j *job) delete(ctx context.Context, objects []types.Object) error {
 	keys := []types.ObjectIdentifier{}
 	for _, object := range objects {
@@ -106,7 +125,8 @@ func (j *job) delete(ctx context.Context, objects []types.Object) error {
 	for len(keys) > 0 {
 		err := j.to.Do(ctx, j.seen, deleteObjects, func() error {
 			batch := &types.Delete{Quiet: aws.Bool(true), Objects: keys}
-			answer, err := j.to.Client.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: &j.to.Name, Delete: batch})
+			answer, err := j.to.Client.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: &j.to.Name,
+				Delete: batch})
 			if err != nil {
 				return err
 			}
@@ -116,7 +136,8 @@ func (j *job) delete(ctx context.Context, objects []types.Object) error {
 				code := aws.ToString(refused.Code)
 				keys = append(keys, types.ObjectIdentifier{Key: refused.Key})
 				err = j.to.Refused(bucket.Refusal{
-					Operation: deleteObjects, Status: statusBefore[code], Code: code, Message: aws.ToString(refused.Message),
+					Operation: deleteObjects, Status: statusBefore[code], Code: code,
+					Message: aws.ToString(refused.Message),
 				})
 			}
 			return err

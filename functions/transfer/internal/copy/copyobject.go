@@ -31,25 +31,29 @@ const (
 	sdk = "none"
 	// A copy has no body, and plain HTTP is for loopback: nothing is gained by hashing.
 	unsigned = "UNSIGNED-PAYLOAD"
-	// While S3 copies a large object it is silent or sends white space: an object of 5 GB takes a minute and more.
+	// While S3 copies a large object it is silent or sends white space: an object of 5 GB takes a
+	// minute and more.
 	silence = 90 * time.Second
 	// More is no answer to a copy.
 	longestAnswer = 64 << 10
-	// A TLS handshake is mostly arithmetic. A thousand at once on a small share of a processor would all take as long as the
-	// thousand, and the last would be given up for lost.
+	// A TLS handshake is mostly arithmetic. A thousand at once on a small share of a processor
+	// would all take as long as the thousand, and the last would be given up for lost.
 	handshakesAtOnce = 64
-	// LargestCopyBytes is the most that one CopyObject takes: 5 GB in its documentation, this in S3's error.
+	// LargestCopyBytes is the most that one CopyObject takes: 5 GB in its documentation, this in
+	// S3's error.
 	largestCopyBytes = 5 << 30
 	tooLargeAdvice   = "one CopyObject takes at most 5 GB: copy it in parts, as \"aws s3 cp\" does"
 )
 
-// longestCall bounds a call whose answer never ends, though it is never silent. A variable for tests.
+// longestCall bounds a call whose answer never ends, though it is never silent. A variable for
+// tests.
 var longestCall = 15 * time.Minute
 
 // errExists says that an object has the destination's key, so nothing was copied.
 var errExists = errors.New("CopyObject 412 PreconditionFailed: the destination exists")
 
-// copier makes CopyObject calls with a bucket's connections and credentials. The SDK's own call would take three times the CPU.
+// copier makes CopyObject calls with a bucket's connections and credentials. The SDK's own call
+// would take three times the CPU.
 type copier struct {
 	to      *bucket.Bucket
 	where   url.URL     // of the empty key
@@ -63,16 +67,19 @@ type copier struct {
 func newCopier(ctx context.Context, from string, to *bucket.Bucket) (*copier, error) {
 	options := to.Client.Options()
 	endpoint, err := s3.NewDefaultEndpointResolverV2().ResolveEndpoint(ctx, s3.EndpointParameters{
-		Bucket: &to.Name, Region: &options.Region, Endpoint: options.BaseEndpoint, ForcePathStyle: &options.UsePathStyle,
+		Bucket: &to.Name, Region: &options.Region, Endpoint: options.BaseEndpoint,
+		ForcePathStyle: &options.UsePathStyle,
 	}.WithDefaults())
 	if err != nil {
-		return nil, failure.New(failure.Settings, "the bucket %s in the region %q has no address: %v", to.Name, options.Region, err)
+		return nil, failure.New(failure.Settings,
+			"the bucket %s in the region %q has no address: %v", to.Name, options.Region, err)
 	}
 	where := endpoint.URI
 	where.Path, where.RawPath = where.Path+"/", where.EscapedPath()+"/"
 	return &copier{
 		to: to, where: where, source: "/" + httpbinding.EscapePath(from, true) + "/",
-		header:  http.Header{"User-Agent": {"stampede-transfer/1"}, "X-Amz-Content-Sha256": {unsigned}, "If-None-Match": {"*"}},
+		header: http.Header{"User-Agent": {"stampede-transfer/1"},
+			"X-Amz-Content-Sha256": {unsigned}, "If-None-Match": {"*"}},
 		signer:  v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }),
 		opening: make(chan struct{}, handshakesAtOnce),
 	}, nil
@@ -86,17 +93,20 @@ type call struct {
 	requests    int // sent: net/http sends it again on a fresh connection where a kept one turns out to be closed
 }
 
-// copy asks S3 once for the copy of a row, unless its destination is taken: then the error is errExists. count hears of every
-// request. unknown says that S3 may have made the copy whatever the error is, or an earlier request of the same call.
+// copy asks S3 once for the copy of a row, unless its destination is taken: then the error is
+// errExists. count hears of every request. unknown says that S3 may have made the copy whatever the
+// error is, or an earlier request of the same call.
 func (c *copier) copy(ctx context.Context, r row, count func()) (unknown bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, longestCall,
-		failure.Passing(failure.ReadTimeout, "S3 hadn't ended its answer to CopyObject after %v", longestCall))
+		failure.Passing(failure.ReadTimeout, "S3 hadn't ended its answer to CopyObject after %v",
+			longestCall))
 	defer cancel()
 	sent := &call{Request: c.request(r), signedAt: time.Now().Add(time.Duration(c.clock.Load()))}
 	if sent.credentials, err = c.to.Identify(ctx); err != nil {
 		return false, err
 	}
-	if err := c.signer.SignHTTP(ctx, sent.credentials, sent.Request, unsigned, "s3", c.to.Region, sent.signedAt); err != nil {
+	if err := c.signer.SignHTTP(ctx, sent.credentials, sent.Request, unsigned, "s3", c.to.Region,
+		sent.signedAt); err != nil {
 		return false, failure.New(failure.Unexpected, "signing the request: %v", err)
 	}
 	answer, body, err := c.send(ctx, sent, count)
@@ -105,7 +115,8 @@ func (c *copier) copy(ctx context.Context, r row, count func()) (unknown bool, e
 	}
 	err = c.judge(ctx, sent, answer, body)
 	var refused *failure.Error
-	return sent.requests > 1 || errors.As(err, &refused) && refused.Type == failure.S3 && refused.Temporary, err
+	return sent.requests > 1 || errors.As(err, &refused) && refused.Type == failure.S3 &&
+		refused.Temporary, err
 }
 
 func (c *copier) request(r row) *http.Request {
@@ -121,21 +132,24 @@ func (c *copier) request(r row) *http.Request {
 }
 
 // send sends a call and reads its answer whole.
-func (c *copier) send(ctx context.Context, sent *call, count func()) (*http.Response, []byte, error) {
-	// Unsent, it lets net/http send the request again when a kept connection ends before the first byte of an answer.
+func (c *copier) send(ctx context.Context, sent *call, count func()) (*http.Response, []byte,
+	error) {
+	// Unsent, it lets net/http send the request again when a kept connection ends before the first
+	// byte of an answer.
 	sent.Header["Idempotency-Key"] = nil
 	c.opening <- struct{}{}
 	opened := sync.OnceFunc(func() { <-c.opening })
 	defer opened()
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
-		opened()
-		if got.Reused && !bucket.IsSilent(got.Conn) {
-			_ = got.Conn.Close() // nothing goes out on it, so net/http takes another
-			return
-		}
-		sent.requests++
-		count()
-	}})
+	traced := httptrace.WithClientTrace(ctx,
+		&httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
+			opened()
+			if got.Reused && !bucket.IsSilent(got.Conn) {
+				_ = got.Conn.Close() // nothing goes out on it, so net/http takes another
+				return
+			}
+			sent.requests++
+			count()
+		}})
 	answer, err := c.to.Transport.Do(sent.WithContext(traced))
 	if err != nil {
 		return nil, nil, err
@@ -148,16 +162,21 @@ func (c *copier) send(ctx context.Context, sent *call, count func()) (*http.Resp
 // judge trusts no answer that isn't whole: S3 may answer 200 and then an error, or nothing.
 func (c *copier) judge(ctx context.Context, sent *call, answer *http.Response, body []byte) error {
 	var said struct{ Code, Message, Region string }
-	status, has := answer.StatusCode, func(text string) bool { return bytes.Contains(body, []byte(text)) }
+	status, has := answer.StatusCode, func(text string) bool {
+		return bytes.Contains(body,
+			[]byte(text))
+	}
 	switch {
 	case status >= 300 || has("<Error>"):
 		_ = xml.Unmarshal(body, &said) // without a body the status alone says what is known
 	case has("</CopyObjectResult>"):
 		return nil
 	case has("<CopyObjectResult") || len(bytes.TrimSpace(body)) == 0:
-		return failure.Passing(failure.S3, "CopyObject %d ended before its result: whether S3 made the copy isn't known", status)
+		return failure.Passing(failure.S3, "CopyObject %d ended before its result: whether S3 "+
+			"made the copy isn't known", status)
 	default:
-		return failure.New(failure.S3, "CopyObject %d without a result: this server isn't compatible with S3", status)
+		return failure.New(failure.S3, "CopyObject %d without a result: this server isn't "+
+			"compatible with S3", status)
 	}
 	if status < 300 {
 		status = cmp.Or(statusBefore[said.Code], status)
@@ -180,7 +199,8 @@ func (c *copier) judge(ctx context.Context, sent *call, answer *http.Response, b
 
 // statusBefore is what a code that came behind a 200 means before it.
 var statusBefore = map[string]int{
-	"PreconditionFailed": 412, "ConditionalRequestConflict": 409, "OperationAborted": 409, "InternalError": 500, "AccessDenied": 403,
+	"PreconditionFailed": 412, "ConditionalRequestConflict": 409, "OperationAborted": 409,
+	"InternalError": 500, "AccessDenied": 403,
 	"ServiceUnavailable": 503, "SlowDown": 503,
 }
 
@@ -188,12 +208,15 @@ var statusBefore = map[string]int{
 func (c *copier) refused(said bucket.Refusal) *failure.Error {
 	refused, kind, advice := c.to.Refused(said), "", ""
 	switch {
-	case said.Code == "InvalidRequest" && strings.Contains(said.Message, "maximum allowable size for a copy source"):
+	case said.Code == "InvalidRequest" && strings.Contains(said.Message,
+		"maximum allowable size for a copy source"):
 		kind, advice = failure.ObjectTooLarge, tooLargeAdvice
 	case said.Code == "InvalidObjectState":
-		kind, advice = failure.ObjectArchived, "the source is archived: restore it before it is copied"
+		kind, advice = failure.ObjectArchived, "the source is archived: restore it before it is "+
+			"copied"
 	case said.Status == http.StatusServiceUnavailable && said.Code != failure.SlowDown:
-		kind, advice = failure.S3, "this isn't S3's SlowDown: S3, or a proxy before it, couldn't answer; try again later"
+		kind, advice = failure.S3, "this isn't S3's SlowDown: S3, or a proxy before it, "+
+			"couldn't answer; try again later"
 	case said.Status == http.StatusConflict: // another request for this key was under way
 		refused.Temporary = true
 	}
@@ -203,7 +226,8 @@ func (c *copier) refused(said bucket.Refusal) *failure.Error {
 	return refused
 }
 
-// correctClock sets the clock by S3's; false where the request was signed at that time already, so that another would fail too.
+// correctClock sets the clock by S3's; false where the request was signed at that time already, so
+// that another would fail too.
 func (c *copier) correctClock(sent *call, answer *http.Response) bool {
 	told, err := http.ParseTime(answer.Header.Get("Date"))
 	if err != nil || told.Sub(sent.signedAt).Abs() < time.Minute {

@@ -20,16 +20,19 @@ import (
 const (
 	// look is how often the trajectory and the deadline are seen to.
 	look = 50 * time.Millisecond
-	// callsGrace is how long calls under way may take once the work was told to stop: what S3 copies is counted then. It is
-	// shorter than the time that a host gives its work (internal/worker, graces).
+	// callsGrace is how long calls under way may take once the work was told to stop: what S3
+	// copies is counted then. It is shorter than the time that a host gives its work
+	// (internal/worker, graces).
 	callsGrace = 15 * time.Second
-	// mostUnanswered rows given up one after the other end the work: then it isn't the rows, but the way to S3, and a message
-	// that comes back finds it open again. Fewer may be lost on the way while others get through.
+	// mostUnanswered rows given up one after the other end the work: then it isn't the rows, but
+	// the way to S3, and a message that comes back finds it open again. Fewer may be lost on the
+	// way while others get through.
 	mostUnanswered = 100
 	// Bounds of the time that calls under way are given to end.
 	shortestReserve = time.Second
 	longestReserve  = 30 * time.Second
-	// keptFiles is for what isn't a copy's connection: HEADs of sources, the listing, standard streams, files.
+	// keptFiles is for what isn't a copy's connection: HEADs of sources, the listing, standard
+	// streams, files.
 	keptFiles = sourcesAtOnce + 16
 )
 
@@ -48,10 +51,11 @@ type job struct {
 	failures   *failures
 	nameRest   bool   // rows that aren't begun because the work ended go to failures too
 	progress   func() // is called every few seconds; nil: nobody wants to know
-	// until bounds the whole; zero: no bound. Copies stop beginning early enough that those under way end before it.
+	// until bounds the whole; zero: no bound. Copies stop beginning early enough that those under
+	// way end before it.
 	until time.Time
-	// lookFirst is whether the next row's destination is looked at before it is copied: rows that are there come together,
-	// where a run goes on with what an earlier one left.
+	// lookFirst is whether the next row's destination is looked at before it is copied: rows that
+	// are there come together, where a run goes on with what an earlier one left.
 	lookFirst atomic.Bool
 
 	pacer      *pacer
@@ -62,8 +66,8 @@ type job struct {
 	sources map[string]object // as HEAD describes them
 }
 
-// run does a job. When ctx ends, nothing more begins; calls bounds what is under way. What happened is in seen, at any time; the
-// error is why the work as a whole wasn't done.
+// run does a job. When ctx ends, nothing more begins; calls bounds what is under way. What happened
+// is in seen, at any time; the error is why the work as a whole wasn't done.
 func (j *job) run(calls, ctx context.Context) error {
 	defer func() { _ = j.failures.flush() }() // a log that can't be written to shows at the record, a file at the verb's end
 	begin, stop := context.WithCancelCause(ctx)
@@ -78,7 +82,8 @@ func (j *job) run(calls, ctx context.Context) error {
 		return nil
 	}
 	j.capParallel()
-	j.pacer, j.quota, j.sources = newPacer(j.Policy, j.seen.began), newQuota(j.RetryMode), map[string]object{}
+	j.pacer, j.quota, j.sources = newPacer(j.Policy, j.seen.began), newQuota(j.RetryMode),
+		map[string]object{}
 	ended, watched := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(watched)
@@ -93,7 +98,8 @@ func (j *job) run(calls, ctx context.Context) error {
 	return err
 }
 
-// capParallel lowers the calls at once to the connections that this process may open: 1,024 files in Lambda.
+// capParallel lowers the calls at once to the connections that this process may open: 1,024 files
+// in Lambda.
 func (j *job) capParallel() {
 	var files syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) == nil && files.Cur < 2*LargestParallel {
@@ -117,23 +123,27 @@ func (j *job) watch(stop context.CancelCauseFunc, ended chan struct{}) {
 			}
 		case <-looking:
 			if j.seen.look(false); j.isLate() {
-				stop(failure.New(failure.DeadlineExceeded, "stopped before the timeout with %d copied, %d already there and %d failed; SQS "+
-					"redelivers the message for the rest: raise timeout_s or lower slice_rows", j.seen.copied.Load(), j.seen.alreadyThere.Load(),
+				stop(failure.New(failure.DeadlineExceeded,
+					"stopped before the timeout with %d copied, %d already there and %d failed; "+
+						"SQS "+
+						"redelivers the message for the rest: raise timeout_s or lower slice_rows",
+					j.seen.copied.Load(), j.seen.alreadyThere.Load(),
 					j.seen.failed.Load()))
 			}
 		}
 	}
 }
 
-// isLate tells whether it is time to begin no more copies: the rest is for the slowest so far, twice over, but at most half of all.
+// isLate tells whether it is time to begin no more copies: the rest is for the slowest so far,
+// twice over, but at most half of all.
 func (j *job) isLate() bool {
 	slowest := time.Duration(2 * j.seen.latency.Ms(100) * float64(time.Millisecond))
 	reserve := min(max(slowest, shortestReserve), longestReserve, j.until.Sub(j.seen.began)/2)
 	return !j.until.IsZero() && time.Until(j.until) <= reserve
 }
 
-// copyAll copies all rows. calls bounds the requests; when begin ends, no further copy begins, but those under way are brought to
-// their end.
+// copyAll copies all rows. calls bounds the requests; when begin ends, no further copy begins, but
+// those under way are brought to their end.
 func (j *job) copyAll(calls, begin context.Context) error {
 	read := func(begin context.Context, give func(row) error) error {
 		return j.rows(begin, func(r row) error { return j.hand(r, give) })
@@ -194,7 +204,8 @@ type tries struct {
 	mended       bool  // what it refused for all rows: new credentials, a corrected clock
 }
 
-// copy brings one row to its end. An error is one that every other row would meet too; so is the end of begin.
+// copy brings one row to its end. An error is one that every other row would meet too; so is the
+// end of begin.
 func (j *job) copy(calls, begin context.Context, r row) error {
 	if j.lookFirst.Load() {
 		if j.compare(calls, r, false, 0) == nil {
@@ -269,7 +280,8 @@ func (j *job) again(t *tries, err error) (pause time.Duration, again bool) {
 		return 0, false
 	case failed.Type == failure.SlowDown && j.Pace == Adaptive: // of a comparison too, which has been tried often
 		t.slowed++
-		isStuck := t.slowed >= fewestSlowed && time.Since(t.began) > longestSlowed && j.seen.copied.Load() > t.copiedBefore
+		isStuck := t.slowed >= fewestSlowed && time.Since(t.began) > longestSlowed &&
+			j.seen.copied.Load() > t.copiedBefore
 		return pauseAfter(t.slowed, longestSlowedPause, unit/10), !isStuck
 	case failed.Mended && !t.mended: // so that none of the calls that met it has to pay
 		t.mended = true
@@ -304,7 +316,8 @@ func (j *job) give(calls context.Context, t *tries, err error) error {
 	j.fail(t.row, err)
 	if !isAnswer(err) && j.unanswered.Add(1) >= mostUnanswered {
 		kind, message := failure.Describe(err)
-		return failure.New(kind, "S3 answered no request for %d objects in a row; the last error: %s", mostUnanswered, message)
+		return failure.New(kind, "S3 answered no request for %d objects in a row; the last "+
+			"error: %s", mostUnanswered, message)
 	}
 	return nil
 }

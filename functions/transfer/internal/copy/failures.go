@@ -13,12 +13,12 @@ import (
 	"stampede/transfer/internal/record"
 )
 
-// longestLogLine is the most bytes that a line of failed objects may have in a log: an event takes more, but not every reader
-// does.
+// longestLogLine is the most bytes that a line of failed objects may have in a log: an event takes
+// more, but not every reader does.
 const longestLogLine = 100_000
 
-// failures writes the rows that failed as they come, so that none is kept. What identifies a line stands first in it: Logs
-// Insights finds only the first 200 fields.
+// failures writes the rows that failed as they come, so that none is kept. What identifies a line
+// stands first in it: Logs Insights finds only the first 200 fields.
 type failures struct {
 	log         io.Writer
 	begin       string
@@ -34,8 +34,9 @@ type failures struct {
 }
 
 func newFailures(log io.Writer, runID, cell string, seq, attempt int64, longestLine int) *failures {
-	return &failures{log: log, longestLine: longestLine, reasons: map[string]int{}, begin: fmt.Sprintf(`{"run_id": %s, "cell": %s, "seq": %d, "attempt": %d, `+
-		`"failed_objects": [`, record.Quote(runID), record.Quote(cell), seq, attempt)}
+	return &failures{log: log, longestLine: longestLine, reasons: map[string]int{},
+		begin: fmt.Sprintf(`{"run_id": %s, "cell": %s, "seq": %d, "attempt": %d, `+
+			`"failed_objects": [`, record.Quote(runID), record.Quote(cell), seq, attempt)}
 }
 
 func (f *failures) add(r row, kind, message string) {
@@ -43,11 +44,13 @@ func (f *failures) add(r row, kind, message string) {
 	if r.Slice >= 0 {
 		slice = r.Slice
 	}
-	pairs := record.Pairs("slice", slice, "line", record.OrNull(r.Line), "source", r.Source, "destination", r.Destination)
+	pairs := record.Pairs("slice", slice, "line", record.OrNull(r.Line), "source", r.Source,
+		"destination", r.Destination)
 	if r.Version != "" {
 		pairs = append(pairs, record.Pairs("version", r.Version)...)
 	}
-	text := record.Object(append(pairs, record.Pairs("error_type", kind, "error_message", record.OneLine(message))...))
+	text := record.Object(append(pairs, record.Pairs("error_type", kind, "error_message",
+		record.OneLine(message))...))
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	if kind != failure.NotBegun {

@@ -93,8 +93,8 @@ func (o *observed) course() string {
 	return o.track.text()
 }
 
-// outcome returns what the record says of a copy, whatever came of it. Order and settings are nil where they couldn't be read:
-// what is theirs is null then.
+// outcome returns what the record says of a copy, whatever came of it. Order and settings are nil
+// where they couldn't be read: what is theirs is null then.
 func (o *observed) outcome(asked *order, from *settings, err error) record.Outcome {
 	isOrder, isSet, pairs := asked != nil, from != nil, work.Pairs
 	if !isOrder {
@@ -114,7 +114,8 @@ func (o *observed) outcome(asked *order, from *settings, err error) record.Outco
 	}
 	return record.Outcome{
 		TimeKey: "elapsed_seconds", ElapsedSeconds: o.elapsedSeconds(),
-		StartedAtMs: o.began.Add(time.Duration(o.firstCall.Load())).UnixMilli(), Bytes: o.Bytes.Load(), Err: err,
+		StartedAtMs: o.began.Add(time.Duration(o.firstCall.Load())).UnixMilli(),
+		Bytes:       o.Bytes.Load(), Err: err,
 		Own: slices.Concat(own, o.counts(err == nil),
 			pairs(asked.Manifest != "", "first_slice", asked.FirstSlice, "slices", asked.Slices),
 			pairs(true, "trajectory", o.course()),
@@ -124,7 +125,8 @@ func (o *observed) outcome(asked *order, from *settings, err error) record.Outco
 	}
 }
 
-// counts is what happened, from the rows planned to the requests sent. Where not all was done, nobody has counted the plan.
+// counts is what happened, from the rows planned to the requests sent. Where not all was done,
+// nobody has counted the plan.
 func (o *observed) counts(all bool) []record.Pair {
 	rate := 0.0
 	if elapsed := o.elapsedSeconds(); elapsed > 0 {
@@ -132,10 +134,13 @@ func (o *observed) counts(all bool) []record.Pair {
 	}
 	_, cpu := o.Spent()
 	return slices.Concat(work.Pairs(all, "planned", o.planned.Load()), record.Pairs(
-		"copied", o.copied.Load(), "already_there", o.alreadyThere.Load(), "failed", o.failed.Load(), "malformed", o.malformed.Load(),
-		"calls", o.calls.Load(), "calls_per_s", rate, "slowdowns", o.slowDowns.Load(), "retries", o.Retries.Load(),
+		"copied", o.copied.Load(), "already_there", o.alreadyThere.Load(), "failed",
+		o.failed.Load(), "malformed", o.malformed.Load(),
+		"calls", o.calls.Load(), "calls_per_s", rate, "slowdowns", o.slowDowns.Load(), "retries",
+		o.Retries.Load(),
 	), o.latency.Pairs(true, "call"), record.Pairs(
-		"emptied", o.emptied.Load(), "emptying_seconds", time.Duration(o.emptying.Load()).Seconds(), "peak_memory_mb",
+		"emptied", o.emptied.Load(), "emptying_seconds", time.Duration(o.emptying.Load()).Seconds(),
+		"peak_memory_mb",
 		process.PeakMemoryMB(), "client_cpu_seconds", cpu, "requests", o.Requests.Load(),
 	))
 }
@@ -143,20 +148,20 @@ func (o *observed) counts(all bool) []record.Pair {
 const (
 	// mostPoints is the most points that a trajectory has; a longer copy has coarser ones.
 	mostPoints = 600
-	// shortestRest is how long what comes after the last whole point must be to be a point of its own: a rate over less says
-	// nothing.
+	// shortestRest is how long what comes after the last whole point must be to be a point of its
+	// own: a rate over less says nothing.
 	shortestRest = 0.2
 )
 
-// point is how far a copy was so many seconds after its first call: what had come through, what had been slowed down, and the calls
-// in flight, added up over so many looks.
+// point is how far a copy was so many seconds after its first call: what had come through, what had
+// been slowed down, and the calls in flight, added up over so many looks.
 type point struct {
 	seconds                            float64
 	copied, slowDowns, inFlight, looks int64
 }
 
-// trajectory gathers points, each a number of seconds after the one before, in constant memory: when there are too many, every
-// other one goes.
+// trajectory gathers points, each a number of seconds after the one before, in constant memory:
+// when there are too many, every other one goes.
 type trajectory struct {
 	points []point
 	last   point // as of the last look
@@ -188,14 +193,17 @@ func (t *trajectory) look(now point, ended bool) {
 	}
 }
 
-// text is "t_s:copied_per_s:in_flight:slowdowns_per_s" for each point, joined by spaces; t_s is a whole number of seconds.
+// text is "t_s:copied_per_s:in_flight:slowdowns_per_s" for each point, joined by spaces; t_s is a
+// whole number of seconds.
 func (t *trajectory) text() string {
 	parts, before := make([]string, len(t.points)), point{}
 	for i, p := range t.points {
 		mean := func(number int64, of float64) float64 { return float64(number) / max(of, 1e-6) }
 		passed := p.seconds - before.seconds
-		parts[i] = fmt.Sprintf("%.0f:%.0f:%.0f:%.0f", max(1, p.seconds), mean(p.copied-before.copied, passed),
-			mean(p.inFlight-before.inFlight, float64(p.looks-before.looks)), mean(p.slowDowns-before.slowDowns, passed))
+		parts[i] = fmt.Sprintf("%.0f:%.0f:%.0f:%.0f", max(1, p.seconds),
+			mean(p.copied-before.copied, passed),
+			mean(p.inFlight-before.inFlight, float64(p.looks-before.looks)),
+			mean(p.slowDowns-before.slowDowns, passed))
 		before = p
 	}
 	return strings.Join(parts, " ")

@@ -19,10 +19,12 @@ type order struct {
 
 // parse reads the body of a message; an error is of the type WorkOrder.
 func parse(body string) (*order, error) {
-	r, common := workorder.Open(body, "parallel_limit", "retry_mode", "retry_attempts", "pace", "calls_per_s", "manifest", "first_slice",
+	r, common := workorder.Open(body, "parallel_limit", "retry_mode", "retry_attempts", "pace",
+		"calls_per_s", "manifest", "first_slice",
 		"slices", "empty_first", "warm_up")
 	attempts := int64(defaultAttempts)
-	parsed := &order{Order: common, WarmUp: r.Flag("warm_up"), EmptyFirst: r.Flag("empty_first") == 1}
+	parsed := &order{Order: common, WarmUp: r.Flag("warm_up"),
+		EmptyFirst: r.Flag("empty_first") == 1}
 	parsed.Parallel = r.Between("parallel_limit", nil, 1, LargestParallel)
 	parsed.Attempts = r.Between("retry_attempts", &attempts, 1, largestAttempts)
 	parsed.RetryMode = r.Word("retry_mode", Standard, Standard, Legacy)

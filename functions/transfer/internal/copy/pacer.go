@@ -10,10 +10,11 @@ import (
 )
 
 const (
-	// longestDebt is how much time of calls not made a pacer makes up for at once: timers are late by up to a few ms.
+	// longestDebt is how much time of calls not made a pacer makes up for at once: timers are late
+	// by up to a few ms.
 	longestDebt = 20 * time.Millisecond
-	// lead is how much earlier than its turn a call may go: so a few go out together, for which the process wakes up once. That
-	// halves the CPU of a call at 500 a second.
+	// lead is how much earlier than its turn a call may go: so a few go out together, for which the
+	// process wakes up once. That halves the CPU of a call at 500 a second.
 	lead = 4 * time.Millisecond
 )
 

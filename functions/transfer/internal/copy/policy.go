@@ -1,5 +1,5 @@
-// Package copy copies objects server-side: from a listing or a manifest, many calls at once, at a pace, with S3's refusals
-// counted and every row accounted for.
+// Package copy copies objects server-side: from a listing or a manifest, many calls at once, at a
+// pace, with S3's refusals counted and every row accounted for.
 package copy
 
 import (
@@ -34,9 +34,9 @@ type Policy struct {
 	CallsPerS int64 // of this worker at most; 0: no cap
 }
 
-// The retry quota of botocore's standard mode before 2026 (functions/agreed/retries.json): a retry costs tokens, a call that
-// succeeds gives back what its last retry cost, or one token; without tokens a call isn't tried again. A SlowDown costs the
-// same by the rules of 2026.
+// The retry quota of botocore's standard mode before 2026 (functions/agreed/retries.json): a retry
+// costs tokens, a call that succeeds gives back what its last retry cost, or one token; without
+// tokens a call isn't tried again. A SlowDown costs the same by the rules of 2026.
 const (
 	quotaTokens        = 500
 	noQuota            = 1 << 62
@@ -48,8 +48,8 @@ const (
 	longestSlowedPause = 2  // tenths of a second, of the adaptive pace, which slows down by itself
 )
 
-// longestSlowed is how long the adaptive pace tries one row that S3 always slows down, while it lets others through. A variable for
-// tests.
+// longestSlowed is how long the adaptive pace tries one row that S3 always slows down, while it
+// lets others through. A variable for tests.
 var longestSlowed = 5 * time.Minute
 
 func newQuota(mode string) *ratelimit.TokenBucket {
@@ -59,7 +59,8 @@ func newQuota(mode string) *ratelimit.TokenBucket {
 	return ratelimit.NewTokenBucket(quotaTokens)
 }
 
-// pauseAfter is how long to wait after the n-th try (from 1) failed: full jitter that doubles, up to longest units.
+// pauseAfter is how long to wait after the n-th try (from 1) failed: full jitter that doubles, up
+// to longest units.
 func pauseAfter(n int64, longest float64, unit time.Duration) time.Duration {
 	pause := min(rand.Float64()*math.Exp2(float64(min(n-1, 30))), longest)
 	return time.Duration(pause * float64(unit))

@@ -41,7 +41,8 @@ type options struct {
 }
 
 func readOptions(arguments []string) (*options, error) {
-	o := &options{Policy: Policy{Parallel: 100, Pace: Adaptive, RetryMode: Standard, Attempts: defaultAttempts}}
+	o := &options{Policy: Policy{Parallel: 100, Pace: Adaptive, RetryMode: Standard,
+		Attempts: defaultAttempts}}
 	flags := flag.NewFlagSet("transfer copy", flag.ContinueOnError)
 	for name, option := range map[string]struct {
 		value *string
@@ -54,8 +55,9 @@ func readOptions(arguments []string) (*options, error) {
 		"destination-bucket": {&o.destination, "`name` of the bucket to copy to"},
 		"destination-prefix": {&o.prefix, "`prefix` of every destination key"},
 		"storage-class":      {&o.storageClass, "storage `class` of the copies"},
-		"manifest": {&o.manifest, "`file` of rows, - for stdin: source,destination[,bytes], or bucket,key[,version] as of S3 Inventory, or what " +
-			"--failed wrote; gzip too. Keys are URL-encoded"},
+		"manifest": {&o.manifest,
+			"`file` of rows, - for stdin: source,destination[,bytes], or bucket,key[,version] as of S3 Inventory, or what " +
+				"--failed wrote; gzip too. Keys are URL-encoded"},
 		"failed": {&o.failed, "`file` for the failed rows, which is a manifest"},
 	} {
 		flags.StringVar(option.value, name, "", option.usage)
@@ -73,7 +75,8 @@ func readOptions(arguments []string) (*options, error) {
 		flags.Func(name, option.usage, func(text string) (err error) {
 			*option.value, err = strconv.ParseInt(text, 10, 64)
 			if err != nil || *option.value < option.smallest || *option.value > option.largest {
-				return fmt.Errorf("must be a whole number from %d to %d", option.smallest, option.largest)
+				return fmt.Errorf("must be a whole number from %d to %d", option.smallest,
+					option.largest)
 			}
 			return nil
 		})
@@ -84,11 +87,13 @@ func readOptions(arguments []string) (*options, error) {
 		}
 		return nil
 	})
-	flags.Func("source-prefix", "`prefix` of the keys to copy, left out of the copies'", func(text string) error {
-		o.sourcePrefix, o.isListing = text, true
-		return nil
-	})
-	flags.BoolVar(&o.isEmptying, "empty-first", false, "delete everything below --destination-prefix first")
+	flags.Func("source-prefix", "`prefix` of the keys to copy, left out of the copies'",
+		func(text string) error {
+			o.sourcePrefix, o.isListing = text, true
+			return nil
+		})
+	flags.BoolVar(&o.isEmptying, "empty-first", false,
+		"delete everything below --destination-prefix first")
 	return o, cmp.Or(host.Parse(flags, arguments), o.checkPlaces(), o.checkFiles())
 }
 
@@ -100,10 +105,13 @@ func (o *options) checkPlaces() error {
 		return host.Wrong("--source-bucket or --destination-bucket is missing")
 	case (o.manifest != "") == o.isListing:
 		return host.Wrong("give either --source-prefix or --manifest")
-	case sameBucket && o.isEmptying && (o.prefix == "" || o.isListing && overlap(o.prefix, o.sourcePrefix)):
-		return host.Wrong("--empty-first would delete sources: --destination-prefix %q overlaps them; choose another", o.prefix)
+	case sameBucket && o.isEmptying && (o.prefix == "" || o.isListing && overlap(o.prefix,
+		o.sourcePrefix)):
+		return host.Wrong("--empty-first would delete sources: --destination-prefix %q overlaps "+
+			"them; choose another", o.prefix)
 	case sameBucket && o.isListing && isInside:
-		return host.Wrong("--destination-prefix %q is inside --source-prefix %q, so copies would be copied again; choose another",
+		return host.Wrong("--destination-prefix %q is inside --source-prefix %q, so copies "+
+			"would be copied again; choose another",
 			o.prefix, o.sourcePrefix)
 	}
 	return nil
@@ -122,7 +130,8 @@ func (o *options) checkFiles() error {
 		o.size = manifest.Size()
 	}
 	if failed, err := os.Stat(o.failed); err == nil && os.SameFile(manifest, failed) {
-		return host.Wrong("--failed %s would overwrite what --manifest reads: give it another name", o.failed)
+		return host.Wrong("--failed %s would overwrite what --manifest reads: give it another name",
+			o.failed)
 	}
 	return nil
 }
@@ -142,7 +151,8 @@ func copyVerb(ctx context.Context, arguments []string, stdout, stderr io.Writer)
 	process.UseOneProcessor()
 	j := &job{
 		Policy: o.Policy, prefix: o.prefix, emptyFirst: o.isEmptying, seen: observe(),
-		failures: newFailures(stderr, "host", "host", 0, 1, 0), nameRest: o.failed != "" && o.size > 0,
+		failures: newFailures(stderr, "host", "host", 0, 1, 0), nameRest: o.failed != "" &&
+			o.size > 0,
 	}
 	j.failures.most = shownFailures
 	if o.failed != "" {
@@ -154,7 +164,8 @@ func copyVerb(ctx context.Context, arguments []string, stdout, stderr io.Writer)
 		j.failures.log, j.failures.most = file, 0
 	}
 	from := account.Given{EndpointURL: o.EndpointURL, Region: cmp.Or(o.sourceRegion, o.Region)}
-	if j.route, err = openRoute(ctx, from, o.Given, o.source, o.destination, o.Parallel); err != nil {
+	if j.route, err = openRoute(ctx, from, o.Given, o.source, o.destination,
+		o.Parallel); err != nil {
 		return err
 	}
 	if o.storageClass != "" {
@@ -172,28 +183,33 @@ func (o *options) run(ctx context.Context, j *job) error {
 	defer cancel()
 	begin := ctx
 	if o.seconds > 0 {
-		limited, stop := context.WithTimeoutCause(ctx, time.Duration(o.seconds)*time.Second, errEnough)
+		limited, stop := context.WithTimeoutCause(ctx, time.Duration(o.seconds)*time.Second,
+			errEnough)
 		defer stop()
 		begin = limited
 	}
 	return j.run(calls, begin)
 }
 
-// conclude prints the summary and what stderr should have after it, and returns what the command ends with.
+// conclude prints the summary and what stderr should have after it, and returns what the command
+// ends with.
 func (o *options) conclude(j *job, err error, stdout, stderr io.Writer) error {
 	seen := j.seen
 	if err == errEnough {
 		err = nil
-		_, _ = fmt.Fprintf(stderr, "stopped after %d seconds (--seconds), with %d copied\n", o.seconds, seen.copied.Load())
+		_, _ = fmt.Fprintf(stderr, "stopped after %d seconds (--seconds), with %d copied\n",
+			o.seconds, seen.copied.Load())
 	}
 	if more := seen.failed.Load() - shownFailures; o.failed == "" && more > 0 {
 		_, _ = fmt.Fprintf(stderr, "%d more rows failed; --failed FILE has all of them\n", more)
 	}
 	if rest := seen.left.Load(); rest > 0 {
-		_, _ = fmt.Fprintf(stderr, "%d rows were left; to copy them, give %s as --manifest\n", rest, o.failed)
+		_, _ = fmt.Fprintf(stderr, "%d rows were left; to copy them, give %s as --manifest\n", rest,
+			o.failed)
 	}
 	wrote := j.failures.flush()
-	summary := append(seen.counts(err == nil), record.Pairs("elapsed_seconds", seen.elapsedSeconds(), "bytes", seen.Bytes.Load(),
+	summary := append(seen.counts(err == nil), record.Pairs("elapsed_seconds",
+		seen.elapsedSeconds(), "bytes", seen.Bytes.Load(),
 		"trajectory", seen.course())...)
 	_, unprinted := io.WriteString(stdout, record.Object(summary)+"\n")
 	switch failed := seen.failed.Load(); {
@@ -224,8 +240,8 @@ func (o *options) chooseRows(j *job) {
 	}
 }
 
-// follow reads the manifest, which may be a pipe: neither opening nor reading one that nobody writes to can be ended, so both are
-// left behind when the context ends.
+// follow reads the manifest, which may be a pipe: neither opening nor reading one that nobody
+// writes to can be ended, so both are left behind when the context ends.
 func (o *options) follow(ctx context.Context) io.Reader {
 	rows, fed := io.Pipe()
 	context.AfterFunc(ctx, func() { _ = rows.CloseWithError(context.Cause(ctx)) })
@@ -264,7 +280,8 @@ func (o *options) progress(seen *observed, stderr io.Writer) func() {
 		if o.size > 0 {
 			part = fmt.Sprintf(", %d %% of the manifest read", 100*o.read.Load()/o.size)
 		}
-		_, _ = fmt.Fprintf(stderr, "%d copied, %d already there, %d failed, %d SlowDowns, %.0f rows/s%s\n", copied, there, failed,
+		_, _ = fmt.Fprintf(stderr, "%d copied, %d already there, %d failed, %d SlowDowns, %.0f "+
+			"rows/s%s\n", copied, there, failed,
 			seen.slowDowns.Load(), float64(done-before)/progressEvery.Seconds(), part)
 		before = done
 	}

@@ -1,5 +1,6 @@
-// Package host is the command line: data on stdout as JSON, progress and errors on stderr; exit status 0 when everything
-// was done, 1 when something failed, 2 for a wrong command line or setting, 130 when it was interrupted.
+// Package host is the command line: data on stdout as JSON, progress and errors on stderr; exit
+// status 0 when everything was done, 1 when something failed, 2 for a wrong command line or
+// setting, 130 when it was interrupted.
 package host
 
 import (
@@ -56,7 +57,8 @@ func Main(ctx context.Context, verbs []Verb, arguments []string, stdout, stderr 
 	return status
 }
 
-func run(ctx context.Context, verbs []Verb, name string, arguments []string, stdout, stderr io.Writer) error {
+func run(ctx context.Context, verbs []Verb, name string, arguments []string, stdout,
+	stderr io.Writer) error {
 	place := slices.IndexFunc(verbs, func(verb Verb) bool { return verb.Name == name })
 	if name == "--help" || name == "-h" {
 		return help(usage(verbs))
