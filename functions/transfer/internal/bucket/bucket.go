@@ -38,8 +38,7 @@ const (
 type Options struct {
 	// Connections is the most that are open at once; all of them are kept for later.
 	Connections int
-	// BufferBytes is what a connection reads ahead, and collects before it writes; 0: net/http's 4
-	// KiB.
+	// BufferBytes is what a connection reads ahead, and collects before it writes; 0: 4 KiB.
 	BufferBytes int
 	// ReadAheadBytes is read at once from a connection with TLS, for large bodies: crypto/tls alone
 	// asks the kernel for every record of 16 KiB, and often twice, which is a fifth of a download's
@@ -71,6 +70,7 @@ type Bucket struct {
 	advice   map[string]string
 	renewing *sync.Mutex
 	session  *session // nil for a general bucket
+	mode     types.SessionMode
 	counted  SessionCounter
 }
 
@@ -120,12 +120,10 @@ func Open(ctx context.Context, where account.Given, name string, options Options
 	}
 	maps.Copy(b.advice, options.Advice)
 	if IsDirectory(name) {
-		create := aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials,
-			error) {
-			return b.create(ctx, options.SessionMode)
-		})
-		b.session = &session{aws.NewCredentialsCache(create,
-			func(o *aws.CredentialsCacheOptions) { o.ExpiryWindow = renewBefore })}
+		b.mode = options.SessionMode
+		create := aws.CredentialsProviderFunc(b.create)
+		early := func(o *aws.CredentialsCacheOptions) { o.ExpiryWindow = renewBefore }
+		b.session = &session{aws.NewCredentialsCache(create, early)}
 	}
 	b.Client = s3.NewFromConfig(config, func(o *s3.Options) {
 		o.HTTPClient, o.UsePathStyle = b.Transport, config.BaseEndpoint != nil
@@ -135,8 +133,8 @@ func Open(ctx context.Context, where account.Given, name string, options Options
 			o.ExpressCredentials = b.session
 		}
 		if options.RequesterPays {
-			o.APIOptions = append(o.APIOptions, smithyhttp.SetHeaderValue("X-Amz-Request-Payer",
-				"requester"))
+			payer := smithyhttp.SetHeaderValue("X-Amz-Request-Payer", "requester")
+			o.APIOptions = append(o.APIOptions, payer)
 		}
 		// Whoever wants a checksum sends it along, or asks for the one that S3 keeps.
 		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
@@ -230,14 +228,12 @@ func (b *Bucket) Prime(ctx context.Context, counted SessionCounter) error {
 }
 
 // create makes a session, by a request that is signed with the account's credentials.
-func (b *Bucket) create(ctx context.Context, mode types.SessionMode) (made aws.Credentials,
-	err error) {
-	account := *b
+func (b *Bucket) create(ctx context.Context) (made aws.Credentials, err error) {
+	account, asked := *b, s3.CreateSessionInput{Bucket: &b.Name, SessionMode: b.mode}
 	account.session = nil
 	err = account.Do(ctx, b.counted, createSession, func() error {
 		began := time.Now()
-		answer, err := b.Client.CreateSession(ctx, &s3.CreateSessionInput{Bucket: &b.Name,
-			SessionMode: mode})
+		answer, err := b.Client.CreateSession(ctx, &asked)
 		b.counted.CountSession(time.Since(began))
 		if err != nil {
 			return err
@@ -334,8 +330,9 @@ const ListObjects = "ListObjectsV2"
 func (b *Bucket) List(ctx context.Context, counted Counter, prefix string,
 	take func([]types.Object) error) error {
 	// url: XML can't hold every character that a key can.
-	pages := s3.NewListObjectsV2Paginator(b.Client, &s3.ListObjectsV2Input{Bucket: &b.Name,
-		Prefix: &prefix, EncodingType: types.EncodingTypeUrl})
+	pages := s3.NewListObjectsV2Paginator(b.Client, &s3.ListObjectsV2Input{
+		Bucket: &b.Name, Prefix: &prefix, EncodingType: types.EncodingTypeUrl,
+	})
 	for pages.HasMorePages() {
 		var page *s3.ListObjectsV2Output
 		err := b.Do(ctx, counted, ListObjects, func() (err error) {

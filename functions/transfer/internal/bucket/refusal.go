@@ -29,8 +29,7 @@ const (
 // commonAdvice is what the reader can do, where Options say nothing else.
 var commonAdvice = map[string]string{
 	failure.AccessDenied: "the role may not do this, or the object doesn't exist: check the " +
-		"role's policy and the key, or seed the data " +
-		"(stampede dataset)",
+		"role's policy and the key, or seed the data (stampede dataset)",
 	failure.NoSuchKey: "the object doesn't exist: check the key, or seed the data first " +
 		"(stampede dataset)",
 	failure.NoSuchBucket: "the bucket doesn't exist: check its name, and that AWS_REGION is " +
@@ -44,8 +43,7 @@ var commonAdvice = map[string]string{
 	skewed:  "S3 refused the corrected time too: set the clock of this machine",
 	expired: "the credentials have expired, and so have their replacements",
 	createSession + " " + failure.AccessDenied: "the role may not open a session with the " +
-		"directory bucket: it needs " +
-		"s3express:CreateSession for the mode",
+		"directory bucket: it needs s3express:CreateSession for the mode",
 	createSession + " " + failure.NoSuchBucket: "there is no such directory bucket: check " +
 		"EXPRESS_BUCKET_NAME and AWS_REGION",
 }
@@ -85,8 +83,8 @@ var (
 func (b *Bucket) Refused(r Refusal) *failure.Error {
 	kind, advice := cmp.Or(ofCode[r.Code], ofStatus[r.Status], failure.S3), r.Message
 	if kind == failure.Settings {
-		advice = fmt.Sprintf("the bucket %s is in %s: set AWS_REGION: %s", b.Name, cmp.Or(r.Region,
-			"another region"), r.Message)
+		advice = fmt.Sprintf("the bucket %s is in %s: set AWS_REGION: %s", b.Name,
+			cmp.Or(r.Region, "another region"), r.Message)
 	}
 	advice = cmp.Or(b.advice[r.Operation+" "+kind], b.advice[r.Code], b.advice[kind], advice)
 	mended := slices.Contains(mendable, r.Code) || strings.HasPrefix(r.Answer(), "HeadObject 400")
@@ -123,8 +121,8 @@ func (b *Bucket) Explain(ctx context.Context, operation string, err error) error
 	case strings.Contains(err.Error(), "checksum did not match"): // the SDK's type isn't exported
 		return failure.New(failure.ChecksumMismatch,
 			"%s: the bytes received don't match the checksum that S3 stores: try again", operation)
-	case errors.As(err, &unreadable) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err,
-		os.ErrDeadlineExceeded):
+	case errors.As(err, &unreadable) && !errors.Is(err, io.ErrUnexpectedEOF) &&
+		!errors.Is(err, os.ErrDeadlineExceeded):
 		return failure.New(failure.S3, "%s: the answer isn't S3's: %v", operation, unreadable.Err)
 	}
 	return b.ofNetwork(operation, err)

@@ -73,8 +73,8 @@ func newTransport(configured aws.HTTPClient, options Options) *Transport {
 // than S3 ever sends.
 func (t *Transport) Do(request *http.Request) (*http.Response, error) {
 	answer, err := t.http.RoundTrip(request)
-	if err == nil && (answer.StatusCode >= 300 || !strings.Contains(request.URL.RawQuery,
-		"x-id=GetObject")) {
+	isObject := strings.Contains(request.URL.RawQuery, "x-id=GetObject")
+	if err == nil && (answer.StatusCode >= 300 || !isObject) {
 		answer.Body = http.MaxBytesReader(nil, answer.Body, largestBody)
 	}
 	return answer, err

@@ -200,8 +200,8 @@ func (a *adaptive) lookForOthers(ended tally, part float64) {
 
 // grow raises the rate for the time since the last step, if the rate is what held the calls back.
 func (a *adaptive) grow(now time.Duration) {
-	passed := min(now-a.stepped, max(2*step,
-		time.Duration(2/a.rate*float64(time.Second)))).Seconds()
+	twoCalls := time.Duration(2 / a.rate * float64(time.Second))
+	passed := min(now-a.stepped, max(2*step, twoCalls)).Seconds()
 	used := float64(a.sentInStep) >= usedPart*a.rate*passed-1
 	a.stepped, a.sentInStep = now, 0
 	if !used {

@@ -109,8 +109,7 @@ func (j *job) empty(ctx context.Context) error {
 	return pages(ctx, func(objects []types.Object) error {
 		return failure.New(failure.DestinationNotEmpty,
 			"the destination still has %.100q after it was emptied: stop what writes there, or "+
-				"use a "+
-				"separate destination", *objects[0].Key)
+				"use a separate destination", *objects[0].Key)
 	})
 }
 

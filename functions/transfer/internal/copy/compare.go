@@ -52,8 +52,8 @@ func objectOf(answer *s3.HeadObjectOutput) object {
 	etag := aws.ToString(answer.ETag)
 	encrypted := answer.SSECustomerAlgorithm != nil ||
 		strings.HasPrefix(string(answer.ServerSideEncryption), "aws:kms")
-	told := object{etag: etag, bytes: aws.ToInt64(answer.ContentLength), isDigest: !encrypted &&
-		!strings.Contains(etag, "-"), age: time.Hour}
+	told := object{etag: etag, bytes: aws.ToInt64(answer.ContentLength), age: time.Hour,
+		isDigest: !encrypted && !strings.Contains(etag, "-")}
 	sums := []*string{answer.ChecksumCRC64NVME, answer.ChecksumCRC32, answer.ChecksumCRC32C,
 		answer.ChecksumSHA1, answer.ChecksumSHA256}
 	for algorithm, sum := range sums {
@@ -70,8 +70,8 @@ func objectOf(answer *s3.HeadObjectOutput) object {
 
 // comparable tells whether two objects that aren't the same by what S3 stored must differ.
 func (o object) comparable(other object) bool {
-	return o.bytes != other.bytes || o.isDigest && other.isDigest || o.checksum != "" &&
-		o.checksumKind == other.checksumKind
+	return o.bytes != other.bytes || o.isDigest && other.isDigest ||
+		o.checksum != "" && o.checksumKind == other.checksumKind
 }
 
 // same tells whether two objects have the same content as far as S3 can say: by ETag, or, since KMS

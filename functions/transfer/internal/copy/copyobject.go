@@ -90,7 +90,7 @@ type call struct {
 	*http.Request
 	credentials aws.Credentials
 	signedAt    time.Time
-	requests    int // sent: net/http sends it again on a fresh connection where a kept one turns out to be closed
+	requests    int // sent: net/http sends it again where a kept connection turns out to be closed
 }
 
 // copy asks S3 once for the copy of a row, unless its destination is taken: then the error is
@@ -162,10 +162,8 @@ func (c *copier) send(ctx context.Context, sent *call, count func()) (*http.Resp
 // judge trusts no answer that isn't whole: S3 may answer 200 and then an error, or nothing.
 func (c *copier) judge(ctx context.Context, sent *call, answer *http.Response, body []byte) error {
 	var said struct{ Code, Message, Region string }
-	status, has := answer.StatusCode, func(text string) bool {
-		return bytes.Contains(body,
-			[]byte(text))
-	}
+	has := func(text string) bool { return bytes.Contains(body, []byte(text)) }
+	status := answer.StatusCode
 	switch {
 	case status >= 300 || has("<Error>"):
 		_ = xml.Unmarshal(body, &said) // without a body the status alone says what is known
@@ -208,8 +206,8 @@ var statusBefore = map[string]int{
 func (c *copier) refused(said bucket.Refusal) *failure.Error {
 	refused, kind, advice := c.to.Refused(said), "", ""
 	switch {
-	case said.Code == "InvalidRequest" && strings.Contains(said.Message,
-		"maximum allowable size for a copy source"):
+	case said.Code == "InvalidRequest" &&
+		strings.Contains(said.Message, "maximum allowable size for a copy source"):
 		kind, advice = failure.ObjectTooLarge, tooLargeAdvice
 	case said.Code == "InvalidObjectState":
 		kind, advice = failure.ObjectArchived, "the source is archived: restore it before it is "+

@@ -69,7 +69,8 @@ type job struct {
 // run does a job. When ctx ends, nothing more begins; calls bounds what is under way. What happened
 // is in seen, at any time; the error is why the work as a whole wasn't done.
 func (j *job) run(calls, ctx context.Context) error {
-	defer func() { _ = j.failures.flush() }() // a log that can't be written to shows at the record, a file at the verb's end
+	// A log that can't be written to shows at the record, a file at the verb's end.
+	defer func() { _ = j.failures.flush() }()
 	begin, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(calls, func() { stop(context.Cause(calls)) })()
@@ -82,8 +83,8 @@ func (j *job) run(calls, ctx context.Context) error {
 		return nil
 	}
 	j.capParallel()
-	j.pacer, j.quota, j.sources = newPacer(j.Policy, j.seen.began), newQuota(j.RetryMode),
-		map[string]object{}
+	j.pacer, j.quota = newPacer(j.Policy, j.seen.began), newQuota(j.RetryMode)
+	j.sources = map[string]object{}
 	ended, watched := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(watched)

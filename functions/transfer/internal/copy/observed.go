@@ -18,7 +18,7 @@ type observed struct {
 	work.Work
 	began time.Time
 
-	firstCall, lastAnswer, emptying                        atomic.Int64 // ns; the first two after began, 0: none yet
+	firstCall, lastAnswer, emptying                        atomic.Int64 // ns; 0: none yet
 	planned, copied, alreadyThere, failed, malformed, left atomic.Int64
 	calls, slowDowns, inFlight, emptied                    atomic.Int64
 
