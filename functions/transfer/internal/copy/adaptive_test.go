@@ -152,6 +152,9 @@ func TestWorkersUseTheLimitAndShareItHoweverSlowACopyIs(t *testing.T) {
 			t.Error(late, s.since(30))
 		}
 	}
+	if s := simulate(3500, 350, copies, fast, 0, 20*time.Second).run(60); s.since(40).jain < 0.95 { // and not a small one
+		t.Error(s.since(40))
+	}
 }
 
 func TestALimitThatHalvesDoublesOrIsNothingForAWhileIsFoundAgain(t *testing.T) {
