@@ -4,8 +4,8 @@ package account
 import (
 	"cmp"
 	"context"
-	"net/url"
 	"os"
+	"regexp"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -13,29 +13,23 @@ import (
 	"stampede/transfer/internal/failure"
 )
 
-// Given is what was said by hand; what is empty comes from the environment and the shared configuration files.
+// Given is what was said by hand; what is empty comes from the environment and the shared
+// configuration files.
 type Given struct {
 	EndpointURL string
 	Region      string
 }
 
-// ServerRule is what an address that Server doesn't read is told.
-const ServerRule = "must be http://host:port or https://host:port"
+// server is the form of a server's address.
+var server = regexp.MustCompile(`^https?://[^/?#]+/?$`)
 
-// Server reads the address of a server; nil where it isn't one.
-func Server(address string) *url.URL {
-	parsed, err := url.Parse(address)
-	if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") || parsed.Path != "" && parsed.Path != "/" {
-		return nil
-	}
-	return parsed
-}
-
-// Config returns the configuration for S3: its BaseEndpoint, nil for AWS itself, is S3's. An error is of the type Settings.
+// Config returns the configuration for S3: its BaseEndpoint, nil for AWS itself, is S3's. An error
+// is of the type Settings.
 func Config(ctx context.Context, given Given) (aws.Config, error) {
 	loaded, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
-		return loaded, failure.New(failure.Settings, "the AWS configuration can't be read (AWS_CA_BUNDLE, AWS_PROFILE and their files): %v", err)
+		return loaded, failure.New(failure.Settings,
+			"the AWS configuration can't be read (AWS_CA_BUNDLE, AWS_PROFILE): %v", err)
 	}
 	loaded.Region = cmp.Or(given.Region, loaded.Region)
 	if loaded.Region == "" {
@@ -48,11 +42,13 @@ func Config(ctx context.Context, given Given) (aws.Config, error) {
 	if given.EndpointURL != "" {
 		name, endpoint = "--endpoint-url", given.EndpointURL
 	}
-	if endpoint != "" && Server(endpoint) == nil {
-		return loaded, failure.New(failure.Settings, "%s %s, not %q", name, ServerRule, endpoint)
+	if endpoint == "" {
+		return loaded, nil
 	}
-	if endpoint != "" {
-		loaded.BaseEndpoint = &endpoint
+	if !server.MatchString(endpoint) {
+		return loaded, failure.New(failure.Settings,
+			"%s must be http://host:port or https://host:port, not %q", name, endpoint)
 	}
+	loaded.BaseEndpoint = &endpoint
 	return loaded, nil
 }

@@ -1,5 +1,6 @@
-// Package bucket is the SDK's client for one bucket, with what every operation on it needs: tries by the agreed policy, each
-// of them counted, credentials renewed once, silence bounded, and S3's refusals in the words of error_type.
+// Package bucket is the SDK's client for one bucket, with what every operation on it needs: tries
+// by the agreed policy, each of them counted, credentials renewed once, silence bounded, and S3's
+// refusals in the words of error_type.
 package bucket
 
 import (
@@ -9,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"sync"
@@ -27,7 +29,8 @@ import (
 const (
 	// SDK is what records say of the requests that a Bucket makes.
 	SDK = aws.SDKName + " " + aws.SDKVersion
-	// renewBefore is how long before its end (five minutes after its beginning) a session isn't used any more.
+	// renewBefore is how long before its end (five minutes after its beginning) a session isn't
+	// used any more.
 	renewBefore = 20 * time.Second
 )
 
@@ -35,10 +38,11 @@ const (
 type Options struct {
 	// Connections is the most that are open at once; all of them are kept for later.
 	Connections int
-	// BufferBytes is what a connection reads ahead, and collects before it writes; 0: net/http's 4 KiB.
+	// BufferBytes is what a connection reads ahead, and collects before it writes; 0: 4 KiB.
 	BufferBytes int
-	// ReadAheadBytes is read at once from a connection with TLS, for large bodies: crypto/tls alone asks the kernel for every record of
-	// 16 KiB, and often twice, which is a fifth of a download's CPU.
+	// ReadAheadBytes is read at once from a connection with TLS, for large bodies: crypto/tls alone
+	// asks the kernel for every record of 16 KiB, and often twice, which is a fifth of a download's
+	// CPU.
 	ReadAheadBytes int
 	// Silence is the longest wait for a byte; 0: ReadTimeout.
 	Silence time.Duration
@@ -46,8 +50,8 @@ type Options struct {
 	RequesterPays bool
 	// SessionMode is that of the sessions with a directory bucket.
 	SessionMode types.SessionMode
-	// Advice is what the reader can do about a refusal, by its error_type, or by operation and error_type ("HeadObject
-	// NoSuchKey"), which comes first.
+	// Advice is what the reader can do about a refusal, by its error_type, or by operation and
+	// error_type ("HeadObject NoSuchKey"), which comes first.
 	Advice map[string]string
 }
 
@@ -58,18 +62,20 @@ type Bucket struct {
 	Client *s3.Client
 	// Transport is what Client's requests go through.
 	Transport *Transport
-	// Credentials are the account's. A directory bucket's requests are signed with those of its session.
+	// Credentials are the account's. A directory bucket's requests are signed with those of its
+	// session.
 	Credentials aws.CredentialsProvider
 	Retry       retry.Policy
 
 	advice   map[string]string
 	renewing *sync.Mutex
 	session  *session // nil for a general bucket
+	mode     types.SessionMode
 	counted  SessionCounter
 }
 
-// session is that with a directory bucket: the SDK asks for its credentials at every request, and CreateSession is called when
-// there are none, by one goroutine however many ask.
+// session is that with a directory bucket: the SDK asks for its credentials at every request, and
+// CreateSession is called when there are none, by one goroutine however many ask.
 type session struct{ *aws.CredentialsCache }
 
 // Retrieve implements the SDK's ExpressCredentialsProvider.
@@ -89,13 +95,15 @@ type SessionCounter interface {
 	CountSession(took time.Duration)
 }
 
-// directoryName is the form of a directory bucket's name: S3 User Guide, "Directory bucket naming rules".
+// directoryName is the form of a directory bucket's name: S3 User Guide, "Directory bucket naming
+// rules".
 var directoryName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*--([a-z0-9]+(?:-[a-z0-9]+)*-az[0-9]+)--x-s3$`)
 
 // IsDirectory tells whether the name is a directory bucket's.
 func IsDirectory(name string) bool { return directoryName.MatchString(name) }
 
-// Open makes the client of a bucket; an error is of the type Settings. Missing credentials show at the first request.
+// Open makes the client of a bucket; an error is of the type Settings. Missing credentials show at
+// the first request.
 func Open(ctx context.Context, where account.Given, name string, options Options) (*Bucket, error) {
 	config, err := account.Config(ctx, where)
 	if err != nil {
@@ -105,13 +113,17 @@ func Open(ctx context.Context, where account.Given, name string, options Options
 		options.ReadAheadBytes = 0
 	}
 	b := &Bucket{
-		Name: name, Region: config.Region, Transport: newTransport(config.HTTPClient, options), Credentials: config.Credentials,
-		Retry: retry.Policy{FirstPause: retry.FirstPause}, advice: maps.Clone(commonAdvice), renewing: &sync.Mutex{},
+		Name: name, Region: config.Region, Transport: newTransport(config.HTTPClient, options),
+		Credentials: config.Credentials,
+		Retry:       retry.Policy{FirstPause: retry.FirstPause}, advice: maps.Clone(commonAdvice),
+		renewing: &sync.Mutex{},
 	}
 	maps.Copy(b.advice, options.Advice)
 	if IsDirectory(name) {
-		create := aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) { return b.create(ctx, options.SessionMode) })
-		b.session = &session{aws.NewCredentialsCache(create, func(o *aws.CredentialsCacheOptions) { o.ExpiryWindow = renewBefore })}
+		b.mode = options.SessionMode
+		create := aws.CredentialsProviderFunc(b.create)
+		early := func(o *aws.CredentialsCacheOptions) { o.ExpiryWindow = renewBefore }
+		b.session = &session{aws.NewCredentialsCache(create, early)}
 	}
 	b.Client = s3.NewFromConfig(config, func(o *s3.Options) {
 		o.HTTPClient, o.UsePathStyle = b.Transport, config.BaseEndpoint != nil
@@ -121,7 +133,8 @@ func Open(ctx context.Context, where account.Given, name string, options Options
 			o.ExpressCredentials = b.session
 		}
 		if options.RequesterPays {
-			o.APIOptions = append(o.APIOptions, smithyhttp.SetHeaderValue("X-Amz-Request-Payer", "requester"))
+			payer := smithyhttp.SetHeaderValue("X-Amz-Request-Payer", "requester")
+			o.APIOptions = append(o.APIOptions, payer)
 		}
 		// Whoever wants a checksum sends it along, or asks for the one that S3 keeps.
 		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
@@ -139,17 +152,21 @@ func (b *Bucket) Patiently() *Bucket {
 	return &made
 }
 
-// Do makes one request, once, as often as it takes. Each try counts, and an error of the SDK, or of a body that is read within
-// once, becomes a failure.Error. What is called expired is renewed once; a wrong clock the SDK itself corrects.
-func (b *Bucket) Do(ctx context.Context, counted Counter, operation string, once func() error) error {
+// Do makes one request, once, as often as it takes. Each try counts, and an error of the SDK, or of
+// a body that is read within once, becomes a failure.Error. What is called expired is renewed once;
+// a wrong clock the SDK itself corrects.
+func (b *Bucket) Do(ctx context.Context, counted Counter, operation string,
+	once func() error) error {
 	return b.DoOn(ctx, counted, operation, func() bool { return false }, once)
 }
 
-// DoOn is Do for work that goes on where the last try ended: a failed try that brought it on is the first again.
-func (b *Bucket) DoOn(ctx context.Context, counted Counter, operation string, broughtOn func() bool, once func() error) error {
+// DoOn is Do for work that goes on where the last try ended: a failed try that brought it on is the
+// first again.
+func (b *Bucket) DoOn(ctx context.Context, counted Counter, operation string, broughtOn func() bool,
+	once func() error) error {
 	mended := false
 	return b.Retry.DoOn(ctx, counted.CountRetry, broughtOn, func() error {
-		used, err := b.identify(ctx)
+		used, err := b.Identify(ctx)
 		if err != nil {
 			return err
 		}
@@ -174,8 +191,9 @@ func (b *Bucket) signer() aws.CredentialsProvider {
 	return b.Credentials
 }
 
-// identify asks for what the next request is signed with. The SDK asks again and gets the same; its errors don't say why.
-func (b *Bucket) identify(ctx context.Context) (aws.Credentials, error) {
+// Identify asks for what the next request is signed with. The SDK asks again and gets the same; its
+// errors don't say why.
+func (b *Bucket) Identify(ctx context.Context) (aws.Credentials, error) {
 	credentials, err := b.signer().Retrieve(ctx)
 	if err != nil && !errors.As(err, new(*failure.Error)) {
 		err = failure.New(failure.NoCredentials, "no AWS credentials found: %v", err)
@@ -183,59 +201,63 @@ func (b *Bucket) identify(ctx context.Context) (aws.Credentials, error) {
 	return credentials, b.Explain(ctx, createSession, err)
 }
 
-// Renew makes the next request be signed with something newer than what was refused. Of many that are refused at once one does.
+// Renew makes the next request be signed with something newer than what was refused. Of many that
+// are refused at once one does.
 func (b *Bucket) Renew(ctx context.Context, refused aws.Credentials) {
 	b.renewing.Lock()
 	defer b.renewing.Unlock()
 	cache, ok := b.signer().(interface{ Invalidate() })
-	if current, err := b.signer().Retrieve(ctx); ok && err == nil && current.SessionToken == refused.SessionToken {
+	if current, err := b.signer().Retrieve(ctx); ok && err == nil &&
+		current.SessionToken == refused.SessionToken {
 		cache.Invalidate()
 		_, _ = b.signer().Retrieve(ctx)
 	}
 }
 
-// Prime makes a new session with a directory bucket, so that the requests that follow find one; counted is told of it and of
-// those after it. A general bucket needs none. It must come before every other request.
+// Prime makes a new session with a directory bucket, so that the requests that follow find one;
+// counted is told of it and of those after it. A general bucket needs none. It must come before
+// every other request.
 func (b *Bucket) Prime(ctx context.Context, counted SessionCounter) error {
 	if b.session == nil {
 		return nil
 	}
 	b.counted = counted
 	b.session.Invalidate()
-	_, err := b.identify(ctx)
+	_, err := b.Identify(ctx)
 	return err
 }
 
 // create makes a session, by a request that is signed with the account's credentials.
-func (b *Bucket) create(ctx context.Context, mode types.SessionMode) (aws.Credentials, error) {
-	account := *b
+func (b *Bucket) create(ctx context.Context) (made aws.Credentials, err error) {
+	account, asked := *b, s3.CreateSessionInput{Bucket: &b.Name, SessionMode: b.mode}
 	account.session = nil
-	var made *types.SessionCredentials
-	err := account.Do(ctx, b.counted, createSession, func() error {
+	err = account.Do(ctx, b.counted, createSession, func() error {
 		began := time.Now()
-		answer, err := b.Client.CreateSession(ctx, &s3.CreateSessionInput{Bucket: &b.Name, SessionMode: mode})
+		answer, err := b.Client.CreateSession(ctx, &asked)
 		b.counted.CountSession(time.Since(began))
 		if err != nil {
 			return err
 		}
-		if made = answer.Credentials; made == nil || made.SessionToken == nil || made.Expiration == nil {
-			return failure.New(failure.S3, "CreateSession returned no credentials: this server has no directory buckets")
+		session := answer.Credentials
+		if session == nil || session.SessionToken == nil || session.Expiration == nil {
+			return failure.New(failure.S3, "CreateSession returned no credentials: this server "+
+				"has no directory buckets")
+		}
+		made = aws.Credentials{
+			AccessKeyID:     aws.ToString(session.AccessKeyId),
+			SecretAccessKey: aws.ToString(session.SecretAccessKey),
+			SessionToken:    *session.SessionToken, CanExpire: true, Expires: *session.Expiration,
 		}
 		return nil
 	})
-	if err != nil {
-		return aws.Credentials{}, err
-	}
-	return aws.Credentials{
-		AccessKeyID: aws.ToString(made.AccessKeyId), SecretAccessKey: aws.ToString(made.SecretAccessKey), SessionToken: *made.SessionToken,
-		CanExpire: true, Expires: *made.Expiration,
-	}, nil
+	return made, err
 }
 
 // Whole is the Last of a Span without an end: the whole object.
 const Whole = -1
 
-// Span is an object, or its bytes First to Last. IfMatch is the ETag that the object must still have, "" for any.
+// Span is an object, or its bytes First to Last. IfMatch is the ETag that the object must still
+// have, "" for any.
 type Span struct {
 	Key         string
 	First, Last int64
@@ -251,9 +273,10 @@ type Object struct {
 // ErrNoBytes says that a range was asked of an empty object.
 var ErrNoBytes = failure.New(failure.S3, "the object is empty, so it has no ranges")
 
-// Get asks for a span once, within Do. The body is the bytes asked for, or fewer where the object ends before Last; it ends with io.EOF
-// only when it was whole, and must be closed. An answer that isn't the one asked for is an error: a server that ignores Range or
-// If-Match would otherwise give the right size and the wrong bytes.
+// Get asks for a span once, within Do. The body is the bytes asked for, or fewer where the object
+// ends before Last; it ends with io.EOF only when it was whole, and must be closed. An answer that
+// isn't the one asked for is an error: a server that ignores Range or If-Match would otherwise give
+// the right size and the wrong bytes.
 func (b *Bucket) Get(ctx context.Context, span Span) (io.ReadCloser, Object, error) {
 	input := &s3.GetObjectInput{Bucket: &b.Name, Key: &span.Key}
 	if span.IfMatch != "" {
@@ -263,15 +286,16 @@ func (b *Bucket) Get(ctx context.Context, span Span) (io.ReadCloser, Object, err
 		input.Range = aws.String(fmt.Sprintf("bytes=%d-%d", span.First, span.Last))
 	}
 	answer, err := b.Client.GetObject(ctx, input)
-	var refused *smithyhttp.ResponseError
-	switch {
-	case err == nil:
+	if err == nil {
 		object, err := b.check(span, answer)
 		if err != nil {
 			_ = answer.Body.Close()
 		}
 		return answer.Body, object, err
-	case errors.As(err, &refused) && refused.HTTPStatusCode() == http.StatusRequestedRangeNotSatisfiable && span.First == 0:
+	}
+	var refused *smithyhttp.ResponseError
+	if errors.As(err, &refused) &&
+		refused.HTTPStatusCode() == http.StatusRequestedRangeNotSatisfiable && span.First == 0 {
 		err = ErrNoBytes
 	}
 	return nil, Object{}, err
@@ -284,12 +308,57 @@ func (b *Bucket) check(span Span, answer *s3.GetObjectOutput) (Object, error) {
 	_, _ = fmt.Sscanf(ranged, "bytes %d-%d/%d", &first, &last, &object.Bytes)
 	switch {
 	case answer.ContentLength == nil || object.ETag == "" || (ranged != "") != (span.Last != Whole):
-		return object, failure.New(failure.S3, "GetObject returned the length %d, the ETag %q and the range %q: this server isn't compatible with S3",
+		return object, failure.New(failure.S3, "GetObject returned the length %d, the ETag %q "+
+			"and the range %q: this server isn't compatible with S3",
 			length, object.ETag, ranged)
 	case span.IfMatch != "" && object.ETag != span.IfMatch:
 		return object, failure.New(failure.ObjectChanged, "%s", b.advice[failure.ObjectChanged])
-	case span.Last != Whole && (first != span.First || last != min(span.Last, object.Bytes-1) || length != last-first+1):
-		return object, failure.New(failure.SizeMismatch, "requested bytes %d-%d, but S3 announced %d bytes as %q", span.First, span.Last, length, ranged)
+	case span.Last != Whole && (first != span.First || last != min(span.Last, object.Bytes-1) ||
+		length != last-first+1):
+		return object, failure.New(failure.SizeMismatch,
+			"requested bytes %d-%d, but S3 announced %d bytes as %q", span.First, span.Last, length,
+			ranged)
 	}
 	return object, nil
+}
+
+// ListObjects is the operation of List.
+const ListObjects = "ListObjectsV2"
+
+// List calls take for every page of objects whose keys begin with prefix: in order of the keys, but
+// from a directory bucket, which gives pages that are empty too.
+func (b *Bucket) List(ctx context.Context, counted Counter, prefix string,
+	take func([]types.Object) error) error {
+	// url: XML can't hold every character that a key can.
+	pages := s3.NewListObjectsV2Paginator(b.Client, &s3.ListObjectsV2Input{
+		Bucket: &b.Name, Prefix: &prefix, EncodingType: types.EncodingTypeUrl,
+	})
+	for pages.HasMorePages() {
+		var page *s3.ListObjectsV2Output
+		err := b.Do(ctx, counted, ListObjects, func() (err error) {
+			page, err = pages.NextPage(ctx)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if page.IsTruncated == nil || *page.IsTruncated != pages.HasMorePages() {
+			return failure.New(failure.S3, "the answer of ListObjectsV2 doesn't say whether or "+
+				"where it goes on")
+		}
+		for i, object := range page.Contents {
+			key, err := url.QueryUnescape(aws.ToString(object.Key))
+			if err != nil || !strings.HasPrefix(key, prefix) {
+				return failure.New(failure.S3, "ListObjectsV2 returned the key %.100q for the "+
+					"prefix %q, or not URL-encoded", aws.ToString(object.Key), prefix)
+			}
+			page.Contents[i].Key = &key
+		}
+		if len(page.Contents) > 0 {
+			if err := take(page.Contents); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

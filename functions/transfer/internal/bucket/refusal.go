@@ -28,20 +28,24 @@ const (
 
 // commonAdvice is what the reader can do, where Options say nothing else.
 var commonAdvice = map[string]string{
-	failure.AccessDenied: "the role may not do this, or the object doesn't exist (without s3:ListBucket S3 answers 403 for that too): " +
-		"check the role's policy and the key, or seed the data (stampede dataset)",
-	failure.NoSuchKey:        "the object doesn't exist: check the key, or seed the data first (stampede dataset)",
-	failure.NoSuchBucket:     "the bucket doesn't exist: check its name, and that AWS_REGION is its region",
-	failure.ObjectChanged:    "the object was replaced while it was read: don't change it during a run",
+	failure.AccessDenied: "the role may not do this, or the object doesn't exist: check the " +
+		"role's policy and the key, or seed the data (stampede dataset)",
+	failure.NoSuchKey: "the object doesn't exist: check the key, or seed the data first " +
+		"(stampede dataset)",
+	failure.NoSuchBucket: "the bucket doesn't exist: check its name, and that AWS_REGION is " +
+		"its region",
+	failure.ObjectChanged: "the object was replaced while it was read: don't change it " +
+		"during a run",
 	failure.ChecksumMismatch: "S3 received different bytes than were sent: try again",
-	failure.SlowDown:         "S3 throttled every attempt: lower parallel_limit or the concurrency, or wait for S3 to scale",
-	failure.NoCredentials:    "S3 doesn't accept these credentials: check access key, secret key and session token, and that the endpoint is theirs",
-	skewed:                   "the clock of this machine differs from S3's by more than 15 minutes, and S3 refused the corrected time too: set it",
-	expired:                  "the credentials have expired, and so have their replacements",
-	createSession + " " + failure.AccessDenied: "the role may not open a session with the directory bucket: it needs " +
-		"s3express:CreateSession for the mode (s3express:SessionMode)",
-	createSession + " " + failure.NoSuchBucket: "there is no such directory bucket: check EXPRESS_BUCKET_NAME, and that its zone (before " +
-		"--x-s3) is in AWS_REGION",
+	failure.SlowDown:         "S3 throttled every attempt: lower parallel_limit or the concurrency",
+	failure.NoCredentials: "S3 doesn't accept these credentials: check access key, secret " +
+		"key, session token and endpoint",
+	skewed:  "S3 refused the corrected time too: set the clock of this machine",
+	expired: "the credentials have expired, and so have their replacements",
+	createSession + " " + failure.AccessDenied: "the role may not open a session with the " +
+		"directory bucket: it needs s3express:CreateSession for the mode",
+	createSession + " " + failure.NoSuchBucket: "there is no such directory bucket: check " +
+		"EXPRESS_BUCKET_NAME and AWS_REGION",
 }
 
 // Refusal is an error that S3 answered. Region is that of the bucket, where S3 says it.
@@ -51,44 +55,50 @@ type Refusal struct {
 	Code, Message, Region string
 }
 
+// Answer is the refusal in short.
+func (r Refusal) Answer() string {
+	return strings.TrimSpace(fmt.Sprintf("%s %d %s", r.Operation, r.Status, r.Code))
+}
+
 var (
 	ofStatus = map[int]string{
-		http.StatusForbidden: failure.AccessDenied, http.StatusNotFound: failure.NoSuchKey,
-		http.StatusPreconditionFailed: failure.ObjectChanged, http.StatusServiceUnavailable: failure.SlowDown,
-		http.StatusMovedPermanently: failure.Settings,
+		301: failure.Settings, 403: failure.AccessDenied, 404: failure.NoSuchKey,
+		412: failure.ObjectChanged, 503: failure.SlowDown,
 	}
 	ofCode = map[string]string{
 		"NoSuchBucket": failure.NoSuchBucket, "BadDigest": failure.ChecksumMismatch,
-		expired: failure.NoCredentials, refresh: failure.NoCredentials, "InvalidToken": failure.NoCredentials,
-		"InvalidAccessKeyId": failure.NoCredentials, "SignatureDoesNotMatch": failure.NoCredentials, skewed: failure.Settings,
-		"AuthorizationHeaderMalformed": failure.Settings, "IllegalLocationConstraintException": failure.Settings,
+		expired: failure.NoCredentials, refresh: failure.NoCredentials,
+		"InvalidToken":       failure.NoCredentials,
+		"InvalidAccessKeyId": failure.NoCredentials, "SignatureDoesNotMatch": failure.NoCredentials,
+		skewed:                               failure.Settings,
+		"AuthorizationHeaderMalformed":       failure.Settings,
+		"IllegalLocationConstraintException": failure.Settings,
 	}
-	// A HEAD has no body to say with that the credentials have expired.
-	mendable = []string{expired, refresh, skewed, "HeadObject 400"}
+	mendable = []string{expired, refresh, skewed}
 )
 
-// Refused names a refusal. Mended says that the same request may succeed when it is signed anew: with renewed credentials, or
-// by the clock of S3.
+// Refused names a refusal. Mended says that the same request may succeed when it is signed anew:
+// with renewed credentials, or by the clock of S3. A HEAD has no body to say with that the
+// credentials have expired.
 func (b *Bucket) Refused(r Refusal) *failure.Error {
 	kind, advice := cmp.Or(ofCode[r.Code], ofStatus[r.Status], failure.S3), r.Message
 	if kind == failure.Settings {
-		advice = fmt.Sprintf("the bucket %s is in %s: set AWS_REGION (by hand also --region): %s", b.Name, cmp.Or(r.Region, "another region"), r.Message)
+		advice = fmt.Sprintf("the bucket %s is in %s: set AWS_REGION: %s", b.Name,
+			cmp.Or(r.Region, "another region"), r.Message)
 	}
-	for _, key := range []string{kind, r.Code, r.Operation + " " + kind} {
-		advice = cmp.Or(b.advice[key], advice)
-	}
-	answer := fmt.Sprintf("%s %d", r.Operation, r.Status)
-	mended := slices.Contains(mendable, r.Code) || slices.Contains(mendable, answer)
+	advice = cmp.Or(b.advice[r.Operation+" "+kind], b.advice[r.Code], b.advice[kind], advice)
+	mended := slices.Contains(mendable, r.Code) || strings.HasPrefix(r.Answer(), "HeadObject 400")
 	return &failure.Error{
-		Type: kind, Message: strings.TrimSpace(answer+" "+r.Code) + ": " + advice, Mended: mended,
+		Type: kind, Message: r.Answer() + ": " + advice, Mended: mended,
 		// A 408 is for the request before: it came while this one was sent.
-		Temporary: mended || retry.Passing(r.Status, r.Code) || r.Status == http.StatusRequestTimeout,
+		Temporary: mended || retry.Passing(r.Status, r.Code) ||
+			r.Status == http.StatusRequestTimeout,
 		Throttled: r.Code == failure.SlowDown,
-		OfAll:     kind == failure.Settings || kind == failure.NoCredentials,
 	}
 }
 
-// Explain turns an error of the SDK, or of the body of one of its answers, into a failure.Error; nil stays nil.
+// Explain turns an error of the SDK, or of the body of one of its answers, into a failure.Error;
+// nil stays nil.
 func (b *Bucket) Explain(ctx context.Context, operation string, err error) error {
 	var failed *failure.Error
 	var refused *smithyhttp.ResponseError
@@ -102,14 +112,17 @@ func (b *Bucket) Explain(ctx context.Context, operation string, err error) error
 	case errors.As(err, &failed):
 		return failed
 	case errors.As(err, &refused) && refused.HTTPStatusCode() >= 300:
-		answer := Refusal{Operation: operation, Status: refused.HTTPStatusCode(), Region: refused.Response.Header.Get("X-Amz-Bucket-Region")}
+		answer := Refusal{Operation: operation, Status: refused.HTTPStatusCode(),
+			Region: refused.Response.Header.Get("X-Amz-Bucket-Region")}
 		if errors.As(err, &said) {
 			answer.Code, answer.Message = said.ErrorCode(), said.ErrorMessage()
 		}
 		return b.Refused(answer)
 	case strings.Contains(err.Error(), "checksum did not match"): // the SDK's type isn't exported
-		return failure.New(failure.ChecksumMismatch, "%s: the bytes received don't match the checksum that S3 stores: try again", operation)
-	case errors.As(err, &unreadable) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, os.ErrDeadlineExceeded):
+		return failure.New(failure.ChecksumMismatch,
+			"%s: the bytes received don't match the checksum that S3 stores: try again", operation)
+	case errors.As(err, &unreadable) && !errors.Is(err, io.ErrUnexpectedEOF) &&
+		!errors.Is(err, os.ErrDeadlineExceeded):
 		return failure.New(failure.S3, "%s: the answer isn't S3's: %v", operation, unreadable.Err)
 	}
 	return b.ofNetwork(operation, err)
@@ -124,15 +137,19 @@ func (b *Bucket) ofNetwork(operation string, err error) *failure.Error {
 	}
 	switch {
 	case errors.As(err, &unknown) && unknown.IsNotFound && IsDirectory(b.Name):
-		return failure.New(failure.NoConnection, "%s: no host %s: the zone in EXPRESS_BUCKET_NAME must be one of AWS_REGION that has "+
-			"S3 Express One Zone", operation, unknown.Name)
-	case slices.ContainsFunc(connecting, func(word string) bool { return strings.Contains(err.Error(), word) }):
+		return failure.New(failure.NoConnection, "%s: no host %s: the zone in "+
+			"EXPRESS_BUCKET_NAME must be one of AWS_REGION", operation, unknown.Name)
+	case slices.ContainsFunc(connecting,
+		func(word string) bool { return strings.Contains(err.Error(), word) }):
 		return failure.Passing(failure.NoConnection, "%s: no connection: %v", operation, err)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return failure.Passing(failure.ReadTimeout, "%s: S3 sent no byte for %g s", operation, b.Transport.silence.Seconds())
+		return failure.Passing(failure.ReadTimeout, "%s: S3 sent no byte for %g s", operation,
+			b.Transport.silence.Seconds())
 	}
-	return failure.Passing(failure.ConnectionCut, "%s: the connection ended before the answer did: %v", operation, err)
+	return failure.Passing(failure.ConnectionCut,
+		"%s: the connection ended before the answer did: %v", operation, err)
 }
 
-// connecting is in the errors of connections that were never made; net/http has no type for most of them.
+// connecting is in the errors of connections that were never made; net/http has no type for most of
+// them.
 var connecting = []string{"dial tcp", "proxyconnect", "tls: ", "x509: ", "TLS handshake"}

@@ -8,8 +8,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -19,20 +21,24 @@ import (
 // Timeouts, the same as in functions/common/s3_client.py (functions/agreed/timeouts.json).
 const (
 	connectTimeout = 5 * time.Second
-	// ReadTimeout is the longest silence on a connection: below the 60 s of the function, and far above any pause seen while the
-	// network allowance of a function is used up.
+	// ReadTimeout is the longest silence on a connection: below the 60 s of the function, and far
+	// above any pause seen while the network allowance of a function is used up.
 	ReadTimeout = 15 * time.Second
 )
 
-// Most bytes of the head of an answer, and of a body that is read whole: the largest is a page of a listing, with at most 1,000
-// keys of at most 1,024 bytes that escaping can make three times as long.
+// Most bytes of the head of an answer, and of a body that is read whole: the largest is a page of a
+// listing, with at most 1,000 keys of at most 1,024 bytes that escaping can make three times as
+// long.
 const (
 	largestHead = 1 << 20
 	largestBody = 8 << 20
+	// mostYields are enough for net/http to look for what follows an answer.
+	mostYields = 1000
 )
 
-// Transport carries the requests of a bucket: over as many connections as there are requests at once and not one more, with
-// the environment's proxies (HTTPS_PROXY, NO_PROXY; never to this machine itself) and AWS_CA_BUNDLE, as the SDK does it.
+// Transport carries the requests of a bucket: over as many connections as there are requests at
+// once and not one more, with the environment's proxies (HTTPS_PROXY, NO_PROXY; never to this
+// machine itself) and AWS_CA_BUNDLE, as the SDK does it.
 type Transport struct {
 	http    *http.Transport
 	silence time.Duration
@@ -54,16 +60,21 @@ func newTransport(configured aws.HTTPClient, options Options) *Transport {
 	client, _ := configured.(*awshttp.BuildableClient)
 	ofSDK := cmp.Or(client, awshttp.NewBuildableClient()).GetTransport()
 	return &Transport{&http.Transport{
-		Proxy: ofSDK.Proxy, TLSClientConfig: &tls.Config{RootCAs: ofSDK.TLSClientConfig.RootCAs}, TLSHandshakeTimeout: ReadTimeout,
-		DialContext: dial, MaxConnsPerHost: options.Connections, MaxIdleConnsPerHost: options.Connections, MaxResponseHeaderBytes: largestHead,
-		DisableCompression: true, ReadBufferSize: options.BufferBytes, WriteBufferSize: options.BufferBytes,
+		Proxy: ofSDK.Proxy, TLSClientConfig: &tls.Config{RootCAs: ofSDK.TLSClientConfig.RootCAs},
+		TLSHandshakeTimeout: ReadTimeout,
+		DialContext:         dial, MaxConnsPerHost: options.Connections,
+		MaxIdleConnsPerHost: options.Connections, MaxResponseHeaderBytes: largestHead,
+		DisableCompression: true, ReadBufferSize: options.BufferBytes,
+		WriteBufferSize: options.BufferBytes,
 	}, silence}
 }
 
-// Do sends one request; it follows no redirect. Of an answer that isn't an object no more is read than S3 ever sends.
+// Do sends one request; it follows no redirect. Of an answer that isn't an object no more is read
+// than S3 ever sends.
 func (t *Transport) Do(request *http.Request) (*http.Response, error) {
 	answer, err := t.http.RoundTrip(request)
-	if err == nil && (answer.StatusCode >= 300 || !strings.Contains(request.URL.RawQuery, "x-id=GetObject")) {
+	isObject := strings.Contains(request.URL.RawQuery, "x-id=GetObject")
+	if err == nil && (answer.StatusCode >= 300 || !isObject) {
 		answer.Body = http.MaxBytesReader(nil, answer.Body, largestBody)
 	}
 	return answer, err
@@ -72,8 +83,8 @@ func (t *Transport) Do(request *http.Request) (*http.Response, error) {
 // CloseIdle closes the connections that are kept for later.
 func (t *Transport) CloseIdle() { t.http.CloseIdleConnections() }
 
-// patientConn ends a connection on which nothing has moved for a while, in neither direction: while a large body is sent, S3 is
-// silent. An idle one ends so too.
+// patientConn ends a connection on which nothing has moved for a while, in neither direction: while
+// a large body is sent, S3 is silent. An idle one ends so too.
 type patientConn struct {
 	net.Conn
 	reader  io.Reader
@@ -82,7 +93,8 @@ type patientConn struct {
 	waiting atomic.Bool  // for bytes
 }
 
-// extend grants the next read or write its time from now; once a second, since it is called for each of them.
+// extend grants the next read or write its time from now; once a second, since it is called for
+// each of them.
 func (c *patientConn) extend() {
 	if now := time.Now(); c.second.Swap(now.Unix()) != now.Unix() {
 		_ = c.SetDeadline(now.Add(c.silence))
@@ -96,13 +108,40 @@ func (c *patientConn) Read(p []byte) (int, error) {
 	return c.reader.Read(p)
 }
 
-// IsWaiting tells whether somebody waits for bytes: then none that came before are in a buffer above this connection.
-func (c *patientConn) IsWaiting() bool { return c.waiting.Load() }
-
 func (c *patientConn) Write(p []byte) (int, error) {
 	c.extend()
 	return c.Conn.Write(p)
 }
 
-// NetConn is the connection beneath, as that of a tls.Conn.
-func (c *patientConn) NetConn() net.Conn { return c.Conn }
+// IsSilent tells whether nothing has come on an idle connection, neither into net/http's buffers
+// nor into the kernel's. What did, be it an answer that nobody asked for, a 408 or the end, could
+// be taken for the answer to the next request.
+func IsSilent(connection net.Conn) bool {
+	switch c := connection.(type) {
+	case *patientConn:
+		return c.isSilent()
+	case *tls.Conn:
+		return IsSilent(c.NetConn())
+	}
+	return true
+}
+
+// isSilent waits until net/http waits for the next bytes, which it does soon after an answer,
+// unless there are more in its buffer; to be told so it needs the processor.
+func (c *patientConn) isSilent() (silent bool) {
+	for range mostYields {
+		if c.waiting.Load() {
+			raw, err := c.Conn.(*net.TCPConn).SyscallConn()
+			if err == nil {
+				_ = raw.Control(func(number uintptr) {
+					_, _, waiting := syscall.Recvfrom(int(number), make([]byte, 1),
+						syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+					silent = waiting == syscall.EAGAIN
+				})
+			}
+			return silent
+		}
+		runtime.Gosched()
+	}
+	return false
+}

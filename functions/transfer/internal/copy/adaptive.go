@@ -5,43 +5,41 @@ import (
 	"time"
 )
 
-// The adaptive pace finds S3's limit from its answers alone, and shares it with workers that it knows nothing of.
+// The adaptive pace finds S3's limit from its answers alone, and shares it with workers that it
+// knows nothing of.
 //
-// It climbs until the first SlowDown, measures what comes through while S3 refuses the rest (that is the limit, or this
-// worker's share of it), and nears the limit from there until the next SlowDown. From then on x calls a second grow by
-// growth*sqrt(x) a second, and shrink by the part decrease at a SlowDown: at most once a refusal time, as TCP does, since a call
-// that was sent before the last decrease says nothing new.
+// It climbs until the first SlowDown, and measures what comes through while S3 refuses the rest:
+// that is the limit, or this worker's share of it. From then on x calls a second grow by
+// growth*sqrt(x) a second, and shrink by the part decrease at a SlowDown: at most once a refusal
+// time, as TCP does, since a call that was sent before the last decrease says nothing new.
 //
-// S3 refuses within milliseconds and copies in anything up to a minute. So a call counts by when it was sent, and for one that
-// got through as soon as its refusal would have come: after two refusal times.
+// S3 refuses within milliseconds and copies in anything up to a minute. So a call counts by when it
+// was sent, and for one that got through as soon as its refusal would have come: after two refusal
+// times.
 //
-// Additive increase and multiplicative decrease make shares equal (Chiu and Jain, 1989, Computer Networks and ISDN Systems 17).
-// An increase by a root of the rate lies between additive and multiplicative: one of the binomial controls (Bansal and
-// Balakrishnan, INFOCOM 2001: increase alpha/x^k, decrease beta*x^l, fair for k+l > 0; here k = -1/2, l = 1). In balance
-// growth*sqrt(x) = decrease*x*s, so there are s = growth/decrease/sqrt(x) SlowDowns a second: few at every size of limit.
-// Below fewCalls that would be a SlowDown for nearly every call: there the increase is linear (k = -1), which keeps shares as they
-// are, so that those of many workers with a few calls a second are as equal as the measurement made them.
-// A while after the last one the growth quickens with a power of the time, as CUBIC's does (RFC 9438): for a limit that rose,
-// because S3 split the prefix or another worker came to its end. Where S3 has refused everything for a while, what was known of
-// the limit is of no use any more: with the first call that gets through the climb begins again, as TCP's does after a timeout.
+// Additive increase and multiplicative decrease make shares equal (Chiu and Jain, 1989, Computer
+// Networks and ISDN Systems 17). An increase by a root of the rate lies between additive and
+// multiplicative: one of the binomial controls (Bansal and Balakrishnan, INFOCOM 2001: increase
+// alpha/x^k, decrease beta*x^l, fair for k+l > 0; here k = -1/2, l = 1). In balance growth*sqrt(x)
+// = decrease*x*s, so there are s = growth/decrease/sqrt(x) SlowDowns a second: few at every size of
+// limit. Below fewCalls that would be a SlowDown for nearly every call: there the increase is
+// linear (k = -1), which keeps shares as they are, so that those of many workers with a few calls a
+// second are as equal as the measurement made them. A while after the last one the growth quickens
+// with a power of the time, as CUBIC's does (RFC 9438): for a limit that rose, because S3 split the
+// prefix or another worker came to its end. Where S3 has refused everything for a while, what was
+// known of the limit is of no use any more: with the first call that gets through the climb begins
+// again, as TCP's does after a timeout.
 //
-// Where S3 refuses most calls however few this worker makes, a client that ignores SlowDown takes whatever it leaves: the rate
-// stops at half of what came through when that began, and Crowded tells.
+// Where S3 refuses most calls however few this worker makes, a client that ignores SlowDown takes
+// whatever it leaves: the rate stops at half of what came through when that began.
 const (
 	firstRate  = 200.0 // calls a second
 	lowestRate = 1.0
 	growth     = 1.25
 	decrease   = 0.05
-	// SlowDowns that are taken without slowing down: this part of the calls, saved up to mostCredit. Calls don't arrive as
-	// evenly as they are sent, so that a limit refuses a few of them well before it is reached.
-	tolerated  = 0.003
-	mostCredit = 2
 	fewCalls   = 150.0
-	// The climb doubles in this time, or in twice a round trip if that is longer, but not in longer than longestDoubling.
-	doubling        = 250 * time.Millisecond
-	longestDoubling = 600 * time.Millisecond
-	// After the measurement it takes this long, until the next SlowDown.
-	slowDoubling = 3 * time.Second
+	// The climb doubles in this time, or in twice a refusal if that is longer.
+	doubling = 250 * time.Millisecond
 	// A measurement takes so long, until so many calls came through.
 	shortestMeasure = 300 * time.Millisecond
 	longestMeasure  = 3 * time.Second
@@ -49,12 +47,12 @@ const (
 	// The growth quickens after so long a time without a SlowDown.
 	quiet = time.Second
 	step  = 100 * time.Millisecond
-	// Refusals are counted in spans of this length. S3 refuses everything once it refused so many calls in spans in which it let
-	// nothing through. Others take all they can once S3 refuses this part of the calls; so many spans in a row, and Crowded tells.
+	// Refusals are counted in spans of this length. S3 refuses everything once it refused so many
+	// calls in spans in which it let nothing through. Others take all they can once S3 refuses this
+	// part of the calls.
 	span         = time.Second
 	refusedInRow = 10
 	crowdedPart  = 0.5
-	crowdedSpans = 3
 	// Rate is only raised when it is what holds the calls back: this part of it was used.
 	usedPart = 0.7
 )
@@ -64,11 +62,11 @@ type phase int
 const (
 	climbing phase = iota
 	measuring
-	nearing // as climbing, but slower: the measurement may have been too low
 	steady
 )
 
-// tally counts the calls that were sent from one time to another, and those of them that were refused.
+// tally counts the calls that were sent from one time to another, and those of them that were
+// refused.
 type tally struct {
 	from, until   time.Duration
 	sent, refused int
@@ -82,23 +80,19 @@ func (t *tally) throughPerS() float64 { return t.through() / (t.until - t.from).
 
 // adaptive is the control of one worker. It knows no clock: every time is told.
 type adaptive struct {
-	cap    float64 // 0: none
-	lowest float64
-	rate   float64
-	phase  phase
-	// How long a refusal takes, and a call that gets through, smoothed; 0 before the first.
-	refusal, copying time.Duration
+	cap     float64 // 0: none
+	lowest  float64
+	rate    float64
+	phase   phase
+	refusal time.Duration // how long one takes, smoothed; 0 before the first
 
 	stepped     time.Duration // until when growth is in the rate
 	sentInStep  int
-	decreasedAt time.Duration
-	slowedAt    time.Duration // the last SlowDown
-	credit      float64       // SlowDowns to be taken
+	slowedAt    time.Duration // when the rate was lowered last
 	measured    tally
 	spanned     tally
 	shut        int     // calls refused in spans of which S3 let nothing through
 	refusedPart float64 // of the calls of a span, smoothed
-	crowded     int     // spans in a row in which it was most
 }
 
 func newAdaptive(limit float64) *adaptive {
@@ -107,7 +101,7 @@ func newAdaptive(limit float64) *adaptive {
 	return a
 }
 
-// Rate implements control.
+// Rate is that of the calls from now on.
 func (a *adaptive) Rate(now time.Duration) float64 {
 	if a.phase == measuring {
 		a.endMeasure(now)
@@ -120,10 +114,7 @@ func (a *adaptive) Rate(now time.Duration) float64 {
 	return a.rate
 }
 
-// Crowded tells whether S3 refuses most calls although this worker has slowed down.
-func (a *adaptive) Crowded() bool { return a.crowded >= crowdedSpans }
-
-// Sent implements control.
+// Sent tells that a call goes out.
 func (a *adaptive) Sent(now time.Duration) {
 	a.sentInStep++
 	for _, t := range []*tally{&a.measured, &a.spanned} {
@@ -133,28 +124,22 @@ func (a *adaptive) Sent(now time.Duration) {
 	}
 }
 
-// Answered implements control.
-func (a *adaptive) Answered(now, sentAt time.Duration, through, slowDown bool) {
-	if through {
-		a.copying = smoothed(a.copying, now-sentAt)
-		a.credit = min(mostCredit, a.credit+tolerated)
+// SlowedDown tells that a call was answered SlowDown.
+func (a *adaptive) SlowedDown(now, sentAt time.Duration) {
+	if trip := now - sentAt; a.refusal == 0 {
+		a.refusal = trip
+	} else {
+		a.refusal += (trip - a.refusal) / 8 // as RFC 6298 follows a round trip
 	}
-	if !slowDown {
-		return
-	}
-	a.refusal = smoothed(a.refusal, now-sentAt)
 	for _, t := range []*tally{&a.measured, &a.spanned} {
 		if t.has(sentAt) {
 			t.refused++
 		}
 	}
 	switch {
-	case a.phase == measuring || sentAt < a.decreasedAt:
+	case a.phase == measuring || sentAt < a.slowedAt:
 	case a.phase == climbing:
 		a.phase, a.measured = measuring, tally{from: now, until: now + longestMeasure}
-	case a.phase == steady && a.credit >= 1:
-		a.credit--
-		a.slowedAt = now
 	default:
 		a.rate *= 1 - decrease
 		a.slow(steady, now)
@@ -163,8 +148,7 @@ func (a *adaptive) Answered(now, sentAt time.Duration, through, slowDown bool) {
 
 // slow begins a phase in which only calls from now on say something.
 func (a *adaptive) slow(next phase, now time.Duration) {
-	a.phase, a.slowedAt, a.decreasedAt = next, now, now
-	a.stepped, a.sentInStep = now, 0
+	a.phase, a.slowedAt, a.stepped, a.sentInStep = next, now, now, 0
 	a.bound()
 }
 
@@ -177,7 +161,7 @@ func (a *adaptive) endMeasure(now time.Duration) {
 	}
 	if now >= m.until+2*a.refusal {
 		a.rate = min(a.rate, m.throughPerS()) * (1 - decrease)
-		a.slow(nearing, now)
+		a.slow(steady, now)
 		a.spanned = tally{from: now, until: now + span}
 	}
 }
@@ -202,8 +186,8 @@ func (a *adaptive) endSpan(now time.Duration) {
 	a.lookForOthers(ended, part)
 }
 
-// lookForOthers holds the rate where S3 refuses most calls however few they are: slowing down further would only leave more to a
-// client that never does.
+// lookForOthers holds the rate where S3 refuses most calls however few they are: slowing down
+// further would only leave more to a client that never does.
 func (a *adaptive) lookForOthers(ended tally, part float64) {
 	switch {
 	case part >= crowdedPart && ended.sent >= refusedInRow && a.phase != measuring:
@@ -212,31 +196,20 @@ func (a *adaptive) lookForOthers(ended tally, part float64) {
 	case part < crowdedPart && a.refusedPart < crowdedPart:
 		a.lowest = lowestRate
 	}
-	if a.refusedPart < crowdedPart {
-		a.crowded = 0
-	} else {
-		a.crowded++
-	}
 }
 
 // grow raises the rate for the time since the last step, if the rate is what held the calls back.
 func (a *adaptive) grow(now time.Duration) {
-	passed := min(now-a.stepped, max(2*step, time.Duration(2/a.rate*float64(time.Second)))).Seconds()
+	twoCalls := time.Duration(2 / a.rate * float64(time.Second))
+	passed := min(now-a.stepped, max(2*step, twoCalls)).Seconds()
 	used := float64(a.sentInStep) >= usedPart*a.rate*passed-1
 	a.stepped, a.sentInStep = now, 0
 	if !used {
 		return
 	}
-	trip := 2 * max(a.refusal, min(a.copying, longestDoubling/2))
-	if a.phase == nearing && now-a.slowedAt >= slowDoubling {
-		a.phase = steady // whose growth quickens
-	}
-	switch a.phase {
-	case climbing:
-		a.rate *= math.Exp2(passed / max(doubling, trip).Seconds())
-	case nearing:
-		a.rate *= math.Exp2(passed / max(slowDoubling, trip).Seconds())
-	default:
+	if a.phase == climbing {
+		a.rate *= math.Exp2(passed / max(doubling, 2*a.refusal).Seconds())
+	} else {
 		gain := growth * math.Sqrt(max(a.rate, fewCalls)) * min(1, a.rate/fewCalls)
 		quicker := max(1, (now-a.slowedAt).Seconds()/quiet.Seconds())
 		a.rate += min(gain*quicker*quicker*quicker, a.rate) * passed
@@ -249,12 +222,4 @@ func (a *adaptive) bound() {
 	if a.cap > 0 {
 		a.rate = min(a.rate, a.cap)
 	}
-}
-
-// smoothed is how a round trip is followed: as RFC 6298 does it.
-func smoothed(trip, last time.Duration) time.Duration {
-	if trip == 0 {
-		return last
-	}
-	return trip + (last-trip)/8
 }

@@ -19,21 +19,26 @@ import (
 type object struct {
 	etag  string
 	bytes int64
-	// Checksums of a kind have the same algorithm, over all bytes or over parts; "" for an object that has none.
+	// Checksums of a kind have the same algorithm, over all bytes or over parts; "" for an object
+	// that has none.
 	checksumKind, checksum string
-	// isDigest says that the ETag is a sum of the content: neither of parts nor encrypted with a key of KMS or the customer.
+	// isDigest says that the ETag is a sum of the content: neither of parts nor encrypted with a
+	// key of KMS or the customer.
 	isDigest bool
-	// age is the time since the object was written, by S3's clock in whole seconds; an hour where it doesn't say.
+	// age is the time since the object was written, by S3's clock in whole seconds; an hour where
+	// it doesn't say.
 	age time.Duration
 }
 
 // head asks for an object's size, ETag and checksum.
-func head(ctx context.Context, b *bucket.Bucket, seen *observed, key, version string) (told object, err error) {
-	asked := &s3.HeadObjectInput{Bucket: &b.Name, Key: &key, ChecksumMode: types.ChecksumModeEnabled}
+func (j *job) head(ctx context.Context, b *bucket.Bucket, key, version string) (told object,
+	err error) {
+	asked := &s3.HeadObjectInput{Bucket: &b.Name, Key: &key,
+		ChecksumMode: types.ChecksumModeEnabled}
 	if version != "" {
 		asked.VersionId = &version
 	}
-	err = b.Do(ctx, seen, headObject, func() error {
+	err = b.Do(ctx, j.seen, headObject, func() error {
 		answer, err := b.Client.HeadObject(ctx, asked)
 		if err == nil {
 			told = objectOf(answer)
@@ -45,15 +50,19 @@ func head(ctx context.Context, b *bucket.Bucket, seen *observed, key, version st
 
 func objectOf(answer *s3.HeadObjectOutput) object {
 	etag := aws.ToString(answer.ETag)
-	encrypted := answer.SSECustomerAlgorithm != nil || strings.HasPrefix(string(answer.ServerSideEncryption), "aws:kms")
-	told := object{etag: etag, bytes: aws.ToInt64(answer.ContentLength), isDigest: !encrypted && !strings.Contains(etag, "-"), age: time.Hour}
-	sums := []*string{answer.ChecksumCRC64NVME, answer.ChecksumCRC32, answer.ChecksumCRC32C, answer.ChecksumSHA1, answer.ChecksumSHA256}
+	encrypted := answer.SSECustomerAlgorithm != nil ||
+		strings.HasPrefix(string(answer.ServerSideEncryption), "aws:kms")
+	told := object{etag: etag, bytes: aws.ToInt64(answer.ContentLength), age: time.Hour,
+		isDigest: !encrypted && !strings.Contains(etag, "-")}
+	sums := []*string{answer.ChecksumCRC64NVME, answer.ChecksumCRC32, answer.ChecksumCRC32C,
+		answer.ChecksumSHA1, answer.ChecksumSHA256}
 	for algorithm, sum := range sums {
 		if sum != nil {
 			told.checksumKind, told.checksum = fmt.Sprint(algorithm, answer.ChecksumType), *sum
 		}
 	}
-	if asked, ok := awsmiddleware.GetServerTime(answer.ResultMetadata); ok && answer.LastModified != nil {
+	if asked, ok := awsmiddleware.GetServerTime(answer.ResultMetadata); ok &&
+		answer.LastModified != nil {
 		told.age = asked.Sub(*answer.LastModified)
 	}
 	return told
@@ -61,17 +70,19 @@ func objectOf(answer *s3.HeadObjectOutput) object {
 
 // comparable tells whether two objects that aren't the same by what S3 stored must differ.
 func (o object) comparable(other object) bool {
-	return o.bytes != other.bytes || o.isDigest && other.isDigest || o.checksum != "" && o.checksumKind == other.checksumKind
+	return o.bytes != other.bytes || o.isDigest && other.isDigest ||
+		o.checksum != "" && o.checksumKind == other.checksumKind
 }
 
-// same tells whether two objects have the same content as far as S3 can say: by ETag, or, since KMS and parts give the same
-// bytes other ETags, by size and a checksum of the same kind.
+// same tells whether two objects have the same content as far as S3 can say: by ETag, or, since KMS
+// and parts give the same bytes other ETags, by size and a checksum of the same kind.
 func (o object) same(other object) bool {
 	return o.bytes == other.bytes && (o.etag != "" && o.etag == other.etag ||
 		o.checksum != "" && o.checksum == other.checksum && o.checksumKind == other.checksumKind)
 }
 
-// mostSources are remembered: masters are few, and the sources of a listing are each asked for once anyway.
+// mostSources are remembered: masters are few, and the sources of a listing are each asked for once
+// anyway.
 const mostSources = 1000
 
 // source is what S3 says of a row's source, or has said before.
@@ -83,7 +94,7 @@ func (j *job) source(ctx context.Context, r row) (object, error) {
 	if ok {
 		return told, nil
 	}
-	told, err := head(ctx, j.from, j.seen, r.Source, r.Version)
+	told, err := j.head(ctx, j.from, r.Source, r.Version)
 	j.mutex.Lock()
 	defer j.mutex.Unlock()
 	if err == nil && len(j.sources) < mostSources {
@@ -92,11 +103,12 @@ func (j *job) source(ctx context.Context, r row) (object, error) {
 	return told, err
 }
 
-// compare finds out what has the destination's key already: the same object, which is this worker's own copy when an earlier
-// try has an unknown outcome; nil then. Another object is an error. tried is the time since the first try: what S3 can't compare
-// is our copy, if it has the size and was written since.
+// compare finds out what has the destination's key already: the same object, which is this worker's
+// own copy when an earlier try has an unknown outcome; nil then. Another object is an error. tried
+// is the time since the first try: what S3 can't compare is our copy, if it has the size and was
+// written since.
 func (j *job) compare(ctx context.Context, r row, unknown bool, tried time.Duration) error {
-	there, err := head(ctx, j.to, j.seen, r.Destination, "")
+	there, err := j.head(ctx, j.to, r.Destination, "")
 	if err != nil {
 		return err
 	}
@@ -110,12 +122,16 @@ func (j *job) compare(ctx context.Context, r row, unknown bool, tried time.Durat
 	switch comparable := there.comparable(wanted); {
 	case there.same(wanted), !comparable && isOwn:
 	case !comparable:
-		return failure.New(failure.ObjectNotComparable, "an object of the same size (%d bytes) is at the destination, but its ETag %s can't be compared "+
-			"with the source's %s, and they have no common checksum: keep it if an earlier run copied it; otherwise delete it and copy again",
-			there.bytes, there.etag, wanted.etag)
+		return failure.New(failure.ObjectNotComparable,
+			"the object at the destination has the source's size, but its ETag %s can't be "+
+				"compared with %s: "+
+				"keep it if an earlier run copied it, otherwise delete it", there.etag, wanted.etag)
 	default:
-		return failure.New(failure.ObjectDiffers, "the object at the destination (%d bytes, ETag %s) differs from the source (%d bytes, ETag %s): delete it, "+
-			"or empty the destination first", there.bytes, there.etag, wanted.bytes, wanted.etag)
+		return failure.New(failure.ObjectDiffers,
+			"the object at the destination (%d bytes, ETag %s) differs from the source (%d "+
+				"bytes, ETag %s): "+
+				"delete it, or empty the destination first", there.bytes, there.etag, wanted.bytes,
+			wanted.etag)
 	}
 	if unknown {
 		j.seen.made(r)

@@ -3,8 +3,6 @@ package copy
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"math"
 	"slices"
 	"sync"
@@ -22,16 +20,19 @@ import (
 const (
 	// look is how often the trajectory and the deadline are seen to.
 	look = 50 * time.Millisecond
-	// callsGrace is how long calls under way may take once the work was told to stop: what S3 copies is counted then. It is
-	// shorter than the time that a host gives its work (internal/worker, graces).
+	// callsGrace is how long calls under way may take once the work was told to stop: what S3
+	// copies is counted then. It is shorter than the time that a host gives its work
+	// (internal/worker, graces).
 	callsGrace = 15 * time.Second
-	// mostUnanswered rows given up one after the other end the work: then it isn't the rows, but the way to S3, and a message that
-	// comes back finds it open again. Fewer may be lost on the way while others get through.
+	// mostUnanswered rows given up one after the other end the work: then it isn't the rows, but
+	// the way to S3, and a message that comes back finds it open again. Fewer may be lost on the
+	// way while others get through.
 	mostUnanswered = 100
 	// Bounds of the time that calls under way are given to end.
 	shortestReserve = time.Second
 	longestReserve  = 30 * time.Second
-	// keptFiles is for what isn't a copy's connection: HEADs of sources, the listing, standard streams, files.
+	// keptFiles is for what isn't a copy's connection: HEADs of sources, the listing, standard
+	// streams, files.
 	keptFiles = sourcesAtOnce + 16
 )
 
@@ -48,12 +49,13 @@ type job struct {
 	rows       source // nil: nothing to copy
 	seen       *observed
 	failures   *failures
-	nameRest   bool      // rows that aren't begun because the work ended go to failures too
-	notices    io.Writer // for a user, a line each
-	// until bounds the whole; zero: no bound. Copies stop beginning early enough that those under way end before it.
+	nameRest   bool   // rows that aren't begun because the work ended go to failures too
+	progress   func() // is called every few seconds; nil: nobody wants to know
+	// until bounds the whole; zero: no bound. Copies stop beginning early enough that those under
+	// way end before it.
 	until time.Time
-	// lookFirst is whether the next row's destination is looked at before it is copied: rows that are there come together, where a
-	// run goes on with what an earlier one left.
+	// lookFirst is whether the next row's destination is looked at before it is copied: rows that
+	// are there come together, where a run goes on with what an earlier one left.
 	lookFirst atomic.Bool
 
 	pacer      *pacer
@@ -64,15 +66,16 @@ type job struct {
 	sources map[string]object // as HEAD describes them
 }
 
-// run does a job. When ctx ends, nothing more begins; calls bounds what is under way. What happened is in seen, at any time; the
-// error is why the work as a whole wasn't done.
+// run does a job. When ctx ends, nothing more begins; calls bounds what is under way. What happened
+// is in seen, at any time; the error is why the work as a whole wasn't done.
 func (j *job) run(calls, ctx context.Context) error {
-	defer func() { _ = j.failures.flush() }() // a log that can't be written to shows at the record, a file at the end of the verb
+	// A log that can't be written to shows at the record, a file at the verb's end.
+	defer func() { _ = j.failures.flush() }()
 	begin, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(calls, func() { stop(context.Cause(calls)) })()
 	if j.emptyFirst {
-		if err := empty(begin, j.patiently(j.to), j.seen, j.prefix); err != nil {
+		if err := j.empty(begin); err != nil {
 			return err
 		}
 	}
@@ -80,7 +83,8 @@ func (j *job) run(calls, ctx context.Context) error {
 		return nil
 	}
 	j.capParallel()
-	j.pacer, j.quota, j.sources = newPacer(j.Policy, j.seen.began), newQuota(j.RetryMode), map[string]object{}
+	j.pacer, j.quota = newPacer(j.Policy, j.seen.began), newQuota(j.RetryMode)
+	j.sources = map[string]object{}
 	ended, watched := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(watched)
@@ -95,89 +99,80 @@ func (j *job) run(calls, ctx context.Context) error {
 	return err
 }
 
-// capParallel lowers the calls at once to the connections that this process may open.
+// capParallel lowers the calls at once to the connections that this process may open: 1,024 files
+// in Lambda.
 func (j *job) capParallel() {
 	var files syscall.Rlimit
-	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) != nil || files.Cur > LargestParallel*2 {
-		return
-	}
-	if most := max(1, int(files.Cur)-keptFiles); j.Parallel > most {
-		_, _ = fmt.Fprintf(j.notices, "--parallel-limit is %d instead of %d: this process may open only %d files; raise the limit (ulimit -n) for more\n",
-			most, j.Parallel, files.Cur)
-		j.Parallel = most
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) == nil && files.Cur < 2*LargestParallel {
+		j.Parallel = min(j.Parallel, max(1, int64(files.Cur)-keptFiles))
 	}
 }
 
 // watch looks at the copy until it has ended, and stops it in time.
 func (j *job) watch(stop context.CancelCauseFunc, ended chan struct{}) {
 	defer j.seen.look(true)
-	ticker := time.NewTicker(look)
-	defer ticker.Stop()
-	noticed, flushed := false, time.Now()
+	looking, flushing, telling := time.Tick(look), time.Tick(flushEvery), time.Tick(progressEvery)
 	for {
 		select {
 		case <-ended:
 			return
-		case <-ticker.C:
-		}
-		j.seen.look(false)
-		if time.Since(flushed) > flushEvery { // so that they are there whatever becomes of this process
-			flushed = time.Now()
+		case <-flushing: // so that they are there whatever becomes of this process
 			_ = j.failures.flush()
-		}
-		if notice := j.pacer.crowded(j.seen.sinceBegan()); notice != "" && !noticed {
-			noticed = true
-			_, _ = fmt.Fprintln(j.notices, notice)
-		}
-		if j.isLate() {
-			stop(failure.New(failure.DeadlineExceeded, "stopped before the timeout with %d copied, %d already there and %d failed; SQS redelivers "+
-				"the message for the rest: raise timeout_s or lower slice_rows", j.seen.copied.Load(), j.seen.alreadyThere.Load(), j.seen.failed.Load()))
+		case <-telling:
+			if j.progress != nil {
+				j.progress()
+			}
+		case <-looking:
+			if j.seen.look(false); j.isLate() {
+				stop(failure.New(failure.DeadlineExceeded,
+					"stopped before the timeout with %d copied, %d already there and %d failed; "+
+						"SQS "+
+						"redelivers the message for the rest: raise timeout_s or lower slice_rows",
+					j.seen.copied.Load(), j.seen.alreadyThere.Load(),
+					j.seen.failed.Load()))
+			}
 		}
 	}
 }
 
-// isLate tells whether it is time to begin no more copies: the rest is for the slowest so far, twice over, but at most half of all.
+// isLate tells whether it is time to begin no more copies: the rest is for the slowest so far,
+// twice over, but at most half of all.
 func (j *job) isLate() bool {
 	slowest := time.Duration(2 * j.seen.latency.Ms(100) * float64(time.Millisecond))
 	reserve := min(max(slowest, shortestReserve), longestReserve, j.until.Sub(j.seen.began)/2)
 	return !j.until.IsZero() && time.Until(j.until) <= reserve
 }
 
-// copyAll copies all rows. calls bounds the requests; when begin ends, no further copy begins, but those under way are brought to
-// their end.
+// copyAll copies all rows. calls bounds the requests; when begin ends, no further copy begins, but
+// those under way are brought to their end.
 func (j *job) copyAll(calls, begin context.Context) error {
-	rows := make(chan row)
-	return workers.Run(begin, int64(j.Parallel)+1, func(begin context.Context, worker int64) error {
-		if worker == 0 {
-			defer close(rows)
-			return j.rows(begin, func(r row) error { return j.hand(begin, r, rows) })
+	read := func(begin context.Context, give func(row) error) error {
+		return j.rows(begin, func(r row) error { return j.hand(r, give) })
+	}
+	return workers.Share(begin, j.Parallel, read, func(begin context.Context, r row) error {
+		err := j.copy(calls, begin, r)
+		if err != nil {
+			j.leave(r) // where that is no error of the work, the row isn't part of it any more
 		}
-		for r := range rows {
-			if err := j.copy(calls, begin, r); err != nil {
-				j.leave(r) // where that is no error of the work, the row isn't part of it any more
-				return err
-			}
-		}
-		return nil
+		return err
 	})
 }
 
-// hand counts a row, and hands it to who copies it if there is something to copy.
-func (j *job) hand(begin context.Context, r row, rows chan<- row) error {
+// hand counts a row, and gives it to who copies it if there is something to copy.
+func (j *job) hand(r row, give func(row) error) error {
 	j.seen.planned.Add(1)
 	if refused := r.refused(j.prefix, j.from.Name == j.to.Name); refused != nil {
 		j.fail(r, refused)
 		return nil
 	}
-	select {
-	case rows <- r:
-		return nil
-	case <-begin.Done():
+	err := give(r)
+	if err != nil {
+		j.leave(r)
 	}
-	if j.leave(r); j.nameRest {
+	if j.nameRest { // the rest of the rows too
 		return nil
 	}
-	return context.Cause(begin)
+	return err
 }
 
 // leave takes a row out of the work.
@@ -210,7 +205,8 @@ type tries struct {
 	mended       bool  // what it refused for all rows: new credentials, a corrected clock
 }
 
-// copy brings one row to its end. An error is one that every other row would meet too; so is the end of begin.
+// copy brings one row to its end. An error is one that every other row would meet too; so is the
+// end of begin.
 func (j *job) copy(calls, begin context.Context, r row) error {
 	if j.lookFirst.Load() {
 		if j.compare(calls, r, false, 0) == nil {
@@ -235,7 +231,7 @@ func (j *job) copy(calls, begin context.Context, r row) error {
 		if !again {
 			return j.give(calls, t, err)
 		}
-		j.seen.retries.Add(1)
+		j.seen.CountRetry()
 		if err := deadline.Sleep(begin, pause); err != nil {
 			return err
 		}
@@ -249,14 +245,13 @@ func (j *job) try(ctx context.Context, t *tries) error {
 	unknown, err := j.copier.copy(ctx, t.row, j.seen.countCopy)
 	t.unknown = t.unknown || unknown
 	now := j.seen.noteAnswer(sentAt, err == nil)
-	slowDown, answered := isOf(err, failure.SlowDown), isAnswer(err)
-	if slowDown {
+	if isOf(err, failure.SlowDown) {
 		j.seen.slowDowns.Add(1)
+		j.pacer.adapt(func(a *adaptive) { a.SlowedDown(now, sentAt) })
 	}
-	if answered {
+	if isAnswer(err) {
 		j.unanswered.Store(0)
 	}
-	j.pacer.adapt(func(a *adaptive) { a.Answered(now, sentAt, answered && !slowDown, slowDown) })
 	switch err {
 	case nil:
 		j.seen.made(t.row)
@@ -286,8 +281,9 @@ func (j *job) again(t *tries, err error) (pause time.Duration, again bool) {
 		return 0, false
 	case failed.Type == failure.SlowDown && j.Pace == Adaptive: // of a comparison too, which has been tried often
 		t.slowed++
-		stuck := t.slowed >= fewestSlowed && time.Since(t.began) > longestSlowed && j.seen.copied.Load() > t.copiedBefore
-		return pauseAfter(t.slowed, longestSlowedPause, unit/10), !stuck
+		isStuck := t.slowed >= fewestSlowed && time.Since(t.began) > longestSlowed &&
+			j.seen.copied.Load() > t.copiedBefore
+		return pauseAfter(t.slowed, longestSlowedPause, unit/10), !isStuck
 	case failed.Mended && !t.mended: // so that none of the calls that met it has to pay
 		t.mended = true
 		return 0, true
@@ -315,13 +311,14 @@ func (j *job) give(calls context.Context, t *tries, err error) error {
 	if calls.Err() != nil {
 		return context.Cause(calls)
 	}
-	var failed *failure.Error
-	if errors.As(err, &failed) && (failed.OfAll || isOf(err, failure.NoCredentials, failure.NoSuchBucket)) {
+	if isOf(err, failure.Settings, failure.NoCredentials, failure.NoSuchBucket) { // every other row would meet it
 		return err
 	}
 	j.fail(t.row, err)
 	if !isAnswer(err) && j.unanswered.Add(1) >= mostUnanswered {
-		return failure.New(failed.Type, "S3 answered no request for %d objects in a row; the last error: %s", mostUnanswered, failed.Message)
+		kind, message := failure.Describe(err)
+		return failure.New(kind, "S3 answered no request for %d objects in a row; the last "+
+			"error: %s", mostUnanswered, message)
 	}
 	return nil
 }

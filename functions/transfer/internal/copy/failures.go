@@ -13,12 +13,12 @@ import (
 	"stampede/transfer/internal/record"
 )
 
-// longestLogLine is the most bytes that a line of failed objects may have in a log: an event takes more, but not every reader
-// does.
+// longestLogLine is the most bytes that a line of failed objects may have in a log: an event takes
+// more, but not every reader does.
 const longestLogLine = 100_000
 
-// failures writes the rows that failed as they come, so that none is kept. What identifies a line stands first in it: Logs
-// Insights finds only the first 200 fields.
+// failures writes the rows that failed as they come, so that none is kept. What identifies a line
+// stands first in it: Logs Insights finds only the first 200 fields.
 type failures struct {
 	log         io.Writer
 	begin       string
@@ -31,27 +31,30 @@ type failures struct {
 	added   int
 	reasons map[string]int // rows by error_type
 	first   string         // of the reasons, in full
-	others  bool           // not all have the first
 }
 
 func newFailures(log io.Writer, runID, cell string, seq, attempt int64, longestLine int) *failures {
-	return &failures{log: log, longestLine: longestLine, reasons: map[string]int{}, begin: fmt.Sprintf(`{"run_id": %s, "cell": %s, "seq": %d, "attempt": %d, `+
-		`"failed_objects": [`, record.Quote(runID), record.Quote(cell), seq, attempt)}
+	return &failures{log: log, longestLine: longestLine, reasons: map[string]int{},
+		begin: fmt.Sprintf(`{"run_id": %s, "cell": %s, "seq": %d, "attempt": %d, `+
+			`"failed_objects": [`, record.Quote(runID), record.Quote(cell), seq, attempt)}
 }
 
 func (f *failures) add(r row, kind, message string) {
-	pairs := append(some(r.Slice >= 0, "slice", r.Slice), some(r.Line >= 0, "line", r.Line)...)
-	pairs = append(pairs, record.Pairs("source", r.Source, "destination", r.Destination)...)
+	var slice any
+	if r.Slice >= 0 {
+		slice = r.Slice
+	}
+	pairs := record.Pairs("slice", slice, "line", record.OrNull(r.Line), "source", r.Source,
+		"destination", r.Destination)
 	if r.Version != "" {
 		pairs = append(pairs, record.Pairs("version", r.Version)...)
 	}
-	text := record.Object(append(pairs, record.Pairs("error_type", kind, "error_message", record.OneLine(message))...))
+	text := record.Object(append(pairs, record.Pairs("error_type", kind, "error_message",
+		record.OneLine(message))...))
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	if kind != failure.NotBegun {
-		reason := kind + ": " + message
-		f.first = cmp.Or(f.first, reason)
-		f.others = f.others || f.first != reason
+		f.first = cmp.Or(f.first, kind+": "+message)
 		f.reasons[kind]++
 	}
 	if f.added++; f.most > 0 && f.added > f.most {
@@ -72,7 +75,7 @@ func (f *failures) add(r row, kind, message string) {
 func (f *failures) summary() string {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	if !f.others {
+	if len(f.reasons) == 1 {
 		return "for one reason: " + f.first
 	}
 	kinds := slices.Sorted(maps.Keys(f.reasons))

@@ -2,7 +2,6 @@ package copy
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -16,41 +15,35 @@ import (
 
 // observed is what is seen of a copy while it runs: its counters may be read at any time.
 type observed struct {
-	began    time.Time
-	beganCPU float64
+	work.Work
+	began time.Time
 
-	firstCall, lastAnswer                                  atomic.Int64 // ns after began; 0: none yet
+	firstCall, lastAnswer, emptying                        atomic.Int64 // ns; 0: none yet
 	planned, copied, alreadyThere, failed, malformed, left atomic.Int64
-	calls, slowDowns, retries, requests, inFlight, emptied atomic.Int64
-	bytes                                                  atomic.Int64
-	emptying                                               atomic.Int64 // ns
+	calls, slowDowns, inFlight, emptied                    atomic.Int64
 
 	latency *work.Latency // of the calls that copied
 
-	mutex sync.Mutex // of what follows
+	mutex sync.Mutex
 	track trajectory
 }
 
 func observe() *observed {
 	process.ResetPeak()
-	return &observed{began: time.Now(), beganCPU: process.CPUSeconds(), track: trajectory{width: 1}, latency: work.NewLatency()}
+	o := &observed{began: time.Now(), track: trajectory{width: 1}, latency: work.NewLatency()}
+	o.Prepare()
+	return o
 }
 
-// CountRequest is called for every request.
-func (o *observed) CountRequest() { o.requests.Add(1) }
-
-// CountRetry counts a request that is sent again.
-func (o *observed) CountRetry() { o.retries.Add(1) }
-
 func (o *observed) countCopy() {
-	o.requests.Add(1)
+	o.CountRequest()
 	o.calls.Add(1)
 }
 
 // made counts a copy of ours.
 func (o *observed) made(r row) {
 	o.copied.Add(1)
-	o.bytes.Add(max(0, r.Bytes))
+	o.Bytes.Add(max(0, r.Bytes))
 }
 
 // sinceBegan is the time on this copy's clock, never 0.
@@ -67,9 +60,7 @@ func (o *observed) noteCall() time.Duration {
 func (o *observed) noteAnswer(sentAt time.Duration, copied bool) time.Duration {
 	now := o.sinceBegan()
 	o.inFlight.Add(-1)
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	o.lastAnswer.Store(max(o.lastAnswer.Load(), int64(now)))
+	o.lastAnswer.Store(int64(now))
 	if copied {
 		o.latency.Note(now - sentAt)
 	}
@@ -95,72 +86,82 @@ func (o *observed) look(ended bool) {
 	o.track.look(point{seconds, o.copied.Load(), o.slowDowns.Load(), o.inFlight.Load(), 1}, ended)
 }
 
-// outcome returns what the record says of a copy, whatever came of it. Order and settings are nil where they couldn't be read:
-// what is theirs is null then.
+// course is the text of the trajectory.
+func (o *observed) course() string {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	return o.track.text()
+}
+
+// outcome returns what the record says of a copy, whatever came of it. Order and settings are nil
+// where they couldn't be read: what is theirs is null then.
 func (o *observed) outcome(asked *order, from *settings, err error) record.Outcome {
-	ordered, told := asked != nil, from != nil
-	if !ordered {
+	isOrder, isSet, pairs := asked != nil, from != nil, work.Pairs
+	if !isOrder {
 		asked = &order{}
 	}
-	if !told {
+	if !isSet {
 		from = &settings{}
 	}
 	own := slices.Concat(
-		some(true, "warm_up", asked.WarmUp),
-		some(ordered, "parallel_limit", int64(asked.Parallel), "pace", asked.Pace),
-		some(asked.CallsPerS > 0, "calls_per_s_cap", asked.CallsPerS),
-		some(told, "object_count", from.ObjectCount, "key_order", from.KeyOrder),
+		pairs(true, "warm_up", asked.WarmUp),
+		pairs(isOrder, "parallel_limit", asked.Parallel, "pace", asked.Pace),
+		pairs(asked.CallsPerS > 0, "calls_per_s_cap", asked.CallsPerS),
+		pairs(isSet, "object_count", from.ObjectCount, "key_order", from.KeyOrder),
 	)
 	if from.Experiment == onHost {
-		own = append(own, some(true, "instance_type", from.InstanceType)...)
+		own = append(own, pairs(true, "instance_type", from.InstanceType)...)
 	}
-	own = slices.Concat(own, o.counts(err == nil),
-		some(asked.Manifest != "", "first_slice", asked.FirstSlice, "slices", asked.Slices),
-		some(true, "trajectory", o.track.text()),
-		some(ordered, "retry_mode", asked.RetryMode, "retry_attempts", asked.Attempts),
-		some(true, "sdk", sdk),
-		some(told, "experiment", from.Experiment),
-	)
 	return record.Outcome{
-		TimeKey: "elapsed_seconds", StartedAtMs: o.began.Add(time.Duration(o.firstCall.Load())).UnixMilli(), ElapsedSeconds: o.elapsedSeconds(),
-		Bytes: o.bytes.Load(), Err: err, Own: own,
+		TimeKey: "elapsed_seconds", ElapsedSeconds: o.elapsedSeconds(),
+		StartedAtMs: o.began.Add(time.Duration(o.firstCall.Load())).UnixMilli(),
+		Bytes:       o.Bytes.Load(), Err: err,
+		Own: slices.Concat(own, o.counts(err == nil),
+			pairs(asked.Manifest != "", "first_slice", asked.FirstSlice, "slices", asked.Slices),
+			pairs(true, "trajectory", o.course()),
+			pairs(isOrder, "retry_mode", asked.RetryMode, "retry_attempts", asked.Attempts),
+			pairs(true, "sdk", sdk),
+			pairs(isSet, "experiment", from.Experiment)),
 	}
 }
 
-// some makes pairs of keys and values; null for what isn't known.
-var some = work.Pairs
-
-// counts is what happened, from the rows planned to the requests sent. Where not all was done, nobody has counted the plan.
+// counts is what happened, from the rows planned to the requests sent. Where not all was done,
+// nobody has counted the plan.
 func (o *observed) counts(all bool) []record.Pair {
 	rate := 0.0
 	if elapsed := o.elapsedSeconds(); elapsed > 0 {
 		rate = float64(o.copied.Load()) / elapsed
 	}
-	return append(some(all, "planned", o.planned.Load()), some(true,
-		"copied", o.copied.Load(), "already_there", o.alreadyThere.Load(), "failed", o.failed.Load(), "malformed", o.malformed.Load(),
-		"calls", o.calls.Load(), "calls_per_s", rate, "slowdowns", o.slowDowns.Load(), "retries", o.retries.Load(),
-		"call_p50_ms", o.latency.Ms(50), "call_p90_ms", o.latency.Ms(90), "call_p99_ms", o.latency.Ms(99), "call_max_ms", o.latency.Ms(100),
-		"emptied", o.emptied.Load(), "emptying_seconds", time.Duration(o.emptying.Load()).Seconds(), "peak_memory_mb", process.PeakMemoryMB(),
-		"client_cpu_seconds", process.CPUSeconds()-o.beganCPU, "requests", o.requests.Load())...)
+	_, cpu := o.Spent()
+	return slices.Concat(work.Pairs(all, "planned", o.planned.Load()), record.Pairs(
+		"copied", o.copied.Load(), "already_there", o.alreadyThere.Load(), "failed",
+		o.failed.Load(), "malformed", o.malformed.Load(),
+		"calls", o.calls.Load(), "calls_per_s", rate, "slowdowns", o.slowDowns.Load(), "retries",
+		o.Retries.Load(),
+	), o.latency.Pairs(true, "call"), record.Pairs(
+		"emptied", o.emptied.Load(), "emptying_seconds", time.Duration(o.emptying.Load()).Seconds(),
+		"peak_memory_mb",
+		process.PeakMemoryMB(), "client_cpu_seconds", cpu, "requests", o.Requests.Load(),
+	))
 }
 
 const (
 	// mostPoints is the most points that a trajectory has; a longer copy has coarser ones.
 	mostPoints = 600
-	// shortestRest is how long what comes after the last whole point must be to be a point of its own: a rate over less says
-	// nothing.
+	// shortestRest is how long what comes after the last whole point must be to be a point of its
+	// own: a rate over less says nothing.
 	shortestRest = 0.2
 )
 
-// point is how far a copy was so many seconds after its first call: what had come through, what had been slowed down, and the calls
-// in flight, added up over so many looks.
+// point is how far a copy was so many seconds after its first call: what had come through, what had
+// been slowed down, and the calls in flight, added up over so many looks.
 type point struct {
 	seconds                            float64
 	copied, slowDowns, inFlight, looks int64
 }
 
-// trajectory gathers points, each a number of seconds after the one before, in constant memory: when there are too many, every
-// other one goes.
+// trajectory gathers points, each a number of seconds after the one before, in constant memory:
+// when there are too many, every other one goes.
 type trajectory struct {
 	points []point
 	last   point // as of the last look
@@ -192,14 +193,17 @@ func (t *trajectory) look(now point, ended bool) {
 	}
 }
 
-// text is "t_s:copied_per_s:in_flight:slowdowns_per_s" for each point, joined by spaces; t_s is a whole number of seconds.
+// text is "t_s:copied_per_s:in_flight:slowdowns_per_s" for each point, joined by spaces; t_s is a
+// whole number of seconds.
 func (t *trajectory) text() string {
 	parts, before := make([]string, len(t.points)), point{}
 	for i, p := range t.points {
-		perS := func(number int64) float64 { return math.Round(float64(number) / max(p.seconds-before.seconds, 1e-6)) }
-		inFlight := math.Round(float64(p.inFlight-before.inFlight) / float64(p.looks-before.looks))
-		parts[i] = fmt.Sprintf("%.0f:%.0f:%.0f:%.0f", max(1, math.Round(p.seconds)), perS(p.copied-before.copied), inFlight,
-			perS(p.slowDowns-before.slowDowns))
+		mean := func(number int64, of float64) float64 { return float64(number) / max(of, 1e-6) }
+		passed := p.seconds - before.seconds
+		parts[i] = fmt.Sprintf("%.0f:%.0f:%.0f:%.0f", max(1, p.seconds),
+			mean(p.copied-before.copied, passed),
+			mean(p.inFlight-before.inFlight, float64(p.looks-before.looks)),
+			mean(p.slowDowns-before.slowDowns, passed))
 		before = p
 	}
 	return strings.Join(parts, " ")

@@ -2,12 +2,10 @@ package copy
 
 import (
 	"context"
-	"os"
 	"strings"
 	"time"
 
 	"stampede/transfer/internal/account"
-	"stampede/transfer/internal/bucket"
 	"stampede/transfer/internal/deadline"
 	"stampede/transfer/internal/environment"
 	"stampede/transfer/internal/failure"
@@ -17,7 +15,8 @@ import (
 	"stampede/transfer/internal/workorder"
 )
 
-// operation is the copy in Lambda or by a host's worker: between the buckets that the environment names.
+// operation is the copy in Lambda or by a host's worker: between the buckets that the environment
+// names.
 type operation struct {
 	settings *settings
 	route    *route
@@ -31,8 +30,8 @@ func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
 	o := &operation{runner: &deadline.Runner{Operation: "copy", Thing: "slice"}}
 	if o.settings, o.wrong = readSettings(lookup); o.wrong == nil {
 		region := account.Given{Region: o.settings.Region}
-		options := bucket.Options{Connections: LargestParallel}
-		o.route, o.wrong = openRoute(ctx, region, region, o.settings.Source, o.settings.Destination, options)
+		o.route, o.wrong = openRoute(ctx, region, region, o.settings.Source, o.settings.Destination,
+			LargestParallel)
 	}
 	return o
 }
@@ -45,8 +44,10 @@ func (o *operation) Labels() *environment.Labels {
 	return &o.settings.Labels
 }
 
-// Do implements sandbox.Operation. Rows that failed go to the log that the context names, before the record.
-func (o *operation) Do(ctx context.Context, body string, until time.Time) (*workorder.Order, record.Outcome) {
+// Do implements sandbox.Operation. Rows that failed go to the log that the context names, before
+// the record.
+func (o *operation) Do(ctx context.Context, body string, until time.Time) (*workorder.Order,
+	record.Outcome) {
 	seen := observe()
 	order, err := parse(body)
 	if err != nil {
@@ -60,7 +61,8 @@ func (o *operation) Do(ctx context.Context, body string, until time.Time) (*work
 		job := o.job(ctx, order, seen, until)
 		bounded, cancel := deadline.Outlasting(ctx, callsGrace)
 		defer cancel()
-		err = o.runner.Run(bounded, until, seen.bytes.Load, func(calls context.Context) error { return job.run(calls, ctx) })
+		err = o.runner.Run(bounded, until, seen.Bytes.Load,
+			func(calls context.Context) error { return job.run(calls, ctx) })
 	}
 	return &order.Order, seen.outcome(order, o.settings, err)
 }
@@ -73,7 +75,8 @@ func (o *operation) begin(ctx context.Context, order *order, until time.Time) er
 		}
 	}
 	if order.Manifest == "" && o.settings.SourcePrefix == "" {
-		return failure.New(failure.WorkOrder, "the message lacks the key manifest: without SOURCE_PREFIX there is nothing to list")
+		return failure.New(failure.WorkOrder, "the message lacks the key manifest: without "+
+			"SOURCE_PREFIX there is nothing to list")
 	}
 	if err := deadline.WaitUntil(ctx, order.StartAtMs, until); err != nil {
 		return err
@@ -84,21 +87,21 @@ func (o *operation) begin(ctx context.Context, order *order, until time.Time) er
 func (o *operation) job(ctx context.Context, order *order, seen *observed, until time.Time) *job {
 	attempt, log := record.DeliveryOf(ctx)
 	j := &job{
-		Policy: order.Policy, route: o.route, prefix: o.settings.DestinationPrefix, emptyFirst: order.EmptyFirst, seen: seen, until: until,
-		failures: newFailures(log, order.RunID, order.Cell, order.Seq, attempt, longestLogLine), notices: os.Stderr,
+		Policy: order.Policy, route: o.route, prefix: o.settings.DestinationPrefix,
+		emptyFirst: order.EmptyFirst, seen: seen, until: until,
+		failures: newFailures(log, order.RunID, order.Cell, order.Seq, attempt, longestLogLine),
 	}
 	if order.Manifest == "" {
-		j.where = "the source prefix " + o.settings.SourcePrefix
-		j.rows = listed(j.patiently(j.from), seen, o.settings.SourcePrefix, j.prefix)
+		j.list(o.settings.SourcePrefix)
 	} else if order.Slices > 0 {
 		j.lookFirst.Store(attempt > 1)
-		j.where = "the manifest " + order.Manifest
-		j.rows = sliced(j.patiently(j.from), seen, order.Manifest, order.FirstSlice, order.Slices)
+		j.read(order.Manifest, order.FirstSlice, order.Slices)
 	}
 	return j
 }
 
-// settings is what the environment says: the labels of the record, the two buckets, and what the record repeats.
+// settings is what the environment says: the labels of the record, the two buckets, and what the
+// record repeats.
 type settings struct {
 	environment.Labels
 	Experiment        string
@@ -121,8 +124,10 @@ func readSettings(lookup func(string) string) (*settings, error) {
 	read := &settings{
 		Experiment: r.OneOf("EXPERIMENT", "", "copy", onHost),
 		Source:     r.Text("BUCKET_NAME"), SourcePrefix: lookup("SOURCE_PREFIX"),
-		Destination: r.Text("DESTINATION_BUCKET_NAME"), DestinationPrefix: lookup("DESTINATION_PREFIX"),
-		ObjectCount: r.Integer("OBJECT_COUNT", 1, 100_000_000), KeyOrder: r.OneOf("KEY_ORDER", "none", "straight", "reversed_hash", "none"),
+		Destination:       r.Text("DESTINATION_BUCKET_NAME"),
+		DestinationPrefix: lookup("DESTINATION_PREFIX"),
+		ObjectCount:       r.Integer("OBJECT_COUNT", 1, 100_000_000), KeyOrder: r.OneOf("KEY_ORDER",
+			"none", "straight", "reversed_hash", "none"),
 		Region: r.Region(),
 	}
 	if read.Experiment == onHost {
@@ -138,20 +143,23 @@ func readSettings(lookup func(string) string) (*settings, error) {
 	return read, nil
 }
 
-// kept is what the source bucket holds besides destinations.
-var kept = []string{"masters/", "source/", "manifest/", "program/"}
+// overlap tells whether keys may begin with both.
+func overlap(prefix, other string) bool {
+	return strings.HasPrefix(prefix, other) || strings.HasPrefix(other, prefix)
+}
 
-// mayEmpty refuses to empty what isn't the destination's alone: with one bucket for everything, a prefix that holds, or lies
-// in, something else of the stack.
+// mayEmpty refuses to empty what isn't the destination's alone: with one bucket for everything, a
+// prefix that holds, or lies in, something else of the stack.
 func (s *settings) mayEmpty(manifest string) error {
 	if s.Source != s.Destination {
 		return nil
 	}
-	for _, other := range append([]string{s.SourcePrefix, manifest}, kept...) {
-		inside := other != "" && strings.HasPrefix(s.DestinationPrefix, other)
-		if inside || strings.HasPrefix(other, s.DestinationPrefix) && (other != "" || s.DestinationPrefix == "") {
-			return failure.New(failure.Settings, "DESTINATION_PREFIX %q isn't emptied: in the source bucket %q that would delete %q too; give the "+
-				"destination a separate prefix or bucket", s.DestinationPrefix, s.Source, other)
+	for _, other := range []string{"masters/", "source/", "manifest/", "program/", s.SourcePrefix,
+		manifest} {
+		if s.DestinationPrefix == "" || other != "" && overlap(s.DestinationPrefix, other) {
+			return failure.New(failure.Settings, "DESTINATION_PREFIX %q isn't emptied: in the "+
+				"source bucket that would delete %q too; choose a "+
+				"separate prefix or bucket", s.DestinationPrefix, other)
 		}
 	}
 	return nil

@@ -19,14 +19,16 @@ type order struct {
 
 // parse reads the body of a message; an error is of the type WorkOrder.
 func parse(body string) (*order, error) {
-	r, common := workorder.Open(body, "parallel_limit", "retry_mode", "retry_attempts", "pace", "calls_per_s", "manifest", "first_slice",
+	r, common := workorder.Open(body, "parallel_limit", "retry_mode", "retry_attempts", "pace",
+		"calls_per_s", "manifest", "first_slice",
 		"slices", "empty_first", "warm_up")
 	attempts := int64(defaultAttempts)
-	parsed := &order{Order: common, WarmUp: r.Flag("warm_up"), EmptyFirst: r.Flag("empty_first") == 1}
-	parsed.Parallel = int(r.Between("parallel_limit", nil, 1, LargestParallel))
+	parsed := &order{Order: common, WarmUp: r.Flag("warm_up"),
+		EmptyFirst: r.Flag("empty_first") == 1}
+	parsed.Parallel = r.Between("parallel_limit", nil, 1, LargestParallel)
 	parsed.Attempts = r.Between("retry_attempts", &attempts, 1, largestAttempts)
-	parsed.RetryMode = word(r, "retry_mode", Standard, Legacy)
-	parsed.Pace = word(r, "pace", Fixed, Adaptive)
+	parsed.RetryMode = r.Word("retry_mode", Standard, Standard, Legacy)
+	parsed.Pace = r.Word("pace", Fixed, Fixed, Adaptive)
 	parsed.CallsPerS = r.Between("calls_per_s", new(int64), 1, largestCallsPerS)
 	r.Text("manifest", `a key prefix that ends in "/"`, func(text string) bool {
 		parsed.Manifest = text
@@ -43,14 +45,4 @@ func parse(body string) (*order, error) {
 		return nil, r.Err
 	}
 	return parsed, nil
-}
-
-// word reads one of two words; the first where the order leaves it out.
-func word(r *workorder.Reader, key, first, second string) string {
-	read := first
-	r.Text(key, first+" or "+second, func(text string) bool {
-		read = text
-		return text == first || text == second
-	})
-	return read
 }

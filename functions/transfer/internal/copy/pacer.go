@@ -2,7 +2,6 @@ package copy
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"sync"
 	"time"
@@ -11,10 +10,11 @@ import (
 )
 
 const (
-	// longestDebt is how much time of calls not made a pacer makes up for at once: timers are late by up to a few ms.
+	// longestDebt is how much time of calls not made a pacer makes up for at once: timers are late
+	// by up to a few ms.
 	longestDebt = 20 * time.Millisecond
-	// lead is how much earlier than its turn a call may go: so a few go out together, for which the process wakes up once. That
-	// halves the CPU of a call at 500 a second.
+	// lead is how much earlier than its turn a call may go: so a few go out together, for which the
+	// process wakes up once. That halves the CPU of a call at 500 a second.
 	lead = 4 * time.Millisecond
 )
 
@@ -70,15 +70,4 @@ func (p *pacer) adapt(do func(*adaptive)) {
 		defer p.mutex.Unlock()
 		do(p.rate)
 	}
-}
-
-// crowded says, in words for a user, that slowing down doesn't help; "" as long as it does.
-func (p *pacer) crowded(now time.Duration) (notice string) {
-	p.adapt(func(a *adaptive) {
-		if a.Crowded() {
-			notice = fmt.Sprintf("S3 throttles most calls although this program makes only %.0f a second: another client of this bucket seems "+
-				"to ignore SlowDown; stop it or slow it down", a.Rate(now))
-		}
-	})
-	return notice
 }

@@ -1,5 +1,5 @@
-// Package copy copies objects server-side: from a listing or a manifest, many calls at once, at a pace, with S3's refusals
-// counted and every row accounted for.
+// Package copy copies objects server-side: from a listing or a manifest, many calls at once, at a
+// pace, with S3's refusals counted and every row accounted for.
 package copy
 
 import (
@@ -25,19 +25,18 @@ const (
 	largestSlice     = 999_999 // of the six digits in a slice's key
 )
 
-// Policy is how to call S3: how much at once, how fast, and how often again. CallsPerS caps the calls of this worker; 0: no
-// cap.
+// Policy is how to call S3: how much at once, how fast, and how often again.
 type Policy struct {
-	Parallel  int
+	Parallel  int64
 	RetryMode string
 	Attempts  int64 // tries of one call, the first included
 	Pace      string
-	CallsPerS int64
+	CallsPerS int64 // of this worker at most; 0: no cap
 }
 
-// The retry quota of botocore's standard mode before 2026 (functions/agreed/retries.json): a retry costs tokens, a call that
-// succeeds gives back what its last retry cost, or one token; without tokens a call isn't tried again. A SlowDown costs the
-// same by the rules of 2026.
+// The retry quota of botocore's standard mode before 2026 (functions/agreed/retries.json): a retry
+// costs tokens, a call that succeeds gives back what its last retry cost, or one token; without
+// tokens a call isn't tried again. A SlowDown costs the same by the rules of 2026.
 const (
 	quotaTokens        = 500
 	noQuota            = 1 << 62
@@ -49,8 +48,8 @@ const (
 	longestSlowedPause = 2  // tenths of a second, of the adaptive pace, which slows down by itself
 )
 
-// longestSlowed is how long the adaptive pace tries one row that S3 always slows down, while it lets others through. A variable for
-// tests.
+// longestSlowed is how long the adaptive pace tries one row that S3 always slows down, while it
+// lets others through. A variable for tests.
 var longestSlowed = 5 * time.Minute
 
 func newQuota(mode string) *ratelimit.TokenBucket {
@@ -60,7 +59,8 @@ func newQuota(mode string) *ratelimit.TokenBucket {
 	return ratelimit.NewTokenBucket(quotaTokens)
 }
 
-// pauseAfter is how long to wait after the n-th try (from 1) failed: full jitter that doubles, up to longest units.
+// pauseAfter is how long to wait after the n-th try (from 1) failed: full jitter that doubles, up
+// to longest units.
 func pauseAfter(n int64, longest float64, unit time.Duration) time.Duration {
 	pause := min(rand.Float64()*math.Exp2(float64(min(n-1, 30))), longest)
 	return time.Duration(pause * float64(unit))

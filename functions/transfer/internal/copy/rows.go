@@ -18,7 +18,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
-	"stampede/transfer/internal/bucket"
 	"stampede/transfer/internal/failure"
 )
 
@@ -30,29 +29,32 @@ const (
 	byteOrderMark     = "\xEF\xBB\xBF" // of a spreadsheet
 )
 
-// row is one object to copy. Slice and Line (from 1) say where it stands in a manifest, -1 where there is none; Bytes is -1
-// where the size isn't known. Err is why there is nothing to copy.
+// row is one object to copy. Slice (-1: none) and Line (from 1; 0: none) say where it stands in a
+// manifest; Bytes is -1 where the size isn't known. Err is why there is nothing to copy.
 type row struct {
 	Slice, Line         int64
 	Source, Destination string
 	Version             string // of the source, "" for the current one
 	Bytes               int64
 	ETag                string // of the source, "" where it isn't known
-	Err                 *failure.Error
+	Err                 error
 }
 
 // refused tells why a row must not be copied; nil when it may.
-func (r row) refused(prefix string, sameBucket bool) *failure.Error {
+func (r row) refused(prefix string, sameBucket bool) error {
 	switch {
 	case r.Err != nil:
 		return r.Err
 	case max(len(r.Source), len(r.Destination)) > longestKeyBytes:
-		return failure.New(failure.RowRefused, "a key has at most %d bytes: the source has %d, the destination %d", longestKeyBytes,
+		return failure.New(failure.RowRefused, "a key has at most %d bytes: the source has %d, "+
+			"the destination %d", longestKeyBytes,
 			len(r.Source), len(r.Destination))
 	case !strings.HasPrefix(r.Destination, prefix):
-		return failure.New(failure.RowRefused, "the destination key must begin with the destination prefix %q", prefix)
+		return failure.New(failure.RowRefused, "the destination key must begin with the "+
+			"destination prefix %q", prefix)
 	case sameBucket && r.Source == r.Destination:
-		return failure.New(failure.RowRefused, "source and destination are the same object: choose another destination key")
+		return failure.New(failure.RowRefused, "source and destination are the same object: "+
+			"choose another destination key")
 	case r.Bytes > largestCopyBytes:
 		return failure.New(failure.ObjectTooLarge, "%d bytes: %s", r.Bytes, tooLargeAdvice)
 	}
@@ -62,31 +64,46 @@ func (r row) refused(prefix string, sameBucket bool) *failure.Error {
 // source calls take for every row, and returns how reading them ended. take's error ends it.
 type source func(ctx context.Context, take func(row) error) error
 
-// listed gives a row for every object below a prefix; its destination is the rest of its key behind another prefix.
-func listed(from *bucket.Bucket, seen *observed, sourcePrefix, destinationPrefix string) source {
-	return func(ctx context.Context, take func(row) error) error {
-		return list(ctx, from, seen, sourcePrefix, func(key string, object types.Object) error {
-			rest := strings.TrimPrefix(key, sourcePrefix)
-			if rest == "" {
-				return nil // the console's sign for the folder itself
+// list makes the rows of a job those of every object below a prefix; its destination is the rest of
+// its key behind the job's prefix.
+func (j *job) list(prefix string) {
+	j.where = "the source prefix " + prefix
+	j.rows = func(ctx context.Context, take func(row) error) error {
+		return j.patiently(j.from).List(ctx, j.seen, prefix, func(objects []types.Object) error {
+			for _, object := range objects {
+				rest := strings.TrimPrefix(*object.Key, prefix)
+				if rest == "" { // the console's sign for the folder itself
+					continue
+				}
+				err := take(row{
+					Slice: -1, Source: *object.Key, Destination: j.prefix + rest,
+					Bytes: aws.ToInt64(object.Size),
+					ETag:  aws.ToString(object.ETag),
+				})
+				if err != nil {
+					return err
+				}
 			}
-			return take(row{Slice: -1, Line: -1, Source: key, Destination: destinationPrefix + rest, Bytes: aws.ToInt64(object.Size),
-				ETag: aws.ToString(object.ETag)})
+			return nil
 		})
 	}
 }
 
-// sliced gives the rows of some slices of a manifest, one after the other.
-func sliced(from *bucket.Bucket, seen *observed, manifest string, first, number int64) source {
-	return func(ctx context.Context, take func(row) error) error {
+// read makes the rows of a job those of some slices of a manifest, one after the other.
+func (j *job) read(manifest string, first, number int64) {
+	j.where = "the manifest " + manifest
+	j.rows = func(ctx context.Context, take func(row) error) error {
 		for slice := first; slice < first+number; slice++ {
 			key := fmt.Sprintf("%s%06d.csv", manifest, slice)
-			body, err := read(ctx, from, seen, key)
+			body, err := read(ctx, j.patiently(j.from), j.seen, key)
 			if isOf(err, failure.NoSuchKey) {
-				return failure.New(failure.NoSuchKey, "the slice %s doesn't exist: upload the manifest (stampede dataset) before the flood: %v", key, err)
+				return failure.New(failure.NoSuchKey,
+					"%s doesn't exist: upload the manifest (stampede dataset) before the flood",
+					key)
 			}
 			if err == nil {
-				err = lines(bufio.NewReaderSize(strings.NewReader(body), longestLineBytes), slice, ownFormat, take)
+				err = lines(bufio.NewReaderSize(strings.NewReader(body), longestLineBytes), slice,
+					ownFormat, take)
 			}
 			if err != nil {
 				return err
@@ -96,7 +113,8 @@ func sliced(from *bucket.Bucket, seen *observed, manifest string, first, number 
 	}
 }
 
-// manifestRows gives the rows of a manifest by hand, which may be compressed: lines of CSV, or what --failed wrote.
+// manifestRows gives the rows of a manifest by hand, which may be compressed: lines of CSV, or what
+// --failed wrote.
 func manifestRows(body io.Reader, as format, take func(row) error) (err error) {
 	reader := bufio.NewReaderSize(body, longestLineBytes)
 	if mark, _ := reader.Peek(2); string(mark) == gzipMark {
@@ -107,11 +125,11 @@ func manifestRows(body io.Reader, as format, take func(row) error) (err error) {
 		reader = bufio.NewReaderSize(unpacked, longestLineBytes)
 	}
 	if first, _ := reader.Peek(1); string(first) == "{" {
-		err = failedRows(reader, take)
-	} else {
-		err = lines(reader, -1, as, take)
+		return failedRows(reader, take)
 	}
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) {
+	err = lines(reader, -1, as, take)
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err,
+		gzip.ErrHeader) {
 		return failure.New(failure.File, "the compressed manifest is cut short or damaged: %v", err)
 	}
 	return err
@@ -123,23 +141,22 @@ func failedRows(body io.Reader, take func(row) error) error {
 	for {
 		var line struct {
 			Objects []struct {
-				Line                         *int64
-				Source, Destination, Version string
-				Message                      string `json:"error_message"`
+				row
+				Message string `json:"error_message"`
 			} `json:"failed_objects"`
 		}
-		if err := decoder.Decode(&line); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		if err := decoder.Decode(&line); errors.Is(err, io.EOF) || errors.Is(err,
+			io.ErrUnexpectedEOF) {
 			return nil // the last line of a program that was killed may be cut short
 		} else if err != nil {
-			return failure.New(failure.File, "the manifest begins as a file of --failed, but isn't one: %v", err)
+			return failure.New(failure.File, "the manifest begins as a file of --failed, but "+
+				"isn't one: %v", err)
 		}
 		for _, failed := range line.Objects {
-			r := row{Slice: -1, Line: -1, Source: failed.Source, Version: failed.Version, Destination: failed.Destination, Bytes: -1}
-			if failed.Line != nil {
-				r.Line = *failed.Line
-			}
-			if failed.Destination == "" {
-				r.Err = failure.New(failure.MalformedRow, "%s", failed.Message)
+			r := failed.row
+			r.Slice, r.Bytes = -1, -1
+			if r.Destination == "" {
+				r.Err = malformed("%s", failed.Message)
 			}
 			if err := take(r); err != nil {
 				return err
@@ -148,32 +165,35 @@ func failedRows(body io.Reader, take func(row) error) error {
 	}
 }
 
-// lines gives the rows of one slice; -1 for a manifest that isn't in slices. An error of the body is returned as it is.
+// lines gives the rows of one slice; -1 for a manifest that isn't in slices. An error of the body
+// is returned as it is.
 func lines(reader *bufio.Reader, slice int64, as format, take func(row) error) error {
 	if mark, _ := reader.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
 		_, _ = reader.Discard(len(byteOrderMark))
 	}
 	for number := int64(1); ; number++ {
-		read, err := reader.ReadSlice('\n')
-		isLast := err == io.EOF
+		text, err := reader.ReadSlice('\n')
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
-			return failure.New(failure.File, "line %d of the manifest has more than %d bytes, more than any row", number, longestLineBytes)
-		case err != nil && !isLast:
+			return failure.New(failure.File, "line %d of the manifest has more than %d bytes, "+
+				"more than any row", number, longestLineBytes)
+		case err != nil && err != io.EOF:
 			return err
-		case isLast && len(read) == 0:
+		case len(text) == 0:
 			return nil
 		}
-		line := strings.TrimRight(string(read), "\r\n")
+		line := strings.TrimRight(string(text), "\r\n")
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		r, wrong := parseRow(line, as)
-		if isLast {
-			wrong = failure.New(failure.MalformedRow, "the last line has no line break, so it may be cut short: end it with one")
+		r := parseRow(line, as)
+		if err != nil {
+			r.Err = malformed("the last line has no line break, so it may be cut short: end it " +
+				"with one")
 		}
-		if wrong != nil {
-			r = row{Source: strings.ToValidUTF8(line[:min(len(line), longestShownBytes)], "\uFFFD"), Bytes: -1, Err: wrong}
+		if r.Err != nil {
+			r = row{Source: strings.ToValidUTF8(line[:min(len(line), longestShownBytes)], "\uFFFD"),
+				Err: r.Err}
 		}
 		r.Slice, r.Line = slice, number
 		if err := take(r); err != nil {
@@ -183,15 +203,20 @@ func lines(reader *bufio.Reader, slice int64, as format, take func(row) error) e
 }
 
 // format makes a row of the fields of a line.
-type format func(fields []string) (row, *failure.Error)
+type format func(fields []string) row
+
+func malformed(format string, values ...any) error {
+	return failure.New(failure.MalformedRow, format, values...)
+}
 
 // parseRow reads a line of CSV.
-func parseRow(line string, as format) (row, *failure.Error) {
+func parseRow(line string, as format) row {
 	fields := strings.Split(line, ",")
 	if strings.Contains(line, `"`) {
 		quoted, err := csv.NewReader(strings.NewReader(line)).Read()
 		if err != nil { // without its place, which is one in this line
-			return row{}, failure.New(failure.MalformedRow, "the quotes of a row must be those of CSV: %v", errors.Unwrap(err))
+			return row{Err: malformed("the quotes of a row must be those of CSV: %v",
+				errors.Unwrap(err))}
 		}
 		fields = quoted
 	}
@@ -199,53 +224,55 @@ func parseRow(line string, as format) (row, *failure.Error) {
 }
 
 // ownFormat is source,destination[,bytes].
-func ownFormat(fields []string) (row, *failure.Error) {
+func ownFormat(fields []string) row {
 	if len(fields) != 2 && len(fields) != 3 {
-		return row{}, failure.New(failure.MalformedRow, "a row must be source,destination or source,destination,bytes, not %d fields", len(fields))
+		return row{Err: malformed("a row must be source,destination or "+
+			"source,destination,bytes, not %d fields", len(fields))}
 	}
 	source, version, _ := strings.Cut(fields[0], "?versionId=") // a question mark of a key is %3F
-	source, wrong := key(source)
-	destination, wrongToo := key(fields[1])
-	r := row{Source: source, Version: version, Destination: destination, Bytes: -1}
+	r := row{Version: version, Bytes: -1}
+	r.Source, r.Destination = r.key(source), r.key(fields[1])
 	if len(fields) == 3 {
 		bytes, err := strconv.ParseUint(fields[2], 10, 63)
 		if r.Bytes = int64(bytes); err != nil {
-			wrong = failure.New(failure.MalformedRow, "bytes must be a whole number, not %.60q", fields[2])
+			r.Err = malformed("bytes must be a whole number, not %.60q", fields[2])
 		}
 	}
-	return r, cmp.Or(wrong, wrongToo)
+	return r
 }
 
-// manifestFormat is the one that the first row has: that of a row by hand, or bucket,key[,version] as S3 Batch Operations and S3
-// Inventory have it. An inventory may have a size in the version's place, and more fields, which aren't needed. The destination
-// is the key behind a prefix.
+// manifestFormat is the one that the first row has: that of a row by hand, or bucket,key[,version]
+// as S3 Batch Operations and S3 Inventory have it. An inventory may have a size in the version's
+// place, and more fields, which aren't needed. The destination is the key behind a prefix.
 func manifestFormat(bucket, prefix string) format {
 	first := ""
-	return func(fields []string) (row, *failure.Error) {
+	return func(fields []string) row {
 		if first = cmp.Or(first, fields[0]); first != bucket {
 			return ownFormat(fields)
 		}
 		if len(fields) < 2 || fields[0] != bucket {
-			return row{}, failure.New(failure.MalformedRow, "the first row is bucket,key of %s, so this one must be too, not of %.60q: give a "+
-				"manifest for each bucket", bucket, fields[0])
+			return row{Err: malformed("the first row is bucket,key of %s, so this one must be "+
+				"too, not of %.60q", bucket, fields[0])}
 		}
-		source, wrong := key(fields[1])
-		r := row{Source: source, Destination: prefix + source, Bytes: -1}
+		r := row{Bytes: -1}
+		r.Source = r.key(fields[1])
+		r.Destination = prefix + r.Source
 		if len(fields) > 2 {
 			bytes, err := strconv.ParseInt(fields[2], 10, 64)
 			if r.Bytes = bytes; err != nil {
 				r.Version, r.Bytes = fields[2], -1
 			}
 		}
-		return r, wrong
+		return r
 	}
 }
 
-// key decodes a key as S3 Inventory encodes it and S3 Batch Operations reads it: %XX, and + for a space.
-func key(encoded string) (string, *failure.Error) {
+// key decodes a key as S3 Inventory encodes it and S3 Batch Operations reads it: %XX, and + for a
+// space.
+func (r *row) key(encoded string) string {
 	decoded, err := url.QueryUnescape(encoded)
 	if err != nil || decoded == "" || !utf8.ValidString(decoded) {
-		return "", failure.New(failure.MalformedRow, "a key must be percent-encoded, not %.60q", encoded)
+		r.Err = malformed("a key must be percent-encoded, not %.60q", encoded)
 	}
-	return decoded, nil
+	return decoded
 }

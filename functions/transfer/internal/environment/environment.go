@@ -51,7 +51,7 @@ func (r *Reader) Region() string {
 func (r *Reader) Text(name string) string {
 	value := r.Lookup(name)
 	if value == "" {
-		r.fail("the environment variable %s is missing or empty: set it on the function", name)
+		r.fail("the environment variable %s is missing: set it on the function", name)
 	}
 	return value
 }

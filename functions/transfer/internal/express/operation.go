@@ -50,8 +50,8 @@ func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
 	// With an endpoint of its own, a general bucket may stand in.
 	name := o.settings.Buckets[oneZone]
 	if o.buckets[oneZone].Client.Options().BaseEndpoint == nil && !bucket.IsDirectory(name) {
-		o.wrong = failure.New(failure.Settings, "EXPRESS_BUCKET_NAME %.100q isn't the name of a directory bucket: it must end in --ZONE--x-s3 "+
-			"with the ID of its zone, such as --use1-az4--x-s3", name)
+		o.wrong = failure.New(failure.Settings, "EXPRESS_BUCKET_NAME %.100q isn't the name of a directory bucket: it must end in "+
+			"--ZONE--x-s3, such as --use1-az4--x-s3", name)
 	}
 	return o
 }
@@ -85,7 +85,7 @@ func (o *operation) begin(ctx context.Context, order *order, until time.Time) er
 	case o.wrong != nil:
 		return o.wrong
 	case asked == count || asked == aggregate:
-		return failure.New(failure.Settings, "OPERATION %s is a query, which stampede runs in Athena: send this function no messages", asked)
+		return failure.New(failure.Settings, "OPERATION %s is a query in Athena: send this function no messages", asked)
 	case order.OnlyMissing && asked != upload:
 		return failure.New(failure.WorkOrder, "only_missing is for the function with OPERATION=upload, not %s", asked)
 	}
@@ -156,8 +156,8 @@ func (o *operation) outcome(asked *order, s *seen, err error) record.Outcome {
 		pairs(isOrder, "object_bytes", asked.objectBytes, "object_count", asked.objectCount, "parallel_limit", asked.Parallel, "slices", asked.Slices,
 			"first_object", asked.FirstObject, "objects", asked.Objects),
 		pairs(true, "objects_per_s", rate),
-		pairs(moved > 0, "set_seconds", float64(asked.objectCount)/rate, "request_p50_ms", s.latency.Ms(50), "request_p90_ms", s.latency.Ms(90),
-			"request_p99_ms", s.latency.Ms(99), "request_max_ms", s.latency.Ms(100)),
+		pairs(moved > 0, "set_seconds", float64(asked.objectCount)/rate),
+		s.latency.Pairs(moved > 0, "request"),
 		pairs(true, "sessions", sessions),
 		pairs(sessions > 0, "session_ms", float64(s.sessionNs.Load())/1e6),
 		pairs(true, "peak_memory_mb", process.PeakMemoryMB(), "client_cpu_seconds", cpu, "requests", s.Requests.Load(), "retries", s.Retries.Load(),

@@ -68,7 +68,7 @@ type order struct {
 func parse(body string) (*order, error) {
 	r, common := workorder.Open(body, "storage_class", "object_bytes", "object_count", "slices", "parallel_limit", "first_object", "objects",
 		"only_missing", "warm_up")
-	read, oneSlice := &order{Order: common, StorageClass: r.Word("storage_class", standard, oneZone)}, int64(1)
+	read, oneSlice := &order{Order: common, StorageClass: r.Word("storage_class", "", standard, oneZone)}, int64(1)
 	read.objectBytes = r.Between("object_bytes", nil, smallestObject, largestObject)
 	read.objectCount = r.Between("object_count", nil, 1, mostObjects)
 	read.Slices = r.Between("slices", &oneSlice, 1, mostSlices)

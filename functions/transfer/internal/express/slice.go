@@ -36,9 +36,10 @@ type slice struct {
 
 func (s *slice) workers() int64 { return min(s.Parallel, s.Objects) }
 
-// each moves every object of the slice, as many at once as there are workers, which are numbered from 0: prepare makes what is
-// tried, and timed.
-func (s *slice) each(ctx context.Context, operation string, prepare func(ctx context.Context, worker, object int64) (once func() error)) error {
+// each moves every object of the slice, as many at once as there are workers, which are numbered
+// from 0: prepare makes what is tried, and timed.
+func (s *slice) each(ctx context.Context, operation string, prepare func(ctx context.Context,
+	worker, object int64) (once func() error)) error {
 	var next atomic.Int64
 	s.seen.Begin()
 	defer s.seen.End()
@@ -65,48 +66,40 @@ func (s *slice) upload(ctx context.Context) error {
 		return func() error {
 			body := s.content(object)
 			_, err := s.bucket.Client.PutObject(ctx, &s3.PutObjectInput{
-				Bucket: &s.bucket.Name, Key: &key, Body: &body, ContentLength: &s.objectBytes, ChecksumCRC32: &text,
+				Bucket: &s.bucket.Name, Key: &key, Body: &body, ContentLength: &s.objectBytes,
+				ChecksumCRC32: &text,
 			}, unsignedBody)
 			return err
 		}
 	})
 }
 
-// unsignedBody leaves the SHA-256 of the body out of the signature, as the SDK does with TLS: the CRC-32 that S3 checks is among
-// the signed headers.
+// unsignedBody leaves the SHA-256 of the body out of the signature, as the SDK does with TLS: the
+// CRC-32 that S3 checks is among the signed headers.
 func unsignedBody(o *s3.Options) {
 	o.APIOptions = append(o.APIOptions, v4.SwapComputePayloadSHA256ForUnsignedPayloadMiddleware)
 }
 
-// list marks what is there of the slice's set, with the right size. It relies on no order of the keys: directory buckets list in
-// none, and give pages that are empty.
+// list marks what is there of the slice's set, with the right size. It relies on no order of the
+// keys: directory buckets have none.
 func (s *slice) list(ctx context.Context) error {
-	prefix := s.prefix()
 	s.there = make([]bool, s.objectCount)
-	pages := s3.NewListObjectsV2Paginator(s.bucket.Client, &s3.ListObjectsV2Input{Bucket: &s.bucket.Name, Prefix: &prefix})
-	for pages.HasMorePages() {
-		var page *s3.ListObjectsV2Output
-		err := s.bucket.Do(ctx, s.seen, "ListObjectsV2", func() (err error) {
-			page, err = pages.NextPage(ctx)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		for _, listed := range page.Contents {
+	return s.bucket.List(ctx, s.seen, s.prefix(), func(objects []types.Object) error {
+		for _, object := range objects {
 			var number uint64
-			key := aws.ToString(listed.Key)
-			_, _ = fmt.Sscanf(key, prefix+"%d.json", &number)
-			if number < uint64(s.objectCount) && s.key(int64(number)) == key && aws.ToInt64(listed.Size) == s.objectBytes {
+			_, _ = fmt.Sscanf(*object.Key, s.prefix()+"%d.json", &number)
+			if number < uint64(s.objectCount) && s.key(int64(number)) == *object.Key &&
+				aws.ToInt64(object.Size) == s.objectBytes {
 				s.there[number] = true
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // download gets every object of the slice to a file that is gone afterwards. In that one file every
-// worker has a place for its objects, each over the one before: a sandbox has few file descriptors more than its connections.
+// worker has a place for its objects, each over the one before: a sandbox has few file descriptors
+// more than its connections.
 func (s *slice) download(ctx context.Context) error {
 	file, err := tempfile.New()
 	if err != nil {
@@ -114,7 +107,8 @@ func (s *slice) download(ctx context.Context) error {
 	}
 	defer file.Close() // WriteAt has told of every error of ours
 	if free, err := tempfile.Room(file); err != nil || free/s.workers() < s.objectBytes {
-		return failure.New(failure.NoSpace, "%d objects of %d bytes at a time don't fit into the %d bytes left in the temporary folder: raise "+
+		return failure.New(failure.NoSpace, "%d objects of %d bytes at a time don't fit into "+
+			"the %d bytes left in the temporary folder: raise "+
 			"ephemeral_storage_mb or lower parallel_limit", s.workers(), s.objectBytes, free)
 	}
 	buffers := make([][]byte, s.workers())
@@ -124,14 +118,18 @@ func (s *slice) download(ctx context.Context) error {
 	return s.each(ctx, "GetObject", func(ctx context.Context, worker, object int64) func() error {
 		key, sum := s.key(object), checksum(s.content(object))
 		return func() error {
-			return s.get(ctx, key, sum, io.NewOffsetWriter(file, worker*s.objectBytes), buffers[worker])
+			return s.get(ctx, key, sum, io.NewOffsetWriter(file, worker*s.objectBytes),
+				buffers[worker])
 		}
 	})
 }
 
-// get writes an object to its place. It is read to its end, where the SDK tells whether the bytes are those that S3 sent.
-func (s *slice) get(ctx context.Context, key string, sum uint32, place io.Writer, buffer []byte) error {
-	answer, err := s.bucket.Client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket.Name, Key: &key, ChecksumMode: types.ChecksumModeEnabled})
+// get writes an object to its place. It is read to its end, where the SDK tells whether the bytes
+// are those that S3 sent.
+func (s *slice) get(ctx context.Context, key string, sum uint32, place io.Writer,
+	buffer []byte) error {
+	answer, err := s.bucket.Client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket.Name,
+		Key: &key, ChecksumMode: types.ChecksumModeEnabled})
 	if err != nil {
 		return err
 	}
@@ -144,9 +142,12 @@ func (s *slice) get(ctx context.Context, key string, sum uint32, place io.Writer
 	case err != nil:
 		return err
 	case received != s.objectBytes:
-		return failure.New(failure.SizeMismatch, "%s has %d bytes instead of %d: seed the set again", key, received, s.objectBytes)
+		return failure.New(failure.SizeMismatch, "%s has %d bytes instead of %d: seed the set "+
+			"again", key, received, s.objectBytes)
 	case digest.Sum32() != sum:
-		return failure.New(failure.ObjectChanged, "%s isn't what was uploaded: delete it, seed the set again, and don't change it during a run", key)
+		return failure.New(failure.ObjectChanged,
+			"%s isn't what was uploaded: delete it, seed the set again, and don't change it "+
+				"during a run", key)
 	}
 	return nil
 }

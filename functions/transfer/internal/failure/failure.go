@@ -59,8 +59,6 @@ type Error struct {
 	Throttled bool
 	// Mended says that the reason is gone with this answer (credentials renewed, clock corrected): the next try needs no pause.
 	Mended bool
-	// OfAll says that every other request would fail so too.
-	OfAll bool
 }
 
 func (e *Error) Error() string { return e.Message }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"stampede/transfer/internal/record"
 )
 
 // Latency is how long calls took, however many there are.
@@ -30,4 +32,9 @@ func (l *Latency) Ms(percentile float64) float64 {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return float64(l.us.ValueAtQuantile(percentile)) / 1000
+}
+
+// Pairs are the percentiles for a record; null where there were no calls to be timed.
+func (l *Latency) Pairs(wereTimed bool, of string) []record.Pair {
+	return Pairs(wereTimed, of+"_p50_ms", l.Ms(50), of+"_p90_ms", l.Ms(90), of+"_p99_ms", l.Ms(99), of+"_max_ms", l.Ms(100))
 }

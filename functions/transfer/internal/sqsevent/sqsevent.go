@@ -30,8 +30,8 @@ func Read(text json.RawMessage) (messages []Message, err error) {
 	for _, record := range event.Records {
 		attempt, notANumber := strconv.ParseUint(record.Attributes["ApproximateReceiveCount"], 10, 31)
 		if wrong != nil || record.EventSource != "aws:sqs" || record.MessageId == "" || notANumber != nil {
-			return nil, errors.New("this function takes SQS events: each record needs eventSource aws:sqs, messageId and body as " +
-				"text, and a number in attributes.ApproximateReceiveCount")
+			return nil, errors.New("this function takes SQS events: each record needs eventSource aws:sqs, messageId, body and " +
+				"attributes.ApproximateReceiveCount")
 		}
 		messages = append(messages, Message{
 			ID: record.MessageId, Body: record.Body, Order: aws.ToString(record.MessageAttributes["stampede"].StringValue),
@@ -39,8 +39,7 @@ func Read(text json.RawMessage) (messages []Message, err error) {
 		})
 	}
 	if messages == nil {
-		return nil, errors.New("this function takes SQS events: the event has no Records; send a message to its queue " +
-			"(stampede flood), or use the console's SQS test event with the message as the body")
+		return nil, errors.New("this function takes SQS events: the event has no Records; send a message to its queue (stampede flood)")
 	}
 	return messages, nil
 }

@@ -48,12 +48,12 @@ type Operations func(ctx context.Context, lookup func(string) string) (sandbox.O
 
 // Verb is `transfer work`.
 func Verb(operations Operations) host.Verb {
-	return host.Verb{Name: "work", Does: "processes the messages of the queue QUEUE_URL; logs one record for each", Run: operations.work}
+	return host.Verb{Name: "work", Does: "processes the messages of the queue QUEUE_URL", Run: operations.work}
 }
 
 func (operations Operations) work(ctx context.Context, arguments []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("transfer work", flag.ContinueOnError)
-	if err := host.Parse(flags, arguments, stderr, func() string { return "" }); err != nil {
+	if err := host.Parse(flags, arguments); err != nil {
 		return err
 	}
 	r := environment.Reader{Lookup: os.Getenv}
@@ -97,17 +97,15 @@ func newWorker(ctx context.Context, settings aws.Config, operation sandbox.Opera
 // poll takes messages until the context ends.
 func (w *worker) poll(ctx context.Context) {
 	for ctx.Err() == nil {
-		message, err := w.queue.receive(ctx)
-		switch {
-		case message != nil:
+		if message, err := w.queue.receive(ctx); message != nil {
 			w.handle(ctx, message)
-		case err != nil && ctx.Err() == nil: // what no other try mends
-			time.Sleep(time.Second)
+		} else if err != nil { // what no other try mends
+			_ = deadline.Sleep(ctx, time.Second)
 		}
 	}
 }
 
-var errStopped = failure.New(failure.DeadlineExceeded, "the host was stopped during the operation: SQS redelivers the message for the rest")
+var errStopped = failure.New(failure.DeadlineExceeded, "the host was stopped: SQS redelivers the message for the rest")
 
 // handle does one message: it is deleted once its record is in the log, and otherwise comes back.
 func (w *worker) handle(ctx context.Context, message *sqsevent.Message) {
@@ -117,13 +115,12 @@ func (w *worker) handle(ctx context.Context, message *sqsevent.Message) {
 	defer context.AfterFunc(ctx, func() { stop(errStopped) })()
 	release := w.queue.keep(message, func(err error) {
 		w.say("message %s no longer belongs to this host; stopping its work", message.ID)
-		stop(failure.New(failure.DeadlineExceeded, "the message no longer belongs to this host (%s): it was purged, or redelivered while SQS "+
-			"couldn't be reached", sandbox.CodeOf(err)))
+		stop(failure.New(failure.DeadlineExceeded, "the message no longer belongs to this host (%s): it was purged, or redelivered", sandbox.CodeOf(err)))
 	})
 	failed, err := w.process(ctx, working, message)
 	release()
 	if err != nil {
-		w.say("message %s returns to the queue because its record isn't in CloudWatch Logs: %s", message.ID, sandbox.InShort(err))
+		w.say("message %s returns to the queue: its record isn't in CloudWatch Logs: %s", message.ID, sandbox.InShort(err))
 	}
 	settling, cancel := deadline.Outlasting(ctx, 4*w.grace)
 	defer cancel()

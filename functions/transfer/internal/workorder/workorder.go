@@ -65,10 +65,10 @@ func (r *Reader) take(body string, keys []string) {
 		token, _ := decoder.Token()
 		key := token.(string)
 		if !slices.Contains(keys, key) {
-			r.fail("the message has the unknown key %+.60q: known are %s", key, strings.Join(keys, ", "))
+			r.fail("unknown key %+.60q: known are %s", key, strings.Join(keys, ", "))
 		}
 		if r.values[key] != nil {
-			r.fail("the message has the key %s twice", key)
+			r.fail("the key %s is there twice", key)
 		}
 		var value json.RawMessage
 		_ = decoder.Decode(&value)
@@ -137,8 +137,11 @@ func (r *Reader) text(key, rule string, isFit func(text string) bool) (text stri
 	return text
 }
 
-// Word reads one of some words.
-func (r *Reader) Word(key string, words ...string) string {
+// Word reads one of some words; whenMissing is for an order that leaves it out, "" where none may.
+func (r *Reader) Word(key, whenMissing string, words ...string) string {
+	if whenMissing != "" && r.values[key] == nil {
+		return whenMissing
+	}
 	return r.text(key, strings.Join(words, " or "), func(text string) bool { return slices.Contains(words, text) })
 }
 
