@@ -9,7 +9,7 @@ from stampede.errors import UsageError
 from stampede.planning import cost
 from stampede.planning.cost import check_budget
 from stampede.planning.cost.prices import read_prices
-from stampede.planning.predicting import Given
+from stampede.planning.predicting import NOTHING, Given
 from tests.unit.loader.foreseen_floods import each_takes
 from tests.unit.plans import plan
 
@@ -23,7 +23,7 @@ def floods(monkeypatch):
     each_takes(monkeypatch, ONE_S)
 
 
-def estimate(settings="", experiment="download", given=Given(), **options):
+def estimate(settings="", experiment="download", given=NOTHING, **options):
     return cost.estimate(plan(settings, experiment, **options), given=given)
 
 
