@@ -146,36 +146,6 @@ def test_the_polls_of_provisioned_pollers_are_billed_as_the_most_there_can_be():
     assert "provisioned pollers" not in quantity(estimate())
 
 
-# What runs on hosts, and what S3 does by itself
-
-
-def test_the_published_copy_from_a_host_costs_what_a_sum_by_hand_says():
-    estimated, copies = estimate(experiment="copy_host"), 7 * 219_120
-    hours = estimated.total_s / 3600  # one type and one stack: the host is up for all of the sweep
-    by_hand = {
-        "COPY": copies * 0.000005,
-        "LIST": 7 * 221 * 0.000005,  # emptied once a cell
-        "GenerateDataKey and Decrypt": copies * 2 * 0.027 * 0.000003,
-        "hosts, m5a.8xlarge": hours * 1.376,
-        "interface endpoints": hours * 4 * 0.01,
-        # One message of emptying and one of copies a cell: sent in a batch of their own, received and deleted.
-        "send, receive, delete": 7 * (1 + 1 + 2 * 2) * 0.0000004,
-    }
-    assert {what: usd(estimated)[what] for what in by_hand} == pytest.approx(by_hand)
-
-
-def test_each_instance_type_is_billed_for_the_time_of_its_own_cells():
-    usd_per_hour = {"m5a.4xlarge": 0.688, "m5a.12xlarge": 2.064}
-    both = estimate(f"instance_type={','.join(usd_per_hour)} parallel_limit=100,800", "copy_host")
-    hours = {name: quantity(both)[f"hosts, {name}"] for name in usd_per_hour}
-    own = {name: sum(seconds for cell, seconds in both.cells_s.items() if name in cell) / 3600 for name in hours}
-    # What stands around the cells is billed to the type that is put up first.
-    around = sorted(hours[name] - own[name] for name in hours)
-    assert around == pytest.approx([0, both.around_s / 3600])
-    for name, price in usd_per_hour.items():
-        assert usd(both)[f"hosts, {name}"] == pytest.approx(hours[name] * price)
-
-
 def test_a_manifest_shared_by_functions_is_emptied_once_a_cell_by_a_message_of_its_own():
     estimated = estimate("from_manifest=true object_count=10000 concurrency_value=5 parallel_limit=100", "copy")
     used, emptying_s = quantity(estimated), 10_000 / 3500 + 0.2
