@@ -122,40 +122,30 @@ def test_what_no_sweep_may_change_between_its_cells_is_a_problem(experiment, cel
 # What has to be built
 
 
-@pytest.mark.parametrize(
-    ("instance_type", "architecture"), [("m5a.8xlarge", "x86_64"), ("m7g.4xlarge", "arm64"), ("c6gn.large", "arm64")]
-)
-def test_a_program_that_is_not_built_for_its_processor_is_a_problem(monkeypatch, tmp_path, instance_type, architecture):
-    monkeypatch.undo()
-    monkeypatch.setattr(go_program, "ROOT", tmp_path)
-    path = f"functions/transfer/build/{architecture}/bootstrap"
-
-    def missing():
-        return [sentence for _, _, sentence in wrong("copy_host", {"instance_type": instance_type})]
-
-    assert missing() == [f"{path} isn't built; run `make functions`"]
-    (tmp_path / path).parent.mkdir(parents=True)
-    for built_for, machine in (("x86_64", 0x3E), ("arm64", 0xB7)):
-        (tmp_path / path).write_bytes(b"\x7fELF" + bytes(14) + bytes([machine, 0]))
-        assert bool(missing()) is (built_for != architecture)
+CRT = {"method": "crt", "architecture": "arm64"}
 
 
 @pytest.mark.parametrize(
-    ("method", "architecture", "needed"),
+    ("experiment", "changes", "needed"),
     [
-        ("crt", "arm64", "functions/download/build/arm64/python/awscrt/__init__.py"),
-        ("go_stream", "x86_64", "functions/transfer/build/x86_64/bootstrap"),
+        ("copy_host", {"instance_type": "m5a.8xlarge"}, "transfer/build/x86_64/bootstrap"),
+        ("copy_host", {"instance_type": "m7g.4xlarge"}, "transfer/build/arm64/bootstrap"),
+        ("copy_host", {"instance_type": "c6gn.large"}, "transfer/build/arm64/bootstrap"),
+        ("download", CRT, "download/build/arm64/python/awscrt/__init__.py"),
+        ("download", {"method": "go_stream", "sink": None}, "transfer/build/x86_64/bootstrap"),
     ],
 )
-def test_a_method_that_is_not_built_is_a_problem(monkeypatch, tmp_path, method, architecture, needed):
+def test_what_is_not_built_for_its_processor_is_a_problem(monkeypatch, tmp_path, experiment, changes, needed):
     monkeypatch.undo()
-    monkeypatch.setattr(download_checks, "ROOT", tmp_path)
-    unbuilt = {"method": method, "sink": None, "architecture": architecture}
-    [(_, _, sentence)] = wrong("download", unbuilt)
-    assert needed in sentence and "make functions" in sentence
-    (tmp_path / needed).parent.mkdir(parents=True)
-    (tmp_path / needed).write_text("built")
-    assert wrong("download", unbuilt) == []
+    for module in (go_program, download_checks):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    [(_, status, sentence)] = wrong(experiment, changes)
+    assert status == PROBLEM and needed in sentence and "make functions" in sentence
+    path = tmp_path / "functions" / needed
+    path.parent.mkdir(parents=True)
+    for built_for, machine in (("x86_64", 0x3E), ("arm64", 0xB7)):
+        path.write_bytes(b"\x7fELF" + bytes(14) + bytes([machine, 0]))
+        assert bool(wrong(experiment, changes)) is (experiment == "copy_host" and built_for not in needed)
 
 
 def test_methods_and_sinks_are_those_of_infra_and_of_the_function():

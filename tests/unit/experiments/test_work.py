@@ -1,24 +1,19 @@
 """What the model is asked about one message: requests, connections, bytes and CPU seconds, by hand arithmetic. The
 published figures are judged in tests/unit/model/test_calibration.py."""
 
-import csv
 import math
 from dataclasses import replace
-from statistics import mean, stdev
 
 import pytest
 
 from experiments import EXPERIMENTS
 from experiments.copy import work as copy_work
 from experiments.copy_host import work as copy_host_work
-from stampede.checkout import ROOT
 from stampede.model.function import operation
 from stampede.planning.predicting import parameters_of
 from tests.unit.plans import values
 
 KNOWN = {name: parameters_of(experiment) for name, experiment in EXPERIMENTS.items()}
-# Of five runs: Student's t with 4 degrees of freedom.
-T_OF_FIVE = 2.776
 ONE = {"slices": 1, "object_count": 77_577}
 LARGE = {"slices": 1, "object_bytes": 100_000_000, "object_count": 100}
 
@@ -120,29 +115,19 @@ def test_the_sdk_connects_anew_beyond_its_pool():
 # The storage classes
 
 
-@pytest.mark.parametrize(
-    ("kind", "storage_class", "latency", "per_s"),
-    [
-        ("upload", "standard", "s3_put_s", 3500),
-        ("upload", "express", "express_put_s", 100_000),
-        ("download", "standard", "s3_get_s", 5500),
-        ("download", "express", "express_get_s", 200_000),
-    ],
-)
-def test_small_objects_one_at_a_time_take_the_latency_of_their_class(kind, storage_class, latency, per_s):
-    own, [limit] = alone("express", ONE | {"operation": kind, "storage_class": storage_class})
-    each_s = KNOWN["express"][latency] + 10_000 / KNOWN["express"]["s3_connection_bytes_per_s"]
-    assert (own.mean_s, limit.per_s[0]) == (pytest.approx(77_577 * each_s, rel=0.001), per_s)
-
-
-def test_many_at_a_time_take_less_until_the_processors_or_the_network_bind():
-    known, many = KNOWN["express"], {"operation": "download", "parallel_limit": 64}
-    single_s = seconds("express", **ONE, operation="download")
-    assert seconds("express", **ONE, **many) == pytest.approx(single_s / 64, rel=0.001)
+@pytest.mark.parametrize("rate", ["s3_put", "express_put", "s3_get", "express_get"])
+def test_objects_take_the_latency_of_their_class_until_the_processors_or_the_network_bind(rate):
+    known, (service, request) = KNOWN["express"], rate.split("_")
+    kind = {
+        "storage_class": service.replace("s3", "standard"),
+        "operation": {"put": "upload", "get": "download"}[request],
+    }
+    [step] = work("express", ONE | kind).steps
+    assert (step.rate, step.request_s) == (rate, known[f"{rate}_s"] + 10_000 / known["s3_connection_bytes_per_s"])
     cpu_s = 77_577 * (known["request_cpu_s"] + 10_000 / 2**30 * known["go_stream_tmp_cpu_s_per_gib"])
-    quick_s = seconds("express", **ONE, **many, storage_class="express", memory_size=512)
-    assert quick_s == pytest.approx(cpu_s / (512 / 1769), rel=0.01)
-    large_s = seconds("express", **LARGE, **many, storage_class="express")
+    quick = {"parallel_limit": 1000, "memory_size": 512}
+    assert seconds("express", **ONE | kind | quick) == pytest.approx(cpu_s / (512 / 1769), rel=0.01)
+    large_s = seconds("express", **LARGE | kind, parallel_limit=64)
     assert large_s == pytest.approx(1e10 / known["network_bytes_per_s"], rel=0.02)
 
 
@@ -157,15 +142,6 @@ def test_a_query_takes_longer_for_more_objects_and_beyond_ten_gb_for_more_bytes(
 
 
 # Server-side copies
-
-
-def test_a_published_copy_lies_where_its_own_five_runs_say():
-    with (ROOT / "experiments/copy/published/copy_lambda.csv").open(newline="") as file:
-        for row in csv.DictReader(file):
-            runs_s = [int(row[f"run{run}_ms"]) / 1000 for run in range(1, 6)]
-            published = copy_work.published(values("copy", parallel_limit=int(row["parallel_limit"])), KNOWN["copy"])
-            modelled_s = operation(published, 512, KNOWN["copy"])[0].mean_s
-            assert abs(modelled_s - mean(runs_s)) <= T_OF_FIVE * stdev(runs_s) / 5**0.5
 
 
 def test_a_cap_of_calls_a_second_is_kept():

@@ -145,15 +145,6 @@ def test_new_environments_come_as_fast_as_lambda_scales_out():
     assert 10 < result.time_to_n_s < 40  # 100 a second, as far as the retries of the trigger take them
 
 
-def test_a_share_of_failures_and_crashes_is_made_good_by_further_receives():
-    result = flooded(2000, 100, WORKERS, failing=0.2)
-    assert result.failed_attempts == pytest.approx(2000 * 0.25, rel=0.15)  # 0.2 + 0.2^2 + ...
-    assert result.dead_lettered < 6  # 2000 x 0.2^5
-    some = flooded(1000, 10, WORKERS, COLD, crashing=0.05, failing=0.05)
-    assert some.failed_attempts == pytest.approx(1000 * 0.1, rel=0.4)
-    assert some.of_first["count"] == pytest.approx(10 + some.failed_attempts / 2, rel=0.5)
-
-
 def test_the_same_seed_gives_the_same_course_and_another_seed_another():
     settled = {"doing": operation(10, 5, s3=1.0), "limits": [Limit("s3", [30, 60], [0, 50])], "failing": 0.1}
     first, again, other_seed = (flooded(500, 50, seed=seed, **settled) for seed in (1, 1, 2))
@@ -170,7 +161,6 @@ def test_the_same_seed_gives_the_same_course_and_another_seed_another():
     timeout_s=st.sampled_from([4.0, 9.0, 60.0]),
     room=st.sampled_from([0.5, 3.0, math.inf]),
     account_concurrency=st.sampled_from([1, 5, math.inf]),
-    hand_over_s=st.sampled_from([0.0, 0.2]),
     cold_start_s=st.sampled_from([0.0, 0.7]),
     barrier_s=st.sampled_from([0.0, 6.0]),
 )

@@ -61,19 +61,6 @@ def test_a_gibibyte_flows_at_the_bursts_rate_for_as_long_as_there_are_tokens():
     assert np.mean(warm_s < 12) == pytest.approx(AWS["network_refilled"], abs=0.05)
 
 
-@pytest.mark.parametrize(
-    ("mib", "refilled", "tokens_mib", "shares"),
-    [
-        (1024, 0.4, [0, 150], [0.6, 0.4]),
-        (50, 0.4, [0, 50, 100, 150], [0.6**3, 0.6**2 * 0.4, 0.6 * 0.4, 0.4]),
-        (1024, 1.0, [150], [1.0]),
-    ],
-)
-def test_later_operations_find_what_a_refill_some_operations_ago_left(mib, refilled, tokens_mib, shares):
-    tokens, found = network.warm_tokens(mib * MIB, SKYRISE | {"network_refilled": refilled})
-    assert (tokens / MIB).tolist() == tokens_mib and found == pytest.approx(shares)
-
-
 def test_the_quota_grows_with_memory_from_2_to_10_gb_and_counts_outside_of_a_vpc_only():
     by_memory = {10240: 375e6, 6144: 225e6, 3072: 112.5e6, 2048: 75 * MIB, 1024: 75 * MIB}
     for memory_mb, per_s in by_memory.items():

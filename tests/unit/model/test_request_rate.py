@@ -67,9 +67,3 @@ def test_refusals_without_bunches_are_those_that_our_own_front_gave(at_once, slo
     modelled = outcome(at_once, 500, known, call_s=0.14)
     assert modelled.slowdowns == pytest.approx(slowdowns / (10_000 - failed + slowdowns), abs=0.01)
     assert modelled.failed == pytest.approx(failed / 10_000, abs=0.002)
-
-
-@pytest.mark.parametrize("mode", ["legacy", "standard"])
-def test_more_attempts_never_leave_more_failed(mode):
-    failed = [outcome(1500, mode=mode, attempts=attempts).failed for attempts in (1, 2, 4, 8, 16)]
-    assert failed == sorted(failed, reverse=True) and failed[0] > failed[-1]

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import stat
 from collections import namedtuple
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -37,37 +36,35 @@ def statuses(findings):
 # The machine
 
 
-def fake_program(path, prints):
-    path.write_text(f"#!/bin/sh\necho '{prints}'\n")
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    return str(path)
-
-
 @pytest.mark.parametrize(
-    ("prints", "status"),
-    [("Terraform v1.9.0", OK), ("OpenTofu v1.10.7", OK), ("Terraform v1.8.5", PROBLEM), ("hello", PROBLEM)],
+    ("terraform", "go", "status", "of_provider"),
+    [
+        ("Terraform v1.9.0", "go1.26.0", OK, WARNING),
+        ("OpenTofu v1.10.7", None, OK, PROBLEM),
+        ("Terraform v1.11.4", "go1.19.13", OK, PROBLEM),
+        ("Terraform v1.8.5", "go1.26.0", PROBLEM, None),
+        ("hello", "go1.26.0", PROBLEM, None),
+        # What the first run has to build needs a Go that can.
+        (None, "go1.26.0", WARNING, None),
+        (None, "go1.19.13", PROBLEM, None),
+        (None, None, PROBLEM, None),
+    ],
 )
-def test_terraform_must_be_there_and_1_9_or_newer(tmp_path, monkeypatch, prints, status):
-    monkeypatch.setenv("STAMPEDE_TERRAFORM", fake_program(tmp_path / "terraform", f"{prints}\non linux_amd64"))
-    finding = machine.terraform()
-    assert finding.status == status and "\n" not in finding.sentence
-    assert status == OK or "STAMPEDE_TERRAFORM" in finding.way_out
-
-
-@pytest.mark.parametrize(("go", "status"), [(None, PROBLEM), ("go1.19.13", PROBLEM), ("go1.26.0", WARNING)])
-@pytest.mark.parametrize("has_terraform", [False, True])
-def test_what_the_first_run_has_to_build_needs_a_go_that_can(tmp_path, monkeypatch, has_terraform, go, status):
+def test_terraform_must_be_there_and_1_9_or_newer_or_a_go_to_build(
+    tmp_path, monkeypatch, terraform, go, status, of_provider
+):
     for name in ("STAMPEDE_CACHE_DIR", "PATH", "HOME"):
         monkeypatch.setenv(name, str(tmp_path))
     for name in ("TF_CLI_CONFIG_FILE", "STAMPEDE_TERRAFORM"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(providers, "registry_answers", lambda host: False)
-    if go:
-        fake_program(tmp_path / "go", go)
-    if has_terraform:
-        fake_program(tmp_path / "terraform", "Terraform v1.11.4\non linux_amd64")
-    finding = machine.provider() if has_terraform else machine.terraform()
-    assert (finding.status, "Go >= 1.25" in finding.found) == (status, status == PROBLEM)
+    for name, prints in {"terraform": terraform and f"{terraform}\non linux_amd64", "go": go}.items():
+        if prints:
+            (tmp_path / name).write_text(f"#!/bin/sh\necho '{prints}'\n")
+            (tmp_path / name).chmod(0o755)
+    found = machine.tools()
+    assert (statuses(found)["terraform"], statuses(found).get("provider")) == (status, of_provider)
+    assert all("\n" not in finding.sentence for finding in found)
 
 
 @pytest.mark.parametrize(

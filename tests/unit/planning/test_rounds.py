@@ -14,7 +14,7 @@ from loader import collecting, flood
 from loader.drain import drain, wait_for_round
 from loader.sqs.outcome import Accepted, Outcome
 from stampede.errors import RunError, UsageError
-from stampede.planning.plan import Plan, share_of_round, with_rounds
+from stampede.planning.plan import share_of_round, with_rounds
 from stampede.runs.account import check
 from stampede.runs.description import RunDescription
 from stampede.runs.folder import RunFolder
@@ -83,14 +83,6 @@ def test_each_round_has_an_order_of_its_own_which_the_seed_decides():
     first = orders(1)
     assert first == orders(1) != orders(2)
     assert len({*first}) > 5 and len({frozenset(order) for order in first}) == 1
-
-
-def test_a_stored_plan_keeps_its_rounds():
-    made = in_rounds(f"{TWO_CELLS}1", repeats=2)
-    cells = [cell.as_json() for cell in made.cells]
-    stored = Plan.from_run(json.loads(json.dumps({"experiment": "reads", "plan": made.as_dict(), "cells": cells})))
-    assert (stored, stored.blocks()) == (made, made.blocks())
-    assert [len(block) for block in made.blocks()] == [2, 2]
 
 
 # Carried out.
