@@ -67,53 +67,42 @@ def test_terraform_must_be_there_and_1_9_or_newer_or_a_go_to_build(
     assert all("\n" not in finding.sentence for finding in found)
 
 
+COPIES = ("parallel_limit=100", "copy", "local")
+
+
 @pytest.mark.parametrize(
-    ("of_plan", "available_mb", "status"),
+    ("of_plan", "has", "wrong"),
     [
         # 500 for the emulator, 64 for the object, 10 x 44 for the processes; and 10 x 64 for the copies.
-        ([TEN], 1644, OK),
-        ([TEN], 1643, WARNING),
-        ([TEN], 1003, PROBLEM),
+        ((TEN,), {"memory_mb": 1644}, {}),
+        ((TEN,), {"memory_mb": 1643}, {"local memory": WARNING}),
+        ((TEN,), {"memory_mb": 1003}, {"local memory": PROBLEM}),
         # 500 for the emulator, 1 for the object, 3 for 1,000 sources and as many copies, 23 for the process.
-        (["parallel_limit=100", "copy", "local"], 527, OK),
-        (["parallel_limit=100", "copy", "local"], 526, PROBLEM),
+        (COPIES, {"memory_mb": 527}, {}),
+        (COPIES, {"memory_mb": 526}, {"local memory": PROBLEM}),
+        # N copies of the object, and 50 for the results.
+        ((TEN,), {"disk_mb": 640 + 50}, {}),
+        ((TEN,), {"disk_mb": 640 + 49}, {"local disk": PROBLEM}),
+        ((TEN,), {"disk_mb": 49}, {"local disk": PROBLEM, "results folder": PROBLEM}),
+        ((TEN,), {"files": 250, "threads": 360}, {}),
+        ((TEN,), {"files": 249}, {"local limits": PROBLEM}),
+        ((TEN,), {"threads": 359}, {"local limits": PROBLEM}),
     ],
 )
-def test_memory_for_n_copies_of_the_object_is_ok_a_warning_or_a_problem(of_plan, available_mb, status):
-    assert machine.local_memory(cells(*of_plan), available_mb).status == status
-
-
-@pytest.mark.parametrize(
-    ("files", "threads", "words"),
-    [
-        (2_700, 8_200, ""),
-        (-1, -1, ""),  # no limits
-        (2_699, 8_200, "raise it to 2700"),
-        (2_700, 8_199, "`ulimit -u` is 8,199"),
-    ],
-)
-def test_more_functions_than_the_systems_limits_allow_are_a_problem(monkeypatch, files, threads, words):
-    limits = {machine.resource.RLIMIT_NOFILE: (1024, files), machine.resource.RLIMIT_NPROC: (threads, 10**6)}
+def test_what_n_functions_at_once_need_has_to_be_here(tmp_path, monkeypatch, of_plan, has, wrong):
+    here = {"memory_mb": 10**6, "disk_mb": 10**6, "files": -1, "threads": -1} | has
+    limits = {
+        machine.resource.RLIMIT_NOFILE: (1024, here["files"]),
+        machine.resource.RLIMIT_NPROC: (here["threads"], 0),
+    }
+    usage = namedtuple("usage", "free")(here["disk_mb"] * 2**20)
+    monkeypatch.setattr(machine.stack, "STATE_DIR", tmp_path)
     monkeypatch.setattr(machine.resource, "getrlimit", limits.get)
-    monkeypatch.setattr(machine, "THREADS_PER_FUNCTION", 16)
-    finding = machine.local_limits(cells("concurrency_value=500"))
-    assert finding.status == (PROBLEM if words else OK) and words in finding.sentence
-
-
-@pytest.mark.parametrize(
-    ("target", "free_mb", "too_small"),
-    [
-        ("local", 640 + 50, set()),
-        ("local", 640 + 49, {"local disk"}),
-        ("aws", 50, set()),
-        ("aws", 49, {"results folder"}),
-    ],
-)
-def test_a_disk_too_small_for_n_copies_or_the_results_is_a_problem(tmp_path, monkeypatch, target, free_mb, too_small):
-    usage = namedtuple("usage", "free")(free_mb * 2**20)
     monkeypatch.setattr(machine.shutil, "disk_usage", lambda path: usage)
-    found = statuses(machine.room(cells(TEN), target, tmp_path))
-    assert {check for check, status in found.items() if status == PROBLEM} - {"local memory"} == too_small
+    monkeypatch.setattr(machine, "available_memory_mb", lambda: here["memory_mb"])
+    monkeypatch.setattr(machine, "THREADS_PER_FUNCTION", 16)
+    found = statuses(machine.room(cells(*of_plan), "local", tmp_path))
+    assert {check: status for check, status in found.items() if status != OK} == wrong
 
 
 def test_a_folder_that_cannot_be_written_is_a_problem_before_anything_starts(tmp_path, monkeypatch):
@@ -123,7 +112,7 @@ def test_a_folder_that_cannot_be_written_is_a_problem_before_anything_starts(tmp
         assert finding.status == PROBLEM and "--results-dir" in finding.way_out
         monkeypatch.setattr(machine.stack, "STATE_DIR", folder)
         assert statuses(machine.tools())["state folder"] == PROBLEM
-    assert machine.room(cells(), "aws", tmp_path / "new" / "folder")[0].status == OK
+    assert statuses(machine.room(cells(), "aws", tmp_path / "new" / "folder")) == {"results folder": OK}
 
 
 def test_more_functions_than_the_emulator_will_allow_are_refused_before_it_is_started(monkeypatch):
