@@ -4,7 +4,6 @@ lost."""
 import math
 import tracemalloc
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -181,32 +180,6 @@ def test_every_message_ends_as_success_or_dead_letter_whatever_happens(messages,
     assert 0 <= result.share_at_n <= 1 and sum(result.slowed_shares.values()) <= 1 + 1e-9
     if result.succeeded:
         assert result.max_s <= settings["timeout_s"] + 1e-6
-
-
-def counted_down(own_s, workers, rooms):
-    """The mean time by counting down what is left of all that run, without virtual time: the plain way."""
-    waiting, left, began, now, times = list(range(len(own_s))), {}, {}, 0.0, []
-    while waiting or left:
-        while waiting and len(left) < workers:
-            index = waiting.pop(0)
-            left[index], began[index] = own_s[index], now
-        room, until = next(pair for pair in rooms if pair[1] > now)
-        rate = min(1.0, room / len(left))
-        step = min(min(left.values()) / rate, until - now)
-        now += step
-        left = {index: seconds - step * rate for index, seconds in left.items()}
-        times += [now - began[index] for index, seconds in left.items() if seconds <= 1e-9]
-        left = {index: seconds for index, seconds in left.items() if seconds > 1e-9}
-    return now, sum(times) / len(times)
-
-
-def test_virtual_time_ends_everything_when_counting_down_would():
-    own_s = np.random.default_rng(3).uniform(1, 20, 60).tolist()
-    rooms = [(3.0, 20.0), (1.5, 50.0), (6.0, 90.0), (20.0, math.inf)]
-    doing = Operation(lambda _, count, cold: np.array(own_s[:8] if cold else own_s[8:]), 10, {REQUESTS: 2.0}, 1, "")
-    limit = Limit(REQUESTS, [2 * room for room, _ in rooms], [0.0, *(until for _, until in rooms[:-1])])
-    result = flooded(60, 8, WORKERS, doing, [limit], timeout_s=1e6, visibility_timeout_s=6e6)
-    assert (result.drain_s, result.avg_s) == pytest.approx(counted_down(own_s, 8, rooms))
 
 
 def test_a_flood_that_never_ends_or_wants_of_a_limit_that_is_not_there_is_refused():
