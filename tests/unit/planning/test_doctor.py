@@ -177,6 +177,7 @@ def test_an_account_or_an_endpoint_that_has_all_is_asked_for_what_the_experiment
     assert "account 123456789012 as arn:aws:iam::123456789012:user/x" in found["credentials"].found
 
 
+NOT_AWS = {"experiment": "express", "is_aws": False}
 FULL = {"unreserved": 500, "functions": {"stampede-download": 500, "elsewhere": 7}}
 
 
@@ -198,26 +199,17 @@ FULL = {"unreserved": 500, "functions": {"stampede-download": 500, "elsewhere": 
         ({"refuse": ["sts"]}, "credentials", PROBLEM, "InvalidClientTokenId"),
         ({"bodies": {"sts": "<html></html>"}}, "credentials", PROBLEM, "isn't from STS"),
         ({"bodies": {"sts": '{"hello": 1}'}}, "credentials", PROBLEM, "isn't from STS"),
+        # What an endpoint lacks is a problem, and what we may not ask is none.
+        (NOT_AWS | {"lacks": ["athena"]}, "Athena", PROBLEM, "implement ListWorkGroups"),
+        (NOT_AWS | {"refuse": ["athena"]}, "Athena", WARNING, "unknown: ListWorkGroups"),
+        (NOT_AWS | {"lacks": ["DescribeQueryDefinitions"]}, "saved queries", WARNING, "override"),
+        (NOT_AWS | {"bodies": {"iam": "<html></html>"}}, "IAM", PROBLEM, "isn't from that service"),
     ],
 )
-def test_what_the_account_refuses_is_said_with_the_way_out(asked, has, check, status, words):
+def test_what_an_account_or_endpoint_refuses_is_said_with_the_way_out(asked, has, check, status, words):
     found = asked(**has)
     assert found[check].status == status and words in found[check].sentence
     assert check != "credentials" or list(found) == ["credentials"]
-
-
-@pytest.mark.parametrize(
-    ("has", "check", "status", "words"),
-    [
-        ({"lacks": ["athena"]}, "Athena", PROBLEM, "implement ListWorkGroups"),
-        ({"refuse": ["athena"]}, "Athena", WARNING, "unknown: ListWorkGroups"),
-        ({"lacks": ["DescribeQueryDefinitions"]}, "saved queries", WARNING, "override"),
-        ({"bodies": {"iam": "<html></html>"}}, "IAM", PROBLEM, "isn't from that service"),
-    ],
-)
-def test_what_an_endpoint_lacks_is_a_problem_and_what_we_may_not_ask_is_none(asked, has, check, status, words):
-    finding = asked(experiment="express", is_aws=False, **has)[check]
-    assert finding.status == status and words in finding.sentence
 
 
 # Credentials that end before the run does
