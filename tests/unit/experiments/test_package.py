@@ -8,15 +8,13 @@ import zipfile
 
 import pytest
 
-from experiments import EXPERIMENTS
 from experiments.function.checks import MOST_BYTES, MOST_ZIPPED_BYTES, checks, local_checks
-from stampede.errors import UsageError
 from stampede.finding import OK, PROBLEM, WARNING
-from stampede.planning.plan import make_plan
 from stampede.variable_rules import RULES
+from tests.unit.plans import values
 
 HERE, ELSEWHERE = ("arm64", "x86_64") if platform.machine() in ("arm64", "aarch64") else ("x86_64", "arm64")
-CPYTHON = f"cpython-{sys.version_info.major}{sys.version_info.minor}"
+PYTHON, CPYTHON = (form.format(*sys.version_info) for form in ("python{}.{}", "cpython-{}{}"))
 
 
 def elf(architecture):
@@ -27,72 +25,102 @@ def elf(architecture):
 def package(tmp_path):
     folder = tmp_path / "mine"
     folder.mkdir(mode=0o755)
-    (folder / "app.py").write_text("def handler(event, context): ...")
+    add(folder, "app.py", b"def handler(event, context): ...")
     return folder
 
 
-def zipped(folder):
-    path = folder.with_name(f"{folder.name}.zip")
+def add(folder, name, content=b""):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    path.chmod(0o755)
+    return path
+
+
+def zipped(folder, ending=".zip"):
+    path = folder.with_suffix(ending)
     with zipfile.ZipFile(path, "w") as archive:
-        for file in folder.iterdir():
-            archive.write(file, file.name)
+        for file in folder.rglob("*"):
+            archive.write(file, file.relative_to(folder))
     return path
 
 
 def cell(package, **changes):
-    values = {"package": str(package), "handler": "app.handler", "architecture": HERE, "runtime": "python3.12"}
-    of_queue = {"batch_size": 1, "batching_window_s": 0, "concurrency_value": 1}
-    return values | of_queue | {"policy_file": None, "environment": {}, "layers": [], "subnet_ids": []} | changes
+    usual = {"architecture": HERE, "runtime": "python3.12", "concurrency_value": 1}
+    return values("function", package=str(package), **usual | changes)
 
 
 def problem(package, **changes):
     """What is wrong with the package, in a sentence; "" where nothing is."""
-    findings = checks([cell(package, **changes)])
-    return "; ".join(
-        finding.sentence for finding in findings if finding.check != "program" and finding.status == PROBLEM
-    )
+    findings = [finding for finding in checks([cell(package, **changes)]) if finding.check != "program"]
+    return "; ".join(finding.sentence for finding in findings if finding.status == PROBLEM)
 
 
-def test_a_folder_and_its_zip_are_taken(package):
-    (package / "tool.so").write_bytes(elf(HERE))
-    for path in (package, zipped(package), EXPERIMENTS["function"].matrices["local"].fixed["package"]):
-        assert problem(path) == ""
-    assert not [finding for finding in local_checks([cell(package)]) if finding.status == PROBLEM]
+LIBRARY, FOREIGN = {"tool.so.1": elf(HERE)}, {"tool.so.1": elf(ELSEWHERE)}
+PROGRAM = {"runtime": "provided.al2023"}
+A_LAYER = {"layers": ["arn:aws:lambda:..."]}
+# The runtime, the handler, and a file by which it is there.
+OTHERS = [
+    ("nodejs22.x", "app.handler", "app.mjs"),
+    ("nodejs22.x", "src/app.api.handler", "src/app.js"),
+    ("nodejs24.x", "app.handler", "node_modules/app/index.js"),
+    ("ruby3.4", "app.LambdaFunctions::Handler.process", "app.rb"),
+    ("java21", "example.Handler::handleRequest", "example/Handler.class"),
+    ("java17", "example.Handler", "lib/example.jar"),
+    ("dotnet8", "Example::Example.Function::Handle", "Example.dll"),
+    ("dotnet10", "Example", "bootstrap"),
+]
 
 
-@pytest.mark.parametrize("handler", ["app.main", "other.handler", "app.handler.main"])
-def test_a_package_without_the_handler_is_refused(package, handler):
-    assert "has no" in problem(package, handler=handler)
-    assert problem(package, handler=handler, layers=["arn:aws:lambda:..."]) == "", "it may come from a layer"
+@pytest.mark.parametrize("is_zip", [False, True])
+@pytest.mark.parametrize(
+    ("files", "changes", "words"),
+    [
+        (LIBRARY, {}, ""),
+        (FOREIGN, {}, f"tool.so.1 is built for {ELSEWHERE}"),
+        (FOREIGN, {"architecture": ELSEWHERE}, ""),
+        ({"bootstrap": elf(HERE)}, PROGRAM, ""),
+        ({"bootstrap": elf(ELSEWHERE)}, PROGRAM, f"built for {ELSEWHERE}"),
+        ({"main": elf(HERE)}, PROGRAM, "executable file bootstrap"),
+        # A handler in Python is a function of a module that is there, or may come from elsewhere.
+        *(({}, {"handler": name}, "has no") for name in ("app.main", "other.handler", "app.handler.main")),
+        ({}, {"handler": "other.handler"} | A_LAYER, ""),
+        *(
+            ({"app.py": text}, {}, "")
+            for text in (b"from other import *", b"from other import handler", b"handler = 1")
+        ),
+        ({f"fast/deep.{CPYTHON}-x.so": elf(HERE)}, {"handler": "fast/deep.handler"}, ""),
+        *(({f"{name}.py": b"handler = 1"}, {"handler": f"{name}.handler"}, "") for name in ("my-app", "1app", "größe")),
+        *(({}, {"handler": name}, "with a dot") for name in ("handler", ".handler", "/app.handler", "app.", "a.lib/b")),
+        *(({}, {"runtime": runtime, "handler": handler}, handler) for runtime, handler, _ in OTHERS),
+        # Libraries of several machines, of which such a runtime takes its own.
+        *(({file: b""} | FOREIGN, {"runtime": runtime, "handler": handler}, "") for runtime, handler, file in OTHERS),
+        ({"Dockerfile": b""}, {"runtime": "nodejs22.x"}, "docker cp"),
+        ({"Dockerfile": b""}, PROGRAM, "docker cp"),
+        ({"Dockerfile": b""}, {}, ""),  # it has its handler
+    ],
+)
+def test_a_package_has_what_its_runtime_starts(package, files, changes, words, is_zip):
+    for name, content in files.items():
+        add(package, name, content)
+    found = problem(zipped(package) if is_zip else package, **changes)
+    assert words in found and bool(found) is bool(words)
+    assert words == "with a dot" or RULES["handler"].allows(changes.get("handler"))
 
 
-@pytest.mark.parametrize("source", ["from other import *", "from other import handler", "handler = print"])
-def test_a_handler_may_come_from_anywhere(package, source):
-    (package / "app.py").write_text(source)
-    (package / "fast").mkdir()
-    (package / "fast" / f"deep.{CPYTHON}-x.so").write_bytes(elf(HERE))
-    assert problem(package) == "" and problem(package, handler="fast/deep.handler") == ""
+def test_a_program_that_lambda_may_not_start_is_refused(package):
+    add(package, "bootstrap", elf(HERE)).chmod(0o644)
+    assert "executable" in problem(package, **PROGRAM)
 
 
-@pytest.mark.parametrize("handler", ["my-app.handler", "lib/1app.handler", "größe.handler"])
-def test_a_module_may_have_any_name_that_python_imports(package, handler):
-    file = package / f"{handler.partition('.')[0]}.py"
-    file.parent.mkdir(exist_ok=True)
-    file.write_text("handler = print")
-    assert RULES["handler"].allows(handler) and problem(package, handler=handler) == ""
-
-
-@pytest.mark.parametrize("handler", ["handler", ".handler", "/app.handler", "app.", "app.lib/handler"])
-def test_a_python_handler_is_a_module_and_a_function(package, handler):
-    assert "with a dot between them" in problem(package, handler=handler)
-
-
-def test_what_is_no_package_is_refused(package, tmp_path):
-    (tmp_path / "mine.zip").write_text("no zip")
+def test_what_is_no_package_is_refused_and_a_jar_is_one(package, tmp_path):
+    add(tmp_path, "text.zip", b"no zip")
     (tmp_path / "folder.zip").mkdir()
     for path in (tmp_path / "folder.zip", tmp_path / "nowhere", package / "app.py"):
-        assert "is neither a folder nor a file that ends in .zip or .jar" in problem(path)
-    assert "not a zip file" in problem(tmp_path / "mine.zip")
+        assert "neither a folder nor" in problem(path)
+    assert "not a zip file" in problem(tmp_path / "text.zip")
+    add(package, "Handler.class")
+    assert problem(zipped(package, ".jar"), runtime="java25", handler="Handler") == ""
 
 
 @pytest.mark.parametrize(
@@ -101,36 +129,63 @@ def test_what_is_no_package_is_refused(package, tmp_path):
         lambda folder: (folder / "link").symlink_to("app.py"),
         lambda folder: (folder / "link").symlink_to("/"),
         lambda folder: os.mkfifo(folder / "pipe"),
-        lambda folder: (folder / "bad\udcff").write_text(""),
+        lambda folder: add(folder, "bad\udcff"),
     ],
     ids=["a link to a file", "a link to a folder", "a pipe", "not UTF-8"],
 )
 def test_what_terraform_would_not_zip_as_it_is_is_refused(package, make):
     make(package)
-    assert "is no plain file or folder" in problem(package)
+    assert "no plain file" in problem(package)
 
 
 @pytest.mark.parametrize("is_zip", [False, True])
-@pytest.mark.parametrize(("mode", "warns"), [(0o644, False), (0o600, True), (0o700, True), (0o755, False)])
-def test_what_not_everybody_may_read_is_warned_about(package, mode, warns, is_zip):
+@pytest.mark.parametrize(("mode", "status"), [(0o644, OK), (0o600, WARNING), (0o700, WARNING), (0o755, OK)])
+def test_what_not_everybody_may_read_is_warned_about(package, mode, status, is_zip):
     (package / "app.py").chmod(mode)
-    path = zipped(package) if is_zip else package
-    [finding, *_] = checks([cell(path)])
-    assert finding.status == (WARNING if warns else OK)
+    [finding, *_] = checks([cell(zipped(package) if is_zip else package)])
+    assert finding.status == status
 
 
-def test_a_library_of_the_other_architecture_is_refused(package):
-    (package / "tool.so.1").write_bytes(elf(ELSEWHERE))
-    assert f"tool.so.1 is built for {ELSEWHERE}, and architecture is {HERE}" in problem(package)
-    assert problem(package, architecture=ELSEWHERE) == ""
-    [finding, *_] = local_checks([cell(package, architecture=ELSEWHERE)])
-    assert finding.status == PROBLEM and "this machine is" in finding.found
+@pytest.mark.parametrize(
+    "image", ["123456789012.dkr.ecr.us-east-1.amazonaws.com/mine", "mine:latest", "mine@sha256:0a"]
+)
+def test_a_container_image_is_refused_with_how_to_measure_its_code(image):
+    assert "docker cp" in problem(image)
 
 
-def test_a_library_for_another_python_is_refused_on_this_machine_alone(package):
-    (package / "fast.cpython-39-x86_64-linux-gnu.so").write_bytes(elf(HERE))
-    assert problem(package) == ""
-    assert "is built for cpython-39" in local_checks([cell(package)])[0].found
+def test_what_n_functions_hold_beyond_the_queues_messages_in_flight_is_warned_about(package):
+    cells = [cell(package, concurrency_value=n, batch_size=size) for n, size in ((1000, 10), (13, 10_000))]
+    [*_, fits], [*_, more] = checks(cells[:1]), checks(cells)
+    assert (fits.status, more.status) == (OK, WARNING) and "130,000" in more.sentence
+
+
+def test_a_package_that_is_too_large_is_refused(package):
+    add(package, "zeros", bytes(MOST_ZIPPED_BYTES))
+    assert problem(package) == "", "it shrinks"
+    assert "50.0 MB as a zip" in problem(zipped(package))
+    with (package / "large").open("wb") as file:
+        file.truncate(MOST_BYTES)  # a sparse file; the others are beyond it
+    assert "MB unpacked" in problem(package)
+
+
+# On this machine
+
+
+@pytest.mark.parametrize(
+    ("name", "built_for", "words"),
+    [
+        ("tool.so", HERE, ""),
+        ("tool.so.1", ELSEWHERE, "this machine"),
+        ("fast.cpython-39-x86_64-linux-gnu.so", HERE, "cpython-39"),
+    ],
+)
+def test_a_library_of_another_architecture_or_python_is_refused_where_it_would_run(package, name, built_for, words):
+    add(package, name, elf(built_for))
+    assert problem(package, architecture=built_for) == ""
+    problems = [
+        finding for finding in local_checks([cell(package, architecture=built_for)]) if finding.status == PROBLEM
+    ]
+    assert [words in finding.found for finding in problems] == [True] * bool(words)
 
 
 @pytest.mark.parametrize(
@@ -138,97 +193,14 @@ def test_a_library_for_another_python_is_refused_on_this_machine_alone(package):
     [
         ({"runtime": "nodejs22.x"}, True, WARNING, "this machine's `node`"),
         ({"runtime": "nodejs22.x"}, False, PROBLEM, "no `node`"),
-        ({"runtime": "java21"}, True, PROBLEM, "--set runtime=java21 --target aws"),
-        ({"runtime": "python3.9"}, True, WARNING, "and not on python3.9"),
+        ({"runtime": "java21"}, True, PROBLEM, "runtime=java21 --target aws"),
+        ({"runtime": "python3.9"}, True, WARNING, "not on python3.9"),
         ({"subnet_ids": ["subnet-0123456789abcdef0"]}, True, PROBLEM, "--target aws"),
-        ({"batch_size": 10, "batching_window_s": 1}, True, PROBLEM, "--set batching_window_s=1 --target aws`"),
-        ({"layers": ["arn:aws:lambda:..."]}, True, WARNING, "left out"),
+        ({"batch_size": 10, "batching_window_s": 1}, True, PROBLEM, "batching_window_s=1 --target aws`"),
+        (A_LAYER, True, WARNING, "left out"),
     ],
 )
 def test_what_this_machine_can_not_run_is_said_with_the_way_out(package, monkeypatch, changes, has_node, status, words):
     monkeypatch.setattr("shutil.which", lambda name: "/usr/bin/node" if has_node else None)
-    here = {"runtime": f"python{sys.version_info.major}.{sys.version_info.minor}"}
-    [finding] = local_checks([cell(package, **here | changes)])
+    [finding] = local_checks([cell(package, **{"runtime": PYTHON} | changes)])
     assert finding.status == status and words in finding.sentence
-
-
-# The handler, and a package's files by which it is there.
-OTHER_RUNTIMES = [
-    ("nodejs22.x", "app.handler", ["app.mjs"]),
-    ("nodejs22.x", "src/app.api.handler", ["src/app.js"]),
-    ("nodejs24.x", "app.handler", ["node_modules/app/index.js"]),
-    ("ruby3.4", "app.LambdaFunctions::Handler.process", ["app.rb"]),
-    ("java21", "example.Handler::handleRequest", ["example/Handler.class"]),
-    ("java17", "example.Handler", ["lib/example.jar"]),
-    ("dotnet8", "Example::Example.Function::Handle", ["Example.dll"]),
-    ("dotnet10", "Example", ["bootstrap"]),
-]
-
-
-@pytest.mark.parametrize(("runtime", "handler", "files"), OTHER_RUNTIMES)
-def test_the_file_of_a_handler_is_looked_for_as_its_runtime_does(package, runtime, handler, files):
-    assert f"the file of handler {handler}" in problem(package, runtime=runtime, handler=handler)
-    for file in (*files, "runtimes/x/native/lib.so"):  # of several machines, of which the runtime takes its own
-        (package / file).parent.mkdir(parents=True, exist_ok=True)
-        (package / file).write_bytes(elf(ELSEWHERE))
-    assert problem(package, runtime=runtime, handler=handler) == ""
-
-
-def test_a_jar_is_a_package(package):
-    (package / "Handler.class").write_text("")
-    jar = zipped(package).rename(package.with_name("mine.jar"))
-    assert problem(jar, runtime="java25", handler="Handler") == ""
-
-
-@pytest.mark.parametrize(
-    "image", ["123456789012.dkr.ecr.us-east-1.amazonaws.com/mine", "mine:latest", "mine@sha256:0a"]
-)
-def test_a_container_image_is_refused_with_how_to_measure_its_code(package, image):
-    (package / "Dockerfile").write_text("FROM public.ecr.aws/lambda/nodejs:22")
-    for path, runtime in ((image, "python3.12"), (package, "nodejs22.x"), (package, "provided.al2023")):
-        assert "container image" in problem(path, runtime=runtime) and "docker cp" in problem(path, runtime=runtime)
-    assert problem(package) == "", "it has its handler"
-
-
-def test_what_n_functions_hold_beyond_the_queues_messages_in_flight_is_warned_about(package):
-    cells = [cell(package, concurrency_value=n, batch_size=size) for n, size in ((1000, 10), (13, 10_000))]
-    [*_, fits], [*_, more] = checks(cells[:1]), checks(cells)
-    assert (fits.status, more.status) == (OK, WARNING)
-    assert "13 functions with 10000 messages each hold 130,000, and a queue has about 120,000" in more.sentence
-
-
-def test_a_package_that_is_too_large_is_refused(package):
-    (package / "zeros").write_bytes(bytes(MOST_ZIPPED_BYTES))
-    assert problem(package) == "", "it shrinks"
-    assert "mine.zip has 50.0 MB as a zip, and an upload to Lambda takes 50" in problem(zipped(package))
-    with (package / "large").open("wb") as file:
-        file.truncate(MOST_BYTES)  # a sparse file; the others are beyond it
-    assert "MB unpacked, and Lambda takes 250" in problem(package)
-
-
-@pytest.mark.parametrize("is_zip", [False, True])
-@pytest.mark.parametrize(
-    ("name", "built_for", "mode", "words"),
-    [
-        ("bootstrap", HERE, 0o755, ""),
-        ("main", HERE, 0o755, "has no executable file bootstrap"),
-        ("bootstrap", HERE, 0o644, "has no executable file bootstrap"),
-        ("bootstrap", ELSEWHERE, 0o755, f"bootstrap is built for {ELSEWHERE}"),
-    ],
-)
-def test_a_program_that_lambda_could_not_start_is_refused(package, name, built_for, mode, words, is_zip):
-    (package / name).write_bytes(elf(built_for))
-    (package / name).chmod(mode)
-    found = problem(zipped(package) if is_zip else package, runtime="provided.al2023")
-    assert words in found and bool(found) is bool(words)
-
-
-def test_a_plan_names_a_package_by_its_last_part_and_terraform_gets_its_path(package, monkeypatch):
-    monkeypatch.chdir(package.parent)
-    (package.parent / "other").mkdir()
-    settings = ["package=mine,./other", "memory_size=512", "concurrency_value=1"]
-    plan = make_plan(EXPERIMENTS["function"], "local", settings, messages_per_concurrency=1)
-    assert sorted(cell["package"] for cell in plan.cells) == ["mine", "other"]
-    assert {plan.variables(cell, {})["package"] for cell in plan.cells} == {str(package), str(package.parent / "other")}
-    with pytest.raises(UsageError, match=r"two cells would be named .*package=mine"):
-        make_plan(EXPERIMENTS["function"], "local", ["package=/a/mine,/b/mine"], messages_per_concurrency=1)

@@ -6,6 +6,8 @@ from stampede.model.prediction import Scenario
 from stampede.model.work import Step, Work
 
 AWS = Parameters(known.read(known.AWS))
+# Ten seconds of requests to S3, one after the other.
+WAITING = Step("waiting", requests=100, request_s=0.1, rate="s3_get")
 
 
 def a_cell(step=None, *, each=10, concurrency=50, **changes):
@@ -15,3 +17,8 @@ def a_cell(step=None, *, each=10, concurrency=50, **changes):
     if changes.get("trigger", "standard") == "standard":
         values["maximum_concurrency"] = max(2, concurrency)
     return Scenario(lambda _: work, concurrency=concurrency, **values | changes)
+
+
+def polled(least, most=None):
+    """What makes a cell one of provisioned pollers."""
+    return {"trigger": "provisioned", "pollers": (least, most or least)}

@@ -8,15 +8,23 @@ from tests.calibration import DOCUMENT, compared, document
 def test_the_page_about_the_model_is_up_to_date():
     text = DOCUMENT.read_text(encoding="utf-8")
     assert document(text) == text, "run python -m tests.calibration"
-
-
-@pytest.mark.parametrize(("experiment", "within"), [("download", 0.05), ("filesystem", 0.15)])
-def test_every_published_mean_is_met(experiment, within):
-    rows = [row for _, table in compared(experiment) for row in table]
-    assert len(rows) >= 12
-    assert [row for row in rows if abs(row.difference) > within] == []
-
-
-def test_a_page_without_a_place_for_the_table_is_refused():
-    with pytest.raises(ValueError, match="put <!-- published --> and <!-- end of published --> there"):
+    with pytest.raises(ValueError, match="put <!-- published -->"):
         document("# The model\n")
+
+
+@pytest.mark.parametrize(
+    ("experiment", "rows", "within", "missed"),
+    [
+        ("download", 12, 0.05, []),
+        ("filesystem", 13, 0.15, []),
+        ("express", 12, 0.15, []),
+        # What no few quantities meet, and by how much: limits of 50, 200 and 500; 1,000 processes, and three of the
+        # largest host.
+        ("copy", 8, 0.15, [-0.28, -0.45, -0.5]),
+        ("copy_host", 22, 0.15, [0.31, -0.19, -0.16, 0.24]),
+    ],
+)
+def test_every_published_mean_is_met_but_for_those_that_are_named(experiment, rows, within, missed):
+    differences = [row.difference for _, table in compared(experiment) for row in table]
+    assert len(differences) == rows
+    assert [each for each in differences if abs(each) > within] == pytest.approx(missed, abs=0.05)

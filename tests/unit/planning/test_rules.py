@@ -8,16 +8,19 @@ from experiments import EXPERIMENTS
 from stampede.finding import OK, PROBLEM, WARNING
 from stampede.planning import rules
 from stampede.planning.demand import demands
-from stampede.planning.plan import make_plan
+from tests.unit.plans import plan
 
 
-def cell(*settings, experiment="download", longest_s=13.24, barrier_s=0.0):
+def cell(settings="", experiment="download", longest_s=13.24, barrier_s=0.0):
     """The first cell of a plan on AWS, of which one operation takes so long."""
-    plan = make_plan(EXPERIMENTS[experiment], "aws", settings, messages_per_concurrency=10)
-    return replace(demands(plan)[0], longest_s=longest_s, barrier_s=barrier_s)
+    return replace(demands(plan(settings, experiment))[0], longest_s=longest_s, barrier_s=barrier_s)
 
 
-MANIFEST = ("from_manifest=true", "object_count=5000000", "parallel_limit=100")
+def host(longest_s):
+    return cell("parallel_limit=100", "copy_host", longest_s)
+
+
+MANIFEST = "from_manifest=true object_count=5000000 parallel_limit=100"
 
 
 @pytest.mark.parametrize(
@@ -25,14 +28,14 @@ MANIFEST = ("from_manifest=true", "object_count=5000000", "parallel_limit=100")
     [
         (cell("timeout_s=60"), OK, ""),
         (cell("timeout_s=60", longest_s=0.0), OK, ""),  # nobody knows
-        (cell("timeout_s=17"), WARNING, "13.2 s for one download, 0 s at the start barrier and 3 s for the record"),
-        (cell("timeout_s=16"), PROBLEM, "use --set timeout_s=34, or a smaller"),
-        (cell("timeout_s=900", longest_s=1000), PROBLEM, "; use a smaller object_size_mb, more memory"),
+        (cell("timeout_s=17"), WARNING, "13.2 s for one download"),
+        (cell("timeout_s=16"), PROBLEM, "--set timeout_s=34"),
+        (cell("timeout_s=900", longest_s=1000), PROBLEM, "use a smaller object_size_mb"),
         (cell(barrier_s=50.0), PROBLEM, "50 s at the start barrier"),
-        (cell("parallel_limit=1", experiment="copy", longest_s=297_000), PROBLEM, "a larger parallel_limit"),
-        (cell(*MANIFEST, experiment="copy", longest_s=1.0), PROBLEM, "1,428.8 s for the preparation"),
-        (cell("parallel_limit=100", experiment="copy_host", longest_s=8 * 3600), OK, ""),
-        (cell("parallel_limit=100", experiment="copy_host", longest_s=12 * 3600), PROBLEM, "SQS holds a message"),
+        (cell("parallel_limit=1", "copy", 297_000), PROBLEM, "a larger parallel_limit"),
+        (cell(MANIFEST, "copy", 1.0), PROBLEM, "1,428.8 s for the preparation"),
+        (host(8 * 3600), OK, ""),
+        (host(12 * 3600), PROBLEM, "SQS holds a message"),
     ],
 )
 def test_one_operation_has_to_end_before_its_time_limit(demand, status, words):
@@ -44,8 +47,8 @@ def test_one_operation_has_to_end_before_its_time_limit(demand, status, words):
 def test_a_barrier_that_leaves_the_function_no_time_is_a_problem_everywhere():
     late = cell("timeout_s=6", barrier_s=3.0, longest_s=0.25)
     for target in ("local", "aws"):
-        [finding] = [row for row in rules.check([late], EXPERIMENTS["download"], target) if row.check == "time limit"]
-        assert finding.status == PROBLEM and "or a shorter barrier" in finding.way_out
+        found = {finding.check: finding for finding in rules.check([late], EXPERIMENTS["download"], target)}
+        assert found["time limit"].status == PROBLEM
 
 
 @pytest.mark.parametrize(
@@ -63,22 +66,23 @@ def test_a_barrier_that_leaves_the_function_no_time_is_a_problem_everywhere():
     ],
 )
 def test_the_trigger_has_to_reach_n_and_pollers_that_would_do_are_named(pollers, n, status):
-    set_to = f"provisioned_pollers={{minimum={pollers[0]},maximum={pollers[1]}}}" if pollers else "timeout_s=60"
-    finding = rules.trigger([cell(), cell(f"concurrency_value={n}", set_to)])
+    n_at_once = f"concurrency_value={n} "
+    polled = pollers and "provisioned_pollers={{minimum={},maximum={}}}".format(*pollers)
+    demand = cell(n_at_once + (polled or ""))
+    finding = rules.trigger([cell(), demand])
     assert finding.status == status
     if pollers and status != OK:
-        _, _, fix = finding.way_out.partition("--set ")
-        assert rules.trigger([cell(f"concurrency_value={n}", fix)]).status == OK
+        assert rules.trigger([cell(n_at_once + finding.way_out.partition("--set ")[2])]).status == OK
 
 
 def test_a_problem_comes_before_a_warning():
-    pollers = "provisioned_pollers={minimum=2,maximum=9}"
-    demands = [cell("concurrency_value=1", pollers), cell("concurrency_value=500", pollers)]
-    assert rules.trigger(demands).status == PROBLEM
+    few, many = (cell(f"concurrency_value={n} provisioned_pollers={{minimum=2,maximum=9}}") for n in (1, 500))
+    assert rules.trigger([few, many]).status == PROBLEM
 
 
-def test_hosts_and_athena_have_no_trigger_and_queries_no_time_limit():
-    hosts = rules.check([cell("parallel_limit=100", experiment="copy_host")], EXPERIMENTS["copy_host"], "aws")
-    assert "trigger" not in {finding.check for finding in hosts}
-    query = cell("operation=count", experiment="express", longest_s=5000.0)
-    assert "time limit" not in {row.check for row in rules.check([query], EXPERIMENTS["express"], "aws")}
+@pytest.mark.parametrize(
+    ("demand", "missing"), [(host(1.0), "trigger"), (cell("operation=count", "express"), "time limit")]
+)
+def test_hosts_have_no_trigger_and_queries_no_time_limit(demand, missing):
+    found = rules.check([demand], EXPERIMENTS[demand.cell.values["experiment"]], "aws")
+    assert missing not in {finding.check for finding in found}

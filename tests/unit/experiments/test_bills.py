@@ -1,0 +1,155 @@
+"""What cells of the experiments cost, against sums done by hand from the published setups and the prices."""
+
+import csv
+
+import pytest
+
+from experiments import EXPERIMENTS
+from experiments.express.usage import tariffs
+from stampede.checkout import ROOT
+from stampede.planning import cost
+from stampede.planning.cost.prices import read_prices
+from tests.unit.loader.foreseen_floods import each_takes
+from tests.unit.plans import plan, values
+
+GIB = 2**30
+UPLOAD = "operation=upload parallel_limit=1 concurrency_value=1 object_bytes=10000 slices=3 storage_class="
+DOWNLOAD = UPLOAD.replace("upload", "download")
+COUNT = "operation=count object_bytes=10000 storage_class=express"
+SMALL_GB, QUERIED_GB = 77_577 * 10_000 / GIB, 7e9 / GIB
+PUT, COPIED = "PUT of the data sets", "PUT and COPY of the data set"
+FILES = "dataset=small memory_size=512 concurrency_value=1 threads=30 storage="
+
+
+@pytest.fixture(autouse=True)
+def floods(monkeypatch):
+    each_takes(monkeypatch, 10.0)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "settings", "usd", "usd_per_hour"),
+    [
+        # 2,500 keys are three pages of the source, and three of the destination, which is looked at again when it is
+        # empty; DELETE is free. 20 MB are two parts of 16 MiB, and three requests around them; the others are copies.
+        (
+            "copy",
+            "object_count=2500 parallel_limit=100",
+            {"COPY": 2500 * 5e-6, "LIST": 7 * 5e-6, COPIED: (5 + 2499) * 5e-6, "HEAD of the data set": 2500 * 4e-7},
+            {"storage of sources and copies": 2 * 50e9 / GIB / 730 * 0.023},
+        ),
+        # Three messages, of a slice each, and one that empties: a master, the slices, complete.json.
+        (
+            "copy",
+            "object_count=2500 parallel_limit=100 from_manifest=true concurrency_value=10",
+            {
+                "COPY": 2500 * 5e-6,
+                "LIST": 4 * 5e-6,
+                COPIED: (5 + 3 + 1) * 5e-6,
+                "GET of slices": 3 * 4e-7,
+                "requests": 4 * 2e-7,
+            },
+            {},
+        ),
+        # Without bucket keys a Decrypt and a GenerateDataKey a copy.
+        (
+            "copy_host",
+            "parallel_limit=100 concurrency_value=2 bucket_key=false",
+            {
+                "COPY": 219_120 * 5e-6,
+                "LIST": 221 * 5e-6,
+                "GET of slices": 22 * 4e-7,
+                "GenerateDataKey and Decrypt": 2 * 219_120 * 3e-6,
+                "send, receive, delete": (2 + 2 * 3) * 4e-7,
+            },
+            {"hosts, m5a.8xlarge": 2 * 1.376, "interface endpoints": 4 * 0.01, "disks, gp3": 2 * 8 / 730 * 0.08},
+        ),
+        # With them 97.3 % less.
+        (
+            "copy_host",
+            "parallel_limit=100",
+            {"GenerateDataKey and Decrypt": 2 * 219_120 * 0.027 * 3e-6},
+            {"hosts, m5a.8xlarge": 1.376},
+        ),
+        ("filesystem", f"{FILES}s3", {"GET and HEAD": 2000 * 4e-7, "elastic reads": 0}, {}),
+        ("filesystem", f"{FILES}efs", {"GET and HEAD": 0, "elastic reads": 53 / 1024 * 0.03}, {}),
+        ("express", f"{UPLOAD}standard", {"PUT": 77_577 * 5e-6}, {}),
+        ("express", f"{UPLOAD}express", {"PUT": 77_577 * 1.13e-6, "bytes of PUT": SMALL_GB * 0.0032}, {}),
+        # Its set is put once, and listed before (78 pages) and again to delete it.
+        (
+            "express",
+            f"{DOWNLOAD}standard",
+            {"GET": 77_577 * 4e-7, PUT: 77_577 * 5e-6, "LIST of the data sets": 156 * 5e-6},
+            {"storage of the data sets": SMALL_GB / 730 * 0.023},
+        ),
+        (
+            "express",
+            f"{DOWNLOAD}express",
+            {"GET": 77_577 * 3e-8, "bytes of GET": SMALL_GB * 0.0006, PUT: 77_577 * 1.13e-6},
+            {},
+        ),
+        (
+            "express",
+            COUNT,
+            {
+                "scanned": 7e9 / 2**40 * 5,
+                "GET": 700_000 * 3e-8,
+                "LIST": 700 * 1.13e-6,
+                "bytes of GET": QUERIED_GB * 0.0006,
+            },
+            {},
+        ),
+    ],
+)
+def test_a_cell_costs_what_a_sum_by_hand_says(experiment, settings, usd, usd_per_hour):
+    estimated = cost.estimate(plan(settings, experiment, each=1))
+    lines = {item.what: item.usd for item in estimated.items}
+    by_hand = usd | {what: each * estimated.total_s / 3600 for what, each in usd_per_hour.items()}
+    assert {what: lines[what] for what in by_hand} == pytest.approx(by_hand)
+
+
+def test_a_set_that_several_cells_need_is_put_and_kept_once():
+    sets = DOWNLOAD.replace("parallel_limit=1", "parallel_limit=1,64").replace("10000", "10000,100000000")
+    estimated = cost.estimate(plan(f"{sets}standard", "express"))
+    lines = {item.what: item.quantity for item in estimated.items}
+    assert lines[PUT] == 77_577 + 100
+    kept_gb = SMALL_GB + 1e10 / GIB
+    assert lines["storage of the data sets"] == pytest.approx(kept_gb * estimated.total_s / 3600 / 730)
+
+
+def test_each_instance_type_is_billed_for_the_time_of_its_own_cells():
+    usd_per_hour = {"m5a.4xlarge": 0.688, "m5a.12xlarge": 2.064}
+    both = cost.estimate(plan(f"instance_type={','.join(usd_per_hour)} parallel_limit=100,800", "copy_host"))
+    around_s = []
+    for name, price in usd_per_hour.items():
+        [billed_usd] = [item.usd for item in both.items if item.what == f"hosts, {name}"]
+        own_s = sum(seconds for cell, seconds in both.cells_s.items() if name in cell)
+        around_s.append(billed_usd / price * 3600 - own_s)
+    # What stands around the cells is billed to the type that is put up first.
+    assert sorted(around_s) == pytest.approx([0, both.around_s], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "changes"), [("copy", {}), ("copy", {"from_manifest": True}), ("copy_host", {}), ("express", {})]
+)
+def test_a_zero_that_the_checks_will_refuse_is_no_traceback_before(experiment, changes):
+    own = values(experiment)
+    for name in {"parallel_limit", "slice_rows", "masters", "concurrency_value", "memory_size", "slices"} & own.keys():
+        assert EXPERIMENTS[experiment].usage(own | changes | {name: 0}).moved_mb >= 0
+
+
+# The published bill of the storage classes
+
+
+def test_the_published_gets_cost_2_74_at_the_price_of_their_day_and_of_standard_0_08_less_than_the_table_says():
+    gets, day = 13_709_261, read_prices("ap-northeast-1", "2023-12")
+    standard, express = (gets * day[name].usd for name in ("s3_get", "express_get"))
+    with (ROOT / "experiments/express/published/express.csv").open() as lines:
+        [row] = [row for row in csv.DictReader(lines) if row["case"] == f"GET requests for {gets} objects"]
+    assert float(row["express"]) == round(express, 2)
+    assert float(row["standard"]) - standard == pytest.approx(0.08, abs=0.005)  # where that comes from isn't known
+
+
+def test_no_tariff_is_given_where_a_price_is_not_known():
+    known = read_prices().known_usd
+    assert tariffs(known)["express"].read_usd == 3e-8
+    assert tariffs({name: usd for name, usd in known.items() if name != "express_read_gb"}) is None
