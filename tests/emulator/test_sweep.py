@@ -5,9 +5,11 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 
+from experiments.objects import MEBIBYTE
 from stampede.runs.folder import RunFolder
 from tests.commands import ROOT
 from tests.emulator.applied_stack import OBJECT_MB, TIMEOUT_S
@@ -15,8 +17,8 @@ from tests.emulator.embedded_aws import settings
 
 BARRIER_S = 3
 # Another timeout_s changes the queue, for which the provider waits 25 s. The stack is the session's own: it stays.
-SWEEP = ["download", "--keep", "--messages-per-concurrency", "4"]
-SWEEP += settings("memory_size=1024", f"object_size_mb={OBJECT_MB}", f"timeout_s={TIMEOUT_S}", "concurrency_value=1,3")
+STACK = settings("memory_size=1024", f"object_size_mb={OBJECT_MB}", f"timeout_s={TIMEOUT_S}")
+SWEEP = ["download", "--keep", "--messages-per-concurrency", "4", *STACK, *settings("concurrency_value=1,3")]
 NOBODY = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
 
 
@@ -71,6 +73,26 @@ def refuse_a_crowd(n, records):
     flooded_ms = max(record["finished_at_ms"] for record in records if record["warm_up"])  # it begins after these
     began_ms = min(record["started_at_ms"] for record in records if not record["warm_up"])
     assert began_ms - flooded_ms >= 1000 * BARRIER_S
+
+
+def test_every_method_downloads_the_object_in_a_function_that_may_get_it_and_nothing_else(local_stack):
+    methods = {  # their sink, and the requests that the object takes where a record counts them
+        "stream": ("discard", 1),
+        "ranges": ("memory", 2),
+        "crt": ("tmp", None),
+        "go_stream": ("discard", 1),
+        "go_ranges": ("tmp", 2),
+    }
+    folder, few = local_stack.work / "results" / "methods", ["--messages-per-concurrency", "2"]
+    swept = settings(f"method={','.join(methods)}", "sink=null", "range_part_mb=1", "concurrency_value=1")
+    done = local_stack.stampede("sweep", *SWEEP[:2], *few, *STACK, *swept, "--results-dir", str(folder))
+    assert done.returncode == 0, done.stderr[-3000:]
+    records = [record for path in folder.iterdir() for record in RunFolder(path).rows("records.jsonl")]
+    assert Counter(record["method"] for record in records) == dict.fromkeys(methods, 2)
+    for record in records:
+        sink, requests = methods[record["method"]]
+        assert (record["status"], record["bytes"], record["sink"]) == ("ok", OBJECT_MB * MEBIBYTE, sink), record
+        assert requests in (None, record["requests"])
 
 
 def test_ctrl_c_leaves_a_consistent_run_and_says_how_to_go_on(local_stack):
