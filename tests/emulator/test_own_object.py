@@ -13,7 +13,11 @@ from tests.emulator.embedded_aws import begin, client, run, settings
 
 BUCKET, KEY, BODY = "my-bucket", "models/v3 (final).bin", os.urandom(3_000_000)
 URL = f"s3://{BUCKET}/{KEY}"
-SWEEP = ["sweep", "download", *settings("memory_size=1024", "concurrency_value=1,2", "timeout_s=20")]
+SWEEP = [
+    "sweep",
+    "download",
+    *settings("memory_size=1024", "concurrency_value=1,2", "timeout_s=20", "method=go_stream"),
+]
 # What a stack could have set, by the operation that reads it.
 SETTINGS = ("policy", "tagging", "notification_configuration", "versioning", "encryption", "lifecycle_configuration")
 SETTINGS += ("ownership_controls", "acl", "logging")

@@ -26,7 +26,7 @@ from tests.emulator.applied_stack import left_behind
 from tests.emulator.documented_policy import DOCS, NAMES, REGION, actions, make_user, policy
 from tests.emulator.embedded_aws import client, embedded_aws
 
-VARIABLES = {"object_size_mb": 1, "ephemeral_storage_mb": 512, "memory_size": 1024, "timeout_s": 5}
+VARIABLES = {"object_size_mb": 1, "ephemeral_storage_mb": 512, "memory_size": 1024, "timeout_s": 5, "method": "stream"}
 SWEEP = ["download", "--target", "aws", "--messages-per-concurrency", "2"]
 SWEEP += [
     word for name, value in (VARIABLES | {"concurrency_value": 3}).items() for word in ("--set", f"{name}={value}")
