@@ -1,6 +1,10 @@
 """Queries that stampede has the embedded Athena carry out for real, on DuckDB, over objects in S3."""
 
+import time
 from dataclasses import replace
+
+import pytest
+from botocore.exceptions import ClientError
 
 from experiments import EXPERIMENTS
 from loader.drain import drain
@@ -41,6 +45,15 @@ ASKED = {
     "refused": replace(QUERY, sql="SELECT approx_distinct(value) AS n FROM t"),
     "failed": replace(QUERY, sql=SQL.partition(" WHERE")[0]),
 }
+COUNT = "SELECT count(*) AS row_count FROM \"t\" WHERE object_bytes = '200'"
+# DuckDB has an answer to each.
+REFUSED = [
+    "SELECT * FROM t WHERE object_bytes = '200'",
+    "SELECT count(*) AS n FROM t WHERE object_bytes = '200' OR object = '1'",
+    "SELECT count(*) AS n FROM t, t AS u WHERE object_bytes = '200'",
+    f"{COUNT}; DROP TABLE t",
+]
+FAILING = {COUNT.replace('"t"', "gone"): "TABLE_NOT_FOUND", f"{COUNT} AND object = '1'": "NOT_SUPPORTED"}
 
 
 def target_with_two_sets(access):
@@ -71,6 +84,7 @@ def test_what_duckdb_answers_as_aws_does_is_right_and_anything_else_is_a_record_
         for cell, query in ASKED.items():
             carry_out(target, folder, cell, 1, query, order={"parallel_limit": 1, "object_count": OBJECTS})
         drained = drain(target, folder)
+        refuse_other_answers(target.client("athena"))
     assert not drained.left and not any(account.is_open for account in drained.accounts)
     records = {record["cell"]: record for record in folder.rows("records.jsonl")}
     for record in (records["count"], records["sums"]):
@@ -79,3 +93,31 @@ def test_what_duckdb_answers_as_aws_does_is_right_and_anything_else_is_a_record_
     words = {"refused": "the embedded Athena doesn't support this query", "failed": "injected projected partition"}
     for cell, text in words.items():
         assert records[cell]["error_type"] == "QueryFailed" and text in records[cell]["error_message"]
+
+
+def refuse_other_answers(athena):
+    """What isn't known to be AWS's answer is refused or fails; a repeated token runs nothing."""
+
+    def start(query, token):
+        context = {"QueryExecutionContext": {"Database": "d"}, "WorkGroup": "w"}
+        asked = {"QueryString": query, "ClientRequestToken": token * 32}
+        return {"QueryExecutionId": athena.start_query_execution(**asked, **context)["QueryExecutionId"]}
+
+    def ended(query):
+        while True:
+            execution = athena.get_query_execution(**query)["QueryExecution"]
+            if execution["Status"]["State"] not in ("QUEUED", "RUNNING"):
+                return execution
+            time.sleep(0.05)
+
+    for query in REFUSED:
+        with pytest.raises(ClientError, match="doesn't support this query") as refused:
+            start(query, "r")
+        assert query in str(refused.value)
+    for number, (query, reason) in enumerate(FAILING.items()):
+        status = ended(start(query, str(number)))["Status"]
+        assert status["State"] == "FAILED" and status["StateChangeReason"].startswith(reason)
+    first = start(COUNT, "a")
+    assert ended(first)["Status"]["State"] == "SUCCEEDED"
+    assert not {"DataScannedInBytes", "QueryPlanningTimeInMillis"} & ended(first)["Statistics"].keys()  # made up
+    assert start(COUNT, "a") == first != start(COUNT, "b")

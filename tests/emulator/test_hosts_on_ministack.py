@@ -71,7 +71,7 @@ def test_a_host_hands_its_slice_back_when_it_is_stopped_and_may_do_no_more_than_
         outputs["host_environment"] = ENVIRONMENT | {"QUEUE_URL": queue["QueueUrl"]}
 
         def start():
-            hosts.ensure(tmp_path / "state", outputs, running.access, follow_parent=True)
+            return hosts.ensure(tmp_path / "state", outputs, running.access, follow_parent=True)
 
         def send(**order):
             order |= {"run_id": "r", "cell": "c", "parallel_limit": 4, "manifest": "manifest/m/", "slices": 1}
@@ -88,7 +88,7 @@ def test_a_host_hands_its_slice_back_when_it_is_stopped_and_may_do_no_more_than_
             of_order = [line for event in events if (line := json.loads(event["message"]))["seq"] == seq]
             return of_order if len(of_order) >= least else None
 
-        start()
+        assert start() == start()
         send(seq=1, first_slice=0, calls_per_s=10)
         wait_for(lambda: s3.list_objects_v2(Bucket=BUCKET, Prefix="copies/").get("KeyCount", 0) >= 3)
         assert hosts.stop(tmp_path / "state") == 1
