@@ -4,7 +4,6 @@ import contextlib
 import io
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,9 +17,9 @@ from stampede.emulator.ministack import Access
 from stampede.stacks import embedded
 from stampede.stacks import target as targets
 from stampede.stacks.target import Target
+from tests.emulator.embedded_aws import STAMPEDE
 
 OBJECT_MB = 2
-STAMPEDE = [sys.executable, "-m", "stampede.cli.command_line"]
 
 
 @dataclass

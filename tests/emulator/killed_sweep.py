@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stampede.runs.folder import RunFolder
-from tests.emulator.applied_stack import STAMPEDE
+from tests.emulator.embedded_aws import begin
 
 # The lines by which a sweep says that a phase begins.
 BEGINS = {
@@ -59,11 +59,6 @@ class KilledSweep:
     def folder(self) -> RunFolder:
         """The run's; an empty one before it has begun."""
         return RunFolder(next((self.work / "results").glob("*"), self.work / "results" / "none"))
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """With a state folder of its own, and so an emulator."""
-        return os.environ | {"STAMPEDE_STATE_DIR": str(self.work / "state")}
 
     def is_killed_at(self, moment: Moment) -> bool:
         """Start or resume it, and kill its process group; False where it ended before."""
@@ -114,10 +109,8 @@ class KilledSweep:
     def _started(self, *options: str) -> Iterator[subprocess.Popen]:
         begun = (self.folder.path / "run.json").exists()
         what = ["--resume", self.folder.name] if begun else self.arguments
-        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-        where = {"cwd": self.work, "env": self.environment, "start_new_session": True}
-        command = [*STAMPEDE, "sweep", "--verbose", *what, *options]
-        with subprocess.Popen(command, text=True, **where, **streams) as process:
+        streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "start_new_session": True}
+        with begin(self.work, "sweep", "--verbose", *what, *options, **streams) as process:
             try:
                 yield process
             finally:

@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import os
 import platform
 import re
 import subprocess
@@ -17,7 +16,7 @@ from stampede.emulator import function_memory, ministack
 from stampede.planning.checks import machine
 from stampede.planning.demand import Demand
 from stampede.runs.folder import RunFolder
-from tests.emulator.applied_stack import STAMPEDE
+from tests.emulator.embedded_aws import begin, settings
 
 ARCHITECTURE = {"x86_64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}[platform.machine()]
 N, MESSAGES_PER_CONCURRENCY = 500, 5
@@ -40,13 +39,11 @@ def emulator_mb(state_dir):
 
 def test_five_hundred_at_once_are_accounted_for_in_time_and_in_the_memory_that_the_doctor_counts(tmp_path):
     """One sweep in an emulator of its own, as a user types it."""
-    settings = (f"concurrency_value={N}", "method=go_stream", "object_size_mb=1", f"architecture={ARCHITECTURE}")
-    command = [*STAMPEDE, "sweep", "download", "--messages-per-concurrency", str(MESSAGES_PER_CONCURRENCY)]
-    command += [part for setting in settings for part in ("--set", setting)]
-    environment = os.environ | {"STAMPEDE_STATE_DIR": str(tmp_path / "state")}
+    swept = settings(f"concurrency_value={N}", "method=go_stream", "object_size_mb=1", f"architecture={ARCHITECTURE}")
+    arguments = ["sweep", "download", "--messages-per-concurrency", str(MESSAGES_PER_CONCURRENCY), *swept]
     started, most_mb = time.monotonic(), 0.0
     with (tmp_path / "output").open("w") as output:
-        process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=output, stderr=output)
+        process = begin(tmp_path, *arguments, stdout=output, stderr=output)
         try:
             while process.poll() is None and time.monotonic() < started + 2 * MOST_S:
                 most_mb = max(most_mb, emulator_mb(tmp_path / "state"))

@@ -1,15 +1,17 @@
 """Queries that stampede has the embedded Athena carry out for real, on DuckDB, over objects in S3."""
 
+import time
 from dataclasses import replace
 
 import pytest
+from botocore.exceptions import ClientError
 
 from experiments import EXPERIMENTS
 from loader.drain import drain
 from loader.executions import carry_out
-from stampede.emulator import ministack
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
+from tests.emulator.embedded_aws import embedded_aws
 from tests.unit.loader.queries_experiment import QUERIES, QUERY, SQL
 
 OBJECTS, ROWS = 7, 3
@@ -36,57 +38,86 @@ OUTPUTS = {
     "visibility_timeout_s": 60,
     "max_receive_count": 5,
 }
-AGGREGATE = 'SELECT count(*) AS row_count, sum(value) AS value_sum, max(value) AS value_max FROM "t" '
+SUMS = 'SELECT count(*) AS row_count, sum(value) AS value_sum, max(value) AS value_max FROM "t" WHERE '
 ASKED = {
     "count": replace(QUERY, expected=(str(OBJECTS * ROWS),)),
-    "aggregate of the second set": replace(
-        QUERY, sql=AGGREGATE + "WHERE object_bytes = '200'", expected=("3", "3", "2")
-    ),
+    "sums": replace(QUERY, sql=SUMS + "object_bytes = '200'", expected=("3", "3", "2")),
     "refused": replace(QUERY, sql="SELECT approx_distinct(value) AS n FROM t"),
     "failed": replace(QUERY, sql=SQL.partition(" WHERE")[0]),
 }
+COUNT = "SELECT count(*) AS row_count FROM \"t\" WHERE object_bytes = '200'"
+# DuckDB has an answer to each.
+REFUSED = [
+    "SELECT * FROM t WHERE object_bytes = '200'",
+    "SELECT count(*) AS n FROM t WHERE object_bytes = '200' OR object = '1'",
+    "SELECT count(*) AS n FROM t, t AS u WHERE object_bytes = '200'",
+    f"{COUNT}; DROP TABLE t",
+]
+FAILING = {COUNT.replace('"t"', "gone"): "TABLE_NOT_FOUND", f"{COUNT} AND object = '1'": "NOT_SUPPORTED"}
 
 
-@pytest.fixture
-def aws(tmp_path):
-    """The embedded AWS with two sets of objects, of which the second has one, and a table over both."""
-    target = targets.local(dict(OUTPUTS), ministack.start(tmp_path / "state", follow_parent=True).access)
-    try:
-        s3, glue = target.client("s3"), target.client("glue")
-        for bucket in ("data", "results"):
-            s3.create_bucket(Bucket=bucket)
-        for size, count in ((100, OBJECTS), (200, 1)):
-            for number in range(count):
-                lines = "".join(f'{{"object": "{number}", "value": {row:>3}}}\n' for row in range(ROWS))
-                s3.put_object(Bucket="data", Key=f"data/object_bytes={size}/{number}.json", Body=lines.encode())
-        glue.create_database(DatabaseInput={"Name": "d"})
-        glue.create_table(DatabaseName="d", TableInput=TABLE)
-        result = {"ResultConfiguration": {"OutputLocation": "s3://results/"}}
-        target.client("athena").create_work_group(Name="w", Configuration=result)
-        target.client("logs").create_log_group(logGroupName="g")
-        for name in ("queue", "dead_letter_queue"):
-            target.outputs[f"{name}_url"] = target.client("sqs").create_queue(QueueName=name)["QueueUrl"]
-        yield target
-    finally:
-        ministack.stop(tmp_path / "state")
+def target_with_two_sets(access):
+    """Two sets of objects, of which the second has one, and a table over both."""
+    target = targets.local(dict(OUTPUTS), access)
+    s3, glue, sqs = (target.client(service) for service in ("s3", "glue", "sqs"))
+    for bucket in ("data", "results"):
+        s3.create_bucket(Bucket=bucket)
+    lines = "".join(f'{{"object": "1", "value": {row:>3}}}\n' for row in range(ROWS)).encode()
+    for key in [*(f"100/{number}" for number in range(OBJECTS)), "200/0"]:
+        s3.put_object(Bucket="data", Key=f"data/object_bytes={key}.json", Body=lines)
+    glue.create_database(DatabaseInput={"Name": "d"})
+    glue.create_table(DatabaseName="d", TableInput=TABLE)
+    result = {"ResultConfiguration": {"OutputLocation": "s3://results/"}}
+    target.client("athena").create_work_group(Name="w", Configuration=result)
+    target.client("logs").create_log_group(logGroupName="g")
+    for name in ("queue", "dead_letter_queue"):
+        target.outputs[f"{name}_url"] = sqs.create_queue(QueueName=name)["QueueUrl"]
+    return target
 
 
-def test_what_duckdb_answers_as_aws_does_is_right_and_anything_else_is_a_record_that_names_it(
-    aws, tmp_path, monkeypatch
-):
+def test_what_duckdb_answers_as_aws_does_is_right_and_anything_else_is_a_record_that_names_it(tmp_path, monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, "queries", QUERIES)
     folder = RunFolder.create(tmp_path)
     folder.write_json("run.json", {"experiment": "queries"})
-    for cell, query in ASKED.items():
-        carry_out(aws, folder, cell, 1, query, order={"parallel_limit": 1, "object_count": OBJECTS})
-    drained = drain(aws, folder)
+    with embedded_aws(tmp_path / "state") as running:
+        target = target_with_two_sets(running.access)
+        for cell, query in ASKED.items():
+            carry_out(target, folder, cell, 1, query, order={"parallel_limit": 1, "object_count": OBJECTS})
+        drained = drain(target, folder)
+        refuse_other_answers(target.client("athena"))
     assert not drained.left and not any(account.is_open for account in drained.accounts)
-    count, aggregate, refused, failed = sorted(
-        folder.rows("records.jsonl"), key=lambda record: list(ASKED).index(record["cell"])
-    )
-    for record in (count, aggregate):
+    records = {record["cell"]: record for record in folder.rows("records.jsonl")}
+    for record in (records["count"], records["sums"]):
         assert (record["status"], record["scanned_bytes"]) == ("ok", None), record
         assert record["elapsed_seconds"] == record["engine_seconds"] > 0
-    assert "the embedded Athena doesn't support this query" in refused["error_message"]
-    assert "injected projected partition column object_bytes" in failed["error_message"]
-    assert {refused["error_type"], failed["error_type"]} == {"QueryFailed"}
+    words = {"refused": "the embedded Athena doesn't support this query", "failed": "injected projected partition"}
+    for cell, text in words.items():
+        assert records[cell]["error_type"] == "QueryFailed" and text in records[cell]["error_message"]
+
+
+def refuse_other_answers(athena):
+    """What isn't known to be AWS's answer is refused or fails; a repeated token runs nothing."""
+
+    def start(query, token):
+        context = {"QueryExecutionContext": {"Database": "d"}, "WorkGroup": "w"}
+        asked = {"QueryString": query, "ClientRequestToken": token * 32}
+        return {"QueryExecutionId": athena.start_query_execution(**asked, **context)["QueryExecutionId"]}
+
+    def ended(query):
+        while True:
+            execution = athena.get_query_execution(**query)["QueryExecution"]
+            if execution["Status"]["State"] not in ("QUEUED", "RUNNING"):
+                return execution
+            time.sleep(0.05)
+
+    for query in REFUSED:
+        with pytest.raises(ClientError, match="doesn't support this query") as refused:
+            start(query, "r")
+        assert query in str(refused.value)
+    for number, (query, reason) in enumerate(FAILING.items()):
+        status = ended(start(query, str(number)))["Status"]
+        assert status["State"] == "FAILED" and status["StateChangeReason"].startswith(reason)
+    first = start(COUNT, "a")
+    assert ended(first)["Status"]["State"] == "SUCCEEDED"
+    assert not {"DataScannedInBytes", "QueryPlanningTimeInMillis"} & ended(first)["Statistics"].keys()  # made up
+    assert start(COUNT, "a") == first != start(COUNT, "b")

@@ -1,56 +1,57 @@
-"""Nobody but its own run drives an embedded AWS: what anybody on this machine can send makes nothing in it."""
+"""Nobody but its own run drives an embedded AWS, and of its own it turns nobody away, however many begin at once."""
 
+import contextlib
 import hashlib
 import http.client
-import json
 import os
+import select
 import signal
 import socket
 import stat
 import subprocess
+import sys
+import time
 from urllib.parse import urlencode
 
-import boto3
 import pytest
-from botocore.auth import SigV4Auth, SigV4QueryAuth
+from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 
 from stampede.emulator import ministack
+from stampede.emulator.ministack import Access
 from tests.emulator.applied_stack import left_behind
+from tests.emulator.embedded_aws import client, embedded_aws, make_role
 from tests.emulator.nobody import as_nobody
 
-ROLE, FUNCTION = "arn:aws:iam::000000000000:role/worker", "arn:aws:lambda:us-east-1:000000000000:function:f"
-TRUST = {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"Service": "lambda.amazonaws.com"}}
-POLICY = json.dumps({"Version": "2012-10-17", "Statement": [TRUST]})
-CREATE = urlencode({"Action": "CreateRole", "RoleName": "evil", "AssumeRolePolicyDocument": POLICY})
+CONNECTIONS = 600
+EMPTY_ZIP = b"PK\x05\x06" + bytes(18)
+WHO_AM_I = urlencode({"Action": "GetCallerIdentity", "Version": "2011-06-15"})  # which needs a key, and no right
 PAGES = [f"/_ministack/{page}" for page in ("reset", "config", "health", "lambda-code/f")]
 PAGES += ["/health", "/_localstack/health", "/_aws/execute-api/a/b", "/oauth2/token"]
 READS = {"s3": "list_buckets", "sqs": "list_queues", "iam": "list_roles", "ec2": "describe_vpcs"}
 READS |= {"lambda": "list_functions", "logs": "describe_log_groups", "sts": "get_caller_identity"}
 
 
-def keys(access):
-    """The keys that anybody knows or derives, and with the run's own a secret that nobody knows."""
-    digest = hashlib.sha256(f"{FUNCTION}:{ROLE}".encode()).hexdigest()
+def function_of(access):
+    """A function that has been called, so that it has keys; what the names of both make."""
+    functions, role = client("lambda", access), make_role(client("iam", access), "worker")
+    runs = {"Runtime": "python3.12", "Handler": "i.h", "Role": role, "Code": {"ZipFile": EMPTY_ZIP}}
+    arn = functions.create_function(FunctionName="f", **runs)["FunctionArn"]
+    functions.invoke(FunctionName="f")
+    return f"{arn}:{role}"
+
+
+def attempts(access, function):
+    """Requests that would be answered, or forget or set everything: target, headers, and body."""
+    digest = hashlib.sha256(function.encode()).hexdigest()
     secret, token = (hashlib.sha256(f"{kind}:{digest}".encode()).hexdigest() for kind in ("secret", "token"))
-    yield Credentials("test", "test")
-    yield Credentials("000000000000", "test")
-    yield Credentials(f"ASIA{digest[:16].upper()}", secret, token)
-    yield Credentials(access.access_key_id, "test")
-
-
-def attempts(access):
-    """Requests that would make the role `evil`, or forget or set everything: target, headers, and body."""
-    for key in keys(access):
-        call = AWSRequest("POST", access.endpoint_url, {"Content-Type": "application/x-www-form-urlencoded"}, CREATE)
-        SigV4Auth(key, "iam", "us-east-1").add_auth(call)
-        yield "/", dict(call.headers), CREATE
-        call = AWSRequest("POST", f"{access.endpoint_url}/?{CREATE}")
-        SigV4QueryAuth(key, "iam", "us-east-1").add_auth(call)
-        yield call.url.removeprefix(access.endpoint_url), {}, ""
-    yield "/", {"Authorization": "AWS4-HMAC-SHA256 Credential=/20260101/us-east-1/iam/aws4_request"}, CREATE
+    keys = [("test", "test"), ("000000000000", "test"), (access.access_key_id, "test")]
+    for key in [*keys, (f"ASIA{digest[:16].upper()}", secret, token)]:
+        call = AWSRequest("POST", access.endpoint_url, {"Content-Type": "application/x-www-form-urlencoded"}, WHO_AM_I)
+        SigV4Auth(Credentials(*key), "sts", "us-east-1").add_auth(call)
+        yield "/", dict(call.headers), WHO_AM_I
     yield from ((page, {}, "{}") for page in PAGES)
 
 
@@ -75,33 +76,64 @@ def test_without_the_key_of_its_run_nothing_is_answered_and_nothing_is_made(tmp_
         return subprocess.run(read, cwd=tmp_path, env={}, capture_output=True, text=True, check=False).stdout.split()
 
     monkeypatch.setattr(ministack.Emulator, "answers", answered_by_nobody_else)
-    running = ministack.start(state, follow_parent=True)
-    access, where = running.access, {"endpoint_url": running.endpoint_url, "region_name": "us-east-1"}
-    try:
+    with embedded_aws(state) as running:
         # This user alone can read the key; a shell of his is led there.
-        assert access.secret_access_key not in f"{running} {access}"
+        access, secret = running.access, running.access.secret_access_key
+        assert secret not in f"{running} {access}"
         for name in ("emulator.json", "emulator.env"):
-            assert access.secret_access_key in (state / name).read_text()
+            assert secret in (state / name).read_text()
             assert stat.S_IMODE((state / name).stat().st_mode) == 0o600
         assert stat.S_IMODE(state.stat().st_mode) == 0o700
-        assert led_to() == [running.endpoint_url, access.secret_access_key]
+        assert led_to() == [running.endpoint_url, secret]
 
-        def root(service):
-            return boto3.client(service, **where, **access.key)
-
-        root("sqs").create_queue(QueueName="stays")
-        before, requests = left_behind(root), list(attempts(access))
+        requests = list(attempts(access, function_of(access)))
+        before = left_behind(lambda service: client(service, access))
         host = running.endpoint_url.removeprefix("http://")
         assert set(statuses(host, requests)) == {403}
         if os.geteuid() == 0:  # only root can be another user
             assert set(as_nobody(lambda: list(statuses(host, requests)))) == {403}
-        assert left_behind(root) == before
+        assert left_behind(lambda service: client(service, access)) == before
         for service, read in READS.items():  # what an SDK says is an error of the service
             with pytest.raises(ClientError, match=r"Signature|AuthFailure"):
-                getattr(boto3.client(service, **where, **access.key | {"aws_secret_access_key": "wrong"}), read)()
-    finally:
+                getattr(client(service, Access(access.endpoint_url, access.access_key_id, "wrong")), read)()
+
         os.killpg(running.pid, signal.SIGKILL)
         os.waitpid(running.pid, 0)
-    assert led_to() == []  # its port may be a stranger's now
-    assert not ministack.stop(state)
-    assert not list(state.glob("emulator.[je]*"))
+        assert led_to() == []  # its port may be a stranger's now
+        assert not ministack.stop(state)
+        assert not list(state.glob("emulator.[je]*"))
+
+
+def test_600_connections_at_once_wait_until_a_busy_emulator_comes_to_them(tmp_path):
+    with embedded_aws(tmp_path) as running, contextlib.ExitStack() as opened:
+        os.kill(running.pid, signal.SIGSTOP)  # busy: it comes to nothing else
+        opened.callback(os.kill, running.pid, signal.SIGCONT)
+        waiting = {opened.enter_context(socket.socket()) for _ in range(CONNECTIONS)}
+        for connection in waiting:
+            connection.setblocking(False)
+            connection.connect_ex((ministack.HOST, int(running.endpoint_url.rpartition(":")[2])))
+        deadline = time.monotonic() + 5
+        while waiting and time.monotonic() < deadline:
+            waiting -= set(select.select([], waiting, [], 1)[1])
+        assert not waiting, f"{len(waiting)} of {CONNECTIONS} got no connection"
+
+
+PARENT = """
+import sys, time
+from pathlib import Path
+from stampede.emulator import ministack
+print(ministack.start(Path(sys.argv[1]), follow_parent=True).pid, flush=True)
+time.sleep(60)
+"""
+
+
+def test_an_emulator_ends_with_the_process_that_it_follows_however_that_ends(tmp_path):
+    with subprocess.Popen([sys.executable, "-c", PARENT, tmp_path], stdout=subprocess.PIPE, text=True) as parent:
+        parent.stdout.readline()
+        running = ministack.running(tmp_path)
+        assert running.is_alive()
+        parent.kill()
+    deadline = time.monotonic() + 20
+    while running.is_alive():
+        assert time.monotonic() < deadline, "it outlives its parent"
+        time.sleep(0.05)

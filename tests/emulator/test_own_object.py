@@ -5,123 +5,96 @@ import json
 import os
 import subprocess
 
-import boto3
 import pytest
 
 from stampede.emulator import ministack
 from stampede.runs.folder import RunFolder
-from tests.commands import ROOT
-from tests.emulator.applied_stack import STAMPEDE
+from tests.emulator.embedded_aws import begin, client, run, settings
 
 BUCKET, KEY, BODY = "my-bucket", "models/v3 (final).bin", os.urandom(3_000_000)
-SWEEP = ["sweep", "download", "--set", "memory_size=1024", "--set", "concurrency_value=1,2", "--set", "timeout_s=20"]
+URL = f"s3://{BUCKET}/{KEY}"
+SWEEP = [
+    "sweep",
+    "download",
+    *settings("memory_size=1024", "concurrency_value=1,2", "timeout_s=20", "method=go_stream"),
+]
 # What a stack could have set, by the operation that reads it.
 SETTINGS = ("policy", "tagging", "notification_configuration", "versioning", "encryption", "lifecycle_configuration")
 SETTINGS += ("ownership_controls", "acl", "logging")
 
 
-class Own:
-    """An embedded AWS that runs already, with a bucket of the user's own, and a shell beside it."""
-
-    def __init__(self, work):
-        self.work = work
-        self.environment = os.environ | {"STAMPEDE_STATE_DIR": str(work / "state"), "PYTHONPATH": str(ROOT)}
-        assert self.run("emulator", "start").returncode == 0
-        self.access = ministack.running(work / "state").access
-        self.s3 = self.client("s3")
-        self.s3.create_bucket(Bucket=BUCKET)
-        self.s3.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
-        self.s3.put_bucket_tagging(Bucket=BUCKET, Tagging={"TagSet": [{"Key": "owner", "Value": "me"}]})
-        self.s3.put_object(Bucket=BUCKET, Key=KEY, Body=BODY)
-
-    def client(self, service, region=ministack.REGION):
-        return boto3.client(service, region_name=region, endpoint_url=self.access.endpoint_url, **self.access.key)
-
-    def run(self, *arguments):
-        command = [*STAMPEDE, *arguments]
-        return subprocess.run(command, cwd=self.work, env=self.environment, capture_output=True, text=True, timeout=500)
-
-    def begin(self, *arguments):
-        return subprocess.Popen(
-            [*STAMPEDE, *arguments], cwd=self.work, env=self.environment, stderr=subprocess.PIPE, text=True
-        )
-
-    def seen(self):
-        """Everything of the bucket that something may have changed."""
-        settings = {}
-        for name in SETTINGS:
-            try:
-                settings[name] = getattr(self.s3, f"get_bucket_{name}")(Bucket=BUCKET)
-            except self.s3.exceptions.ClientError as error:
-                settings[name] = error.response["Error"]["Code"]
-            if isinstance(settings[name], dict):
-                settings[name].pop("ResponseMetadata")
-        versions = self.s3.list_object_versions(Bucket=BUCKET)
-        return settings, versions["Versions"], versions.get("DeleteMarkers"), self.s3.list_buckets()["Buckets"]
-
-
-@pytest.fixture(scope="module")
-def own(tmp_path_factory):
-    work = tmp_path_factory.mktemp("own")
+@pytest.fixture
+def access(tmp_path):
+    """That of an embedded AWS that the user has started, with a bucket of his own."""
+    run(tmp_path, "emulator", "start")
     try:
-        yield Own(work)
+        access = ministack.running(tmp_path / "state").access
+        s3 = client("s3", access)
+        s3.create_bucket(Bucket=BUCKET)
+        s3.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
+        s3.put_bucket_tagging(Bucket=BUCKET, Tagging={"TagSet": [{"Key": "owner", "Value": "me"}]})
+        s3.put_object(Bucket=BUCKET, Key=KEY, Body=BODY)
+        yield access
     finally:
-        ministack.stop(work / "state")
+        ministack.stop(tmp_path / "state")
 
 
-def test_a_sweep_holds_it_to_its_etag_says_which_it_was_and_leaves_it_as_it_was(own):
-    url = f"s3://{BUCKET}/{KEY}"
-    before, etag = own.seen(), own.s3.head_object(Bucket=BUCKET, Key=KEY)["ETag"]
-    with own.begin(*SWEEP, "--set", f"object={url}") as process:
+def everything(s3):
+    """All of the bucket that something may have changed."""
+    seen = {}
+    for name in SETTINGS:
+        try:
+            seen[name] = getattr(s3, f"get_bucket_{name}")(Bucket=BUCKET) | {"ResponseMetadata": None}
+        except s3.exceptions.ClientError as error:
+            seen[name] = error.response["Error"]["Code"]
+    versions = s3.list_object_versions(Bucket=BUCKET)
+    return seen, versions["Versions"], versions.get("DeleteMarkers")
+
+
+def test_a_sweep_holds_it_to_its_etag_says_which_it_was_and_leaves_it_as_it_was(access, tmp_path):
+    s3 = client("s3", access)
+    before, etag = everything(s3), s3.head_object(Bucket=BUCKET, Key=KEY)["ETag"]
+    refused_beside_another_region(access, tmp_path)
+    asked = [*settings(f"object={URL}", "concurrency_value=1"), "--format", "json"]
+    checks = {row["check"]: row for row in json.loads(run(tmp_path, "doctor", "download", *asked)[0])["checks"]}
+    assert checks["object"]["status"] == "ok" and "2.861 MiB, ETag " in checks["object"]["found"]
+
+    # The stack is kept when the sweep ends, so that the resumed one needn't wait for its queues.
+    with begin(tmp_path, *SWEEP, *settings(f"object={URL}"), "--keep", stderr=subprocess.PIPE) as process:
         for line in process.stderr:
             if line.startswith("run "):
-                folder = RunFolder(own.work / "results" / line.split()[1].rstrip(":"))
+                folder = RunFolder(tmp_path / "results" / line.split()[1].rstrip(":"))
             if line.startswith("cell 2 of 2"):  # which is applied now
                 break
-        assert own.seen() == before
-        own.s3.put_object(Bucket=BUCKET, Key=KEY, Body=os.urandom(len(BODY)))
+        assert everything(s3) == before
+        s3.put_object(Bucket=BUCKET, Key=KEY, Body=os.urandom(len(BODY)))
         said = process.stderr.read()
     assert "the sweep ends with" in said, said
     first, second = folder.read_json("accounting.json")
     assert first["sent"] == first["succeeded"] > 0 == second["succeeded"]
-    failed = [record for record in folder.rows("records.jsonl") if record["cell"] == second["cell"]]
-    assert failed and {record["error_type"] for record in failed} == {"ObjectChanged"}
+    failed = {row["error_type"] for row in folder.rows("records.jsonl") if row["cell"] == second["cell"]}
+    assert failed == {"ObjectChanged"}
 
-    refused = own.run(*SWEEP[:2], "--resume", folder.run_id)
-    assert refused.returncode == 2 and refused.stderr.splitlines()[-1].endswith("put that one back, or start a new run")
-    own.s3.put_object(Bucket=BUCKET, Key=KEY, Body=BODY)  # the same bytes have the same ETag
-    before = own.seen()
-    resumed = own.run(*SWEEP[:2], "--resume", folder.run_id)
-    assert resumed.returncode == 0, resumed.stderr
+    resume = [*SWEEP[:2], "--resume", folder.run_id]
+    assert "put that one back" in run(tmp_path, *resume, status=2)[1]
+    replaced = s3.list_object_versions(Bucket=BUCKET)["Versions"][0]["VersionId"]
+    s3.delete_object(Bucket=BUCKET, Key=KEY, VersionId=replaced)
+    run(tmp_path, *resume)
     assert [account["succeeded"] for account in folder.read_json("accounting.json")] == [20, 10]
-    assert folder.read_json("run.json")["object"] == {"url": url, "bytes": len(BODY), "etag": etag}
+    assert folder.read_json("run.json")["object"] == {"url": URL, "bytes": len(BODY), "etag": etag}
     page = (folder.path / "report.html").read_text()
-    assert url in page and etag.strip('"') in page
-    assert own.seen() == before
-    assert own.client("sqs").list_queues().get("QueueUrls", []) == []
-    assert own.run("emulator", "status").returncode == 0, "the user's own emulator was stopped"
+    assert URL in page and etag.strip('"') in page
+    assert everything(s3) == before
+    assert [bucket["Name"] for bucket in s3.list_buckets()["Buckets"]] == ["far", BUCKET]
+    assert client("sqs", access).list_queues().get("QueueUrls", []) == [], "the stack stays"
 
 
-def test_the_doctor_reads_it_and_says_how_large_it_is(own):
-    options = ["--set", f"object=s3://{BUCKET}/{KEY}", "--set", "concurrency_value=1", "--format", "json"]
-    findings = {row["check"]: row for row in json.loads(own.run("doctor", "download", *options).stdout)["checks"]}
-    assert findings["object"]["status"] == "ok" and "2.861 MiB, ETag " in findings["object"]["found"]
-
-
-def test_a_bucket_of_another_region_is_refused_with_its_region_and_the_price(own):
-    elsewhere = own.client("s3", "eu-west-1")
+def refused_beside_another_region(access, work):
+    """An object of another region is refused with that and the price, and one that isn't there."""
+    elsewhere = client("s3", access, "eu-west-1")
     elsewhere.create_bucket(Bucket="far", CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
     elsewhere.put_object(Bucket="far", Key="k", Body=b"x" * 2**20)
-    done = own.run(*SWEEP, "--set", "object=s3://far/k")
-    [line] = done.stderr.splitlines()
-    assert done.returncode == 2 and "is in eu-west-1" in line and "USD for the 30 MiB of this plan; " in line
-    assert own.run(*SWEEP, "--set", "object=s3://far/k", "--set", "region=eu-west-1", "--dry-run").returncode == 0
-
-
-@pytest.mark.parametrize(("key", "words"), [("nothing", "no object"), ("empty", "is empty"), ("kept", "KMS key")])
-def test_what_no_function_could_download_is_refused_before_anything_is_applied(own, key, words):
-    kms_key = own.client("kms").create_key()["KeyMetadata"]["Arn"]
-    own.s3.put_object(Bucket=BUCKET, Key="empty")
-    own.s3.put_object(Bucket=BUCKET, Key="kept", Body=b"x", ServerSideEncryption="aws:kms", SSEKMSKeyId=kms_key)
-    done = own.run(*SWEEP, "--set", f"object=s3://{BUCKET}/{key}")
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1) and words in done.stderr
+    far = settings("object=s3://far/k")
+    [line] = run(work, *SWEEP, *far, status=2)[1].splitlines()
+    assert "is in eu-west-1" in line and "USD for the 30 MiB of this plan; " in line
+    run(work, *SWEEP, *far, *settings("region=eu-west-1"), "--dry-run")

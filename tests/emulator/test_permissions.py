@@ -4,7 +4,6 @@ who has it.
 The embedded AWS enforces IAM for every key but its run's own; docs/permissions.md says what it doesn't ask.
 """
 
-import functools
 import json
 import re
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from botocore.exceptions import ClientError
 
 from loader import patience
 from stampede.cli.command_line import main
-from stampede.emulator import ministack, providers, stack
+from stampede.emulator import providers, stack
 from stampede.emulator.ministack import Access
 from stampede.errors import RunError
 from stampede.runs.folder import RunFolder
@@ -25,8 +24,9 @@ from stampede.stacks import endpoints
 from stampede.stacks.target import aws_terraform
 from tests.emulator.applied_stack import left_behind
 from tests.emulator.documented_policy import DOCS, NAMES, REGION, actions, make_user, policy
+from tests.emulator.embedded_aws import client, embedded_aws
 
-VARIABLES = {"object_size_mb": 1, "ephemeral_storage_mb": 512, "memory_size": 1024, "timeout_s": 5}
+VARIABLES = {"object_size_mb": 1, "ephemeral_storage_mb": 512, "memory_size": 1024, "timeout_s": 5, "method": "stream"}
 SWEEP = ["download", "--target", "aws", "--messages-per-concurrency", "2"]
 SWEEP += [
     word for name, value in (VARIABLES | {"concurrency_value": 3}).items() for word in ("--set", f"{name}={value}")
@@ -70,24 +70,17 @@ def user(tmp_path_factory):
     root, state = tmp_path_factory.mktemp("checkout"), tmp_path_factory.mktemp("emulator")
     config = providers.prepare()
     stack.lay_out(root)
-    emulator = ministack.start(state, follow_parent=True)
-    iam, key = make_user(emulator.access)
-    try:
-        with pytest.MonkeyPatch.context() as shell:
-            shell.setattr(stack, "ROOT", root)
-            shell.setattr(endpoints, "is_aws", lambda url: True)  # it stands for AWS here
-            shell.setenv("AWS_ENDPOINT_URL", emulator.endpoint_url)
-            shell.setenv("HTTP_PROXY", emulator.endpoint_url)  # for the provider, as stampede/emulator/stack.py has it
-            shell.setenv("NO_PROXY", "127.0.0.1")
-            shell.setenv("AWS_DEFAULT_REGION", REGION)
-            shell.setitem(patience.POLL_S, "aws", 0.5)  # CloudWatch isn't asked so often; here nobody minds
-            for name, value in key.items():
-                shell.setenv(name, value)
-            if config:
-                shell.setenv("TF_CLI_CONFIG_FILE", str(config))
-            yield User(iam, root, emulator.access)
-    finally:
-        ministack.stop(state)
+    with embedded_aws(state) as emulator, pytest.MonkeyPatch.context() as shell:
+        iam, key = make_user(emulator.access)
+        shell.setattr(stack, "ROOT", root)
+        shell.setattr(endpoints, "is_aws", lambda url: True)  # it stands for AWS here
+        shell.setitem(patience.POLL_S, "aws", 0.5)  # CloudWatch isn't asked so often; here nobody minds
+        environment = dict.fromkeys(("AWS_ENDPOINT_URL", "HTTP_PROXY"), emulator.endpoint_url) | key
+        environment |= {"NO_PROXY": "127.0.0.1", "AWS_DEFAULT_REGION": REGION}
+        environment |= {"TF_CLI_CONFIG_FILE": str(config)} if config else {}
+        for name, value in environment.items():
+            shell.setenv(name, value)
+        yield User(iam, root, emulator.access)
 
 
 @pytest.fixture(scope="module")
@@ -112,25 +105,20 @@ def test_the_page_says_of_every_action_why_it_is_needed_and_of_no_other():
     assert explained == {action for name in NAMES for action in actions(policy(name))}
 
 
-def test_a_whole_sweep_runs_under_the_policy(swept):
+def test_a_sweep_its_evidence_the_doctor_and_a_query_pass_under_the_policy_and_other_names_are_out_of_reach(
+    swept, capsys
+):
     folder = RunFolder.find(swept.work / "results", None)
     [account] = folder.read_json("accounting.json")
     assert (account["sent"], account["succeeded"]) == (6, 6)
-
-
-def test_a_sweep_on_what_stands_for_aws_checks_the_assumptions_about_aws_and_names_nobody(swept, capsys):
-    folder = RunFolder.find(swept.work / "results", None)
     assert swept.stampede("evidence", folder.run_id, "--format", "json") == 0
     checks = {row["check"]: row for row in json.loads(capsys.readouterr().out)}
     assert (checks["logs-late"]["held"], checks["logs-late"]["outcome"]) == (1, "held")
     assert {name for name, row in checks.items() if row["outcome"] == "contradicted"} == set()
-    written = (folder.path / "evidence.json").read_text()
-    target = folder.read_json("run.json")
+    written, target = (folder.path / "evidence.json").read_text(), folder.read_json("run.json")
     assert not any(word in written for word in (target["account"]["account_id"], "stampede-download", folder.run_id))
     assert "Assumptions about AWS that this run checked" in (folder.path / "report.html").read_text()
 
-
-def test_the_doctor_and_a_query_are_answered_under_the_policy(swept, capsys):
     assert swept.stampede("doctor", *SWEEP, "--format", "json") == 0
     findings = {finding["check"]: finding for finding in json.loads(capsys.readouterr().out)["checks"]}
     assert findings["credentials"]["found"].endswith(":user/runner")
@@ -141,41 +129,42 @@ def test_the_doctor_and_a_query_are_answered_under_the_policy(swept, capsys):
     query = logs.start_query(logGroupName=group, startTime=0, endTime=1, queryString="fields @message")["queryId"]
     assert logs.get_query_results(queryId=query)["status"]
     logs.stop_query(queryId=query)
+    for service, call in OF_OTHERS.items():
+        with pytest.raises(ClientError, match="AccessDenied"):
+            call(swept.client(service))
+
+
+OF_OTHERS = {
+    "sqs": lambda sqs: sqs.create_queue(QueueName="someone-elses"),
+    "iam": lambda iam: iam.get_role(RoleName="someone-elses"),
+    "s3": lambda s3: s3.create_bucket(Bucket="someone-elses"),
+}
+
+
+def applied_anew():
+    return aws_terraform().apply(VARIABLES | {"concurrency_value": 2, "s3_file_name": "other.dat"})
 
 
 @pytest.mark.parametrize(
     ("action", "verb"),
     [
-        ("logs:FilterLogEvents", ("drain",)),
-        ("s3:PutObject", ("dataset", "--seed", "2")),
+        ("logs:FilterLogEvents", ["drain"]),
+        ("s3:PutObject", ["dataset", "--seed", "2"]),
+        ("iam:PutRolePolicy", None),
+        pytest.param("s3:GetBucketAcl", None, marks=pytest.mark.slow),
     ],
 )
-def test_without_one_of_its_actions_a_verb_fails_and_names_it(swept, capsys, action, verb):
+def test_without_one_of_its_actions_a_verb_or_terraform_fails_and_names_it(swept, capsys, action, verb):
     swept.may_all_but(action)
     try:
-        assert swept.stampede(verb[0], "--target", "aws", *verb[1:]) == 1
+        if verb is None:
+            with pytest.raises(RunError, match=f"not authorized to perform: {action}"):
+                applied_anew()
+        else:
+            assert swept.stampede(*verb, "--target", "aws") == 1
+            assert re.search(r"AccessDenied|not authorized", capsys.readouterr().err)
     finally:
         swept.may(policy())
-    assert re.search(r"AccessDenied|not authorized", capsys.readouterr().err)
-
-
-@pytest.mark.parametrize("action", ["iam:PutRolePolicy", pytest.param("s3:GetBucketAcl", marks=pytest.mark.slow)])
-def test_without_one_of_its_actions_terraform_fails_and_names_it(swept, action):
-    swept.may_all_but(action)
-    try:
-        with pytest.raises(RunError, match=f"not authorized to perform: {action}"):
-            aws_terraform().apply(VARIABLES | {"concurrency_value": 2, "s3_file_name": "other.dat"})
-    finally:
-        swept.may(policy())
-
-
-def test_other_names_are_out_of_reach(swept):
-    with pytest.raises(ClientError, match="AccessDenied"):
-        swept.client("sqs").create_queue(QueueName="someone-elses")
-    with pytest.raises(ClientError, match="AccessDenied"):
-        swept.client("iam").get_role(RoleName="someone-elses")
-    with pytest.raises(ClientError, match="AccessDenied"):
-        swept.client("s3").create_bucket(Bucket="someone-elses")
 
 
 def test_the_stack_is_changed_and_taken_down_under_the_policy_and_leaves_nothing(swept):
@@ -189,14 +178,16 @@ def test_the_stack_is_changed_and_taken_down_under_the_policy_and_leaves_nothing
     assert reserved["ReservedConcurrentExecutions"] == 5
     assert terraform.apply(changed) == []
 
-    root = functools.partial(boto3.client, **swept.access.key)
-    bucket, sqs = "stampede-download-000000000000-us-east-1", root("sqs")
-    root("s3").put_object(Bucket=bucket, Key="left/1.dat", Body=b"x")
-    root("s3").create_multipart_upload(Bucket=bucket, Key="cut-off.dat")
+    def root(service):
+        return client(service, swept.access)
+
+    s3, sqs, bucket = root("s3"), root("sqs"), {"Bucket": "stampede-download-000000000000-us-east-1"}
+    s3.put_object(Key="left/1.dat", Body=b"x", **bucket)
+    s3.create_multipart_upload(Key="cut-off.dat", **bucket)
     assert all(left_behind(root).values())
     # The provider waits 2 minutes for a deleted queue to vanish everywhere, but not for one that is gone already.
-    for name in ("stampede-download", "stampede-download-dead-letters"):
-        sqs.delete_queue(QueueUrl=sqs.get_queue_url(QueueName=name)["QueueUrl"])
+    for url in sqs.list_queues()["QueueUrls"]:
+        sqs.delete_queue(QueueUrl=url)
     terraform.destroy(changed, refresh=False)
     assert terraform.outputs() == {}
     assert not any(left_behind(root).values())

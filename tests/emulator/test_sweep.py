@@ -5,18 +5,20 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
+from collections import Counter
 
 import pytest
 
+from experiments.objects import MEBIBYTE
 from stampede.runs.folder import RunFolder
+from tests.commands import ROOT
 from tests.emulator.applied_stack import OBJECT_MB, TIMEOUT_S
+from tests.emulator.embedded_aws import settings
 
-# Another timeout_s changes the queue, for which the provider waits 25 s.
-STACK = ("memory_size=1024", f"object_size_mb={OBJECT_MB}", f"timeout_s={TIMEOUT_S}", "concurrency_value=1,3")
 BARRIER_S = 3
-# The stack is the session's own: it stays, for the other tests.
-SWEEP = ("download", "--keep", "--messages-per-concurrency", "4", *(part for text in STACK for part in ("--set", text)))
+# Another timeout_s changes the queue, for which the provider waits 25 s. The stack is the session's own: it stays.
+SWEEP = ["download", "--keep", "--messages-per-concurrency", "4"]
+SWEEP += settings("memory_size=1024", f"object_size_mb={OBJECT_MB}", f"timeout_s={TIMEOUT_S}", "concurrency_value=1,3")
 NOBODY = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
 
 
@@ -37,19 +39,12 @@ def killed(local_stack):
     return folder, {record["message_id"] for record in folder.rows("records.jsonl") if not record["warm_up"]}
 
 
-@pytest.fixture(scope="module")
-def resumed(local_stack, killed):
-    """What the resumed sweep printed, its folder and its records."""
-    folder, _ = killed
+def test_a_sweep_killed_in_a_cell_goes_on_without_losing_or_repeating_a_message(local_stack, killed):
+    folder, before = killed
     done = local_stack.stampede("sweep", *SWEEP[:2], "--resume", folder.run_id, "--format", "json")
     assert done.returncode == 0, done.stderr[-3000:]
     assert "set aside" in done.stderr and f"run {folder.run_id}: 1 cell to run" in done.stderr
-    return done, folder, list(folder.rows("records.jsonl"))
-
-
-def test_a_sweep_killed_in_a_cell_goes_on_without_losing_or_repeating_one(killed, resumed):
-    (_, before), (done, folder, records) = killed, resumed
-    run = folder.read_json("run.json")
+    run, records = folder.read_json("run.json"), list(folder.rows("records.jsonl"))
     names = [cell["cell"] for cell in run["cells"]]
     assert list(run["finished"]) == names != sorted(names), "the cells ran in the shuffled order of the plan"
     assert run["finished_at"] and "prediction" not in run
@@ -62,24 +57,38 @@ def test_a_sweep_killed_in_a_cell_goes_on_without_losing_or_repeating_one(killed
     for account in folder.read_json("accounting.json"):
         assert account["sent"] == account["succeeded"]
         assert account["unaccounted"] == account["unexpected"] == account["duplicates"] == 0
-
-
-def test_an_independent_script_recounts_every_number_of_its_report_which_misses_nothing(resumed):
-    _, folder, _ = resumed
+    for n in (1, 3):
+        refuse_a_crowd(n, [record for record in records if record["concurrency_limit"] == n])
+    # An independent script recounts every number of the report, which misses nothing.
     assert 'id="warnings"' not in (folder.path / "report.html").read_text()
     command = [sys.executable, "-m", "tests.unit.report.recompute", folder.path.absolute()]
-    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
+    recount = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert recount.returncode == 0, recount.stdout + recount.stderr
 
 
-@pytest.mark.parametrize("n", [1, 3])
-def test_no_more_functions_than_n_run_at_once_and_behind_a_barrier_none_begins_early(resumed, n):
-    of_cell = [record for record in resumed[-1] if record["concurrency_limit"] == n]
-    spans = [(record["started_at_ms"], record["finished_at_ms"]) for record in of_cell]
+def refuse_a_crowd(n, records):
+    """No more functions than n run at once, and behind a barrier none begins early."""
+    spans = [(record["started_at_ms"], record["finished_at_ms"]) for record in records]
     assert max(sum(a <= start < b for a, b in spans) for start, _ in spans) <= n
-    flooded_ms = max(record["finished_at_ms"] for record in of_cell if record["warm_up"])  # it begins after these
-    began_ms = min(record["started_at_ms"] for record in of_cell if not record["warm_up"])
+    flooded_ms = max(record["finished_at_ms"] for record in records if record["warm_up"])  # it begins after these
+    began_ms = min(record["started_at_ms"] for record in records if not record["warm_up"])
     assert began_ms - flooded_ms >= 1000 * BARRIER_S
+
+
+def test_what_downloads_in_ranges_does_so_from_a_function_that_may_get_the_object_and_nothing_else(local_stack):
+    """Other journeys are of the other methods."""
+    methods = {"ranges": 3, "crt": None, "go_ranges": 3}  # and the requests, where a record counts them
+    few, results = ["--messages-per-concurrency", "2"], local_stack.work / "methods"
+    swept = settings(f"method={','.join(methods)}", "object_size_mb=34", "range_part_mb=16", "concurrency_value=1")
+    options = [*few, *settings("memory_size=1024", f"timeout_s={TIMEOUT_S}"), *swept, "--results-dir", str(results)]
+    done = local_stack.stampede("sweep", *SWEEP[:2], *options)
+    assert done.returncode == 0, done.stderr[-3000:]
+    [folder] = results.iterdir()
+    records = list(RunFolder(folder).rows("records.jsonl"))
+    assert Counter(record["method"] for record in records) == dict.fromkeys(methods, 2)
+    for record in records:
+        assert (record["status"], record["bytes"]) == ("ok", 34 * MEBIBYTE), record
+        assert methods[record["method"]] in (None, record["requests"])
 
 
 def test_ctrl_c_leaves_a_consistent_run_and_says_how_to_go_on(local_stack):

@@ -183,8 +183,9 @@ def test_each_failure_of_a_handler_is_a_record_of_its_kind(function, source, kin
 
 
 def test_a_function_that_never_begins_ends_with_its_timeout(function, monkeypatch):
-    monkeypatch.setattr(functions, "INIT_TIMEOUT_S", -9)  # and 10 s for the others
-    result, _ = invoked(function("print('on its way')\nwhile True: ...", timeout_s=1))
+    for name in ("INIT_TIMEOUT_S", "EACH_S", "LOG_LINE_WAIT_S"):  # of patience
+        monkeypatch.setattr(functions, name, 0.3)
+    result, _ = invoked(function("print('on its way', flush=True)\nwhile True: ...", timeout_s=1))
     assert "on its way" in result["log"] and "request-1 Task timed out after 1.00 seconds" in result["log"]
 
 
@@ -222,8 +223,7 @@ def test_a_record_whose_line_comes_late_is_still_one_of_its_invocation():
     environment._request_id, environment._stderr_thread = "request-1", threading.current_thread()  # its process lives
     environment._stderr_queue = queue.Queue()
     record = '{"concurrency_limit": 1, "request_id": "request-1"}'
-    for line in ["the handler's own line", record.replace("-1", "-0")]:
-        environment._stderr_queue.put(line)
+    environment._stderr_queue.put(record.replace("-1", "-0"))
     timer = threading.Timer(0.4, environment._stderr_queue.put, [record])
     timer.start()
     assert environment._drain_stderr_bounded().endswith(record)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from stampede.emulator import build_cache, opentofu, provider_build, providers
+from stampede.emulator import provider_build, providers
 from stampede.emulator.go_build import ProviderError
 
 TERRAFORM = '#!/bin/sh\necho "Terraform v1.11.4"\necho "on linux_amd64"\n'
@@ -95,9 +95,7 @@ def test_where_its_registry_answers_or_the_user_has_a_mirror_nothing_is_built(ma
 def test_without_a_registry_the_providers_are_built_once_for_both_registries(machine, monkeypatch, capsys):
     monkeypatch.setattr(providers.python_runtime, "make_once", lambda progress: None)
     assert providers.main() == 0
-    out, progress = capsys.readouterr()
-    config = Path(out.strip())
-    assert "registry.terraform.io doesn't answer; building the AWS provider" in progress
+    config = Path(capsys.readouterr().out.strip())
     for address in ADDRESSES:
         name = address.rpartition("/")[2]
         version = providers.built_versions()[f"hashicorp/{name}"]
@@ -150,12 +148,12 @@ def test_an_interrupted_or_killed_build_leaves_nothing_and_the_next_one_works(ma
         if "compiling the aws" in line:
             raise KeyboardInterrupt
 
+    leftover = machine / "cache/building-killed"
+    leftover.mkdir(parents=True)
     with pytest.raises(KeyboardInterrupt):
         providers.prepare(interrupt)
     assert [path.name for path in (machine / "cache").iterdir()] == ["build.lock"]
-    leftover = machine / "cache/building-killed"
-    leftover.mkdir()
-    assert providers.prepare().is_file() and not leftover.exists()
+    assert providers.prepare().is_file()
 
 
 def test_of_two_builds_at_once_the_second_waits_and_uses_the_first_ones_mirror(machine):
@@ -166,24 +164,12 @@ def test_of_two_builds_at_once_the_second_waits_and_uses_the_first_ones_mirror(m
         second = threading.Thread(target=lambda: results.append(providers.prepare(lambda line: waiting.set())))
         second.start()
         assert waiting.wait(60)
+        second.join(0.3)
+        assert second.is_alive()
         finished = providers.finished_folder("linux_amd64")
         finished.mkdir()
-        assert second.is_alive()
     second.join(60)
     assert results == [finished / "terraform.rc"] and builds(machine) == 0
-
-
-@pytest.mark.parametrize(
-    ("pins", "programs"), [(provider_build.PINS, provider_build.PROVIDERS), (opentofu.PINS, (opentofu.PROGRAM,))]
-)
-def test_go_sum_pins_what_go_mod_names(pins, programs):
-    text = (pins / "go.mod").read_text()
-    required = dict(re.findall(r"^(?:\t|require )(\S+) (v\S+)$", text, re.MULTILINE))
-    replaced = dict(re.findall(r"^replace (\S+) => (\S+ v\S+)$", text, re.MULTILINE))
-    modules = {replaced.get(path, f"{path} {version}") for path, version in required.items()}
-    pinned = {" ".join(line.split()[:2]) for line in (pins / "go.sum").read_text().splitlines()}
-    assert required.keys() == {program.module for program in programs}
-    assert pinned == modules | {f"{module}/go.mod" for module in modules}
 
 
 def test_only_the_used_services_and_clients_are_compiled_and_a_missing_one_is_named(machine):
@@ -198,10 +184,14 @@ def test_only_the_used_services_and_clients_are_compiled_and_a_missing_one_is_na
         provider_build.keep_used_services(sources)
 
 
-def test_each_machine_and_pin_has_a_folder_of_its_own_in_the_users_cache(machine, monkeypatch):
-    monkeypatch.delenv("STAMPEDE_CACHE_DIR")
-    monkeypatch.setenv("XDG_CACHE_HOME", "/var/caches")
-    assert build_cache.cache_folder() == Path("/var/caches/stampede")
+def test_a_config_that_is_missing_is_left_out_of_terraforms_environment_and_other_pins_have_another_folder(
+    machine, monkeypatch
+):
+    (machine / "there.rc").write_text("")
+    there, missing = ({"TF_CLI_CONFIG_FILE": str(machine / name)} for name in ("there.rc", "missing.rc"))
+    assert providers.terraform_environment(Path("/of/ours.rc"), there)["TF_CLI_CONFIG_FILE"] == "/of/ours.rc"
+    assert providers.terraform_environment(None, there).items() >= there.items()
+    assert "TF_CLI_CONFIG_FILE" not in providers.terraform_environment(None, missing)
     folders = {provider_build.finished_folder(platform) for platform in ("linux_amd64", "linux_arm64")}
     for name in ("go.mod", "go.sum"):
         (machine / name).write_text((provider_build.PINS / name).read_text().replace("h1:dJlp2", "h1:other"))
@@ -209,25 +199,10 @@ def test_each_machine_and_pin_has_a_folder_of_its_own_in_the_users_cache(machine
     assert len({*folders, provider_build.finished_folder("linux_amd64")}) == 3
 
 
-def test_terraforms_environment_names_a_config_that_is_there(tmp_path):
-    (tmp_path / "there.rc").write_text("")
-    there, missing = ({"TF_CLI_CONFIG_FILE": str(tmp_path / name), "A": "b"} for name in ("there.rc", "missing.rc"))
-    environment = providers.terraform_environment(tmp_path / "terraform.rc", missing)
-    assert environment.items() >= {"TF_CLI_CONFIG_FILE": str(tmp_path / "terraform.rc"), "A": "b"}.items()
-    assert "TF_CLI_CONFIG_FILE" not in providers.terraform_environment(None, missing)
-    assert providers.terraform_environment(None, there).items() >= there.items()
+NO_ANSWERS = [b"<html>please log in</html>", b"{}", urllib.error.URLError("no"), TimeoutError()]
 
 
-ANSWERS = [
-    b'{"providers.v1": "/v1/"}',
-    b"<html>please log in</html>",
-    b"{}",
-    urllib.error.URLError("no"),
-    TimeoutError(),
-]
-
-
-@pytest.mark.parametrize("answer", ANSWERS, ids=repr)
+@pytest.mark.parametrize("answer", [b'{"providers.v1": "/v1/"}', *NO_ANSWERS], ids=repr)
 def test_only_a_service_list_with_providers_counts_as_an_answer(monkeypatch, answer):
     def reply(url, timeout):
         assert (url, timeout) == ("https://registry.example/.well-known/terraform.json", 5.0)
@@ -236,7 +211,7 @@ def test_only_a_service_list_with_providers_counts_as_an_answer(monkeypatch, ans
         return io.BytesIO(answer)
 
     monkeypatch.setattr("urllib.request.urlopen", reply)
-    assert providers.registry_answers("registry.example") is (answer == ANSWERS[0])
+    assert providers.registry_answers("registry.example") is (answer not in NO_ANSWERS)
 
 
 def test_without_terraform_opentofu_is_built_once_and_comes_after_any_other(machine, monkeypatch):
@@ -244,10 +219,7 @@ def test_without_terraform_opentofu_is_built_once_and_comes_after_any_other(mach
     with pytest.raises(ProviderError, match=r"; install Terraform >= 1\.9, .* or let `make setup` build OpenTofu$"):
         providers.terraform_binary()
     monkeypatch.setenv("GOOS", "plan9")
-    lines = []
-    providers.prepare(lines.append)
-    assert "neither `terraform` nor `tofu` is on the PATH; building OpenTofu 1.10.7" in lines[0]
-    assert any("registry.opentofu.org doesn't answer" in line for line in lines)
+    providers.prepare()
     binary = Path(providers.terraform_binary())
     assert binary.read_text() == OPENTOFU  # and nothing of plan9
     providers.prepare()
