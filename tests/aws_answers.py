@@ -1,4 +1,5 @@
-"""Recorded answers of AWS (tests/data/aws_answers/services.json), and a client that gets one of them."""
+"""Recorded answers of AWS (tests/data/aws_answers/services.json), and a client that gets one of
+them."""
 
 import io
 import json
@@ -12,7 +13,9 @@ from botocore.config import Config
 
 ANSWERS = {
     row["id"]: row
-    for row in json.loads((Path(__file__).parent / "data/aws_answers/services.json").read_text(encoding="utf-8"))
+    for row in json.loads(
+        (Path(__file__).parent / "data/aws_answers/services.json").read_text(encoding="utf-8")
+    )
 }
 KEYS = {"region_name": "us-east-1", "aws_access_key_id": "test", "aws_secret_access_key": "test"}
 # Of an answer of S3, what stands in its head.
@@ -60,14 +63,22 @@ def wire(name):
         return status, *_of_s3(row["operation"], answer)
     if "code" not in answer:
         return status, {}, json.dumps(answer["fields"]).encode()
-    more = {key: value for key, value in answer.items() if key not in ("status", "code", "message", "QueryErrorCode")}
+    more = {
+        key: value
+        for key, value in answer.items()
+        if key not in ("status", "code", "message", "QueryErrorCode")
+    }
     body = {"message": answer["message"], **more}
     if service == "lambda":
         return status, {"x-amzn-errortype": answer["code"]}, json.dumps(body).encode()
     # Of SQS: the name of the JSON protocol in the body, that of its predecessor in the head.
     modern = answer.get("QueryErrorCode", answer["code"])
     headers = {"x-amzn-query-error": f"{answer['code']};Sender"} if service == "sqs" else {}
-    return status, headers, json.dumps({"__type": f"com.amazonaws.{service}#{modern}", **body}).encode()
+    return (
+        status,
+        headers,
+        json.dumps({"__type": f"com.amazonaws.{service}#{modern}", **body}).encode(),
+    )
 
 
 def _of_s3(operation, answer):
@@ -75,12 +86,16 @@ def _of_s3(operation, answer):
         return {}, b""
     if "code" in answer:
         members = {"Code": answer["code"], "Message": answer["message"]}
-        members |= {key: value for key, value in answer.items() if key not in ("status", "code", "message")}
+        members |= {
+            key: value for key, value in answer.items() if key not in ("status", "code", "message")
+        }
         return {"content-type": "application/xml"}, _xml("Error", members)
     fields = answer["fields"]
     headers = {head: str(fields[key]) for key, head in HEADS.items() if key in fields}
     headers |= {f"x-amz-meta-{key}": value for key, value in fields.get("Metadata", {}).items()}
-    [(root, members)] = [(key, fields[key]) for key in ("CopyObjectResult",) if key in fields] or [("", None)]
+    [(root, members)] = [(key, fields[key]) for key in ("CopyObjectResult",) if key in fields] or [
+        ("", None)
+    ]
     if operation == "DeleteObjects":
         root, members = "DeleteResult", fields
     return headers, _xml(root, members) if root else b""
@@ -91,7 +106,9 @@ def _xml(name, value):
     if isinstance(value, list):
         return b"".join(_xml(name, item) for item in value)
     inside = (
-        b"".join(_xml(*member) for member in value.items()) if isinstance(value, dict) else escape(str(value)).encode()
+        b"".join(_xml(*member) for member in value.items())
+        if isinstance(value, dict)
+        else escape(str(value)).encode()
     )
     inside = b"2026-02-21T00:00:00.000Z" if inside == b"datetime" else inside
     return b"<%s>%s</%s>" % (name.encode(), inside, name.encode())
@@ -100,4 +117,6 @@ def _xml(name, value):
 def same_but_names(recorded_text, text):
     """Whether a text is the recorded one, whatever stands for <its placeholders>."""
     pattern = re.sub(r"<[\w:-]+>|111111111111", "\0", recorded_text)
-    return re.fullmatch(re.escape(pattern).replace("\0", ".+").replace("\\.+", ".+"), text) is not None
+    return (
+        re.fullmatch(re.escape(pattern).replace("\0", ".+").replace("\\.+", ".+"), text) is not None
+    )

@@ -1,7 +1,8 @@
 """`python -m tests.calibration`: every published figure beside the model's, into docs/simulate.md.
 
-The peer is what was published. Each of its rows is a cell: the row's own coordinates, laid over the experiment's matrix
-for AWS, go the way of `stampede simulate`, from the first message of the flood to its last record.
+The peer is what was published. Each of its rows is a cell: the row's own coordinates, laid over the
+experiment's matrix for AWS, go the way of `stampede simulate`, from the first message of the flood
+to its last record.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from stampede.tables import markdown
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "simulate.md"
 # Messages per N behind a published figure, where it isn't what the experiment sends.
 MESSAGES = {"filesystem_large": 10, "filesystem_small": 10}
-# Operations behind each of the model's averages: small floods are carried out several times, FLOODS at most.
+# Operations behind each of the model's averages: small floods are carried out several times, FLOODS
+# at most.
 OPERATIONS, FLOODS = 300, 30
 HEADS = ("experiment", "cell", "published", "model", "difference")
 
@@ -55,7 +57,10 @@ class Compared:
 
     def figures(self) -> tuple[str, str, str]:
         """Both figures and their difference, as the table has them."""
-        texts = (f"{value:,.0f}" if value >= 100 else f"{value:.2f}" for value in (self.published, self.model))
+        texts = (
+            f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
+            for value in (self.published, self.model)
+        )
         published, model = texts
         return f"{published} {self.unit}", f"{model} {self.unit}", f"{100 * self.difference:+.1f} %"
 
@@ -67,7 +72,14 @@ def compared(name: str) -> list[tuple[Published, list[Compared]]]:
     parameters = parameters_of(experiment)
     cells = every_cell(experiment)
     return [
-        (published, [_beside(experiment, cell, parameters) for cell in cells if cell.published is published])
+        (
+            published,
+            [
+                _beside(experiment, cell, parameters)
+                for cell in cells
+                if cell.published is published
+            ],
+        )
         for published in experiment.published
     ]
 
@@ -82,10 +94,12 @@ def _beside(experiment: Experiment, row: PublishedCell, parameters: Parameters) 
 
 
 def average_s(experiment: Experiment, row: PublishedCell, parameters: Parameters) -> float:
-    """The model's mean seconds of an operation in a published cell: by a flood, but where what was published is one
-    program's runs, one after the other."""
+    """The model's mean seconds of an operation in a published cell: by a flood, but where what was
+    published is one program's runs, one after the other."""
     each = MESSAGES.get(row.published.file, experiment.messages_per_concurrency)
-    coordinates = [f"{axis.variable}={row.cell[axis.name]}" for axis in experiment.axes if axis.variable]
+    coordinates = [
+        f"{axis.variable}={row.cell[axis.name]}" for axis in experiment.axes if axis.variable
+    ]
     plan = make_plan(experiment, "aws", coordinates, messages_per_concurrency=each)
     (demand,) = demands(plan)
     scenario = scenario_of(experiment, plan, demand)
@@ -96,13 +110,19 @@ def average_s(experiment: Experiment, row: PublishedCell, parameters: Parameters
     work = scenario.work(parameters)
     scenario = replace(scenario, work=lambda _: work)
     courses = (evaluate(scenario, parameters, seed).course for seed in range(1, floods + 1))
-    return mean(course.of_first["avg_s"] if _is_first_read(row) else course.avg_s for course in courses)
+    return mean(
+        course.of_first["avg_s"] if _is_first_read(row) else course.avg_s for course in courses
+    )
 
 
 def _is_first_read(row: PublishedCell) -> bool:
-    """Whether a row counts only reads that no page cache could answer: the first of each environment."""
+    """Whether a row counts only reads that no page cache could answer: the first of each
+    environment."""
     cell = row.cell.figures()
-    return row.published.file == "filesystem_large" and (cell["storage"], cell["read"]) == ("efs", "first")
+    return row.published.file == "filesystem_large" and (cell["storage"], cell["read"]) == (
+        "efs",
+        "first",
+    )
 
 
 def document(text: str) -> str:
@@ -111,12 +131,15 @@ def document(text: str) -> str:
     before, opened, rest = text.partition(begin)
     _, closed, after = rest.partition(end)
     if not opened or not closed:
-        raise ValueError(f"{DOCUMENT.name} has no place for the table: put {begin.strip()} and {end} there")
+        raise ValueError(
+            f"{DOCUMENT.name} has no place for the table: put {begin.strip()} and {end} there"
+        )
     return f"{before}{begin}\n{_table()}\n\n{end}{after}"
 
 
 def _table() -> str:
-    """A row for each published figure: the axes on which those of its table differ, and both figures."""
+    """A row for each published figure: the axes on which those of its table differ, and both
+    figures."""
     lines = []
     for name, experiment in EXPERIMENTS.items():
         for published, rows in compared(name) if experiment.work else ():

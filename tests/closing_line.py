@@ -1,4 +1,5 @@
-"""What a run of the tests says at its end: how each failed test is run alone, what was left out, how long it took."""
+"""What a run of the tests says at its end: how each failed test is run alone, what was left out,
+how long it took."""
 
 import shlex
 import time
@@ -23,7 +24,8 @@ def pytest_deselected(items):
 
 
 def pytest_sessionfinish(session):
-    """Have a worker of xdist tell what it deselected: the process that prints the summary collects nothing itself."""
+    """Have a worker of xdist tell what it deselected: the process that prints the summary collects
+    nothing itself."""
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["deselected"] = dict(session.config.stash[DESELECTED])
 
@@ -36,12 +38,15 @@ def pytest_testnodedown(node):
         node.config.stash[DESELECTED] = Counter(deselected)
 
 
-# Outermost, so that it stands below the runner's own list of failures, and above its last line, which tools read.
+# Outermost, so that it stands below the runner's own list of failures, and above its last line,
+# which tools read.
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(terminalreporter, config):
     yield
     reports = terminalreporter.stats
-    failed = {report.nodeid: report for report in reports.get("failed", []) + reports.get("error", [])}
+    failed = {
+        report.nodeid: report for report in reports.get("failed", []) + reports.get("error", [])
+    }
     if failed:
         terminalreporter.write_line("Run what failed alone:")
     for nodeid, report in failed.items():
@@ -51,7 +56,9 @@ def pytest_terminal_summary(terminalreporter, config):
     left_out = Counter(config.stash[DESELECTED])
     for report in reports.get("skipped", []):
         left_out[_reason(report)] += 1
-    summary = "; ".join(f"{count:,} {reason}" for reason, count in left_out.most_common()) or "nothing"
+    summary = (
+        "; ".join(f"{count:,} {reason}" for reason, count in left_out.most_common()) or "nothing"
+    )
     minutes, seconds = divmod(round(time.monotonic() - config.stash[BEGAN_S]), 60)
     terminalreporter.write_line(f"Took {minutes} min {seconds} s. Left out: {summary}.")
 

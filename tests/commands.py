@@ -1,4 +1,5 @@
-"""The commands that the documents show: what the tests of the documents parse and the release check types."""
+"""The commands that the documents show: what the tests of the documents parse and the release check
+types."""
 
 import re
 import shlex

@@ -1,4 +1,5 @@
-"""Writes docs/evidence.md, the page of what Stampede assumes of AWS and what proves it, from docs/evidence.toml.
+"""Writes docs/evidence.md, the page of what Stampede assumes of AWS and what proves it, from
+docs/evidence.toml.
 
 `python -m tests.evidence` (make evidence); with --check it only tells whether the page is current.
 """
@@ -31,13 +32,17 @@ def is_open(row: Mapping[str, Any]) -> bool:
 def page() -> str:
     """The whole page."""
     rows = BOOK["assumption"]
-    recorded, documented, reported, nothing = (sum(kind(row) == name for row in rows) for name in (*PROOFS, "nothing"))
+    recorded, documented, reported, nothing = (
+        sum(kind(row) == name for row in rows) for name in (*PROOFS, "nothing")
+    )
     counts = (
-        f"Of {len(rows)} assumptions, {recorded} rest on recorded answers, {documented} on AWS's documentation alone, "
-        f"{reported} on what others report, and {nothing} on nothing yet."
+        f"Of {len(rows)} assumptions, {recorded} rest on recorded answers, {documented} on AWS's "
+        f"documentation alone, {reported} on what others report, and {nothing} on nothing yet."
     )
     opened = [
-        [_assumption(row), row.get("open", "All of it."), _proof(row), _places(row)] for row in rows if is_open(row)
+        [_assumption(row), row.get("open", "All of it."), _proof(row), _places(row)]
+        for row in rows
+        if is_open(row)
     ]
     proven = [[_assumption(row), _proof(row), _places(row)] for row in rows if not is_open(row)]
     heads = ["assumption", "what isn't proven", "what there is", "where"]
@@ -56,7 +61,11 @@ def _assumption(row: Mapping[str, Any]) -> str:
 
 
 def _proof(row: Mapping[str, Any]) -> str:
-    proofs = [f"recorded: {', '.join(f'`{name}`' for name in row['recorded'])}"] if row.get("recorded") else []
+    proofs = (
+        [f"recorded: {', '.join(f'`{name}`' for name in row['recorded'])}"]
+        if row.get("recorded")
+        else []
+    )
     proofs += [f"[documented]({AWS_PAGES}{path})" for path in row.get("documented", ())]
     proofs += [f"[reported]({url})" for url in row.get("reported", ())]
     return ", ".join(proofs) or "nothing yet"

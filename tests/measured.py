@@ -1,8 +1,9 @@
-"""The runs behind the tables of README and docs/: `make measured FOLDERS="results/A results/B"` stores the time and the
-table of each in docs/measured.json, and draws the excerpts in the pages anew. Each is a sweep with its defaults.
+"""The runs behind the tables of README and docs/: `make measured FOLDERS="results/A results/B"`
+stores the time and the table of each in docs/measured.json, and draws the excerpts in the pages
+anew. Each is a sweep with its defaults.
 
-An excerpt is a block below `<!-- table: EXPERIMENT PATTERN -->`: the measured rows in which the regular expression is
-found, each with the published row below it.
+An excerpt is a block below `<!-- table: EXPERIMENT PATTERN -->`: the measured rows in which the
+regular expression is found, each with the published row below it.
 """
 
 import json
@@ -41,7 +42,9 @@ def excerpt(table: list[str], pattern: str) -> str:
 def _entry(folder: Path) -> dict[str, object]:
     run = json.loads((folder / "run.json").read_text())
     started, ended = (datetime.fromisoformat(run[key]) for key in ("started_at", "finished_at"))
-    table = _output(str(Path(sys.executable).parent / "stampede"), "report", str(folder)).split("\n\n")[0]
+    table = _output(str(Path(sys.executable).parent / "stampede"), "report", str(folder)).split(
+        "\n\n"
+    )[0]
     return {
         "run_id": run["run_id"],
         "machine": run["machine"],
@@ -53,7 +56,9 @@ def _entry(folder: Path) -> dict[str, object]:
 
 def _output(*command: str) -> str:
     environment = os.environ | {"COLUMNS": "200"}
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    ).stdout
 
 
 def main(folders: list[Path]) -> None:
@@ -63,23 +68,30 @@ def main(folders: list[Path]) -> None:
         measured[json.loads((folder / "run.json").read_text())["experiment"]] = _entry(folder)
     PATH.write_text(json.dumps(measured, ensure_ascii=False, indent=1) + "\n")
     for document in DOCUMENTS:
-        text = EXCERPT.sub(lambda m: f"{m[1]}{excerpt(measured[m[2]]['table'], m[3])}```", document.read_text())
+        text = EXCERPT.sub(
+            lambda m: f"{m[1]}{excerpt(measured[m[2]]['table'], m[3])}```", document.read_text()
+        )
         document.write_text(text)
 
 
 def run_folders(arguments: list[str]) -> list[Path]:
-    """The folders that FOLDERS= names. Ends the program with a line where there is none, or one isn't that of a
-    finished run."""
+    """The folders that FOLDERS= names. Ends the program with a line where there is none, or one
+    isn't that of a finished run."""
     if not arguments:
         sys.exit('FOLDERS: none given; name folders of runs: FOLDERS="results/A results/B"')
     folders = [Path(argument).resolve() for argument in arguments]
     for folder in folders:
         try:
-            is_finished = folder.is_dir() and RunFolder(folder).read_json("run.json", {}).get("finished_at")
+            is_finished = folder.is_dir() and RunFolder(folder).read_json("run.json", {}).get(
+                "finished_at"
+            )
         except UsageError as error:
             sys.exit(f"FOLDERS: {error}")
         if not is_finished:
-            sys.exit(f"FOLDERS: {folder} isn't the folder of a finished run; name one of those in results/")
+            sys.exit(
+                f"FOLDERS: {folder} isn't the folder of a finished run; name one of those in "
+                "results/"
+            )
     return folders
 
 

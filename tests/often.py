@@ -1,7 +1,9 @@
-"""`make test-often RUNS=12 BUSY=2`: the whole suite again and again, to see which tests depend on luck.
+"""`make test-often RUNS=12 BUSY=2`: the whole suite again and again, to see which tests depend on
+luck.
 
-Every second run has BUSY endless loops beside it. A failure stops nothing. Each run's output goes into a file below
-.stampede/test-often/; on stdout there is a line a run, and at the end how often each test failed.
+Every second run has BUSY endless loops beside it. A failure stops nothing. Each run's output goes
+into a file below .stampede/test-often/; on stdout there is a line a run, and at the end how often
+each test failed.
 """
 
 import re
@@ -19,7 +21,8 @@ BUSY_LOOP = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pas
 
 
 def run_often(runs: int, busy: int, command: list[str], folder: Path) -> Counter:
-    """Carry `command` out `runs` times and print a line about each; the number of failures by test."""
+    """Carry `command` out `runs` times and print a line about each; the number of failures by
+    test."""
     folder.mkdir(parents=True)
     failures = Counter()
     print(f"logs: {folder}\n run  beside  seconds  status  counted", flush=True)
@@ -30,7 +33,9 @@ def run_often(runs: int, busy: int, command: list[str], folder: Path) -> Counter
         began_s = time.monotonic()
         try:
             with log.open("w") as output:
-                status = subprocess.run(command, cwd=ROOT, stdout=output, stderr=output, check=False).returncode
+                status = subprocess.run(
+                    command, cwd=ROOT, stdout=output, stderr=output, check=False
+                ).returncode
         finally:
             for loop in loops:
                 loop.kill()
@@ -45,7 +50,9 @@ def run_often(runs: int, busy: int, command: list[str], folder: Path) -> Counter
 
 def failed_tests(text: str) -> list[str]:
     """The tests that the end of a run (closing_line.py) names a command for."""
-    commands = re.findall(r"(?m)^  \.venv/bin/python -m pytest (.*)$", text.rpartition("Run what failed alone:")[2])
+    commands = re.findall(
+        r"(?m)^  \.venv/bin/python -m pytest (.*)$", text.rpartition("Run what failed alone:")[2]
+    )
     return [shlex.split(command)[-1] for command in commands]
 
 

@@ -1,6 +1,7 @@
 """The predictions in README and docs/: `python -m tests.predictions` prints them anew.
 
-A prediction is a block below `<!-- simulate: ARGUMENTS -->`: the answer and the table that `stampede simulate` prints.
+A prediction is a block below `<!-- simulate: ARGUMENTS -->`: the answer and the table that
+`stampede simulate` prints.
 """
 
 import io

@@ -10,17 +10,27 @@ from pathlib import Path
 
 
 @contextlib.contextmanager
-def running_provider(infra: Path, environment: Mapping[str, str] | None = None) -> Iterator[dict[str, str]]:
-    """The AWS provider of an initialised `infra` as a process that Terraform finds running, by these settings.
+def running_provider(
+    infra: Path, environment: Mapping[str, str] | None = None
+) -> Iterator[dict[str, str]]:
+    """The AWS provider of an initialised `infra` as a process that Terraform finds running, by
+    these settings.
 
-    It has the account of `environment`, else of this process: Terraform's own account doesn't reach it.
+    It has the account of `environment`, else of this process: Terraform's own account doesn't reach
+    it.
     """
     providers = infra / ".terraform/providers"
     [program] = providers.glob("*/hashicorp/aws/*/*/terraform-provider-aws*")
-    registry = program.relative_to(providers).parts[0]  # it says Terraform's, and OpenTofu knows its own
+    # it says Terraform's, and OpenTofu knows its own
+    registry = program.relative_to(providers).parts[0]
     command = [program.resolve(), "-debug"]
     with subprocess.Popen(
-        command, cwd=infra, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        command,
+        cwd=infra,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     ) as process:
         try:
             printed = next(line for line in process.stdout if "TF_REATTACH_PROVIDERS=" in line)

@@ -1,7 +1,8 @@
-"""Drives a headless Chromium over a pipe with the DevTools protocol: no driver program, no port, no library.
+"""Drives a headless Chromium over a pipe with the DevTools protocol: no driver program, no port, no
+library.
 
-Protocol: https://chromedevtools.github.io/devtools-protocol/; over `--remote-debugging-pipe` the browser reads JSON
-messages from file descriptor 3 and writes them to 4, each ended by a zero byte.
+Protocol: https://chromedevtools.github.io/devtools-protocol/; over `--remote-debugging-pipe` the
+browser reads JSON messages from file descriptor 3 and writes them to 4, each ended by a zero byte.
 """
 
 import json
@@ -32,14 +33,18 @@ CONTRASTS = """(() => {
   const bright = (c) => c.slice(0, 3).map(v => v / 255)
     .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
     .reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0);
-  const behind = (e) => { for (; e; e = e.parentElement) { const c = channels(getComputedStyle(e).backgroundColor);
+  const behind = (e) => { for (; e; e = e.parentElement) {
+    const c = channels(getComputedStyle(e).backgroundColor);
     if (c.length < 4 || c[3] === 1) return c; } return [255, 255, 255]; };
   const faint = []; let checked = 0;
   for (const e of document.querySelectorAll('main *:not(svg *):not(.again)')) {
-    if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) || !e.getClientRects().length) continue;
+    if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim())
+        || !e.getClientRects().length) continue;
     checked += 1;
-    const [a, b] = [bright(channels(getComputedStyle(e).color)), bright(behind(e))].sort((x, y) => y - x);
-    if ((a + 0.05) / (b + 0.05) < 4.5) faint.push(e.tagName + ' ' + e.className + ' ' + e.textContent.slice(0, 40));
+    const [a, b] = [bright(channels(getComputedStyle(e).color)), bright(behind(e))]
+      .sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5)
+      faint.push(e.tagName + ' ' + e.className + ' ' + e.textContent.slice(0, 40));
   }
   return { checked, faint };
 })()"""
@@ -62,14 +67,24 @@ class Chromium:
     """One browser process with a fresh profile; use it as a context manager."""
 
     def __init__(self, path: str, profile: Path) -> None:
-        """Start the program `path` with its profile in the folder `profile`. Raises ChromiumError, OSError."""
+        """Start the program `path` with its profile in the folder `profile`. Raises ChromiumError,
+        OSError."""
         self.events: list[dict[str, Any]] = []
         self._number, self._rest = 0, b""
         reads, self._out = os.pipe()
         self._in, writes = os.pipe()
         # The shell moves both out of the way first: either may itself be 3 or 4.
         script = f'exec 8<&{reads} 9>&{writes}; exec 3<&8 4>&9 8<&- 9>&-; exec "$@"'
-        command = ["bash", "-c", script, "bash", path, *FLAGS, f"--user-data-dir={profile}", "about:blank"]
+        command = [
+            "bash",
+            "-c",
+            script,
+            "bash",
+            path,
+            *FLAGS,
+            f"--user-data-dir={profile}",
+            "about:blank",
+        ]
         nothing = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
         self._process = subprocess.Popen(command, pass_fds=(reads, writes), **nothing)
         os.close(reads)
@@ -88,8 +103,11 @@ class Chromium:
             self._process.kill()
             self._process.wait()
 
-    def send(self, method: str, parameters: dict[str, Any] | None = None, session: str | None = None) -> dict[str, Any]:
-        """Call `method` and return its result; what arrives before it goes to `events`. Raises ChromiumError."""
+    def send(
+        self, method: str, parameters: dict[str, Any] | None = None, session: str | None = None
+    ) -> dict[str, Any]:
+        """Call `method` and return its result; what arrives before it goes to `events`. Raises
+        ChromiumError."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters or {}}
         message |= {"sessionId": session} if session else {}
@@ -101,7 +119,8 @@ class Chromium:
         return answer["result"]
 
     def wait_for(self, method: str, **expected: Any) -> dict[str, Any]:
-        """Parameters of the first event `method`, past or coming, with the `expected` ones. Raises ChromiumError."""
+        """Parameters of the first event `method`, past or coming, with the `expected` ones. Raises
+        ChromiumError."""
         seen = 0
         while True:
             for event in self.events[seen:]:
@@ -117,20 +136,27 @@ class Chromium:
             ready, _, _ = select.select([self._in], [], [], max(0.0, until - time.monotonic()))
             data = os.read(self._in, 1 << 20) if ready else b""
             if not data:
-                raise ChromiumError(f"{what}: Chromium ended, or gave no answer within {TIMEOUT_S:.0f} s")
+                raise ChromiumError(
+                    f"{what}: Chromium ended, or gave no answer within {TIMEOUT_S:.0f} s"
+                )
             self._rest += data
         line, self._rest = self._rest.split(b"\0", 1)
         return json.loads(line)
 
 
 class Tab:
-    """One page in `browser`, `width` CSS pixels wide. What it asks for and complains about is in `browser.events`."""
+    """One page in `browser`, `width` CSS pixels wide. What it asks for and complains about is in
+    `browser.events`."""
 
-    def __init__(self, browser: Chromium, width: int = 1200, height: int = 900, *, script: bool = True) -> None:
+    def __init__(
+        self, browser: Chromium, width: int = 1200, height: int = 900, *, script: bool = True
+    ) -> None:
         self._browser = browser
         browser.events.clear()
         self._target = browser.send("Target.createTarget", {"url": "about:blank"})["targetId"]
-        attached = browser.send("Target.attachToTarget", {"targetId": self._target, "flatten": True})
+        attached = browser.send(
+            "Target.attachToTarget", {"targetId": self._target, "flatten": True}
+        )
         self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.send(f"{domain}.enable")
@@ -157,8 +183,11 @@ class Tab:
         self._browser.wait_for("Page.loadEventFired")
 
     def run(self, script: str) -> Any:
-        """The JSON-ready value of a JavaScript expression in the page. Raises ChromiumError when it throws."""
-        answer = self.send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        """The JSON-ready value of a JavaScript expression in the page. Raises ChromiumError when it
+        throws."""
+        answer = self.send(
+            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
+        )
         if "exceptionDetails" in answer:
             raise ChromiumError(json.dumps(answer["exceptionDetails"]))
         return answer["result"].get("value")
@@ -173,7 +202,9 @@ class Tab:
         """Press a key of KEYS where the focus is."""
         code, number, text = KEYS[key]
         common = {"key": key, "code": code, "windowsVirtualKeyCode": number}
-        self.send("Input.dispatchKeyEvent", type="keyDown", **common, **({"text": text} if text else {}))
+        self.send(
+            "Input.dispatchKeyEvent", type="keyDown", **common, **({"text": text} if text else {})
+        )
         self.send("Input.dispatchKeyEvent", type="keyUp", **common)
 
     def download(self, selector: str, folder: Path) -> Path:
@@ -189,11 +220,18 @@ class Tab:
         return [event["params"] for event in self._browser.events if event["method"] == method]
 
     def complaints(self) -> list[str]:
-        """Errors and warnings of the page's console, exceptions, and what the browser itself logged."""
+        """Errors and warnings of the page's console, exceptions, and what the browser itself
+        logged."""
         entries = [event["entry"] for event in self._events("Log.entryAdded")]
         logged = [entry["text"] for entry in entries if entry["level"] in ("error", "warning")]
-        calls = [call for call in self._events("Runtime.consoleAPICalled") if call["type"] in ("error", "warning")]
-        return logged + [json.dumps(event) for event in (*calls, *self._events("Runtime.exceptionThrown"))]
+        calls = [
+            call
+            for call in self._events("Runtime.consoleAPICalled")
+            if call["type"] in ("error", "warning")
+        ]
+        return logged + [
+            json.dumps(event) for event in (*calls, *self._events("Runtime.exceptionThrown"))
+        ]
 
     def requests(self) -> list[str]:
         """Every address that the page asked for, itself first."""

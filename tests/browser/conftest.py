@@ -30,7 +30,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
     """A headless Chromium. Without it the tests fail: a skipped test looks like a passed test."""
     path = program()
     if path is None:
-        pytest.fail("no Chromium for the tests of the pages: apt-get install chromium", pytrace=False)
+        pytest.fail(
+            "no Chromium for the tests of the pages: apt-get install chromium", pytrace=False
+        )
     with Chromium(path, tmp_path_factory.mktemp("profile")) as started:
         yield started
 
@@ -40,7 +42,9 @@ def open_tab(browser: Chromium) -> Iterator[Callable[..., Tab]]:
     """A function that opens a page file in a new tab of a given width."""
     with ExitStack() as closing:
 
-        def open_page(page: Path, width: int = 1200, *, script: bool = True, scheme: str = "light") -> Tab:
+        def open_page(
+            page: Path, width: int = 1200, *, script: bool = True, scheme: str = "light"
+        ) -> Tab:
             tab = Tab(browser, width, HEIGHTS[width], script=script)
             closing.callback(tab.close)
             tab.media(scheme=scheme)

@@ -1,5 +1,6 @@
-"""The pictures of docs/: `make pictures FOLDERS="results/A results/B"` rebuilds the report of each run and photographs
-its first screen and its first figure, to docs/pictures/<experiment>.png and <experiment>_figure.png."""
+"""The pictures of docs/: `make pictures FOLDERS="results/A results/B"` rebuilds the report of each
+run and photographs its first screen and its first figure, to docs/pictures/<experiment>.png and
+<experiment>_figure.png."""
 
 import base64
 import io
@@ -34,15 +35,23 @@ def main(folders: list[Path]) -> int:
             tab.open((folder / "report.html").resolve().as_uri())
             _store(tab.send("Page.captureScreenshot"), PICTURES / f"{experiment}.png")
             tab.resize(WIDTH, 4 * HEIGHT)  # the figure as a whole
-            _store(tab.send("Page.captureScreenshot", clip=tab.run(FIGURE)), PICTURES / f"{experiment}_figure.png")
+            _store(
+                tab.send("Page.captureScreenshot", clip=tab.run(FIGURE)),
+                PICTURES / f"{experiment}_figure.png",
+            )
             tab.close()
     return 0
 
 
 def _store(shot: dict[str, str], path: Path) -> None:
-    picture = Image.open(io.BytesIO(base64.b64decode(shot["data"]))).convert("RGB").quantize(COLOURS)
+    picture = (
+        Image.open(io.BytesIO(base64.b64decode(shot["data"]))).convert("RGB").quantize(COLOURS)
+    )
     picture.save(path, optimize=True)
-    print(f"{path.relative_to(PICTURES.parents[1])}: {picture.width} x {picture.height}, {path.stat().st_size:,} bytes")
+    print(
+        f"{path.relative_to(PICTURES.parents[1])}: {picture.width} x {picture.height}, "
+        f"{path.stat().st_size:,} bytes"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Reports in a real browser, from a file, as people open them: each page once, with all that a reader does to it."""
+"""Reports in a real browser, from a file, as people open them: each page once, with all that a
+reader does to it."""
 
 import gzip
 import json
@@ -25,7 +26,8 @@ FOLDED = "[...document.querySelectorAll('details > :not(summary)')].map(e => e.c
 
 
 def assert_whole(tab, page):
-    """The first screen has the answer, its basis and the whole chart; nothing was asked for, nothing is cut off."""
+    """The first screen has the answer, its basis and the whole chart; nothing was asked for,
+    nothing is cut off."""
     bottoms = tab.run(BOTTOMS)
     assert bottoms == sorted(bottoms) and bottoms[-1] <= tab.run("innerHeight")
     assert (tab.complaints(), tab.requests()) == ([], [page.as_uri()])
@@ -33,7 +35,9 @@ def assert_whole(tab, page):
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
-def test_a_page_has_the_answer_on_its_first_screen_and_can_be_read_on_a_phone(build, open_tab, experiment):
+def test_a_page_has_the_answer_on_its_first_screen_and_can_be_read_on_a_phone(
+    build, open_tab, experiment
+):
     page = build(experiment)
     tab = open_tab(page)
     assert_whole(tab, page)
@@ -46,7 +50,9 @@ def test_a_page_has_the_answer_on_its_first_screen_and_can_be_read_on_a_phone(bu
     assert min(tab.run(LETTERS)) >= 8.5  # CSS pixels
 
 
-def test_what_a_run_says_of_itself_stays_text_and_a_script_that_got_into_the_page_does_nothing(open_tab, tmp_path):
+def test_what_a_run_says_of_itself_stays_text_and_a_script_that_got_into_the_page_does_nothing(
+    open_tab, tmp_path
+):
     folder = synthetic.write(tmp_path / STRANGE_ID, EXPERIMENTS["download"], unmeasured=1)
     records = folder / "records.jsonl"
     records.write_text(records.read_text().replace("slow down", json.dumps(HOSTILE)[1:-1]))
@@ -87,7 +93,10 @@ def test_a_reader_skips_to_the_content_sorts_by_the_keyboard_and_prints_all_of_i
     assert set(tab.run(FOLDED)) == {False}
     tab.media("print", "dark")
     assert set(tab.run(FOLDED)) == {True}
-    assert tab.run("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
+    assert (
+        tab.run("getComputedStyle(document.documentElement).backgroundColor")
+        == "rgb(255, 255, 255)"
+    )
 
 
 def test_a_download_is_the_file_of_the_folder_and_a_script_unpacks_it(build, open_tab, tmp_path):

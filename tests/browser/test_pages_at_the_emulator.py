@@ -1,4 +1,5 @@
-"""A page in a browser gets nothing done in an embedded AWS that runs meanwhile, and takes no function's event."""
+"""A page in a browser gets nothing done in an embedded AWS that runs meanwhile, and takes no
+function's event."""
 
 import json
 import queue
@@ -17,7 +18,8 @@ from botocore.credentials import Credentials
 from stampede.emulator import functions, ministack
 from tests.browser.chromium import Tab
 
-# Tries all that a page may send without being asked for permission: fetch, an image, forms in frames.
+# Tries all that a page may send without being asked for permission: fetch, an image, forms in
+# frames.
 TRIES = """(async () => {
   const urls = %s;
   const open = tag => new Promise(done => {
@@ -32,7 +34,8 @@ TRIES = """(async () => {
     await open(Object.assign(new Image(), {src: url}));
     await open(Object.assign(document.createElement('iframe'), {src: url}));
     const frame = Object.assign(document.createElement('iframe'), {name: 'f' + Math.random()});
-    const form = Object.assign(document.createElement('form'), {method: 'POST', action: url, target: frame.name});
+    const form = Object.assign(document.createElement('form'),
+      {method: 'POST', action: url, target: frame.name});
     document.body.append(form);
     const sent = open(frame); form.submit(); await sent;
   }
@@ -65,7 +68,10 @@ def page(browser, tmp_path):
 def create_role(access, key, name):
     """A URL that makes a role, signed with `key`."""
     policy = json.dumps({"Version": "2012-10-17", "Statement": []})
-    query = urlencode({"Action": "CreateRole", "RoleName": name, "AssumeRolePolicyDocument": policy}, quote_via=quote)
+    query = urlencode(
+        {"Action": "CreateRole", "RoleName": name, "AssumeRolePolicyDocument": policy},
+        quote_via=quote,
+    )
     call = AWSRequest("GET", f"{access.endpoint_url}/?{query}&Version=2010-05-08")
     SigV4QueryAuth(key, "iam", "us-east-1").add_auth(call)
     return call.url
@@ -76,11 +82,14 @@ def test_a_page_makes_nothing_even_with_a_url_that_the_runs_key_signed(page, tmp
     try:
         own = Credentials(emulator.access.access_key_id, emulator.access.secret_access_key)
         urls = [
-            create_role(emulator.access, key, name) for key, name in ((Credentials("test", "test"), "a"), (own, "b"))
+            create_role(emulator.access, key, name)
+            for key, name in ((Credentials("test", "test"), "a"), (own, "b"))
         ]
         assert page.run(TRIES % json.dumps([*urls, f"{emulator.endpoint_url}/_ministack/reset"]))
         key = emulator.access.key
-        iam = boto3.client("iam", endpoint_url=emulator.endpoint_url, region_name=ministack.REGION, **key)
+        iam = boto3.client(
+            "iam", endpoint_url=emulator.endpoint_url, region_name=ministack.REGION, **key
+        )
         assert iam.list_roles()["Roles"] == []
     finally:
         ministack.stop(tmp_path / "state")

@@ -1,7 +1,8 @@
-"""The golden runs: what `stampede report` and `stampede drain` make of a stored folder, as in expected.json.
+"""The golden runs: what `stampede report` and `stampede drain` make of a stored folder, as in
+expected.json.
 
-As a program, `python -m tests.contract.golden`, it writes anew what every run is expected to give: for a run
-that is added, never for code that counts otherwise.
+As a program, `python -m tests.contract.golden`, it writes anew what every run is expected to give:
+for a run that is added, never for code that counts otherwise.
 """
 
 import json
@@ -42,7 +43,8 @@ def rebuilt(name: str, parent: Path) -> tuple[Path, dict]:
 
 
 def counts_and_medians(folder: Path) -> dict:
-    """What statistics.json says of the whole run and of each cell; its axes stand before its figures."""
+    """What statistics.json says of the whole run and of each cell; its axes stand before its
+    figures."""
     statistics = json.loads((folder / "statistics.json").read_text())
     cells = {}
     for cell in statistics["cells"]:

@@ -40,11 +40,16 @@ def opened(element: Element) -> Iterator[Element]:
 
 def names_of(elements: Iterable[Element], tag: str, affix: str) -> set[str]:
     """The ids of the elements of a tag without `affix`."""
-    return {element.get("id").replace(affix, "") for element in elements if element.tag == tag and element.get("id")}
+    return {
+        element.get("id").replace(affix, "")
+        for element in elements
+        if element.tag == tag and element.get("id")
+    }
 
 
 def check(folder: Path) -> None:
-    """That a reader gets an answer on one screen, and that the page agrees with the files beside it."""
+    """That a reader gets an answer on one screen, and that the page agrees with the files beside
+    it."""
     page, statistics = page_of(folder), json.loads((folder / "statistics.json").read_text())
     body, headline = page.find("body"), text_of(page.find(".//h1"))
     shown = list(opened(body))
@@ -52,7 +57,10 @@ def check(folder: Path) -> None:
     assert unseen(analyse(load(folder)), headline) == set(), headline
     assert headline.startswith("Local test, not AWS") == (statistics["target"] == "local")
     assert words_in(body) <= 450
-    assert names_of(shown, "caption", "-caption") - ONLY_WHERE_SOMETHING_FAILED <= {"results", "comparisons"}
+    assert names_of(shown, "caption", "-caption") - ONLY_WHERE_SOMETHING_FAILED <= {
+        "results",
+        "comparisons",
+    }
     for table in (element for element in shown if element.tag == "table"):
         assert len(table.findall("thead/tr/th")) <= 11 and len(table.findall("tbody/tr")) <= 40
     caveats = page.findall(".//section[@aria-labelledby='caveats']//li")
@@ -80,5 +88,7 @@ def unseen(analysis: Analysis, headline: str) -> set[str]:
     texts += [chart.words for chart in [first(analysis)] if chart]
     shares = [100 * end for row in analysis.findings for end in row.ratio or () if end]
     texts += [f"{whole:.0f}" for share in shares for whole in (share, share // 1, share // 1 + 1)]
-    numbers = re.findall(NUMBER, re.sub(r"\d+ series|\d of \d+ cases|95 % CI|gain\D*10 %", "", headline))
+    numbers = re.findall(
+        NUMBER, re.sub(r"\d+ series|\d of \d+ cases|95 % CI|gain\D*10 %", "", headline)
+    )
     return set(numbers) - set(re.findall(NUMBER, " ".join(texts)))

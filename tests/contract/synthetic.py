@@ -1,5 +1,6 @@
-"""Makes results folders of any experiment with SYNTHETIC figures (seeded random numbers, no measurement), from its
-declaration and nothing else: the real plan, and records with the agreed keys."""
+"""Makes results folders of any experiment with SYNTHETIC figures (seeded random numbers, no
+measurement), from its declaration and nothing else: the real plan, and records with the agreed
+keys."""
 
 import json
 import random
@@ -17,19 +18,33 @@ from tests.contract.declaration import RECORD, kinds
 STARTED_MS = 1_760_000_000_000
 PER_N = 12
 TAG = "experiment 01"  # what the published query looks for
-PRICES = {"lambda_gb_s_x86_64": 1e-5, "lambda_request": 2e-7, "s3_get": 4e-7, "s3_put": 5e-6, "express_put": 1e-6}
-PRICES |= {"express_get": 4e-8, "express_upload_gb": 0.003, "express_read_gb": 0.001, "s3_transfer_gb": 0}
+PRICES = {
+    "lambda_gb_s_x86_64": 1e-5,
+    "lambda_request": 2e-7,
+    "s3_get": 4e-7,
+    "s3_put": 5e-6,
+    "express_put": 1e-6,
+}
+PRICES |= {
+    "express_get": 4e-8,
+    "express_upload_gb": 0.003,
+    "express_read_gb": 0.001,
+    "s3_transfer_gb": 0,
+}
 COST = {"total_usd": 1.5, "items": [{"service": "S3", "what": "GET", "usd": 1.5}], "prices": PRICES}
 
 
 def kind_of(experiment: Experiment, demand: Demand) -> str:
-    """Which kind of record a cell has: of a function, or of a query that `stampede` has a service carry out."""
+    """Which kind of record a cell has: of a function, or of a query that `stampede` has a service
+    carry out."""
     return kinds(experiment)[experiment.execution(demand.cell.values) is not None]
 
 
-def record(experiment: Experiment, demand: Demand, seq: int = 0, attempt: int = 1, **changes: Any) -> dict[str, Any]:
-    """A record of one cell with the agreed keys in their order; `changes` have what happened. A failed one has no
-    time."""
+def record(
+    experiment: Experiment, demand: Demand, seq: int = 0, attempt: int = 1, **changes: Any
+) -> dict[str, Any]:
+    """A record of one cell with the agreed keys in their order; `changes` have what happened. A
+    failed one has no time."""
     is_error = changes.get("status") == "error"
     fields = [experiment.time_field if name == "<time>" else name for name in RECORD["common"]]
     fields += RECORD["own"][kind_of(experiment, demand)] + (RECORD["error"] if is_error else [])
@@ -37,13 +52,33 @@ def record(experiment: Experiment, demand: Demand, seq: int = 0, attempt: int = 
     values = dict.fromkeys(fields, "made up")
     values |= {metric.field: 0 if metric.how == "sum" else 0.25 for metric in experiment.metrics}
     values |= _coordinates(experiment, demand)
-    values |= {"concurrency_limit": demand.concurrency, "memory_size": demand.memory_mb, "experiment_tag": TAG}
-    values |= {"cell": demand.name, "seq": seq, "attempt": attempt, "round": 0, "warm_up": 0, "cold_start": 0}
+    values |= {
+        "concurrency_limit": demand.concurrency,
+        "memory_size": demand.memory_mb,
+        "experiment_tag": TAG,
+    }
+    values |= {
+        "cell": demand.name,
+        "seq": seq,
+        "attempt": attempt,
+        "round": 0,
+        "warm_up": 0,
+        "cold_start": 0,
+    }
     values |= {"batch": 1, "batch_index": 0}
-    values |= {"status": "ok", "sdk": "botocore 1.43.106", "message_id": message, "request_id": f"{message}-{attempt}"}
+    values |= {
+        "status": "ok",
+        "sdk": "botocore 1.43.106",
+        "message_id": message,
+        "request_id": f"{message}-{attempt}",
+    }
     values |= {"started_at_ms": STARTED_MS, "finished_at_ms": STARTED_MS + 1000}
     values |= {"bytes": demand.usage.moved_mb * 2**20} | changes
-    return {name: values[name] for name in [*fields, *changes] if not is_error or name != experiment.time_field}
+    return {
+        name: values[name]
+        for name in [*fields, *changes]
+        if not is_error or name != experiment.time_field
+    }
 
 
 def _coordinates(experiment: Experiment, demand: Demand) -> dict[str, Any]:
@@ -54,7 +89,9 @@ def _coordinates(experiment: Experiment, demand: Demand) -> dict[str, Any]:
         is_path = axis.variable in RULES and RULES[axis.variable].shared.get("is_path")
         values.append(Path(value).name if is_path else value)
     axes = zip(experiment.axes, values, strict=True)
-    return {axis.record_field: None if axis.variable and not value else value for axis, value in axes}
+    return {
+        axis.record_field: None if axis.variable and not value else value for axis, value in axes
+    }
 
 
 def write(
@@ -68,10 +105,11 @@ def write(
     rounds: int = 1,
     **keys: Any,
 ) -> Path:
-    """A run of the local matrix with `--set` settings, everything but what the report makes; the folder. The first
-    message of each cell fails once and then succeeds; of the last `unmeasured` cells nothing is there but the plan.
-    `takes` gives the seconds of a cell's operations, else each cell's are longer than those of the one before; cells of
-    one stack ran in at most `rounds`. run.json has `keys` too."""
+    """A run of the local matrix with `--set` settings, everything but what the report makes; the
+    folder. The first message of each cell fails once and then succeeds; of the last `unmeasured`
+    cells nothing is there but the plan. `takes` gives the seconds of a cell's operations, else each
+    cell's are longer than those of the one before; cells of one stack ran in at most `rounds`.
+    run.json has `keys` too."""
     plan = make_plan(experiment, "local", settings, messages_per_concurrency=per_n, repeats=repeats)
     plan = with_rounds(plan, rounds) if rounds > 1 else plan
     cells = demands(plan)
@@ -79,10 +117,15 @@ def write(
     dice, made, sent = random.Random(1), [], []
     for number, demand in enumerate(measured):
         seconds = takes(demand) if takes else 1 + number / 4
-        flood = (record | {"run_id": folder.name} for record in _flood(experiment, demand, seconds, dice))
+        flood = (
+            record | {"run_id": folder.name} for record in _flood(experiment, demand, seconds, dice)
+        )
         made += _in_rounds(flood, demand, number) if demand.cell.rounds > 1 else flood
         messages = range(demand.cell.messages)
-        sent += [{"cell": demand.name, "seq": seq, "message_id": f"{demand.name}-{seq}"} for seq in messages]
+        sent += [
+            {"cell": demand.name, "seq": seq, "message_id": f"{demand.name}-{seq}"}
+            for seq in messages
+        ]
     manifest = {
         "format": FORMAT,
         "run_id": folder.name,
@@ -96,7 +139,8 @@ def write(
     folder.mkdir(parents=True)
     (folder / "run.json").write_text(json.dumps(manifest | keys))
     counts = [
-        {"cell": demand.name, **dict.fromkeys(("sent", "succeeded"), demand.cell.messages)} for demand in measured
+        {"cell": demand.name, **dict.fromkeys(("sent", "succeeded"), demand.cell.messages)}
+        for demand in measured
     ]
     (folder / "accounting.json").write_text(json.dumps(counts))
     files = {"records": made, "log_events": log_lines(made), "sent": sent}
@@ -118,7 +162,9 @@ def change_records(folder: Path, change: Callable[[dict[str, Any]], dict[str, An
     _write_lines(path, (row | change(row) for row in rows))
 
 
-def _flood(experiment: Experiment, demand: Demand, about_s: float, dice: random.Random) -> Iterator[dict[str, Any]]:
+def _flood(
+    experiment: Experiment, demand: Demand, about_s: float, dice: random.Random
+) -> Iterator[dict[str, Any]]:
     """The records of one cell: N functions take its messages in turn."""
     free = [STARTED_MS + dice.randrange(50) for _ in range(demand.concurrency)]
     for at, seq in enumerate([0, *range(demand.cell.messages)]):
@@ -133,13 +179,23 @@ def _flood(experiment: Experiment, demand: Demand, about_s: float, dice: random.
         if experiment.shared_list:
             happened |= _objects(demand, seconds, failed=int(at == 1))
         if at == 0:
-            happened |= {"status": "error", "error_type": "ThrottlingError", "error_message": "slow down", "bytes": 0}
+            happened |= {
+                "status": "error",
+                "error_type": "ThrottlingError",
+                "error_message": "slow down",
+                "bytes": 0,
+            }
         yield record(experiment, demand, seq, 2 if at == 1 else 1, **happened)
 
 
-def _in_rounds(flood: Iterator[dict[str, Any]], demand: Demand, number: int) -> Iterator[dict[str, Any]]:
+def _in_rounds(
+    flood: Iterator[dict[str, Any]], demand: Demand, number: int
+) -> Iterator[dict[str, Any]]:
     """The records of a cell as they are when other cells ran between its rounds."""
-    shares = [share_of_round(demand.cell.messages, demand.cell.rounds, at + 1) for at in range(demand.cell.rounds)]
+    shares = [
+        share_of_round(demand.cell.messages, demand.cell.rounds, at + 1)
+        for at in range(demand.cell.rounds)
+    ]
     for record in flood:
         at = next(at for at, share in enumerate(shares) if record["seq"] in share)
         later_ms = at * 3_600_000 + number * 60_000
@@ -150,10 +206,23 @@ def _in_rounds(flood: Iterator[dict[str, Any]], demand: Demand, number: int) -> 
 def _objects(demand: Demand, seconds: float, failed: int) -> dict[str, Any]:
     """What a record says of its objects, a message's share of them."""
     planned = max(2, demand.cell.values["object_count"] // demand.cell.messages)
-    counts = {"planned": planned, "copied": planned - failed, "already_there": 0, "failed": failed, "malformed": 0}
+    counts = {
+        "planned": planned,
+        "copied": planned - failed,
+        "already_there": 0,
+        "failed": failed,
+        "malformed": 0,
+    }
     per_s = (planned - failed) / seconds
-    course = " ".join(f"{at}:{per_s:.0f}:{demand.cell.values['parallel_limit']}:{at % 2}" for at in range(1, 5))
-    return counts | {"calls": planned + 3, "calls_per_s": per_s, "slowdowns": 3, "trajectory": course}
+    course = " ".join(
+        f"{at}:{per_s:.0f}:{demand.cell.values['parallel_limit']}:{at % 2}" for at in range(1, 5)
+    )
+    return counts | {
+        "calls": planned + 3,
+        "calls_per_s": per_s,
+        "slowdowns": 3,
+        "trajectory": course,
+    }
 
 
 def failed_objects(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -165,14 +234,21 @@ def failed_objects(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]
 
 
 def log_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The log events of these records as Lambda writes them, but for the lines of a start and an end."""
+    """The log events of these records as Lambda writes them, but for the lines of a start and an
+    end."""
     for record in records:
         at = record["finished_at_ms"]
         lasted_ms = at - record["started_at_ms"]
-        sizes = f"Memory Size: {record['memory_size']} MB\tMax Memory Used: 99 MB\tInit Duration: 100.00 ms\t"
+        sizes = (
+            f"Memory Size: {record['memory_size']} MB\tMax Memory Used: 99 MB\tInit Duration: "
+            "100.00 ms\t"
+        )
         billed = f"Duration: {lasted_ms}.00 ms\tBilled Duration: {lasted_ms} ms\t{sizes}"
         lost = failed_objects([record])
         own = {name: record[name] for name in ("run_id", "cell", "seq", "attempt")}
         texts = [json.dumps(own | {"failed_objects": lost})] if lost else []
         texts += [json.dumps(record), f"REPORT RequestId: {record['request_id']}\t{billed}"]
-        yield from ({"timestamp": at, "message": f"{text}\n", "logStream": record["sandbox_id"]} for text in texts)
+        yield from (
+            {"timestamp": at, "message": f"{text}\n", "logStream": record["sandbox_id"]}
+            for text in texts
+        )

@@ -1,4 +1,5 @@
-"""What every experiment keeps to, whatever it measures. A declaration that is wrong is seen here, not in a run."""
+"""What every experiment keeps to, whatever it measures. A declaration that is wrong is seen here,
+not in a run."""
 
 import json
 from dataclasses import fields
@@ -30,7 +31,9 @@ def experiment(request):
 @pytest.fixture(params=["aws", "local"])
 def plan(experiment, request):
     """The default plan."""
-    return make_plan(experiment, request.param, (), messages_per_concurrency=experiment.messages_per_concurrency)
+    return make_plan(
+        experiment, request.param, (), messages_per_concurrency=experiment.messages_per_concurrency
+    )
 
 
 @pytest.fixture
@@ -39,7 +42,8 @@ def cells(plan):
 
 
 def as_outputs(values):
-    """The outputs of a stack of these variables; those that no variable names are texts, but for the key plan."""
+    """The outputs of a stack of these variables; those that no variable names are texts, but for
+    the key plan."""
     names = {field.name: KEY_PLAN.get(field.name, field.name) for field in fields(KeyPlan)}
     key_plan = {name: values[variable] for name, variable in names.items() if variable in values}
     return {name: values.get(name, f"the_{name}/") for name in outputs()} | {"key_plan": key_plan}
@@ -56,7 +60,8 @@ def test_its_default_matrix_keeps_its_own_rules_and_lambdas(plan):
 
 
 def test_its_dry_run_prints_every_cell_the_duration_and_the_cost(plan, capsys, monkeypatch):
-    monkeypatch.setattr(predicting, "prediction", lambda *_: AT_HALF)  # the next test asks the model
+    # the next test asks the model
+    monkeypatch.setattr(predicting, "prediction", lambda *_: AT_HALF)
     command = ["sweep", plan.experiment, "--target", plan.target, "--dry-run", "--format", "json"]
     assert main(command) == 0
     printed = capsys.readouterr()
@@ -78,14 +83,20 @@ def test_its_model_foresees_every_cell_of_its_default_matrix(plan):
         assert cell.longest_s / 10 < cell.working_s / cell.operations <= cell.longest_s
     _, question = next(questions(plan))
     answer = prediction(question)
-    assert answer.bottleneck and answer.min_s <= answer.avg_s <= answer.max_s and "avg_s" in answer.ranges
+    assert (
+        answer.bottleneck
+        and answer.min_s <= answer.avg_s <= answer.max_s
+        and "avg_s" in answer.ranges
+    )
 
 
 def test_what_a_cell_takes_has_a_price_and_fits_its_objects(experiment, cells):
     sizes = infra_defaults({}).keys() | experiment.order_axes.keys()
     for cell in cells:
         usage = experiment.usage(cell.values)
-        assert {use.price for use in usage.uses} <= read_prices().by_name.keys() and usage.sized_by in sizes
+        assert {
+            use.price for use in usage.uses
+        } <= read_prices().by_name.keys() and usage.sized_by in sizes
         assert usage.moved_mb >= 0 and usage.process_mb > 0 and usage.tmp_mb >= 512
         objects = experiment.objects(as_outputs(cell.values))
         put = [item.size_bytes for item in objects if not item.copy_of]
@@ -105,13 +116,20 @@ def test_its_work_orders_are_json_that_says_every_axis_of_the_order(experiment, 
         assert own.keys() == experiment.order_axes.keys()
 
 
-@pytest.mark.parametrize("experiment", [each for each in EXPERIMENTS if EXPERIMENTS[each].shared_list], indirect=True)
+@pytest.mark.parametrize(
+    "experiment", [each for each in EXPERIMENTS if EXPERIMENTS[each].shared_list], indirect=True
+)
 def test_the_messages_of_a_flood_name_every_slice_once(experiment, cells):
     for cell in cells:
         stack = as_outputs({**cell.values, "from_manifest": True, "slice_rows": 400})
-        values, planned = {**stack, **cell.values, "from_manifest": True}, experiment.shared_list.manifest(stack)
+        values, planned = (
+            {**stack, **cell.values, "from_manifest": True},
+            experiment.shared_list.manifest(stack),
+        )
         messages = [experiment.of_message(values, at) for at in range(experiment.messages(stack))]
-        slices = [message["first_slice"] + at for message in messages for at in range(message["slices"])]
+        slices = [
+            message["first_slice"] + at for message in messages for at in range(message["slices"])
+        ]
         assert slices == list(range(planned.slice_count))
         assert experiment.preparation(stack) == {"empty_first": 1, "first_slice": 0, "slices": 0}
         order = experiment.order(values, ())
@@ -125,4 +143,9 @@ def test_where_nothing_names_slices_a_function_empties_the_destination_itself():
     assert copying.order(values, ()) == order | {"empty_first": 1}
     assert copying.order(values | {"calls_per_s": 80}, ())["calls_per_s"] == 80
     assert copying.of_message(values, 3) == {}
-    assert copying.preparation(values) is copying.shared_list.manifest(values) is copying.messages(values) is None
+    assert (
+        copying.preparation(values)
+        is copying.shared_list.manifest(values)
+        is copying.messages(values)
+        is None
+    )

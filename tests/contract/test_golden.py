@@ -1,4 +1,5 @@
-"""Stored runs count as they did when they were measured, and their pages keep to what every page does."""
+"""Stored runs count as they did when they were measured, and their pages keep to what every page
+does."""
 
 import json
 
@@ -11,9 +12,13 @@ from stampede.runs import cells
 from tests.contract.golden import GOLDEN, NAMES, rebuilt
 from tests.contract.pages import check
 
-# From so many different values on, a percentile is the lower edge of a bin so wide: docs/insights.md, "Percentiles".
+# From so many different values on, a percentile is the lower edge of a bin so wide:
+# docs/insights.md, "Percentiles".
 BINNED_FROM, BIN = 100, 1.001
-SUCCESSES = "SELECT seconds FROM operations WHERE status = 'ok' AND NOT is_warm_up AND NOT is_foreign AND place_at = ?"
+SUCCESSES = (
+    "SELECT seconds FROM operations WHERE status = 'ok' AND NOT is_warm_up AND NOT is_foreign AND "
+    "place_at = ?"
+)
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -34,7 +39,9 @@ def test_a_stored_run_is_counted_as_it_always_was(run):
 def test_the_saved_query_answers_what_the_records_say(run):
     own = load(run[1])
     axes, store = own.experiment.axes, own.store
-    queried = {Cell.of_figures(axes, row): row for row in cells.read(run[1] / "cells.csv", own.experiment)}
+    queried = {
+        Cell.of_figures(axes, row): row for row in cells.read(run[1] / "cells.csv", own.experiment)
+    }
     recounted = {Cell.of_figures(axes, row): dict(row) for row in counted_rows(own)}
     assert queried.keys() == recounted.keys()
     for cell, counted in recounted.items():
@@ -43,9 +50,13 @@ def test_the_saved_query_answers_what_the_records_say(run):
         for name, percent in (("p25_s", 25), ("p75_s", 75)):
             del counted[name]
             rank_s = cells.nearest_rank(times, percent)
-            assert rank_s / bin_width * (1 - 1e-9) <= queried[cell][name] <= rank_s * (1 + 1e-9), name
+            assert rank_s / bin_width * (1 - 1e-9) <= queried[cell][name] <= rank_s * (1 + 1e-9), (
+                name
+            )
         numbers = {name: value for name, value in counted.items() if type(value) in (int, float)}
-        both = {name: queried[cell][name] for name in numbers if queried[cell].get(name) is not None}
+        both = {
+            name: queried[cell][name] for name in numbers if queried[cell].get(name) is not None
+        }
         assert both.keys() >= {"count", "avg_s"}
         assert both == pytest.approx({name: numbers[name] for name in both}, rel=1e-9)
 

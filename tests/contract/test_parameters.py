@@ -1,4 +1,5 @@
-"""What the model knows: each row is asked for by some experiment's work or some part, and says the same everywhere."""
+"""What the model knows: each row is asked for by some experiment's work or some part, and says the
+same everywhere."""
 
 import json
 from collections import Counter
@@ -20,7 +21,10 @@ SETTINGS = {
     "download": [
         ["method=crt"],
         ['provisioned_pollers={"minimum":2,"maximum":5}'],
-        *(["method=stream,ranges,go_stream,go_ranges", f"sink={sink}"] for sink in ("discard", "memory", "tmp")),
+        *(
+            ["method=stream,ranges,go_stream,go_ranges", f"sink={sink}"]
+            for sink in ("discard", "memory", "tmp")
+        ),
     ],
     "filesystem": [["read_method=pool"], ["storage=s3files", "with_s3files=true"]],
     "copy": [["pace=adaptive"]],
@@ -45,7 +49,9 @@ def test_a_row_is_a_line_of_its_own_and_a_name_stands_once_in_a_file_and_has_one
     units = {}
     for path in FILES:
         rows = read(path)
-        lines = [json.loads(line.strip(" ,"))["name"] for line in path.read_text().splitlines()[1:-1]]
+        lines = [
+            json.loads(line.strip(" ,"))["name"] for line in path.read_text().splitlines()[1:-1]
+        ]
         assert Counter(lines) == Counter({row.name for row in rows})
         for row in rows:
             assert units.setdefault(row.name, row.unit) == row.unit, (path.name, row.name)

@@ -1,4 +1,5 @@
-"""The report of every experiment's default sweep, shown with a synthetic run made of its declaration alone."""
+"""The report of every experiment's default sweep, shown with a synthetic run made of its
+declaration alone."""
 
 import json
 import re
@@ -20,7 +21,10 @@ from tests.contract import synthetic
 from tests.contract.pages import check, page_of, text_of
 
 # The published regular expression, with the time under the experiment's own name.
-PUBLISHED = r'"concurrency_limit": (\d+), "{time}": ([\d.]+), "memory_size": (\d+), "experiment_tag": "([^"]*)"'
+PUBLISHED = (
+    r'"concurrency_limit": (\d+), "{time}": ([\d.]+), "memory_size": (\d+), '
+    r'"experiment_tag": "([^"]*)"'
+)
 
 
 @pytest.fixture(scope="module", params=EXPERIMENTS)
@@ -38,7 +42,9 @@ def test_its_default_sweep_is_answered_on_one_screen(experiment, target, tmp_pat
     assert (rebuilt.problems, rebuilt.warnings) == ([], [])
     check(folder)
     text = text_of(page_of(folder).find("body"))
-    assert [words in text for words in ("Predicted mean", "Estimated cost")] == [target == "aws"] * 2
+    assert [words in text for words in ("Predicted mean", "Estimated cost")] == [
+        target == "aws"
+    ] * 2
     assert all(row["count"] for row in rebuilt.table.rows if row["is_measured"])
 
 
@@ -49,15 +55,24 @@ def cells_of(experiment):
 def test_its_records_are_records_to_the_report_and_to_the_published_query(experiment, tmp_path):
     fields = {metric.field for metric in experiment.metrics[1:]} - {experiment.time_field}
     recorded = set()
-    for cell in {synthetic.kind_of(experiment, cell): cell for cell in cells_of(experiment)}.values():
+    for cell in {
+        synthetic.kind_of(experiment, cell): cell for cell in cells_of(experiment)
+    }.values():
         ok = synthetic.record(experiment, cell, **{experiment.time_field: 12.5})
         failed = synthetic.record(experiment, cell, status="error", error_type="E")
-        lines = [json.dumps(record) for record in (ok, failed, ok | {experiment.axes[0].record_field: None})]
+        lines = [
+            json.dumps(record)
+            for record in (ok, failed, ok | {experiment.axes[0].record_field: None})
+        ]
         (tmp_path / "records.jsonl").write_text("\n".join(lines))
         store = open_store(RunFolder(tmp_path), {"experiment": experiment.name})
         assert store.rows("SELECT status FROM operations ORDER BY line") == [("ok",), ("error",)]
         assert "line 3: not a valid record" in store.refused[0]
-        recorded |= {name for name in fields if store.rows(f"SELECT {name} FROM operations")[0][0] is not None}
+        recorded |= {
+            name
+            for name in fields
+            if store.rows(f"SELECT {name} FROM operations")[0][0] is not None
+        }
         match = re.match("{" + PUBLISHED.format(time=experiment.time_field), lines[0])
         assert match.groups() == (str(cell.concurrency), "12.5", str(cell.memory_mb), synthetic.TAG)
     assert recorded == fields
@@ -67,7 +82,9 @@ def test_its_saved_queries_give_rows_over_its_log_lines(experiment, tmp_path):
     events = synthetic.write(tmp_path / "run", experiment) / "log_events.jsonl"
     # Those of `copy` are also those of `copy_host`, but for its own of the same name.
     folders = (experiment.name.partition("_")[0], experiment.name)
-    files = {file.stem: file for folder in folders for file in sorted((QUERIES / folder).glob("*.cwli"))}
+    files = {
+        file.stem: file for folder in folders for file in sorted((QUERIES / folder).glob("*.cwli"))
+    }
     rows = {name: insights.evaluate(file.read_text(), events).rows for name, file in files.items()}
     assert [name for name in rows if not rows[name]] == []
     assert set(rows[experiment.query][0]) <= set(cells.header(experiment))

@@ -32,7 +32,8 @@ class LocalStack:
     provider: Mapping[str, str]  # the settings by which Terraform finds its provider running
 
     def stampede(self, *arguments: str) -> subprocess.CompletedProcess:
-        """Run the command line in a folder of its own, in this process: Python and its imports take a second each."""
+        """Run the command line in a folder of its own, in this process: Python and its imports take
+        a second each."""
         out, err = io.StringIO(), io.StringIO()
         with finding(self.provider), contextlib.chdir(self.work):
             try:
@@ -45,7 +46,9 @@ class LocalStack:
     def started(self, *arguments: str, **streams: Any) -> subprocess.Popen:
         """The command line as a process of its own, which can be interrupted and killed."""
         environment = os.environ | self.provider
-        return subprocess.Popen([*STAMPEDE, *arguments], cwd=self.work, env=environment, text=True, **streams)
+        return subprocess.Popen(
+            [*STAMPEDE, *arguments], cwd=self.work, env=environment, text=True, **streams
+        )
 
     def apply(self, **variables: object) -> Target:
         """Apply the stack again with other variables."""
@@ -55,11 +58,14 @@ class LocalStack:
         return self.target
 
     def wait_until_no_message_is_left(self) -> None:
-        """Until each was carried out or has become a dead letter: none is waiting, and none is with a function."""
+        """Until each was carried out or has become a dead letter: none is waiting, and none is with
+        a function."""
         counts = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
         sqs, deadline = self.target.client("sqs"), time.monotonic() + 60
         while True:
-            answer = sqs.get_queue_attributes(QueueUrl=self.target["queue_url"], AttributeNames=counts)
+            answer = sqs.get_queue_attributes(
+                QueueUrl=self.target["queue_url"], AttributeNames=counts
+            )
             if not any(int(answer["Attributes"][name]) for name in counts):
                 return
             assert time.monotonic() < deadline, answer["Attributes"]
@@ -77,11 +83,17 @@ def finding(provider: Mapping[str, str]) -> Iterator[None]:
 
 # Long enough for a start barrier of some seconds, and a busy machine.
 TIMEOUT_S = 20
-VARIABLES = {"object_size_mb": OBJECT_MB, "ephemeral_storage_mb": 512, "concurrency_value": 3, "timeout_s": TIMEOUT_S}
+VARIABLES = {
+    "object_size_mb": OBJECT_MB,
+    "ephemeral_storage_mb": 512,
+    "concurrency_value": 3,
+    "timeout_s": TIMEOUT_S,
+}
 
 
 def left_behind(client: Callable[[str], Any]) -> dict[str, list]:
-    """Everything that a stack could have left behind; `client` makes a client of a service that may list it."""
+    """Everything that a stack could have left behind; `client` makes a client of a service that may
+    list it."""
     return {
         "queues": client("sqs").list_queues().get("QueueUrls", []),
         "buckets": client("s3").list_buckets()["Buckets"],

@@ -1,4 +1,5 @@
-"""One applied local stack for all tests of this folder: real Terraform, real provider, real function code."""
+"""One applied local stack for all tests of this folder: real Terraform, real provider, real
+function code."""
 
 import shutil
 

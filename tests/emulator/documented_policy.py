@@ -23,10 +23,11 @@ NAMES = (
     "permissions_server_side_proof",
     "permissions_own_object",
 )
-# Beside the policy: the embedded AWS checks the first on no name and has no lambda:FunctionArn to hold the second
-# against; AWS asks for lambda:GetEventSourceMapping and sqs:SendMessage in place of the next two. It knows no ARN of
-# an instance profile (the role's, where one is named), and of a key no policy, which is what lets its maker manage it.
-# What a request to EFS says in its query, and not in its path, it doesn't look at: any file system.
+# Beside the policy: the embedded AWS checks the first on no name and has no lambda:FunctionArn to
+# hold the second against; AWS asks for lambda:GetEventSourceMapping and sqs:SendMessage in place of
+# the next two. It knows no ARN of an instance profile (the role's, where one is named), and of a
+# key no policy, which is what lets its maker manage it. What a request to EFS says in its query,
+# and not in its path, it doesn't look at: any file system.
 ASKED_OTHERWISE = (
     "lambda:CreateFunction",
     "lambda:CreateEventSourceMapping",
@@ -66,7 +67,12 @@ ASKED_OTHERWISE = (
 def policy(name: str = "permissions") -> dict[str, Any]:
     """The policy as a reader fills it in."""
     text = (DOCS / f"{name}.json").read_text()
-    values = {"ACCOUNT_ID": ACCOUNT_ID, "REGION": REGION, "PREFIX": PREFIX, "DATABASE": f"{PREFIX}_express"}
+    values = {
+        "ACCOUNT_ID": ACCOUNT_ID,
+        "REGION": REGION,
+        "PREFIX": PREFIX,
+        "DATABASE": f"{PREFIX}_express",
+    }
     values |= {"OWN_BUCKET": "my-bucket", "OWN_KEY": "models/v3.bin"}
     for placeholder, value in values.items():
         text = text.replace(placeholder, value)
@@ -76,11 +82,16 @@ def policy(name: str = "permissions") -> dict[str, Any]:
 def actions(document: Mapping[str, Any]) -> list[str]:
     """Every action of a policy."""
     statement_actions = [statement["Action"] for statement in document["Statement"]]
-    return [action for entry in statement_actions for action in ([entry] if isinstance(entry, str) else entry)]
+    return [
+        action
+        for entry in statement_actions
+        for action in ([entry] if isinstance(entry, str) else entry)
+    ]
 
 
 def make_user(access: Access, *names: str) -> tuple[Any, dict[str, str]]:
-    """Make the user `runner` with these policies and what is asked otherwise: IAM's client, and the user's key."""
+    """Make the user `runner` with these policies and what is asked otherwise: IAM's client, and the
+    user's key."""
     iam = boto3.client("iam", endpoint_url=access.endpoint_url, region_name=REGION, **access.key)
     iam.create_user(UserName="runner")
     documents = {name: policy(name) for name in names}
@@ -97,4 +108,7 @@ def make_user(access: Access, *names: str) -> tuple[Any, dict[str, str]]:
     for name, document in documents.items():
         iam.put_user_policy(UserName="runner", PolicyName=name, PolicyDocument=json.dumps(document))
     key = iam.create_access_key(UserName="runner")["AccessKey"]
-    return iam, {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
+    return iam, {
+        "AWS_ACCESS_KEY_ID": key["AccessKeyId"],
+        "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"],
+    }

@@ -1,4 +1,5 @@
-"""An embedded AWS of a test's own: its clients, roles that may do just what they should, and a shell beside it."""
+"""An embedded AWS of a test's own: its clients, roles that may do just what they should, and a
+shell beside it."""
 
 import contextlib
 import json
@@ -17,7 +18,9 @@ from stampede.emulator.ministack import REGION, Access, Emulator
 from tests.commands import ROOT
 
 STAMPEDE = [sys.executable, "-m", "stampede.cli.command_line"]
-BOUNDED = Config(retries={"mode": "standard", "total_max_attempts": 2}, connect_timeout=5, read_timeout=40)
+BOUNDED = Config(
+    retries={"mode": "standard", "total_max_attempts": 2}, connect_timeout=5, read_timeout=40
+)
 
 
 @contextlib.contextmanager
@@ -37,10 +40,13 @@ def client(service: str, access: Access, region: str = REGION) -> Any:
 
 
 def begin(work: Path, *arguments: str, **options: Any) -> subprocess.Popen:
-    """The command line in the folder `work`, with a state folder there, and so an embedded AWS of its own."""
+    """The command line in the folder `work`, with a state folder there, and so an embedded AWS of
+    its own."""
     environment = os.environ | {"STAMPEDE_STATE_DIR": str(work / "state"), "PYTHONPATH": str(ROOT)}
     command = [*STAMPEDE, *arguments]
-    return subprocess.Popen(command, cwd=work, env=environment, text=True, stdin=subprocess.DEVNULL, **options)
+    return subprocess.Popen(
+        command, cwd=work, env=environment, text=True, stdin=subprocess.DEVNULL, **options
+    )
 
 
 def run(work: Path, *arguments: str, status: int = 0) -> tuple[str, str]:
@@ -66,8 +72,14 @@ def make_role(iam: Any, name: str, *statements: dict[str, Any], service: str = "
     def document(*rows: dict[str, Any]) -> str:
         return json.dumps({"Version": "2012-10-17", "Statement": rows})
 
-    trust = {"Effect": "Allow", "Principal": {"Service": f"{service}.amazonaws.com"}, "Action": "sts:AssumeRole"}
+    trust = {
+        "Effect": "Allow",
+        "Principal": {"Service": f"{service}.amazonaws.com"},
+        "Action": "sts:AssumeRole",
+    }
     role = iam.create_role(RoleName=name, AssumeRolePolicyDocument=document(trust))["Role"]
     if statements:
-        iam.put_role_policy(RoleName=name, PolicyName="worker", PolicyDocument=document(*statements))
+        iam.put_role_policy(
+            RoleName=name, PolicyName="worker", PolicyDocument=document(*statements)
+        )
     return role["Arn"]

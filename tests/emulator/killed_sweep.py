@@ -109,7 +109,11 @@ class KilledSweep:
     def _started(self, *options: str) -> Iterator[subprocess.Popen]:
         begun = (self.folder.path / "run.json").exists()
         what = ["--resume", self.folder.name] if begun else self.arguments
-        streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "start_new_session": True}
+        streams = {
+            "stdout": subprocess.DEVNULL,
+            "stderr": subprocess.PIPE,
+            "start_new_session": True,
+        }
         with begin(self.work, "sweep", "--verbose", *what, *options, **streams) as process:
             try:
                 yield process

@@ -9,7 +9,8 @@ NOBODY = 65534
 
 
 def as_nobody(do: Callable[[], Any]) -> Any:
-    """What `do` returns, as JSON has it, in a process of the user nobody. Only root can make one."""
+    """What `do` returns, as JSON has it, in a process of the user nobody. Only root can make
+    one."""
     reader, writer = os.pipe()
     child = os.fork()
     if not child:

@@ -27,20 +27,38 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3 * MOST_S)]
 
 
 def emulator_mb(state_dir):
-    """Memory of the emulator and all functions, pages that they share counted once; 0 where the system doesn't tell."""
+    """Memory of the emulator and all functions, pages that they share counted once; 0 where the
+    system doesn't tell."""
     running = ministack.running(state_dir)
     total_kb = 0
     for folder in Path("/proc").glob("[0-9]*") if running else ():
         with contextlib.suppress(OSError):
             if int((folder / "stat").read_text().rpartition(")")[2].split()[2]) == running.pid:
-                total_kb += int(re.search(r"^Pss:\s+(\d+)", (folder / "smaps_rollup").read_text(), re.MULTILINE)[1])
+                total_kb += int(
+                    re.search(
+                        r"^Pss:\s+(\d+)", (folder / "smaps_rollup").read_text(), re.MULTILINE
+                    )[1]
+                )
     return total_kb / 1024
 
 
-def test_five_hundred_at_once_are_accounted_for_in_time_and_in_the_memory_that_the_doctor_counts(tmp_path):
+def test_five_hundred_at_once_are_accounted_for_in_time_and_in_the_memory_that_the_doctor_counts(
+    tmp_path,
+):
     """One sweep in an emulator of its own, as a user types it."""
-    swept = settings(f"concurrency_value={N}", "method=go_stream", "object_size_mb=1", f"architecture={ARCHITECTURE}")
-    arguments = ["sweep", "download", "--messages-per-concurrency", str(MESSAGES_PER_CONCURRENCY), *swept]
+    swept = settings(
+        f"concurrency_value={N}",
+        "method=go_stream",
+        "object_size_mb=1",
+        f"architecture={ARCHITECTURE}",
+    )
+    arguments = [
+        "sweep",
+        "download",
+        "--messages-per-concurrency",
+        str(MESSAGES_PER_CONCURRENCY),
+        *swept,
+    ]
     started, most_mb = time.monotonic(), 0.0
     with (tmp_path / "output").open("w") as output:
         process = begin(tmp_path, *arguments, stdout=output, stderr=output)

@@ -1,4 +1,5 @@
-"""Queries that stampede has the embedded Athena carry out for real, on DuckDB, over objects in S3."""
+"""Queries that stampede has the embedded Athena carry out for real, on DuckDB, over objects in
+S3."""
 
 import time
 from dataclasses import replace
@@ -38,7 +39,9 @@ OUTPUTS = {
     "visibility_timeout_s": 60,
     "max_receive_count": 5,
 }
-SUMS = 'SELECT count(*) AS row_count, sum(value) AS value_sum, max(value) AS value_max FROM "t" WHERE '
+SUMS = (
+    'SELECT count(*) AS row_count, sum(value) AS value_sum, max(value) AS value_max FROM "t" WHERE '
+)
 ASKED = {
     "count": replace(QUERY, expected=(str(OBJECTS * ROWS),)),
     "sums": replace(QUERY, sql=SUMS + "object_bytes = '200'", expected=("3", "3", "2")),
@@ -53,7 +56,10 @@ REFUSED = [
     "SELECT count(*) AS n FROM t, t AS u WHERE object_bytes = '200'",
     f"{COUNT}; DROP TABLE t",
 ]
-FAILING = {COUNT.replace('"t"', "gone"): "TABLE_NOT_FOUND", f"{COUNT} AND object = '1'": "NOT_SUPPORTED"}
+FAILING = {
+    COUNT.replace('"t"', "gone"): "TABLE_NOT_FOUND",
+    f"{COUNT} AND object = '1'": "NOT_SUPPORTED",
+}
 
 
 def target_with_two_sets(access):
@@ -75,14 +81,18 @@ def target_with_two_sets(access):
     return target
 
 
-def test_what_duckdb_answers_as_aws_does_is_right_and_anything_else_is_a_record_that_names_it(tmp_path, monkeypatch):
+def test_what_duckdb_answers_as_aws_does_is_right_and_anything_else_is_a_record_that_names_it(
+    tmp_path, monkeypatch
+):
     monkeypatch.setitem(EXPERIMENTS, "queries", QUERIES)
     folder = RunFolder.create(tmp_path)
     folder.write_json("run.json", {"experiment": "queries"})
     with embedded_aws(tmp_path / "state") as running:
         target = target_with_two_sets(running.access)
         for cell, query in ASKED.items():
-            carry_out(target, folder, cell, 1, query, order={"parallel_limit": 1, "object_count": OBJECTS})
+            carry_out(
+                target, folder, cell, 1, query, order={"parallel_limit": 1, "object_count": OBJECTS}
+            )
         drained = drain(target, folder)
         refuse_other_answers(target.client("athena"))
     assert not drained.left and not any(account.is_open for account in drained.accounts)
@@ -90,9 +100,14 @@ def test_what_duckdb_answers_as_aws_does_is_right_and_anything_else_is_a_record_
     for record in (records["count"], records["sums"]):
         assert (record["status"], record["scanned_bytes"]) == ("ok", None), record
         assert record["elapsed_seconds"] == record["engine_seconds"] > 0
-    words = {"refused": "the embedded Athena doesn't support this query", "failed": "injected projected partition"}
+    words = {
+        "refused": "the embedded Athena doesn't support this query",
+        "failed": "injected projected partition",
+    }
     for cell, text in words.items():
-        assert records[cell]["error_type"] == "QueryFailed" and text in records[cell]["error_message"]
+        assert (
+            records[cell]["error_type"] == "QueryFailed" and text in records[cell]["error_message"]
+        )
 
 
 def refuse_other_answers(athena):
@@ -101,7 +116,9 @@ def refuse_other_answers(athena):
     def start(query, token):
         context = {"QueryExecutionContext": {"Database": "d"}, "WorkGroup": "w"}
         asked = {"QueryString": query, "ClientRequestToken": token * 32}
-        return {"QueryExecutionId": athena.start_query_execution(**asked, **context)["QueryExecutionId"]}
+        return {
+            "QueryExecutionId": athena.start_query_execution(**asked, **context)["QueryExecutionId"]
+        }
 
     def ended(query):
         while True:
@@ -119,5 +136,8 @@ def refuse_other_answers(athena):
         assert status["State"] == "FAILED" and status["StateChangeReason"].startswith(reason)
     first = start(COUNT, "a")
     assert ended(first)["Status"]["State"] == "SUCCEEDED"
-    assert not {"DataScannedInBytes", "QueryPlanningTimeInMillis"} & ended(first)["Statistics"].keys()  # made up
+    # made up
+    assert (
+        not {"DataScannedInBytes", "QueryPlanningTimeInMillis"} & ended(first)["Statistics"].keys()
+    )
     assert start(COUNT, "a") == first != start(COUNT, "b")

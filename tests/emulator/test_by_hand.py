@@ -1,4 +1,5 @@
-"""The user's gestures by hand against the applied stack: flood, drain, query; and what goes wrong with them."""
+"""The user's gestures by hand against the applied stack: flood, drain, query; and what goes wrong
+with them."""
 
 import json
 import shutil
@@ -20,8 +21,8 @@ NO_ORDER = "no work order at all"
 
 @pytest.fixture(scope="module", autouse=True)
 def applied(local_stack):
-    """As other tests found it, but that a message is dead-lettered after its second failure: 2 + 4 s instead of the
-    minute that five take."""
+    """As other tests found it, but that a message is dead-lettered after its second failure: 2 + 4
+    s instead of the minute that five take."""
     if targets.local_terraform(local_stack.access).outputs() != local_stack.target.outputs:
         local_stack.apply()
     sqs, queue = local_stack.target.client("sqs"), {"QueueUrl": local_stack.target["queue_url"]}
@@ -51,15 +52,21 @@ def send(local_stack):
     return lambda body: sqs.send_message(QueueUrl=url, MessageBody=body)
 
 
-def test_every_message_of_a_flood_is_accounted_for_and_answers_the_saved_queries_whatever_else_is_in_the_queue(
+def test_every_message_of_a_flood_is_accounted_for_whatever_else_is_in_the_queue(
     local_stack, rows, send
 ):
     send(NO_ORDER)
     [outcome] = rows("flood", "--target", "local")
     folder = RunFolder(local_stack.work / "results" / outcome["run_id"])
-    again = {"run_id": outcome["run_id"], "cell": outcome["cell"], "seq": 1, "object_bytes": OBJECT_MB * MEBIBYTE}
+    again = {
+        "run_id": outcome["run_id"],
+        "cell": outcome["cell"],
+        "seq": 1,
+        "object_bytes": OBJECT_MB * MEBIBYTE,
+    }
     send(json.dumps(again))
-    local_stack.wait_until_no_message_is_left()  # the drain waits only for what was sent by the flood
+    # the drain waits only for what was sent by the flood
+    local_stack.wait_until_no_message_is_left()
     [account] = rows("drain", "--run", folder.name)
     assert account["cell"] == "memory_size=2048,concurrency_value=3"
     assert account["sent"] == account["succeeded"] == 30
@@ -75,8 +82,18 @@ def test_every_message_of_a_flood_is_accounted_for_and_answers_the_saved_queries
 def refuse_other_figures(rows, folder, edited):
     """The saved queries have their rows, and an edited one the same figures."""
     [summary] = rows("query", "summary", "--run", folder.name)
-    assert list(summary) == ["memory_size_mb", "concurrency", "count", "min_s", "p25_s", "avg_s", "p75_s", "max_s"]
-    assert (summary["memory_size_mb"], summary["concurrency"], summary["count"]) == (2048, 3, 31)  # the duplicate, too
+    assert list(summary) == [
+        "memory_size_mb",
+        "concurrency",
+        "count",
+        "min_s",
+        "p25_s",
+        "avg_s",
+        "p75_s",
+        "max_s",
+    ]
+    # the duplicate, too
+    assert (summary["memory_size_mb"], summary["concurrency"], summary["count"]) == (2048, 3, 31)
     assert 0 < summary["min_s"] <= summary["p25_s"] <= summary["p75_s"] <= summary["max_s"]
     for name in ("speed", "overlap", "cold_starts", "reports"):
         assert rows("query", name, "--run", folder.name)
@@ -84,7 +101,8 @@ def refuse_other_figures(rows, folder, edited):
     published = (QUERIES / "download" / "published.cwli").read_text().replace("= 1024", "= 2048")
     edited.write_text(published.replace("publishedConcurrency = 1 ", "publishedConcurrency = 3 "))
     [row] = rows("query", str(edited), "--run", str(folder.path))
-    # min and max of parsed text are what was logged: text where that ends in zeros, which no number prints.
+    # min and max of parsed text are what was logged: text where that ends in zeros, which no number
+    # prints.
     assert float(row["min_s"]) == pytest.approx(summary["min_s"])
     assert float(row["max_s"]) == pytest.approx(summary["max_s"])
 
@@ -96,13 +114,24 @@ def refuse_a_change_by_a_later_stack(local_stack, folder):
     before = {path: path.read_bytes() for path in older.path.iterdir() if path.is_file()}
     done = local_stack.stampede("drain", "--run", "older", "--format", "json")
     assert [row["sent"] for row in json.loads(done.stdout)] == [30]
-    assert "the stack of run older is gone (the applied stack was created after its last message)" in done.stderr
+    assert (
+        "the stack of run older is gone (the applied stack was created after its last message)"
+        in done.stderr
+    )
     assert before == {path: path.read_bytes() for path in older.path.iterdir()}
 
 
-def test_without_its_object_a_flood_ends_in_records_and_dead_letters_and_the_next_one_sends_nothing(local_stack, rows):
-    functions, s3, name = (local_stack.target.client("lambda"), local_stack.target.client("s3"), "function_name")
-    [trigger] = functions.list_event_source_mappings(FunctionName=local_stack.target[name])["EventSourceMappings"]
+def test_without_its_object_a_flood_ends_in_records_and_dead_letters_and_the_next_one_sends_nothing(
+    local_stack, rows
+):
+    functions, s3, name = (
+        local_stack.target.client("lambda"),
+        local_stack.target.client("s3"),
+        "function_name",
+    )
+    [trigger] = functions.list_event_source_mappings(FunctionName=local_stack.target[name])[
+        "EventSourceMappings"
+    ]
     functions.update_event_source_mapping(UUID=trigger["UUID"], Enabled=False)
     [outcome] = rows("flood", "--messages", "4")
     s3.delete_object(Bucket=local_stack.target["bucket_name"], Key=local_stack.target["object_key"])
@@ -114,23 +143,36 @@ def test_without_its_object_a_flood_ends_in_records_and_dead_letters_and_the_nex
     folder = RunFolder(local_stack.work / "results" / outcome["run_id"])
     assert {letter["seq"] for letter in folder.rows("dead_letters.jsonl")} == {0, 1, 2, 3}
     assert Counter(record["attempt"] for record in folder.rows("records.jsonl")) == {1: 4, 2: 4}
-    assert {row["type"] for row in rows("query", "errors", "--run", folder.name)} <= {"NoSuchKey", "AccessDenied"}
+    assert {row["type"] for row in rows("query", "errors", "--run", folder.name)} <= {
+        "NoSuchKey",
+        "AccessDenied",
+    }
     assert rows("query", "summary", "--run", folder.name) == []
     refused = local_stack.stampede("flood")
-    assert (refused.returncode, refused.stderr.strip().endswith("; `stampede dataset` uploads it")) == (2, True)
+    assert (
+        refused.returncode,
+        refused.stderr.strip().endswith("; `stampede dataset` uploads it"),
+    ) == (2, True)
     assert local_stack.stampede("dataset").returncode == 0
 
 
 def has_a_part(s3, bucket):
     uploads = s3.list_multipart_uploads(Bucket=bucket).get("Uploads", [])
     return any(
-        s3.list_parts(Bucket=bucket, Key=upload["Key"], UploadId=upload["UploadId"]).get("Parts") for upload in uploads
+        s3.list_parts(Bucket=bucket, Key=upload["Key"], UploadId=upload["UploadId"]).get("Parts")
+        for upload in uploads
     )
 
 
 def test_an_interrupted_upload_leaves_no_parts_behind(local_stack):
-    process = local_stack.started("dataset", "--size-mb", "1500", stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
-    s3, bucket, deadline = local_stack.target.client("s3"), local_stack.target["bucket_name"], time.monotonic() + 60
+    process = local_stack.started(
+        "dataset", "--size-mb", "1500", stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+    )
+    s3, bucket, deadline = (
+        local_stack.target.client("s3"),
+        local_stack.target["bucket_name"],
+        time.monotonic() + 60,
+    )
     while not has_a_part(s3, bucket):  # from then on the client knows of the upload, too
         assert time.monotonic() < deadline, "the upload had not begun"
         time.sleep(0.05)

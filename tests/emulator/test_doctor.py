@@ -16,7 +16,8 @@ SEEN_OF_THE_ACCOUNT = ("credentials", "concurrency", "leftovers")
 
 @pytest.fixture
 def account(tmp_path, monkeypatch):
-    """An embedded AWS whose account has the given concurrency, and that stands for AWS in this shell."""
+    """An embedded AWS whose account has the given concurrency, and that stands for AWS in this
+    shell."""
 
     @contextlib.contextmanager
     def start(concurrency):
@@ -41,20 +42,31 @@ def findings(capsys):
     """The checks of the account, by name."""
 
     def ask(*assignments, target="aws"):
-        main(["doctor", "download", "--target", target, "--format", "json", *settings(*assignments)])
+        main(
+            ["doctor", "download", "--target", target, "--format", "json", *settings(*assignments)]
+        )
         rows = {row["check"]: row for row in json.loads(capsys.readouterr().out)["checks"]}
         return {name: rows[name] for name in SEEN_OF_THE_ACCOUNT if name in rows}
 
     return ask
 
 
-def test_an_ordinary_account_holds_the_matrix_and_what_is_left_or_unknown_is_said(account, findings):
+def test_an_ordinary_account_holds_the_matrix_and_what_is_left_or_unknown_is_said(
+    account, findings
+):
     with account(1000) as access:
         found = findings()
-        assert found["credentials"]["found"] == "account 000000000000 as arn:aws:iam::000000000000:root"
+        assert (
+            found["credentials"]["found"]
+            == "account 000000000000 as arn:aws:iam::000000000000:root"
+        )
         assert [found[name]["status"] for name in SEEN_OF_THE_ACCOUNT] == ["ok"] * 3
 
-        functions, iam, name = client("lambda", access), client("iam", access), {"FunctionName": "stampede-download"}
+        functions, iam, name = (
+            client("lambda", access),
+            client("iam", access),
+            {"FunctionName": "stampede-download"},
+        )
         runs = {"Runtime": "python3.12", "Handler": "i.h", "Role": make_role(iam, "worker")}
         functions.create_function(Code={"ZipFile": EMPTY_ZIP}, **name, **runs)
         functions.put_function_concurrency(ReservedConcurrentExecutions=900, **name)
@@ -64,11 +76,19 @@ def test_an_ordinary_account_holds_the_matrix_and_what_is_left_or_unknown_is_sai
 
         iam.create_user(UserName="poor")
         key = iam.create_access_key(UserName="poor")["AccessKey"]
-        account.use(ministack.Access(access.endpoint_url, key["AccessKeyId"], key["SecretAccessKey"]))
+        account.use(
+            ministack.Access(access.endpoint_url, key["AccessKeyId"], key["SecretAccessKey"])
+        )
         found = findings()
         assert found["credentials"]["found"].endswith(":user/poor")
-        assert [found[name]["status"] for name in SEEN_OF_THE_ACCOUNT] == ["ok", "warning", "warning"]
-        assert found["leftovers"]["found"] == "unknown: ListFunctions answered AccessDeniedException"
+        assert [found[name]["status"] for name in SEEN_OF_THE_ACCOUNT] == [
+            "ok",
+            "warning",
+            "warning",
+        ]
+        assert (
+            found["leftovers"]["found"] == "unknown: ListFunctions answered AccessDeniedException"
+        )
 
 
 def test_a_new_account_of_10_can_reserve_nothing_and_runs_10_at_once(account, findings, capsys):
@@ -80,4 +100,6 @@ def test_a_new_account_of_10_can_reserve_nothing_and_runs_10_at_once(account, fi
         assert main(["sweep", "download", "--target", "aws", *settings("concurrency_value=1")]) == 2
         assert "1 needed, 0 can be reserved" in capsys.readouterr().err
         assert findings("concurrency_value=10", target="local")["concurrency"]["status"] == "ok"
-        assert findings("concurrency_value=11", target="local")["concurrency"]["status"] == "problem"
+        assert (
+            findings("concurrency_value=11", target="local")["concurrency"]["status"] == "problem"
+        )

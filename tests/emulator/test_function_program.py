@@ -1,5 +1,5 @@
-"""Sweeps of somebody's program for provided.al2023, and of a handler of Node.js, which throw, exit and fail in part,
-one message or a batch at a time: `make test-slow`."""
+"""Sweeps of somebody's program for provided.al2023, and of a handler of Node.js, which throw, exit
+and fail in part, one message or a batch at a time: `make test-slow`."""
 
 import json
 import os
@@ -78,7 +78,9 @@ def built_program(folder):
     """The package of the program, a zip, and what runs it."""
     (folder / "main.go").write_text(PROGRAM)
     build = ["go", "build", "-o", str(folder / "bootstrap"), str(folder / "main.go")]
-    subprocess.run(build, cwd=SOURCES, env=os.environ | {"CGO_ENABLED": "0"}, check=True, timeout=MOST_S)
+    subprocess.run(
+        build, cwd=SOURCES, env=os.environ | {"CGO_ENABLED": "0"}, check=True, timeout=MOST_S
+    )
     with zipfile.ZipFile(folder / "program.zip", "w") as package:
         package.write(folder / "bootstrap", "bootstrap")
     return ["package=program.zip", "runtime=provided.al2023"]
@@ -95,7 +97,9 @@ def node_handler(folder):
 
 def swept_with(folder, package, payloads, *more):
     """The folder of a sweep with N = 2, its account but for what is 0, and its records."""
-    weighted = [{"payload": json.loads(body), "weight": weight} for body, weight in payloads.items()]
+    weighted = [
+        {"payload": json.loads(body), "weight": weight} for body, weight in payloads.items()
+    ]
     (folder / "payloads.json").write_text(json.dumps(weighted))
     swept = settings(*package, "memory_size=1024", "concurrency_value=2")
     run(folder, "sweep", "function", "--payload", "payloads.json", *more, *swept)
@@ -117,13 +121,19 @@ def test_every_message_of_a_program_is_accounted_for_by_kind(tmp_path, make_pack
         (3, "ok"): 2,
         (4, "PartialFailure"): 2 * 5,
     }
-    assert min(record["elapsed_seconds"] for record in records if record["status"] == "ok") >= SLEEP_S
+    assert (
+        min(record["elapsed_seconds"] for record in records if record["status"] == "ok") >= SLEEP_S
+    )
 
 
-def test_each_message_of_a_batch_has_its_record_and_its_end_and_an_invocation_is_one_operation(tmp_path):
+def test_each_message_of_a_batch_has_its_record_and_its_end_and_an_invocation_is_one_operation(
+    tmp_path,
+):
     payloads = {'{"fine": true}': 24, '"throw once"': 3, '"partial"': 3}
     package = [*built_program(tmp_path), "batch_size=5"]
-    folder, counts, records = swept_with(tmp_path, package, payloads, "--messages-per-concurrency", "3")
+    folder, counts, records = swept_with(
+        tmp_path, package, payloads, "--messages-per-concurrency", "3"
+    )
     assert counts == {"sent": 2 * 3 * 5, "succeeded": 27, "dead_lettered": 3}
     deliveries = Counter((record["seq"], record["attempt"]) for record in records)
     assert set(deliveries.values()) == {1} and {record["payload"] for record in records} == {0}

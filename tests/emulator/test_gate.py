@@ -1,4 +1,5 @@
-"""Nobody but its own run drives an embedded AWS, and of its own it turns nobody away, however many begin at once."""
+"""Nobody but its own run drives an embedded AWS, and of its own it turns nobody away, however many
+begin at once."""
 
 import contextlib
 import hashlib
@@ -27,7 +28,8 @@ from tests.emulator.nobody import as_nobody
 
 CONNECTIONS = 600
 EMPTY_ZIP = b"PK\x05\x06" + bytes(18)
-WHO_AM_I = urlencode({"Action": "GetCallerIdentity", "Version": "2011-06-15"})  # which needs a key, and no right
+# which needs a key, and no right
+WHO_AM_I = urlencode({"Action": "GetCallerIdentity", "Version": "2011-06-15"})
 PAGES = [f"/_ministack/{page}" for page in ("reset", "config", "health", "lambda-code/f")]
 PAGES += ["/health", "/_localstack/health", "/_aws/execute-api/a/b", "/oauth2/token"]
 READS = {"s3": "list_buckets", "sqs": "list_queues", "iam": "list_roles", "ec2": "describe_vpcs"}
@@ -39,6 +41,7 @@ def function_of(access):
     functions, role = client("lambda", access), make_role(client("iam", access), "worker")
     runs = {"Runtime": "python3.12", "Handler": "i.h", "Role": role, "Code": {"ZipFile": EMPTY_ZIP}}
     arn = functions.create_function(FunctionName="f", **runs)["FunctionArn"]
+    functions.get_waiter("function_active_v2").wait(FunctionName="f", WaiterConfig={"Delay": 1})
     functions.invoke(FunctionName="f")
     return f"{arn}:{role}"
 
@@ -46,10 +49,17 @@ def function_of(access):
 def attempts(access, function):
     """Requests that would be answered, or forget or set everything: target, headers, and body."""
     digest = hashlib.sha256(function.encode()).hexdigest()
-    secret, token = (hashlib.sha256(f"{kind}:{digest}".encode()).hexdigest() for kind in ("secret", "token"))
+    secret, token = (
+        hashlib.sha256(f"{kind}:{digest}".encode()).hexdigest() for kind in ("secret", "token")
+    )
     keys = [("test", "test"), ("000000000000", "test"), (access.access_key_id, "test")]
     for key in [*keys, (f"ASIA{digest[:16].upper()}", secret, token)]:
-        call = AWSRequest("POST", access.endpoint_url, {"Content-Type": "application/x-www-form-urlencoded"}, WHO_AM_I)
+        call = AWSRequest(
+            "POST",
+            access.endpoint_url,
+            {"Content-Type": "application/x-www-form-urlencoded"},
+            WHO_AM_I,
+        )
         SigV4Auth(Credentials(*key), "sts", "us-east-1").add_auth(call)
         yield "/", dict(call.headers), WHO_AM_I
     yield from ((page, {}, "{}") for page in PAGES)
@@ -72,8 +82,14 @@ def test_without_the_key_of_its_run_nothing_is_answered_and_nothing_is_made(tmp_
         return answers(emulator)
 
     def led_to():
-        read = ["/bin/sh", "-c", ". state/emulator.env; echo $AWS_ENDPOINT_URL $AWS_SECRET_ACCESS_KEY"]
-        return subprocess.run(read, cwd=tmp_path, env={}, capture_output=True, text=True, check=False).stdout.split()
+        read = [
+            "/bin/sh",
+            "-c",
+            ". state/emulator.env; echo $AWS_ENDPOINT_URL $AWS_SECRET_ACCESS_KEY",
+        ]
+        return subprocess.run(
+            read, cwd=tmp_path, env={}, capture_output=True, text=True, check=False
+        ).stdout.split()
 
     monkeypatch.setattr(ministack.Emulator, "answers", answered_by_nobody_else)
     with embedded_aws(state) as running:
@@ -95,7 +111,10 @@ def test_without_the_key_of_its_run_nothing_is_answered_and_nothing_is_made(tmp_
         assert left_behind(lambda service: client(service, access)) == before
         for service, read in READS.items():  # what an SDK says is an error of the service
             with pytest.raises(ClientError, match=r"Signature|AuthFailure"):
-                getattr(client(service, Access(access.endpoint_url, access.access_key_id, "wrong")), read)()
+                getattr(
+                    client(service, Access(access.endpoint_url, access.access_key_id, "wrong")),
+                    read,
+                )()
 
         os.killpg(running.pid, signal.SIGKILL)
         os.waitpid(running.pid, 0)
@@ -128,7 +147,9 @@ time.sleep(60)
 
 
 def test_an_emulator_ends_with_the_process_that_it_follows_however_that_ends(tmp_path):
-    with subprocess.Popen([sys.executable, "-c", PARENT, tmp_path], stdout=subprocess.PIPE, text=True) as parent:
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT, tmp_path], stdout=subprocess.PIPE, text=True
+    ) as parent:
         parent.stdout.readline()
         running = ministack.running(tmp_path)
         assert running.is_alive()

@@ -1,4 +1,5 @@
-"""A sweep killed at fifteen random moments, and resumed after each, loses nothing: `make test-slow`.
+"""A sweep killed at fifteen random moments, and resumed after each, loses nothing: `make
+test-slow`.
 
 `--hypothesis-seed=N` draws other moments.
 """
@@ -20,7 +21,9 @@ from tests.emulator.killed_sweep import KilledSweep, Moment
 CELLS, BLOCK, ROUNDS, MESSAGES_PER_CONCURRENCY = 4, 2, 3, 15
 SWEEP = ["filesystem", "--rounds", str(ROUNDS), "--warm-up-per-concurrency", "1"]
 SWEEP += ["--messages-per-concurrency", str(MESSAGES_PER_CONCURRENCY)]
-SWEEP += settings("storage=s3", "dataset=small", "small_files=2", "threads=1,2", "concurrency_value=2,4")
+SWEEP += settings(
+    "storage=s3", "dataset=small", "small_files=2", "threads=1,2", "concurrency_value=2,4"
+)
 # In any order; what comes once all is measured is killed last.
 PHASES = ["apply"] * 4 + ["flood"] * 3 + ["drain"] * 4 + ["interrupted"]
 LAST_PHASES = ["teardown", "report", "report"]
@@ -126,8 +129,8 @@ def refuse_wrong_figures(folder):
 
 
 def refuse_leftovers(sweep):
-    """An emulator that was started with --keep outlives a kill of the teardown, and is stopped here;
-    any other one is gone."""
+    """An emulator that was started with --keep outlives a kill of the teardown, and is stopped
+    here; any other one is gone."""
     running = sweep.left_running().items()
     assert {pid for pid, command in running if "emulator.keeper" in command} <= sweep.kept
     run(sweep.work, "emulator", "stop")

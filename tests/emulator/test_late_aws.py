@@ -1,4 +1,5 @@
-"""Sweeps through an embedded AWS that is as late as AWS (tests/fakes/late_aws.py), as a user types them."""
+"""Sweeps through an embedded AWS that is as late as AWS (tests/fakes/late_aws.py), as a user types
+them."""
 
 import itertools
 import os
@@ -18,10 +19,14 @@ from tests.fakes import late_aws
 
 SWEEPS = {
     "download": ["memory_size=1024", "object_size_mb=2", "timeout_s=20", "concurrency_value=1,3"],
-    # The function moves into its network and out of it again. Where Terraform destroys a network before it updates the
-    # function, EC2 says DependencyViolation for longer than MOST_S.
+    # The function moves into its network and out of it again. Where Terraform destroys a network
+    # before it updates the function, EC2 says DependencyViolation for longer than MOST_S.
     "express": [
-        *("placement=any_zone,same_zone", "storage_class=standard,express", "operation=upload,download"),
+        *(
+            "placement=any_zone,same_zone",
+            "storage_class=standard,express",
+            "operation=upload,download",
+        ),
         *("object_bytes=1000", "parallel_limit=5", "concurrency_value=2"),
     ],
 }
@@ -30,14 +35,23 @@ MOST_S = 900
 EMPTY_ZIP = b"PK\x05\x06" + bytes(18)
 
 
-def test_a_network_is_in_use_as_long_as_a_function_is_in_it_and_a_while_after(tmp_path, monkeypatch):
+def test_a_network_is_in_use_as_long_as_a_function_is_in_it_and_a_while_after(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(ministack, "KEEPER", "tests.fakes.late_aws")
     with embedded_aws(tmp_path / "state") as running:
-        ec2, functions, iam = (client(service, running.access) for service in ("ec2", "lambda", "iam"))
+        ec2, functions, iam = (
+            client(service, running.access) for service in ("ec2", "lambda", "iam")
+        )
         vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
         subnet = ec2.create_subnet(VpcId=vpc, CidrBlock="10.0.0.0/20")["Subnet"]["SubnetId"]
         network = {"SubnetIds": [subnet], "SecurityGroupIds": ["sg-1"]}
-        runs = {"Runtime": "python3.12", "Handler": "i.h", "Role": make_role(iam, "r"), "Code": {"ZipFile": EMPTY_ZIP}}
+        runs = {
+            "Runtime": "python3.12",
+            "Handler": "i.h",
+            "Role": make_role(iam, "r"),
+            "Code": {"ZipFile": EMPTY_ZIP},
+        }
         functions.create_function(FunctionName="f", VpcConfig=network, **runs)
         for leave in (lambda **_: None, functions.delete_function):
             leave(FunctionName="f")
@@ -49,16 +63,31 @@ def test_a_network_is_in_use_as_long_as_a_function_is_in_it_and_a_while_after(tm
 
 @pytest.fixture(scope="module")
 def sweeps(tmp_path_factory):
-    """All of them at once, each with an embedded AWS of its own: they mostly wait. Process and folder of each."""
+    """All of them at once, each with an embedded AWS of its own: they mostly wait. Process and
+    folder of each."""
     started = {}
     for experiment, assignments in SWEEPS.items():
         work = tmp_path_factory.mktemp(experiment)
-        command = [sys.executable, "-m", "tests.fakes.late_aws", "sweep", experiment, "--messages-per-concurrency", "3"]
-        environment = os.environ | {"STAMPEDE_STATE_DIR": str(work / "state"), "PYTHONPATH": str(ROOT)}
+        command = [
+            sys.executable,
+            "-m",
+            "tests.fakes.late_aws",
+            "sweep",
+            experiment,
+            "--messages-per-concurrency",
+            "3",
+        ]
+        environment = os.environ | {
+            "STAMPEDE_STATE_DIR": str(work / "state"),
+            "PYTHONPATH": str(ROOT),
+        }
         with (work / "output").open("w") as output:
             streams = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": output}
             command += settings(*assignments)
-            started[experiment] = (work, subprocess.Popen(command, cwd=work, env=environment, **streams))
+            started[experiment] = (
+                work,
+                subprocess.Popen(command, cwd=work, env=environment, **streams),
+            )
     yield started
     for _, process in started.values():
         if process.poll() is None:
@@ -77,7 +106,8 @@ def test_a_sweep_passes_and_accounts_for_every_message(sweeps, experiment):
     log = (work / "state" / "emulator.log").read_text()
     assert all(lateness in log for lateness in [*LATE[experiment], "judged by the policies before"])
     if experiment == "express":
-        # The function leaves its network in one apply. It sits there until Terraform has updated it: what goes before
-        # would be refused for as long (issue #13661 of terraform-provider-aws).
+        # The function leaves its network in one apply. It sits there until Terraform has updated
+        # it: what goes before would be refused for as long (issue #13661 of
+        # terraform-provider-aws).
         placements = re.findall(r"apply .*-var=placement=(\w+)", output)
         assert ("same_zone", "any_zone") in itertools.pairwise(placements)

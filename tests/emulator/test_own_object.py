@@ -1,5 +1,5 @@
-"""A bucket and an object that somebody has put into the embedded AWS by hand, downloaded by a sweep as a user types it:
-held to what the object was when the run began, and left as it was."""
+"""A bucket and an object that somebody has put into the embedded AWS by hand, downloaded by a sweep
+as a user types it: held to what the object was when the run began, and left as it was."""
 
 import json
 import os
@@ -19,7 +19,14 @@ SWEEP = [
     *settings("memory_size=1024", "concurrency_value=1,2", "timeout_s=20", "method=go_stream"),
 ]
 # What a stack could have set, by the operation that reads it.
-SETTINGS = ("policy", "tagging", "notification_configuration", "versioning", "encryption", "lifecycle_configuration")
+SETTINGS = (
+    "policy",
+    "tagging",
+    "notification_configuration",
+    "versioning",
+    "encryption",
+    "lifecycle_configuration",
+)
 SETTINGS += ("ownership_controls", "acl", "logging")
 
 
@@ -44,7 +51,9 @@ def everything(s3):
     seen = {}
     for name in SETTINGS:
         try:
-            seen[name] = getattr(s3, f"get_bucket_{name}")(Bucket=BUCKET) | {"ResponseMetadata": None}
+            seen[name] = getattr(s3, f"get_bucket_{name}")(Bucket=BUCKET) | {
+                "ResponseMetadata": None
+            }
         except s3.exceptions.ClientError as error:
             seen[name] = error.response["Error"]["Code"]
     versions = s3.list_object_versions(Bucket=BUCKET)
@@ -56,11 +65,16 @@ def test_a_sweep_holds_it_to_its_etag_says_which_it_was_and_leaves_it_as_it_was(
     before, etag = everything(s3), s3.head_object(Bucket=BUCKET, Key=KEY)["ETag"]
     refused_beside_another_region(access, tmp_path)
     asked = [*settings(f"object={URL}", "concurrency_value=1"), "--format", "json"]
-    checks = {row["check"]: row for row in json.loads(run(tmp_path, "doctor", "download", *asked)[0])["checks"]}
+    checks = {
+        row["check"]: row
+        for row in json.loads(run(tmp_path, "doctor", "download", *asked)[0])["checks"]
+    }
     assert checks["object"]["status"] == "ok" and "2.861 MiB, ETag " in checks["object"]["found"]
 
     # The stack is kept when the sweep ends, so that the resumed one needn't wait for its queues.
-    with begin(tmp_path, *SWEEP, *settings(f"object={URL}"), "--keep", stderr=subprocess.PIPE) as process:
+    with begin(
+        tmp_path, *SWEEP, *settings(f"object={URL}"), "--keep", stderr=subprocess.PIPE
+    ) as process:
         for line in process.stderr:
             if line.startswith("run "):
                 folder = RunFolder(tmp_path / "results" / line.split()[1].rstrip(":"))
@@ -72,7 +86,9 @@ def test_a_sweep_holds_it_to_its_etag_says_which_it_was_and_leaves_it_as_it_was(
     assert "the sweep ends with" in said, said
     first, second = folder.read_json("accounting.json")
     assert first["sent"] == first["succeeded"] > 0 == second["succeeded"]
-    failed = {row["error_type"] for row in folder.rows("records.jsonl") if row["cell"] == second["cell"]}
+    failed = {
+        row["error_type"] for row in folder.rows("records.jsonl") if row["cell"] == second["cell"]
+    }
     assert failed == {"ObjectChanged"}
 
     resume = [*SWEEP[:2], "--resume", folder.run_id]
@@ -92,7 +108,9 @@ def test_a_sweep_holds_it_to_its_etag_says_which_it_was_and_leaves_it_as_it_was(
 def refused_beside_another_region(access, work):
     """An object of another region is refused with that and the price, and one that isn't there."""
     elsewhere = client("s3", access, "eu-west-1")
-    elsewhere.create_bucket(Bucket="far", CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
+    elsewhere.create_bucket(
+        Bucket="far", CreateBucketConfiguration={"LocationConstraint": "eu-west-1"}
+    )
     elsewhere.put_object(Bucket="far", Key="k", Body=b"x" * 2**20)
     far = settings("object=s3://far/k")
     [line] = run(work, *SWEEP, *far, status=2)[1].splitlines()

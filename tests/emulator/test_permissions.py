@@ -1,7 +1,8 @@
-"""docs/permissions.json is enough for whoever runs Stampede, and not too much: the whole life of a stack, by a user
-who has it.
+"""docs/permissions.json is enough for whoever runs Stampede, and not too much: the whole life of a
+stack, by a user who has it.
 
-The embedded AWS enforces IAM for every key but its run's own; docs/permissions.md says what it doesn't ask.
+The embedded AWS enforces IAM for every key but its run's own; docs/permissions.md says what it
+doesn't ask.
 """
 
 import json
@@ -26,16 +27,25 @@ from tests.emulator.applied_stack import left_behind
 from tests.emulator.documented_policy import DOCS, NAMES, REGION, actions, make_user, policy
 from tests.emulator.embedded_aws import client, embedded_aws
 
-VARIABLES = {"object_size_mb": 1, "ephemeral_storage_mb": 512, "memory_size": 1024, "timeout_s": 5, "method": "stream"}
+VARIABLES = {
+    "object_size_mb": 1,
+    "ephemeral_storage_mb": 512,
+    "memory_size": 1024,
+    "timeout_s": 5,
+    "method": "stream",
+}
 SWEEP = ["download", "--target", "aws", "--messages-per-concurrency", "2"]
 SWEEP += [
-    word for name, value in (VARIABLES | {"concurrency_value": 3}).items() for word in ("--set", f"{name}={value}")
+    word
+    for name, value in (VARIABLES | {"concurrency_value": 3}).items()
+    for word in ("--set", f"{name}={value}")
 ]
 
 
 @dataclass
 class User:
-    """A user of an embedded AWS who has the policy and nothing else, and whose shell this process is."""
+    """A user of an embedded AWS who has the policy and nothing else, and whose shell this process
+    is."""
 
     iam: Any
     work: Path
@@ -44,15 +54,21 @@ class User:
     def may(self, *documents: dict[str, Any]) -> None:
         """Give the user these policies in place of what he had."""
         document = documents[0] | {
-            "Statement": [statement for document in documents for statement in document["Statement"]]
+            "Statement": [
+                statement for document in documents for statement in document["Statement"]
+            ]
         }
-        self.iam.put_user_policy(UserName="runner", PolicyName="stampede", PolicyDocument=json.dumps(document))
+        self.iam.put_user_policy(
+            UserName="runner", PolicyName="stampede", PolicyDocument=json.dumps(document)
+        )
 
     def may_all_but(self, action: str) -> None:
         document = policy()
         for statement in document["Statement"]:
             if action in statement["Action"]:
-                statement["Action"] = [allowed for allowed in statement["Action"] if allowed != action]
+                statement["Action"] = [
+                    allowed for allowed in statement["Action"] if allowed != action
+                ]
         self.may(document)
 
     def client(self, service: str) -> Any:
@@ -66,7 +82,8 @@ class User:
 
 @pytest.fixture(scope="module")
 def user(tmp_path_factory):
-    """A checkout whose infra/ has the overrides laid over it, an embedded AWS of its own, and a user in his shell."""
+    """A checkout whose infra/ has the overrides laid over it, an embedded AWS of its own, and a
+    user in his shell."""
     root, state = tmp_path_factory.mktemp("checkout"), tmp_path_factory.mktemp("emulator")
     config = providers.prepare()
     stack.lay_out(root)
@@ -74,7 +91,8 @@ def user(tmp_path_factory):
         iam, key = make_user(emulator.access)
         shell.setattr(stack, "ROOT", root)
         shell.setattr(endpoints, "is_aws", lambda url: True)  # it stands for AWS here
-        shell.setitem(patience.POLL_S, "aws", 0.5)  # CloudWatch isn't asked so often; here nobody minds
+        # CloudWatch isn't asked so often; here nobody minds
+        shell.setitem(patience.POLL_S, "aws", 0.5)
         environment = dict.fromkeys(("AWS_ENDPOINT_URL", "HTTP_PROXY"), emulator.endpoint_url) | key
         environment |= {"NO_PROXY": "127.0.0.1", "AWS_DEFAULT_REGION": REGION}
         environment |= {"TF_CLI_CONFIG_FILE": str(config)} if config else {}
@@ -105,7 +123,7 @@ def test_the_page_says_of_every_action_why_it_is_needed_and_of_no_other():
     assert explained == {action for name in NAMES for action in actions(policy(name))}
 
 
-def test_a_sweep_its_evidence_the_doctor_and_a_query_pass_under_the_policy_and_other_names_are_out_of_reach(
+def test_all_that_a_sweep_does_passes_under_the_policy_and_other_names_are_out_of_reach(
     swept, capsys
 ):
     folder = RunFolder.find(swept.work / "results", None)
@@ -116,17 +134,30 @@ def test_a_sweep_its_evidence_the_doctor_and_a_query_pass_under_the_policy_and_o
     assert (checks["logs-late"]["held"], checks["logs-late"]["outcome"]) == (1, "held")
     assert {name for name, row in checks.items() if row["outcome"] == "contradicted"} == set()
     written, target = (folder.path / "evidence.json").read_text(), folder.read_json("run.json")
-    assert not any(word in written for word in (target["account"]["account_id"], "stampede-download", folder.run_id))
-    assert "Assumptions about AWS that this run checked" in (folder.path / "report.html").read_text()
+    assert not any(
+        word in written
+        for word in (target["account"]["account_id"], "stampede-download", folder.run_id)
+    )
+    assert (
+        "Assumptions about AWS that this run checked" in (folder.path / "report.html").read_text()
+    )
 
     assert swept.stampede("doctor", *SWEEP, "--format", "json") == 0
-    findings = {finding["check"]: finding for finding in json.loads(capsys.readouterr().out)["checks"]}
+    findings = {
+        finding["check"]: finding for finding in json.loads(capsys.readouterr().out)["checks"]
+    }
     assert findings["credentials"]["found"].endswith(":user/runner")
     assert findings["concurrency"]["status"] == "ok"
-    assert findings["leftovers"]["found"] == "from an earlier deployment: stampede-download (reserves 3)"
-    # The embedded AWS doesn't evaluate stats; that a query may be started, read and stopped is what counts here.
+    assert (
+        findings["leftovers"]["found"]
+        == "from an earlier deployment: stampede-download (reserves 3)"
+    )
+    # The embedded AWS doesn't evaluate stats; that a query may be started, read and stopped is what
+    # counts here.
     logs, group = swept.client("logs"), "/aws/lambda/stampede-download"
-    query = logs.start_query(logGroupName=group, startTime=0, endTime=1, queryString="fields @message")["queryId"]
+    query = logs.start_query(
+        logGroupName=group, startTime=0, endTime=1, queryString="fields @message"
+    )["queryId"]
     assert logs.get_query_results(queryId=query)["status"]
     logs.stop_query(queryId=query)
     for service, call in OF_OTHERS.items():
@@ -154,7 +185,9 @@ def applied_anew():
         pytest.param("s3:GetBucketAcl", None, marks=pytest.mark.slow),
     ],
 )
-def test_without_one_of_its_actions_a_verb_or_terraform_fails_and_names_it(swept, capsys, action, verb):
+def test_without_one_of_its_actions_a_verb_or_terraform_fails_and_names_it(
+    swept, capsys, action, verb
+):
     swept.may_all_but(action)
     try:
         if verb is None:
@@ -181,11 +214,16 @@ def test_the_stack_is_changed_and_taken_down_under_the_policy_and_leaves_nothing
     def root(service):
         return client(service, swept.access)
 
-    s3, sqs, bucket = root("s3"), root("sqs"), {"Bucket": "stampede-download-000000000000-us-east-1"}
+    s3, sqs, bucket = (
+        root("s3"),
+        root("sqs"),
+        {"Bucket": "stampede-download-000000000000-us-east-1"},
+    )
     s3.put_object(Key="left/1.dat", Body=b"x", **bucket)
     s3.create_multipart_upload(Key="cut-off.dat", **bucket)
     assert all(left_behind(root).values())
-    # The provider waits 2 minutes for a deleted queue to vanish everywhere, but not for one that is gone already.
+    # The provider waits 2 minutes for a deleted queue to vanish everywhere, but not for one that is
+    # gone already.
     for url in sqs.list_queues()["QueueUrls"]:
         sqs.delete_queue(QueueUrl=url)
     terraform.destroy(changed, refresh=False)

@@ -1,4 +1,5 @@
-"""An account as the doctor asks about it: who we are, limits, functions, instances, and whether a service is there."""
+"""An account as the doctor asks about it: who we are, limits, functions, instances, and whether a
+service is there."""
 
 import json
 import re
@@ -29,7 +30,17 @@ class FakeAccount(Loopback):
     `functions`: {name: reserved concurrency}; `bodies` replace what a service answers.
     """
 
-    def __init__(self, *, limit=1000, unreserved=1000, functions=(), instances=(), refuse=(), lacks=(), bodies=()):
+    def __init__(
+        self,
+        *,
+        limit=1000,
+        unreserved=1000,
+        functions=(),
+        instances=(),
+        refuse=(),
+        lacks=(),
+        bodies=(),
+    ):
         super().__init__()
         self.limits = {"ConcurrentExecutions": limit, "UnreservedConcurrentExecutions": unreserved}
         self.functions, self.instances = dict(functions), instances
@@ -41,25 +52,43 @@ class FakeAccount(Loopback):
         rest = (name for end, name in PATHS.items() if request.path.rstrip("/").endswith(end))
         operation = request.operation or next(rest, "")
         if {service, operation} & self.lacks:
-            return 501, {}, b'{"__type": "InternalFailure", "message": "not yet implemented or pro feature"}'
+            return (
+                501,
+                {},
+                b'{"__type": "InternalFailure", "message": "not yet implemented or pro feature"}',
+            )
         if {service, operation} & self.refuse:
             return self._refusal(service)
         if operation == "GetFunctionConcurrency":
             return self._reserved(request.path.split("/")[-2])
-        body = self._body(operation, request.body.decode()) or self.bodies.get(service, {"Functions": []})
+        body = self._body(operation, request.body.decode()) or self.bodies.get(
+            service, {"Functions": []}
+        )
         return 200, {}, (body if isinstance(body, str) else json.dumps(body)).encode()
 
     def _refusal(self, service):
         if service in ("sts", "ec2"):
             code = {"sts": "InvalidClientTokenId", "ec2": "UnauthorizedOperation"}[service]
             error = f"<Error><Code>{code}</Code><Message>no</Message></Error>"
-            body = f"<Response><Errors>{error}</Errors></Response>" if service == "ec2" else f"<R>{error}</R>"
+            body = (
+                f"<Response><Errors>{error}</Errors></Response>"
+                if service == "ec2"
+                else f"<R>{error}</R>"
+            )
             return 403, {}, body.encode()
-        return 403, {"x-amzn-ErrorType": "AccessDeniedException"}, b'{"__type": "AccessDeniedException"}'
+        return (
+            403,
+            {"x-amzn-ErrorType": "AccessDeniedException"},
+            b'{"__type": "AccessDeniedException"}',
+        )
 
     def _reserved(self, name):
         if name not in self.functions:
-            return 404, {"x-amzn-ErrorType": "ResourceNotFoundException"}, b'{"Type": "User", "Message": "none"}'
+            return (
+                404,
+                {"x-amzn-ErrorType": "ResourceNotFoundException"},
+                b'{"Type": "User", "Message": "none"}',
+            )
         return 200, {}, json.dumps({"ReservedConcurrentExecutions": self.functions[name]}).encode()
 
     def _body(self, operation, body):
@@ -67,13 +96,19 @@ class FakeAccount(Loopback):
             return {"AccountLimit": self.limits, "AccountUsage": {}}
         if operation == "ListFunctions":
             return {"Functions": [{"FunctionName": name} for name in self.functions]}
-        filters = [values[0] for name, values in parse_qs(body).items() if name.startswith("Filter.1.Value.")]
+        filters = [
+            values[0]
+            for name, values in parse_qs(body).items()
+            if name.startswith("Filter.1.Value.")
+        ]
         if operation == "DescribeInstances":
             instances = "".join(
                 f"<item><instanceId>{name}</instanceId><instanceType>m5a.8xlarge</instanceType>"
                 "<instanceState><name>running</name></instanceState></item>"
                 for name in (self.instances if filters == ["stampede-*"] else [])
             )
-            reservation = f"<item><instancesSet>{instances}</instancesSet></item>" if instances else ""
+            reservation = (
+                f"<item><instancesSet>{instances}</instancesSet></item>" if instances else ""
+            )
             return f"<R><reservationSet>{reservation}</reservationSet></R>"
         return None

@@ -7,7 +7,10 @@ from stampede.stacks import target as targets
 
 
 def apply(monkeypatch, root, outputs):
-    """From now on the folder `root` has infra/ with a stack of these outputs applied, as `--target aws` finds it."""
+    """From now on the folder `root` has infra/ with a stack of these outputs applied, as `--target
+    aws` finds it."""
     (root / "infra" / ".terraform").mkdir(parents=True, exist_ok=True)
     monkeypatch.setattr(stack, "ROOT", root)
-    monkeypatch.setattr(targets, "aws_terraform", lambda: SimpleNamespace(outputs=lambda: dict(outputs)))
+    monkeypatch.setattr(
+        targets, "aws_terraform", lambda: SimpleNamespace(outputs=lambda: dict(outputs))
+    )

@@ -1,6 +1,7 @@
 """The embedded AWS with three habits of AWS's that it lacks, a minute of AWS's being 3 s.
 
-`python -m tests.fakes.late_aws` is the command line whose embedded AWS has them: its keeper is this module too.
+`python -m tests.fakes.late_aws` is the command line whose embedded AWS has them: its keeper is this
+module too.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from stampede.emulator import keeper, ministack
 LINGERS_S = 6.0
 # AWS names no time for a changed policy (IAM guide, Troubleshoot IAM).
 SPREADS_S = 1.5
-# Lambda's lines were recorded 2 to 9 s after their time, on busy groups up to 2 minutes (grafana/alloy#5854).
+# Lambda's lines were recorded 2 to 9 s after their time, on busy groups up to 2 minutes
+# (grafana/alloy#5854).
 LATE_S, MUCH_LATER_S, MUCH_LATER_ONE_IN, EMPTY_ONE_IN = 0.4, 3.0, 30, 10
 
 
@@ -82,7 +84,8 @@ def spread_policies_late() -> None:
 
 
 def show_lines_late() -> None:
-    """Let Logs show a line late, a few much later, and now and then an empty page before the others."""
+    """Let Logs show a line late, a few much later, and now and then an empty page before the
+    others."""
     show_all, asked = cloudwatch_logs._filter_log_events, itertools.count(1)
 
     def shown_at_ms(event: dict) -> float:
@@ -100,7 +103,10 @@ def show_lines_late() -> None:
         now_ms = time.time() * 1000
         due = [event for event in answer["events"] if shown_at_ms(event) <= now_ms]
         if len(due) < len(answer["events"]):
-            print(f"late_aws: {len(answer['events']) - len(due)} lines aren't shown yet", file=sys.stderr)
+            print(
+                f"late_aws: {len(answer['events']) - len(due)} lines aren't shown yet",
+                file=sys.stderr,
+            )
         return status, headers, json.dumps(answer | {"events": due}).encode()
 
     cloudwatch_logs._filter_log_events = show_what_is_due

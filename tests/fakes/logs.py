@@ -8,12 +8,13 @@ from tests.fakes.loopback import ConnectionCut, Loopback, Request
 
 
 class FakeLogs(Loopback):
-    """Answers StartQuery, GetQueryResults and StopQuery; `calls` holds (operation, request) in order.
+    """Answers StartQuery, GetQueryResults and StopQuery; `calls` holds (operation, request) in
+    order.
 
-    `statuses` are given one after the other, the last one again and again; `rows` are those of the result, as
-    dictionaries; with `page_rows` they come in pages of so many. `arrived` answers the count of arrived records.
-    `errors` holds, for an operation, what its first calls end with: error codes, or "code: message". A `silent` stub
-    closes every connection.
+    `statuses` are given one after the other, the last one again and again; `rows` are those of the
+    result, as dictionaries; with `page_rows` they come in pages of so many. `arrived` answers the
+    count of arrived records. `errors` holds, for an operation, what its first calls end with: error
+    codes, or "code: message". A `silent` stub closes every connection.
     """
 
     def __init__(
@@ -27,7 +28,12 @@ class FakeLogs(Loopback):
     ):
         super().__init__()
         self.calls: list[tuple[str, dict[str, Any]]] = []
-        self._statuses, self._rows, self._page_rows, self._arrived = statuses, rows, page_rows, arrived
+        self._statuses, self._rows, self._page_rows, self._arrived = (
+            statuses,
+            rows,
+            page_rows,
+            arrived,
+        )
         self._queries: list[str] = []
         self._asked = 0
         self.silent = silent
@@ -68,7 +74,9 @@ class FakeLogs(Loopback):
         return [request for called, request in self.calls if called == operation]
 
     def _results(self, request: dict[str, Any]) -> dict[str, Any]:
-        rows = [{"arrived": str(self._arrived)}] if "as arrived" in self._queries[-1] else self._rows
+        rows = (
+            [{"arrived": str(self._arrived)}] if "as arrived" in self._queries[-1] else self._rows
+        )
         if "nextToken" in request:
             return self._page(rows, int(request["nextToken"]))
         status = self._statuses[min(self._asked, len(self._statuses) - 1)]
@@ -79,9 +87,16 @@ class FakeLogs(Loopback):
         last = first + self._page_rows
         if self._failing_pages and first // self._page_rows + 1 >= self._failing_pages[0]:
             return _error(self._failing_pages[1])
-        fields = [[{"field": name, "value": value} for name, value in row.items()] for row in rows[first:last]]
+        fields = [
+            [{"field": name, "value": value} for name, value in row.items()]
+            for row in rows[first:last]
+        ]
         more = {"nextToken": str(last)} if last < len(rows) else {}
-        return {"status": "Complete", "results": fields, "statistics": {"bytesScanned": 2.5e6}} | more
+        return {
+            "status": "Complete",
+            "results": fields,
+            "statistics": {"bytesScanned": 2.5e6},
+        } | more
 
 
 def _error(text: str) -> dict[str, Any]:

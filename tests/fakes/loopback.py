@@ -20,7 +20,8 @@ class ConnectionCut(Exception):
 
 @dataclass(frozen=True)
 class Request:
-    """One request as it came in; of a parameter of the query that comes twice, `query` has the first."""
+    """One request as it came in; of a parameter of the query that comes twice, `query` has the
+    first."""
 
     method: str
     path: str
@@ -77,7 +78,8 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Print what went wrong in a fake, but not that a client hung up, which is what many tests are about."""
+        """Print what went wrong in a fake, but not that a client hung up, which is what many tests
+        are about."""
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
 
@@ -88,7 +90,8 @@ class Connection(BaseHTTPRequestHandler):
     fake: Loopback
     protocol_version = "HTTP/1.1"
     timeout = 30
-    # Without this, small writes wait for the other side's delayed acknowledgement: 40 ms a response.
+    # Without this, small writes wait for the other side's delayed acknowledgement: 40 ms a
+    # response.
     disable_nagle_algorithm = True
 
     def handle(self) -> None:
@@ -106,7 +109,9 @@ class Connection(BaseHTTPRequestHandler):
 
     def read_request(self) -> Request:
         url = urlsplit(self.path)
-        query = {name: values[0] for name, values in parse_qs(url.query, keep_blank_values=True).items()}
+        query = {
+            name: values[0] for name, values in parse_qs(url.query, keep_blank_values=True).items()
+        }
         return Request(self.command, url.path, query, self.headers, self._read_body())
 
     def _read_body(self) -> bytes:
@@ -119,7 +124,9 @@ class Connection(BaseHTTPRequestHandler):
         self.rfile.readline()
         return body
 
-    def respond(self, status: int, headers: Mapping[str, str], content: bytes | Iterable[bytes] = b"") -> None:
+    def respond(
+        self, status: int, headers: Mapping[str, str], content: bytes | Iterable[bytes] = b""
+    ) -> None:
         self.send_response(status)
         if isinstance(content, bytes):
             length = {"Content-Length": str(0 if self.command == "HEAD" else len(content))}

@@ -7,7 +7,15 @@ from tests.fakes.loopback import Loopback
 PAGE = 2  # products in an answer; the API has up to 100
 
 
-def product(usagetype, *tiers, region="us-east-1", unit="Requests", currency="USD", service="AmazonS3", **attributes):
+def product(
+    usagetype,
+    *tiers,
+    region="us-east-1",
+    unit="Requests",
+    currency="USD",
+    service="AmazonS3",
+    **attributes,
+):
     """A product with its on-demand offer; `tiers` are prices as text, the first from 0 on."""
     dimensions = {
         f"SKU.JRTCKXETXF.{at}": {
@@ -24,11 +32,20 @@ def product(usagetype, *tiers, region="us-east-1", unit="Requests", currency="US
     return {
         "product": {
             "productFamily": "API Request",
-            "attributes": {"regionCode": region, "servicecode": service, "usagetype": usagetype} | attributes,
+            "attributes": {"regionCode": region, "servicecode": service, "usagetype": usagetype}
+            | attributes,
             "sku": f"SKU{len(usagetype)}",
         },
         "serviceCode": service,
-        "terms": {"OnDemand": {"SKU.JRTCKXETXF": {"priceDimensions": dimensions, "sku": "SKU", "termAttributes": {}}}},
+        "terms": {
+            "OnDemand": {
+                "SKU.JRTCKXETXF": {
+                    "priceDimensions": dimensions,
+                    "sku": "SKU",
+                    "termAttributes": {},
+                }
+            }
+        },
         "version": "20261120000000",
     }
 
@@ -51,7 +68,11 @@ class FakePriceList(Loopback):
         return status, {"Content-Type": "application/x-amz-json-1.1"}, json.dumps(body).encode()
 
     def _products(self, wanted):
-        matching = [product for product in self.products if isinstance(product, str) or _matches(product, wanted)]
+        matching = [
+            product
+            for product in self.products
+            if isinstance(product, str) or _matches(product, wanted)
+        ]
         first = int(wanted.get("NextToken", 0))
         page = matching[first : first + PAGE]
         texts = [product if isinstance(product, str) else json.dumps(product) for product in page]
@@ -63,5 +84,11 @@ def _matches(product, wanted):
     attributes = product["product"]["attributes"]
     if product["serviceCode"] != wanted["ServiceCode"]:
         return False
-    matches = {"TERM_MATCH": lambda value, text: value == text, "CONTAINS": lambda value, text: text in value}
-    return all(matches[rule["Type"]](attributes.get(rule["Field"], ""), rule["Value"]) for rule in wanted["Filters"])
+    matches = {
+        "TERM_MATCH": lambda value, text: value == text,
+        "CONTAINS": lambda value, text: text in value,
+    }
+    return all(
+        matches[rule["Type"]](attributes.get(rule["Field"], ""), rule["Value"])
+        for rule in wanted["Filters"]
+    )

@@ -1,6 +1,8 @@
-"""An S3 with one bucket in memory: ranges of objects, listings, copies, uploads in parts, deletions, and faults.
+"""An S3 with one bucket in memory: ranges of objects, listings, copies, uploads in parts,
+deletions, and faults.
 
-Its clients are real ones over real HTTP. `Faults` says what goes wrong; `requests` and `calls` are what came in.
+Its clients are real ones over real HTTP. `Faults` says what goes wrong; `requests` and `calls` are
+what came in.
 """
 
 from __future__ import annotations
@@ -134,7 +136,11 @@ class FakeS3(Loopback):
         if error:
             return self._error(*error)
         if operation == "HeadObject" and not key:  # HeadBucket, rather
-            return (200, {"x-amz-bucket-region": self.faults.region} if self.faults.region else {}, b"")
+            return (
+                200,
+                {"x-amz-bucket-region": self.faults.region} if self.faults.region else {},
+                b"",
+            )
         if operation in ("HeadObject", "GetObject", "ListObjectsV2"):
             return self._read(request, key)
         return getattr(self, f"_{operation}")(request, key)
@@ -149,7 +155,10 @@ class FakeS3(Loopback):
             return self._error(faults.status, faults.error_code)
         if self.use_up("slow_down_heads" if request.method == "HEAD" else "slow_down_gets"):
             return self._error(503, "SlowDown")
-        if not faults.ignore_if_match and request.headers.get("If-Match", self._etag()) != self._etag():
+        if (
+            not faults.ignore_if_match
+            and request.headers.get("If-Match", self._etag()) != self._etag()
+        ):
             return self._error(412, "PreconditionFailed")
         return self._listing(request.query) if is_listing else self._object(request, key)
 
@@ -158,7 +167,8 @@ class FakeS3(Loopback):
 
     def _error(self, status: int, code: str) -> Answer:
         content = (
-            f'<?xml version="1.0" encoding="UTF-8"?><Error><Code>{code}</Code><Message>Injected by the test.</Message>'
+            f'<?xml version="1.0" encoding="UTF-8"?><Error><Code>{code}</Code>'
+            "<Message>Injected by the test.</Message>"
             f"<ActualObjectSize>{len(self.objects.get(KEY, b''))}</ActualObjectSize></Error>"
         )
         return status, {"Content-Type": "application/xml"}, content.encode()
@@ -196,9 +206,15 @@ class FakeS3(Loopback):
 
     def _object(self, request: Request, key: str) -> Answer:
         faults, body = self.faults, self.objects[key]
-        headers = {"ETag": self._etag(), "Last-Modified": "Wed, 01 Jan 2025 00:00:00 GMT", **self.metadata.get(key, {})}
+        headers = {
+            "ETag": self._etag(),
+            "Last-Modified": "Wed, 01 Jan 2025 00:00:00 GMT",
+            **self.metadata.get(key, {}),
+        }
         size, status = len(body), 200
-        if (part := re.fullmatch(r"bytes=(\d+)-(\d*)", request.headers.get("Range", ""))) and not faults.ignore_range:
+        if (
+            part := re.fullmatch(r"bytes=(\d+)-(\d*)", request.headers.get("Range", ""))
+        ) and not faults.ignore_range:
             first, last = int(part[1]), min(int(part[2] or size), size - 1)
             if first >= size:
                 return self._error(416, "InvalidRange")
@@ -228,7 +244,11 @@ class FakeS3(Loopback):
             sent += piece
             if faults.trickle_bytes is not None:
                 self.stopping.wait(faults.trickle_pause_s)
-        if self.stopping.is_set() or faults.get_announces_extra_bytes or self.use_up("close_connections"):
+        if (
+            self.stopping.is_set()
+            or faults.get_announces_extra_bytes
+            or self.use_up("close_connections")
+        ):
             raise ConnectionCut
 
     def _half(self, body: bytes) -> Iterator[bytes]:
@@ -238,7 +258,10 @@ class FakeS3(Loopback):
     # Writing
 
     def _PutObject(self, request: Request, key: str) -> Answer:
-        if self.faults.puts_until_denied is not None and self.count("PutObject") > self.faults.puts_until_denied:
+        if (
+            self.faults.puts_until_denied is not None
+            and self.count("PutObject") > self.faults.puts_until_denied
+        ):
             return self._error(403, "AccessDenied")
         if request.headers.get("x-amz-checksum-crc32") != crc32(request.body):
             return self._error(400, "BadDigest")
@@ -248,7 +271,9 @@ class FakeS3(Loopback):
     def _store(self, key: str, body: bytes, headers: Mapping[str, str]) -> None:
         self.objects[key] = body
         lower = {name.lower(): value for name, value in headers.items()}
-        self.metadata[key] = {name: value for name, value in lower.items() if name.startswith("x-amz-meta-")}
+        self.metadata[key] = {
+            name: value for name, value in lower.items() if name.startswith("x-amz-meta-")
+        }
 
     def _CopyObject(self, request: Request, key: str) -> Answer:
         assert request.headers["x-amz-metadata-directive"] == "COPY"
@@ -260,7 +285,8 @@ class FakeS3(Loopback):
         errors = ""
         for name in map(html.unescape, re.findall("<Key>(.*?)</Key>", request.body.decode())):
             if code := self.keeps(name):
-                errors += f"<Error><Key>{html.escape(name)}</Key><Code>{code}</Code><Message>no</Message></Error>"
+                key = f"<Key>{html.escape(name)}</Key>"
+                errors += f"<Error>{key}<Code>{code}</Code><Message>no</Message></Error>"
             else:
                 self.objects.pop(name, None)
         return 200, {}, f"<DeleteResult>{errors}</DeleteResult>".encode()
@@ -273,8 +299,11 @@ class FakeS3(Loopback):
 
     def _CreateMultipartUpload(self, request: Request, key: str) -> Answer:
         name = f"u{len(self.calls)}"
-        self.uploads[name] = Upload(key, {header.lower(): value for header, value in request.headers.items()})
-        body = f"<InitiateMultipartUploadResult><UploadId>{name}</UploadId></InitiateMultipartUploadResult>"
+        self.uploads[name] = Upload(
+            key, {header.lower(): value for header, value in request.headers.items()}
+        )
+        root = "InitiateMultipartUploadResult"
+        body = f"<{root}><UploadId>{name}</UploadId></{root}>"
         return 200, {}, body.encode()
 
     def _UploadPart(self, request: Request, key: str) -> Answer:
@@ -291,7 +320,9 @@ class FakeS3(Loopback):
         if upload is None:
             return self._error(404, "NoSuchUpload")
         self.completed = request.body.decode()
-        self._store(key, b"".join(upload.parts[number] for number in sorted(upload.parts)), upload.headers)
+        self._store(
+            key, b"".join(upload.parts[number] for number in sorted(upload.parts)), upload.headers
+        )
         if self.faults.lose_completion:
             return self._error(500, "InternalError")
         return 200, {}, b"<CompleteMultipartUploadResult/>"
@@ -302,11 +333,16 @@ class FakeS3(Loopback):
 
     def _ListMultipartUploads(self, request: Request, key: str) -> Answer:
         """One upload a page."""
-        names = [name for name in sorted(self.uploads) if name > request.query.get("upload-id-marker", "")]
+        names = [
+            name
+            for name in sorted(self.uploads)
+            if name > request.query.get("upload-id-marker", "")
+        ]
         body = f"<IsTruncated>{str(len(names) > 1).lower()}</IsTruncated>"
         if names:
             key = self.uploads[names[0]].key
-            body += f"<NextKeyMarker>{key}</NextKeyMarker><NextUploadIdMarker>{names[0]}</NextUploadIdMarker>"
+            body += f"<NextKeyMarker>{key}</NextKeyMarker>"
+            body += f"<NextUploadIdMarker>{names[0]}</NextUploadIdMarker>"
             body += f"<Upload><Key>{key}</Key><UploadId>{names[0]}</UploadId></Upload>"
         return 200, {}, f"<ListMultipartUploadsResult>{body}</ListMultipartUploadsResult>".encode()
 

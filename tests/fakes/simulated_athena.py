@@ -26,13 +26,21 @@ class SimulatedAthena(SimulatedAws):
 
     def reset(self) -> None:
         super().reset()
-        vars(self).update(queries={}, query_s=3.0, ends="SUCCEEDED", reason="", rows=[["700"]], statistics=STATISTICS)
+        vars(self).update(
+            queries={},
+            query_s=3.0,
+            ends="SUCCEEDED",
+            reason="",
+            rows=[["700"]],
+            statistics=STATISTICS,
+        )
         vars(self).update(losing=0, stopped=[], streams=[])
 
     def start_query_execution(self, ClientRequestToken: str, **parameters: Any) -> dict[str, Any]:
         self._call("StartQueryExecution")
         query = self.queries.setdefault(
-            ClientRequestToken, {"id": f"q{len(self.queries)}", "from_s": self.now_s, "state": "", **parameters}
+            ClientRequestToken,
+            {"id": f"q{len(self.queries)}", "from_s": self.now_s, "state": "", **parameters},
         )
         if self.losing:
             self.__dict__["losing"] -= 1
@@ -42,28 +50,42 @@ class SimulatedAthena(SimulatedAws):
     def get_query_execution(self, QueryExecutionId: str) -> dict[str, Any]:
         self._call("GetQueryExecution")
         query, state = self._query(QueryExecutionId), self.state_of(QueryExecutionId)
-        status = {"State": state} | ({"StateChangeReason": self.reason} if state == self.ends and self.reason else {})
-        return {"QueryExecution": {"Status": status, "Statistics": self.statistics if query else {}}}
+        status = {"State": state} | (
+            {"StateChangeReason": self.reason} if state == self.ends and self.reason else {}
+        )
+        return {
+            "QueryExecution": {"Status": status, "Statistics": self.statistics if query else {}}
+        }
 
     def stop_query_execution(self, QueryExecutionId: str) -> dict[str, Any]:
         self._call("StopQueryExecution")
         self.stopped.append(QueryExecutionId)
         query = self._query(QueryExecutionId)
-        query["state"] = query["state"] or ("CANCELLED" if self.state_of(QueryExecutionId) == "RUNNING" else "")
+        query["state"] = query["state"] or (
+            "CANCELLED" if self.state_of(QueryExecutionId) == "RUNNING" else ""
+        )
         return {}
 
     def get_query_results(self, QueryExecutionId: str, MaxResults: int) -> dict[str, Any]:
         self._call("GetQueryResults")
         rows = [["row_count"], *self.rows]
-        return {"ResultSet": {"Rows": [{"Data": [{"VarCharValue": value} for value in row]} for row in rows]}}
+        return {
+            "ResultSet": {
+                "Rows": [{"Data": [{"VarCharValue": value} for value in row]} for row in rows]
+            }
+        }
 
     def create_log_stream(self, logGroupName: str, logStreamName: str) -> None:
         self._call("CreateLogStream")
         if logStreamName in self.streams:
-            raise ClientError({"Error": {"Code": "ResourceAlreadyExistsException"}}, "CreateLogStream")
+            raise ClientError(
+                {"Error": {"Code": "ResourceAlreadyExistsException"}}, "CreateLogStream"
+            )
         self.streams.append(logStreamName)
 
-    def put_log_events(self, logGroupName: str, logStreamName: str, logEvents: list[dict[str, Any]]) -> dict[str, Any]:
+    def put_log_events(
+        self, logGroupName: str, logStreamName: str, logEvents: list[dict[str, Any]]
+    ) -> dict[str, Any]:
         self._call("PutLogEvents")
         for event in logEvents:
             self.log(event["message"], at_s=self.now_s)
@@ -72,16 +94,25 @@ class SimulatedAthena(SimulatedAws):
     def state_of(self, query_id: str) -> str:
         """How a query stands now."""
         query = self._query(query_id)
-        return query["state"] or ("RUNNING" if self.now_s - query["from_s"] < self.query_s else self.ends)
+        return query["state"] or (
+            "RUNNING" if self.now_s - query["from_s"] < self.query_s else self.ends
+        )
 
     @property
     def running(self) -> list[str]:
         """Ids of the queries that run."""
-        return [query["id"] for query in self.queries.values() if self.state_of(query["id"]) == "RUNNING"]
+        return [
+            query["id"]
+            for query in self.queries.values()
+            if self.state_of(query["id"]) == "RUNNING"
+        ]
 
     def _query(self, query_id: str) -> dict[str, Any]:
         for query in self.queries.values():
             if query["id"] == query_id:
                 return query
-        refusal = {"Code": "InvalidRequestException", "Message": f"QueryExecution {query_id} was not found"}
+        refusal = {
+            "Code": "InvalidRequestException",
+            "Message": f"QueryExecution {query_id} was not found",
+        }
         raise ClientError({"Error": refusal}, "GetQueryExecution")

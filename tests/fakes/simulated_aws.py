@@ -1,4 +1,5 @@
-"""A stack as AWS may behave, on a clock that only sleeping moves: a queue, dead letters, and late log lines."""
+"""A stack as AWS may behave, on a clock that only sleeping moves: a queue, dead letters, and late
+log lines."""
 
 from __future__ import annotations
 
@@ -30,13 +31,18 @@ OUTPUTS = {
 
 def record(seq: int, status: str = "ok", cell: str = "a", run_id: str = "r", **more: Any) -> str:
     """The log line of one record."""
-    return json.dumps({"concurrency_limit": 5, "run_id": run_id, "cell": cell, "seq": seq, "status": status} | more)
+    return json.dumps(
+        {"concurrency_limit": 5, "run_id": run_id, "cell": cell, "seq": seq, "status": status}
+        | more
+    )
 
 
 class SimulatedAws(Target):
-    """What happens is said beforehand with the second (from 0) in which it becomes visible; `now_s` is the clock."""
+    """What happens is said beforehand with the second (from 0) in which it becomes visible; `now_s`
+    is the clock."""
 
-    _endpoint = SimpleNamespace(http_session=SimpleNamespace(_socket_options=[]))  # boto3's, which seeding changes
+    # boto3's, which seeding changes
+    _endpoint = SimpleNamespace(http_session=SimpleNamespace(_socket_options=[]))
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -44,8 +50,17 @@ class SimulatedAws(Target):
 
     def reset(self) -> None:
         """Forget everything."""
-        vars(self).update(now_s=0.0, slept=[], operations=[], failures=[], answers=[], invocations=[])
-        vars(self).update(in_flight_until_s=0.0, waiting_until_s=0.0, hidden=[], visible=[], letters=[], received={})
+        vars(self).update(
+            now_s=0.0, slept=[], operations=[], failures=[], answers=[], invocations=[]
+        )
+        vars(self).update(
+            in_flight_until_s=0.0,
+            waiting_until_s=0.0,
+            hidden=[],
+            visible=[],
+            letters=[],
+            received={},
+        )
         vars(self).update(lines=[], page_size=3, floods=[])
 
     # What happens.
@@ -55,7 +70,9 @@ class SimulatedAws(Target):
 
     def log(self, text: str, *, at_s: float, seen_at_s: float | None = None) -> None:
         """A line with the timestamp `at_s` that CloudWatch shows from `seen_at_s` on."""
-        self.lines.append((at_s if seen_at_s is None else seen_at_s, EPOCH_MS + int(at_s * 1000), text))
+        self.lines.append(
+            (at_s if seen_at_s is None else seen_at_s, EPOCH_MS + int(at_s * 1000), text)
+        )
 
     def bury(self, at_s: float, **order: Any) -> None:
         """A message that becomes a dead letter."""
@@ -69,9 +86,11 @@ class SimulatedAws(Target):
         """One more message that waits in the queue in this time."""
         self.visible.append((from_s, to_s))
 
-    def fail(self, operation: str, code: str, *, between_s: tuple[float, float], after: int = 0) -> None:
-        """An operation that ends with an error in this time, but for so many calls; the code "no answer" is a
-        connection that isn't made."""
+    def fail(
+        self, operation: str, code: str, *, between_s: tuple[float, float], after: int = 0
+    ) -> None:
+        """An operation that ends with an error in this time, but for so many calls; the code "no
+        answer" is a connection that isn't made."""
         self.failures.append((operation, code, *between_s, after))
 
     # The clock of the drain.
@@ -90,7 +109,9 @@ class SimulatedAws(Target):
 
     # The API.
 
-    def take(self, target: Target, queue_url: str, orders: Iterable[Order], accepted: Callable) -> Outcome:
+    def take(
+        self, target: Target, queue_url: str, orders: Iterable[Order], accepted: Callable
+    ) -> Outcome:
         """In the place of what sends a flood: the bodies of each are in `floods`."""
         bodies = [json.loads(order.body) for order in orders]
         self.floods.append(bodies)
@@ -116,16 +137,26 @@ class SimulatedAws(Target):
             in_flight = self._now_in([*self.hidden, (0, self.in_flight_until_s)])
             counts["ApproximateNumberOfMessagesNotVisible"] = str(in_flight)
         else:
-            counts["ApproximateNumberOfMessages"] = str(sum(at_s <= self.now_s for at_s, _ in self.letters))
+            counts["ApproximateNumberOfMessages"] = str(
+                sum(at_s <= self.now_s for at_s, _ in self.letters)
+            )
         return {"Attributes": counts}
 
-    def receive_message(self, QueueUrl: str, VisibilityTimeout: int, **options: Any) -> dict[str, Any]:
+    def receive_message(
+        self, QueueUrl: str, VisibilityTimeout: int, **options: Any
+    ) -> dict[str, Any]:
         self._call("ReceiveMessage")
         messages: list[dict[str, Any]] = []
         for number, (at_s, body) in enumerate(self.letters):
-            if at_s <= self.now_s and self.received.get(number, -1) < self.now_s and len(messages) < 10:
+            if (
+                at_s <= self.now_s
+                and self.received.get(number, -1) < self.now_s
+                and len(messages) < 10
+            ):
                 self.received[number] = self.now_s + VisibilityTimeout
-                messages.append({"MessageId": f"m{number}", "ReceiptHandle": str(number), "Body": body})
+                messages.append(
+                    {"MessageId": f"m{number}", "ReceiptHandle": str(number), "Body": body}
+                )
         return {"Messages": messages} if messages else {}
 
     def change_message_visibility_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> None:
@@ -137,7 +168,11 @@ class SimulatedAws(Target):
         self, logGroupName: str, startTime: int, nextToken: str = "0", *, interleaved: bool
     ) -> dict[str, Any]:
         self._call("FilterLogEvents")
-        seen = [(at, text, at_s) for at_s, at, text in self.lines if at_s <= self.now_s and at >= startTime]
+        seen = [
+            (at, text, at_s)
+            for at_s, at, text in self.lines
+            if at_s <= self.now_s and at >= startTime
+        ]
         first = int(nextToken)
         page = [
             {
@@ -147,7 +182,9 @@ class SimulatedAws(Target):
                 "ingestionTime": EPOCH_MS + int(seen_at_s * 1000),
                 "eventId": number,
             }
-            for number, (at, text, seen_at_s) in enumerate(sorted(seen)[first : first + self.page_size], first)
+            for number, (at, text, seen_at_s) in enumerate(
+                sorted(seen)[first : first + self.page_size], first
+            )
         ]
         more = first + self.page_size < len(seen)
         return {"events": page} | ({"nextToken": str(first + self.page_size)} if more else {})
@@ -171,7 +208,11 @@ class SimulatedAws(Target):
     def _call(self, operation: str) -> None:
         self.operations.append(operation)
         for failing, code, from_s, to_s, after in self.failures:
-            if failing == operation and from_s <= self.now_s < to_s and self.count(operation) > after:
+            if (
+                failing == operation
+                and from_s <= self.now_s < to_s
+                and self.count(operation) > after
+            ):
                 if code == "no answer":
                     raise EndpointConnectionError(endpoint_url="http://nowhere")
                 raise ClientError({"Error": {"Code": code, "Message": "in AWS's words"}}, operation)

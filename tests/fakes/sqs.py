@@ -1,4 +1,5 @@
-"""An SQS that keeps what SendMessageBatch and ChangeMessageVisibility bring, and misbehaves by a script."""
+"""An SQS that keeps what SendMessageBatch and ChangeMessageVisibility bring, and misbehaves by a
+script."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from collections.abc import Iterable
 from tests.aws_answers import ANSWERS, wire
 from tests.fakes.loopback import Connection, ConnectionCut, Loopback
 
-# What one request meets; anything else in the script is a mistake of the test. First those that are accepted:
+# What one request meets; anything else in the script is a mistake of the test. First those that are
+# accepted:
 OK = "ok"
 OK_IN_CHUNKS = "chunks"  # answered in chunks and small pieces
 OK_AND_SAYS_CLOSE = "says close"  # with `Connection: close`, and closed
@@ -34,7 +36,8 @@ TOO_LONG = "too long"  # a megabyte of spaces at the end
 COMPRESSED = "compressed"  # with gzip that nobody asked for
 NO_JSON = "no json"  # 200 with something else
 ERROR_AFTER = "error after"  # 500
-LISTS_HALF = "lists half"  # accepted are all, listed is every second entry, and nothing is said of the others
+# accepted are all, listed is every second entry, and nothing is said of the others
+LISTS_HALF = "lists half"
 # Those that aren't, or in part:
 CUT_IN_REQUEST = "cut in request"  # of which half was read
 CUT_BEFORE = "cut before"  # once the request was read
@@ -51,8 +54,26 @@ NO_QUEUE = "no queue"
 EXPIRED = "expired"  # 403 ExpiredToken
 REDIRECT = "redirect"  # 307 to the same server
 
-_ACCEPTS_ALL = {OK, OK_IN_CHUNKS, OK_AND_SAYS_CLOSE, OK_AND_CLOSES, OK_AND_408, OK_TWICE, OK_WITH_COOKIE}
-_ACCEPTS_ALL |= {CUT_AFTER, CUT_IN_ANSWER, NO_ANSWER, DRIPS, ENDLESS_HEAD, NO_HTTP, NO_LENGTH, NO_JSON, TOO_LONG}
+_ACCEPTS_ALL = {
+    OK,
+    OK_IN_CHUNKS,
+    OK_AND_SAYS_CLOSE,
+    OK_AND_CLOSES,
+    OK_AND_408,
+    OK_TWICE,
+    OK_WITH_COOKIE,
+}
+_ACCEPTS_ALL |= {
+    CUT_AFTER,
+    CUT_IN_ANSWER,
+    NO_ANSWER,
+    DRIPS,
+    ENDLESS_HEAD,
+    NO_HTTP,
+    NO_LENGTH,
+    NO_JSON,
+    TOO_LONG,
+}
 _ACCEPTS_ALL |= {COMPRESSED, ERROR_AFTER, LISTS_HALF}
 # What stands on the wire in place of an answer, before the connection is cut.
 _RAW = {
@@ -95,16 +116,21 @@ def _size(entry: dict) -> int:
 
 
 class FakeSqs(Loopback):
-    """`accepted` are the bodies that it took, `requests` how many requests came, with their headers in `heads` and the
-    contents of those that were read in `contents`.
+    """`accepted` are the bodies that it took, `requests` how many requests came, with their headers
+    in `heads` and the contents of those that were read in `contents`.
 
-    `script` says what each request meets, also by the id of a recorded answer, in order of arrival, `then` what the
-    later ones meet; batches beyond the limits get the recorded refusal; the first `refused_connections` are closed as
-    soon as they are made. `visibility_changes` are the calls of ChangeMessageVisibility, `changed_at_s` when each came.
+    `script` says what each request meets, also by the id of a recorded answer, in order of arrival,
+    `then` what the later ones meet; batches beyond the limits get the recorded refusal; the first
+    `refused_connections` are closed as soon as they are made. `visibility_changes` are the calls of
+    ChangeMessageVisibility, `changed_at_s` when each came.
     """
 
     def __init__(
-        self, *script: str, then: str = OK, refused_connections: int = 0, tls: ssl.SSLContext | None = None
+        self,
+        *script: str,
+        then: str = OK,
+        refused_connections: int = 0,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         super().__init__(tls)
         self.then = then
@@ -176,13 +202,17 @@ class FakeSqs(Loopback):
         half = len(content) // 2
         if fault == OK_IN_CHUNKS:
             pieces = (content[:half], content[half:], b"")
-            return {"Transfer-Encoding": "chunked"}, (b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
+            return {"Transfer-Encoding": "chunked"}, (
+                b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces
+            )
         content = content + b" " * 1_000_000 if fault == TOO_LONG else content
         content = gzip.compress(content) if fault == COMPRESSED else content
         headers = {"Content-Length": str(len(content))} | more.get(fault, {})
         return headers, content[:half] if fault == CUT_IN_ANSWER else content
 
-    def _write_without_end(self, http: Connection, begin: bytes, piece: bytes, pause_s: float) -> None:
+    def _write_without_end(
+        self, http: Connection, begin: bytes, piece: bytes, pause_s: float
+    ) -> None:
         http.wfile.write(b"HTTP/1.1 200 OK\r\n" + begin)
         while not self.stopping.wait(pause_s):
             http.wfile.write(piece)
@@ -226,7 +256,8 @@ def _for_entries(content: bytes, entries: list[dict]) -> bytes:
 
 
 def _error(fault: str) -> tuple[int, bytes]:
-    """The message has what a log line of a function may not have: something that a query reads as a record."""
+    """The message has what a log line of a function may not have: something that a query reads as a
+    record."""
     status, code = _ERRORS[fault]
     message = f'injected: {fault} {{"concurrency_limit": 1}}'
     return status, json.dumps({"__type": f"com.amazonaws.sqs#{code}", "message": message}).encode()

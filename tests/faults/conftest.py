@@ -1,4 +1,5 @@
-"""What the fault tests share: sandboxes of the functions, short pauses between tries, a certificate for loopback."""
+"""What the fault tests share: sandboxes of the functions, short pauses between tries, a certificate
+for loopback."""
 
 import gc
 import ssl
@@ -17,12 +18,21 @@ from tests.unit.functions.sandbox_fixtures import (
     transfer_program,
 )
 
-__all__ = ["go_sandbox", "mount", "sandbox", "sandbox_environment", "start", "start_s3", "transfer_program"]
+__all__ = [
+    "go_sandbox",
+    "mount",
+    "sandbox",
+    "sandbox_environment",
+    "start",
+    "start_s3",
+    "transfer_program",
+]
 
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch):
-    """Pauses before another try last a hundredth, botocore's and ours: how often it is tried is what counts here."""
+    """Pauses before another try last a hundredth, botocore's and ours: how often it is tried is
+    what counts here."""
 
     def sleep(seconds):
         time.sleep(seconds / 100)
@@ -33,7 +43,8 @@ def short_pauses(monkeypatch):
 
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory):
-    """A certificate for 127.0.0.1 that signs itself: the `path` of its file, and a server's `context`."""
+    """A certificate for 127.0.0.1 that signs itself: the `path` of its file, and a server's
+    `context`."""
     folder = tmp_path_factory.mktemp("certificate")
     certificate, key = str(folder / "certificate.pem"), str(folder / "key.pem")
     subject = ("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2")
@@ -46,7 +57,8 @@ def certificate(tmp_path_factory):
 
 @pytest.fixture
 def begin(start_s3, sandbox, monkeypatch, certificate):
-    """Return a function that starts an S3 with faults and a sandbox with a method of downloading from it."""
+    """Return a function that starts an S3 with faults and a sandbox with a method of downloading
+    from it."""
     monkeypatch.setenv("RANGE_PARALLEL", "4")
 
     def begin(method, object_bytes=2**20, sink="", tls=False, **faults):
@@ -61,7 +73,8 @@ def begin(start_s3, sandbox, monkeypatch, certificate):
 
 @pytest.fixture
 def no_collection():
-    """No garbage is collected meanwhile: Hypothesis is called back then, where Python drops an interruption."""
+    """No garbage is collected meanwhile: Hypothesis is called back then, where Python drops an
+    interruption."""
     gc.disable()
     yield
     gc.enable()

@@ -12,11 +12,16 @@ CREDENTIALS = Credentials("AKIDEXAMPLE", "secret", "session-token")
 
 def endpoint(url, **settings):
     """The endpoint at `url` with credentials that carry a session token."""
-    return Endpoint(url, "us-east-1", **({"credentials": CREDENTIALS.get_frozen_credentials} | settings))
+    return Endpoint(
+        url, "us-east-1", **({"credentials": CREDENTIALS.get_frozen_credentials} | settings)
+    )
 
 
-def flood(sqs, count=95, in_flight=4, on_accepted=lambda batch: None, **settings) -> tuple[Outcome, list]:
-    """Send messages 0, 1, ... whose bodies are their numbers; returns the outcome and what was confirmed."""
+def flood(
+    sqs, count=95, in_flight=4, on_accepted=lambda batch: None, **settings
+) -> tuple[Outcome, list]:
+    """Send messages 0, 1, ... whose bodies are their numbers; returns the outcome and what was
+    confirmed."""
     accepted = []
 
     def note(batch):
@@ -24,4 +29,6 @@ def flood(sqs, count=95, in_flight=4, on_accepted=lambda batch: None, **settings
         on_accepted(batch)
 
     orders = (Order(seq, str(seq)) for seq in range(count))
-    return send_to(endpoint(sqs.url, **settings), sqs.queue_url, orders, note, in_flight=in_flight), accepted
+    return send_to(
+        endpoint(sqs.url, **settings), sqs.queue_url, orders, note, in_flight=in_flight
+    ), accepted

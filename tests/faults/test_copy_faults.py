@@ -1,5 +1,5 @@
-"""The copy by the real program, before a front that misbehaves: what it says it copied is what is there, row by row.
-What a single row meets is in the tests of its package."""
+"""The copy by the real program, before a front that misbehaves: what it says it copied is what is
+there, row by row. What a single row meets is in the tests of its package."""
 
 import contextlib
 import itertools
@@ -28,7 +28,11 @@ class Place:
 
     def __init__(self, made, folder):
         # Another key than the program's, and patience: the front's faults meet this client too.
-        keys = {"aws_access_key_id": "tests", "aws_secret_access_key": "tests", "region_name": "us-east-1"}
+        keys = {
+            "aws_access_key_id": "tests",
+            "aws_secret_access_key": "tests",
+            "region_name": "us-east-1",
+        }
         patient = Config(retries={"total_max_attempts": 10})
         self.front, self.folder = made, folder
         self.s3 = boto3.client("s3", endpoint_url=made.url, config=patient, **keys)
@@ -46,21 +50,39 @@ class Place:
     def start(self, rows, *options, **environment):
         manifest, failed = self.folder / "manifest.csv", self.folder / "failed.jsonl"
         manifest.write_text("".join(f"{row}\n" for row in rows))
-        usual = {"--endpoint-url": self.front.url, "--region": "us-east-1", "--manifest": manifest, "--failed": failed}
-        usual |= {"--source-bucket": BUCKET, "--destination-bucket": BUCKET, "--destination-prefix": "copies/"}
-        command = [programs.transfer(), "copy", *map(str, itertools.chain.from_iterable(usual.items())), *options]
+        usual = {
+            "--endpoint-url": self.front.url,
+            "--region": "us-east-1",
+            "--manifest": manifest,
+            "--failed": failed,
+        }
+        usual |= {
+            "--source-bucket": BUCKET,
+            "--destination-bucket": BUCKET,
+            "--destination-prefix": "copies/",
+        }
+        command = [
+            programs.transfer(),
+            "copy",
+            *map(str, itertools.chain.from_iterable(usual.items())),
+            *options,
+        ]
         printed = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
-        return subprocess.Popen(command, env=os.environ | (environment or KEYS), text=True, **printed)
+        return subprocess.Popen(
+            command, env=os.environ | (environment or KEYS), text=True, **printed
+        )
 
     def copy(self, rows, *options, **environment):
-        """Run the program; gives its exit status, its summary, its words, and the rows of its file of failed objects,
-        once the account adds up and every failed row is in the file once."""
+        """Run the program; gives its exit status, its summary, its words, and the rows of its file
+        of failed objects, once the account adds up and every failed row is in the file once."""
         with self.start(rows, *options, **environment) as process:
             try:
                 stdout, stderr = process.communicate(timeout=TIMEOUT_S)
             finally:
                 process.kill()
-        lines = [json.loads(line) for line in (self.folder / "failed.jsonl").read_text().splitlines()]
+        lines = [
+            json.loads(line) for line in (self.folder / "failed.jsonl").read_text().splitlines()
+        ]
         failed = [failure for line in lines for failure in line["failed_objects"]]
         summary = json.loads(stdout)
         assert process.returncode == (1 if failed else 0), stderr
@@ -68,7 +90,9 @@ class Place:
         if summary["planned"] is not None:
             assert summary["failed"] == len(failed)
             assert (
-                len(rows) == summary["planned"] == sum(summary[name] for name in ("copied", "already_there", "failed"))
+                len(rows)
+                == summary["planned"]
+                == sum(summary[name] for name in ("copied", "already_there", "failed"))
             )
         return summary, stderr, failed
 
@@ -85,8 +109,11 @@ def row(source, destination):
 
 
 def test_of_rows_of_every_kind_each_is_copied_or_named_once_whatever_answers_get_lost(place):
-    made = place(lose_answers=0.1, reset=0.1, deny_prefix=f"{BUCKET}/copies/denied/", limit_per_s=500)
-    odd = ["a b", "a+b", "100%", "%2B", "é/日本/😀", "&?#=;", "ü" * 508]  # the source of the last has 1,024 bytes
+    made = place(
+        lose_answers=0.1, reset=0.1, deny_prefix=f"{BUCKET}/copies/denied/", limit_per_s=500
+    )
+    # the source of the last has 1,024 bytes
+    odd = ["a b", "a+b", "100%", "%2B", "é/日本/😀", "&?#=;", "ü" * 508]
     names = [*odd, *(f"2015/{n}" for n in range(40))]
     for name in names:  # a master each, so that what a row meets depends on no other
         made.put(f"masters/{name}")
@@ -134,9 +161,16 @@ def test_what_a_killed_program_or_one_whose_credentials_expired_left_is_copied_b
     assert {failure["destination"] for failure in failed} == wanted.keys() - made.copies()
     there = made.copies()
 
-    # Rows that are there are three requests each: such credentials expire several times, for two calls at most.
-    summary, _, failed = made.copy(rows, "--parallel-limit", "2", AWS_CONFIG_FILE=str(renewing(made.folder)))
-    assert (summary["copied"], summary["already_there"], failed) == (len(rows) - len(there), len(there), [])
+    # Rows that are there are three requests each: such credentials expire several times, for two
+    # calls at most.
+    summary, _, failed = made.copy(
+        rows, "--parallel-limit", "2", AWS_CONFIG_FILE=str(renewing(made.folder))
+    )
+    assert (summary["copied"], summary["already_there"], failed) == (
+        len(rows) - len(there),
+        len(there),
+        [],
+    )
     assert made.copies() == wanted.keys()
     assert made.front.requests()["expired"] > 0
 

@@ -1,10 +1,11 @@
-"""A function's own limits: its memory, its disk, its time. Each is the record of a failure, and nothing is left that
-could disturb the next download."""
+"""A function's own limits: its memory, its disk, its time. Each is the record of a failure, and
+nothing is left that could disturb the next download."""
 
 import os
 import signal
 import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -12,7 +13,14 @@ import pytest
 from common.deadline import GRACE_S, MARGIN_S
 from download.methods import METHODS
 from tests.fakes.s3 import ALWAYS
-from tests.faults.test_download_faults import GET_OBJECT, MIB, OBJECT, checksum_of, each_over_get_object, requests_of
+from tests.faults.test_download_faults import (
+    GET_OBJECT,
+    MIB,
+    OBJECT,
+    checksum_of,
+    each_over_get_object,
+    requests_of,
+)
 
 
 def assert_it_ends(within_s):
@@ -23,7 +31,9 @@ def assert_it_ends(within_s):
 
 
 @each_over_get_object
-def test_an_object_larger_than_the_functions_memory_or_its_temporary_folder_is_refused(begin, monkeypatch, method):
+def test_an_object_larger_than_the_functions_memory_or_its_temporary_folder_is_refused(
+    begin, monkeypatch, method
+):
     monkeypatch.setenv("MEMORY_SIZE", "128")
     almost_full = os.statvfs_result((4096, 4096, 10**6, 100, 100, 10**6, 10**5, 10**5, 0, 255))
     monkeypatch.setattr("os.statvfs", lambda path: almost_full)
@@ -38,7 +48,8 @@ def test_an_object_larger_than_the_functions_memory_or_its_temporary_folder_is_r
 
 def test_a_temporary_folder_that_is_full_is_an_error_of_download_file(begin, monkeypatch):
     """/dev/full is the kernel's own full disk: every write to it ends with ENOSPC."""
-    monkeypatch.setattr("s3transfer.utils.OSUtils.open", lambda _self, _name, mode: open("/dev/full", mode))  # noqa: PTH123, SIM115
+    full = Path("/dev/full")
+    monkeypatch.setattr("s3transfer.utils.OSUtils.open", lambda _self, _name, mode: full.open(mode))
     begin("download_file", OBJECT)[1].fail("NoSpace")
 
 
@@ -46,7 +57,9 @@ def test_a_disk_that_takes_half_of_what_is_written_gets_the_rest_and_one_that_is
     begin, monkeypatch, sandbox_environment
 ):
     pwrite = os.pwrite
-    monkeypatch.setattr("os.pwrite", lambda file, view, position: pwrite(file, view[: len(view) // 2 + 1], position))
+    monkeypatch.setattr(
+        "os.pwrite", lambda file, view, position: pwrite(file, view[: len(view) // 2 + 1], position)
+    )
     s3, function = begin("stream", sink="tmp")
     function.succeed(checksum=checksum_of(s3))
     sandbox_environment.rmdir()
@@ -62,7 +75,9 @@ def test_a_disk_that_takes_half_of_what_is_written_gets_the_rest_and_one_that_is
         ("go_ranges", "", 64),
     ],
 )
-def test_a_download_that_would_outlast_the_function_is_stopped_at_once(begin, method, sink, trickle_bytes):
+def test_a_download_that_would_outlast_the_function_is_stopped_at_once(
+    begin, method, sink, trickle_bytes
+):
     """No window ever gets full here."""
     s3, function = begin(method, OBJECT, sink, trickle_bytes=trickle_bytes)
     began_s = time.monotonic()
@@ -77,12 +92,18 @@ def test_a_download_that_would_outlast_the_function_is_stopped_at_once(begin, me
 
 
 def test_a_body_that_cannot_be_interrupted_holds_no_invocation_and_keeps_the_next_waiting(begin):
-    """No chunk of boto3's ever gets complete here, so no code of ours runs in the download, and no read times out."""
+    """No chunk of boto3's ever gets complete here, so no code of ours runs in the download, and no
+    read times out."""
     s3, function = begin("download_file", trickle_bytes=64)
-    began_s, time_s = time.monotonic(), 2  # on a busy machine, half a second ends before the download comes to its GET
+    # on a busy machine, half a second ends before the download comes to its GET
+    began_s, time_s = time.monotonic(), 2
     record = function.fail("DeadlineExceeded", remaining_s=MARGIN_S + time_s)
     assert time.monotonic() - began_s < time_s + GRACE_S + 2
-    assert 1000 * time_s <= record["finished_at_ms"] - record["started_at_ms"] < 1000 * (time_s + MARGIN_S)
+    assert (
+        1000 * time_s
+        <= record["finished_at_ms"] - record["started_at_ms"]
+        < 1000 * (time_s + MARGIN_S)
+    )
     function.fail("PreviousDownloadRunning", remaining_s=MARGIN_S + 0.5)
     assert (s3.count("HeadObject"), s3.count("GetObject")) == (1, 1)
     s3.faults.trickle_bytes = None
@@ -90,11 +111,16 @@ def test_a_body_that_cannot_be_interrupted_holds_no_invocation_and_keeps_the_nex
 
 
 @pytest.mark.usefixtures("no_collection")
-def test_an_interruption_while_bytes_arrive_goes_up_and_stops_the_download(begin, sandbox_environment):
-    """boto3's threads end at their next chunk of 256 KiB, after 0.4 s; left alone, bodies of 8 MiB take 13 s."""
+def test_an_interruption_while_bytes_arrive_goes_up_and_stops_the_download(
+    begin, sandbox_environment
+):
+    """boto3's threads end at their next chunk of 256 KiB, after 0.4 s; left alone, bodies of 8 MiB
+    take 13 s."""
     _, function = begin("download_file", 40 * MIB, trickle_bytes=64 * 1024, trickle_pause_s=0.1)
     # A real signal, as from Ctrl-C: it wakes a waiting main thread.
-    timer = threading.Timer(0.5, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+    timer = threading.Timer(
+        0.5, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)
+    )
     timer.start()
     began_s = time.monotonic()
     try:
@@ -108,10 +134,16 @@ def test_an_interruption_while_bytes_arrive_goes_up_and_stops_the_download(begin
 
 
 @each_over_get_object
-def test_no_request_is_tried_again_after_the_deadline_and_none_begins_too_late(begin, monkeypatch, method):
+def test_no_request_is_tried_again_after_the_deadline_and_none_begins_too_late(
+    begin, monkeypatch, method
+):
     waiting = SimpleNamespace(sleep=lambda seconds: time.sleep(0.6), time=time.time)
     monkeypatch.setattr("botocore.endpoint.time", waiting)
     s3, function = begin(method, slow_down_gets=ALWAYS)
-    assert function.fail("DeadlineExceeded", remaining_s=MARGIN_S + 0.3)["requests"] == len(s3.requests) == 1
+    assert (
+        function.fail("DeadlineExceeded", remaining_s=MARGIN_S + 0.3)["requests"]
+        == len(s3.requests)
+        == 1
+    )
     function.fail("DeadlineExceeded", remaining_s=MARGIN_S - 0.5)
     assert len(s3.requests) == 1

@@ -1,4 +1,5 @@
-"""The copying function against S3 and mounts that misbehave: each fault its record, nothing outside the target."""
+"""The copying function against S3 and mounts that misbehave: each fault its record, nothing outside
+the target."""
 
 import os
 import shutil
@@ -10,7 +11,13 @@ import pytest
 from common.deadline import MARGIN_S
 from common.s3_client import ATTEMPTS
 from tests.fakes.s3 import ALWAYS
-from tests.unit.functions.filesystem.copies import LARGE, OBJECTS, SMALL, keep_what_is_copied, put_on_mount
+from tests.unit.functions.filesystem.copies import (
+    LARGE,
+    OBJECTS,
+    SMALL,
+    keep_what_is_copied,
+    put_on_mount,
+)
 
 each_read_method = pytest.mark.parametrize("method", ["download_file", "pool"])
 
@@ -37,13 +44,19 @@ def without(folder):
         (lambda mount: without(mount / "small"), "NoData", "seeding"),
         (lambda mount: without(mount / "small").mkdir(), "NoData", "seeding"),
         (lambda mount: without(mount / "small").symlink_to(mount / "large"), "UnsafePath", "small"),
-        (lambda mount: (mount / "small/link.bin").symlink_to("/etc/passwd"), "UnsafePath", "'link.bin'"),
+        (
+            lambda mount: (mount / "small/link.bin").symlink_to("/etc/passwd"),
+            "UnsafePath",
+            "'link.bin'",
+        ),
         (lambda mount: (mount / "small/more/link").symlink_to("/etc"), "UnsafePath", "'more/link'"),
         (lambda mount: os.mkfifo(mount / "small/pipe"), "UnsafePath", "'pipe'"),
         (lambda mount: (mount / "small/more/ä.bin").unlink(), "SizeMismatch", "expects 23"),
     ],
 )
-def test_a_mount_without_files_or_with_something_else_among_them_is_reported(start, mount, change, error_type, word):
+def test_a_mount_without_files_or_with_something_else_among_them_is_reported(
+    start, mount, change, error_type, word
+):
     put_on_mount(mount)
     put_on_mount(mount, "large", {"file.bin": LARGE})
     function = start("efs")
@@ -52,7 +65,9 @@ def test_a_mount_without_files_or_with_something_else_among_them_is_reported(sta
     mount.mkdir(exist_ok=True)
 
 
-@pytest.mark.parametrize(("becomes", "error_type"), [("", "ObjectChanged"), ("/etc/passwd", "UnsafePath")])
+@pytest.mark.parametrize(
+    ("becomes", "error_type"), [("", "ObjectChanged"), ("/etc/passwd", "UnsafePath")]
+)
 def test_a_file_that_vanishes_or_becomes_a_link_after_its_folder_was_read_is_reported(
     start, mount, monkeypatch, becomes, error_type
 ):
@@ -122,7 +137,9 @@ def changing(size):
         (changing(25_000_000), "ObjectChanged"),
     ],
 )
-def test_what_befalls_a_copy_under_way_is_reported_and_it_was_a_read(start, mount, monkeypatch, sendfile, error_type):
+def test_what_befalls_a_copy_under_way_is_reported_and_it_was_a_read(
+    start, mount, monkeypatch, sendfile, error_type
+):
     put_on_mount(mount, "large", {"file.bin": LARGE})
     function = start("efs")
     function.fail("StartTooLate", start_at_ms=int(time.time() * 1000) + 10**7)  # which is no read
@@ -153,7 +170,9 @@ def test_what_befalls_a_copy_under_way_is_reported_and_it_was_a_read(start, moun
     ],
 )
 @each_read_method
-def test_a_listing_that_fails_or_is_no_longer_true_is_reported(start, start_s3, method, faults, error_type, requests):
+def test_a_listing_that_fails_or_is_no_longer_true_is_reported(
+    start, start_s3, method, faults, error_type, requests
+):
     s3 = start_s3(**{"objects": OBJECTS} | faults)
     record = start("s3", READ_METHOD=method).fail(error_type)
     assert record["requests"] == len(s3.requests) == (requests or len(s3.requests))
@@ -164,7 +183,8 @@ def test_a_listing_that_fails_or_is_no_longer_true_is_reported(start, start_s3, 
 def test_what_breaks_off_is_asked_for_again_and_counted_and_what_trickles_is_stopped(
     start, start_s3, monkeypatch, method
 ):
-    files = {name: content for name, content in SMALL.items() if content}  # an empty body can't break off
+    # an empty body can't break off
+    files = {name: content for name, content in SMALL.items() if content}
     objects = {f"small/{name}": content for name, content in files.items()}
     s3 = start_s3(objects=objects, cut_bodies=2, slow_down_gets=2, cut_listings=1)
     copied = keep_what_is_copied(monkeypatch)

@@ -1,4 +1,5 @@
-"""Whatever SQS does, every message is accepted once, or known to be refused, or said to be possibly there twice."""
+"""Whatever SQS does, every message is accepted once, or known to be refused, or said to be possibly
+there twice."""
 
 import os
 import signal
@@ -45,7 +46,13 @@ TWICE_AND_SAID = {
     **dict.fromkeys(UNKNOWN_AND_NOT_ACCEPTED, (0, 10)),
     fake_sqs.LISTS_HALF: (5, 5),
 }
-LASTING = (fake_sqs.DENY, fake_sqs.NO_QUEUE, fake_sqs.SENDER_FAULT, fake_sqs.EXPIRED, fake_sqs.REDIRECT)
+LASTING = (
+    fake_sqs.DENY,
+    fake_sqs.NO_QUEUE,
+    fake_sqs.SENDER_FAULT,
+    fake_sqs.EXPIRED,
+    fake_sqs.REDIRECT,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +70,9 @@ def test_a_fault_costs_no_message_and_what_may_be_there_twice_is_said(fault):
     assert (len(twice), len(said)) == TWICE_AND_SAID[fault]
     assert twice <= said and sum(sqs.copies().values()) == 95 + len(twice)
     assert (outcome.sent, outcome.failed, outcome.possible_duplicates) == (95, 0, len(said))
-    assert sorted((message.seq, message.message_id) for message in accepted) == [(n, f"id-{n}") for n in range(95)]
+    assert sorted((message.seq, message.message_id) for message in accepted) == [
+        (n, f"id-{n}") for n in range(95)
+    ]
     assert outcome.requests == sqs.requests == 10 + outcome.retries
     assert outcome.seconds < 30
 
@@ -74,16 +83,25 @@ def test_a_connection_that_is_bad_behind_an_answer_confirms_nothing_that_was_not
         outcome, accepted = flood(sqs)
     copies = sqs.copies()
     assert (outcome.sent, outcome.failed, len(copies)) == (95, 0, 95)
-    assert {seq for seq in copies if copies[seq] > 1} <= {row.seq for row in accepted if row.possible_duplicate}
+    assert {seq for seq in copies if copies[seq] > 1} <= {
+        row.seq for row in accepted if row.possible_duplicate
+    }
     assert outcome.possible_duplicates <= 30  # those that went into the bad connections
 
 
 @pytest.mark.parametrize("fault", [fake_sqs.THROTTLE_AND_CLOSES, fake_sqs.THROTTLE_TWICE])
-def test_what_befalls_a_connection_while_its_sender_waits_is_noticed_before_the_next_request(fault, monkeypatch):
+def test_what_befalls_a_connection_while_its_sender_waits_is_noticed_before_the_next_request(
+    fault, monkeypatch
+):
     monkeypatch.setattr(sending.random, "uniform", lambda *_: 0.1)
     with FakeSqs(fault) as sqs:
         outcome, _ = flood(sqs, count=10, in_flight=1)
-    assert (outcome.sent, outcome.possible_duplicates, sqs.requests, sqs.connections) == (10, 0, 2, 2)
+    assert (outcome.sent, outcome.possible_duplicates, sqs.requests, sqs.connections) == (
+        10,
+        0,
+        2,
+        2,
+    )
 
 
 def test_an_answer_that_belongs_to_another_request_confirms_nothing():
@@ -96,7 +114,11 @@ def test_an_answer_that_belongs_to_another_request_confirms_nothing():
 ANY = [*TWICE_AND_SAID.keys() - set(SLOW), *LEAVES_A_BAD_CONNECTION]
 
 
-@given(st.lists(st.sampled_from(sorted(ANY)), max_size=25), st.integers(0, 4), st.sampled_from([*KNOWN[1:], *LASTING]))
+@given(
+    st.lists(st.sampled_from(sorted(ANY)), max_size=25),
+    st.integers(0, 4),
+    st.sampled_from([*KNOWN[1:], *LASTING]),
+)
 def test_whatever_happens_no_second_copy_goes_unreported(script, refused_connections, then):
     with FakeSqs(*script, then=then, refused_connections=refused_connections) as sqs:
         outcome, accepted = flood(sqs, count=60)

@@ -1,5 +1,5 @@
-"""The flood's requests are what SQS asks for and nothing more, over TLS and through a proxy, too; and what is left of a
-flood that is killed."""
+"""The flood's requests are what SQS asks for and nothing more, over TLS and through a proxy, too;
+and what is left of a flood that is killed."""
 
 import base64
 import datetime
@@ -55,7 +55,7 @@ def own_environment(monkeypatch):
         monkeypatch.delenv(name.upper(), raising=False)
 
 
-def test_what_arrives_is_signed_with_the_key_of_that_moment_and_brings_neither_cookies_nor_what_netrc_says(
+def test_what_arrives_is_signed_with_the_key_of_that_moment_and_brings_nothing_of_netrc(
     monkeypatch, tmp_path
 ):
     (tmp_path / "netrc").write_text("default login ann password secret")
@@ -67,9 +67,13 @@ def test_what_arrives_is_signed_with_the_key_of_that_moment_and_brings_neither_c
     for key, head, content in zip(keys, sqs.heads, sqs.contents, strict=True):
         assert "cookie" not in head and head["x-amz-target"] == "AmazonSQS.SendMessageBatch"
         signed = head["authorization"].split("SignedHeaders=")[1].split(",")[0].split(";")
-        request = AWSRequest("POST", f"{sqs.url}/", data=content, headers={name: head[name] for name in signed})
+        request = AWSRequest(
+            "POST", f"{sqs.url}/", data=content, headers={name: head[name] for name in signed}
+        )
         moment = datetime.datetime.strptime(head["x-amz-date"], "%Y%m%dT%H%M%SZ")
-        monkeypatch.setattr(botocore.auth, "get_current_datetime", lambda *_, moment=moment, **__: moment)
+        monkeypatch.setattr(
+            botocore.auth, "get_current_datetime", lambda *_, moment=moment, **__: moment
+        )
         SigV4Auth(key, "sqs", "us-east-1").add_auth(request)
         assert request.headers["Authorization"] == head["authorization"]
         assert head["x-amz-security-token"] == "session-token"
@@ -80,31 +84,49 @@ def test_every_text_arrives_as_it_is(bodies):
     entries = {f"7-{index}": Order(index, body) for index, body in enumerate(bodies)}
     sent = json.loads(request_body("http://127.0.0.1/0/q", entries))
     assert sent["QueueUrl"] == "http://127.0.0.1/0/q"
-    assert sent["Entries"] == [{"Id": f"7-{index}", "MessageBody": body} for index, body in enumerate(bodies)]
+    assert sent["Entries"] == [
+        {"Id": f"7-{index}", "MessageBody": body} for index, body in enumerate(bodies)
+    ]
 
 
 def test_batches_hold_ten_entries_and_one_mebibyte_at_most():
     assert [len(batch) for batch in batches(Order(seq, "x") for seq in range(25))] == [10, 10, 5]
-    assert [len(batch) for batch in batches(Order(seq, "x" * 400_000) for seq in range(5))] == [2, 2, 1]
+    assert [len(batch) for batch in batches(Order(seq, "x" * 400_000) for seq in range(5))] == [
+        2,
+        2,
+        1,
+    ]
 
 
 @pytest.mark.parametrize(("fault", "twice"), [(fake_sqs.OK_IN_CHUNKS, 0), (fake_sqs.CUT_AFTER, 10)])
-def test_over_tls_messages_arrive_once_and_a_cut_is_reported_as_without_it(certificate, fault, twice):
+def test_over_tls_messages_arrive_once_and_a_cut_is_reported_as_without_it(
+    certificate, fault, twice
+):
     with FakeSqs(fault, tls=certificate.context) as sqs:
         outcome, _ = flood(sqs, ca_bundle=certificate.path)
-        assert (outcome.sent, outcome.possible_duplicates, sum(sqs.copies().values())) == (95, twice, 95 + twice)
+        assert (outcome.sent, outcome.possible_duplicates, sum(sqs.copies().values())) == (
+            95,
+            twice,
+            95 + twice,
+        )
         distrusted, _ = flood(sqs, count=20, in_flight=1)
     assert (distrusted.sent, distrusted.failed, distrusted.maybe_sent) == (0, 20, 0)
     assert "certificate" in distrusted.reason.lower()
 
 
-def test_a_proxy_of_the_environment_is_used_with_its_user_and_password_but_for_hosts_that_it_excepts(monkeypatch):
-    """The fake stands in for the proxy too: what it hears of is where a request was sent, not for whom."""
+def test_a_proxy_of_the_environment_is_used_but_for_hosts_that_it_excepts(
+    monkeypatch,
+):
+    """The fake stands in for the proxy too: what it hears of is where a request was sent, not for
+    whom."""
     with FakeSqs() as proxy, FakeSqs() as sqs:
         monkeypatch.setenv("HTTP_PROXY", proxy.url.replace("//", "//ann:p%40ss@"))
         assert flood(sqs, count=10)[0].sent == 10
         assert (proxy.requests, sqs.requests) == (1, 0)
-        assert proxy.heads[0]["proxy-authorization"] == "Basic " + base64.b64encode(b"ann:p@ss").decode()
+        assert (
+            proxy.heads[0]["proxy-authorization"]
+            == "Basic " + base64.b64encode(b"ann:p@ss").decode()
+        )
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         assert flood(sqs, count=10)[0].sent == 10
         assert (proxy.requests, sqs.requests) == (1, 1)

@@ -1,6 +1,8 @@
-"""What the loader finds at an endpoint: bucket, queues and log group, and somebody in the functions' place.
+"""What the loader finds at an endpoint: bucket, queues and log group, and somebody in the
+functions' place.
 
-No emulator but MiniStack runs functions without containers, so a `Worker` takes the messages here and logs the records.
+No emulator but MiniStack runs functions without containers, so a `Worker` takes the messages here
+and logs the records.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ class Stack:
     def waiting(self, queue: str = "queue_url") -> tuple[int, int]:
         """How many messages of a queue are to be had, and how many are hidden."""
         names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-        attributes = self.client("sqs").get_queue_attributes(QueueUrl=self[queue], AttributeNames=names)["Attributes"]
+        attributes = self.client("sqs").get_queue_attributes(
+            QueueUrl=self[queue], AttributeNames=names
+        )["Attributes"]
         return int(attributes[names[0]]), int(attributes[names[1]])
 
 
@@ -50,7 +54,10 @@ def stack_at(endpoint: Endpoint, name: str, *, object_size_mb: int = 1) -> Stack
         "deadLetterTargetArn": f"arn:aws:sqs:{REGION}:{endpoint.account_id}:{name}-dead-letters",
         "maxReceiveCount": MAX_RECEIVE_COUNT,
     }
-    attributes = {"VisibilityTimeout": str(VISIBILITY_TIMEOUT_S), "RedrivePolicy": json.dumps(redrive)}
+    attributes = {
+        "VisibilityTimeout": str(VISIBILITY_TIMEOUT_S),
+        "RedrivePolicy": json.dumps(redrive),
+    }
     outputs = {
         "experiment": "download",
         "region": REGION,
@@ -73,16 +80,19 @@ def stack_at(endpoint: Endpoint, name: str, *, object_size_mb: int = 1) -> Stack
 
 @dataclass
 class Worker:
-    """Takes messages as functions do, and logs a record for each delivery, in turn to two log streams."""
+    """Takes messages as functions do, and logs a record for each delivery, in turn to two log
+    streams."""
 
     stack: Stack
     streams: tuple[str, str] = ("one", "two")
     lines: dict[str, list] = field(default_factory=dict)
 
     def work(self, *, fails: Collection[int] = (), twice: Collection[int] = ()) -> dict[str, int]:
-        """Take whatever is there until nothing comes, and return how often each message was delivered, by its id.
+        """Take whatever is there until nothing comes, and return how often each message was
+        delivered, by its id.
 
-        The messages of the numbers in `fails` fail at every delivery, those in `twice` are done twice.
+        The messages of the numbers in `fails` fail at every delivery, those in `twice` are done
+        twice.
         """
         sqs, deliveries = self.stack.client("sqs"), {}
         while messages := self._receive(sqs):
@@ -102,13 +112,23 @@ class Worker:
 
     def _settle(self, sqs: Any, handle: str, *, is_ok: bool) -> None:
         where = {"QueueUrl": self.stack["queue_url"], "ReceiptHandle": handle}
-        sqs.delete_message(**where) if is_ok else sqs.change_message_visibility(**where, VisibilityTimeout=0)
+        sqs.delete_message(**where) if is_ok else sqs.change_message_visibility(
+            **where, VisibilityTimeout=0
+        )
 
     def _log(self, order: dict[str, Any], status: str) -> None:
         stream = self.streams[order["seq"] % 2]
-        text = record(order["seq"], status, order["cell"], order["run_id"], memory_size=self.stack["memory_size"])
+        text = record(
+            order["seq"],
+            status,
+            order["cell"],
+            order["run_id"],
+            memory_size=self.stack["memory_size"],
+        )
         # Records are told apart by time, stream and text: a function's say when it began.
-        self.lines.setdefault(stream, []).append(text[:-1] + f', "started_at_ms": {time.time_ns() / 1e6}}}')
+        self.lines.setdefault(stream, []).append(
+            text[:-1] + f', "started_at_ms": {time.time_ns() / 1e6}}}'
+        )
 
     def _write(self) -> None:
         logs, group = self.stack.client("logs"), self.stack["log_group_name"]

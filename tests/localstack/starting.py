@@ -1,4 +1,5 @@
-"""Emulators of AWS, each at an endpoint of its own on loopback: MiniStack, LocalStack, and moto's server."""
+"""Emulators of AWS, each at an endpoint of its own on loopback: MiniStack, LocalStack, and moto's
+server."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from botocore.config import Config
 from stampede.emulator import ministack
 from stampede.emulator.process import Process, end_with_parent, start_ticks
 
-# The Python of an environment with LocalStack and moto, which `make test-localstack` sets up. Without: MiniStack alone.
+# The Python of an environment with LocalStack and moto, which `make test-localstack` sets up.
+# Without: MiniStack alone.
 PYTHON = os.environ.get("STAMPEDE_LOCALSTACK_PYTHON")
 NAMES = ("ministack", "localstack", "moto") if PYTHON else ("ministack",)
 REGION = ministack.REGION
@@ -47,16 +49,22 @@ class Endpoint:
             retries={"total_max_attempts": 1},
             connect_timeout=5,
             read_timeout=60,
-            response_checksum_validation="when_required",  # moto's of an object in parts is of something else
+            # moto's of an object in parts is of something else
+            response_checksum_validation="when_required",
         )
         return boto3.client(
-            service, endpoint_url=self.url, region_name=REGION, config=config, **(key or self.access.key)
+            service,
+            endpoint_url=self.url,
+            region_name=REGION,
+            config=config,
+            **(key or self.access.key),
         )
 
 
 @dataclass(frozen=True)
 class Program:
-    """What of the other environment is an emulator: how it is started, the page that answers, and its account."""
+    """What of the other environment is an emulator: how it is started, the page that answers, and
+    its account."""
 
     arguments: tuple[str, ...]
     settings: Mapping[str, str]
@@ -66,7 +74,8 @@ class Program:
 
 @contextlib.contextmanager
 def started(name: str, folder: Path) -> Iterator[Endpoint]:
-    """The emulator `name`, which writes into `folder` alone. It ends with the block, or with this process."""
+    """The emulator `name`, which writes into `folder` alone. It ends with the block, or with this
+    process."""
     if name == "ministack":
         try:
             yield Endpoint(name, ministack.start(folder, follow_parent=True).access, "000000000000")
@@ -75,18 +84,21 @@ def started(name: str, folder: Path) -> Iterator[Endpoint]:
     else:
         port = _free_port()
         program = {"localstack": _localstack, "moto": _moto}[name](port)
-        endpoint = Endpoint(name, ministack.Access(f"http://127.0.0.1:{port}", "test", "test"), program.account_id)
+        endpoint = Endpoint(
+            name, ministack.Access(f"http://127.0.0.1:{port}", "test", "test"), program.account_id
+        )
         with _running(program, endpoint, folder):
             yield endpoint
 
 
 def _localstack(port: int) -> Program:
-    """LocalStack without what it would ask the network for: its DNS server, events, a certificate, and at the first
-    call of a service that it doesn't have, the list of those that it sells."""
+    """LocalStack without what it would ask the network for: its DNS server, events, a certificate,
+    and at the first call of a service that it doesn't have, the list of those that it sells."""
     settings = {
         "GATEWAY_LISTEN": f"127.0.0.1:{port}",
         "LOCALSTACK_HOST": f"127.0.0.1:{port}",  # in the URLs of queues
-        "SQS_ENDPOINT_STRATEGY": "off",  # any other gives URLs that don't resolve, or that the provider refuses
+        # any other gives URLs that don't resolve, or that the provider refuses
+        "SQS_ENDPOINT_STRATEGY": "off",
         "DNS_ADDRESS": "0",
         "DISABLE_EVENTS": "1",
         "SKIP_SSL_CERT_DOWNLOAD": "1",
@@ -126,7 +138,8 @@ def _running(program: Program, endpoint: Endpoint, folder: Path) -> Iterator[Non
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """What a program needs, with no account and no proxy, and its caches and temporary files in `folder`."""
+    """What a program needs, with no account and no proxy, and its caches and temporary files in
+    `folder`."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
     return kept | {"HOME": str(folder), "TMPDIR": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
 
@@ -135,12 +148,19 @@ def _wait(endpoint: Endpoint, page: str, process: subprocess.Popen, log: Path) -
     """Until it answers; fails with the last lines of its log when it doesn't, or has ended."""
     deadline = time.monotonic() + START_TIMEOUT_S
     while process.poll() is None and time.monotonic() < deadline:
-        with contextlib.suppress(OSError), urllib.request.urlopen(endpoint.url + page, timeout=2) as answer:
+        with (
+            contextlib.suppress(OSError),
+            urllib.request.urlopen(endpoint.url + page, timeout=2) as answer,
+        ):
             if answer.status == 200:
                 return
         time.sleep(0.1)
     last_lines = "\n".join(log.read_text(errors="replace").splitlines()[-TAIL_LINES:])
-    how = f"didn't answer within {START_TIMEOUT_S} s" if process.poll() is None else f"ended with {process.poll()}"
+    how = (
+        f"didn't answer within {START_TIMEOUT_S} s"
+        if process.poll() is None
+        else f"ended with {process.poll()}"
+    )
     raise AssertionError(f"{endpoint.name} {how}; it said last:\n{last_lines}")
 
 

@@ -1,4 +1,5 @@
-"""What the loader does to S3, SQS and CloudWatch Logs is the same at every endpoint: by the command line."""
+"""What the loader does to S3, SQS and CloudWatch Logs is the same at every endpoint: by the command
+line."""
 
 import hashlib
 import itertools
@@ -26,7 +27,8 @@ from tests.localstack.stacks import MAX_RECEIVE_COUNT, Stack, Worker, stack_at
 OBJECT_MB = 17  # a part of 16 MiB and a smaller one
 SMALL_BYTES = LEAST_MULTIPART_BYTES - 1
 RESULTS = Path("results")  # of the folder that each test has
-LISTENING, LOOPBACK = "0A", {"0100007F", "00000000000000000000000001000000"}  # proc(5), /proc/net/tcp
+# proc(5), /proc/net/tcp
+LISTENING, LOOPBACK = "0A", {"0100007F", "00000000000000000000000001000000"}
 
 
 @pytest.fixture
@@ -37,7 +39,8 @@ def stack(endpoint) -> Stack:
 
 @pytest.fixture
 def stampede(stack, tmp_path, monkeypatch, capsys):
-    """The command line in this process, whose AWS configuration is the endpoint; gives status, stdout and stderr."""
+    """The command line in this process, whose AWS configuration is the endpoint; gives status,
+    stdout and stderr."""
     for name, value in stack.endpoint.access.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
@@ -74,14 +77,19 @@ def test_the_dataset_goes_in_parts_and_is_put_again_only_where_it_is_another(sta
 def test_copies_are_made_in_s3_and_are_there_for_the_next_run(stack):
     target = targets.local(stack.outputs | {"experiment": "copy"}, stack.endpoint.access)
     source = DataObject("source", SMALL_BYTES)
-    objects = [source, *(DataObject(f"copy/{number}", SMALL_BYTES, copy_of=source.key) for number in range(3))]
+    objects = [
+        source,
+        *(DataObject(f"copy/{number}", SMALL_BYTES, copy_of=source.key) for number in range(3)),
+    ]
     assert [put_objects(target, objects) for _ in range(2)] == [len(objects), 0]
     s3, bucket = stack.client("s3"), stack["bucket_name"]
     etags = {s3.head_object(Bucket=bucket, Key=small.key)["ETag"] for small in objects}
     assert etags == {f'"{hashlib.md5(part(1, 0, SMALL_BYTES)).hexdigest()}"'}
 
 
-def test_what_a_flood_confirms_is_in_the_queue_once_and_a_drain_accounts_for_all_of_it(stack, stampede):
+def test_what_a_flood_confirms_is_in_the_queue_once_and_a_drain_accounts_for_all_of_it(
+    stack, stampede
+):
     stack.client("s3").put_object(Bucket=stack["bucket_name"], Key=stack["object_key"], Body=b"x")
     dry = stampede("flood", "--dry-run")
     assert (dry.status, set(json.loads(dry.out))) == (0, {"run_id", "cell", "seq", "object_bytes"})
@@ -92,7 +100,9 @@ def test_what_a_flood_confirms_is_in_the_queue_once_and_a_drain_accounts_for_all
     assert (stack.waiting(), sorted(sent.values())) == ((40, 0), list(range(40)))
     failing = {3, 30}
     delivered = Worker(stack).work(fails=failing, twice={7})
-    assert delivered == {id_: MAX_RECEIVE_COUNT if seq in failing else 1 for id_, seq in sent.items()}
+    assert delivered == {
+        id_: MAX_RECEIVE_COUNT if seq in failing else 1 for id_, seq in sent.items()
+    }
     done = stampede("drain", "--run", "r", "--format", "json", "--deadline-s", "60")
     assert done.status == 0, done.err
     [account] = json.loads(done.out)
@@ -101,40 +111,62 @@ def test_what_a_flood_confirms_is_in_the_queue_once_and_a_drain_accounts_for_all
     assert account | expected == account
     letters = list(RunFolder(RESULTS / "r").rows("dead_letters.jsonl"))
     assert {letter["seq"] for letter in letters} == failing
-    assert {letter["message_id"] for letter in letters} <= set(delivered)  # the queue for dead letters keeps the ids
-    assert (stack.waiting(), stack.waiting("dead_letter_queue_url")) == ((0, 0), (2, 0))  # to be read by others
+    # the queue for dead letters keeps the ids
+    assert {letter["message_id"] for letter in letters} <= set(delivered)
+    # to be read by others
+    assert (stack.waiting(), stack.waiting("dead_letter_queue_url")) == ((0, 0), (2, 0))
 
 
 def test_log_events_of_several_pages_and_streams_come_once_each_in_the_order_of_time(stack):
     logs, group, count = stack.client("logs"), stack["log_group_name"], MOST_EVENTS_IN_A_PAGE + 500
     now_ms = int(time.time() * 1000)
-    events = [{"timestamp": now_ms - count + index, "message": str(index)} for index in range(count)]
+    events = [
+        {"timestamp": now_ms - count + index, "message": str(index)} for index in range(count)
+    ]
     for stream, own in (("one", events[::2]), ("two", events[1::2])):
         logs.create_log_stream(logGroupName=group, logStreamName=stream)
         logs.put_log_events(logGroupName=group, logStreamName=stream, logEvents=own)
     collected = LogEvents(logs, group, now_ms - count)
     pages = list(collected.fetch())
     assert [len(page) for page in pages if page] == [MOST_EVENTS_IN_A_PAGE, 500]
-    assert [event["message"] for event in itertools.chain(*pages)] == [event["message"] for event in events]
+    assert [event["message"] for event in itertools.chain(*pages)] == [
+        event["message"] for event in events
+    ]
     late = {"timestamp": now_ms - count // 2, "message": "late"}
     logs.put_log_events(logGroupName=group, logStreamName="one", logEvents=[late])
     assert [event["message"] for event in itertools.chain(*collected.fetch())] == ["late"]
 
 
-@pytest.mark.skipif(starting.PYTHON is None, reason="seconds for what tests/unit/planning shows, too")
+@pytest.mark.skipif(
+    starting.PYTHON is None, reason="seconds for what tests/unit/planning shows, too"
+)
 def test_the_doctor_finds_whose_endpoint_it_is_and_which_services_it_has(endpoint, stampede):
     done = stampede("doctor", "express", "--format", "json")
     findings = {finding["check"]: finding for finding in json.loads(done.out)["checks"]}
-    assert findings["endpoint"]["found"].startswith(f"an endpoint at {endpoint.url}, which isn't AWS")
+    assert findings["endpoint"]["found"].startswith(
+        f"an endpoint at {endpoint.url}, which isn't AWS"
+    )
     assert endpoint.account_id in findings["credentials"]["found"]
     assert {findings[service]["status"] for service in ("S3", "SQS", "Logs", "IAM")} == {OK}
     # Of what the experiment needs, the community's LocalStack sells this.
-    assert (findings["Athena"]["status"] == PROBLEM) == (endpoint.name == "localstack") == (done.status == 1)
+    assert (
+        (findings["Athena"]["status"] == PROBLEM)
+        == (endpoint.name == "localstack")
+        == (done.status == 1)
+    )
 
 
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="only Linux tells who listens")
 def test_an_emulator_listens_on_loopback_alone(endpoint):
     port = f"{urllib.parse.urlsplit(endpoint.url).port:04X}"
-    lines = [line.split() for table in Path("/proc/net").glob("tcp*") for line in table.read_text().splitlines()]
-    listening = {line[1].split(":")[0] for line in lines if line[3] == LISTENING and line[1].endswith(f":{port}")}
+    lines = [
+        line.split()
+        for table in Path("/proc/net").glob("tcp*")
+        for line in table.read_text().splitlines()
+    ]
+    listening = {
+        line[1].split(":")[0]
+        for line in lines
+        if line[3] == LISTENING and line[1].endswith(f":{port}")
+    }
     assert listening and listening <= LOOPBACK

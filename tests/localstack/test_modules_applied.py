@@ -1,7 +1,8 @@
-"""The modules of bucket and queue, as they are for AWS, applied to LocalStack by Terraform and the real provider.
+"""The modules of bucket and queue, as they are for AWS, applied to LocalStack by Terraform and the
+real provider.
 
-MiniStack has its own overrides and tests (tests/terraform, tests/emulator). moto enforces the policies, which deny
-whatever doesn't come by TLS: nothing could be read there again.
+MiniStack has its own overrides and tests (tests/terraform, tests/emulator). moto enforces the
+policies, which deny whatever doesn't come by TLS: nothing could be read there again.
 """
 
 import json
@@ -46,7 +47,9 @@ output "queue" {{
 
 
 @pytest.mark.skipif(starting.PYTHON is None, reason="`make test-localstack` sets LocalStack up")
-def test_what_is_applied_is_as_declared_and_a_destroy_leaves_nothing_though_the_bucket_is_full(tmp_path):
+def test_what_is_applied_is_as_declared_and_a_destroy_leaves_nothing_though_the_bucket_is_full(
+    tmp_path,
+):
     for name in ("bucket", "queue"):
         shutil.copytree(MODULES / name, tmp_path / "modules" / name)
     (tmp_path / "main.tf").write_text(ROOT)
@@ -55,7 +58,9 @@ def test_what_is_applied_is_as_declared_and_a_destroy_leaves_nothing_though_the_
 
         def terraform(*arguments: str) -> str:
             command = [binary, f"-chdir={tmp_path}", *arguments, "-no-color"]
-            done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=500, check=False)
+            done = subprocess.run(
+                command, capture_output=True, text=True, env=environment, timeout=500, check=False
+            )
             assert done.returncode == 0, done.stdout + done.stderr
             return done.stdout
 
@@ -68,13 +73,24 @@ def test_what_is_applied_is_as_declared_and_a_destroy_leaves_nothing_though_the_
             for output in ("url", "dead_letter_url")
         )
         statements = [json.loads(s3.get_bucket_policy(Bucket=NAME)["Policy"])["Statement"]]
-        statements += [json.loads(attributes["Policy"])["Statement"] for attributes in (work, letters)]
+        statements += [
+            json.loads(attributes["Policy"])["Statement"] for attributes in (work, letters)
+        ]
         for [statement] in statements:
-            assert (statement["Effect"], statement["Condition"]) == ("Deny", {"Bool": {"aws:SecureTransport": "false"}})
-        assert json.loads(work["RedrivePolicy"]) == {"deadLetterTargetArn": letters["QueueArn"], "maxReceiveCount": 5}
-        rules = {rule["ID"]: rule for rule in s3.get_bucket_lifecycle_configuration(Bucket=NAME)["Rules"]}
+            assert (statement["Effect"], statement["Condition"]) == (
+                "Deny",
+                {"Bool": {"aws:SecureTransport": "false"}},
+            )
+        assert json.loads(work["RedrivePolicy"]) == {
+            "deadLetterTargetArn": letters["QueueArn"],
+            "maxReceiveCount": 5,
+        }
+        rules = {
+            rule["ID"]: rule for rule in s3.get_bucket_lifecycle_configuration(Bucket=NAME)["Rules"]
+        }
         assert rules["expire"]["Expiration"] == {"Days": 3}
-        terraform("plan", "-input=false", "-detailed-exitcode")  # which ends with 2 where something would change
+        # which ends with 2 where something would change
+        terraform("plan", "-input=false", "-detailed-exitcode")
         s3.put_object(Bucket=NAME, Key="k", Body=b"x")
         # The provider waits minutes for a queue that it has deleted, but not for one that is gone.
         for url in sqs.list_queues()["QueueUrls"]:

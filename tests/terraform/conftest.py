@@ -1,4 +1,5 @@
-"""A copy of infra/, functions/ and queries/ with Terraform ready in it; the repository's own infra/ stays untouched."""
+"""A copy of infra/, functions/ and queries/ with Terraform ready in it; the repository's own infra/
+stays untouched."""
 
 import functools
 import json
@@ -14,35 +15,49 @@ from stampede.emulator import providers
 from tests.running_provider import running_provider
 
 ROOT = Path(__file__).resolve().parents[2]
-LEFT_OUT = shutil.ignore_patterns("__pycache__", ".terraform", "*.tfstate*", ".build", ".terraform.lock.hcl")
+LEFT_OUT = shutil.ignore_patterns(
+    "__pycache__", ".terraform", "*.tfstate*", ".build", ".terraform.lock.hcl"
+)
 
 Terraform = Callable[..., subprocess.CompletedProcess]
 
 
 @pytest.fixture(scope="session")
 def mocking(infra, terraform) -> Iterator[Terraform]:
-    """`terraform` for `terraform test`, which would start the provider for each of several walks a run, to ask it for
-    its schemas and no more."""
+    """`terraform` for `terraform test`, which would start the provider for each of several walks a
+    run, to ask it for its schemas and no more."""
     with running_provider(infra) as settings:
         yield functools.partial(terraform, **settings)
 
 
 @pytest.fixture(scope="session")
 def terraform() -> Terraform:
-    """Run Terraform in a folder, with no AWS account but what is given: terraform(folder, *arguments, **account)."""
+    """Run Terraform in a folder, with no AWS account but what is given: terraform(folder,
+    *arguments, **account)."""
     return runner(providers.terraform_binary())
 
 
 def runner(binary: str) -> Terraform:
     """What `terraform` is, of this program."""
     config = providers.prepare()
-    unset = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "TF_VAR_"))}
-    environment = providers.terraform_environment(config, unset) | {"AWS_EC2_METADATA_DISABLED": "true"}
+    unset = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("AWS_", "TF_VAR_"))
+    }
+    environment = providers.terraform_environment(config, unset) | {
+        "AWS_EC2_METADATA_DISABLED": "true"
+    }
 
     def run(folder: Path, *arguments: str, **account: str) -> subprocess.CompletedProcess:
         command = [binary, f"-chdir={folder}", *arguments]
         return subprocess.run(
-            command, capture_output=True, text=True, env=environment | account, timeout=600, check=False
+            command,
+            capture_output=True,
+            text=True,
+            env=environment | account,
+            timeout=600,
+            check=False,
         )
 
     return run
@@ -50,9 +65,11 @@ def runner(binary: str) -> Terraform:
 
 @pytest.fixture(scope="session")
 def copy_of_the_tree(tmp_path_factory) -> Callable[..., Path]:
-    """Copy the folders that Terraform reads, together with what must stay out of the zip; returns infra/.
+    """Copy the folders that Terraform reads, together with what must stay out of the zip; returns
+    infra/.
 
-    Where no function runs, each file of theirs is a line: Terraform sorts the texts of a zip again and again.
+    Where no function runs, each file of theirs is a line: Terraform sorts the texts of a zip again
+    and again.
     """
 
     def copy(name: str, *, runs: bool = False) -> Path:
@@ -78,7 +95,8 @@ def copy_of_the_tree(tmp_path_factory) -> Callable[..., Path]:
 
 
 def _pretend_built(functions: Path, architecture: str) -> None:
-    """Put something in the place of what `make functions` builds, whatever was built here before."""
+    """Put something in the place of what `make functions` builds, whatever was built here
+    before."""
     program = functions / "transfer/build" / architecture / "bootstrap"
     package = functions / "download/build" / architecture / "python/awscrt/__init__.py"
     for path in (program, package):
@@ -99,20 +117,30 @@ def infra(copy_of_the_tree, terraform) -> Path:
 
 @pytest.fixture
 def planned_wrong(infra, mocking) -> Callable[..., list[str]]:
-    """Plan an experiment's test file with one line of variables more, for its errors: planned_wrong(name, line)."""
+    """Plan an experiment's test file with one line of variables more, for its errors:
+    planned_wrong(name, line)."""
     return functools.partial(errors_of_a_plan, infra, mocking)
 
 
-def errors_of_a_plan(infra: Path, mocking: Terraform, name: str, variables: str = "", overrides: str = "") -> list[str]:
-    """Plan infra/tests/<name>.tftest.hcl with variables of its own; `overrides` are blocks of the run."""
+def errors_of_a_plan(
+    infra: Path, mocking: Terraform, name: str, variables: str = "", overrides: str = ""
+) -> list[str]:
+    """Plan infra/tests/<name>.tftest.hcl with variables of its own; `overrides` are blocks of the
+    run."""
     text = (infra / f"tests/{name}.tftest.hcl").read_text().partition('\nrun "')[0]
     folder = infra / "planned"
     folder.mkdir()
-    run = f'run "planned" {{\n  command = plan\n  variables {{\n    {variables}\n  }}\n{overrides}}}\n'
+    run = (
+        f'run "planned" {{\n  command = plan\n  variables {{\n    {variables}\n  '
+        f"}}\n{overrides}}}\n"
+    )
     (folder / "planned.tftest.hcl").write_text(f"{text}\n{run}")
     try:
         lines = [
-            json.loads(line) for line in mocking(infra, "test", "-json", "-test-directory=planned").stdout.splitlines()
+            json.loads(line)
+            for line in mocking(
+                infra, "test", "-json", "-test-directory=planned"
+            ).stdout.splitlines()
         ]
         assert "test_summary" in {line["type"] for line in lines}, lines
         return [line["diagnostic"]["detail"] for line in lines if line["type"] == "diagnostic"]

@@ -1,4 +1,5 @@
-"""What `terraform test` put up, with a provider that only answers with made-up ids: resources by run and address.
+"""What `terraform test` put up, with a provider that only answers with made-up ids: resources by
+run and address.
 
 Each file is run once in a process, as long as nothing changes.
 """
@@ -12,17 +13,22 @@ from typing import Any
 
 Resources = dict[str, dict[str, Any]]
 MADE_UP = re.compile("[a-z0-9]{8}")
-# What other attributes say too, and what changes with every line of a function or a query: it has tests of its own.
+# What other attributes say too, and what changes with every line of a function or a query: it has
+# tests of its own.
 LEFT_OUT = {"tags_all", "source_code_hash", "query_string"}
 
 
 def deployed(infra: Path, terraform: Any, name: str) -> dict[str, Resources]:
     """What infra/tests/<name>.tftest.hcl puts up: {run: {address: values}}."""
-    return {run: _by_address(state["root_module"]) for run, state in _states(infra, terraform, name).items()}
+    return {
+        run: _by_address(state["root_module"])
+        for run, state in _states(infra, terraform, name).items()
+    }
 
 
 def first_run_anew(infra: Path, terraform: Any, name: str) -> Resources:
-    """What the first run of infra/tests/<name>.tftest.hcl puts up after a change of what Terraform reads."""
+    """What the first run of infra/tests/<name>.tftest.hcl puts up after a change of what Terraform
+    reads."""
     start, first, *_ = re.split(r'(?m)^(?=run ")', (infra / f"tests/{name}.tftest.hcl").read_text())
     file = infra / f"tests/{name}_anew.tftest.hcl"
     file.write_text(start + first)
@@ -34,11 +40,16 @@ def first_run_anew(infra: Path, terraform: Any, name: str) -> Resources:
 
 
 def summary(infra: Path, terraform: Any, name: str) -> dict[str, Resources]:
-    """`deployed` and the outputs in a form to record: the first run whole, of each other one what is different in it.
+    """`deployed` and the outputs in a form to record: the first run whole, of each other one what
+    is different in it.
 
     What isn't set is left out, and a made-up id is the resource and attribute that it is of.
     """
-    words = "".join(path.read_text() for pattern in ("*.tf", "*.json", "tests/*.hcl") for path in infra.rglob(pattern))
+    words = "".join(
+        path.read_text()
+        for pattern in ("*.tf", "*.json", "tests/*.hcl")
+        for path in infra.rglob(pattern)
+    )
     runs = {}
     for run, state in _states(infra, terraform, name).items():
         resources = _by_address(state["root_module"])
@@ -48,7 +59,8 @@ def summary(infra: Path, terraform: Any, name: str) -> dict[str, Resources]:
             for attribute, value in values.items()
             if isinstance(value, str) and MADE_UP.fullmatch(value) and value not in words
         ]
-        # Whose id it is: of the resource that has it as `id` or `arn`, else of the first that has it.
+        # Whose id it is: of the resource that has it as `id` or `arn`, else of the first that has
+        # it.
         made_up.reverse()
         ids = dict(sorted(made_up, key=lambda pair: pair[1].endswith((".id>", ".arn>"))))
         own = {
@@ -69,7 +81,9 @@ def summary(infra: Path, terraform: Any, name: str) -> dict[str, Resources]:
 def _written(value: Any, ids: Mapping[str, str], words: str) -> Any:
     if isinstance(value, dict):
         entries = {name: _written(part, ids, words) for name, part in value.items()}
-        return {name: part for name, part in entries.items() if part not in (None, "", [], {}, False)}
+        return {
+            name: part for name, part in entries.items() if part not in (None, "", [], {}, False)
+        }
     if isinstance(value, list):
         parts = [_written(part, ids, words) for part in value]
         return (
@@ -105,7 +119,11 @@ def _states(infra: Path, terraform: Any, name: str) -> dict[str, dict]:
     lines = [json.loads(line) for line in result.stdout.splitlines()]
     wrong = [line["@message"] for line in lines if line["@level"] == "error"]
     assert (result.returncode, wrong) == (0, [])
-    return {line["@testrun"]: _values(line["test_state"]) for line in lines if line["type"] == "test_state"}
+    return {
+        line["@testrun"]: _values(line["test_state"])
+        for line in lines
+        if line["type"] == "test_state"
+    }
 
 
 def _values(state: dict) -> dict:
@@ -114,7 +132,9 @@ def _values(state: dict) -> dict:
 
 
 def _by_address(module: dict) -> Resources:
-    resources = {resource["address"]: resource["values"] for resource in module.get("resources", [])}
+    resources = {
+        resource["address"]: resource["values"] for resource in module.get("resources", [])
+    }
     for child in module.get("child_modules", []):
         resources |= _by_address(child)
     return resources

@@ -1,4 +1,5 @@
-"""The Terraform files as they stand: formatted, valid, the contract's variables and outputs, clear refusals."""
+"""The Terraform files as they stand: formatted, valid, the contract's variables and outputs, clear
+refusals."""
 
 import json
 import math
@@ -23,15 +24,15 @@ PUBLISHED_DEFAULTS = {
 }
 OUTPUTS = """
     experiment region account_id prefix bucket_name object_key queue_name queue_url
-    dead_letter_queue_url function_name log_group_name memory_size concurrency_value experiment_tag object_size_mb
-    ephemeral_storage_mb timeout_s visibility_timeout_s max_receive_count maximum_concurrency provisioned_pollers
-    architecture method sink range_parallel range_part_mb existing_bucket requester_pays
-    storage read_method cache large_file_mb small_files subnet_count throughput_mode placing_function_name
-    destination_bucket_name source_prefix destination_prefix from_manifest key_plan object_count key_order
-    host_environment instance_ids instance_type
-    package handler runtime batch_size batching_window_s
-    operation placement express_bucket_name zone_id athena_workgroup_name athena_database_name scan_limit_mb
-    query_limit_s access_log_group_name worker_role_name
+    dead_letter_queue_url function_name log_group_name memory_size concurrency_value
+    experiment_tag object_size_mb ephemeral_storage_mb timeout_s visibility_timeout_s
+    max_receive_count maximum_concurrency provisioned_pollers architecture method sink
+    range_parallel range_part_mb existing_bucket requester_pays storage read_method cache
+    large_file_mb small_files subnet_count throughput_mode placing_function_name
+    destination_bucket_name source_prefix destination_prefix from_manifest key_plan object_count
+    key_order host_environment instance_ids instance_type package handler runtime batch_size
+    batching_window_s operation placement express_bucket_name zone_id athena_workgroup_name
+    athena_database_name scan_limit_mb query_limit_s access_log_group_name worker_role_name
 """
 
 
@@ -77,14 +78,17 @@ def test_the_outputs_are_the_contracts():
 
 def test_changes_of_log_deliveries_wait_for_each_other():
     text = (ROOT / "infra/modules/access_log/main.tf").read_text()
-    blocks = re.findall(r'(?ms)^resource "(aws_cloudwatch_log_delivery\w*)" "(\w+)" (\{$.*?^\}$)', text)
+    blocks = re.findall(
+        r'(?ms)^resource "(aws_cloudwatch_log_delivery\w*)" "(\w+)" (\{$.*?^\}$)', text
+    )
     assert len(blocks) == 5 and not any("for_each" in body for _, _, body in blocks)
     for (kind, name, _), (_, _, after) in pairwise(blocks):
         assert f"{kind}.{name}" in after
 
 
 def _blocks(kind: str) -> dict[str, str]:
-    """{name: text} of the blocks of one kind in every file of infra/, as Terraform and the loader read them."""
+    """{name: text} of the blocks of one kind in every file of infra/, as Terraform and the loader
+    read them."""
     return {
         re.match(rf'{kind} "(\w+)"', block)[1]: block
         for path in sorted((ROOT / "infra").glob("*.tf"))
@@ -93,7 +97,8 @@ def _blocks(kind: str) -> dict[str, str]:
     }
 
 
-# Their rules look at other variables, too: where one of those breaks its own, Terraform doesn't come to them.
+# Their rules look at other variables, too: where one of those breaks its own, Terraform doesn't
+# come to them.
 LOOKED_AT_LAST = {
     "architecture",
     "batch_size",
@@ -115,11 +120,20 @@ def _written_runs() -> dict[str, str]:
 
 
 def _bad_values(rule: Rule) -> dict[str, Any]:
-    """A value beyond each bound of `rule`, one between whole numbers, or one that isn't among the choices."""
+    """A value beyond each bound of `rule`, one between whole numbers, or one that isn't among the
+    choices."""
     if rule.choices:
-        return {"another": f"{rule.choices[0]}_x" if isinstance(rule.choices[0], str) else max(rule.choices) + 1}
+        return {
+            "another": f"{rule.choices[0]}_x"
+            if isinstance(rule.choices[0], str)
+            else max(rule.choices) + 1
+        }
     if not rule.attributes:
-        bounds = {"small": rule.least - 1, "large": rule.most + 1, "fraction": max(rule.least, 0) + 0.5}
+        bounds = {
+            "small": rule.least - 1,
+            "large": rule.most + 1,
+            "fraction": max(rule.least, 0) + 0.5,
+        }
         return {kind: value for kind, value in bounds.items() if not math.isinf(value)}
     least = {name: attribute.least for name, attribute in rule.attributes.items()}
     return {
@@ -130,7 +144,8 @@ def _bad_values(rule: Rule) -> dict[str, Any]:
 
 
 def _broken_rules() -> dict[str, dict[str, Any]]:
-    """{run: {variable: value}}: every bound and every choice of infra/rules*.json broken, in as few runs as can be."""
+    """{run: {variable: value}}: every bound and every choice of infra/rules*.json broken, in as few
+    runs as can be."""
     runs: dict[str, dict[str, Any]] = defaultdict(dict)
     for name, rule in RULES.items():
         is_in_words_alone = not (rule.choices or rule.attributes or math.isfinite(rule.least))
@@ -144,10 +159,13 @@ BROKEN_RULES = _broken_rules()
 
 
 def _refusal_runs() -> dict[str, str]:
-    """The runs of refusals.tftest.hcl, and those that break the rules that are numbers and choices."""
+    """The runs of refusals.tftest.hcl, and those that break the rules that are numbers and
+    choices."""
     runs = _written_runs()
     for run, values in BROKEN_RULES.items():
-        assignments = "".join(f"    {name} = {json.dumps(value)}\n" for name, value in values.items())
+        assignments = "".join(
+            f"    {name} = {json.dumps(value)}\n" for name, value in values.items()
+        )
         failures = "".join(f"    var.{name},\n" for name in values)
         runs[run] = (
             f'run "{run}" {{\n  command = plan\n\n  variables {{\n{assignments}  }}\n\n'
@@ -170,18 +188,26 @@ def _pure_locals() -> str:
     }
     excluded = {name for name, entry in entries.items() if re.search(r"\b(module|data)\.", entry)}
     while (
-        more := {name for name, entry in entries.items() if excluded & set(re.findall(r"\blocal\.(\w+)", entry))}
+        more := {
+            name
+            for name, entry in entries.items()
+            if excluded & set(re.findall(r"\blocal\.(\w+)", entry))
+        }
         - excluded
     ):
         excluded |= more
-    return "".join(["locals {\n", *(entry for name, entry in entries.items() if name not in excluded), "}\n"])
+    return "".join(
+        ["locals {\n", *(entry for name, entry in entries.items() if name not in excluded), "}\n"]
+    )
 
 
 @pytest.fixture(scope="session")
 def refusals(terraform, tmp_path_factory) -> dict[str, list[dict]]:
-    """Every run of `_refusal_runs` without its expect_failures, so that the errors show: {run: errors}.
+    """Every run of `_refusal_runs` without its expect_failures, so that the errors show: {run:
+    errors}.
 
-    Over the variables and what is made of them alone: without the resources no run has to wait for the provider.
+    Over the variables and what is made of them alone: without the resources no run has to wait for
+    the provider.
     """
     folder = tmp_path_factory.mktemp("messages")
     for pattern in ("variables*.tf", "*.json"):
@@ -206,7 +232,10 @@ def refusals(terraform, tmp_path_factory) -> dict[str, list[dict]]:
 def test_a_bad_value_alone_is_refused_with_name_value_and_rule_in_one_line(refusals, run):
     expected = set(re.findall(r"(?m)^    var\.(\w+),?$", _refusal_runs()[run]))
     messages = [error["detail"].partition("\n\n")[0] for error in refusals[run]]
-    parts = [re.fullmatch(r'(\w+) = (?:".*"|\{.*?\}|\[.*?\]|[^ ]+): (.+\.)', message) for message in messages]
+    parts = [
+        re.fullmatch(r'(\w+) = (?:".*"|\{.*?\}|\[.*?\]|[^ ]+): (.+\.)', message)
+        for message in messages
+    ]
     assert {error["summary"] for error in refusals[run]} == {"Invalid value for variable"}
     assert {name for name, _ in (part.groups() for part in parts)} == expected != set()
     assert all(re.search(r"\bmust\b|\bneeds\b|\bexcludes\b", part[2]) for part in parts), messages
@@ -214,9 +243,13 @@ def test_a_bad_value_alone_is_refused_with_name_value_and_rule_in_one_line(refus
 
 @pytest.mark.parametrize("run", BROKEN_RULES)
 def test_terraform_refuses_what_python_refuses_in_the_same_words(refusals, run):
-    messages = {error["detail"].partition("\n\n")[0].replace(" = 360 ", " ") for error in refusals[run]}
+    messages = {
+        error["detail"].partition("\n\n")[0].replace(" = 360 ", " ") for error in refusals[run]
+    }
     for name, value in BROKEN_RULES[run].items():
-        parts = [(rule, value[part]) for part, rule in RULES[name].attributes.items()] or [(RULES[name], value)]
+        parts = [(rule, value[part]) for part, rule in RULES[name].attributes.items()] or [
+            (RULES[name], value)
+        ]
         [rule] = [rule for rule, part in parts if not rule.allows(part)]
         written = json.dumps(value, separators=(",", ":"), sort_keys=True)
         assert f"{name} = {written}: {rule.rule}{'; ' if rule.fix else ''}{rule.fix}." in messages
@@ -240,17 +273,23 @@ def test_every_rule_of_every_variable_is_broken_by_some_run(refusals):
 
 def _failed_plans(folder: Path, mocking, *methods: str) -> dict[str, str]:
     """Plan with each method in a copy of infra/; return what was wrong, by method."""
-    # OpenTofu makes values up already when it plans, so a plan needs what is made up there to look like AWS's.
+    # OpenTofu makes values up already when it plans, so a plan needs what is made up there to look
+    # like AWS's.
     mocks = (folder / "tests/download.tftest.hcl").read_text().partition("\nrun ")[0]
     for path in (folder / "tests").glob("*.tftest.hcl"):
         path.unlink()
     for method in methods:
         (folder / f"tests/{method}.tftest.hcl").write_text(
-            f'{mocks}\n\nrun "{method}" {{\n  command = plan\n  variables {{ method = "{method}" }}\n}}\n'
+            f'{mocks}\n\nrun "{method}" {{\n  command = plan\n  variables {{ method = "{method}" '
+            f"}}\n}}\n"
         )
     assert mocking(folder, "init", "-backend=false", "-input=false").returncode == 0
     lines = map(json.loads, mocking(folder, "test", "-json").stdout.splitlines())
-    return {line["@testrun"]: line["diagnostic"]["detail"] for line in lines if line["type"] == "diagnostic"}
+    return {
+        line["@testrun"]: line["diagnostic"]["detail"]
+        for line in lines
+        if line["type"] == "diagnostic"
+    }
 
 
 def test_what_has_to_be_built_before_is_asked_for_in_one_line(copy_of_the_tree, mocking):
@@ -260,7 +299,9 @@ def test_what_has_to_be_built_before_is_asked_for_in_one_line(copy_of_the_tree, 
     failures = _failed_plans(folder, mocking, "go_stream", "crt")
     assert set(failures) == {"go_stream", "crt"}
     for detail in failures.values():
-        assert re.fullmatch(r"\w+ = .*functions/.+: must be built before; run `make functions`\.", detail), detail
+        assert re.fullmatch(
+            r"\w+ = .*functions/.+: must be built before; run `make functions`\.", detail
+        ), detail
 
 
 def test_a_function_without_its_handler_is_refused_by_the_files_name(copy_of_the_tree, mocking):

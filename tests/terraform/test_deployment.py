@@ -1,6 +1,8 @@
-"""What Terraform would really put up for every run of infra/tests: as recorded in tests/data/infra, policies and all.
+"""What Terraform would really put up for every run of infra/tests: as recorded in tests/data/infra,
+policies and all.
 
-The record has what is set, a line a resource; the first run's whole, then what is different in the others.
+The record has what is set, a line a resource; the first run's whole, then what is different in the
+others.
 """
 
 import hashlib
@@ -34,7 +36,10 @@ def _lines(recorded) -> str:
     """A record as JSON in which every resource is a line."""
     runs = (
         f"{json.dumps(run)}: {{\n"
-        + ",\n".join(f"  {json.dumps(key)}: {json.dumps(resources[key], sort_keys=True)}" for key in sorted(resources))
+        + ",\n".join(
+            f"  {json.dumps(key)}: {json.dumps(resources[key], sort_keys=True)}"
+            for key in sorted(resources)
+        )
         + "\n}"
         for run, resources in recorded.items()
     )
@@ -43,7 +48,8 @@ def _lines(recorded) -> str:
 
 @each_file
 def test_what_is_put_up_is_as_recorded(infra, mocking, name, tmp_path):
-    """Where a difference is meant, the file that the message names is the new record: read what has changed first."""
+    """Where a difference is meant, the file that the message names is the new record: read what has
+    changed first."""
     if "tofu" in Path(providers.terraform_binary()).name:
         pytest.skip("OpenTofu makes up one id for all resources")
     put_up = tmp_path / f"{name}.json"
@@ -53,8 +59,14 @@ def test_what_is_put_up_is_as_recorded(infra, mocking, name, tmp_path):
 
 
 @each_file
-def test_every_role_has_one_policy_every_message_its_time_and_every_query_its_text(infra, mocking, name):
-    files = [path for folder in QUERIES[name] for path in (infra.parent / "queries" / folder).glob("*.cwli")]
+def test_every_role_has_one_policy_every_message_its_time_and_every_query_its_text(
+    infra, mocking, name
+):
+    files = [
+        path
+        for folder in QUERIES[name]
+        for path in (infra.parent / "queries" / folder).glob("*.cwli")
+    ]
     for resources in deployed(infra, mocking, name).values():
         kinds = [re.search(r"aws_iam_role(?:_policy)?(?=\.)", address) for address in resources]
         roles = [kind[0] for kind in kinds if kind]
@@ -71,9 +83,14 @@ def test_every_role_has_one_policy_every_message_its_time_and_every_query_its_te
 
 
 def test_the_network_of_express_stays_whatever_the_placement_is(infra, mocking):
-    """Terraform destroys a network before it updates the function that leaves it, and EC2 doesn't let go of it then."""
+    """Terraform destroys a network before it updates the function that leaves it, and EC2 doesn't
+    let go of it then."""
     outside, inside = deployed(infra, mocking, "express").values()
-    network = {name: values["id"] for name, values in outside.items() if name.startswith("module.zone_network[0].aws_")}
+    network = {
+        name: values["id"]
+        for name, values in outside.items()
+        if name.startswith("module.zone_network[0].aws_")
+    }
     assert len(network) > 10
     assert {name: inside[name]["id"] for name in network} == network
 
@@ -109,11 +126,15 @@ def test_a_users_package_is_the_function_beside_the_proxy_or_the_layer_of_it(inf
     managed, program = runs["defaults"], runs["a_program_in_a_folder"]
     assert _content(infra / managed[WORKER]["filename"]).keys() == {"app.py", "payload.json"}
     proxy = {"bootstrap": (b"built for arm64", True)}
-    assert _content(infra / program[WORKER]["filename"]) == _content(infra / program[layer]["filename"]) == proxy
+    assert (
+        _content(infra / program[WORKER]["filename"])
+        == _content(infra / program[layer]["filename"])
+        == proxy
+    )
     assert _content(infra / managed[layer]["filename"]).keys() == proxy.keys()
 
 
-def test_a_host_runs_this_program_by_a_script_that_bash_reads_and_is_another_one_with_another_program(infra, mocking):
+def test_a_host_runs_this_program_and_is_another_one_with_another_program(infra, mocking):
     def script(resources) -> str:
         [host] = [values for address, values in resources.items() if ".aws_instance." in address]
         return host["user_data"]
@@ -165,7 +186,9 @@ NO_OFFERS = """  override_data {
         ),
     ],
 )
-def test_what_only_a_plan_can_know_is_refused_in_one_line(planned_wrong, name, variables, overrides, message):
+def test_what_only_a_plan_can_know_is_refused_in_one_line(
+    planned_wrong, name, variables, overrides, message
+):
     [detail] = planned_wrong(name, variables, overrides)
     assert detail.startswith(message) and "\n" not in detail
 
@@ -177,5 +200,7 @@ def test_the_infrastructure_knows_nothing_of_emulators():
     for path in files:
         code = re.sub(r"(?m)#.*$", "", path.read_text())
         assert not re.search(
-            r"localhost|127\.0\.0\.1|ministack|localstack|\bendpoint(s|_url)?\s*[={]|emulator", code, re.IGNORECASE
+            r"localhost|127\.0\.0\.1|ministack|localstack|\bendpoint(s|_url)?\s*[={]|emulator",
+            code,
+            re.IGNORECASE,
         ), path

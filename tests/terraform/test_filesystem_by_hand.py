@@ -1,4 +1,5 @@
-"""The file system experiment's stack on the embedded AWS, changed and taken down by hand: `make test-slow`."""
+"""The file system experiment's stack on the embedded AWS, changed and taken down by hand: `make
+test-slow`."""
 
 import json
 import re
@@ -36,8 +37,14 @@ def handler(event, context):
         file.write("x")
     return {
         "path": path,
-        "list": [tried(s3.list_objects_v2, Prefix=prefix) for prefix in ("small/", "large/", "other/", "")],
-        "get": [tried(s3.get_object, Key=key) for key in ("small/00000.bin", "large/file.bin", "other/file.bin")],
+        "list": [
+            tried(s3.list_objects_v2, Prefix=prefix)
+            for prefix in ("small/", "large/", "other/", "")
+        ],
+        "get": [
+            tried(s3.get_object, Key=key)
+            for key in ("small/00000.bin", "large/file.bin", "other/file.bin")
+        ],
         "put": tried(s3.put_object, Key="small/00000.bin"),
     }
 """
@@ -45,7 +52,8 @@ def handler(event, context):
 
 @pytest.fixture(scope="module")
 def applied(copy_of_the_tree, terraform, tmp_path_factory) -> Stack:
-    """The stack with its defaults, its seeding function a probe, and the folder that stands in for the mount."""
+    """The stack with its defaults, its seeding function a probe, and the folder that stands in for
+    the mount."""
     folder = copy_of_the_tree("filesystem", runs=True)
     (folder.parent / "functions/filesystem/seeding.py").write_text(PROBE)
     (folder.parent / "mount").mkdir()
@@ -54,7 +62,9 @@ def applied(copy_of_the_tree, terraform, tmp_path_factory) -> Stack:
         yield stack
 
 
-def test_what_places_the_data_may_read_the_data_set_and_writes_to_the_folder_that_stands_in(applied):
+def test_what_places_the_data_may_read_the_data_set_and_writes_to_the_folder_that_stands_in(
+    applied,
+):
     s3 = applied.client("s3")
     for key in ("small/00000.bin", "large/file.bin", "other/file.bin"):
         s3.put_object(Bucket=BUCKET, Key=key, Body=b"x")
@@ -75,7 +85,10 @@ def test_from_storage_to_storage_only_the_function_and_its_policy_change(applied
     result = applied.terraform("apply", "-auto-approve", storage=storage)
 
     changed = set(re.findall(r"(?m)^(\S+): Modifications complete", result.stdout))
-    assert changed == {"module.worker[0].aws_iam_role_policy.worker", "module.worker[0].aws_lambda_function.worker"}
+    assert changed == {
+        "module.worker[0].aws_iam_role_policy.worker",
+        "module.worker[0].aws_lambda_function.worker",
+    }
     assert not re.findall(r"(?m)^\S+: (?:Creation|Destruction) complete", result.stdout)
     assert applied.plan(storage=storage) == UNCHANGED
 

@@ -1,4 +1,5 @@
-"""The values that the loader reads from infra/'s surroundings are those that Terraform itself takes."""
+"""The values that the loader reads from infra/'s surroundings are those that Terraform itself
+takes."""
 
 import json
 
@@ -38,12 +39,18 @@ VARIABLES = {
 }
 CASES = {
     "nothing": ({}, {}),
-    "the environment": ({"size": "1e1", "tag": "null", "pollers": '{"minimum": 2, "maximum": 3}'}, {}),
+    "the environment": (
+        {"size": "1e1", "tag": "null", "pollers": '{"minimum": 2, "maximum": 3}'},
+        {},
+    ),
     "a file over the environment": (
         {"size": "10"},
         {"terraform.tfvars": 'size = 20 # twenty\ntag = "a $${b} \\u00e9"\n'},
     ),
-    "JSON over HCL": ({}, {"terraform.tfvars": "size = 20\n", "terraform.tfvars.json": '{"size": 30, "tag": "${b}"}'}),
+    "JSON over HCL": (
+        {},
+        {"terraform.tfvars": "size = 20\n", "terraform.tfvars.json": '{"size": 30, "tag": "${b}"}'},
+    ),
     "automatic files in the order of their names": (
         {},
         {
@@ -60,25 +67,34 @@ CASES = {
 def test_the_loader_reads_what_terraform_takes(terraform, tmp_path, case):
     environ, files = CASES[case]
     environ = {f"TF_VAR_{name}": text for name, text in environ.items()}
-    (tmp_path / "main.tf").write_text(DECLARED + 'output "all" {\n  value = [var.size, var.tag, var.pollers]\n}\n')
+    (tmp_path / "main.tf").write_text(
+        DECLARED + 'output "all" {\n  value = [var.size, var.tag, var.pollers]\n}\n'
+    )
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     values = infra_defaults(environ, tmp_path, VARIABLES)
-    assert [values["size"], values["tag"].rstrip("\n"), values["pollers"]] == taken(terraform, tmp_path, **environ)
+    assert [values["size"], values["tag"].rstrip("\n"), values["pollers"]] == taken(
+        terraform, tmp_path, **environ
+    )
 
 
 @pytest.mark.parametrize("pollers", ["{minimum=2,maximum=50}", '{"minimum": 2, "maximum": 50}'])
 def test_terraform_takes_an_object_as_the_loader_writes_it(terraform, tmp_path, pollers):
-    (tmp_path / "main.tf").write_text(DECLARED + 'output "all" {\n  value = [var.size, var.tag, var.pollers]\n}\n')
+    (tmp_path / "main.tf").write_text(
+        DECLARED + 'output "all" {\n  value = [var.size, var.tag, var.pollers]\n}\n'
+    )
     flag = f"-var=pollers={hcl.text_of(hcl.value(pollers))}"
     assert taken(terraform, tmp_path, flag)[2] == {"minimum": 2, "maximum": 50}
 
 
 def taken(terraform, folder, *flags, **environ):
     """[size, tag, pollers] as Terraform has them, by applying nothing but an output."""
-    applied = terraform(folder, "apply", "-auto-approve", "-input=false", "-json", *flags, **environ)
+    applied = terraform(
+        folder, "apply", "-auto-approve", "-input=false", "-json", *flags, **environ
+    )
     assert applied.returncode == 0, applied.stdout
     lines = map(json.loads, applied.stdout.splitlines())
-    [*_, outputs] = [line["outputs"] for line in lines if line["type"] == "outputs"]  # as planned, and as applied
+    # as planned, and as applied
+    [*_, outputs] = [line["outputs"] for line in lines if line["type"] == "outputs"]
     size, tag, pollers = outputs["all"]["value"]
     return [size, tag.rstrip("\n"), pollers]

@@ -1,5 +1,5 @@
-"""OpenTofu reads everything in infra/, as Terraform does: one that is there plans every experiment, and what is known
-to be Terraform's alone is seen without it."""
+"""OpenTofu reads everything in infra/, as Terraform does: one that is there plans every experiment,
+and what is known to be Terraform's alone is seen without it."""
 
 import functools
 import json
@@ -15,17 +15,28 @@ from tests.running_provider import running_provider
 from tests.terraform.conftest import errors_of_a_plan, runner
 
 ROOT = Path(__file__).resolve().parents[2]
-FILES = [path for folder in ("infra", "stampede/emulator") for path in (ROOT / folder).rglob("*.tf*")]
+FILES = [
+    path for folder in ("infra", "stampede/emulator") for path in (ROOT / folder).rglob("*.tf*")
+]
 # Blocks, attributes and functions that OpenTofu 1.10 refuses (internal/configs of its sources).
 TERRAFORMS_ALONE = re.compile(
-    r"(?mx) ^\s*(?:ephemeral|state_key|parallel|override_during|action_trigger|action|list|test|skip_cleanup|\w+_wo)"
+    r"(?mx) ^\s*(?:ephemeral|state_key|parallel|override_during|action_trigger"
+    r"|action|list|test|skip_cleanup|\w+_wo)"
     r'(?:\s+".*)? \s*[={] | \bephemeralasnull\( | ^mock_provider [^}]* ^\s*source\s*='
 )
 
 
 def test_nothing_in_infra_is_terraforms_alone():
-    code = {path: re.sub(r"(?m)#.*$", "", path.read_text()) for path in FILES if path.suffix in (".tf", ".hcl")}
-    found = {str(path): words[0] for path, text in code.items() if (words := TERRAFORMS_ALONE.search(text))}
+    code = {
+        path: re.sub(r"(?m)#.*$", "", path.read_text())
+        for path in FILES
+        if path.suffix in (".tf", ".hcl")
+    }
+    found = {
+        str(path): words[0]
+        for path, text in code.items()
+        if (words := TERRAFORMS_ALONE.search(text))
+    }
     assert (found, len(code) > 50) == ({}, True)
 
 

@@ -1,5 +1,5 @@
-"""What the tests of this folder share: they don't see the emulator that other tests of their process have started. A
-run's folder, and a stack on a clock that only sleeping moves."""
+"""What the tests of this folder share: they don't see the emulator that other tests of their
+process have started. A run's folder, and a stack on a clock that only sleeping moves."""
 
 import pytest
 
@@ -30,7 +30,8 @@ def folder(tmp_path):
 
 @pytest.fixture
 def aws(monkeypatch):
-    """A stack as AWS may behave; drains and floods of this process go by its clock and into its queue."""
+    """A stack as AWS may behave; drains and floods of this process go by its clock and into its
+    queue."""
     stack = SimulatedAws("aws", dict(OUTPUTS))
     go_by_clock_of(stack, monkeypatch)
     return stack

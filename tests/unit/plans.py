@@ -13,8 +13,8 @@ def plan(settings="", experiment="download", target="aws", each=None, **options)
 
 
 def values(experiment, **changes):
-    """The variables and keys of the work order of one cell of the default matrix on AWS, with changes that nothing has
-    checked."""
+    """The variables and keys of the work order of one cell of the default matrix on AWS, with
+    changes that nothing has checked."""
     chosen = EXPERIMENTS[experiment]
     matrix = chosen.matrices["aws"]
     own = {name: among[0] for name, among in matrix.swept.items()} | dict(matrix.fixed) | changes

@@ -1,4 +1,5 @@
-"""A cell is one thing from its plan to its record; run.json of today and of the first edition give the same."""
+"""A cell is one thing from its plan to its record; run.json of today and of the first edition give
+the same."""
 
 import json
 
@@ -17,7 +18,9 @@ def cells(*settings, **options):
 
 def test_run_json_gives_the_cells_back_in_their_order():
     planned = cells("method=stream,ranges", "object_size_mb=1,2", repeats=2)
-    stored = json.loads(json.dumps({"format": FORMAT, "cells": [cell.as_json() for cell in planned]}))
+    stored = json.loads(
+        json.dumps({"format": FORMAT, "cells": [cell.as_json() for cell in planned]})
+    )
     found = cells_of(stored, DOWNLOAD)
     assert list(found) == [cell.name for cell in planned]
     assert [vars(found[cell.name]) for cell in planned] == [vars(cell) for cell in planned]
@@ -27,7 +30,10 @@ def test_a_record_is_compared_with_what_its_cell_was_set_to():
     [cell] = cells("memory_size=1024", "concurrency_value=5")
     record = {"memory_size": 1024, "concurrency_limit": 5, "method": "download_file"}
     assert cell.difference(record) is None
-    assert str(cell.difference(record | {"memory_size": 512})) == "memory_size 512 where the cell has 1024"
+    assert (
+        str(cell.difference(record | {"memory_size": 512}))
+        == "memory_size 512 where the cell has 1024"
+    )
     assert cell.difference(record | {"sink": "discard"}).field == "sink"
 
 
@@ -73,5 +79,8 @@ def test_what_is_no_cell_is_left_out(manifest):
 
 def test_cells_are_bounded():
     row = Cell("a", {}, DOWNLOAD.axes).as_json()
-    stored = {"format": FORMAT, "cells": [row | {"cell": str(number)} for number in range(MOST_CELLS + 1)]}
+    stored = {
+        "format": FORMAT,
+        "cells": [row | {"cell": str(number)} for number in range(MOST_CELLS + 1)],
+    }
     assert len(cells_of(stored, DOWNLOAD)) == MOST_CELLS

@@ -1,4 +1,5 @@
-"""The end of a run of the tests, as `make test-often` counts it: seen in a run of five tiny ones by two workers."""
+"""The end of a run of the tests, as `make test-often` counts it: seen in a run of five tiny ones by
+two workers."""
 
 import re
 import subprocess
@@ -42,11 +43,23 @@ BAD = {"test_tiny.py::test_bad[a b]", "test_tiny.py::test_error"}
 def command(tmp_path):
     (tmp_path / "test_tiny.py").write_text(TESTS)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = slow\naddopts = -q -m 'not slow'\n")
-    return [sys.executable, "-m", "pytest", "-p", "tests.closing_line", "-p", "no:cacheprovider", "-n2", str(tmp_path)]
+    return [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "tests.closing_line",
+        "-p",
+        "no:cacheprovider",
+        "-n2",
+        str(tmp_path),
+    ]
 
 
 def test_each_failed_test_has_its_command_and_what_was_left_out_its_reason(command):
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+    )
     *_, own, last = done.stdout.splitlines()
     assert set(often.failed_tests(done.stdout)) == BAD
     left_out = r"1 slow, see `make test-slow`; 1 skipped \(NO_BROWSER=1\)"
@@ -55,4 +68,6 @@ def test_each_failed_test_has_its_command_and_what_was_left_out_its_reason(comma
 
 
 def test_a_failure_stops_no_later_run_and_a_run_that_ends_without_a_word_is_one(tmp_path):
-    assert often.run_often(2, 1, ["false"], tmp_path / "logs") == {"(no test named: see the log)": 2}
+    assert often.run_often(2, 1, ["false"], tmp_path / "logs") == {
+        "(no test named: see the log)": 2
+    }

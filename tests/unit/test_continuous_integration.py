@@ -16,7 +16,11 @@ FOLDER = ROOT / ".github/workflows"
 
 def unpinned(text: str) -> list[str]:
     actions = re.findall(r"\buses:\s*(.+)", text)
-    return [it for it in actions if not re.fullmatch(r"[\w-]+/[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", it)]
+    return [
+        it
+        for it in actions
+        if not re.fullmatch(r"[\w-]+/[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", it)
+    ]
 
 
 @pytest.fixture(params=sorted(FOLDER.iterdir()), ids=lambda file: file.stem)
@@ -25,17 +29,30 @@ def text(request) -> str:
 
 
 def test_a_push_runs_check_and_test_and_a_night_the_property_tests_which_the_makefile_has():
-    [push], [night] = (yaml.safe_load((FOLDER / f"{name}.yml").read_text())["jobs"].values() for name in ("ci", "fuzz"))
+    [push], [night] = (
+        yaml.safe_load((FOLDER / f"{name}.yml").read_text())["jobs"].values()
+        for name in ("ci", "fuzz")
+    )
     assert push["strategy"]["matrix"]["target"] == ["check", "test"]
-    assert [job["steps"][-1] for job in (push, night)] == [{"run": "make ${{ matrix.target }}"}, {"run": "make fuzz"}]
-    assert {"check", "test", "fuzz"} <= {*re.findall(r"(?m)^(\w+):", (ROOT / "Makefile").read_text())}
+    assert [job["steps"][-1] for job in (push, night)] == [
+        {"run": "make ${{ matrix.target }}"},
+        {"run": "make fuzz"},
+    ]
+    assert {"check", "test", "fuzz"} <= {
+        *re.findall(r"(?m)^(\w+):", (ROOT / "Makefile").read_text())
+    }
 
 
 def test_it_may_only_read_keeps_no_credentials_and_pins_every_action_by_its_commit(text):
     workflow = yaml.safe_load(text)
     [job] = workflow["jobs"].values()
-    [checkout] = [step for step in job["steps"] if step.get("uses", "").startswith("actions/checkout@")]
-    assert (workflow["permissions"], checkout["with"]["persist-credentials"]) == ({"contents": "read"}, False)
+    [checkout] = [
+        step for step in job["steps"] if step.get("uses", "").startswith("actions/checkout@")
+    ]
+    assert (workflow["permissions"], checkout["with"]["persist-credentials"]) == (
+        {"contents": "read"},
+        False,
+    )
     assert unpinned(text) == []
 
 
@@ -65,9 +82,14 @@ def test_the_example_reports_the_last_twelve_runs_and_stores_them_before_it_fail
     for number in range(count):
         (tmp_path / f"results/202611{number + 10}T000000Z").mkdir(parents=True)
     environment = {"PATH": f"{tmp_path}/bin:/usr/bin:/bin", "RUNS": "s3://my-bucket"}
-    done = subprocess.run(["bash", "-e", "-c", job["steps"][-1]["run"]], env=environment, timeout=20)
+    done = subprocess.run(
+        ["bash", "-e", "-c", job["steps"][-1]["run"]], env=environment, timeout=20
+    )
     *report, stored = (tmp_path / "calls").read_text().splitlines()
-    assert (done.returncode, stored.split()[1:]) == (3 if reported else 0, ["s3", "sync", "results", "s3://my-bucket"])
+    assert (done.returncode, stored.split()[1:]) == (
+        3 if reported else 0,
+        ["s3", "sync", "results", "s3://my-bucket"],
+    )
     for line in report:
         called = build_parser().parse_args(line.split()[1:])
         assert (called.fail_on, called.runs[-1]) == ("slower", f"results/202611{count + 9}T000000Z")

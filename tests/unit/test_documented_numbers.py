@@ -1,4 +1,5 @@
-"""A number in README and on an experiment's page stands in one place of the product; here the two are compared."""
+"""A number in README and on an experiment's page stands in one place of the product; here the two
+are compared."""
 
 import csv
 import re
@@ -17,14 +18,19 @@ from tests import measured, predictions
 from tests.commands import DOCUMENTS, ROOT
 
 README = (ROOT / "README.md").read_text()
-PAGES = {name: ROOT / "docs" / f"{name}.md" for name in EXPERIMENTS} | {"copy_host": ROOT / "docs" / "copy.md"}
+PAGES = {name: ROOT / "docs" / f"{name}.md" for name in EXPERIMENTS} | {
+    "copy_host": ROOT / "docs" / "copy.md"
+}
 HALVES = {0: "", 1: "½"}
 
 
 def table(text: str, heading: str) -> list[dict[str, str]]:
     """The rows of the first table of `text` that has the column `heading`, by column."""
     for match in re.finditer(r"(?m)^\|.*\|\n\| ---.*\|\n(?:\|.*\|\n)+", text):
-        head, _, *rows = ([cell.strip() for cell in line.strip("|\n").split("|")] for line in match[0].splitlines())
+        head, _, *rows = (
+            [cell.strip() for cell in line.strip("|\n").split("|")]
+            for line in match[0].splitlines()
+        )
         if heading in head:
             return [dict(zip(head, row, strict=True)) for row in rows]
     raise AssertionError(f"no table with the column {heading}")
@@ -52,9 +58,14 @@ def test_times_and_costs_are_those_of_the_stored_run_and_of_the_estimate(name):
 @pytest.mark.parametrize("name", ["download", "filesystem", "copy", "copy_host", "function"])
 def test_what_a_sweep_takes_is_what_its_page_says(name):
     column = "in a sweep" if name in ("download", "filesystem", "function") else f"`{name}`"
-    rows = {re.match(r"`(\w+)`", row["`--set`"])[1]: row[column] for row in table(PAGES[name].read_text(), column)}
+    rows = {
+        re.match(r"`(\w+)`", row["`--set`"])[1]: row[column]
+        for row in table(PAGES[name].read_text(), column)
+    }
     for target, matrix in EXPERIMENTS[name].matrices.items():
-        for variable, values in (matrix.swept | {key: (value,) for key, value in matrix.fixed.items()}).items():
+        for variable, values in (
+            matrix.swept | {key: (value,) for key, value in matrix.fixed.items()}
+        ).items():
             on_aws, _, locally = rows[variable].partition("; locally ")
             assert (target, variable, locally if target == "local" and locally else on_aws) == (
                 target,
@@ -66,9 +77,13 @@ def test_what_a_sweep_takes_is_what_its_page_says(name):
 @pytest.mark.parametrize("name", ["download", "filesystem", "copy", "express"])
 def test_the_published_tables_have_no_figure_that_the_stored_ones_lack(name):
     rows = [
-        row for file in (ROOT / "experiments").glob(f"{name}*/published/*.csv") for row in csv.DictReader(file.open())
+        row
+        for file in (ROOT / "experiments").glob(f"{name}*/published/*.csv")
+        for row in csv.DictReader(file.open())
     ]
-    numbers = {float(value) for row in rows for value in row.values() if re.fullmatch(r"[\d.]+", value)}
+    numbers = {
+        float(value) for row in rows for value in row.values() if re.fullmatch(r"[\d.]+", value)
+    }
     numbers |= {float(row["standard"]) / float(row["express"]) for row in rows if "express" in row}
     [section] = re.findall(r"(?ms)^## The published results?\n(.*?)^## ", PAGES[name].read_text())
     figures = set(re.findall(r"\| ([\d,]+\.\d+)(?: s| USD)?(?= \|)", section))
@@ -82,7 +97,9 @@ def test_the_numbers_of_the_readme_are_those_of_declaration_model_and_pins():
     downloads = per_n * sum(matrix["concurrency_value"]) * len(matrix["memory_size"])
     ramp = int(known_parameters("download")["sqs_per_minute"])
     python = re.search(r'requires-python = ">=(.*)"', (ROOT / "pyproject.toml").read_text())[1]
-    terraform = re.search(r'required_version = ">= (.*)"', (ROOT / "infra" / "terraform.tf").read_text())[1]
+    terraform = re.search(
+        r'required_version = ">= (.*)"', (ROOT / "infra" / "terraform.tf").read_text()
+    )[1]
     go = re.search(r"install Go >= ([\d.]+)", Path(go_build.__file__).read_text())[1]
     for words in (
         f"{downloads:,} downloads of 1 GiB",

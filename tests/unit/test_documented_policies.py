@@ -1,6 +1,8 @@
-"""What the policies of docs/ keep their holder from: taking over, changing or deleting what isn't Stampede's.
+"""What the policies of docs/ keep their holder from: taking over, changing or deleting what isn't
+Stampede's.
 
-One resource of a request a row, judged by the embedded AWS's own evaluator; AWS asks for every resource of a request.
+One resource of a request a row, judged by the embedded AWS's own evaluator; AWS asks for every
+resource of a request.
 """
 
 import pytest
@@ -69,7 +71,12 @@ def allowed(name: str, action: str, resource: str, context: dict) -> bool:
         ("copy_host", "ec2:RunInstances", SUBNET, OTHERS),
         ("copy_host", "ec2:RunInstances", GROUP, OTHERS | ASKED),
         ("copy_host", "ec2:RunInstances", INTERFACE, {"ec2:AssociatePublicIpAddress": "true"}),
-        ("copy_host", "ec2:RunInstances", "arn:aws:ec2:us-east-1::image/ami-1", {"ec2:Owner": "999999999999"}),
+        (
+            "copy_host",
+            "ec2:RunInstances",
+            "arn:aws:ec2:us-east-1::image/ami-1",
+            {"ec2:Owner": "999999999999"},
+        ),
         ("filesystem", "ec2:AuthorizeSecurityGroupIngress", GROUP, UNTAGGED | ASKED),
         ("filesystem", "ec2:CreateSubnet", VPC, OTHERS | ASKED),
         ("filesystem", "ec2:CreateNetworkInterface", SUBNET, OTHERS),
@@ -95,19 +102,34 @@ def test_the_holder_may_not(name, action, resource, context):
         ("copy_host", "ec2:RunInstances", INSTANCE, ASKED),
         ("copy_host", "ec2:RunInstances", SUBNET, OURS),
         ("copy_host", "ec2:RunInstances", INTERFACE, {"ec2:AssociatePublicIpAddress": "false"}),
-        ("copy_host", "ec2:RunInstances", "arn:aws:ec2:us-east-1::image/ami-1", {"ec2:Owner": "amazon"}),
+        (
+            "copy_host",
+            "ec2:RunInstances",
+            "arn:aws:ec2:us-east-1::image/ami-1",
+            {"ec2:Owner": "amazon"},
+        ),
         ("copy_host", "kms:CreateKey", "*", ASKED | TAG_KEYS),
         ("copy_host", "kms:TagResource", KEY, ASKED | TAG_KEYS),
         ("filesystem", "ec2:CreateSubnet", SUBNET, ASKED),
         ("filesystem", "ec2:CreateSubnet", VPC, OURS),
         ("filesystem", "ec2:AuthorizeSecurityGroupIngress", GROUP, OURS),
         ("filesystem", "elasticfilesystem:CreateFileSystem", "*", ASKED),
-        ("filesystem", "elasticfilesystem:TagResource", EFS, {"elasticfilesystem:CreateAction": "CreateFileSystem"}),
+        (
+            "filesystem",
+            "elasticfilesystem:TagResource",
+            EFS,
+            {"elasticfilesystem:CreateAction": "CreateFileSystem"},
+        ),
         ("filesystem", "elasticfilesystem:CreateAccessPoint", EFS, OURS),
         ("s3files", "s3files:TagResource", S3_FILES, {"s3files:CreateAction": "CreateFileSystem"}),
         ("s3files", "s3files:CreateMountTarget", S3_FILES, OURS),
         ("s3files", "events:PutRule", f"{RULE}DO-NOT-DELETE-S3-Files-1", OF_S3_FILES),
-        ("s3files", "cloudformation:CreateStack", f"{STACK}stampede-filesystem-s3files-mount-target-0/1", UNTAGGED),
+        (
+            "s3files",
+            "cloudformation:CreateStack",
+            f"{STACK}stampede-filesystem-s3files-mount-target-0/1",
+            UNTAGGED,
+        ),
         ("server_side_proof", "logs:CreateDelivery", DELIVERY, ASKED),
         ("server_side_proof", "logs:DeleteDelivery", DELIVERY, OURS),
         ("express", "glue:DeleteTable", f"{TABLE}stampede_express/standard", UNTAGGED),

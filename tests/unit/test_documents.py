@@ -1,4 +1,5 @@
-"""What README, CONTRIBUTING and docs/ point at is there, and what they tell to type is what Stampede takes."""
+"""What README, CONTRIBUTING and docs/ point at is there, and what they tell to type is what
+Stampede takes."""
 
 import argparse
 import re
@@ -44,14 +45,20 @@ def test_a_page_is_short(page):
 
 @cache
 def options_of(verb: str) -> set[str]:
-    [verbs] = [action for action in build_parser()._actions if isinstance(action, argparse._SubParsersAction)]
+    [verbs] = [
+        action
+        for action in build_parser()._actions
+        if isinstance(action, argparse._SubParsersAction)
+    ]
     return set(verbs.choices[verb]._option_string_actions)
 
 
 def test_every_make_target_verb_option_and_variable_that_is_named_is_there(page):
     text = page.read_text()
     targets = re.findall(r"(?m)^([a-z-]+):", (ROOT / "Makefile").read_text())
-    assert set(" ".join(re.findall(r"(?m)(?:`|^)make((?:\s[a-z-]+)+)", text)).split()) <= set(targets)
+    assert set(" ".join(re.findall(r"(?m)(?:`|^)make((?:\s[a-z-]+)+)", text)).split()) <= set(
+        targets
+    )
     for command in re.findall(r"`(?:\.venv/bin/)?stampede\s([^`]+)`", text):
         verb, *words = shlex.split(command)
         if verb in VERBS:

@@ -1,5 +1,5 @@
-"""The evidence book: each assumption about AWS has its code, its proof or the lack of one, and each recorded answer a
-test that replays it. Where one of them goes, a test here fails."""
+"""The evidence book: each assumption about AWS has its code, its proof or the lack of one, and each
+recorded answer a test that replays it. Where one of them goes, a test here fails."""
 
 import re
 
@@ -27,16 +27,28 @@ def test_every_row_has_an_id_of_its_own_code_that_is_there_and_a_proof_or_what_i
     assert len(ROWS) == len(BOOK["assumption"])
     for row in ROWS.values():
         assert row["text"].endswith((".", ")"))
-        assert row["code"] and [file for file in row["code"] if not (ROOT / file).is_file()] == [], row["id"]
-        assert [name for name in row.get("recorded", ()) if name not in ANSWERS and not (FOLDER / name).exists()] == []
-        assert all(re.fullmatch(r"[\w-]+/[^\s<>]+\.html", path) for path in row.get("documented", ())), row["id"]
-        assert all(re.fullmatch(r"https://[\w.-]+/[^\s<>]+", url) for url in row.get("reported", ())), row["id"]
+        assert (
+            row["code"] and [file for file in row["code"] if not (ROOT / file).is_file()] == []
+        ), row["id"]
+        assert [
+            name
+            for name in row.get("recorded", ())
+            if name not in ANSWERS and not (FOLDER / name).exists()
+        ] == []
+        assert all(
+            re.fullmatch(r"[\w-]+/[^\s<>]+\.html", path) for path in row.get("documented", ())
+        ), row["id"]
+        assert all(
+            re.fullmatch(r"https://[\w.-]+/[^\s<>]+", url) for url in row.get("reported", ())
+        ), row["id"]
 
 
 def test_every_recorded_answer_is_replayed_by_a_test_or_its_absence_is_explained():
     text = "".join((ROOT / file).read_text(encoding="utf-8") for file in REPLAYS)
     limits = ["lam-71"]  # the next test has it
-    assert [name for name in ANSWERS if f'"{name}"' not in text and name not in [*UNUSED, *limits]] == []
+    assert [
+        name for name in ANSWERS if f'"{name}"' not in text and name not in [*UNUSED, *limits]
+    ] == []
     assert [name for name in UNUSED if name not in ANSWERS] == []
 
 
@@ -45,14 +57,18 @@ def test_what_a_function_may_open_and_start_is_within_what_was_recorded():
     text = (ROOT / "functions/filesystem/copy_order.py").read_text()
     assert int(re.search(r"(?m)^MOST_THREADS = (\d+)", text)[1]) < limits["RLIMIT_NPROC"][0]
     text = (ROOT / "functions/transfer/internal/express/order.go").read_text()
-    assert int(re.search(r"largestParallel\s*= (\d+)", text)[1]) < limits["RLIMIT_NOFILE"][0] == 1024
+    assert (
+        int(re.search(r"largestParallel\s*= (\d+)", text)[1]) < limits["RLIMIT_NOFILE"][0] == 1024
+    )
 
 
 def test_the_page_is_current_and_leads_with_what_is_not_proven():
     written = PAGE.read_text(encoding="utf-8")
     assert written == page(), "docs/evidence.md: run `make evidence`"
     first, _, _ = written.partition("## Proven")
-    assert all(row["text"] in first for row in ROWS.values() if "open" in row or kind(row) == "nothing")
+    assert all(
+        row["text"] in first for row in ROWS.values() if "open" in row or kind(row) == "nothing"
+    )
 
 
 def test_no_account_and_no_machine_is_in_the_recorded_answers():

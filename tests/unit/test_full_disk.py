@@ -30,7 +30,9 @@ def fill(monkeypatch):
     there = tempfile.TemporaryFile
 
     def temporary_file(*arguments, dir=None, **options):
-        return Path("/dev/full").open("wb") if dir in full else there(*arguments, dir=dir, **options)
+        return (
+            Path("/dev/full").open("wb") if dir in full else there(*arguments, dir=dir, **options)
+        )
 
     monkeypatch.setattr(full_disk.tempfile, "TemporaryFile", temporary_file)
     return full.append
@@ -50,7 +52,9 @@ def program(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("which", [["results"], ["state"], []])
-def test_the_error_names_the_folder_that_is_full_of_those_that_it_may_be(fill, tmp_path, monkeypatch, capsys, which):
+def test_the_error_names_the_folder_that_is_full_of_those_that_it_may_be(
+    fill, tmp_path, monkeypatch, capsys, which
+):
     folders = {name: tmp_path / name for name in ("results", "state")}
     for folder in folders.values():
         folder.mkdir()
@@ -70,7 +74,10 @@ def test_a_disk_that_is_read_only_has_another_way_out_than_a_full_one(monkeypatc
         raise OSError(errno.EROFS, "Read-only file system", "results/r/sent.jsonl")
 
     monkeypatch.setattr("stampede.cli.verbs.drain.run", run)
-    assert (main(["drain"]), "results/r/sent.jsonl (Read-only" in (line := capsys.readouterr().err)) == (1, True)
+    assert (
+        main(["drain"]),
+        "results/r/sent.jsonl (Read-only" in (line := capsys.readouterr().err),
+    ) == (1, True)
     assert "make it writable" in line
 
 
@@ -89,12 +96,16 @@ def test_a_line_that_a_full_disk_took_in_part_is_taken_back(tmp_path):
     assert len(text) > 50 and text.endswith("}\n")
 
 
-def test_a_local_drain_whose_functions_have_no_room_ends_with_the_folder(fill, tmp_path, monkeypatch):
+def test_a_local_drain_whose_functions_have_no_room_ends_with_the_folder(
+    fill, tmp_path, monkeypatch
+):
     aws = SimulatedAws("local", dict(OUTPUTS))
     monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + aws.now_s)
     monkeypatch.setattr(stack, "STATE_DIR", tmp_path)
     folder = RunFolder.create(tmp_path, "r")
-    folder.append("sent.jsonl", [{"cell": "a", "seq": seq, "sent_at_ms": EPOCH_MS} for seq in (0, 1)])
+    folder.append(
+        "sent.jsonl", [{"cell": "a", "seq": seq, "sent_at_ms": EPOCH_MS} for seq in (0, 1)]
+    )
     aws.log(record(0), at_s=1)
     aws.__dict__["in_flight_until_s"] = 1e9
     fill(tmp_path)
@@ -105,7 +116,9 @@ def test_a_local_drain_whose_functions_have_no_room_ends_with_the_folder(fill, t
 
 
 @pytest.mark.parametrize("asked", [Terraform.outputs, Terraform.resources])
-def test_what_terraform_could_not_print_is_not_taken_for_nothing(program, tmp_path, monkeypatch, asked):
+def test_what_terraform_could_not_print_is_not_taken_for_nothing(
+    program, tmp_path, monkeypatch, asked
+):
     program("exit 0")
     monkeypatch.setattr(terraform.full_disk, "refuse", refused)
     with pytest.raises(OSError, match="No space left on device"):
@@ -115,7 +128,9 @@ def test_what_terraform_could_not_print_is_not_taken_for_nothing(program, tmp_pa
 def test_an_emulator_that_can_t_be_noted_down_is_not_left_running(tmp_path, monkeypatch):
     ended = []
     monkeypatch.setattr(ministack.Emulator, "end", lambda self, timeout_s: ended.append(self.pid))
-    monkeypatch.setattr(ministack.subprocess, "Popen", lambda *_, **options: SimpleNamespace(pid=7, stdin=None))
+    monkeypatch.setattr(
+        ministack.subprocess, "Popen", lambda *_, **options: SimpleNamespace(pid=7, stdin=None)
+    )
     monkeypatch.setattr(ministack, "asdict", refused)
     with pytest.raises(OSError, match="No space left on device"):
         ministack.start(tmp_path)

@@ -10,7 +10,9 @@ every_module = pytest.mark.parametrize("module", ["functions/transfer", "bench/f
 
 
 def go(module: str, *command: str) -> subprocess.CompletedProcess:
-    return subprocess.run(command, cwd=ROOT / module, capture_output=True, text=True, timeout=600, check=False)
+    return subprocess.run(
+        command, cwd=ROOT / module, capture_output=True, text=True, timeout=600, check=False
+    )
 
 
 @every_module

@@ -1,4 +1,5 @@
-"""The house: an experiment lives in places that carry its name, and the packages import downwards only."""
+"""The house: an experiment lives in places that carry its name, and the packages import downwards
+only."""
 
 import ast
 import re
@@ -12,17 +13,22 @@ import pytest
 from experiments import EXPERIMENTS
 
 ROOT = Path(__file__).resolve().parents[2]
-# `go mod download` is a command of Go's, and a request of ASGI has a `method`.
-# Of the `function` experiment's words these are everybody's: they name it only as a part of a path or of an import.
+# `go mod download` is a command of Go's, and a request of ASGI has a `method`. Of the `function`
+# experiment's words these are everybody's: they name it only as a part of a path or of an import.
 EVERYDAY = {"function", "package", "environment", "runtime", "handler", "layers"}
-# Of the trigger, whose batches decide how many messages there are, what they cost and how long they are hidden.
+# Of the trigger, whose batches decide how many messages there are, what they cost and how long they
+# are hidden.
 EVERYDAY |= {"batch_size", "batching_window_s"}
 EXCUSED = {f"stampede/emulator/{name}.py" for name in ("gate", "go_build")}
 
 
 def modules(*folders):
     """The Python files of folders, by their path from the root."""
-    return {path.relative_to(ROOT).as_posix(): path for folder in folders for path in (ROOT / folder).rglob("*.py")}
+    return {
+        path.relative_to(ROOT).as_posix(): path
+        for folder in folders
+        for path in (ROOT / folder).rglob("*.py")
+    }
 
 
 def documentation(tree):
@@ -34,22 +40,28 @@ def documentation(tree):
 
 def own_variables(name):
     """The Terraform variables that this experiment alone has."""
-    return re.findall(r'^variable "(\w+)"', (ROOT / f"infra/variables_{name}.tf").read_text(), re.MULTILINE)
+    return re.findall(
+        r'^variable "(\w+)"', (ROOT / f"infra/variables_{name}.tf").read_text(), re.MULTILINE
+    )
 
 
 @cache
 def tokens(text):
-    """What a module's code imports, in dotted names, its identifiers, and its strings, as (line, kind, what); read once
-    for all the tests that look through it."""
+    """What a module's code imports, in dotted names, its identifiers, and its strings, as (line,
+    kind, what); read once for all the tests that look through it."""
     tree, items = ast.parse(text), []
     prose = documentation(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
-            items += [(node.lineno, "import", f"{node.module or ''}.{alias.name}") for alias in node.names]
+            items += [
+                (node.lineno, "import", f"{node.module or ''}.{alias.name}") for alias in node.names
+            ]
         elif isinstance(node, ast.Import):
             items += [(node.lineno, "import", alias.name) for alias in node.names]
         elif isinstance(node, ast.Name | ast.Attribute):
-            items.append((node.lineno, "name", node.id if isinstance(node, ast.Name) else node.attr))
+            items.append(
+                (node.lineno, "name", node.id if isinstance(node, ast.Name) else node.attr)
+            )
         elif isinstance(string := getattr(node, "value", None), str) and id(node) not in prose:
             items.append((node.lineno, "string", string))
     return items
@@ -58,15 +70,19 @@ def tokens(text):
 def namings(text, name, variables=()):
     """Where a module's code names an experiment, as (line, what).
 
-    That is: an import of `experiments.<name>...`, or of its declaration; the identifier <NAME>; a string that is the
-    name, or has it as a part of a path or of a compound (`functions/<name>`, `<name>/summary`, `stampede-<name>`, `one
-    of: <name>`); and a string in which one of its own Terraform variables stands (one of a single word: that is it).
+    That is: an import of `experiments.<name>...`, or of its declaration; the identifier <NAME>; a
+    string that is the name, or has it as a part of a path or of a compound (`functions/<name>`,
+    `<name>/summary`, `stampede-<name>`, `one of: <name>`); and a string in which one of its own
+    Terraform variables stands (one of a single word: that is it).
     """
     alone = "" if name in EVERYDAY else rf"|(?:[/-]|: ){name}\b(?!-)|^{name}$"
     compound = re.compile(rf"(?<![\w.]){name}[/.:]\w{alone}")
     variables = [variable for variable in variables if variable not in EVERYDAY]
     own = re.compile(
-        "|".join(rf"\b{variable}\b" if "_" in variable else rf"^{variable}$" for variable in variables) or "(?!)"
+        "|".join(
+            rf"\b{variable}\b" if "_" in variable else rf"^{variable}$" for variable in variables
+        )
+        or "(?!)"
     )
     for line, kind, what in tokens(text):
         if kind == "import" and re.match(rf"experiments\.({name}|{name.upper()})", what):
@@ -74,7 +90,11 @@ def namings(text, name, variables=()):
         elif kind == "name" and what == name.upper():
             yield line, what
         elif kind == "string":
-            yield from ((line, repr(match[0])) for match in (compound.search(what), own.search(what)) if match)
+            yield from (
+                (line, repr(match[0]))
+                for match in (compound.search(what), own.search(what))
+                if match
+            )
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -105,5 +125,7 @@ def test_a_module_that_names_the_download_is_found_and_an_english_word_is_no_nam
 
 def test_the_packages_import_downwards_only():
     lint = Path(sys.executable).with_name("lint-imports")
-    done = subprocess.run([lint, "--no-cache"], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [lint, "--no-cache"], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stdout

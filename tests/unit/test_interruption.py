@@ -32,7 +32,10 @@ sys.exit(start.main())
 def signals():
     """Those of this process, which listens; a clock that the test moves comes with them."""
     hook = sys.unraisablehook
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    before = {
+        number: signal.getsignal(number)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    }
     heard = Signals(clock=lambda: heard.now_s)
     heard.now_s = 0.0
     heard.listen()

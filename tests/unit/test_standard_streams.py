@@ -27,9 +27,14 @@ def test_what_is_written_to_a_closed_terminal_is_lost_and_ends_nothing():
 @pytest.mark.parametrize("arguments", [["--version"], ["prices"]])
 def test_output_on_a_full_disk_is_one_line_and_status_1(arguments):
     with FULL.open("w") as full:
-        ended = subprocess.run([*STAMPEDE, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+        ended = subprocess.run(
+            [*STAMPEDE, *arguments], stdout=full, stderr=subprocess.PIPE, text=True
+        )
     [line] = ended.stderr.splitlines()
-    assert (ended.returncode, "can't write to standard output (No space left on device)" in line) == (1, True)
+    assert (
+        ended.returncode,
+        "can't write to standard output (No space left on device)" in line,
+    ) == (1, True)
 
 
 def test_an_encoding_without_a_letter_has_another_one_instead():
@@ -42,5 +47,11 @@ def test_an_encoding_without_a_letter_has_another_one_instead():
 def test_a_folder_that_was_removed_is_one_line(tmp_path):
     gone = tmp_path / "gone"
     gone.mkdir()
-    ended = subprocess.run([*STAMPEDE, "doctor"], cwd=gone, preexec_fn=gone.rmdir, capture_output=True, text=True)
-    assert (ended.returncode, ended.stderr.count("\n"), "current folder" in ended.stderr) == (2, 1, True)
+    ended = subprocess.run(
+        [*STAMPEDE, "doctor"], cwd=gone, preexec_fn=gone.rmdir, capture_output=True, text=True
+    )
+    assert (ended.returncode, ended.stderr.count("\n"), "current folder" in ended.stderr) == (
+        2,
+        1,
+        True,
+    )

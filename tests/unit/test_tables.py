@@ -10,14 +10,20 @@ import pytest
 from stampede.tables import Field, Table, print_rows
 
 ROWS = [
-    {"name": "[red]", "usd": 0.5, "count": 12_000, "source": "https://aws.amazon.com/s3/pricing/, GET and all other"},
+    {
+        "name": "[red]",
+        "usd": 0.5,
+        "count": 12_000,
+        "source": "https://aws.amazon.com/s3/pricing/, GET and all other",
+    },
     {"name": "a" * 30, "usd": None, "count": 1, "source": ""},
 ]
 
 
 @pytest.fixture
 def shown(monkeypatch, capsys):
-    """A function that prints ROWS as a table on a terminal of so many columns (None: a pipe); gives the lines."""
+    """A function that prints ROWS as a table on a terminal of so many columns (None: a pipe); gives
+    the lines."""
 
     def show(columns):
         if columns:
@@ -60,7 +66,9 @@ FIELDS = [
     Field("words", "words", only="reading", rank=3),
 ]
 MEASURED = {"name": "=a|b", "seconds": 0.1 + 0.2, "n": 1000, "exact": 1e-7, "words": "wide " * 9}
-TABLE = Table("t", "title", FIELDS, [MEASURED, {"name": "c", "n": 2, "seconds": None}], ["A caption."])
+TABLE = Table(
+    "t", "title", FIELDS, [MEASURED, {"name": "c", "n": 2, "seconds": None}], ["A caption."]
+)
 
 
 def test_files_of_a_table_have_every_digit_and_are_safe_in_a_spreadsheet():

@@ -30,8 +30,13 @@ doctor.print_checks({[ZONE, PLAN, SHARE, PLAN]!r})
 
 
 def program(**environment):
-    settings = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
-    return {"args": [sys.executable, "-c", PROGRAM], "env": {**settings, "TERM": "xterm", **environment}}
+    settings = {
+        name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")
+    }
+    return {
+        "args": [sys.executable, "-c", PROGRAM],
+        "env": {**settings, "TERM": "xterm", **environment},
+    }
 
 
 def on_a_terminal(**environment):
@@ -94,4 +99,6 @@ def test_what_a_terminal_would_obey_of_anybodys_words_is_shown(monkeypatch, caps
 @pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "+1;x", "-x", "@SUM(1)", "\tx"])
 def test_a_csv_for_people_has_no_formula(capsys, text):
     tables.print_rows([{"package": text, "n": -1}], "csv")
-    assert list(csv.DictReader(io.StringIO(capsys.readouterr().out))) == [{"package": f"'{text}", "n": "-1"}]
+    assert list(csv.DictReader(io.StringIO(capsys.readouterr().out))) == [
+        {"package": f"'{text}", "n": "-1"}
+    ]

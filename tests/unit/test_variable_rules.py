@@ -1,4 +1,5 @@
-"""The rules of infra's variables, in words and as Python reads them; tests/terraform asks Terraform about the same."""
+"""The rules of infra's variables, in words and as Python reads them; tests/terraform asks Terraform
+about the same."""
 
 import re
 
@@ -9,20 +10,24 @@ from stampede.stacks import hcl
 from stampede.variable_rules import RULES, Rule
 
 BOUNDED = {name: rule for name, rule in RULES.items() if rule.rule} | {
-    f"{name}.{attribute}": rule for name, of in RULES.items() for attribute, rule in of.attributes.items()
+    f"{name}.{attribute}": rule
+    for name, of in RULES.items()
+    for attribute, rule in of.attributes.items()
 }
 
 
 @pytest.mark.parametrize("name", BOUNDED)
 def test_a_rule_in_words_has_the_numbers_and_the_choices_that_it_is_checked_by(name):
     rule = BOUNDED[name]
-    bounds = [bound for bound in (rule.least, rule.most, rule.longest) if abs(bound) != float("inf")]
+    bounds = [
+        bound for bound in (rule.least, rule.most, rule.longest) if abs(bound) != float("inf")
+    ]
     words = set(re.findall(r"[\w.-]*\w", rule.rule))
     assert {str(value) for value in (*bounds, *rule.choices)} <= words
     assert "must be" in rule.rule and not rule.rule.endswith(".")  # Terraform's messages end in one
 
 
-def test_types_and_defaults_are_those_of_terraforms_variables_and_null_is_taken_where_there_is_no_default():
+def test_types_and_defaults_are_those_of_terraforms_variables():
     for path in INFRA.glob("variables*.tf"):
         for block in hcl.read(path.read_text())["variable"]:
             [(name, body)] = block.items()
@@ -49,13 +54,27 @@ POLLERS = RULES["provisioned_pollers"]
         (Rule(**NUMBER, least=1, most=3), (1, 3, 2.0, None), (0, 4, 1.5, True, "2")),
         (Rule(**NUMBER, least=1), (1, 10**9), (0,)),
         (Rule(choices=("keep", "drop"), null_means=("copy",)), ("keep", "copy"), ("Keep", "", 1)),
-        (Rule(matches="^[a-z-]+$", never="^xn--", longest=5), ("a-b", "abcde"), ("", "A", "a\n", "xn--a", "abcdef")),
-        (Rule(type="list", matches="^[a-z]$"), ([], ["a", "b"]), ("a", ["a", "B"], [1], {"a": "b"})),
+        (
+            Rule(matches="^[a-z-]+$", never="^xn--", longest=5),
+            ("a-b", "abcde"),
+            ("", "A", "a\n", "xn--a", "abcdef"),
+        ),
+        (
+            Rule(type="list", matches="^[a-z]$"),
+            ([], ["a", "b"]),
+            ("a", ["a", "B"], [1], {"a": "b"}),
+        ),
         (Rule(type="map", matches="^[a-z]$"), ({}, {"a": "B"}), ("a", {"B": "a"}, ["a"])),
         (
             POLLERS,
             ({"minimum": 2, "maximum": 2}, None),
-            (5, [2, 20], {"minimum": 2}, {"minimum": 2, "maximum": 2.5}, {"minimum": None, "maximum": 2}),
+            (
+                5,
+                [2, 20],
+                {"minimum": 2},
+                {"minimum": 2, "maximum": 2.5},
+                {"minimum": None, "maximum": 2},
+            ),
         ),
     ],
 )

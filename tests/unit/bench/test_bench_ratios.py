@@ -22,7 +22,8 @@ def measurement(*names, run=lambda: {"s": 2.0}):
 
 @pytest.fixture
 def make_bench(monkeypatch, tmp_path):
-    """Return a function that runs `make bench` with its arguments over measurements; gives the status and the file."""
+    """Return a function that runs `make bench` with its arguments over measurements; gives the
+    status and the file."""
     monkeypatch.setattr(bench.signal, "signal", lambda number, handler: None)
     monkeypatch.setattr(os, "environ", {"AWS_PROFILE": "production", "NO_PROXY": "internal"})
     monkeypatch.chdir(tmp_path)
@@ -42,7 +43,10 @@ def test_sides_run_in_turn_and_their_medians_are_compared(most_runs, first):
 
     @contextmanager
     def sides():
-        yield (lambda: turns.append("ours") or {"s": next(ours)}, lambda: turns.append("peer") or {"s": next(peer)})
+        yield (
+            lambda: turns.append("ours") or {"s": next(ours)},
+            lambda: turns.append("peer") or {"s": next(peer)},
+        )
 
     compared = {"a": Compared("s", "s", 1), "b": Compared("s", "1/s", 1, more_is_better=True)}
     less, more = measure(Measurement(compared, sides, most_runs), 3)
@@ -56,18 +60,25 @@ def test_runs_that_are_no_measurement_are_refused_with_the_side_named(bad):
         compare("a", Compared("s", "s", 1), [{"s": 1.0}], [{"s": value} for value in bad], 0.0)
 
 
-def test_a_result_takes_the_place_of_the_one_before_and_a_file_that_holds_something_else_is_left_alone(tmp_path):
+def test_a_result_takes_the_place_of_the_one_before_and_of_nothing_else(
+    tmp_path,
+):
     path = tmp_path / "bench.json"
     for name, ours in (("first", 4.0), ("second", 4.0), ("first", 8.0)):
         save(path, Entry(name, ours, 2.0, "messages/s", ours / 2, 5, 0.0))
-    assert [(kept["name"], kept["ours"]) for kept in json.loads(path.read_text())] == [("first", 8), ("second", 4)]
+    assert [(kept["name"], kept["ours"]) for kept in json.loads(path.read_text())] == [
+        ("first", 8),
+        ("second", 4),
+    ]
     path.write_text('[{"ours": 1}]')
     with pytest.raises(RunError, match="move it away"):
         save(path, Entry("first", 4.0, 2.0, "s", 2.0, 5, 0.0))
     assert path.read_text() == '[{"ours": 1}]'
 
 
-def test_only_what_is_named_is_measured_and_what_ends_a_bench_keeps_what_came_before(make_bench, capsys):
+def test_only_what_is_named_is_measured_and_what_ends_a_bench_keeps_what_came_before(
+    make_bench, capsys
+):
     def failing():
         raise RunError("mvn is missing", "install it")
 
@@ -80,7 +91,10 @@ def test_only_what_is_named_is_measured_and_what_ends_a_bench_keeps_what_came_be
         measurement("long", run=interrupted),
     )
     status, kept = make_bench(*measurements, arguments=["--only", "two", "--runs", "7"])
-    assert (status, [(entry["name"], entry["ratio"], entry["runs"]) for entry in kept]) == (0, [("two", 2, 7)])
+    assert (status, [(entry["name"], entry["ratio"], entry["runs"]) for entry in kept]) == (
+        0,
+        [("two", 2, 7)],
+    )
     assert os.environ["NO_PROXY"] == "internal,127.0.0.1" and "AWS_PROFILE" not in os.environ
     status, kept = make_bench(*measurements, arguments=["--only", "one", "--only", "bad"])
     assert (status, [entry["name"] for entry in kept]) == (1, ["two", "one"])
@@ -89,7 +103,9 @@ def test_only_what_is_named_is_measured_and_what_ends_a_bench_keeps_what_came_be
 
 
 @pytest.mark.parametrize(("others_s", "is_marked"), [(0.25, True), (0.02, False)])
-def test_a_figure_measured_beside_much_other_work_is_marked(make_bench, monkeypatch, capsys, others_s, is_marked):
+def test_a_figure_measured_beside_much_other_work_is_marked(
+    make_bench, monkeypatch, capsys, others_s, is_marked
+):
     clock, others = iter([0.0, 1.0]), iter([0.0, others_s * os.cpu_count()])
     monkeypatch.setattr(ratios.time, "monotonic", lambda: next(clock))
     monkeypatch.setattr(ratios, "others_cpu_s", lambda: next(others))
@@ -97,10 +113,13 @@ def test_a_figure_measured_beside_much_other_work_is_marked(make_bench, monkeypa
     assert ("too busy" in capsys.readouterr().out) is is_marked
 
 
-def test_other_work_is_what_the_processors_did_beyond_this_process_and_its_children(monkeypatch, tmp_path):
+def test_other_work_is_what_the_processors_did_beyond_this_process_and_its_children(
+    monkeypatch, tmp_path
+):
     used = ratios.resource.struct_rusage([3, 1, *range(14)])
     monkeypatch.setattr(ratios.resource, "getrusage", lambda who: used)
-    seconds = [100, 10, 1, 999, 99, 2, 3, 4, 999, 999]  # 999 and 99 are idle, and what guests have is counted before
+    # 999 and 99 are idle, and what guests have is counted before
+    seconds = [100, 10, 1, 999, 99, 2, 3, 4, 999, 999]
     ticks = [number * os.sysconf("SC_CLK_TCK") for number in seconds]
     (tmp_path / "stat").write_text("cpu  " + " ".join(map(str, ticks)) + "\ncpu0 1 2\n")
     monkeypatch.setattr(ratios, "STAT", tmp_path / "stat")

@@ -1,4 +1,5 @@
-"""A run of a benchmark that did other work than the one it is for is no measurement, and nothing outlives it."""
+"""A run of a benchmark that did other work than the one it is for is no measurement, and nothing
+outlives it."""
 
 import os
 import signal
@@ -49,7 +50,9 @@ def copied_by_nobody(tmp_path):
 
 def arrived(count):
     queue = SimpleNamespace(
-        get_queue_attributes=lambda QueueUrl, AttributeNames: {"Attributes": {AttributeNames[0]: str(count)}},
+        get_queue_attributes=lambda QueueUrl, AttributeNames: {
+            "Attributes": {AttributeNames[0]: str(count)}
+        },
         purge_queue=lambda QueueUrl: None,
     )
     return flood.rate(queue, "q", lambda url, count: time.sleep(0.001), 60)
@@ -69,7 +72,10 @@ def printed_by_the_proxys_benchmark(tmp_path, *lines):
         (lambda tmp_path: logging(tmp_path, "ok", "ok"), "should have logged a success"),
         (lambda tmp_path: logging(tmp_path, "error"), "should have logged a success"),
         (lambda tmp_path: left_by_a_peer(tmp_path, downloads.PIECE), "aren't the object's"),
-        (lambda tmp_path: left_by_a_peer(tmp_path, downloads.PIECE + downloads.PIECE[::-1]), "aren't the object's"),
+        (
+            lambda tmp_path: left_by_a_peer(tmp_path, downloads.PIECE + downloads.PIECE[::-1]),
+            "aren't the object's",
+        ),
         (lambda tmp_path: left_of_small(tmp_path, a=b"1"), "1 of 2 objects"),
         (lambda tmp_path: left_of_small(tmp_path, a=b"1", b=b"x"), "bytes differ"),
         (
@@ -82,10 +88,19 @@ def printed_by_the_proxys_benchmark(tmp_path, *lines):
         (lambda _: insights.check_same([[1.0, 2.0]], [[1.0, 2.1]]), "disagree"),
         (lambda _: insights.check_same([], [[1.0]]), "disagree"),
         (lambda _: simulate.timed(lambda: 103.0, 100.0), "drain in 103.0 and 100.0 s"),
-        (lambda tmp_path: printed_by_the_proxys_benchmark(tmp_path, "no benchmark"), "printed 'no benchmark"),
+        (
+            lambda tmp_path: printed_by_the_proxys_benchmark(tmp_path, "no benchmark"),
+            "printed 'no benchmark",
+        ),
         (lambda _: run_child(["/nowhere/client"]), "status 1: .*No such file"),
-        (lambda _: run_child(python("raise SystemExit('no such bucket')")), "ended with status 1: no such bucket"),
-        (lambda _: run_child(python("import time; time.sleep(60)"), 0.3), "didn't finish within 0.3 s"),
+        (
+            lambda _: run_child(python("raise SystemExit('no such bucket')")),
+            "ended with status 1: no such bucket",
+        ),
+        (
+            lambda _: run_child(python("import time; time.sleep(60)"), 0.3),
+            "didn't finish within 0.3 s",
+        ),
     ],
 )
 def test_a_run_that_did_not_do_its_work_is_no_measurement(tmp_path, monkeypatch, run, message):
@@ -103,7 +118,10 @@ def test_figures_are_computed_of_what_was_done(tmp_path, monkeypatch):
     assert express.counted(store, "put", 3, lambda: {"seconds": 1.5}) == {"objects_per_s": 2}
     assert arrived(60)["messages_per_s"] > 0
     assert (copies.jain([5.0, 5.0]), copies.jain([1.0, 3.0])) == (1, pytest.approx(0.8))
-    lines = ["Invocation/bare-2 3000 160000 ns/op", "Invocation/measured-2 3000 410000 ns/op 91 recorded-us"]
+    lines = [
+        "Invocation/bare-2 3000 160000 ns/op",
+        "Invocation/measured-2 3000 410000 ns/op 91 recorded-us",
+    ]
     added = printed_by_the_proxys_benchmark(tmp_path, *(f"Benchmark{line}" for line in lines))
     assert added == {"bare_us": 160.0, "added_us": 250.0, "recorded_us": 91.0}
 
@@ -123,8 +141,13 @@ def test_a_function_runs_once_in_a_process_of_its_own_and_must_get_what_is_there
 
 def test_cpu_and_peak_memory_are_those_of_the_child_and_its_children():
     ballast = b"\x01" * (200 * 2**20)  # this process is far larger than the child
-    work = "import time\nx = b'\\x01' * (30 * 2**20); del x\nwhile time.process_time() < 0.3: pass\nprint('done')"
-    printed, used = run_child(python(f"import subprocess, sys; subprocess.run([sys.executable, '-c', {work!r}])"))
+    work = (
+        "import time\nx = b'\\x01' * (30 * 2**20); del x\nwhile time.process_time() < 0.3: "
+        "pass\nprint('done')"
+    )
+    printed, used = run_child(
+        python(f"import subprocess, sys; subprocess.run([sys.executable, '-c', {work!r}])")
+    )
     assert (printed, 0.3 <= used["cpu_s"] < 2, len(ballast)) == ("done\n", True, 200 * 2**20)
     assert 30 < run_child(python(work))[1]["peak_mb"] < 100
 
@@ -144,7 +167,7 @@ def test_a_page_claims_a_difference_where_there_is_one_alone(tmp_path, more_s):
     assert aa.claims_of(run, aa.COMPARED["download"]) == more_s
 
 
-def test_no_server_outlives_a_bench_that_fails_or_is_killed_and_one_that_does_not_serve_is_given_up():
+def test_no_server_outlives_its_bench_and_one_that_does_not_serve_is_given_up():
     port = free_port()
     command = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", str(port)]
     pids = []

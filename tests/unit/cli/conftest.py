@@ -10,7 +10,8 @@ from tests.fakes import applied
 
 @pytest.fixture
 def stampede(capsys, monkeypatch, tmp_path):
-    """A function that runs the command line in an empty folder; gives its status, stdout and stderr."""
+    """A function that runs the command line in an empty folder; gives its status, stdout and
+    stderr."""
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):

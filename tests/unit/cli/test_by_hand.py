@@ -19,8 +19,20 @@ from tests.unit.loader.queries_experiment import QUERIES, QUERY
 from tests.unit.loader.reads_experiment import READS
 from tests.unit.loader.shares_experiment import SHARES
 
-OUTPUTS = {"region": "us-east-1", "function_name": "f", "queue_name": "q", "bucket_name": "b", "object_key": "k"}
-OUTPUTS |= {"object_size_mb": 1, "memory_size": 512, "concurrency_value": 3, "method": "download_file", "sink": "tmp"}
+OUTPUTS = {
+    "region": "us-east-1",
+    "function_name": "f",
+    "queue_name": "q",
+    "bucket_name": "b",
+    "object_key": "k",
+}
+OUTPUTS |= {
+    "object_size_mb": 1,
+    "memory_size": 512,
+    "concurrency_value": 3,
+    "method": "download_file",
+    "sink": "tmp",
+}
 OUTPUTS |= {"account_id": "1", "queue_url": "http://127.0.0.1:9/q"}
 
 
@@ -44,16 +56,24 @@ def by_hand(stampede, apply, monkeypatch):
     ("options", "cell", "count"),
     [
         ("", "memory_size=512,concurrency_value=3,dataset=large,threads=1", "30 messages"),
-        ("--messages 1 --order dataset=small --order threads=30", ",dataset=small,threads=30", "1 message"),
+        (
+            "--messages 1 --order dataset=small --order threads=30",
+            ",dataset=small,threads=30",
+            "1 message",
+        ),
     ],
 )
-def test_a_flood_by_hand_takes_the_first_of_the_matrix_or_what_it_is_told(by_hand, options, cell, count):
+def test_a_flood_by_hand_takes_the_first_of_the_matrix_or_what_it_is_told(
+    by_hand, options, cell, count
+):
     done = by_hand("reads", "flood", "--dry-run", *options.split())
     assert (done.status, json.loads(done.out)["cell"].endswith(cell)) == (0, True)
     assert f"would send {count} to" in done.err
 
 
-def test_a_flood_by_hand_of_queries_shows_what_athena_would_be_asked_and_has_it_carried_out(by_hand, monkeypatch):
+def test_a_flood_by_hand_of_queries_shows_what_athena_would_be_asked_and_has_it_carried_out(
+    by_hand, monkeypatch
+):
     calls = []
 
     def carry_out(*arguments, **more):
@@ -89,31 +109,46 @@ def test_what_doesnt_fit_the_stack_is_refused_in_one_line(by_hand, experiment, c
     assert words in done.err.splitlines()[-1]
 
 
-def test_what_a_function_places_is_said_for_this_order_and_what_terraform_cant_empty_is_emptied(by_hand, monkeypatch):
+def test_what_a_function_places_is_said_for_this_order_and_what_terraform_cant_empty_is_emptied(
+    by_hand, monkeypatch
+):
     seeding = Seeding("placer", lambda values: [{"place": values["dataset"]}])
     placed = READS.with_(seeding=seeding, emptied_before_destroy=("kept", "none"))
     monkeypatch.setitem(EXPERIMENTS, "reads", placed)
     outputs, emptied = {"placer": "the-placer", "kept": "a-bucket"}, []
     err = by_hand("reads", "dataset", "--dry-run", "--order", "dataset=small", **outputs).err
     assert 'the-placer would seed what is missing: {"place": "small"}' in err
-    monkeypatch.setattr("loader.emptying.empty", lambda _, bucket, dry_run: emptied.append((bucket, dry_run)))
+    monkeypatch.setattr(
+        "loader.emptying.empty", lambda _, bucket, dry_run: emptied.append((bucket, dry_run))
+    )
     for options, dry_run in ((["--dry-run"], True), ([], False)):
         assert by_hand("reads", "dataset", "--remove", *options, **outputs).out == "s3://a-bucket\n"
         assert emptied.pop() == ("a-bucket", dry_run)
 
 
-@pytest.mark.parametrize(("end", "status"), [(KeyboardInterrupt(), 130), (OSError(errno.ENOSPC, "No space"), 1)])
-def test_a_flood_that_is_cut_off_says_what_goes_on_and_how_to_resume(by_hand, monkeypatch, end, status):
+@pytest.mark.parametrize(
+    ("end", "status"), [(KeyboardInterrupt(), 130), (OSError(errno.ENOSPC, "No space"), 1)]
+)
+def test_a_flood_that_is_cut_off_says_what_goes_on_and_how_to_resume(
+    by_hand, monkeypatch, end, status
+):
     def interrupted(target, folder, cell, count, **options):
-        folder.append("sent.jsonl", [{"cell": cell, "seq": seq, "sent_at_ms": 1} for seq in range(1200)])
+        folder.append(
+            "sent.jsonl", [{"cell": cell, "seq": seq, "sent_at_ms": 1} for seq in range(1200)]
+        )
         raise end
 
     monkeypatch.setattr("loader.flood.flood", interrupted)
     done = by_hand("reads", "flood", "--run", "r")
-    assert (done.status, "run r has sent 1,200 messages; `stampede drain --run r`" in done.err) == (status, True)
+    assert (done.status, "run r has sent 1,200 messages; `stampede drain --run r`" in done.err) == (
+        status,
+        True,
+    )
 
 
-def test_a_flood_of_a_cell_that_the_run_has_already_may_not_know_all_that_was_sent(by_hand, monkeypatch, tmp_path):
+def test_a_flood_of_a_cell_that_the_run_has_already_may_not_know_all_that_was_sent(
+    by_hand, monkeypatch, tmp_path
+):
     def sent(target, folder, cell, count, *, knows_all_sent, **options):
         told.append(knows_all_sent)
         return Outcome(sent=count)
@@ -129,12 +164,19 @@ def test_a_flood_of_a_cell_that_the_run_has_already_may_not_know_all_that_was_se
 
     monkeypatch.setattr("stampede.runs.description.RunDescription.add_cell", refused)
     assert by_hand("reads", "flood", "--run", "s").status == 1
-    assert [folder.name for folder in (tmp_path / "results").iterdir()] == ["r"], "one that sent nothing is removed"
+    assert [folder.name for folder in (tmp_path / "results").iterdir()] == ["r"], (
+        "one that sent nothing is removed"
+    )
 
 
 def test_the_emulator_applies_what_its_experiment_fixes_locally(monkeypatch, tmp_path):
     monkeypatch.setitem(EXPERIMENTS, "reads", READS)
-    fixed = {"experiment": "reads", "concurrency_value": 2, "object_size_mb": 2, "ephemeral_storage_mb": 512}
+    fixed = {
+        "experiment": "reads",
+        "concurrency_value": 2,
+        "object_size_mb": 2,
+        "ephemeral_storage_mb": 512,
+    }
     assert emulator.local_variables(["experiment=reads", "object_size_mb=2"]) == fixed
     monkeypatch.chdir(tmp_path)
     values = emulator.local_variables(["experiment=function", "package=app", "handler=app.handler"])
@@ -142,8 +184,15 @@ def test_the_emulator_applies_what_its_experiment_fixes_locally(monkeypatch, tmp
 
 
 @pytest.mark.parametrize("command", [("emulator", "start", "--apply"), ("sweep", "download")])
-def test_an_old_terraform_is_refused_before_the_embedded_aws_is_started(command, monkeypatch, stampede):
-    old = Finding("terraform", PROBLEM, "terraform is version 1.5.7: 1.9 or newer is needed", "install a newer one")
+def test_an_old_terraform_is_refused_before_the_embedded_aws_is_started(
+    command, monkeypatch, stampede
+):
+    old = Finding(
+        "terraform",
+        PROBLEM,
+        "terraform is version 1.5.7: 1.9 or newer is needed",
+        "install a newer one",
+    )
     monkeypatch.setattr(machine, "terraform", lambda: old)
     monkeypatch.setattr(embedded, "start", lambda **_: pytest.fail("it was started"))
     done = stampede(*command)
@@ -154,8 +203,14 @@ def test_an_apply_that_ends_early_says_what_stays(monkeypatch, stampede):
     def fails(*_):
         raise RunError("terraform apply failed")
 
-    monkeypatch.setattr(embedded, "start", lambda: SimpleNamespace(endpoint_url="http://x", access=None))
+    monkeypatch.setattr(
+        embedded, "start", lambda: SimpleNamespace(endpoint_url="http://x", access=None)
+    )
     monkeypatch.setattr(stack_lock, "holding", lambda *_: nullcontext())
     monkeypatch.setattr(embedded, "apply_copy", fails)
     done = stampede("emulator", "start", "--apply")
-    assert (done.status, "http://x" in done.err, "`stampede emulator stop`" in done.err) == (1, True, True)
+    assert (done.status, "http://x" in done.err, "`stampede emulator stop`" in done.err) == (
+        1,
+        True,
+        True,
+    )

@@ -26,13 +26,29 @@ from stampede.stacks.stack_lock import holding
 from tests.commands import without_links
 
 # What takes long to import: only a verb at work may need it.
-SLOW = ("aiohttp", "awscrt", "boto3", "botocore", "duckdb", "hcl2", "jinja2", "lark", "matplotlib", "numpy", "rich")
+SLOW = (
+    "aiohttp",
+    "awscrt",
+    "boto3",
+    "botocore",
+    "duckdb",
+    "hcl2",
+    "jinja2",
+    "lark",
+    "matplotlib",
+    "numpy",
+    "rich",
+)
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_the_help_of_a_verb_has_each_option_with_its_default_and_two_examples_that_can_be_typed(verb, stampede):
+def test_the_help_of_a_verb_has_each_option_with_its_default_and_two_examples_that_can_be_typed(
+    verb, stampede
+):
     parser = build_parser()
-    [verbs] = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    [verbs] = [
+        action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
+    ]
     for action in verbs.choices[verb]._actions[1:]:
         assert "default" in action.help or not action.option_strings, action.dest
     done = stampede(verb, "--help")
@@ -45,7 +61,9 @@ def test_the_help_of_a_verb_has_each_option_with_its_default_and_two_examples_th
 def test_the_help_lists_experiments_and_verbs_as_readme_does(stampede, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     printed, readme = stampede("--help").out, (ROOT / "README.md").read_text()
-    assert [experiment.name for experiment in EXPERIMENTS.values() if experiment.question not in printed] == []
+    assert [
+        experiment.name for experiment in EXPERIMENTS.values() if experiment.question not in printed
+    ] == []
     for verb in VERBS:
         [text] = re.findall(rf"(?m)^ +{verb} +(.+)$", printed)
         [row] = re.findall(rf"(?m)^\| `{verb}` \| (.+) \|$", readme)
@@ -55,7 +73,13 @@ def test_the_help_lists_experiments_and_verbs_as_readme_does(stampede, monkeypat
 
 
 def test_help_and_a_wrong_option_import_nothing_that_takes_long():
-    calls = [["--help"], ["--version"], ["flod"], *([verb, "--help"] for verb in VERBS), ["sweep", "--no-such-option"]]
+    calls = [
+        ["--help"],
+        ["--version"],
+        ["flod"],
+        *([verb, "--help"] for verb in VERBS),
+        ["sweep", "--no-such-option"],
+    ]
     program = f"""
 import contextlib, io, sys
 from stampede.cli.command_line import main
@@ -64,11 +88,19 @@ for arguments in {calls!r}:
         main(arguments)
 print(sorted(set({SLOW!r}) & set(sys.modules)))
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+    )
     assert done.stdout == "[]\n"
 
 
-OUTPUTS = {"region": "us-east-1", "experiment": "download", "bucket_name": "b", "object_key": "k", "function_name": "f"}
+OUTPUTS = {
+    "region": "us-east-1",
+    "experiment": "download",
+    "bucket_name": "b",
+    "object_key": "k",
+    "function_name": "f",
+}
 OUTPUTS |= {"queue_url": "q", "memory_size": 1024, "concurrency_value": 1, "object_size_mb": 1}
 
 
@@ -76,8 +108,12 @@ OUTPUTS |= {"queue_url": "q", "memory_size": 1024, "concurrency_value": 1, "obje
 def run_r(tmp_path, monkeypatch):
     """The run `r` on AWS, which sent a message, and credentials."""
     (tmp_path / "results" / "r").mkdir(parents=True)
-    (tmp_path / "results" / "r" / "sent.jsonl").write_text('{"cell": "a", "seq": 0, "sent_at_ms": 1}\n')
-    (tmp_path / "results" / "r" / "run.json").write_text('{"target": "aws", "experiment": "download"}')
+    (tmp_path / "results" / "r" / "sent.jsonl").write_text(
+        '{"cell": "a", "seq": 0, "sent_at_ms": 1}\n'
+    )
+    (tmp_path / "results" / "r" / "run.json").write_text(
+        '{"target": "aws", "experiment": "download"}'
+    )
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
 
@@ -111,7 +147,9 @@ def test_whatever_is_missing_that_a_verb_needs_has_one_status(
     assert (done.status, done.out, words in done.err) == (2, "", True)
 
 
-def test_credentials_that_expire_in_mid_run_end_it_with_one_line(stampede, apply, run_r, monkeypatch):
+def test_credentials_that_expire_in_mid_run_end_it_with_one_line(
+    stampede, apply, run_r, monkeypatch
+):
     apply(OUTPUTS)
     monkeypatch.setenv("AWS_CREDENTIAL_EXPIRATION", "2020-01-01T00:00:00Z")
     done = stampede("drain", "--run", "r", "--deadline-s", "1")
@@ -214,24 +252,37 @@ def test_a_target_that_there_is_not_is_refused_where_a_variable_names_it_too(mon
 
 @pytest.mark.parametrize("option", [[], ["-v"]])
 def test_details_are_printed_with_verbose_alone(option, stampede, monkeypatch):
-    monkeypatch.setattr("stampede.cli.verbs.prices.run", lambda arguments: detail("$ terraform apply") or 0)
+    monkeypatch.setattr(
+        "stampede.cli.verbs.prices.run", lambda arguments: detail("$ terraform apply") or 0
+    )
     assert stampede("prices", *option).err == ("$ terraform apply\n" if option else "")
 
 
-def test_hints_name_the_program_and_infra_so_that_they_can_be_typed(stampede, monkeypatch, tmp_path):
+def test_hints_name_the_program_and_infra_so_that_they_can_be_typed(
+    stampede, monkeypatch, tmp_path
+):
     started = str(tmp_path / "bin" / "stampede")
     monkeypatch.setattr(sys, "argv", [started])
     monkeypatch.setenv("PATH", str(tmp_path))
     assert f"`{started} flood`" in stampede("drain").err
-    assert as_typed("`terraform -chdir=infra apply`") == f"`terraform -chdir={shlex.quote(str(ROOT / 'infra'))} apply`"
+    assert (
+        as_typed("`terraform -chdir=infra apply`")
+        == f"`terraform -chdir={shlex.quote(str(ROOT / 'infra'))} apply`"
+    )
 
 
 @pytest.mark.parametrize(
     ("shell", "status"),
-    [('"$0" --version >&-', 0), ('"$0" emulator status', 1), ('"$0" prices | :; exit ${PIPESTATUS[0]}', 141)],
+    [
+        ('"$0" --version >&-', 0),
+        ('"$0" emulator status', 1),
+        ('"$0" prices | :; exit ${PIPESTATUS[0]}', 141),
+    ],
 )
 def test_a_closed_stdout_or_a_reader_that_leaves_is_no_traceback(shell, status, tmp_path):
     environment = {**os.environ, "STAMPEDE_STATE_DIR": str(tmp_path)}
     program = Path(sys.executable).with_name("stampede")
-    done = subprocess.run(["bash", "-c", shell, program], env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        ["bash", "-c", shell, program], env=environment, capture_output=True, text=True, timeout=60
+    )
     assert (done.returncode, "Traceback" in done.stderr) == (status, False)

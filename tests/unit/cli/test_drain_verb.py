@@ -1,4 +1,5 @@
-"""Which run `stampede drain` waits for, and what it prints where that run's stack is gone or another one is applied."""
+"""Which run `stampede drain` waits for, and what it prints where that run's stack is gone or
+another one is applied."""
 
 from types import SimpleNamespace
 
@@ -14,7 +15,8 @@ ACCOUNT = "cell  sent  succeeded  failed  dead_lettered  unaccounted"
 
 @pytest.fixture
 def waited(monkeypatch, tmp_path):
-    """Runs of a file system and of a copy, newest last; gives the ids of the runs that were waited for."""
+    """Runs of a file system and of a copy, newest last; gives the ids of the runs that were waited
+    for."""
     waited = []
 
     def wait(target, folder, **options):
@@ -32,10 +34,16 @@ def waited(monkeypatch, tmp_path):
 
 @pytest.fixture
 def drain(stampede, waited, monkeypatch):
-    """Runs the verb where the stack of an experiment, made before the runs or later, is applied, or none."""
+    """Runs the verb where the stack of an experiment, made before the runs or later, is applied, or
+    none."""
 
     def run(experiment, *arguments, created_s=0):
-        outputs = {"experiment": experiment, "region": "us-east-1", "account_id": "1", "queue_url": "q"}
+        outputs = {
+            "experiment": experiment,
+            "region": "us-east-1",
+            "account_id": "1",
+            "queue_url": "q",
+        }
         queue = {"Attributes": {"CreatedTimestamp": str(created_s)}}
 
         def resolve(_):
@@ -53,12 +61,15 @@ def drain(stampede, waited, monkeypatch):
 
 @pytest.fixture
 def folder(waited, tmp_path):
-    """The run of a file system, of which one message succeeded and one is a dead letter, drained."""
+    """The run of a file system, of which one message succeeded and one is a dead letter,
+    drained."""
     folder = RunFolder(tmp_path / "results" / "of_filesystem")
     folder.append("sent.jsonl", [{"cell": "a", "seq": 1, "sent_at_ms": 1}])
     folder.append("records.jsonl", [{"cell": "a", "seq": 0, "status": "ok"}])
     folder.append("dead_letters.jsonl", [{"cell": "a", "seq": 1, "message_id": "m"}])
-    folder.write_json("accounting.json", [{"cell": "a", "sent": 2, "succeeded": 1, "dead_lettered": 1}])
+    folder.write_json(
+        "accounting.json", [{"cell": "a", "sent": 2, "succeeded": 1, "dead_lettered": 1}]
+    )
     return folder
 
 
@@ -70,9 +81,14 @@ def test_the_newest_run_of_the_applied_stack_is_waited_for_or_that_of_a_folder(d
 
 @pytest.mark.parametrize(
     ("experiment", "created_s", "words"),
-    [("express", 0, "is of copy in us-east-1, but the applied stack is express"), ("copy", 1, "created after")],
+    [
+        ("express", 0, "is of copy in us-east-1, but the applied stack is express"),
+        ("copy", 1, "created after"),
+    ],
 )
-def test_a_stack_that_has_no_run_asks_for_a_flood_first(drain, waited, experiment, created_s, words):
+def test_a_stack_that_has_no_run_asks_for_a_flood_first(
+    drain, waited, experiment, created_s, words
+):
     done = drain(experiment, created_s=created_s)
     assert (done.status, waited, done.err.count("\n")) == (2, [], 1)
     assert words in done.err and "--run of_copy" in done.err
@@ -80,9 +96,15 @@ def test_a_stack_that_has_no_run_asks_for_a_flood_first(drain, waited, experimen
 
 @pytest.mark.parametrize(
     ("experiment", "why"),
-    [(None, "no applied stack"), ("copy", "the applied stack is copy"), ("filesystem", "created after its last")],
+    [
+        (None, "no applied stack"),
+        ("copy", "the applied stack is copy"),
+        ("filesystem", "created after its last"),
+    ],
 )
-def test_a_run_whose_stack_is_gone_prints_its_stored_account(drain, waited, folder, experiment, why):
+def test_a_run_whose_stack_is_gone_prints_its_stored_account(
+    drain, waited, folder, experiment, why
+):
     done = drain(experiment, "--run", "of_filesystem", created_s=5)
     assert (done.status, waited, done.out.startswith(ACCOUNT)) == (0, [], True)
     gone, lost = done.err.splitlines()
@@ -94,10 +116,16 @@ def test_a_run_whose_stack_is_gone_prints_its_stored_account(drain, waited, fold
     [
         ("sent.jsonl", None, "is missing"),
         ("sent.jsonl", 1, "has 2 sent in a, and the files add up to 1"),
-        ("dead_letters.jsonl", 0, "has 2 succeeded + dead_lettered in a, and the files add up to 1"),
+        (
+            "dead_letters.jsonl",
+            0,
+            "has 2 succeeded + dead_lettered in a, and the files add up to 1",
+        ),
     ],
 )
-def test_files_that_have_lost_lines_of_the_stored_account_are_named(drain, folder, name, kept, words):
+def test_files_that_have_lost_lines_of_the_stored_account_are_named(
+    drain, folder, name, kept, words
+):
     path = folder.path / name
     if kept is None:
         path.unlink()
@@ -116,8 +144,13 @@ def test_what_was_sent_or_set_aside_since_the_last_drain_is_no_loss(drain, folde
 
 def test_a_run_that_cannot_be_drained_is_one_line(drain, waited, monkeypatch):
     done = drain(None, "--run", "of_copy")
-    assert (done.status, done.err.count("\n"), "`stampede report results/of_copy`" in done.err) == (2, 1, True)
-    monkeypatch.setattr("os.access", lambda path, mode: path.name != "of_copy")  # root may write everywhere
+    assert (done.status, done.err.count("\n"), "`stampede report results/of_copy`" in done.err) == (
+        2,
+        1,
+        True,
+    )
+    # root may write everywhere
+    monkeypatch.setattr("os.access", lambda path, mode: path.name != "of_copy")
     done = drain("copy", "--run", "of_copy")
     assert (done.status, waited, "results/of_copy is read-only" in done.err) == (2, [], True)
 

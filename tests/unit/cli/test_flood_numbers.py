@@ -33,7 +33,9 @@ def test_behind_a_killed_flood_there_is_room_for_the_batches_that_nobody_confirm
     assert (first_seq(folder, "a"), first_seq(folder, "b")) == (first + 2, 0)
 
 
-def test_the_same_room_is_left_for_a_flood_that_may_have_been_killed_before_any_of_it_was_confirmed(folder):
+def test_the_same_room_is_left_for_a_flood_that_may_have_been_killed_before_any_of_it_was_confirmed(
+    folder,
+):
     send(folder, "a", *range(30))
     assert first_seq(folder, "a", knows_all_sent=False) == 30 + IN_FLIGHT * MAX_ENTRIES
     assert first_seq(folder, "b", knows_all_sent=False) == IN_FLIGHT * MAX_ENTRIES

@@ -1,4 +1,5 @@
-"""An object of the user's own: looked at before anything is sent, held to what it was then, and never touched.
+"""An object of the user's own: looked at before anything is sent, held to what it was then, and
+never touched.
 
 tests/emulator/test_own_object.py sweeps one."""
 
@@ -20,8 +21,18 @@ from stampede.stacks import own_object
 from stampede.stacks.target import Target
 from tests.fakes.s3 import KEY, FakeS3, Faults
 
-OUTPUTS = {"experiment": "download", "region": "us-east-1", "bucket_name": "my-own", "object_key": KEY}
-OUTPUTS |= {"existing_bucket": True, "requester_pays": False, "object_size_mb": 1, "concurrency_value": 1}
+OUTPUTS = {
+    "experiment": "download",
+    "region": "us-east-1",
+    "bucket_name": "my-own",
+    "object_key": KEY,
+}
+OUTPUTS |= {
+    "existing_bucket": True,
+    "requester_pays": False,
+    "object_size_mb": 1,
+    "concurrency_value": 1,
+}
 OUTPUTS |= {"method": "stream", "sink": "discard", "queue_name": "q", "function_name": "f"}
 ETAG = '"generation-1"'
 MINE = DataObject(KEY, 1000, etag=ETAG, bucket="my-own")
@@ -33,13 +44,17 @@ def target(s3, **outputs):
 
 
 @pytest.mark.parametrize("pays", [False, True])
-def test_every_message_is_held_to_the_object_as_it_is_before_the_first_one_and_who_pays_is_said(pays):
+def test_every_message_is_held_to_the_object_as_it_is_before_the_first_one_and_who_pays_is_said(
+    pays,
+):
     with FakeS3(1000) as s3:
         [held] = stored_objects(target(s3, requester_pays=pays))
         load = CellLoad.of(target(s3), {}, [held])
     assert (held, held.url) == (MINE, f"s3://my-own/{KEY}")
     assert load.order == {"object_bytes": 1000, "object_etag": ETAG}
-    assert [operation for operation, _ in s3.calls] == ["HeadObject"] * 2, "something else was asked"
+    assert [operation for operation, _ in s3.calls] == ["HeadObject"] * 2, (
+        "something else was asked"
+    )
     assert s3.requests[-1].headers.get("x-amz-request-payer") == ("requester" if pays else None)
 
 
@@ -52,7 +67,12 @@ def test_an_object_that_the_sweep_puts_has_no_etag_to_be_held_to():
 @pytest.mark.parametrize(
     ("faults", "key", "refusal", "words"),
     [
-        ({"refuse": {"HeadObject": [(404, "NoSuchBucket")]}}, KEY, UsageError, "no bucket s3://my-own; "),
+        (
+            {"refuse": {"HeadObject": [(404, "NoSuchBucket")]}},
+            KEY,
+            UsageError,
+            "no bucket s3://my-own; ",
+        ),
         ({}, "other", UsageError, "no object s3://my-own/other; "),
         ({"status": 403}, KEY, UsageError, "s3:GetObject.*requester_pays=true"),
         ({"region": "eu-west-1"}, KEY, UsageError, "0.02 USD a GB.*--set region=eu-west-1"),
@@ -79,7 +99,12 @@ class Told:
 
 
 OTHERS_KEY = "arn:aws:kms:eu-west-1:123456789012:key/1"
-VALUES = {"s3_bucket_name": "my-own", "s3_file_name": "k", "requester_pays": False, "region": "eu-west-1"}
+VALUES = {
+    "s3_bucket_name": "my-own",
+    "s3_file_name": "k",
+    "requester_pays": False,
+    "region": "eu-west-1",
+}
 
 
 @pytest.mark.parametrize(
@@ -93,13 +118,18 @@ VALUES = {"s3_bucket_name": "my-own", "s3_file_name": "k", "requester_pays": Fal
 )
 def test_an_object_that_functions_could_not_read_is_refused(answer, region, words):
     with pytest.raises(UsageError, match=words):
-        OWN_OBJECT.find(Told(**answer), VALUES | {"object_kms_key_arn": None, "region": region}, 1000)
+        OWN_OBJECT.find(
+            Told(**answer), VALUES | {"object_kms_key_arn": None, "region": region}, 1000
+        )
 
 
 def test_a_restored_object_an_own_key_and_an_etag_of_parts_are_fine():
     restored = {"StorageClass": "GLACIER", "Restore": 'ongoing-request="false", expiry-date="..."'}
     client = Told(SSEKMSKeyId=OTHERS_KEY, ETag='"d41d8cd98f-7"', **restored)
-    assert OWN_OBJECT.find(client, VALUES | {"object_kms_key_arn": OTHERS_KEY}, 10).etag == '"d41d8cd98f-7"'
+    assert (
+        OWN_OBJECT.find(client, VALUES | {"object_kms_key_arn": OTHERS_KEY}, 10).etag
+        == '"d41d8cd98f-7"'
+    )
 
 
 def test_its_bill_has_no_upload_and_no_storage():
@@ -134,8 +164,18 @@ def test_without_an_embedded_aws_there_is_no_bucket_in_it(stampede):
 
 def test_a_dry_run_plans_with_the_size_that_s3_says(stampede, monkeypatch):
     seen = []
-    monkeypatch.setattr(own_object, "of_plan", lambda option, name, cells: seen.append(cells[0].values) or MINE)
-    options = ["--set", "object=s3://my-own/a, [b]/k", "--set", "concurrency_value=1", "--dry-run", "--format", "json"]
+    monkeypatch.setattr(
+        own_object, "of_plan", lambda option, name, cells: seen.append(cells[0].values) or MINE
+    )
+    options = [
+        "--set",
+        "object=s3://my-own/a, [b]/k",
+        "--set",
+        "concurrency_value=1",
+        "--dry-run",
+        "--format",
+        "json",
+    ]
     done = stampede("sweep", "download", *options)
     assert done.status == 0 and json.loads(done.out)
     [values] = seen

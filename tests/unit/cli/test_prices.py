@@ -32,12 +32,15 @@ def file(tmp_path, monkeypatch):
         "express_put": s3 | {"usagetype": "Requests-XZ-Tier1", "also": {"group": "S3-API"}},
     }
     path = tmp_path / "prices.json"
-    price_list.write({"currency": "USD", "regions": {"us-east-1": of_region}, "price_list": products}, path)
+    price_list.write(
+        {"currency": "USD", "regions": {"us-east-1": of_region}, "price_list": products}, path
+    )
     monkeypatch.setattr(prices, "FILE", path)
     return path
 
 
-GET = product("Requests-Tier2", "0.0000000000", "0.0000004000", "0.0000003000")  # by tiers; the first is free
+# by tiers; the first is free
+GET = product("Requests-Tier2", "0.0000000000", "0.0000004000", "0.0000003000")
 PUT = product("USE1-Requests-XZ-Tier1", "0.0000010000", group="S3-API")
 # What the words alone would match too.
 OTHERS = [
@@ -49,7 +52,8 @@ OTHERS = [
 
 @pytest.fixture
 def update(file, stampede, monkeypatch):
-    """Updates the prices from products; gives the status, the rows by name, stderr, and the stub."""
+    """Updates the prices from products; gives the status, the rows by name, stderr, and the
+    stub."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
     monkeypatch.setattr(endpoints, "is_aws", lambda url: True)  # the stub stands for it
@@ -58,7 +62,12 @@ def update(file, stampede, monkeypatch):
         with FakePriceList(products, error) as stub:
             monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
             done = stampede("prices", "--update", "--format", "json", *options)
-        return done.status, {row["name"]: row for row in json.loads(done.out or "[]")}, done.err, stub
+        return (
+            done.status,
+            {row["name"]: row for row in json.loads(done.out or "[]")},
+            done.err,
+            stub,
+        )
 
     return run
 
@@ -86,7 +95,11 @@ def test_an_update_shows_what_differs_and_keeps_what_was_before(update, file):
     assert update()[0] == 0
     stored = json.loads(file.read_text())["regions"]["us-east-1"]
     put, get = stored["express_put"], stored["s3_get"]
-    assert (put["usd"], put["as_of"], "Requests-XZ-Tier1" in put["source"]) == (0.000001, MONTH, True)
+    assert (put["usd"], put["as_of"], "Requests-XZ-Tier1" in put["source"]) == (
+        0.000001,
+        MONTH,
+        True,
+    )
     # Of one that is the same the first month isn't lost.
     earlier = [(entry["usd"], entry["as_of"]) for entry in (*put["before"], *get["before"])]
     assert earlier == [(0.0000025, "2023-11"), (0.00000113, "2026-05"), (0.0000004, "2026-05")]
@@ -111,7 +124,9 @@ def test_a_bad_answer_changes_nothing_for_that_price(answers, why, update, file)
     assert json.loads(file.read_text())["regions"]["us-east-1"]["s3_get"] == before
 
 
-def test_what_cannot_be_asked_or_stored_is_one_line_and_nothing_is_written(update, file, monkeypatch):
+def test_what_cannot_be_asked_or_stored_is_one_line_and_nothing_is_written(
+    update, file, monkeypatch
+):
     before = file.read_bytes()
     status, rows, err, stub = update(error="AccessDeniedException")
     assert (status, rows, len(stub.requests), "pricing:GetProducts" in err) == (1, {}, 1, True)

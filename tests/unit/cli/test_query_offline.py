@@ -14,9 +14,17 @@ FIRST_MS = 1_736_700_000_000
 
 
 def line(seq, seconds=12.5, run_id="r"):
-    record = {"concurrency_limit": 1, "download_time_seconds": seconds, "memory_size": 1024, "run_id": run_id}
+    record = {
+        "concurrency_limit": 1,
+        "download_time_seconds": seconds,
+        "memory_size": 1024,
+        "run_id": run_id,
+    }
     record |= {"message_id": f"m{seq}", "status": "ok", "warm_up": 0}
-    return json.dumps({"timestamp": FIRST_MS + seq, "message": json.dumps(record), "logStream": "s"}) + "\n"
+    return (
+        json.dumps({"timestamp": FIRST_MS + seq, "message": json.dumps(record), "logStream": "s"})
+        + "\n"
+    )
 
 
 @pytest.fixture
@@ -46,7 +54,9 @@ def stored(logs, tmp_path):
         folder = tmp_path / "results" / "r"
         folder.mkdir(parents=True)
         (folder / "run.json").write_text(json.dumps({"target": "local"} | run))
-        sent = [{"cell": "c", "seq": seq, "message_id": f"m{seq}", "sent_at_ms": 1} for seq in (0, 9)]
+        sent = [
+            {"cell": "c", "seq": seq, "message_id": f"m{seq}", "sent_at_ms": 1} for seq in (0, 9)
+        ]
         (folder / "sent.jsonl").write_text("".join(json.dumps(row) + "\n" for row in sent))
         (folder / "log_events.jsonl").write_text(logs.read_text())
         return folder
@@ -73,12 +83,20 @@ def test_lines_plain_compressed_and_as_parquet_give_the_same_typed_rows_whatever
     assert (done.status, (tmp_path / "lines.parquet").read_bytes()) == (2, before)
 
 
-def test_csv_and_a_table_have_what_the_service_prints_and_json_every_digit(rows, stampede, logs, tmp_path):
+def test_csv_and_a_table_have_what_the_service_prints_and_json_every_digit(
+    rows, stampede, logs, tmp_path
+):
     logs.write_text(line(0, 0.1) + line(1, 1.5) + line(2, 200 / 3))
-    text = "stats avg(download_time_seconds) as mean, min(download_time_seconds) / 3 as third, max(none) as none"
+    text = (
+        "stats avg(download_time_seconds) as mean, min(download_time_seconds) / 3 as third, "
+        "max(none) as none"
+    )
     (tmp_path / "q.cwli").write_text(text)
     assert rows("q.cwli") == [{"mean": pytest.approx(22.755555555555556), "third": 0.1 / 3}]
-    csv, table = (stampede("query", "q.cwli", "--logs", "log.jsonl", "--format", form).out for form in ("csv", "table"))
+    csv, table = (
+        stampede("query", "q.cwli", "--logs", "log.jsonl", "--format", form).out
+        for form in ("csv", "table")
+    )
     assert csv == "mean,third,none\n22.7556,0.03333,\n"
     assert table.split()[-2:] == ["22.7556", "0.03333"]
 
@@ -106,13 +124,19 @@ def test_lines_or_a_query_that_are_refused_are_named_and_nothing_is_printed(
     assert not (tmp_path / "o.parquet").exists()
 
 
-def test_a_name_means_the_query_of_the_runs_experiment_and_else_the_only_one(stampede, stored, tmp_path, monkeypatch):
+def test_a_name_means_the_query_of_the_runs_experiment_and_else_the_only_one(
+    stampede, stored, tmp_path, monkeypatch
+):
     for name in ("download/summary", "download/speed", "copy/summary"):
         (tmp_path / "saved" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "saved" / f"{name}.cwli").write_text(f"fields '{name}' as which | limit 1")
     monkeypatch.setattr(query, "QUERIES", tmp_path / "saved")
     stored(experiment="copy")
-    asked = [("summary", "copy/summary"), ("speed", "download/speed"), ("download/summary", "download/summary")]
+    asked = [
+        ("summary", "copy/summary"),
+        ("speed", "download/speed"),
+        ("download/summary", "download/summary"),
+    ]
     for name, which in asked:
         for run in ([], ["--run", "results/r"]):
             done = stampede("query", name, *run, "--format", "csv")
@@ -132,7 +156,8 @@ def test_a_stored_run_is_evaluated_here_and_what_has_no_record_is_said(stampede,
 
 
 def test_ctrl_c_in_a_long_query_is_status_130_and_no_traceback(logs, stampede, monkeypatch):
-    def endless(*_):  # seconds: DuckDB may come to see an interrupt only when a thread has done its part
+    # seconds: DuckDB may come to see an interrupt only when a thread has done its part
+    def endless(*_):
         threading.Timer(0.2, _thread.interrupt_main).start()
         return "SELECT count(*) FROM range(500000000) WHERE range % 7 = 8", []
 

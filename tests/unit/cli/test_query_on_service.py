@@ -17,21 +17,31 @@ from stampede.stacks.target import Target
 from tests.fakes.logs import FakeLogs
 
 SENT_MS = 1_736_700_000_500
-ROW = {"memory_size_mb": "1024", "concurrency": "5", "avg_s": "12.25", "tag": "007", "@ptr": "opaque"}
+ROW = {
+    "memory_size_mb": "1024",
+    "concurrency": "5",
+    "avg_s": "12.25",
+    "tag": "007",
+    "@ptr": "opaque",
+}
 
 
 @pytest.fixture
 def naps(monkeypatch):
     """The seconds that botocore would sleep before it tries again; it doesn't."""
     slept = []
-    monkeypatch.setattr("botocore.endpoint.time", SimpleNamespace(sleep=slept.append, time=time.time))
+    monkeypatch.setattr(
+        "botocore.endpoint.time", SimpleNamespace(sleep=slept.append, time=time.time)
+    )
     return slept
 
 
 def ask(stub, text="stats count(*) as n", **more):
     with stub:
         client = Target("local", {"region": "us-east-1"}, stub.url).client("logs")
-        return run_on_service(client, "/aws/lambda/f", text, 1_500, 2_001, sleep=lambda seconds: None, **more)
+        return run_on_service(
+            client, "/aws/lambda/f", text, 1_500, 2_001, sleep=lambda seconds: None, **more
+        )
 
 
 def test_a_query_is_polled_until_it_is_complete_in_whole_seconds():
@@ -40,7 +50,9 @@ def test_a_query_is_polled_until_it_is_complete_in_whole_seconds():
     assert [operation for operation, _ in stub.calls] == ["StartQuery", *["GetQueryResults"] * 4]
     [request] = stub.requests("StartQuery")
     assert (request["startTime"], request["endTime"], request["limit"]) == (1, 3, 10_000)
-    assert result.typed_rows() == [{"memory_size_mb": 1024, "concurrency": 5, "avg_s": 12.25, "tag": "007"}]
+    assert result.typed_rows() == [
+        {"memory_size_mb": 1024, "concurrency": 5, "avg_s": 12.25, "tag": "007"}
+    ]
 
 
 @pytest.mark.parametrize("status", ["Failed", "Unknown"])
@@ -49,13 +61,20 @@ def test_any_other_end_is_an_error_that_names_the_status(status):
         ask(FakeLogs(["Running", status], [ROW]))
 
 
-def test_all_pages_are_fetched_and_as_many_rows_as_the_service_has_at_most_are_an_error_without_a_limit(naps):
+def test_all_pages_are_fetched_and_the_most_rows_are_an_error_without_a_limit(
+    naps,
+):
     rows = [{"n": str(number)} for number in range(25)]
     stub = FakeLogs(["Complete"], rows, page_rows=10)
     assert ask(stub, "fields n | limit 30", row_limit=30).rows == rows
     with pytest.raises(UsageError, match="limit N"):
         ask(FakeLogs(["Complete"], rows * 400))
-    assert len(ask(FakeLogs(["Complete"], rows * 400), "fields n | limit 20000", row_limit=20_000).rows) == 10_000
+    assert (
+        len(
+            ask(FakeLogs(["Complete"], rows * 400), "fields n | limit 20000", row_limit=20_000).rows
+        )
+        == 10_000
+    )
     stub.fail_from_page(2, "ServiceUnavailableException")
     with pytest.raises(ClientError):
         ask(stub)
@@ -76,7 +95,10 @@ def run_dir(tmp_path, monkeypatch):
     folder = tmp_path / "results" / "run-a"
     folder.mkdir(parents=True)
     (folder / "run.json").write_text(json.dumps({"target": "aws"}))
-    sent = [{"cell": "c", "seq": seq, "message_id": f"m{seq}", "sent_at_ms": SENT_MS + seq} for seq in range(2)]
+    sent = [
+        {"cell": "c", "seq": seq, "message_id": f"m{seq}", "sent_at_ms": SENT_MS + seq}
+        for seq in range(2)
+    ]
     (folder / "sent.jsonl").write_text("".join(json.dumps(row) + "\n" for row in sent))
     record = {"cell": "c", "seq": 0, "status": "ok", "finished_at_ms": SENT_MS + 9_000}
     (folder / "records.jsonl").write_text(json.dumps(record) + "\n")
@@ -102,16 +124,28 @@ def query(run_dir, stampede, apply, monkeypatch):
 
 @pytest.fixture
 def events(run_dir):
-    """The log events of the run's two messages, as `stampede drain` stored them; 3 and 5 seconds."""
-    record = {"concurrency_limit": 5, "memory_size": 1024, "run_id": "run-a", "status": "ok", "warm_up": 0}
-    messages = [record | {"download_time_seconds": 3 + 2 * seq, "message_id": f"m{seq}"} for seq in range(2)]
-    lines = [{"timestamp": SENT_MS, "message": json.dumps(message), "logStream": "s"} for message in messages]
+    """The log events of the run's two messages, as `stampede drain` stored them; 3 and 5
+    seconds."""
+    record = {
+        "concurrency_limit": 5,
+        "memory_size": 1024,
+        "run_id": "run-a",
+        "status": "ok",
+        "warm_up": 0,
+    }
+    messages = [
+        record | {"download_time_seconds": 3 + 2 * seq, "message_id": f"m{seq}"} for seq in range(2)
+    ]
+    lines = [
+        {"timestamp": SENT_MS, "message": json.dumps(message), "logStream": "s"}
+        for message in messages
+    ]
     (run_dir / "log_events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
 MADE_ANEW = (
-    "MalformedQueryException: Query's end date and time is either before the log groups creation time or exceeds the"
-    " log groups log retention settings ([0,79])"
+    "MalformedQueryException: Query's end date and time is either before the log groups creation "
+    "time or exceeds the log groups log retention settings ([0,79])"
 )
 
 
@@ -131,7 +165,9 @@ def test_a_run_whose_log_group_is_gone_is_answered_from_its_stored_events(query,
 
 
 def test_a_run_on_aws_is_asked_of_cloudwatch_within_its_own_time(query):
-    stub = FakeLogs(["Scheduled", "Complete"], [{"memory_size_mb": "1024", "count": "2"}], arrived=2)
+    stub = FakeLogs(
+        ["Scheduled", "Complete"], [{"memory_size_mb": "1024", "count": "2"}], arrived=2
+    )
     done = query(stub)
     assert json.loads(done.out) == [{"memory_size_mb": 1024, "count": 2}]
     assert "no record of" not in done.err
@@ -152,7 +188,9 @@ def test_a_run_on_aws_is_asked_of_cloudwatch_within_its_own_time(query):
         ("AccessDeniedException", "logs:StartQuery"),
     ],
 )
-def test_another_refusal_is_one_line_with_the_fix_also_where_events_are_stored(query, events, naps, code, words):
+def test_another_refusal_is_one_line_with_the_fix_also_where_events_are_stored(
+    query, events, naps, code, words
+):
     done = query(FakeLogs([], [], errors={"StartQuery": [code] * 9}))
     assert (done.status, done.out, done.err.count("\n"), words in done.err) == (1, "", 2, True)
 

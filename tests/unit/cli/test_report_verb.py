@@ -1,5 +1,5 @@
-"""`stampede report` at the prompt, and what the verbs say of a run whose folder is damaged: one line, with a way out
-that works."""
+"""`stampede report` at the prompt, and what the verbs say of a run whose folder is damaged: one
+line, with a way out that works."""
 
 import json
 from pathlib import Path
@@ -19,10 +19,13 @@ ONE_CELL = ("memory_size=1024", "concurrency_value=1,2")
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """A run of two cells in results/r1 of the folder from which the command is given, of which one wasn't finished."""
+    """A run of two cells in results/r1 of the folder from which the command is given, of which one
+    wasn't finished."""
     monkeypatch.setattr(Chart, "svg", '<svg width="1pt" height="1pt" viewBox="0 0 1 1"></svg>')
     monkeypatch.setattr(Chart, "png", b"")
-    return synthetic.write(tmp_path / "results" / "r1", EXPERIMENTS["download"], ONE_CELL, unmeasured=1)
+    return synthetic.write(
+        tmp_path / "results" / "r1", EXPERIMENTS["download"], ONE_CELL, unmeasured=1
+    )
 
 
 def test_a_run_prints_its_table_and_its_answer_and_what_is_missing(run, stampede):
@@ -46,7 +49,9 @@ def test_a_run_prints_its_table_and_its_answer_and_what_is_missing(run, stampede
         ("results", "results"),
     ],
 )
-def test_what_can_not_be_done_is_refused_in_a_line_and_nothing_is_written(run, arguments, words, tmp_path, stampede):
+def test_what_can_not_be_done_is_refused_in_a_line_and_nothing_is_written(
+    run, arguments, words, tmp_path, stampede
+):
     before = sorted(tmp_path.rglob("*"))
     done = stampede("report", *arguments.split())
     assert (done.status, words in done.err, done.err.count("\n")) == (2, True, 1)
@@ -59,10 +64,16 @@ def test_a_job_that_watches_a_number_hears_by_the_status_where_the_last_run_is_s
 ):
     for day, takes_s in enumerate((1.0, 1.1, last_s)):
         folder = tmp_path / "results" / f"day{day}"
-        synthetic.write(folder, EXPERIMENTS["download"], ONE_CELL, takes=lambda demand, s=takes_s: s, day=day)
+        synthetic.write(
+            folder, EXPERIMENTS["download"], ONE_CELL, takes=lambda demand, s=takes_s: s, day=day
+        )
     runs = [f"day{day}" for day in range(3)]
     done = stampede("report", *runs, "--fail-on", "slower")
-    assert (done.status, "slower" in done.out, Path("history.html").exists()) == (status, bool(status), True), done.err
+    assert (done.status, "slower" in done.out, Path("history.html").exists()) == (
+        status,
+        bool(status),
+        True,
+    ), done.err
     assert stampede("report", *runs).status == 0
 
 
@@ -90,9 +101,13 @@ def folder(tmp_path, monkeypatch):
 
     monkeypatch.setattr(targets, "resolve", no_stack)
     folder = RunFolder.create(tmp_path / "results", "lost")
-    plan = make_plan(EXPERIMENTS["download"], "local", ["memory_size=1024"], messages_per_concurrency=1)
+    plan = make_plan(
+        EXPERIMENTS["download"], "local", ["memory_size=1024"], messages_per_concurrency=1
+    )
     cells = [cell.as_json() for cell in plan.cells]
-    RunDescription(folder, "download", {"target": "local"}, plan=plan.as_dict(), cells=cells).write()
+    RunDescription(
+        folder, "download", {"target": "local"}, plan=plan.as_dict(), cells=cells
+    ).write()
     change(folder, run_id="r", stampede_version="9.9")
     folder.append("sent.jsonl", [{"cell": "a", "seq": 0, "sent_at_ms": 1}])
     folder.append("records.jsonl", [{"cell": "a", "seq": 0, "status": "ok"}])
@@ -117,7 +132,9 @@ def refused(folder, stampede):
 
 
 @pytest.mark.parametrize("verb", ["drain --run", "sweep --resume", "report"])
-def test_an_experiment_that_this_version_lacks_is_refused_with_the_version_to_use(folder, refused, verb):
+def test_an_experiment_that_this_version_lacks_is_refused_with_the_version_to_use(
+    folder, refused, verb
+):
     change(folder, experiment="x")
     line = refused(*verb.split(), "lost")
     assert "lost/run.json: experiment 'x'" in line and "(9.9)" in line
@@ -147,9 +164,13 @@ def test_a_plan_that_cannot_be_right_is_not_resumed(folder, refused, values, wor
     assert words in refused("sweep", "--resume", "lost", "--dry-run")
 
 
-def test_a_sweep_is_resumed_with_its_stored_plan_alone_and_events_that_were_removed_are_to_be_restored(refused):
+def test_a_sweep_is_resumed_with_its_stored_plan_alone_and_with_all_its_events(
+    refused,
+):
     options = ("--seed", "1", "--set", "a=1", "--warm-up-per-concurrency", "0")
-    assert "--set and --warm-up-per-concurrency and --seed" in refused("sweep", "--resume", "lost", *options)
+    assert "--set and --warm-up-per-concurrency and --seed" in refused(
+        "sweep", "--resume", "lost", *options
+    )
     assert "no longer has its log_events.jsonl" in refused("query", "summary", "--run", "lost")
 
 
@@ -158,11 +179,17 @@ def test_a_sweep_whose_figures_are_in_doubt_exits_as_its_report_does(tmp_path, f
     path = golden.unpack("download_killed", tmp_path / "results")
     folder = RunFolder(path)
     stored = folder.read_json("run.json")
-    settings = [f"{name}={','.join(map(str, values))}" for name, values in stored["plan"]["swept"].items()]
+    settings = [
+        f"{name}={','.join(map(str, values))}" for name, values in stored["plan"]["swept"].items()
+    ]
     settings += [f"{name}={value}" for name, value in stored["plan"]["fixed"].items()]
     plan = make_plan(EXPERIMENTS["download"], "local", settings, messages_per_concurrency=12)
-    cells, finished = [cell.as_json() for cell in plan.cells], {cell.name: {} for cell in plan.cells}
-    change(folder, format=2, plan=plan.as_dict(), cells=cells, finished=finished)  # as it is written today
+    cells, finished = (
+        [cell.as_json() for cell in plan.cells],
+        {cell.name: {} for cell in plan.cells},
+    )
+    # as it is written today
+    change(folder, format=2, plan=plan.as_dict(), cells=cells, finished=finished)
     verbs = (["report", str(path)], ["sweep", "--resume", path.name])
     assert [stampede(*verb).status for verb in verbs] == [0, 0]
     lines = (path / file).read_text().splitlines(keepends=True)

@@ -1,4 +1,5 @@
-"""`stampede simulate` and the dry run of a sweep: their columns and forms, and the same answer for the same seed."""
+"""`stampede simulate` and the dry run of a sweep: their columns and forms, and the same answer for
+the same seed."""
 
 import csv
 import io
@@ -12,7 +13,14 @@ from stampede.cell import FORMAT, Cell
 SMALL = "download --set concurrency_value=10,5 --set memory_size=2048 --messages-per-concurrency 4"
 FUNCTION = "function --run r --set concurrency_value=1"
 COLUMNS = ["memory_size_mb", "concurrency", "count", "min_s", "p25_s", "avg_s", "p75_s", "max_s"]
-PARAMETER = {"name": "s3_get_per_s", "value": 20, "low": 20, "high": 20, "unit": "requests/s", "known": "guessed"}
+PARAMETER = {
+    "name": "s3_get_per_s",
+    "value": 20,
+    "low": 20,
+    "high": 20,
+    "unit": "requests/s",
+    "known": "guessed",
+}
 PARAMETER |= {"source": "a test", "date": "2030-01-01"}
 
 
@@ -57,19 +65,36 @@ def test_own_parameters_replace_the_models_and_a_seed_decides(rows, simulate, tm
 
 def test_the_table_has_the_answer_above_it_and_fits_100_columns(simulate):
     answer, sweep, empty, *table = simulate(SMALL).out.splitlines()
-    assert answer.startswith("10 at once after 1 s; ") and "the sweep of 2 cells takes " in sweep and empty == ""
+    assert (
+        answer.startswith("10 at once after 1 s; ")
+        and "the sweep of 2 cells takes " in sweep
+        and empty == ""
+    )
     assert max(map(len, table)) <= 100
 
 
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        ("download --set concurrency_value=500", "limit: the trigger's ramp (with provisioned_pollers=50: 1 s)"),
-        ("download --set concurrency_value=60 --set maximum_concurrency=6", "never 60 at once, 6 at most"),
-        ("download --set concurrency_value=2 --set timeout_s=5", "no download succeeds; 0 of 20 done"),
-        # A poller asks ten times a second at most: of messages this short the model doesn't know what it does.
+        (
+            "download --set concurrency_value=500",
+            "limit: the trigger's ramp (with provisioned_pollers=50: 1 s)",
+        ),
+        (
+            "download --set concurrency_value=60 --set maximum_concurrency=6",
+            "never 60 at once, 6 at most",
+        ),
+        (
+            "download --set concurrency_value=2 --set timeout_s=5",
+            "no download succeeds; 0 of 20 done",
+        ),
+        # A poller asks ten times a second at most: of messages this short the model doesn't know
+        # what it does.
         ("function --set concurrency_value=100", "never 100 at once, 54 at most"),
-        ("function --set concurrency_value=1", "limit: the function's processors, 0.58 vCPU at 1024 MB (with memory_"),
+        (
+            "function --set concurrency_value=1",
+            "limit: the function's processors, 0.58 vCPU at 1024 MB (with memory_",
+        ),
     ],
 )
 def test_the_answer_is_of_the_largest_n_and_names_what_mends_its_limit(simulate, command, words):
@@ -84,7 +109,10 @@ def test_repeats_of_a_cell_are_one_row_and_first_and_later_operations_have_one_e
     assert twice[0]["usd"] > 1.5 * once[0]["usd"]
     cell = "filesystem --set storage=efs --set dataset=large --set memory_size=3008"
     first, repeat = rows(cell)
-    assert [(row["read"], row["count"]) for row in (first, repeat)] == [("first", 1), ("repeat", 10)]
+    assert [(row["read"], row["count"]) for row in (first, repeat)] == [
+        ("first", 1),
+        ("repeat", 10),
+    ]
     assert first["avg_s"] > 10 * repeat["avg_s"]
     [warmed] = rows(f"{cell} --warm-up-per-concurrency 1")
     assert (warmed["read"], warmed["count"]) == ("repeat", 11)
@@ -99,8 +127,19 @@ def test_the_picture_is_drawn_and_has_the_same_bytes_again(simulate, tmp_path, e
 
 
 def record(elapsed_s=0.3, **changes):
-    record = {"cell": "a", "seq": 0, "concurrency_limit": 1, "elapsed_seconds": elapsed_s, "memory_size": 1769}
-    record |= {"warm_up": 0, "status": "ok", "started_at_ms": 1_795_000_000_000, "init_seconds": None}
+    record = {
+        "cell": "a",
+        "seq": 0,
+        "concurrency_limit": 1,
+        "elapsed_seconds": elapsed_s,
+        "memory_size": 1769,
+    }
+    record |= {
+        "warm_up": 0,
+        "status": "ok",
+        "started_at_ms": 1_795_000_000_000,
+        "init_seconds": None,
+    }
     return record | {"client_cpu_seconds": 0.1} | changes
 
 
@@ -112,17 +151,31 @@ def measured(tmp_path):
         folder = tmp_path / "results" / "r"
         folder.mkdir(parents=True, exist_ok=True)
         cells = [Cell("a", {"package": package, "batch_size": batch_size}, ()).as_json()]
-        described = {"experiment": "function", "target": "aws", "format": FORMAT, "cells": cells} | run
+        described = {
+            "experiment": "function",
+            "target": "aws",
+            "format": FORMAT,
+            "cells": cells,
+        } | run
         (folder / "run.json").write_text(json.dumps(described))
         (folder / "records.jsonl").write_text("".join(json.dumps(row) + "\n" for row in records))
 
     return store
 
 
-def test_of_what_a_run_measured_processing_goes_with_the_memory_and_waiting_does_not(rows, measured):
-    slower = [record(3.0, concurrency_limit=10), record(9.0, warm_up=1), record(9.0, status="error")]
+def test_of_what_a_run_measured_processing_goes_with_the_memory_and_waiting_does_not(
+    rows, measured
+):
+    slower = [
+        record(3.0, concurrency_limit=10),
+        record(9.0, warm_up=1),
+        record(9.0, status="error"),
+    ]
     measured([*slower, *(record() for _ in range(5))])
-    seconds = {row["memory_size_mb"]: row["avg_s"] for row in rows(f"{FUNCTION} --set memory_size=884,1769")}
+    seconds = {
+        row["memory_size_mb"]: row["avg_s"]
+        for row in rows(f"{FUNCTION} --set memory_size=884,1769")
+    }
     # 0.1 CPU-s and 0.2 s of waiting; half of a vCPU takes twice as long for the former.
     assert seconds == {1769: pytest.approx(0.3, rel=0.01), 884: pytest.approx(0.4, rel=0.01)}
 
@@ -133,7 +186,9 @@ def test_an_invocation_is_predicted_with_the_batches_that_the_run_measured_or_th
     batch = [record(2.0, batch_size=5, batch=3, batch_index=index) for index in range(3)]
     measured([*(batch * 5), record(9.0, batch_size=10), record(9.0, batch_size=10)], batch_size=5)
     printed = rows(f"{FUNCTION} --set memory_size=1769")
-    assert [(row["batch_size"], row["avg_s"]) for row in printed] == [(5, pytest.approx(2.0, rel=0.05))] * len(printed)
+    assert [(row["batch_size"], row["avg_s"]) for row in printed] == [
+        (5, pytest.approx(2.0, rel=0.05))
+    ] * len(printed)
     assert sum(row["count"] for row in printed) == 11, "invocations"
     assert "an invocation with 5 messages" in simulate(f"{FUNCTION} --set batch_size=1,10").err
 
@@ -142,11 +197,17 @@ def test_an_invocation_is_predicted_with_the_batches_that_the_run_measured_or_th
     ("settings", "line", "busy"),
     [
         ("concurrency_value=10,100", "16 at once on average; N = 10 would queue", [1.6, 0.16]),
-        ("concurrency_value=5 --set batch_size=5", "in batches of 5, 0.2 s each: 3.2 at once", [0.64]),
+        (
+            "concurrency_value=5 --set batch_size=5",
+            "in batches of 5, 0.2 s each: 3.2 at once",
+            [0.64],
+        ),
         ("concurrency_value=20 --set maximum_concurrency=2", "N = 20 would queue", [8]),
     ],
 )
-def test_a_load_keeps_as_many_busy_as_come_within_the_seconds_of_one(simulate, rows, measured, settings, line, busy):
+def test_a_load_keeps_as_many_busy_as_come_within_the_seconds_of_one(
+    simulate, rows, measured, settings, line, busy
+):
     measured([record(0.2)] * 5)
     command = f"function --run r --messages-per-s 80 --set memory_size=1769 --set {settings}"
     assert line in simulate(command).out.partition("\n")[0]
@@ -161,7 +222,9 @@ def test_a_run_of_another_experiment_or_of_too_few_records_is_refused(simulate, 
         assert (done.status, words in done.err) == (2, True)
 
 
-def test_the_rows_name_the_package_that_the_run_measured_or_the_one_that_is_set(rows, measured, tmp_path):
+def test_the_rows_name_the_package_that_the_run_measured_or_the_one_that_is_set(
+    rows, measured, tmp_path
+):
     packages = {name: tmp_path / name for name in ("mine", "other")}
     for folder in packages.values():
         folder.mkdir()
@@ -172,13 +235,17 @@ def test_the_rows_name_the_package_that_the_run_measured_or_the_one_that_is_set(
         assert {row["package"] for row in rows(command + more)} == {name}
 
 
-def test_a_dry_run_has_what_is_swept_in_columns_in_the_order_of_the_report_and_the_rest_above(stampede):
+def test_a_dry_run_has_what_is_swept_in_columns_in_the_order_of_the_report_and_the_rest_above(
+    stampede,
+):
     settings = ["--set", "memory_size=2048", "--set", "concurrency_value=1,10,2"]
     plan = ["download", "--target", "aws", *settings, "--repeats", "2", "--dry-run"]
     lines = stampede("sweep", *plan).out.splitlines()
     assert lines[0].startswith("3 cells, each 2 times; in all of them: object_size_mb=1024")
     header = next(at for at, line in enumerate(lines) if line.endswith(" binds"))
-    assert [line.split()[:2] for line in lines[header + 2 : header + 5]] == [["2048", n] for n in ("1", "2", "10")]
+    assert [line.split()[:2] for line in lines[header + 2 : header + 5]] == [
+        ["2048", n] for n in ("1", "2", "10")
+    ]
     printed = json.loads(stampede("sweep", *plan, "--format", "json").out)
     cells = [(row["concurrency_value"], row["cell"][-1]) for row in printed]
     assert cells == [(n, repeat) for n in (1, 2, 10) for repeat in "12"]

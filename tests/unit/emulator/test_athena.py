@@ -1,4 +1,5 @@
-"""What Athena of the embedded AWS does between start and end of a query; what it answers is in tests/emulator."""
+"""What Athena of the embedded AWS does between start and end of a query; what it answers is in
+tests/emulator."""
 
 import asyncio
 
@@ -19,7 +20,12 @@ TABLE = {
 
 @pytest.fixture(autouse=True)
 def as_before(monkeypatch):
-    for name in ("_start_query_execution", "_execute_query", "_stop_query_execution", "_table_relation"):
+    for name in (
+        "_start_query_execution",
+        "_execute_query",
+        "_stop_query_execution",
+        "_table_relation",
+    ):
         monkeypatch.setattr(athena, name, getattr(athena, name))
 
 
@@ -53,7 +59,9 @@ def test_hundreds_of_objects_are_read_in_little_memory_by_the_tables_columns(tmp
     folder = tmp_path / "bytes=10"
     folder.mkdir()
     for number in range(200):
-        (folder / f"{number}.json").write_text('{"value": 1, "pad": "a"}\n{"value":   2, "pad": "b", "more": 1}\n')
+        (folder / f"{number}.json").write_text(
+            '{"value": 1, "pad": "a"}\n{"value":   2, "pad": "b", "more": 1}\n'
+        )
     relation = athena._table_relation(TABLE, [str(path) for path in folder.iterdir()])
     connection = duckdb.connect(config={"memory_limit": "1GB"})
     query = f"SELECT count(*), sum(value), max(pad) FROM {relation} WHERE bytes = '10'"

@@ -15,7 +15,9 @@ from stampede.planning.demand import Demand
 BALLAST_MB = 40
 GO = download_usage.usage({"object_size_mb": 1, "method": "go_stream", "ephemeral_storage_mb": 512})
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells what a process takes")
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="only Linux tells what a process takes"
+)
 
 
 FUNCTION = f"ballast = b'x' * ({BALLAST_MB} * 2**20); print(flush=True); input()"
@@ -36,14 +38,20 @@ for function in functions:
 def emulator(monkeypatch):
     """Stands in for an emulator that runs two functions."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen([sys.executable, "-c", EMULATOR], start_new_session=True, **pipes) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", EMULATOR], start_new_session=True, **pipes
+    ) as process:
         process.stdout.readline()
-        monkeypatch.setattr(ministack, "running", lambda state_dir: SimpleNamespace(pid=process.pid))
+        monkeypatch.setattr(
+            ministack, "running", lambda state_dir: SimpleNamespace(pid=process.pid)
+        )
         yield
         process.stdin.close()
 
 
-def test_a_function_is_counted_as_it_was_measured_here_and_an_object_in_it_is_not(emulator, tmp_path):
+def test_a_function_is_counted_as_it_was_measured_here_and_an_object_in_it_is_not(
+    emulator, tmp_path
+):
     function_memory.note(tmp_path, GO.process_mb, moved_mb=1000)
     assert function_memory.known(tmp_path) == {}
     function_memory.note(tmp_path, GO.process_mb, GO.moved_mb)

@@ -86,8 +86,16 @@ def ask(request):
         answered.append(message)
 
     path, _, query = request.target.partition("?")
-    headers = [(name.lower().encode(), value.encode()) for name, value in [*request.headers.items(), *request.more]]
-    scope = {"type": "http", "http_version": request.version, "method": request.method, "headers": headers}
+    headers = [
+        (name.lower().encode(), value.encode())
+        for name, value in [*request.headers.items(), *request.more]
+    ]
+    scope = {
+        "type": "http",
+        "http_version": request.version,
+        "method": request.method,
+        "headers": headers,
+    }
     scope |= {"path": path, "raw_path": path.encode(), "query_string": query.encode()}
     asyncio.run(gate.guarded(ministack, 4566)(scope, receive, send))
     return answered[0]["status"], reached
@@ -103,7 +111,13 @@ def let_in():
         of_an_account,
         replace(of_an_account, target=f"http://000000000000.{HOST}{TAGS}"),  # as to a proxy
         signed("PUT", "/b/k%20%2B%C3%A9", service="s3"),
-        signed("PUT", "/b/k", b"4\r\nbody\r\n0\r\n\r\n", service="s3", **{"X-Amz-Content-SHA256": "UNSIGNED-PAYLOAD"}),
+        signed(
+            "PUT",
+            "/b/k",
+            b"4\r\nbody\r\n0\r\n\r\n",
+            service="s3",
+            **{"X-Amz-Content-SHA256": "UNSIGNED-PAYLOAD"},
+        ),
         signed("GET", "/_ministack/health", b""),
         presigned(),
         presigned(key=SESSION),
@@ -124,23 +138,35 @@ def refused():
     return {
         "nothing signed": Request(headers={"Host": HOST}, body=FORM),
         "the key that everybody knows": signed(key=Credentials("test", "test")),
-        "an empty key": signed() | {"Authorization": signed().headers["Authorization"].replace(KEY.access_key, "")},
-        "a session without its token": signed(key=Credentials(SESSION.access_key, SESSION.secret_key)),
-        "a session with another token": signed(key=Credentials(SESSION.access_key, SESSION.secret_key, "x")),
+        "an empty key": signed()
+        | {"Authorization": signed().headers["Authorization"].replace(KEY.access_key, "")},
+        "a session without its token": signed(
+            key=Credentials(SESSION.access_key, SESSION.secret_key)
+        ),
+        "a session with another token": signed(
+            key=Credentials(SESSION.access_key, SESSION.secret_key, "x")
+        ),
         "a URL that has expired": presigned(expires=-1),
         "a URL that never ends": presigned(expires=10**9),
         "a URL for another method": replace(presigned(), method="DELETE"),
         "a URL with more in it": replace(presigned(), target=presigned().target + "&acl"),
-        "a URL with a second key": replace(presigned(), target=presigned().target + "&x-amz-credential=test/1/r/s3/a"),
+        "a URL with a second key": replace(
+            presigned(), target=presigned().target + "&x-amz-credential=test/1/r/s3/a"
+        ),
         "a URL with an old signature": replace(
             presigned(), target=presigned().target + "&AWSAccessKeyId=test&Signature=x"
         ),
         "a URL and a header": replace(signed("GET", "/b", b""), target=presigned().target),
         "a role's header and the run's key in the query": signed(
-            "GET", "/b?X-Amz-Credential=STAMPEDE1%2F20260101%2Fus-east-1%2Fs3%2Faws4_request", b"", key=SESSION
+            "GET",
+            "/b?X-Amz-Credential=STAMPEDE1%2F20260101%2Fus-east-1%2Fs3%2Faws4_request",
+            b"",
+            key=SESSION,
         ),
         "another body": replace(signed(), body=FORM + b"x"),
-        "another object": replace(signed("PUT", "/b/k", service="s3"), body=b"Action=CreateRole&RoleName=x"),
+        "another object": replace(
+            signed("PUT", "/b/k", service="s3"), body=b"Action=CreateRole&RoleName=x"
+        ),
         "another path": replace(signed("GET", "/b", b"", service="s3"), target="/c"),
         "a header that it doesn't cover": signed() | {"X-Amz-Target": "AWSLambda.Invoke"},
         "a key of a form": Request(
@@ -150,7 +176,9 @@ def refused():
         "a page, by its origin": signed() | {"Origin": "null"},
         "another host": signed(host="rebound.example:4566"),
         "a host of a proxy": replace(signed(), target="http://rebound.example:4566/"),
-        "a second signature": replace(signed(), more=(("Authorization", signed().headers["Authorization"]),)),
+        "a second signature": replace(
+            signed(), more=(("Authorization", signed().headers["Authorization"]),)
+        ),
         "HTTP/2": replace(signed(), version="2"),
     }
 
@@ -177,11 +205,16 @@ def test_no_websocket_is_opened():
 
 
 def test_the_keys_of_a_function_follow_from_nothing_that_others_know():
-    config = {"FunctionArn": "arn:aws:lambda:us-east-1:000000000000:function:f", "FunctionName": "f"}
+    config = {
+        "FunctionArn": "arn:aws:lambda:us-east-1:000000000000:function:f",
+        "FunctionName": "f",
+    }
     config |= {"Role": "arn:aws:iam::000000000000:role/path/worker"}
     first = lambda_svc.execution_credentials(config)
     gate.give_functions_keys_of_this_run()  # another run
     assert first != lambda_svc.execution_credentials(config)
     keys = Credentials(*first.values())
-    assert sts._sessions[keys.access_key]["Arn"] == "arn:aws:sts::000000000000:assumed-role/worker/f"
+    assert (
+        sts._sessions[keys.access_key]["Arn"] == "arn:aws:sts::000000000000:assumed-role/worker/f"
+    )
     assert ask(signed(key=keys))[0] == 200

@@ -1,4 +1,5 @@
-"""The hosts of a stack as processes of this machine: as many as it has, with its environment, and none that stays."""
+"""The hosts of a stack as processes of this machine: as many as it has, with its environment, and
+none that stays."""
 
 import json
 import os
@@ -25,7 +26,11 @@ exec sleep 60
 
 def outputs(count=2, queue="http://queue", instances="i-1 i-2"):
     environment = {"QUEUE_URL": queue, "MEMORY": "5"}
-    return {"concurrency_value": count, "host_environment": environment, "instance_ids": instances.split()}
+    return {
+        "concurrency_value": count,
+        "host_environment": environment,
+        "instance_ids": instances.split(),
+    }
 
 
 @pytest.fixture
@@ -53,7 +58,11 @@ def test_hosts_of_other_settings_begin_anew_and_none_has_a_real_account(program,
 
     last = ensure()
     for host in last:
-        seen = dict(line.split("=", 1) for line in (tmp_path / str(host.pid)).read_text().splitlines() if "=" in line)
+        seen = dict(
+            line.split("=", 1)
+            for line in (tmp_path / str(host.pid)).read_text().splitlines()
+            if "=" in line
+        )
         expected = outputs()["host_environment"] | ROLE | {"AWS_ENDPOINT_URL": ACCESS.endpoint_url}
         assert expected.items() <= seen.items() and seen["AWS_CONFIG_FILE"] == os.devnull
         assert not {"AWS_PROFILE", "GITHUB_TOKEN"} & seen.keys()
@@ -76,14 +85,20 @@ import os, pathlib, signal, sys
 from stampede.emulator import hosts
 from stampede.emulator.ministack import Access
 hosts.BUILD, hosts._role_of_the_instances = pathlib.Path(sys.argv[1]), lambda *_: {{}}
-hosts.ensure(pathlib.Path(sys.argv[2]), {outputs()!r}, Access('x', '', ''), follow_parent=sys.argv[3] == 'follow')
+follows = sys.argv[3] == 'follow'
+hosts.ensure(pathlib.Path(sys.argv[2]), {outputs()!r}, Access('x', '', ''), follow_parent=follows)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the kernel's way of ending with a parent is Linux's")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"),
+    reason="the kernel's way of ending with a parent is Linux's",
+)
 @pytest.mark.parametrize("how", ["follow", "keep"])
-def test_hosts_end_with_the_command_that_started_them_or_with_stop_and_no_stranger_with_them(program, tmp_path, how):
+def test_hosts_end_with_the_command_that_started_them_or_with_stop_and_no_stranger_with_them(
+    program, tmp_path, how
+):
     command = [sys.executable, "-c", SCRIPT, str(program.parents[1]), str(tmp_path), how]
     assert subprocess.run(command, timeout=60, check=False).returncode == -signal.SIGKILL
     state = json.loads((tmp_path / "hosts.json").read_text())
@@ -101,8 +116,12 @@ def test_hosts_end_with_the_command_that_started_them_or_with_stop_and_no_strang
     assert hosts.stop(tmp_path) == 0 and not any(alive(left))
 
 
-def test_a_program_that_isnt_built_and_one_that_ends_at_once_are_reported_with_the_fix(program, tmp_path):
-    program.write_text("#!/bin/sh\necho transfer work: SettingsError: QUEUE_URL is missing\nexit 1\n")
+def test_a_program_that_isnt_built_and_one_that_ends_at_once_are_reported_with_the_fix(
+    program, tmp_path
+):
+    program.write_text(
+        "#!/bin/sh\necho transfer work: SettingsError: QUEUE_URL is missing\nexit 1\n"
+    )
     with pytest.raises(EmulatorError, match=r"its last output: .* QUEUE_URL is missing"):
         hosts.ensure(tmp_path, outputs(), ACCESS)
     assert not (tmp_path / "hosts.json").exists()

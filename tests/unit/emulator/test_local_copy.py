@@ -1,4 +1,5 @@
-"""The local copy of infra/: what Terraform reads there is what the repository has, and nothing of before."""
+"""The local copy of infra/: what Terraform reads there is what the repository has, and nothing of
+before."""
 
 import subprocess
 
@@ -6,12 +7,19 @@ import pytest
 
 from stampede.emulator import stack
 
-REPOSITORY = {"infra/main.tf", "infra/x.auto.tfvars", "infra/modules/old/main.tf", "functions/f/h.py", "queries/q"}
+REPOSITORY = {
+    "infra/main.tf",
+    "infra/x.auto.tfvars",
+    "infra/modules/old/main.tf",
+    "functions/f/h.py",
+    "queries/q",
+}
 
 
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
-    """A small repository with overrides; returns a function that lays it out and lists the copy's files."""
+    """A small repository with overrides; returns a function that lays it out and lists the copy's
+    files."""
     write(tmp_path / "root", *REPOSITORY)
     write(tmp_path / "overrides", "local_override.tf")
     monkeypatch.setattr(stack, "ROOT", tmp_path / "root")
@@ -42,17 +50,30 @@ def test_what_was_renamed_deleted_or_changed_its_kind_is_so_in_the_copy_and_its_
     (root / "queries/q").unlink()
     write(root, "functions/f", "queries/q/inside")
     (folder / "overrides/local_override.tf").unlink()
-    files = (".terraform/providers/aws", "terraform.tfstate", ".terraform.tfstate.lock.info", ".build/download.zip")
+    files = (
+        ".terraform/providers/aws",
+        "terraform.tfstate",
+        ".terraform.tfstate.lock.info",
+        ".build/download.zip",
+    )
     kept = {*(f"infra/{name}" for name in files), "mount/small/00000.bin"}
     write(folder / "copy", *kept, "infra/.terraform.lock.hcl")
-    assert lay_out() == kept | {"infra/main.tf", "infra/modules/new/main.tf", "functions/f", "queries/q/inside"}
+    assert lay_out() == kept | {
+        "infra/main.tf",
+        "infra/modules/new/main.tf",
+        "functions/f",
+        "queries/q/inside",
+    }
 
 
 def test_what_an_older_terraform_still_writes_is_not_in_the_state_of_the_next_emulator(tree):
     folder, lay_out = tree
     lay_out()
     write(folder / "copy", "infra/.terraform/providers/aws", "mount/small/00000.bin")
-    script = "echo > terraform.tfstate; echo ready; read -r go; echo > terraform.tfstate; echo > errored.tfstate"
+    script = (
+        "echo > terraform.tfstate; echo ready; read -r go; echo > terraform.tfstate; echo > "
+        "errored.tfstate"
+    )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(["/bin/sh", "-c", script], cwd=folder / "copy/infra", **pipes) as orphan:
         orphan.stdout.readline()

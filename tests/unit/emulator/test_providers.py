@@ -1,6 +1,8 @@
-"""Where Terraform and its providers come from, and that a build is either whole or not there at all.
+"""Where Terraform and its providers come from, and that a build is either whole or not there at
+all.
 
-`go` and `terraform` are small programs that answer like the real ones; those are built and used in tests/terraform.
+`go` and `terraform` are small programs that answer like the real ones; those are built and used in
+tests/terraform.
 """
 
 import fcntl
@@ -38,7 +40,9 @@ elif arguments[0] == "build":
 IMPORTED = '\t"github.com/hashicorp/terraform-provider-aws/internal/service/{0}"\n'
 LISTED = "\t\t{0}.ServicePackage(ctx),\n"
 CLIENT = '\t"github.com/aws/aws-sdk-go-v2/service/{0}"\n'
-FACTORY = "func (c *AWSClient) XClient(ctx context.Context) *{0}.Client {{\n\treturn make({0})\n}}\n\n"
+FACTORY = (
+    "func (c *AWSClient) XClient(ctx context.Context) *{0}.Client {{\n\treturn make({0})\n}}\n\n"
+)
 REGISTRIES = ("registry.terraform.io", "registry.opentofu.org")
 ADDRESSES = {f"{host}/hashicorp/{name}" for host in REGISTRIES for name in ("aws", "archive")}
 SERVICES = "internal/provider/sdkv2/service_packages_gen.go"
@@ -46,8 +50,12 @@ SERVICES = "internal/provider/sdkv2/service_packages_gen.go"
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """A machine with an empty cache, no registry, and our `go` and `terraform` alone; returns its folder."""
-    services, clients = [*provider_build.AWS_SERVICES, "workmail"], [*provider_build.AWS_CLIENTS, "workmail"]
+    """A machine with an empty cache, no registry, and our `go` and `terraform` alone; returns its
+    folder."""
+    services, clients = (
+        [*provider_build.AWS_SERVICES, "workmail"],
+        [*provider_build.AWS_CLIENTS, "workmail"],
+    )
     packages = [text.format(name) for text in (IMPORTED, LISTED) for name in services]
     factories = [text.format(name) for text in (CLIENT, FACTORY) for name in clients]
     files = {
@@ -79,27 +87,41 @@ def builds(machine):
     return calls.read_text().count("build ") if calls.exists() else 0
 
 
-@pytest.mark.parametrize(("program", "registry"), [(TERRAFORM, REGISTRIES[0]), (OPENTOFU, REGISTRIES[1])])
-def test_where_its_registry_answers_or_the_user_has_a_mirror_nothing_is_built(machine, monkeypatch, program, registry):
+@pytest.mark.parametrize(
+    ("program", "registry"), [(TERRAFORM, REGISTRIES[0]), (OPENTOFU, REGISTRIES[1])]
+)
+def test_where_its_registry_answers_or_the_user_has_a_mirror_nothing_is_built(
+    machine, monkeypatch, program, registry
+):
     (machine / "bin/terraform").write_text(program)
     hosts = []
     monkeypatch.setattr(providers, "registry_answers", lambda host: hosts.append(host) or True)
     assert providers.prepare() is providers.prepare_for(machine / "infra") is None
     assert set(hosts) == {registry}
     monkeypatch.setattr(providers, "registry_answers", lambda host: False)
-    (machine / ".terraformrc").write_text('provider_installation {\n  network_mirror { url = "https://mirror/" }\n}\n')
+    (machine / ".terraformrc").write_text(
+        'provider_installation {\n  network_mirror { url = "https://mirror/" }\n}\n'
+    )
     assert providers.prepare() is providers.prepare_for(machine / "infra") is None
     assert builds(machine) == 0
 
 
-def test_without_a_registry_the_providers_are_built_once_for_both_registries(machine, monkeypatch, capsys):
+def test_without_a_registry_the_providers_are_built_once_for_both_registries(
+    machine, monkeypatch, capsys
+):
     monkeypatch.setattr(providers.python_runtime, "make_once", lambda progress: None)
     assert providers.main() == 0
     config = Path(capsys.readouterr().out.strip())
     for address in ADDRESSES:
         name = address.rpartition("/")[2]
         version = providers.built_versions()[f"hashicorp/{name}"]
-        file = config.parent / "mirror" / address / version / f"linux_amd64/terraform-provider-{name}_v{version}"
+        file = (
+            config.parent
+            / "mirror"
+            / address
+            / version
+            / f"linux_amd64/terraform-provider-{name}_v{version}"
+        )
         assert file.read_text() == f"{name}\nlinuxamd64"
         assert config.read_text().count(f'"{address}"') == 2  # mirrored, and not direct
     assert f'path = "{config.parent}/mirror"' in config.read_text()
@@ -107,11 +129,16 @@ def test_without_a_registry_the_providers_are_built_once_for_both_registries(mac
     overrides = providers.prepare_for(machine / "infra")
     places = dict(re.findall(r'^"(\S+)" = "(\S+)"$', overrides.read_text(), re.MULTILINE))
     assert "dev_overrides {" in overrides.read_text() and set(places) == ADDRESSES
-    assert all(len(list(Path(place).glob("terraform-provider-*"))) == 1 for place in places.values())
+    assert all(
+        len(list(Path(place).glob("terraform-provider-*"))) == 1 for place in places.values()
+    )
 
     monkeypatch.setattr(providers, "registry_answers", lambda host: True)
-    assert providers.prepare_for(machine / "infra") is None  # the user's own folder: the registry comes first
-    monkeypatch.setattr(providers, "registry_answers", lambda host: pytest.fail("asked the registry"))
+    # the user's own folder: the registry comes first
+    assert providers.prepare_for(machine / "infra") is None
+    monkeypatch.setattr(
+        providers, "registry_answers", lambda host: pytest.fail("asked the registry")
+    )
     (machine / "infra/.terraform/providers").mkdir(parents=True)
     assert providers.prepare_for(machine / "infra") is None
     (machine / "cache").rename(machine / "moved")
@@ -121,11 +148,23 @@ def test_without_a_registry_the_providers_are_built_once_for_both_registries(mac
 
 
 FAULTS = {
-    "compiling": ("GO_FAILS_WITH", "main.go:3:1: no space   left", "archive provider 1.3.0 failed: main.go:3:1: no sp"),
+    "compiling": (
+        "GO_FAILS_WITH",
+        "main.go:3:1: no space   left",
+        "archive provider 1.3.0 failed: main.go:3:1: no sp",
+    ),
     "no go": ("PATH", "", r"needs `go`; install Go >= 1\.25"),
-    "wrong program": ("STAMPEDE_TERRAFORM", "terrafrom", "STAMPEDE_TERRAFORM=terrafrom is not a program"),
+    "wrong program": (
+        "STAMPEDE_TERRAFORM",
+        "terrafrom",
+        "STAMPEDE_TERRAFORM=terrafrom is not a program",
+    ),
     "odd program": ("STAMPEDE_TERRAFORM", "go", "doesn't print what Terraform prints"),
-    "unwritable": ("STAMPEDE_CACHE_DIR", "/dev/null/cache", r"cache can't be written .*; set STAMPEDE_CACHE_DIR"),
+    "unwritable": (
+        "STAMPEDE_CACHE_DIR",
+        "/dev/null/cache",
+        r"cache can't be written .*; set STAMPEDE_CACHE_DIR",
+    ),
 }
 
 
@@ -161,7 +200,9 @@ def test_of_two_builds_at_once_the_second_waits_and_uses_the_first_ones_mirror(m
     results, waiting = [], threading.Event()
     with (machine / "cache/build.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # the first build
-        second = threading.Thread(target=lambda: results.append(providers.prepare(lambda line: waiting.set())))
+        second = threading.Thread(
+            target=lambda: results.append(providers.prepare(lambda line: waiting.set()))
+        )
         second.start()
         assert waiting.wait(60)
         second.join(0.3)
@@ -175,7 +216,10 @@ def test_of_two_builds_at_once_the_second_waits_and_uses_the_first_ones_mirror(m
 def test_only_the_used_services_and_clients_are_compiled_and_a_missing_one_is_named(machine):
     sources = machine / "modules/terraform-provider-aws"
     provider_build.keep_used_services(sources)
-    packages, clients = (sources / SERVICES).read_text(), (sources / "internal/conns/awsclient_gen.go").read_text()
+    packages, clients = (
+        (sources / SERVICES).read_text(),
+        (sources / "internal/conns/awsclient_gen.go").read_text(),
+    )
     assert re.findall(r"(\w+)\.ServicePackage\(ctx", packages) == list(provider_build.AWS_SERVICES)
     assert re.findall(r"\*(\w+)\.Client", clients) == list(provider_build.AWS_CLIENTS)
     assert "workmail" not in packages + clients
@@ -184,17 +228,24 @@ def test_only_the_used_services_and_clients_are_compiled_and_a_missing_one_is_na
         provider_build.keep_used_services(sources)
 
 
-def test_a_config_that_is_missing_is_left_out_of_terraforms_environment_and_other_pins_have_another_folder(
-    machine, monkeypatch
-):
+def test_a_missing_config_is_left_out_and_other_pins_have_another_folder(machine, monkeypatch):
     (machine / "there.rc").write_text("")
-    there, missing = ({"TF_CLI_CONFIG_FILE": str(machine / name)} for name in ("there.rc", "missing.rc"))
-    assert providers.terraform_environment(Path("/of/ours.rc"), there)["TF_CLI_CONFIG_FILE"] == "/of/ours.rc"
+    there, missing = (
+        {"TF_CLI_CONFIG_FILE": str(machine / name)} for name in ("there.rc", "missing.rc")
+    )
+    assert (
+        providers.terraform_environment(Path("/of/ours.rc"), there)["TF_CLI_CONFIG_FILE"]
+        == "/of/ours.rc"
+    )
     assert providers.terraform_environment(None, there).items() >= there.items()
     assert "TF_CLI_CONFIG_FILE" not in providers.terraform_environment(None, missing)
-    folders = {provider_build.finished_folder(platform) for platform in ("linux_amd64", "linux_arm64")}
+    folders = {
+        provider_build.finished_folder(platform) for platform in ("linux_amd64", "linux_arm64")
+    }
     for name in ("go.mod", "go.sum"):
-        (machine / name).write_text((provider_build.PINS / name).read_text().replace("h1:dJlp2", "h1:other"))
+        (machine / name).write_text(
+            (provider_build.PINS / name).read_text().replace("h1:dJlp2", "h1:other")
+        )
     monkeypatch.setattr(provider_build, "PINS", machine)
     assert len({*folders, provider_build.finished_folder("linux_amd64")}) == 3
 
@@ -216,7 +267,9 @@ def test_only_a_service_list_with_providers_counts_as_an_answer(monkeypatch, ans
 
 def test_without_terraform_opentofu_is_built_once_and_comes_after_any_other(machine, monkeypatch):
     (machine / "bin/terraform").unlink()
-    with pytest.raises(ProviderError, match=r"; install Terraform >= 1\.9, .* or let `make setup` build OpenTofu$"):
+    with pytest.raises(
+        ProviderError, match=r"; install Terraform >= 1\.9, .* or let `make setup` build OpenTofu$"
+    ):
         providers.terraform_binary()
     monkeypatch.setenv("GOOS", "plan9")
     providers.prepare()

@@ -1,4 +1,5 @@
-"""The embedded AWS is asked what AWS was asked, and answers as recorded, or the evidence book names the difference.
+"""The embedded AWS is asked what AWS was asked, and answers as recorded, or the evidence book names
+the difference.
 
 A placeholder in a recorded answer stands for anything.
 """
@@ -61,7 +62,8 @@ def empty_aws():
 
 
 def client(service):
-    """A client of boto3's that tries once, whose calls go straight to MiniStack's handler in this process."""
+    """A client of boto3's that tries once, whose calls go straight to MiniStack's handler in this
+    process."""
     once = Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "path"})
     made = boto3.client(service, endpoint_url="http://127.0.0.1", config=once, **KEYS)
     module = importlib.import_module(f"ministack.services.{MODULES[service]}")
@@ -72,10 +74,20 @@ def client(service):
             name.lower(): value.decode() if isinstance(value, bytes) else value
             for name, value in request.headers.items()
         }
-        body = body.encode() if isinstance(body, str) else body if isinstance(body, bytes) else body.read()
+        body = (
+            body.encode()
+            if isinstance(body, str)
+            else body
+            if isinstance(body, bytes)
+            else body.read()
+        )
         query = parse_qs(url.query, keep_blank_values=True)
-        status, heads, content = asyncio.run(module.handle_request(request.method, url.path, headers, body, query))
-        return AWSResponse(request.url, status, {k.lower(): v for k, v in heads.items()}, Raw(content))
+        status, heads, content = asyncio.run(
+            module.handle_request(request.method, url.path, headers, body, query)
+        )
+        return AWSResponse(
+            request.url, status, {k.lower(): v for k, v in heads.items()}, Raw(content)
+        )
 
     made.meta.events.register("before-send", answer)
     return made
@@ -88,14 +100,23 @@ def queue(**attributes):
 
 
 def entries(*sizes, **more):
-    return {"Entries": [{"Id": str(n), "MessageBody": "x" * size} | more for n, size in enumerate(sizes)]}
+    return {
+        "Entries": [
+            {"Id": str(n), "MessageBody": "x" * size} | more for n, size in enumerate(sizes)
+        ]
+    }
 
 
-HANDLES = [{"Id": str(number), "ReceiptHandle": "h", "VisibilityTimeout": 0} for number in range(20)]
+HANDLES = [
+    {"Id": str(number), "ReceiptHandle": "h", "VisibilityTimeout": 0} for number in range(20)
+]
 CALLS_TO_SQS = {
     "sqs-01": ("send_message", {"MessageBody": "x" * (2**20 + 1)}),
     "sqs-20": ("send_message", {"MessageBody": ""}),
-    "sqs-23": ("send_message", {"MessageBody": "x", "QueueUrl": "http://127.0.0.1/000000000000/missing"}),
+    "sqs-23": (
+        "send_message",
+        {"MessageBody": "x", "QueueUrl": "http://127.0.0.1/000000000000/missing"},
+    ),
     "sqs-03": ("send_message_batch", entries(2**19, 2**19 + 1)),
     "sqs-06": ("send_message_batch", entries(*20 * [1])),
     "sqs-07": ("send_message_batch", entries(1, Id="an id!")),
@@ -111,7 +132,11 @@ CALLS_TO_SQS = {
 
 @replays(*CALLS_TO_SQS)
 def _(name):
-    attributes = {"MessageRetentionPeriod": "604800", "ReceiveMessageWaitTimeSeconds": "10", "VisibilityTimeout": "20"}
+    attributes = {
+        "MessageRetentionPeriod": "604800",
+        "ReceiveMessageWaitTimeSeconds": "10",
+        "VisibilityTimeout": "20",
+    }
     sqs, where = queue(**attributes if name == "sqs-15" else {})
     if name in ("sqs-18", "sqs-19"):
         sqs.send_message(**where, MessageBody="ends the wait")
@@ -126,14 +151,18 @@ def _(_name):
     sqs, where = queue(VisibilityTimeout="1")
     sqs.send_message(**where, MessageBody="x")
     [message] = sqs.receive_message(**where)["Messages"]
-    return sqs.change_message_visibility(**where, ReceiptHandle=message["ReceiptHandle"], VisibilityTimeout=2)
+    return sqs.change_message_visibility(
+        **where, ReceiptHandle=message["ReceiptHandle"], VisibilityTimeout=2
+    )
 
 
 @replays("sqs-26")
 def _(_name):
     sqs, where = queue()
     sqs.send_message(**where, MessageBody="x")
-    earlier, _ = (sqs.receive_message(**where, VisibilityTimeout=0)["Messages"][0] for _ in range(2))
+    earlier, _ = (
+        sqs.receive_message(**where, VisibilityTimeout=0)["Messages"][0] for _ in range(2)
+    )
     sqs.delete_message(**where, ReceiptHandle=earlier["ReceiptHandle"])
     return sqs.receive_message(**where)
 
@@ -142,10 +171,19 @@ def _(_name):
 def _(_name):
     sqs, letters = queue()
     redrive = json.dumps({"deadLetterTargetArn": SOURCE, "maxReceiveCount": 1})
-    where = {"QueueUrl": sqs.create_queue(QueueName="source", Attributes={"RedrivePolicy": redrive})["QueueUrl"]}
+    where = {
+        "QueueUrl": sqs.create_queue(QueueName="source", Attributes={"RedrivePolicy": redrive})[
+            "QueueUrl"
+        ]
+    }
     trace = {"AWSTraceHeader": {"StringValue": RECORDED_TRACE, "DataType": "String"}}
     attributes = {"MyAttribute": {"StringValue": "foobar", "DataType": "String"}}
-    sqs.send_message(**where, MessageBody="message-1", MessageAttributes=attributes, MessageSystemAttributes=trace)
+    sqs.send_message(
+        **where,
+        MessageBody="message-1",
+        MessageAttributes=attributes,
+        MessageSystemAttributes=trace,
+    )
     for _ in range(2):
         sqs.receive_message(**where, VisibilityTimeout=0)
     everything = {"MessageSystemAttributeNames": ["All"], "MessageAttributeNames": ["All"]}
@@ -193,7 +231,8 @@ def _(name):
 
 @replays("x-52", "x-53", "x-55", "esm-empty")
 def _(name):
-    """What comes of a batch when the function raises, answers nonsense, nothing, or names three of four messages."""
+    """What comes of a batch when the function raises, answers nonsense, nothing, or names three of
+    four messages."""
     sqs, where = queue()
     for number in range(4 if name == "x-55" else 1):
         sqs.send_message(**where, MessageBody=str(number))
@@ -202,19 +241,31 @@ def _(name):
         "x-52": {"error": True},
         "x-53": {"body": {"batchItemFailures": [{"foo": "notvalid"}]}},
         "esm-empty": {"body": {}},
-        "x-55": {"body": {"batchItemFailures": [{"itemIdentifier": message["id"]} for message in first[1:]]}},
+        "x-55": {
+            "body": {
+                "batchItemFailures": [{"itemIdentifier": message["id"]} for message in first[1:]]
+            }
+        },
     }
     records = [{"messageId": message["id"], "eventSource": "aws:sqs"} for message in first]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(lambda_svc, "_execute_function", lambda *_: failed[name])
         keeper.fail_a_batch_whose_answer_names_no_message()
-        esm = {"UUID": "u", "FunctionName": "f", "FunctionResponseTypes": ["ReportBatchItemFailures"]}
+        esm = {
+            "UUID": "u",
+            "FunctionName": "f",
+            "FunctionResponseTypes": ["ReportBatchItemFailures"],
+        }
         lambda_svc._run_sqs_batch(esm, {}, {"Records": records}, first, where["QueueUrl"], "q")
     for message in first:
         message["visible_at"] = 0  # the timeout is over
     again = sqs_svc._receive_messages_for_esm(where["QueueUrl"], 10)
     if name == "x-55":
-        return {"records in the first invocation": len(first), "reported": 3, "records in the second": len(again)}
+        return {
+            "records in the first invocation": len(first),
+            "reported": 3,
+            "records in the second": len(again),
+        }
     return {"ApproximateReceiveCount": ["1", *(str(message["receive_count"]) for message in again)]}
 
 
@@ -224,7 +275,9 @@ def _(name):
     if name == "lam-63":
         return functions.get_function_concurrency(FunctionName="f")
     reserved = 3 if name == "lam-64" else 0
-    put = functions.put_function_concurrency(FunctionName="f", ReservedConcurrentExecutions=reserved)
+    put = functions.put_function_concurrency(
+        FunctionName="f", ReservedConcurrentExecutions=reserved
+    )
     return functions.invoke(FunctionName="f") if name == "lam-61" else put
 
 
@@ -236,7 +289,9 @@ def _(name):
         events = client("logs").filter_log_events(logGroupName="/aws/lambda/f")["events"]
         report = events[-1]["message"]  # without its figures
         return {
-            "parts of REPORT": re.sub(r"[\da-f-]{36}|[\d.]+(?= ms)|(?<=Used: )\d+", "<...>", report).split("\t")[2:]
+            "parts of REPORT": re.sub(
+                r"[\da-f-]{36}|[\d.]+(?= ms)|(?<=Used: )\d+", "<...>", report
+            ).split("\t")[2:]
         }
     payload = json.loads(answer["Payload"].read())
     return answer | {"Payload": payload if isinstance(payload, dict) else {}}
@@ -248,7 +303,10 @@ def events(*times_ms):
 
 CALLS_TO_LOGS = {
     "ev-84": ("put_log_events", {"logStreamName": "missing"} | events(1)),
-    "ev-85": ("put_log_events", {"logStreamName": "s"} | events(2_000_000_000_000, 1_000_000_000_000)),
+    "ev-85": (
+        "put_log_events",
+        {"logStreamName": "s"} | events(2_000_000_000_000, 1_000_000_000_000),
+    ),
     "ev-87": ("put_log_events", {"logStreamName": "s"} | events(4_000_000_000_000)),
     "fe-90": ("filter_log_events", {"limit": 10_001}),
     "fe-token": ("filter_log_events", {"nextToken": "of nobody"}),
@@ -279,7 +337,11 @@ COPIES = {
     "s3-103": {"CopySource": "bucket"},
     "s3p-104": {"CopySourceIfMatch": '"other"'},
     "s3-none-match": {"Key": "k", "MetadataDirective": "REPLACE", "IfNoneMatch": "*"},
-    "s3-96": {"MetadataDirective": "REPLACE", "Metadata": {"another-key": "value"}, "ContentType": "image/jpg"},
+    "s3-96": {
+        "MetadataDirective": "REPLACE",
+        "Metadata": {"another-key": "value"},
+        "ContentType": "image/jpg",
+    },
 }
 
 
@@ -323,7 +385,9 @@ def _(name):
     upload = {**where, "UploadId": s3.create_multipart_upload(**where)["UploadId"]}
     body = b"x" * 5 * 2**20
     etags = [s3.upload_part(**upload, PartNumber=number, Body=body)["ETag"] for number in (1, 3)]
-    parts = {"s3-127": [(1, 0), (2, 1)], "s3-128": [(3, 1), (1, 0)], "s3-129": [(1, 0), (3, 1)]}[name]
+    parts = {"s3-127": [(1, 0), (2, 1)], "s3-128": [(3, 1), (1, 0)], "s3-129": [(1, 0), (3, 1)]}[
+        name
+    ]
     part_list = [{"PartNumber": number, "ETag": etags[place]} for number, place in parts]
     completed = s3.complete_multipart_upload(**upload, MultipartUpload={"Parts": part_list})
     return s3.list_parts(**upload) if name == "s3-129" else completed
@@ -334,7 +398,9 @@ def _(_name):
     s3, _, _ = stored()
     for number in range(5):
         s3.put_object(Bucket="bucket", Key=str(number), Body=b"")
-    return s3.delete_objects(Bucket="bucket", Delete={"Objects": [{"Key": str(number)} for number in range(5)]})
+    return s3.delete_objects(
+        Bucket="bucket", Delete={"Objects": [{"Key": str(number)} for number in range(5)]}
+    )
 
 
 def recorded_answer(name):
@@ -344,24 +410,32 @@ def recorded_answer(name):
         return answer
     return {
         "fields": {
-            "parts of REPORT": re.sub(r"<[\w-]+>", "<...>", answer["fields"]["logs"][-1]).strip().split("\t")[2:]
+            "parts of REPORT": re.sub(r"<[\w-]+>", "<...>", answer["fields"]["logs"][-1])
+            .strip()
+            .split("\t")[2:]
         }
     }
 
 
 def outcome(name):
-    """What the embedded AWS answers otherwise than recorded, in words; "" where it answers the same."""
+    """What the embedded AWS answers otherwise than recorded, in words; "" where it answers the
+    same."""
     ask, answer = REPLAYED[name], recorded_answer(name)
     try:
         actual = ask(name)
     except ClientError as error:
-        refusal, status = error.response["Error"], error.response["ResponseMetadata"]["HTTPStatusCode"]
+        refusal, status = (
+            error.response["Error"],
+            error.response["ResponseMetadata"]["HTTPStatusCode"],
+        )
         if (status, refusal["Code"]) != (answer["status"], answer.get("code")):
             return f"{status} {refusal['Code']}"
         lacking = [
             key
             for key in answer
-            if key not in ("status", "code", "message") and not refusal.get(key) and not error.response.get(key)
+            if key not in ("status", "code", "message")
+            and not refusal.get(key)
+            and not error.response.get(key)
         ]
         if not same_but_names(answer["message"], refusal["Message"]):
             return refusal["Message"]
@@ -378,7 +452,9 @@ def differences(recorded, actual, path=""):
         elif isinstance(value, dict):
             deviations.append(differences(value, actual[key], f"{path}{key}."))
         elif not is_placeholder(value) and not same_but_names(str(value), str(actual[key])):
-            deviations.append(f"{path}{key} {actual[key] if isinstance(value, str) else json.dumps(actual[key])}")
+            deviations.append(
+                f"{path}{key} {actual[key] if isinstance(value, str) else json.dumps(actual[key])}"
+            )
     return "; ".join(filter(None, deviations))
 
 
@@ -390,5 +466,9 @@ def is_placeholder(value):
 
 @pytest.mark.parametrize("name", sorted(REPLAYED))
 def test_the_embedded_aws_answers_as_recorded_or_the_book_names_the_difference(name):
-    expected = {answer: gives for difference in BOOK["difference"] for answer, gives in difference["answers"].items()}
+    expected = {
+        answer: gives
+        for difference in BOOK["difference"]
+        for answer, gives in difference["answers"].items()
+    }
     assert outcome(name) == expected.get(name, "")

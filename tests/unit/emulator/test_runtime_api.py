@@ -33,7 +33,9 @@ def listener():
 def status(address, **headers):
     connection = http.client.HTTPConnection(*address, timeout=5)
     try:
-        connection.request("GET", NEXT, headers={name.replace("_", "-"): value for name, value in headers.items()})
+        connection.request(
+            "GET", NEXT, headers={name.replace("_", "-"): value for name, value in headers.items()}
+        )
         return connection.getresponse().status
     except ConnectionResetError:  # RemoteDisconnected is one
         return None
@@ -43,7 +45,12 @@ def status(address, **headers):
 
 def test_a_process_of_this_user_gets_the_event_and_neither_a_page_nor_another_user(listener):
     address, events = listener
-    for header in ({"Origin": "null"}, {"Referer": "http://x"}, {"Sec_Fetch_Site": "none"}, {"Host": "x"}):
+    for header in (
+        {"Origin": "null"},
+        {"Referer": "http://x"},
+        {"Sec_Fetch_Site": "none"},
+        {"Host": "x"},
+    ):
         assert (status(address, **header), events.empty()) == (403, False), header
     if os.geteuid() == 0:  # only root can be another user
         assert (as_nobody(lambda: status(address)), events.empty()) == (None, False)
@@ -56,7 +63,8 @@ def test_a_connection_that_was_closed_at_once_is_nobodys():
         with server.accept()[0] as connection:
             assert runtime_api.is_this_users(connection)
             client.close()  # the kernel would say that root has it
-            # A process that another thread is just starting has the client's end too, until it is another program.
+            # A process that another thread is just starting has the client's end too, until it is
+            # another program.
             deadline = time.monotonic() + 10
             while runtime_api.is_this_users(connection) and time.monotonic() < deadline:
                 time.sleep(0.01)

@@ -1,5 +1,5 @@
-"""Plans that can't work, or would lose money, are told before anything is applied, with the way out. That the default
-matrices are fine stands in tests/contract."""
+"""Plans that can't work, or would lose money, are told before anything is applied, with the way
+out. That the default matrices are fine stands in tests/contract."""
 
 import pytest
 
@@ -21,7 +21,11 @@ def built(monkeypatch):
 def wrong(experiment, *cells):
     """What isn't ok of cells with these changes: check, status and sentence."""
     findings = EXPERIMENTS[experiment].checks([values(experiment, **changes) for changes in cells])
-    return [(finding.check, finding.status, finding.sentence) for finding in findings if finding.status != OK]
+    return [
+        (finding.check, finding.status, finding.sentence)
+        for finding in findings
+        if finding.status != OK
+    ]
 
 
 LARGE = {"operation": "download", "object_bytes": 100_000_000, "object_count": 1000, "slices": 1}
@@ -68,16 +72,40 @@ def test_what_can_work_is_ok(experiment, changes):
         ("copy_host", {"bucket_key": False}, "KMS", WARNING, "requests/s"),
         ("download", {"method": "crt", "sink": "discard"}, "method", PROBLEM, "sink=tmp"),
         ("download", {"method": "crt", "memory_size": 256}, "method", WARNING, "memory_size=512"),
-        ("download", MEMORY | {"memory_size": 1151}, "object and memory", PROBLEM, "memory_size=1152"),
-        ("download", {"ephemeral_storage_mb": 1087}, "object and /tmp", PROBLEM, "ephemeral_storage_mb=1088"),
+        (
+            "download",
+            MEMORY | {"memory_size": 1151},
+            "object and memory",
+            PROBLEM,
+            "memory_size=1152",
+        ),
+        (
+            "download",
+            {"ephemeral_storage_mb": 1087},
+            "object and /tmp",
+            PROBLEM,
+            "ephemeral_storage_mb=1088",
+        ),
         ("download", HUGE, "object and /tmp", PROBLEM, "from 1 to 10176"),
         ("download", HUGE | OWN, "object and /tmp", PROBLEM, "method=stream"),
         ("download", {"existing_bucket": True}, "object and bucket", PROBLEM, "which says both"),
         ("download", {"requester_pays": True}, "object and bucket", PROBLEM, "object=s3://"),
-        ("download", OWN | {"server_side_proof": True}, "object and bucket", PROBLEM, "leave it out"),
+        (
+            "download",
+            OWN | {"server_side_proof": True},
+            "object and bucket",
+            PROBLEM,
+            "leave it out",
+        ),
         ("express", {"region": "eu-central-1"}, "zone", PROBLEM, "eu-central-1"),
         ("express", {"zone_id": "use1-az1"}, "zone", PROBLEM, "use1-az4, use1-az5"),
-        ("express", {"express_bucket_name": "mine--use1-az5--x-s3"}, "zone", PROBLEM, "--use1-az4--x-s3"),
+        (
+            "express",
+            {"express_bucket_name": "mine--use1-az5--x-s3"},
+            "zone",
+            PROBLEM,
+            "--use1-az4--x-s3",
+        ),
         ("express", {"object_count": 5, "slices": 6}, "slices", PROBLEM, "slices=5"),
         (
             "express",
@@ -89,7 +117,13 @@ def test_what_can_work_is_ok(experiment, changes):
         ("express", LARGE | {"parallel_limit": 128}, "/tmp", PROBLEM, "; use a smaller"),
         ("express", BUSY, "rate", WARNING, "4,256 requests/s"),
         ("express", QUERY | {"object_count": 20_001}, "scan limit", PROBLEM, "scan_limit_mb=20001"),
-        ("express", {"operation": "count", "query_limit_s": 60}, "query limit", WARNING, "query_limit_s=152"),
+        (
+            "express",
+            {"operation": "count", "query_limit_s": 60},
+            "query limit",
+            WARNING,
+            "query_limit_s=152",
+        ),
         ("filesystem", {"storage": "s3files"}, "storage", PROBLEM, "with_s3files=true"),
         (
             "filesystem",
@@ -109,7 +143,11 @@ def test_what_can_not_work_is_said_with_the_way_out(experiment, changes, check, 
     ("experiment", "cells", "words"),
     [
         ("express", [{}, {"zone_id": "use1-az6"}], "2 values of zone_id"),
-        ("express", [{}, {"express_bucket_name": "own--use1-az4--x-s3"}], "2 values of express_bucket"),
+        (
+            "express",
+            [{}, {"express_bucket_name": "own--use1-az4--x-s3"}],
+            "2 values of express_bucket",
+        ),
         ("download", [OWN, OWN | {"s3_file_name": "k"}], "one object"),
         ("filesystem", [{}, {"throughput_mode": "bursting"}], "24 hours"),
     ],
@@ -135,7 +173,9 @@ CRT = {"method": "crt", "architecture": "arm64"}
         ("download", {"method": "go_stream", "sink": None}, "transfer/build/x86_64/bootstrap"),
     ],
 )
-def test_what_is_not_built_for_its_processor_is_a_problem(monkeypatch, tmp_path, experiment, changes, needed):
+def test_what_is_not_built_for_its_processor_is_a_problem(
+    monkeypatch, tmp_path, experiment, changes, needed
+):
     monkeypatch.undo()
     for module in (go_program, download_checks):
         monkeypatch.setattr(module, "ROOT", tmp_path)
@@ -145,7 +185,9 @@ def test_what_is_not_built_for_its_processor_is_a_problem(monkeypatch, tmp_path,
     path.parent.mkdir(parents=True)
     for built_for, machine in (("x86_64", 0x3E), ("arm64", 0xB7)):
         path.write_bytes(b"\x7fELF" + bytes(14) + bytes([machine, 0]))
-        assert bool(wrong(experiment, changes)) is (experiment == "copy_host" and built_for not in needed)
+        assert bool(wrong(experiment, changes)) is (
+            experiment == "copy_host" and built_for not in needed
+        )
 
 
 def test_methods_and_sinks_are_those_of_infra_and_of_the_function():

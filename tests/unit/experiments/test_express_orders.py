@@ -1,4 +1,5 @@
-"""What the work orders of the storage classes say: which objects, in how many slices, and what Athena is asked."""
+"""What the work orders of the storage classes say: which objects, in how many slices, and what
+Athena is asked."""
 
 import json
 
@@ -20,9 +21,12 @@ def order(operation="download", **changes):
 
 
 def in_a_row(shares):
-    """Whether they begin at 0, leave nothing out, and are none of them empty; and where they end."""
+    """Whether they begin at 0, leave nothing out, and are none of them empty; and where they
+    end."""
     ends = [0, *(share["first_object"] + share["objects"] for share in shares)]
-    return [share["first_object"] for share in shares] == ends[:-1] == sorted({*ends[:-1]}), ends[-1]
+    return [share["first_object"] for share in shares] == ends[:-1] == sorted({*ends[:-1]}), ends[
+        -1
+    ]
 
 
 @pytest.mark.parametrize(
@@ -36,8 +40,12 @@ def in_a_row(shares):
         ("aggregate", 100_000_000, 100),
     ],
 )
-def test_a_set_has_as_many_objects_as_the_published_one_and_about_as_many_bytes(operation, object_bytes, count):
-    assert values("express", operation=operation, object_bytes=object_bytes)["object_count"] == count
+def test_a_set_has_as_many_objects_as_the_published_one_and_about_as_many_bytes(
+    operation, object_bytes, count
+):
+    assert (
+        values("express", operation=operation, object_bytes=object_bytes)["object_count"] == count
+    )
 
 
 def test_each_slice_of_the_default_matrix_ends_well_within_lambdas_15_minutes():
@@ -68,21 +76,34 @@ def test_a_query_is_over_the_whole_set_into_however_many_slices_a_plan_divides_i
 
 @pytest.mark.parametrize(
     ("object_bytes", "count", "parts"),
-    [(10_000, 700_000, 2), (10_000, 77_577, 1), (100_000_000, 100, 1), (1_000_000_000, 100, 4), (100, 1, 1)],
+    [
+        (10_000, 700_000, 2),
+        (10_000, 77_577, 1),
+        (100_000_000, 100, 1),
+        (1_000_000_000, 100, 4),
+        (100, 1, 1),
+    ],
 )
-def test_what_is_read_is_placed_whole_in_parts_that_one_invocation_can_do(object_bytes, count, parts):
+def test_what_is_read_is_placed_whole_in_parts_that_one_invocation_can_do(
+    object_bytes, count, parts
+):
     events = express_orders.seeding(order("count", object_bytes=object_bytes, object_count=count))
     assert json.loads(json.dumps(events)) == events
     placed = [event["place"] for event in events]
     assert (len(placed), in_a_row(placed)) == (parts, (True, count))
     most = max(part["objects"] for part in placed)
     assert most <= 350_000 and most * object_bytes <= 25_000_000_000
-    assert {(part["storage_class"], part["object_count"]) for part in placed} == {("standard", count)}
+    assert {(part["storage_class"], part["object_count"]) for part in placed} == {
+        ("standard", count)
+    }
 
 
 def test_nothing_is_placed_before_an_upload_and_what_functions_do_is_no_query():
     assert [*express_orders.seeding(order("upload"))] == []
-    assert [EXPRESS.execution(order(operation)) for operation in ("upload", "download")] == [None, None]
+    assert [EXPRESS.execution(order(operation)) for operation in ("upload", "download")] == [
+        None,
+        None,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -95,11 +116,16 @@ def test_nothing_is_placed_before_an_upload_and_what_functions_do_is_no_query():
 def test_athena_is_asked_for_the_partition_of_the_set_where_the_stack_has_it(operation, selected):
     stack = {"athena_workgroup_name": "w", "athena_database_name": "d"}
     query = express_orders.execution(order(operation, storage_class="express") | stack)
-    assert query.sql == f"SELECT {selected} FROM \"express\" WHERE object_bytes = '10000' AND object_count = '7'"
+    assert (
+        query.sql
+        == f"SELECT {selected} FROM \"express\" WHERE object_bytes = '10000' AND object_count = '7'"
+    )
     assert (query.workgroup, query.database, query.limit_s) == ("w", "d", 600.0)
 
 
-@pytest.mark.parametrize("object_bytes", [100, 199, 5000, 99_999, 100_000, 100_100, 123_456, 1_000_000])
+@pytest.mark.parametrize(
+    "object_bytes", [100, 199, 5000, 99_999, 100_000, 100_100, 123_456, 1_000_000]
+)
 def test_the_expected_result_is_what_the_rows_add_up_to(object_bytes):
     rows = [number % 1000 for number in range(object_bytes // 100)]
     wanted = tuple(map(str, (3 * len(rows), 3 * sum(rows), max(rows))))

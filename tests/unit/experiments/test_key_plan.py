@@ -1,4 +1,5 @@
-"""Key plans: the same rows from the same parameters, in slices, in constant memory; what doesn't fit is refused."""
+"""Key plans: the same rows from the same parameters, in slices, in constant memory; what doesn't
+fit is refused."""
 
 import itertools
 import tracemalloc
@@ -9,13 +10,18 @@ import pytest
 
 from experiments.copy.key_plan import KeyPlan, KeyPlanError, Row
 
-SMALL = KeyPlan(objects=12, object_bytes=1000, masters=2, slice_rows=5, destination_prefix="copies/")
+SMALL = KeyPlan(
+    objects=12, object_bytes=1000, masters=2, slice_rows=5, destination_prefix="copies/"
+)
 
 
 def test_objects_fill_an_hour_a_folder_from_the_first_day_on():
     destinations = [row.destination for row in SMALL.rows()]
     assert destinations[:2] == ["copies/2015/01/01/00/000000000", "copies/2015/01/01/00/000000001"]
-    assert [key.rpartition("/")[0] for key in destinations[4:12:5]] == ["copies/2015/01/01/00", "copies/2015/01/01/01"]
+    assert [key.rpartition("/")[0] for key in destinations[4:12:5]] == [
+        "copies/2015/01/01/00",
+        "copies/2015/01/01/01",
+    ]
     assert len({*destinations}) == 12
 
 
@@ -35,11 +41,20 @@ def test_masters_lie_below_random_prefixes_and_are_taken_in_turn():
 
 
 def test_the_same_parameters_give_the_same_id_and_any_other_one_another():
-    others = {"objects": 11, "object_bytes": 1, "date_from": "2015-01-02", "date_to": "2019-12-30", "seed": 2}
+    others = {
+        "objects": 11,
+        "object_bytes": 1,
+        "date_from": "2015-01-02",
+        "date_to": "2019-12-30",
+        "seed": 2,
+    }
     others |= {"objects_per_folder": 6, "key_order": "reversed_hash", "masters": 1, "slice_rows": 6}
     others |= {"destination_prefix": ""}
     assert others.keys() == SMALL.parameters().keys() and replace(SMALL).id == SMALL.id
-    assert len({SMALL.id, *(replace(SMALL, **{name: value}).id for name, value in others.items())}) == 11
+    assert (
+        len({SMALL.id, *(replace(SMALL, **{name: value}).id for name, value in others.items())})
+        == 11
+    )
 
 
 def test_slices_are_the_rows_a_line_each_with_encoded_keys():
@@ -48,7 +63,9 @@ def test_slices_are_the_rows_a_line_each_with_encoded_keys():
     assert [text.count("\n") for text in slices] == [5, 5, 2] and plan.slice_count == 3
     assert slices[0].splitlines()[0].split(",")[1] == "a%20b%2B%25/%C3%BC/2015/01/01/00/000000000"
     read = [line.split(",") for text in slices for line in text.splitlines()]
-    assert [Row(unquote(source), unquote(key), int(size)) for source, key, size in read] == [*plan.rows()]
+    assert [Row(unquote(source), unquote(key), int(size)) for source, key, size in read] == [
+        *plan.rows()
+    ]
     assert plan.slice_key(2) == f"manifest/{plan.id}/000002.csv"
 
 
@@ -61,7 +78,9 @@ def test_the_shares_of_all_messages_are_all_slices_once(messages):
 
 
 def test_ten_million_rows_take_the_memory_of_one_slice():
-    large = KeyPlan(10_000_000, 1_000_000, objects_per_folder=500, masters=50, slice_rows=10_000, seed=7)
+    large = KeyPlan(
+        10_000_000, 1_000_000, objects_per_folder=500, masters=50, slice_rows=10_000, seed=7
+    )
     slices = large.slices()
     tracemalloc.start()
     size = max(map(len, itertools.islice(slices, 20)))

@@ -1,4 +1,5 @@
-"""A package or handler that Lambda or this machine can't run is refused before anything is applied."""
+"""A package or handler that Lambda or this machine can't run is refused before anything is
+applied."""
 
 import os
 import platform
@@ -13,12 +14,19 @@ from stampede.finding import OK, PROBLEM, WARNING
 from stampede.variable_rules import RULES
 from tests.unit.plans import values
 
-HERE, ELSEWHERE = ("arm64", "x86_64") if platform.machine() in ("arm64", "aarch64") else ("x86_64", "arm64")
+HERE, ELSEWHERE = (
+    ("arm64", "x86_64") if platform.machine() in ("arm64", "aarch64") else ("x86_64", "arm64")
+)
 PYTHON, CPYTHON = (form.format(*sys.version_info) for form in ("python{}.{}", "cpython-{}{}"))
 
 
 def elf(architecture):
-    return b"\x7fELF" + bytes(14) + struct.pack("<H", {"x86_64": 0x3E, "arm64": 0xB7}[architecture]) + bytes(40)
+    return (
+        b"\x7fELF"
+        + bytes(14)
+        + struct.pack("<H", {"x86_64": 0x3E, "arm64": 0xB7}[architecture])
+        + bytes(40)
+    )
 
 
 @pytest.fixture
@@ -52,7 +60,9 @@ def cell(package, **changes):
 
 def problem(package, **changes):
     """What is wrong with the package, in a sentence; "" where nothing is."""
-    findings = [finding for finding in checks([cell(package, **changes)]) if finding.check != "program"]
+    findings = [
+        finding for finding in checks([cell(package, **changes)]) if finding.check != "program"
+    ]
     return "; ".join(finding.sentence for finding in findings if finding.status == PROBLEM)
 
 
@@ -83,18 +93,33 @@ OTHERS = [
         ({"bootstrap": elf(ELSEWHERE)}, PROGRAM, f"built for {ELSEWHERE}"),
         ({"main": elf(HERE)}, PROGRAM, "executable file bootstrap"),
         # A handler in Python is a function of a module that is there, or may come from elsewhere.
-        *(({}, {"handler": name}, "has no") for name in ("app.main", "other.handler", "app.handler.main")),
+        *(
+            ({}, {"handler": name}, "has no")
+            for name in ("app.main", "other.handler", "app.handler.main")
+        ),
         ({}, {"handler": "other.handler"} | A_LAYER, ""),
         *(
             ({"app.py": text}, {}, "")
             for text in (b"from other import *", b"from other import handler", b"handler = 1")
         ),
         ({f"fast/deep.{CPYTHON}-x.so": elf(HERE)}, {"handler": "fast/deep.handler"}, ""),
-        *(({f"{name}.py": b"handler = 1"}, {"handler": f"{name}.handler"}, "") for name in ("my-app", "1app", "größe")),
-        *(({}, {"handler": name}, "with a dot") for name in ("handler", ".handler", "/app.handler", "app.", "a.lib/b")),
-        *(({}, {"runtime": runtime, "handler": handler}, handler) for runtime, handler, _ in OTHERS),
+        *(
+            ({f"{name}.py": b"handler = 1"}, {"handler": f"{name}.handler"}, "")
+            for name in ("my-app", "1app", "größe")
+        ),
+        *(
+            ({}, {"handler": name}, "with a dot")
+            for name in ("handler", ".handler", "/app.handler", "app.", "a.lib/b")
+        ),
+        *(
+            ({}, {"runtime": runtime, "handler": handler}, handler)
+            for runtime, handler, _ in OTHERS
+        ),
         # Libraries of several machines, of which such a runtime takes its own.
-        *(({file: b""} | FOREIGN, {"runtime": runtime, "handler": handler}, "") for runtime, handler, file in OTHERS),
+        *(
+            ({file: b""} | FOREIGN, {"runtime": runtime, "handler": handler}, "")
+            for runtime, handler, file in OTHERS
+        ),
         ({"Dockerfile": b""}, {"runtime": "nodejs22.x"}, "docker cp"),
         ({"Dockerfile": b""}, PROGRAM, "docker cp"),
         ({"Dockerfile": b""}, {}, ""),  # it has its handler
@@ -139,7 +164,9 @@ def test_what_terraform_would_not_zip_as_it_is_is_refused(package, make):
 
 
 @pytest.mark.parametrize("is_zip", [False, True])
-@pytest.mark.parametrize(("mode", "status"), [(0o644, OK), (0o600, WARNING), (0o700, WARNING), (0o755, OK)])
+@pytest.mark.parametrize(
+    ("mode", "status"), [(0o644, OK), (0o600, WARNING), (0o700, WARNING), (0o755, OK)]
+)
 def test_what_not_everybody_may_read_is_warned_about(package, mode, status, is_zip):
     (package / "app.py").chmod(mode)
     [finding, *_] = checks([cell(zipped(package) if is_zip else package)])
@@ -154,7 +181,10 @@ def test_a_container_image_is_refused_with_how_to_measure_its_code(image):
 
 
 def test_what_n_functions_hold_beyond_the_queues_messages_in_flight_is_warned_about(package):
-    cells = [cell(package, concurrency_value=n, batch_size=size) for n, size in ((1000, 10), (13, 10_000))]
+    cells = [
+        cell(package, concurrency_value=n, batch_size=size)
+        for n, size in ((1000, 10), (13, 10_000))
+    ]
     [*_, fits], [*_, more] = checks(cells[:1]), checks(cells)
     assert (fits.status, more.status) == (OK, WARNING) and "130,000" in more.sentence
 
@@ -179,11 +209,15 @@ def test_a_package_that_is_too_large_is_refused(package):
         ("fast.cpython-39-x86_64-linux-gnu.so", HERE, "cpython-39"),
     ],
 )
-def test_a_library_of_another_architecture_or_python_is_refused_where_it_would_run(package, name, built_for, words):
+def test_a_library_of_another_architecture_or_python_is_refused_where_it_would_run(
+    package, name, built_for, words
+):
     add(package, name, elf(built_for))
     assert problem(package, architecture=built_for) == ""
     problems = [
-        finding for finding in local_checks([cell(package, architecture=built_for)]) if finding.status == PROBLEM
+        finding
+        for finding in local_checks([cell(package, architecture=built_for)])
+        if finding.status == PROBLEM
     ]
     assert [words in finding.found for finding in problems] == [True] * bool(words)
 
@@ -196,11 +230,18 @@ def test_a_library_of_another_architecture_or_python_is_refused_where_it_would_r
         ({"runtime": "java21"}, True, PROBLEM, "runtime=java21 --target aws"),
         ({"runtime": "python3.9"}, True, WARNING, "not on python3.9"),
         ({"subnet_ids": ["subnet-0123456789abcdef0"]}, True, PROBLEM, "--target aws"),
-        ({"batch_size": 10, "batching_window_s": 1}, True, PROBLEM, "batching_window_s=1 --target aws`"),
+        (
+            {"batch_size": 10, "batching_window_s": 1},
+            True,
+            PROBLEM,
+            "batching_window_s=1 --target aws`",
+        ),
         (A_LAYER, True, WARNING, "left out"),
     ],
 )
-def test_what_this_machine_can_not_run_is_said_with_the_way_out(package, monkeypatch, changes, has_node, status, words):
+def test_what_this_machine_can_not_run_is_said_with_the_way_out(
+    package, monkeypatch, changes, has_node, status, words
+):
     monkeypatch.setattr("shutil.which", lambda name: "/usr/bin/node" if has_node else None)
     [finding] = local_checks([cell(package, **{"runtime": PYTHON} | changes)])
     assert finding.status == status and words in finding.sentence

@@ -1,4 +1,5 @@
-"""A stand-in for one Lambda sandbox: imports the function afresh, invokes it, and reads back its log lines."""
+"""A stand-in for one Lambda sandbox: imports the function afresh, invokes it, and reads back its
+log lines."""
 
 import importlib
 import io
@@ -19,7 +20,8 @@ AGREED = Path(__file__).parents[3] / "functions" / "agreed"
 # Every word that a record's error_type may be.
 ERROR_TYPES = json.loads((AGREED / "failures.json").read_text())
 RECORD = json.loads((AGREED / "record.json").read_text())
-# A port that nothing listens on: a test that starts no server must not fall through to the real AWS.
+# A port that nothing listens on: a test that starts no server must not fall through to the real
+# AWS.
 NOWHERE = "http://127.0.0.1:9"
 # What Terraform and Lambda give to the function, for the one object of FakeS3.
 ENVIRONMENT = {
@@ -43,13 +45,15 @@ _NO_ACCOUNT = {
 
 
 def set_environment(monkeypatch: pytest.MonkeyPatch, folder: Path, **changes: str) -> None:
-    """Set the environment of a sandbox whose temporary files go to `folder`, free of any AWS account of the tester."""
+    """Set the environment of a sandbox whose temporary files go to `folder`, free of any AWS
+    account of the tester."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
     for name, value in (ENVIRONMENT | _NO_ACCOUNT | {"TMPDIR": str(folder)} | changes).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(tempfile, "tempdir", None)
-    # boto3 keeps credentials in its default session, which is made once per process, that is per sandbox.
+    # boto3 keeps credentials in its default session, which is made once per process, that is per
+    # sandbox.
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
 
 
@@ -75,12 +79,16 @@ class Sandbox:
         """Hand an event to the function and return its answer; what it printed is in `log`."""
         raise NotImplementedError
 
-    def invoke(self, *bodies: str, remaining_s: float = 60, attempt: int = 1) -> tuple[list[dict], list[str]]:
+    def invoke(
+        self, *bodies: str, remaining_s: float = 60, attempt: int = 1
+    ) -> tuple[list[dict], list[str]]:
         """Deliver the bodies as one SQS event.
 
         Returns the records that were logged and the ids of the messages reported as failed.
         """
-        answer = self.deliver({"Records": [sqs_record(body, attempt) for body in bodies]}, remaining_s)
+        answer = self.deliver(
+            {"Records": [sqs_record(body, attempt) for body in bodies]}, remaining_s
+        )
         failed = [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
         return [json.loads(line) for line in self.log.splitlines()], failed
 
@@ -105,12 +113,15 @@ class Sandbox:
         assert failed == ([] if is_ok else [record["message_id"]])
         assert record["started_at_ms"] <= record["finished_at_ms"]
         folder = Path(os.environ["TMPDIR"])
-        assert not folder.exists() or not list(folder.iterdir()), "something was left in the temporary folder"
+        assert not folder.exists() or not list(folder.iterdir()), (
+            "something was left in the temporary folder"
+        )
         return record
 
 
 class LambdaSandbox(Sandbox):
-    """A sandbox of a Python function. The environment must be set before it is made, as on Lambda."""
+    """A sandbox of a Python function. The environment must be set before it is made, as on
+    Lambda."""
 
     def __init__(self, experiment: str = "download", **changes: Any) -> None:
         super().__init__(experiment, **changes)
@@ -125,9 +136,12 @@ class LambdaSandbox(Sandbox):
 
 
 def record_keys(experiment: str, *, is_ok: bool) -> list[str]:
-    """The keys of an experiment's record in their order: a failure has an error in the place of the seconds taken."""
+    """The keys of an experiment's record in their order: a failure has an error in the place of the
+    seconds taken."""
     time_key = RECORD["time"][experiment]
-    common = [time_key if key == "<time>" else key for key in RECORD["common"] if is_ok or key != "<time>"]
+    common = [
+        time_key if key == "<time>" else key for key in RECORD["common"] if is_ok or key != "<time>"
+    ]
     return common + RECORD["own"][experiment] + ([] if is_ok else RECORD["error"])
 
 
@@ -147,4 +161,6 @@ def sqs_record(body: str, attempt: int = 1) -> dict[str, Any]:
 
 def order(**changes: Any) -> str:
     """Return the body of a valid work order, changed as said."""
-    return json.dumps({"run_id": "run-1", "cell": "memory_size=1024,concurrency_value=5", "seq": 7} | changes)
+    return json.dumps(
+        {"run_id": "run-1", "cell": "memory_size=1024,concurrency_value=5", "seq": 7} | changes
+    )

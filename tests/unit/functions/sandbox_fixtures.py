@@ -24,8 +24,11 @@ def sandbox_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path
 
 
 @pytest.fixture
-def start_s3(sandbox_environment: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., FakeS3]]:
-    """Return a function that starts an S3 with an object of a size, or `objects`, and points the sandbox at it."""
+def start_s3(
+    sandbox_environment: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., FakeS3]]:
+    """Return a function that starts an S3 with an object of a size, or `objects`, and points the
+    sandbox at it."""
     with ExitStack() as servers:
 
         def start(
@@ -46,10 +49,13 @@ def start_s3(sandbox_environment: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
 def sandbox(
     sandbox_environment: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> Callable[..., Sandbox]:
-    """Return a function that starts a fresh sandbox of a method of downloading, with the environment as it is then."""
+    """Return a function that starts a fresh sandbox of a method of downloading, with the
+    environment as it is then."""
 
     def start(method: str = "download_file") -> Sandbox:
         monkeypatch.setenv("METHOD", method)
-        return request.getfixturevalue("go_sandbox")() if method.startswith("go_") else LambdaSandbox()
+        return (
+            request.getfixturevalue("go_sandbox")() if method.startswith("go_") else LambdaSandbox()
+        )
 
     return start

@@ -1,9 +1,10 @@
 """The cases of tests/data/insights: a query, its events, and the rows or the error to expect.
 
-A case is {"name", "rests_on", "query", "events", "rows" or "error"} and may have "columns", "strings" (the rows as the
-service prints them) and "notes" (words of each note). Instead of a query it may name a "saved" one, with "filters" in
-front of it. An event that is a string stands for its message; events without a timestamp come a second apart from
-2025-01-12 16:40:00. An object as message is written as one JSON line. `events` may name a file of lines, too.
+A case is {"name", "rests_on", "query", "events", "rows" or "error"} and may have "columns",
+"strings" (the rows as the service prints them) and "notes" (words of each note). Instead of a query
+it may name a "saved" one, with "filters" in front of it. An event that is a string stands for its
+message; events without a timestamp come a second apart from 2025-01-12 16:40:00. An object as
+message is written as one JSON line. `events` may name a file of lines, too.
 """
 
 import json
@@ -28,7 +29,9 @@ def read_case(case):
     """The case with its query and its events as they are evaluated."""
     events = case["events"]
     if isinstance(events, str):
-        events = [json.loads(line) for line in (FOLDER / events).read_text(encoding="utf-8").splitlines()]
+        events = [
+            json.loads(line) for line in (FOLDER / events).read_text(encoding="utf-8").splitlines()
+        ]
     if "saved" in case:
         text = (QUERIES / f"{case['saved']}.cwli").read_text(encoding="utf-8")
         case |= {"query": with_filters(text, case.get("filters", {}))}

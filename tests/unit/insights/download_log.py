@@ -39,8 +39,8 @@ def event(message: str | dict[str, Any], ms: int = FIRST_MS, **more: Any) -> dic
 def report(request: str, duration_ms: float, memory_mb: int) -> str:
     """A Lambda REPORT line."""
     return (
-        f"REPORT RequestId: {request}\tDuration: {duration_ms} ms\tBilled Duration: {int(duration_ms) + 1} ms\t"
-        f"Memory Size: {memory_mb} MB\tMax Memory Used: 64 MB\t\n"
+        f"REPORT RequestId: {request}\tDuration: {duration_ms} ms\tBilled Duration: "
+        f"{int(duration_ms) + 1} ms\tMemory Size: {memory_mb} MB\tMax Memory Used: 64 MB\t\n"
     )
 
 

@@ -1,6 +1,8 @@
-"""Every form of an expression, with {} where an argument stands: what the tables of functions have, and the operators.
+"""Every form of an expression, with {} where an argument stands: what the tables of functions have,
+and the operators.
 
-A function that is added takes part without being named here, unless it asks for a text or a number of its own.
+A function that is added takes part without being named here, unless it asks for a text or a number
+of its own.
 """
 
 from stampede.insights.expressions.aggregates import AGGREGATES
@@ -17,25 +19,44 @@ _WITH_LITERALS = {
     "strftime": ["strftime({}, '%F %T')"],
 }
 _ARITHMETIC = [f"({{}} {operator} {{}})" for operator in ("+", "-", "*", "/", "%", "^")]
-_CONDITIONS = [f"({{}} {operator} {{}})" for operator in ("=", "!=", "<", "<=", ">", ">=", "and", "or")]
+_CONDITIONS = [
+    f"({{}} {operator} {{}})" for operator in ("=", "!=", "<", "<=", ">", ">=", "and", "or")
+]
 _SPECIAL = [
-    *("(-{})", "(not {})", "({} like /x/)", "({} not like 'x')", "({} =~ /(?i)[0-9]+/)", "({} in [1, '10', 'x'])"),
-    *("if({}, {}, {})", "if({} = 1, {}, {})", "case({}, {}, {}, {})", "case({} > 1, {}, {} < 'a', {}, 'no')"),
+    *(
+        "(-{})",
+        "(not {})",
+        "({} like /x/)",
+        "({} not like 'x')",
+        "({} =~ /(?i)[0-9]+/)",
+        "({} in [1, '10', 'x'])",
+    ),
+    *(
+        "if({}, {}, {})",
+        "if({} = 1, {}, {})",
+        "case({}, {}, {}, {})",
+        "case({} > 1, {}, {} < 'a', {}, 'no')",
+    ),
     *("datefloor({}, 5m)", "datefloor({}, 1mo)", "dateceil({}, 300s)", "dateceil({}, 1q)"),
     *("jsonParse({})[0]", "jsonParse({}).l", "split({}, 'a')[1]"),
 ]
 
 
 def _calls(name: str, function: Function) -> list[str]:
-    """The function with as few and with as many arguments as it takes; of those without a bound, three."""
+    """The function with as few and with as many arguments as it takes; of those without a bound,
+    three."""
     if name in _WITH_LITERALS:
         return _WITH_LITERALS[name]
     counts = sorted({function.least, function.most or 3})
-    flagged = [["true" if place == function.flag else "{}" for place in range(count)] for count in counts]
+    flagged = [
+        ["true" if place == function.flag else "{}" for place in range(count)] for count in counts
+    ]
     return [f"{spelled(name)}({', '.join(arguments)})" for arguments in flagged]
 
 
-FORMS = [call for name, function in FUNCTIONS.items() for call in _calls(name, function)] + _ARITHMETIC
+FORMS = [
+    call for name, function in FUNCTIONS.items() for call in _calls(name, function)
+] + _ARITHMETIC
 FORMS += _CONDITIONS + _SPECIAL
 AGGREGATE_FORMS = [f"{spelled(name)}({{}})" for name in AGGREGATES] + [
     "median({})",
@@ -45,6 +66,7 @@ AGGREGATE_FORMS = [f"{spelled(name)}({{}})" for name in AGGREGATES] + [
 
 
 def filled(form: str, *arguments: str) -> str:
-    """The expression of a form; the arguments come again from the first where there are fewer of them than places."""
+    """The expression of a form; the arguments come again from the first where there are fewer of
+    them than places."""
     count = form.count("{}")
     return form.format(*[arguments[place % len(arguments)] for place in range(count)])

@@ -1,7 +1,9 @@
-"""Log events that lead to a recorded answer of Logs Insights: its figures, as far as they say what was logged.
+"""Log events that lead to a recorded answer of Logs Insights: its figures, as far as they say what
+was logged.
 
-A recorded percentile fixes the value of its rank: exactly where few values were distinct, and to its bin of 1.001 where
-they were many; what lies between is filled in. Answers of wider bins fix nothing here.
+A recorded percentile fixes the value of its rank: exactly where few values were distinct, and to
+its bin of 1.001 where they were many; what lies between is filled in. Answers of wider bins fix
+nothing here.
 """
 
 import json
@@ -20,14 +22,16 @@ ANSWERS = {
 }
 MOST_VALUES = 1_200
 _PERCENTILE = re.compile(
-    r"(?:pct|percentile)\((?P<of>[^,()]+|@duration\+(?:greatest|coalesce)\(@initDuration,0\)), (?P<percent>[\d.]+)\)"
+    r"(?:pct|percentile)\((?P<of>[^,()]+|@duration\+(?:greatest|coalesce)\(@initDuration,0\)), "
+    r"(?P<percent>[\d.]+)\)"
     r"(?: as (?P<alias>[\w.]+))?"
 )
 _COUNTS = ("count", "invocations", "totalRequests")
 
 
 def percentiles(query, row):
-    """The columns of `row` with a percentile of a field of REPORT lines: title, percentage by field."""
+    """The columns of `row` with a percentile of a field of REPORT lines: title, percentage by
+    field."""
     fields = {}
     for match in _PERCENTILE.finditer(query):
         field = "@duration" if match["of"].startswith(("duration", "@duration+")) else match["of"]
@@ -38,11 +42,16 @@ def percentiles(query, row):
 
 
 def fixed(answer, row):
-    """By field, the values of the lines that a row tells of, and the columns that follow from them."""
+    """By field, the values of the lines that a row tells of, and the columns that follow from
+    them."""
     values, columns = {}, []
     for field, percents in percentiles(answer["query"], row).items():
         answers = [row[title] for title, percent in percents.items() if percent not in ("0", "100")]
-        count = int(next((row[name] for name in _COUNTS if name in row), answer.get("known", {}).get("n", 0)))
+        count = int(
+            next(
+                (row[name] for name in _COUNTS if name in row), answer.get("known", {}).get("n", 0)
+            )
+        )
         if field == "@initDuration":
             count = int(row.get("numColdStarts", 0)) or count
         few = all(len(answer.partition(".")[2]) <= 2 for answer in answers)
@@ -60,11 +69,14 @@ def _on_grid(answer, base=1.001):
 
 
 def filled(answers, count, few, most=0.0):
-    """`count` numbers, ascending, that have these `answers` by percentage: of `few` kinds, or all different."""
+    """`count` numbers, ascending, that have these `answers` by percentage: of `few` kinds, or all
+    different."""
     at = {}
     for percent, answer in answers.items():
         exact = few or percent in ("0", "100")
-        at[max(1, math.ceil(Fraction(percent) / 100 * count))] = answer if exact else round(answer * 1.0004, 6)
+        at[max(1, math.ceil(Fraction(percent) / 100 * count))] = (
+            answer if exact else round(answer * 1.0004, 6)
+        )
     if len(answers) > 1 and max(at) < count:
         at[count] = max(most, at[max(at)] * 1.01)
     at.setdefault(1, at[min(at)] if few else at[min(at)] * 0.9)
@@ -82,7 +94,9 @@ def reports(values, cold=False, ms=0, log="111111111111:/aws/lambda/python"):
     usual |= {"@initDuration": 0} if cold else {}
     lines = []
     for place in range(max(map(len, values.values()))):
-        own = usual | {field: listed[place] for field, listed in values.items() if place < len(listed)}
+        own = usual | {
+            field: listed[place] for field, listed in values.items() if place < len(listed)
+        }
         message = (
             f"REPORT RequestId: {place:x}\tDuration: {own['@duration']:f} ms\tBilled Duration: "
             f"{own['@billedDuration']:g} ms\tMemory Size: {own['@memorySize']:g} MB\t"

@@ -1,4 +1,5 @@
-"""Runs the cases of tests/data/insights, and sees that they and the document name all that the evaluator knows."""
+"""Runs the cases of tests/data/insights, and sees that they and the document name all that the
+evaluator knows."""
 
 import re
 from pathlib import Path
@@ -49,10 +50,18 @@ def test_a_case_and_the_document_have_every_command_and_function():
 
 @pytest.mark.parametrize("name", [*COMMANDS, *sorted(KNOWN_FUNCTIONS)])
 def test_one_row_of_the_document_names_the_page_that_a_command_or_function_rests_on(name):
-    [row] = [row.split(" | ") for row in RESTS_ON.splitlines() if f"`{spelled(name)}`" in row.split(" | ")[0]]
+    [row] = [
+        row.split(" | ")
+        for row in RESTS_ON.splitlines()
+        if f"`{spelled(name)}`" in row.split(" | ")[0]
+    ]
     assert re.match(r"CWL_QuerySyntax-[\w-]+|not found on a page: ", row[1])
 
 
 def test_the_document_has_everything_that_is_refused_by_name():
-    absent = [name for name in (*UNSUPPORTED, *UNSUPPORTED_COMMANDS) if not re.search(rf"(?i)\b{name}\b", REFUSED)]
+    absent = [
+        name
+        for name in (*UNSUPPORTED, *UNSUPPORTED_COMMANDS)
+        if not re.search(rf"(?i)\b{name}\b", REFUSED)
+    ]
     assert absent == []

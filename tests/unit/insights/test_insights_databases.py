@@ -9,7 +9,8 @@ from stampede.insights import evaluate, evaluation
 from stampede.insights.errors import EventsError, InsightsError, QueryError
 from tests.unit.insights.download_log import event, values
 
-# Of a query that registers a Python function; then of a process that is forked off, which can't use the same.
+# Of a query that registers a Python function; then of a process that is forked off, which can't use
+# the same.
 SCRIPT = """
 import os
 from stampede.insights import evaluate, evaluation
@@ -48,7 +49,9 @@ def test_a_query_uses_the_database_of_those_before_it_and_finds_nothing_of_them(
         evaluate("limit 1 | filter a > 1", [event({"a": 1}), event({"a": 2})])  # of equal times
     assert evaluate("fields a", [event({"a": 2})]).rows == [{"a": 2}]
     [database] = made
-    [(planned,)] = database.execute("SELECT value FROM duckdb_settings() WHERE name = 'disabled_optimizers'").fetchall()
+    [(planned,)] = database.execute(
+        "SELECT value FROM duckdb_settings() WHERE name = 'disabled_optimizers'"
+    ).fetchall()
     assert set(planned.split(",")) == {"filter_pushdown", "common_subexpressions"}
 
 
@@ -64,5 +67,10 @@ def test_a_database_in_which_something_else_failed_is_not_used_again(made, monke
 
 
 def test_a_process_that_ends_and_one_that_is_forked_off_say_nothing_of_a_database_that_is_kept():
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.stdout.splitlines(), done.stderr) == (["[{'inside': 1}] [{'inside': 1}]", "[{'inside': 1}]", "0"], "")
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.stdout.splitlines(), done.stderr) == (
+        ["[{'inside': 1}] [{'inside': 1}]", "[{'inside': 1}]", "0"],
+        "",
+    )

@@ -14,7 +14,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DIRECTIVES = "%Y %m %d %H %M %S %y %j %I %p %a %A %b %B %u %w %% %F %T %R %D %z"
 OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 LOCAL = st.datetimes(datetime(1100, 1, 2), datetime(5000, 1, 1), timezones=OFFSETS)
-# 17:43:52.987, and where the period that holds it begins; CWL_QuerySyntax-Stats has the units' names.
+# 17:43:52.987, and where the period that holds it begins; CWL_QuerySyntax-Stats has the units'
+# names.
 MS = 1_755_798_232_987
 PERIODS = {
     "2025-08-21 17:43:52.987": "1ms 1msec 1millisecond 1msecs 1milliseconds",
@@ -36,7 +37,8 @@ def milliseconds(moment):
 
 
 def computed(expressions, ms=MS):
-    """The values of several expressions at one moment; to evaluate them together takes little more than one."""
+    """The values of several expressions at one moment; to evaluate them together takes little more
+    than one."""
     named = ", ".join(f"{expression} as t{number}" for number, expression in enumerate(expressions))
     [row] = evaluate(f"fields {named}", [event("x", ms)]).rows
     return list(row.values())
@@ -60,7 +62,9 @@ def test_a_period_that_does_not_divide_the_next_unit_ends_with_it():
     ends = ("17:50:00", "18:00:00", "18:25:00")
     at = MS
     for end in ends:
-        [time, at] = computed(["dateceil(@timestamp, 25m)", "toMillis(dateceil(@timestamp, 25m))"], at + 1)
+        [time, at] = computed(
+            ["dateceil(@timestamp, 25m)", "toMillis(dateceil(@timestamp, 25m))"], at + 1
+        )
         assert time[11:19] == end
     assert computed(["bin(1h)", "bin(1mo)", "bin(7d)"], -1) == [
         "1969-12-31 23:00:00.000",
@@ -69,29 +73,44 @@ def test_a_period_that_does_not_divide_the_next_unit_ends_with_it():
     ]
 
 
-@pytest.mark.parametrize(("most", "beyond"), [("1000ms", "5000ms"), ("60s", "61s"), ("60m", "90m"), ("24h", "25h")])
+@pytest.mark.parametrize(
+    ("most", "beyond"), [("1000ms", "5000ms"), ("60s", "61s"), ("60m", "90m"), ("24h", "25h")]
+)
 def test_a_period_beyond_the_cap_of_its_unit_is_the_cap_and_is_noted(most, beyond):
     for form in ("bin({})", "datefloor(@timestamp, {})", "dateceil(@timestamp, {})"):
-        capped, exact = (evaluate(f"fields {form.format(x)} as t", [event("x", MS)]) for x in (beyond, most))
+        capped, exact = (
+            evaluate(f"fields {form.format(x)} as t", [event("x", MS)]) for x in (beyond, most)
+        )
         assert (capped.rows, exact.notes) == (exact.rows, ())
         [note] = capped.notes
-        assert f"{beyond} as {most}" in note and note.startswith(f"line 1, column {8 + form.index('{')}: ")
+        assert f"{beyond} as {most}" in note and note.startswith(
+            f"line 1, column {8 + form.index('{')}: "
+        )
 
 
 @given(st.lists(LOCAL, min_size=1, max_size=40))
 def test_dates_are_written_and_read_as_python_does(moments):
     events = [event("x", milliseconds(moment)) for moment in moments]
-    rows = evaluate(f'fields toMillis(@timestamp) as ms, formatDate(@timestamp, "{DIRECTIVES}") as d', events).rows
+    rows = evaluate(
+        f'fields toMillis(@timestamp) as ms, formatDate(@timestamp, "{DIRECTIVES}") as d', events
+    ).rows
     written = {row["ms"]: row["d"] for row in rows}
     for moment in moments:
         ms, day = milliseconds(moment), datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
         assert written[ms] == moment.astimezone(UTC).strftime(DIRECTIVES)
-        assert parse_date(moment.isoformat(timespec="milliseconds"), "yyyy-MM-dd'T'HH:mm:ss.SSSxxx") == ms
-        assert parse_date(moment.strftime("%Y%m%d%H%M%S%z"), "yyyyMMddHHmmssXX") == ms // 1000 * 1000
+        assert (
+            parse_date(moment.isoformat(timespec="milliseconds"), "yyyy-MM-dd'T'HH:mm:ss.SSSxxx")
+            == ms
+        )
+        assert (
+            parse_date(moment.strftime("%Y%m%d%H%M%S%z"), "yyyyMMddHHmmssXX") == ms // 1000 * 1000
+        )
         assert parse_date(moment.strftime("%d/%m/%Y"), "dd/MM/uuuu") == milliseconds(day)
 
 
-@given(st.text("yMdHmsSXxZauE'-/:. T[]{}#", max_size=24), st.text("0123456789-:/T.Z+ ", max_size=24))
+@given(
+    st.text("yMdHmsSXxZauE'-/:. T[]{}#", max_size=24), st.text("0123456789-:/T.Z+ ", max_size=24)
+)
 def test_any_java_format_and_any_text_give_a_time_nothing_or_a_refusal(java, text):
     try:
         parse_pattern(java)

@@ -29,10 +29,17 @@ def refused(events, query="fields @message, @ingestionTime"):
 
 
 def test_a_file_gives_the_same_rows_as_its_events(tmp_path):
-    events = [event(record(seq=n), FIRST_MS + n, logStream=f"s{n % 2}", ingestionTime=FIRST_MS + 9) for n in range(20)]
+    events = [
+        event(record(seq=n), FIRST_MS + n, logStream=f"s{n % 2}", ingestionTime=FIRST_MS + 9)
+        for n in range(20)
+    ]
     query = "fields seq, @logStream, @ingestionTime, run_id | sort seq asc"
     path = write(tmp_path / "log_events.jsonl", *events)
-    assert evaluate(query, path).rows == evaluate(query, events).rows == evaluate(query, iter(events)).rows
+    assert (
+        evaluate(query, path).rows
+        == evaluate(query, events).rows
+        == evaluate(query, iter(events)).rows
+    )
     assert evaluate(query, path).rows[3]["@logStream"] == "s1"
 
 
@@ -166,13 +173,22 @@ def test_odd_lines_are_events(tmp_path):
     [
         (codecs.BOM_UTF8 + GOOD.encode(), ": begins with a byte order mark"),
         (GOOD.encode("utf-16"), ": begins with a byte order mark"),
-        (b'{"timestamp": 2, "message": {"a": 1}}\n{"timestamp": 2, "message": "\xff"}\n', ", line 2: not UTF-8"),
-        (f'{GOOD}\n{{"timestamp": true, "message": "x"}}\n'.encode(), ", line 2: log event without timestamp"),
+        (
+            b'{"timestamp": 2, "message": {"a": 1}}\n{"timestamp": 2, "message": "\xff"}\n',
+            ", line 2: not UTF-8",
+        ),
+        (
+            f'{GOOD}\n{{"timestamp": true, "message": "x"}}\n'.encode(),
+            ", line 2: log event without timestamp",
+        ),
     ],
 )
 def test_of_several_files_the_one_is_named(tmp_path, content, words):
     good = write(tmp_path / "good.jsonl", event("ok"))
-    for path, written in ((tmp_path / "log.jsonl", content), (tmp_path / "log.jsonl.gz", gzip.compress(content))):
+    for path, written in (
+        (tmp_path / "log.jsonl", content),
+        (tmp_path / "log.jsonl.gz", gzip.compress(content)),
+    ):
         path.write_bytes(written)
         assert refused([good, path]).startswith(f"{path}{words}")
 
@@ -185,7 +201,10 @@ def test_an_export_names_the_file_and_line_too(tmp_path):
 
 def test_a_zstd_file_is_named_without_the_line(tmp_path):
     path = tmp_path / "log.jsonl.zst"
-    duckdb.sql(f"COPY (SELECT true AS timestamp, 'x' AS message) TO '{path}' (FORMAT json, COMPRESSION zstd)")
+    duckdb.sql(
+        f"COPY (SELECT true AS timestamp, 'x' AS message) TO '{path}' (FORMAT json, COMPRESSION "
+        "zstd)"
+    )
     assert refused(path).startswith(f"{path}: true and false are not times")
 
 
@@ -197,18 +216,29 @@ def test_a_line_that_is_too_long_is_named(tmp_path):
 def test_a_custom_flow_log_in_a_file_is_refused_by_its_field_whatever_its_times(tmp_path):
     line = "eni-1235b8ca123456789 10.0.0.220 203.0.113.5 10.0.1.5 203.0.113.5"
     path = write(tmp_path / "log.jsonl", event("start"), event(line, 1), event({"bytes": 5}, 2))
-    with pytest.raises(QueryError, match="line 1, column 8: no event has srcAddr, and 1 line looks like VPC flow logs"):
+    with pytest.raises(
+        QueryError,
+        match="line 1, column 8: no event has srcAddr, and 1 line looks like VPC flow logs",
+    ):
         evaluate("fields srcAddr", path)
     assert evaluate("stats sum(bytes) as s", path).rows == [{"s": 5}]
 
 
-OBJECTS = [{"slice": 0, "line": n, "to": f"copies/{n}", "type": None, "why": "n{o", "from": "a, b"} for n in range(40)]
+OBJECTS = [
+    {"slice": 0, "line": n, "to": f"copies/{n}", "type": None, "why": "n{o", "from": "a, b"}
+    for n in range(40)
+]
 WHICH = {"run_id": "r", "attempt": 1}
 
 
 @pytest.mark.parametrize("before", ["", "INFO "])
-def test_what_stands_behind_the_first_200_fields_of_a_line_is_not_found_and_that_is_noted(tmp_path, before):
-    counts = "filter run_id = 'r' | stats count(*) as n, count(failed.32.line) as at_32, count(failed.33.line) as at_33"
+def test_what_stands_behind_the_first_200_fields_of_a_line_is_not_found_and_that_is_noted(
+    tmp_path, before
+):
+    counts = (
+        "filter run_id = 'r' | stats count(*) as n, count(failed.32.line) as at_32, "
+        "count(failed.33.line) as at_33"
+    )
     for fields, found, notes in (
         (WHICH | {"failed": OBJECTS}, 1, 1),
         ({"failed": OBJECTS} | WHICH, 0, 1),

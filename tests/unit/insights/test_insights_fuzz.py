@@ -1,4 +1,5 @@
-"""Any input either evaluates or gives an InsightsError: queries of others that were damaged, any file."""
+"""Any input either evaluates or gives an InsightsError: queries of others that were damaged, any
+file."""
 
 import re
 from pathlib import Path
@@ -12,21 +13,42 @@ from tests.unit.insights.cases import CASES
 from tests.unit.insights.download_log import FIRST_MS, event, record, report
 from tests.unit.insights.forms import AGGREGATE_FORMS, FORMS, filled
 
-SAVED = [path.read_text() for path in sorted((Path(__file__).parents[3] / "queries").rglob("*.cwli"))]
+SAVED = [
+    path.read_text() for path in sorted((Path(__file__).parents[3] / "queries").rglob("*.cwli"))
+]
 QUERIES = SAVED + [case["query"] for case in CASES.values()]
 # What only the engine below, or the SQL that is written for it, has words for.
-ENGINE = ("Binder", "Parser Error", "Catalog", "INT32", "INT64", "stage_", "output_", "column_", "evaluator failed")
+ENGINE = (
+    "Binder",
+    "Parser Error",
+    "Catalog",
+    "INT32",
+    "INT64",
+    "stage_",
+    "output_",
+    "column_",
+    "evaluator failed",
+)
 EVENTS = [
     event(record(), FIRST_MS, logStream="s"),
     event(report("r", 12.5, 128), FIRST_MS + 1),
-    event('{"a": 1, "b": {"c": "x"}, "l": [1, {"d": 2}], "ip": "10.0.0.1", "s": "k=v"}', FIRST_MS + 2),
+    event(
+        '{"a": 1, "b": {"c": "x"}, "l": [1, {"d": 2}], "ip": "10.0.0.1", "s": "k=v"}', FIRST_MS + 2
+    ),
     event("plain", FIRST_MS + 3),
 ]
 # Numbers and texts at the edges of what SQL's own types hold, then what breaks a text apart.
-EDGES = r"""0 -1 2147483648 9223372036854775807 18446744073709551616 9007199254740993 1e300 1e-300 0.5 5m 3y 0s '' 'nan'
-    '-9223372036854775808' '1e400' '%' '(?<' '\\(?<' '{previous}' now() {previous} column_1 ( ) | , " ' / ` # [ ] * =
+EDGES = r"""0 -1 2147483648 9223372036854775807 18446744073709551616 9007199254740993
+    1e300 1e-300 0.5 5m 3y 0s '' 'nan'
+    '-9223372036854775808' '1e400' '%' '(?<' '\\(?<' '{previous}' now() {previous}
+    column_1 ( ) | , " ' / ` # [ ] * =
     as by not 1e999 é \ ~ @ .0 bin( (?< (?<x> [[:alpha:](] {1001} \pN \C (?i) $1 /a/"""
-PIECES = ["", "\0", *EDGES.split(), *(filled(form, "a", "@timestamp", "'10'") for form in FORMS + AGGREGATE_FORMS)]
+PIECES = [
+    "",
+    "\0",
+    *EDGES.split(),
+    *(filled(form, "a", "@timestamp", "'10'") for form in FORMS + AGGREGATE_FORMS),
+]
 OPERAND = re.compile(r"\b\d+(\.\d+)?\b|'[^'\n]*'|\"[^\"\n]*\"|\b[a-z]\w*\b(?= *[,)])")
 
 
@@ -62,7 +84,10 @@ def log_file(tmp_path_factory):
     return tmp_path_factory.mktemp("fuzz") / "log.jsonl"
 
 
-@given(st.binary(max_size=80) | st.text(max_size=60).map(lambda text: text.encode("utf-8", "surrogatepass")))
+@given(
+    st.binary(max_size=80)
+    | st.text(max_size=60).map(lambda text: text.encode("utf-8", "surrogatepass"))
+)
 def test_any_bytes_as_a_file_are_read_or_refused(log_file, content):
     log_file.write_bytes(content)
     try:

@@ -1,4 +1,5 @@
-"""What counts as JSON, as Python's strict reading has it, over lines that were damaged at random."""
+"""What counts as JSON, as Python's strict reading has it, over lines that were damaged at
+random."""
 
 import json
 import time
@@ -19,7 +20,26 @@ SEEDS = [
     '{"a": "\\u00e9\\\\", "b": -0}',
     '{"b": [[[1]]], "a": "I"}',
 ]
-DAMAGE = [",", ", ", "}", "]", "[", '"', "\\", "NaN", "-Infinity", "Infinity", " ", "\n", "0", "-", ".", "e", "'", ":"]
+DAMAGE = [
+    ",",
+    ", ",
+    "}",
+    "]",
+    "[",
+    '"',
+    "\\",
+    "NaN",
+    "-Infinity",
+    "Infinity",
+    " ",
+    "\n",
+    "0",
+    "-",
+    ".",
+    "e",
+    "'",
+    ":",
+]
 
 
 @st.composite
@@ -27,7 +47,9 @@ def damaged(draw):
     line = draw(st.sampled_from(SEEDS))
     for _ in range(draw(st.integers(0, 2))):
         place = draw(st.integers(1, len(line)))
-        line = line[:place] + draw(st.sampled_from(DAMAGE)) + line[place + draw(st.integers(0, 1)) :]
+        line = (
+            line[:place] + draw(st.sampled_from(DAMAGE)) + line[place + draw(st.integers(0, 1)) :]
+        )
     return line
 
 
@@ -45,24 +67,39 @@ def strict(text):
 @given(st.lists(damaged(), min_size=40, max_size=60))
 def test_a_damaged_line_has_fields_only_where_it_still_is_json(lines):
     events = [event(line, FIRST_MS + place) for place, line in enumerate(lines)]
-    query = "fields ispresent(a) as found, jsonParse(@message) as m, ispresent(m.a) as parsed | sort @timestamp asc"
+    query = (
+        "fields ispresent(a) as found, jsonParse(@message) as m, ispresent(m.a) as parsed | sort "
+        "@timestamp asc"
+    )
     rows = evaluate(query + " | display found, parsed", events).rows
     for line, row in zip(lines, rows, strict=True):
         read = strict(line)
         value = read.get("a") if isinstance(read, dict) else None
         assert (line, row["parsed"]) == (line, value is not None)
         # Of a line that isn't JSON but begins with an object, the fields of that are discovered.
-        if read is not None or not any(strict(line[:end]) is not None for end in range(2, len(line))):
-            assert (line, row["found"]) == (line, value is not None and not isinstance(value, dict | list))
+        if read is not None or not any(
+            strict(line[:end]) is not None for end in range(2, len(line))
+        ):
+            assert (line, row["found"]) == (
+                line,
+                value is not None and not isinstance(value, dict | list),
+            )
 
 
 def test_looking_for_infinities_costs_no_more_than_reading_the_line_where_it_says_info():
-    line = '{"level": "INFO", "location": "handler:12", ' + ", ".join(f'"key_{n}": {n}' for n in range(40)) + "}"
+    line = (
+        '{"level": "INFO", "location": "handler:12", '
+        + ", ".join(f'"key_{n}": {n}' for n in range(40))
+        + "}"
+    )
     with connect() as connection:
         connection.execute("SET threads = 1")
         connection.execute("CREATE TABLE events AS SELECT $1 AS message FROM range(4_000)", [line])
         look, read = (
-            min(cpu_seconds(connection, f"SELECT count(*) FROM events WHERE {condition}") for _ in range(5))
+            min(
+                cpu_seconds(connection, f"SELECT count(*) FROM events WHERE {condition}")
+                for _ in range(5)
+            )
             for condition in (is_lax_message(), "json_valid(message)")
         )
     assert look < 3 * read  # it was 9 times

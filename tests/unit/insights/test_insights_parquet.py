@@ -1,4 +1,5 @@
-"""Parquet: what export writes answers every query as the lines do, whether a field has a column or not."""
+"""Parquet: what export writes answers every query as the lines do, whether a field has a column or
+not."""
 
 import json
 import os
@@ -9,7 +10,10 @@ import pytest
 from stampede.insights import EventsError, evaluate, export, read_notes
 from tests.unit.insights.download_log import FIRST_MS, event, record, report
 
-FLOW = "2 123456789010 eni-1235b8ca123456789 10.0.0.1 10.0.0.2 20641 22 6 20 4249 1418530010 1418530070 ACCEPT OK"
+FLOW = (
+    "2 123456789010 eni-1235b8ca123456789 10.0.0.1 10.0.0.2 20641 22 6 20 4249 1418530010 "
+    "1418530070 ACCEPT OK"
+)
 MESSAGES = [
     record(seq=0),
     "START RequestId: r-1 Version: $LATEST\n",
@@ -30,8 +34,10 @@ EVENTS = [event(message, FIRST_MS + place) for place, message in enumerate(MESSA
 EVENTS[0] |= {"logStream": "a", "ingestionTime": FIRST_MS + 5, "log": "0:g"}
 QUERIES = [
     "fields @timestamp, @message, @logStream, @log, @ingestionTime | sort @timestamp asc",
-    "fields seq, status, a.b, late.x, `odd \"'key`, flag, none, text, @type, @duration | sort @timestamp asc",
-    "stats count(*) as n, sum(seq) as s, sum(not_among_the_first) as t, max(download_time_seconds) as m by status",
+    "fields seq, status, a.b, late.x, `odd \"'key`, flag, none, text, @type, @duration | sort "
+    "@timestamp asc",
+    "stats count(*) as n, sum(seq) as s, sum(not_among_the_first) as t, "
+    "max(download_time_seconds) as m by status",
     "filter a.b = 7 or a.b = 'dotted' | fields a.b | sort @timestamp asc",
     "stats sum(B) as upper, sum(b) as lower, count(b_1) as none",
     "stats sum(bytes) as s, count(*) as n by protocol, srcAddr",
@@ -51,7 +57,9 @@ def test_an_export_answers_as_its_events_do_alone_and_beside_lines(exported, tmp
         assert evaluate(query, exported).rows == evaluate(query, EVENTS).rows
     both = "stats count(*) as n, max(not_among_the_first) as m"
     assert evaluate(both, [exported, more]).rows == [{"n": len(EVENTS) + 1, "m": 5}]
-    longest = evaluate("filter strlen(seq) = 5000 | fields seq | sort @timestamp asc", exported).rows
+    longest = evaluate(
+        "filter strlen(seq) = 5000 | fields seq | sort @timestamp asc", exported
+    ).rows
     assert longest == [{"seq": "7" * 5_000}, {"seq": "8" * 5_000}]
 
 
@@ -59,17 +67,22 @@ def test_fields_have_columns_of_their_own_unless_they_hold_maps(exported):
     literal = str(exported).replace("'", "''").replace("[", "[[]")
     columns = [row[0] for row in duckdb.sql(f"DESCRIBE FROM read_parquet('{literal}')").fetchall()]
     assert columns[:4] == ["timestamp", "message", "logStream", "log"]
-    assert {"json:/seq", "json:/status", "json:/a.b", "json:/odd \"'key", "json:/flag"} < set(columns)
+    assert {"json:/seq", "json:/status", "json:/a.b", "json:/odd \"'key", "json:/flag"} < set(
+        columns
+    )
     assert not {"json:/late", "json:/a", "json:/not_among_the_first"} & set(columns)
 
 
 def test_a_plain_file_with_timestamps_will_do(tmp_path):
     path = tmp_path / "plain.parquet"
     duckdb.sql(
-        "COPY (SELECT TIMESTAMP '2025-01-12 16:40:00' + INTERVAL (n) SECOND AS timestamp,"
-        f" '{{\"x\": ' || n || '}}' AS message, 'more' AS other FROM range(3) t(n)) TO '{path}' (FORMAT parquet)"
+        "COPY (SELECT TIMESTAMP '2025-01-12 16:40:00' + INTERVAL (n) SECOND AS timestamp, "
+        f"'{{\"x\": ' || n || '}}' AS message, 'more' AS other FROM range(3) t(n)) TO '{path}' "
+        "(FORMAT parquet)"
     )
-    assert evaluate("stats sum(x) as s, max(@timestamp) as t", path).rows == [{"s": 3, "t": "2025-01-12 16:40:02.000"}]
+    assert evaluate("stats sum(x) as s, max(@timestamp) as t", path).rows == [
+        {"s": 3, "t": "2025-01-12 16:40:02.000"}
+    ]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +109,12 @@ def test_notes_are_kept_with_the_file_and_other_files_have_none(exported, tmp_pa
     export(EVENTS, exported, notes)
     assert read_notes(exported) == notes
     (tmp_path / "lines").write_text("no Parquet")
-    assert read_notes(tmp_path / "lines") == read_notes(tmp_path / "missing") == read_notes(tmp_path) == {}
+    assert (
+        read_notes(tmp_path / "lines")
+        == read_notes(tmp_path / "missing")
+        == read_notes(tmp_path)
+        == {}
+    )
 
 
 def test_an_export_that_fails_leaves_nothing_behind(tmp_path):
@@ -108,7 +126,8 @@ def test_an_export_that_fails_leaves_nothing_behind(tmp_path):
 
 
 def test_a_pipe_or_a_device_is_refused_and_stays_what_it_is(tmp_path):
-    """For root /dev/full would otherwise become a regular file, and every other program would lose it."""
+    """For root /dev/full would otherwise become a regular file, and every other program would lose
+    it."""
     pipe = tmp_path / "run.parquet"
     os.mkfifo(pipe)
     with pytest.raises(EventsError, match="isn't a file"):

@@ -1,4 +1,5 @@
-"""Aggregates against NumPy, 64-bit integers against Python, and JSON discovery against json.loads, over random rows."""
+"""Aggregates against NumPy, 64-bit integers against Python, and JSON discovery against json.loads,
+over random rows."""
 
 import json
 import math
@@ -15,7 +16,9 @@ from tests.unit.insights.nearest_rank import percentile
 FINITE = st.floats(min_value=-1e9, max_value=1e9, allow_nan=False, width=32)
 # What a field may hold in one event.
 VALUES = (
-    FINITE | st.integers(-(10**12), 10**12) | st.sampled_from([None, "abc", "", "12.5", "-3e2", True, [1], {"a": 1}])
+    FINITE
+    | st.integers(-(10**12), 10**12)
+    | st.sampled_from([None, "abc", "", "12.5", "-3e2", True, [1], {"a": 1}])
 )
 ROWS = st.lists(st.tuples(st.sampled_from("abc"), VALUES), min_size=1, max_size=60)
 
@@ -24,7 +27,13 @@ def as_text(value):
     """What the field counts as: missing, or a text."""
     if value is None or isinstance(value, list | dict):
         return None
-    return value if isinstance(value, str) else str(int(value)) if isinstance(value, bool) else repr(value)
+    return (
+        value
+        if isinstance(value, str)
+        else str(int(value))
+        if isinstance(value, bool)
+        else repr(value)
+    )
 
 
 def as_numbers(field):
@@ -34,9 +43,13 @@ def as_numbers(field):
 
 @given(ROWS, st.integers(0, 100))
 def test_aggregates_agree_with_numpy(rows, percent):
-    events = [event({"k": key, "x": x}, FIRST_MS + 7 * place) for place, (key, x) in enumerate(rows)]
-    query = f"""stats count(*) as rows, count(x) as n, count_distinct(x) as d, sum(x) as s, avg(x) as a,
-        stddev(x) as sd, variance(x) as v, min(x * 1) as lo, max(x * 1) as hi, median(x) as m, pct(x, {percent}) as p,
+    events = [
+        event({"k": key, "x": x}, FIRST_MS + 7 * place) for place, (key, x) in enumerate(rows)
+    ]
+    query = f"""stats count(*) as rows, count(x) as n, count_distinct(x) as d,
+        sum(x) as s, avg(x) as a,
+        stddev(x) as sd, variance(x) as v, min(x * 1) as lo, max(x * 1) as hi, median(x) as m,
+            pct(x, {percent}) as p,
         max(x * 1) - min(x * 1) as range, earliest(x) as e, latest(x) as l by k"""
     result = evaluate(query, events[::-1]).rows
     assert [row["k"] for row in result] == sorted({key for key, _ in rows})
@@ -59,62 +72,106 @@ def test_aggregates_agree_with_numpy(rows, percent):
 
 
 @given(ROWS)
-def test_the_first_and_last_of_a_sort_are_sorts_first_and_last_and_min_and_max_those_of_the_numbers(rows):
+def test_the_first_and_last_of_a_sort_are_sorts_first_and_last_and_min_and_max_those_of_the_numbers(
+    rows,
+):
     events = [event({"x": x}) for _, x in rows if as_text(x) is not None]
-    in_order = [row["x"] for row in evaluate("filter ispresent(x) | fields x | sort x asc", events).rows]
+    in_order = [
+        row["x"] for row in evaluate("filter ispresent(x) | fields x | sort x asc", events).rows
+    ]
     numbers = as_numbers(in_order)
-    [row] = evaluate("stats sortsFirst(x) as f, sortsLast(x) as l, min(x) as lo, max(x) as hi", events).rows
+    [row] = evaluate(
+        "stats sortsFirst(x) as f, sortsLast(x) as l, min(x) as lo, max(x) as hi", events
+    ).rows
     if in_order:
         assert (row["f"], row["l"]) == (in_order[0], in_order[-1])
-        lowest, highest = (min(numbers), max(numbers)) if len(numbers) else (in_order[0], in_order[-1])
+        lowest, highest = (
+            (min(numbers), max(numbers)) if len(numbers) else (in_order[0], in_order[-1])
+        )
         assert {row["lo"], row["hi"]} == {lowest, highest} or "-3e2" in row.values()
 
 
-@given(st.lists(st.integers(-3, 3) | FINITE, max_size=90), st.integers(95, 105), st.decimals(0, 100, places=2))
-def test_percentiles_of_about_100_distinct_values_are_of_the_rank_or_of_its_bin(few, kinds, percent):
-    numbers = [*few, *(round(1.37**place - 40, 6) for place in range(max(0, kinds - len(set(few)))))]
+@given(
+    st.lists(st.integers(-3, 3) | FINITE, max_size=90),
+    st.integers(95, 105),
+    st.decimals(0, 100, places=2),
+)
+def test_percentiles_of_about_100_distinct_values_are_of_the_rank_or_of_its_bin(
+    few, kinds, percent
+):
+    numbers = [
+        *few,
+        *(round(1.37**place - 40, 6) for place in range(max(0, kinds - len(set(few))))),
+    ]
     [row] = evaluate(f"stats pct(x, {percent}) as p", values(*numbers)).rows
     assert row["p"] == pytest.approx(percentile(numbers, percent), rel=1e-9)
 
 
 def test_a_percentage_is_of_its_exact_digits():
     events = values(*[1] * 999, 2)
-    assert evaluate("stats pct(x, 99.9) as p, pct(x, 99.91) as q", events).rows == [{"p": 1, "q": 2}]
+    assert evaluate("stats pct(x, 99.9) as p, pct(x, 99.91) as q", events).rows == [
+        {"p": 1, "q": 2}
+    ]
 
 
 def test_a_note_says_that_bins_may_be_wider_where_a_result_has_one():
-    exact, binned = (evaluate("stats pct(x, 50) as p", values(*range(number))) for number in (99, 100))
+    exact, binned = (
+        evaluate("stats pct(x, 50) as p", values(*range(number))) for number in (99, 100)
+    )
     assert (exact.rows, exact.notes) == ([{"p": 49}], ())
     [note] = binned.notes
     assert binned.rows[0]["p"] == pytest.approx(1.001**3893) and "3.1 %" in note
-    assert evaluate("stats pct(x, 50) as p | stats max(p) as p", values(*range(100))).notes == binned.notes
+    assert (
+        evaluate("stats pct(x, 50) as p | stats max(p) as p", values(*range(100))).notes
+        == binned.notes
+    )
     assert evaluate("stats pct(x, 0) as low, pct(x, 100) as high", values(*range(100))).notes == ()
 
 
-@given(st.lists(st.integers(2**53 - 2, 2**53 + 9) | st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=12))
+@given(
+    st.lists(
+        st.integers(2**53 - 2, 2**53 + 9) | st.integers(-(2**63), 2**63 - 1),
+        min_size=1,
+        max_size=12,
+    )
+)
 def test_integers_of_64_bits_are_computed_as_python_does(numbers):
     def exact(number):
         return number if -(2**63) <= number < 2**63 else pytest.approx(float(number), rel=1e-15)
 
     events = values(*numbers)
-    query = "fields x, x + 7 as a, x - 9007199254740992 as b, x * 3 as c, x % 10 as d, -x as e | sort x asc"
+    query = (
+        "fields x, x + 7 as a, x - 9007199254740992 as b, x * 3 as c, x % 10 as d, -x as e | sort "
+        "x asc"
+    )
     rows = evaluate(query, events).rows
     assert [row["x"] for row in rows] == sorted(numbers)
     for x, *results in (row.values() for row in rows):
-        assert results == list(map(exact, (x + 7, x - 2**53, x * 3, int(math.copysign(abs(x) % 10, x)), -x)))
+        assert results == list(
+            map(exact, (x + 7, x - 2**53, x * 3, int(math.copysign(abs(x) % 10, x)), -x))
+        )
     [row] = evaluate("stats min(x), max(x), count_distinct(x), sum(x)", events).rows
-    assert list(row.values()) == [min(numbers), max(numbers), len(set(numbers)), exact(sum(numbers))]
+    assert list(row.values()) == [
+        min(numbers),
+        max(numbers),
+        len(set(numbers)),
+        exact(sum(numbers)),
+    ]
     assert evaluate(f"filter x = {numbers[0]} | stats count(*)", events).rows == [
         {"count(*)": numbers.count(numbers[0])}
     ]
 
 
-KEYS = st.text(st.characters(exclude_categories=("C",), exclude_characters="`.@"), min_size=1, max_size=6)
+KEYS = st.text(
+    st.characters(exclude_categories=("C",), exclude_characters="`.@"), min_size=1, max_size=6
+)
 KEYS = KEYS.filter(lambda key: key.lower() not in ("true", "false", "null"))
 SCALARS = st.text(max_size=10) | st.integers(-(2**53), 2**53) | FINITE | st.booleans() | st.none()
 
 
-@given(st.dictionaries(KEYS, SCALARS, min_size=1, max_size=5), st.sampled_from(["", "INFO ", '{"x ']))
+@given(
+    st.dictionaries(KEYS, SCALARS, min_size=1, max_size=5), st.sampled_from(["", "INFO ", '{"x '])
+)
 def test_discovery_finds_in_a_line_what_json_loads_finds(record, before):
     fields = ", ".join(f"`{key}` as f{place}" for place, key in enumerate(record))
     [row] = evaluate(f"fields {fields}", [event(before + json.dumps(record))]).rows

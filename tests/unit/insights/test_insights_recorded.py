@@ -1,4 +1,5 @@
-"""Recorded answers of Logs Insights, of AWS itself, from log events that lead to them: tests/data/aws_answers."""
+"""Recorded answers of Logs Insights, of AWS itself, from log events that lead to them:
+tests/data/aws_answers."""
 
 import math
 import re
@@ -14,7 +15,8 @@ COLD = ("coldStart", "coldstart")
 PARSED = "111111111111:/aws/lambda/{}"
 
 
-# Each of these makes the events that one recorded row tells of, and names the columns that follow from them.
+# Each of these makes the events that one recorded row tells of, and names the columns that follow
+# from them.
 
 
 def of_start_or_log(answer, row):
@@ -28,7 +30,9 @@ def of_known_values(answer, row):
     line = '{{"type": "platform.report", "memorySizeMB": {}, "initDurationMs": {}}}'
     log = PARSED.format(row["functionName"])
     values = answer["known"]["values"]
-    return [{"timestamp": 0, "message": line.format(row["memorySizeMB"], x), "log": log} for x in values], [*row]
+    return [
+        {"timestamp": 0, "message": line.format(row["memorySizeMB"], x), "log": log} for x in values
+    ], [*row]
 
 
 def of_bin_or_none(answer, row):
@@ -42,7 +46,11 @@ def of_bin_or_none(answer, row):
 
 def of_cost(answer, row):
     """A price below 1 has four digits and is computed from all."""
-    values = {"@billedDuration": [47_000, 965], "@memorySize": [256, 256], "@maxMemoryUsed": [21.8868, 21.887]}
+    values = {
+        "@billedDuration": [47_000, 965],
+        "@memorySize": [256, 256],
+        "@maxMemoryUsed": [21.8868, 21.887],
+    }
     return reports(values, ms=at_ms(row["bin(30m)"])), [*row]
 
 
@@ -55,8 +63,16 @@ def of_last_moment(answer, row):
 
 
 def of_exact_percentile(answer, row):
-    durations = {"0": row["min(@duration)"], "90": row["pct(@duration, 90)"], "100": row["max(@duration)"]}
-    values = filled({percent: float(x) for percent, x in durations.items()}, int(row["count(@duration)"]), few=True)
+    durations = {
+        "0": row["min(@duration)"],
+        "90": row["pct(@duration, 90)"],
+        "100": row["max(@duration)"],
+    }
+    values = filled(
+        {percent: float(x) for percent, x in durations.items()},
+        int(row["count(@duration)"]),
+        few=True,
+    )
     events = reports({"@duration": values}, ms=at_ms(row["bin(5m)"]))
     return events, [title for title in row if not title.startswith("avg")]
 
@@ -65,7 +81,9 @@ def of_moved_hour(answer, row):
     """A time that is moved by milliseconds is a time."""
     start_ms = at_ms(next(iter(row.values())))
     numbers = range(int(row["total_events"]))
-    return [{"timestamp": start_ms + x, "message": f'{{"referencia": {x}}}'} for x in numbers], [*row]
+    return [{"timestamp": start_ms + x, "message": f'{{"referencia": {x}}}'} for x in numbers], [
+        *row
+    ]
 
 
 def of_share(answer, row):
@@ -77,7 +95,9 @@ def of_share(answer, row):
 
 def of_median(answer, row):
     """A median is a value and not the mean of two."""
-    count, median, longest = (float(row[title]) for title in ("coldStarts", "avgInitDuration", "maxInitDuration"))
+    count, median, longest = (
+        float(row[title]) for title in ("coldStarts", "avgInitDuration", "maxInitDuration")
+    )
     line = f"REPORT RequestId: 1\tMemory Size: {row['memorySize']} MB\tInit Duration: {{:.2f}} ms\t"
     values = [median] * math.ceil(count / 2) + [longest] * math.floor(count / 2)
     log = PARSED.format(row["functionName"])
@@ -86,21 +106,32 @@ def of_median(answer, row):
 
 def of_extremes(answer, row):
     """The least and the largest of parsed text are printed as numbers."""
-    inits, durations = ((float(row[f"min{name}"]), float(row[f"max{name}"])) for name in ("InitDuration", "Duration"))
-    megabytes = [round(float(row[f"{end}MemoryUsedMB"]) * 2**20 / 1_000_000) for end in ("min", "max")]
+    inits, durations = (
+        (float(row[f"min{name}"]), float(row[f"max{name}"]))
+        for name in ("InitDuration", "Duration")
+    )
+    megabytes = [
+        round(float(row[f"{end}MemoryUsedMB"]) * 2**20 / 1_000_000) for end in ("min", "max")
+    ]
     line = (
         "REPORT RequestId: 1\tDuration: {:.2f} ms\tBilled Duration: 1 ms\tMemory Size: 128 MB\t"
         "Max Memory Used: {} MB\tInit Duration: {:.2f} ms\t"
     )
     places = [0, *[1] * (int(row["coldStarts"]) - 1)]
     lines = [line.format(durations[place], megabytes[place], inits[place]) for place in places]
-    return [{"timestamp": 0, "message": text, "log": f"1:/aws/lambda/{row['functionName']}"} for text in lines], [*row]
+    return [
+        {"timestamp": 0, "message": text, "log": f"1:/aws/lambda/{row['functionName']}"}
+        for text in lines
+    ], [*row]
 
 
 def of_whole_megabytes(answer, row):
     count, average = int(row["coldStarts"]), float(row["avg(@maxMemoryUsed)"])
     low, rest = divmod(round(count * average / 1_000_000), count)
-    values = {"@maxMemoryUsed": [low + (place < rest) for place in range(count)], "@initDuration": [1] * count}
+    values = {
+        "@maxMemoryUsed": [low + (place < rest) for place in range(count)],
+        "@initDuration": [1] * count,
+    }
     return reports(values), ["coldStarts", "avg(@maxMemoryUsed)"]
 
 
@@ -123,7 +154,9 @@ REPLAYED = {
     "authorizers": of_extremes,
     **dict.fromkeys(("bins-1", "bins-2", "bins-5"), of_last_moment),
     **dict.fromkeys((name for name in ANSWERS if name.startswith("otel-")), of_known_values),
-    **dict.fromkeys((name for name in ANSWERS if name.startswith("native-image-found")), of_whole_megabytes),
+    **dict.fromkeys(
+        (name for name in ANSWERS if name.startswith("native-image-found")), of_whole_megabytes
+    ),
 }
 REPLAYED |= {
     name: of_start_or_log
@@ -141,7 +174,9 @@ def test_the_events_of_a_recorded_answer_give_it_again(name):
             events += lines
             expected.append({title: row.get(title, "") for title in columns})
     result = evaluate(answer["query"], events).as_strings()
-    chosen = [[{title: row.get(title, "") for title in wanted} for row in result] for wanted in expected]
+    chosen = [
+        [{title: row.get(title, "") for title in wanted} for row in result] for wanted in expected
+    ]
     if " by bin" in answer["query"] or name == "moved-hours":
         assert [rows[-1 - place] for place, rows in enumerate(chosen)] == expected
     assert all(wanted in rows for wanted, rows in zip(expected, chosen, strict=True))
@@ -158,20 +193,34 @@ def test_a_logged_minimum_or_maximum_is_printed_as_it_was_recorded():
     rows = [row for answer in ANSWERS.values() for row in answer["rows"]]
     extreme = re.compile(r"(min|max)\(@(d|initD|billedD)uration\)")
     printed = [value for row in rows for title, value in row.items() if extreme.fullmatch(title)]
-    line = "REPORT RequestId: 1\tDuration: {:.2f} ms\t"  # Lambda's two decimals, zeros at the end too
-    events = [{"timestamp": ms, "message": line.format(float(value))} for ms, value in enumerate(printed)]
-    query = "stats min(@duration) as low, max(@duration) as high by @timestamp | sort @timestamp asc"
-    assert [(row["low"], row["high"]) for row in evaluate(query, events).as_strings()] == [(at, at) for at in printed]
+    # Lambda's two decimals, zeros at the end too
+    line = "REPORT RequestId: 1\tDuration: {:.2f} ms\t"
+    events = [
+        {"timestamp": ms, "message": line.format(float(value))} for ms, value in enumerate(printed)
+    ]
+    query = (
+        "stats min(@duration) as low, max(@duration) as high by @timestamp | sort @timestamp asc"
+    )
+    assert [(row["low"], row["high"]) for row in evaluate(query, events).as_strings()] == [
+        (at, at) for at in printed
+    ]
 
 
-def test_lines_as_lambda_was_recorded_to_write_them_have_their_type_and_figures_and_are_no_records():
-    values = {"<request-id>": "5e0b5d5c-97ac-4eb2-9b5a-000000000001", "<duration>": "12.34", "<memory>": "40"}
+def test_lines_as_lambda_was_recorded_to_write_them_have_their_type_and_figures():
+    values = {
+        "<request-id>": "5e0b5d5c-97ac-4eb2-9b5a-000000000001",
+        "<duration>": "12.34",
+        "<memory>": "40",
+    }
     lines = OTHER_ANSWERS["lam-74"]["answer"]["fields"]["logs"]
     events = [
         {"timestamp": number, "message": re.sub(r"<[\w-]+>", lambda match: values[match[0]], line)}
         for number, line in enumerate(lines)
     ]
-    fields = "fields @type, @requestId, @duration, @billedDuration, @memorySize, @maxMemoryUsed, @initDuration"
+    fields = (
+        "fields @type, @requestId, @duration, @billedDuration, @memorySize, @maxMemoryUsed, "
+        "@initDuration"
+    )
     request = {"@requestId": values["<request-id>"]}
     figures = {"@duration": 12.34, "@billedDuration": 12.34, "@initDuration": 12.34}
     figures |= {"@memorySize": 128_000_000, "@maxMemoryUsed": 40_000_000}

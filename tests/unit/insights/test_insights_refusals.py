@@ -1,7 +1,8 @@
-"""What isn't evaluated exactly is refused with the place and the way out, before any event is looked at.
+"""What isn't evaluated exactly is refused with the place and the way out, before any event is
+looked at.
 
-In refused.txt an arrow points from below to the place that the message names, with a word of it; a `fix` is the query
-that follows its advice.
+In refused.txt an arrow points from below to the place that the message names, with a word of it; a
+`fix` is the query that follows its advice.
 """
 
 import re
@@ -19,11 +20,21 @@ UNWRITABLE = {
     "mark": ("\ufefffields a", 1, 1, "byte order mark"),
     "zero": ("fields a\0", 1, 9, "U+0000"),
     "end": ("filter a =\n\n", 1, 11, "the query ends"),
-    "below a comment": ("# " + "x" * 500 + "\nfields a\n| filter a = 1\n    and b === 2", 4, 11, "one ="),
+    "below a comment": (
+        "# " + "x" * 500 + "\nfields a\n| filter a = 1\n    and b === 2",
+        4,
+        11,
+        "one =",
+    ),
     "stats": ("stats count(*) as n" + "\n| stats max(n) as n" * 10, 11, 3, "at most 10 stats"),
     "functions": ("fields " + "abs(" * 60 + "a" + ")" * 60, 1, 168, "deeper than 40"),
     "a sum": ("fields " + "a + " * 41 + "a as b", 1, 8, "deeper than 40"),
-    "parentheses": ("fields a as b | display " + "(" * 4000 + "a" + ")" * 4000, 1, 220, "too deeply"),
+    "parentheses": (
+        "fields a as b | display " + "(" * 4000 + "a" + ")" * 4000,
+        1,
+        220,
+        "too deeply",
+    ),
     "signs": ("filter " + "not " * 2000 + "a = 1", 1, 800, "too deeply"),
     "characters": ("filter a = 1 | " * 1500 + "limit 5", 1, 10_001, "at most 10,000 characters"),
     "filters": ("filter a=1|" * 401 + "limit 5", 1, 4410, "400 steps"),
@@ -31,7 +42,9 @@ UNWRITABLE = {
 }
 
 
-@pytest.mark.parametrize("written", (FOLDER / "refused.txt").read_text(encoding="utf-8").strip().split("\n\n"))
+@pytest.mark.parametrize(
+    "written", (FOLDER / "refused.txt").read_text(encoding="utf-8").strip().split("\n\n")
+)
 def test_a_refusal_points_to_the_place_and_its_fix_is_evaluated(written):
     lines = written.split("\n")
     [line] = [number for number, text in enumerate(lines) if re.match(r" *\^ ", text)]
@@ -60,14 +73,18 @@ def assert_refused(query, line, column, word):
 
 def test_what_only_the_service_evaluates_is_refused_by_its_name():
     for command in UNSUPPORTED_COMMANDS:
-        assert_refused(f"fields a\n| {command} a", 2, 3, f"the command {command} is not supported: ")
+        assert_refused(
+            f"fields a\n| {command} a", 2, 3, f"the command {command} is not supported: "
+        )
     for function, message in UNSUPPORTED.items():
         assert_refused(f"fields {function}(a)", 1, 8, message)
 
 
 def test_many_aliases_take_no_stage_each_and_a_concat_as_many_arguments_as_a_query_holds():
     check("fields " + ", ".join(f"a + {number} as b{number}" for number in range(410)))
-    [row] = evaluate("fields concat(" + "a," * 2000 + "'x') as r", [{"timestamp": 1, "message": '{"a": 1}'}]).rows
+    [row] = evaluate(
+        "fields concat(" + "a," * 2000 + "'x') as r", [{"timestamp": 1, "message": '{"a": 1}'}]
+    ).rows
     assert row["r"] == "1" * 2000 + "x"
 
 

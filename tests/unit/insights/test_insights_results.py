@@ -1,4 +1,5 @@
-"""The result beside its rows: the service's form of them, the rows that a query returns at most, and what now is."""
+"""The result beside its rows: the service's form of them, the rows that a query returns at most,
+and what now is."""
 
 import time
 
@@ -13,15 +14,18 @@ def test_rows_of_events_end_with_a_pointer_as_the_service_has_them_and_rows_of_s
     assert first[0] == {"field": "x", "value": "2"}
     assert [pair["field"] for pair in second] == ["x", "@ptr"]
     assert first[-1] != second[-1]
-    assert evaluate("stats count(*) as n by x | sort x asc | limit 1", values(1, 2)).as_service() == [
-        [{"field": "x", "value": "1"}, {"field": "n", "value": "1"}]
-    ]
+    assert evaluate(
+        "stats count(*) as n by x | sort x asc | limit 1", values(1, 2)
+    ).as_service() == [[{"field": "x", "value": "1"}, {"field": "n", "value": "1"}]]
     [[only]] = evaluate("display @ptr | limit 1", values(1)).as_service()
     assert only["field"] == "@ptr"
 
 
 def test_what_now_is_can_be_given_and_is_the_clock_otherwise():
-    [given], [now] = (evaluate("fields now() as n", values(1), now_s=now_s).rows for now_s in (1_736_700_000.9, None))
+    [given], [now] = (
+        evaluate("fields now() as n", values(1), now_s=now_s).rows
+        for now_s in (1_736_700_000.9, None)
+    )
     assert given == {"n": 1_736_700_000}
     assert abs(now["n"] - time.time()) < 60
 
@@ -47,11 +51,15 @@ def test_without_a_limit_ten_thousand_rows_come_back_and_the_cut_is_noted():
         ("limit 5 | parse /(?<d>[0-9]+)/", 5),
     ],
 )
-def test_the_last_limit_bounds_the_rows_unless_a_command_behind_it_makes_several_of_one(query, most):
+def test_the_last_limit_bounds_the_rows_unless_a_command_behind_it_makes_several_of_one(
+    query, most
+):
     assert row_limit(query) == most
 
 
-@pytest.mark.parametrize("behind", ["filter a = 1", "stats count(*)", "dedup a", "sort a", "parse /(?<d>a)/ multi"])
+@pytest.mark.parametrize(
+    "behind", ["filter a = 1", "stats count(*)", "dedup a", "sort a", "parse /(?<d>a)/ multi"]
+)
 def test_a_limit_before_commands_that_work_on_rows_is_noted(behind):
     [note] = evaluate(f"limit 2 | limit 1 | {behind}", []).notes
     assert "applied where it stands" in note

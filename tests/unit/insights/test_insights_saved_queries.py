@@ -1,4 +1,5 @@
-"""What holds for every saved query; the rows that most of them give are cases of tests/data/insights."""
+"""What holds for every saved query; the rows that most of them give are cases of
+tests/data/insights."""
 
 import json
 
@@ -12,11 +13,15 @@ from stampede.insights.events.source import Source
 from stampede.insights.language.parsing import parse
 from tests.unit.insights.download_log import event, report
 
-FILES = {str(path.relative_to(QUERIES)): path.read_text() for path in sorted(QUERIES.rglob("*.cwli"))}
+FILES = {
+    str(path.relative_to(QUERIES)): path.read_text() for path in sorted(QUERIES.rglob("*.cwli"))
+}
 
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)
-def test_a_saved_query_opens_with_a_comment_names_its_columns_and_is_short_enough_to_be_planned_well(text):
+def test_a_saved_query_opens_with_a_comment_names_its_columns_and_is_short(
+    text,
+):
     assert text.startswith("# ")
     pipeline = compile_query(parse(text), now_s=0)
     statement, outputs = pipeline.sql(Source("events"), fragments=False, first_fields=False)
@@ -25,7 +30,9 @@ def test_a_saved_query_opens_with_a_comment_names_its_columns_and_is_short_enoug
 
 
 def test_billing_is_gb_seconds_at_the_listed_prices_and_the_request():
-    prices = json.loads((ROOT / "stampede/planning/cost/prices.json").read_text())["regions"]["us-east-1"]
+    prices = json.loads((ROOT / "stampede/planning/cost/prices.json").read_text())["regions"][
+        "us-east-1"
+    ]
     lines = [event(report("r", billed_ms - 0.5, 512)) for billed_ms in (100, 300)]
     [row] = evaluate(FILES["common/billing.cwli"], lines).rows
     assert (row["billed_s"], row["gb_seconds"]) == pytest.approx((0.4, 0.2))

@@ -13,9 +13,25 @@ from tests.unit.insights.download_log import FIRST_MS, event
 PIECES = [
     *"aAzZ09 .-_~+%&/\\\"'`[]{}(),:;|*?^$#@!=<>\t\n\r\0\x0b\x0c\x1f\x7f\x85\xa0",
     *"äßÉñçİıſΣσςǆﬁŉΐ١२中文ᾈ\u0301\u200d\u2028\u3000\ufeff\ufffd😀🇩🇪",
-    *("%41", "%zz", "%C3%A9", "%c3", "aGk=", "ff", "f", "c3a9", "0x1F", "NaN", "null", "true", "[1,]"),
+    *(
+        "%41",
+        "%zz",
+        "%C3%A9",
+        "%c3",
+        "aGk=",
+        "ff",
+        "f",
+        "c3a9",
+        "0x1F",
+        "NaN",
+        "null",
+        "true",
+        "[1,]",
+    ),
 ]
-TEXT = st.lists(st.sampled_from(PIECES) | st.characters(exclude_categories=("Cs",)), max_size=8).map("".join)
+TEXT = st.lists(
+    st.sampled_from(PIECES) | st.characters(exclude_categories=("Cs",)), max_size=8
+).map("".join)
 PAIRS = st.tuples(TEXT, TEXT) | TEXT.map(lambda text: (text, text[:2]))
 DIGITS = set("0123456789abcdefABCDEF")
 WHITE = " \t\n\r"
@@ -65,7 +81,11 @@ SAME = {
     "sha256(s)": lambda s, t: hashlib.sha256(s.encode()).hexdigest(),
     "s = t": lambda s, t: int(s == t),
 }
-QUERY = "fields " + ", ".join(f"{call} as r{number}" for number, call in enumerate(SAME)) + " | sort @timestamp asc"
+QUERY = (
+    "fields "
+    + ", ".join(f"{call} as r{number}" for number, call in enumerate(SAME))
+    + " | sort @timestamp asc"
+)
 
 
 @settings(phases=[Phase.generate])  # what fails is one of many, and named

@@ -1,4 +1,5 @@
-"""What is compiled binds in the engine, and has there the type of its kind, whatever the arguments are."""
+"""What is compiled binds in the engine, and has there the type of its kind, whatever the arguments
+are."""
 
 from contextlib import suppress
 
@@ -16,7 +17,18 @@ from tests.unit.insights.download_log import event
 from tests.unit.insights.forms import AGGREGATE_FORMS, FORMS, filled
 
 # Of every kind one that only the events tell, and those that the engine computes while it binds.
-ARGUMENTS = ["a", "@message", "bin(5m)", "strlen(a)", "(a = 1)", "'10'", "1", "9007199254740993", "now()", "(1 = 2)"]
+ARGUMENTS = [
+    "a",
+    "@message",
+    "bin(5m)",
+    "strlen(a)",
+    "(a = 1)",
+    "'10'",
+    "1",
+    "9007199254740993",
+    "now()",
+    "(1 = 2)",
+]
 ARGUMENTS += ["jsonParse('[1]')", "jsonParse(1)[0]"]
 COMMANDS = [
     "filter f",
@@ -27,7 +39,12 @@ COMMANDS = [
     "unnest f into x",
     "expand f",
 ]
-COMMANDS += ["parse f 'a*' as x", "parse f /(?<x>a)/ multi", "parse f logfmt as x", "parse f csv as x"]
+COMMANDS += [
+    "parse f 'a*' as x",
+    "parse f /(?<x>a)/ multi",
+    "parse f logfmt as x",
+    "parse f csv as x",
+]
 COMMANDS += ["json field=f 'a' as x", "display f, f.a, f[0]", "filter f in [1, 'x']"]
 TYPES = {Kind.INTEGER: {"BIGINT"}, Kind.TIMESTAMP: {"BIGINT"}, Kind.BOOLEAN: {"BOOLEAN"}}
 TYPES[Kind.NUMBER] = {"DOUBLE", "VARCHAR"}  # text where it may be an integer that no double holds
@@ -44,7 +61,8 @@ def bound():
             register(pipeline.python_functions, connection)
             statement, outputs = pipeline.sql(source, fragments=False, first_fields=False)
             types = [row[1] for row in connection.execute(f"DESCRIBE {statement}").fetchall()]
-            return [(kind, type_) for (_, kind), type_ in zip(outputs, types, strict=False)]  # the last is the place
+            # the last is the place
+            return [(kind, type_) for (_, kind), type_ in zip(outputs, types, strict=False)]
 
         yield bind
 
@@ -61,7 +79,8 @@ def accepted(command, expressions):
 
 
 @pytest.mark.parametrize(
-    ("command", "form"), [*(("fields", form) for form in FORMS), *(("stats", form) for form in AGGREGATE_FORMS)]
+    ("command", "form"),
+    [*(("fields", form) for form in FORMS), *(("stats", form) for form in AGGREGATE_FORMS)],
 )
 def test_a_column_is_of_the_type_of_its_kind_whatever_the_arguments_are(command, form, bound):
     kept = accepted(command, [filled(form, argument) for argument in ARGUMENTS])

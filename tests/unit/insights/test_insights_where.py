@@ -13,22 +13,32 @@ FILTERED = [
     ("fields a", {"k": "1e5"}, 'filter k = "1e5"\n| fields a'),
     ("fields a", {"k": "1.50"}, 'filter k = "1.50"\n| fields a'),
     ("fields a", {"k": 'a"b\\'}, 'filter k = "a\\"b\\\\"\n| fields a'),
-    ("# 1\u20282\x853\r\n\n  #\nfields a", {"k": -1.5}, "# 1\u20282\x853\r\n\n  #\nfilter k = -1.5\n| fields a"),
+    (
+        "# 1\u20282\x853\r\n\n  #\nfields a",
+        {"k": -1.5},
+        "# 1\u20282\x853\r\n\n  #\nfilter k = -1.5\n| fields a",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("text", "filters", "narrowed"), FILTERED)
-def test_filters_stand_behind_the_leading_comments_and_only_plain_numbers_go_without_quotes(text, filters, narrowed):
+def test_filters_stand_behind_the_leading_comments_and_only_plain_numbers_go_without_quotes(
+    text, filters, narrowed
+):
     assert with_filters(text, filters) == narrowed
 
 
-@pytest.mark.parametrize(("name", "value"), [("a`b", "x"), ("", "x"), ("a\nb", "x"), ("a", "x\ny"), ("a", True)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("a`b", "x"), ("", "x"), ("a\nb", "x"), ("a", "x\ny"), ("a", True)]
+)
 def test_what_cannot_be_written_is_refused(name, value):
     with pytest.raises(QueryError):
         with_filters("fields a", {name: value})
 
 
-PRINTABLE = st.text(st.characters(exclude_categories=("C", "Z"), exclude_characters="`"), min_size=1, max_size=12)
+PRINTABLE = st.text(
+    st.characters(exclude_categories=("C", "Z"), exclude_characters="`"), min_size=1, max_size=12
+)
 
 
 @given(PRINTABLE.filter(lambda name: "." not in name and name[0] not in "@tfnTFN"), PRINTABLE)

@@ -1,4 +1,5 @@
-"""A run's columns answer for its lines only while they hold exactly those; writing them never fails a run."""
+"""A run's columns answer for its lines only while they hold exactly those; writing them never fails
+a run."""
 
 import json
 import os
@@ -20,8 +21,16 @@ QUERIES = [
 
 
 def event(seq, cell="a"):
-    message = json.dumps({"run_id": "r", "cell": cell, "seq": seq}) if seq % 3 else f"REPORT RequestId: {seq}"
-    return {"timestamp": 1_736_700_000_000 + seq // 2, "message": message, "logStream": f"s{seq % 2}"}
+    message = (
+        json.dumps({"run_id": "r", "cell": cell, "seq": seq})
+        if seq % 3
+        else f"REPORT RequestId: {seq}"
+    )
+    return {
+        "timestamp": 1_736_700_000_000 + seq // 2,
+        "message": message,
+        "logStream": f"s{seq % 2}",
+    }
 
 
 def add(folder, *seqs):
@@ -90,7 +99,15 @@ def lose_lines(folder, lines):
     lines.unlink()
 
 
-CHANGES = [add_one, change_within, lose_nanoseconds, set_cell_aside, cut_columns_off, export_by_hand, lose_lines]
+CHANGES = [
+    add_one,
+    change_within,
+    lose_nanoseconds,
+    set_cell_aside,
+    cut_columns_off,
+    export_by_hand,
+    lose_lines,
+]
 
 
 @pytest.mark.parametrize("happen", CHANGES)
@@ -99,7 +116,9 @@ def test_columns_that_are_not_exactly_the_lines_are_not_used(happen, folder, lin
     assert log_columns.stored(lines) is None
 
 
-def test_a_run_is_asked_through_its_columns_while_they_are_its_lines_and_whole(folder, lines, columns):
+def test_a_run_is_asked_through_its_columns_while_they_are_its_lines_and_whole(
+    folder, lines, columns
+):
     query, notes = "stats max(seq) as m", read_notes(columns)
     with columns.open("r+b") as file:
         file.seek(4)
@@ -142,13 +161,21 @@ def tear_last_line(folder, lines):
         file.write('{"timestamp": 1, "mess')
 
 
-@pytest.mark.parametrize(("happen", "reason"), [(block_writing, "can't be written"), (tear_last_line, "line 11: ")])
-def test_columns_that_cannot_be_written_are_one_line_and_no_failure(happen, reason, folder, lines, capsys):
+@pytest.mark.parametrize(
+    ("happen", "reason"), [(block_writing, "can't be written"), (tear_last_line, "line 11: ")]
+)
+def test_columns_that_cannot_be_written_are_one_line_and_no_failure(
+    happen, reason, folder, lines, capsys
+):
     add(folder, 9)
     happen(folder, lines)
     log_columns.store(folder, at_end=True)
     output = capsys.readouterr().err
-    assert output.count("\n") == 1 and "log_events.parquet wasn't written" in output and reason in output
+    assert (
+        output.count("\n") == 1
+        and "log_events.parquet wasn't written" in output
+        and reason in output
+    )
     assert log_columns.stored(lines) is None
 
 
@@ -158,7 +185,9 @@ def test_a_run_without_lines_has_no_columns(tmp_path, capsys):
     assert (list(folder.path.iterdir()), capsys.readouterr().err) == ([], "")
 
 
-def test_a_last_line_that_is_being_written_is_left_out_and_a_bad_one_before_it_is_named(folder, lines):
+def test_a_last_line_that_is_being_written_is_left_out_and_a_bad_one_before_it_is_named(
+    folder, lines
+):
     before = Local.of_run(lines).ask(QUERIES[2])
     tear_last_line(folder, lines)
     assert Local.of_run(lines).ask(QUERIES[2]) == before

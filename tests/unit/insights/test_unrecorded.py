@@ -15,7 +15,10 @@ LINES = (
     (TIMED_OUT, 4, 2600),  # has left a record
     (EXITED, 5, 3500),
 )
-EVENTS = [{"timestamp": at, "message": line.format(f"{ID}{number}"), "logStream": "s"} for line, number, at in LINES]
+EVENTS = [
+    {"timestamp": at, "message": line.format(f"{ID}{number}"), "logStream": "s"}
+    for line, number, at in LINES
+]
 SENT = [("a", 0, 1000), ("a", 1, 1001), ("b", 0, 2000), ("c", 0, 3000)]
 SENT = [{"cell": cell, "seq": seq, "sent_at_ms": at_ms} for cell, seq, at_ms in SENT]
 
@@ -24,15 +27,27 @@ def store(folder, name, rows):
     (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def test_they_are_those_that_lambda_logged_and_no_record_names_in_the_cell_that_was_sent_last(tmp_path):
+def test_they_are_those_that_lambda_logged_and_no_record_names_in_the_cell_that_was_sent_last(
+    tmp_path,
+):
     store(tmp_path, "log_events.jsonl", EVENTS)
     store(tmp_path, "records.jsonl", [{"request_id": f"{ID}4", "status": "error"}])
     store(tmp_path, "sent.jsonl", SENT)
-    missing = sorted((row["invocation"][-1], row["cell"], row["kind"]) for row in unrecorded(tmp_path))
-    assert missing == [("1", "a", "exited"), ("2", "a", "exited"), ("3", "b", "timed out"), ("5", "c", "exited")]
+    missing = sorted(
+        (row["invocation"][-1], row["cell"], row["kind"]) for row in unrecorded(tmp_path)
+    )
+    assert missing == [
+        ("1", "a", "exited"),
+        ("2", "a", "exited"),
+        ("3", "b", "timed out"),
+        ("5", "c", "exited"),
+    ]
     dead_letters = [row | {"message_id": "m"} for row in SENT[:2]]
     first, second, _ = with_unrecorded(account(sent=SENT, dead_letters=dead_letters), tmp_path)
-    assert (first.as_dict()["without_record"], second.as_dict()["without_record"]) == ({"exited": 2}, {"timed out": 1})
+    assert (first.as_dict()["without_record"], second.as_dict()["without_record"]) == (
+        {"exited": 2},
+        {"timed out": 1},
+    )
     assert first.as_row(objects=False)["without_record"] == "2 exited"
     assert first.sentence().endswith("as Lambda logged them: 2 exited")
 
@@ -43,7 +58,9 @@ def test_a_run_in_which_no_invocation_left_a_record_has_them_all(tmp_path):
     assert [row["cell"] for row in unrecorded(tmp_path)] == ["a"] * 5
 
 
-def test_nothing_is_looked_for_where_every_message_has_a_record_and_missing_files_are_no_error(tmp_path):
+def test_nothing_is_looked_for_where_every_message_has_a_record_and_missing_files_are_no_error(
+    tmp_path,
+):
     records = [{"cell": "a", "seq": 0, "status": "ok"}]
     [counted] = with_unrecorded(account(sent=SENT[:1], records=records), tmp_path / "nowhere")
     assert "without_record" not in counted.as_dict() and unrecorded(tmp_path) == []

@@ -7,7 +7,9 @@ from stampede.experiment import AthenaQueries, Execution, Metric
 from tests.unit.loader import shares_experiment
 
 DOWNLOAD = EXPERIMENTS["download"]
-MATRIX = replace(shares_experiment.MATRIX, fixed=shares_experiment.MATRIX.fixed | {"object_count": 7})
+MATRIX = replace(
+    shares_experiment.MATRIX, fixed=shares_experiment.MATRIX.fixed | {"object_count": 7}
+)
 SQL = "SELECT count(*) AS row_count FROM \"t\" WHERE object_bytes = '100'"
 QUERY = Execution(SQL, workgroup="w", database="d", limit_s=60.0, expected=("700",))
 OWN_AXES = (
@@ -15,7 +17,9 @@ OWN_AXES = (
     shares_experiment.PARALLEL,
     Axis("object_count", label="objects", in_order=True, default=lambda *before: 7),
 )
-N_AND_MEMORY = tuple(axis for axis in DOWNLOAD.axes if axis.record_field in ("memory_size", "concurrency_limit"))
+N_AND_MEMORY = tuple(
+    axis for axis in DOWNLOAD.axes if axis.record_field in ("memory_size", "concurrency_limit")
+)
 
 QUERIES = DOWNLOAD.with_(
     name="queries",

@@ -19,5 +19,9 @@ READS = DOWNLOAD.with_(
     axes=(*DOWNLOAD.axes, *ORDER_AXES),
     matrices={"aws": MATRIX, "local": MATRIX},
     objects=lambda outputs: [*DOWNLOAD.objects(outputs), *SMALL],
-    order=lambda values, there: {"dataset": values["dataset"], "threads": values["threads"], "objects": len(there)},
+    order=lambda values, there: {
+        "dataset": values["dataset"],
+        "threads": values["threads"],
+        "objects": len(there),
+    },
 )

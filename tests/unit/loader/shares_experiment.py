@@ -1,4 +1,5 @@
-"""An experiment for tests whose messages share the slices of a manifest, and whose records account for objects."""
+"""An experiment for tests whose messages share the slices of a manifest, and whose records account
+for objects."""
 
 from experiments import EXPERIMENTS, Axis, Matrix
 from experiments.copy.key_plan import KeyPlan
@@ -9,7 +10,12 @@ PARALLEL = Axis("parallel_limit", label="parallel", in_order=True)
 PLAN = KeyPlan(objects=12, object_bytes=1000, slice_rows=2, destination_prefix="copies/")
 MATRIX = Matrix(
     swept={"memory_size": (512,), "parallel_limit": (10, 20)},
-    fixed={"concurrency_value": 2, "from_manifest": True, "object_size_mb": 1, "ephemeral_storage_mb": 512},
+    fixed={
+        "concurrency_value": 2,
+        "from_manifest": True,
+        "object_size_mb": 1,
+        "ephemeral_storage_mb": 512,
+    },
 )
 
 

@@ -1,4 +1,5 @@
-"""Messages that share a list of keys: each says its share by its place, and what is copied to is prepared before."""
+"""Messages that share a list of keys: each says its share by its place, and what is copied to is
+prepared before."""
 
 import json
 from types import SimpleNamespace
@@ -18,8 +19,20 @@ from tests.fakes.own_sleep import replace_sleep
 from tests.fakes.simulated_aws import record
 from tests.unit.loader.shares_experiment import PLAN, SHARES
 
-STACK = {"experiment": "shares", "memory_size": 512, "concurrency_value": 2, "queue_name": "q", "account_id": "1"}
-STACK |= {"object_key": "k", "object_size_mb": 1, "method": "stream", "sink": "discard", "timeout_s": 900}
+STACK = {
+    "experiment": "shares",
+    "memory_size": 512,
+    "concurrency_value": 2,
+    "queue_name": "q",
+    "account_id": "1",
+}
+STACK |= {
+    "object_key": "k",
+    "object_size_mb": 1,
+    "method": "stream",
+    "sink": "discard",
+    "timeout_s": 900,
+}
 SHARES_OF_FOUR = [PLAN.share(4, index) for index in range(4)]
 
 
@@ -42,7 +55,9 @@ def shares(bodies):
 
 def test_a_cell_whose_preparation_failed_is_not_flooded(aws, folder):
     def fail(body):
-        end(aws, body, "error", error_type="DestinationNotEmpty", error_message="3 objects are left")
+        end(
+            aws, body, "error", error_type="DestinationNotEmpty", error_message="3 objects are left"
+        )
         aws.bury(5, run_id="r", cell="a", seq=body["seq"])
 
     vars(aws)["happen"] = fail
@@ -58,7 +73,9 @@ def test_a_flood_of_a_cell_that_was_cut_off_begins_with_the_first_share_again(
     aws.outputs["function_name"] = function_name
     plan = make_plan(SHARES, "aws", ["parallel_limit=10"], messages_per_concurrency=1)
     [cell] = plan.cells
-    folder.append("sent.jsonl", [{"cell": cell.name, "seq": seq, "sent_at_ms": 1} for seq in range(3)])
+    folder.append(
+        "sent.jsonl", [{"cell": cell.name, "seq": seq, "sent_at_ms": 1} for seq in range(3)]
+    )
     waits = []
     replace_sleep(monkeypatch, sweep_run, waits.append)
     SweepRun(plan, folder, SimpleNamespace(as_dict=dict), None, None)._block(aws, [cell])
@@ -94,7 +111,9 @@ def test_a_flood_by_hand_prepares_first_and_says_so(by_hand, aws, folder):
     assert shares(flood) == SHARES_OF_FOUR and flood[0]["manifest"] == PLAN.manifest
 
 
-def test_a_flood_by_hand_beside_messages_at_work_is_refused_and_sends_nothing(by_hand, aws, tmp_path):
+def test_a_flood_by_hand_beside_messages_at_work_is_refused_and_sends_nothing(
+    by_hand, aws, tmp_path
+):
     aws.hide(0, 60)
     status, _, err = by_hand("--run", "r")
     assert (status, aws.floods, (tmp_path / "r").exists()) == (2, [], False)
@@ -108,13 +127,19 @@ SHARED = {"run_id": "r", "experiment": "shares"}
     ("described", "options", "words"),
     [
         (SHARED | {"experiment": "copy"}, ["--run", "r"], "r is a run of copy"),
-        (SHARED | {"account": {"region": "us-east-1", "account_id": "2"}}, ["--run", "r"], "of account 2"),
+        (
+            SHARED | {"account": {"region": "us-east-1", "account_id": "2"}},
+            ["--run", "r"],
+            "of account 2",
+        ),
         (SHARED | {"plan": {"seed": 1}}, ["--run", "r"], "is a sweep"),
         (SHARED | {"format": 1}, ["--run", "r"], "format 1"),
         (SHARED, ["--messages", "3"], "takes 4 messages"),
     ],
 )
-def test_a_flood_by_hand_that_could_not_be_accounted_for_is_refused(by_hand, aws, folder, described, options, words):
+def test_a_flood_by_hand_that_could_not_be_accounted_for_is_refused(
+    by_hand, aws, folder, described, options, words
+):
     folder.write_json("run.json", described)
     status, out, err = by_hand(*options)
     assert (status, out, aws.floods, words in err) == (2, "", [], True)

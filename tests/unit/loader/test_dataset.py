@@ -1,5 +1,5 @@
-"""Objects and manifest are put once and completed after an interruption, buckets are emptied, whatever S3 does to each
-of the steps."""
+"""Objects and manifest are put once and completed after an interruption, buckets are emptied,
+whatever S3 does to each of the steps."""
 
 import json
 import random
@@ -26,7 +26,9 @@ def small_parts_and_no_naps(monkeypatch):
     """The smallest parts, and no seconds between botocore's attempts."""
     monkeypatch.setitem(EXPERIMENTS, "shares", SHARES)
     monkeypatch.setattr(objects, "PART_BYTES", 5 * MEBIBYTE)
-    monkeypatch.setattr("botocore.endpoint.time", SimpleNamespace(sleep=lambda seconds: None, time=time.time))
+    monkeypatch.setattr(
+        "botocore.endpoint.time", SimpleNamespace(sleep=lambda seconds: None, time=time.time)
+    )
 
 
 def put(s3, *objects_to_put, **outputs):
@@ -39,11 +41,19 @@ def refusing(**refuse):
     return FakeS3(faults=Faults(refuse=refuse))
 
 
-@pytest.mark.parametrize(("outputs", "kind"), [({}, "COMPOSITE"), ({"experiment": "shares"}, "FULL_OBJECT")])
-def test_every_part_goes_with_its_checksum_which_is_of_the_whole_where_a_copy_is_compared_with_it(outputs, kind):
+@pytest.mark.parametrize(
+    ("outputs", "kind"), [({}, "COMPOSITE"), ({"experiment": "shares"}, "FULL_OBJECT")]
+)
+def test_every_part_goes_with_its_checksum_which_is_of_the_whole_where_a_copy_is_compared_with_it(
+    outputs, kind
+):
     s3 = FakeS3()
     assert put(s3, **outputs) == 1
-    [created] = [request.headers for request in s3.requests if "uploads" in request.query and request.method == "POST"]
+    [created] = [
+        request.headers
+        for request in s3.requests
+        if "uploads" in request.query and request.method == "POST"
+    ]
     assert (created["x-amz-checksum-algorithm"], created["x-amz-checksum-type"]) == ("CRC32", kind)
     parts = [objects.part(1, index, 12 * MEBIBYTE) for index in range(3)]
     assert s3.objects["k"] == b"".join(parts)
@@ -51,7 +61,10 @@ def test_every_part_goes_with_its_checksum_which_is_of_the_whole_where_a_copy_is
 
 
 SMALL = [DataObject(f"k/{number}", 1000) for number in range(20)]
-COPIES = [DataObject("master", 1000), *(DataObject(f"source/{number}.mp4", 1000, "master") for number in range(9))]
+COPIES = [
+    DataObject("master", 1000),
+    *(DataObject(f"source/{number}.mp4", 1000, "master") for number in range(9)),
+]
 
 
 def test_what_is_there_is_left_alone_and_copies_are_made_after_their_original():
@@ -59,7 +72,10 @@ def test_what_is_there_is_left_alone_and_copies_are_made_after_their_original():
     assert [put(s3, *some) for some in (SMALL[:5], SMALL, COPIES, COPIES)] == [5, 15, 10, 0]
     assert [s3.count(name) for name in ("PutObject", "CopyObject")] == [21, 9]
     assert {s3.objects[small.key] for small in SMALL} == {objects.part(1, 0, 1000)}
-    assert (s3.objects["source/8.mp4"], s3.metadata["source/8.mp4"]) == (s3.objects["master"], s3.metadata["master"])
+    assert (s3.objects["source/8.mp4"], s3.metadata["source/8.mp4"]) == (
+        s3.objects["master"],
+        s3.metadata["master"],
+    )
     s3.metadata["source/7.mp4"] = {f"x-amz-meta-{METADATA_KEY}": "of another seed"}
     s3.objects["source/8.mp4"] = s3.objects["source/8.mp4"][1:]
     assert (put(s3, *COPIES), put(s3, *COPIES)) == (2, 0)
@@ -81,7 +97,11 @@ def test_what_s3_refuses_is_an_error_that_names_the_object_and_leaves_no_parts(s
 
 
 @pytest.mark.parametrize(
-    "s3", [refusing(CompleteMultipartUpload=[(200, "InternalError")]), FakeS3(faults=Faults(lose_completion=True))]
+    "s3",
+    [
+        refusing(CompleteMultipartUpload=[(200, "InternalError")]),
+        FakeS3(faults=Faults(lose_completion=True)),
+    ],
 )
 def test_a_completion_that_fails_once_or_whose_answer_is_lost_is_made_again(s3):
     assert put(s3) and s3.count("CompleteMultipartUpload") == 2
@@ -107,16 +127,23 @@ def s3():
 
 @pytest.fixture
 def stack(s3):
-    return Target("local", {"region": "us-east-1", "bucket_name": "b", "experiment": "shares"}, s3.url)
+    return Target(
+        "local", {"region": "us-east-1", "bucket_name": "b", "experiment": "shares"}, s3.url
+    )
 
 
 def test_the_slices_are_the_plan_and_the_completion_is_put_last(s3, stack):
     assert put_manifest(stack, dry_run=True) and not s3.objects
     assert put_manifest(stack) == 6
     text = "".join(s3.objects[PLAN.slice_key(index)].decode() for index in range(6))
-    assert text.splitlines() == [f"{quote(row.source)},{quote(row.destination)},1000" for row in PLAN.rows()]
+    assert text.splitlines() == [
+        f"{quote(row.source)},{quote(row.destination)},1000" for row in PLAN.rows()
+    ]
     assert s3.calls[-1] == ("PutObject", COMPLETE)
-    assert json.loads(s3.objects[COMPLETE]).items() >= {"objects": 12, "slices": 6, "slice_rows": 2}.items()
+    assert (
+        json.loads(s3.objects[COMPLETE]).items()
+        >= {"objects": 12, "slices": 6, "slice_rows": 2}.items()
+    )
     check_manifest(stack)
     assert put_manifest(stack) == 0
 
@@ -135,7 +162,12 @@ def interrupt(s3, stack):
         (interrupt, 2),
         (lambda s3, stack: s3.objects.pop(PLAN.slice_key(3)), 1),
         (lambda s3, stack: s3.objects.pop(COMPLETE), 0),
-        (lambda s3, stack: s3.objects.update({PLAN.slice_key(3): b"torn"}) or s3.objects.pop(COMPLETE), 1),
+        (
+            lambda s3, stack: (
+                s3.objects.update({PLAN.slice_key(3): b"torn"}) or s3.objects.pop(COMPLETE)
+            ),
+            1,
+        ),
     ],
 )
 def test_a_manifest_that_is_not_whole_is_none_and_what_it_lacks_is_put(s3, stack, damage, lacking):
@@ -149,7 +181,9 @@ def test_a_manifest_that_is_not_whole_is_none_and_what_it_lacks_is_put(s3, stack
 
 def test_a_stream_of_items_is_taken_a_few_at_a_time():
     taken = []
-    results = in_flight(lambda number: number, (taken.append(number) or number for number in range(1000)), 2)
+    results = in_flight(
+        lambda number: number, (taken.append(number) or number for number in range(1000)), 2
+    )
     assert next(results) == 0 and len(taken) < 10
     assert list(results) == list(range(1, 1000))
 
@@ -158,11 +192,13 @@ def test_a_stream_of_items_is_taken_a_few_at_a_time():
 
 
 class DirectoryBucket(FakeS3):
-    """Lists its keys in no order and in small pages, and while keys go a listing passes over some; `refused` are keys
-    that it doesn't delete, `busy` those that it doesn't the first time."""
+    """Lists its keys in no order and in small pages, and while keys go a listing passes over some;
+    `refused` are keys that it doesn't delete, `busy` those that it doesn't the first time."""
 
     def __init__(self, keys=(), refused=(), busy=(), **refuse):
-        super().__init__(objects=dict.fromkeys(keys, b""), faults=Faults(keys_a_page=3, refuse=refuse))
+        super().__init__(
+            objects=dict.fromkeys(keys, b""), faults=Faults(keys_a_page=3, refuse=refuse)
+        )
         self.refused, self.busy, self.listed = set(refused), set(busy), []
 
     def listed_keys(self, prefix, is_first_page):
@@ -185,7 +221,9 @@ def emptied(s3, **options):
 
 def test_nothing_is_left_of_objects_and_unfinished_uploads_also_where_s3_was_too_busy():
     keys = {f"data/{number}" for number in range(50)}
-    s3 = DirectoryBucket(keys, busy=["data/1", "data/7"], AbortMultipartUpload=[(404, "NoSuchUpload")])
+    s3 = DirectoryBucket(
+        keys, busy=["data/1", "data/7"], AbortMultipartUpload=[(404, "NoSuchUpload")]
+    )
     s3.uploads = {"gone": Upload("k"), "there": Upload("k")}
     assert emptied(s3, dry_run=True) and s3.objects.keys() == keys
     assert (emptied(s3), s3.objects, list(s3.uploads)) == (50, {}, ["gone"])
@@ -202,4 +240,8 @@ def test_nothing_is_left_of_objects_and_unfinished_uploads_also_where_s3_was_too
 def test_what_s3_does_not_delete_is_one_line_that_names_the_bucket(s3, words):
     with pytest.raises(RunError) as error:
         emptied(s3)
-    assert words in str(error.value) and "s3://bucket" in str(error.value) and "\n" not in str(error.value)
+    assert (
+        words in str(error.value)
+        and "s3://bucket" in str(error.value)
+        and "\n" not in str(error.value)
+    )

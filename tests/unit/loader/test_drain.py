@@ -1,5 +1,6 @@
-"""The drain waits for what is on its way, however late it comes, stores each event once, and names what is left. It
-ends early where only a redelivery could bring a record, and accounts for such messages as unanswered."""
+"""The drain waits for what is on its way, however late it comes, stores each event once, and names
+what is left. It ends early where only a redelivery could bring a record, and accounts for such
+messages as unanswered."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -31,7 +32,10 @@ def wait(aws, folder):
 
 
 def send(folder, *seqs, cell="a", at_s=0):
-    folder.append("sent.jsonl", [{"cell": cell, "seq": seq, "sent_at_ms": EPOCH_MS + at_s * 1000} for seq in seqs])
+    folder.append(
+        "sent.jsonl",
+        [{"cell": cell, "seq": seq, "sent_at_ms": EPOCH_MS + at_s * 1000} for seq in seqs],
+    )
 
 
 def seqs(folder, name="records.jsonl"):
@@ -47,9 +51,10 @@ def fates(drained):
 
 @dataclass
 class Case:
-    """Two messages are sent at `sent_s`, of which 0 leaves a record in the first second; `fates` are those of both, and
-    `ends_s` between which seconds the drain ends. `lines` are more records, as (seq, at_s[, seen_at_s]), and `errors`
-    such of failures; when a message is `hidden` or `visible`, and when 1 is a dead letter."""
+    """Two messages are sent at `sent_s`, of which 0 leaves a record in the first second; `fates`
+    are those of both, and `ends_s` between which seconds the drain ends. `lines` are more records,
+    as (seq, at_s[, seen_at_s]), and `errors` such of failures; when a message is `hidden` or
+    `visible`, and when 1 is a dead letter."""
 
     fates: str
     ends_s: tuple[float, float] = FOR_EVER
@@ -80,13 +85,20 @@ CASES = {
     "a line comes 9 minutes late, behind newer ones": Case(BOTH, lines=[(1, 2, 550), *NEWER]),
     "a line never comes": Case("succeeded unaccounted", (600, 620)),
     "the deadline that was given": Case(
-        "succeeded failed", (60, 70), errors=[(1, 1)], hidden=[FOR_EVER], options={"deadline_s": 60}, left="of 60 s"
+        "succeeded failed",
+        (60, 70),
+        errors=[(1, 1)],
+        hidden=[FOR_EVER],
+        options={"deadline_s": 60},
+        left="of 60 s",
     ),
     "no progress": Case("succeeded unaccounted", (2760, 2800), visible=[FOR_EVER], left="2760 s"),
     "hosts never come up": Case(
         "succeeded unaccounted", (1560, 1600), visible=[FOR_EVER], outputs=HOSTS, left="1560 s"
     ),
-    "a host holds a message for hours": Case(BOTH, lines=[(1, 19_999)], hidden=[(0, 20_000)], outputs=HOSTS),
+    "a host holds a message for hours": Case(
+        BOTH, lines=[(1, 19_999)], hidden=[(0, 20_000)], outputs=HOSTS
+    ),
     "a crash": Case("succeeded unanswered", (ENDS_S, ENDS_S + 30), hidden=[LOST], outputs=LONG),
     "who waits for the redelivery": Case(
         BOTH,
@@ -112,7 +124,9 @@ CASES = {
     "one in the queue beside one that is lost": Case(
         BOTH, lines=[(1, ENDS_S + 899)], hidden=[LOST], visible=[(0, ENDS_S + 900)], outputs=LONG
     ),
-    "another run is at work": Case("succeeded unanswered", (3600 + ENDS_S, 1e9), hidden=[LOST, *BUSY], outputs=LONG),
+    "another run is at work": Case(
+        "succeeded unanswered", (3600 + ENDS_S, 1e9), hidden=[LOST, *BUSY], outputs=LONG
+    ),
 }
 
 
@@ -122,7 +136,11 @@ def test_it_ends_when_nothing_more_can_come_and_not_before(name, aws, folder, wa
     aws.outputs.update(case.outputs)
     send(folder, 0, 1, at_s=case.sent_s)
     for seq, *times_s in [(0, 1), *case.lines]:
-        aws.log(record(seq, run_id="r" if seq < 2 else "another"), at_s=times_s[0], seen_at_s=times_s[-1])
+        aws.log(
+            record(seq, run_id="r" if seq < 2 else "another"),
+            at_s=times_s[0],
+            seen_at_s=times_s[-1],
+        )
     for seq, *times_s in case.errors:
         aws.log(record(seq, "error", at=times_s[0]), at_s=times_s[0], seen_at_s=times_s[-1])
     if case.dead_s:
@@ -133,19 +151,26 @@ def test_it_ends_when_nothing_more_can_come_and_not_before(name, aws, folder, wa
     assert case.ends_s[0] <= aws.now_s <= case.ends_s[1]
     assert case.left in drained.left and bool(case.left) == bool(drained.left)
     assert bool(drained.ended_early) == (LOST in case.hidden)
-    assert len(seqs(folder)) == case.fates.count("succeeded") + len(case.errors), "each is stored once"
+    assert len(seqs(folder)) == case.fates.count("succeeded") + len(case.errors), (
+        "each is stored once"
+    )
     lines = [tuple(row.values()) for row in folder.rows("log_events.jsonl")]
     assert len(lines) == len(set(lines)), "what the saved queries count"
 
 
-def test_only_the_cell_that_is_asked_for_is_waited_for_and_its_lines_become_columns(aws, folder, wait):
+def test_only_the_cell_that_is_asked_for_is_waited_for_and_its_lines_become_columns(
+    aws, folder, wait
+):
     send(folder, 0, cell="b")
     send(folder, 0)
     aws.log(record(0), at_s=1)
     wait(cells=["a"], quiet=True)  # a warm-up
     assert not (folder.path / "log_events.parquet").exists()
     accounts = wait(cells=["a"]).accounts
-    assert [(row.cell, row.unaccounted) for row in accounts] == [("b", 1), ("a", 0)] and aws.now_s < 10
+    assert [(row.cell, row.unaccounted) for row in accounts] == [
+        ("b", 1),
+        ("a", 0),
+    ] and aws.now_s < 10
     columns = log_columns.stored(folder.path / "log_events.jsonl")
     assert evaluate("stats count(*) as n", columns).rows == [{"n": 1}]
     assert folder.read_json("accounting.json") == [account.as_dict() for account in accounts]
@@ -166,9 +191,15 @@ def test_a_second_drain_an_hour_later_finds_a_line_that_the_first_gave_up(aws, f
 
 @pytest.mark.parametrize(
     ("operation", "code", "calls"),
-    [("GetQueueAttributes", "no answer", 0), ("FilterLogEvents", "ThrottlingException", 0), ("FilterLogEvents", "", 1)],
+    [
+        ("GetQueueAttributes", "no answer", 0),
+        ("FilterLogEvents", "ThrottlingException", 0),
+        ("FilterLogEvents", "", 1),
+    ],
 )
-def test_a_poll_that_fails_is_asked_again_and_loses_no_line(aws, folder, wait, capsys, operation, code, calls):
+def test_a_poll_that_fails_is_asked_again_and_loses_no_line(
+    aws, folder, wait, capsys, operation, code, calls
+):
     """At once, or at its second page."""
     send(folder, *range(8))
     for seq in range(8):
@@ -180,7 +211,8 @@ def test_a_poll_that_fails_is_asked_again_and_loses_no_line(aws, folder, wait, c
 
 
 @pytest.mark.parametrize(
-    ("code", "ends_s"), [("ExpiredToken", 0), ("AWS.SimpleQueueService.NonExistentQueue", 0), ("no answer", 2760)]
+    ("code", "ends_s"),
+    [("ExpiredToken", 0), ("AWS.SimpleQueueService.NonExistentQueue", 0), ("no answer", 2760)],
 )
 def test_an_error_that_no_waiting_mends_ends_it(aws, folder, wait, code, ends_s):
     send(folder, 0)
@@ -190,7 +222,9 @@ def test_an_error_that_no_waiting_mends_ends_it(aws, folder, wait, code, ends_s)
     assert ends_s <= aws.now_s <= ends_s + 10
 
 
-def test_each_dead_letter_is_read_once_however_often_the_drain_looks_and_shown_again(aws, folder, wait):
+def test_each_dead_letter_is_read_once_however_often_the_drain_looks_and_shown_again(
+    aws, folder, wait
+):
     send(folder, *range(40))
     for seq in range(40):
         aws.bury(20 * seq, run_id="r" if seq % 2 else "another", cell="a", seq=seq)
@@ -212,14 +246,18 @@ def test_of_an_attempt_that_was_set_aside_only_what_is_kept_counts_however_late(
     assert (account.succeeded, account.unexpected, seqs(folder)) == (2, 0, [0, 6])
 
 
-def test_what_is_unanswered_is_said_and_stored_and_no_more_of_it_than_is_in_flight(aws, folder, wait):
+def test_what_is_unanswered_is_said_and_stored_and_no_more_of_it_than_is_in_flight(
+    aws, folder, wait
+):
     aws.outputs.update(LONG)
     send(folder, 2, at_s=-500)  # its line was lost
     send(folder, 0, 1)
     aws.hide(*LOST)
     aws.log(record(0), at_s=1)
     aws.log(
-        "RequestId: 276ff3b9-1609-4ee7-a288-db3752630761 Error: Runtime exited with error: signal: killed\n", at_s=3
+        "RequestId: 276ff3b9-1609-4ee7-a288-db3752630761 Error: Runtime exited with error: "
+        "signal: killed\n",
+        at_s=3,
     )
     drained = wait()
     assert "1 message is in flight, 2 of this run without a record" in drained.ended_early
@@ -252,9 +290,13 @@ def test_a_cell_whose_first_messages_all_fail_ends_and_no_other_one(
         aws.log(record(seq), at_s=0)
     aws.show(*FOR_EVER)
     drained = wait(deadline_s=100)
-    assert (drained.failing == "a", bool(drained.ended_early), not drained.left) == (is_failing,) * 3
+    assert (drained.failing == "a", bool(drained.ended_early), not drained.left) == (
+        is_failing,
+    ) * 3
     if is_failing:
         assert fates(drained) == Counter(failed=failed, unanswered=30 - failed)
-        assert FAILING_S["aws"] <= aws.now_s < FAILING_S["aws"] + 10, "a permission may still spread before"
+        assert FAILING_S["aws"] <= aws.now_s < FAILING_S["aws"] + 10, (
+            "a permission may still spread before"
+        )
         with pytest.raises(RunError, match=f"in 1 cell: a: {failed * times} of .*: HandlerMissing"):
             drained.check()

@@ -1,5 +1,5 @@
-"""What a run shows of the assumptions about AWS: each check can hold, be contradicted and have no occasion, and nothing
-that a user named gets into the file."""
+"""What a run shows of the assumptions about AWS: each check can hold, be contradicted and have no
+occasion, and nothing that a user named gets into the file."""
 
 import json
 
@@ -9,18 +9,36 @@ from loader import evidence
 from loader.drain import drain, wait_for_round
 from stampede.cell import FORMAT, Cell
 from stampede.cli.command_line import main
-from stampede.runs.evidence import ASSUMPTIONS, CONTRADICTED, FILE, HELD, NOT_MET, contradictions, rows
+from stampede.runs.evidence import (
+    ASSUMPTIONS,
+    CONTRADICTED,
+    FILE,
+    HELD,
+    NOT_MET,
+    contradictions,
+    rows,
+)
 from tests.evidence import BOOK
 from tests.fakes.simulated_aws import EPOCH_MS, record
 
 SECRET = "AKIAIOSFODNN7EXAMPLE"
-NAMES = ["123456789012", SECRET, "acme-payroll", "AcmePayroll", "wJalrXUtnFEMI", "jane.doe", "arn:aws"]
+NAMES = [
+    "123456789012",
+    SECRET,
+    "acme-payroll",
+    "AcmePayroll",
+    "wJalrXUtnFEMI",
+    "jane.doe",
+    "arn:aws",
+]
 
 
 @pytest.fixture(autouse=True)
 def described(aws, folder):
     folder.write_json("run.json", {"experiment": "download"})
-    aws.outputs.update(experiment="download", account_id=NAMES[0], bucket_name=NAMES[2], log_group_name=NAMES[2])
+    aws.outputs.update(
+        experiment="download", account_id=NAMES[0], bucket_name=NAMES[2], log_group_name=NAMES[2]
+    )
 
 
 @pytest.fixture
@@ -39,7 +57,15 @@ def checked(aws, folder):
 def tried(seq, attempt, from_s, to_s, status="ok", n=5, **more):
     """A record of one delivery."""
     times = {"started_at_ms": EPOCH_MS + from_s * 1000, "finished_at_ms": EPOCH_MS + to_s * 1000}
-    return {"cell": "a", "seq": seq, "attempt": attempt, "status": status, "concurrency_limit": n, **times, **more}
+    return {
+        "cell": "a",
+        "seq": seq,
+        "attempt": attempt,
+        "status": status,
+        "concurrency_limit": n,
+        **times,
+        **more,
+    }
 
 
 def test_every_check_is_a_row_of_the_book_and_every_row_that_says_so_has_a_check(checked):
@@ -53,7 +79,9 @@ def ramp(peak):
 
 
 def refused(error_type, message):
-    return [tried(0, 1, 1, 2, "error", error_type=error_type, error_message=f"GetObject {message}: why")]
+    return [
+        tried(0, 1, 1, 2, "error", error_type=error_type, error_message=f"GetObject {message}: why")
+    ]
 
 
 SOON = [tried(0, 1, 1, 2, "error"), tried(0, 2, 5, 6)]
@@ -75,15 +103,21 @@ def test_a_run_holds_or_contradicts(check, outcome, which, checked):
 
 
 def test_a_batch_is_one_invocation_of_the_ramp(checked):
-    batches = [{**record, "batch": 3, "batch_index": index} for record in ramp(100) for index in range(3)]
+    batches = [
+        {**record, "batch": 3, "batch_index": index} for record in ramp(100) for index in range(3)
+    ]
     assert checked(batches)["trigger-ramp"] == CONTRADICTED
 
 
-def test_with_provisioned_pollers_no_ramp_is_judged_and_of_athenas_queries_no_delivery(checked, folder):
+def test_with_provisioned_pollers_no_ramp_is_judged_and_of_athenas_queries_no_delivery(
+    checked, folder
+):
     cells = [Cell("b", {"provisioned_pollers": {"minimum": 2, "maximum": 10}}, ()).as_json()]
     folder.write_json("run.json", {"format": FORMAT, "cells": cells})
     assert checked(ramp(100))["trigger-ramp"] == NOT_MET
-    folder.append("executions.jsonl", [{"cell": "a", "seq": 0, "state": "ended", "execution_id": "q"}])
+    folder.append(
+        "executions.jsonl", [{"cell": "a", "seq": 0, "state": "ended", "execution_id": "q"}]
+    )
     assert checked(SOON)["redelivery"] == NOT_MET
 
 
@@ -103,16 +137,24 @@ def test_a_drain_on_aws_notes_late_lines_and_one_of_a_whole_cell_checks_all(aws,
 
 def test_no_account_no_name_and_no_key_gets_into_the_file(checked, folder):
     own = {"experiment_tag": "jane.doe", "method": "acme-payroll", "sandbox_id": SECRET}
-    planted = refused("AccessDenied", f"403 AccessDenied: {NAMES}") + refused("AcmePayroll", f"403 {SECRET}")
+    planted = refused("AccessDenied", f"403 AccessDenied: {NAMES}") + refused(
+        "AcmePayroll", f"403 {SECRET}"
+    )
     checked([row | own for row in planted])
     written = (folder.path / FILE).read_text()
     assert [name for name in NAMES if name.lower() in written.lower()] == []
-    assert '"AccessDenied 403 AccessDenied": 1' in written and '"other' in written, "what is worth sending does"
+    assert '"AccessDenied 403 AccessDenied": 1' in written and '"other' in written, (
+        "what is worth sending does"
+    )
 
 
-def test_the_verb_prints_the_checks_of_one_run_and_names_the_runs_of_several(checked, folder, capsys):
+def test_the_verb_prints_the_checks_of_one_run_and_names_the_runs_of_several(
+    checked, folder, capsys
+):
     def verb(*runs):
-        status = main(["evidence", *runs, "--results-dir", str(folder.path.parent), "--format", "json"])
+        status = main(
+            ["evidence", *runs, "--results-dir", str(folder.path.parent), "--format", "json"]
+        )
         return status, capsys.readouterr()
 
     status, printed = verb("r")

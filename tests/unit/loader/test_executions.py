@@ -1,4 +1,5 @@
-"""Queries that stampede has Athena carry out: each leaves what a message leaves, however it ends, and none runs on."""
+"""Queries that stampede has Athena carry out: each leaves what a message leaves, however it ends,
+and none runs on."""
 
 import json
 
@@ -20,15 +21,50 @@ from tests.unit.conftest import go_by_clock_of
 from tests.unit.loader.queries_experiment import QUERIES, QUERY
 from tests.unit.sweep.test_sweep_run import ESTIMATE, Stack
 
-STACK = OUTPUTS | {"experiment": "queries", "operation": "count", "memory_size": 512, "concurrency_value": 1}
+STACK = OUTPUTS | {
+    "experiment": "queries",
+    "operation": "count",
+    "memory_size": 512,
+    "concurrency_value": 1,
+}
 STACK |= {"experiment_tag": "a tag", "queue_name": "q", "object_count": None}
 # What Athena told of a query of 3 s and 700 bytes, beside what the message says of itself.
-TOLD = {"elapsed_seconds": 3.0, "request_id": "r1", "started_at_ms": EPOCH_MS, "finished_at_ms": EPOCH_MS + 3000}
-TOLD |= {"bytes": 700, "objects": 7, "objects_per_s": 2.333, "set_seconds": 3.0, "queue_seconds": 0.12}
-TOLD |= {"planning_seconds": 0.08, "engine_seconds": 2.7, "service_seconds": 0.1, "scanned_bytes": 700}
-TOLD |= {"concurrency_limit": 1, "memory_size": 512, "operation": "count", "parallel_limit": 1, "object_count": 7}
-TOLD |= {"run_id": "r", "cell": "a", "seq": 0, "message_id": "q0", "execution_id": "q0", "status": "ok"}
-OF_EXPRESS = {"storage_class", "object_bytes", "placement", "slices"}  # axes that this experiment lacks
+TOLD = {
+    "elapsed_seconds": 3.0,
+    "request_id": "r1",
+    "started_at_ms": EPOCH_MS,
+    "finished_at_ms": EPOCH_MS + 3000,
+}
+TOLD |= {
+    "bytes": 700,
+    "objects": 7,
+    "objects_per_s": 2.333,
+    "set_seconds": 3.0,
+    "queue_seconds": 0.12,
+}
+TOLD |= {
+    "planning_seconds": 0.08,
+    "engine_seconds": 2.7,
+    "service_seconds": 0.1,
+    "scanned_bytes": 700,
+}
+TOLD |= {
+    "concurrency_limit": 1,
+    "memory_size": 512,
+    "operation": "count",
+    "parallel_limit": 1,
+    "object_count": 7,
+}
+TOLD |= {
+    "run_id": "r",
+    "cell": "a",
+    "seq": 0,
+    "message_id": "q0",
+    "execution_id": "q0",
+    "status": "ok",
+}
+# axes that this experiment lacks
+OF_EXPRESS = {"storage_class", "object_bytes", "placement", "slices"}
 
 
 @pytest.fixture
@@ -46,39 +82,68 @@ def carried_out(aws, folder):
     order = {"parallel_limit": 1, "object_count": 7}
 
     def carry(count=1, **options):
-        return carry_out(aws, folder, "a", count, QUERY, order=order, share=lambda index: {"objects": 7}, **options)
+        return carry_out(
+            aws,
+            folder,
+            "a",
+            count,
+            QUERY,
+            order=order,
+            share=lambda index: {"objects": 7},
+            **options,
+        )
 
     return carry
 
 
 @pytest.fixture
 def drained(aws, folder):
-    """Whether each message succeeded, and the records, once everything has come to rest; no drain waits for it."""
+    """Whether each message succeeded, and the records, once everything has come to rest; no drain
+    waits for it."""
 
     def drain_it():
         ended_s, done = aws.now_s, drain(aws, folder)
         [account] = done.accounts
-        assert (done.left, account.dead_lettered, account.unaccounted, aws.now_s) == ("", 0, 0, ended_s)
+        assert (done.left, account.dead_lettered, account.unaccounted, aws.now_s) == (
+            "",
+            0,
+            0,
+            ended_s,
+        )
         assert (account.sent, aws.running) == (account.succeeded + account.failed, [])
-        return [True] * account.succeeded + [False] * account.failed, list(folder.rows("records.jsonl"))
+        return [True] * account.succeeded + [False] * account.failed, list(
+            folder.rows("records.jsonl")
+        )
 
     return drain_it
 
 
-def test_a_query_leaves_a_record_like_any_other_with_athenas_own_times(aws, carried_out, drained, capsys):
+def test_a_query_leaves_a_record_like_any_other_with_athenas_own_times(
+    aws, carried_out, drained, capsys
+):
     assert carried_out(count=2, quiet=True).sent == 2
     assert capsys.readouterr().err == "", "in a sweep what goes well is a detail"
     succeeded, (first, second) = drained()
     assert succeeded == [True, True] and first.items() >= TOLD.items()
     keys = [*AGREED["common"], *AGREED["own"]["express_query"]]
-    assert list(first) == ["elapsed_seconds" if key == "<time>" else key for key in keys if key not in OF_EXPRESS]
-    assert all(line.startswith('{"concurrency_limit": 1, "elapsed_seconds": 3.0, ') for _, _, line in aws.lines)
+    assert list(first) == [
+        "elapsed_seconds" if key == "<time>" else key for key in keys if key not in OF_EXPRESS
+    ]
+    assert all(
+        line.startswith('{"concurrency_limit": 1, "elapsed_seconds": 3.0, ')
+        for _, _, line in aws.lines
+    )
     assert first["sandbox_id"] == second["sandbox_id"]
 
 
-def test_a_record_that_the_log_group_does_not_take_ends_the_run_with_the_reason(aws, carried_out, monkeypatch):
+def test_a_record_that_the_log_group_does_not_take_ends_the_run_with_the_reason(
+    aws, carried_out, monkeypatch
+):
     rejection = ANSWERS["ev-87"]["answer"]["fields"]  # recorded: a 200 that rejects the event
-    with monkeypatch.context() as rejecting, pytest.raises(RunError, match="timestamp; set this machine's clock"):
+    with (
+        monkeypatch.context() as rejecting,
+        pytest.raises(RunError, match="timestamp; set this machine's clock"),
+    ):
         rejecting.setattr(SimulatedAthena, "put_log_events", lambda self, **_: rejection)
         carried_out()
     aws.fail("PutLogEvents", "AccessDeniedException", between_s=(0, 1e9))
@@ -103,7 +168,11 @@ ENDS = [
     (refusing("GetQueryExecution", "no answer"), "QueryTimedOut", "no answer (Could"),
     (ending(ends="FAILED", reason="HIVE_BAD_DATA: what's that?"), "QueryFailed", "what's that?"),
     (ending(ends="FAILED", reason="Access Denied (Service: Amazon S3)"), "AccessDenied", "S3"),
-    (ending(ends="CANCELLED", reason="Bytes scanned limit was exceeded"), "QueryCancelled", "scanned limit"),
+    (
+        ending(ends="CANCELLED", reason="Bytes scanned limit was exceeded"),
+        "QueryCancelled",
+        "scanned limit",
+    ),
     (ending(query_s=1000.0), "QueryTimedOut", "limit of 60 s"),
     (ending(rows=[["699"]]), "WrongResult", "expected 700, got 699"),
     (ending(losing=1), "NoConnection", "closed"),
@@ -118,7 +187,11 @@ def test_a_failed_query_is_a_failed_message_with_its_record_and_none_runs_on(
     carried_out()
     assert "couldn't be cancelled" not in capsys.readouterr().err
     succeeded, [record] = drained()
-    assert (succeeded, record["error_type"], words in record["error_message"]) == ([False], error_type, True)
+    assert (succeeded, record["error_type"], words in record["error_message"]) == (
+        [False],
+        error_type,
+        True,
+    )
     assert "elapsed_seconds" not in record and list(record)[-2:] == ["error_type", "error_message"]
 
 
@@ -129,7 +202,9 @@ def test_athena_may_be_silent_for_a_while(aws, carried_out, drained):
     assert drained()[0] == [True, True]
 
 
-@pytest.mark.parametrize(("operation", "call"), [("start_query_execution", 1), ("get_query_execution", 3)])
+@pytest.mark.parametrize(
+    ("operation", "call"), [("start_query_execution", 1), ("get_query_execution", 3)]
+)
 def test_ctrl_c_cancels_the_query_under_way_also_before_its_id_is_told_and_records_it(
     operation, call, aws, carried_out, drained, monkeypatch
 ):
@@ -145,33 +220,56 @@ def test_ctrl_c_cancels_the_query_under_way_also_before_its_id_is_told_and_recor
     with pytest.raises(KeyboardInterrupt):
         carried_out(count=5)
     _, [record] = drained()
-    assert (record["error_type"], record["execution_id"], aws.state_of("q0")) == ("QueryCancelled", "q0", "CANCELLED")
+    assert (record["error_type"], record["execution_id"], aws.state_of("q0")) == (
+        "QueryCancelled",
+        "q0",
+        "CANCELLED",
+    )
 
 
 def killed(aws, folder, cell, state):
     """What a run leaves that was killed while its first query was under way."""
-    query_id = aws.start_query_execution(ClientRequestToken=token_of("r", cell, 0))["QueryExecutionId"]
+    query_id = aws.start_query_execution(ClientRequestToken=token_of("r", cell, 0))[
+        "QueryExecutionId"
+    ]
     told = query_id if state == "begun" else ""
-    folder.append("executions.jsonl", [{"cell": cell, "seq": 0, "state": state, "execution_id": told}])
+    folder.append(
+        "executions.jsonl", [{"cell": cell, "seq": 0, "state": state, "execution_id": told}]
+    )
     if told:
-        folder.append("sent.jsonl", [{"cell": cell, "seq": 0, "sent_at_ms": EPOCH_MS, "round": 1, "warm_up": 0}])
+        folder.append(
+            "sent.jsonl",
+            [{"cell": cell, "seq": 0, "sent_at_ms": EPOCH_MS, "round": 1, "warm_up": 0}],
+        )
 
 
 @pytest.mark.parametrize("state", ["beginning", "begun"])
-def test_a_query_of_a_killed_run_is_cancelled_or_said_where_it_cannot_be(state, aws, folder, capsys):
+def test_a_query_of_a_killed_run_is_cancelled_or_said_where_it_cannot_be(
+    state, aws, folder, capsys
+):
     killed(aws, folder, "a", state)
     stop_left_running(aws, folder, "b", QUERY)
     assert aws.running == ["q0"]
     stop_left_running(aws, folder, "a", QUERY)
     assert aws.running == []
-    folder.append("executions.jsonl", [{"cell": "c", "seq": 0, "state": "begun", "execution_id": "gone"}])
+    folder.append(
+        "executions.jsonl", [{"cell": "c", "seq": 0, "state": "begun", "execution_id": "gone"}]
+    )
     stop_left_running(aws, folder, "c", QUERY)
     assert "query gone couldn't be cancelled" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("state", ["beginning", "begun"])
-def test_a_killed_sweep_that_is_resumed_cancels_the_query_and_runs_the_cell_again(state, aws, folder, monkeypatch):
-    settings = ["operation=count", "parallel_limit=1", "object_count=7", "concurrency_value=1", "memory_size=512"]
+def test_a_killed_sweep_that_is_resumed_cancels_the_query_and_runs_the_cell_again(
+    state, aws, folder, monkeypatch
+):
+    settings = [
+        "operation=count",
+        "parallel_limit=1",
+        "object_count=7",
+        "concurrency_value=1",
+        "memory_size=512",
+    ]
     plan = make_plan(QUERIES, "aws", settings, messages_per_concurrency=10)
     killed(aws, folder, plan.cells[0].name, state)
     monkeypatch.setattr(sweep_run.RunDescription, "describe", lambda self, target, terraform: None)

@@ -1,4 +1,5 @@
-"""No event is fetched twice, none is missed, and what a user's function prints like a record ends no drain."""
+"""No event is fetched twice, none is missed, and what a user's function prints like a record ends
+no drain."""
 
 import json
 
@@ -11,8 +12,9 @@ OWN = {"concurrency_limit": 1, "run_id": "r", "cell": "c", "seq": 0, "status": "
 
 
 class Logs:
-    """CloudWatch Logs: an event for each letter, a millisecond after the other, in pages of 3 since `startTime`. Before
-    a further page an empty one comes `repeats` times with the token that it was asked with."""
+    """CloudWatch Logs: an event for each letter, a millisecond after the other, in pages of 3 since
+    `startTime`. Before a further page an empty one comes `repeats` times with the token that it was
+    asked with."""
 
     def __init__(self, letters, has_tokens=True, repeats=0):
         self.times = {letter: 100_000 + at for at, letter in enumerate(letters)}
@@ -31,7 +33,9 @@ class Logs:
             for letter, at_ms in self.times.items()
             if at_ms >= startTime
         ]
-        more = {"nextToken": str(first + 3)} if self.has_tokens and first + 3 < len(matching) else {}
+        more = (
+            {"nextToken": str(first + 3)} if self.has_tokens and first + 3 < len(matching) else {}
+        )
         return {"events": matching[first : first + 3], **more}
 
 
@@ -63,8 +67,15 @@ def test_a_service_that_ends_at_a_full_page_without_a_token_is_asked_for_the_res
 
 
 @pytest.mark.parametrize(
-    "changed", [{"cell": {}}, {"seq": "1"}, {"seq": 0.5}, {"status": []}, {"run_id": None, "seq": None}]
+    "changed",
+    [{"cell": {}}, {"seq": "1"}, {"seq": 0.5}, {"status": []}, {"run_id": None, "seq": None}],
 )
 def test_a_line_that_could_not_be_stored_as_a_record_is_none(changed):
-    lines = [json.dumps(OWN | changed), json.dumps(OWN), json.dumps(OWN)[:-1], "[" * 9, '{"concurrency_limit"}']
+    lines = [
+        json.dumps(OWN | changed),
+        json.dumps(OWN),
+        json.dumps(OWN)[:-1],
+        "[" * 9,
+        '{"concurrency_limit"}',
+    ]
     assert list(records({"message": line} for line in lines)) == [OWN]

@@ -1,5 +1,5 @@
-"""What AWS was recorded to answer is what the loader takes it for: a refusal that lasts or passes, an empty queue, a
-record that wasn't taken."""
+"""What AWS was recorded to answer is what the loader takes it for: a refusal that lasts or passes,
+an empty queue, a record that wasn't taken."""
 
 import json
 from types import SimpleNamespace
@@ -33,8 +33,8 @@ PUT_RECORD = (
 COMPLETE = ("complete_multipart_upload", {"Bucket": "b", "Key": "k", "UploadId": "u"})
 ASK_LOGS, INVOKE = ("filter_log_events", {"logGroupName": "g"}), ("invoke", {"FunctionName": "f"})
 RECEIVE, QUEUE = ("receive_message", {"QueueUrl": "q"}), {"QueueUrl": "q"}
-# The calls of the loader that are refused in a recorded answer, by the answer, and whether the same one can succeed
-# later.
+# The calls of the loader that are refused in a recorded answer, by the answer, and whether the same
+# one can succeed later.
 REFUSED = {
     "sqs-10": (("change_message_visibility_batch", QUEUE | {"Entries": []}), "lasts"),
     "sqs-18": (RECEIVE, "lasts"),
@@ -69,13 +69,20 @@ def aws(name):
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_refusal_is_taken_for_what_it_is_and_shown_in_awss_words(name):
-    ((method, arguments), kind), stack, (_, code, message) = REFUSED[name], aws(name), recorded(name)
+    ((method, arguments), kind), stack, (_, code, message) = (
+        REFUSED[name],
+        aws(name),
+        recorded(name),
+    )
     client = stack.client(ANSWERS[name]["service"])
     with pytest.raises(ClientError) as raised:
         getattr(client, method)(**arguments)
     error = raised.value
     assert error.response["Error"]["Code"] == code
-    assert (kind_of(error).passes, kind_of(error).is_final) == (kind == "passes", kind == "is final")
+    assert (kind_of(error).passes, kind_of(error).is_final) == (
+        kind == "passes",
+        kind == "is final",
+    )
     if method == "complete_multipart_upload":  # gone is one that S3 had completed
         assert isinstance(error, client.exceptions.NoSuchUpload) is (name == "s3-129")
     shown = str(targets.explain(error, "asking", stack))
@@ -85,7 +92,9 @@ def test_a_refusal_is_taken_for_what_it_is_and_shown_in_awss_words(name):
 @pytest.mark.parametrize("name", ["sqs-03", "sqs-06", "sqs-07"])
 def test_a_flood_whose_batch_is_refused_ends_and_none_of_it_may_be_in_the_queue(name):
     with FakeSqs(name) as sqs:
-        outcome = send_to(endpoint(sqs.url), sqs.queue_url, [Order(0, "x"), Order(1, "y")], lambda batch: None)
+        outcome = send_to(
+            endpoint(sqs.url), sqs.queue_url, [Order(0, "x"), Order(1, "y")], lambda batch: None
+        )
     assert (outcome.sent, outcome.failed, outcome.maybe_sent, outcome.requests) == (0, 2, 0, 1)
     assert f"{ANSWERS[name]['answer']['QueryErrorCode']}: {recorded(name)[2]}" in outcome.reason
 
@@ -99,7 +108,7 @@ def test_a_message_that_a_batch_lists_as_failed_is_not_sent_and_the_other_is():
     assert ANSWERS["sqs-partial"]["answer"]["fields"]["Failed"][0]["Message"] in outcome.reason
 
 
-def test_an_empty_queue_has_no_letters_and_its_counts_are_numbers_and_a_letter_is_the_message_that_was_sent():
+def test_a_letter_is_the_message_that_was_sent_and_an_empty_queue_has_none():
     assert list(DeadLetters(answering("sqs", "sqs-16"), "q").look(5)) == []
     empty = SimulatedAws("aws", OUTPUTS).receive_message("dead", VisibilityTimeout=1)
     assert empty == ANSWERS["sqs-16"]["answer"]["fields"]
@@ -107,11 +116,15 @@ def test_an_empty_queue_has_no_letters_and_its_counts_are_numbers_and_a_letter_i
         assert message_counts(answering("sqs", name), "q") == (0, 0)
     order = {"run_id": "r", "cell": "a", "seq": 7}
     letter = ANSWERS["sqs-30"]["answer"]["fields"] | {"Body": json.dumps(order)}
-    [[read]] = DeadLetters(SimpleNamespace(receive_message=lambda **_: {"Messages": [letter]}), "q").look(1)
+    [[read]] = DeadLetters(
+        SimpleNamespace(receive_message=lambda **_: {"Messages": [letter]}), "q"
+    ).look(1)
     assert read.items() >= (order | {"message_id": letter["MessageId"]}).items()
 
 
-def test_a_purge_that_is_refused_because_of_an_earlier_one_is_made_again_after_a_minute(monkeypatch):
+def test_a_purge_that_is_refused_because_of_an_earlier_one_is_made_again_after_a_minute(
+    monkeypatch,
+):
     answers, slept = ["sqs-24"], []
 
     class Queue(Target):
@@ -139,7 +152,9 @@ def test_a_function_that_fails_says_why_and_is_asked_again_only_where_it_was_ref
         stack = aws(name)
     else:
         fields, stack = answer["fields"], SimulatedAws("aws", OUTPUTS)
-        stack.answers.append(fields | {"Payload": json.dumps(fields["Payload"]).encode(), "LogResult": ""})
+        stack.answers.append(
+            fields | {"Payload": json.dumps(fields["Payload"]).encode(), "LogResult": ""}
+        )
         expected = fields["Payload"], fields["Payload"]["errorMessage"]
     result, why, _ = seeding.invoke(stack, "f", {})
     assert ((result, why), bool(AFTER_APPLY.search(why))) == (expected, name in REFUSED)
@@ -179,4 +194,7 @@ DAMAGED = {"x-amz-checksum-crc32": "AAAAAA=="}
 )
 def test_the_loaders_fake_of_s3_answers_as_recorded(name, request_made):
     answered, _, body = FakeS3().answer(request_made)
-    assert (answered, f"<Code>{recorded(name)[1]}</Code>" in body.decode()) == (recorded(name)[0], True)
+    assert (answered, f"<Code>{recorded(name)[1]}</Code>" in body.decode()) == (
+        recorded(name)[0],
+        True,
+    )

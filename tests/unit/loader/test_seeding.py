@@ -1,5 +1,5 @@
-"""A function of the stack puts the data set where it is read, and proves its new permissions; what goes wrong there is
-one line."""
+"""A function of the stack puts the data set where it is read, and proves its new permissions; what
+goes wrong there is one line."""
 
 import base64
 import json
@@ -39,7 +39,8 @@ def stack(aws):
 
 
 @pytest.mark.parametrize(
-    "code", ["TooManyRequestsException", "ResourceConflictException", "EFSMountConnectivityException"]
+    "code",
+    ["TooManyRequestsException", "ResourceConflictException", "EFSMountConnectivityException"],
 )
 def test_an_invocation_that_lambda_refuses_before_it_runs_is_tried_again(stack, code):
     aws = stack(*[refusal(code)] * 3, answer('{"objects": 3}'))
@@ -65,7 +66,9 @@ UNHANDLED = {"FunctionError": "Unhandled"}
         (EndpointConnectionError(endpoint_url="http://nowhere"), "invoking", 0),  # it may run
     ],
 )
-def test_a_failure_is_one_line_that_names_the_function_after_a_second_attempt(stack, answered, words, ends_s):
+def test_a_failure_is_one_line_that_names_the_function_after_a_second_attempt(
+    stack, answered, words, ends_s
+):
     aws = stack(answered)
     with pytest.raises(RunError) as error:
         seed(aws, {}, sleep=aws.sleep)
@@ -76,7 +79,8 @@ def test_a_failure_is_one_line_that_names_the_function_after_a_second_attempt(st
 def test_what_a_cell_needs_is_placed_in_turn_and_not_again_on_the_same_stack(stack, monkeypatch):
     changed = EXPERIMENTS["filesystem"].with_(
         seeding=Seeding(
-            "placing_function_name", lambda values: [{"set": values["set"], "half": half} for half in (1, 2)]
+            "placing_function_name",
+            lambda values: [{"set": values["set"], "half": half} for half in (1, 2)],
         )
     )
     monkeypatch.setitem(EXPERIMENTS, "filesystem", changed)
@@ -85,7 +89,10 @@ def test_what_a_cell_needs_is_placed_in_turn_and_not_again_on_the_same_stack(sta
         seed(aws, {"set": name}, done)
     events = [{"set": name, "half": half} for name in "ab" for half in (1, 2)]
     assert [event for _, event in aws.invocations] == events
-    for without in ({"experiment": "download"}, {"experiment": "filesystem", "placing_function_name": None}):
+    for without in (
+        {"experiment": "download"},
+        {"experiment": "filesystem", "placing_function_name": None},
+    ):
         aws.outputs.update(without)
         seed(aws, {"set": "c"})
     assert len(aws.invocations) == len(events)
@@ -99,12 +106,15 @@ def test_a_connection_on_which_an_invocation_is_silent_for_minutes_is_probed_eve
     assert [value for _, _, value in options] == [60, 30] and CONFIG["tcp_keepalive"]
 
 
-# After an apply that wrote the function's role, one invocation shows that the permissions are in force.
+# After an apply that wrote the function's role, one invocation shows that the permissions are in
+# force.
 
 
 def failed(error_type, error_message):
     """The answer of a function whose operation ended with an error."""
-    log = f"START\n{record(0, 'error', error_type=error_type, error_message=error_message)}\nREPORT\n"
+    log = (
+        f"START\n{record(0, 'error', error_type=error_type, error_message=error_message)}\nREPORT\n"
+    )
     return answer('{"batchItemFailures": [{}]}', LogResult=base64.b64encode(log.encode()))
 
 

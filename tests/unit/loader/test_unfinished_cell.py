@@ -1,4 +1,5 @@
-"""What a killed sweep left of a cell is set aside whole, and never counted; sent.jsonl while a flood writes it."""
+"""What a killed sweep left of a cell is set aside whole, and never counted; sent.jsonl while a
+flood writes it."""
 
 import json
 
@@ -16,10 +17,13 @@ def begun(folder):
     """A run with two cells."""
     for cell in "ab":
         record = {"run_id": "r", "cell": cell, "seq": 0, "status": "ok"}
-        folder.append("sent.jsonl", [{"cell": cell, "seq": seq, "sent_at_ms": 1} for seq in range(3)])
+        folder.append(
+            "sent.jsonl", [{"cell": cell, "seq": seq, "sent_at_ms": 1} for seq in range(3)]
+        )
         folder.append("records.jsonl", [record])
         folder.append(
-            "log_events.jsonl", [{"timestamp": 1, "message": text} for text in (json.dumps(record), "REPORT")]
+            "log_events.jsonl",
+            [{"timestamp": 1, "message": text} for text in (json.dumps(record), "REPORT")],
         )
     return folder
 
@@ -46,14 +50,21 @@ def test_the_rows_of_the_cell_go_and_a_kill_between_any_two_files_is_finished_by
     assert set_aside(begun, "b") == 3
     assert seqs(begun, "a") == [0, 1, 2] and seqs(begun, "b") == []
     assert {row["cell"] for row in begun.rows("records.jsonl")} == {"a"}
-    assert [row["message"][:6] for row in begun.rows("log_events.jsonl")] == ['{"run_', "REPORT", "REPORT"]
+    assert [row["message"][:6] for row in begun.rows("log_events.jsonl")] == [
+        '{"run_',
+        "REPORT",
+        "REPORT",
+    ]
     assert {cell: set(numbers) for cell, numbers in abandoned(begun).items()} == {"b": {range(3)}}
     assert set_aside(begun, "never started") == 0
     assert not (begun.path / "unanswered.jsonl").exists(), "no file is made of which there was none"
 
 
 def test_what_may_have_been_sent_unconfirmed_is_set_aside_too_and_whole_rounds_stay(folder):
-    folder.append("sent.jsonl", [{"cell": "c", "seq": seq, "sent_at_ms": 1, "round": 1 + seq // 2} for seq in range(3)])
+    folder.append(
+        "sent.jsonl",
+        [{"cell": "c", "seq": seq, "sent_at_ms": 1, "round": 1 + seq // 2} for seq in range(3)],
+    )
     assert set_aside(folder, "c", 1, may_have_sent=900) == 1
     assert (abandoned(folder), seqs(folder, "c")) == ({"c": [range(2, 901)]}, [0, 1])
 
@@ -62,7 +73,9 @@ def test_each_batch_is_on_disk_at_once_and_behind_a_torn_line_there_is_none_of_i
     log = sent_log(folder, "c", round_number=2)
     assert not list(folder.path.iterdir()), "a flood of which nothing was confirmed leaves no file"
     log([Accepted(0, "m", 1, 0), Accepted(1, "m", 1, 1)])
-    rows = [(row["seq"], row["possible_duplicate"], row["round"]) for row in folder.rows("sent.jsonl")]
+    rows = [
+        (row["seq"], row["possible_duplicate"], row["round"]) for row in folder.rows("sent.jsonl")
+    ]
     assert rows == [(0, 0, 2), (1, 1, 2)]
     with (folder.path / "sent.jsonl").open("a") as file:
         file.write('{"cell": "c", "se')

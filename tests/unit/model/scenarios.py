@@ -11,9 +11,15 @@ WAITING = Step("waiting", requests=100, request_s=0.1, rate="s3_get")
 
 
 def a_cell(step=None, *, each=10, concurrency=50, **changes):
-    """A cell of functions that take ten seconds, or as long as `step` does, with `each` messages for each of N."""
+    """A cell of functions that take ten seconds, or as long as `step` does, with `each` messages
+    for each of N."""
     work = Work([step or Step("working", fixed_s=10.0)], **changes.pop("of_work", {}))
-    values = {"messages": each * concurrency, "memory_mb": 2048, "timeout_s": 60.0, "visibility_timeout_s": 360.0}
+    values = {
+        "messages": each * concurrency,
+        "memory_mb": 2048,
+        "timeout_s": 60.0,
+        "visibility_timeout_s": 360.0,
+    }
     if changes.get("trigger", "standard") == "standard":
         values["maximum_concurrency"] = max(2, concurrency)
     return Scenario(lambda _: work, concurrency=concurrency, **values | changes)

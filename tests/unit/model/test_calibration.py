@@ -1,4 +1,5 @@
-"""The model beside what was published: docs/simulate.md says what it says today, and it reaches what it should."""
+"""The model beside what was published: docs/simulate.md says what it says today, and it reaches
+what it should."""
 
 import pytest
 
@@ -18,8 +19,8 @@ def test_the_page_about_the_model_is_up_to_date():
         ("download", 12, 0.05, []),
         ("filesystem", 13, 0.15, []),
         ("express", 12, 0.15, []),
-        # What no few quantities meet, and by how much: limits of 50, 200 and 500; 1,000 processes, and three of the
-        # largest host.
+        # What no few quantities meet, and by how much: limits of 50, 200 and 500; 1,000 processes,
+        # and three of the largest host.
         ("copy", 8, 0.15, [-0.28, -0.45, -0.5]),
         ("copy_host", 22, 0.15, [0.31, -0.19, -0.16, 0.24]),
     ],

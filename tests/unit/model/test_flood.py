@@ -1,5 +1,5 @@
-"""The flood against arithmetic by hand: the ramp, the drain, throttling, failures, shared limits, and that nothing gets
-lost."""
+"""The flood against arithmetic by hand: the ramp, the drain, throttling, failures, shared limits,
+and that nothing gets lost."""
 
 import math
 import tracemalloc
@@ -32,7 +32,12 @@ def operation(seconds=10.0, spread_s=0.0, cold_s=None, **demands):
 
 def flooded(messages, concurrency, trigger=STANDARD, doing=None, limits=(), seed=1, **changes):
     known = {"messages_per_s": math.inf, "timeout_s": 60.0, "visibility_timeout_s": 360.0}
-    return run(Flood(messages, concurrency, trigger=trigger, **known | changes), doing or operation(), limits, seed)
+    return run(
+        Flood(messages, concurrency, trigger=trigger, **known | changes),
+        doing or operation(),
+        limits,
+        seed,
+    )
 
 
 COLD = operation(10, cold_s=12)
@@ -44,16 +49,23 @@ TAKING = operation(10, **{REQUESTS: 1.0})
 @pytest.mark.parametrize(
     ("arguments", "changes", "figures"),
     [
-        # The ramp: 500 at once after 99 s, up to the trigger's most; 50 pollers have 500, and 1000 more a minute.
+        # The ramp: 500 at once after 99 s, up to the trigger's most; 50 pollers have 500, and 1000
+        # more a minute.
         ((5000, 500), {}, {"time_to_n_s": 99, "most_at_once": 500}),
         ((4000, 500, Trigger(5, 300, 100)), {}, {"most_at_once": 100, "share_at_n": 0}),
         ((8000, 1000, Trigger(500, 1000, 1000)), {}, {"begin": 500, "time_to_n_s": 30}),
-        # Messages drain in rounds, which cold starts and hand-overs lengthen; warm environments have no cold start.
+        # Messages drain in rounds, which cold starts and hand-overs lengthen; warm environments
+        # have no cold start.
         ((101, 10, WORKERS), {}, {"drain_s": 110, "succeeded": 101, "min_s": 10, "max_s": 10}),
         (
             (30, 10, WORKERS, COLD),
             {"cold_start_s": 0.5, "hand_over_s": 0.1},
-            {"drain_s": 0.5 + 12 + 2 * (0.1 + 10), "first_start_s": 0.5, "max_s": 12, "time_to_n_s": 0},
+            {
+                "drain_s": 0.5 + 12 + 2 * (0.1 + 10),
+                "first_start_s": 0.5,
+                "max_s": 12,
+                "time_to_n_s": 0,
+            },
         ),
         (
             (30, 10, WORKERS, COLD),
@@ -67,7 +79,11 @@ TAKING = operation(10, **{REQUESTS: 1.0})
             {"first": 1, "later": 0, "dead_lettered": 1},
         ),
         # Messages come at the loader's rate, and a trigger that waits for them doesn't grow.
-        ((11, 100, WORKERS, operation(0.5)), {"messages_per_s": 1}, {"most_at_once": 1, "drain_s": 10.5}),
+        (
+            (11, 100, WORKERS, operation(0.5)),
+            {"messages_per_s": 1},
+            {"most_at_once": 1, "drain_s": 10.5},
+        ),
         ((200, 100, STANDARD, operation(3)), {"messages_per_s": 1}, {"most_at_once": 3}),
         ((100, 50, Trigger(5, 300, 50)), {"barrier_s": 20}, {"first_start_s": 20, "begin": 50}),
         # What the trigger holds beyond N waits and is done; one that is throttled doesn't grow.
@@ -82,7 +98,8 @@ TAKING = operation(10, **{REQUESTS: 1.0})
             {"account_concurrency": 5, "timeout_s": 200, "visibility_timeout_s": 1200},
             {"throttled": 1, "most_at_once": 5},
         ),
-        # Without room for a visibility timeout, five times, it is a dead letter; and after five timeouts or crashes.
+        # Without room for a visibility timeout, five times, it is a dead letter; and after five
+        # timeouts or crashes.
         (
             (2, 1, Trigger(2, 0, 2), operation(900)),
             {"timeout_s": 1000, "visibility_timeout_s": 100},
@@ -93,9 +110,17 @@ TAKING = operation(10, **{REQUESTS: 1.0})
             {"timeout_s": 4, "visibility_timeout_s": 24},
             {"failed_attempts": 5, "dead_lettered": 1, "drain_s": 4 * 24 + 4},
         ),
-        ((1, 1), {"crashing": 1.0}, {"failed_attempts": 5, "dead_lettered": 1, "drain_s": 4 * 360 + 10}),
+        (
+            (1, 1),
+            {"crashing": 1.0},
+            {"failed_attempts": 5, "dead_lettered": 1, "drain_s": 4 * 360 + 10},
+        ),
         # Failures come back after the function's pauses.
-        ((1, 1), {"failing": 1.0}, {"failed_attempts": 5, "dead_lettered": 1, "drain_s": 5 * 10 + 2 + 4 + 8 + 16}),
+        (
+            (1, 1),
+            {"failing": 1.0},
+            {"failed_attempts": 5, "dead_lettered": 1, "drain_s": 5 * 10 + 2 + 4 + 8 + 16},
+        ),
         # A limit slows whoever wants more; one that nobody reaches slows nobody.
         (
             (200, 100, WORKERS, operation(10, **{BYTES: 2.0}), [Limit(BYTES, [50.0])]),
@@ -119,10 +144,20 @@ TAKING = operation(10, **{REQUESTS: 1.0})
             {},
             {"drain_s": 25, "slowed_shares": {BYTES: 10 / 25, REQUESTS: 15 / 25}},
         ),
-        # The first has done 4 s when the second comes; at half speed its other 6 take 12, and the second has 4 to do.
-        ((2, 2, WORKERS, TAKING, HALF), {"messages_per_s": 0.25}, {"min_s": 16, "max_s": 16, "drain_s": 20}),
-        # What a limit slows beyond the timeout is cut off, and nothing at the deadline of what has ended.
-        ((2, 2, WORKERS, TAKING, HALF), {"timeout_s": 15}, {"failed_attempts": 10, "drain_s": 4 * 360 + 15}),
+        # The first has done 4 s when the second comes; at half speed its other 6 take 12, and the
+        # second has 4 to do.
+        (
+            (2, 2, WORKERS, TAKING, HALF),
+            {"messages_per_s": 0.25},
+            {"min_s": 16, "max_s": 16, "drain_s": 20},
+        ),
+        # What a limit slows beyond the timeout is cut off, and nothing at the deadline of what has
+        # ended.
+        (
+            (2, 2, WORKERS, TAKING, HALF),
+            {"timeout_s": 15},
+            {"failed_attempts": 10, "drain_s": 4 * 360 + 15},
+        ),
         (
             (2, 1, WORKERS, operation(2, **{REQUESTS: 1.0}), [Limit(REQUESTS, [0.5])]),
             {"messages_per_s": 0.1, "timeout_s": 5},
@@ -135,17 +170,24 @@ def test_a_flood_goes_as_it_does_by_hand(arguments, changes, figures):
     assert result.succeeded + result.dead_lettered == arguments[0]
     seen = vars(result) | {"begin": result.ramp[0][1]}
     seen |= {kind: getattr(result, f"of_{kind}")["count"] for kind in ("first", "later")}
-    assert {name: seen[name] for name in figures} == {name: pytest.approx(value) for name, value in figures.items()}
+    assert {name: seen[name] for name in figures} == {
+        name: pytest.approx(value) for name, value in figures.items()
+    }
 
 
 def test_new_environments_come_as_fast_as_lambda_scales_out():
     result = flooded(4000, 2000, Trigger(2000, 1000, 2000), operation(60), timeout_s=900)
     assert (result.ramp[0], result.throttled) == ((0, 1000), 1000)
-    assert 10 < result.time_to_n_s < 40  # 100 a second, as far as the retries of the trigger take them
+    # 100 a second, as far as the retries of the trigger take them
+    assert 10 < result.time_to_n_s < 40
 
 
 def test_the_same_seed_gives_the_same_course_and_another_seed_another():
-    settled = {"doing": operation(10, 5, s3=1.0), "limits": [Limit("s3", [30, 60], [0, 50])], "failing": 0.1}
+    settled = {
+        "doing": operation(10, 5, s3=1.0),
+        "limits": [Limit("s3", [30, 60], [0, 50])],
+        "failing": 0.1,
+    }
     first, again, other_seed = (flooded(500, 50, seed=seed, **settled) for seed in (1, 1, 2))
     assert first == again and first != other_seed
 
@@ -153,7 +195,8 @@ def test_the_same_seed_gives_the_same_course_and_another_seed_another():
 @given(
     messages=st.integers(1, 60),
     concurrency=st.integers(1, 12),
-    trigger=st.none() | st.builds(Trigger, st.integers(1, 20), st.sampled_from([0, 300, 6000]), st.integers(2, 20)),
+    trigger=st.none()
+    | st.builds(Trigger, st.integers(1, 20), st.sampled_from([0, 300, 6000]), st.integers(2, 20)),
     messages_per_s=st.sampled_from([0.5, 20.0, math.inf]),
     receives=st.integers(1, 5),
     ends=st.sampled_from([(0.0, 0.0), (0.3, 0.0), (1.0, 0.0), (0.3, 0.3), (0.0, 0.2)]),
@@ -163,7 +206,9 @@ def test_the_same_seed_gives_the_same_course_and_another_seed_another():
     cold_start_s=st.sampled_from([0.0, 0.7]),
     barrier_s=st.sampled_from([0.0, 6.0]),
 )
-def test_every_message_ends_as_success_or_dead_letter_whatever_happens(messages, concurrency, room, ends, **settings):
+def test_every_message_ends_as_success_or_dead_letter_whatever_happens(
+    messages, concurrency, room, ends, **settings
+):
     result = flooded(
         messages,
         concurrency,
@@ -198,22 +243,39 @@ def counted(n, *times, failed=()):
 
 def test_a_course_is_counted_as_the_report_counts_it_from_records():
     result = counted(2, (1, 5), (2, 8), (6, 9))
-    assert (result.time_to_n_s, result.window_end_s) == (1, 7)  # from 2 to 8, the first start being at 1
+    # from 2 to 8, the first start being at 1
+    assert (result.time_to_n_s, result.window_end_s) == (1, 7)
     assert result.share_at_n == pytest.approx(((5 - 2) + (8 - 2) + (8 - 6)) / (4 + 6 + 3))
     no_dip = counted(2, (0, 5), (0, 5), (5, 9), (5, 9))
-    assert (no_dip.ramp, no_dip.share_at_n, no_dip.peak_requests_per_s) == (((0, 2), (5, 2), (9, 0)), 1, 6)
+    assert (no_dip.ramp, no_dip.share_at_n, no_dip.peak_requests_per_s) == (
+        ((0, 2), (5, 2), (9, 0)),
+        1,
+        6,
+    )
     failed = counted(9, (0, 1), (0, 2), (0, 3), (0, 10), (0, 60), failed=[4])
-    assert (failed.min_s, failed.p25_s, failed.avg_s, failed.p75_s, failed.max_s) == (1, 1.75, 4, 4.75, 10)
+    assert (failed.min_s, failed.p25_s, failed.avg_s, failed.p75_s, failed.max_s) == (
+        1,
+        1.75,
+        4,
+        4.75,
+        10,
+    )
     assert math.isnan(failed.p99_s)  # of so few
     assert counted(1, *((0, at) for at in range(1, 102))).p99_s == 100
-    assert (failed.succeeded, failed.failed_attempts, failed.drain_s, failed.time_to_n_s) == (4, 1, 60, None)
+    assert (failed.succeeded, failed.failed_attempts, failed.drain_s, failed.time_to_n_s) == (
+        4,
+        1,
+        60,
+        None,
+    )
     long = counted(10, *((at, at + 10) for at in range(1000)))
     assert len(long.ramp) == RAMP_POINTS and (long.ramp[0], long.ramp[-1]) == ((0, 1), (1009, 0))
     assert {running for at, running in long.ramp if 10 <= at < 1000} == {10}
 
 
 def test_memory_grows_by_arrays_alone():
-    """16 bytes an attempt in the engine and one a message, and what the counting needs; 160 MiB for a million whole."""
+    """16 bytes an attempt in the engine and one a message, and what the counting needs; 160 MiB for
+    a million whole."""
 
     def peak_bytes(messages):
         tracemalloc.start()

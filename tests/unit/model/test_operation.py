@@ -1,4 +1,5 @@
-"""One operation: the slowest of what goes on at once, what comes on top, and what it takes of what all share."""
+"""One operation: the slowest of what goes on at once, what comes on top, and what it takes of what
+all share."""
 
 import numpy as np
 import pytest
@@ -28,7 +29,12 @@ THREADS = {"cpu_s": 6.0, "threads": 9}
         (ANSWERS, {}, 3.0, "waiting for answers, 30 ms each, 10 at a time"),
         (ANSWERS, {"calls_per_s_cap": 50}, 20, "the cap of 50"),
         ({"bytes": 180e6, "stream_bytes_per_s": 45e6}, {}, 4.0, "one connection, 45 MB/s"),
-        ({"bytes": 3600e6, "stream_bytes_per_s": 9e6, "at_once": 8}, {}, 50.0, "8 connections of 9 MB/s each"),
+        (
+            {"bytes": 3600e6, "stream_bytes_per_s": 9e6, "at_once": 8},
+            {},
+            50.0,
+            "8 connections of 9 MB/s each",
+        ),
         ({"mount_bytes": 300e6, "mount_bytes_per_s": 60e6}, {}, 5.0, "the mount, 60 MB/s"),
         ({"cpu_s": 4.0, "threads": 8}, {}, 4.0, "the function's processors, 1.00 vCPU"),
         ({"cpu_s": 4.0, "threads": 0.5}, {}, 8.0, "the client's processing, 0.5"),
@@ -36,19 +42,32 @@ THREADS = {"cpu_s": 6.0, "threads": 9}
         (THREADS, {"memory_mb": 512}, 20.73, "the function's"),
         (THREADS, {"memory_mb": 10_800}, 1, "the function's"),
         # The slowest of all parts, and what comes on top.
-        (ANSWERS | {"cpu_s": 4.0, "fixed_s": 0.5, "tail_s": 0.25}, {}, 0.5 + 4 + 0.25, "the function's"),
+        (
+            ANSWERS | {"cpu_s": 4.0, "fixed_s": 0.5, "tail_s": 0.25},
+            {},
+            0.5 + 4 + 0.25,
+            "the function's",
+        ),
         # A host has neither a bucket nor a share of processors.
-        ({"bytes": GIB, "stream_bytes_per_s": GIB, "cpu_s": 4, "threads": 2}, {"network": "host"}, 2.0, "the client's"),
+        (
+            {"bytes": GIB, "stream_bytes_per_s": GIB, "cpu_s": 4, "threads": 2},
+            {"network": "host"},
+            2.0,
+            "the client's",
+        ),
     ],
 )
-def test_a_step_lasts_as_long_as_its_slowest_part_and_what_comes_on_top(parts, where, expected_s, binds):
+def test_a_step_lasts_as_long_as_its_slowest_part_and_what_comes_on_top(
+    parts, where, expected_s, binds
+):
     operation, [own_s] = drawn(Step("it", **parts), **where)
     assert [operation.mean_s, own_s] == pytest.approx([expected_s] * 2, rel=0.001)
     assert operation.bottleneck.startswith(binds)
 
 
 def test_a_gibibyte_flows_at_the_bursts_rate_for_as_long_as_there_are_tokens():
-    tokens = np.array([300.0, 150, 0]) * MIB  # a new environment, half of the bucket refilled, none left
+    # a new environment, half of the bucket refilled, none left
+    tokens = np.array([300.0, 150, 0]) * MIB
     expected_s = [0.25 + (1024 - 300) / 75, 0.125 + (1024 - 150) / 75, 1024 / 75]
     assert network.seconds(GIB, tokens, 1200 * MIB, 75 * MIB) == pytest.approx(expected_s)
     half = Step("half", bytes=GIB / 2)  # steps come one after the other on one bucket
@@ -65,13 +84,22 @@ def test_a_gibibyte_flows_at_the_bursts_rate_for_as_long_as_there_are_tokens():
 
 
 def test_the_quota_grows_with_memory_from_2_to_10_gb_and_counts_outside_of_a_vpc_only():
-    known = {"network_bytes_per_s": 75e6, "quota_2_gb_bytes_per_s": 70e6, "quota_10_gb_bytes_per_s": 370e6}
+    known = {
+        "network_bytes_per_s": 75e6,
+        "quota_2_gb_bytes_per_s": 70e6,
+        "quota_10_gb_bytes_per_s": 370e6,
+    }
     by_memory = {10240: 370e6, 6144: 220e6, 3072: 107.5e6, 2048: 75e6, 1024: 75e6}
-    assert {mb: network.sustained_bytes_per_s(mb, known, quota=True) for mb in by_memory} == by_memory
+    assert {
+        mb: network.sustained_bytes_per_s(mb, known, quota=True) for mb in by_memory
+    } == by_memory
     function, vpc = (
-        drawn(Step("it", bytes=GIB), memory_mb=10240, quota=True, network=place)[0] for place in ("function", "vpc")
+        drawn(Step("it", bytes=GIB), memory_mb=10240, quota=True, network=place)[0]
+        for place in ("function", "vpc")
     )
-    assert vpc.mean_s == drawn(Step("it", bytes=GIB), memory_mb=10240)[0].mean_s > 4 * function.mean_s
+    assert (
+        vpc.mean_s == drawn(Step("it", bytes=GIB), memory_mb=10240)[0].mean_s > 4 * function.mean_s
+    )
 
 
 def test_what_a_worker_does_again_may_take_less_and_the_spread_is_around_the_same_mean():
@@ -91,8 +119,14 @@ def test_what_all_share_is_taken_of_by_the_second():
     progress = limit.per_s[0] / (128 * many.demands[limit.name])
     assert 42 < GIB / many.mean_s * progress / 1e6 < 45
     mounted, [limit] = of(Work([Step("it", mount_bytes=1e9, mount_bytes_per_s=50e6)]), 1769, AWS)
-    assert (limit.per_s, mounted.demands) == ((AWS["efs_bytes_per_s"],), pytest.approx({limit.name: 50e6}))
-    steps = [Step("on a mount", requests=100, request_s=0.01), Step("of S3", requests=10, request_s=0.1, rate="s3_get")]
+    assert (limit.per_s, mounted.demands) == (
+        (AWS["efs_bytes_per_s"],),
+        pytest.approx({limit.name: 50e6}),
+    )
+    steps = [
+        Step("on a mount", requests=100, request_s=0.01),
+        Step("of S3", requests=10, request_s=0.1, rate="s3_get"),
+    ]
     assert drawn(*steps)[0].requests_per_s == 10 / 2
 
 

@@ -26,7 +26,7 @@ def test_a_flood_of_ten_second_messages_is_about_half_gone_before_500_run_at_onc
     assert predicted.requests_limit_per_s is None  # of what asks for nothing
 
 
-def test_a_trigger_whose_functions_crash_keeps_what_was_measured_of_its_concurrency_and_pollers_all():
+def test_a_trigger_whose_functions_crash_keeps_what_was_measured():
     def reached(crashing, **how):
         return course(a_cell(concurrency=100, each=40, crashing=crashing, **how)).most_at_once
 
@@ -53,9 +53,15 @@ def test_small_floods_that_go_as_the_model_says_lie_in_its_ranges(spread):
     cell, runs = a_cell(each=5, concurrency=1, of_work={"spread": spread}), 200
     known = AWS.with_rows(replace(row, low=row.value, high=row.value) for row in map(AWS.row, AWS))
     intervals = predict(cell, known).ranges
-    floods = [figures(evaluation.course) for evaluation in evaluations(cell, known, ([9, at] for at in range(runs)))]
+    floods = [
+        figures(evaluation.course)
+        for evaluation in evaluations(cell, known, ([9, at] for at in range(runs)))
+    ]
     out = [
-        any(not intervals[name][0] <= flood[name] <= intervals[name][1] for name in ("avg_s", "span_s"))
+        any(
+            not intervals[name][0] <= flood[name] <= intervals[name][1]
+            for name in ("avg_s", "span_s")
+        )
         for flood in floods
     ]
     assert sum(out) <= 0.05 * runs
@@ -72,7 +78,8 @@ def test_what_is_less_well_known_has_the_wider_range():
     drawn = [draw["cold_start_s"] for draw in ranges.draws(AWS, 12, seed=1)]
     assert row.low <= min(drawn) < row.value < max(drawn) <= row.high
     none, draws = {"share_at_n": 0.0}, [{"share_at_n": share} for share in (0.0, 0.4, 0.1)]
-    assert ranges.intervals(none, none, draws, 5) == {"share_at_n": (0.0, 0.4)}  # as much as in any draw
+    # as much as in any draw
+    assert ranges.intervals(none, none, draws, 5) == {"share_at_n": (0.0, 0.4)}
 
 
 def test_after_a_warm_up_nothing_starts_cold_as_far_as_it_reached():
@@ -82,8 +89,13 @@ def test_after_a_warm_up_nothing_starts_cold_as_far_as_it_reached():
 
 
 def test_seconds_are_none_where_no_operation_succeeds_and_json_can_have_them():
-    predicted = predict(a_cell(concurrency=2, each=1, timeout_s=5.0, visibility_timeout_s=30.0), AWS)
-    assert (predicted.avg_s, predicted.dead_lettered) == (None, 2) and "avg_s" not in predicted.ranges
+    predicted = predict(
+        a_cell(concurrency=2, each=1, timeout_s=5.0, visibility_timeout_s=30.0), AWS
+    )
+    assert (predicted.avg_s, predicted.dead_lettered) == (
+        None,
+        2,
+    ) and "avg_s" not in predicted.ranges
     json.dumps(predicted.as_dict(), allow_nan=False)
 
 
@@ -92,7 +104,9 @@ def test_a_part_of_a_large_flood_goes_as_the_whole_does_and_counts_as_it():
     assert enough(cell) == 0.25
     whole, part = (vars(course(cell, share)) for share in (1, 0.25))
     names = ("avg_s", "time_to_n_s", "share_at_n", "drain_s")
-    assert {name: part[name] for name in names} == pytest.approx({name: whole[name] for name in names}, rel=0.05)
+    assert {name: part[name] for name in names} == pytest.approx(
+        {name: whole[name] for name in names}, rel=0.05
+    )
     lost = a_cell(concurrency=200, each=4, timeout_s=9.0, **polled(50, 100))
     part = course(lost, 0.25)
     assert (part.dead_lettered, part.most_at_once) == (800, 200)

@@ -1,4 +1,5 @@
-"""What S3 takes of requests a second, and what becomes of the rest: by hand arithmetic and the published retries."""
+"""What S3 takes of requests a second, and what becomes of the rest: by hand arithmetic and the
+published retries."""
 
 from dataclasses import replace
 
@@ -43,24 +44,30 @@ def test_time_is_accounted_for_where_calls_are_turned_down():
     turned_down = outcome(700, call_s=0.1, attempts=2)
     turned_down_per_s = turned_down.slowdowns / (1 - turned_down.slowdowns) * 3500
     pauses = 3500 / (1 - turned_down.failed) * turned_down.refused * 0.5
-    assert 3500 * 0.1 + turned_down_per_s * AWS["slowdown_s"] + pauses == pytest.approx(700, rel=1e-6)
+    assert 3500 * 0.1 + turned_down_per_s * AWS["slowdown_s"] + pauses == pytest.approx(
+        700, rel=1e-6
+    )
 
 
 def test_standard_retries_turn_slowdowns_into_failures_when_more_tokens_are_lost_than_come():
     legacy, standard = (outcome(2000, mode=mode).failed for mode in ("legacy", "standard"))
     assert legacy < 0.03 < 0.5 < standard
-    assert outcome(mode="standard").failed < 0.002  # nearly all retries succeed, and the tokens come back
+    # nearly all retries succeed, and the tokens come back
+    assert outcome(mode="standard").failed < 0.002
     # SlowDown meets the same rules before 2026 and since; dearer retries would fail more.
     old, new = (rules_of(f"botocore {version}") for version in ("1.43.106", "1.44.5"))
     failed = [
-        outcome(1200, mode="standard", rules=rules).failed for rules in (old, new, replace(new, throttle_cost=14))
+        outcome(1200, mode="standard", rules=rules).failed
+        for rules in (old, new, replace(new, throttle_cost=14))
     ]
     assert failed[0] == failed[1] and 0.004 < failed[1] < failed[2]
 
 
-# `transfer copy` before the front of bench/ at 500/s, 140 ms for every answer, which refuses by a token bucket: copies,
-# failures, refusals of 10,000 objects (22 November 2026, one run each).
-@pytest.mark.parametrize(("at_once", "slowdowns", "failed"), [(115, 1200, 0), (143, 1930, 0), (286, 4792, 20)])
+# `transfer copy` before the front of bench/ at 500/s, 140 ms for every answer, which refuses by a
+# token bucket: copies, failures, refusals of 10,000 objects (22 November 2026, one run each).
+@pytest.mark.parametrize(
+    ("at_once", "slowdowns", "failed"), [(115, 1200, 0), (143, 1930, 0), (286, 4792, 20)]
+)
 def test_refusals_without_bunches_are_those_that_our_own_front_gave(at_once, slowdowns, failed):
     front = {"slowdown_clustering": 1, "slowdown_s": 0.14}
     known = AWS.with_rows(replace(AWS.row(name), value=value) for name, value in front.items())

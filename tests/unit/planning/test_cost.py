@@ -1,4 +1,5 @@
-"""What a sweep costs and how long it takes, against sums done by hand from the published setup and the prices."""
+"""What a sweep costs and how long it takes, against sums done by hand from the published setup and
+the prices."""
 
 import json
 
@@ -42,15 +43,18 @@ def test_the_published_matrix_costs_and_takes_what_a_sum_by_hand_says():
         "compute, x86_64": seconds * (1 + 2) * 0.0000166667,
         "/tmp above 512 MB": 2 * seconds * (1200 - 512) / 1024 * 0.0000000309,
         "requests": 2 * downloads * 0.0000002,
-        "GET and HEAD": 2 * downloads * (128 + 1) * 0.0000004,  # 1 GiB is 128 parts of 8 MiB, and one HEAD
+        # 1 GiB is 128 parts of 8 MiB, and one HEAD
+        "GET and HEAD": 2 * downloads * (128 + 1) * 0.0000004,
         "PUT of the object's parts": (64 + 3) * 0.000005,  # parts of 16 MiB; list, create, complete
-        # Batches of ten (every cell's count is a multiple of ten), and each message received and deleted.
+        # Batches of ten (every cell's count is a multiple of ten), and each message received and
+        # deleted.
         "send, receive, delete": (downloads / 5 + 4 * downloads) * 0.0000004,
         "log lines": 2 * downloads * 1024 / 2**30 * 0.5,
     }
     estimated = estimate()
     assert {what: usd(estimated)[what] for what in by_hand} == pytest.approx(by_hand)
-    # The rest is storage for 43 minutes, polls of an empty queue, and scans: about a tenth of a cent.
+    # The rest is storage for 43 minutes, polls of an empty queue, and scans: about a tenth of a
+    # cent.
     assert 0 < estimated.total_usd - sum(by_hand.values()) < 0.002
     # Ten downloads for each of N, all N at once; and what stands around them.
     assert estimated.total_s == pytest.approx(2 * 6 * (10 * ONE_S + 30 + 15) + 60 + 1024 / 12 + 180)
@@ -61,7 +65,8 @@ def test_the_published_matrix_costs_and_takes_what_a_sum_by_hand_says():
     [
         ([], 10 + 100 + 100),
         ([10], 10 + 100 + 100),
-        ([65_000], 10 * 10 + 100 + 100),  # ten of 65,258 bytes in a batch are ten chunks, one of them is one
+        # ten of 65,258 bytes in a batch are ten chunks, one of them is one
+        ([65_000], 10 * 10 + 100 + 100),
         ([65_536], 10 * 11 + 200 + 100),
         ([300_000], 34 * 14 + 500 + 100),  # three a batch: 901 KB
         ([10, 65_536], 10 * 6 + 150 + 100),
@@ -70,12 +75,16 @@ def test_the_published_matrix_costs_and_takes_what_a_sum_by_hand_says():
 def test_sqs_bills_each_64_kb_of_what_is_sent_and_received(sizes, requests):
     text = json.dumps([{"payload": "x" * size, "weight": 1} for size in sizes])
     given = Given(message_bytes=Payloads.of_text(text).message_bytes() if sizes else ())
-    assert quantity(estimate(SMALL, "function", given, each=10))["send, receive, delete"] == requests
+    assert (
+        quantity(estimate(SMALL, "function", given, each=10))["send, receive, delete"] == requests
+    )
 
 
 def test_an_invocation_takes_a_full_batch_which_is_received_and_deleted_ten_at_a_time():
     settings = f"{SMALL} batching_window_s=1 batch_size="
-    alone, batched = (quantity(estimate(f"{settings}{size}", "function", each=4)) for size in (1, 25))
+    alone, batched = (
+        quantity(estimate(f"{settings}{size}", "function", each=4)) for size in (1, 25)
+    )
     assert alone["requests"] == batched["requests"] == 40
     assert alone["compute, x86_64"] == batched["compute, x86_64"]
     assert batched["send, receive, delete"] == 100 + 2 * 100
@@ -89,7 +98,9 @@ def test_the_wait_at_the_start_barrier_is_billed():
 
 def test_the_largest_object_is_stored_for_as_long_as_the_sweep_takes():
     for seed in range(3):
-        estimated = estimate("object_size_mb=2048,1024 ephemeral_storage_mb=4096 concurrency_value=1", seed=seed)
+        estimated = estimate(
+            "object_size_mb=2048,1024 ephemeral_storage_mb=4096 concurrency_value=1", seed=seed
+        )
         gb_months = 2 * estimated.total_s / 3600 / 730
         assert quantity(estimated)["storage of the object"] == pytest.approx(gb_months)
 
@@ -111,7 +122,10 @@ def test_what_a_region_has_no_price_for_is_named_and_priced_as_in_us_east_1():
     assert usd(tokyo)["requests"] == usd(estimate())["requests"]
     stored = tokyo.as_dict()
     assert stored["prices_region"] == "ap-northeast-1"
-    assert "lambda_request" in stored["prices_elsewhere"] and "s3_get" not in stored["prices_elsewhere"]
+    assert (
+        "lambda_request" in stored["prices_elsewhere"]
+        and "s3_get" not in stored["prices_elsewhere"]
+    )
 
 
 def test_the_price_of_a_day_is_the_last_that_was_known_then():
@@ -131,13 +145,18 @@ def test_a_budget_below_the_estimate_is_refused_and_none_is_promised_where_a_pri
     check_budget(estimate(), None)
     unpriced = estimate("instance_type=c7i.8xlarge parallel_limit=100", "copy_host")
     [hosts] = unpriced.unpriced
-    assert (hosts.usd, hosts.price) == (None, "ec2_hour:c7i.8xlarge") and "c7i.8xlarge" in unpriced.sentences()[-1]
+    assert (hosts.usd, hosts.price) == (
+        None,
+        "ec2_hour:c7i.8xlarge",
+    ) and "c7i.8xlarge" in unpriced.sentences()[-1]
     with pytest.raises(UsageError, match=r"can't be guaranteed.*c7i\.8xlarge"):
         check_budget(unpriced, 1000.0)
 
 
 def test_the_polls_of_provisioned_pollers_are_billed_as_the_most_there_can_be():
-    polled = estimate("memory_size=1024 concurrency_value=100 provisioned_pollers=null,{minimum=2,maximum=10}")
+    polled = estimate(
+        "memory_size=1024 concurrency_value=100 provisioned_pollers=null,{minimum=2,maximum=10}"
+    )
     [polled_s] = [seconds for name, seconds in polled.cells_s.items() if "minimum" in name]
     # Ten pollers, ten polls a second each, while their own cell runs and around the sweep.
     pollers_s = 10 * (polled_s + polled.around_s)
@@ -147,7 +166,9 @@ def test_the_polls_of_provisioned_pollers_are_billed_as_the_most_there_can_be():
 
 
 def test_a_manifest_shared_by_functions_is_emptied_once_a_cell_by_a_message_of_its_own():
-    estimated = estimate("from_manifest=true object_count=10000 concurrency_value=5 parallel_limit=100", "copy")
+    estimated = estimate(
+        "from_manifest=true object_count=10000 concurrency_value=5 parallel_limit=100", "copy"
+    )
     used, emptying_s = quantity(estimated), 10_000 / 3500 + 0.2
     assert (used["requests"], used["COPY"]) == (10 + 1, pytest.approx(10_000))
     assert used["compute, x86_64"] == pytest.approx((10 * ONE_S + emptying_s + 5 * 1) * 0.5)

@@ -1,4 +1,5 @@
-"""`stampede doctor` and the refusals of a sweep: this machine, and an AWS, or an endpoint in its stead, says no."""
+"""`stampede doctor` and the refusals of a sweep: this machine, and an AWS, or an endpoint in its
+stead, says no."""
 
 import csv
 import io
@@ -58,7 +59,10 @@ def test_terraform_must_be_there_and_1_9_or_newer_or_a_go_to_build(
     for name in ("TF_CLI_CONFIG_FILE", "STAMPEDE_TERRAFORM"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(providers, "registry_answers", lambda host: False)
-    for name, prints in {"terraform": terraform and f"{terraform}\non linux_amd64", "go": go}.items():
+    for name, prints in {
+        "terraform": terraform and f"{terraform}\non linux_amd64",
+        "go": go,
+    }.items():
         if prints:
             (tmp_path / name).write_text(f"#!/bin/sh\necho '{prints}'\n")
             (tmp_path / name).chmod(0o755)
@@ -73,11 +77,13 @@ COPIES = ("parallel_limit=100", "copy", "local")
 @pytest.mark.parametrize(
     ("of_plan", "has", "wrong"),
     [
-        # 500 for the emulator, 64 for the object, 10 x 44 for the processes; and 10 x 64 for the copies.
+        # 500 for the emulator, 64 for the object, 10 x 44 for the processes; and 10 x 64 for the
+        # copies.
         ((TEN,), {"memory_mb": 1644}, {}),
         ((TEN,), {"memory_mb": 1643}, {"local memory": WARNING}),
         ((TEN,), {"memory_mb": 1003}, {"local memory": PROBLEM}),
-        # 500 for the emulator, 1 for the object, 3 for 1,000 sources and as many copies, 23 for the process.
+        # 500 for the emulator, 1 for the object, 3 for 1,000 sources and as many copies, 23 for the
+        # process.
         (COPIES, {"memory_mb": 527}, {}),
         (COPIES, {"memory_mb": 526}, {"local memory": PROBLEM}),
         # N copies of the object, and 50 for the results.
@@ -112,13 +118,17 @@ def test_a_folder_that_cannot_be_written_is_a_problem_before_anything_starts(tmp
         assert finding.status == PROBLEM and "--results-dir" in finding.way_out
         monkeypatch.setattr(machine.stack, "STATE_DIR", folder)
         assert statuses(machine.tools())["state folder"] == PROBLEM
-    assert statuses(machine.room(cells(), "aws", tmp_path / "new" / "folder")) == {"results folder": OK}
+    assert statuses(machine.room(cells(), "aws", tmp_path / "new" / "folder")) == {
+        "results folder": OK
+    }
 
 
 def test_more_functions_than_the_emulator_will_allow_are_refused_before_it_is_started(monkeypatch):
     monkeypatch.setattr(account.ministack, "running", lambda _: None)
     for n, status in ((1000, OK), (1001, PROBLEM)):
-        assert statuses(account.emulator(cells(f"concurrency_value={n}"))) == {"concurrency": status}
+        assert statuses(account.emulator(cells(f"concurrency_value={n}"))) == {
+            "concurrency": status
+        }
     assert account.emulator(cells("", "copy_host")) == []
 
 
@@ -135,7 +145,9 @@ def shell(monkeypatch, tmp_path):
     def configure(config="", stored="", **environ):
         for name, text in {"config": config, "stored": stored}.items():
             (tmp_path / name).write_text(text)
-        for name, value in ({name: str(tmp_path / file) for name, file in files.items()} | environ).items():
+        for name, value in (
+            {name: str(tmp_path / file) for name, file in files.items()} | environ
+        ).items():
             monkeypatch.setenv(name, value)
 
     return configure
@@ -167,13 +179,21 @@ ENDPOINT = ["endpoint", "S3", "SQS", "Logs", "IAM", "saved queries"]
         ("download", True, ["concurrency"]),
         ("copy_host", True, []),
         ("filesystem", False, [*ENDPOINT, "file system", "functions", "concurrency"]),
-        ("express", False, [*ENDPOINT, "directory buckets", "Athena", "Glue", "functions", "concurrency"]),
+        (
+            "express",
+            False,
+            [*ENDPOINT, "directory buckets", "Athena", "Glue", "functions", "concurrency"],
+        ),
         ("copy_host", False, [*ENDPOINT, "keys", "hosts"]),
     ],
 )
-def test_an_account_or_an_endpoint_that_has_all_is_asked_for_what_the_experiment_needs(asked, experiment, is_aws, own):
+def test_an_account_or_an_endpoint_that_has_all_is_asked_for_what_the_experiment_needs(
+    asked, experiment, is_aws, own
+):
     found = asked(experiment=experiment, is_aws=is_aws, bodies={"s3express": DIRECTORY_BUCKETS})
-    assert statuses(found.values()) == dict.fromkeys(["credentials", "session", "leftovers", *own], OK)
+    assert statuses(found.values()) == dict.fromkeys(
+        ["credentials", "session", "leftovers", *own], OK
+    )
     assert "account 123456789012 as arn:aws:iam::123456789012:user/x" in found["credentials"].found
 
 
@@ -188,12 +208,27 @@ FULL = {"unreserved": 500, "functions": {"stampede-download": 500, "elsewhere": 
         ({"unreserved": 599}, "concurrency", PROBLEM, "500 needed, 499 can be reserved"),
         ({"unreserved": 599}, "concurrency", PROBLEM, "--desired-value 1001 --region us-east-1"),
         ({"unreserved": 600}, "concurrency", OK, ""),
-        ({"limit": 600, "unreserved": 600, "settings": "concurrency_value=501"}, "concurrency", PROBLEM, "500 can"),
-        ({"limit": 10, "unreserved": 10, "settings": "concurrency_value=1"}, "concurrency", PROBLEM, "value 1000"),
+        (
+            {"limit": 600, "unreserved": 600, "settings": "concurrency_value=501"},
+            "concurrency",
+            PROBLEM,
+            "500 can",
+        ),
+        (
+            {"limit": 10, "unreserved": 10, "settings": "concurrency_value=1"},
+            "concurrency",
+            PROBLEM,
+            "value 1000",
+        ),
         # What our own function reserves is free for it, and a leftover.
         (FULL, "concurrency", OK, ""),
         (FULL, "leftovers", WARNING, "deployment: stampede-download (reserves 500);"),
-        ({"experiment": "copy_host", "instances": ["i-0abc"]}, "leftovers", WARNING, "i-0abc (billed)"),
+        (
+            {"experiment": "copy_host", "instances": ["i-0abc"]},
+            "leftovers",
+            WARNING,
+            "i-0abc (billed)",
+        ),
         ({"refuse": ["GetAccountSettings"]}, "concurrency", WARNING, "unknown"),
         ({"refuse": ["ListFunctions"]}, "leftovers", WARNING, "unknown"),
         ({"refuse": ["sts"]}, "credentials", PROBLEM, "InvalidClientTokenId"),
@@ -206,7 +241,9 @@ FULL = {"unreserved": 500, "functions": {"stampede-download": 500, "elsewhere": 
         (NOT_AWS | {"bodies": {"iam": "<html></html>"}}, "IAM", PROBLEM, "isn't from that service"),
     ],
 )
-def test_what_an_account_or_endpoint_refuses_is_said_with_the_way_out(asked, has, check, status, words):
+def test_what_an_account_or_endpoint_refuses_is_said_with_the_way_out(
+    asked, has, check, status, words
+):
     found = asked(**has)
     assert found[check].status == status and words in found[check].sentence
     assert check != "credentials" or list(found) == ["credentials"]
@@ -230,10 +267,16 @@ ROLE = "[profile work]\nrole_arn = arn:aws:iam::123456789012:role/r\nsource_prof
         (HELD | {"AWS_CREDENTIAL_EXPIRATION": "2020-01-01T00:00:00Z"}, "expired"),
     ],
 )
-def test_credentials_that_cannot_be_used_are_a_problem_in_one_line_with_the_fix(shell, settings, words):
+def test_credentials_that_cannot_be_used_are_a_problem_in_one_line_with_the_fix(
+    shell, settings, words
+):
     shell(**settings)
     [finding] = checks.run(plan(), [checks.ACCOUNT])
-    assert (finding.check, finding.status, "\n" in finding.sentence) == ("credentials", PROBLEM, False)
+    assert (finding.check, finding.status, "\n" in finding.sentence) == (
+        "credentials",
+        PROBLEM,
+        False,
+    )
     assert words in finding.sentence
 
 
@@ -261,7 +304,8 @@ def test_credentials_have_to_last_as_long_as_the_run(shell, settings, lasts_s, t
 def doctor(monkeypatch, capsys):
     """The verb on a machine whose tools are there, so that only the account decides."""
     monkeypatch.setattr(machine, "tools", list)
-    monkeypatch.setattr(checks, "holder", lambda option: None)  # another test may hold the stack of this checkout
+    # another test may hold the stack of this checkout
+    monkeypatch.setattr(checks, "holder", lambda option: None)
 
     def run(command):
         status = main(["doctor", "download", *command.split()])
@@ -270,15 +314,23 @@ def doctor(monkeypatch, capsys):
     return run
 
 
-def test_the_doctor_says_in_one_line_what_is_right_and_ends_with_1_at_a_problem(asked, doctor, monkeypatch):
+def test_the_doctor_says_in_one_line_what_is_right_and_ends_with_1_at_a_problem(
+    asked, doctor, monkeypatch
+):
     monkeypatch.setattr(checks, "predicted", lambda plan: ({}, ""))
     asked()
     with FakeAccount() as stub:
         monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
-        (passes, passed), (fails, failed) = (doctor(f"--target aws --budget-usd {usd}") for usd in (6, 5))
-        (_, rows), (_, printed) = (doctor(f"--target aws --format {form}") for form in ("csv", "json"))
+        (passes, passed), (fails, failed) = (
+            doctor(f"--target aws --budget-usd {usd}") for usd in (6, 5)
+        )
+        (_, rows), (_, printed) = (
+            doctor(f"--target aws --format {form}") for form in ("csv", "json")
+        )
     right = passed[passed.index("[ok]") :]
-    assert all(words in right for words in ("credentials (account 123456789012", "concurrency", "budget"))
+    assert all(
+        words in right for words in ("credentials (account 123456789012", "concurrency", "budget")
+    )
     assert "GET and HEAD" in passed and "about 5.15 USD" in passed
     assert "[fail]  budget:" in failed and (passes, fails) == (0, 1)
     assert list(csv.DictReader(io.StringIO(rows))) == json.loads(printed)["checks"]
@@ -295,7 +347,10 @@ def test_cells_that_lose_messages_or_never_reach_n_are_a_warning():
     two = plan("concurrency_value=1,2 memory_size=2048")
     predictions, _ = checks.predicted(two)
     assert statuses(checks.run(two, [checks.FLOODS])) == {"floods": OK} and len(predictions) == 2
-    for changes, words in (({"dead_lettered": 12}, "12 of 10"), ({"time_to_n_s": None}, "never reached")):
+    for changes, words in (
+        ({"dead_lettered": 12}, "12 of 10"),
+        ({"time_to_n_s": None}, "never reached"),
+    ):
         wrong = {name: replace(prediction, **changes) for name, prediction in predictions.items()}
         [finding] = checks.floods(two, wrong)
         assert finding.status == WARNING and words in finding.found and "1 more" in finding.found

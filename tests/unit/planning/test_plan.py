@@ -45,8 +45,13 @@ def as_stored(sweep_plan):
 
 
 def test_a_stored_plan_comes_back_as_it_was_and_a_value_of_another_kind_is_damage():
-    sweep_plan = plan("memory_size=512,1024", repeats=2, seed=7, start_barrier_s=5.0, warm_up_per_concurrency=1)
-    stored, rounds = as_stored(sweep_plan), with_rounds(plan("concurrency_value=1", "reads", repeats=2))
+    sweep_plan = plan(
+        "memory_size=512,1024", repeats=2, seed=7, start_barrier_s=5.0, warm_up_per_concurrency=1
+    )
+    stored, rounds = (
+        as_stored(sweep_plan),
+        with_rounds(plan("concurrency_value=1", "reads", repeats=2)),
+    )
     assert stored == sweep_plan and as_stored(rounds).blocks() == rounds.blocks()
     assert [vars(cell) for cell in stored.cells] == [vars(cell) for cell in sweep_plan.cells]
     express = plan(experiment="express", target="local")
@@ -61,7 +66,10 @@ def test_a_cell_sets_what_terraform_would_set_otherwise():
     wanted = sweep_plan.variables(cell, DEFAULTS)
     # What null means is set, and a default isn't repeated.
     assert (wanted["concurrency_value"], wanted["timeout_s"], "prefix" in wanted) == (1, 60, False)
-    assert sweep_plan.variables(cell, infra_defaults({"TF_VAR_prefix": "mine"}))["prefix"] == "stampede"
+    assert (
+        sweep_plan.variables(cell, infra_defaults({"TF_VAR_prefix": "mine"}))["prefix"]
+        == "stampede"
+    )
 
 
 @pytest.mark.parametrize(
@@ -73,7 +81,9 @@ def test_a_cell_sets_what_terraform_would_set_otherwise():
         ("", {"TF_VAR_sink": "discard"}, {"discard"}),
     ],
 )
-def test_what_is_controlled_is_set_in_every_cell_and_where_it_is_set_already_it_stays(more, environment, sinks):
+def test_what_is_controlled_is_set_in_every_cell_and_where_it_is_set_already_it_stays(
+    more, environment, sinks
+):
     compared = plan(f"method=stream,ranges {more}", defaults=infra_defaults(environment))
     assert of_cells(compared, "sink") == sinks
     assert {compared.variables(cell, DEFAULTS)["sink"] for cell in compared.cells} == sinks
@@ -84,7 +94,9 @@ def test_what_only_null_stands_for_and_what_hosts_do_not_read_are_no_values_for_
         sweep_plan = plan(settings, experiment, defaults=DEFAULTS)
         for cell in sweep_plan.cells:
             wanted = sweep_plan.variables(cell, DEFAULTS)
-            assert wanted.get("read_method") is None and wanted.keys().isdisjoint(EXPERIMENTS[experiment].unused)
+            assert wanted.get("read_method") is None and wanted.keys().isdisjoint(
+                EXPERIMENTS[experiment].unused
+            )
 
 
 @pytest.mark.parametrize(
@@ -101,10 +113,18 @@ def test_what_only_null_stands_for_and_what_hosts_do_not_read_are_no_values_for_
         ("download", "visibility_timeout_s=359", "6 x timeout_s = 360, got 359"),
         ("download", "object_count=3", "download doesn't use it"),
         ("download", "experiment=copy", "give it as EXPERIMENT"),
-        ("download", "concurrency_value=" + ",".join(map(str, range(1, 502))), "1002 cells, and at most 1000"),
+        (
+            "download",
+            "concurrency_value=" + ",".join(map(str, range(1, 502))),
+            "1002 cells, and at most 1000",
+        ),
         ("function", "batch_size=11", "batching_window_s=1"),
         ("function", "batch_size=11 batching_window_s=0,1", "batch_size = 11: needs"),
-        ("function", "batching_window_s=20 visibility_timeout_s=199", "+ batching_window_s = 200, got 199"),
+        (
+            "function",
+            "batching_window_s=20 visibility_timeout_s=199",
+            "+ batching_window_s = 200, got 199",
+        ),
         ("function", "package=/a/mine,/b/mine", "package=mine"),
         ("express", "parallel_limit=0", "--set parallel_limit: must be"),
         # What every cell that is left has pinned takes no other value.
@@ -140,8 +160,12 @@ def test_messages_and_warm_ups_fill_the_batches_of_n_functions():
 
 @pytest.mark.parametrize("pollers", ["{minimum=2,maximum=20}", '{"minimum":2,"maximum":20}'])
 def test_null_and_an_object_in_hcl_or_json_are_values_and_quotes_hold_a_text_together(pollers):
-    cells = plan(f'provisioned_pollers=null,{pollers} experiment_tag="a,b",c concurrency_value=1').cells
-    seen = {(str(cell.values["provisioned_pollers"]), cell.values["experiment_tag"]) for cell in cells}
+    cells = plan(
+        f'provisioned_pollers=null,{pollers} experiment_tag="a,b",c concurrency_value=1'
+    ).cells
+    seen = {
+        (str(cell.values["provisioned_pollers"]), cell.values["experiment_tag"]) for cell in cells
+    }
     assert seen == {*itertools.product(["None", "{'minimum': 2, 'maximum': 20}"], ["a,b", "c"])}
     assert any("provisioned_pollers={minimum=2,maximum=20}" in cell.name for cell in cells)
 
@@ -153,12 +177,17 @@ def test_a_plan_names_a_package_by_its_last_part_and_terraform_gets_its_path(tmp
     assert named == {name: str(tmp_path / name) for name in ("mine", "other")}
 
 
-# Axes of the work order, and a matrix of three products: one, one with more memories at 30 threads, and one with
-# another data set.
+# Axes of the work order, and a matrix of three products: one, one with more memories at 30 threads,
+# and one with another data set.
 
 TEXTS = ("large", "small")
 PRODUCTS = Matrix(
-    swept={"dataset": TEXTS, "threads": (1,), "memory_size": (512, 1024), "concurrency_value": (10,)},
+    swept={
+        "dataset": TEXTS,
+        "threads": (1,),
+        "memory_size": (512, 1024),
+        "concurrency_value": (10,),
+    },
     fixed={},
     also=(
         {"threads": (30,), "memory_size": (512, 1024, 2048), "concurrency_value": (10,)},
@@ -170,7 +199,8 @@ PRODUCTS = Matrix(
     },
 )
 SEVERAL = READS.with_(
-    axes=(*READS.axes, Axis("passes", default=1, in_order=True)), matrices={"aws": PRODUCTS, "local": MATRIX}
+    axes=(*READS.axes, Axis("passes", default=1, in_order=True)),
+    matrices={"aws": PRODUCTS, "local": MATRIX},
 )
 
 
@@ -201,16 +231,26 @@ ALL = FIRST | SECOND | THIRD
         ("threads=30", SECOND | THIRD),
         ("dataset=listing", THIRD),
         ("dataset=small", {combination for combination in ALL if combination[0] == "small"}),
-        ("dataset=small,listing", {combination for combination in ALL if combination[0] != "large"}),
+        (
+            "dataset=small,listing",
+            {combination for combination in ALL if combination[0] != "large"},
+        ),
         ("dataset=new", {("new", 1, memory, 10) for memory in (512, 1024)}),
         ("memory_size=256", {(*combination[:2], 256, combination[3]) for combination in ALL}),
-        ("threads=7", {(combination[0], 7, *combination[2:]) for combination in FIRST | SECOND} | THIRD),
+        (
+            "threads=7",
+            {(combination[0], 7, *combination[2:]) for combination in FIRST | SECOND} | THIRD,
+        ),
         ("concurrency_value=3", {(*combination[:3], 3) for combination in FIRST | SECOND} | THIRD),
     ],
 )
-def test_a_text_tells_products_apart_and_a_number_is_set_in_all_that_have_not_pinned_it(setting, wanted):
+def test_a_text_tells_products_apart_and_a_number_is_set_in_all_that_have_not_pinned_it(
+    setting, wanted
+):
     names = ("dataset", "threads", "memory_size", "concurrency_value")
-    combinations = [tuple(cell.values[name] for name in names) for cell in plan(setting, "several").cells]
+    combinations = [
+        tuple(cell.values[name] for name in names) for cell in plan(setting, "several").cells
+    ]
     assert sorted(combinations) == sorted(wanted)  # what stands in two products is one cell
 
 

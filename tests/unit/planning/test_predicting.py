@@ -46,12 +46,21 @@ def foreseen_cell(settings, **options):
 
 def test_the_same_question_has_one_answer_and_what_decides_another_makes_another_question():
     known = parameters_of(DOWNLOAD)
-    slower = known.with_rows([replace(known.row("network_bytes_per_s"), value=3e7, low=3e7, high=3e7)])
+    slower = known.with_rows(
+        [replace(known.row("network_bytes_per_s"), value=3e7, low=3e7, high=3e7)]
+    )
     base = question()
     assert base == question() and expected(base) is expected(question())
     changes = [{"settings": "object_size_mb=8"}, {"each": 3}, {"seed": 2}, {"start_barrier_s": 5.0}]
-    given = [Given(bandwidth_quota=True), Given(account_concurrency=500), Given(crashing=0.01), Given(slower)]
-    variations = [question(**change) for change in (*changes, *({"given": beside} for beside in given))]
+    given = [
+        Given(bandwidth_quota=True),
+        Given(account_concurrency=500),
+        Given(crashing=0.01),
+        Given(slower),
+    ]
+    variations = [
+        question(**change) for change in (*changes, *({"given": beside} for beside in given))
+    ]
     assert len({base, *variations}) == 1 + 8
     assert expected(variations[-1]).course.avg_s > 1.5 * expected(base).course.avg_s
     assert base.varied(messages=6) == variations[1]
@@ -62,12 +71,16 @@ def test_without_ranges_a_prediction_is_the_same_but_for_them():
     assert whole.ranges and quick == replace(whole, ranges={})
 
 
-def test_what_the_checks_of_the_experiment_refuse_is_not_asked_but_what_is_not_built_yet_is(monkeypatch, tmp_path):
+def test_what_the_checks_of_the_experiment_refuse_is_not_asked_but_what_is_not_built_yet_is(
+    monkeypatch, tmp_path
+):
     with pytest.raises(UsageError, match="ephemeral_storage_mb"):
         refuse(download("ephemeral_storage_mb=512"))
     go = download("method=go_ranges")
     monkeypatch.setattr(download_checks, "ROOT", tmp_path)
-    assert PROBLEM in {finding.status for finding in DOWNLOAD.checks([cell.values for cell in go.cells])}
+    assert PROBLEM in {
+        finding.status for finding in DOWNLOAD.checks([cell.values for cell in go.cells])
+    }
     refuse(go)
 
 
@@ -84,14 +97,19 @@ def test_more_functions_at_once_have_a_ramp_and_provisioned_pollers_shorten_it()
 
 
 def test_a_warm_up_is_a_flood_of_its_own():
-    plain, warmed = (foreseen_cell("concurrency_value=5", warm_up_per_concurrency=count) for count in (0, 2))
+    plain, warmed = (
+        foreseen_cell("concurrency_value=5", warm_up_per_concurrency=count) for count in (0, 2)
+    )
     # Ten messages more; and those that are measured start warm.
     assert warmed.floods_s == pytest.approx(2 * plain.floods_s, rel=0.05)
     assert warmed.working_s == pytest.approx(2 * plain.working_s, rel=0.05)
 
 
-def test_what_is_cut_off_at_the_time_limit_is_billed_for_every_attempt_and_its_own_seconds_are_known():
-    cut, whole = foreseen_cell("concurrency_value=1 timeout_s=5"), foreseen_cell("concurrency_value=1")
+def test_what_is_cut_off_at_the_time_limit_is_billed_for_every_attempt():
+    cut, whole = (
+        foreseen_cell("concurrency_value=1 timeout_s=5"),
+        foreseen_cell("concurrency_value=1"),
+    )
     assert cut.longest_s == pytest.approx(whole.longest_s)
     assert cut.working_s == 2 * 5 * 5  # two messages, five attempts each
     assert whole.working_s < 2 * whole.longest_s < whole.floods_s + whole.longest_s
@@ -99,10 +117,15 @@ def test_what_is_cut_off_at_the_time_limit_is_billed_for_every_attempt_and_its_o
     assert cost.estimate(plan(most_fail, "filesystem", each=11, start_barrier_s=15.0)).total_usd > 0
 
 
-def test_cells_of_which_nobody_knows_how_long_they_take_cost_their_time_limit_at_most(tmp_path, monkeypatch):
+def test_cells_of_which_nobody_knows_how_long_they_take_cost_their_time_limit_at_most(
+    tmp_path, monkeypatch
+):
     (tmp_path / "app.py").write_text("def handler(event, context): ...")
     settings = "concurrency_value=1 memory_size=1024 timeout_s=7"
-    own, example = (plan(f"{settings}{package}", "function", each=10) for package in (f" package={tmp_path}", ""))
+    own, example = (
+        plan(f"{settings}{package}", "function", each=10)
+        for package in (f" package={tmp_path}", "")
+    )
     [cell], [example_cell] = foreseen(own), foreseen(example)
     assert example_cell.is_foreseen and not cell.is_foreseen and cell.working_s == 70
     predictions, why_not = predicted(own)
@@ -113,7 +136,9 @@ def test_cells_of_which_nobody_knows_how_long_they_take_cost_their_time_limit_at
     with pytest.raises(UsageError, match="estimated cost"):
         check_budget(estimated, 0.0001)
     # A host has no time limit.
-    monkeypatch.setitem(EXPERIMENTS, "copy_host", EXPERIMENTS["copy_host"].with_(work=lambda *_: 1 / 0))
+    monkeypatch.setitem(
+        EXPERIMENTS, "copy_host", EXPERIMENTS["copy_host"].with_(work=lambda *_: 1 / 0)
+    )
     with pytest.raises(UsageError, match="can't be guaranteed"):
         check_budget(cost.estimate(plan(experiment="copy_host")), 5)
 
@@ -123,7 +148,8 @@ def test_a_local_plan_is_billed_as_on_aws_and_lasts_as_long_as_here():
     [local], [aws] = on_this_machine(here), foreseen(here)
     estimated = cost.estimate(here)
     quantities = {item.what: item.quantity for item in estimated.items}
-    assert quantities["compute, x86_64"] == pytest.approx((aws.working_s + 2 * aws.start_s) * 2)  # two of 2 GB
+    # two of 2 GB
+    assert quantities["compute, x86_64"] == pytest.approx((aws.working_s + 2 * aws.start_s) * 2)
     assert estimated.cells == (local,) and not estimated.unforeseen and predicted(here) == ({}, "")
     assert local.floods_s == pytest.approx(4 * (LOCAL_OPERATION_S + 8 / LOCAL_MIB_PER_S))
 

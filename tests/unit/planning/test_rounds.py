@@ -1,4 +1,5 @@
-"""Cells that share a stack run in rounds: shuffled, each with its share, and whole again after a kill."""
+"""Cells that share a stack run in rounds: shuffled, each with its share, and whole again after a
+kill."""
 
 import json
 from collections import Counter
@@ -54,12 +55,18 @@ def in_rounds(settings="", experiment="reads", asked=None, **options):
     ],
 )
 def test_there_are_as_many_rounds_as_messages_at_n_1_and_five_else(n, each, asked, rounds):
-    assert {cell.rounds for cell in in_rounds(f"{TWO_CELLS}{n}", asked=asked, each=each).cells} == {rounds}
+    assert {cell.rounds for cell in in_rounds(f"{TWO_CELLS}{n}", asked=asked, each=each).cells} == {
+        rounds
+    }
 
 
 @pytest.mark.parametrize(
     ("settings", "experiment"),
-    [("concurrency_value=1,2", "download"), ("", "shares"), ("memory_size=512,1024 dataset=large threads=1", "reads")],
+    [
+        ("concurrency_value=1,2", "download"),
+        ("", "shares"),
+        ("memory_size=512,1024 dataset=large threads=1", "reads"),
+    ],
 )
 def test_cells_that_need_an_apply_or_share_a_list_have_no_rounds(settings, experiment):
     assert {cell.rounds for cell in in_rounds(settings, experiment).cells} == {1}
@@ -76,9 +83,13 @@ def test_the_shares_of_a_cell_are_its_messages_and_differ_by_one_at_most(rounds,
 
 def test_each_round_has_an_order_of_its_own_which_the_seed_decides():
     def orders(seed):
-        made = in_rounds("memory_size=1024 dataset=large concurrency_value=1 threads=1,2,3,4", seed=seed)
+        made = in_rounds(
+            "memory_size=1024 dataset=large concurrency_value=1 threads=1,2,3,4", seed=seed
+        )
         [block] = made.blocks()
-        return [tuple(cell.name for cell in made.in_round(block, number)) for number in range(1, 11)]
+        return [
+            tuple(cell.name for cell in made.in_round(block, number)) for number in range(1, 11)
+        ]
 
     first = orders(1)
     assert first == orders(1) != orders(2)
@@ -95,7 +106,13 @@ def folder(tmp_path):
 
 @pytest.fixture
 def aws(monkeypatch):
-    outputs = {"memory_size": 1024, "method": "stream", "sink": "discard", "object_key": "k", "queue_name": "q"}
+    outputs = {
+        "memory_size": 1024,
+        "method": "stream",
+        "sink": "discard",
+        "object_key": "k",
+        "queue_name": "q",
+    }
     stack = SimulatedAws("aws", OUTPUTS | outputs | {"timeout_s": 60, "visibility_timeout_s": 5400})
     monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + stack.now_s)
     replace_sleep(monkeypatch, sweep_run, stack.sleep)
@@ -104,18 +121,23 @@ def aws(monkeypatch):
 
 @pytest.fixture
 def sweep(aws, folder, monkeypatch):
-    """Runs the sweep of two cells of one stack; `happen(aws, body)` says what becomes of a message."""
+    """Runs the sweep of two cells of one stack; `happen(aws, body)` says what becomes of a
+    message."""
     monkeypatch.setattr(RunDescription, "describe", lambda self, target, terraform: None)
     monkeypatch.setattr(sweep_run, "put_objects", lambda *_: None)
     clocked = {"clock": aws.clock, "sleep": aws.sleep}
     for name, wait in {"drain": drain, "wait_for_round": wait_for_round}.items():
         monkeypatch.setattr(sweep_run, name, lambda *a, wait=wait, **o: wait(*a, **o, **clocked))
-    monkeypatch.setattr(SimulatedAws, "purge_queue", lambda self, QueueUrl: self.hidden.clear(), raising=False)
+    monkeypatch.setattr(
+        SimulatedAws, "purge_queue", lambda self, QueueUrl: self.hidden.clear(), raising=False
+    )
     sent = []
 
     def send(target, queue_url, orders, accepted):
         bodies = [json.loads(order.body) for order in orders]
-        accepted([Accepted(body["seq"], "m", EPOCH_MS + int(aws.now_s * 1000), 0) for body in bodies])
+        accepted(
+            [Accepted(body["seq"], "m", EPOCH_MS + int(aws.now_s * 1000), 0) for body in bodies]
+        )
         for body in bodies:
             sent.append((body.get("round"), body["threads"], body["seq"], aws.now_s))
             run.happen(aws, body)
@@ -134,7 +156,11 @@ def sweep(aws, folder, monkeypatch):
 
 def end(aws, body, status="ok", after_s=1.0, seen_after_s=None, **more):
     """A message is at work for so long, and leaves its line."""
-    own = {name: body[name] for name in ("cell", "threads", "dataset", "round", "warm_up") if name in body}
+    own = {
+        name: body[name]
+        for name in ("cell", "threads", "dataset", "round", "warm_up")
+        if name in body
+    }
     seen_at_s = seen_after_s and aws.now_s + seen_after_s
     text = record(body["seq"], status, concurrency_limit=1, **own, **more)
     aws.log(text, at_s=aws.now_s + after_s, seen_at_s=seen_at_s)
@@ -142,12 +168,18 @@ def end(aws, body, status="ok", after_s=1.0, seen_after_s=None, **more):
 
 
 def accounts(folder, *names):
-    return [tuple(account[name] for name in names) for account in folder.read_json("accounting.json")]
+    return [
+        tuple(account[name] for name in names) for account in folder.read_json("accounting.json")
+    ]
 
 
-def test_after_the_warm_ups_every_round_has_a_share_of_both_cells_and_begins_when_the_last_is_done(sweep, folder):
+def test_after_the_warm_ups_every_round_has_a_share_of_both_cells_and_begins_when_the_last_is_done(
+    sweep, folder
+):
     sent = sweep(end, warm_up_per_concurrency=2)
-    assert [number for number, *_ in sent] == [None] * 4 + [number for number in range(1, 7) for _ in range(2)]
+    assert [number for number, *_ in sent] == [None] * 4 + [
+        number for number in range(1, 7) for _ in range(2)
+    ]
     rounds = sent[4:]
     assert Counter(threads for _, threads, *_ in rounds) == {1: 6, 30: 6}
     assert {threads for _, threads, *_ in rounds[::2]} == {1, 30}, "the order isn't shuffled"
@@ -155,7 +187,9 @@ def test_after_the_warm_ups_every_round_has_a_share_of_both_cells_and_begins_whe
     assert seqs == [*range(seqs[0], seqs[0] + 6)]
     assert all(later[-1] - earlier[-1] >= 1 for earlier, later in pairwise(rounds))
     assert len(folder.read_json("run.json")["cells"]) == 2
-    assert {row["round"] for row in folder.rows("records.jsonl") if not row.get("warm_up")} == {*range(1, 7)}
+    assert {row["round"] for row in folder.rows("records.jsonl") if not row.get("warm_up")} == {
+        *range(1, 7)
+    }
 
 
 def test_a_cell_that_fails_in_all_rounds_so_far_ends_the_sweep_between_two_of_them(sweep, aws):
@@ -181,18 +215,25 @@ def crashes(aws, body):
     ("happen", "longest_s", "succeeded"),
     [
         (is_late, range(100), 12),  # its line comes after 500 s
-        (fails_once, range(5), 12),  # it is delivered again in another cell's round, and counted in its own
+        # it is delivered again in another cell's round, and counted in its own
+        (fails_once, range(5), 12),
         (crashes, range(150, 300), 11),  # one timeout, and the block ends with it unanswered
     ],
 )
 def test_no_round_waits_for_all_late_lines_or_another_attempt_and_for_a_crash_one_timeout(
     sweep, folder, happen, longest_s, succeeded
 ):
-    sent = sweep(lambda aws, body: (happen if (body["round"], body["threads"]) == (2, 1) else end)(aws, body))
+    sent = sweep(
+        lambda aws, body: (happen if (body["round"], body["threads"]) == (2, 1) else end)(aws, body)
+    )
     pauses_s = [later[-1] - earlier[-1] for earlier, later in pairwise(sent)]
     assert round(max(pauses_s)) in longest_s
     counts = accounts(folder, "succeeded", "failed", "unanswered")
-    assert [sum(of_cells) for of_cells in zip(*counts, strict=True)] == [succeeded, 0, 12 - succeeded]
+    assert [sum(of_cells) for of_cells in zip(*counts, strict=True)] == [
+        succeeded,
+        0,
+        12 - succeeded,
+    ]
     assert len(folder.read_json("run.json")["cells"]) == 2
 
 
@@ -218,7 +259,9 @@ def test_after_a_kill_the_rounds_that_were_done_stay_and_the_one_that_was_cut_of
     assert {*rounds_of.values()} == {1} and len(rounds_of) == 12
 
 
-def test_what_floods_sent_that_were_killed_before_their_first_answer_is_left_out(sweep, aws, folder, monkeypatch):
+def test_what_floods_sent_that_were_killed_before_their_first_answer_is_left_out(
+    sweep, aws, folder, monkeypatch
+):
     send, lost, purged = flood.send, [], []
 
     def die_in_round_2(target, queue_url, orders, accepted):

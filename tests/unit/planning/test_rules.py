@@ -47,7 +47,10 @@ def test_one_operation_has_to_end_before_its_time_limit(demand, status, words):
 def test_a_barrier_that_leaves_the_function_no_time_is_a_problem_everywhere():
     late = cell("timeout_s=6", barrier_s=3.0, longest_s=0.25)
     for target in ("local", "aws"):
-        found = {finding.check: finding for finding in rules.check([late], EXPERIMENTS["download"], target)}
+        found = {
+            finding.check: finding
+            for finding in rules.check([late], EXPERIMENTS["download"], target)
+        }
         assert found["time limit"].status == PROBLEM
 
 
@@ -72,16 +75,21 @@ def test_the_trigger_has_to_reach_n_and_pollers_that_would_do_are_named(pollers,
     finding = rules.trigger([cell(), demand])
     assert finding.status == status
     if pollers and status != OK:
-        assert rules.trigger([cell(n_at_once + finding.way_out.partition("--set ")[2])]).status == OK
+        assert (
+            rules.trigger([cell(n_at_once + finding.way_out.partition("--set ")[2])]).status == OK
+        )
 
 
 def test_a_problem_comes_before_a_warning():
-    few, many = (cell(f"concurrency_value={n} provisioned_pollers={{minimum=2,maximum=9}}") for n in (1, 500))
+    few, many = (
+        cell(f"concurrency_value={n} provisioned_pollers={{minimum=2,maximum=9}}") for n in (1, 500)
+    )
     assert rules.trigger([few, many]).status == PROBLEM
 
 
 @pytest.mark.parametrize(
-    ("demand", "missing"), [(host(1.0), "trigger"), (cell("operation=count", "express"), "time limit")]
+    ("demand", "missing"),
+    [(host(1.0), "trigger"), (cell("operation=count", "express"), "time limit")],
 )
 def test_hosts_have_no_trigger_and_queries_no_time_limit(demand, missing):
     found = rules.check([demand], EXPERIMENTS[demand.cell.values["experiment"]], "aws")

@@ -30,7 +30,9 @@ def folder(monkeypatch, tmp_path):
         ("query errors --run r", "`stampede drain --run r --results-dir 'my runs'`"),
     ],
 )
-def test_a_run_without_lines_is_named_with_what_fetches_or_resumes_it(folder, capsys, command, words):
+def test_a_run_without_lines_is_named_with_what_fetches_or_resumes_it(
+    folder, capsys, command, words
+):
     assert main([*command.split(), "--results-dir", "my runs"]) == 2
     assert words in capsys.readouterr().err
 
@@ -52,13 +54,16 @@ def test_ctrl_c_outside_of_a_verb_has_no_traceback(monkeypatch, capsys):
     assert (start.main(), capsys.readouterr().err) == (130, "stampede: interrupted\n")
 
 
-@pytest.mark.parametrize("end", [KeyboardInterrupt(), OSError(28, "No space left on device"), RunError("no report")])
+@pytest.mark.parametrize(
+    "end", [KeyboardInterrupt(), OSError(28, "No space left on device"), RunError("no report")]
+)
 @pytest.mark.parametrize("done", [1, 2])
 def test_a_sweep_that_ends_early_names_what_goes_on_with_it(folder, done, end):
     folder.write_json("run.json", {"finished": {str(number): {} for number in range(done)}})
     two, end.__notes__ = plan("memory_size=1024 concurrency_value=1,2", target="local"), []
     with pytest.raises(type(end)), sweep._saying_how_to_go_on(two, folder):
         raise end
-    # The sweep itself has said how to resume it where a cell was cut off, but not before its stack is open.
+    # The sweep itself has said how to resume it where a cell was cut off, but not before its stack
+    # is open.
     command = "report" if done == 2 else "--resume" if isinstance(end, OSError) else ""
     assert [command in note for note in end.__notes__] == [True] * bool(command)

@@ -1,4 +1,5 @@
-"""Writes results folders from downloads given one by one, for figures that can be counted by hand."""
+"""Writes results folders from downloads given one by one, for figures that can be counted by
+hand."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -21,7 +22,8 @@ MEGABYTE = 1_000_000
 def record(
     start_ms: int, end_ms: int, *, n: int = 1, memory: int = 1024, seq: int = 0, **changes: Any
 ) -> dict[str, Any]:
-    """An ok record that ran from `start_ms` to `end_ms` and moved 1 MB; `changes` replace or add keys."""
+    """An ok record that ran from `start_ms` to `end_ms` and moved 1 MB; `changes` replace or add
+    keys."""
     cell = cell_id(n, memory)
     return {
         "concurrency_limit": n,
@@ -47,7 +49,9 @@ def cell_id(n: int, memory: int = 1024) -> str:
 
 def error(start_ms: int, end_ms: int, **changes: Any) -> dict[str, Any]:
     """An error record that ran from `start_ms` to `end_ms` and moved nothing."""
-    made = record(start_ms, end_ms, **({"status": "error", "error_type": "ClientError", "bytes": 0} | changes))
+    made = record(
+        start_ms, end_ms, **({"status": "error", "error_type": "ClientError", "bytes": 0} | changes)
+    )
     del made["download_time_seconds"]
     return made
 
@@ -57,19 +61,31 @@ def lasting(seconds: Sequence[float], **changes: Any) -> list[dict[str, Any]]:
     ends_ms = np.cumsum(np.maximum(1, np.round(np.multiply(seconds, 1000)))).astype(int).tolist()
     return [
         record(start_ms, end_ms, seq=seq, **changes) | {"download_time_seconds": length}
-        for seq, (start_ms, end_ms, length) in enumerate(zip([0, *ends_ms[:-1]], ends_ms, seconds, strict=True))
+        for seq, (start_ms, end_ms, length) in enumerate(
+            zip([0, *ends_ms[:-1]], ends_ms, seconds, strict=True)
+        )
     ]
 
 
-def write(directory: Path, records: list[dict[str, Any]], planned: Sequence[int] = (), **manifest: Any) -> Path:
-    """A results folder with these records, every message on record as sent, and a plan of these N; the folder."""
+def write(
+    directory: Path, records: list[dict[str, Any]], planned: Sequence[int] = (), **manifest: Any
+) -> Path:
+    """A results folder with these records, every message on record as sent, and a plan of these N;
+    the folder."""
     directory.mkdir(parents=True)
-    sent = [{name: made[name] for name in ("cell", "seq", "message_id", "warm_up")} for made in records]
+    sent = [
+        {name: made[name] for name in ("cell", "seq", "message_id", "warm_up")} for made in records
+    ]
     write_lines(directory / "records.jsonl", records)
     write_lines(directory / "sent.jsonl", sent)
     head = {"format": 1, "run_id": "handmade", "experiment": "download", "target": "aws"}
     cells = [{"memory_size": 1024, "concurrency_value": n, "cell": cell_id(n)} for n in planned]
-    head["plan"] = {"swept": {"concurrency_value": list(planned)}, "fixed": {}, "repeats": 1, "cells": cells}
+    head["plan"] = {
+        "swept": {"concurrency_value": list(planned)},
+        "fixed": {},
+        "repeats": 1,
+        "cells": cells,
+    }
     head |= {"cells": [], "account": {"region": "us-east-1"}}
     (directory / "run.json").write_text(json.dumps(head | manifest))
     return directory
@@ -83,7 +99,13 @@ def analysed(folder: Path) -> Analysis:
     return analyse(load(folder))
 
 
-def key(memory: int = 1024, n: int = 1, method: str = "download_file", sink: str = "", settings: str = "") -> Cell:
+def key(
+    memory: int = 1024,
+    n: int = 1,
+    method: str = "download_file",
+    sink: str = "",
+    settings: str = "",
+) -> Cell:
     """The key of a cell of the download."""
     return Cell.at(DOWNLOAD.axes, (memory, n, method, sink or default_sink(method)), settings)
 
@@ -92,5 +114,11 @@ def figures(cell: Cell, seconds: Sequence[float] = (), **changes: Any) -> Figure
     """A cell of nothing but these seconds, in operations of 1 MB."""
     sample, nothing = Sample(np.array(seconds), cell.words), Sample(np.array([]))
     fields = {"counts": {}, "seconds": {}, "median": None, "metrics": {}, "overlap": None}
-    fields |= {"everything": sample, "sample": sample, "speeds": nothing, "cold": nothing, "warm": nothing}
+    fields |= {
+        "everything": sample,
+        "sample": sample,
+        "speeds": nothing,
+        "cold": nothing,
+        "warm": nothing,
+    }
     return Figures(cell, **(fields | {"size_bytes": MEGABYTE, "mean_bytes": MEGABYTE} | changes))

@@ -1,8 +1,8 @@
 """Counts every number of a run's statistics.json again from its other files.
 
-It shares no code with the report, only the declaration's axes and metrics, and takes the plain way where the report
-takes the fast one: what ran at once is counted millisecond by millisecond. Of an interval it looks only whether it is
-in order.
+It shares no code with the report, only the declaration's axes and metrics, and takes the plain way
+where the report takes the fast one: what ran at once is counted millisecond by millisecond. Of an
+interval it looks only whether it is in order.
 
     python -m tests.unit.report.recompute results/<run_id>
 
@@ -21,7 +21,13 @@ import numpy as np
 from experiments import EXPERIMENTS
 
 # Percent, and how many seconds it takes.
-QUANTILES = {"p5_s": (5, 20), "p25_s": (25, 1), "median_s": (50, 1), "p75_s": (75, 1), "p95_s": (95, 20)}
+QUANTILES = {
+    "p5_s": (5, 20),
+    "p25_s": (25, 1),
+    "median_s": (50, 1),
+    "p75_s": (75, 1),
+    "p95_s": (95, 20),
+}
 QUANTILES |= {"min_s": (0, 1), "max_s": (100, 1), "p99_s": (99, 100)}
 FOR_AN_INTERVAL, FOR_ROUNDS = 10, 5
 
@@ -31,10 +37,20 @@ class Operation:
 
     def __init__(self, row, place, seconds):
         self.row, self.place, self.seconds = row, place, seconds
-        self.is_warm_up, self.has_failed, self.is_first = row.get("warm_up") == 1, row["status"] == "error", False
-        self.cell, self.round, self.attempt = row.get("cell"), row.get("round") or 0, row.get("attempt", 1)
+        self.is_warm_up, self.has_failed, self.is_first = (
+            row.get("warm_up") == 1,
+            row["status"] == "error",
+            False,
+        )
+        self.cell, self.round, self.attempt = (
+            row.get("cell"),
+            row.get("round") or 0,
+            row.get("attempt", 1),
+        )
         self.start, self.end = row.get("started_at_ms"), row.get("finished_at_ms")
-        planned, failed, before = (row.get(name) or 0 for name in ("planned", "failed", "already_there"))
+        planned, failed, before = (
+            row.get(name) or 0 for name in ("planned", "failed", "already_there")
+        )
         self.is_one = not row.get("batch_index")  # all messages of a batch have its times
         # Its own work is all of the operation, and most of it succeeded.
         self.is_whole = not before and not (failed and failed >= planned / 2)
@@ -42,7 +58,11 @@ class Operation:
 
 def identity(row):
     """Of which message a line is."""
-    return row.get("message_id") if None in (row.get("cell"), row.get("seq")) else (row["cell"], row["seq"])
+    return (
+        row.get("message_id")
+        if None in (row.get("cell"), row.get("seq"))
+        else (row["cell"], row["seq"])
+    )
 
 
 def read_lines(path):
@@ -54,7 +74,8 @@ def read_lines(path):
 
 
 def place_of(axes, values, settings):
-    """The coordinates of a record or a planned cell, and its settings; None where a coordinate isn't there."""
+    """The coordinates of a record or a planned cell, and its settings; None where a coordinate
+    isn't there."""
     place = []
     for axis, value in zip(axes, values, strict=True):
         place.append(as_recorded(value) or axis.default_of(place))
@@ -75,7 +96,9 @@ class Recount:
         self.axes = self.experiment.axes
         self.planned = self._planned()
         self.sent = read_lines(folder / "sent.jsonl")
-        self.operations = [*filter(None, map(self._operation, read_lines(folder / "records.jsonl")))]
+        self.operations = [
+            *filter(None, map(self._operation, read_lines(folder / "records.jsonl")))
+        ]
         seen = set()
         for operation in self.operations:
             message = identity(operation.row)
@@ -88,7 +111,10 @@ class Recount:
     def _planned(self):
         """What each cell was set to, in both formats of run.json."""
         if self.manifest["format"] > 1:
-            return {row["cell"]: row["values"] | {"settings": row["settings"]} for row in self.manifest["cells"]}
+            return {
+                row["cell"]: row["values"] | {"settings": row["settings"]}
+                for row in self.manifest["cells"]
+            }
         plan, planned = self.manifest["plan"], {}
         for row in [*plan.get("cells", ()), *self.manifest["cells"]]:
             planned.setdefault(row["cell"], dict(plan["fixed"])).update(row)
@@ -103,7 +129,10 @@ class Recount:
         wanted = [as_recorded(values.get(axis.variable)) for axis in self.axes]
         if any(None not in pair and pair[0] != pair[1] for pair in zip(told, wanted, strict=True)):
             return None
-        place, seconds = place_of(self.axes, told, values.get("settings", "")), row.get(self.experiment.time_field)
+        place, seconds = (
+            place_of(self.axes, told, values.get("settings", "")),
+            row.get(self.experiment.time_field),
+        )
         is_counted = row["status"] == "error" or None not in (seconds, place)
         return Operation(row, place, seconds) if is_counted else None
 
@@ -114,12 +143,18 @@ class Recount:
             is_timed = each.start is not None and each.start < each.end
             if is_timed and not each.is_warm_up and each.place and each.is_one:
                 floods.setdefault((each.cell, each.round), []).append(each)
-        late = [each for flood in floods.values() for each in flood if each.attempt > 1 and each.round]
+        late = [
+            each for flood in floods.values() for each in flood if each.attempt > 1 and each.round
+        ]
         for (cell, at), flood in floods.items():
             first = [each for each in flood if each.attempt == 1]
             if at and first:
                 start, end = min(each.start for each in first), max(each.end for each in first)
-                flood += [each for each in late if each.cell != cell and each.start < end and each.end > start]
+                flood += [
+                    each
+                    for each in late
+                    if each.cell != cell and each.start < end and each.end > start
+                ]
         return floods
 
     def stated(self, figures):
@@ -127,7 +162,9 @@ class Recount:
         return *(figures[axis.name] for axis in self.axes), figures.get("settings", "")
 
     def totals(self):
-        counts = counts_of(self.operations) | {"count": sum(each.is_first for each in self.operations)}
+        counts = counts_of(self.operations) | {
+            "count": sum(each.is_first for each in self.operations)
+        }
         sent, warm_ups = self._sent(self.sent)
         totals = {"records": len(self.operations), "downloads": counts.pop("count")}
         return totals | counts | {"sent": sent, "sent_warm_up": warm_ups}
@@ -141,7 +178,10 @@ class Recount:
     def figures(self, place):
         """A cell of statistics.json."""
         here = [each for each in self.operations if each.place == place]
-        own, names = [each for each in here if each.is_first and each.is_one], {each.cell for each in here}
+        own, names = (
+            [each for each in here if each.is_first and each.is_one],
+            {each.cell for each in here},
+        )
         for name, values in self.planned.items():
             coordinates = [values.get(axis.variable or axis.name) for axis in self.axes]
             if place_of(self.axes, coordinates, values.get("settings", "")) == place:
@@ -149,7 +189,11 @@ class Recount:
         by_cell = {}
         for each in own:
             by_cell.setdefault(each.cell or "", []).append(each.seconds)
-        rounds = {(each.cell, each.round) for each in own if not self.experiment.shared_list or each.is_whole}
+        rounds = {
+            (each.cell, each.round)
+            for each in own
+            if not self.experiment.shared_list or each.is_whole
+        }
         is_in_rounds = len(rounds) >= FOR_ROUNDS and all(cell and at for cell, at in rounds)
         return {
             **{axis.name: value for axis, value in zip(self.axes, place[:-1], strict=True)},
@@ -157,10 +201,17 @@ class Recount:
             **counts_of(here),
             "sent": self._sent([row for row in self.sent if row.get("cell") in names])[0],
             "succeeded": sum(each.cell in names for each in self.firsts),
-            "seconds": spread([each.seconds for each in own], FOR_ROUNDS if self.experiment.knee else FOR_AN_INTERVAL),
-            "metrics": {metric.name: self._metric(metric, own) for metric in self.experiment.metrics[1:]},
+            "seconds": spread(
+                [each.seconds for each in own],
+                FOR_ROUNDS if self.experiment.knee else FOR_AN_INTERVAL,
+            ),
+            "metrics": {
+                metric.name: self._metric(metric, own) for metric in self.experiment.metrics[1:]
+            },
             "overlap": self._overlap(place),
-            "repeats": {name: mean(seconds) for name, seconds in by_cell.items() if len(by_cell) > 1},
+            "repeats": {
+                name: mean(seconds) for name, seconds in by_cell.items() if len(by_cell) > 1
+            },
             "rounds": len(rounds) if is_in_rounds else 0,
         }
 
@@ -178,17 +229,25 @@ class Recount:
         return sum(values) / divisors[metric.how] if divisors[metric.how] else None
 
     def _overlap(self, place):
-        cells = {each.cell for each in self.operations if each.place == place and not each.is_warm_up}
+        cells = {
+            each.cell for each in self.operations if each.place == place and not each.is_warm_up
+        }
         floods = {at: flood for at, flood in self.floods.items() if at[0] in cells}
         if not floods:
             return None
         n = place[[axis.record_field for axis in self.axes].index("concurrency_limit")]
         running = [at_once(flood) for flood in floods.values()]
-        every, attempts = np.concatenate(running), [each for flood in floods.values() for each in flood]
+        every, attempts = (
+            np.concatenate(running),
+            [each for flood in floods.values() for each in flood],
+        )
         reached = [int(np.argmax(each >= n)) / 1000 for each in running if each.max() >= n]
         amounts, factor = [each.row.get("bytes") for each in attempts], 8 / 1e6
         if self.experiment.shared_list or self.experiment.takes_payload:
-            amounts, factor = [each.row.get("copied", each.row.get("batch", 1)) for each in attempts], 1
+            amounts, factor = (
+                [each.row.get("copied", each.row.get("batch", 1)) for each in attempts],
+                1,
+            )
         return {
             "peak": every.max(),
             "mean": every.mean(),
@@ -197,8 +256,12 @@ class Recount:
             "elapsed_s": len(every) / 1000,
             "floods": len(floods),
             "reached": len(reached),
-            "intruders": sum(each.cell != cell for (cell, _), flood in floods.items() for each in flood),
-            "aggregate_per_s": None if None in amounts else sum(amounts) * factor / (len(every) / 1000),
+            "intruders": sum(
+                each.cell != cell for (cell, _), flood in floods.items() for each in flood
+            ),
+            "aggregate_per_s": None
+            if None in amounts
+            else sum(amounts) * factor / (len(every) / 1000),
         }
 
     def ratio(self, finding):
@@ -206,14 +269,19 @@ class Recount:
         if finding["ratio"] is None:
             return None
         places = [self.stated(finding[side]) for side in ("subject", "baseline")]
-        sides = [[each for each in self.firsts if each.place == place and each.is_one] for place in places]
+        sides = [
+            [each for each in self.firsts if each.place == place and each.is_one]
+            for place in places
+        ]
         if self.experiment.shared_list:
             sides = [[each for each in side if each.is_whole] for side in sides]
         if finding["kind"] == "knee":
             rate = self.experiment.speed.field
             return np.divide(*(median(each.row[rate] for each in side) for side in sides))
         if finding["kind"] == "start":
-            sides = [[each for each in sides[0] if each.row.get("cold_start") == cold] for cold in (1, 0)]
+            sides = [
+                [each for each in sides[0] if each.row.get("cold_start") == cold] for cold in (1, 0)
+            ]
         ratio = np.divide(*(median(each.seconds for each in side) for side in reversed(sides)))
         if finding["kind"] == "size":
             ratio *= np.divide(*(mean([each.row["bytes"] for each in side]) for side in sides))
@@ -238,7 +306,11 @@ def mean(values):
 
 
 def spread(seconds, for_an_interval):
-    figures = {"count": len(seconds), "mean_s": mean(seconds), "median_interval": len(seconds) >= for_an_interval}
+    figures = {
+        "count": len(seconds),
+        "mean_s": mean(seconds),
+        "median_interval": len(seconds) >= for_an_interval,
+    }
     for name, (percent, needed) in QUANTILES.items():
         figures[name] = np.percentile(seconds, percent) if len(seconds) >= needed else None
     return figures
@@ -273,15 +345,24 @@ def mismatches(folder):
     stated, run = json.loads((folder / "statistics.json").read_text()), Recount(folder)
     for cell in stated["cells"]:
         interval = cell["seconds"]["median_interval"]
-        cell["seconds"]["median_interval"] = bool(interval) and 0 < interval["low"] <= interval["high"]
+        cell["seconds"]["median_interval"] = (
+            bool(interval) and 0 < interval["low"] <= interval["high"]
+        )
     places = [run.stated(cell) for cell in stated["cells"]]
     recounted = {"totals": run.totals(), "cells": [run.figures(place) for place in places]}
     recounted["ratios"] = [run.ratio(finding) for finding in stated["findings"]]
-    recounted["unstated"] = sorted({operation.place for operation in run.operations} - {*places, None})
-    stated["ratios"] = [finding["ratio"] and finding["ratio"]["value"] for finding in stated["findings"]]
+    recounted["unstated"] = sorted(
+        {operation.place for operation in run.operations} - {*places, None}
+    )
+    stated["ratios"] = [
+        finding["ratio"] and finding["ratio"]["value"] for finding in stated["findings"]
+    ]
     again = dict(leaves(recounted, "statistics"))
     said = dict(
-        leaves({"totals": stated["totals"], "cells": stated["cells"], "ratios": stated["ratios"]}, "statistics")
+        leaves(
+            {"totals": stated["totals"], "cells": stated["cells"], "ratios": stated["ratios"]},
+            "statistics",
+        )
     )
     return [
         f"{path}: {said.get(path, 'nothing')}, recounted {again.get(path, 'nothing')}"

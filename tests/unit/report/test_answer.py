@@ -22,19 +22,53 @@ CLASSES = ("storage_class=standard,express", "object_bytes=1000,100000000", "ope
 AT_10, LEAST = {"concurrency_value": 10}, {"memory_size": 1024}
 RANGES, STREAM = {"method": "ranges"}, {"method": "stream"}
 ALONE, MANY = {"parallel_limit": 1}, {"parallel_limit": 100}
-EXPRESS, SMALL, LARGE = {"storage_class": "express"}, {"object_bytes": 1000}, {"object_bytes": 100_000_000}
+EXPRESS, SMALL, LARGE = (
+    {"storage_class": "express"},
+    {"object_bytes": 1000},
+    {"object_bytes": 100_000_000},
+)
 
 
 CASES = [
-    ("download", "aws", ONE_CELL, [], r"^A download takes \S+ s at N = 2 \(95 % CI .*; 24 of 24 succeeded"),
+    (
+        "download",
+        "aws",
+        ONE_CELL,
+        [],
+        r"^A download takes \S+ s at N = 2 \(95 % CI .*; 24 of 24 succeeded",
+    ),
     ("download", "aws", BY_N, [(AT_10, 1.25)], r"^N = 10: each function keeps [78]\d % .*alone"),
     ("download", "local", BY_N, [(AT_10, 8)], r"^Local test, not AWS: .* alone and [78]\.\d+ s"),
     ("download", "endpoint", BY_N, [], r"^An endpoint, not AWS: "),
     ("download", "aws", MEMORIES, [], r"^With 2,048 MB .* with 1,024 MB"),
-    ("download", "aws", (*ONE_CELL, *METHODS), [(RANGES, 0.5)], r"^ranges is [12]\.\d+ times as fast"),
-    ("download", "aws", (*BY_N, *THREE), [(RANGES, 0.5), (STREAM, 0.5)], r"^No clear winner at N = 10: "),
-    ("download", "aws", (*BY_N, *METHODS), [(RANGES, 2), (RANGES | AT_10, 0.25)], r"^The order .* ranges with N = 10"),
-    ("download", "aws", (*MEMORIES, *METHODS), [(RANGES | LEAST, 0.5)], r"^ranges is .* in 1 of 2 cases"),
+    (
+        "download",
+        "aws",
+        (*ONE_CELL, *METHODS),
+        [(RANGES, 0.5)],
+        r"^ranges is [12]\.\d+ times as fast",
+    ),
+    (
+        "download",
+        "aws",
+        (*BY_N, *THREE),
+        [(RANGES, 0.5), (STREAM, 0.5)],
+        r"^No clear winner at N = 10: ",
+    ),
+    (
+        "download",
+        "aws",
+        (*BY_N, *METHODS),
+        [(RANGES, 2), (RANGES | AT_10, 0.25)],
+        r"^The order .* ranges with N = 10",
+    ),
+    (
+        "download",
+        "aws",
+        (*MEMORIES, *METHODS),
+        [(RANGES | LEAST, 0.5)],
+        r"^ranges is .* in 1 of 2 cases",
+    ),
     ("copy", "aws", LIMITS, [(ALONE, 4), (MANY, 1.5)], r"^Up to 10 parallel calls help: .*no gain"),
     ("copy", "aws", LIMITS, [(ALONE, 4), (MANY, 0.5)], r"^More parallel calls help up to 100"),
     (
@@ -44,18 +78,34 @@ CASES = [
         [(EXPRESS | SMALL, 0.5), (EXPRESS | LARGE, 2)],
         r"^express against standard: .* 1 KB",
     ),
-    ("function", "aws", MEMORIES, [(LEAST, 1.3)], r"^At N = 1, 1,024 MB is the cheapest.* 2,048 MB is the fastest"),
-    ("filesystem", "local", ("dataset=small",), [], r"folder stood in for efs, so this says nothing about efs"),
+    (
+        "function",
+        "aws",
+        MEMORIES,
+        [(LEAST, 1.3)],
+        r"^At N = 1, 1,024 MB is the cheapest.* 2,048 MB is the fastest",
+    ),
+    (
+        "filesystem",
+        "local",
+        ("dataset=small",),
+        [],
+        r"folder stood in for efs, so this says nothing about efs",
+    ),
 ]
 
 
 def seconds_of(factors):
     """The seconds of a cell: 1, times the factors of all that it has."""
-    return lambda demand: prod(factor for part, factor in factors if part.items() <= demand.cell.values.items())
+    return lambda demand: prod(
+        factor for part, factor in factors if part.items() <= demand.cell.values.items()
+    )
 
 
 @pytest.mark.parametrize(("name", "target", "settings", "factors", "words"), CASES)
-def test_the_headline_is_what_the_figures_say_and_has_no_other_number(tmp_path, name, target, settings, factors, words):
+def test_the_headline_is_what_the_figures_say_and_has_no_other_number(
+    tmp_path, name, target, settings, factors, words
+):
     keys = {"target": target, "takes": seconds_of(factors)}
     analysis = analysed(synthetic.write(tmp_path / "run", EXPERIMENTS[name], settings, **keys))
     headline = say(analysis).headline
@@ -63,7 +113,9 @@ def test_the_headline_is_what_the_figures_say_and_has_no_other_number(tmp_path, 
     assert unseen(analysis, headline) == set(), headline
 
 
-FAILED = [error(0, 100, seq=seq, error_message="app.handler can't be imported") for seq in range(11)]
+FAILED = [
+    error(0, 100, seq=seq, error_message="app.handler can't be imported") for seq in range(11)
+]
 AT_ONCE = [record(0, 1000, n=3, seq=seq) for seq in range(3)]
 
 
@@ -97,4 +149,6 @@ def test_what_to_know_before_relying_on_it_is_said_weightiest_first_and_in_five_
     (folder / "evidence.json").write_text('{"checks": [{"id": "redelivery", "contradicted": 1}]}')
     keys = ["assumes of AWS", "2 of 22 messages", "10 with", "drift", "botocore 1.0 and 2.0"]
     lines = say(analysed(folder)).caveats
-    assert len(lines) == 5 and all(key in line for key, line in zip(keys, lines, strict=True)), lines
+    assert len(lines) == 5 and all(key in line for key, line in zip(keys, lines, strict=True)), (
+        lines
+    )

@@ -1,4 +1,5 @@
-"""Batches of the queue: an invocation is one operation, whatever it took along, and each of its messages counts."""
+"""Batches of the queue: an invocation is one operation, whatever it took along, and each of its
+messages counts."""
 
 import json
 
@@ -13,7 +14,13 @@ from tests.unit.report.handmade_run import ORIGIN_MS, analysed
 from tests.unit.report.recompute import mismatches
 
 CELL = "memory_size=1024,concurrency_value=2,batch_size=5"
-PLACE = {"package": "thumbnail", "architecture": "x86_64", "payload": 0, "batch_size": 5, "batching_window_s": 0}
+PLACE = {
+    "package": "thumbnail",
+    "architecture": "x86_64",
+    "payload": 0,
+    "batch_size": 5,
+    "batching_window_s": 0,
+}
 
 
 def batch(number, start_ms, seconds, size, failed=()):
@@ -43,13 +50,18 @@ def batch(number, start_ms, seconds, size, failed=()):
         }
         if index in failed:
             del record["elapsed_seconds"]
-            record |= {"status": "error", "error_type": "PartialFailure", "error_message": "one of them"}
+            record |= {
+                "status": "error",
+                "error_type": "PartialFailure",
+                "error_message": "one of them",
+            }
         yield record
 
 
 @pytest.fixture
 def folder(tmp_path):
-    """Two invocations at once of five and three messages, then one of two, of which a message fails."""
+    """Two invocations at once of five and three messages, then one of two, of which a message
+    fails."""
     records = [*batch(0, 0, 1.0, 5), *batch(1, 0, 2.0, 3), *batch(2, 2500, 0.5, 2, failed=[1])]
     return handmade_run.write(tmp_path / "run", records, experiment="function")
 
@@ -63,7 +75,11 @@ def figures(folder):
 
 
 def test_seconds_and_overlap_are_those_of_invocations(figures):
-    assert (figures.count, figures.seconds["median_s"], figures.seconds["mean_s"]) == (3, 1.0, pytest.approx(3.5 / 3))
+    assert (figures.count, figures.seconds["median_s"], figures.seconds["mean_s"]) == (
+        3,
+        1.0,
+        pytest.approx(3.5 / 3),
+    )
     assert figures.overlap.peak == 2
     assert figures.cell["batch_size"] == 5
 
@@ -78,7 +94,8 @@ def test_another_program_and_the_saved_query_count_invocations_as_well(folder):
     assert mismatches(folder) == []
     lines = (folder / "records.jsonl").read_text().splitlines()
     events = [
-        {"timestamp": ORIGIN_MS, "message": json.dumps({"run_id": "handmade", **json.loads(line)})} for line in lines
+        {"timestamp": ORIGIN_MS, "message": json.dumps({"run_id": "handmade", **json.loads(line)})}
+        for line in lines
     ]
     handmade_run.write_lines(folder / "log_events.jsonl", events)
     asked = answered(load(folder))

@@ -27,7 +27,9 @@ def test_every_number_of_a_stored_run_is_what_another_program_counts(name, tmp_p
 
 def test_the_other_program_counts_rounds_and_repeats_alike_and_notices_a_wrong_number(tmp_path):
     settings = ["dataset=small", "storage=s3", "threads=1,30"]
-    folder = synthetic.write(tmp_path / "run", EXPERIMENTS["filesystem"], settings, rounds=2, repeats=5)
+    folder = synthetic.write(
+        tmp_path / "run", EXPERIMENTS["filesystem"], settings, rounds=2, repeats=5
+    )
     content = counted(folder)
     assert {cell["rounds"] for cell in content["cells"]} == {10}
     content["cells"][1]["seconds"]["p25_s"] *= 1.000001
@@ -59,21 +61,39 @@ def test_only_first_successes_are_measured_and_all_else_is_counted_apart(tmp_pat
     ]
     folder = handmade_run.write(tmp_path / "run", records, [1, 5])
     cell, empty = counted(folder)["cells"]
-    counts = {"sent": 3, "count": 2, "duplicates": 1, "warm_ups": 2, "warm_up_errors": 1, "retried": 1, "succeeded": 2}
+    counts = {
+        "sent": 3,
+        "count": 2,
+        "duplicates": 1,
+        "warm_ups": 2,
+        "warm_up_errors": 1,
+        "retried": 1,
+        "succeeded": 2,
+    }
     assert counts.items() <= cell.items()
     assert (cell["seconds"]["min_s"], cell["seconds"]["max_s"]) == (0.4, 0.5)
     assert (empty["count"], empty["errors"], empty["overlap"]) == (0, 0, None)
     # The saved query has every success.
-    by_memory = {row["memory_size_mb"]: (row["count"], row["max_s"]) for row in counted_rows(load(folder))}
+    by_memory = {
+        row["memory_size_mb"]: (row["count"], row["max_s"]) for row in counted_rows(load(folder))
+    }
     assert by_memory[1024] == (3, 1)
 
 
 def test_what_ran_at_once_is_counted_from_start_to_end(tmp_path):
-    """Full from 400 to 1000 and from 1100 to 1400; one that ends when another starts doesn't overlap it."""
+    """Full from 400 to 1000 and from 1100 to 1400; one that ends when another starts doesn't
+    overlap it."""
     spans = [(0, 1000), (400, 1400), (1100, 1500), (1500, 2000)]
     records = [record(*span, n=2, seq=seq, round=1) for seq, span in enumerate(spans)]
     # A late message of another cell, which began to run while this one had its round.
     records += [record(1900, 2100, n=5, round=1, attempt=2)]
     overlap = counted(handmade_run.write(tmp_path / "run", records))["cells"][0]["overlap"]
-    expected = {"peak": 2, "share_at_n": 1 / 2.1, "time_to_n_s": 0.4, "elapsed_s": 2.1, "intruders": 1, "floods": 1}
+    expected = {
+        "peak": 2,
+        "share_at_n": 1 / 2.1,
+        "time_to_n_s": 0.4,
+        "elapsed_s": 2.1,
+        "intruders": 1,
+        "floods": 1,
+    }
     assert {name: overlap[name] for name in expected} == pytest.approx(expected)

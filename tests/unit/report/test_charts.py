@@ -50,7 +50,8 @@ def strictly():
 def test_many_are_drawn_but_for_those_without_room_and_the_same_figures_give_the_same_bytes(draw):
     first, second = draw(50), draw(50)
     assert first.svg == second.svg
-    assert first.png.startswith(b"\x89PNG") and first.png == draw(50).png  # before and after an SVG was drawn
+    # before and after an SVG was drawn
+    assert first.png.startswith(b"\x89PNG") and first.png == draw(50).png
     numbers = re.findall(r">(?:line|box|ratio|panel) (\d+)<", first.svg)
     assert max(map(int, numbers)) == MOST[draw] - 1
 
@@ -72,7 +73,9 @@ def test_a_hostile_label_is_literal_text_ids_have_the_name_and_colours_are_varia
 
 def test_a_single_mark_of_0_is_a_chart_also_on_a_logarithmic_axis():
     options = {"is_log_up": True, "is_proportion": True, "level": 1}
-    svg = charts.line("n", "t", "w", [Line("a", {1e6: Mark(0)}), Line("none", {})], "size", "s", **options).svg
+    svg = charts.line(
+        "n", "t", "w", [Line("a", {1e6: Mark(0)}), Line("none", {})], "size", "s", **options
+    ).svg
     assert "none<" not in svg
 
 

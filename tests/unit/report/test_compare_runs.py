@@ -1,4 +1,5 @@
-"""Two runs against each other, and three or more over time: what differs in speed, and what makes them different."""
+"""Two runs against each other, and three or more over time: what differs in speed, and what makes
+them different."""
 
 import base64
 import csv
@@ -23,11 +24,14 @@ DAY_MS = 86_400_000
 
 @pytest.fixture
 def run_of(tmp_path):
-    """Twelve downloads with each N of `factors`, so many times as long, on a day; `manifest` is of run.json."""
+    """Twelve downloads with each N of `factors`, so many times as long, on a day; `manifest` is of
+    run.json."""
 
     def write(name, factors, day=0, manifest=None, **changes):
         records = [
-            row for n, factor in factors.items() for row in lasting([factor * s for s in SECONDS], n=n, **changes)
+            row
+            for n, factor in factors.items()
+            for row in lasting([factor * s for s in SECONDS], n=n, **changes)
         ]
         for row in records:
             row["started_at_ms"] += day * DAY_MS
@@ -43,11 +47,18 @@ def rows_of(page):
 
 def test_the_page_has_each_common_cell_of_both_and_their_ratio_of_speeds(run_of, tmp_path):
     compared = compare([run_of("one", {1: 1, 2: 1}), run_of("two", {1: 2, 3: 2})], tmp_path)
-    assert re.match(r"B is slower than A in the only common cell: 0\.50 times .* CI 0\.4", compared.headline)
+    assert re.match(
+        r"B is slower than A in the only common cell: 0\.50 times .* CI 0\.4", compared.headline
+    )
     assert compared.differences == [] and len(compared.warnings) == 2
     page = page_of(tmp_path, "comparison.html")
     measured = [row[:3] for row in rows_of(page) if row[0].isdigit()]
-    assert measured == [["1", "A", "0.106"], ["1", "B", "0.211"], ["2", "A", "0.106"], ["3", "B", "0.211"]]
+    assert measured == [
+        ["1", "A", "0.106"],
+        ["1", "B", "0.211"],
+        ["2", "A", "0.106"],
+        ["3", "B", "0.211"],
+    ]
     assert "interleaved" in text_of(page)
 
 
@@ -55,7 +66,11 @@ def test_a_run_beside_its_copy_claims_nothing(run_of, tmp_path):
     one = run_of("one", {1: 1})
     compared = compare([one, shutil.copytree(one, tmp_path / "two")], tmp_path)
     low, high = map(float, re.search(r"CI (\S+) to (\S+)\)", compared.headline).groups())
-    assert low < 1 < high and "1.00 times" in compared.headline and "the same run" in compared.warnings[-1]
+    assert (
+        low < 1 < high
+        and "1.00 times" in compared.headline
+        and "the same run" in compared.warnings[-1]
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,21 +82,37 @@ def test_a_run_beside_its_copy_claims_nothing(run_of, tmp_path):
     ],
 )
 def test_what_the_runs_do_not_have_in_common_is_said(run_of, tmp_path, changes, words):
-    runs = [run_of("one", {1: 1}, sdk="botocore 1.0"), run_of("two", {1: 1}, **{"sdk": "botocore 1.0"} | changes)]
+    runs = [
+        run_of("one", {1: 1}, sdk="botocore 1.0"),
+        run_of("two", {1: 1}, **{"sdk": "botocore 1.0"} | changes),
+    ]
     compared = compare(runs, tmp_path)
     [difference] = compared.differences
     assert words in difference and words in text_of(page_of(tmp_path, "comparison.html"))
     assert ("Nothing can be compared" in compared.headline) == ("bytes" in changes)
 
 
-SLOWER = [{1: 1.0, 2: 1.0}, {1: 1.01, 2: 0.99}, {1: 0.98, 2: 1.4}, {1: 1.0, 2: 1.42}, {1: 1.0, 2: 1.41}]
+SLOWER = [
+    {1: 1.0, 2: 1.0},
+    {1: 1.01, 2: 0.99},
+    {1: 0.98, 2: 1.4},
+    {1: 1.0, 2: 1.42},
+    {1: 1.0, 2: 1.41},
+]
 
 
 def test_the_run_from_which_on_a_cell_is_slower_is_named(run_of, tmp_path):
-    days = [run_of(f"day{day}", factors, day, sdk=f"botocore 1.{day // 3}") for day, factors in enumerate(SLOWER, 1)]
+    days = [
+        run_of(f"day{day}", factors, day, sdk=f"botocore 1.{day // 3}")
+        for day, factors in enumerate(SLOWER, 1)
+    ]
     made = history([days[at] for at in (2, 0, 4, 1, 3)], tmp_path)
-    assert re.match(r"N = 2: slower since day3, 0\.71 times .* of 5 runs \(95 % CI 0\.6", made.headline)
-    assert made.slower == ["N = 2"] and any("botocore 1.1 from day3" in text for text in made.warnings)
+    assert re.match(
+        r"N = 2: slower since day3, 0\.71 times .* of 5 runs \(95 % CI 0\.6", made.headline
+    )
+    assert made.slower == ["N = 2"] and any(
+        "botocore 1.1 from day3" in text for text in made.warnings
+    )
     rows = [row for row in rows_of(page_of(tmp_path, "history.html")) if row[0] == "2"]
     assert [row[1] for row in rows] == list("12345")
     assert ["▼" in row[-1] for row in rows] == [False, False, True, True, True]
@@ -91,7 +122,9 @@ def test_the_run_from_which_on_a_cell_is_slower_is_named(run_of, tmp_path):
 
 
 @pytest.mark.parametrize("factors", [(1.0, 1.0, 1.0, 1.0), (1.0, 1.5, 1.0)])
-def test_a_run_repeated_without_a_change_and_what_came_back_are_not_slower(run_of, tmp_path, factors):
+def test_a_run_repeated_without_a_change_and_what_came_back_are_not_slower(
+    run_of, tmp_path, factors
+):
     folders = [run_of(f"day{day}", {1: factor}, day) for day, factor in enumerate(factors)]
     made = history(folders, tmp_path / "own.html")
     assert (made.page, made.slower) == (tmp_path / "own.html", [])

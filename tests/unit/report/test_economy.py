@@ -17,7 +17,11 @@ ALONE = {"cheapest": False, "balanced": False}
 
 def of_memory(folder, change=lambda folder: None, seconds=BY_MEMORY):
     """The findings by memory of 30 invocations each."""
-    settings = ["memory_size=" + ",".join(map(str, seconds)), "concurrency_value=1", "architecture=x86_64"]
+    settings = [
+        "memory_size=" + ",".join(map(str, seconds)),
+        "concurrency_value=1",
+        "architecture=x86_64",
+    ]
     keys = {"takes": lambda demand: seconds[demand.memory_mb], "per_n": 30, "target": "aws"}
     synthetic.write(folder, EXPERIMENTS["function"], settings, **keys)
     change(folder)
@@ -38,12 +42,17 @@ def test_the_fastest_the_cheapest_and_the_balanced_memory_have_their_titles(tmp_
 
 def lose_a_message_and_bill_250_ms(folder):
     with (folder / "sent.jsonl").open("a") as sent:
-        sent.write(json.dumps({"cell": "memory_size=3008,concurrency_value=1", "seq": 99, "message_id": "lost"}) + "\n")
+        sent.write(
+            json.dumps(
+                {"cell": "memory_size=3008,concurrency_value=1", "seq": 99, "message_id": "lost"}
+            )
+            + "\n"
+        )
     events = folder / "log_events.jsonl"
     events.write_text(re.sub(r"Billed Duration: \d+", "Billed Duration: 250", events.read_text()))
 
 
-def test_an_invocation_costs_what_lambda_billed_and_a_memory_that_lost_messages_holds_no_title_where_another_lost_none(
+def test_an_invocation_costs_what_lambda_billed_and_a_memory_that_lost_messages_has_no_title(
     tmp_path,
 ):
     findings = of_memory(tmp_path / "run", lose_a_message_and_bill_250_ms)
@@ -55,7 +64,10 @@ def test_an_invocation_costs_what_lambda_billed_and_a_memory_that_lost_messages_
 
 def of_sizes(folder, change=lambda row: {}, **keys):
     """The findings by size of a run in which the quick class takes half as long."""
-    keys = {"target": "aws", "takes": lambda demand: BY_CLASS[demand.cell.values["storage_class"]]} | keys
+    keys = {
+        "target": "aws",
+        "takes": lambda demand: BY_CLASS[demand.cell.values["storage_class"]],
+    } | keys
     synthetic.write(folder, EXPERIMENTS["express"], ["architecture=x86_64"], **keys)
     synthetic.change_records(folder, change)
     findings = [finding for finding in analysed(folder).findings if finding.kind == "size"]
@@ -65,18 +77,23 @@ def of_sizes(folder, change=lambda row: {}, **keys):
 
 @pytest.mark.parametrize("moved", [1, 3])
 def test_each_size_says_how_many_times_as_fast_and_as_cheap_the_median_object_is(tmp_path, moved):
-    """Where the quick class moves so many times as much in an operation, each object is that much faster."""
+    """Where the quick class moves so many times as much in an operation, each object is that much
+    faster."""
 
     def stalling(row):
         """The last operation of each cell does."""
         seconds = 9.0 if row["seq"] == 11 else BY_CLASS[row["storage_class"]]
-        return {"elapsed_seconds": seconds, "bytes": row["bytes"] * (moved if row["storage_class"] == "express" else 1)}
+        return {
+            "elapsed_seconds": seconds,
+            "bytes": row["bytes"] * (moved if row["storage_class"] == "express" else 1),
+        }
 
     findings = of_sizes(tmp_path / "run", stalling)
     finding = findings["download", 1000, 1]
     assert (finding.ratio.value, finding.among) == (pytest.approx(2 * moved), 2 * len(findings))
     assert finding.baseline["storage_class"] == "standard"
-    # A request, its bytes, and the function's seconds for an object of those that an operation moves.
+    # A request, its bytes, and the function's seconds for an object of those that an operation
+    # moves.
     second_usd = 1e-5 * 2048 / 1024 * 1000 / 2**20
     usd = 4e-8 + 1000 / 2**30 * 0.001 + second_usd * 0.5 / moved
     assert finding.usd == pytest.approx(usd * 1e6)

@@ -13,7 +13,9 @@ from stampede.report.intervals import Estimate, Sample, speed_ratio
 from tests.unit.report.handmade_run import figures, key
 
 SECONDS = np.linspace(0.9, 1.1, 12)
-EMULATED = as_emulated(DOWNLOAD.with_(stand_ins={"method": {"stream": StandIn("a double", "A double ran.")}}))
+EMULATED = as_emulated(
+    DOWNLOAD.with_(stand_ins={"method": {"stream": StandIn("a double", "A double ran.")}})
+)
 
 
 def findings_of(kind, cells, experiment=DOWNLOAD):
@@ -45,7 +47,9 @@ def test_a_level_is_what_the_whole_interval_allows(low, high, level):
     ],
 )
 def test_what_is_not_alike_or_too_few_is_not_compared(base, why):
-    finding = compared("choice", DOWNLOAD.compare[0], figures(key(method="crt"), SECONDS), base, DOWNLOAD, 1)
+    finding = compared(
+        "choice", DOWNLOAD.compare[0], figures(key(method="crt"), SECONDS), base, DOWNLOAD, 1
+    )
     assert why in finding.why
     assert (finding.ratio is None) is (finding.level == "unknown") is bool(why)
 
@@ -53,20 +57,27 @@ def test_what_is_not_alike_or_too_few_is_not_compared(base, why):
 def test_nothing_is_claimed_where_a_stand_in_ran_or_no_size_is_on_record():
     places = [(1024, n, method, "tmp") for method in ("download_file", "stream") for n in (1, 5)]
     cells = [figures(Cell.at(EMULATED.axes, place), SECONDS) for place in places]
-    assert {(row.kind, row.why) for row in find(cells, EMULATED)} == {("choice", STAND_IN_RAN), ("scale", "")}
+    assert {(row.kind, row.why) for row in find(cells, EMULATED)} == {
+        ("choice", STAND_IN_RAN),
+        ("scale", ""),
+    }
     unsized = [figures(cell.cell, SECONDS, size_bytes=None) for cell in cells]
     assert {row.ratio for row in find(unsized, EMULATED)} == {None}
 
 
-def test_each_of_a_scale_is_set_against_the_smallest_and_each_choice_against_the_fastest_of_one_sink():
+def test_each_of_a_scale_is_set_against_the_smallest_each_choice_against_the_fastest():
     factors = {(1, "download_file"): 2, (5, "download_file"): 1, (9, "download_file"): 3}
     factors |= {(1, "crt"): 1, (1, "mounted"): 3}
-    cells = [figures(key(n=n, method=method, sink="tmp"), SECONDS * at) for (n, method), at in factors.items()]
+    cells = [
+        figures(key(n=n, method=method, sink="tmp"), SECONDS * at)
+        for (n, method), at in factors.items()
+    ]
     samples = {cell.cell: cell.sample for cell in cells}
     findings = find([*cells, figures(key(method="ranges", sink="memory"), SECONDS / 9)], DOWNLOAD)
     # All of a kind hold together, and of a choice every pair.
     assert [
-        (row.kind, row.subject.n, row.subject["method"], row.baseline["method"], row.among) for row in findings
+        (row.kind, row.subject.n, row.subject["method"], row.baseline["method"], row.among)
+        for row in findings
     ] == [
         ("choice", 1, "crt", "download_file", 3),
         ("choice", 1, "crt", "mounted", 3),
@@ -93,11 +104,17 @@ BELOW, KNEE, PERHAPS = {"below": True}, {"knee": True}, {"knee": False}
 )
 def test_the_knee_is_a_range_of_the_limits_that_no_larger_one_is_sure_to_beat(speeds, titles):
     places = [Cell.at(COPY.axes, [limit, *[None] * 7]) for limit in (1, 10, 100)]
-    samples = [Sample(np.array(own), place.words) for own, place in zip(speeds, places, strict=True)]
-    cells = [figures(place, [1.0] * 5, speeds=own) for place, own in zip(places, samples, strict=True)]
+    samples = [
+        Sample(np.array(own), place.words) for own, place in zip(speeds, places, strict=True)
+    ]
+    cells = [
+        figures(place, [1.0] * 5, speeds=own) for place, own in zip(places, samples, strict=True)
+    ]
     findings = findings_of("knee", cells, COPY)
     assert [finding.titles for finding in findings] == titles
-    assert [finding.ratio.value for finding in findings] == [own.median / samples[0].median for own in samples]
+    assert [finding.ratio.value for finding in findings] == [
+        own.median / samples[0].median for own in samples
+    ]
 
 
 PACKAGE = Cell.at(FUNCTION.axes, [1024, 1, "package", *[None] * (len(FUNCTION.axes) - 3)])
@@ -107,7 +124,9 @@ PACKAGE = Cell.at(FUNCTION.axes, [1024, 1, "package", *[None] * (len(FUNCTION.ax
     ("experiment", "cell", "factor", "levels"),
     [(DOWNLOAD, key(), 2, ["slower"]), (DOWNLOAD, key(), 1, []), (FUNCTION, PACKAGE, 2, [])],
 )
-def test_first_operations_are_set_against_later_ones_where_they_differ(experiment, cell, factor, levels):
+def test_first_operations_are_set_against_later_ones_where_they_differ(
+    experiment, cell, factor, levels
+):
     """And where they aren't cells of their own."""
     samples = {"cold": Sample(SECONDS * factor, "cold"), "warm": Sample(SECONDS, "warm")}
     findings = findings_of("start", [figures(cell, SECONDS, **samples)], experiment)

@@ -1,4 +1,5 @@
-"""Intervals: as scipy has them where it does the same, and right as often as they say, in simulations with a truth."""
+"""Intervals: as scipy has them where it does the same, and right as often as they say, in
+simulations with a truth."""
 
 import numpy as np
 import pytest
@@ -31,7 +32,9 @@ def in_rounds(seconds, rounds, label="cell", name="stack", repeats=1):
 def test_quantiles_are_of_type_7(size):
     values = np.sort(np.random.default_rng(size).lognormal(size=size))
     shares = [0, 0.05, 0.25, 0.5, 0.99, 1]
-    assert [quantile(values, share) for share in shares] == pytest.approx(mquantiles(values, shares, 1, 1))
+    assert [quantile(values, share) for share in shares] == pytest.approx(
+        mquantiles(values, shares, 1, 1)
+    )
 
 
 @pytest.mark.parametrize(("degrees", "most"), [(4, 0.02), (9, 1e-3), (99, 1e-5)])
@@ -43,11 +46,15 @@ def test_quantiles_are_those_of_student(degrees, most):
     assert tail_probability(degrees + 1) == pytest.approx(widened, rel=0.05)
 
 
-@pytest.mark.parametrize(("size", "name"), [(10, "median"), (101, "median"), (30, "mean"), (MANY, "mean")])
+@pytest.mark.parametrize(
+    ("size", "name"), [(10, "median"), (101, "median"), (30, "mean"), (MANY, "mean")]
+)
 def test_resamples_are_distributed_like_those_of_a_bootstrap_by_the_book(size, name):
     values = np.random.default_rng(size).lognormal(size=size)
     own = getattr(Sample(values, "cell"), f"{name}s")
-    book = stats.bootstrap([values], getattr(np, name), n_resamples=2000, method="percentile", rng=1)
+    book = stats.bootstrap(
+        [values], getattr(np, name), n_resamples=2000, method="percentile", rng=1
+    )
     assert stats.ks_2samp(own, book.bootstrap_distribution).pvalue > 0.01
 
 
@@ -65,7 +72,11 @@ def simulated(unit, dice, run):
     if unit == "value":
         return Sample(dice.lognormal(0, DRIFT, 10), f"{run}")
     seconds = np.exp(np.repeat(dice.normal(0, DRIFT, 10), 6) + dice.normal(0, NOISE, 60))
-    return in_rounds(seconds, 10, name=run) if unit == "round" else in_rounds(seconds, 2, name=run, repeats=10)
+    return (
+        in_rounds(seconds, 10, name=run)
+        if unit == "round"
+        else in_rounds(seconds, 2, name=run, repeats=10)
+    )
 
 
 @pytest.mark.parametrize("unit", ["value", "round", "repeat"])
@@ -76,16 +87,22 @@ def test_the_interval_of_a_median_holds_it_as_often_as_it_says(unit):
 
 
 @pytest.mark.parametrize(("is_interleaved", "least", "most"), [(True, 0, 0.05), (False, 0.3, 1)])
-def test_equal_cells_that_drift_differ_in_5_of_100_runs_where_they_are_interleaved(is_interleaved, least, most):
+def test_equal_cells_that_drift_differ_in_5_of_100_runs_where_they_are_interleaved(
+    is_interleaved, least, most
+):
     dice, apart, runs = np.random.default_rng(2), 0, 200
     for run in range(runs):
         noise = np.exp(dice.normal(0, NOISE, (2, 10)))
         drift = np.exp(np.cumsum(dice.normal(0, DRIFT, 20)))
         if is_interleaved:
-            sides = [in_rounds(own * drift[:10], 10, label, run) for own, label in zip(noise, "ab", strict=True)]
+            sides = [
+                in_rounds(own * drift[:10], 10, label, run)
+                for own, label in zip(noise, "ab", strict=True)
+            ]
         else:
             sides = [
-                Sample(own, f"{label}{run}") for own, label in zip(noise * drift.reshape(2, 10), "ab", strict=True)
+                Sample(own, f"{label}{run}")
+                for own, label in zip(noise * drift.reshape(2, 10), "ab", strict=True)
             ]
         apart += speed_ratio(*sides).leaves_1_out
     assert least <= apart / runs <= most
@@ -94,7 +111,10 @@ def test_equal_cells_that_drift_differ_in_5_of_100_runs_where_they_are_interleav
 def test_of_40_ratios_of_equals_that_are_read_together_none_leaves_1_out_on_95_of_100_pages():
     dice, pages, excluded = np.random.default_rng(11), 40, 0
     for page in range(pages):
-        pairs = [[Sample(dice.lognormal(0, 0.2, 20), f"{page} {pair} {side}") for side in "ab"] for pair in range(40)]
+        pairs = [
+            [Sample(dice.lognormal(0, 0.2, 20), f"{page} {pair} {side}") for side in "ab"]
+            for pair in range(40)
+        ]
         excluded += any(speed_ratio(*pair, among=40).leaves_1_out for pair in pairs)
     assert excluded <= 0.05 * pages
 

@@ -13,7 +13,14 @@ from tests.unit.report import handmade_run
 from tests.unit.report.handmade_run import analysed, cell_id, error, record, write_lines
 
 CELL = cell_id(1)
-ACCOUNT = {"sent": 9, "succeeded": 4, "failed": 2, "dead_lettered": 1, "unanswered": 1, "unaccounted": 1}
+ACCOUNT = {
+    "sent": 9,
+    "succeeded": 4,
+    "failed": 2,
+    "dead_lettered": 1,
+    "unanswered": 1,
+    "unaccounted": 1,
+}
 ACCOUNT |= {"duplicates": 1}
 
 
@@ -23,8 +30,9 @@ def row(seq, **more):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Of nine messages three succeeded, of them one twice and one at its second attempt; one failed, and a warm-up; one
-    is a dead letter, one was in flight, one came with other settings, and of one there is nothing."""
+    """Of nine messages three succeeded, of them one twice and one at its second attempt; one
+    failed, and a warm-up; one is a dead letter, one was in flight, one came with other settings,
+    and of one there is nothing."""
     ok, again, twice = (record(0, 100, seq=seq) for seq in range(3))
     errors = [error(0, 50, seq=seq, error_message="<Reduce & wait>") for seq in (1, 3, 4)]
     others = [error(0, 50, seq=9, warm_up=1), record(0, 100, seq=5, memory_size=2048)]
@@ -39,11 +47,15 @@ def folder(tmp_path):
 def test_every_message_is_accounted_for_and_what_is_not_puts_the_figures_in_doubt(folder):
     counted = messages.account_of(load(folder))
     assert {name: counted.total(name) for name in ACCOUNT} == ACCOUNT
-    assert re.search(r"1 record .* 2048 .*1024.* \| .*1 of 9 messages unaccounted", " | ".join(counted.problems))
+    assert re.search(
+        r"1 record .* 2048 .*1024.* \| .*1 of 9 messages unaccounted", " | ".join(counted.problems)
+    )
 
 
 def test_an_account_that_says_otherwise_than_the_files_is_a_problem(folder):
-    (folder / "accounting.json").write_text(json.dumps([{"cell": CELL, "sent": 9, "succeeded": 8, "failed": 2}]))
+    (folder / "accounting.json").write_text(
+        json.dumps([{"cell": CELL, "sent": 9, "succeeded": 8, "failed": 2}])
+    )
     problems = " | ".join(messages.account_of(load(folder)).problems)
     assert re.search(r"succeeded = 8, but .* 4\. \| [^|]*9 sent, but .* is 10\.$", problems)
 
@@ -75,5 +87,7 @@ def test_objects_that_failed_or_are_not_accounted_for_are_shown(tmp_path):
     path = folder / "failed_objects.jsonl"
     path.write_text(path.read_text() * 2)
     *_, objects = details.failures(analysed(folder))
-    assert [(row["kind"], row["records"]) for row in objects.tables[0].rows] == [("AccessDenied", 2)]
+    assert [(row["kind"], row["records"]) for row in objects.tables[0].rows] == [
+        ("AccessDenied", 2)
+    ]
     assert "996 planned, 995 copied" in objects.sentences[0] and "-1 failed" in objects.sentences[1]

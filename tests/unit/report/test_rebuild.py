@@ -18,7 +18,9 @@ unpainted = pytest.mark.usefixtures("unpainted")
 
 @pytest.fixture
 def folder(tmp_path):
-    return synthetic.write(tmp_path / "run", EXPERIMENTS["download"], ("memory_size=1024", "concurrency_value=2"))
+    return synthetic.write(
+        tmp_path / "run", EXPERIMENTS["download"], ("memory_size=1024", "concurrency_value=2")
+    )
 
 
 def files(folder):
@@ -28,7 +30,9 @@ def files(folder):
 def test_the_same_folder_gives_the_same_bytes_and_no_picture_of_before_stays(folder):
     build(folder)
     before = files(folder)
-    assert {"report.html", "cells.csv", "statistics.json", "table.md"} < {path.name for path in before}
+    assert {"report.html", "cells.csv", "statistics.json", "table.md"} < {
+        path.name for path in before
+    }
     for name in ("of_before.svg", "notes.txt"):
         (folder / "figures" / name).write_text("mine")
     build(folder)
@@ -105,9 +109,16 @@ HOSTILE = "\"'><script>alert(1)</script><img src=x onerror=y>&"
 
 @unpainted
 def test_no_text_of_a_run_becomes_markup(tmp_path):
-    failed = handmade_run.error(0, 9, **dict.fromkeys(("error_type", "error_message", "sdk", "cell"), HOSTILE))
+    failed = handmade_run.error(
+        0, 9, **dict.fromkeys(("error_type", "error_message", "sdk", "cell"), HOSTILE)
+    )
     cost = {"total_usd": 1, "items": [{"service": HOSTILE, "what": HOSTILE, "usd": None}]}
-    keys = {"run_id": HOSTILE, "versions": {"python": HOSTILE}, "account": {"region": HOSTILE}, "cost": cost}
+    keys = {
+        "run_id": HOSTILE,
+        "versions": {"python": HOSTILE},
+        "account": {"region": HOSTILE},
+        "cost": cost,
+    }
     made = handmade_run.write(tmp_path / "run", [failed], [1], **keys)
     build(made)
     built = page_of(made)  # whole: what a text closed or opened would end its parsing

@@ -41,13 +41,28 @@ def test_a_published_row_stands_below_the_cell_that_it_is_of(tmp_path):
 
 
 def test_a_published_row_of_another_number_of_objects_says_how_many_and_stands_there_once(tmp_path):
-    settings = ["operation=download", "storage_class=standard", "object_bytes=10000", "object_count=50,60"]
-    rows = results_of(synthetic.write(tmp_path / "run", EXPRESS, [*settings, "parallel_limit=1"])).rows
-    assert [(row["is_measured"], row["object_count"]) for row in rows] == [(True, 50), (False, 77577), (True, 60)]
+    settings = [
+        "operation=download",
+        "storage_class=standard",
+        "object_bytes=10000",
+        "object_count=50,60",
+    ]
+    rows = results_of(
+        synthetic.write(tmp_path / "run", EXPRESS, [*settings, "parallel_limit=1"])
+    ).rows
+    assert [(row["is_measured"], row["object_count"]) for row in rows] == [
+        (True, 50),
+        (False, 77577),
+        (True, 60),
+    ]
 
 
 def test_the_published_means_are_those_of_the_tables():
-    places = (("upload", "standard", 10_000), ("download", "express", 100_000_000), ("count", "standard", 10_000))
+    places = (
+        ("upload", "standard", 10_000),
+        ("download", "express", 100_000_000),
+        ("count", "standard", 10_000),
+    )
     cells = [Cell.at(EXPRESS.axes, (*place, 1, 50, 1, "any_zone", 2048, 1)) for place in places]
     rows = [row for own in cells for row in published.every_cell(EXPRESS) if row.stands_beside(own)]
     assert [row.figures["avg_s"] for row in rows] == [849.47, 79.81, 75.91]
@@ -67,26 +82,44 @@ def test_a_peak_below_n_is_marked_and_files_have_every_coordinate(downloads):
     marks = [(peak.text(row), peak.look(row)) for row in table.rows if row["is_measured"]]
     assert marks == [("3", "short"), ("1", "")]
     row = next(csv.DictReader(table.csv().splitlines()))
-    assert row.items() >= {"memory_size_mb": "1024", "concurrency": "4", "sink": "tmp", "median_s": "1"}.items()
+    assert (
+        row.items()
+        >= {"memory_size_mb": "1024", "concurrency": "4", "sink": "tmp", "median_s": "1"}.items()
+    )
     assert "| 1,024 | 4 | AWS, us-east-1 | 1.00 |" in table.markdown()
 
 
 def test_a_comparison_says_what_its_interval_allows_and_why_there_is_none(tmp_path):
     takes = {"download_file": 2.0, "ranges": 1.0, "stream": 4.0}
-    settings = ["memory_size=1024", "concurrency_value=2", f"method={','.join(takes)}", "sink=memory"]
+    settings = [
+        "memory_size=1024",
+        "concurrency_value=2",
+        f"method={','.join(takes)}",
+        "sink=memory",
+    ]
     keys = {"takes": lambda demand: takes[demand.cell.values["method"]]}
     folder = synthetic.write(tmp_path / "run", EXPERIMENTS["download"], settings, **keys)
-    synthetic.change_records(folder, lambda row: {"bytes": row["bytes"] + (row["method"] == "stream")})
+    synthetic.change_records(
+        folder, lambda row: {"bytes": row["bytes"] + (row["method"] == "stream")}
+    )
     analysis = analysed(folder)
     table = comparisons(analysis.findings, analysis.experiment)
     [row] = table.rows
-    assert (row["what"], row["level"]) == ("ranges against download_file", "faster") and 1.8 < row["ratio"] < 2.2
+    assert (row["what"], row["level"]) == ("ranges against download_file", "faster") and 1.8 < row[
+        "ratio"
+    ] < 2.2
     assert "Not compared: 1 pair" in " ".join(table.caption)
 
 
 def test_what_ran_as_a_stand_in_is_called_so_and_compared_with_nothing(tmp_path):
     settings = ["storage=s3,efs", "dataset=small"]
-    analysis = analysed(synthetic.write(tmp_path / "run", EXPERIMENTS["filesystem"], settings, per_n=40))
-    sources = {row["storage"]: row["source"] for row in results(analysis).rows if row["is_measured"]}
+    analysis = analysed(
+        synthetic.write(tmp_path / "run", EXPERIMENTS["filesystem"], settings, per_n=40)
+    )
+    sources = {
+        row["storage"]: row["source"] for row in results(analysis).rows if row["is_measured"]
+    }
     assert sources == {"s3": "this machine", "efs": "this machine, a folder"}
-    assert {row.why for row in analysis.findings if row.subject["storage"] != row.baseline["storage"]} == {STAND_IN_RAN}
+    assert {
+        row.why for row in analysis.findings if row.subject["storage"] != row.baseline["storage"]
+    } == {STAND_IN_RAN}

@@ -35,7 +35,12 @@ def test_whatever_happens_messages_are_counted_as_sets_are(sent, oks, errors, le
     files = {"sent": rows(*sent), "dead_letters": rows(*letters), "unanswered": rows(*silent)}
     [counts] = account(records=records, **files)
     left, expected = set(sent), {"sent": len(sent), "error_records": len(errors)}
-    for name, seqs in (("succeeded", oks), ("dead_lettered", letters), ("failed", errors), ("unanswered", silent)):
+    for name, seqs in (
+        ("succeeded", oks),
+        ("dead_lettered", letters),
+        ("failed", errors),
+        ("unanswered", silent),
+    ):
         expected[name] = len(left & {*seqs})
         left -= {*seqs}
     expected |= {"unaccounted": len(left), "owing": len(left) + expected["unanswered"]}
@@ -45,10 +50,17 @@ def test_whatever_happens_messages_are_counted_as_sets_are(sent, oks, errors, le
 
 @pytest.mark.parametrize(
     ("kinds", "words"),
-    [((), "a: 1 sent = .* 1 UNACCOUNTED"), (("Rare", "Often", "Often"), "in 1 cell: a: 2 of 3 error .*Often, .* why")],
+    [
+        ((), "a: 1 sent = .* 1 UNACCOUNTED"),
+        (("Rare", "Often", "Often"), "in 1 cell: a: 2 of 3 error .*Often, .* why"),
+    ],
 )
 def test_a_message_without_a_trace_and_a_cell_without_a_success_fail_the_check(kinds, words):
-    records = [row for kind in kinds for row in rows(0, status="error", error_type=kind, error_message="why")]
+    records = [
+        row
+        for kind in kinds
+        for row in rows(0, status="error", error_type=kind, error_message="why")
+    ]
     sent, records = rows(0) + rows(0, cell="b"), records + rows(0, cell="b", status="ok")
     with pytest.raises(RunError, match=words):
         check(account(sent=sent, records=records))
@@ -56,4 +68,7 @@ def test_a_message_without_a_trace_and_a_cell_without_a_success_fail_the_check(k
 
 def test_cells_are_accounted_for_separately_in_the_order_of_sending():
     accounts = account(sent=rows(0, cell="b") + rows(0), records=rows(0, status="ok"))
-    assert [(row.cell, row.succeeded, row.unaccounted) for row in accounts] == [("b", 0, 1), ("a", 1, 0)]
+    assert [(row.cell, row.succeeded, row.unaccounted) for row in accounts] == [
+        ("b", 0, 1),
+        ("a", 1, 0),
+    ]

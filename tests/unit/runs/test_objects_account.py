@@ -1,4 +1,5 @@
-"""Objects are accounted for as messages are: planned = copied + already there + failed, each failed one has a row."""
+"""Objects are accounted for as messages are: planned = copied + already there + failed, each failed
+one has a row."""
 
 import contextlib
 import json
@@ -29,7 +30,9 @@ def ok(seq=0, attempt=1, **done):
     """The record of a message that planned 10 objects, and copied what isn't said otherwise."""
     done = {"planned": 10, "already_there": 0, "failed": 0} | done
     copied = (done["planned"] or 0) - done["already_there"] - done["failed"]
-    return json.loads(record(seq, attempt=attempt, finished_at_ms=attempt)) | {"copied": copied} | done
+    return (
+        json.loads(record(seq, attempt=attempt, finished_at_ms=attempt)) | {"copied": copied} | done
+    )
 
 
 def error(attempt=1, **done):
@@ -46,28 +49,46 @@ ALL_COPIED, SIX_COPIED = (10, 10, 0, 0, 0, 0, 0, 0), (10, 6, 0, 0, 0, 4, 0, 0)
         # planned, copied, already there, failed, listed, unaccounted, messages unknown, owing
         ([ok(failed=2, **HALF)], [1, 1], (10, 4, 4, 2, 2, 0, 0, 0), ""),
         ([ok(failed=2)], [1], (10, 8, 0, 2, 1, 0, 0, 1), "1 failed WITHOUT A ROW"),
-        ([error(planned=None), ok(7)], [], (10, 10, 0, 0, 0, 0, 1, 0), "1 messages WITHOUT A RECORD"),  # 7: never sent
+        # 7: never sent
+        (
+            [error(planned=None), ok(7)],
+            [],
+            (10, 10, 0, 0, 0, 0, 1, 0),
+            "1 messages WITHOUT A RECORD",
+        ),
         ([error(copied=6)], [], SIX_COPIED, "4 UNACCOUNTED"),
-        # Of a slice that was redelivered one attempt counts, with its own rows: the first success, or the last error;
-        # where the time is the same, the number of the attempt decides, and then the line.
-        ([error(failed=3), ok(0, 2, failed=1, **HALF)], [1, 1, 1, 2], (10, 5, 4, 1, 1, 0, 0, 0), ""),
+        # Of a slice that was redelivered one attempt counts, with its own rows: the first success,
+        # or the last error; where the time is the same, the number of the attempt decides, and then
+        # the line.
+        (
+            [error(failed=3), ok(0, 2, failed=1, **HALF)],
+            [1, 1, 1, 2],
+            (10, 5, 4, 1, 1, 0, 0, 0),
+            "",
+        ),
         ([ok(0, 2, **HALF), ok()], [], ALL_COPIED, ""),
         ([error(2, copied=6), error(copied=5)], [], SIX_COPIED, "4 UNACCOUNTED"),
         ([ok(0, 2, finished_at_ms=1, **HALF), ok()], [], ALL_COPIED, ""),
         ([error(copied=5), error(copied=6)], [], SIX_COPIED, "4 UNACCOUNTED"),
-        # SQS may have a message twice, as a sending of unknown outcome is tried again: the rows of both are there.
+        # SQS may have a message twice, as a sending of unknown outcome is tried again: the rows of
+        # both are there.
         ([ok(failed=1), ok(failed=1)], [1, 1], (10, 9, 0, 1, 1, 0, 0, 0), ""),
         ([ok(), ok(8, warm_up=1)], [], ALL_COPIED, ""),
         ([ok(failed=5)], [1] * 5, (10, 5, 0, 5, 5, 0, 0, 0), "half of the objects or more failed"),
     ],
 )
-def test_what_became_of_objects_is_counted_from_one_record_of_each_message(folder, records, listed, counts, fault):
+def test_what_became_of_objects_is_counted_from_one_record_of_each_message(
+    folder, records, listed, counts, fault
+):
     """Beside a warm-up, which is in no account."""
     send(folder, 0)
     send(folder, 9, warm_up=1)
     folder.append("records.jsonl", [ok(9, failed=1), *records])
     rows = [(0, attempt) for attempt in listed] + [(9, 1)]
-    folder.append("failed_objects.jsonl", [{"cell": "a", "seq": seq, "attempt": attempt} for seq, attempt in rows])
+    folder.append(
+        "failed_objects.jsonl",
+        [{"cell": "a", "seq": seq, "attempt": attempt} for seq, attempt in rows],
+    )
     [account] = stored_accounts(folder)
     assert tuple(vars(account.objects).values()) == counts
     assert account.owing == account.unaccounted + counts[-1]
@@ -77,7 +98,13 @@ def test_what_became_of_objects_is_counted_from_one_record_of_each_message(folde
 
 # The lines of failed objects, as a drain collects them.
 
-REASON = {"slice": 3, "source": "a b", "destination": "x", "error_type": "AccessDenied", "error_message": "no"}
+REASON = {
+    "slice": 3,
+    "source": "a b",
+    "destination": "x",
+    "error_type": "AccessDenied",
+    "error_message": "no",
+}
 
 
 def failing(seq, *lines, run_id="r"):
@@ -107,11 +134,21 @@ def listed(folder):
 
 def test_a_drain_stores_a_row_for_each_failed_object_and_the_account(wait, folder):
     send(folder, 0, 1)
-    [account] = wait((1, failing(0, 7)), (2, failing(1, 8)), (3, ok(failed=1)), (3, ok(1, failed=1))).accounts
-    assert account.sentence().endswith("20 objects planned = 18 copied + 0 already there + 2 failed")
+    [account] = wait(
+        (1, failing(0, 7)), (2, failing(1, 8)), (3, ok(failed=1)), (3, ok(1, failed=1))
+    ).accounts
+    assert account.sentence().endswith(
+        "20 objects planned = 18 copied + 0 already there + 2 failed"
+    )
     assert folder.read_json("accounting.json")[0]["objects"] == vars(account.objects)
-    assert (account.as_row(objects=True)["objects_copied"], "objects" in account.as_row(objects=False)) == (18, False)
-    rows = [{"cell": "a", "seq": seq, "attempt": 1, "line": line} | REASON for seq, line in ((0, 7), (1, 8))]
+    assert (
+        account.as_row(objects=True)["objects_copied"],
+        "objects" in account.as_row(objects=False),
+    ) == (18, False)
+    rows = [
+        {"cell": "a", "seq": seq, "attempt": 1, "line": line} | REASON
+        for seq, line in ((0, 7), (1, 8))
+    ]
     assert list(folder.rows("failed_objects.jsonl")) == rows
 
 
@@ -119,10 +156,11 @@ def test_a_drain_stores_a_row_for_each_failed_object_and_the_account(wait, folde
     "events",
     [
         [(1, failing(0, 1)), (1, ok(failed=1), 30)],
-        [(2, failing(0, 1), 400), (1, ok(failed=1)), (300, "REPORT")],  # where no look asks any more
+        # where no look asks any more
+        [(2, failing(0, 1), 400), (1, ok(failed=1)), (300, "REPORT")],
     ],
 )
-def test_lines_are_waited_for_whenever_they_come_and_are_rows_once_and_none_of_a_cell_that_is_run_again(
+def test_lines_are_waited_for_and_are_rows_once_and_none_of_a_cell_that_is_run_again(
     wait, folder, events
 ):
     send(folder, 0)
@@ -144,10 +182,18 @@ def test_a_torn_line_of_failed_objects_fails_the_run(wait, folder):
 
 @pytest.mark.parametrize("name", ["failed_objects.jsonl", "records.jsonl"])
 @pytest.mark.parametrize(("kept", "torn"), [(0, ""), (1, '{"cell": "a", "seq'), (3, "")])
-def test_a_drain_killed_between_its_files_loses_no_row_and_repeats_none(wait, folder, name, kept, torn):
+def test_a_drain_killed_between_its_files_loses_no_row_and_repeats_none(
+    wait, folder, name, kept, torn
+):
     send(folder, 0, 1)
     of_another = record(1, run_id="another")
-    wait((1, failing(0, 1, 2)), (2, failing(1, 3, 4)), (3, ok(failed=2)), (3, of_another), (4, ok(1, failed=2)))
+    wait(
+        (1, failing(0, 1, 2)),
+        (2, failing(1, 3, 4)),
+        (3, ok(failed=2)),
+        (3, of_another),
+        (4, ok(1, failed=2)),
+    )
     path = folder.path / name
     whole = path.read_text()
     path.write_text("".join(whole.splitlines(keepends=True)[:kept]) + torn)

@@ -28,7 +28,11 @@ def test_a_run_is_found_as_the_newest_by_its_folder_and_renamed_with_the_id_that
     newest.write_json("run.json", {"run_id": "a"})
     newest.path.rename("runs/renamed")
     renamed = RunFolder.find(Path("results"), "runs/renamed")
-    assert (newest.name, renamed.run_id, renamed.as_argument) == ("a", "a", "renamed --results-dir runs")
+    assert (newest.name, renamed.run_id, renamed.as_argument) == (
+        "a",
+        "a",
+        "renamed --results-dir runs",
+    )
 
 
 @pytest.mark.parametrize("run_id", ["", "../x", "a b", ".hidden", 'a"b', "x" * 81])

@@ -1,4 +1,5 @@
-"""A run's files as tables: what is a row, what is refused and named, and what doesn't stand in a file's place."""
+"""A run's files as tables: what is a row, what is refused and named, and what doesn't stand in a
+file's place."""
 
 import json
 import math
@@ -29,7 +30,10 @@ NO_JSON = "not JSON"
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        *((ROW.strip().replace(b": 1,", value), NEEDED) for value in (b': "2",', b": 2.7,", b": true,", b": null,")),
+        *(
+            (ROW.strip().replace(b": 1,", value), NEEDED)
+            for value in (b': "2",', b": 2.7,", b": true,", b": null,")
+        ),
         (ROW.strip().replace(b": 1,", b": 18446744073709551616,"), NEEDED),
         *((ROW.strip().replace(b'"a"', value), NEEDED) for value in (b"1", b'"a\\u0000"')),
         (b"[1]", "not a JSON object"),
@@ -42,13 +46,19 @@ NO_JSON = "not JSON"
         (b'{"cell": "\\ud800", "seq": 2, "sent_at_ms": 1}', ""),
     ],
 )
-def test_a_line_that_is_no_row_is_refused_by_its_number_and_the_others_are_rows(folder, line, words):
+def test_a_line_that_is_no_row_is_refused_by_its_number_and_the_others_are_rows(
+    folder, line, words
+):
     """Between two rows, before a torn last line, which is no damage to who goes on with the run."""
     (folder.path / "sent.jsonl").write_bytes(ROW + line + b"\n" + ROW + ROW[:9])
     store, is_row = open_store(folder), bool(line and not words)
     numbers = sorted(re.findall("(?m)^sent.jsonl, line (.)", "\n".join(store.refused)))
     assert numbers == ["2"] * bool(words) + ["4"]
-    assert store.rows("SELECT line, seq FROM sent ORDER BY line") == [(1, 1), *[(2, 2)] * is_row, (3, 1)]
+    assert store.rows("SELECT line, seq FROM sent ORDER BY line") == [
+        (1, 1),
+        *[(2, 2)] * is_row,
+        (3, 1),
+    ]
     with refused(rf"sent\.jsonl is damaged \(line 2: {words}") if words else nullcontext():
         assert len(open_store(folder, strict=True).rows("FROM sent")) == 2 + is_row
 
@@ -58,12 +68,20 @@ def test_a_line_that_is_no_row_is_refused_by_its_number_and_the_others_are_rows(
 CELL = {"cell": "a", "memory_size": 1024, "concurrency_value": 5}
 RUN = {"experiment": "download", "cells": [CELL], "plan": {"swept": {"memory_size": [1024, 2048]}}}
 SETTINGS = {"memory_size": 1024, "concurrency_limit": 5}
-RECORD = {"cell": "a", "seq": 1, "message_id": "m", "status": "ok", "download_time_seconds": 0.5} | SETTINGS
+RECORD = {
+    "cell": "a",
+    "seq": 1,
+    "message_id": "m",
+    "status": "ok",
+    "download_time_seconds": 0.5,
+} | SETTINGS
 
 
 def store_of(folder, *changes):
     """What is read of a run whose records are RECORD, each with changes; a text stands as it is."""
-    lines = [change if isinstance(change, str) else json.dumps(RECORD | change) for change in changes]
+    lines = [
+        change if isinstance(change, str) else json.dumps(RECORD | change) for change in changes
+    ]
     (folder.path / "records.jsonl").write_text("".join(f"{line}\n" for line in lines))
     return open_store(folder, RUN)
 
@@ -102,46 +120,83 @@ def seconds(value):
 def test_a_record_is_an_operation_where_figures_can_be_counted_from_it(folder, kind, changes):
     """Each is of a message of its own."""
     status = {"status": "error"} if kind == "error" else {}
-    store = store_of(folder, *(RECORD | {"seq": seq} | change | status for seq, change in enumerate(changes)))
+    store = store_of(
+        folder, *(RECORD | {"seq": seq} | change | status for seq, change in enumerate(changes))
+    )
     kinds = store.rows(
         """SELECT line, CASE WHEN is_foreign THEN 'foreign' WHEN is_warm_up THEN 'warm-up'
-                             WHEN is_first_success THEN 'first' ELSE status END FROM operations ORDER BY line"""
+                             WHEN is_first_success THEN 'first' ELSE status END
+                                 FROM operations ORDER BY line"""
     )
     lines = range(1, len(changes) + 1)
     is_refused = kind == "refused"
     assert kinds == [(line, kind) for line in lines] * (not is_refused)
     words = [text.partition(" (")[0] for text in store.refused]
-    assert words == [f"records.jsonl, line {line}: not a valid record" for line in lines] * is_refused
+    assert (
+        words == [f"records.jsonl, line {line}: not a valid record" for line in lines] * is_refused
+    )
     differences = [str(difference) for cell in store.differences.values() for difference in cell]
     assert differences == ["memory_size 2048 where the cell has 1024"] * (kind == "foreign")
 
 
-@pytest.mark.parametrize("value", ["1", True, -1, 2**53, 10**30, 1.5, [7], {"a": 7}, None, float("inf")])
+@pytest.mark.parametrize(
+    "value", ["1", True, -1, 2**53, 10**30, 1.5, [7], {"a": 7}, None, float("inf")]
+)
 def test_a_figure_that_cant_be_is_unknown(folder, value):
-    store = store_of(folder, {"bytes": value, "retries": value, "attempt": 2**53 - 1, "finished_at_ms": value})
+    store = store_of(
+        folder, {"bytes": value, "retries": value, "attempt": 2**53 - 1, "finished_at_ms": value}
+    )
     retries = 1.5 if value == 1.5 else None
-    assert store.rows("SELECT bytes, retries, attempt FROM operations") == [(None, retries, 2**53 - 1)]
-    assert open_store(folder, RUN, strict=True).rows("SELECT seq, finished_at_ms FROM records") == [(1, None)]
+    assert store.rows("SELECT bytes, retries, attempt FROM operations") == [
+        (None, retries, 2**53 - 1)
+    ]
+    assert open_store(folder, RUN, strict=True).rows("SELECT seq, finished_at_ms FROM records") == [
+        (1, None)
+    ]
     columns = store.arrays("SELECT bytes, retries FROM operations")
-    assert [float(column[0]) for column in columns.values()] == pytest.approx([-1, retries or math.nan], nan_ok=True)
+    assert [float(column[0]) for column in columns.values()] == pytest.approx(
+        [-1, retries or math.nan], nan_ok=True
+    )
 
 
-def test_a_message_is_known_by_its_cell_and_number_else_by_sqss_id_and_its_first_success_counts(folder):
+def test_a_message_is_known_by_its_cell_and_number_else_by_sqss_id_and_its_first_success_counts(
+    folder,
+):
     nameless = {"cell": None, "seq": None}
     unknown = nameless | {"message_id": None}
-    again = [{"status": "error"}, {"memory_size": 2048}, {"warm_up": 1}, {"message_id": "another"}, nameless]
+    again = [
+        {"status": "error"},
+        {"memory_size": 2048},
+        {"warm_up": 1},
+        {"message_id": "another"},
+        nameless,
+    ]
     firsts = [{}, {"seq": 2}, {"cell": "b"}, nameless, unknown, unknown]
     store = store_of(folder, *again[:3], *firsts, *again[3:])
     rows = store.rows("SELECT message, is_first_success FROM operations ORDER BY line")
-    assert [message for message, is_first in rows if is_first] == ["1 of a", "2 of a", "1 of b", "m", None, None]
+    assert [message for message, is_first in rows if is_first] == [
+        "1 of a",
+        "2 of a",
+        "1 of b",
+        "m",
+        None,
+        None,
+    ]
     assert [message for message, is_first in rows if not is_first] == ["1 of a"] * 4 + ["m"]
 
 
 def test_refused_lines_have_their_numbers_in_the_file_and_count_as_what_they_are(folder):
     """A record without a time is in no figure, and its message succeeded all the same."""
     folder.append("sent.jsonl", [GOOD, GOOD | {"seq": 1}])
-    store = store_of(folder, "", "{torn", '{"a": {"b": [1]}}', seconds(None), {"seq": 2, "status": None})
-    assert re.findall(r"(?m)^records.jsonl, line (\d):", "\n".join(store.refused)) == ["2", "3", "4", "5"]
+    store = store_of(
+        folder, "", "{torn", '{"a": {"b": [1]}}', seconds(None), {"seq": 2, "status": None}
+    )
+    assert re.findall(r"(?m)^records.jsonl, line (\d):", "\n".join(store.refused)) == [
+        "2",
+        "3",
+        "4",
+        "5",
+    ]
     [counts] = account(store)
     assert (counts.sent, counts.succeeded, counts.unaccounted) == (2, 1, 1)
 
@@ -156,8 +211,16 @@ def test_what_isnt_a_file_is_refused(folder, make):
 
 
 def test_records_of_more_cells_than_any_run_has_are_refused_before_anybody_counts_them(folder):
-    row = {"seq": 1, "status": "ok", "memory_size": 128, "concurrency_limit": 1, "download_time_seconds": 1.0}
+    row = {
+        "seq": 1,
+        "status": "ok",
+        "memory_size": 128,
+        "concurrency_limit": 1,
+        "download_time_seconds": 1.0,
+    }
     lines = (json.dumps({"cell": str(at), **row}) for at in range(MOST_CELLS + 1))
     (folder.path / "records.jsonl").write_text("\n".join(lines) + "\n")
-    with pytest.raises(UsageError, match="tells of 10,001 cells, and no run has more than 10,000; restore it"):
+    with pytest.raises(
+        UsageError, match="tells of 10,001 cells, and no run has more than 10,000; restore it"
+    ):
         open_store(folder)

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from stampede.runs.stored_json import decoded
 
 SINGLE = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters())
-VALUES = st.recursive(SINGLE, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=10)
+VALUES = st.recursive(
+    SINGLE, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=10
+)
 
 
 @given(VALUES.map(json.dumps))
@@ -25,7 +27,16 @@ def test_half_of_a_surrogate_pair_which_no_file_can_have_is_a_question_mark():
 
 
 @pytest.mark.parametrize(
-    "line", [b"", b"[NaN, " * 100_000, b'{"a": 1,}', b'{"a": 1} {"a": 2}', b'"\x01"', b'"\xff"', b"\xef\xbb\xbf{}"]
+    "line",
+    [
+        b"",
+        b"[NaN, " * 100_000,
+        b'{"a": 1,}',
+        b'{"a": 1} {"a": 2}',
+        b'"\x01"',
+        b'"\xff"',
+        b"\xef\xbb\xbf{}",
+    ],
 )
 def test_a_line_that_json_refuses_is_refused(line):
     with pytest.raises(ValueError):

@@ -1,5 +1,5 @@
-"""`--target aws` where this shell's configuration leads elsewhere: an endpoint, and not AWS. What AWS answers, or
-doesn't, and whether the same call may be answered later."""
+"""`--target aws` where this shell's configuration leads elsewhere: an endpoint, and not AWS. What
+AWS answers, or doesn't, and whether the same call may be answered later."""
 
 import json
 import re
@@ -23,7 +23,12 @@ from tests.fakes import applied
 
 URL, NOWHERE = "http://127.0.0.1:4566", "http://127.0.0.1:9"
 AT_AWS, HERE = {"target": "aws"}, {"target": "endpoint", "endpoint_url": URL}
-OUTPUTS = {"region": "us-east-1", "experiment": "download", "function_name": "f", "log_group_name": "g"}
+OUTPUTS = {
+    "region": "us-east-1",
+    "experiment": "download",
+    "function_name": "f",
+    "log_group_name": "g",
+}
 
 
 @pytest.mark.parametrize(
@@ -121,7 +126,10 @@ def test_the_kind_of_a_target_is_what_botocore_will_do(configured):
     keys = {"ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b"}
     configured(ENDPOINT_URL=URL, ENDPOINT_URL_S3="https://s3.amazonaws.com", **keys)
     target = targets.configured(OUTPUTS)
-    assert (target.kind, target.option) == ("endpoint", "aws") and target.place.items() >= HERE.items()
+    assert (target.kind, target.option) == (
+        "endpoint",
+        "aws",
+    ) and target.place.items() >= HERE.items()
     for service, url, own in (("sqs", URL, URL), ("s3", "https://s3.amazonaws.com", None)):
         assert (target.client(service).meta.endpoint_url, target.url_of(service)) == (url, own)
 
@@ -133,16 +141,21 @@ def test_the_kind_of_a_target_is_what_botocore_will_do(configured):
 def verb(tmp_path, monkeypatch, capsys):
     """Runs a verb beside a stored run "r"; gives status and stderr."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(stack_lock, "_folder", lambda _: tmp_path)  # another test may hold the lock of this checkout
+    # another test may hold the lock of this checkout
+    monkeypatch.setattr(stack_lock, "_folder", lambda _: tmp_path)
     applied.apply(monkeypatch, tmp_path, OUTPUTS)
     (tmp_path / "x.cwli").write_text("stats sum(x)")
     folder = tmp_path / "results" / "r"
     folder.mkdir(parents=True)
-    (folder / "sent.jsonl").write_text('{"cell": "c", "seq": 0, "message_id": "m", "sent_at_ms": 1}\n')
+    (folder / "sent.jsonl").write_text(
+        '{"cell": "c", "seq": 0, "message_id": "m", "sent_at_ms": 1}\n'
+    )
 
     def run(stored, command, at="", line=None):
         monkeypatch.setenv("AWS_ENDPOINT_URL", at)
-        (folder / "run.json").write_text(json.dumps({"format": FORMAT, "experiment": "download"} | stored))
+        (folder / "run.json").write_text(
+            json.dumps({"format": FORMAT, "experiment": "download"} | stored)
+        )
         if line:
             (folder / "log_events.jsonl").write_text(json.dumps(line))
         return main(command.split()), capsys.readouterr().err
@@ -150,7 +163,9 @@ def verb(tmp_path, monkeypatch, capsys):
     return run
 
 
-PLAN = make_plan(EXPERIMENTS["download"], "aws", ["concurrency_value=1"], messages_per_concurrency=1)
+PLAN = make_plan(
+    EXPERIMENTS["download"], "aws", ["concurrency_value=1"], messages_per_concurrency=1
+)
 STORED = {"plan": PLAN.as_dict(), "cells": [cell.as_json() for cell in PLAN.cells]}
 
 
@@ -158,7 +173,11 @@ STORED = {"plan": PLAN.as_dict(), "cells": [cell.as_json() for cell in PLAN.cell
     ("stored", "at", "words"),
     [
         (AT_AWS, URL, "started at AWS, but .* an endpoint at .*unset AWS_ENDPOINT_URL"),
-        (HERE, "", f"started at an endpoint at {URL}, .* this command uses AWS; .*AWS_ENDPOINT_URL={URL}"),
+        (
+            HERE,
+            "",
+            f"started at an endpoint at {URL}, .* this command uses AWS; .*AWS_ENDPOINT_URL={URL}",
+        ),
         (HERE, NOWHERE, f"but this command uses an endpoint at {NOWHERE}.*AWS_ENDPOINT_URL={URL}"),
     ],
 )
@@ -188,7 +207,9 @@ def test_lines_are_asked_of_no_other_place_than_the_runs_and_stored_ones_evaluat
 
 
 def test_a_stack_of_an_endpoint_is_not_looked_for_on_aws_nor_one_of_aws_changed_at_an_endpoint():
-    at_endpoint = {"queue_url": "http://sqs.us-east-1.localhost.localstack.cloud:4566/000000000000/q"}
+    at_endpoint = {
+        "queue_url": "http://sqs.us-east-1.localhost.localstack.cloud:4566/000000000000/q"
+    }
     on_aws = {"queue_url": "https://sqs.us-east-1.amazonaws.com/123456789012/q"}
     with pytest.raises(UsageError, match="set AWS_ENDPOINT_URL"):
         refuse_elsewhere(AT_AWS, at_endpoint)
@@ -199,7 +220,9 @@ def test_a_stack_of_an_endpoint_is_not_looked_for_on_aws_nor_one_of_aws_changed_
 
 
 def test_a_proxy_that_does_not_answer_is_named_and_not_the_credentials():
-    error = targets.explain(ProxyConnectionError(proxy_url="http://***:***@10.0.0.9"), "asking", Target("aws", OUTPUTS))
+    error = targets.explain(
+        ProxyConnectionError(proxy_url="http://***:***@10.0.0.9"), "asking", Target("aws", OUTPUTS)
+    )
     assert "proxy" in error.found and "http://***:***@10.0.0.9" in error.found
 
 

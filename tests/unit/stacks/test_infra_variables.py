@@ -1,4 +1,5 @@
-"""Variables of every file, set by the environment and by *.tfvars, as HCL and JSON; what can't be read is named."""
+"""Variables of every file, set by the environment and by *.tfvars, as HCL and JSON; what can't be
+read is named."""
 
 import json
 import re
@@ -31,7 +32,9 @@ def infra(tmp_path):
 
 def values_in(folder, **environ):
     """What VARIABLES are set to there."""
-    return infra_defaults({f"TF_VAR_{name}": text for name, text in environ.items()}, folder, VARIABLES)
+    return infra_defaults(
+        {f"TF_VAR_{name}": text for name, text in environ.items()}, folder, VARIABLES
+    )
 
 
 SOURCES = ("terraform.tfvars", "terraform.tfvars.json", "a.auto.tfvars", "b.auto.tfvars.json")
@@ -42,14 +45,21 @@ def test_the_later_of_terraforms_sources_wins(infra):
     defaults = {name: rule.default for name, rule in VARIABLES.items()}
     assert (values_in(infra), values_in(infra, size="5")) == (defaults, defaults | {"size": 5})
     for number, source in enumerate(SOURCES, start=10):
-        (infra / source).write_text(json.dumps({"size": number}) if "json" in source else f"size = {number}\n")
+        (infra / source).write_text(
+            json.dumps({"size": number}) if "json" in source else f"size = {number}\n"
+        )
         assert values_in(infra, size="5")["size"] == number
 
 
 def test_a_string_is_taken_as_it_is_null_is_the_default_and_a_strangers_value_is_left_alone(infra):
     (infra / "terraform.tfvars").write_text("size = null\nstranger = 1 + 1\n")
     values = values_in(infra, size="5", pollers="{minimum=3,maximum=30}", zones='["c"]', tag="007")
-    assert values == {"size": 1, "pollers": {"minimum": 3, "maximum": 30}, "zones": ["c"], "tag": "007"}
+    assert values == {
+        "size": 1,
+        "pollers": {"minimum": 3, "maximum": 30},
+        "zones": ["c"],
+        "tag": "007",
+    }
 
 
 @pytest.mark.parametrize(
@@ -83,7 +93,10 @@ def test_an_experiment_that_is_a_kind_of_another_shares_what_that_has():
     ("text", "value"),
     [
         ("{\n  minimum = 2 # the least\n  maximum = 50\n}", {"minimum": 2, "maximum": 50}),
-        ('[1, -2.5, 1e3, true, null, "a, \\"b\\"\\n\\u00e9"]', [1, -2.5, 1000.0, True, None, 'a, "b"\né']),
+        (
+            '[1, -2.5, 1e3, true, null, "a, \\"b\\"\\n\\u00e9"]',
+            [1, -2.5, 1000.0, True, None, 'a, "b"\né'],
+        ),
         ('"$${kept} and %%{kept}"', "${kept} and %{kept}"),
         ("<<EOT\ntwo\nlines\nEOT", "two\nlines"),
     ],
@@ -94,7 +107,18 @@ def test_a_value_is_read_as_terraform_reads_it(text, value):
 
 @pytest.mark.parametrize(
     "text",
-    ["var.x", "1 + 1", '"${var.x}"', "{a=b}", "{(a)=1}", "max(1, 2)", "{a=1", "= 3", "[1,,2]", "[" * 100_000],
+    [
+        "var.x",
+        "1 + 1",
+        '"${var.x}"',
+        "{a=b}",
+        "{(a)=1}",
+        "max(1, 2)",
+        "{a=1",
+        "= 3",
+        "[1,,2]",
+        "[" * 100_000,
+    ],
 )
 def test_what_is_no_value_or_has_to_be_worked_out_is_refused(text):
     with pytest.raises(HclError):
@@ -103,12 +127,21 @@ def test_what_is_no_value_or_has_to_be_worked_out_is_refused(text):
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text('ab ,"\\{}[]=:é\n#/'),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text('ab_ 1-{"', min_size=1), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text('ab_ 1-{"', min_size=1), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 
 
-@given(st.lists(st.lists(PLAIN, max_size=3) | st.dictionaries(st.just("two words"), PLAIN), min_size=1, max_size=3))
+@given(
+    st.lists(
+        st.lists(PLAIN, max_size=3) | st.dictionaries(st.just("two words"), PLAIN),
+        min_size=1,
+        max_size=3,
+    )
+)
 def test_what_is_written_reads_as_it_was_and_commas_within_it_part_nothing(values):
     texts = [hcl.text_of(value) for value in values]
     assert hcl.split(",".join(texts)) == texts

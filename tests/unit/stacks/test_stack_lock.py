@@ -35,7 +35,10 @@ def state_dir(tmp_path, monkeypatch):
 def other_process(state_dir):
     """A process that holds the local stack."""
     process = subprocess.Popen(
-        [sys.executable, "-c", HOLD, state_dir], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", HOLD, state_dir],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout.readline() == "holds\n"
     yield process
@@ -43,7 +46,9 @@ def other_process(state_dir):
     process.communicate()
 
 
-def test_a_second_run_is_refused_by_verb_and_doctor_with_the_first_ones_name_until_that_ends(other_process):
+def test_a_second_run_is_refused_by_verb_and_doctor_with_the_first_ones_name_until_that_ends(
+    other_process,
+):
     whose = f"of run 20260101T000000Z .process {other_process.pid}. is using the local stack"
     with pytest.raises(UsageError, match=whose) as refusal, stack_lock.holding("local", "flood"):
         pass
@@ -65,10 +70,15 @@ def test_the_doctor_finds_the_local_stack_that_a_sweep_would_refuse(state_dir, m
     monkeypatch.setattr(stack, "FOLDER", state_dir)
     assert (stack.applied_queues(), stack.applied_queues(half_made=True)) == (["a", "b"], ["b"])
     monkeypatch.setattr(ministack, "running", lambda _: None)
-    assert checks.free_stack("local").status == OK  # the sweep starts another emulator, with an empty state
+    # the sweep starts another emulator, with an empty state
+    assert checks.free_stack("local").status == OK
     monkeypatch.setattr(ministack, "running", lambda _: "an emulator")
     finding = checks.free_stack("local")
-    assert finding.status == PROBLEM and "2 resources" in finding.found and "emulator stop" in finding.way_out
+    assert (
+        finding.status == PROBLEM
+        and "2 resources" in finding.found
+        and "emulator stop" in finding.way_out
+    )
 
 
 def test_the_owner_is_noted_until_the_stack_is_gone(state_dir):

@@ -38,23 +38,35 @@ def test_a_command_to_copy_names_a_program_that_is_not_on_the_path_by_its_folder
     monkeypatch.setenv("PATH", str(tmp_path) if on_the_path else "/usr/bin:/bin")
     assert own.destroy_command({}) == command
     environment = {"TF_CLI_CONFIG_FILE": "/a b/overrides.rc"}  # there, the registry has none
-    with_built = Terraform(tmp_path, environment, tmp_path / "log", {"aws": "6.1"}).destroy_command({})
+    with_built = Terraform(tmp_path, environment, tmp_path / "log", {"aws": "6.1"}).destroy_command(
+        {}
+    )
     assert with_built == f"env 'TF_CLI_CONFIG_FILE=/a b/overrides.rc' {command}"
 
 
-def test_an_apply_is_given_objects_as_flags_and_nulls_in_a_file_and_names_what_it_wrote(tofu, tmp_path):
+def test_an_apply_is_given_objects_as_flags_and_nulls_in_a_file_and_names_what_it_wrote(
+    tofu, tmp_path
+):
     """A flag would make a text of null."""
-    variables = {"provisioned_pollers": {"minimum": 2, "maximum": 50}, "experiment_tag": "a, b", "sink": None}
+    variables = {
+        "provisioned_pollers": {"minimum": 2, "maximum": 50},
+        "experiment_tag": "a, b",
+        "sink": None,
+    }
     written = tofu(
         'printf "%s\\n" "$@" > "$(dirname "$0")/arguments"\ncat <<END\n'
         "module.worker[0].aws_lambda_function.worker: Refreshing state... [id=f]\n"
-        "module.worker[0].aws_iam_role_policy.worker: Modifications complete after 0s [id=r:worker]\n"
+        "module.worker[0].aws_iam_role_policy.worker: "
+        "Modifications complete after 0s [id=r:worker]\n"
         "aws_sqs_queue.work: Creation complete after 25s [id=q]\nEND"
     ).apply(variables)
     assert written == ["module.worker[0].aws_iam_role_policy.worker", "aws_sqs_queue.work"]
     assert written[0].startswith(WORKERS_POLICY)
     *_, pollers, tag, nulls = (tmp_path / "arguments").read_text().splitlines()
-    assert (pollers, tag) == ("-var=provisioned_pollers={minimum=2,maximum=50}", "-var=experiment_tag=a, b")
+    assert (pollers, tag) == (
+        "-var=provisioned_pollers={minimum=2,maximum=50}",
+        "-var=experiment_tag=a, b",
+    )
     assert json.loads(Path(nulls.removeprefix("-var-file=")).read_text()) == {"sink": None}
 
 
@@ -63,7 +75,10 @@ LOCKED = "Error: Error acquiring the state lock\n\nLock Info:\n  Who:       me@l
 
 
 def test_an_initialised_folder_does_without_a_registry_that_does_not_answer(tofu, tmp_path):
-    own = tofu(f"echo $2 >> {tmp_path}/done\n[ $2 = get ] || {{ echo 'Error: {NO_REGISTRY}' >&2; exit 1; }}")
+    own = tofu(
+        f"echo $2 >> {tmp_path}/done\n[ $2 = get ] || {{ echo 'Error: {NO_REGISTRY}' >&2; exit 1; "
+        f"}}"
+    )
     with pytest.raises(RunError, match="Could not re"):
         own.init()
     (tmp_path / ".terraform.lock.hcl").write_text("")
@@ -75,8 +90,16 @@ def test_an_initialised_folder_does_without_a_registry_that_does_not_answer(tofu
     ("script", "kind", "words"),
     [
         ("kill -KILL $$", RunError, r"^terraform apply was ended by signal 9 \(Killed\)"),
-        (f"echo '{LOCKED}' >&2; exit 1", StateLockedError, "Error acquiring the state lock: .*me@laptop"),
-        ("echo creating; exec sleep 60", RunError, "^terraform apply was stopped after .* is still there and billed"),
+        (
+            f"echo '{LOCKED}' >&2; exit 1",
+            StateLockedError,
+            "Error acquiring the state lock: .*me@laptop",
+        ),
+        (
+            "echo creating; exec sleep 60",
+            RunError,
+            "^terraform apply was stopped after .* is still there and billed",
+        ),
     ],
 )
 def test_a_terraform_that_ends_badly_is_one_line(tofu, monkeypatch, script, kind, words):
@@ -84,7 +107,10 @@ def test_a_terraform_that_ends_badly_is_one_line(tofu, monkeypatch, script, kind
     own = tofu(script)
     with pytest.raises(RunError, match=words) as raised:
         own.apply({})
-    assert (type(raised.value), "creating" in own.log_file.read_text()) == (kind, "creating" in script)
+    assert (type(raised.value), "creating" in own.log_file.read_text()) == (
+        kind,
+        "creating" in script,
+    )
 
 
 @pytest.mark.parametrize("printed", ["hello", "[1]", '{"terraform_version": "1.9.0"}'])
@@ -111,13 +137,16 @@ REFUSED = """
 
 def test_an_error_is_one_line_with_its_explanation():
     assert first_error(REFUSED) == "Invalid value for variable: memory_size = 64: too small."
-    assert first_error("Error: no such bucket:\n\nError: no such queue\n\n  it is gone\n") == "no such bucket"
+    assert (
+        first_error("Error: no such bucket:\n\nError: no such queue\n\n  it is gone\n")
+        == "no such bucket"
+    )
     assert (first_error(""), first_error("signal: killed")) == ("no message", "signal: killed")
 
 
 class InterruptedAtOnce(subprocess.Popen):
-    """A process at whose start Ctrl-C is pressed, before whoever starts it has it, and again when it is asked to
-    end."""
+    """A process at whose start Ctrl-C is pressed, before whoever starts it has it, and again when
+    it is asked to end."""
 
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
@@ -134,14 +163,20 @@ started: list[subprocess.Popen] = []
 
 
 @pytest.mark.parametrize("quiet", [False, True])
-@pytest.mark.parametrize(("on_ctrl_c", "patience_s", "ends_with"), [("sleep 1; exit 3", 20, 3), ("", 0.5, -9)])
-def test_a_second_ctrl_c_leaves_no_terraform_behind(capsys, monkeypatch, on_ctrl_c, patience_s, ends_with, quiet):
+@pytest.mark.parametrize(
+    ("on_ctrl_c", "patience_s", "ends_with"), [("sleep 1; exit 3", 20, 3), ("", 0.5, -9)]
+)
+def test_a_second_ctrl_c_leaves_no_terraform_behind(
+    capsys, monkeypatch, on_ctrl_c, patience_s, ends_with, quiet
+):
     """It is waited for, and one that doesn't end is killed."""
     monkeypatch.setattr(terraform, "INTERRUPT_PATIENCE_S", patience_s)
     script = f"trap '{on_ctrl_c}' INT; echo ready; while :; do sleep 0.1; done"
     options = {"stdout": subprocess.PIPE, "start_new_session": True}
     with pytest.raises(KeyboardInterrupt):
-        terraform._status_of(lambda: InterruptedAtOnce(["/bin/sh", "-c", script], **options), quiet=quiet)
+        terraform._status_of(
+            lambda: InterruptedAtOnce(["/bin/sh", "-c", script], **options), quiet=quiet
+        )
     process = started.pop()
     process.stdout.close()
     assert process.returncode == ends_with
@@ -149,10 +184,20 @@ def test_a_second_ctrl_c_leaves_no_terraform_behind(capsys, monkeypatch, on_ctrl
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends it")
-def test_the_terraform_of_a_stack_that_goes_with_the_sweep_ends_in_order_when_that_is_killed(tofu, tmp_path):
-    own = tofu(f"trap 'echo > {tmp_path}/recorded; exit' TERM; echo > {tmp_path}/ready; while :; do sleep 0.1; done")
-    script = "import sys; from pathlib import Path; from stampede.stacks.terraform import Terraform\n"
-    script += "Terraform(Path('.'), {'PATH': '/usr/bin:/bin'}, Path(sys.argv[1]), follow_parent=True).apply({})"
+def test_the_terraform_of_a_stack_that_goes_with_the_sweep_ends_in_order_when_that_is_killed(
+    tofu, tmp_path
+):
+    own = tofu(
+        f"trap 'echo > {tmp_path}/recorded; exit' TERM; echo > {tmp_path}/ready; while :; do sleep "
+        "0.1; done"
+    )
+    script = (
+        "import sys; from pathlib import Path; from stampede.stacks.terraform import Terraform\n"
+    )
+    script += (
+        "Terraform(Path('.'), {'PATH': '/usr/bin:/bin'}, Path(sys.argv[1]), "
+        "follow_parent=True).apply({})"
+    )
     with subprocess.Popen([sys.executable, "-c", script, own.log_file]) as sweep:
         wait_for(tmp_path / "ready")
         sweep.kill()

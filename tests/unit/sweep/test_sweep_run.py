@@ -1,4 +1,5 @@
-"""A sweep finishes a cell only when its messages have come to rest, and never forgets one that it can't account for."""
+"""A sweep finishes a cell only when its messages have come to rest, and never forgets one that it
+can't account for."""
 
 import json
 import signal
@@ -53,14 +54,19 @@ class Stack:
 def put(monkeypatch):
     """The sizes of the objects that were put, in bytes."""
     sizes = []
-    monkeypatch.setattr(sweep_run, "put_objects", lambda _, rows: sizes.extend(row.size_bytes for row in rows))
+    monkeypatch.setattr(
+        sweep_run, "put_objects", lambda _, rows: sizes.extend(row.size_bytes for row in rows)
+    )
     return sizes
 
 
 @pytest.fixture
 def sweep(aws, folder, put, monkeypatch):
-    """Makes the sweep of two cells, of one message and of two, where `happen(body)` says what becomes of each."""
-    aws.outputs.update(memory_size=1024, method="stream", sink="discard", object_key="k", queue_name="q")
+    """Makes the sweep of two cells, of one message and of two, where `happen(body)` says what
+    becomes of each."""
+    aws.outputs.update(
+        memory_size=1024, method="stream", sink="discard", object_key="k", queue_name="q"
+    )
     replace_sleep(monkeypatch, sweep_run, aws.sleep)
     monkeypatch.setattr(RunDescription, "describe", lambda self, target, terraform: None)
 
@@ -77,7 +83,10 @@ def sweep(aws, folder, put, monkeypatch):
 @pytest.fixture
 def succeed(aws):
     def log(body, after_s=1, status="ok", seq=None, **more):
-        settings = {"cell": body["cell"], "concurrency_limit": aws.outputs["concurrency_value"]} | more
+        settings = {
+            "cell": body["cell"],
+            "concurrency_limit": aws.outputs["concurrency_value"],
+        } | more
         text = record(body["seq"] if seq is None else seq, status, **settings)
         aws.log(text, at_s=aws.now_s + 1, seen_at_s=aws.now_s + after_s)
 
@@ -88,20 +97,26 @@ def stored(folder):
     return folder.read_json("run.json")
 
 
-def test_no_cell_begins_while_a_message_of_the_last_one_is_on_its_way(sweep, aws, succeed, folder, capsys):
+def test_no_cell_begins_while_a_message_of_the_last_one_is_on_its_way(
+    sweep, aws, succeed, folder, capsys
+):
     def get_stuck(body):
         succeed(body, status="error")
         aws.hide(0, 1e9)
 
     stack, run = sweep(get_stuck)
     stack.keep = True
-    with pytest.raises(RunError, match=r"messages in progress, so the sweep stops here.*2 in flight"):
+    with pytest.raises(
+        RunError, match=r"messages in progress, so the sweep stops here.*2 in flight"
+    ):
         run.run()
     assert capsys.readouterr().err.endswith(f"--resume {folder.as_argument} --keep`\n")
     assert (len(stack.steps), stack.steps[-1], stored(folder)["finished"]) == (3, "take down", {})
 
 
-def test_a_message_without_an_answer_ends_its_cell_early_and_is_gone_before_the_next_one(sweep, aws, succeed, capsys):
+def test_a_message_without_an_answer_ends_its_cell_early_and_is_gone_before_the_next_one(
+    sweep, aws, succeed, capsys
+):
     aws.outputs.update(timeout_s=900, visibility_timeout_s=5400)
     _, run = sweep(lambda body: aws.hide(0, 1e9) if aws.now_s == 0 else succeed(body))
     first, second = run.run()
@@ -110,7 +125,7 @@ def test_a_message_without_an_answer_ends_its_cell_early_and_is_gone_before_the_
     assert "1 cell left, about 12 s" in capsys.readouterr().err
 
 
-def test_an_object_of_the_users_own_is_held_from_the_start_put_by_nobody_and_must_be_the_same_to_go_on(
+def test_an_object_of_the_users_own_is_put_by_nobody_and_must_be_the_same_to_go_on(
     sweep, aws, succeed, folder, put, monkeypatch
 ):
     mine = DataObject("k", 5, etag='"a"', bucket="my-own")
@@ -140,16 +155,18 @@ def test_a_cell_whose_messages_all_fail_ends_the_sweep_and_a_resumed_one_runs_it
     stack, run = sweep(fail)
     [account] = run.run()
     assert (account.failed, account.unanswered, account.unaccounted) == (10, 2, 0)
-    assert (stack.steps[-1], stored(folder)["finished"], stored(folder)["finished_at"]) == ("take down", {}, None)
+    assert (stack.steps[-1], stored(folder)["finished"], stored(folder)["finished_at"]) == (
+        "take down",
+        {},
+        None,
+    )
     assert "--resume" in capsys.readouterr().err
     again, run = sweep(succeed)
     run.run()
     assert again.steps == ["open", *stack.steps[1:2], *{1, 2} - {stack.steps[1]}, "take down"]
 
 
-def test_a_run_that_lacks_a_message_says_what_goes_with_the_stack_and_fails_again_when_it_is_resumed(
-    sweep, succeed, folder, capsys
-):
+def test_a_run_that_lacks_a_message_fails_again_when_it_is_resumed(sweep, succeed, folder, capsys):
     for happen, steps in ((lambda body: None, ["open", 2, 1, "take down"]), (succeed, [])):
         stack, run = sweep(happen)
         with pytest.raises(RunError, match="2 UNACCOUNTED"):
@@ -158,21 +175,30 @@ def test_a_run_that_lacks_a_message_says_what_goes_with_the_stack_and_fails_agai
     assert "3 messages have no record yet, and the log group" in capsys.readouterr().err
 
 
-def test_a_line_that_comes_while_the_next_cell_runs_is_fetched_before_the_stack_goes(sweep, aws, succeed, folder):
+def test_a_line_that_comes_while_the_next_cell_runs_is_fetched_before_the_stack_goes(
+    sweep, aws, succeed, folder
+):
     def late_in_the_first(body):
         is_first = aws.now_s == 0
         succeed(body, after_s=700 if is_first else 1)
         aws.hide(0, aws.now_s if is_first else aws.now_s + 200)
 
     check(sweep(late_in_the_first)[1].run())
-    assert log_columns.stored(folder.path / "log_events.jsonl") is not None, "the columns lack the late line"
+    assert log_columns.stored(folder.path / "log_events.jsonl") is not None, (
+        "the columns lack the late line"
+    )
 
 
 @pytest.mark.parametrize(
     ("owner", "has_end", "steps"),
-    [({}, True, []), ({"run_id": "r"}, False, ["open", "take down"]), ({"run_id": "x"}, False, []), ({}, False, [])],
+    [
+        ({}, True, []),
+        ({"run_id": "r"}, False, ["open", "take down"]),
+        ({"run_id": "x"}, False, []),
+        ({}, False, []),
+    ],
 )
-def test_a_complete_run_keeps_its_end_and_one_that_was_killed_after_its_last_cell_takes_its_stack_down_and_gets_one(
+def test_a_complete_run_keeps_its_end_and_one_killed_after_its_last_cell_gets_one(
     sweep, aws, succeed, folder, monkeypatch, owner, has_end, steps
 ):
     monkeypatch.setattr(stack_lock, "owner", lambda kind: owner)
@@ -184,17 +210,21 @@ def test_a_complete_run_keeps_its_end_and_one_that_was_killed_after_its_last_cel
     assert stored(folder)["finished_at"] and (stored(folder) == before or not has_end)
 
 
-def test_a_record_of_an_older_cell_s_message_is_no_figure_of_the_newer_ones_settings(sweep, succeed):
+def test_a_record_of_an_older_cell_s_message_is_no_figure_of_the_newer_ones_settings(
+    sweep, succeed
+):
     with pytest.raises(RunError, match="settings other than the cell's"):
         check(sweep(lambda body: succeed(body, memory_size=2048))[1].run())
 
 
-def test_cells_that_differ_in_their_work_orders_share_an_apply_its_objects_and_the_proof_of_its_permissions(
+def test_cells_that_differ_in_their_work_orders_share_an_apply_and_its_objects(
     sweep, aws, put, folder, succeed, monkeypatch
 ):
     proven = []
     monkeypatch.setitem(EXPERIMENTS, "reads", READS.with_(proof=lambda values: {"proof": 1}))
-    monkeypatch.setattr(sweep_run, "wait_for_permission", lambda target, cell, order: proven.append(order["proof"]))
+    monkeypatch.setattr(
+        sweep_run, "wait_for_permission", lambda target, cell, order: proven.append(order["proof"])
+    )
 
     def happen(body):
         succeed(body, threads=body["threads"], dataset="large")
@@ -208,7 +238,9 @@ def test_cells_that_differ_in_their_work_orders_share_an_apply_its_objects_and_t
     assert {row["cell"]: row["values"]["threads"] for row in stored(folder)["cells"]} == sent
 
 
-def test_the_manifest_is_put_once_a_stack_and_each_cell_is_prepared_before_its_flood(sweep, succeed, monkeypatch):
+def test_the_manifest_is_put_once_a_stack_and_each_cell_is_prepared_before_its_flood(
+    sweep, succeed, monkeypatch
+):
     calls = []
     monkeypatch.setitem(EXPERIMENTS, "shares", SHARES)
     monkeypatch.setattr(sweep_run, "put_manifest", lambda target: calls.append("manifest"))
@@ -221,31 +253,68 @@ def test_the_manifest_is_put_once_a_stack_and_each_cell_is_prepared_before_its_f
     assert calls == ["manifest", *["prepare", *["flood"] * 4] * 2] * 2
 
 
-def test_a_run_keeps_the_prediction_that_it_began_with_and_the_endpoint_without_its_password(folder, monkeypatch):
+def test_a_run_keeps_the_prediction_that_it_began_with_and_the_endpoint_without_its_password(
+    folder, monkeypatch
+):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://me:secret@127.0.0.1:4566")
-    plan = make_plan(EXPERIMENTS["download"], "aws", ["concurrency_value=1,2"], messages_per_concurrency=1)
+    plan = make_plan(
+        EXPERIMENTS["download"], "aws", ["concurrency_value=1,2"], messages_per_concurrency=1
+    )
     forecasts, parameters = predictions(plan), parameters_of(EXPERIMENTS["download"])
     for forecasts_now in (forecasts, {}):
         run = SweepRun(plan, folder, ESTIMATE, None, None)
         run.predicted(forecasts_now, parameters)
         run._description.write()
-    predicted, place = stored(folder)["prediction"], (stored(folder)["target"], stored(folder)["endpoint_url"])
-    assert predicted["cells"] == json.loads(json.dumps({name: row.as_dict() for name, row in forecasts.items()}))
-    assert (place, len(predicted["parameters"])) == (("endpoint", "http://127.0.0.1:4566"), len(parameters))
+    predicted, place = (
+        stored(folder)["prediction"],
+        (stored(folder)["target"], stored(folder)["endpoint_url"]),
+    )
+    assert predicted["cells"] == json.loads(
+        json.dumps({name: row.as_dict() for name, row in forecasts.items()})
+    )
+    assert (place, len(predicted["parameters"])) == (
+        ("endpoint", "http://127.0.0.1:4566"),
+        len(parameters),
+    )
 
 
 def test_a_sweep_on_aws_is_predicted_before_anything_is_applied(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(SweepRun, "run", lambda self: check_predicted(self._description._run.prediction["cells"]))
+    monkeypatch.setattr(
+        SweepRun, "run", lambda self: check_predicted(self._description._run.prediction["cells"])
+    )
     monkeypatch.setattr(stack_lock.stack, "ROOT", tmp_path)
     monkeypatch.setattr(verb.doctor, "refuse_if_impossible", lambda *_: None)
 
     def check_predicted(cells):
         raise RunError(f"applied after {list(cells)}")
 
-    settings = ["--set", "memory_size=2048", "--set", "concurrency_value=100", "--messages-per-concurrency", "1"]
-    assert main(["sweep", "download", "--target", "aws", *settings, "--results-dir", str(tmp_path / "results")]) == 1
+    settings = [
+        "--set",
+        "memory_size=2048",
+        "--set",
+        "concurrency_value=100",
+        "--messages-per-concurrency",
+        "1",
+    ]
+    assert (
+        main(
+            [
+                "sweep",
+                "download",
+                "--target",
+                "aws",
+                *settings,
+                "--results-dir",
+                str(tmp_path / "results"),
+            ]
+        )
+        == 1
+    )
     said = capsys.readouterr().err
-    assert "N is never reached" in said and "applied after ['memory_size=2048,concurrency_value=100']" in said
+    assert (
+        "N is never reached" in said
+        and "applied after ['memory_size=2048,concurrency_value=100']" in said
+    )
 
 
 @pytest.mark.parametrize(
@@ -258,7 +327,9 @@ def test_a_sweep_on_aws_is_predicted_before_anything_is_applied(monkeypatch, tmp
         (signal.SIGTERM, AssertionError("nobody may be there to be asked"), True, True),
     ],
 )
-def test_the_stack_goes_unless_somebody_at_the_terminal_keeps_it(monkeypatch, by, answer, stays_open, wants):
+def test_the_stack_goes_unless_somebody_at_the_terminal_keeps_it(
+    monkeypatch, by, answer, stays_open, wants
+):
     open_terminal = [True]
 
     def asked():

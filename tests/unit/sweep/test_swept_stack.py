@@ -18,10 +18,12 @@ from stampede.sweep.swept_stack import SweptStack
 from tests.fakes.own_sleep import replace_sleep
 
 OUTPUTS = {"region": "us-east-1", "experiment": "download", "kept_bucket": "k", "no_bucket": None}
-# The provider's words (internal/service/cloudformation/stack.go), but for the reason, which nobody has seen.
+# The provider's words (internal/service/cloudformation/stack.go), but for the reason, which nobody
+# has seen.
 NOT_EXPORTED = RunError(
-    "terraform destroy failed: waiting for CloudFormation Stack (arn:aws:cloudformation:us-east-1:1:stack/"
-    "stampede-filesystem-s3files/0a1b) delete: stack status (DELETE_FAILED): pending export"
+    "terraform destroy failed: waiting for CloudFormation Stack "
+    "(arn:aws:cloudformation:us-east-1:1:stack/stampede-filesystem-s3files/0a1b) delete: stack "
+    "status (DELETE_FAILED): pending export"
 )
 NOT_EMPTY = RunError("terraform destroy failed: BucketNotEmpty")
 
@@ -32,22 +34,29 @@ class QueueDoesNotExist(Exception):
 
 @pytest.fixture
 def calls(monkeypatch, tmp_path):
-    """What is done, in its order, with the stack of an experiment that names two buckets, one of which isn't there."""
+    """What is done, in its order, with the stack of an experiment that names two buckets, one of
+    which isn't there."""
     done = []
 
     def delete_queue(QueueUrl):
         done.append("delete queue")
         raise QueueDoesNotExist
 
-    sqs = SimpleNamespace(delete_queue=delete_queue, exceptions=SimpleNamespace(QueueDoesNotExist=QueueDoesNotExist))
+    sqs = SimpleNamespace(
+        delete_queue=delete_queue, exceptions=SimpleNamespace(QueueDoesNotExist=QueueDoesNotExist)
+    )
     emptied = EXPERIMENTS["download"].with_(emptied_before_destroy=("no_bucket", "kept_bucket"))
     monkeypatch.setitem(EXPERIMENTS, "download", emptied)
     monkeypatch.setattr(Target, "client", lambda self, service: sqs)
     monkeypatch.setattr(stack_lock.stack, "ROOT", tmp_path)
     monkeypatch.setattr(stack, "STATE_DIR", tmp_path)
     monkeypatch.setattr(stack, "forget_state", lambda: None)
-    monkeypatch.setattr(stack, "applied_queues", lambda half_made=False: [{"id": "q", "region": "us-east-1"}])
-    monkeypatch.setattr(hosts, "ensure", lambda *_, follow_parent: done.append(f"hosts, follow {follow_parent}"))
+    monkeypatch.setattr(
+        stack, "applied_queues", lambda half_made=False: [{"id": "q", "region": "us-east-1"}]
+    )
+    monkeypatch.setattr(
+        hosts, "ensure", lambda *_, follow_parent: done.append(f"hosts, follow {follow_parent}")
+    )
     for module, what in ((hosts, "hosts"), (ministack, "emulator")):
         monkeypatch.setattr(module, "stop", lambda _, what=what: done.append(f"stop {what}"))
     replace_sleep(monkeypatch, swept_stack, lambda seconds: done.append(f"wait {seconds} s"))
@@ -99,16 +108,42 @@ EMPTY, GONE = "empty k", "couldn't be destroyed"
     ("experiment", "happening", "done", "words"),
     [
         ("download", {}, [EMPTY, "destroy"], ""),
-        # What functions wrote after Ctrl-C goes once they are gone; a stack that stays for another reason is said.
+        # What functions wrote after Ctrl-C goes once they are gone; a stack that stays for another
+        # reason is said.
         ("download", {"counts": (5, 2), "destroys": [NOT_EMPTY]}, [EMPTY, "destroy"] * 2, ""),
-        ("download", {"counts": (5,), "destroys": [NOT_EMPTY]}, [EMPTY, "destroy", EMPTY], f"{GONE}; remove it with"),
-        ("download", {"counts": [RunError("AccessDenied")]}, [EMPTY, "destroy"], "AccessDenied; `stampede dataset"),
-        ("download", {"outputs": RunError("locked")}, ["destroy"], "locked; so nothing was emptied"),
-        ("filesystem", {"destroys": [NOT_EXPORTED]}, ["destroy", "wait 300 s", "destroy"], "S3 Files"),
-        ("filesystem", {"destroys": [NOT_EMPTY], "resources": ["queue.work"]}, ["destroy"], f"{GONE}; "),
+        (
+            "download",
+            {"counts": (5,), "destroys": [NOT_EMPTY]},
+            [EMPTY, "destroy", EMPTY],
+            f"{GONE}; remove it with",
+        ),
+        (
+            "download",
+            {"counts": [RunError("AccessDenied")]},
+            [EMPTY, "destroy"],
+            "AccessDenied; `stampede dataset",
+        ),
+        (
+            "download",
+            {"outputs": RunError("locked")},
+            ["destroy"],
+            "locked; so nothing was emptied",
+        ),
+        (
+            "filesystem",
+            {"destroys": [NOT_EXPORTED]},
+            ["destroy", "wait 300 s", "destroy"],
+            "S3 Files",
+        ),
+        (
+            "filesystem",
+            {"destroys": [NOT_EMPTY], "resources": ["queue.work"]},
+            ["destroy"],
+            f"{GONE}; ",
+        ),
     ],
 )
-def test_what_terraform_cant_empty_is_emptied_before_the_destroy_which_is_tried_whatever_comes_of_that(
+def test_what_terraform_cant_empty_is_emptied_before_the_destroy(
     swept, calls, capsys, experiment, happening, done, words
 ):
     swept("aws", **happening).take_down({"experiment": experiment})
@@ -131,7 +166,9 @@ def test_hosts_run_with_the_stack_and_end_before_their_queue_goes(swept, calls, 
 @pytest.mark.parametrize("started", [True, False])
 @pytest.mark.parametrize("again", [None, KeyboardInterrupt()])
 @pytest.mark.parametrize("interrupted", [True, False])
-def test_a_local_stack_goes_with_the_emulator_that_the_sweep_started(swept, calls, capsys, started, again, interrupted):
+def test_a_local_stack_goes_with_the_emulator_that_the_sweep_started(
+    swept, calls, capsys, started, again, interrupted
+):
     made = swept("local", destroys=[again], outputs={})
     made._started_emulator, made.is_interrupted = started, interrupted
     at_once = started and interrupted
@@ -143,7 +180,9 @@ def test_a_local_stack_goes_with_the_emulator_that_the_sweep_started(swept, call
 
 
 @pytest.mark.parametrize("is_guest", [False, True])
-def test_an_emulator_that_has_something_of_the_users_own_is_no_sweeps_to_stop(calls, monkeypatch, is_guest):
+def test_an_emulator_that_has_something_of_the_users_own_is_no_sweeps_to_stop(
+    calls, monkeypatch, is_guest
+):
     monkeypatch.setattr(swept_stack.ministack, "running", lambda state_dir: SimpleNamespace())
     monkeypatch.setattr(swept_stack.embedded, "start", lambda follow_parent: None)
     stack_lock.own("local", "earlier", started_emulator=True)
@@ -179,8 +218,12 @@ def test_a_stack_that_another_terraform_is_changing_is_left_to_it(swept, calls, 
         (0, "another", {}, ""),
     ],
 )
-def test_a_stack_of_somebody_else_is_refused_unless_it_is_given(calls, monkeypatch, applied, owner, options, refusal):
-    terraform = SimpleNamespace(init=lambda: None, outputs=dict, resources=lambda: ["queue.work"] * applied)
+def test_a_stack_of_somebody_else_is_refused_unless_it_is_given(
+    calls, monkeypatch, applied, owner, options, refusal
+):
+    terraform = SimpleNamespace(
+        init=lambda: None, outputs=dict, resources=lambda: ["queue.work"] * applied
+    )
     monkeypatch.setattr(swept_stack.targets, "aws_terraform", lambda: terraform)
     if owner:
         stack_lock.own("aws", owner, started_emulator=False)

@@ -23,7 +23,12 @@ PUBLISHED = re.compile(
 @given(st.floats(min_value=0, max_value=1e6))
 def test_the_published_expression_reads_every_duration_and_a_tag_with_accents(seconds):
     tag = "première, n°1"
-    published = {"concurrency_limit": 1, "download_time_seconds": seconds, "memory_size": 1024, "experiment_tag": tag}
+    published = {
+        "concurrency_limit": 1,
+        "download_time_seconds": seconds,
+        "memory_size": 1024,
+        "experiment_tag": tag,
+    }
     match = PUBLISHED.search(format_record(published))
     assert abs(float(match["time"]) - seconds) <= 1e-9
     assert (match["concurrency"], match["memory"], match["tag"]) == ("1", "1024", tag)
@@ -57,12 +62,20 @@ def test_every_failure_of_our_own_is_in_the_vocabulary():
 
 @given(st.text(min_size=1, max_size=1_000))
 def test_an_error_that_nobody_thought_of_is_one_short_printable_line_with_its_name(text):
-    of_message = {"time_key": "elapsed_seconds", "labels": None, "order": None, "message": Message("m", "{}", 2)}
+    of_message = {
+        "time_key": "elapsed_seconds",
+        "labels": None,
+        "order": None,
+        "message": Message("m", "{}", 2),
+    }
     of_sandbox = {"request_id": "r", "sandbox_id": "s", "cold_start": 1, "own_keys": {}}
     outcome = Outcome(1_735_689_600_123, 1.2346, 17, RuntimeError(text))
     record = build_record(outcome=outcome, **of_message, **of_sandbox)
     message = record["error_message"]
-    assert (record["error_type"], message[:14]) == ("UnexpectedError", "RuntimeError: "[: len(message)])
+    assert (record["error_type"], message[:14]) == (
+        "UnexpectedError",
+        "RuntimeError: "[: len(message)],
+    )
     assert message.isprintable() and len(message) <= 300 and message.encode()
     assert (record["bytes"], record["finished_at_ms"]) == (17, 1_735_689_600_123 + 1_235)
     assert describe(outcome.error)[0] in ERROR_TYPES

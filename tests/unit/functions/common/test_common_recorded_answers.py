@@ -1,4 +1,5 @@
-"""What S3 was recorded to answer to a GET is what the functions take it for, and what their fake S3 answers."""
+"""What S3 was recorded to answer to a GET is what the functions take it for, and what their fake S3
+answers."""
 
 import urllib.error
 import urllib.request

@@ -1,4 +1,5 @@
-"""The method `crt` asks for the address that boto3 asks for, and its runtime's errors have words of ours."""
+"""The method `crt` asks for the address that boto3 asks for, and its runtime's errors have words of
+ours."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -17,12 +18,18 @@ from tests.unit.functions.lambda_sandbox import ENVIRONMENT
 @pytest.mark.parametrize(
     ("bucket", "region", "endpoint"),
     [
-        *((bucket, region, "") for bucket in ("bucket", "bucket.with.dots") for region in ("eu-west-1", "cn-north-1")),
+        *(
+            (bucket, region, "")
+            for bucket in ("bucket", "bucket.with.dots")
+            for region in ("eu-west-1", "cn-north-1")
+        ),
         *(("bucket", "us-east-1", f"http://{host}:4566") for host in ("127.0.0.1", "[::1]")),
         ("bucket", "eu-west-1", "https://s3.example.com"),
     ],
 )
-def test_the_address_is_the_one_that_boto3_asks(sandbox_environment, monkeypatch, bucket, region, endpoint, key):
+def test_the_address_is_the_one_that_boto3_asks(
+    sandbox_environment, monkeypatch, bucket, region, endpoint, key
+):
     monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
     urls = []
 
@@ -34,7 +41,9 @@ def test_the_address_is_the_one_that_boto3_asks(sandbox_environment, monkeypatch
     client.meta.events.register("before-send.s3", look)
     with pytest.raises(InterruptedError):
         client.get_object(Bucket=bucket, Key=key)
-    settings = replace(read_settings(ENVIRONMENT | {"METHOD": "crt"}), bucket=bucket, key=key, region=region)
+    settings = replace(
+        read_settings(ENVIRONMENT | {"METHOD": "crt"}), bucket=bucket, key=key, region=region
+    )
     host, path, is_tls = _address(settings)
     assert f"{'https' if is_tls else 'http'}://{host}{path}" == urls[0]
 

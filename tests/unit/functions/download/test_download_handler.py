@@ -14,8 +14,17 @@ def test_a_download_becomes_one_line_that_the_published_expression_reads(start_s
     s3 = start_s3(9 * 2**20)
     function, before_ms = sandbox(), time.time() * 1000
     record = function.succeed(start_at_ms=1)  # which is past
-    assert (record["run_id"], record["cell"], record["seq"]) == ("run-1", "memory_size=1024,concurrency_value=5", 7)
-    assert before_ms - 2 <= record["started_at_ms"] <= record["finished_at_ms"] <= time.time() * 1000 + 2
+    assert (record["run_id"], record["cell"], record["seq"]) == (
+        "run-1",
+        "memory_size=1024,concurrency_value=5",
+        7,
+    )
+    assert (
+        before_ms - 2
+        <= record["started_at_ms"]
+        <= record["finished_at_ms"]
+        <= time.time() * 1000 + 2
+    )
     assert set(s3.calls) == {("HeadObject", KEY), ("GetObject", KEY)}
     assert {request.path for request in s3.requests} == {f"/{BUCKET}/{KEY}"}
     assert function.log.count("\n") == 1
@@ -24,7 +33,9 @@ def test_a_download_becomes_one_line_that_the_published_expression_reads(start_s
     assert float(match["time"]) == record["download_time_seconds"]
 
 
-def test_a_record_says_its_sandbox_its_request_and_its_attempt_and_each_message_of_a_batch_has_one(start_s3, sandbox):
+def test_a_record_says_its_sandbox_its_request_and_its_attempt_and_each_message_of_a_batch_has_one(
+    start_s3, sandbox
+):
     start_s3(1000)
     first, second = sandbox(), sandbox()
     sent = ((first, 1), (first, 2), (second, 1))
@@ -35,12 +46,19 @@ def test_a_record_says_its_sandbox_its_request_and_its_attempt_and_each_message_
     assert records[0]["sandbox_id"] == records[1]["sandbox_id"] != records[2]["sandbox_id"]
     message = sqs_record(order())
     answer = first.deliver({"Records": [message, message, sqs_record("not an order"), message]})
-    assert [status in line for line, status in zip(first.log.splitlines(), ("ok", "ok", "error", "ok"), strict=True)]
+    assert [
+        status in line
+        for line, status in zip(first.log.splitlines(), ("ok", "ok", "error", "ok"), strict=True)
+    ]
     assert len(answer["batchItemFailures"]) == 1
 
 
-@pytest.mark.parametrize(("name", "value"), [("MEMORY_SIZE", ""), ("AWS_ENDPOINT_URL", "not a url")])
-def test_a_wrong_setting_becomes_an_error_record_of_each_message_that_names_it(sandbox, monkeypatch, name, value):
+@pytest.mark.parametrize(
+    ("name", "value"), [("MEMORY_SIZE", ""), ("AWS_ENDPOINT_URL", "not a url")]
+)
+def test_a_wrong_setting_becomes_an_error_record_of_each_message_that_names_it(
+    sandbox, monkeypatch, name, value
+):
     monkeypatch.setenv(name, value)
     function = sandbox()
     for is_cold in (1, 0):
@@ -48,7 +66,14 @@ def test_a_wrong_setting_becomes_an_error_record_of_each_message_that_names_it(s
         assert name in record["error_message"]
         assert (record["run_id"], record["seq"], record["cold_start"]) == ("run-1", 7, is_cold)
     if name == "MEMORY_SIZE":
-        unknown = ("concurrency_limit", "memory_size", "experiment_tag", "retry_mode", "retry_attempts", "sdk")
+        unknown = (
+            "concurrency_limit",
+            "memory_size",
+            "experiment_tag",
+            "retry_mode",
+            "retry_attempts",
+            "sdk",
+        )
         assert {record[key] for key in unknown} == {None}
 
 
@@ -66,4 +91,6 @@ def test_a_common_start_is_waited_for_outside_the_timed_part(start_s3, sandbox):
     start_at_ms = int(time.time() * 1000) + 700
     record = sandbox().succeed(start_at_ms=start_at_ms)
     assert start_at_ms <= record["started_at_ms"]
-    assert record["finished_at_ms"] - record["started_at_ms"] == round(record["download_time_seconds"] * 1000)
+    assert record["finished_at_ms"] - record["started_at_ms"] == round(
+        record["download_time_seconds"] * 1000
+    )

@@ -1,4 +1,5 @@
-"""The settings: read from the environment, refused with one line naming the variable; and the retries agreed on."""
+"""The settings: read from the environment, refused with one line naming the variable; and the
+retries agreed on."""
 
 import json
 
@@ -23,7 +24,13 @@ FUNCTIONS_TIMEOUT_S = 60  # as published
 
 def test_the_published_environment_is_read_and_the_rest_has_its_defaults():
     settings = Settings(
-        5, 1024, "experiment 01", "download_file", "stampede-test", ENVIRONMENT["FILE_NAME"], "us-east-1"
+        5,
+        1024,
+        "experiment 01",
+        "download_file",
+        "stampede-test",
+        ENVIRONMENT["FILE_NAME"],
+        "us-east-1",
     )
     empty = {"METHOD": "", "SINK": "", "RANGE_PARALLEL": "", "RANGE_PART_MB": ""}
     assert read_settings(ENVIRONMENT) == read_settings(ENVIRONMENT | empty) == settings
@@ -34,14 +41,29 @@ def test_the_published_environment_is_read_and_the_rest_has_its_defaults():
 def test_a_method_takes_its_sinks_and_the_first_is_its_default(method):
     sinks = METHODS[method]
     assert read_settings(ENVIRONMENT | {"METHOD": method}).sink == sinks[0]
-    assert tuple(read_settings(ENVIRONMENT | {"METHOD": method, "SINK": sink}).sink for sink in sinks) == sinks
+    assert (
+        tuple(read_settings(ENVIRONMENT | {"METHOD": method, "SINK": sink}).sink for sink in sinks)
+        == sinks
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *((name, "") for name in ("CONCURRENCY_LIMIT", "MEMORY_SIZE", "EXPERIMENT_TAG", "BUCKET_NAME", "FILE_NAME")),
-        *(("CONCURRENCY_LIMIT", value) for value in ("0", "-1", "1.5", "+5", "1_000", "five", " 5", "٣", "9" * 10)),
+        *(
+            (name, "")
+            for name in (
+                "CONCURRENCY_LIMIT",
+                "MEMORY_SIZE",
+                "EXPERIMENT_TAG",
+                "BUCKET_NAME",
+                "FILE_NAME",
+            )
+        ),
+        *(
+            ("CONCURRENCY_LIMIT", value)
+            for value in ("0", "-1", "1.5", "+5", "1_000", "five", " 5", "٣", "9" * 10)
+        ),
         *(("MEMORY_SIZE", value) for value in ("127", "10241", "1e3")),
         # What the published expression couldn't read.
         *(
@@ -67,8 +89,12 @@ def test_a_missing_region_is_named():
         read_settings(ENVIRONMENT | {"AWS_REGION": "", "AWS_DEFAULT_REGION": ""})
 
 
-def test_the_client_of_ranges_has_a_connection_for_each_thread_and_the_timeouts_agreed_on(sandbox_environment):
-    settings = read_settings(ENVIRONMENT | {"METHOD": "ranges", "RANGE_PARALLEL": "64", "RANGE_PART_MB": "64"})
+def test_the_client_of_ranges_has_a_connection_for_each_thread_and_the_timeouts_agreed_on(
+    sandbox_environment,
+):
+    settings = read_settings(
+        ENVIRONMENT | {"METHOD": "ranges", "RANGE_PARALLEL": "64", "RANGE_PART_MB": "64"}
+    )
     config = ranges.build_client(settings).meta.config
     assert config.max_pool_connections == 64
     assert (config.retries["mode"], config.retries["total_max_attempts"]) == (RETRY_MODE, ATTEMPTS)
@@ -81,14 +107,20 @@ def test_the_client_of_ranges_has_a_connection_for_each_thread_and_the_timeouts_
     assert max(waits_s, CONNECT_TIMEOUT_S) + READ_TIMEOUT_S < FUNCTIONS_TIMEOUT_S
 
 
-def test_the_retries_that_both_languages_agreed_on_are_those_of_botocores_standard_mode(monkeypatch):
+def test_the_retries_that_both_languages_agreed_on_are_those_of_botocores_standard_mode(
+    monkeypatch,
+):
     agreed = json.loads(AGREED.read_text())
     transient, throttled = botocores.TransientRetryableChecker, botocores.ThrottledRetryableChecker
     assert (agreed["mode"], agreed["attempts"]) == (RETRY_MODE, ATTEMPTS)
     assert agreed["statuses"] == transient._TRANSIENT_STATUS_CODES
-    assert agreed["codes"] == sorted({*transient._TRANSIENT_ERROR_CODES, *throttled._THROTTLED_ERROR_CODES})
+    assert agreed["codes"] == sorted(
+        {*transient._TRANSIENT_ERROR_CODES, *throttled._THROTTLED_ERROR_CODES}
+    )
     monkeypatch.setattr("common.get_object.random.random", lambda: 1.0)
-    assert [pause_s(tries) for tries in (1, 2, 3)] == [ours().first_pause_s * factor for factor in (1, 2, 4)]
+    assert [pause_s(tries) for tries in (1, 2, 3)] == [
+        ours().first_pause_s * factor for factor in (1, 2, 4)
+    ]
 
 
 def answer(status: int, code: str, **headers: str) -> botocores.RetryContext:
@@ -103,9 +135,13 @@ def test_the_agreed_rules_are_botocores_costs_and_pauses(monkeypatch, sdk):
     rules, of_2026 = rules_of(sdk), sdk == "botocore 1.44.0"
     monkeypatch.setattr(botocores, "NEW_RETRIES_ENABLED", of_2026)
     throttles = botocores.ThrottlingErrorDetector(botocores.RetryEventAdapter())
-    backoff = botocores.ExponentialBackoff(random=lambda: 1.0, service_name="s3", throttling_detector=throttles)
+    backoff = botocores.ExponentialBackoff(
+        random=lambda: 1.0, service_name="s3", throttling_detector=throttles
+    )
     slow_down, error = answer(503, "SlowDown"), answer(500, "InternalError")
-    silent = botocores.RetryContext(1, None, None, None, botocores.ReadTimeoutError(endpoint_url=""), {})
+    silent = botocores.RetryContext(
+        1, None, None, None, botocores.ReadTimeoutError(endpoint_url=""), {}
+    )
     quota = RetryQuota()
     checker = botocores.RetryQuotaChecker(quota, throttles)
     costs = []
@@ -114,14 +150,21 @@ def test_the_agreed_rules_are_botocores_costs_and_pauses(monkeypatch, sdk):
         assert checker.acquire_retry_quota(context)
         costs.append(before - quota.available_capacity)
     assert costs == [rules.throttle_cost, rules.retry_cost, rules.timeout_cost]
-    assert (rules.tokens, rules.success_gain) == (RetryQuota.INITIAL_CAPACITY, checker._NO_RETRY_INCREMENT)
+    assert (rules.tokens, rules.success_gain) == (
+        RetryQuota.INITIAL_CAPACITY,
+        checker._NO_RETRY_INCREMENT,
+    )
     first_pauses_s = (rules.throttle_first_pause_s, rules.first_pause_s)
     assert (backoff.delay_amount(slow_down), backoff.delay_amount(error)) == first_pauses_s
     asked_to_wait = answer(503, "SlowDown", **{"x-amz-retry-after": "3000"})
-    assert backoff.delay_amount(asked_to_wait) == (3 if rules.retry_after_header else rules.throttle_first_pause_s)
+    assert backoff.delay_amount(asked_to_wait) == (
+        3 if rules.retry_after_header else rules.throttle_first_pause_s
+    )
 
 
 def test_the_rules_of_an_sdk_are_those_of_its_version():
     assert rules_of(f"botocore {botocore.__version__}") == rules_of("none") == ours()
     assert rules_of("botocore 1.44.0rc1") == rules_of("botocore 1.50.2") != ours()
-    assert [rules_of(sdk) for sdk in ("botocore 1.14.9", "awscrt 0.36.0", "botocore", "")] == [None] * 4
+    assert [rules_of(sdk) for sdk in ("botocore 1.14.9", "awscrt 0.36.0", "botocore", "")] == [
+        None
+    ] * 4

@@ -17,7 +17,9 @@ def mount(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def start(sandbox_environment: Path, mount: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., LambdaSandbox]:
+def start(
+    sandbox_environment: Path, mount: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., LambdaSandbox]:
     """Return a function that starts a sandbox with a storage and changes of the environment."""
 
     def start(storage: str, **changes: str) -> LambdaSandbox:

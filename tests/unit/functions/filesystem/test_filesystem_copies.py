@@ -1,4 +1,5 @@
-"""A copy that goes well: the right bytes from every storage, timed as published, and a record that says how."""
+"""A copy that goes well: the right bytes from every storage, timed as published, and a record that
+says how."""
 
 import os
 import threading
@@ -20,16 +21,35 @@ each_read_method = pytest.mark.parametrize("method", ["download_file", "pool"])
 
 
 @each_read_method
-def test_files_of_s3_arrive_with_the_bytes_and_names_that_they_have(start, start_s3, monkeypatch, method):
+def test_files_of_s3_arrive_with_the_bytes_and_names_that_they_have(
+    start, start_s3, monkeypatch, method
+):
     s3 = start_s3(objects=OBJECTS, keys_a_page=10)
     copied = keep_what_is_copied(monkeypatch)
     function = start("s3_in_vpc", READ_METHOD=method)
     record = function.succeed(files=len(SMALL), bytes=SMALL_BYTES, threads=5, connections=3)
-    assert (record["method"], record["storage"], record["dataset"]) == (method, "s3_in_vpc", "small")
-    assert (record["files"], record["bytes"], record["threads"], record["connections"]) == (23, SMALL_BYTES, 5, 3)
+    assert (record["method"], record["storage"], record["dataset"]) == (
+        method,
+        "s3_in_vpc",
+        "small",
+    )
+    assert (record["files"], record["bytes"], record["threads"], record["connections"]) == (
+        23,
+        SMALL_BYTES,
+        5,
+        3,
+    )
     assert 0 < record["listing_seconds"] < record["elapsed_seconds"]
-    assert (record["requests"], record["retries"], s3.count("ListObjectsV2")) == (len(s3.requests), 0, 3)
-    assert (record["retry_mode"], record["retry_attempts"], record["experiment"]) == ("standard", 4, "filesystem")
+    assert (record["requests"], record["retries"], s3.count("ListObjectsV2")) == (
+        len(s3.requests),
+        0,
+        3,
+    )
+    assert (record["retry_mode"], record["retry_attempts"], record["experiment"]) == (
+        "standard",
+        4,
+        "filesystem",
+    )
     assert record["sdk"] == f"botocore {botocore.__version__}"
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("copy")]
     assert function.succeed(dataset="large")["listing_seconds"] is None
@@ -41,10 +61,14 @@ def test_the_pool_asks_once_a_file_over_no_more_connections_than_the_order_has(s
     start("s3", READ_METHOD="pool").succeed(threads=200, connections=4)
     assert len(s3.requests) == len(SMALL) + 1
     assert s3.connections <= 4
-    assert all(request.headers["If-Match"] for request in s3.requests if "list-type" not in request.query)
+    assert all(
+        request.headers["If-Match"] for request in s3.requests if "list-type" not in request.query
+    )
 
 
-def test_the_sdk_has_a_pool_of_the_orders_size_and_the_pool_of_threads_too(start, start_s3, monkeypatch):
+def test_the_sdk_has_a_pool_of_the_orders_size_and_the_pool_of_threads_too(
+    start, start_s3, monkeypatch
+):
     start_s3(objects=OBJECTS)
     from filesystem import download_file
 
@@ -78,7 +102,14 @@ def test_a_tree_of_the_mount_arrives_as_it_is(start, mount, monkeypatch, storage
         assert copied.pop() == files
         assert (record["method"], record["storage"]) == ("copy", storage)
         assert (record["files"], record["bytes"]) == (len(files), size)
-        for key in ("listing_seconds", "requests", "retries", "retry_mode", "retry_attempts", "sdk"):
+        for key in (
+            "listing_seconds",
+            "requests",
+            "retries",
+            "retry_mode",
+            "retry_attempts",
+            "sdk",
+        ):
             assert record[key] is None
 
 
@@ -86,7 +117,10 @@ def test_first_reads_and_repeats_are_told_apart_by_data_set_and_sandbox(start, m
     put_on_mount(mount)
     put_on_mount(mount, "large", {"file.bin": LARGE})
     function = start("efs")
-    records = [function.succeed(dataset=dataset, warm_up=1) for dataset in ("small", "large", "small", "small")]
+    records = [
+        function.succeed(dataset=dataset, warm_up=1)
+        for dataset in ("small", "large", "small", "small")
+    ]
     reads = [(record["read"], record["read_order"], record["warm_up"]) for record in records]
     assert reads == [("first", 1, 1), ("first", 1, 1), ("repeat", 2, 1), ("repeat", 3, 1)]
     assert start("efs").succeed()["read"] == "first"
@@ -107,7 +141,9 @@ def test_a_proof_lists_and_reads_nothing_so_that_the_first_copy_is_still_the_fir
         function.fail("AccessDenied", proof=1)
 
 
-def test_a_repeat_with_cache_drop_has_every_file_forgotten_before_the_clock_starts(start, mount, monkeypatch):
+def test_a_repeat_with_cache_drop_has_every_file_forgotten_before_the_clock_starts(
+    start, mount, monkeypatch
+):
     put_on_mount(mount)
     dropped = []
 
@@ -117,7 +153,9 @@ def test_a_repeat_with_cache_drop_has_every_file_forgotten_before_the_clock_star
 
     fetch = mounted.fetch
     monkeypatch.setattr(os, "posix_fadvise", fadvise)
-    monkeypatch.setattr(mounted, "fetch", lambda reading: (dropped.append("fetched"), fetch(reading)))
+    monkeypatch.setattr(
+        mounted, "fetch", lambda reading: (dropped.append("fetched"), fetch(reading))
+    )
     function = start("efs", CACHE="drop")
     assert [function.succeed()["read"] for _ in range(2)] == ["first", "dropped"]
     inodes = {path.stat().st_ino for path in (mount / "small").rglob("*") if path.is_file()}
@@ -127,6 +165,11 @@ def test_a_repeat_with_cache_drop_has_every_file_forgotten_before_the_clock_star
 
 def test_what_could_not_be_read_of_the_environment_or_the_order_is_null(start):
     record = start("s3").fail("WorkOrderError", threads=0)
-    assert (record["storage"], record["dataset"], record["read"], record["files"]) == ("s3", None, None, 0)
+    assert (record["storage"], record["dataset"], record["read"], record["files"]) == (
+        "s3",
+        None,
+        None,
+        0,
+    )
     record = start("s3", READ_METHOD="fast").fail("SettingsError")
     assert (record["storage"], record["dataset"], record["retry_mode"]) == (None, "small", None)

@@ -19,8 +19,14 @@ def files_of(*keys):
 @pytest.mark.parametrize(
     "keys",
     [
-        *(["a", key] for key in ("../../stolen", "/etc/stolen", "a/../../../stolen", "..", "", "a/", "x\0y")),
-        *(["c", *keys] for keys in (("a//b", "a/b"), ("a/./b", "a/b"), ("a", "a/b"), ("a/b/c/d", "a/b"))),
+        *(
+            ["a", key]
+            for key in ("../../stolen", "/etc/stolen", "a/../../../stolen", "..", "", "a/", "x\0y")
+        ),
+        *(
+            ["c", *keys]
+            for keys in (("a//b", "a/b"), ("a/./b", "a/b"), ("a", "a/b"), ("a/b/c/d", "a/b"))
+        ),
     ],
 )
 def test_a_key_that_leads_out_names_a_folder_or_falls_on_the_file_of_another_is_refused(keys):

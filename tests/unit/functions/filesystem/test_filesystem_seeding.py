@@ -1,4 +1,5 @@
-"""The seeding function: the data set is on the mount as it is in the bucket, whatever was there before."""
+"""The seeding function: the data set is on the mount as it is in the bucket, whatever was there
+before."""
 
 import json
 import os
@@ -13,7 +14,8 @@ from tests.unit.functions.lambda_sandbox import Context
 
 @pytest.fixture
 def place(start_s3, mount, monkeypatch):
-    """Return a function that invokes the seeding function; gives what it returns, or the line that it fails with."""
+    """Return a function that invokes the seeding function; gives what it returns, or the line that
+    it fails with."""
     for name in ("CONCURRENCY_LIMIT", "MEMORY_SIZE", "EXPERIMENT_TAG", "FILE_NAME"):
         monkeypatch.delenv(name)  # it has no need of them
     monkeypatch.setenv("MOUNT_PATH", str(mount))
@@ -33,15 +35,22 @@ def place(start_s3, mount, monkeypatch):
 
 def on(mount):
     """What is on the mount, hidden files too."""
-    return {path.relative_to(mount).as_posix(): path.read_bytes() for path in mount.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(mount).as_posix(): path.read_bytes()
+        for path in mount.rglob("*")
+        if path.is_file()
+    }
 
 
-def test_the_data_set_is_put_with_its_bytes_and_is_not_asked_for_again(place, start_s3, mount, monkeypatch):
+def test_the_data_set_is_put_with_its_bytes_and_is_not_asked_for_again(
+    place, start_s3, mount, monkeypatch
+):
     s3 = start_s3(objects=OBJECTS, cut_bodies=3, cut_listings=1, slow_down_gets=1)
     forgotten = []
     monkeypatch.setattr(os, "posix_fadvise", lambda file, *advice: forgotten.append(advice))
     answer = place()
-    assert forgotten == [(0, 0, os.POSIX_FADV_DONTNEED)] * len(OBJECTS)  # so that the storage is verified, not memory
+    # so that the storage is verified, not memory
+    assert forgotten == [(0, 0, os.POSIX_FADV_DONTNEED)] * len(OBJECTS)
     assert on(mount) == OBJECTS
     assert 0 < answer.pop("seconds") < 60
     assert answer == {"files": 24, "bytes": SMALL_BYTES + len(LARGE), "already_there": 0}
@@ -50,7 +59,9 @@ def test_the_data_set_is_put_with_its_bytes_and_is_not_asked_for_again(place, st
     assert len(s3.requests) == before + 2  # two listings
 
 
-def test_what_was_changed_removed_or_is_new_in_the_bucket_is_put_and_the_rest_stays(place, start_s3, mount):
+def test_what_was_changed_removed_or_is_new_in_the_bucket_is_put_and_the_rest_stays(
+    place, start_s3, mount
+):
     s3 = start_s3(objects=OBJECTS)
     place()
     changed = mount / "small/00003.bin"
@@ -92,11 +103,15 @@ def test_what_does_not_belong_to_the_data_set_is_removed_and_nothing_is_written_
         (OBJECTS | {"small/../../stolen.bin": b"stolen"}, "", "UnsafePath: "),
     ],
 )
-def test_what_can_not_be_put_is_said(place, start_s3, monkeypatch, mount, tmp_path, objects, mount_path, reason):
+def test_what_can_not_be_put_is_said(
+    place, start_s3, monkeypatch, mount, tmp_path, objects, mount_path, reason
+):
     start_s3(objects=objects)
     monkeypatch.setenv("MOUNT_PATH", mount_path or str(mount))
     assert re.match(reason, place())
-    assert not [path for path in tmp_path.rglob("*") if path.is_file() and "file.bin" not in path.name]
+    assert not [
+        path for path in tmp_path.rglob("*") if path.is_file() and "file.bin" not in path.name
+    ]
 
 
 def test_a_mount_that_is_read_only_is_said(place, start_s3, mount, monkeypatch):
@@ -112,7 +127,9 @@ def test_a_mount_that_is_read_only_is_said(place, start_s3, mount, monkeypatch):
     assert on(mount) == {}
 
 
-def test_a_file_that_is_not_on_the_mount_what_came_is_found_and_not_named(place, start_s3, mount, monkeypatch):
+def test_a_file_that_is_not_on_the_mount_what_came_is_found_and_not_named(
+    place, start_s3, mount, monkeypatch
+):
     start_s3(objects=OBJECTS)
     pwrite = os.pwrite
 

@@ -1,4 +1,5 @@
-"""Builds the Go program, and runs it as Lambda does: a process that asks a runtime API for its events."""
+"""Builds the Go program, and runs it as Lambda does: a process that asks a runtime API for its
+events."""
 
 import fcntl
 import json
@@ -21,7 +22,8 @@ ANSWER_TIMEOUT_S = 60
 
 @pytest.fixture(scope="session")
 def transfer_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """functions/transfer built for this machine (a minute the first time, then two seconds), once for all workers."""
+    """functions/transfer built for this machine (a minute the first time, then two seconds), once
+    for all workers."""
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
@@ -37,7 +39,13 @@ def build_transfer(binary: Path, **environment: str) -> None:
     """Build functions/transfer into `binary`, or leave nothing there."""
     build = ["go", "build", "-o", str(binary), "."]
     done = subprocess.run(
-        build, cwd=SOURCES, env=os.environ | environment, capture_output=True, text=True, timeout=600, check=False
+        build,
+        cwd=SOURCES,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
 
@@ -69,7 +77,9 @@ class GoSandbox(Sandbox):
         self._log_path, self._read = log_path, 0
         with log_path.open("wb") as log:
             self._process = subprocess.Popen(
-                [program], env=os.environ | {"AWS_LAMBDA_RUNTIME_API": self.api.url.removeprefix("http://")}, stdout=log
+                [program],
+                env=os.environ | {"AWS_LAMBDA_RUNTIME_API": self.api.url.removeprefix("http://")},
+                stdout=log,
             )
 
     def deliver(self, event: object, remaining_s: float = 60) -> dict:
@@ -87,8 +97,11 @@ class GoSandbox(Sandbox):
 
 
 @pytest.fixture
-def go_sandbox(transfer_program: Path, sandbox_environment: Path, tmp_path: Path) -> Iterator[Callable[[], GoSandbox]]:
-    """Return a function that starts a fresh sandbox of the Go function with the environment as it is then."""
+def go_sandbox(
+    transfer_program: Path, sandbox_environment: Path, tmp_path: Path
+) -> Iterator[Callable[[], GoSandbox]]:
+    """Return a function that starts a fresh sandbox of the Go function with the environment as it
+    is then."""
     started: list[GoSandbox] = []
 
     def start() -> GoSandbox:
