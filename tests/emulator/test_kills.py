@@ -54,7 +54,8 @@ def begin(tmp_path):
             os.kill(pid, signal.SIGKILL)
 
 
-def test_a_sweep_killed_fifteen_times_and_resumed_loses_nothing(begin, seed):
+def test_a_sweep_killed_fifteen_times_and_resumed_loses_nothing(begin, request):
+    seed = int(request.config.getoption("--hypothesis-seed") or 1)
     draw, started_s = random.Random(seed), time.monotonic()
     sweeps = [begin(draw)]
     for phase in [*draw.sample(PHASES, len(PHASES)), *LAST_PHASES]:

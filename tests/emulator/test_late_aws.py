@@ -109,5 +109,5 @@ def test_a_sweep_passes_and_accounts_for_every_message(sweeps, experiment):
         # The function leaves its network in one apply. It sits there until Terraform has updated
         # it: what goes before would be refused for as long (issue #13661 of
         # terraform-provider-aws).
-        placements = re.findall(r"apply .*-var=placement=(\w+)", output)
+        placements = re.findall(r"placement=(\w+),\S+ terraform apply", output)
         assert ("same_zone", "any_zone") in itertools.pairwise(placements)
