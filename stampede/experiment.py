@@ -486,6 +486,12 @@ class Experiment:
         Callable[[Iterable[Mapping[str, Any]], Parameters, str, str], Sequence[Parameter]] | None
     ) = None
 
+    def own_object_of(self, values: Mapping[str, Any]) -> OwnObject | None:
+        """What knows the user's own object that a plan's cell, or a stack by its outputs, reads;
+        None where it reads none."""
+        own = self.own_object
+        return own if own is not None and own.is_read(values) else None
+
     def usage(self, values: Values) -> Usage:
         """What the cell takes."""
         raise NotImplementedError(f"{self.name}: usage")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from experiments.download.own_object import is_read
 from experiments.objects import MEBIBYTE, put_requests
 from experiments.reading import GIB_IN_MIB, HEADS, parts
 from stampede.experiment import HOURS_IN_A_MONTH, Usage, Use, Values
@@ -41,7 +42,7 @@ PROCESS_MB = {
 def usage(values: DownloadValues) -> Usage:
     """The needs of a cell of these variables."""
     object_mb = values["object_size_mb"]
-    put_mb = 0 if values.get("existing_bucket") else object_mb
+    put_mb = 0 if is_read(values) else object_mb
     return Usage(
         moved_mb=object_mb,
         data_mb=put_mb,

@@ -18,8 +18,8 @@ def of_plan(option: str, experiment: str, cells: Sequence[Cell]) -> DataObject |
     """That of cells with --target `option`, which all have the same; None where the stack has a
     bucket of its own. Raises UsageError where they can't read it, and RunError where S3 doesn't
     answer."""
-    own, values = EXPERIMENTS[experiment].own_object, cells[0].values
-    if own is None or not own.is_read(values):
+    values = cells[0].values
+    if (own := EXPERIMENTS[experiment].own_object_of(values)) is None:
         return None
     target = _without_a_stack(option, str(values["region"]))
     downloads = sum(cell.messages + cell.warm_up_messages for cell in cells)
@@ -29,8 +29,7 @@ def of_plan(option: str, experiment: str, cells: Sequence[Cell]) -> DataObject |
 
 def of_stack(target: Target) -> DataObject | None:
     """That of an applied stack."""
-    own = target.experiment.own_object
-    if own is None or not own.is_read(target.outputs):
+    if (own := target.experiment.own_object_of(target.outputs)) is None:
         return None
     with targets.explained("looking at the object", target):
         return own.find(target.client("s3"), target.outputs, 0)

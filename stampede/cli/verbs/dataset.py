@@ -55,8 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     from stampede.stacks import target as targets
 
     target = targets.resolve(arguments.target)
-    own = target.experiment.own_object
-    if own is not None and own.is_read(target.outputs):
+    if target.experiment.own_object_of(target.outputs):
         untouched = f"s3://{target['bucket_name']} is your own: nothing is put there or removed"
         raise UsageError(f"dataset: {untouched}", "go on with `stampede flood`")
     if arguments.remove:

@@ -219,12 +219,20 @@ FAIL = {
 }
 
 
+def failed(environment, kind, text):
+    """The result of an invocation whose one record is a failure of this kind, and says this."""
+    result, records = invoked(environment)
+    assert [(record["status"], record["error_type"]) for record in records] == [("error", kind)], (
+        result
+    )
+    assert text in records[0]["error_message"]
+    return result
+
+
 @pytest.mark.parametrize(("source", "kind", "text"), FAIL.values(), ids=FAIL)
 def test_each_failure_of_a_handler_is_a_record_of_its_kind(function, source, kind, text):
-    result, records = invoked(function(source, timeout_s=1 if "sleep" in source else 30))
+    result = failed(function(source, timeout_s=1 if "sleep" in source else 30), kind, text)
     assert (result["status"] == "ok") is (kind == "PartialFailure")  # that is the trigger's matter
-    assert [(record["status"], record["error_type"]) for record in records] == [("error", kind)]
-    assert text in records[0]["error_message"]
     # And Lambda's own words for how the process ended.
     assert ("request-1 Task timed out after 1.00 seconds" in result["log"]) is (
         kind == "HandlerTimedOut"

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests.unit.emulator.test_functions import function, invoked
+from tests.unit.emulator.test_functions import failed, function, invoked
 from tests.unit.functions.transfer.transfer_program import transfer_program
 
 __all__ = ["function", "transfer_program"]
@@ -135,20 +135,12 @@ FAIL = {
 def test_each_failure_of_a_handler_of_node_is_a_record_of_its_kind(function, source, kind, text):
     environment = function({"app.js": source}, runtime="nodejs22.x")
     for _ in range(2):  # what ended is begun again
-        result, records = invoked(environment)
-        assert result["status"] == "error"
-        assert [(record["status"], record["error_type"]) for record in records] == [
-            ("error", kind)
-        ], result
-        assert text in records[0]["error_message"]
+        assert failed(environment, kind, text)["status"] == "error"
 
 
 def test_an_es_module_says_what_it_lacks(function):
-    _, [record] = invoked(function({"app.mjs": "import 'nosuchlib'"}, runtime="nodejs22.x"))
-    assert (
-        record["error_type"] == "HandlerMissing"
-        and "Cannot find package 'nosuchlib'" in record["error_message"]
-    )
+    environment = function({"app.mjs": "import 'nosuchlib'"}, runtime="nodejs22.x")
+    failed(environment, "HandlerMissing", "Cannot find package 'nosuchlib'")
 
 
 @pytest.mark.parametrize(
