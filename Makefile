@@ -17,6 +17,8 @@ TFLINT_VERSION := v0.64.0
 TFLINT := $(STAMPEDE_CACHE_DIR)/tflint-$(TFLINT_VERSION)/tflint
 CHECKOV := $(STAMPEDE_CACHE_DIR)/checkov/bin/checkov
 CFN_LINT := $(STAMPEDE_CACHE_DIR)/cfn-lint/bin/cfn-lint
+# Files, so that `make test`, whose sweeps use the client, downloads it once.
+CRT := $(foreach arch,x86_64 arm64,functions/download/build/$(arch)/python/awscrt/__init__.py)
 LOCALSTACK := $(STAMPEDE_CACHE_DIR)/localstack
 PYTHON_LOCALSTACK ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.13.*/bin/python) python3.13)
 
@@ -30,7 +32,7 @@ run: $(READY) ## Deploy, flood, measure and report on the embedded local AWS, th
 
 # Six at once, even on two cores: those that come first mostly wait for Terraform.
 .PHONY: test
-test: $(READY) ## Every test (4 to 7 minutes on 2 cores once the providers are built)
+test: $(READY) go-function $(CRT) ## Every test (4 to 7 minutes on 2 cores once the providers are built)
 	$(BIN)/python -m stampede.emulator.providers
 	@$(MAKE) --no-print-directory chromium
 	$(BIN)/pytest --numprocesses=6 --dist=loadfile --no-loadscope-reorder
@@ -135,14 +137,15 @@ go-function: # all that go_stream and go_ranges need
 	    -o build/$${arch##*:}/bootstrap .); \
 	done
 
+functions/download/build/%/python/awscrt/__init__.py: functions/download/crt-requirements.txt | $(READY)
+	rm -rf functions/download/build/$*
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --only-binary=:all: --require-hashes \
+	  --platform manylinux2014_$(patsubst arm64,aarch64,$*) --python-version 3.12 \
+	  --target functions/download/build/$*/python -r $<
+	@touch $@
+
 .PHONY: functions
-functions: $(READY) go-function ## Build what method=crt, go_stream and go_ranges need, for both processors (about a minute)
-	for arch in x86_64:x86_64 arm64:aarch64; do \
-	  rm -rf functions/download/build/$${arch%%:*}; \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --only-binary=:all: --require-hashes \
-	    --platform manylinux2014_$${arch##*:} --python-version 3.12 --target functions/download/build/$${arch%%:*}/python \
-	    -r functions/download/crt-requirements.txt; \
-	done
+functions: $(READY) go-function $(CRT) ## Build what method=crt, go_stream and go_ranges need, for both processors (about a minute)
 
 .PHONY: pictures
 pictures: $(READY) chromium ## The pictures of docs/, from the reports of runs: make pictures FOLDERS="results/A results/B"
