@@ -64,27 +64,25 @@ def runner(binary: str) -> Terraform:
 
 
 @pytest.fixture(scope="session")
-def copy_of_the_tree(tmp_path_factory) -> Callable[..., Path]:
+def copy_of_the_tree(tmp_path_factory) -> Callable[[str], Path]:
     """Copy the folders that Terraform reads, together with what must stay out of the zip; returns
     infra/.
 
-    Where no function runs, each file of theirs is a line: Terraform sorts the texts of a zip again
-    and again.
+    Each file of a function is a line: Terraform sorts the texts of a zip again and again.
     """
 
-    def copy(name: str, *, runs: bool = False) -> Path:
+    def copy(name: str) -> Path:
         tree = tmp_path_factory.mktemp(name)
         for folder in ("infra", "functions", "queries", "examples"):
             shutil.copytree(ROOT / folder, tree / folder, ignore=LEFT_OUT)
-        if not runs:
-            for path in (tree / "functions").glob("*/*.py"):
-                path.write_text(f"# {path.relative_to(tree)}\n")
+        for path in (tree / "functions").glob("*/*.py"):
+            path.write_text(f"# {path.relative_to(tree)}\n")
         for functions in (tree / "functions/common", tree / "functions/download"):
             (functions / "__pycache__").mkdir()
             (functions / "__pycache__/handler.cpython-312.pyc").write_bytes(b"\xff\x00")
             (functions / "notes.txt").write_text("not for Lambda")
         for architecture in ("x86_64", "arm64"):
-            _pretend_built(tree / "functions", architecture)
+            pretend_built(tree / "functions", architecture)
         queries = tree / "queries/download"
         queries.mkdir(parents=True, exist_ok=True)
         (queries / "sample.cwli").write_text("# ours\nfields @message | limit 1\n")
@@ -94,7 +92,7 @@ def copy_of_the_tree(tmp_path_factory) -> Callable[..., Path]:
     return copy
 
 
-def _pretend_built(functions: Path, architecture: str) -> None:
+def pretend_built(functions: Path, architecture: str) -> None:
     """Put something in the place of what `make functions` builds, whatever was built here
     before."""
     program = functions / "transfer/build" / architecture / "bootstrap"

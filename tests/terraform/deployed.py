@@ -26,19 +26,6 @@ def deployed(infra: Path, terraform: Any, name: str) -> dict[str, Resources]:
     }
 
 
-def first_run_anew(infra: Path, terraform: Any, name: str) -> Resources:
-    """What the first run of infra/tests/<name>.tftest.hcl puts up after a change of what Terraform
-    reads."""
-    start, first, *_ = re.split(r'(?m)^(?=run ")', (infra / f"tests/{name}.tftest.hcl").read_text())
-    file = infra / f"tests/{name}_anew.tftest.hcl"
-    file.write_text(start + first)
-    try:
-        [state] = _states.__wrapped__(infra, terraform, file.name.partition(".")[0]).values()
-        return _by_address(state["root_module"])
-    finally:
-        file.unlink()
-
-
 def summary(infra: Path, terraform: Any, name: str) -> dict[str, Resources]:
     """`deployed` and the outputs in a form to record: the first run whole, of each other one what
     is different in it.

@@ -1,12 +1,11 @@
-"""The Terraform files as they stand: formatted, valid, the contract's variables and outputs, clear
-refusals."""
+"""The Terraform files as they stand: formatted, valid, and clear where they refuse a value."""
 
+import itertools
 import json
 import math
 import re
 import shutil
-from collections import defaultdict
-from itertools import pairwise
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,25 +14,6 @@ import pytest
 from stampede.variable_rules import RULES, Rule
 
 ROOT = Path(__file__).resolve().parents[2]
-
-PUBLISHED_DEFAULTS = {
-    "s3_bucket_name": None,  # required there, optional here
-    "s3_file_name": "sample_large_file.dat",
-    "experiment_tag": "experiment 01",
-    "concurrency_value": 1,
-}
-OUTPUTS = """
-    experiment region account_id prefix bucket_name object_key queue_name queue_url
-    dead_letter_queue_url function_name log_group_name memory_size concurrency_value
-    experiment_tag object_size_mb ephemeral_storage_mb timeout_s visibility_timeout_s
-    max_receive_count maximum_concurrency provisioned_pollers architecture method sink
-    range_parallel range_part_mb existing_bucket requester_pays storage read_method cache
-    large_file_mb small_files subnet_count throughput_mode placing_function_name
-    destination_bucket_name source_prefix destination_prefix from_manifest key_plan object_count
-    key_order host_environment instance_ids instance_type package handler runtime batch_size
-    batching_window_s operation placement express_bucket_name zone_id athena_workgroup_name
-    athena_database_name scan_limit_mb query_limit_s access_log_group_name worker_role_name
-"""
 
 
 def test_every_file_is_formatted(terraform):
@@ -49,210 +29,109 @@ def test_the_configuration_is_valid(infra, terraform):
     assert result.returncode == 0
 
 
-def test_the_local_overrides_fit_the_configuration(copy_of_the_tree, terraform):
-    folder = copy_of_the_tree("overridden")
-    shutil.copytree(ROOT / "stampede/emulator/local_override", folder, dirs_exist_ok=True)
-    assert terraform(folder, "init", "-backend=false", "-input=false").returncode == 0
-
-    result = terraform(folder, "validate", "-json")
-    assert json.loads(result.stdout)["diagnostics"] == []
-
-
-def test_the_published_variables_keep_their_names_and_defaults():
-    blocks = _blocks("variable")
-
-    for name, default in PUBLISHED_DEFAULTS.items():
-        written = re.search(r"(?m)^  default     = (.+)$", blocks[name])[1]
-        assert json.loads(written) == default
-
-
-def test_every_variable_has_a_type_a_description_a_default_and_a_rule():
-    for name, block in _blocks("variable").items():
-        keys = re.findall(r"(?m)^  (type|description|default|validation)\b", block)
-        assert keys[:4] == ["type", "description", "default", "validation"], name
-
-
-def test_the_outputs_are_the_contracts():
-    assert set(_blocks("output")) == set(OUTPUTS.split())
-
-
 def test_changes_of_log_deliveries_wait_for_each_other():
     text = (ROOT / "infra/modules/access_log/main.tf").read_text()
     blocks = re.findall(
         r'(?ms)^resource "(aws_cloudwatch_log_delivery\w*)" "(\w+)" (\{$.*?^\}$)', text
     )
     assert len(blocks) == 5 and not any("for_each" in body for _, _, body in blocks)
-    for (kind, name, _), (_, _, after) in pairwise(blocks):
+    for (kind, name, _), (_, _, after) in itertools.pairwise(blocks):
         assert f"{kind}.{name}" in after
 
 
-def _blocks(kind: str) -> dict[str, str]:
-    """{name: text} of the blocks of one kind in every file of infra/, as Terraform and the loader
-    read them."""
-    return {
-        re.match(rf'{kind} "(\w+)"', block)[1]: block
-        for path in sorted((ROOT / "infra").glob("*.tf"))
-        for block in re.split(rf'(?m)^(?={kind} ")', path.read_text())
-        if block.startswith(kind)
-    }
-
-
-# Their rules look at other variables, too: where one of those breaks its own, Terraform doesn't
-# come to them.
-LOOKED_AT_LAST = {
-    "architecture",
-    "batch_size",
-    "ephemeral_storage_mb",
-    "maximum_concurrency",
-    "memory_size",
-    "object_count",
-    "provisioned_pollers",
-    "runtime",
-    "sink",
-    "storage",
-    "visibility_timeout_s",
+WRITTEN = {
+    run[1]: run[0]
+    for run in re.finditer(
+        r'(?ms)^run "(\w+)" \{$.*?^\}$', (ROOT / "infra/tests/refusals.tftest.hcl").read_text()
+    )
 }
 
 
-def _written_runs() -> dict[str, str]:
-    text = (ROOT / "infra/tests/refusals.tftest.hcl").read_text()
-    return {match[2]: match[1] for match in re.finditer(r'(?ms)^(run "(\w+)" \{$.*?^\}$)', text)}
-
-
-def _bad_values(rule: Rule) -> dict[str, Any]:
-    """A value beyond each bound of `rule`, one between whole numbers, or one that isn't among the
-    choices."""
+def _bad_values(rule: Rule) -> list[Any]:
+    """One that isn't among the choices, or beyond each bound and between two whole numbers."""
     if rule.choices:
-        return {
-            "another": f"{rule.choices[0]}_x"
-            if isinstance(rule.choices[0], str)
-            else max(rule.choices) + 1
-        }
-    if not rule.attributes:
-        bounds = {
-            "small": rule.least - 1,
-            "large": rule.most + 1,
-            "fraction": max(rule.least, 0) + 0.5,
-        }
-        return {kind: value for kind, value in bounds.items() if not math.isinf(value)}
-    least = {name: attribute.least for name, attribute in rule.attributes.items()}
-    return {
-        f"{kind}_{name}": least | {name: value}
-        for name, attribute in rule.attributes.items()
-        for kind, value in _bad_values(attribute).items()
-    }
+        [first, *_] = rule.choices
+        return [f"{first}_x" if isinstance(first, str) else max(rule.choices) + 1]
+    bounds = [rule.least - 1, rule.most + 1, max(rule.least, 0) + 0.5]
+    return [] if math.isinf(rule.least) else [value for value in bounds if not math.isinf(value)]
 
 
-def _broken_rules() -> dict[str, dict[str, Any]]:
-    """{run: {variable: value}}: every bound and every choice of infra/rules*.json broken, in as few
-    runs as can be."""
-    runs: dict[str, dict[str, Any]] = defaultdict(dict)
+def _broken_rules() -> Iterator[tuple[str, Any, Rule]]:
+    """Each variable with each of its bad values, and the rule that it breaks."""
     for name, rule in RULES.items():
-        is_in_words_alone = not (rule.choices or rule.attributes or math.isfinite(rule.least))
-        if not (rule.matches or rule.never or is_in_words_alone):
-            for kind, value in _bad_values(rule).items():
-                runs[f"{kind}_{'last' if name in LOOKED_AT_LAST else 'first'}"][name] = value
-    return runs
+        yield from ((name, value, rule) for value in _bad_values(rule))
+        least = {part: attribute.least for part, attribute in rule.attributes.items()}
+        for part, attribute in rule.attributes.items():
+            yield from (
+                (name, least | {part: value}, attribute) for value in _bad_values(attribute)
+            )
 
 
-BROKEN_RULES = _broken_rules()
+BROKEN = {f"{name}_{number}": (name, *how) for number, (name, *how) in enumerate(_broken_rules())}
 
 
-def _refusal_runs() -> dict[str, str]:
-    """The runs of refusals.tftest.hcl, and those that break the rules that are numbers and
-    choices."""
-    runs = _written_runs()
-    for run, values in BROKEN_RULES.items():
-        assignments = "".join(
-            f"    {name} = {json.dumps(value)}\n" for name, value in values.items()
-        )
-        failures = "".join(f"    var.{name},\n" for name in values)
-        runs[run] = (
-            f'run "{run}" {{\n  command = plan\n\n  variables {{\n{assignments}  }}\n\n'
-            f"  expect_failures = [\n{failures}  ]\n}}"
-        )
-    return runs
-
-
-def _pure_locals() -> str:
+def _locals_of_variables() -> str:
     """The locals of infra/ that are made of variables alone, as one block."""
-    blocks = [
-        block
-        for path in sorted((ROOT / "infra").glob("*.tf"))
-        for block in re.findall(r"(?ms)^locals \{$(.*?)^\}$", path.read_text())
-    ]
-    entries = {
-        re.match(r"  (\w+)", entry)[1]: entry
-        for block in blocks
-        for entry in re.split(r"(?m)^(?=  \w+ += )", block)[1:]
-    }
-    excluded = {name for name, entry in entries.items() if re.search(r"\b(module|data)\.", entry)}
-    while (
-        more := {
-            name
-            for name, entry in entries.items()
-            if excluded & set(re.findall(r"\blocal\.(\w+)", entry))
-        }
-        - excluded
-    ):
-        excluded |= more
-    return "".join(
-        ["locals {\n", *(entry for name, entry in entries.items() if name not in excluded), "}\n"]
-    )
+    text = "".join(path.read_text() for path in sorted((ROOT / "infra").glob("*.tf")))
+    blocks = "".join(re.findall(r"(?ms)^locals \{$(.*?)^\}$", text))
+    entries = dict(re.findall(r"(?ms)^  (\w+) += (.*?)(?=^  \w+ += |\Z)", blocks))
+
+    def is_of_variables(entry: str) -> bool:
+        names = re.findall(r"\blocal\.(\w+)", entry)
+        return not re.search(r"\b(module|data)\.", entry) and all(
+            is_of_variables(entries[name]) for name in names
+        )
+
+    kept = [f"  {name} = {entry}" for name, entry in entries.items() if is_of_variables(entry)]
+    return "".join(["locals {\n", *kept, "}\n"])
 
 
 @pytest.fixture(scope="session")
-def refusals(terraform, tmp_path_factory) -> dict[str, list[dict]]:
-    """Every run of `_refusal_runs` without its expect_failures, so that the errors show: {run:
-    errors}.
-
-    Over the variables and what is made of them alone: without the resources no run has to wait for
-    the provider.
-    """
+def refusals(terraform, tmp_path_factory) -> dict[str, list[str]]:
+    """What is said in every run of refusals.tftest.hcl and of BROKEN, and at the end where:
+    {run: errors}. Over variables and what is made of them alone: no run waits for the provider."""
     folder = tmp_path_factory.mktemp("messages")
     for pattern in ("variables*.tf", "*.json"):
         for path in (ROOT / "infra").glob(pattern):
             shutil.copy(path, folder)
-    (folder / "locals.tf").write_text(_pure_locals())
+    (folder / "locals.tf").write_text(_locals_of_variables())
     (folder / "tests").mkdir()
-    for name, run in _refusal_runs().items():
+    # Without what fails as expected, so that the errors show.
+    runs = {
+        name: re.sub(r"(?s)\n  expect_failures = \[.*?\]\n", "\n", run)
+        for name, run in WRITTEN.items()
+    }
+    for run, (name, value, _) in BROKEN.items():
+        variables = f"  variables {{\n    {name} = {json.dumps(value)}\n  }}\n"
+        runs[run] = f'run "{run}" {{\n  command = plan\n{variables}}}\n'
+    for name, run in runs.items():
         # A file each: Terraform skips what follows an error in the same file.
-        laid_bare = re.sub(r"\n  expect_failures = \[.*?\]\n", "\n", run, flags=re.DOTALL)
-        (folder / f"tests/{name}.tftest.hcl").write_text(laid_bare)
+        (folder / f"tests/{name}.tftest.hcl").write_text(run)
     assert terraform(folder, "init", "-input=false").returncode == 0
-    result = terraform(folder, "test", "-json")
-    errors = {name: [] for name in _refusal_runs()}
-    for line in map(json.loads, result.stdout.splitlines()):
+    errors = {name: [] for name in runs}
+    for line in map(json.loads, terraform(folder, "test", "-json").stdout.splitlines()):
         if line["type"] == "diagnostic":
-            errors[line["@testrun"]].append(line["diagnostic"])
+            assert line["diagnostic"]["summary"] == "Invalid value for variable", line
+            errors[line["@testrun"]].append(line["diagnostic"]["detail"])
     return errors
 
 
-@pytest.mark.parametrize("run", _refusal_runs())
+@pytest.mark.parametrize("run", WRITTEN)
 def test_a_bad_value_alone_is_refused_with_name_value_and_rule_in_one_line(refusals, run):
-    expected = set(re.findall(r"(?m)^    var\.(\w+),?$", _refusal_runs()[run]))
-    messages = [error["detail"].partition("\n\n")[0] for error in refusals[run]]
-    parts = [
-        re.fullmatch(r'(\w+) = (?:".*"|\{.*?\}|\[.*?\]|[^ ]+): (.+\.)', message)
-        for message in messages
-    ]
-    assert {error["summary"] for error in refusals[run]} == {"Invalid value for variable"}
-    assert {name for name, _ in (part.groups() for part in parts)} == expected != set()
-    assert all(re.search(r"\bmust\b|\bneeds\b|\bexcludes\b", part[2]) for part in parts), messages
+    expected = set(re.findall(r"(?m)^    var\.(\w+),?$", WRITTEN[run]))
+    messages = [error.partition("\n\n")[0] for error in refusals[run]]
+    said = r'(\w+) = (?:".*"|\{.*?\}|\[.*?\]|[^ ]+): .*\b(?:must|needs|excludes)\b.*\.'
+    parts = [re.fullmatch(said, message) for message in messages]
+    assert {part and part[1] for part in parts} == expected != set(), messages
 
 
-@pytest.mark.parametrize("run", BROKEN_RULES)
+@pytest.mark.parametrize("run", BROKEN)
 def test_terraform_refuses_what_python_refuses_in_the_same_words(refusals, run):
-    messages = {
-        error["detail"].partition("\n\n")[0].replace(" = 360 ", " ") for error in refusals[run]
-    }
-    for name, value in BROKEN_RULES[run].items():
-        parts = [(rule, value[part]) for part, rule in RULES[name].attributes.items()] or [
-            (RULES[name], value)
-        ]
-        [rule] = [rule for rule, part in parts if not rule.allows(part)]
-        written = json.dumps(value, separators=(",", ":"), sort_keys=True)
-        assert f"{name} = {written}: {rule.rule}{'; ' if rule.fix else ''}{rule.fix}." in messages
+    name, value, rule = BROKEN[run]
+    messages = {error.partition("\n\n")[0].replace(" = 360 ", " ") for error in refusals[run]}
+    written = json.dumps(value, separators=(",", ":"), sort_keys=True)
+    assert f"{name} = {written}: {rule.rule}{'; ' if rule.fix else ''}{rule.fix}." in messages
+    assert not RULES[name].allows(value)
 
 
 def test_every_rule_of_every_variable_is_broken_by_some_run(refusals):
@@ -262,51 +141,30 @@ def test_every_rule_of_every_variable_is_broken_by_some_run(refusals):
         for number, line in enumerate(path.read_text().splitlines(), 1)
         if line == "  validation {"
     }
-
-    broken = {
-        re.search(r"validation rule at (\S+\.tf:\d+)", error["detail"])[1]
-        for errors in refusals.values()
-        for error in errors
-    }
-    assert broken == rules
+    said = "".join(itertools.chain.from_iterable(refusals.values()))
+    assert set(re.findall(r"validation rule at (\S+\.tf:\d+)", said)) == rules
 
 
-def _failed_plans(folder: Path, mocking, *methods: str) -> dict[str, str]:
-    """Plan with each method in a copy of infra/; return what was wrong, by method."""
-    # OpenTofu makes values up already when it plans, so a plan needs what is made up there to look
-    # like AWS's.
-    mocks = (folder / "tests/download.tftest.hcl").read_text().partition("\nrun ")[0]
-    for path in (folder / "tests").glob("*.tftest.hcl"):
-        path.unlink()
-    for method in methods:
-        (folder / f"tests/{method}.tftest.hcl").write_text(
-            f'{mocks}\n\nrun "{method}" {{\n  command = plan\n  variables {{ method = "{method}" '
-            f"}}\n}}\n"
-        )
-    assert mocking(folder, "init", "-backend=false", "-input=false").returncode == 0
-    lines = map(json.loads, mocking(folder, "test", "-json").stdout.splitlines())
-    return {
-        line["@testrun"]: line["diagnostic"]["detail"]
-        for line in lines
-        if line["type"] == "diagnostic"
-    }
-
-
-def test_what_has_to_be_built_before_is_asked_for_in_one_line(copy_of_the_tree, mocking):
-    folder = copy_of_the_tree("unbuilt")
-    shutil.rmtree(folder.parent / "functions/transfer/build")
-    shutil.rmtree(folder.parent / "functions/download/build")
-    failures = _failed_plans(folder, mocking, "go_stream", "crt")
-    assert set(failures) == {"go_stream", "crt"}
-    for detail in failures.values():
-        assert re.fullmatch(
-            r"\w+ = .*functions/.+: must be built before; run `make functions`\.", detail
-        ), detail
-
-
-def test_a_function_without_its_handler_is_refused_by_the_files_name(copy_of_the_tree, mocking):
-    folder = copy_of_the_tree("headless")
-    (folder.parent / "functions/download/handler.py").unlink()
-    failures = _failed_plans(folder, mocking, "stream", "go_stream")
-    assert set(failures) == {"stream"}, failures  # the Go program has no such file
-    assert "must hold download/handler.py" in failures["stream"]
+@pytest.mark.parametrize(
+    ("lost", "method", "message"),
+    [
+        (
+            "transfer/build",
+            "go_stream",
+            r"\w+ = .*functions/.+: must be built .*`make functions`\.",
+        ),
+        ("download/build", "crt", r"\w+ = .*functions/.+: must be built .*`make functions`\."),
+        ("download/handler.py", "stream", ".*must hold download/handler.py.*"),
+        ("download/handler.py", "go_stream", ""),  # the program has no such file
+    ],
+)
+def test_what_lacks_a_file_that_its_method_needs_is_refused_by_its_name(
+    infra, planned_wrong, lost, method, message
+):
+    path = infra.parent / "functions" / lost
+    away = path.rename(infra.parent / "away")
+    try:
+        errors = planned_wrong("download", f'method = "{method}"')
+    finally:
+        away.rename(path)
+    assert len(errors) == bool(message) and all(re.fullmatch(message, error) for error in errors)

@@ -7,7 +7,6 @@ others.
 
 import hashlib
 import json
-import re
 import subprocess
 import zipfile
 from pathlib import Path
@@ -15,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from stampede.emulator import providers
-from tests.terraform.deployed import deployed, first_run_anew, summary
+from tests.terraform.deployed import deployed, summary
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDED = ROOT / "tests/data/infra"
@@ -59,40 +58,19 @@ def test_what_is_put_up_is_as_recorded(infra, mocking, name, tmp_path):
 
 
 @each_file
-def test_every_role_has_one_policy_every_message_its_time_and_every_query_its_text(
-    infra, mocking, name
-):
+def test_every_query_is_saved_with_its_text(infra, mocking, name):
     files = [
         path
         for folder in QUERIES[name]
         for path in (infra.parent / "queries" / folder).glob("*.cwli")
     ]
     for resources in deployed(infra, mocking, name).values():
-        kinds = [re.search(r"aws_iam_role(?:_policy)?(?=\.)", address) for address in resources]
-        roles = [kind[0] for kind in kinds if kind]
-        assert roles.count("aws_iam_role") == roles.count("aws_iam_role_policy") > 0
-        assert not [address for address in resources if "policy_attachment" in address]
-        hidden_s = resources["module.queue.aws_sqs_queue.work"]["visibility_timeout_seconds"]
-        assert hidden_s >= 6 * resources.get(WORKER, {"timeout": 0})["timeout"]
         saved = {
             values["name"].rpartition("/")[2]: values["query_string"]
             for address, values in resources.items()
             if address.startswith("aws_cloudwatch_query_definition.saved")
         }
         assert saved == {path.stem: path.read_text() for path in files}
-
-
-def test_the_network_of_express_stays_whatever_the_placement_is(infra, mocking):
-    """Terraform destroys a network before it updates the function that leaves it, and EC2 doesn't
-    let go of it then."""
-    outside, inside = deployed(infra, mocking, "express").values()
-    network = {
-        name: values["id"]
-        for name, values in outside.items()
-        if name.startswith("module.zone_network[0].aws_")
-    }
-    assert len(network) > 10
-    assert {name: inside[name]["id"] for name in network} == network
 
 
 def _content(archive: Path) -> dict[str, tuple[bytes, bool]]:
@@ -134,25 +112,15 @@ def test_a_users_package_is_the_function_beside_the_proxy_or_the_layer_of_it(inf
     assert _content(infra / managed[layer]["filename"]).keys() == proxy.keys()
 
 
-def test_a_host_runs_this_program_and_is_another_one_with_another_program(infra, mocking):
-    def script(resources) -> str:
-        [host] = [values for address, values in resources.items() if ".aws_instance." in address]
-        return host["user_data"]
-
-    def digest(text: str) -> str:
-        return hashlib.sha256(text.encode()).hexdigest()
-
-    before = script(deployed(infra, mocking, "copy_host")["defaults"])
-    done = subprocess.run(["bash", "-n"], input=before, capture_output=True, text=True, check=False)
+def test_a_host_runs_this_program(infra, mocking):
+    resources = deployed(infra, mocking, "copy_host")["defaults"]
+    [script] = [
+        values["user_data"] for address, values in resources.items() if ".aws_instance." in address
+    ]
+    done = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     program = infra.parent / "functions/transfer/build/x86_64/bootstrap"
-    kept = program.read_text()
-    program.write_text("another build")
-    try:
-        after = script(first_run_anew(infra, mocking, "copy_host"))
-    finally:
-        program.write_text(kept)
-    assert before.replace(digest(kept), digest("another build")) == after != before
+    assert hashlib.sha256(program.read_bytes()).hexdigest() in script, "another one is another host"
 
 
 COPIES = "stampede-copy-copies-123456789012-us-east-1"
@@ -191,16 +159,3 @@ def test_what_only_a_plan_can_know_is_refused_in_one_line(
 ):
     [detail] = planned_wrong(name, variables, overrides)
     assert detail.startswith(message) and "\n" not in detail
-
-
-def test_the_infrastructure_knows_nothing_of_emulators():
-    files = [path for path in (ROOT / "infra").rglob("*.tf") if ".terraform" not in path.parts]
-    assert len(files) > 10
-
-    for path in files:
-        code = re.sub(r"(?m)#.*$", "", path.read_text())
-        assert not re.search(
-            r"localhost|127\.0\.0\.1|ministack|localstack|\bendpoint(s|_url)?\s*[={]|emulator",
-            code,
-            re.IGNORECASE,
-        ), path

@@ -18,10 +18,7 @@ variable "size" {
 
 variable "tag" {
   type    = string
-  default = <<-EOT
-    two
-      "lines"
-  EOT
+  default = "a tag"
 }
 
 variable "pollers" {
@@ -34,7 +31,7 @@ variable "pollers" {
 """
 VARIABLES = {
     "size": Rule(type="number", default=1),
-    "tag": Rule(default='two\n  "lines"'),
+    "tag": Rule(default="a tag"),
     "pollers": Rule(type="object"),
 }
 CASES = {
@@ -67,28 +64,22 @@ CASES = {
 def test_the_loader_reads_what_terraform_takes(terraform, tmp_path, case):
     environ, files = CASES[case]
     environ = {f"TF_VAR_{name}": text for name, text in environ.items()}
-    (tmp_path / "main.tf").write_text(
-        DECLARED + 'output "all" {\n  value = [var.size, var.tag, var.pollers]\n}\n'
-    )
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     values = infra_defaults(environ, tmp_path, VARIABLES)
-    assert [values["size"], values["tag"].rstrip("\n"), values["pollers"]] == taken(
-        terraform, tmp_path, **environ
-    )
+    assert list(values.values()) == taken(terraform, tmp_path, **environ)
 
 
 @pytest.mark.parametrize("pollers", ["{minimum=2,maximum=50}", '{"minimum": 2, "maximum": 50}'])
 def test_terraform_takes_an_object_as_the_loader_writes_it(terraform, tmp_path, pollers):
-    (tmp_path / "main.tf").write_text(
-        DECLARED + 'output "all" {\n  value = [var.size, var.tag, var.pollers]\n}\n'
-    )
     flag = f"-var=pollers={hcl.text_of(hcl.value(pollers))}"
     assert taken(terraform, tmp_path, flag)[2] == {"minimum": 2, "maximum": 50}
 
 
 def taken(terraform, folder, *flags, **environ):
     """[size, tag, pollers] as Terraform has them, by applying nothing but an output."""
+    output = 'output "all" {\n  value = [var.size, var.tag, var.pollers]\n}\n'
+    (folder / "main.tf").write_text(DECLARED + output)
     applied = terraform(
         folder, "apply", "-auto-approve", "-input=false", "-json", *flags, **environ
     )
@@ -96,5 +87,4 @@ def taken(terraform, folder, *flags, **environ):
     lines = map(json.loads, applied.stdout.splitlines())
     # as planned, and as applied
     [*_, outputs] = [line["outputs"] for line in lines if line["type"] == "outputs"]
-    size, tag, pollers = outputs["all"]["value"]
-    return [size, tag.rstrip("\n"), pollers]
+    return outputs["all"]["value"]

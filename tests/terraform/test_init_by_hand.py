@@ -1,12 +1,8 @@
 """infra/ belongs to two: to the command line, perhaps with providers built here, and to the user's
-`terraform init`.
-
-The registry is a folder here, with programs in it that `init` installs and never runs.
-"""
+`terraform init`."""
 
 import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -24,10 +20,7 @@ def infra(copy_of_the_tree, tmp_path, monkeypatch) -> Path:
     """A checkout's infra/ on a machine with a mirror, without a registry and without settings of
     the user's own."""
     if providers.prepare() is None:
-        pytest.skip(
-            "the providers come from the registry here; there is no mirror that could leave "
-            "something behind"
-        )
+        pytest.skip("the providers come from the registry here: there is no mirror")
     folder = copy_of_the_tree("by-hand")
     monkeypatch.setattr(stack, "ROOT", folder.parent)
     monkeypatch.setattr(providers, "registry_answers", lambda host: False)
@@ -40,96 +33,44 @@ def infra(copy_of_the_tree, tmp_path, monkeypatch) -> Path:
 
 
 @pytest.fixture
-def registry(tmp_path) -> Path:
-    """The CLI config of a user for whom the registry answers."""
+def registry(tmp_path) -> str:
+    """The CLI config of a user for whom the registry answers: a folder with programs that `init`
+    installs and never runs."""
     system = {"linux": "linux", "darwin": "darwin"}[sys.platform]
     for host in providers.REGISTRIES.values():
         for name, versions in REGISTRY.items():
             for version in versions:
                 for processor in ("amd64", "arm64"):
-                    place = (
-                        tmp_path
-                        / "registry"
-                        / host
-                        / "hashicorp"
-                        / name
-                        / version
-                        / f"{system}_{processor}"
-                    )
+                    place = tmp_path / host / "hashicorp" / name / version / f"{system}_{processor}"
                     place.mkdir(parents=True)
-                    (place / f"terraform-provider-{name}_v{version}").write_text(
-                        f"{name} {version}"
-                    )
-                    (place / f"terraform-provider-{name}_v{version}").chmod(0o755)
+                    program = place / f"terraform-provider-{name}_v{version}"
+                    program.write_text(f"{name} {version}")
+                    program.chmod(0o755)
     config = tmp_path / "registry.rc"
-    config.write_text(
-        f'provider_installation {{\n  filesystem_mirror {{ path = "{tmp_path / "registry"}" '
-        f"}}\n}}\n"
-    )
-    return config
+    mirror = f'filesystem_mirror {{ path = "{tmp_path}" }}'
+    config.write_text(f"provider_installation {{\n  {mirror}\n}}\n")
+    return str(config)
 
 
-def _providers_load(infra: Path) -> bool:
-    """Whether the command line's Terraform finds the providers and they run: `validate` asks them
-    for their schemas."""
-    command = [providers.terraform_binary(), f"-chdir={infra}", "validate", "-json"]
-    done = subprocess.run(
-        command,
-        env=aws_terraform().environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    return json.loads(done.stdout)["valid"]
-
-
-def test_a_mirror_built_here_leaves_nothing_that_stops_a_later_init_from_the_registry(
-    infra, registry, terraform
-):
-    ours = aws_terraform()
-    ours.init()
-    assert _providers_load(infra)
-    assert ours.version()["provider_selections"] == {
-        "hashicorp/aws": "6.34.0",
-        "hashicorp/archive": "1.3.0",
-    }
-    assert not (infra / ".terraform.lock.hcl").exists()
-    assert not (infra / ".terraform/providers").exists()
-
-    by_hand = terraform(infra, "init", "-input=false", TF_CLI_CONFIG_FILE=str(registry))
-    assert by_hand.returncode == 0, by_hand.stderr
-    assert '"6.99.0"' in (infra / ".terraform.lock.hcl").read_text()
-
-
-def test_the_lock_file_of_an_init_from_the_registry_does_not_stop_the_mirror(
-    infra, registry, terraform
-):
-    assert (
-        terraform(infra, "init", "-input=false", TF_CLI_CONFIG_FILE=str(registry)).returncode == 0
-    )
-    locked = (infra / ".terraform.lock.hcl").read_text()
-    shutil.rmtree(infra / ".terraform")
-
-    aws_terraform().init()
-    assert _providers_load(infra)
-    assert (infra / ".terraform.lock.hcl").read_text() == locked
-
-
-def test_providers_that_the_user_has_initialised_stay_the_ones_in_use(
+def test_neither_init_stops_the_other_and_what_the_user_installed_stays_in_use(
     infra, registry, terraform, capsys
 ):
-    assert (
-        terraform(infra, "init", "-input=false", TF_CLI_CONFIG_FILE=str(registry)).returncode == 0
-    )
+    def runs() -> bool:
+        """Whether the command line's Terraform has providers that run, which the registry's don't:
+        `validate` asks them for their schemas."""
+        ours = aws_terraform()
+        ours.init()
+        return json.loads(terraform(infra, "validate", "-json", **ours.environment).stdout)["valid"]
 
-    ours = aws_terraform()
-    ours.init()
+    def by_hand() -> str:
+        done = terraform(infra, "init", "-input=false", TF_CLI_CONFIG_FILE=registry)
+        assert done.returncode == 0, done.stderr
+        return lock.read_text()
+
+    lock, installed = infra / ".terraform.lock.hcl", infra / ".terraform/providers"
+    assert (runs(), lock.exists(), installed.exists()) == (True, False, False)
+    locked = by_hand()
+    assert '"6.99.0"' in locked and not runs()
     assert "using the providers that were installed earlier" in capsys.readouterr().err
-    assert {
-        name.rpartition("/")[2]: version
-        for name, version in ours.version()["provider_selections"].items()
-    } == {
-        "aws": "6.99.0",
-        "archive": "2.9.0",
-    }
+    shutil.rmtree(infra / ".terraform")
+    assert (runs(), lock.read_text()) == (True, locked), "its hashes are of other builds"

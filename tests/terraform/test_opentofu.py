@@ -40,21 +40,6 @@ def test_nothing_in_infra_is_terraforms_alone():
     assert (found, len(code) > 50) == ({}, True)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        'mock_provider "aws" {\n  source = "./mocks"\n}',
-        'run "a" {\n  state_key = "b"\n}',
-        'ephemeral "a" "b" {\n}',
-        'variable "a" {\n  ephemeral = true\n}',
-        'resource "a" "b" {\n  password_wo = "c"\n}',
-        "locals {\n  a = ephemeralasnull(1)\n}",
-    ],
-)
-def test_what_is_terraforms_alone_is_seen(text):
-    assert TERRAFORMS_ALONE.search(text)
-
-
 @pytest.fixture(scope="module")
 def tofu():
     """Run OpenTofu like `terraform`, where there is one."""
