@@ -37,6 +37,7 @@ EXECUTIONS = "executions.jsonl"
 LONGEST_ERROR_MESSAGE_CHARACTERS = 300
 # The record's words for what Athena says in milliseconds (API reference, QueryExecutionStatistics).
 TIMES = {
+    "set_seconds": "TotalExecutionTimeInMillis",
     "queue_seconds": "QueryQueueTimeInMillis",
     "planning_seconds": "QueryPlanningTimeInMillis",
     "engine_seconds": "EngineExecutionTimeInMillis",
@@ -85,10 +86,9 @@ def carry_out(
     tell(
         f"{counted(count, 'query', 'queries')} in workgroup {execution.workgroup}: {execution.sql}"
     )
+    place = {"round": round_number, "warm_up": int(warm_up)}
     sent = sent_log(folder, cell, warm_up=warm_up, round_number=round_number)
-    queries = _Cell(
-        target, folder, cell, order, {"round": round_number, "warm_up": int(warm_up)}, sent
-    )
+    queries = _Cell(target, folder, cell, order, place, sent)
     # By the number of a query that a killed run began and sent nowhere, Athena would answer with
     # that query.
     begun = (row["seq"] + 1 for row in folder.rows(EXECUTIONS) if row["cell"] == cell)
@@ -100,18 +100,12 @@ def carry_out(
             query = Query(target, execution, token_of(folder.run_id, cell, seq), clock, sleep)
             objects = share(first + index).get("objects") if share else None
             try:
-                failure = queries.carry_out(
-                    seq, query, objects, lambda state: progress.update(task, note=state)
-                )
+                failure = queries.carry_out(seq, query, objects)
             finally:
                 query.stop()
             progress.advance(task)
             if failure:
-                say(
-                    f"query {index + 1} of {count}: {failure.error_type}: {failure}", style="yellow"
-                )
-            else:
-                tell(f"query {index + 1} of {count}: succeeded")
+                say(f"a query failed: {failure.error_type}: {failure}", style="yellow")
     return Outcome(sent=count, requests=count, seconds=clock() - started_s)
 
 
@@ -143,88 +137,77 @@ class _Cell:
     sent: Callable[[list[Accepted]], None]
     sandbox_id: str = field(default_factory=lambda: str(uuid.uuid4()))
 
-    def carry_out(
-        self, seq: int, query: Query, objects: int | None, note: Callable[[str], None]
-    ) -> QueryFailure | None:
+    def carry_out(self, seq: int, query: Query, objects: int | None) -> QueryFailure | None:
         """One message over `objects`, which is written down in an order that survives a kill
         anywhere; gives why it failed. Raises RunError where its record can't be stored, and
         KeyboardInterrupt when it is."""
 
         def remember(state: str) -> None:
-            row = {
-                "cell": self.cell,
-                "seq": seq,
-                "state": state,
-                "execution_id": query.execution_id,
-            }
-            self.folder.append(EXECUTIONS, [row])
+            said = {"seq": seq, "state": state, "execution_id": query.execution_id}
+            self.folder.append(EXECUTIONS, [{"cell": self.cell, **said}])
 
         remember("beginning")
-        started_at_ms = now_ms()
         failure = query.attempt(query.begin)
-        message_id = query.execution_id or str(uuid.uuid4())
         remember("begun")
-        self.sent([Accepted(seq, message_id, now_ms(), 0)])
-        failure = failure or query.attempt(lambda: query.finish(note))
-        message = {"seq": seq, "message_id": message_id, "started_at_ms": started_at_ms}
-        self._put(self._record(message, query, objects, failure))
+        self.sent([Accepted(seq, query.message_id, now_ms(), 0)])
+        failure = failure or query.attempt(query.finish)
+        self._put(self._record(seq, query, objects, failure))
         remember("ended")
         if query.is_interrupted:
             raise KeyboardInterrupt
         return failure
 
     def _record(
-        self,
-        message: Mapping[str, Any],
-        query: Query,
-        objects: int | None,
-        failure: QueryFailure | None,
+        self, seq: int, query: Query, objects: int | None, failure: QueryFailure | None
     ) -> dict[str, Any]:
         """First what every record has, in this order (functions/agreed/record.json); then the axes
         by their record's word, in the experiment's order; then what the query gave. What Athena
         doesn't tell is null."""
         target, statistics = self.target, query.statistics
-        seconds = {name: _seconds(statistics, key) for name, key in TIMES.items()}
-        elapsed_s = None if failure else _seconds(statistics, "TotalExecutionTimeInMillis")
-        scanned_bytes = statistics.get("DataScannedInBytes")
-        first = {"concurrency_limit": target["concurrency_value"]}
-        first |= {} if failure else {target.experiment.time_field: elapsed_s}
-        common = dict(
-            memory_size=target["memory_size"],
-            experiment_tag=target["experiment_tag"],
-            run_id=self.folder.run_id,
-            cell=self.cell,
-            seq=message["seq"],
-            message_id=message["message_id"],
-            request_id=query.request_id or str(uuid.uuid4()),
-            sandbox_id=self.sandbox_id,
-            cold_start=0,
-            attempt=1,
-            started_at_ms=message["started_at_ms"],
-            finished_at_ms=now_ms()
-            if elapsed_s is None
-            else message["started_at_ms"] + round(elapsed_s * 1000),
-            bytes=scanned_bytes,
-            method="athena",
-            status="error" if failure else "ok",
+        seconds = {
+            name: None if statistics.get(key) is None else statistics[key] / 1000
+            for name, key in TIMES.items()
+        }
+        if failure:
+            seconds["set_seconds"] = None
+        elapsed_s = seconds["set_seconds"]
+        ended_ms = now_ms() if elapsed_s is None else query.began_ms + round(elapsed_s * 1000)
+        record = {"concurrency_limit": target["concurrency_value"]}
+        record |= {} if failure else {target.experiment.time_field: elapsed_s}
+        record |= {
+            "memory_size": target["memory_size"],
+            "experiment_tag": target["experiment_tag"],
+            "run_id": self.folder.run_id,
+            "cell": self.cell,
+            "seq": seq,
+            "message_id": query.message_id,
+            "request_id": query.request_id,
+            "sandbox_id": self.sandbox_id,
+            "cold_start": 0,
+            "attempt": 1,
+            "started_at_ms": query.began_ms,
+            "finished_at_ms": ended_ms,
+            "bytes": statistics.get("DataScannedInBytes"),
+            "method": "athena",
+            "status": "error" if failure else "ok",
             **self.place,
-        )
-        axes = {name: value for name, value in self._axes().items() if name not in first | common}
-        own = {
+        }
+        record |= {name: value for name, value in self._axes().items() if name not in record}
+        record |= {
             "objects": objects,
             "objects_per_s": round(objects / elapsed_s, 3) if objects and elapsed_s else None,
-            "set_seconds": elapsed_s,
             **seconds,
-            "scanned_bytes": scanned_bytes,
+            "scanned_bytes": record["bytes"],
             "execution_id": query.execution_id or None,
             "retry_mode": RETRIES["mode"],
             "retry_attempts": RETRIES["total_max_attempts"],
             "sdk": f"botocore {botocore.__version__}",
             "experiment": target["experiment"],
         }
-        cut = str(failure)[:LONGEST_ERROR_MESSAGE_CHARACTERS]
-        error = {"error_type": failure.error_type, "error_message": cut} if failure else {}
-        return first | common | axes | own | error
+        if failure:
+            cut = str(failure)[:LONGEST_ERROR_MESSAGE_CHARACTERS]
+            record |= {"error_type": failure.error_type, "error_message": cut}
+        return record
 
     def _axes(self) -> dict[str, Any]:
         """Every axis of the cell by its record's word: as the work order says, else the stack, else
@@ -272,8 +255,8 @@ class Query:
     """One execution of a query, known to Athena by `token`: however often it is begun, it runs
     once.
 
-    `execution_id` and `request_id` are "" until it has begun; `statistics` are Athena's, as far as
-    they are known.
+    `execution_id` is "" until it has begun, for which `message_id` and `request_id` stand in;
+    `statistics` are Athena's, as far as they are known.
     """
 
     target: Target
@@ -282,7 +265,9 @@ class Query:
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     execution_id: str = ""
-    request_id: str = ""
+    message_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    request_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    began_ms: int = 0
     statistics: Mapping[str, Any] = field(default_factory=dict)
     is_interrupted: bool = False
     _is_over: bool = False
@@ -310,14 +295,15 @@ class Query:
 
     def begin(self) -> None:
         """Begin it. Raises what boto3 raises."""
+        self.began_ms = now_ms()
         answer = self._start()
-        self.execution_id = answer["QueryExecutionId"]
-        self.request_id = answer.get("ResponseMetadata", {}).get("RequestId", "")
+        self.execution_id = self.message_id = answer["QueryExecutionId"]
+        self.request_id = answer["ResponseMetadata"].get("RequestId", self.request_id)
 
-    def finish(self, note: Callable[[str], None]) -> None:
-        """Wait until its result is there and as expected; `note` is called with the state after
-        every look. Raises QueryFailure, and what boto3 raises."""
-        self._wait(note)
+    def finish(self) -> None:
+        """Wait until its result is there and as expected. Raises QueryFailure, and what boto3
+        raises."""
+        self._wait()
         answer = self._client.get_query_results(QueryExecutionId=self.execution_id, MaxResults=10)
         _, *rows = (
             [value.get("VarCharValue") for value in row["Data"]]
@@ -357,7 +343,7 @@ class Query:
             ResultReuseConfiguration={"ResultReuseByAgeConfiguration": {"Enabled": False}},
         )
 
-    def _wait(self, note: Callable[[str], None]) -> None:
+    def _wait(self) -> None:
         limit_s, state = self.execution.limit_s, ""
         pauses_s, until_s = growing(FIRST_POLL_S, SLOWER, LONGEST_POLL_S), self.clock() + limit_s
         for _ in looks(pauses_s, until_s, clock=self.clock, sleep=self.sleep):
@@ -369,7 +355,6 @@ class Query:
                 state = f"no answer ({one_line(error)})"
                 continue
             state = status["State"]
-            note(state)
             reason = " ".join((status.get("StateChangeReason") or "Athena gives no reason").split())
             if state == "CANCELLED":
                 # by somebody else, or by the workgroup's limit
@@ -396,9 +381,3 @@ class Query:
 def now_ms() -> int:
     """Milliseconds since the epoch, as records and sent.jsonl have them."""
     return time.time_ns() // 1_000_000
-
-
-def _seconds(statistics: Mapping[str, Any], name: str) -> float | None:
-    """A time of Athena's, which says milliseconds; None where it doesn't say."""
-    value = statistics.get(name)
-    return None if value is None else value / 1000

@@ -103,9 +103,8 @@ class Payloads:
         shuffled, always in the same way."""
         total, drawn, numbers = sum(self.weights), [0] * len(self.weights), []
         for place in range(1, first + count + 1):
-            number = max(
-                range(len(drawn)), key=lambda n: self.weights[n] / total * place - drawn[n]
-            )
+            owed = [weight / total * place for weight in self.weights]
+            number = max(range(len(drawn)), key=lambda n: owed[n] - drawn[n])
             drawn[number] += 1
             numbers.append(number)
         chosen = numbers[first:]
@@ -115,39 +114,28 @@ class Payloads:
     def message_bytes(self) -> list[tuple[int, float]]:
         """The bytes of a message with each payload and its attribute, and the share of the messages
         that have it."""
-        bodies = zip(self.bodies, self.weights, strict=True)
         return [
             (len(body.encode()) + USUAL_ATTRIBUTE_BYTES, weight / sum(self.weights))
-            for body, weight in bodies
+            for body, weight in zip(self.bodies, self.weights, strict=True)
         ]
 
     def refuse_batches(self, batch_size: int) -> None:
         """Raise UsageError where so many messages of the mean size are no event."""
-        escaped = [len(json.dumps(body, ensure_ascii=False).encode()) for body in self.bodies]
-        mean = sum(size * weight for size, weight in zip(escaped, self.weights, strict=True)) / sum(
-            self.weights
-        )
-        each = mean + USUAL_ATTRIBUTE_BYTES + EVENT_BYTES
-        if batch_size * each > MOST_EVENT_BYTES:
-            found = (
-                f"an event of so many of these messages has about {batch_size * each / 2**20:,.1f} "
-                "MB"
-            )
-            way_out = (
-                f"use --set batch_size={MOST_EVENT_BYTES // each:.0f} or less, or smaller payloads"
-            )
+        mean_bytes = sum(size * share for size, share in self.message_bytes())
+        most = MOST_EVENT_BYTES // (mean_bytes + EVENT_BYTES)
+        if batch_size > most:
             raise UsageError(
-                f"batch_size = {batch_size}: {found}, and Lambda hands out 6 at most", way_out
+                f"batch_size = {batch_size}: Lambda hands out 6 MB at once, about {most:.0f} of "
+                "these messages",
+                f"use --set batch_size={most:.0f} or less, or smaller payloads",
             )
 
     def sentence(self) -> str:
         """How many there are, in words; "" for one."""
+        if len(self.bodies) == 1:
+            return ""
         weights = ", ".join(f"{weight:g}" for weight in self.weights)
-        return (
-            f"each message carries one of {len(self.bodies)} payloads, with weights {weights}"
-            if len(self.bodies) > 1
-            else ""
-        )
+        return f"each message carries one of {len(self.bodies)} payloads, with weights {weights}"
 
 
 def _is_weighted(row: Any) -> bool:

@@ -19,20 +19,8 @@ from tests.fakes.own_sleep import replace_sleep
 from tests.fakes.simulated_aws import record
 from tests.unit.loader.shares_experiment import PLAN, SHARES
 
-STACK = {
-    "experiment": "shares",
-    "memory_size": 512,
-    "concurrency_value": 2,
-    "queue_name": "q",
-    "account_id": "1",
-}
-STACK |= {
-    "object_key": "k",
-    "object_size_mb": 1,
-    "method": "stream",
-    "sink": "discard",
-    "timeout_s": 900,
-}
+STACK = {"experiment": "shares", "queue_name": "q", "account_id": "1", "timeout_s": 900}
+STACK |= {"memory_size": 512, "concurrency_value": 2, "method": "stream", "sink": "discard"}
 SHARES_OF_FOUR = [PLAN.share(4, index) for index in range(4)]
 
 
@@ -88,7 +76,6 @@ def test_a_flood_of_a_cell_that_was_cut_off_begins_with_the_first_share_again(
 @pytest.fixture
 def by_hand(tmp_path, monkeypatch, capsys, aws):
     """Runs `stampede flood` on the stack; gives status, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(targets, "resolve", lambda option: aws)
     monkeypatch.setattr("loader.dataset.stored_objects", lambda target: [DataObject("k", 5)])
     monkeypatch.setattr("loader.manifest.check_manifest", lambda target: None)
@@ -101,51 +88,38 @@ def by_hand(tmp_path, monkeypatch, capsys, aws):
     return run
 
 
-def test_a_flood_by_hand_prepares_first_and_says_so(by_hand, aws, folder):
-    status, _, err = by_hand("--run", "r", "--order", "parallel_limit=20")
-    assert status == 0 and "preparing memory_size=512,concurrency_value=2,parallel_limit=20" in err
+def test_a_flood_by_hand_shows_and_prepares_first_and_sends_nothing_beside_messages_at_work(
+    by_hand, aws, folder
+):
+    status, out, err = by_hand("--dry-run")
+    assert (status, shares([json.loads(out)]), aws.floods) == (0, SHARES_OF_FOUR[:1], [])
+    assert '"empty_first": 1' in err and "would send 4 messages to q" in err
+    assert by_hand("--run", "r", "--order", "parallel_limit=20")[0] == 0
     assert [row["warm_up"] for row in folder.rows("sent.jsonl")] == [1, 0, 0, 0, 0]
     [preparing], flood = aws.floods
     assert preparing["empty_first"] == 1 and not any("empty_first" in body for body in flood)
     assert [body["seq"] for body in (preparing, *flood)] == [0, 1, 2, 3, 4]
     assert shares(flood) == SHARES_OF_FOUR and flood[0]["manifest"] == PLAN.manifest
-
-
-def test_a_flood_by_hand_beside_messages_at_work_is_refused_and_sends_nothing(
-    by_hand, aws, tmp_path
-):
     aws.hide(0, 60)
-    status, _, err = by_hand("--run", "r")
-    assert (status, aws.floods, (tmp_path / "r").exists()) == (2, [], False)
+    status, _, err = by_hand("--run", "s")
+    assert (status, len(aws.floods), (folder.path.parent / "s").exists()) == (2, 2, False)
     assert "1 message of an earlier flood" in err and "`stampede drain`" in err
 
 
-SHARED = {"run_id": "r", "experiment": "shares"}
-
-
 @pytest.mark.parametrize(
-    ("described", "options", "words"),
+    ("described", "words"),
     [
-        (SHARED | {"experiment": "copy"}, ["--run", "r"], "r is a run of copy"),
-        (
-            SHARED | {"account": {"region": "us-east-1", "account_id": "2"}},
-            ["--run", "r"],
-            "of account 2",
-        ),
-        (SHARED | {"plan": {"seed": 1}}, ["--run", "r"], "is a sweep"),
-        (SHARED | {"format": 1}, ["--run", "r"], "format 1"),
-        (SHARED, ["--messages", "3"], "takes 4 messages"),
+        ({"experiment": "copy"}, "r is a run of copy"),
+        ({"account": {"region": "us-east-1", "account_id": "2"}}, "of account 2"),
+        ({"plan": {"seed": 1}}, "is a sweep"),
+        ({"format": 1}, "format 1"),
+        (None, "takes 4 messages"),
     ],
 )
 def test_a_flood_by_hand_that_could_not_be_accounted_for_is_refused(
-    by_hand, aws, folder, described, options, words
+    by_hand, aws, folder, described, words
 ):
-    folder.write_json("run.json", described)
-    status, out, err = by_hand(*options)
+    if described:
+        folder.write_json("run.json", {"run_id": "r", "experiment": "shares"} | described)
+    status, out, err = by_hand("--run", "r", *([] if described else ["--messages", "3"]))
     assert (status, out, aws.floods, words in err) == (2, "", [], True)
-
-
-def test_a_dry_run_by_hand_shows_the_preparation_and_the_first_share(by_hand):
-    status, out, err = by_hand("--dry-run")
-    assert (status, shares([json.loads(out)])) == (0, SHARES_OF_FOUR[:1])
-    assert '"empty_first": 1' in err and "would send 4 messages to q" in err

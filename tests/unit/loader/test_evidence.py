@@ -1,25 +1,20 @@
 """What a run shows of the assumptions about AWS: each check can hold, be contradicted and have no
 occasion, and nothing that a user named gets into the file."""
 
-import json
-
 import pytest
 
 from loader import evidence
-from loader.drain import drain, wait_for_round
 from stampede.cell import FORMAT, Cell
-from stampede.cli.command_line import main
 from stampede.runs.evidence import (
     ASSUMPTIONS,
     CONTRADICTED,
     FILE,
     HELD,
     NOT_MET,
-    contradictions,
     rows,
 )
 from tests.evidence import BOOK
-from tests.fakes.simulated_aws import EPOCH_MS, record
+from tests.fakes.simulated_aws import EPOCH_MS
 
 SECRET = "AKIAIOSFODNN7EXAMPLE"
 NAMES = [
@@ -121,20 +116,6 @@ def test_with_provisioned_pollers_no_ramp_is_judged_and_of_athenas_queries_no_de
     assert checked(SOON)["redelivery"] == NOT_MET
 
 
-def test_a_drain_on_aws_notes_late_lines_and_one_of_a_whole_cell_checks_all(aws, folder):
-    folder.append("sent.jsonl", [{"cell": "a", "seq": 0, "sent_at_ms": EPOCH_MS, "round": 1}])
-    aws.log(record(0), at_s=1, seen_at_s=602)
-    for kind in ("local", "aws"):
-        vars(aws)["kind"] = kind
-        wait_for_round(aws, folder, "a", 1)
-        assert (folder.path / FILE).exists() == (kind == "aws")
-    aws.sleep(600)
-    drain(aws, folder, quiet=True)
-    assert folder.read_json(FILE) == {"latest_ms": 601_000}
-    drain(aws, folder)
-    assert "within 10 minutes" in contradictions(folder.path)[0]
-
-
 def test_no_account_no_name_and_no_key_gets_into_the_file(checked, folder):
     own = {"experiment_tag": "jane.doe", "method": "acme-payroll", "sandbox_id": SECRET}
     planted = refused("AccessDenied", f"403 AccessDenied: {NAMES}") + refused(
@@ -146,20 +127,3 @@ def test_no_account_no_name_and_no_key_gets_into_the_file(checked, folder):
     assert '"AccessDenied 403 AccessDenied": 1' in written and '"other' in written, (
         "what is worth sending does"
     )
-
-
-def test_the_verb_prints_the_checks_of_one_run_and_names_the_runs_of_several(
-    checked, folder, capsys
-):
-    def verb(*runs):
-        status = main(
-            ["evidence", *runs, "--results-dir", str(folder.path.parent), "--format", "json"]
-        )
-        return status, capsys.readouterr()
-
-    status, printed = verb("r")
-    assert status == 2 and "no checks" in printed.err
-    checked(OCCASIONS["codes"][1])
-    [codes] = [row for row in json.loads(verb("r")[1].out) if row["check"] == "codes"]
-    assert (codes["outcome"], codes["figures"]) == (CONTRADICTED, "S3Error 418 Teapot 1")
-    assert {row["run"] for row in json.loads(verb("r", "r")[1].out)} == {"r"}

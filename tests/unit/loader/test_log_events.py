@@ -21,22 +21,21 @@ class Logs:
         self.repeats = self.left = repeats
         self.has_tokens, self.asked_since = has_tokens, []
 
-    def filter_log_events(self, logGroupName, startTime, nextToken="0", *, interleaved):
+    def filter_log_events(self, startTime, nextToken="0", **_):
         first = int(nextToken)
         self.asked_since.append(startTime)
         if first and self.left:
             self.left -= 1
             return {"events": [], "nextToken": nextToken}
         self.left = self.repeats
-        matching = [
-            {"timestamp": at_ms, "message": letter + "\n", "logStreamName": "s"}
+        events = [
+            {"timestamp": at_ms, "message": letter, "logStreamName": "s"}
             for letter, at_ms in self.times.items()
             if at_ms >= startTime
         ]
-        more = (
-            {"nextToken": str(first + 3)} if self.has_tokens and first + 3 < len(matching) else {}
-        )
-        return {"events": matching[first : first + 3], **more}
+        has_more = self.has_tokens and first + 3 < len(events)
+        more = {"nextToken": str(first + 3)} if has_more else {}
+        return {"events": events[first : first + 3], **more}
 
 
 def texts(events):
