@@ -7,9 +7,8 @@ from stampede.experiment import AthenaQueries, Execution, Metric
 from tests.unit.loader import shares_experiment
 
 DOWNLOAD = EXPERIMENTS["download"]
-MATRIX = replace(
-    shares_experiment.MATRIX, fixed=shares_experiment.MATRIX.fixed | {"object_count": 7}
-)
+FIXED = shares_experiment.FIXED | {"object_count": 7}
+MATRIX = replace(shares_experiment.MATRIX, fixed=FIXED)
 SQL = "SELECT count(*) AS row_count FROM \"t\" WHERE object_bytes = '100'"
 QUERY = Execution(SQL, workgroup="w", database="d", limit_s=60.0, expected=("700",))
 OWN_AXES = (

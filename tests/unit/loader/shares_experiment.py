@@ -8,31 +8,13 @@ from stampede.experiment import DataObject, SharedList
 DOWNLOAD = EXPERIMENTS["download"]
 PARALLEL = Axis("parallel_limit", label="parallel", in_order=True)
 PLAN = KeyPlan(objects=12, object_bytes=1000, slice_rows=2, destination_prefix="copies/")
-MATRIX = Matrix(
-    swept={"memory_size": (512,), "parallel_limit": (10, 20)},
-    fixed={
-        "concurrency_value": 2,
-        "from_manifest": True,
-        "object_size_mb": 1,
-        "ephemeral_storage_mb": 512,
-    },
-)
-
-
-def messages(values):
-    """Four, or as many as are usual where there is no manifest."""
-    return 4 if values.get("from_manifest", True) else None
+FIXED = {"concurrency_value": 2, "object_size_mb": 1, "ephemeral_storage_mb": 512}
+MATRIX = Matrix(swept={"memory_size": (512,), "parallel_limit": (10, 20)}, fixed=FIXED)
 
 
 def of_message(values, index):
-    if messages(values) is None:
-        return {}
     first, slices = PLAN.share(4, index)
     return {"manifest": PLAN.manifest, "first_slice": first, "slices": slices}
-
-
-def preparation(values):
-    return {"empty_first": 1, "slices": 0} if messages(values) else None
 
 
 SHARES = DOWNLOAD.with_(
@@ -41,7 +23,7 @@ SHARES = DOWNLOAD.with_(
     matrices={"aws": MATRIX, "local": MATRIX},
     objects=lambda outputs: [DataObject(key, 1000) for key in PLAN.master_keys()],
     order=lambda values, there: {"parallel_limit": values["parallel_limit"]},
-    messages=messages,
+    messages=lambda values: 4,
     of_message=of_message,
-    shared_list=SharedList(lambda outputs: PLAN if messages(outputs) else None, preparation),
+    shared_list=SharedList(lambda outputs: PLAN, lambda values: {"empty_first": 1, "slices": 0}),
 )
