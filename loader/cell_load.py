@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from loader.drain import Drained, drain
+from loader.drain import drain
 from loader.flood import check as check_flood
 from loader.flood import first_seq, flood
 from loader.sqs.outcome import Outcome
@@ -77,29 +77,30 @@ def prepare(
     cell: str,
     load: CellLoad,
     *,
-    drained: Callable[..., Drained] = drain,
+    deadline_s: float | None = None,
     **options: Any,
 ) -> Outcome | None:
     """Send the message that prepares the cell and wait until it has come to rest; None where there
     is none to send.
 
-    It is a warm-up: recorded, and in no figure. `options` are `flood`'s. Raises RunError where it
-    failed: the flood would find what an earlier one left.
+    It is a warm-up: recorded, and in no figure. `deadline_s` is the drain's, `options` are the
+    flood's. Raises RunError where it failed: the flood would find what an earlier one left.
     """
     if load.preparation is None:
         return None
-    say(f"preparing {cell}: sending one message, and waiting until it is done")
+    say(f"preparing {cell} with one message")
     seq = first_seq(folder, cell, knows_all_sent=options.get("knows_all_sent", True))
     outcome = flood(
         target, folder, cell, 1, order={**load.order, **load.preparation}, warm_up=True, **options
     )
     check_flood(outcome)
-    rest = drained(target, folder, cells=[cell], quiet=True)
-    records = [
-        row for row in folder.rows("records.jsonl") if (row["cell"], row["seq"]) == (cell, seq)
-    ]
-    if rest.left or not any(row["status"] == "ok" for row in records):
-        logged = [f"{row.get('error_type')}: {row.get('error_message')}" for row in records]
-        why = rest.left or rest.ended_early or (logged or ["no record is logged"])[-1]
+    rest = drain(target, folder, cells=[cell], quiet=True, deadline_s=deadline_s)
+    logged = {
+        row["status"]: f"{row.get('error_type')}: {row.get('error_message')}"
+        for row in folder.rows("records.jsonl")
+        if (row["cell"], row["seq"]) == (cell, seq)
+    }
+    if rest.left or "ok" not in logged:
+        why = rest.left or rest.ended_early or logged.get("error", "no record is logged")
         raise RunError(f"{cell} could not be prepared, so it isn't flooded: {why}")
     return outcome

@@ -57,13 +57,9 @@ def put_objects(
     there, originals, copies = [], [], []
     for item, is_there in zip(objects, are_there, strict=True):
         (there if is_there else copies if item.copy_of else originals).append(item)
-    if there:
-        detail(f"{_words(bucket, there)}: already there")
-    uploading, copying = ("would upload", "would copy") if dry_run else ("uploading", "copying")
-    if originals:
-        say(f"{uploading} {_words(bucket, originals)}, seed {seed}")
-    if copies:
-        say(f"{copying} {_words(bucket, copies)}")
+    _say("there already:", bucket, there, tell=detail)
+    _say("would upload" if dry_run else "uploading", bucket, originals)
+    _say("would copy" if dry_run else "copying", bucket, copies)
     if not dry_run:
         _upload(target, s3, originals, seed)
         _each(target, "copying to", copies, lambda item: _copy(s3, bucket, item))
@@ -135,10 +131,8 @@ def _client(target: Target) -> Any:
 
 def _upload(target: Target, s3: Any, objects: Sequence[DataObject], seed: int) -> None:
     """Put objects of bytes that are made here, several parts at once."""
-    bucket, checksum_type = (
-        target["bucket_name"],
-        "FULL_OBJECT" if _are_copied(target) else "COMPOSITE",
-    )
+    bucket = target["bucket_name"]
+    checksum_type = "FULL_OBJECT" if _are_copied(target) else "COMPOSITE"
     for item in objects:
         if item.size_bytes >= LEAST_MULTIPART_BYTES:
             with targets.explained(f"looking for unfinished uploads of {item.key}", target):
@@ -203,13 +197,13 @@ def _each(
     return list(in_flight(explained, objects, CALLS_AT_ONCE))
 
 
-def _words(bucket: str, objects: Sequence[DataObject]) -> str:
-    which = (
-        f"s3://{bucket}/{objects[0].key}"
-        if len(objects) == 1
-        else f"{len(objects):,} objects in s3://{bucket}"
-    )
-    return f"{which}, {size_words(sum(item.size_bytes for item in objects))}"
+def _say(
+    doing: str, bucket: str, objects: Sequence[DataObject], tell: Callable[[str], None] = say
+) -> None:
+    if objects:
+        key = objects[0].key if len(objects) == 1 else f" ({len(objects):,} objects)"
+        size = size_words(sum(item.size_bytes for item in objects))
+        tell(f"{doing} s3://{bucket}/{key}, {size}")
 
 
 def _is_there(s3: Any, bucket: str, item: DataObject, seed: int) -> bool:

@@ -199,14 +199,10 @@ class _Waiting:
             return ""
         if self._error and not self._has_answered:
             raise targets.explain(self._error, "draining the queue", self._target) from None
-        passed = (
-            f"no message has made progress for {self._deadline_s:.0f} s (--deadline-s sets another "
-            "limit)"
-        )
-        if self._is_given:
-            passed = f"the deadline of {self._deadline_s:.0f} s (--deadline-s) has passed"
+        what = "the drain has lasted" if self._is_given else "no message has made progress for"
         no_answer = f"; AWS doesn't answer ({type(self._error).__name__})" if self._error else ""
-        return f"{passed}: {self.state.words()}{no_answer}"
+        limit = f"{self._deadline_s:.0f} s (--deadline-s sets another limit)"
+        return f"{what} {limit}: {self.state.words()}{no_answer}"
 
     def _look(self) -> None:
         """See how things stand, and read all lines again where some may be late. Raises what boto3
@@ -283,9 +279,8 @@ class _Waiting:
         in_flight = counted(self.state.in_flight, "message is", "messages are")
         self._ended_early = (
             f"{in_flight} in flight, {self.state.without_record:,} of this run without a record; "
-            f"the drain ends now: {self._timeout_s:,} s (the function's timeout) and "
-            f"{self._late_s:.0f} s (for late lines) have passed, and SQS redelivers a message only "
-            f"{self._hidden_s:,} s after its last delivery (visibility_timeout_s)"
+            "the drain ends now: the functions have timed out, no line is late any more, and SQS "
+            f"redelivers a message only {self._hidden_s:,} s after its last delivery"
         )
         return True
 

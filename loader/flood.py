@@ -81,10 +81,7 @@ def flood(
             progress.advance(task, len(batch))
 
         outcome = send(target, target["queue_url"], messages, accepted)
-    if outcome.failed:
-        say(outcome.sentence(), style="red")
-    else:
-        tell(outcome.sentence())
+    (say if outcome.failed else tell)(outcome.sentence())
     return outcome
 
 
@@ -178,7 +175,7 @@ def sent_log(
         of_flood = {"warm_up": int(warm_up), "round": round_number}
         folder.append(
             SENT,
-            ({"cell": cell, **Accepted(*accepted)._asdict(), **of_flood} for accepted in batch),
+            ({"cell": cell, **accepted._asdict(), **of_flood} for accepted in batch),
         )
 
     return append

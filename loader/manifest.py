@@ -51,10 +51,9 @@ def put_manifest(target: Target, *, dry_run: bool = False) -> int:
         missing = ((key, text) for key, text in slices if sizes.get(key) != len(text))
         task = progress.add_task("manifest", total=plan.slice_count, note="slices")
         count = 0
-        for count, _ in enumerate(
-            in_flight(lambda item: put(*item), missing, PUTS_AT_ONCE), start=1
-        ):
-            progress.update(task, completed=count)
+        for _ in in_flight(lambda item: put(*item), missing, PUTS_AT_ONCE):
+            count += 1
+            progress.advance(task)
         contents = {"slices": plan.slice_count, "manifest": plan.manifest, **plan.parameters()}
         put(_complete_key(plan), json.dumps(contents, indent=2) + "\n")
     return count

@@ -40,15 +40,13 @@ def wait_for_permission(
     """
     # One message as a trigger gives it to the function, without a receipt: there is none in the
     # queue.
-    body = json.dumps({**PROOF, "cell": cell, **order})
-    attributes = {"ApproximateReceiveCount": "1"}
     message = {
         "messageId": PROOF["run_id"],
-        "body": body,
-        "attributes": attributes,
+        "body": json.dumps({**PROOF, "cell": cell, **order}),
+        "attributes": {"ApproximateReceiveCount": "1"},
         "eventSource": "aws:sqs",
     }
-    say("the function's role has changed: checking its permissions with one invocation")
+    say("checking the permissions of the function's new role with one invocation")
     for number in looks(PAUSES_S, sleep=sleep):
         why = _why_it_fails(target, {"Records": [message]})
         if not AFTER_APPLY.search(why):
@@ -58,9 +56,8 @@ def wait_for_permission(
     else:
         raise RunError(
             f"{cell}: {sum(PAUSES_S)} s after the apply the function still lacks a permission: "
-            f"{why}; IAM doesn't need so long, so check the policy of the role "
-            f"{target.outputs.get('worker_role_name')}, and those of the organization and the "
-            "bucket"
+            f"{why}; check the policies of its role {target.outputs.get('worker_role_name')}, the "
+            "organization and the bucket"
         )
     if why:
         say(f"the permissions couldn't be checked ({why}); the flood goes on", style="yellow")

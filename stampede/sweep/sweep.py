@@ -8,7 +8,6 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -313,7 +312,7 @@ class SweepRun:
             self._folder,
             cell.name,
             load,
-            drained=partial(drain, deadline_s=self._deadline_s),
+            deadline_s=self._deadline_s,
         )
 
     def _send_share(self, target: Target, cell: Cell, load: CellLoad, number: int) -> Outcome:

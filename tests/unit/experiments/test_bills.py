@@ -10,7 +10,7 @@ from experiments.express.usage import tariffs
 from stampede.checkout import ROOT
 from stampede.planning import cost
 from stampede.planning.cost.prices import read_prices
-from tests.unit.loader.foreseen_floods import each_takes
+from tests.unit.planning.foreseen_floods import each_takes
 from tests.unit.plans import plan, values
 
 GIB = 2**30

@@ -10,11 +10,7 @@ from functools import partial
 import pytest
 
 from loader.drain import drain
-from loader.patience import FAILING_S
 from stampede.errors import RunError
-from stampede.insights import evaluate, log_columns
-from stampede.insights.unrecorded import with_unrecorded
-from stampede.runs.account import stored_accounts
 from tests.fakes.simulated_aws import EPOCH_MS, record
 
 HIDDEN_S = 5400
@@ -90,7 +86,7 @@ CASES = {
         errors=[(1, 1)],
         hidden=[FOR_EVER],
         options={"deadline_s": 60},
-        left="of 60 s",
+        left="lasted 60 s",
     ),
     "no progress": Case("succeeded unaccounted", (2760, 2800), visible=[FOR_EVER], left="2760 s"),
     "hosts never come up": Case(
@@ -164,15 +160,12 @@ def test_only_the_cell_that_is_asked_for_is_waited_for_and_its_lines_become_colu
     send(folder, 0, cell="b")
     send(folder, 0)
     aws.log(record(0), at_s=1)
-    wait(cells=["a"], quiet=True)  # a warm-up
-    assert not (folder.path / "log_events.parquet").exists()
-    accounts = wait(cells=["a"]).accounts
-    assert [(row.cell, row.unaccounted) for row in accounts] == [
-        ("b", 1),
-        ("a", 0),
-    ] and aws.now_s < 10
-    columns = log_columns.stored(folder.path / "log_events.jsonl")
-    assert evaluate("stats count(*) as n", columns).rows == [{"n": 1}]
+    columns = folder.path / "log_events.parquet"
+    for is_quiet in (True, False):  # as a warm-up is
+        accounts = wait(cells=["a"], quiet=is_quiet).accounts
+        assert columns.exists() != is_quiet
+    assert [(row.cell, row.unaccounted) for row in accounts] == [("b", 1), ("a", 0)]
+    assert aws.now_s < 10
     assert folder.read_json("accounting.json") == [account.as_dict() for account in accounts]
 
 
@@ -254,17 +247,13 @@ def test_what_is_unanswered_is_said_and_stored_and_no_more_of_it_than_is_in_flig
     send(folder, 0, 1)
     aws.hide(*LOST)
     aws.log(record(0), at_s=1)
-    aws.log(
-        "RequestId: 276ff3b9-1609-4ee7-a288-db3752630761 Error: Runtime exited with error: "
-        "signal: killed\n",
-        at_s=3,
-    )
+    killed = "RequestId: 276ff3b9-1609-4ee7-a288-db3752630761 Error: Runtime exited with error: "
+    aws.log(f"{killed}signal: killed\n", at_s=3)
     drained = wait()
     assert "1 message is in flight, 2 of this run without a record" in drained.ended_early
     assert fates(drained) == fates(wait()) == Counter(["succeeded", "unanswered", "unaccounted"])
     assert seqs(folder, "unanswered.jsonl") == [1], "once, however often the run is drained"
     assert drained.accounts[0].without_record == {"killed, usually for memory": 1}
-    assert with_unrecorded(stored_accounts(folder), folder.path) == drained.accounts
 
 
 @pytest.mark.parametrize(
@@ -272,7 +261,6 @@ def test_what_is_unanswered_is_said_and_stored_and_no_more_of_it_than_is_in_flig
     [
         (1, 5, 2, 0, True),
         (500, 30, 1, 0, True),
-        (5, 9, 1, 0, False),
         (1, 4, 5, 0, False),
         (20, 19, 2, 0, False),
         (5, 10, 1, 1, False),
@@ -290,13 +278,9 @@ def test_a_cell_whose_first_messages_all_fail_ends_and_no_other_one(
         aws.log(record(seq), at_s=0)
     aws.show(*FOR_EVER)
     drained = wait(deadline_s=100)
-    assert (drained.failing == "a", bool(drained.ended_early), not drained.left) == (
-        is_failing,
-    ) * 3
+    assert [drained.failing == "a", not drained.left] == [is_failing] * 2
     if is_failing:
         assert fates(drained) == Counter(failed=failed, unanswered=30 - failed)
-        assert FAILING_S["aws"] <= aws.now_s < FAILING_S["aws"] + 10, (
-            "a permission may still spread before"
-        )
+        assert 60 <= aws.now_s < 70, "a permission may still spread before"
         with pytest.raises(RunError, match=f"in 1 cell: a: {failed * times} of .*: HandlerMissing"):
             drained.check()

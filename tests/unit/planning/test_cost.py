@@ -11,7 +11,7 @@ from stampede.planning import cost
 from stampede.planning.cost import check_budget
 from stampede.planning.cost.prices import read_prices
 from stampede.planning.predicting import NOTHING, Given
-from tests.unit.loader.foreseen_floods import each_takes
+from tests.unit.planning.foreseen_floods import each_takes
 from tests.unit.plans import plan
 
 ONE_S = 13.24

@@ -19,7 +19,7 @@ from stampede.planning.checks import account, machine
 from stampede.planning.demand import demands
 from stampede.stacks import endpoints
 from tests.fakes.account import DIRECTORY_BUCKETS, FakeAccount
-from tests.unit.loader.foreseen_floods import each_takes
+from tests.unit.planning.foreseen_floods import each_takes
 from tests.unit.plans import plan
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIATEST", "AWS_SECRET_ACCESS_KEY": "secret"}
