@@ -1,11 +1,9 @@
 """Objects and manifest are put once and completed after an interruption, buckets are emptied,
 whatever S3 does to each of the steps."""
 
-import json
 import random
 import time
 from types import SimpleNamespace
-from urllib.parse import quote
 
 import pytest
 
@@ -132,22 +130,6 @@ def stack(s3):
     )
 
 
-def test_the_slices_are_the_plan_and_the_completion_is_put_last(s3, stack):
-    assert put_manifest(stack, dry_run=True) and not s3.objects
-    assert put_manifest(stack) == 6
-    text = "".join(s3.objects[PLAN.slice_key(index)].decode() for index in range(6))
-    assert text.splitlines() == [
-        f"{quote(row.source)},{quote(row.destination)},1000" for row in PLAN.rows()
-    ]
-    assert s3.calls[-1] == ("PutObject", COMPLETE)
-    assert (
-        json.loads(s3.objects[COMPLETE]).items()
-        >= {"objects": 12, "slices": 6, "slice_rows": 2}.items()
-    )
-    check_manifest(stack)
-    assert put_manifest(stack) == 0
-
-
 def interrupt(s3, stack):
     s3.objects.clear()
     s3.faults.puts_until_denied = s3.count("PutObject") + 4
@@ -171,7 +153,7 @@ def interrupt(s3, stack):
     ],
 )
 def test_a_manifest_that_is_not_whole_is_none_and_what_it_lacks_is_put(s3, stack, damage, lacking):
-    put_manifest(stack)
+    assert put_manifest(stack, dry_run=True) == put_manifest(stack) == 6
     whole = dict(s3.objects)
     damage(s3, stack)
     with pytest.raises(UsageError, match=r"no complete manifest .*`stampede dataset`"):
@@ -233,15 +215,10 @@ def test_nothing_is_left_of_objects_and_unfinished_uploads_also_where_s3_was_too
 @pytest.mark.parametrize(
     ("s3", "words"),
     [
-        (DirectoryBucket({"a", "b"}, refused=["a"]), "for example a: AccessDenied"),
-        (DirectoryBucket({"a"}, ListObjectsV2=[(403, "AccessDenied")]), "Injected by the test."),
+        (DirectoryBucket({"a", "b"}, refused=["a"]), "s3://bucket: .* example a: AccessDenied"),
+        (DirectoryBucket({"a"}, ListObjectsV2=[(403, "AccessDenied")]), "s3://bucket.*Injected"),
     ],
 )
-def test_what_s3_does_not_delete_is_one_line_that_names_the_bucket(s3, words):
-    with pytest.raises(RunError) as error:
+def test_what_s3_does_not_delete_is_said_with_the_bucket(s3, words):
+    with pytest.raises(RunError, match=words):
         emptied(s3)
-    assert (
-        words in str(error.value)
-        and "s3://bucket" in str(error.value)
-        and "\n" not in str(error.value)
-    )

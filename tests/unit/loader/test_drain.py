@@ -230,15 +230,6 @@ def test_each_dead_letter_is_read_once_however_often_the_drain_looks_and_shown_a
         assert aws.count("ReceiveMessage") <= 60 and aws.received == {}
 
 
-def test_of_an_attempt_that_was_set_aside_only_what_is_kept_counts_however_late(aws, folder, wait):
-    send(folder, 0, 6)
-    folder.append("abandoned.jsonl", [{"cell": "a", "first": 1, "seq": 5}])
-    for seq in (0, 3, 4, 6):
-        aws.log(record(seq), at_s=1 + seq)
-    [account] = wait().accounts
-    assert (account.succeeded, account.unexpected, seqs(folder)) == (2, 0, [0, 6])
-
-
 def test_what_is_unanswered_is_said_and_stored_and_no_more_of_it_than_is_in_flight(
     aws, folder, wait
 ):

@@ -6,7 +6,6 @@ import json
 import pytest
 
 from loader.flood import sent_log
-from loader.sqs.outcome import Accepted
 from loader.unfinished_cell import abandoned, set_aside
 from stampede.errors import UsageError
 from stampede.runs.folder import RunFolder
@@ -54,25 +53,6 @@ def test_the_rows_of_the_cell_go_and_a_kill_between_any_two_files_is_finished_by
     assert lines == ['{"run_', "REPORT", "REPORT"]
     assert {cell: set(numbers) for cell, numbers in abandoned(begun).items()} == {"b": {range(3)}}
     assert not (begun.path / "unanswered.jsonl").exists(), "no file is made of which there was none"
-
-
-def test_what_may_have_been_sent_unconfirmed_is_set_aside_too_and_whole_rounds_stay(folder):
-    folder.append(
-        "sent.jsonl",
-        [{"cell": "c", "seq": seq, "sent_at_ms": 1, "round": 1 + seq // 2} for seq in range(3)],
-    )
-    assert set_aside(folder, "c", 1, may_have_sent=900) == 1
-    assert (abandoned(folder), seqs(folder, "c")) == ({"c": [range(2, 901)]}, [0, 1])
-
-
-def test_each_batch_is_on_disk_at_once_and_a_flood_of_which_nothing_was_confirmed_leaves_no_file(
-    folder,
-):
-    log = sent_log(folder, "c", round_number=2)
-    assert not list(folder.path.iterdir())
-    log([Accepted(0, "m", 1, 0), Accepted(1, "m", 1, 1)])
-    [_, row] = folder.rows("sent.jsonl")
-    assert (row["seq"], row["possible_duplicate"], row["round"]) == (1, 1, 2)
 
 
 def test_where_sent_messages_could_not_be_written_the_flood_ends_before_anything_is_sent(folder):
