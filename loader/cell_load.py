@@ -17,6 +17,7 @@ from typing import Any
 from loader.drain import drain
 from loader.flood import check as check_flood
 from loader.flood import first_seq, flood
+from loader.seeding import words_of
 from loader.sqs.outcome import Outcome
 from stampede.errors import RunError
 from stampede.experiment import DataObject, Execution
@@ -96,7 +97,7 @@ def prepare(
     check_flood(outcome)
     rest = drain(target, folder, cells=[cell], quiet=True, deadline_s=deadline_s)
     logged = {
-        row["status"]: f"{row.get('error_type')}: {row.get('error_message')}"
+        row["status"]: words_of(row)
         for row in folder.rows("records.jsonl")
         if (row["cell"], row["seq"]) == (cell, seq)
     }

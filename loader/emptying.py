@@ -37,23 +37,16 @@ def empty(target: Target, bucket: str, *, dry_run: bool = False) -> int:
         try:
             if dry_run:
                 count = sum(map(len, _pages(s3, bucket)))
-                say(
-                    f"would delete {counted(count, 'object')} in s3://{bucket}, and abort "
-                    "unfinished uploads"
-                )
+                say(f"would delete {counted(count, 'object')} in s3://{bucket}, and its uploads")
                 return count
-            say(
-                f"emptying s3://{bucket} (1,000 objects a request, {DELETES_AT_ONCE} requests at "
-                "once)"
-            )
-            count = _delete_all(s3, bucket)
-            aborted = abort_uploads(s3, bucket)
+            say(f"emptying s3://{bucket}")
+            count, uploads = _delete_all(s3, bucket), abort_uploads(s3, bucket)
         except ClientError as error:
             if code_of(error) == "NoSuchBucket":
                 return 0
             raise
-    uploads = f", and aborted {counted(aborted, 'unfinished upload')}" if aborted else ""
-    say(f"deleted {counted(count, 'object')} in s3://{bucket}{uploads}")
+    deleted = f"{counted(count, 'object')} and {counted(uploads, 'unfinished upload')}"
+    say(f"deleted {deleted} in s3://{bucket}")
     return count
 
 
@@ -75,11 +68,8 @@ def _delete_all(s3: Any, bucket: str) -> int:
         count += deleted
         if not deleted:
             [error, *_] = answers[0][1]
-            why = f"{error.get('Code')}: {error.get('Message')}"
-            raise RunError(
-                f"s3://{bucket}: no more objects can be deleted, for example {error.get('Key')}: "
-                f"{why}"
-            )
+            why = f"{error.get('Key')}: {error.get('Code')}: {error.get('Message')}"
+            raise RunError(f"s3://{bucket}: no more objects can be deleted, for example {why}")
     return count
 
 

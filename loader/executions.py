@@ -91,7 +91,7 @@ def carry_out(
     queries = _Cell(target, folder, cell, order, place, sent)
     # By the number of a query that a killed run began and sent nowhere, Athena would answer with
     # that query.
-    begun = (row["seq"] + 1 for row in folder.rows(EXECUTIONS) if row["cell"] == cell)
+    begun = [row["seq"] + 1 for row in _begun(folder, cell)]
     first_number, started_s = max([first_seq(folder, cell), *begun]), clock()
     with bar() as progress:
         task = progress.add_task("queries", total=count, note="")
@@ -112,11 +112,15 @@ def carry_out(
 def stop_left_running(target: Target, folder: RunFolder, cell: str, execution: Execution) -> None:
     """Cancel the query of `cell` that may still be running because the run was killed in the midst
     of it."""
-    rows = [row for row in folder.rows(EXECUTIONS) if row["cell"] == cell]
-    if rows and rows[-1]["state"] != "ended":
-        say(f"{cell}: cancelling the query that was running when the run was interrupted")
-        token = token_of(folder.run_id, cell, rows[-1]["seq"])
-        Query(target, execution, token, execution_id=rows[-1]["execution_id"]).stop()
+    for row in _begun(folder, cell)[-1:]:
+        if row["state"] != "ended":
+            say(f"{cell}: cancelling the query of the interrupted run")
+            token = token_of(folder.run_id, cell, row["seq"])
+            Query(target, execution, token, execution_id=row["execution_id"]).stop()
+
+
+def _begun(folder: RunFolder, cell: str) -> list[dict[str, Any]]:
+    return [row for row in folder.rows(EXECUTIONS) if row["cell"] == cell]
 
 
 def token_of(run_id: str, cell: str, seq: int) -> str:
@@ -235,10 +239,7 @@ class _Cell:
             answer = logs.put_log_events(**place, logEvents=[event])
         # with status 200: too old or too new, by CloudWatch's clock
         if answer.get("rejectedLogEventsInfo"):
-            raise RunError(
-                f"{group}: CloudWatch Logs rejected a record because of its timestamp; set this "
-                "machine's clock"
-            )
+            raise RunError(f"{group} rejected a record's timestamp; set this machine's clock")
 
 
 class QueryFailure(Exception):
@@ -325,11 +326,8 @@ class Query:
             self.execution_id = self.execution_id or self._start()["QueryExecutionId"]
             self._client.stop_query_execution(QueryExecutionId=self.execution_id)
         except (BotoCoreError, ClientError) as error:
-            which = f"query {self.execution_id}".strip()
-            say(
-                f"{which} couldn't be cancelled, and may run to its end: {one_line(error)}",
-                style="yellow",
-            )
+            which = f"query {self.execution_id} couldn't be cancelled, and may run to its end"
+            say(f"{which}: {one_line(error)}", style="yellow")
             return
         with contextlib.suppress(BotoCoreError, ClientError):
             self._look()  # for its statistics
@@ -355,16 +353,15 @@ class Query:
                 state = f"no answer ({one_line(error)})"
                 continue
             state = status["State"]
+            if state == "SUCCEEDED":
+                return
             reason = " ".join((status.get("StateChangeReason") or "Athena gives no reason").split())
             if state == "CANCELLED":
                 # by somebody else, or by the workgroup's limit
                 raise QueryFailure("QueryCancelled", reason)
             if state == "FAILED":
-                raise QueryFailure(
-                    "AccessDenied" if _DENIED_WORDS.search(reason) else "QueryFailed", reason
-                )
-            if state == "SUCCEEDED":
-                return
+                is_denied = _DENIED_WORDS.search(reason)
+                raise QueryFailure("AccessDenied" if is_denied else "QueryFailed", reason)
         raise QueryFailure(
             "QueryTimedOut", f"{state} at the limit of {limit_s:g} s, so it was cancelled"
         )

@@ -35,7 +35,8 @@ def put_manifest(target: Target, *, dry_run: bool = False) -> int:
         f"{counted(plan.slice_count, 'slice')}"
     )
 
-    def put(key: str, text: str) -> None:
+    def put(key_and_text: tuple[str, str]) -> None:
+        key, text = key_and_text
         s3.put_object(Bucket=bucket, Key=key, Body=text.encode(), ChecksumAlgorithm="CRC32")
 
     with targets.explained(f"putting {where}", target), bar() as progress:
@@ -51,11 +52,10 @@ def put_manifest(target: Target, *, dry_run: bool = False) -> int:
         missing = ((key, text) for key, text in slices if sizes.get(key) != len(text))
         task = progress.add_task("manifest", total=plan.slice_count, note="slices")
         count = 0
-        for _ in in_flight(lambda item: put(*item), missing, PUTS_AT_ONCE):
+        for _ in in_flight(put, missing, PUTS_AT_ONCE):
             count += 1
             progress.advance(task)
-        contents = {"slices": plan.slice_count, "manifest": plan.manifest, **plan.parameters()}
-        put(_complete_key(plan), json.dumps(contents, indent=2) + "\n")
+        put((_complete_key(plan), json.dumps(plan.parameters(), indent=2)))
     return count
 
 

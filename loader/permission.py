@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from loader.log_events import records
-from loader.seeding import PAUSES_S, invoke
+from loader.seeding import PAUSES_S, invoke, words_of
 from stampede.errors import RunError
 from stampede.polling import looks
 from stampede.progress import say
@@ -72,5 +72,5 @@ def _why_it_fails(target: Target, event: Mapping[str, Any]) -> str:
     if why or result == {"batchItemFailures": []}:
         return why
     for record in records({"message": line} for line in log.splitlines()):
-        return f"{record.get('error_type')}: {record.get('error_message')}"
+        return words_of(record)
     return f"no record: {str(result)[:200]}"

@@ -105,11 +105,8 @@ def invoke(target: Target, name: str, event: Mapping[str, Any]) -> tuple[dict[st
     result = _object(payload)
     if result is None:
         return {}, str(payload[:200]), log
-    return (
-        result,
-        _why(result) if answer.get("FunctionError") or result.get("status") == "error" else "",
-        log,
-    )
+    has_failed = answer.get("FunctionError") or result.get("status") == "error"
+    return result, _why(result) if has_failed else "", log
 
 
 def _why(result: Mapping[str, Any]) -> str:
@@ -117,9 +114,12 @@ def _why(result: Mapping[str, Any]) -> str:
     hold a record."""
     said = str(result.get("errorMessage"))
     record = _object(said) or result
-    return (
-        f"{record['error_type']}: {record.get('error_message')}" if "error_type" in record else said
-    )
+    return words_of(record) if "error_type" in record else said
+
+
+def words_of(record: Mapping[str, Any]) -> str:
+    """What the record of a failure says."""
+    return f"{record.get('error_type')}: {record.get('error_message')}"
 
 
 def _object(text: str | bytes) -> dict[str, Any] | None:
