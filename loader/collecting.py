@@ -55,10 +55,10 @@ class Collecting:
             "CREATE TABLE waited_for AS FROM sent WHERE len($1) = 0 OR list_contains($1, cell)",
             list(cells),
         )
-        self._first_sent_ms: dict[str, int] = dict(
-            rows("SELECT cell, min(sent_at_ms) FROM sent GROUP BY cell")
+        [(first_ms, self._first_ms)] = rows(
+            "SELECT (SELECT min(sent_at_ms) FROM sent), min(sent_at_ms) FROM waited_for"
         )
-        if not self._first_sent_ms:
+        if first_ms is None:
             raise UsageError(
                 f"run {folder.name} sent no messages",
                 f"`stampede flood --run {folder.as_argument}` sends some",
@@ -72,10 +72,12 @@ class Collecting:
             rows(f"SELECT count(*) FROM {table}")[0][0] for table in ("records", "failed_objects")
         ]
         self._add(lambda: folder.rows("log_events.jsonl"), *stored)
-        start_ms = min(self._first_sent_ms.values()) - CLOCK_SKEW_MS
-        logs, group = target.client("logs"), target["log_group_name"]
         self._events = LogEvents(
-            logs, group, start_ms, folder.rows("log_events.jsonl"), OVERLAP_MS[target.option]
+            target.client("logs"),
+            target["log_group_name"],
+            first_ms - CLOCK_SKEW_MS,
+            folder.rows("log_events.jsonl"),
+            OVERLAP_MS[target.option],
         )
         read = [message_id for (message_id,) in rows("SELECT message_id FROM letters")]
         self._letters = DeadLetters(self._sqs, target["dead_letter_queue_url"], read)
@@ -89,17 +91,12 @@ class Collecting:
         """Store what is new, and say how things stand. Raises what boto3 raises; what was stored
         before stays.
 
-        `again` reads all log lines since the first message of the cells that owe some: CloudWatch
-        may show one minutes after its time, when nobody asks for that time any more.
+        `again` reads all log lines since the first message that is waited for: CloudWatch may show
+        one minutes after its time, when nobody asks for that time any more.
         """
         pending, in_flight = message_counts(self._sqs, self._target["queue_url"])
         dead_count = sum(message_counts(self._sqs, self._target["dead_letter_queue_url"]))
-        owing = [
-            self._first_sent_ms[counts.cell]
-            for counts in self._waited_for()
-            if again and counts.owing
-        ]
-        for page in self._events.fetch(min(owing) - CLOCK_SKEW_MS if owing else None):
+        for page in self._events.fetch(self._first_ms - CLOCK_SKEW_MS if again else None):
             self._keep(page)
         for letters in self._letters.look(dead_count):
             own = [row for row in self._of_this_run(letters) if not self._is_abandoned(row)]
@@ -148,13 +145,12 @@ class Collecting:
         self._append("unanswered", UNANSWERED_FILE, silent)
 
     def failing(self, at_once: int, since_s: float) -> str:
-        """The first of the cells whose messages fail, of which so many run `at_once`, and the first
-        was sent at least `since_s` ago; "" where none does."""
-        for counts in self._waited_for():
-            sent_s = self._first_sent_ms.get(counts.cell, 0) / 1000
-            if counts.is_failing(at_once) and time.time() - sent_s >= since_s:
-                return counts.cell
-        return ""
+        """The first of the cells whose messages fail, of which so many run `at_once`, once the
+        first message was sent at least `since_s` ago; "" where none does."""
+        if time.time() - self._first_ms / 1000 < since_s:
+            return ""
+        failing = [counts.cell for counts in self._waited_for() if counts.is_failing(at_once)]
+        return "".join(failing[:1])
 
     def accounts(self) -> list[CellAccount]:
         """The account of the whole run as it stands, counted again where anything has come."""

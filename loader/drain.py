@@ -21,7 +21,6 @@ from loader.patience import (
     FAILING_S,
     LATE_S,
     POLL_S,
-    READ_AGAIN_S,
     ROUND_POLL_S,
     SETTLE_S,
     State,
@@ -165,7 +164,7 @@ class _Waiting:
         self._is_given = deadline_s is not None
         self._timeout_s = target.outputs.get("timeout_s", math.inf)
         self._hidden_s = target.outputs.get("visibility_timeout_s", math.inf)
-        self._started = self._moved = self._changed = self._read_again = clock()
+        self._started = self._moved = self._changed = clock()
         self._error: BotoCoreError | ClientError | None = None
         self._has_answered = self._has_read_again = False
         self._ended_early = self._failing = ""
@@ -205,16 +204,12 @@ class _Waiting:
         return f"{what} {limit}: {self.state.words()}{no_answer}"
 
     def _look(self) -> None:
-        """See how things stand, and read all lines again where some may be late. Raises what boto3
-        raises."""
-        before, began = self.state, self._clock()
-        may_lack_lines = before.without_record and (before.is_empty or self._awaits_redelivery())
-        self._has_read_again = bool(may_lack_lines and began >= self._read_again)
+        """See how things stand, and read all lines again where none but late ones may come. Raises
+        what boto3 raises."""
+        before = self.state
+        nothing_comes = before.is_empty or self._awaits_redelivery()
+        self._has_read_again = bool(before.without_record and nothing_comes)
         self.state = self.collecting.look(again=self._has_read_again)
-        if self._has_read_again:
-            self._read_again = self._clock() + max(
-                READ_AGAIN_S[self._option], self._clock() - began
-            )
         if self.state != before:
             self._changed = self._clock()
         elif before.without_record and self.quiet_s > self._settle_s:

@@ -16,9 +16,6 @@ SETTLE_S = {"local": 5.0, "aws": 90.0}
 # CloudWatch Logs shows events within seconds as a rule; 187 s have been seen. The emulator shows
 # them at once.
 LATE_S = {"local": 10.0, "aws": 600.0}
-# While records are owed and the queue is empty, all log lines of the cell are read again this
-# often.
-READ_AGAIN_S = {"local": 3.0, "aws": 30.0}
 # Before, permissions may not have spread yet, which takes a minute sometimes (IAM guide, "Changes
 # that I make are not always immediately visible"): not before is a cell given up as failing.
 FAILING_S = {"local": 0.0, "aws": 60.0}
