@@ -134,15 +134,14 @@ def wait_for_round(
 
 
 class _Waiting:
-    """The looks of one drain: what the last one showed, when anything changed or moved, and why it
-    ends.
+    """The looks of one drain: what the last one showed, when anything changed, and why it ends.
 
-    The deadline counts from the start of the drain where the user gave it, else from the last time
-    that a message made progress; a message in flight counts as progress where hosts hold it, which
-    say again and again that they are at work: how long one takes, nobody knows, and a host that has
-    died says nothing. Of functions, so many run together as the concurrency says, none longer than
-    its timeout; what one doesn't answer is hidden for the visibility timeout. In a round nobody
-    waits for late lines, which come before the end of all rounds.
+    The deadline counts from the start of the drain where the user gave it, else from the last
+    change. A message that a host holds is one all the time, as the host says again and again that
+    it is at work: how long one takes, nobody knows, and a host that has died says nothing. Of
+    functions, so many run together as the concurrency says, none longer than its timeout; what one
+    doesn't answer is hidden for the visibility timeout. In a round nobody waits for late lines,
+    which come before the end of all rounds.
     """
 
     def __init__(
@@ -164,7 +163,7 @@ class _Waiting:
         self._is_given = deadline_s is not None
         self._timeout_s = target.outputs.get("timeout_s", math.inf)
         self._hidden_s = target.outputs.get("visibility_timeout_s", math.inf)
-        self._started = self._moved = self._changed = clock()
+        self._started = self._changed = clock()
         self._error: BotoCoreError | ClientError | None = None
         self._has_answered = self._has_read_again = False
         self._ended_early = self._failing = ""
@@ -194,7 +193,7 @@ class _Waiting:
 
     def _what_is_left(self) -> str:
         """What isn't done at the deadline; "" before."""
-        if self._clock() - (self._started if self._is_given else self._moved) <= self._deadline_s:
+        if self._clock() - (self._started if self._is_given else self._changed) <= self._deadline_s:
             return ""
         if self._error and not self._has_answered:
             raise targets.explain(self._error, "draining the queue", self._target) from None
@@ -210,14 +209,10 @@ class _Waiting:
         nothing_comes = before.is_empty or self._awaits_redelivery()
         self._has_read_again = bool(before.without_record and nothing_comes)
         self.state = self.collecting.look(again=self._has_read_again)
-        if self.state != before:
+        if self.state != before or (has_hosts(self._target) and self.state.in_flight > 0):
             self._changed = self._clock()
         elif before.without_record and self.quiet_s > self._settle_s:
             targets.refuse_full_disk(self._target)
-        if self.state.progress != before.progress or (
-            has_hosts(self._target) and self.state.in_flight > 0
-        ):
-            self._moved = self._clock()
 
     def _note_error(self, error: BotoCoreError | ClientError) -> None:
         """Say an error once. Raises RunError for one that no waiting mends."""
