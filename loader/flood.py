@@ -18,6 +18,7 @@ from loader.payloads import Payloads
 from loader.sqs.message import Order
 from loader.sqs.outcome import IN_FLIGHT, Accepted, Outcome
 from loader.unfinished_cell import ABANDONED
+from stampede.cell import batch_size_of
 from stampede.errors import RunError
 from stampede.phrases import counted
 from stampede.progress import bar, detail, say
@@ -62,7 +63,7 @@ def flood(
         extras["start_at_ms"] = start_at_ms
     seq = first_seq(folder, cell, knows_all_sent=knows_all_sent)
     if target.experiment.takes_payload:
-        payloads, is_batched = Payloads.of_run(folder), (target.outputs.get("batch_size") or 1) > 1
+        payloads, is_batched = Payloads.of_run(folder), batch_size_of(target.outputs) > 1
         messages = payload_messages(
             payloads, folder.run_id, cell, count, extras, seq, first, is_batched=is_batched
         )

@@ -127,7 +127,7 @@ class Cell:
     @property
     def batch_size(self) -> int:
         """How many messages one invocation takes at most."""
-        return self.values.get("batch_size") or 1
+        return batch_size_of(self.values)
 
     @property
     def invocations(self) -> int:
@@ -356,6 +356,11 @@ def varying(cells: Iterable[Cell]) -> set[str]:
         for name, value in cell.values.items():
             seen.setdefault(name, set()).add(json.dumps(value, sort_keys=True))
     return {name for name, values in seen.items() if len(values) > 1}
+
+
+def batch_size_of(values: Mapping[str, Any]) -> int:
+    """How many messages one invocation takes at most, by a cell's values or a stack's outputs."""
+    return values.get("batch_size") or 1
 
 
 def settings_text(values: Mapping[str, Any], swept: Iterable[str], experiment: Experiment) -> str:

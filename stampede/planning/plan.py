@@ -12,7 +12,7 @@ from typing import Any
 
 from experiments import EXPERIMENTS, Experiment, Matrix, of_run
 from stampede import phrases
-from stampede.cell import Cell, settings_text
+from stampede.cell import Cell, batch_size_of, settings_text
 from stampede.errors import UsageError
 from stampede.planning.settings import (
     absolute_path,
@@ -205,7 +205,7 @@ def make_plan(
     for repeat, coordinates in itertools.product(range(1, repeats + 1), combinations):
         values = _cell_values(experiment, target, defaults, {**fixed, **coordinates})
         own = experiment.messages({**values, "messages_per_concurrency": messages})
-        at_once = values["concurrency_value"] * (values.get("batch_size") or 1)
+        at_once = values["concurrency_value"] * batch_size_of(values)
         cell = Cell(
             name=cell_name(coordinates | ({"repeat": repeat} if repeats > 1 else {})),
             values=values,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments import EXPERIMENTS, Axis, Experiment
+from stampede.cell import batch_size_of
 from stampede.errors import UsageError
 from stampede.stacks import hcl
 from stampede.stacks.hcl import HclError
@@ -125,7 +126,7 @@ def refuse_broken_rules(values: Mapping[str, Any]) -> None:
             raise UsageError(
                 f"{name}: {why}", f"{fix}; {RULES[name].fix}" if RULES[name].fix else fix
             )
-    batch_size, window_s = values.get("batch_size") or 1, values.get("batching_window_s") or 0
+    batch_size, window_s = batch_size_of(values), values.get("batching_window_s") or 0
     if batch_size > BATCH["without_window"] and not window_s:
         way_out = "add --set batching_window_s=1, for --target aws"
         raise UsageError(f"batch_size = {batch_size}: {BATCH['window_rule']}", way_out)
