@@ -183,21 +183,17 @@ def test_a_second_drain_an_hour_later_finds_a_line_that_the_first_gave_up(aws, f
 
 
 @pytest.mark.parametrize(
-    ("operation", "code", "calls"),
-    [
-        ("GetQueueAttributes", "no answer", 0),
-        ("FilterLogEvents", "ThrottlingException", 0),
-        ("FilterLogEvents", "", 1),
-    ],
+    ("operation", "code", "pages"),
+    [("GetQueueAttributes", "no answer", 0), ("FilterLogEvents", "ThrottlingException", 1)],
 )
 def test_a_poll_that_fails_is_asked_again_and_loses_no_line(
-    aws, folder, wait, capsys, operation, code, calls
+    aws, folder, wait, capsys, operation, code, pages
 ):
     """At once, or at its second page."""
     send(folder, *range(8))
     for seq in range(8):
         aws.log(record(seq), at_s=0)
-    aws.fail(operation, code, between_s=(0, 120 * (not calls) or 1), after=calls)
+    aws.fail(operation, code, between_s=(0, 1 if pages else 120), after=pages)
     wait().check()
     assert capsys.readouterr().err.count("trying again") == 1
     assert sorted(seqs(folder)) == [*range(8)]
