@@ -185,7 +185,7 @@ class _Cell:
             "cell": self.cell,
             "seq": seq,
             "message_id": query.message_id,
-            "request_id": query.request_id,
+            "request_id": query.request_id or query.token,
             "sandbox_id": self.sandbox_id,
             "cold_start": 0,
             "attempt": 1,
@@ -256,8 +256,8 @@ class Query:
     """One execution of a query, known to Athena by `token`: however often it is begun, it runs
     once.
 
-    `execution_id` is "" until it has begun, for which `message_id` and `request_id` stand in;
-    `statistics` are Athena's, as far as they are known.
+    `execution_id` and `request_id` are "" until it has begun; `statistics` are Athena's, as far as
+    they are known.
     """
 
     target: Target
@@ -266,8 +266,7 @@ class Query:
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     execution_id: str = ""
-    message_id: str = field(default_factory=lambda: str(uuid.uuid4()))
-    request_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    request_id: str = ""
     began_ms: int = 0
     statistics: Mapping[str, Any] = field(default_factory=dict)
     is_interrupted: bool = False
@@ -275,6 +274,11 @@ class Query:
 
     def __post_init__(self) -> None:
         self._client = self.target.client("athena", **PATIENT)
+
+    @property
+    def message_id(self) -> str:
+        """What its message is known by."""
+        return self.execution_id or self.token
 
     def attempt(self, step: Callable[[], None]) -> QueryFailure | None:
         """Do `begin` or `finish`; gives why the query failed. None runs on then; `is_interrupted`
@@ -298,8 +302,8 @@ class Query:
         """Begin it. Raises what boto3 raises."""
         self.began_ms = now_ms()
         answer = self._start()
-        self.execution_id = self.message_id = answer["QueryExecutionId"]
-        self.request_id = answer["ResponseMetadata"].get("RequestId", self.request_id)
+        self.execution_id = answer["QueryExecutionId"]
+        self.request_id = answer["ResponseMetadata"].get("RequestId", "")
 
     def finish(self) -> None:
         """Wait until its result is there and as expected. Raises QueryFailure, and what boto3
