@@ -178,24 +178,24 @@ class _Cell:
         ended_ms = now_ms() if elapsed_s is None else query.began_ms + round(elapsed_s * 1000)
         record = {"concurrency_limit": target["concurrency_value"]}
         record |= {} if failure else {target.experiment.time_field: elapsed_s}
-        record |= {
-            "memory_size": target["memory_size"],
-            "experiment_tag": target["experiment_tag"],
-            "run_id": self.folder.run_id,
-            "cell": self.cell,
-            "seq": seq,
-            "message_id": query.message_id,
-            "request_id": query.request_id or query.token,
-            "sandbox_id": self.sandbox_id,
-            "cold_start": 0,
-            "attempt": 1,
-            "started_at_ms": query.began_ms,
-            "finished_at_ms": ended_ms,
-            "bytes": statistics.get("DataScannedInBytes"),
-            "method": "athena",
-            "status": "error" if failure else "ok",
+        record |= dict(
+            memory_size=target["memory_size"],
+            experiment_tag=target["experiment_tag"],
+            run_id=self.folder.run_id,
+            cell=self.cell,
+            seq=seq,
+            message_id=query.message_id,
+            request_id=query.request_id or query.token,
+            sandbox_id=self.sandbox_id,
+            cold_start=0,
+            attempt=1,
+            started_at_ms=query.began_ms,
+            finished_at_ms=ended_ms,
+            bytes=statistics.get("DataScannedInBytes"),
+            method="athena",
+            status="error" if failure else "ok",
             **self.place,
-        }
+        )
         record |= {name: value for name, value in self._axes().items() if name not in record}
         record |= {
             "objects": objects,

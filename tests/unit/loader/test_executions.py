@@ -135,7 +135,8 @@ def test_a_failed_query_is_a_failed_message_with_its_record_and_none_runs_on(
         error_type,
         True,
     )
-    assert "elapsed_seconds" not in record and list(record)[-2:] == ["error_type", "error_message"]
+    assert "elapsed_seconds" not in record and record["set_seconds"] is None
+    assert list(record)[-2:] == ["error_type", "error_message"]
 
 
 def test_athena_may_be_silent_for_a_while(aws, carried_out, drained):
