@@ -12,7 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
+from botocore.exceptions import ClientError
 
 from stampede.emulator import stack
 from stampede.runs.folder import RunFolder
@@ -173,6 +175,34 @@ def refuse_other_reads(rows, folder, page):
     assert (listed, {record["read_order"] for record in records}) == ({"s3"}, {1, 2, 3})
     assert "stood in for efs" in page and 'id="warnings"' not in page
     assert "AWS, published" in (folder.path / "table.md").read_text()
+
+
+def test_its_role_changes_nothing_but_what_it_makes(applied):
+    """By a user with the role's policy: only Lambda itself may assume a function's role."""
+    iam, s3 = applied.client("iam"), applied.client("s3")
+    source = applied.outputs()["bucket_name"]
+    role = f"stampede-{applied.experiment.replace('_', '-')}-us-east-1"
+    [name] = iam.list_role_policies(RoleName=role)["PolicyNames"]
+    document = iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"]
+    iam.create_user(UserName="program")
+    iam.put_user_policy(UserName="program", PolicyName=name, PolicyDocument=json.dumps(document))
+    key = iam.create_access_key(UserName="program")["AccessKey"]
+    own_key = {
+        "aws_access_key_id": key["AccessKeyId"],
+        "aws_secret_access_key": key["SecretAccessKey"],
+    }
+    program = boto3.client("s3", "us-east-1", endpoint_url=s3.meta.endpoint_url, **own_key)
+    s3.create_bucket(Bucket="someone-elses")
+    for bucket in (source, "someone-elses"):
+        for kept in ("another", "masters/x/1", "manifest/x/000000.csv", "small/00000.bin"):
+            s3.put_object(Bucket=bucket, Key=kept, Body=b"x")
+            for change in (program.delete_object, partial(program.put_object, Body=b"y")):
+                with pytest.raises(ClientError, match="AccessDenied"):
+                    change(Bucket=bucket, Key=kept)
+            s3.delete_object(Bucket=bucket, Key=kept)
+        with pytest.raises(ClientError, match="AccessDenied"):
+            program.list_objects_v2(Bucket=bucket, Prefix="another")
+    s3.delete_bucket(Bucket="someone-elses")
 
 
 def test_destroy_leaves_nothing_although_the_buckets_are_full(applied):
