@@ -12,11 +12,11 @@ import pytest
 
 from common.deadline import GRACE_S, MARGIN_S
 from download.methods import METHODS
-from tests.fakes.s3 import ALWAYS
 from tests.faults.test_download_faults import (
     GET_OBJECT,
     MIB,
     OBJECT,
+    THROTTLED,
     checksum_of,
     each_over_get_object,
     requests_of,
@@ -61,7 +61,7 @@ def test_a_disk_that_takes_half_of_what_is_written_gets_the_rest_and_one_that_is
         "os.pwrite", lambda file, view, position: pwrite(file, view[: len(view) // 2 + 1], position)
     )
     s3, function = begin("stream", sink="tmp")
-    function.succeed(checksum=checksum_of(s3))
+    function.succeed(**checksum_of(s3))
     sandbox_environment.rmdir()
     function.fail("FileError")
     assert len(s3.requests) == 1
@@ -72,7 +72,6 @@ def test_a_disk_that_takes_half_of_what_is_written_gets_the_rest_and_one_that_is
     [
         *((method, sink, 64) for method in GET_OBJECT for sink in METHODS[method]),
         ("crt", "tmp", 64 * 1024),
-        ("go_ranges", "", 64),
     ],
 )
 def test_a_download_that_would_outlast_the_function_is_stopped_at_once(
@@ -139,7 +138,7 @@ def test_no_request_is_tried_again_after_the_deadline_and_none_begins_too_late(
 ):
     waiting = SimpleNamespace(sleep=lambda seconds: time.sleep(0.6), time=time.time)
     monkeypatch.setattr("botocore.endpoint.time", waiting)
-    s3, function = begin(method, slow_down_gets=ALWAYS)
+    s3, function = begin(method, refuse={"GetObject": THROTTLED})
     assert (
         function.fail("DeadlineExceeded", remaining_s=MARGIN_S + 0.3)["requests"]
         == len(s3.requests)

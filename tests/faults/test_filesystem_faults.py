@@ -19,6 +19,7 @@ from tests.unit.functions.filesystem.copies import (
     put_on_mount,
 )
 
+THROTTLED_TWICE = {"GetObject": [(503, "SlowDown")] * 2}
 each_read_method = pytest.mark.parametrize("method", ["download_file", "pool"])
 
 
@@ -159,12 +160,9 @@ def test_what_befalls_a_copy_under_way_is_reported_and_it_was_a_read(
     [
         ({"objects": {"large/file.bin": b"1"}}, "NoData", 1),
         ({"objects": OBJECTS | {"small/../../stolen": b"1"}}, "UnsafePath", 1),
-        ({"status": 403, "error_code": "AccessDenied"}, "AccessDenied", 1),
-        ({"status": 400, "error_code": "Bad"}, "S3Error", 1),
+        ({"refuse": {"ListObjectsV2": [(403, "AccessDenied")] * 2}}, "AccessDenied", 1),
         ({"cut_listings": ALWAYS}, "ConnectionCut", ATTEMPTS),
-        ({"cut_listings": ALWAYS, "is_listing_whole": True}, "ConnectionCut", ATTEMPTS),
-        ({"endless_listing": True}, "S3Error", 2),
-        ({"lost_after_listing": "small/00003.bin"}, "NoSuchKey", None),
+        ({"refuse": {"GetObject": [(404, "NoSuchKey")] * 2}}, "NoSuchKey", None),
         ({"replace_after_gets": 5}, "ObjectChanged", None),
         ({"replace_after_gets": 5, "ignore_if_match": True}, "ObjectChanged", None),
     ],
@@ -186,7 +184,7 @@ def test_what_breaks_off_is_asked_for_again_and_counted_and_what_trickles_is_sto
     # an empty body can't break off
     files = {name: content for name, content in SMALL.items() if content}
     objects = {f"small/{name}": content for name, content in files.items()}
-    s3 = start_s3(objects=objects, cut_bodies=2, slow_down_gets=2, cut_listings=1)
+    s3 = start_s3(objects=objects, cut_bodies=2, refuse=THROTTLED_TWICE, cut_listings=1)
     copied = keep_what_is_copied(monkeypatch)
     function = start("s3", READ_METHOD=method)
     record = function.succeed(threads=4)

@@ -57,7 +57,7 @@ def test_files_of_s3_arrive_with_the_bytes_and_names_that_they_have(
 
 
 def test_the_pool_asks_once_a_file_over_no_more_connections_than_the_order_has(start, start_s3):
-    s3 = start_s3(objects=OBJECTS, is_listing_whole=True)
+    s3 = start_s3(objects=OBJECTS)
     start("s3", READ_METHOD="pool").succeed(threads=200, connections=4)
     assert len(s3.requests) == len(SMALL) + 1
     assert s3.connections <= 4
@@ -137,7 +137,7 @@ def test_a_proof_lists_and_reads_nothing_so_that_the_first_copy_is_still_the_fir
     assert (proof["bytes"], proof["files"], s3.count("GetObject")) == (0, 0, 0)
     assert function.succeed()["read"] == "first"
     if storage == "s3":
-        s3.faults.status = 403
+        s3.faults.refuse["ListObjectsV2"] = [(403, "")]
         function.fail("AccessDenied", proof=1)
 
 

@@ -45,7 +45,7 @@ def on(mount):
 def test_the_data_set_is_put_with_its_bytes_and_is_not_asked_for_again(
     place, start_s3, mount, monkeypatch
 ):
-    s3 = start_s3(objects=OBJECTS, cut_bodies=3, cut_listings=1, slow_down_gets=1)
+    s3 = start_s3(objects=OBJECTS, cut_bodies=3, cut_listings=1)
     forgotten = []
     monkeypatch.setattr(os, "posix_fadvise", lambda file, *advice: forgotten.append(advice))
     answer = place()
