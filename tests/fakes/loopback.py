@@ -52,10 +52,6 @@ class Loopback:
         """Status, headers, and content: in pieces, it needs its length among the headers."""
         raise NotImplementedError
 
-    def accepts_connection(self) -> bool:
-        """Whether a new connection is served, or closed at once."""
-        return True
-
     def exchange(self, http: Connection) -> None:
         """Answer the next request of a connection."""
         http.respond(*self.answer(http.read_request()))
@@ -96,8 +92,7 @@ class Connection(BaseHTTPRequestHandler):
 
     def handle(self) -> None:
         self.fake.connections += 1
-        if self.fake.accepts_connection():
-            super().handle()
+        super().handle()
 
     def do_GET(self) -> None:
         try:
