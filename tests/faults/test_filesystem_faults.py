@@ -50,7 +50,6 @@ def without(folder):
             "UnsafePath",
             "'link.bin'",
         ),
-        (lambda mount: (mount / "small/more/link").symlink_to("/etc"), "UnsafePath", "'more/link'"),
         (lambda mount: os.mkfifo(mount / "small/pipe"), "UnsafePath", "'pipe'"),
         (lambda mount: (mount / "small/more/ä.bin").unlink(), "SizeMismatch", "expects 23"),
     ],
@@ -72,35 +71,23 @@ def test_a_mount_without_files_or_with_something_else_among_them_is_reported(
 def test_a_file_that_vanishes_or_becomes_a_link_after_its_folder_was_read_is_reported(
     start, mount, monkeypatch, becomes, error_type
 ):
-    scandir, path = os.scandir, mount / "small/00007.bin"
+    path, open_file = mount / "small/00007.bin", os.open
 
-    class Listing(list):
-        def __enter__(self):
-            return iter(self)
-
-        def __exit__(self, *_):
-            pass
-
-    def read(folder):
-        entries = Listing(scandir(folder))
-        if path.is_file() and not path.is_symlink():
+    def open_too_late(name, *arguments, **options):
+        if name == path.name:
             path.unlink()
             if becomes:
                 path.symlink_to(becomes)
-        return entries
+        return open_file(name, *arguments, **options)
 
     put_on_mount(mount)
     function = start("efs")
-    monkeypatch.setattr(os, "scandir", read)
+    monkeypatch.setattr(os, "open", open_too_late)
     assert "'00007.bin'" in function.fail(error_type)["error_message"]
 
 
 def stale(*_):
     raise OSError(116, "Stale file handle")
-
-
-def full(*_):
-    raise OSError(28, "No space left on device")
 
 
 def lossy(target, source, position, count, sendfile=os.sendfile):
@@ -130,12 +117,10 @@ def changing(size):
     ("sendfile", "error_type"),
     [
         (stale, "ObjectChanged"),
-        (full, "NoSpace"),
         (lossy, "SizeMismatch"),
         (slow, "DeadlineExceeded"),
         (changing(8_000_000), "SizeMismatch"),
         (changing(len(LARGE)), "ObjectChanged"),
-        (changing(25_000_000), "ObjectChanged"),
     ],
 )
 def test_what_befalls_a_copy_under_way_is_reported_and_it_was_a_read(
