@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import ssl
 import sys
 import threading
@@ -68,6 +69,33 @@ class Loopback:
         self.stopping.set()
         self._server.shutdown()
         self._server.server_close()
+
+
+class JsonService(Loopback):
+    """A service that speaks JSON: a fake of one has a method for each operation, which takes its
+    parameters and returns its answer.
+
+    `calls` holds (operation, parameters) in order; `errors`, by operation, what its first calls end
+    with: error codes, or "code: message".
+    """
+
+    def __init__(self, errors: Mapping[str, list[str]] | None = None) -> None:
+        super().__init__()
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.errors = dict(errors or {})
+
+    def answer(self, request: Request) -> tuple[int, dict[str, str], bytes]:
+        operation, parameters = request.operation, json.loads(request.body)
+        self.calls.append((operation, parameters))
+        answer = getattr(self, operation)(parameters)
+        if codes := self.errors.get(operation):
+            code, _, message = codes.pop(0).partition(": ")
+            answer = {"__type": code, "message": message or "in the words of the service"}
+        return 400 if "__type" in answer else 200, {}, json.dumps(answer).encode()
+
+    def requests(self, operation: str) -> list[dict[str, Any]]:
+        """The parameters of all calls of an operation."""
+        return [parameters for called, parameters in self.calls if called == operation]
 
 
 class _Server(ThreadingHTTPServer):
