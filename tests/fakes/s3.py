@@ -43,7 +43,6 @@ class Faults:
     trickle_bytes: int | None = None
     trickle_pause_s: float = 0.05
     keys_a_page: int = 1000
-    puts_until_denied: int | None = None
     damaged_part: int | None = None  # the number of the part that loses a bit on its way
     lose_completion: bool = False  # the upload is completed, and the answer is an error
     region: str = "us-east-1"  # the bucket's, as HeadBucket tells it
@@ -209,11 +208,6 @@ class FakeS3(Loopback):
     # Writing
 
     def _PutObject(self, request: Request, key: str) -> Answer:
-        if (
-            self.faults.puts_until_denied is not None
-            and self.count("PutObject") > self.faults.puts_until_denied
-        ):
-            return self._error(403, "AccessDenied")
         if request.headers.get("x-amz-checksum-crc32") != crc32(request.body):
             return self._error(400, "BadDigest")
         self._store(key, request.body, request.headers)
