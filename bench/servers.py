@@ -188,9 +188,8 @@ def delayed(upstream_url: str, latency_ms: int) -> Iterator[str]:
 
 
 @contextmanager
-def running(command: Sequence[str], url: str, **environment: str) -> Iterator[int]:
-    """Run a server while the block runs, from when it takes connections at `url`; gives its process
-    id.
+def running(command: Sequence[str], url: str, **environment: str) -> Iterator[None]:
+    """Run a server while the block runs, from when it takes connections at `url`.
 
     Raises RunError, with its last words, when it doesn't. The process is stopped on every way out,
     and by the kernel (Linux) if this process is killed.
@@ -215,7 +214,7 @@ def running(command: Sequence[str], url: str, **environment: str) -> Iterator[in
                     else f"ended with status {process.returncode}"
                 )
                 raise RunError(f"{Path(command[0]).name} {ended}: {words[-1][:300]}")
-            yield process.pid
+            yield
         finally:
             process.kill()  # nothing that it has is kept
             process.wait()
