@@ -26,15 +26,10 @@ class FakeLogs(JsonService):
         self._statuses, self._rows, self._page_rows = statuses, rows, page_rows
         self._arrived = [{"arrived": str(arrived)}]
         self._hooks: dict[str, Callable[[], None]] = {}
-        self._failing_pages: tuple[int, str] | None = None
 
     def on_call(self, operation: str, hook: Callable[[], None]) -> None:
         """Calls `hook` when the operation is next asked for."""
         self._hooks[operation] = hook
-
-    def fail_from_page(self, number: int, code: str) -> None:
-        """Pages of a result from this one on, counted from 1, end with the error code."""
-        self._failing_pages = (number, code)
 
     def StartQuery(self, parameters: dict[str, Any]) -> dict[str, Any]:
         self._left = list(self._statuses)
@@ -55,8 +50,6 @@ class FakeLogs(JsonService):
             if status != "Complete":
                 return {"status": status, "results": []}
         last = first + self._page_rows
-        if self._failing_pages and last >= self._failing_pages[0] * self._page_rows:
-            return {"__type": self._failing_pages[1]}
         fields = [
             [{"field": name, "value": value} for name, value in row.items()]
             for row in rows[first:last]

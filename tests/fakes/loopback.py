@@ -76,7 +76,7 @@ class JsonService(Loopback):
     parameters and returns its answer.
 
     `calls` holds (operation, parameters) in order; `errors`, by operation, what its first calls end
-    with: error codes, or "code: message".
+    with: error codes, or "code: message"; "": no error.
     """
 
     def __init__(self, errors: Mapping[str, list[str]] | None = None) -> None:
@@ -88,8 +88,9 @@ class JsonService(Loopback):
         operation, parameters = request.operation, json.loads(request.body)
         self.calls.append((operation, parameters))
         answer = getattr(self, operation)(parameters)
-        if codes := self.errors.get(operation):
-            code, _, message = codes.pop(0).partition(": ")
+        errors = self.errors.get(operation)
+        if error := errors.pop(0) if errors else "":
+            code, _, message = error.partition(": ")
             answer = {"__type": code, "message": message or "in the words of the service"}
         return 400 if "__type" in answer else 200, {}, json.dumps(answer).encode()
 

