@@ -9,6 +9,7 @@ import ssl
 import threading
 import time
 from collections import Counter, deque
+from collections.abc import Mapping
 
 from tests.aws_answers import ANSWERS, wire
 from tests.fakes.loopback import Connection, ConnectionCut, Loopback
@@ -71,7 +72,7 @@ class FakeSqs(Loopback):
         self.then, self._script = then, deque(script)
         self._lock = threading.Lock()
         self.accepted: list[str] = []
-        self.heads: list[dict[str, str]] = []
+        self.heads: list[Mapping[str, str]] = []
         self.contents: list[bytes] = []
         self._answer_before = b"{}"
         self.visibility_changes: list[dict] = []
@@ -93,7 +94,7 @@ class FakeSqs(Loopback):
     def exchange(self, http: Connection) -> None:
         request = http.read_request()
         with self._lock:
-            self.heads.append({name.lower(): value for name, value in http.headers.items()})
+            self.heads.append(request.headers)
             self.contents.append(request.body)
             fault = self._script.popleft() if self._script else self.then
             status, content = self._carry_out(fault, request.operation, json.loads(request.body))

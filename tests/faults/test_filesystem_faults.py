@@ -43,7 +43,6 @@ def without(folder):
     [
         (without, "NoData", "MOUNT_PATH"),
         (lambda mount: without(mount / "small"), "NoData", "seeding"),
-        (lambda mount: without(mount / "small").mkdir(), "NoData", "seeding"),
         (lambda mount: without(mount / "small").symlink_to(mount / "large"), "UnsafePath", "small"),
         (
             lambda mount: (mount / "small/link.bin").symlink_to("/etc/passwd"),

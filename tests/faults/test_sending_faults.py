@@ -77,18 +77,6 @@ def test_a_fault_costs_no_message_and_what_may_be_there_twice_is_said(fault):
     assert outcome.seconds < 30
 
 
-@pytest.mark.parametrize("fault", LEAVES_A_BAD_CONNECTION)
-def test_a_connection_that_is_bad_behind_an_answer_confirms_nothing_that_was_not_accepted(fault):
-    with FakeSqs(*[fault] * 3) as sqs:
-        outcome, accepted = flood(sqs)
-    copies = sqs.copies()
-    assert (outcome.sent, outcome.failed, len(copies)) == (95, 0, 95)
-    assert {seq for seq in copies if copies[seq] > 1} <= {
-        row.seq for row in accepted if row.possible_duplicate
-    }
-    assert outcome.possible_duplicates <= 30  # those that went into the bad connections
-
-
 def test_an_answer_that_nobody_asked_for_is_noticed_before_the_next_request(monkeypatch):
     monkeypatch.setattr(sending.random, "uniform", lambda *_: 0.1)
     with FakeSqs(fake_sqs.THROTTLE_TWICE) as sqs:
