@@ -133,12 +133,8 @@ class FakeS3(Loopback):
         return f'"generation-{self.generation}"'
 
     def _error(self, status: int, code: str) -> Answer:
-        content = (
-            f'<?xml version="1.0" encoding="UTF-8"?><Error><Code>{code}</Code>'
-            "<Message>Injected by the test.</Message>"
-            f"<ActualObjectSize>{len(self.objects.get(KEY, b''))}</ActualObjectSize></Error>"
-        )
-        return status, {"Content-Type": "application/xml"}, content.encode()
+        content = f"<Error><Code>{code}</Code><Message>Injected by the test.</Message></Error>"
+        return status, {}, content.encode()
 
     def listed_keys(self, prefix: str, is_first_page: bool) -> list[str]:
         """The keys of a listing, in its order."""
@@ -156,13 +152,12 @@ class FakeS3(Loopback):
             for key in keys[first:last]
         )
         body = (
-            '<?xml version="1.0" encoding="UTF-8"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
-            f"<IsTruncated>{str(last < len(keys)).lower()}</IsTruncated>{contents}"
-            "<EncodingType>url</EncodingType>"
+            f"<ListBucketResult><IsTruncated>{str(last < len(keys)).lower()}</IsTruncated>"
+            f"{contents}<EncodingType>url</EncodingType>"
             f"<NextContinuationToken>{last}</NextContinuationToken></ListBucketResult>"
         ).encode()
         chunks = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
-        headers = {"Content-Type": "application/xml", "Transfer-Encoding": "chunked"}
+        headers = {"Transfer-Encoding": "chunked"}
         return 200, headers, self._half(chunks) if self.use_up("cut_listings") else [chunks]
 
     def _HeadObject(self, request: Request, key: str) -> Answer:
@@ -173,8 +168,7 @@ class FakeS3(Loopback):
         if required != self._etag() and not faults.ignore_if_match:
             return self._error(412, "PreconditionFailed")
         body, size, status = self.objects[key], len(self.objects[key]), 200
-        modified = "Wed, 01 Jan 2025 00:00:00 GMT"
-        headers = {"ETag": self._etag(), "Last-Modified": modified} | self.metadata.get(key, {})
+        headers = {"ETag": self._etag()} | self.metadata.get(key, {})
         part = re.fullmatch(r"bytes=(\d+)-(\d*)", request.headers.get("Range", ""))
         if part and not faults.ignore_range:
             first, last = int(part[1]), min(int(part[2] or size), size - 1)

@@ -136,10 +136,8 @@ def sqs_record(body: str, attempt: int = 1) -> dict[str, Any]:
         "receiptHandle": "handle",
         "body": body,
         "attributes": {"ApproximateReceiveCount": str(attempt), "SentTimestamp": "1735689600000"},
-        "messageAttributes": {},
         "eventSource": "aws:sqs",
         "eventSourceARN": "arn:aws:sqs:us-east-1:000000000000:stampede-queue",
-        "awsRegion": "us-east-1",
     }
 
 

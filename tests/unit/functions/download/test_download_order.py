@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from common.work_order import LARGEST_INTEGER, WorkOrderError
-from download.download_order import DownloadOrder, parse_download_order
+from download.download_order import parse_download_order
 from tests.unit.functions.lambda_sandbox import order
 
 WRONG_NUMBERS = (True, -1, 1.0, "1", None, LARGEST_INTEGER + 1, float("nan"))
@@ -21,17 +21,6 @@ WRONG = {
     "warm_up": (2, True, "1"),
     "methodd": ("ranges",),
 }
-
-
-def test_an_order_is_read_as_written_and_what_it_leaves_out_has_its_default():
-    text = f"sha256:{'0a' * 32}"
-    more = {"start_at_ms": 1_735_689_600_000, "round": 3, "object_bytes": 2**30}
-    body = order(seq=41, object_etag='"e"', warm_up=1, checksum=text, **more)
-    names = "run-1", "memory_size=1024,concurrency_value=5"
-    assert parse_download_order(body) == DownloadOrder(
-        *names, 41, 1_735_689_600_000, 3, 2**30, '"e"', 1, "0a" * 32
-    )
-    assert parse_download_order(order()) == DownloadOrder(*names, 7)
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,6 @@ from tests.unit.functions.lambda_sandbox import Context
 def place(start_s3, mount, monkeypatch):
     """Return a function that invokes the seeding function; gives what it returns, or the line that
     it fails with."""
-    for name in ("CONCURRENCY_LIMIT", "MEMORY_SIZE", "EXPERIMENT_TAG", "FILE_NAME"):
-        monkeypatch.delenv(name)  # it has no need of them
     monkeypatch.setenv("MOUNT_PATH", str(mount))
     monkeypatch.setattr("common.get_object.pause_s", lambda tries: 0.01)
     monkeypatch.setattr("boto3.DEFAULT_SESSION", None)
