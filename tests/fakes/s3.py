@@ -133,8 +133,12 @@ class FakeS3(Loopback):
         return f'"generation-{self.generation}"'
 
     def _error(self, status: int, code: str) -> Answer:
-        content = f"<Error><Code>{code}</Code><Message>Injected by the test.</Message></Error>"
-        return status, {}, content.encode()
+        # Form and size tell the CRT client that an object is empty.
+        content = (
+            f"<Error><Code>{code}</Code><Message>Injected by the test.</Message>"
+            f"<ActualObjectSize>{len(self.objects.get(KEY, b''))}</ActualObjectSize></Error>"
+        )
+        return status, {"Content-Type": "application/xml"}, content.encode()
 
     def listed_keys(self, prefix: str, is_first_page: bool) -> list[str]:
         """The keys of a listing, in its order."""

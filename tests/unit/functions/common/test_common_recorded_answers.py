@@ -7,7 +7,7 @@ from botocore.exceptions import ClientError
 from common.boto_failures import translate
 from common.describing import describe
 from common.failures import AnswerError
-from tests.aws_answers import answering, recorded, wire
+from tests.aws_answers import ANSWERS, answering, recorded, wire
 from tests.fakes.loopback import Request
 from tests.fakes.s3 import BUCKET, KEY, FakeS3
 
@@ -35,3 +35,5 @@ def test_the_faulty_s3_answers_as_recorded(name):
     request = Request("GET", f"/{BUCKET}/{KEY}", headers=REQUEST_HEADERS[name])
     answered, _, body = FakeS3(8).answer(request)
     assert (answered, f"<Code>{code}</Code>" in body.decode()) == (status, True)
+    size = ANSWERS[name]["answer"].get("ActualObjectSize")
+    assert size is None or f"<ActualObjectSize>{size}</ActualObjectSize>" in body.decode()
