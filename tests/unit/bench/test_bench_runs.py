@@ -69,7 +69,6 @@ def arrived(count):
         (lambda _: insights.check_same([[1.0, 2.0]], [[1.0, 2.1]]), "disagree"),
         (lambda _: simulate.timed(lambda: 103.0, 100.0), "drain in 103.0 and 100.0 s"),
         (lambda _: function.added("/bin/echo", ""), "the benchmark of the proxy printed"),
-        (lambda _: run_child(["/nowhere/client"]), "status 1: .*No such file"),
         (
             lambda _: run_child(python("import time; time.sleep(60)"), 0.3),
             "didn't finish within 0.3 s",
@@ -88,7 +87,6 @@ def test_figures_are_computed_of_what_was_done(tmp_path, monkeypatch):
     left_by_a_peer(tmp_path, downloads.PIECE * 2)
     store = SimpleNamespace(requests=iter([{"put": 1}, {"put": 4}]).__next__)
     assert express.counted(store, "put", 3, lambda: {"seconds": 1.5}) == {"objects_per_s": 2}
-    assert arrived(60)["messages_per_s"] > 0
     program = tmp_path / "bench"
     lines = "Invocation/bare-2 3 160000 ns/op", "Invocation/measured-2 3 410000 ns/op"
     program.write_text("#!/bin/sh\n" + "".join(f"echo '{line}'\n" for line in lines))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from common.failures import Failure
 from common.outcome import Outcome
-from common.record import build_record, format_record, write_record
+from common.record import build_record, format_record
 from common.sqs_event import Message
 from tests.unit.functions.lambda_sandbox import ERROR_TYPES
 
@@ -36,21 +36,6 @@ def test_the_published_expression_reads_every_duration_and_a_tag_with_accents(se
 def test_a_number_that_is_not_finite_is_never_written():
     with pytest.raises(ValueError, match="finite"):
         format_record({"download_time_seconds": float("nan")})
-
-
-def test_a_record_is_one_write_of_one_line(monkeypatch):
-    calls = []
-
-    class Log:
-        def write(self, text):
-            calls.append(text)
-
-        def flush(self):
-            calls.append("flushed")
-
-    monkeypatch.setattr("sys.stdout", Log())
-    write_record({"a": 1, "b": "two\nlines"})
-    assert calls == ['{"a": 1, "b": "two\\nlines"}\n', "flushed"]
 
 
 def test_every_failure_of_our_own_is_in_the_vocabulary():
